@@ -1,23 +1,23 @@
 #!/bin/sh
-# Makes a fresh machine ready for `cargo run --release`: see usage() below.
+# Prepares a fresh machine for `cargo run --release`; see usage() below.
 set -eu
 
 usage() {
     cat <<'END'
 Usage: ./setup.sh [--ci]
 
-Installs what Arcuate needs and this machine lacks, then says what to type next.
-It looks first, names what it is about to install, and asks nothing. A second run changes nothing.
+Installs what Arcuate needs and this machine lacks, then says what to type next. It lists what it
+is about to install and asks no questions. A second run changes nothing.
 
   a C linker        gcc and libc6-dev
   Rust              rustup, with the toolchain named in rust-toolchain.toml
-  Vulkan            the loader, and a software driver where there is no other
+  Vulkan            the loader, and a software driver if there is no other
   window libraries  X11, Wayland, keyboard
-  file dialogs      zenity, where a desktop has no portal for them
+  file dialogs      zenity, if the desktop has no portal for them
   --ci              also software drivers for Vulkan and OpenGL, Xvfb, xdotool, xclip and ImageMagick,
-                    for the tests that draw and use a window, and Python with venv, which makes the kernels
+                    for tests that draw and use a window, and Python with venv, to build the kernels
 
-On Debian and Ubuntu all of it is installed, with sudo where needed. Elsewhere:
+On Debian and Ubuntu, the script installs all of these, with sudo if needed. On other systems:
 
   Fedora   sudo dnf install gcc vulkan-loader mesa-vulkan-drivers libxkbcommon-x11 libXcursor \
              libXi libX11-xcb libxcb libwayland-client libglvnd-egl
@@ -42,7 +42,7 @@ fail() {
 }
 have() { command -v "$1" >/dev/null 2>&1; }
 
-# Runs a command that downloads; once more after a pause if it failed.
+# Runs a command that downloads, and runs it again after a pause if it failed.
 twice() {
     "$@" && return 0
     say "That failed; trying once more in 5 s"
@@ -73,11 +73,11 @@ case $(uname -s) in
     Darwin) system=macos ;;
     *)
         usage
-        fail "this script serves Linux and macOS, and this is $(uname -s); the list above says what to type"
+        fail "this script serves Linux and macOS, and this is $(uname -s); type the commands listed above"
         ;;
 esac
 
-# What is missing, as Debian packages and in words for systems without apt-get.
+# Missing items: as Debian packages, and in words for systems without apt-get.
 missing=''
 lacks=''
 need() {
@@ -86,7 +86,7 @@ need() {
 }
 
 links() {
-    # On a Mac without the tools, cc is a stand-in that opens a dialog.
+    # On a Mac without the command-line tools, cc is a stub that opens a dialog.
     [ "$system" != macos ] || xcode-select -p >/dev/null 2>&1 || return 1
     have cc || return 1
     scratch=$(mktemp -d)
@@ -97,16 +97,16 @@ links() {
     return "$status"
 }
 
-# The shared library $1 can be loaded by a 64-bit program.
+# Whether a 64-bit program can load the shared library $1.
 loads() {
     PATH="$PATH:/usr/sbin:/sbin" ldconfig -p 2>/dev/null | grep -F "$1 (" | grep -q 64
 }
 
-# Some file of a pattern, which the shell has replaced by names.
+# Whether any file matches a pattern, which the shell has already expanded.
 there() { [ -e "$1" ]; }
 
-# Some Vulkan driver whose description's name matches the pattern $1. NVIDIA's may lie about where
-# there is no such card (containers).
+# Whether there is a Vulkan driver whose description file matches the pattern $1. In containers, NVIDIA's
+# file may be present without a card.
 vulkan_driver() {
     for folder in /usr/share/vulkan/icd.d /etc/vulkan/icd.d /usr/local/share/vulkan/icd.d; do
         for file in "$folder"/$1; do
@@ -119,13 +119,13 @@ vulkan_driver() {
     [ -n "${VK_DRIVER_FILES:-${VK_ICD_FILENAMES:-}}" ]
 }
 
-# The version that the command $1 prints, as 1.95.0; nothing where it is absent or does not run.
-# A rustup that lacks the toolchain must say so here instead of fetching it.
+# The version that the command $1 prints, such as 1.95.0; empty if the command is missing or fails.
+# A rustup without the toolchain must fail here instead of downloading it.
 version_of() {
     RUSTUP_AUTO_INSTALL=0 "$1" --version 2>/dev/null | sed -n 's/^cargo \([0-9.]*\).*/\1/p'
 }
 
-# $1 is at least $wanted (major.minor).
+# Whether version $1 is at least $wanted (major.minor).
 new_enough() {
     [ -n "$1" ] || return 1
     minor=${1#*.}
@@ -157,7 +157,7 @@ if [ "$system" = linux ]; then
         row "Vulkan driver" "found"
     else
         row "Vulkan driver" "missing"
-        # OpenGL is the fallback; without its driver EGL warns at every start.
+        # OpenGL is the fallback; without its driver, EGL warns at every start.
         need "a Vulkan driver" "mesa-vulkan-drivers libgl1-mesa-dri"
     fi
 
@@ -181,8 +181,8 @@ END
         row "window libraries" "missing:$absent"
     fi
 
-    # A file dialog is the desktop's own, through its portal, else zenity's. Without a desktop there
-    # is none to open, and zenity brings many packages.
+    # File dialogs come from the desktop, through its portal, or else from zenity. Without a desktop no
+    # dialog can open, and zenity pulls in many packages.
     if [ -n "${DISPLAY:-}${WAYLAND_DISPLAY:-}" ] && [ "$ci" = no ]; then
         if [ -e /usr/share/dbus-1/services/org.freedesktop.portal.Desktop.service ] || have zenity; then
             row "file dialogs" "found"
@@ -206,7 +206,7 @@ xdotool xdotool
 xclip xclip
 import imagemagick
 END
-        # Pictures are drawn by OpenGL as well, on a processor.
+        # Tests also draw with OpenGL in software.
         if loads libEGL_mesa.so.0 && there /usr/lib/*/dri/swrast_dri.so; then
             row "OpenGL driver" "found"
         else
@@ -230,17 +230,17 @@ if new_enough "$found"; then
 else
     rust=missing
     row "Rust $wanted" "missing${found:+: found $found, which is too old}"
-    # sudo ./setup.sh would put Rust where the next command, run by the user, cannot see it.
+    # With sudo ./setup.sh, Rust would be installed where the user's next command cannot find it.
     if [ -n "${SUDO_USER:-}" ] && [ "$(cat "/proc/$PPID/comm" 2>/dev/null)" = sudo ]; then
-        fail "run ./setup.sh without sudo, so that Rust is installed for you and not for root; it uses sudo itself where it must"
+        fail "run ./setup.sh without sudo, so that Rust is installed for you and not for root; it uses sudo itself where needed"
     fi
-    # rustup may be here already and lack only this toolchain, or only be off the PATH.
+    # rustup may be installed and lack only this toolchain, or merely not be on the PATH.
     if ! have rustup && [ ! -x "$cargo_home/bin/rustup" ] && ! have curl && ! have wget; then
         need "curl, to download Rust" "curl ca-certificates"
     fi
 fi
 
-# Runs a command as root: as it is, or through sudo.
+# Runs a command as root: directly, or through sudo.
 as_root() {
     if [ "$(id -u)" -eq 0 ]; then
         "$@"
@@ -254,7 +254,7 @@ apt_get() {
 }
 
 install_packages() {
-    # A list fetched earlier may be gone from the server, so it is fetched anew on each try.
+    # Packages of an older list may be gone from the server, so each try updates the list.
     # shellcheck disable=SC2086 # a list of words
     apt_get update && apt_get install -y --no-install-recommends $missing
 }
@@ -262,11 +262,11 @@ install_packages() {
 if [ -n "$missing" ]; then
     missing=${missing# }
     if [ "$system" = macos ]; then
-        fail "there is no C linker; type: xcode-select --install, wait until it has ended, then run ./setup.sh again"
+        fail "there is no C linker; type: xcode-select --install, wait until it has finished, then run ./setup.sh again"
     fi
     if ! have apt-get; then
         usage
-        fail "this system has no apt-get and lacks $lacks; the list above says what to type, then run ./setup.sh again"
+        fail "this system has no apt-get and lacks $lacks; type the commands listed above, then run ./setup.sh again"
     fi
     if [ "$(id -u)" -ne 0 ] && ! have sudo; then
         fail "packages are missing and there is no sudo; as root, type: apt-get update && apt-get install -y --no-install-recommends $missing"
@@ -274,8 +274,8 @@ if [ -n "$missing" ]; then
     say
     say "Installing with apt-get: $missing"
     twice install_packages ||
-        fail "apt-get could not install $missing; look at its message above, check the network, then run ./setup.sh again"
-    links || fail "the C compiler is installed but cannot link a program; look at the output of: cc --version"
+        fail "apt-get could not install $missing; read its message above, check the network, then run ./setup.sh again"
+    links || fail "the C compiler is installed but cannot link a program; check the output of: cc --version"
 fi
 
 download() { # URL, file
@@ -286,10 +286,10 @@ download() { # URL, file
     fi
 }
 
-# Puts cargo, rustc and rustup where the shell that runs the next command finds them: this script
-# cannot change that shell's PATH, but it can leave links in a folder that is on it, before any that
-# holds another cargo. A folder of the user's own is best, since other users cannot follow a link
-# into this home.
+# Puts cargo, rustc and rustup where the shell that runs the next command finds them. This script
+# cannot change that shell's PATH, but it can create links in a folder on it, before any folder with
+# another cargo. The user's own folder is best, because other users cannot follow a link into this
+# home folder.
 put_on_path() {
     shared=''
     rest=$PATH:
@@ -341,7 +341,7 @@ if [ "$rust" = missing ]; then
             fail "rustup could not install Rust $channel; look at its message above, check the network, then run ./setup.sh again"
     fi
 
-    # The next command is run by a shell that still has the PATH this script was given.
+    # The shell that runs the next command still has the PATH that this script was given.
     if ! new_enough "$(version_of cargo)"; then
         rustup_bin=$cargo_home/bin
         new_enough "$(version_of "$rustup_bin/cargo")" ||

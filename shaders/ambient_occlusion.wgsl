@@ -1,21 +1,21 @@
-// Depth darkening: the scene's distances, averaged over blocks and blurred. What lies farther than
-// its blurred surroundings is in a hollow (Luft, Colditz and Deussen 2006).
+// Depth darkening: the distances of the scene, averaged over blocks and blurred. A point that lies farther
+// away than its blurred surroundings is in a hollow (Luft, Colditz and Deussen 2006).
 // One thread owns one pixel of the result.
 
 struct Darkening {
-    // Size of the scene's part of its target and of the result, px.
+    // Size of the part of the target that the scene covers, and of the result, px.
     size: vec4<f32>,
-    // See `distance_from`; the farthest distance that counts.
+    // Arguments of `distance_from`; the farthest distance that counts.
     depth: vec4<f32>,
-    // Radius of the blur, pixels of the result.
+    // Radius of the blur, in pixels of the result.
     blur: vec4<f32>,
 }
 
-// Pixels of the scene per pixel of the result, along a side.
+// Pixels of the scene per pixel of the result, along one side.
 const BLOCK: i32 = 4;
 
 @group(0) @binding(0) var<uniform> darkening: Darkening;
-// 1 is the scene's depth.
+// Binding 1 is the scene's depth.
 @group(0) @binding(2) var before: texture_2d<f32>;
 @group(0) @binding(3) var after: texture_storage_2d<r32float, write>;
 

@@ -1,8 +1,8 @@
-// A finished pane onto the window.
+// Copies a finished pane onto the window.
 
 @group(0) @binding(0) var pane: texture_2d<f32>;
 @group(0) @binding(1) var smooth_sampler: sampler;
-// The share of the pane that is filled, and the most that may be looked at.
+// The fraction of the pane that is filled, and the largest coordinate that may be sampled.
 @group(0) @binding(2) var<uniform> corner: vec4<f32>;
 
 struct Corner {
@@ -25,7 +25,7 @@ fn fs_as_is(in: Corner) -> @location(0) vec4<f32> {
     return vec4<f32>(colour_at(in.at), 1.0);
 }
 
-// For sRGB surfaces, which encode what they are given: undo that (IEC 61966-2-1).
+// sRGB surfaces encode the values that they receive; this undoes the encoding (IEC 61966-2-1).
 @fragment
 fn fs_to_srgb_surface(in: Corner) -> @location(0) vec4<f32> {
     let c = colour_at(in.at);

@@ -1,10 +1,10 @@
-// Smallest and largest value of the bricks of an image, for skipping what a transfer function does
-// not show. One thread owns one brick. A brick of which all is missing has its ends crossed.
+// Smallest and largest value of each brick of an image, to skip bricks that a transfer function does not
+// show. One thread owns one brick. If all values of a brick are missing, its minimum exceeds its maximum.
 
 @group(0) @binding(0) var image: texture_3d<f32>;
 @group(0) @binding(1) var bricks: texture_storage_3d<rg32float, write>;
 
-// Texels along a side; as in volume.wgsl and in src/render/bricks.rs.
+// Texels along one side; the same as in volume_image.wgsl and in src/render/bricks.rs.
 const BRICK: i32 = 8;
 
 @compute @workgroup_size(4, 4, 4)
@@ -15,7 +15,8 @@ fn bricks_range(@builtin(global_invocation_id) id: vec3<u32>) {
         return;
     }
     let size = vec3<i32>(textureDimensions(image));
-    // All that is read between its first texel and the next brick's, also by cubic interpolation.
+    // Every texel that interpolation, including cubic, reads between the first texel of this brick and
+    // that of the next.
     let low = max(brick * BRICK - 1, vec3<i32>(0));
     let high = min(brick * BRICK + BRICK + 1, size - 1);
     var least = 3.4e38;

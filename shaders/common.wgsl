@@ -1,19 +1,19 @@
-// What every shader may use. Concatenated in front of each of them.
-// Colours are sRGB values in 0..1, written as they are; positions are world millimetres.
+// Functions for all shaders, concatenated in front of each of them.
+// Colours are sRGB values in 0..1, written unchanged; positions are in world mm.
 
-// Below this a texel of a scalar image is missing (NaN or infinite in the data).
+// A texel of a scalar image below this is missing (NaN or infinite in the data).
 const MISSING_BELOW: f32 = -3.0e38;
 
 const NEAREST: u32 = 0u;
 const LINEAR: u32 = 1u;
 const CUBIC: u32 = 2u;
 
-// Corner of a triangle that covers the whole target.
+// A corner of a triangle that covers the whole target.
 fn covering_corner(index: u32) -> vec4<f32> {
     return vec4<f32>(f32(index & 1u) * 4.0 - 1.0, f32(index >> 1u) * 4.0 - 1.0, 0.0, 1.0);
 }
 
-// Distance from the eye of a depth: y / (x - depth) for perspective, x + y * depth where z is 1.
+// Distance from the eye at a depth: y / (x - depth) in perspective, x + y * depth if z is 1.
 fn distance_from(depth: f32, numbers: vec4<f32>) -> f32 {
     if numbers.z > 0.5 {
         return numbers.x + numbers.y * depth;
@@ -21,7 +21,7 @@ fn distance_from(depth: f32, numbers: vec4<f32>) -> f32 {
     return numbers.y / max(numbers.x - depth, 1e-9);
 }
 
-// Colour of a map (a row of 256 colours) at t in 0..1.
+// Colour of a colour map (a row of 256 colours) at t in 0..1.
 fn map_colour(maps: texture_2d<f32>, row: u32, t: f32) -> vec3<f32> {
     let at = clamp(t, 0.0, 1.0) * 255.0;
     let low = min(i32(at), 254);
@@ -50,8 +50,8 @@ fn cubic_weights(f: f32) -> vec4<f32> {
     );
 }
 
-// The image at continuous texel coordinates: the mean of what is there, and in w how much of it is
-// there. 0 outside the outermost texels' boxes.
+// The image at continuous texel coordinates: the weighted mean of the texels present, and in w their share
+// of the weights. 0 outside the boxes of the outermost texels.
 fn sample_image(image: texture_3d<f32>, at: vec3<f32>, interpolation: u32) -> vec4<f32> {
     let size = vec3<i32>(textureDimensions(image));
     if any(at < vec3<f32>(-0.5)) || any(at > vec3<f32>(size) - 0.5) {
@@ -77,7 +77,7 @@ fn sample_image(image: texture_3d<f32>, at: vec3<f32>, interpolation: u32) -> ve
         let wy = cubic_weights(f.y);
         let wz = cubic_weights(f.z);
         for (var z = 0; z < 4; z++) {
-            // On a plane through voxel centres three of the four sheets weigh nothing.
+            // On a plane through voxel centres, three of the four sheets have no weight.
             if abs(wz[z]) < 1e-6 {
                 continue;
             }

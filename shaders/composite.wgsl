@@ -1,29 +1,29 @@
-// Puts the 3-D view together: the scene, darker in its hollows, see-through streamlines over it, then
-// volumes, and the outline's glass over all.
+// Composites the 3-D view: the scene, darker in its hollows, then transparent streamlines, then volumes,
+// and the glass outline of the head over everything.
 
 struct Together {
-    // Size of the scene's part of its target, and of the whole target, px.
+    // Size of the part of the target that the scene covers, and of the whole target, px.
     scene: vec4<f32>,
-    // Pixels of the scene per pixel of the glass (0: no glass); 1 if rough; 1 if there are see-through
-    // streamlines; pixels of the scene per pixel of the volumes' picture (0: no volumes).
+    // Pixels of the scene per pixel of the glass (0: no glass); 1 if rough; 1 if there are transparent
+    // streamlines; pixels of the scene per pixel of the picture of the volumes (0: no volumes).
     glass: vec4<f32>,
-    // See `distance_from`.
+    // Arguments of `distance_from`.
     depth: vec4<f32>,
-    // How much hollows are darkened (0: not at all); how deep the darkest is, mm.
+    // Strength of the darkening of hollows (0: none); depth of the darkest hollow, mm.
     hollows: vec4<f32>,
 }
 
 @group(0) @binding(0) var<uniform> together: Together;
-// 1 is the scene's depth.
+// Binding 1 is the scene's depth.
 @group(0) @binding(2) var scene: texture_2d<f32>;
 @group(0) @binding(3) var glass: texture_2d<f32>;
 @group(0) @binding(4) var smooth_sampler: sampler;
 // Distances averaged over blocks of 4 × 4 pixels and blurred.
 @group(0) @binding(5) var surroundings: texture_2d<f32>;
-// See-through streamlines: weighted sum, and how much of what is behind is left.
+// Transparent streamlines: weighted sum of colours, and transmittance.
 @group(0) @binding(6) var through_sum: texture_2d<f32>;
 @group(0) @binding(7) var through_left: texture_2d<f32>;
-// Volumes, and what is see-through among them: colour times alpha, and alpha.
+// Volumes, and transparent streamlines among them: colour times alpha, and alpha.
 @group(0) @binding(8) var fog: texture_2d<f32>;
 
 fn scene_distance(at: vec2<f32>) -> f32 {
@@ -31,7 +31,7 @@ fn scene_distance(at: vec2<f32>) -> f32 {
     return distance_from(depth_at(pixel, 0), together.depth);
 }
 
-// A coarse picture at a pixel of the scene: of the four around it, those that were cast to about
+// A coarse picture at a pixel of the scene. Of the four coarse pixels around it, only those cast to about
 // the same depth count, so that edges of the opaque scene stay sharp.
 fn coarse(picture: texture_2d<f32>, per_pixel: f32, at: vec2<f32>) -> vec4<f32> {
     let last = vec2<i32>(ceil(together.scene.xy / per_pixel)) - 1;
@@ -54,7 +54,7 @@ fn coarse(picture: texture_2d<f32>, per_pixel: f32, at: vec2<f32>) -> vec4<f32> 
     return sum / weights;
 }
 
-// What is left of the light at a pixel of the scene: less in hollows between nearer things.
+// Brightness at a pixel of the scene: lower in hollows between nearer objects.
 fn light_left(at: vec2<f32>) -> f32 {
     let pixel = clamp(vec2<i32>(at), vec2<i32>(0), vec2<i32>(together.scene.xy) - 1);
     if depth_at(pixel, 0) >= 1.0 {
@@ -83,7 +83,7 @@ fn vs_together(@builtin(vertex_index) index: u32) -> @builtin(position) vec4<f32
 @fragment
 fn fs_together(@builtin(position) position: vec4<f32>) -> @location(0) vec4<f32> {
     let at = position.xy;
-    // No fragment lies left of its target; `begin` of slices says why that is asked.
+    // No fragment lies left of its target; `begin` in slice.wgsl explains why this is tested.
     let there = position.x > -1.0;
     let has = select(vec4<f32>(0.0), together.glass, there);
     var colour = textureLoad(scene, vec2<i32>(at), 0).rgb;

@@ -1,20 +1,21 @@
-// Which bricks of a level set nothing crosses 0 in, so that rays pass over them. One thread owns one brick,
-// those around the grid among them; a workgroup has 4 × 4 × 4 of them, which rays pass over at once where
-// all are such.
+// Finds the empty bricks of a level set, in which φ does not cross 0, so that rays skip them. One thread owns
+// one brick, including the bricks around the grid; a workgroup owns 4 × 4 × 4 bricks, which rays skip together
+// if all are empty.
 
 @group(0) @binding(0) var<uniform> size: vec4<u32>;
 // φ in bricks: see pages.wgsl.
 @group(0) @binding(1) var<storage, read> page_of: array<u32>;
 @group(0) @binding(2) var<storage, read> pages: array<f32>;
-// Bricks along a side of what is passed over from a brick: 0, 1 or 4. The first is before the grid's first.
+// Number of bricks along each side that a ray may skip from a brick: 0, 1 or 4. The first entry lies before the
+// first brick of the grid.
 @group(0) @binding(3) var vacant: texture_storage_3d<r32float, write>;
 
-// First and last brick along each axis that is not such.
+// First and last brick along each axis that is not empty.
 @group(0) @binding(4) var<storage, read_write> extent: array<atomic<i32>, 6>;
 
 var<workgroup> crossed: atomic<u32>;
 
-// Beyond the grid all is outside.
+// Everything beyond the grid is outside.
 fn side_of(brick: vec3<i32>) -> u32 {
     if any(brick < vec3<i32>(0)) || any(brick > ((phi_voxels - 1) >> vec3<u32>(phi_shift))) {
         return OUTSIDE;
@@ -22,10 +23,10 @@ fn side_of(brick: vec3<i32>) -> u32 {
     return entry_of(brick);
 }
 
-// Whether nothing crosses 0 between its voxels, and the next bricks' first ones.
+// Whether φ crosses 0 nowhere between the voxels of this brick and the first voxels of the next ones.
 fn is_vacant(brick: vec3<i32>) -> bool {
     let side = side_of(brick);
-    // A brick that is cut off by the grid's end has voxels beyond it.
+    // A brick that the end of the grid cuts has voxels beyond it.
     let ends = any(((brick + 1) << vec3<u32>(phi_shift)) > phi_voxels);
     var vacant = side == OUTSIDE || (side == INSIDE && !ends);
     for (var i = 1; i < 8 && vacant; i++) {

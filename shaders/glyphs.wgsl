@@ -1,5 +1,5 @@
 // Tensor glyphs: ellipsoids and superquadrics (Kindlmann 2004, "Superquadric tensor glyphs", eqs 3 to 6),
-// one instance a tensor. A first pass finds each tensor's axes; the second draws.
+// one instance per tensor. The first pass computes the axes of each tensor; the second draws.
 
 struct Glyphs {
     clip_from_world: mat4x4<f32>,
@@ -8,11 +8,11 @@ struct Glyphs {
     light: vec4<f32>,
     // Half length of the longest axis, mm.
     size: vec4<f32>,
-    // 1: superquadrics; pieces around and from pole to pole; instances.
+    // 1 for superquadrics; segments around the pole and from pole to pole; number of instances.
     kind: vec4<u32>,
 }
 
-// World mm, and xx xy xz yy yz zz in any unit, as they come.
+// Position in world mm, and xx xy xz yy yz zz in any unit.
 struct Tensor {
     x: f32,
     y: f32,
@@ -29,10 +29,10 @@ struct Tensor {
 }
 
 struct Glyph {
-    // World mm; exponent around.
+    // Position in world mm; exponent around the pole.
     centre: vec4<f32>,
-    // Half axes, mm, along e1, e2, e3; in w the exponent from pole to pole, 1 where the pole is e3
-    // (else it is e1), FA.
+    // Half axes, mm, along e1, e2, e3. In w: the exponent from pole to pole; 1 if the pole is e3 (otherwise it
+    // is e1); FA.
     a: vec4<f32>,
     b: vec4<f32>,
     c: vec4<f32>,
@@ -41,10 +41,10 @@ struct Glyph {
 @group(0) @binding(0) var<uniform> glyphs: Glyphs;
 @group(0) @binding(1) var<storage, read> tensors: array<Tensor>;
 @group(0) @binding(2) var<storage, read_write> made: array<Glyph>;
-// What was made, in the place of the tensors when it is drawn.
+// The computed glyphs, bound in place of the tensors when they are drawn.
 @group(0) @binding(1) var<storage, read> drawn: array<Glyph>;
 
-// How fast edges get sharp with anisotropy (Kindlmann 2004, γ).
+// How fast edges sharpen with anisotropy (Kindlmann 2004, γ).
 const SHARPNESS: f32 = 3.0;
 
 // A Jacobi rotation (Golub and Van Loan 1996, algorithm 8.4.1) that makes the entry at p, q 0.
@@ -96,7 +96,7 @@ fn glyphs_prepare(@builtin(global_invocation_id) id: vec3<u32>) {
         values = values.yxz;
         v = mat3x3<f32>(v[1], v[0], v[2]);
     }
-    // Flat ones stay visible.
+    // Keeps flat glyphs visible.
     values = max(values, vec3<f32>(0.02 * max(values.x, 1e-6)));
     let sum = values.x + values.y + values.z;
     let linear = (values.x - values.y) / sum;
@@ -126,7 +126,7 @@ fn signed_power(x: f32, exponent: f32) -> f32 {
     return sign(x) * pow(abs(x), exponent);
 }
 
-// A point of the superquadric with these exponents, its pole along z.
+// A point of the superquadric with these exponents and its pole along z.
 fn superquadric(around: vec2<f32>, up: vec2<f32>, exponents: vec2<f32>) -> vec3<f32> {
     let ring = signed_power(up.y, exponents.y);
     return vec3<f32>(signed_power(around.x, exponents.x) * ring,
@@ -136,14 +136,14 @@ fn superquadric(around: vec2<f32>, up: vec2<f32>, exponents: vec2<f32>) -> vec3<
 @vertex
 fn vs_glyph(@builtin(vertex_index) index: u32, @builtin(instance_index) instance: u32) -> Point {
     let glyph = drawn[instance];
-    // Two triangles a piece.
+    // Two triangles per segment.
     let piece = index / 6u;
     let corner = array<u32, 6>(0u, 1u, 2u, 2u, 1u, 3u)[index % 6u];
     let column = piece % glyphs.kind.y + (corner & 1u);
     let row = piece / glyphs.kind.y + (corner >> 1u);
     let theta = f32(column % glyphs.kind.y) / f32(glyphs.kind.y) * 6.2831853;
     let phi = f32(row) / f32(glyphs.kind.z) * 3.14159265;
-    // Exactly 0 at the poles: a small power makes much of little.
+    // Exactly 0 at the poles, because a small power enlarges rounding errors.
     let at_pole = row == 0u || row == glyphs.kind.z;
     let around = vec2<f32>(cos(theta), sin(theta));
     let up = vec2<f32>(cos(phi), select(sin(phi), 0.0, at_pole));
@@ -159,11 +159,11 @@ fn vs_glyph(@builtin(vertex_index) index: u32, @builtin(instance_index) instance
     let lengths = vec3<f32>(dot(frame[0], frame[0]), dot(frame[1], frame[1]), dot(frame[2], frame[2]));
     var point: Point;
     point.world = glyph.centre.xyz + frame * at;
-    // Normals go with the inverse of the axes.
+    // Normals scale with the inverse of the axes.
     point.normal = normalize(frame * (out_of / lengths));
     point.position = glyphs.clip_from_world * vec4<f32>(point.world, 1.0);
     let direction = abs(normalize(glyph.a.xyz));
-    // Little anisotropy has no direction to speak of.
+    // At low anisotropy the direction is meaningless.
     point.colour = mix(vec3<f32>(0.42), direction, smoothstep(0.05, 0.35, glyph.c.w));
     return point;
 }
@@ -182,7 +182,7 @@ fn fs_glyph(in: Point) -> @location(0) vec4<f32> {
     return shaded(in, normalize(select(-in.normal, in.normal, facing >= 0.0)), to_eye);
 }
 
-// Without depths: the far side of a glyph is left out.
+// Used without depth writes: culls the far side of a glyph.
 @fragment
 fn fs_glyph_over(in: Point) -> @location(0) vec4<f32> {
     if dot(in.normal, glyphs.eye.xyz) < 0.0 {

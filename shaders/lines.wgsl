@@ -7,22 +7,22 @@ struct Style {
     eye: vec4<f32>,
     // Unit vector to the light.
     light: vec4<f32>,
-    // Times (world, 1): 0 near, 1 far.
+    // Dot product with (world, 1): 0 near, 1 far.
     depth_cue: vec4<f32>,
-    // Colour of distance and its strength.
+    // Colour of the haze and its strength.
     haze: vec4<f32>,
-    // Width and height of the target, px; px per mm where clip w is 1; half the width of lines, px.
+    // Width and height of the target, px; px per mm at clip w = 1; half width of lines, px.
     view: vec4<f32>,
-    // Radius of tubes, mm (0 for lines); least half width, px; opacity; by how much ribbons are wider
-    // to either side, px.
+    // Radius of tubes, mm (0 for lines); smallest half width, px; opacity; widening of ribbons on either
+    // side, px.
     tube: vec4<f32>,
     // Fixed colour.
     colour: vec4<f32>,
-    // Low end and 1 / width of the range.
+    // Lower end of the range, and 1 / its width.
     range: vec4<f32>,
-    // Times (world, 1): from -1 to 1 within the slab that is shown; zeros: everything is.
+    // Dot product with (world, 1): from -1 to 1 within the visible slab; all zeros: everything is visible.
     slab: vec4<f32>,
-    // What colours (below); row of the colour map; slots that are ready.
+    // Colouring (constants below); row of the colour map; number of slots that are ready.
     kind: vec4<u32>,
 }
 
@@ -30,19 +30,19 @@ const BY_DIRECTION: u32 = 0u;
 const BY_VALUE: u32 = 2u;
 
 @group(0) @binding(0) var<uniform> style: Style;
-// Slots in blocks (src/render/line_slots.rs): the low corner of a block and its step, mm, then three
-// numbers of 16 bits for each slot, which is a point or the gap between two streamlines.
+// Slots in blocks (src/render/line_slots.rs): the low corner of a block and its step, mm, then three 16-bit
+// numbers per slot. A slot is a point or the gap between two streamlines.
 @group(0) @binding(1) var<storage, read> slots: array<u32>;
 @group(0) @binding(2) var<storage, read> values: array<f32>;
 @group(0) @binding(3) var maps: texture_2d<f32>;
-// Slices: the blocks of slots that come near the plane; an instance draws one.
+// Slices: the blocks with slots near the plane; each instance draws one block.
 @group(0) @binding(4) var<storage, read> blocks: array<u32>;
 
-// BLOCK, BLOCK_WORDS and GAP are put before (src/render/line_slots.rs).
-// Steps that a chord has at least if its direction counts: shorter ones are rounded too much.
+// src/render/line_slots.rs prepends BLOCK, BLOCK_WORDS and GAP.
+// Smallest length in steps of a chord whose direction counts: shorter chords are rounded too coarsely.
 const SHORTEST_CHORD: f32 = 16.0;
 
-// What a slot holds.
+// The three numbers of a slot.
 fn numbers_of(slot: u32) -> vec3<u32> {
     let first = (slot / BLOCK) * BLOCK_WORDS + 4u + (((slot % BLOCK) * 3u) >> 1u);
     let words = vec2<u32>(slots[first], slots[first + 1u]);
@@ -60,15 +60,15 @@ fn step_of(slot: u32) -> f32 {
     return bitcast<f32>(slots[(slot / BLOCK) * BLOCK_WORDS + 3u]);
 }
 
-// World mm; of a slot that is no gap.
+// Position in world mm of a slot that is not a gap.
 fn position_of(slot: u32) -> vec3<f32> {
     let block = (slot / BLOCK) * BLOCK_WORDS;
     let low = bitcast<vec3<f32>>(vec3<u32>(slots[block], slots[block + 1u], slots[block + 2u]));
     return low + step_of(slot) * vec3<f32>(numbers_of(slot));
 }
 
-// The direction at a point, from the points before and after: that of the parabola through the three.
-// After every point there is a slot, be it a gap.
+// The direction at a point: the tangent of the parabola through the point and its two neighbours.
+// Every point is followed by a slot, possibly a gap.
 fn tangent_of(slot: u32) -> vec3<f32> {
     let here = position_of(slot);
     var before = vec3<f32>(0.0);
@@ -88,7 +88,7 @@ fn tangent_of(slot: u32) -> vec3<f32> {
 }
 
 fn colour_of(slot: u32, tangent: vec3<f32>) -> vec3<f32> {
-    // No direction is so long; `begin` of slices says why that is asked.
+    // No direction is this long; `begin` in slice.wgsl explains why this is tested.
     let kind = select(0u, style.kind.x, abs(tangent.x) < 2.0);
     if kind == BY_DIRECTION {
         return abs(tangent);
@@ -105,21 +105,21 @@ fn colour_of(slot: u32, tangent: vec3<f32>) -> vec3<f32> {
 }
 
 struct Ribbon {
-    // The same to the last bit in both passes of faint lines.
+    // Must be identical to the last bit in both passes of transparent lines.
     @builtin(position) @invariant position: vec4<f32>,
     @location(0) colour: vec3<f32>,
-    // Across the ribbon, -1 to 1 (or a little more, see `through`).
+    // Position across the ribbon, -1 to 1, or slightly beyond for transparent lines.
     @location(1) across: f32,
-    // Normal = across * side + sqrt(1 - across²) * front: its products with light and half vector.
+    // Normal = across * side + sqrt(1 - across²) * front: its dot products with the light and the half vector.
     @location(2) lighting: vec4<f32>,
     // How dark the border is.
     @location(3) @interpolate(flat) border: f32,
-    // Place across the slab; depth, 0 near and 1 far; half the width, px.
+    // Position across the slab; depth, 0 near and 1 far; half width, px.
     @location(4) place: vec3<f32>,
 }
 
-// A triangle strip: two vertices per slot. At a gap the first repeats the vertex before and the
-// second foretells the one after, so that every triangle across the gap has no area.
+// A triangle strip: two vertices per slot. At a gap, the first repeats the vertex before and the second
+// anticipates the one after, so that triangles across the gap have no area.
 @vertex
 fn vs_ribbon(@builtin(vertex_index) index: u32) -> Ribbon {
     var at = index >> 1u;
@@ -132,20 +132,20 @@ fn vs_ribbon(@builtin(vertex_index) index: u32) -> Ribbon {
     let tangent = tangent_of(at);
     let to_eye = normalize(style.eye.xyz - world * style.eye.w);
     var side = cross(tangent, to_eye);
-    // Seen end-on any side will do.
+    // Seen end-on, any side will do.
     side = select(cross(style.light.xyz, to_eye), side, dot(side, side) > 1e-8);
     side = normalize(side);
     let front = normalize(cross(side, tangent));
 
     let clip = style.from_world * vec4<f32>(world, 1.0);
     let moved = style.from_world * vec4<f32>(side, 0.0);
-    // The side's direction on the screen: derivative of xy / w.
+    // Direction of the side on the screen: derivative of xy / w.
     var screen = (moved.xy * clip.w - clip.xy * moved.w) * style.view.xy;
     screen = screen / max(length(screen), 1e-20);
     let pixels_per_mm = style.view.z / max(abs(clip.w), 1e-6);
     let half_width = select(style.view.w, max(style.tube.x * pixels_per_mm, style.tube.y),
         style.tube.x > 0.0);
-    // See-through lines fade at their edges, half a pixel to either side.
+    // Transparent lines fade at their edges, over half a pixel on either side.
     let reach = half_width + style.tube.w;
     let offset = screen * reach * sign * 2.0 / style.view.xy * clip.w;
 
@@ -153,7 +153,7 @@ fn vs_ribbon(@builtin(vertex_index) index: u32) -> Ribbon {
     let cue = clamp(dot(style.depth_cue, vec4<f32>(world, 1.0)), 0.0, 1.0);
     var out: Ribbon;
     out.position = vec4<f32>(clip.xy + offset, clip.zw);
-    // Haze is mixed in before the light so that the fragment has little to do.
+    // Haze is mixed in before the light, to keep the fragment shader cheap.
     out.colour = mix(colour_of(at, tangent), style.haze.rgb, cue * style.haze.w);
     out.across = sign * reach / half_width;
     out.lighting = vec4<f32>(dot(side, style.light.xyz), dot(front, style.light.xyz),
@@ -168,11 +168,11 @@ fn lit(in: Ribbon) -> vec3<f32> {
     let c = sqrt(1.0 - s * s);
     let diffuse = max(s * in.lighting.x + c * in.lighting.y, 0.0);
     let shine = max(s * in.lighting.z + c * in.lighting.w, 0.0);
-    // What stands for a value is compared with a scale: it keeps nearly its lightness.
+    // A colour that encodes a value is compared with a scale, so it nearly keeps its lightness.
     let by_value = style.kind.x == BY_VALUE;
     let light = select(vec3<f32>(0.32, 0.80, 0.22), vec3<f32>(0.84, 0.22, 0.05), by_value);
     var colour = in.colour * (light.x + light.y * diffuse) + light.z * pow(shine, 36.0);
-    // A dark border parts neighbours of one colour.
+    // A dark border separates neighbours of the same colour.
     colour *= 1.0 - in.border * select(0.72, 0.36, by_value) * smoothstep(0.62, 1.0, abs(s));
     return colour;
 }
@@ -182,7 +182,7 @@ fn fs_ribbon(in: Ribbon) -> @location(0) vec4<f32> {
     return vec4<f32>(lit(in), style.tube.z);
 }
 
-// The same cut to the slab: apart, since what may be discarded is tested for its depth late.
+// The same, cut to the slab. A separate entry point, because `discard` moves the depth test after the shader.
 @fragment
 fn fs_ribbon_cut(in: Ribbon) -> @location(0) vec4<f32> {
     if abs(in.place.x) > 1.0 {
@@ -191,13 +191,13 @@ fn fs_ribbon_cut(in: Ribbon) -> @location(0) vec4<f32> {
     return vec4<f32>(lit(in), style.tube.z);
 }
 
-// See src/render/through.rs.
+// See src/render/transparency.rs.
 struct Through {
-    // Colour times opacity times weight, and opacity times weight: added up.
+    // Colour × opacity × weight, and opacity × weight: summed.
     @location(0) sum: vec4<f32>,
-    // What is not let through: multiplied.
+    // Opacity; the blend multiplies the transmittances.
     @location(1) left: f32,
-    // Depth times opacity times weight: added up.
+    // Depth × opacity × weight: summed.
     @location(2) depth: f32,
 }
 
@@ -228,13 +228,13 @@ fn fs_through_cut(in: Ribbon) -> Through {
 struct Capsule {
     @builtin(position) position: vec4<f32>,
     @location(0) colour: vec3<f32>,
-    // Pixels along the segment from its start, and across it.
+    // Position along the segment from its start, and across it, px.
     @location(1) local: vec2<f32>,
     // Length of the segment, px.
     @location(2) @interpolate(flat) run: f32,
 }
 
-// Two triangles per segment, cut to the slab; nothing where it is outside.
+// Two triangles per segment, cut to the slab; none if the segment lies outside it.
 @vertex
 fn vs_capsule(
     @builtin(vertex_index) index: u32,
@@ -243,7 +243,7 @@ fn vs_capsule(
     var out: Capsule;
     out.position = vec4<f32>(2.0, 2.0, 2.0, 1.0);
     let at = blocks[instance] * BLOCK + index / 6u;
-    // The last block may not be full.
+    // The last block may be partly filled.
     if at + 1u >= style.kind.z {
         return out;
     }
@@ -268,12 +268,12 @@ fn vs_capsule(
     let run = distance(from_px, to_px);
     let along = select(vec2<f32>(1.0, 0.0), (to_px - from_px) / max(run, 1e-6), run > 1e-4);
     let across = vec2<f32>(-along.y, along.x);
-    // Corners 0 1 2, 2 1 3 of the box around the capsule; one pixel more for the soft edge.
+    // Corners 0 1 2, 2 1 3 of the box around the capsule, one pixel larger for the soft edge.
     let corner = array<u32, 6>(0u, 1u, 2u, 2u, 1u, 3u)[index % 6u];
     let at_end = (corner & 1u) == 1u;
     let reach = style.view.w + 1.0;
-    // Free ends are round. Where a streamline goes on, just enough is added to close the joint:
-    // a whole cap would cover the neighbour's colour.
+    // Free ends are round. Where a streamline continues, the cap is just large enough to close the joint:
+    // a whole cap would cover the colour of the neighbour.
     let goes_on = select(span.x == 0.0 && at > 0u && !is_gap(at - 1u),
         span.y == 1.0 && at + 2u < style.kind.z && !is_gap(at + 2u), at_end);
     let cap = select(reach, 0.35 * style.view.w + 0.5, goes_on);

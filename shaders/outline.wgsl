@@ -1,11 +1,11 @@
-// The head's outline: a mask's soft boundary seen as glass, bright where it is seen edge-on.
-// One thread owns one pixel of the result. The ray ends at the opaque scene.
+// The outline of the head: the soft boundary of a mask drawn as glass, bright where it is seen edge-on.
+// One thread owns one pixel of the result. Its ray ends at the opaque scene.
 
 struct Outline {
     world_from_clip: mat4x4<f32>,
     // Eye (w = 1), or direction to the viewer (w = 0).
     eye: vec4<f32>,
-    // Texel of the field from world, as rows.
+    // Rows of the matrix from world to texels of the field.
     texel_x: vec4<f32>,
     texel_y: vec4<f32>,
     texel_z: vec4<f32>,
@@ -18,9 +18,9 @@ struct Outline {
 }
 
 @group(0) @binding(0) var<uniform> outline: Outline;
-// 1 is the scene's depth.
+// Binding 1 is the scene's depth.
 @group(0) @binding(2) var field: texture_3d<f32>;
-// Where the boundary is at least this far away, mm.
+// A lower bound on the distance to the boundary, mm.
 @group(0) @binding(3) var distances: texture_3d<f32>;
 @group(0) @binding(4) var smooth_sampler: sampler;
 @group(0) @binding(5) var glass: texture_storage_2d<rgba16float, write>;
@@ -48,7 +48,7 @@ fn outline_march(@builtin(global_invocation_id) id: vec3<u32>) {
     let direction = normalize(far - near);
     let origin = select(near, outline.eye.xyz, outline.eye.w > 0.0);
 
-    // How far the ray goes for each sample of the pixel.
+    // Length of the ray for each sample of the pixel.
     var ends = vec4<f32>(1e9);
     let pixel = min(vec2<i32>(scene_px), vec2<i32>(outline.size.xy) - 1);
     var farthest = 0.0;
@@ -85,7 +85,7 @@ fn outline_march(@builtin(global_invocation_id) id: vec3<u32>) {
         if abs(off) < 2.2 && steepness > 1e-4 {
             let facing = min(abs(dot(here.xyz, direction)) / steepness, 1.0);
             let rim = pow(1.0 - facing, outline.march.z);
-            // The share of the pixel's samples that the opaque scene does not hide from here.
+            // The fraction of the pixel's samples for which the opaque scene does not hide this point.
             var open = 0.0;
             for (var s = 0; s < SAMPLES; s++) {
                 open += select(0.0, 1.0 / f32(SAMPLES), t < ends[s]);
@@ -96,7 +96,7 @@ fn outline_march(@builtin(global_invocation_id) id: vec3<u32>) {
         t += outline.march.x;
     }
     let alpha = (1.0 - clear) * outline.colour.a;
-    // The densest part is whiter, as glass is.
+    // The densest part is whiter, as in glass.
     let colour = mix(outline.colour.rgb * 0.9, vec3<f32>(1.0), 0.35 * alpha * alpha * alpha);
     textureStore(glass, vec2<i32>(id.xy), vec4<f32>(colour * alpha, alpha));
 }

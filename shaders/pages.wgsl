@@ -1,8 +1,9 @@
-// φ in bricks as a level set's solver has it: of each brick a table says that all of it is outside or
-// inside, or which page holds its voxels, x fastest. A voxel beyond the grid it has the border's value
-// and is outside, which closes a surface that reaches the border (src/engine/solvers/level_set/surface.rs).
+// φ in bricks, as in the level-set solver: for each brick, a table says that the whole brick is outside or
+// inside, or which page holds its voxels, x fastest. One voxel beyond the grid, φ has the value of the border
+// with the sign of outside, which closes a surface that reaches the border
+// (src/engine/solvers/level_set/surface.rs).
 //
-// Who includes this binds `page_of`, the table, and `pages`, and sets the private variables.
+// A shader that includes this binds the table `page_of` and `pages`, and sets the private variables.
 
 const OUTSIDE: u32 = 0u;
 const INSIDE: u32 = 1u;
@@ -11,16 +12,16 @@ const INSIDE: u32 = 1u;
 var<private> phi_voxels: vec3<i32>;
 // |φ| of bricks without a page.
 var<private> phi_most: f32;
-// A brick has 2 to the power of this voxels along a side.
+// A brick has 2^phi_shift voxels along each side.
 var<private> phi_shift: u32;
 
-// The table's word for a brick of the grid.
+// The table's entry for a brick of the grid.
 fn entry_of(brick: vec3<i32>) -> u32 {
     let count = ((phi_voxels - 1) >> vec3<u32>(phi_shift)) + 1;
     return page_of[brick.x + count.x * (brick.y + count.y * brick.z)];
 }
 
-// Where a voxel of the grid is within its page.
+// Index of a voxel of the grid within its page.
 fn place_of(voxel: vec3<i32>) -> u32 {
     let at = vec3<u32>(voxel) & vec3<u32>((1u << phi_shift) - 1u);
     return at.x + (at.y << phi_shift) + (at.z << (2u * phi_shift));
@@ -42,12 +43,12 @@ fn between(low: vec4<f32>, high: vec4<f32>, f: vec3<f32>) -> f32 {
     return mix(by_y.x, by_y.y, f.x);
 }
 
-// Between eight voxels, whichever bricks they are in.
+// Linear interpolation between eight voxels, whichever bricks they are in.
 fn phi_linear(voxel: vec3<f32>) -> f32 {
     let base = vec3<i32>(floor(voxel));
     let f = voxel - floor(voxel);
     let last = (base + 1) >> vec3<u32>(phi_shift);
-    // Mostly they are in one brick.
+    // Usually all are in one brick.
     if all(base >= vec3<i32>(0)) && all(base + 1 < phi_voxels)
         && all(last == (base >> vec3<u32>(phi_shift))) {
         let entry = entry_of(last);

@@ -11,19 +11,19 @@ struct Layer {
     image: Plane,
     hiding: Plane,
     cut: Plane,
-    // Clip positions of (0, 0), (1, 0), (0, 1), (1, 1); for the 3-D view.
+    // Clip positions of (0, 0), (1, 0), (0, 1), (1, 1), for the 3-D view.
     corners: array<vec4<f32>, 4>,
-    // Low end, 1 / width of the window; opacity; brightness.
+    // Lower end of the window and 1 / its width; opacity; brightness.
     window: vec4<f32>,
     // Colour and opacity of contours.
     line: vec4<f32>,
-    // Hidden where `hiding` is below x. Contours: level, distance from one to the next, width in pixels.
+    // Hidden where `hiding` is below x. Contours: level, spacing, width in px.
     limits: vec4<f32>,
-    // φ in bricks: voxels along each axis, what it is beyond them.
+    // φ in bricks: voxels along each axis; |φ| in bricks without a page.
     phi_size: vec4<f32>,
-    // Flags, colour-map row, interpolation, samples of the target.
+    // Flags; row of the colour map; interpolation; samples per pixel of the target.
     kind: vec4<u32>,
-    // A brick has 2 to the power of x voxels along a side.
+    // A brick has 2^x voxels along each side.
     bricks: vec4<u32>,
 }
 
@@ -35,9 +35,9 @@ const HAS_CUT: u32 = 16u;
 const CUT_BLACK: u32 = 32u;
 const FADES: u32 = 64u;
 const CONTOUR: u32 = 128u;
-// The contour is that of φ in bricks.
+// The contour is that of φ in bricks, not of an image.
 const BRICKS: u32 = 256u;
-// Black colours are drawn, not left transparent.
+// Draws black colours instead of leaving them transparent.
 const BLACK: u32 = 512u;
 
 @group(0) @binding(0) var<uniform> layer: Layer;
@@ -49,8 +49,9 @@ const BLACK: u32 = 512u;
 @group(0) @binding(5) var<storage, read> page_of: array<u32>;
 @group(0) @binding(6) var<storage, read> pages: array<f32>;
 
-// The layer's kind, once a fragment has begun. Mesa's software renderer compiles a shader anew for every
-// draw that branches on uniforms alone, and keeps them all; no fragment lies left of its target.
+// The kind of the layer, set by each fragment. For a branch on uniforms alone, Mesa's software renderer compiles
+// the shader again for every draw and keeps all copies; a test of the fragment's position, which never lies left
+// of the target, avoids this.
 var<private> kind: vec4<u32>;
 
 fn begin(position: vec4<f32>) {
@@ -68,31 +69,31 @@ fn on_plane(plane: Plane, at: vec2<f32>) -> vec3<f32> {
     return plane.origin.xyz + at.x * plane.across.xyz + at.y * plane.down.xyz;
 }
 
-// 0 to 1 across the level, one pixel wide; `pixel` is how much of a texel a pixel spans. A smooth
-// mask goes from 0 to 1 within about a texel: where a pixel spans more of them than one, its values
-// tell no finer share, and must not be taken for the edge's everywhere.
+// Rises from 0 to 1 across the level, over one pixel; `pixel` is the size of a pixel in texels. A smooth mask
+// rises from 0 to 1 within about one texel: if a pixel spans more than that, the values give no finer coverage,
+// and the edge must not spread over all of them.
 fn edge(value: f32, level: f32, pixel: f32) -> f32 {
     return clamp((value - level) / clamp(pixel, 1e-3, 1.0) + 0.5, 0.0, 1.0);
 }
 
-// Texels between pixels that are `step` apart on the plane.
+// Distance in texels between pixels that are `step` apart on the plane.
 fn texels(plane: Plane, step: vec2<f32>) -> f32 {
     let moved = abs(plane.across.xyz * step.x) + abs(plane.down.xyz * step.y);
     return max(moved.x, max(moved.y, moved.z));
 }
 
-// What a contour is of: its value and, in y, how much of it is there.
+// The value that a contour follows and, in y, the share of it that is present.
 fn level_at(at: vec2<f32>) -> vec2<f32> {
     let texel = on_plane(layer.image, at);
     if has(BRICKS) {
-        // To the end of the voxel beyond the outermost, where the surface is closed.
+        // Present up to the end of the voxel beyond the outermost one, where the surface is closed.
         let there = all(texel >= vec3<f32>(-1.5)) && all(texel <= layer.phi_size.xyz + 0.5);
         return vec2<f32>(phi_linear(texel), select(0.0, 1.0, there));
     }
     return sample_image(image, texel, LINEAR).ra;
 }
 
-// Lines of equal value, as wide as told wherever values change slowly or fast.
+// Lines of equal value, with the same width whether values change slowly or fast.
 fn contour(at: vec2<f32>, step: vec2<f32>) -> vec4<f32> {
     let here = level_at(at);
     let right = level_at(at + vec2<f32>(step.x, 0.0));
@@ -104,7 +105,7 @@ fn contour(at: vec2<f32>, step: vec2<f32>) -> vec4<f32> {
     let nearest = max(round(here.x / max(every, 1e-30)), 1.0) * every;
     let level = select(layer.limits.y, nearest, every > 0.0);
     let slope = length(vec2<f32>(right.x - here.x, below.x - here.x));
-    // Pixels from the line.
+    // Distance from the line, px.
     let away = abs(here.x - level) / max(slope, 1e-12);
     let covered = clamp(0.5 * layer.limits.w + 0.5 - away, 0.0, 1.0);
     return vec4<f32>(layer.line.rgb, layer.line.a * covered);
@@ -129,7 +130,7 @@ fn shade(at: vec2<f32>, step: vec2<f32>) -> vec4<f32> {
     }
     if has(COLOUR_IMAGE) {
         let colour = clamp(value.rgb * layer.window.w, vec3<f32>(0.0), vec3<f32>(1.0));
-        // Black says nothing: what lies below is seen.
+        // Black shows no value, so the layers below stay visible.
         let empty = max(colour.r, max(colour.g, colour.b)) < 0.002;
         return vec4<f32>(colour, select(alpha, 0.0, empty && !has(BLACK)));
     }
@@ -172,7 +173,7 @@ struct Cut {
     @builtin(sample_mask) covered: u32,
 }
 
-// As many of the target's samples as the share that is covered.
+// A sample mask with the given share of the target's samples.
 fn coverage_mask(share: f32) -> u32 {
     return (1u << u32(round(share * f32(layer.kind.w)))) - 1u;
 }
@@ -181,8 +182,8 @@ fn brightest(colour: vec4<f32>) -> f32 {
     return max(colour.r, max(colour.g, colour.b));
 }
 
-// How bright a place is with what lies two texels around it: in the noise of air some voxels are as bright as
-// dark tissue, but none of its places is.
+// Mean brightness of a point and its surroundings two texels away: in the noise of air, single voxels are as
+// bright as dark tissue, but no neighbourhood is.
 fn bright_around(at: vec2<f32>, step: vec2<f32>, here: f32) -> f32 {
     let across = vec2<f32>(2.0 / length(layer.image.across.xyz), 0.0);
     let down = vec2<f32>(0.0, 2.0 / length(layer.image.down.xyz));
@@ -198,7 +199,7 @@ fn bright_around(at: vec2<f32>, step: vec2<f32>, here: f32) -> f32 {
     return sum / count;
 }
 
-// A layer's colour on a plane in space, and the share of the pixel that it covers.
+// Colour of a layer on a plane in space, and the share of the pixel that it covers.
 struct OnPlane {
     colour: vec4<f32>,
     share: f32,
@@ -235,7 +236,7 @@ fn fs_quad(in: OnQuad) -> Cut {
     return Cut(found.colour, coverage_mask(found.share));
 }
 
-// For devices without sample masks: whole pixels or none.
+// For devices without sample masks: draws a whole pixel or none.
 @fragment
 fn fs_quad_whole(in: OnQuad) -> @location(0) vec4<f32> {
     let found = on_quad(in);

@@ -1,10 +1,10 @@
-// Regions in the 3-D view: a box is drawn around each, and every pixel of it finds its own hit.
+// Regions in the 3-D view: a box is drawn around each, and every pixel of the box intersects its ray with the region.
 
 struct Solid {
     clip_from_world: mat4x4<f32>,
-    // The box that is drawn, from the cube -1..1.
+    // Transform from the cube -1..1 to the box that is drawn.
     world_from_cube: mat4x4<f32>,
-    // Texel of the mask from world, as rows.
+    // Rows of the matrix from world to texels of the mask.
     texel_x: vec4<f32>,
     texel_y: vec4<f32>,
     texel_z: vec4<f32>,
@@ -15,11 +15,11 @@ struct Solid {
     colour: vec4<f32>,
     // Centre; radius of a sphere.
     centre: vec4<f32>,
-    // Half edges of a box; px per mm where clip w is 1.
+    // Half edges of a box; px per mm at clip w = 1.
     half_edges: vec4<f32>,
     // Width of the rim, px.
     rim: vec4<f32>,
-    // Selected.
+    // 1 if selected.
     flags: vec4<u32>,
 }
 
@@ -51,7 +51,7 @@ struct Hit {
     found: bool,
     at: vec3<f32>,
     normal: vec3<f32>,
-    // Pixels from the silhouette or from an edge, inwards.
+    // Distance inwards from the silhouette or from an edge, px.
     from_edge: f32,
 }
 
@@ -68,7 +68,7 @@ fn hit_sphere(origin: vec3<f32>, direction: vec3<f32>) -> Hit {
     let radius = solid.centre.w;
     let from_edge = (radius - off) / pixel_mm(solid.centre.xyz + nearest);
     let half_chord = sqrt(max(radius * radius - off * off, 0.0));
-    // From within the sphere its far side is seen.
+    // From inside the sphere, its far side is visible.
     let inside = -along - half_chord < 0.0;
     let t = -along + select(-half_chord, half_chord, inside);
     let at = origin + t * direction;
@@ -112,7 +112,7 @@ fn inside_at(texel: vec3<f32>, size: vec3<f32>) -> f32 {
     return textureSampleLevel(surface, smooth_sampler, (texel + 0.5) / size, 0.0).r;
 }
 
-// Marches in steps of half a texel to where the smooth mask rises through one half.
+// Marches in steps of half a texel to the point where the smooth mask rises through 1/2.
 fn hit_mask(origin: vec3<f32>, direction: vec3<f32>) -> Hit {
     let size = vec3<f32>(textureDimensions(surface));
     let start = texel_at(vec4<f32>(origin, 1.0));
@@ -166,13 +166,13 @@ struct Ray {
 }
 
 fn ray_of(in: Hull) -> Ray {
-    // Parallel rays start well before the hull.
+    // Parallel rays start well in front of the hull.
     let parallel = solid.eye.w == 0.0;
     let direction = normalize(select(in.world - solid.eye.xyz, -solid.eye.xyz, parallel));
     return Ray(select(solid.eye.xyz, in.world - direction * 2000.0, parallel), direction);
 }
 
-// `cover`: of the pixel, at a soft edge.
+// `cover`: the share of the pixel that is covered, at a soft edge.
 fn shaded(hit: Hit, direction: vec3<f32>, cover: f32) -> Shaded {
     if !hit.found {
         discard;
@@ -183,10 +183,10 @@ fn shaded(hit: Hit, direction: vec3<f32>, cover: f32) -> Shaded {
     let shine = pow(max(dot(hit.normal, half_vector), 0.0), 48.0);
     let base = solid.colour.rgb;
     var colour = base * (0.62 + 0.48 * diffuse) + vec3<f32>(0.5 * shine);
-    // Denser at grazing angles, as a glass ball is.
+    // Denser at grazing angles, as in a glass ball.
     let grazing = pow(1.0 - facing, 3.0);
     var alpha = clamp(solid.colour.a * (1.0 + 0.4 * grazing) + 0.25 * shine, 0.0, 1.0);
-    // A rim in the pure colour, white when selected.
+    // A rim in the pure colour, or in white if selected.
     let rim = 1.0 - clamp(hit.from_edge - solid.rim.x + 0.5, 0.0, 1.0);
     let rim_colour = select(base, vec3<f32>(1.0), solid.flags.x == 1u);
     colour = mix(colour, rim_colour, rim);
@@ -195,8 +195,8 @@ fn shaded(hit: Hit, direction: vec3<f32>, cover: f32) -> Shaded {
     return Shaded(vec4<f32>(colour, alpha * cover), clamp(clip.z / clip.w, 0.0, 1.0));
 }
 
-// A shader for each shape, and no branch on what is the same for a whole draw: Mesa's software renderer
-// compiles a shader anew for every draw that has one, and keeps them all.
+// One entry point per shape, without a branch on values that are constant for a draw: for such a branch, Mesa's
+// software renderer compiles the shader again for every draw and keeps all copies.
 
 @fragment
 fn fs_sphere(in: Hull) -> Shaded {

@@ -1,4 +1,4 @@
-// The depth of the scene's first sample, for lines that are drawn with one sample over it.
+// Copies the depth of the scene's first sample, for lines that are drawn over it with one sample per pixel.
 
 @vertex
 fn vs_depth(@builtin(vertex_index) index: u32) -> @builtin(position) vec4<f32> {

@@ -1,55 +1,55 @@
-// Rays through what fills space in the 3-D view, a scalar image (volume_image.wgsl) or bricks
-// (volume_bricks.wgsl): the surface of one value, and what is cut away. One thread owns one pixel of the
-// result; the ray ends at the opaque scene.
+// Casts rays through a scalar image (volume_image.wgsl) or bricks (volume_bricks.wgsl) in the 3-D view: clouds,
+// surfaces of constant value, and cuts. One thread owns one pixel of the result; its ray ends at the opaque
+// scene.
 
 struct Volume {
     world_from_clip: mat4x4<f32>,
     // Eye (w = 1), or direction to the viewer (w = 0).
     eye: vec4<f32>,
     light: vec4<f32>,
-    // Times (world, 1): 0 near, 1 far, as the depths of see-through streamlines are told.
+    // Dot product with (world, 1): 0 near, 1 far, as for the depths of transparent streamlines.
     depth_cue: vec4<f32>,
-    // Texel from world, as rows.
+    // Rows of the matrix from world to texels.
     texel_x: vec4<f32>,
     texel_y: vec4<f32>,
     texel_z: vec4<f32>,
-    // Texel of the cut-out mask.
+    // Rows of the matrix from world to texels of the mask that limits the cut face.
     cut_x: vec4<f32>,
     cut_y: vec4<f32>,
     cut_z: vec4<f32>,
-    // Cut away is what all of these are positive for, times (world, 1).
+    // A point is cut away if its dot products (world, 1) with all of these are positive.
     planes: array<vec4<f32>, 3>,
-    // The opacity fades with the distance to these, times (world, 1).
+    // The opacity fades with the distance to these planes, dot products with (world, 1).
     fades: array<vec4<f32>, 3>,
-    // Voxel of φ in bricks.
+    // Rows of the matrix from world to voxels of φ in bricks.
     phi_x: vec4<f32>,
     phi_y: vec4<f32>,
     phi_z: vec4<f32>,
-    // Its voxels along each axis; what it is beyond its bricks.
+    // Voxels of φ along each axis; |φ| in bricks without a page.
     phi_size: vec4<f32>,
-    // sRGB of where cut faces cross that surface; what is left of the density outside of it.
+    // sRGB of the line where cut faces cross that surface; factor of the density outside it.
     phi_look: vec4<f32>,
-    // Size of the scene's part of its target and of the result, px.
+    // Size of the part of the target that the scene covers, and of the result, px.
     size: vec4<f32>,
-    // Step in texels; pixels of the scene per pixel of the result; edge of a texel, mm; 1 / how far the
-    // opacity reaches from its planes, 1/mm.
+    // Step in texels; pixels of the scene per pixel of the result; edge of a texel, mm; 1 / distance over which
+    // the opacity fades from its planes, 1/mm.
     march: vec4<f32>,
-    // Low end and 1 / width of the window; level and opacity of the surface.
+    // Lower end of the window and 1 / its width; level and opacity of the surface.
     window: vec4<f32>,
-    // Low end and 1 / width of the cut face's window; its opacity.
+    // Lower end of the cut face's window and 1 / its width; opacity of the cut face.
     face: vec4<f32>,
-    // sRGB of the surface; of bricks how far 0 is at least from where φ is 1, mm.
+    // sRGB of the surface; for bricks, a lower bound on the distance from φ = 1 to φ = 0, mm.
     surface: vec4<f32>,
-    // Flags, interpolation, planes, rays a pixel.
+    // Flags; interpolation; number of planes; rays per pixel.
     kind: vec4<u32>,
-    // First row; row of the cut face's colour map; row after the last; a brick has 2 to the power of this
-    // voxels along a side.
+    // First row; row of the cut face's colour map; row after the last; exponent n of bricks with 2^n voxels along
+    // each side.
     rows: vec4<u32>,
 }
 
 const SURFACE: u32 = 1u;
 const LIT: u32 = 2u;
-// The surface's inside is below its level.
+// The inside of the surface lies below its level.
 const BELOW: u32 = 4u;
 const HAS_BEFORE: u32 = 8u;
 const HAS_FACE: u32 = 16u;
@@ -60,36 +60,36 @@ const HAS_PHI: u32 = 256u;
 const HAS_FADE: u32 = 512u;
 
 @group(0) @binding(0) var<uniform> volume: Volume;
-// 1 is the scene's depth.
-// 2 to 7 are the image's: see volume_image.wgsl.
-// What was drawn before: colour times alpha and alpha; how far its nearest opaque surface is, mm.
+// Binding 1 is the scene's depth.
+// Bindings 2 to 7 belong to the image: see volume_image.wgsl.
+// Volumes drawn before: colour times alpha, and alpha; distance of their nearest opaque surface, mm.
 @group(0) @binding(8) var before: texture_2d<f32>;
 @group(0) @binding(9) var before_distance: texture_2d<f32>;
 @group(0) @binding(10) var after: texture_storage_2d<rgba16float, write>;
 @group(0) @binding(11) var after_distance: texture_storage_2d<r32float, write>;
-// See-through streamlines: see src/render/through.rs.
+// Transparent streamlines: see src/render/transparency.rs.
 @group(0) @binding(12) var lines_sum: texture_2d<f32>;
 @group(0) @binding(13) var lines_left: texture_2d<f32>;
 @group(0) @binding(14) var lines_depth: texture_2d<f32>;
 // φ in bricks: see pages.wgsl.
 @group(0) @binding(15) var<storage, read> page_of: array<u32>;
 @group(0) @binding(16) var<storage, read> pages: array<f32>;
-// Which bricks anything crosses 0 in: see empty_bricks.wgsl.
+// Bricks that rays may skip: see empty_bricks.wgsl.
 @group(0) @binding(17) var<storage, read> extent: array<i32>;
 
 const FAR: f32 = 1e9;
-// What is behind is not seen any more.
+// A ray ends once its transmittance is below this.
 const OPAQUE_LEFT: f32 = 0.003;
 const MOST_STEPS: i32 = 6000;
 
-// Where in a pixel its four rays go: as the scene's four samples.
+// Positions of the four rays in a pixel: those of the scene's four samples.
 const SPREAD = array<vec2<f32>, 4>(
     vec2<f32>(0.375, 0.125), vec2<f32>(0.875, 0.375),
     vec2<f32>(0.125, 0.625), vec2<f32>(0.625, 0.875),
 );
 
-// The volume's kind, once a ray has begun. Mesa's software renderer compiles a shader anew for every draw
-// that branches on uniforms alone, and keeps them all; nothing that is drawn is without voxels.
+// The kind of the volume, set by each ray. For a branch on uniforms alone, Mesa's software renderer compiles the
+// shader again for every draw and keeps all copies; a test for voxels, which every volume has, avoids this.
 var<private> kind: vec4<u32>;
 
 fn begin() {
@@ -120,30 +120,30 @@ fn in_world(slope: vec3<f32>) -> vec3<f32> {
 struct Ray {
     origin: vec3<f32>,
     direction: vec3<f32>,
-    // The same in texels, per mm.
+    // Origin in texels, and direction in texels per mm.
     start: vec3<f32>,
     slope: vec3<f32>,
-    // How far each sample of the pixel goes, and the farthest.
+    // Length of the ray for each sample of the pixel, and the greatest of them.
     ends: vec4<f32>,
     end: f32,
 }
 
 struct Light {
-    // Times alpha.
+    // Premultiplied by alpha.
     colour: vec3<f32>,
     alpha: f32,
-    // What is left of the light from behind.
+    // Transmittance of the light from behind.
     left: f32,
-    // The nearest opaque surface.
+    // Distance of the nearest opaque surface.
     distance: f32,
-    // Where the streamlines are that were not met yet.
+    // Distance of the streamlines that the ray has not met yet.
     lines_at: f32,
 }
 
-// Colour and opacity of the pixel's see-through streamlines.
+// Colour and opacity of the transparent streamlines in this pixel.
 var<private> lines: vec4<f32>;
 
-// The share of the pixel's samples that the opaque scene does not hide between two distances.
+// The mean fraction of the pixel's samples that the opaque scene does not hide between two distances.
 fn open_share(ray: Ray, from_mm: f32, to_mm: f32) -> f32 {
     let shares = clamp((ray.ends - from_mm) / max(to_mm - from_mm, 1e-6), vec4<f32>(0.0), vec4<f32>(1.0));
     return dot(shares, vec4<f32>(0.25));
@@ -157,7 +157,7 @@ fn add_lines(light: ptr<function, Light>) {
     (*light).lines_at = FAR;
 }
 
-// Something at so many mm.
+// Adds a colour at a distance along the ray.
 fn add(light: ptr<function, Light>, at_mm: f32, colour: vec3<f32>, alpha: f32, open: f32) {
     if (*light).lines_at < at_mm {
         add_lines(light);
@@ -176,7 +176,7 @@ fn lit(base: vec3<f32>, normal: vec3<f32>, direction: vec3<f32>) -> vec3<f32> {
     return clamp(base * (0.42 + 0.66 * diffuse) + vec3<f32>(0.2 * shine), vec3<f32>(0.0), vec3<f32>(1.0));
 }
 
-// Where the ray leaves so many bricks along each axis, mm.
+// Distance at which the ray leaves a block of this many bricks along each axis, mm.
 fn leaves(ray: Ray, from_brick: vec3<i32>, along: i32) -> f32 {
     let low = vec3<f32>(from_brick) * brick_edge();
     let wall = select(low, low + f32(along) * brick_edge(), ray.slope > vec3<f32>(0.0));
@@ -184,7 +184,7 @@ fn leaves(ray: Ray, from_brick: vec3<i32>, along: i32) -> f32 {
     return min(t.x, min(t.y, t.z));
 }
 
-// The step after those that are wholly in what is empty around this point; else 0.
+// The first step beyond the empty bricks around this point; 0 if its brick is not empty.
 fn past_empty(ray: Ray, texel: vec3<f32>, from_mm: f32, step: f32, known: ptr<function, vec3<i32>>,
     empty: ptr<function, i32>) -> i32 {
     let brick = brick_at(texel);
@@ -198,8 +198,8 @@ fn past_empty(ray: Ray, texel: vec3<f32>, from_mm: f32, step: f32, known: ptr<fu
     return i32(floor((leaves(ray, empty_from(brick, *empty), *empty) - from_mm) / step));
 }
 
-// What is left of the opacity at so many mm: all at the planes, nothing where it does not reach. Behind
-// several of them it is the distance to what is before all.
+// Factor of the opacity at a distance along the ray: 1 at the planes, 0 beyond the fade. Behind several planes,
+// the distance to the region in front of all of them counts.
 fn faded(ray: Ray, at_mm: f32) -> f32 {
     if !has(HAS_FADE) {
         return 1.0;
@@ -240,7 +240,7 @@ fn march(ray: Ray, light: ptr<function, Light>) {
         return;
     }
     let step = volume.march.x / max(length(ray.slope), 1e-9);
-    // What is cut away of the ray.
+    // The part of the ray that is cut away.
     var gone = vec2<f32>(select(FAR, 0.0, kind.z > 0u), FAR);
     var opening = vec3<f32>(0.0);
     for (var i = 0u; i < kind.z; i++) {
@@ -332,7 +332,7 @@ fn volume_march(@builtin(global_invocation_id) id: vec3<u32>) {
             let rate = dot(volume.depth_cue.xyz, ray.direction);
             let from_eye = cue - dot(volume.depth_cue, vec4<f32>(ray.origin, 1.0));
             light.lines_at = from_eye / select(1e-9, rate, abs(rate) > 1e-9);
-            // Hidden by a surface that was drawn before.
+            // Hidden by a surface drawn before.
             if light.lines_at >= limit {
                 light.lines_at = FAR;
             }

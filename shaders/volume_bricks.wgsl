@@ -1,14 +1,13 @@
-// What volume.wgsl draws, where that is the surface φ = 0 of a level set in bricks: straight from the
-// solver's pages.
+// The part of volume.wgsl for the surface φ = 0 of a level set in bricks, read directly from the solver's pages.
 
-// Which bricks rays pass over: see empty_bricks.wgsl.
+// Bricks that rays may skip: see empty_bricks.wgsl.
 @group(0) @binding(4) var bricks: texture_3d<f32>;
 
 fn has_none() -> bool {
     return arrayLength(&page_of) == 0u;
 }
 
-// Ends of the bricks that anything crosses 0 in; beyond them all is outside.
+// Ends of the bricks in which φ crosses 0; everything beyond them is outside.
 fn low_end() -> vec3<f32> {
     return vec3<f32>(vec3<i32>(extent[0], extent[1], extent[2])) * brick_edge();
 }
@@ -25,17 +24,17 @@ fn brick_at(texel: vec3<f32>) -> vec3<i32> {
     return vec3<i32>(floor(texel)) >> vec3<u32>(phi_shift);
 }
 
-// Bricks along a side of what is passed over from this one.
+// Number of bricks along each side that a ray may skip from this one.
 fn empty_along(brick: vec3<i32>) -> i32 {
     return i32(textureLoad(bricks, brick + 1, 0).r);
 }
 
-// The first of them.
+// The first of those bricks.
 fn empty_from(brick: vec3<i32>, along: i32) -> vec3<i32> {
     return select(brick, (((brick + 1) >> vec3<u32>(2u)) << vec3<u32>(2u)) - 1, along > 1);
 }
 
-// Change per texel, smoothed over two: as of images, and across the faces of bricks as within them.
+// Gradient per texel, smoothed over two texels, as for images; continuous across the faces of bricks.
 fn slope_at(texel: vec3<f32>) -> vec3<f32> {
     let x = vec3<f32>(1.0, 0.0, 0.0);
     return 0.5 * vec3<f32>(
@@ -45,7 +44,7 @@ fn slope_at(texel: vec3<f32>) -> vec3<f32> {
     );
 }
 
-// Seen from outside; none where φ is flat.
+// Outward normal; zero where φ is flat.
 fn surface_normal(texel: vec3<f32>) -> vec3<f32> {
     let normal = -in_world(slope_at(texel));
     return select(vec3<f32>(0.0), normalize(normal), dot(normal, normal) > 0.0);
@@ -55,8 +54,8 @@ fn phi_along(ray: Ray, at_mm: f32) -> f32 {
     return phi_linear(ray.start + at_mm * ray.slope);
 }
 
-// φ is a distance: so far from where it is nothing need be looked at (Hart 1996, sphere tracing). Where it
-// changes sides the crossing is looked for as if φ were straight between two points.
+// φ is a distance, so the ray can advance by φ without a test (sphere tracing, Hart 1996). Where φ changes sign, the
+// crossing is found by linear interpolation between two points.
 fn march_part(ray: Ray, from_mm: f32, to_mm: f32, step: f32, side: vec3<f32>,
     light: ptr<function, Light>) {
     var known = vec3<i32>(-2);

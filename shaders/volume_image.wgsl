@@ -1,15 +1,15 @@
-// What volume.wgsl draws, where that is a scalar image: a cloud whose density a transfer function tells,
-// or the surface of one value.
+// The part of volume.wgsl for a scalar image: a cloud whose density a transfer function gives, or a surface of
+// constant value.
 //
-// A cloud is integrated over segments between samples, along which the value is taken to be linear:
-// the means of extinction and colour are differences of integrals over the value (Engel, Kraus and
-// Ertl 2001, eq. 7), so that neither a steep transfer function nor the step shows.
+// A cloud is integrated over segments between samples, assuming that the value is linear along each: the mean
+// extinction and colour are differences of integrals over the value (Engel, Kraus and Ertl 2001, eq. 7), so that
+// neither a steep transfer function nor the step size causes artefacts.
 
-// 2 is the image.
+// Binding 2 is the image.
 @group(0) @binding(3) var smooth_sampler: sampler;
-// Smallest and largest value of each.
+// Smallest and largest value of each brick.
 @group(0) @binding(4) var bricks: texture_3d<f32>;
-// Rows: extinction times colour and extinction; their integrals over the share of the window.
+// Rows: extinction × colour, and extinction; the integrals of both over the position in the window.
 @group(0) @binding(5) var transfer: texture_2d<f32>;
 @group(0) @binding(6) var maps: texture_2d<f32>;
 @group(0) @binding(7) var cut: texture_3d<f32>;
@@ -17,14 +17,14 @@
 const TABLE: i32 = 1024;
 const BRICK: f32 = 8.0;
 const MISSING: f32 = -3.4e38;
-// A mean that a missing texel has part in is below this.
+// A mean that includes a missing texel is below this.
 const SPOILT_BELOW: f32 = -1e30;
 
 fn has_none() -> bool {
     return textureDimensions(image).x == 0u;
 }
 
-// Ends of what is there.
+// Ends of the image.
 fn low_end() -> vec3<f32> {
     return vec3<f32>(-0.5);
 }
@@ -42,7 +42,7 @@ fn brick_at(texel: vec3<f32>) -> vec3<i32> {
     return vec3<i32>(clamp(floor(texel / BRICK), vec3<f32>(0.0), vec3<f32>(last)));
 }
 
-// The image's value by its own interpolation; MISSING where half of it or more is missing.
+// The value by the interpolation of the image; MISSING if less than half of the weights belong to texels present.
 fn value_at(texel: vec3<f32>) -> f32 {
     let size = vec3<f32>(textureDimensions(image));
     let at = clamp(texel, vec3<f32>(-0.5), size - 0.5);
@@ -56,7 +56,7 @@ fn value_at(texel: vec3<f32>) -> f32 {
     return select(MISSING, there.r, there.a >= 0.5);
 }
 
-// Change per texel of the image smoothed over two texels; 0 where something is missing.
+// Gradient per texel of the image, smoothed over two texels; 0 if any value is missing.
 fn slope_at(texel: vec3<f32>) -> vec3<f32> {
     let size = vec3<f32>(textureDimensions(image));
     let x = vec3<f32>(1.0, 0.0, 0.0);
@@ -70,7 +70,7 @@ fn slope_at(texel: vec3<f32>) -> vec3<f32> {
     return (high - low) * 0.5;
 }
 
-// How fast what is there sets in, per texel.
+// Gradient per texel of the share of values present.
 fn presence_slope_at(texel: vec3<f32>) -> vec3<f32> {
     let x = vec3<f32>(1.0, 0.0, 0.0);
     return vec3<f32>(
@@ -101,7 +101,7 @@ fn integral_to(share: f32) -> vec4<f32> {
     return sum;
 }
 
-// Mean extinction between two values, times colour and by itself.
+// Mean between two values of extinction × colour, and of extinction.
 fn mean_extinction(a: f32, b: f32) -> vec4<f32> {
     if abs(b - a) * f32(TABLE) < 4.0 {
         return looked_up(0, 0.5 * (a + b));
@@ -114,7 +114,7 @@ fn is_empty(brick: vec3<i32>) -> bool {
     if range.x > range.y {
         return true;
     }
-    // Cubic interpolation leaves the range; beside what is missing by up to half as much again.
+    // Cubic interpolation overshoots the range, and beside missing values by up to half as much again.
     let beyond = select(0.0, 1.5 * (range.y - range.x), kind.y == CUBIC);
     let least = range.x - beyond;
     let most = range.y + beyond;
@@ -125,14 +125,14 @@ fn is_empty(brick: vec3<i32>) -> bool {
     let a = share_of(least);
     let b = share_of(most);
     if abs(b - a) * f32(TABLE) < 8.0 {
-        // Few texels of the table, or one.
+        // The values span few texels of the table, or one.
         return max(max(looked_up(0, a).w, looked_up(0, b).w), looked_up(0, 0.5 * (a + b)).w) <= 0.0
             && integral_to(b).w <= integral_to(a).w;
     }
     return integral_to(b).w <= integral_to(a).w;
 }
 
-// φ at so many mm of a ray.
+// φ at a distance along the ray.
 fn phi_at(ray: Ray, at_mm: f32) -> f32 {
     let world = vec4<f32>(ray.origin + at_mm * ray.direction, 1.0);
     let texel = vec3<f32>(dot(volume.phi_x, world), dot(volume.phi_y, world), dot(volume.phi_z, world));
@@ -177,7 +177,7 @@ fn march_cloud(ray: Ray, from_mm: f32, to_mm: f32, step: f32, light: ptr<functio
         if mean.w <= 0.0 {
             continue;
         }
-        // Of a segment that ends where nothing is, half is there.
+        // If one end of a segment is missing, half of the segment counts.
         var run = (far - near) * select(0.5, 1.0, here && there);
         if has(HAS_PHI) && phi_at(ray, 0.5 * (near + far)) < 0.0 {
             run *= volume.phi_look.w;
@@ -188,7 +188,7 @@ fn march_cloud(ray: Ray, from_mm: f32, to_mm: f32, step: f32, light: ptr<functio
         if has(LIT) && alpha * (*light).left > 0.002 {
             let slope = in_world(slope_at(ray.start + 0.5 * (near + far) * ray.slope));
             let steepness = length(slope);
-            // Where the value hardly changes there is no surface to be lit.
+            // Where the value hardly changes, there is no surface to light.
             let clear = smoothstep(0.02, 0.12, steepness * volume.march.z * volume.window.y);
             if clear > 0.0 {
                 colour = mix(colour, lit(colour, slope / steepness, ray.direction), clear);
@@ -198,7 +198,7 @@ fn march_cloud(ray: Ray, from_mm: f32, to_mm: f32, step: f32, light: ptr<functio
     }
 }
 
-// What the plane that opens the view shows: the image itself.
+// Draws the cut face: the image itself.
 fn show_face(ray: Ray, at_mm: f32, light: ptr<function, Light>) {
     let world = vec4<f32>(ray.origin + at_mm * ray.direction, 1.0);
     if has(HAS_CUT) {
@@ -214,12 +214,12 @@ fn show_face(ray: Ray, at_mm: f32, light: ptr<function, Light>) {
         return;
     }
     let share = (value - volume.face.x) * volume.face.y;
-    // Without a mask the image's black is its background, as on slices.
+    // Without a mask, black is background, as on slices.
     let shown = select(smoothstep(0.02, 0.06, share), 1.0, has(HAS_CUT));
     var colour = map_colour(maps, volume.rows.y, share);
     var alpha = volume.face.z * shown;
     if has(HAS_PHI) {
-        // A line of about a voxel.
+        // A line about one voxel wide.
         let line = 1.0 - smoothstep(0.4, 0.7, abs(phi_at(ray, at_mm)));
         colour = mix(colour, volume.phi_look.rgb, line);
         alpha = max(alpha, line);
@@ -237,7 +237,7 @@ fn is_inside(value: f32) -> bool {
     return select(value >= volume.window.z, value <= volume.window.z, has(BELOW));
 }
 
-// Seen from outside; none where the image is flat.
+// Outward normal; zero where the image is flat.
 fn surface_normal(texel: vec3<f32>) -> vec3<f32> {
     var slope = slope_at(texel);
     if has(BELOW) {
@@ -250,7 +250,7 @@ fn surface_normal(texel: vec3<f32>) -> vec3<f32> {
     return select(vec3<f32>(0.0), normalize(normal), dot(normal, normal) > 0.0);
 }
 
-// `entry`: how the ray comes in; no normal where it may start within.
+// `entry`: normal of the face through which the ray enters; zero if it may start inside.
 fn march_surface(ray: Ray, from_mm: f32, to_mm: f32, step: f32, entry: vec3<f32>,
     light: ptr<function, Light>) {
     var known = vec3<i32>(-2);
@@ -299,7 +299,7 @@ fn march_surface(ray: Ray, from_mm: f32, to_mm: f32, step: f32, entry: vec3<f32>
     }
 }
 
-// `side`: how the ray comes in from what is cut away; no normal where it does not.
+// `side`: normal of the cut through which the ray enters; zero if it does not enter through a cut.
 fn march_part(ray: Ray, from_mm: f32, to_mm: f32, step: f32, side: vec3<f32>,
     light: ptr<function, Light>) {
     if has(HAS_FACE) && any(side != vec3<f32>(0.0)) {
@@ -312,12 +312,12 @@ fn march_part(ray: Ray, from_mm: f32, to_mm: f32, step: f32, side: vec3<f32>,
     }
 }
 
-// Bricks along a side of what is passed over from this one.
+// Number of bricks along each side that a ray may skip from this one.
 fn empty_along(brick: vec3<i32>) -> i32 {
     return select(0, 1, is_empty(brick));
 }
 
-// The first of them.
+// The first of those bricks.
 fn empty_from(brick: vec3<i32>, along: i32) -> vec3<i32> {
     return brick;
 }

@@ -25,7 +25,7 @@ pub struct App {
     memory: Memory,
     views: Views,
     timers: autosave::Timers,
-    /// Nothing is asked any more.
+    /// No more questions are asked.
     closing: bool,
     events: events::Queue,
     shots: shots::Shots,

@@ -50,7 +50,7 @@ pub struct Section {
     pub text: &'static str,
 }
 
-/// A section that holds all words of a search.
+/// A section that contains all words of a search.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Match {
     pub page: &'static Page,
@@ -95,7 +95,7 @@ impl Page {
     }
 }
 
-/// The sections that hold all of these words, in any case; those with all words in their heading come first.
+/// The sections that contain all of these words, ignoring case; those with all words in their heading come first.
 pub fn search(sentence: &str) -> Vec<Match> {
     let sentence: Vec<String> = sentence.split_whitespace().map(str::to_lowercase).collect();
     if sentence.is_empty() {

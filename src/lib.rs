@@ -1,7 +1,7 @@
 //! Arcuate: touch the wiring of a brain.
 //!
-//! One direction leads through the program: input becomes an [`Action`](state::Action), [`update`](state::update()) changes the
-//! state, effects submit jobs, their results come back to `update`, and the scene turns the state into a draw list.
+//! Data flow in one direction: input becomes an [`Action`](state::Action), [`update`](state::update()) changes the
+//! state, effects submit jobs, their results return to `update`, and the scene turns the state into a draw list.
 //!
 //! | module | question that it answers |
 //! | --- | --- |
@@ -10,9 +10,9 @@
 //! | [`compute`] | Where does work run: CPU or graphics cards, cancellation, memory |
 //! | [`io`] | How do files become data, and data files? |
 //! | [`phantom`] | Which heads have known answers? |
-//! | [`solvers`] | What is the mathematics? One folder a method |
+//! | [`solvers`] | What is the mathematics? One folder per method |
 //! | [`jobs`] | When does work run: threads, slots, cancellation, events |
-//! | [`state`] | What does the user have and do? One folder a feature |
+//! | [`state`] | What does the user have and do? One folder per feature |
 //! | [`scene`] | What does each view show? |
 //! | [`render`] | How does a draw list become pixels? |
 //! | [`ui`] | What are the panels, forms and views, and what does each gesture do? |
@@ -20,8 +20,8 @@
 //! | [`cli`] | Which commands are there? |
 //! | [`app`] | How does the window run? |
 //!
-//! The first six are the package `arcuate-engine`, which works without a window. `ARCHITECTURE.md` says who may use whom, and
-//! `tests/architecture/tables.rs` holds the sources to it.
+//! The first six are the package `arcuate-engine`, which works without a window. `ARCHITECTURE.md` says which module
+//! may use which, and `tests/architecture/tables.rs` enforces it.
 
 pub mod app;
 pub mod cli;

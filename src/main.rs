@@ -1,4 +1,4 @@
-//! Arguments → window or command.
+//! Turns the arguments into a window or a command.
 
 use arcuate::app;
 use arcuate::cli::{self, Command, DemoOptions, Failure, Global};
@@ -7,11 +7,11 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    // The window says that the desktop cannot show a dialog.
+    // The window itself reports if the desktop cannot show a dialog.
     env_logger::Builder::new()
         .filter_level(log::LevelFilter::Error)
         .filter_module("rfd", log::LevelFilter::Off)
-        // Our own sentence names the reason that the window cannot open.
+        // Our own sentence gives the reason why the window cannot open.
         .filter_module("eframe", log::LevelFilter::Off)
         .filter_module("wgpu", log::LevelFilter::Off)
         .filter_module("naga", log::LevelFilter::Off)

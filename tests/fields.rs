@@ -57,8 +57,7 @@ pub fn odd_grid(random: &mut Random) -> Grid {
     Grid::new(shape, affine, AffineSource::Computed).unwrap()
 }
 
-/// A helix: e = (cos kz, sin kz, c) / √(1 + c²), smooth everywhere and a function of z alone, seen
-/// in rotated axes.
+/// A helix: e = (cos kz, sin kz, c) / √(1 + c²), smooth everywhere and a function of z alone, in rotated axes.
 #[derive(Clone, Copy)]
 pub struct Helix {
     pub k_per_mm: f64,
@@ -120,7 +119,7 @@ pub fn cuboid(role: Role, centre: DVec3, half_mm: DVec3) -> Region {
     region(role, Shape::Box { centre, half_mm })
 }
 
-/// Every stop switched off that can be.
+/// Every stop that can be switched off is off.
 pub fn params() -> Params {
     Params {
         integrator: Integrator::Rk4,
@@ -160,7 +159,7 @@ pub fn try_run(field: &TensorField, regions: &[Region], params: &Params) -> Resu
     track(field, regions, params, &backend(2), &Control::new())
 }
 
-/// Tracks and checks what must hold for every output.
+/// Tracks, and checks what must hold for every output.
 pub fn run(field: &TensorField, regions: &[Region], params: &Params) -> Output {
     let output = try_run(field, regions, params).unwrap();
     let any = params.targets == arcuate::solvers::curves::Match::Any;

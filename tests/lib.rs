@@ -1,9 +1,9 @@
-//! What the test programs share: outside data, a graphics card, random numbers, made-up images and sessions.
+//! Shared by the test programs: external data, a graphics card, random numbers, synthetic images and sessions.
 
-// A test that cannot read what it made itself has failed.
+// A failed unwrap is a failed test.
 #![allow(clippy::unwrap_used)]
 
-/// What the fuzzers call with damaged bytes; their package shares the file.
+/// Called by the fuzzers with damaged bytes; their package shares the file.
 #[path = "fuzz/entries/mod.rs"]
 pub mod entries;
 pub mod fields;
@@ -47,7 +47,7 @@ pub fn run(tests: impl IntoIterator<Item = Vec<Trial>>) -> ! {
     libtest_mimic::run(&arguments, tests.into_iter().flatten().collect()).exit()
 }
 
-/// A path under `$ARCUATE_DATA`, else under `../shared/data`; `None` where it does not exist.
+/// A path under `$ARCUATE_DATA`, else under `../shared/data`; `None` if it does not exist.
 pub fn data(relative: &str) -> Option<PathBuf> {
     let root = std::env::var_os("ARCUATE_DATA")
         .map_or_else(|| root().join("../shared/data"), PathBuf::from);
@@ -55,7 +55,7 @@ pub fn data(relative: &str) -> Option<PathBuf> {
     path.exists().then_some(path)
 }
 
-/// The files of such a folder by name, in one order on every machine; none where it does not exist.
+/// The files of such a folder by name, in the same order on every machine; empty if it does not exist.
 pub fn data_files(relative: &str) -> Vec<PathBuf> {
     let entries = data(relative).and_then(|folder| std::fs::read_dir(folder).ok());
     let entries = entries.into_iter().flatten().flatten();
@@ -70,7 +70,7 @@ pub fn test(name: &str, run: impl FnOnce() + Send + 'static) -> Trial {
     Trial::test(name, move || with_seed(&own, run))
 }
 
-/// A test on outside data; reported as ignored, with the reason in its name, where it is missing.
+/// A test on external data; reported as ignored, with the reason in its name, if they are missing.
 pub fn data_test(name: &str, needs: &str, run: impl FnOnce(PathBuf) + Send + 'static) -> Trial {
     match data(needs) {
         Some(path) => test(name, move || run(path)),
@@ -93,15 +93,15 @@ fn cards() -> &'static Result<Backend, BackendError> {
     })
 }
 
-/// Every graphics card of this machine, if there is one that works.
+/// Every graphics card of this machine, if one works.
 pub fn cuda_backend() -> Option<Backend> {
     cards().as_ref().ok().cloned()
 }
 
-/// Held by tests on a card; by one alone that leaves the others no memory.
+/// Shared by tests on a card; exclusive for one that leaves the others no memory.
 static CARD: RwLock<()> = RwLock::new(());
 
-/// As [`cuda_test`], while no other runs.
+/// Like [`cuda_test`], while no other runs.
 pub fn cuda_test_alone(name: &str, run: impl FnOnce(Backend) + Send + 'static) -> Trial {
     match cuda_backend() {
         Some(backend) => test(name, move || {
@@ -112,7 +112,7 @@ pub fn cuda_test_alone(name: &str, run: impl FnOnce(Backend) + Send + 'static) -
     }
 }
 
-/// A test on a graphics card; reported as ignored, with the reason in its name, where there is none.
+/// A test on a graphics card; reported as ignored, with the reason in its name, if there is none.
 pub fn cuda_test(name: &str, run: impl FnOnce(Backend) + Send + 'static) -> Trial {
     let reason = match cards() {
         Ok(_) => String::new(),
@@ -131,7 +131,7 @@ pub fn cuda_test(name: &str, run: impl FnOnce(Backend) + Send + 'static) -> Tria
     }
 }
 
-/// A test on two graphics cards or more; reported as ignored where there are fewer.
+/// A test on two graphics cards or more; reported as ignored if there are fewer.
 pub fn cards_test(name: &str, run: impl FnOnce(Backend) + Send + 'static) -> Trial {
     match cuda_backend() {
         Some(backend) if backend.devices().len() < 2 => {
@@ -156,10 +156,10 @@ pub fn lines(of: &[Vec<glam::DVec3>]) -> Tractogram {
     Tractogram::new(points, offsets)
 }
 
-/// What random numbers of all tests are drawn from, unless `ARCUATE_TEST_SEED` names another seed.
+/// Seed of the random numbers of all tests, unless `ARCUATE_TEST_SEED` gives another.
 pub const FIXED_SEED: u64 = 20_261_123;
 
-/// The seed of this run: [`FIXED_SEED`], a number given, or with `fresh` one of the clock's.
+/// The seed of this run: [`FIXED_SEED`], a given number, or with `fresh` one from the clock.
 pub fn seed() -> Result<u64, String> {
     static CLOCK: OnceLock<u64> = OnceLock::new();
     let given = std::env::var("ARCUATE_TEST_SEED").ok();
@@ -180,7 +180,7 @@ thread_local! {
     static RUNNING: RefCell<(String, u64)> = const { RefCell::new((String::new(), 0)) };
 }
 
-/// Runs a test under its name; if it fails, its message says which seed repeats it.
+/// Runs a test under its name; if it fails, its message gives the seed to repeat it.
 pub fn with_seed(name: &str, run: impl FnOnce()) -> Result<(), Failed> {
     RUNNING.replace((name.to_owned(), 0));
     let Err(panic) = catch_unwind(AssertUnwindSafe(run)) else {
@@ -195,8 +195,8 @@ pub fn with_seed(name: &str, run: impl FnOnce()) -> Result<(), Failed> {
     )))
 }
 
-/// Numbers that depend on the run's seed, on the test's name, and on how many generators this test made before:
-/// another test that is added, removed or run first changes none of them.
+/// Numbers that depend on the run's seed, on the test's name, and on how many generators this test has created: other
+/// tests that are added, removed or run first have no effect.
 pub struct Random(u64);
 
 impl Random {
@@ -245,7 +245,7 @@ impl Random {
 }
 
 /// Longest time that a test waits for another thread or program. It ends a test that would wait for ever and is no
-/// measure of speed: other programs may take the processors for minutes.
+/// measure of speed: other programs may occupy the processors for minutes.
 pub const PATIENCE: Duration = Duration::from_secs(300);
 
 /// Calls `ask` until it returns a value, for [`PATIENCE`] at most; `what` names the missing value in the panic.
@@ -296,27 +296,27 @@ pub fn start_of_new_job() -> Instant {
     Instant::now() + Duration::from_secs(24 * 3600)
 }
 
-/// The start of a job that has run for this long at least.
+/// The start of a job that has run for at least this long.
 pub fn start_of_old_job(age: Duration) -> Instant {
     Instant::now()
         .checked_sub(age)
         .expect("a machine that has run for longer")
 }
 
-/// Whether a test that damages files goes on: for a fixed number of them, so that every run reads the same ones,
-/// and for as many seconds as `ARCUATE_FUZZ_SECONDS` says.
+/// Whether a test that damages files continues: for a fixed number, so that every run reads the same ones, and then for
+/// as many seconds as `ARCUATE_FUZZ_SECONDS` says.
 pub fn damages_more(tried: usize, files: usize, started: Instant) -> bool {
     let given = std::env::var("ARCUATE_FUZZ_SECONDS").ok();
     let seconds = given.and_then(|s| Duration::try_from_secs_f64(s.parse().ok()?).ok());
     tried < files || started.elapsed() < seconds.unwrap_or_default()
 }
 
-/// The event of a request, with what it brought.
+/// The event of a job, with its output.
 pub fn event_of(delivery: Delivery<SessionOutput>) -> Event<State> {
     Event::new(SessionRequest::Leave, delivery)
 }
 
-/// The event of a job that is done.
+/// The event of a finished job.
 pub fn done_event<J: Receive<State>>(job: J, ticket: u64, output: J::Output) -> Event<State> {
     let delivery = Delivery {
         slot: Job::slot(&job),

@@ -1,4 +1,4 @@
-//! NIfTI files made byte by byte from the standard's tables, independent of the program's writer.
+//! NIfTI files composed byte by byte from the standard's tables, independent of the program's writer.
 
 use crate::Random;
 use flate2::Compression;
@@ -21,7 +21,7 @@ pub const TYPES: [(i16, usize, &str); 10] = [
     (64, 8, "float64"),
 ];
 
-/// A header with everything that reading looks at.
+/// A header with everything that reading uses.
 #[derive(Clone, Debug)]
 pub struct Made {
     pub version: u8,
@@ -228,7 +228,7 @@ pub fn matlab(columns: &[(&str, &[f64])], single: bool) -> Vec<u8> {
     bytes
 }
 
-/// As ANTs writes them.
+/// In the format of ANTs.
 pub fn ants_file() -> Vec<u8> {
     let parameters = [
         1.0, 0.1, 0.0, -0.1, 1.0, 0.0, 0.0, 0.0, 1.0, 4.0, -3.5, 20.0,

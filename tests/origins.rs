@@ -1,4 +1,4 @@
-//! Layers of a document by where they come from.
+//! Layers of a document by their origins.
 
 use arcuate::state::{Document, LayerId};
 
@@ -7,7 +7,7 @@ fn those(document: &Document, is: impl Fn(LayerId) -> bool) -> Vec<LayerId> {
     layers.filter(|id| is(*id)).collect()
 }
 
-/// Streamlines and rays that were kept.
+/// Kept streamlines and rays.
 pub fn kept(document: &Document) -> Vec<LayerId> {
     those(document, |id| document.made(id).is_some())
 }
@@ -28,7 +28,7 @@ pub fn weight_maps(document: &Document) -> Vec<LayerId> {
     those(document, |id| document.map_of(id).is_some())
 }
 
-/// Masks by level sets.
+/// Masks from level sets.
 pub fn segments(document: &Document) -> Vec<LayerId> {
     those(document, |id| document.segmented(id).is_some())
 }

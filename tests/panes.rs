@@ -3,7 +3,7 @@
 use arcuate::scene::draw_list::{ScenePane, SlicePane};
 use glam::{DMat3, DMat4, DVec3};
 
-/// A square pane through `centre` (at its middle) with these unit axes.
+/// A square pane through `centre` (at its centre) with these unit axes.
 pub fn pane(size: u32, centre: DVec3, right: DVec3, down: DVec3, mm: f64) -> SlicePane {
     let half = (f64::from(size) - 1.0) * 0.5;
     SlicePane {

@@ -1,4 +1,4 @@
-//! A window without a window: a state whose effects are carried out at once, and sessions with all kinds of work in them.
+//! A state without a window, whose effects are carried out at once, and sessions with all kinds of work in them.
 
 use arcuate::compute::{Backend, BackendChoice, Control};
 use arcuate::data::{Grid, Mask, Role, Shape, Volume, VolumeKind};
@@ -7,22 +7,22 @@ use arcuate::jobs::Jobs;
 use arcuate::solvers::curves::Seeding;
 use arcuate::solvers::geodesic::{Cut, Sharpening};
 use arcuate::solvers::level_set::Sphere;
-use arcuate::state::density;
 use arcuate::state::filter::FilterAction;
 use arcuate::state::pathways::PathwayAction;
 use arcuate::state::segment::SegmentAction;
 use arcuate::state::sessions::unsaved::UnsavedPart;
 use arcuate::state::streamlines::Measurement;
 use arcuate::state::{
-    Action, BundleAction, Content, Effect, LayerId, Method, Pane, Phase, SessionAction, State,
-    Task, WholeBrain, update,
+    Action, BundleAction, Content, Effect, FilesAction, LayerAction, LayerId, Method, Pane, Phase,
+    RegionAction, SessionAction, SnapshotAction, State, Task, TrackAction, ViewAction, WholeBrain,
+    density, update,
 };
 use glam::{DVec3, dvec3};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// A ball of a brain with fibres along y, as files: `dwi.nii.gz` with gradients, `mask.nii.gz`.
+/// A ball of brain with fibres along y, as files: `dwi.nii.gz` with gradients, `mask.nii.gz`.
 pub fn scan(folder: &Path) -> PathBuf {
     let grid = Grid::axis_aligned([20, 24, 20], DVec3::splat(2.0), dvec3(-20.0, -24.0, -20.0));
     let grid = Arc::new(grid.expect("a grid"));
@@ -34,7 +34,7 @@ pub fn scan(folder: &Path) -> PathBuf {
     };
     for volume in 0..13 {
         let b = if volume == 0 { 0.0 } else { 1000.0 };
-        // A spiral over the half sphere.
+        // A spiral over the hemisphere.
         let (z, turn) = ((f64::from(volume) - 0.5) / 12.0, 2.4 * f64::from(volume));
         let r = (1.0 - z * z).max(0.0).sqrt();
         let d = match volume {
@@ -43,7 +43,7 @@ pub fn scan(folder: &Path) -> PathBuf {
         };
         let _ = write!(bvals, "{b} ");
         for axis in 0..3 {
-            // Relative to the image's axes, x against the world's.
+            // Relative to the image's axes; x is opposite to the world's.
             let v = if axis == 0 { -d[axis] } else { d[axis] };
             let _ = write!(bvecs[axis], "{v} ");
         }
@@ -63,7 +63,7 @@ pub fn scan(folder: &Path) -> PathBuf {
     path
 }
 
-/// The window without a window: effects are carried out at once.
+/// A state without a window: effects are carried out at once.
 pub struct Window {
     pub state: State,
     pub jobs: Jobs<State>,
@@ -92,7 +92,7 @@ impl Window {
     pub fn with_scan(folder: &Path) -> Self {
         let mut window = Self::new();
         let mask = folder.join("mask.nii.gz");
-        window.act(Action::Open(vec![scan(folder), mask]));
+        window.act(Action::Files(FilesAction::Open(vec![scan(folder), mask])));
         assert!(window.state.document.tensors.is_some(), "{}", window.said());
         window
     }
@@ -124,7 +124,7 @@ impl Window {
     }
 
     pub fn open(&mut self, path: &Path) {
-        self.act(Action::Open(vec![path.to_owned()]));
+        self.act(Action::Files(FilesAction::Open(vec![path.to_owned()])));
     }
 
     pub fn opened(path: &Path) -> Self {
@@ -141,54 +141,57 @@ impl Window {
 
     pub fn place(&mut self, role: Role, centre: DVec3, radius_mm: f64) {
         let shape = Shape::Sphere { centre, radius_mm };
-        self.act(Action::PlaceRegion { role, shape });
+        self.act(Action::Region(RegionAction::Place { role, shape }));
     }
 
     /// Regions of every kind, kept streamlines and rays, parameters, displays.
     pub fn work(&mut self) {
         let mask = self.state.document.layer_named("mask").expect("opened").id;
         let role = Role::Mask;
-        self.act(Action::RegionFromLayer { layer: mask, role });
+        self.act(Action::Region(RegionAction::FromLayer {
+            layer: mask,
+            role,
+        }));
         self.place(Role::Seed, dvec3(0.1, -6.7, 1.3), 5.3);
         let mut track = self.state.document.track.clone();
         track.min_length_mm = 7.0;
         track.max_angle_rad = Some(0.1 + 0.2);
         track.seeding = Seeding::Random { count: 60 };
         let phase = Phase::Done;
-        self.act(Action::SetTrack {
+        self.act(Action::Track(TrackAction::SetStreamlines {
             params: track,
             phase,
-        });
-        self.act(Action::SetWholeBrain {
+        }));
+        self.act(Action::Track(TrackAction::SetWholeBrain {
             whole_brain: WholeBrain {
                 seeds: 12_345,
                 by_regions: true,
             },
             phase,
-        });
-        self.act(Action::KeepTracks);
+        }));
+        self.act(Action::Track(TrackAction::Keep));
         let half_mm = dvec3(4.0, 3.1, 5.0);
         let centre = dvec3(0.0, 8.0, 0.0);
         let shape = Shape::Box { centre, half_mm };
         let role = Role::Target;
-        self.act(Action::PlaceRegion { role, shape });
-        self.act(Action::SetMethod(Method::Rays));
+        self.act(Action::Region(RegionAction::Place { role, shape }));
+        self.act(Action::Track(TrackAction::SetMethod(Method::Rays)));
         let mut rays = self.state.document.rays.clone();
         rays.params.walk.min_length_mm = 5.0;
         rays.params.walk.seeding = Seeding::Random { count: 10 };
         rays.cut = Cut::TopShare(0.5);
-        // As sessions have it from before the default was another.
+        // As in sessions from before the default changed.
         rays.medium.sharpening = Sharpening::Power { alpha: 1.0 };
-        self.act(Action::SetRays { rays, phase });
+        self.act(Action::Track(TrackAction::SetRays { rays, phase }));
         assert!(self.state.final_live().is_some(), "{}", self.said());
-        self.act(Action::KeepTracks);
+        self.act(Action::Track(TrackAction::Keep));
         let painted = painted(self);
         let role = Role::Exclude;
         let shape = Shape::Mask(painted);
-        self.act(Action::PlaceRegion { role, shape });
+        self.act(Action::Region(RegionAction::Place { role, shape }));
         let region = self.state.session.selected_region.expect("selected");
         let colour = Some([1, 2, 3]);
-        self.act(Action::SetRegionColour { region, colour });
+        self.act(Action::Region(RegionAction::SetColour { region, colour }));
         let fa = self
             .state
             .document
@@ -198,25 +201,27 @@ impl Window {
         let mut display = fa.display.clone();
         display.window = (0.1, 0.7);
         display.visible = true;
-        self.act(Action::SetDisplay {
+        self.act(Action::Layer(LayerAction::SetDisplay {
             layer: fa.id,
             display,
             phase,
-        });
+        }));
         let name = "Anisotropy".to_owned();
-        self.act(Action::RenameLayer { layer: fa.id, name });
+        self.act(Action::Layer(LayerAction::Rename { layer: fa.id, name }));
         let md = self.state.document.layer_named("MD").expect("fitted").id;
-        self.act(Action::DeleteLayer(md));
-        self.act(Action::MoveLayer {
+        self.act(Action::Layer(LayerAction::Delete(md)));
+        self.act(Action::Layer(LayerAction::Move {
             layer: fa.id,
             to: 0,
-        });
-        self.act(Action::SelectTask(Task::Track));
-        self.act(Action::MoveCrosshair(dvec3(1.25, -2.5, 3.75)));
+        }));
+        self.act(Action::View(ViewAction::SelectTask(Task::Track)));
+        self.act(Action::View(ViewAction::MoveCrosshair(dvec3(
+            1.25, -2.5, 3.75,
+        ))));
     }
 }
 
-/// A mask that is in no file, away from where the streamlines run.
+/// A mask without a file, away from the streamlines.
 fn painted(window: &Window) -> Mask {
     let tensors = window.state.document.tensors.as_ref().expect("fitted");
     let grid = tensors.field.grid.clone();
@@ -226,7 +231,7 @@ fn painted(window: &Window) -> Mask {
     Mask::new(grid, inside)
 }
 
-/// What a document is, as text: names, displays, shapes, parameters, points.
+/// The content of a document as text: names, displays, shapes, parameters, points.
 pub fn told(state: &State) -> String {
     let document = &state.document;
     let mut text = format!(
@@ -269,17 +274,17 @@ pub fn told(state: &State) -> String {
     text
 }
 
-/// Something unsaved of every kind.
+/// Unsaved work of every kind.
 pub fn everything(folder: &Path) -> Window {
     let mut window = Window::with_scan(folder);
     assert_eq!(window.state.unsaved(), []);
     let phase = Phase::Done;
     let mut params = window.state.document.track.clone();
     params.min_length_mm = 5.0;
-    window.act(Action::SetTrack { params, phase });
+    window.act(Action::Track(TrackAction::SetStreamlines { params, phase }));
     assert_eq!(window.state.unsaved(), [UnsavedPart::Parameters]);
     window.place(Role::Seed, dvec3(0.0, -4.0, 0.0), 6.0);
-    window.act(Action::KeepTracks);
+    window.act(Action::Track(TrackAction::Keep));
     let tracks = layer(&window, "Tracks");
     let requested = density::Wanted::of_value(density::Value::Count);
     let map = Action::MapDensity {
@@ -287,9 +292,9 @@ pub fn everything(folder: &Path) -> Window {
         density: requested,
     };
     window.act(map);
-    window.act(Action::SelectTask(Task::Filter));
+    window.act(Action::View(ViewAction::SelectTask(Task::Filter)));
     window.act(Action::Filter(FilterAction::Run));
-    window.act(Action::SelectTask(Task::Segment));
+    window.act(Action::View(ViewAction::SelectTask(Task::Segment)));
     let layers = window.state.document.layers.iter();
     let mut scans = layers.filter(|l| matches!(l.content, Content::Scan { .. }));
     let scan = scans.next().expect("a scan").clone();
@@ -313,15 +318,15 @@ pub fn everything(folder: &Path) -> Window {
     }
     window.act(sphere(dvec3(0.0, 6.0, 0.0)));
     window.act(Action::Segment(SegmentAction::Step));
-    window.act(Action::SelectTask(Task::Pathways));
+    window.act(Action::View(ViewAction::SelectTask(Task::Pathways)));
     window.place(Role::Target, dvec3(0.0, 10.0, 0.0), 4.0);
     window.act(Action::Pathway(PathwayAction::Keep));
     window.act(Action::Bundle(BundleAction::Measure(Measurement {
         points: vec![DVec3::ZERO, DVec3::X],
         pane: Pane::Coronal,
     })));
-    window.act(Action::TakeSnapshot);
-    window.act(Action::SelectTask(Task::Track));
+    window.act(Action::Snapshot(SnapshotAction::Take));
+    window.act(Action::View(ViewAction::SelectTask(Task::Track)));
     assert!(window.state.final_live().is_some(), "{}", window.said());
     window
 }

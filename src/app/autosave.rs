@@ -1,4 +1,4 @@
-//! When to save for recovery: every minute, and soon after each job that ended.
+//! Schedules saving for recovery: every minute, and soon after each finished job.
 
 pub mod look;
 
@@ -11,16 +11,16 @@ const EVERY: Duration = Duration::from_secs(60);
 /// Jobs end many times a second while something is dragged.
 const AT_LEAST: Duration = Duration::from_secs(3);
 
-/// Of the last time.
+/// Time of the last save.
 #[derive(Default)]
 pub struct Clock(Option<Instant>);
 
 impl Clock {
-    /// The action, where it is time for it; else asks for a frame when it will be.
+    /// The action if it is due; otherwise requests a frame for when it will be.
     pub fn due(&mut self, state: &State, ctx: &Context, now: Instant) -> Option<Action> {
         let saving = &state.session.saving;
         let changed = state.is_dirty();
-        // What was saved needs to be taken away once all is in a file.
+        // A recovery copy must be removed once everything is in a file.
         if !changed && saving.autosaved.is_none() {
             return None;
         }
@@ -38,7 +38,7 @@ impl Clock {
     }
 }
 
-/// Tasks of recovery that a window does by the clock.
+/// Recovery tasks that a window runs by the clock.
 pub struct Timers {
     save: Clock,
     look: Look,
@@ -52,7 +52,7 @@ impl Timers {
         }
     }
 
-    /// The actions for which it is time.
+    /// The actions that are due.
     pub fn due(&mut self, state: &State, ctx: &Context) -> Vec<Action> {
         let now = Instant::now();
         let look = self.look.due(state, ctx, now);

@@ -1,37 +1,36 @@
 //! Events in the order and at the time they happened, however long a frame takes.
 //!
-//! egui looks at the pointer once a frame: where a slow machine puts a key, a click and the way to
-//! the next click into one frame, the click would come before the key and land at the end of the
-//! way. So a frame gets the events up to the next button that goes down or up, and the rest waits.
-//! In the same way a key that may open, leave or close a field ends its frame: what is typed behind
-//! Ctrl+S belongs to the field that opens, what is typed before Tab to the field that is left.
-//! egui also takes the time of a frame for that of its events: frames that work off what came
-//! together are given the time at which it came, or no two clicks would be a double click.
+//! egui samples the pointer once per frame: if a slow machine puts a key, a click and the movement to the next click
+//! into one frame, the click would precede the key and land at the end of the movement. So a frame gets the events up
+//! to the next button that goes down or up, and the rest waits. In the same way a key that may open, leave or close a
+//! field ends its frame: text typed after Ctrl+S belongs to the field that opens, text typed before Tab to the field
+//! that is left. egui also takes the time of a frame for that of its events: frames that process events of one moment
+//! are given the time of that moment, or no two clicks would be a double click.
 
 use egui::{Event, Key, RawInput};
 use std::collections::{HashSet, VecDeque};
 
 /// Two clicks within this are a double click, seconds: egui's own default.
 const DOUBLE_CLICK_S: f64 = 0.3;
-/// Frames longer than this are not made up for, seconds.
+/// Longer frames are not compensated for, seconds.
 const LONGEST_FRAME_S: f64 = 0.7;
 
 #[derive(Default)]
 pub struct Queue {
-    /// With the time at which they came, seconds.
+    /// Each with the time at which it arrived, seconds.
     waiting: VecDeque<(f64, Event)>,
-    /// Time of the last frame as it was told to egui, and as it was.
+    /// Time of the last frame as passed to egui, and its real time.
     told_s: f64,
     now_s: f64,
-    /// How long frames take that follow one another.
+    /// Duration of consecutive frames.
     frame_s: f64,
     /// Keys that are down.
     held: HashSet<Key>,
 }
 
 impl Queue {
-    /// Leaves in `input` what may share a frame; returns whether something waits for the next.
-    /// `busy`: this frame was asked for as soon as the one before was ready.
+    /// Leaves in `input` the events that may share a frame; returns whether events wait for the next. `busy`: this
+    /// frame was requested as soon as the one before was ready.
     pub fn feed(&mut self, input: &mut RawInput, busy: bool) -> bool {
         let now = input.time.unwrap_or(self.told_s);
         if busy {
@@ -61,14 +60,14 @@ impl Queue {
         !self.waiting.is_empty()
     }
 
-    /// How far apart two clicks of a double click may seem: events have no time of their own, and
-    /// those that came during a frame are taken for as late as its end.
+    /// Largest apparent interval between the clicks of a double click: events have no time of their own, and those that
+    /// arrive during a frame count as late as its end.
     pub fn double_click_s(&self) -> f64 {
         DOUBLE_CLICK_S + self.frame_s.clamp(0.0, LONGEST_FRAME_S)
     }
 
-    /// Whether a key may take what follows to another field, and whether it does so at the start of its
-    /// frame, before egui hands out the letters. One that is held down does again what it did.
+    /// Whether a key may send the following input to another field, and whether it does so at the start of its frame,
+    /// before egui distributes the letters. A held key repeats its effect.
     fn turns(&self, event: &Event) -> (bool, bool) {
         let Event::Key {
             key,
@@ -87,7 +86,7 @@ impl Queue {
         (leaves || modifiers.command, tab)
     }
 
-    /// Which keys are down by now: egui tells repeats only after this.
+    /// Tracks the keys that are down: egui detects repeats only later.
     fn hold(&mut self, event: &Event) {
         match event {
             Event::Key {

@@ -1,4 +1,4 @@
-//! What was done and what came of it, one line of JSON each, for tests and bug reports.
+//! A record of actions and their results, one line of JSON each, for tests and bug reports.
 
 use crate::jobs::Trace;
 use crate::state::{State, report};
@@ -7,7 +7,7 @@ use egui::{Context, Rect};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
-/// Names the file.
+/// The environment variable that names the file.
 const VARIABLE: &str = "ARCUATE_TRACE";
 
 pub struct Record {
@@ -27,7 +27,7 @@ impl Record {
         })
     }
 
-    /// A line of its own where the window changed without an action.
+    /// A line of its own when the window changed without an action.
     pub fn watch(&mut self, ctx: &Context, state: &State, views: &Views) {
         let (typing, panes) = (ctx.text_edit_focused(), views.panes().len());
         if (typing, panes) != (self.typing, self.panes) {

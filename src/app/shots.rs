@@ -1,5 +1,5 @@
-//! Pictures of a view or of the window, one after the other: each a job that the window does itself, a piece
-//! a frame, so that it never stands still for one.
+//! Pictures of a view or of the window, one after the other: each is a job that the window does itself, a piece per
+//! frame, so that it stays responsive.
 
 use super::App;
 use crate::jobs::{JobHandle, Slot};
@@ -7,7 +7,7 @@ use crate::render::Renderer;
 use crate::render::offscreen::{Error, Picture};
 use crate::state::pictures::Look;
 use crate::state::pictures::jobs::SavePng;
-use crate::state::{Action, Pane, Shot, State, report};
+use crate::state::{Action, Pane, PictureAction, Shot, State, report};
 use crate::ui::snapshot::{self, Drawing, Frame, TurnSize};
 use crate::ui::views::Views;
 use crate::ui::{self, Memory, paint_callback};
@@ -15,29 +15,29 @@ use egui::{Context, ViewportCommand};
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
-/// The window is painted again, and Cancel is heard, when pieces of a picture have taken this long.
+/// After pieces of a picture have taken this long, the window is repainted and Cancel is checked.
 const SPELL: Duration = Duration::from_millis(300);
 
 const MOST_PIECES: usize = 12;
 
-/// What is told of how far a picture is, in shares of a whole.
+/// Units in which the progress of a picture is reported.
 const SHARES: u64 = 1000;
 
 #[derive(Default)]
 pub(super) struct Shots {
-    /// With what they show, where that is not the window's state.
+    /// Each with its own state, if that is not the window's.
     waiting: VecDeque<(Shot, Option<Box<State>>)>,
     drawn: Option<Drawn>,
     turn: TurnSize,
-    /// The window was to be closed meanwhile, and is once they are there.
+    /// The window was asked to close, and closes once the pictures are finished.
     closes: bool,
 }
 
-/// A picture that is being drawn.
+/// A picture being drawn.
 struct Drawn {
     shot: Shot,
     drawing: Drawing,
-    /// What the file says of how it was made.
+    /// Metadata of the file about how it was made.
     metadata: Vec<(String, String)>,
     job: JobHandle,
 }
@@ -47,23 +47,23 @@ impl Shots {
         self.waiting.push_back((shot, seen));
     }
 
-    /// None is being drawn, and none waits.
+    /// Whether no picture is being drawn or waits.
     pub fn is_idle(&self) -> bool {
         self.drawn.is_none() && self.waiting.is_empty()
     }
 }
 
 impl App {
-    /// Asks for the next frame of a turn: one at a time, and none while the one before is being drawn or written.
+    /// Requests the next frame of a turntable, unless the previous one is still being drawn or written.
     pub(super) fn go_on_turning(&mut self, ctx: &Context) {
         let busy = |j: &JobHandle| matches!(j.slot, Slot::Picture | Slot::Save);
         if self.state.session.turning.is_some() && !self.state.session.jobs.iter().any(busy) {
-            self.act(vec![Action::NextFrame], ctx);
+            self.act(vec![Action::Picture(PictureAction::NextFrame)], ctx);
         }
     }
 
-    /// Goes on with the picture that is being drawn, with what the window's renderer has loaded, or begins the
-    /// next. A job writes it.
+    /// Continues the picture being drawn, with the data that the window's renderer has loaded, or begins the next. A
+    /// job writes it.
     pub(super) fn draw_shots(&mut self, gpu: &egui_wgpu::RenderState, ctx: &Context) {
         if self.shots.is_idle() {
             if std::mem::take(&mut self.shots.closes) {
@@ -82,7 +82,7 @@ impl App {
             Some(drawn) => self.go_on(drawn, &mut renderer),
             None => self.begin(renderer.as_ref(), ctx),
         };
-        // What waits for the device or for the hand is asked for again when it may go on.
+        // If drawing waits for the device or for the user to pause, a frame is requested for when it may continue.
         let wait = renderer.as_ref().and_then(Renderer::due_in);
         ctx.request_repaint_after(wait.unwrap_or_default());
         if let Some(renderer) = renderer {
@@ -121,11 +121,11 @@ impl App {
                     job,
                 });
             }
-            Err(error) => actions.push(Action::ShotTaken {
+            Err(error) => actions.push(Action::Picture(PictureAction::Taken {
                 ticket,
                 path: shot.path,
                 writing: Err(error.to_string()),
-            }),
+            })),
         }
         actions
     }
@@ -138,7 +138,7 @@ impl App {
                 if let Some(renderer) = renderer {
                     drawn.drawing.leave(renderer);
                 }
-                return vec![Action::ShotCancelled { ticket }];
+                return vec![Action::Picture(PictureAction::Cancelled { ticket })];
             }
         };
         match picture {
@@ -160,40 +160,40 @@ impl App {
                 };
                 let saving = self.jobs.submit(request);
                 let writing = Ok(saving.ticket);
-                let taken = Action::ShotTaken {
+                let taken = Action::Picture(PictureAction::Taken {
                     ticket,
                     path,
                     writing,
-                };
+                });
                 vec![taken, Action::JobStarted(saving)]
             }
             Err(error) => {
                 if let Some(renderer) = renderer {
                     drawn.drawing.leave(renderer);
                 }
-                vec![Action::ShotTaken {
+                vec![Action::Picture(PictureAction::Taken {
                     ticket,
                     path: drawn.shot.path,
                     writing: Err(error.to_string()),
-                }]
+                })]
             }
         }
     }
 }
 
-/// Pieces of a picture, as many as fit into [`SPELL`]: each repaint of the whole window takes as long as a short piece.
+/// Draws as many pieces as fit into [`SPELL`]: each repaint of the whole window takes as long as a short piece.
 fn some(drawn: &mut Drawn, renderer: &mut Option<Renderer>) -> Result<Option<Picture>, Error> {
     let started = Instant::now();
-    // More at a time, and the window's own views would count as hidden.
+    // With more at a time, the window's own views would count as hidden.
     for _ in 0..MOST_PIECES {
         let picture = drawn.drawing.step(renderer)?;
         if picture.is_some() || started.elapsed() > SPELL || drawn.job.control.is_cancelled() {
             return Ok(picture);
         }
         match renderer {
-            // Who turns or scrolls the views is served first.
+            // Rotating or scrolling the views takes precedence.
             Some(renderer) if renderer.is_touched() => return Ok(None),
-            // The next piece begins after the one before.
+            // The next piece begins after the previous one.
             Some(renderer) => renderer.wait(),
             None => {}
         }
@@ -217,7 +217,7 @@ fn frame_of(pane: Pane, look: Look, views: &Views, ctx: &Context) -> Frame {
     let on_screen = views.panes().iter().find(|(p, _)| *p == pane);
     let size = on_screen.map_or(snapshot::DEFAULT_SIZE, |(_, rect)| rect.size());
     match look.size_px {
-        // Letters keep their share of the picture.
+        // Letters keep their proportion of the picture.
         Some(px) => Frame::fitted(px, size),
         None => Frame {
             size,

@@ -1,4 +1,4 @@
-//! From `arcuate` to a window.
+//! From the command `arcuate` to a window.
 
 use super::{App, store};
 use crate::compute::{Backend, BackendChoice, BackendError, BackendKind, thread};
@@ -6,19 +6,20 @@ use crate::jobs;
 use crate::render::{
     Faults, Renderer, backends, device_descriptor, lender, shortcoming, unsuitable,
 };
-use crate::state::{Action, OpenBackend, SessionAction, Severity, State};
+use crate::state::{
+    Action, DeviceAction, FilesAction, OpenBackend, SessionAction, Severity, State,
+};
 use crate::ui::{Memory, paint_callback, theme};
 use eframe::{CreationContext, NativeOptions};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// Names the program to the desktop, and its folder of what outlives the window.
+/// Identifies the program to the desktop, and names the folder of its persistent data.
 const APP_ID: &str = "arcuate";
 
-/// Opens the window, with files or with the demo, and comes back when it is closed. An error is a
-/// sentence.
+/// Opens the window, with files or with the demo, and returns when it is closed. An error is a sentence.
 ///
-/// `kind` goes before the setting; it is opened first, so that there is no window where it cannot be.
+/// `kind` overrides the setting; it is opened first, so that there is no window if it fails.
 pub fn run(
     files: Vec<PathBuf>,
     demo: bool,
@@ -30,19 +31,19 @@ pub fn run(
         .transpose()
         .map_err(|e: BackendError| e.to_string())?;
     let mut first = vec![Action::Session(SessionAction::FindLeftBehind)];
-    // A session says where its files are, from wherever it is opened.
+    // A session stores the paths of its files, which must not depend on the working folder.
     let absolute = |file: PathBuf| std::path::absolute(&file).unwrap_or(file);
     let files: Vec<PathBuf> = files.into_iter().map(absolute).collect();
     if demo {
         first.push(Action::OpenDemo { guide: true });
     }
     if !files.is_empty() {
-        first.push(Action::Open(files));
+        first.push(Action::Files(FilesAction::Open(files)));
     }
     let create = |cc: &CreationContext| -> Result<Box<dyn eframe::App>, _> {
         Ok(Box::new(create(cc, opened, threads, first)?))
     };
-    // Which files were opened is nobody else's business; without the folder nothing is remembered.
+    // The list of opened files is private; without the folder nothing is stored.
     let _ = eframe::storage_dir(APP_ID).map(|folder| jobs::make_private_folder(&folder));
     eframe::run_native("Arcuate", options(), Box::new(create)).map_err(|e| sentence(&e))
 }
@@ -52,7 +53,7 @@ fn options() -> NativeOptions {
         viewport: egui::ViewportBuilder::default()
             .with_title("Arcuate")
             .with_app_id(APP_ID)
-            // With its title bar it fits a screen of 1280 × 800.
+            // Including its title bar it fits a screen of 1280 × 800.
             .with_inner_size([1280.0, 760.0])
             .with_clamp_size_to_monitor_size(true)
             .with_min_inner_size([900.0, 600.0])
@@ -76,7 +77,7 @@ fn open(kind: BackendKind, threads: Option<usize>) -> Result<Backend, BackendErr
     Backend::choose(&BackendChoice { kind, threads })
 }
 
-/// The backend of the setting; where that cannot be opened, the one that can, and a message.
+/// The backend of the setting; if that cannot be opened, the one that can, and a message.
 fn by_setting(state: &mut State, threads: Option<usize>) -> Result<Backend, String> {
     let kind = state.session.backend_setting;
     let error = match open(kind, threads) {
@@ -108,7 +109,7 @@ fn create(
     paint_callback::install(resources, gpu.target_format, 1);
     let info = gpu.adapter.get_info();
     if info.backend == wgpu::Backend::Gl {
-        // Not every OpenGL driver takes all shaders: better known before there is a window.
+        // Not every OpenGL driver accepts all shaders: this is checked before there is a window.
         let renderer = Renderer::new(gpu.device.clone(), gpu.queue.clone());
         if let Some(why) = faults.take() {
             return Err(unsuitable(&info, &why));
@@ -142,7 +143,7 @@ fn create(
     };
     state.session.backend_kind = kind;
     let first = on_card
-        .then_some(Action::LoadKernels)
+        .then_some(Action::Device(DeviceAction::LoadKernels))
         .into_iter()
         .chain(first);
     let first = first.collect();
@@ -159,13 +160,13 @@ fn create(
     Ok(app)
 }
 
-/// The state that the window keeps between frames, as it is at the start.
+/// The initial state that the window keeps between frames.
 pub(super) fn memory() -> Memory {
     Memory::new(thread::spawn_or_run)
 }
 
 impl App {
-    /// Says what the device that draws the window has reported.
+    /// Reports errors of the device that draws the window.
     pub(super) fn report_faults(&mut self) {
         if let Some(why) = self.faults.take() {
             let sentence = format!(
@@ -177,11 +178,11 @@ impl App {
     }
 }
 
-/// What stands in the way of a window, and what to do.
+/// Why no window can be opened, and what to do.
 fn sentence(error: &eframe::Error) -> String {
     match error {
         eframe::Error::AppCreation(why) => why.to_string(),
-        // Its own words name the files that it was built from.
+        // Its own message names the source files it was built from.
         eframe::Error::Winit(_) | eframe::Error::WinitEventLoop(_) => {
             "No window can be opened here: set DISPLAY or WAYLAND_DISPLAY, or use the commands in \
              arcuate --help"
@@ -190,7 +191,7 @@ fn sentence(error: &eframe::Error) -> String {
         error => {
             let why = error.to_string();
             let why = why.trim_start_matches("WGPU error: ");
-            // Without any driver there are no words of one's.
+            // Without any driver the message has no reason.
             let why = match why.ends_with("{}") {
                 true => String::new(),
                 false => format!(" ({why})"),

@@ -1,4 +1,4 @@
-//! What outlives the window: recent files, where files were saved, the theme, where solvers run.
+//! Persistent data: recent files, folders of saved files, theme, device of solvers.
 
 use crate::compute::BackendKind;
 use crate::state::{Preferences, State};
@@ -30,7 +30,7 @@ pub fn save(storage: &mut dyn Storage, state: &State) {
     );
 }
 
-/// `None`: as it is where nothing was ever set.
+/// `None`: stored as if it had never been set.
 fn put(storage: &mut dyn Storage, key: &str, value: Option<String>) {
     match value {
         Some(value) => storage.set_string(key, value),
@@ -38,13 +38,13 @@ fn put(storage: &mut dyn Storage, key: &str, value: Option<String>) {
     }
 }
 
-/// Those of the last window; what another version wrote is not worth an error.
+/// Settings of the last window; values written by another version are ignored.
 pub fn settings(storage: &dyn Storage) -> Preferences {
     let text = storage.get_string(SETTINGS).unwrap_or_default();
     serde_json::from_str(&text).unwrap_or_default()
 }
 
-/// What another version wrote is not worth an error.
+/// Values written by another version are ignored.
 pub fn load(storage: &dyn Storage, state: &mut State) {
     if let Some(recent) = storage.get_string(RECENT) {
         state.session.recent = serde_json::from_str(&recent).unwrap_or_default();

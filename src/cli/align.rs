@@ -1,4 +1,4 @@
-//! `arcuate align`: one image to another, by what they tell about each other.
+//! `arcuate align`: aligns one image to another by mutual information.
 
 use super::options::{Given, noted_volume};
 use super::output::shown;
@@ -17,18 +17,18 @@ Examples:
   arcuate convert t1.nii.gz t1_in_dwi.nii.gz --affine t1_to_dwi.txt
   arcuate align t1.nii.gz b0.nii.gz --out t1_to_b0.mat
 
-Rigid, by normalised mutual information at three resolutions. No image is resampled: the affine says where the
-moving image belongs, and convert --affine writes it into a header. A name that ends in .mat gives a matrix of
-FSL's FLIRT between the two images, any other ITK's text, which ANTs and Slicer read.";
+The alignment is rigid, by normalised mutual information at three resolutions. No image is resampled: the affine says
+where the moving image belongs, and convert --affine writes it into a header. A name that ends in .mat gives a matrix
+of FSL's FLIRT between the two images; any other name gives an ITK text file, which ANTs and Slicer read.";
 
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub struct Options {
     /// Image to be moved
     pub moving: PathBuf,
-    /// Image that stays; of a diffusion scan the mean of its volumes without weighting
+    /// Image that stays; for a diffusion scan, the mean of its volumes without weighting
     pub fixed: PathBuf,
-    /// Where the affine is written: .txt or .tfm for ITK's, .mat for FLIRT's
+    /// File for the affine: .txt or .tfm for ITK, .mat for FLIRT
     #[arg(long, value_name = "FILE")]
     pub out: PathBuf,
     #[command(flatten)]

@@ -16,15 +16,15 @@ Examples:
   arcuate bench geodesic --case wavy   the cases with this word in their name
   arcuate bench levelset --case drawn  frames a second of a surface that moves
 
-Each line holds workload, size, rate and its unit, time, backend and threads. Compare two programs only in one
-run on one machine.";
+Each line holds workload, size, rate and its unit, time, backend and threads. Compare two programs only in the same run
+on the same machine.";
 
-/// How much is measured, and which cases.
+/// Extent of the measurements, and which cases.
 #[derive(Clone, Copy)]
 pub struct Choice<'a> {
-    /// Ends within about 15 s on two cores.
+    /// Finishes within about 15 s on two cores.
     pub quick: bool,
-    /// Cases have this in their name; all where nothing is asked for.
+    /// Only cases whose name contains this; `None`: all.
     pub case: Option<&'a str>,
 }
 
@@ -35,7 +35,7 @@ impl Choice<'_> {
     }
 }
 
-/// Measures and gives one object per case.
+/// Measures, and returns one object per case.
 type Workload = fn(choice: Choice, backend: &Backend) -> Vec<Value>;
 
 const WORKLOADS: [(&str, Workload); 9] = [
@@ -53,13 +53,13 @@ const WORKLOADS: [(&str, Workload); 9] = [
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub struct Options {
-    /// Workload; all if none is named
+    /// Workload; all by default
     #[arg(value_parser = WORKLOADS.map(|(name, _)| name))]
     pub name: Option<String>,
     /// Smaller sizes and fewer repeats
     #[arg(long)]
     pub quick: bool,
-    /// Only cases with this in their name
+    /// Run only cases with this word in their names
     #[arg(long, value_name = "WORD")]
     pub case: Option<String>,
 }

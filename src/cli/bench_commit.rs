@@ -1,16 +1,16 @@
 //! `arcuate bench commit`: the operator and whole fits on bundles of arcs.
 //!
-//! Made-up streamlines ([`crate::phantom::Arcs`]) in n³ voxels of 2 mm, 5 volumes of b = 0, 30 of b = 1000 and
-//! 60 of b = 2000, two peaks a voxel. The signal is that of weights on the bundles' streamlines alone and of
-//! free water, with noise (SNR 30). `a_x` and `at_y` are medians, on a graphics card without copies; a fit goes
-//! on for this many iterations (on a card as many as the thesis took), another until the objective settles, and
-//! `refit_after_edit` from its weights without every tenth streamline. `plain_fista` takes as many iterations as
-//! the first in the way of other programs, one step length and no restarts, on the same operator, one A x and one
-//! Aᵀ y each; `to_same_objective` is ours from zero until its objective is that or less. `thesis` has the size of Hernandez-Fernandez 2018: 399,758
-//! streamlines, 9 radii, 1 zeppelin, 2 balls and 512 samples.
+//! Synthetic streamlines ([`crate::phantom::Arcs`]) in n³ voxels of 2 mm, 5 volumes of b = 0, 30 of b = 1000 and 60 of
+//! b = 2000, two peaks per voxel. The signal is that of weights on only the bundles' streamlines and of free water,
+//! with noise (SNR 30). `a_x` and `at_y` are medians, on a graphics card without copies; one fit runs for this many
+//! iterations (on a card as many as in the thesis), another until the objective settles, and `refit_after_edit` starts
+//! from its weights without every tenth streamline. `plain_fista` runs as many iterations as the first in the manner of
+//! other programs, with one step length and no restarts, on the same operator, one A x and one Aᵀ y each;
+//! `to_same_objective` is ours from zero until its objective is no higher. `thesis` has the size of Hernandez-Fernandez
+//! 2018: 399,758 streamlines, 9 radii, 1 zeppelin, 2 balls and 512 samples.
 //!
-//! `ARCUATE_BENCH_FILES` names a folder with a dictionary and a table of dmri-commit (`tests/peers/commit.py`
-//! writes it): then its operator is timed on them, and what it predicts is written there.
+//! `ARCUATE_BENCH_FILES` names a folder with a dictionary and a table of dmri-commit (written by
+//! `tests/peers/commit.py`): then its operator is timed on them, and the signal it predicts is written there.
 
 mod peer;
 
@@ -41,7 +41,7 @@ struct Case {
     streamlines: usize,
     side: usize,
     cylinders: usize,
-    /// Number of b = 0 volumes, and each shell's b-value and directions.
+    /// Number of b = 0 volumes; each shell has a b-value and a number of directions.
     b0: usize,
     shells: &'static [(f64, usize)],
     iterations: u32,
@@ -96,7 +96,7 @@ const CASES: [Case; 6] = [
         shells: TWO,
         iterations: 50,
     },
-    // 64,309 voxels, 47,082,501 segments and 188,151 peaks, or nearly.
+    // 64,309 voxels, 47,082,501 segments and 188,151 peaks, approximately.
     Case {
         name: "thesis",
         streamlines: 399_758,
@@ -108,7 +108,7 @@ const CASES: [Case; 6] = [
     },
 ];
 
-/// The end that COMMIT has by itself.
+/// COMMIT's own stopping rule.
 const SETTLED: Stop = Stop {
     iterations: 2136,
     objective: 1e-5,
@@ -117,7 +117,7 @@ const SETTLED: Stop = Stop {
 };
 
 impl Case {
-    /// After this many iterations, and where the objective settles.
+    /// Stops after this many iterations, and when the objective settles.
     fn stops(&self, choice: Choice, backend: &Backend) -> [Stop; 2] {
         let [iterations, most] = match backend.accelerator() {
             _ if choice.quick => [5, 20],
@@ -198,11 +198,11 @@ fn times(operator: &Operator, repeats: usize) -> Result<[f64; 2], Error> {
         operator.adjoint(&y, &mut aty)?;
         walls[1].push(started.elapsed().as_secs_f64());
     }
-    // The first fills the caches.
+    // The first run fills the caches.
     Ok(walls.map(|w| quantile(&mut w[1..].to_vec(), 0.5).unwrap_or(f64::NAN)))
 }
 
-/// The signal of the bundles' streamlines and of free water with noise of a thirtieth of its mean.
+/// The signal of the bundles' streamlines and of free water, with noise of a thirtieth of its mean.
 fn signal(operator: &Operator, arcs: &Arcs, dictionary: &Dictionary) -> Result<Vec<f32>, Error> {
     let shape = operator.shape();
     let mut x = vec![0.0; operator.columns()];
@@ -228,7 +228,7 @@ fn signal(operator: &Operator, arcs: &Arcs, dictionary: &Dictionary) -> Result<V
     Ok(y)
 }
 
-/// The figures that are measured.
+/// The operator and backend that are measured.
 #[derive(Clone, Copy, PartialEq, Debug)]
 enum Means {
     Cpu(OperatorKind),
@@ -236,7 +236,7 @@ enum Means {
 }
 
 impl Means {
-    /// Where the backend leaves a choice.
+    /// All that the backend offers.
     fn all(case: &Case, backend: &Backend) -> Vec<Self> {
         match backend.accelerator() {
             Some(Accelerator::Cuda(_)) => {
@@ -320,7 +320,7 @@ fn measure(case: &Case, choice: Choice, backend: &Backend) -> Result<Vec<Value>,
         let [long, until] = case.stops(choice, backend);
         let (solution, fit_s) = fitted(None, None, &long)?;
         let (settled, settled_s) = fitted(None, None, &until)?;
-        // Every tenth streamline is taken out.
+        // Every tenth streamline is removed.
         let without: Vec<bool> = (0..case.streamlines).map(|f| f % 10 == 0).collect();
         let (again, again_s) = fitted(Some(&without), Some(&settled.x), &until)?;
         let uniform = Metric::uniform(&operator)?;
@@ -389,7 +389,7 @@ pub fn run(choice: Choice, backend: &Backend) -> Vec<Value> {
         ];
     }
     let requested = CASES.iter().filter(|case| choice.takes(case.name));
-    // The large ones only where they are asked for.
+    // The large ones only on request.
     let requested = requested.filter(|case| match choice.case {
         None => case.name != "thesis" && !(choice.quick && case.streamlines > 5_000),
         Some(_) => true,

@@ -1,8 +1,8 @@
-//! How many frames a second a level set has that moves: each frame makes steps, hands over the bricks and
-//! draws them at 1920 × 1080, finely, one after the other on one thread.
+//! Frames per second of a moving level set: each frame makes steps, hands over the bricks and draws them at 1920 × 1080
+//! at full quality, one after the other on one thread.
 //!
-//! `shared`: the bricks stay on the card that computes and draws; else what changed of them is uploaded.
-//! A frame makes as many steps as take half of a 120th of a second, one at least.
+//! `shared`: the bricks stay on the card that computes and draws; otherwise their changes are uploaded. A frame makes
+//! as many steps as fit into half of a 120th of a second, at least one.
 
 use super::bench::Choice;
 use super::bench_render::bare;
@@ -28,7 +28,7 @@ pub fn measure(
     backend: &Backend,
 ) -> Result<Value, String> {
     let mut offscreen = Offscreen::new().map_err(|error| error.to_string())?;
-    // A processor that draws takes seconds for what a graphics card does in milliseconds.
+    // Drawing on a CPU takes seconds for what a graphics card does in milliseconds.
     let (size_px, frames) = match (choice.quick, offscreen.is_software()) {
         (true, _) => ([480, 270], 4),
         (false, true) => ([1920, 1080], 8),
@@ -42,7 +42,7 @@ pub fn measure(
         made.measure(steps, backend, &control).map_err(text)?;
         Ok::<f64, String>(started.elapsed().as_secs_f64())
     };
-    // The first fill the caches, and say how long one takes.
+    // The first steps fill the caches, and tell how long one takes.
     let trial = if backend.devices().is_empty() { 2 } else { 400 };
     step(made, trial)?;
     let step_s = step(made, trial)? / trial as f64;
@@ -72,7 +72,7 @@ pub fn measure(
         renderer.scene(&list, PANE);
         renderer.wait();
         let whole_s = started.elapsed().as_secs_f64();
-        // The first makes pipelines and textures.
+        // The first frame creates pipelines and textures.
         if frame == 0 {
             uploaded = renderer.uploaded_bytes();
             continue;

@@ -1,12 +1,12 @@
 //! `arcuate bench eikonal`: milliseconds of a cost field.
 //!
-//! The three examples of Jeong et al. 2007 with each local solver: a 64³ field of one diagonal tensor, a
-//! 64³ helix of anisotropy 1 : 1e-4, and a brain-like field of some 196,000 voxels in a mask, for one
-//! source and for two. Of the last also what dragging takes: of one end, and of both. `field_s` ends with the
-//! fields, `wall_s` with the pathway, both from the new place of an end on; then `trace_s` is the minimal
-//! path's. `papers_s` is the figure they print (GeForce 8800 GTX). The error of the first is that against the
-//! closed form, sum over sum; `residual` is what the local solver, in double precision, makes of the
-//! neighbours of some voxels, against their values.
+//! The three examples of Jeong et al. 2007 with each local solver: a 64³ field of one diagonal tensor, a 64³ helix of
+//! anisotropy 1 : 1e-4, and a brain-like field of some 196,000 voxels in a mask, for one source and for two. The last
+//! one is also timed for dragging one end, and both. `field_s` ends with the fields, `wall_s` with the pathway, both
+//! starting from the new position of an end; `trace_s` is the time of the minimal path after that. `papers_s` is the
+//! published figure (GeForce 8800 GTX). The error of the first example is that against the closed form, sum over sum;
+//! `residual` compares the values of some voxels with the result of the local solver on their neighbours, in double
+//! precision.
 
 use super::bench::Choice;
 use crate::compute::{Backend, Control};
@@ -27,7 +27,7 @@ use std::time::Instant;
 struct Example {
     name: &'static str,
     metric: Metric,
-    /// One a field, voxel coordinates.
+    /// One per field, voxel coordinates.
     sources: Vec<[i64; 3]>,
     papers_s: Option<f64>,
     /// Constant metric: errors against the closed form.
@@ -154,7 +154,7 @@ pub fn run(choice: Choice, backend: &Backend) -> Vec<Value> {
                     json!({"workload": format!("eikonal {name}"), "error": error.to_string()})
                 }));
             }
-            // Selling's scheme alone leaves voxels out, so that there need not be a pathway.
+            // Selling's scheme alone leaves voxels out, so that there may be no pathway.
             if local == LocalSolver::Selling {
                 continue;
             }
@@ -299,7 +299,7 @@ fn measure(
     }))
 }
 
-/// Against √((x − s)ᵀ G (x − s)): sum of errors over sum of distances, of what was reached.
+/// Against √((x − s)ᵀ G (x − s)): sum of errors over sum of distances, of the voxels reached.
 fn error(field: &CostField, from: [i64; 3]) -> f64 {
     let metric = &field.prepared.metric;
     let (mut off, mut sum) = (0.0, 0.0);
@@ -313,7 +313,7 @@ fn error(field: &CostField, from: [i64; 3]) -> f64 {
     off / sum
 }
 
-/// The largest relative difference in some thousand voxels.
+/// The largest relative difference in about a thousand voxels.
 fn residual(field: &CostField) -> f64 {
     let n = field.values.len();
     let places = (0..n).step_by(n.div_ceil(2000).max(1));

@@ -1,4 +1,4 @@
-//! Speed of the tensor fit: voxels per second on a made-up, brain-like scan in memory.
+//! Speed of the tensor fit: voxels per second on a synthetic, brain-like scan in memory.
 
 use super::bench::Choice;
 use crate::compute::{Backend, Control};
@@ -67,7 +67,7 @@ fn report(
         "workload": "fit",
         "method": method,
         "size": {"voxels": dwi.grid.shape, "volumes": dwi.frames, "in_mask": voxels},
-        // It has no kernel.
+        // There is no kernel for it.
         "backend": backend.cpu().name(),
         "detail": backend.cpu().detail(),
         "threads": backend.threads(),
@@ -138,7 +138,7 @@ fn gradients() -> Gradients {
     }
 }
 
-/// Bundles that arch from left to right and fan out to the front, thinner at the rim.
+/// Bundles that arch from left to right and fan out to the front, thinner at the edge.
 fn tensor(p: DVec3) -> DMat3 {
     let along = DVec3::new(
         (2.2 * p.x + 0.6 * p.z).cos(),

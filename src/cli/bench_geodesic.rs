@@ -1,9 +1,8 @@
-//! `arcuate bench geodesic`: steps a second of geodesic rays.
+//! `arcuate bench geodesic`: steps per second of geodesic rays.
 //!
-//! The papers' cases: rays along the uniform field of van Aart (2010), a curved field of the same
-//! size that no ray leaves, many rays, and the demo head with rays in all directions from a patch of
-//! 22 × 4 voxels of its corpus callosum. `papers` is the figure they print (GTX 260). The papers' own
-//! algorithm is measured beside ours.
+//! The papers' cases: rays along the uniform field of van Aart (2010), a curved field of the same size that no ray
+//! leaves, many rays, and the demo head with rays in all directions from a patch of 22 × 4 voxels of its corpus
+//! callosum. `papers` is the published figure (GTX 260). The papers' own algorithm is measured next to ours.
 
 use super::bench::Choice;
 use super::bench_tracking::{field, prolate, seed};
@@ -21,18 +20,18 @@ use serde_json::{Value, json};
 use std::time::Instant;
 
 struct Case {
-    /// With rays and steps: `wavy 4096 x 2048`.
+    /// Includes rays and steps: `wavy 4096 x 2048`.
     name: String,
     field: TensorField,
     regions: Vec<Region>,
     params: Params,
     precision: Precision,
-    /// Milliseconds that the papers print.
+    /// Milliseconds published in the papers.
     papers_ms: Option<f64>,
 }
 
 impl Case {
-    /// On tensors in half precision, as the papers' speed is compared with.
+    /// On tensors in half precision, for the comparison with the papers' speed.
     fn new(name: &str, field: &TensorField, regions: Vec<Region>, params: Params) -> Self {
         let seeds = match params.walk.seeding {
             Seeding::Random { count } => count,
@@ -54,7 +53,7 @@ impl Case {
         self
     }
 
-    /// Sets the time that the papers print for this many rays; other counts are not compared.
+    /// Sets the time published in the papers for this many rays; other counts are not compared.
     fn printed(mut self, rays: usize, papers_ms: f64) -> Self {
         let compares = self.name.contains(&format!(" {rays} x "));
         self.papers_ms = compares.then_some(papers_ms);
@@ -137,7 +136,7 @@ fn preparation(size: usize, repeats: usize, backend: &Backend) -> Value {
     })
 }
 
-/// Half precision's usual rays: RK2, a tenth of a voxel of 1 mm a step, every eighth point kept.
+/// Default rays in half precision: RK2, steps of a tenth of a voxel of 1 mm, every eighth point kept.
 fn base() -> Params {
     Params {
         walk: curves::Params {
@@ -198,7 +197,7 @@ fn head(backend: &Backend) -> Result<Case, String> {
     Ok(Case::new(HEAD, &field, patch, params).printed(4096, 301.0))
 }
 
-/// `many`: also those that take a processor minutes; `papers`: all of the papers' own algorithm.
+/// `many`: also those that take minutes on a CPU; `papers`: all cases of the papers' own algorithm.
 fn cases(quick: bool, many: bool, all_papers: bool) -> Vec<Case> {
     let base = base();
     let with = |count: usize, steps: usize| {
@@ -207,7 +206,7 @@ fn cases(quick: bool, many: bool, all_papers: bool) -> Vec<Case> {
         params.walk.max_steps = steps;
         params
     };
-    // Beginning of the field, along y.
+    // The start of the field, along y.
     let slab = |y: f64, centre: f64, half: f64| {
         vec![seed(Shape::Box {
             centre: DVec3::new(centre, y, centre),
@@ -238,7 +237,7 @@ fn cases(quick: bool, many: bool, all_papers: bool) -> Vec<Case> {
         Case::new("uniform RK4", &uniform_2048, straight(), rk4),
         Case::new("uniform", &uniform_4096, straight(), long.clone()).printed(2048, 165.0),
         Case::new("wavy", &wavy, swaying(), short),
-        // The papers' algorithm takes some hundred times as long.
+        // The papers' algorithm takes several hundred times as long.
         Case::new(
             "wavy, papers' algorithm",
             &wavy,
@@ -262,7 +261,7 @@ fn cases(quick: bool, many: bool, all_papers: bool) -> Vec<Case> {
             cases.push(Case::new("wavy, papers' algorithm", &wavy, swaying(), rays));
         }
     }
-    // Rays that follow a dragged seed: those of a cone, cut at a target and ranked.
+    // Rays that follow a dragged seed: from a cone, cut at a target and ranked.
     let mut drag = with(8192, 500);
     drag.directions = Directions::Cone {
         count: 32,
@@ -281,7 +280,7 @@ fn cases(quick: bool, many: bool, all_papers: bool) -> Vec<Case> {
     cases
 }
 
-/// Fibres along y that sway, 64 × 1024 × 64 voxels of 1 mm.
+/// Wavy fibres along y, 64 × 1024 × 64 voxels of 1 mm.
 fn wavy() -> TensorField {
     let k = std::f64::consts::TAU / 64.0;
     field([64, 1024, 64], 1.0, move |x| {
@@ -315,7 +314,7 @@ fn measure(case: &Case, repeats: usize, backend: &Backend) -> Value {
     let mut walls = Vec::new();
     let (mut kernels, mut gathers) = (Vec::new(), Vec::new());
     let mut size = (0, 0, 0);
-    // The first runs are not counted: they load kernels, upload tensors and wake the card's clock.
+    // The first runs are not counted: they load kernels, upload tensors and raise the card's clock.
     let started = Instant::now();
     let warm = |run: usize| {
         let seconds = if backend.devices().is_empty() {
@@ -332,7 +331,7 @@ fn measure(case: &Case, repeats: usize, backend: &Backend) -> Value {
         let start = Instant::now();
         match shoot(&medium, &case.regions, &case.params, backend, &control) {
             Ok(out) => {
-                // Where there are targets, the best are chosen too.
+                // With targets, the best are also selected.
                 if case.regions.len() > 1 {
                     rank(&out.rays.kept, Cut::Top(1000));
                 }

@@ -1,7 +1,7 @@
-//! How fast streamline files are read and written: 100,000 streamlines of 40 to 110 points, 1 mm apart.
+//! Speed of reading and writing streamline files: 100,000 streamlines of 40 to 110 points, 1 mm apart.
 //!
-//! `ARCUATE_BENCH_FILES` names a folder whose files are taken instead of our own, so that another
-//! program can be timed on the same ones (tests/peers/speed.py does).
+//! `ARCUATE_BENCH_FILES` names a folder whose files are used instead of our own, so that another program can be timed
+//! on the same ones (as tests/peers/speed.py does).
 
 use super::bench::Choice;
 use crate::compute::{Backend, Control};
@@ -33,7 +33,7 @@ pub fn run(choice: Choice, backend: &Backend) -> Vec<Value> {
     outcome.unwrap_or_else(|why: String| vec![json!({"workload": "io", "error": why})])
 }
 
-/// The streamline files of the folder that the variable names; `None` where it names none.
+/// The streamline files of the folder that the variable names; `None` if it is not set.
 pub fn files() -> Option<Result<Vec<PathBuf>, String>> {
     let folder = std::env::var_os(FILES_VARIABLE)?;
     let paths = crate::io::names_in(Path::new(&folder)).map_err(|e| e.to_string());
@@ -77,8 +77,8 @@ pub fn streamlines(path: &Path) -> Result<Tractogram, String> {
     }
 }
 
-/// Timed until every coordinate has been added up; with what that takes alone, once all is in memory, and the
-/// memory that is held after it and was held at most, over that of the points.
+/// Timed until every coordinate has been added up; reported with the time that the sum alone takes once everything is
+/// in memory, and with the memory held afterwards and at the peak, beyond that of the points.
 fn read(path: &Path, repeats: usize, backend: &Backend) -> Result<Value, String> {
     let (mut seconds, mut sums) = (Vec::new(), Vec::new());
     let (mut found, mut sum) = (Tractogram::empty(), 0.0);
@@ -93,7 +93,7 @@ fn read(path: &Path, repeats: usize, backend: &Backend) -> Result<Value, String>
         seconds.push(started.elapsed().as_secs_f64());
         memory = before.zip(held_bytes());
         found = tractogram;
-        // Bytes in memory already: nobody can be faster.
+        // Bytes already in memory: a lower bound of the time.
         let started = Instant::now();
         sum = sum.max(streamlines::total(&found));
         sums.push(started.elapsed().as_secs_f64());
@@ -133,7 +133,7 @@ fn line(
     })
 }
 
-/// Arcs through a ball, of many curvatures, in a grid of 64³ voxels of 2 mm: of this many points and up to 70
+/// Arcs through a ball, with many curvatures, in a grid of 64³ voxels of 2 mm: each has this many points or up to 70
 /// more.
 pub fn arcs(count: usize, points_at_least: usize) -> Tractogram {
     let golden = std::f64::consts::PI * (3.0 - 5f64.sqrt());

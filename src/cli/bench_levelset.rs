@@ -1,10 +1,10 @@
-//! `arcuate bench levelset`: steps a second of a level set.
+//! `arcuate bench levelset`: steps per second of a level set.
 //!
-//! Two cases in 256 × 256 × 175 voxels: `sphere`, a body of radius 25 from a sphere of radius 23, and
-//! `cortex`, an ellipsoid that a gyroid folds, from the body shrunk by a voxel: the bricks of its band hold a
-//! quarter of the volume. Grey values are 1 inside and 0 outside, with an edge of a voxel and noise of 0.1;
-//! target 1, tolerance 0.5. `updates` are voxels with |φ| < 3 h a second. The same two `drawn` say how many
-//! frames a second there are while the surface moves: bench_drawn.rs.
+//! Two cases in 256 × 256 × 175 voxels: `sphere`, a body of radius 25 from a sphere of radius 23, and `cortex`, an
+//! ellipsoid folded by a gyroid, from the body shrunk by a voxel: the bricks of its band hold a quarter of the volume.
+//! Grey values are 1 inside and 0 outside, with an edge one voxel wide and noise of 0.1; target 1, tolerance 0.5.
+//! `updates` are voxels with |φ| < 3 h per second. The same two with `drawn` give the frames per second while the
+//! surface moves: bench_drawn.rs.
 
 use super::bench::Choice;
 use super::bench_drawn;
@@ -25,21 +25,21 @@ const BODY: f64 = 25.0;
 const START: f64 = 23.0;
 /// Half axes of the ellipsoid, voxels.
 const HALF: [f64; 3] = [98.0, 108.0, 72.0];
-/// Length and height of the gyroid's wave that folds it, voxels.
+/// Length and height of the gyroid's wave, voxels.
 const WAVE: f64 = 36.0;
 const HEIGHT: f64 = 7.0;
 
-/// Inside is positive; only its sign means much, and near the surface how it rises.
+/// Positive inside; only the sign matters, and near the surface the slope.
 fn folded(at: DVec3) -> f64 {
     let half = DVec3::from_array(HALF);
     let (ratio, slope) = ((at / half).length(), (at / (half * half)).length());
     let [x, y, z] = (at * (TAU / WAVE)).to_array();
     let gyroid = x.sin() * y.cos() + y.sin() * z.cos() + z.sin() * x.cos();
-    // Where the ellipsoid's middle is a voxel, the ratio and its slope are 0.
+    // If the ellipsoid's centre is a voxel, the ratio and its slope are 0.
     ratio * (1.0 - ratio) / slope.max(1e-6) + HEIGHT * gyroid
 }
 
-/// How deep inside a voxel lies, voxels.
+/// Depth of a voxel inside the body, voxels.
 fn depth(cortex: bool, voxel: [usize; 3]) -> f64 {
     let at = [0, 1, 2].map(|a| voxel[a] as f64 - (SHAPE[a] as f64 - 1.0) / 2.0);
     let at = DVec3::from_array(at);
@@ -57,7 +57,7 @@ struct Case {
 }
 
 impl Case {
-    /// Its run before the first step.
+    /// The run before its first step.
     fn run(&self, backend: &Backend) -> Result<Evolution, Error> {
         let params = Params {
             smoothness: 0.2,
@@ -75,7 +75,7 @@ fn case(name: &'static str, cortex: bool) -> Option<Case> {
     let grid = Arc::new(Grid::axis_aligned(SHAPE, DVec3::ONE, DVec3::ZERO)?);
     let mut bits = 3u64;
     let mut noise = || {
-        // A sum of four uniform numbers, of standard deviation 0.1.
+        // A sum of four uniform numbers, with standard deviation 0.1.
         let mut sum = 0.0;
         for _ in 0..4 {
             bits = bits
@@ -122,7 +122,7 @@ fn measure(
     backend: &Backend,
 ) -> Result<Value, Error> {
     let control = Control::new();
-    // Whole rounds of redistancing, and some steps first that fill the caches.
+    // Whole rounds of redistancing, after some steps that fill the caches.
     let card = !backend.devices().is_empty();
     let (rounds, steps) = match (choice.quick, case.name, card) {
         (true, ..) => (1, 20),

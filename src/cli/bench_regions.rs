@@ -1,5 +1,5 @@
-//! How fast the 3-D view draws hundreds of regions while the camera orbits: balls, and as many painted masks
-//! on the grid of a brain.
+//! Speed of drawing hundreds of regions in the 3-D view while the camera orbits: balls, and as many painted masks on
+//! the grid of a brain.
 
 use super::bench::Choice;
 use super::bench_render::{bare, orbit};
@@ -52,7 +52,7 @@ pub fn run(choice: Choice, backend: &Backend, offscreen: &mut Offscreen) -> Vec<
     results
 }
 
-/// All over a brain, evenly (Vogel's spiral, on shells).
+/// Spread evenly over a brain (Vogel's spiral, on shells).
 fn solids(count: usize, masks: bool) -> Vec<Solid> {
     let grid = Grid::axis_aligned(
         [80, 100, 60],

@@ -1,9 +1,9 @@
-//! How fast the 3-D view draws: 100,000 and 1,000,000 streamlines while the camera orbits, hundreds of regions, and volumes.
+//! Speed of the 3-D view: 100,000 and 1,000,000 streamlines while the camera orbits, hundreds of regions, and volumes.
 //!
-//! `loaded_s`: from the tractogram in memory until all of it was drawn, as the window loads it (a slice
-//! of time per frame, next to no pause between); `bytes_per_point`: on the device, where a point takes
-//! 12 in memory; `rate`: of frames in motion, which the window draws coarser where they would take long;
-//! `rest_ms`: of the picture at rest.
+//! `loaded_s`: from the tractogram in memory until all of it was drawn, loaded as in the window (during a time slice
+//! per frame, with almost no pause between); `bytes_per_point`: on the device, where a point takes 12 in memory;
+//! `rate`: frames in motion, drawn more coarsely if they would take long, as in the window; `rest_ms`: the picture at
+//! rest.
 
 use super::bench::Choice;
 use crate::compute::Backend;
@@ -25,7 +25,7 @@ pub fn run(choice: Choice, backend: &Backend) -> Vec<Value> {
         Ok(offscreen) => offscreen,
         Err(error) => return vec![json!({"workload": "render", "error": error.to_string()})],
     };
-    // A processor that draws takes seconds for what a graphics card does in milliseconds.
+    // Drawing on a CPU takes seconds for what a graphics card does in milliseconds.
     let small = choice.quick || offscreen.is_software();
     let (counts, size_px, frames): (&[usize], _, _) = if small {
         (&[10_000], [800, 600], 6)
@@ -68,7 +68,7 @@ pub fn run(choice: Choice, backend: &Backend) -> Vec<Value> {
     results
 }
 
-/// Loads what a list shows, then draws frames of it.
+/// Loads the content of a list, then draws frames of it.
 pub(super) fn orbit(
     renderer: &mut Renderer,
     list: impl Fn(usize) -> ScenePane,
@@ -98,11 +98,11 @@ pub(super) fn orbit(
             device.push(renderer.device_ms());
             encode.push(renderer.encode_ms());
         }
-        // The first find out how coarse the rest must be.
+        // The first frames determine how coarse the rest must be.
         [whole, device, encode].map(|mut ms| quantile(&mut ms[frames / 4..], 0.5).unwrap_or(0.0))
     };
     let [frame_ms, device_ms, encode_ms] = draw(renderer, frames, true);
-    // In full, however long it takes.
+    // At full quality, however long it takes.
     renderer.load_at_once();
     let [rest_ms, ..] = draw(renderer, frames / 6, false);
     renderer.forget(PANE);
@@ -133,7 +133,7 @@ fn scene(
     }
 }
 
-/// Black, with nothing in it.
+/// A black scene without content.
 pub(super) fn bare(camera: &Camera, size_px: [u32; 2]) -> ScenePane {
     let aspect = f64::from(size_px[0]) / f64::from(size_px[1]);
     ScenePane {
@@ -154,7 +154,7 @@ pub(super) fn bare(camera: &Camera, size_px: [u32; 2]) -> ScenePane {
     }
 }
 
-/// Half circles about the origin in all planes: as long, as dense and as crossing as a brain's.
+/// Half circles about the origin in all planes: as long, as dense and with as many crossings as in a brain.
 fn arcs(count: usize) -> Tractogram {
     let golden = std::f64::consts::PI * (3.0 - 5f64.sqrt());
     let mut points = Vec::with_capacity(count * POINTS);

@@ -1,8 +1,8 @@
-//! `arcuate bench select`: how fast regions choose among 100,000 streamlines, with all boxes around
-//! pieces made anew, and with those of the time before.
+//! `arcuate bench select`: speed of selecting among 100,000 streamlines by regions, with the boxes around pieces built
+//! each time, and with those built before.
 //!
-//! The size is that at which MRtrix3's `tckedit` was timed (5.6 million points), with its regions: a sphere
-//! of 10 mm, and a mask of 16³ voxels of 2 mm. Files in `ARCUATE_BENCH_FILES` are taken instead.
+//! The size is that at which MRtrix3's `tckedit` was timed (5.6 million points), with its regions: a sphere of 10 mm,
+//! and a mask of 16³ voxels of 2 mm. Files in `ARCUATE_BENCH_FILES` are used instead.
 
 use super::bench::Choice;
 use super::bench_io::{arcs, files, streamlines};
@@ -94,7 +94,7 @@ fn case(
 ) -> Value {
     let (mut seconds, mut kept) = (Vec::new(), 0);
     for _ in 0..repeats {
-        // A tractogram of its own has no boxes yet.
+        // A new tractogram has no boxes yet.
         let fresh = Tractogram::new(tractogram.points.clone(), tractogram.offsets.clone());
         let subject = if again { tractogram } else { &fresh };
         let started = Instant::now();

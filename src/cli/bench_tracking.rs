@@ -1,8 +1,8 @@
-//! `arcuate bench tracking`: integration steps a second.
+//! `arcuate bench tracking`: integration steps per second.
 //!
-//! The fields and settings are those of the peers' scripts: a brain-like field of 96 × 96 × 60
-//! voxels of 2 mm with seeds all over its mask, and the uniform field of 64 × 256 × 64 voxels of van
-//! Aart (2010). `live` is what a drag asks for: 2000 seeds in a sphere, default settings.
+//! The fields and settings are those of the peers' scripts: a brain-like field of 96 × 96 × 60 voxels of 2 mm with
+//! seeds all over its mask, and the uniform field of 64 × 256 × 64 voxels of van Aart (2010). `live` is the work of a
+//! drag: 2000 seeds in a sphere, default settings.
 
 use super::bench::Choice;
 use crate::compute::{Backend, Control};
@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use std::sync::Arc;
 use std::time::Instant;
 
-/// A field, the regions in it and how to track.
+/// A field, the regions in it and the tracking parameters.
 pub type Case = (&'static str, TensorField, Vec<Region>, Params);
 
 /// One JSON object per case; a quick run ends within some 10 s on two cores.

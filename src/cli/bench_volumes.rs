@@ -1,6 +1,6 @@
-//! How fast the 3-D view draws a volume while the camera orbits: as a cloud and as a surface.
+//! Speed of drawing a volume in the 3-D view while the camera orbits: as a cloud and as a surface.
 //!
-//! `rate` and `rest_ms` as in [`super::bench_render`]; `rest_rate` is of pictures at rest, none coarse.
+//! `rate` and `rest_ms` as in [`super::bench_render`]; `rest_rate` is that of pictures at rest, none of them coarse.
 
 use super::bench::Choice;
 use super::bench_render::{bare, orbit};
@@ -76,7 +76,7 @@ pub fn run(choice: Choice, backend: &Backend, offscreen: &mut Offscreen) -> Vec<
     results
 }
 
-/// A head of folds: dense sheets in an empty surrounding, as FA's are.
+/// A folded head: dense sheets in empty surroundings, as in FA.
 fn folded(side: usize) -> Option<Volume> {
     let spacing = EDGE_MM / side as f64;
     let origin = DVec3::splat(0.5 * (spacing - EDGE_MM));

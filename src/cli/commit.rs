@@ -35,13 +35,13 @@ Examples:
   arcuate commit tracks.trx afd.nii.gz --model density --out sift
   arcuate commit bundles.trx dwi.nii.gz --group 0.05 --out commit2
 
-The signal of each voxel is explained by a sum, without negative parts, of what its streamlines, the water around
-them (zeppelin, along the peaks) and free water (ball; two shells and more) would give. What is printed of each
-group of a TRX file is of the streamlines that are kept: those with a weight, or of at least --threshold. Files in the folder:
-weights.txt (one a streamline, in the order of the file; 0 for one that explains nothing or lies outside),
-intra.nii.gz, extra.nii.gz and free.nii.gz (shares of the three), rmse.nii.gz. Of near-duplicates a single weight is
-arbitrary: trust sums over bundles. The density model takes an image of what streamlines should add up to in each
-voxel; of a scan it takes how much the signal differs between directions.";
+The signal of each voxel is modelled as a non-negative sum of the signals of its streamlines, of the water around them
+(zeppelin, along the peaks) and of free water (ball; two or more shells). The numbers printed for each group of a TRX
+file refer to the streamlines that are kept: those with a non-zero weight, or with at least --threshold. Files in the
+folder: weights.txt (one weight per streamline, in the order of the file; 0 if it explains nothing or lies outside),
+intra.nii.gz, extra.nii.gz and free.nii.gz (fractions of the three), rmse.nii.gz. Among nearly identical streamlines, a
+single weight is arbitrary: trust sums over bundles. The density model takes an image of the values to which streamlines
+should add up in each voxel; for a scan, it uses how much the signal differs between directions.";
 
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
@@ -50,10 +50,10 @@ pub struct Options {
     pub tracks: PathBuf,
     #[command(flatten)]
     pub scan: ScanOptions,
-    /// Voxels that take part (default: all that streamlines pass)
+    /// Voxels whose signal is fitted (default: all that streamlines pass)
     #[arg(long, value_name = "FILE")]
     pub mask: Option<PathBuf>,
-    /// Directions of the water around fibres: three volumes a peak, world axes (default: those of tensors)
+    /// Directions of the water around fibres: three volumes per peak, in world axes (default: those of tensors)
     #[arg(long, value_name = "FILE")]
     pub peaks: Option<PathBuf>,
     #[command(flatten)]
@@ -64,20 +64,20 @@ pub struct Options {
     /// Length of a gradient pulse δ, ms
     #[arg(long, value_name = "MS", requires = "between", allow_negative_numbers = true, value_parser = positive)]
     pub pulse: Option<f64>,
-    /// From the begin of the first pulse to that of the second, Δ, ms
+    /// Time from the start of the first pulse to the start of the second, Δ, ms
     #[arg(long, value_name = "MS", requires = "pulse", allow_negative_numbers = true, value_parser = positive)]
     pub between: Option<f64>,
     /// Timing of each volume: a Camino scheme file
     #[arg(long, value_name = "FILE", conflicts_with = "pulse")]
     pub scheme: Option<PathBuf>,
-    /// Start from these weights: text with a number for each streamline, or a file of them with weights as this
+    /// Start from these weights: a text file with one number per streamline, or a streamline file with weights as this
     /// command writes it
     #[arg(long, value_name = "FILE")]
     pub start: Option<PathBuf>,
-    /// Streamlines with a weight of at least the threshold, with their weights, as a streamline file
+    /// Write the streamlines with at least the threshold weight, with their weights, to this streamline file
     #[arg(long, value_name = "FILE")]
     pub filtered: Option<PathBuf>,
-    /// For them [default: any weight]
+    /// Threshold of --filtered [default: any weight]
     #[arg(long, value_name = "W", requires = "filtered", value_parser = not_negative)]
     pub threshold: Option<f64>,
     /// Folder for the results
@@ -100,13 +100,13 @@ fn gamma(text: &str) -> Result<GammaRadii, String> {
 struct Opened {
     scan: Volume,
     gradients: Option<Arc<Gradients>>,
-    /// The phantom's own.
+    /// The phantom's own mask.
     mask: Option<Mask>,
     mask_beside: Option<PathBuf>,
 }
 
 impl Options {
-    /// The least weight of the streamlines that are kept.
+    /// The smallest weight of the streamlines that are kept.
     fn least(&self) -> f32 {
         (self.threshold.unwrap_or(0.0) as f32).max(f32::MIN_POSITIVE)
     }
@@ -246,7 +246,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         .ok()
     });
     let params = options.params(samples.as_ref().map_or(1, |s| s.shells.len()))?;
-    // Before the fit, which takes a while; without --force-model it is refused.
+    // Warned of before the fit, which takes a while; without --force-model the fit is refused.
     let undetermined = samples.as_ref().and_then(|s| params.model.undetermined(s));
     if let Some(what) = undetermined.filter(|_| params.force_model) {
         warning!("{what}: the model is forced");
@@ -333,7 +333,7 @@ fn save(
     Ok(files)
 }
 
-/// The streamlines of a group that are kept, with the sums of their weights and of weight × length.
+/// The kept streamlines of a group, with the sums of their weights and of weight × length.
 fn bundle(members: &[u32], weights: &[f32], lengths_mm: &[f64], least: f32) -> Value {
     let kept = members.iter().map(|m| *m as usize);
     let kept: Vec<usize> = kept.filter(|m| weights[*m] >= least).collect();

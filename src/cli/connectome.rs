@@ -1,4 +1,4 @@
-//! `arcuate connectome`: what streamlines connect the labels of a map.
+//! `arcuate connectome`: how streamlines connect the labels of a map.
 
 use super::inputs::{must_be_csv, scalar_image, streamlines};
 use super::options::ReadingOptions;
@@ -18,10 +18,10 @@ Examples:
   arcuate connectome tracks.tck labels.nii.gz counts.csv --radius 2 --pairs pairs.csv --image fa.nii.gz
   arcuate connectome tracks.trx labels.nii.gz length.csv --matrix length --colours FreeSurferColorLUT.txt
 
-An end counts for the label of the voxel that it lies in; where that is background, for the nearest labelled voxel
-whose centre is within --radius. The matrix is symmetric, its rows and columns are named after the label map's
-table of names where there is one (beside it, or --colours). --pairs holds a row for each pair that is connected:
-number of streamlines, mean length in mm, mean value.";
+An end counts for the label of the voxel that it lies in; if that is background, for the nearest labelled voxel whose
+centre lies within --radius. The matrix is symmetric. Its rows and columns have the names in the label map's table, if
+there is one (beside it, or --colours). --pairs holds a row for each connected pair: number of streamlines, mean length
+in mm, mean value.";
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
 pub enum Matrix {
@@ -45,7 +45,7 @@ pub struct Options {
     /// Value of each cell of the matrix
     #[arg(long, value_enum, default_value = "count")]
     pub matrix: Matrix,
-    /// Look for a label this far around an end in background, mm
+    /// Assign an end in background to the nearest label within this distance, mm
     #[arg(
         long,
         value_name = "MM",
@@ -54,13 +54,13 @@ pub struct Options {
         value_parser = super::options::not_negative
     )]
     pub radius: f64,
-    /// Mean of this value of the streamlines, per streamline or per point
+    /// Average this value of the streamlines, per streamline or per point
     #[arg(long, value_name = "NAME", conflicts_with = "image")]
     pub value: Option<String>,
-    /// Mean of this image along the streamlines
+    /// Average this image along the streamlines
     #[arg(long, value_name = "FILE")]
     pub image: Option<PathBuf>,
-    /// Write the pairs that are connected, too (.csv)
+    /// Also write the connected pairs (.csv)
     #[arg(long, value_name = "FILE")]
     pub pairs: Option<PathBuf>,
     #[command(flatten)]
@@ -71,7 +71,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     let valued = options.value.is_some() || options.image.is_some();
     if options.matrix == Matrix::Value && !valued {
         return Err(Failure::usage(
-            "Nothing says which value the matrix holds: add --value or --image",
+            "The matrix has no value to average: add --value or --image",
         ));
     }
     let outputs = std::iter::once(&options.output).chain(&options.pairs);

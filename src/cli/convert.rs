@@ -16,14 +16,14 @@ Examples:
   arcuate convert bundle.tt.gz bundle.tck
   arcuate convert slicer.vtk bundle.trx/ --vtk-space lps
   arcuate convert t1.mgz t1.nii.gz
-  arcuate convert dwi.nrrd dwi.nii.gz    (writes dwi.bval and dwi.bvec, too)
+  arcuate convert dwi.nrrd dwi.nii.gz    (also writes dwi.bval and dwi.bvec)
   arcuate convert dwi.nii.gz dwi.nrrd    (with the gradients in its header)
   arcuate convert mask.nii.gz mask.ply
   arcuate convert t1.nii.gz t1_in_dwi.nii.gz --affine t1_to_dwi.mat --fixed b0.nii.gz
 
-The names say the formats; tracks.trx/ is a folder. Without --affine no point is moved: coordinates in the world stay as they are. What the output cannot hold
-is listed before it is written, and with --strict nothing is written then; values of a TCK go into TSF files and weights beside it, names of labels into a text file beside the image.
-An image keeps the type of its values, whole or not, with slope and intercept; NRRD has neither, and gets the values worked out as float32 or float64. The gradients beside a scan, or in
+The extensions set the formats; tracks.trx/ is a folder. Without --affine, no point moves: world coordinates stay the same. Whatever the output cannot hold is listed before
+it is written; with --strict, nothing is written in that case. Values of a TCK go into TSF files and weights beside it, names of labels into a text file beside the image.
+An image keeps the type of its values, with slope and intercept; NRRD has neither, and receives the scaled values as float32 or float64. The gradients beside a scan, or in
 its header, go where the output's format keeps them: .bval and .bvec beside a NIfTI, the header of an NRRD.
 A mask becomes a smooth surface in world mm.";
 
@@ -47,12 +47,12 @@ fn help() -> String {
 pub struct Options {
     /// File to read
     pub input: PathBuf,
-    /// File to write; its ending says the format
+    /// File to write; its extension sets the format
     pub output: PathBuf,
-    /// Image whose grid the streamlines are from; TRK cannot do without one
+    /// Image whose grid the streamlines come from; required for TRK
     #[arg(long, value_name = "IMAGE")]
     pub reference: Option<PathBuf>,
-    /// Write nothing where something would be left out
+    /// Write nothing if the output could not hold everything
     #[arg(long)]
     pub strict: bool,
     #[command(flatten)]
@@ -70,7 +70,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         reading: options.reading.reading(),
     };
     let (plan, _) = runner.run(request)?;
-    // Before anything is written: it can be stopped.
+    // Reported before anything is written, so that the user can stop.
     for found in &plan.notes {
         remark(found, options.input.display());
     }
@@ -82,8 +82,8 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     let missing = plan.missing();
     if options.strict && !missing.is_empty() {
         return Err(Failure::new(format!(
-            "Nothing was written: with --strict the output has to hold everything that is in {}, and it would lack this: {}; \
-             leave out --strict to write the rest",
+            "Nothing was written: with --strict, the output must hold everything in {}, and it would lack \
+             this: {}; leave out --strict to write the rest",
             options.input.display(),
             missing.join("; ")
         )));

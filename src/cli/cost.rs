@@ -27,14 +27,15 @@ Examples:
   arcuate cost dwi.nii.gz --from mask:genu.nii.gz --to mask:frontal.nii.gz --within mask:white.nii.gz --epsilon 0.1 --out genu
   arcuate cost phantom:1 --from sphere:-24,-18,8,5 --to sphere:-30,-22,58,9 --metric inverse --local-solver godunov6 --out paper
 
-For every voxel the least cost of a path from each region (u1, u2) and of one that joins them through the voxel
-(u): a path through isotropic tissue of the mask's mean diffusivity costs 1 a mm. The pathway holds the voxels
-with u up to 1 + epsilon times the least. Files in the folder: u1, u2, u (NaN where no path leads) and pathway
-as .nii.gz, the minimal path as path.tck.
+Computes for every voxel the least cost of a path from each region (u1, u2) and of one that joins them through the
+voxel (u). A path through isotropic tissue with the mean diffusivity of the mask costs 1 per mm. The pathway holds
+the voxels with u up to 1 + epsilon times the minimum. Files in the folder: u1, u2, u (NaN where no path leads) and
+pathway as .nii.gz, and the minimal path as path.tck.
 
-A path exists between almost any two regions: it alone is no sign of a connection. --null compares its weakest
-stretch and its cost per mm with cheapest paths between random regions of white matter in the same head, as large
-as the two given, on voxels of twice the size. Of a bundle both are lower than those of most random pairs.";
+A path exists between almost any two regions: on its own it is no evidence of a connection. --null compares its
+weakest stretch and its cost per mm with those of the cheapest paths between random regions of white matter in the
+same head, as large as the two given, on voxels of twice the size. For a bundle, both are lower than for most random
+pairs.";
 
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
@@ -55,7 +56,7 @@ pub struct Options {
     pub metric: Given<metric::Params>,
     #[command(flatten)]
     pub width: Given<Width>,
-    /// Compare with the paths between PAIRS random pairs of regions of this head, 20 or more (0: none); it takes
+    /// Compare with the paths between this many random pairs of regions in the same head, at least 20 (0: none); takes
     /// about as long as the pathway itself
     #[arg(long, value_name = "PAIRS", default_value_t = RANDOM_PAIRS, allow_negative_numbers = true, value_parser = pairs)]
     pub null: usize,
@@ -90,7 +91,7 @@ impl Options {
             .chain(self.domain.exclude.iter().map(|s| (Role::Exclude, s)))
     }
 
-    /// The same work again, from the command line's values.
+    /// The command that repeats this work, from the command line's values.
     fn command(&self, fitted: &Fitted, params: &Params, epsilon: f64) -> String {
         let regions: Vec<RegionSpec> = self
             .shapes()
@@ -238,7 +239,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Parses a number of random pairs: none, or as many as give a percentile.
+/// Parses a number of random pairs: zero, or enough for a percentile.
 fn pairs(text: &str) -> Result<usize, String> {
     let number = text.parse().ok();
     let number = number.filter(|n| *n == 0 || (MIN_PAIRS..=MAX_PAIRS).contains(n));
@@ -315,7 +316,7 @@ fn summary(found: &PathwayResult, set: &Mask, epsilon: f64) -> (Value, String) {
         "No weakest stretch: the path hardly leaves the regions".to_owned(),
         |w| {
             format!(
-                "Weakest {:.0} mm: {:.3} a mm, {:.1} times the mean between the ends, around {:.1}, {:.1}, {:.1}",
+                "Weakest {:.0} mm: {:.3} per mm, {:.1} times the mean between the ends, around {:.1}, {:.1}, {:.1}",
                 w.length_mm,
                 w.cost_per_mm,
                 w.times_mean(),
@@ -326,7 +327,7 @@ fn summary(found: &PathwayResult, set: &Mask, epsilon: f64) -> (Value, String) {
         },
     );
     let text = format!(
-        "Least cost {:.3}; the path takes {length_mm:.1} mm, {rate:.3} a mm\n{stretch}\n\
+        "Least cost {:.3}; the path is {length_mm:.1} mm long, {rate:.3} per mm\n{stretch}\n\
          Pathway at ε = {}: {}, {:.2} ml; joined from ε = {:.4}\n",
         pathway.min_cost,
         number(epsilon),

@@ -1,4 +1,4 @@
-//! `arcuate demo`: the built-in head, in the window or, where there is no display, as files.
+//! `arcuate demo`: the built-in head, in the window or, without a display, as files.
 
 use super::headless::Headless;
 use super::options::make_folder;
@@ -10,7 +10,7 @@ use crate::data::{Role, Shape};
 use crate::io;
 use crate::phantom::{Head, suggestions};
 use crate::state::report::DISCLAIMER;
-use crate::state::{Action, Pane, Severity, Task};
+use crate::state::{Action, Pane, RegionAction, Severity, Task, TrackAction, ViewAction};
 use glam::DVec2;
 use serde_json::json;
 use std::fmt::Write as _;
@@ -24,7 +24,7 @@ Examples:
 Files: window.png, axial.png, coronal.png, sagittal.png, 3d.png; tracks.tck, the streamlines of the left
 corticospinal tract; report.json and report.md.";
 
-/// Where files go if no folder is named.
+/// Default folder for the files.
 const FOLDER: &str = "arcuate-demo";
 const TRACKS: &str = "tracks.tck";
 const REPORT: &str = "report.json";
@@ -46,13 +46,13 @@ pub struct Options {
 }
 
 impl Options {
-    /// Whether the window is wanted and can be shown.
+    /// Whether the window is requested and can be shown.
     pub fn wants_window(&self) -> bool {
         self.out.is_none() && has_display()
     }
 }
 
-/// Whether a window can be shown at all: always, but on Linux without X11 and Wayland.
+/// Whether a window can be shown at all: always, except on Linux without X11 and Wayland.
 pub fn has_display() -> bool {
     let named = |name: &str| std::env::var_os(name).is_some_and(|v| !v.is_empty());
     !cfg!(target_os = "linux") || named("DISPLAY") || named("WAYLAND_DISPLAY")
@@ -80,25 +80,25 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
             centre: place.centre,
             radius_mm: place.radius_mm,
         };
-        window.act(Action::PlaceRegion {
+        window.act(Action::Region(RegionAction::Place {
             role: place.role,
             shape,
-        })?;
+        }))?;
         if let Some(region) = window.state.session.selected_region {
-            window.act(Action::RenameRegion {
+            window.act(Action::Region(RegionAction::Rename {
                 region,
                 name: place.name.to_owned(),
-            })?;
+            }))?;
         }
         if place.role == Role::Seed {
-            window.act(Action::MoveCrosshair(place.centre))?;
+            window.act(Action::View(ViewAction::MoveCrosshair(place.centre)))?;
         }
     }
-    window.act(Action::SelectTask(Task::Track))?;
-    window.act(Action::SaveTracks {
+    window.act(Action::View(ViewAction::SelectTask(Task::Track)))?;
+    window.act(Action::Track(TrackAction::Save {
         layer: None,
         path: at(TRACKS),
-    })?;
+    }))?;
     let state = window.state;
 
     let mut pictures = Pictures::new()?;

@@ -22,9 +22,9 @@ Examples:
   arcuate density whole.tck --template dwi.nii.gz --voxel 0.5 --out tdi.nii.gz
   arcuate density whole.tck --voxel 1 --measure length --by-direction --out tdi_dec.nii.gz
 
-Each streamline counts once in each voxel that it passes. --sent divides by the number of streamlines that were
-sent from the seeds, which gives the share that passes. Lengths are cut exactly at the voxels' faces. By direction
-there are three volumes: left-right, front-back, up-down.";
+Each streamline counts once in each voxel that it passes. --sent divides by the number of streamlines sent from the
+seeds, which gives the fraction that passes. Lengths are cut exactly at the faces of the voxels. The three volumes of
+--by-direction are left-right, front-back and up-down.";
 
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
@@ -34,7 +34,7 @@ pub struct Options {
     /// NIfTI to write
     #[arg(long, value_name = "FILE")]
     pub out: PathBuf,
-    /// Image whose voxels are taken (default: the grid in the streamline file)
+    /// Image whose grid is used (default: the grid in the streamline file)
     #[arg(long, value_name = "FILE")]
     pub template: Option<PathBuf>,
     #[command(flatten)]
@@ -54,7 +54,7 @@ impl Options {
                     io::Opened::Volume(volume, _) => Some(volume.grid),
                     io::Opened::Tractogram(..) => {
                         return Err(Failure::new(format!(
-                            "Found no image as template, expected one; name the image whose grid is meant: {}",
+                            "Found no image as template, expected one; name the image whose grid to use: {}",
                             path.display()
                         )));
                     }

@@ -8,8 +8,8 @@ use crate::data::text::plural;
 use crate::data::{Mask, Volume};
 use crate::solvers::tensor_fit::FitMap;
 use crate::state::Recipe;
-use crate::state::core::words::mask;
 use crate::state::files::jobs::{SaveMask, SaveVolume};
+use crate::state::tensors::mask_text;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use serde_json::json;
 use std::path::PathBuf;
@@ -21,7 +21,7 @@ Examples:
 
 Maps: fa, md, ad, rd (mm²/s), dec (red left-right, green front-back, blue up-down), direction (unit vector,
 world axes), tensor (6 volumes xx yy zz xy xz yz, mm²/s, world axes: as MRtrix), s0, mask, repaired (voxels whose
-tensor was not positive definite and was mended by raising its eigenvalues).";
+tensor was not positive definite and was repaired by raising its eigenvalues).";
 
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
@@ -37,7 +37,7 @@ pub struct Options {
         default_value = "fa,md,dec,mask"
     )]
     pub maps: Vec<FitMap>,
-    /// Folder for the maps; made if missing
+    /// Folder for the maps; created if missing
     #[arg(long, value_name = "FOLDER")]
     pub out: PathBuf,
 }
@@ -47,7 +47,7 @@ enum Map {
     Mask(Mask),
 }
 
-/// A failure where there is none.
+/// Fails if the map does not exist.
 fn made(map: FitMap, fitted: &Fitted) -> Result<Map, Failure> {
     let volume = |v: &Volume| Map::Volume(v.clone());
     Ok(match map {
@@ -71,10 +71,10 @@ fn made(map: FitMap, fitted: &Fitted) -> Result<Map, Failure> {
     })
 }
 
-/// The keys as values of an option, which `--help` lists.
+/// The keys as values of an option, listed by `--help`.
 fn map_keys() -> impl TypedValueParser<Value = FitMap> {
     let known = PossibleValuesParser::new(FitMap::KEYS);
-    known.try_map(|key| FitMap::from_key(&key).ok_or("this is the name of no map"))
+    known.try_map(|key| FitMap::from_key(&key).ok_or("there is no map of this name"))
 }
 
 pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
@@ -141,7 +141,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         fitted.wall_ms / 1e3,
     );
     if let Some(found) = &fitted.mask_report {
-        text += &format!("Brain mask found: {}\n", mask::facts(found));
+        text += &format!("Brain mask found: {}\n", mask_text::facts(found));
     }
     text += &format!(
         "Not positive definite, repaired: {repaired}; without enough signal: {}\n",

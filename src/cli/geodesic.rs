@@ -19,13 +19,13 @@ Examples:
   arcuate geodesic dwi.nii.gz --seed sphere:0,-20,20,4 --target sphere:-20,-80,5,12 --target sphere:20,-80,5,12 --both-ways --out splenium.trk
   arcuate geodesic dwi.nii.gz --seed mask:cc.nii.gz --target mask:v1.nii.gz --directions cone:200,30 --sharpen power:2 --cut top:5% --out cc.tck
 
-Rays leave each seed point in many directions and run as geodesics of the inverse diffusion tensor. Those
-that reach a target are cut there and ranked by the connectivity measure: Euclidean by Riemannian length, 1
-in isotropic tissue of the mask's mean diffusivity. The strongest of them are kept (--cut). Beside FILE.tck it is
-written as FILE.tsf (per point) and FILE.weights.txt (per ray), and the other values as FILE.fa.tsf (FA per point),
-FILE.seed.weights.txt, FILE.target.weights.txt (numbers of the seed and of the target reached),
-FILE.stop_start.weights.txt and FILE.stop_end.weights.txt (why the two ends stopped); other formats hold all of them
-themselves. Files keep the order of the seeds.";
+Rays leave each seed point in many directions and follow geodesics of the inverse diffusion tensor. Rays that
+reach a target end there and are ranked by the connectivity measure: their Euclidean length divided by their
+Riemannian length, which is 1 in isotropic tissue with the mean diffusivity of the mask. The strongest are kept
+(--cut). Beside FILE.tck, the measure is written to FILE.tsf (per point) and FILE.weights.txt (per ray), and the other
+values to FILE.fa.tsf (FA per point), FILE.seed.weights.txt and FILE.target.weights.txt (numbers of the seed and of
+the target reached), and FILE.stop_start.weights.txt and FILE.stop_end.weights.txt (why the two ends stopped); other
+formats hold these values themselves. Rays keep the order of the seeds.";
 
 #[derive(clap::Args, Debug)]
 #[command(
@@ -46,7 +46,7 @@ impl Options {
         self.rays.or_defaults(rays)
     }
 
-    /// The recipe that these options stand for; what the fit leaves open depends on the gradients.
+    /// The recipe that these options denote; defaults of the fit depend on the gradients.
     pub fn recipe(&self, gradients: Option<&crate::data::Gradients>) -> Result<Recipe, Failure> {
         let rays = self.rays()?;
         Ok(Recipe::Geodesic {
@@ -68,12 +68,12 @@ fn summary(tracked: &Tracked, shot: &RayOutput) -> (Value, String) {
     let gated = tracked.regions.iter().any(|r| gates.contains(&r.role));
     let what = match gated {
         true => "pass the regions",
-        // Without regions nothing else is asked of them.
+        // Without regions there is no other condition.
         false => "start and are long enough",
     };
     let mut sorted = shot.measures.to_vec();
     sorted.sort_by(f32::total_cmp);
-    // The two in the middle share where the number is even.
+    // The median of an even number is the mean of the two in the middle.
     let middle = |n: usize| sorted.get(n / 2).copied();
     let lower = middle(sorted.len().saturating_sub(1));
     let median = lower.zip(middle(sorted.len())).map(|(a, b)| (a + b) / 2.0);

@@ -1,4 +1,4 @@
-//! `arcuate gradients`: whether the axes of a gradient table are right, and mending them.
+//! `arcuate gradients`: checks and corrects the axes of a gradient table.
 
 use super::options::{FitOptions, ReadingOptions, positive, whole};
 use super::output::remark;
@@ -18,13 +18,13 @@ use std::path::PathBuf;
 const EXAMPLES: &str = "\
 Examples:
   arcuate gradients check dwi.nii.gz
-  arcuate gradients check dwi.nii.gz --out mended
-  arcuate gradients turn dwi.nii.gz --turn x,-y,z --out mended
+  arcuate gradients check dwi.nii.gz --out corrected
+  arcuate gradients turn dwi.nii.gz --turn x,-y,z --out corrected
   arcuate gradients tensors dti.nii.gz        # in which order and frame are its tensors?
 
-`check` tracks the whole brain with all 24 ways to exchange and flip the axes of the table and ranks them by how long
-and coherent fibres get. Axes are those of FSL's bvec. Nothing is changed: --out writes the table that is best.
-`tensors` compares in the same way the six orders and frames that six volumes may hold tensors in.";
+`check` tracks the whole brain with all 24 ways to swap and flip the axes of the table and ranks them by the length and
+coherence of the fibres. Axes are those of FSL's bvec. The files stay unchanged; --out writes the best table.
+`tensors` compares the six combinations of order and frame in which six volumes may hold tensors, in the same way.";
 
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
@@ -35,11 +35,11 @@ pub struct Options {
 
 #[derive(clap::Subcommand, Debug)]
 pub enum What {
-    /// Compare all 24 ways to exchange and flip the axes
+    /// Compare all 24 ways to swap and flip the axes
     Check(CheckOptions),
-    /// Write the table with axes exchanged or flipped
+    /// Write the table with axes swapped or flipped
     Turn(TurnOptions),
-    /// Compare the orders and frames that an image of six volumes may hold tensors in
+    /// Compare the orders and frames of tensors in an image of six volumes
     Tensors(TensorOptions),
 }
 
@@ -47,20 +47,20 @@ pub enum What {
 pub struct CheckOptions {
     #[command(flatten)]
     pub fit: FitOptions,
-    /// Fibres to start with each of them
+    /// Number of fibres to start with each table
     #[arg(long, value_name = "N", default_value_t = gradient_check::Params::defaults().seeds, allow_negative_numbers = true, value_parser = whole::<usize>)]
     pub seeds: usize,
-    /// Fibres start at this FA
+    /// Smallest FA at which fibres start
     #[arg(long, value_name = "FA", default_value_t = gradient_check::Params::defaults().min_fa, value_parser = positive)]
     pub fa: f64,
-    /// Write NAME.bval and NAME.bvec with the axes that are best
+    /// Write NAME.bval and NAME.bvec with the best axes
     #[arg(long, value_name = "NAME")]
     pub out: Option<PathBuf>,
 }
 
 #[derive(clap::Args, Debug)]
 pub struct TensorOptions {
-    /// An image of six volumes
+    /// Image of six volumes
     pub image: PathBuf,
 }
 

@@ -1,4 +1,4 @@
-//! `arcuate guide`: prints the pages of the guide and searches in them.
+//! `arcuate guide`: prints pages of the guide and searches them.
 
 use super::runner::{Failure, Runner};
 use crate::guide::{self, Match, PAGES, Page};
@@ -8,7 +8,7 @@ const EXAMPLES: &str = "\
 Examples:
   arcuate guide                        list the pages
   arcuate guide track                  print a page, as Markdown
-  arcuate guide --search \"leak alarm\"  list the sections that hold these words
+  arcuate guide --search \"leak alarm\"  list the sections that contain these words
 
 The window shows the same pages in Help (F1).";
 
@@ -18,7 +18,7 @@ pub struct Options {
     /// Page to print
     #[arg(conflicts_with = "search")]
     pub page: Option<String>,
-    /// List the sections that hold all of these words
+    /// List the sections that contain all of these words
     #[arg(long, value_name = "WORDS")]
     pub search: Option<String>,
 }
@@ -65,7 +65,7 @@ fn search(text: &str) -> Result<Report, Failure> {
     let found = guide::search(text);
     if found.is_empty() {
         return Err(Failure::new(format!(
-            "No section of the guide holds all of these words; search for fewer: {text}"
+            "No section of the guide contains all of these words; search for fewer: {text}"
         )));
     }
     let lines = found.iter().map(|m| {

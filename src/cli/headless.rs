@@ -1,4 +1,4 @@
-//! The window's state without the window: actions in, effects carried out at once.
+//! The window's state without a window: takes actions and carries out their effects at once.
 
 use super::output::say;
 use super::runner::{Failure, Runner};
@@ -8,7 +8,9 @@ use crate::jobs::session::{Found, Missing};
 use crate::jobs::{Outcome, Receive};
 use crate::state::pathways::jobs::{KEPT_PATHWAY, PATHWAY};
 use crate::state::tensors::jobs::CompareTensors;
-use crate::state::{Action, Effect, SessionAction, Severity, State, UnsavedAction, update};
+use crate::state::{
+    Action, Effect, FilesAction, SessionAction, Severity, State, UnsavedAction, update,
+};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
@@ -17,12 +19,12 @@ pub struct Headless<'a> {
     runner: &'a mut Runner,
 }
 
-/// Says in one sentence how a file differs from the one that the session was saved with, and what to do.
+/// Says in one sentence how a file differs from the one saved with the session, and what to do.
 fn difference(found: &Found) -> String {
     let remedy = match &found.standing {
         FileComparison::Missing(why) => remedy(why),
         _ => {
-            "put the earlier file back, or open the session in the window, which can go on with this one"
+            "restore the earlier file, or open the session in the window, which can continue with this one"
         }
     };
     let why = found.standing.difference_text().unwrap_or_default();
@@ -33,7 +35,7 @@ fn remedy(missing: &Missing) -> &'static str {
     match missing {
         Missing::Gone | Missing::Rejected(_) => "name its folder with --look-in",
         Missing::Folder => {
-            "put the file back in place of the folder, or name the folder it is in with --look-in"
+            "restore the file in place of the folder, or name its folder with --look-in"
         }
         Missing::Denied => "ask its owner for permission to read it",
         Missing::Unreadable(_) => "try again, or name a folder with a copy of it with --look-in",
@@ -50,18 +52,19 @@ impl<'a> Headless<'a> {
     }
 
     /// Applies an action and everything that follows from it; a job that fails ends it.
-    pub fn act(&mut self, action: Action) -> Result<(), Failure> {
+    pub fn act(&mut self, action: impl Into<Action>) -> Result<(), Failure> {
+        let action = action.into();
         let effects = update(&mut self.state, action);
         self.carry_out(effects)?;
-        // Nobody is asked whom to open: the first.
+        // There is no user to ask which visit to open, so it is the first.
         match self.state.session.folder {
-            Some(_) => self.act(Action::OpenVisit(Some(0))),
+            Some(_) => self.act(Action::Files(FilesAction::OpenVisit(Some(0)))),
             None => Ok(()),
         }
     }
 
-    /// Opens a session with all its files, missing ones from `folders`; others that are missing or have
-    /// changed are named. `partly`: without what is missing.
+    /// Opens a session with all its files, missing ones from `folders`; an error names those still missing or changed.
+    /// `partly`: opens it without the missing ones.
     pub fn open_session(
         &mut self,
         file: &Path,
@@ -73,7 +76,7 @@ impl<'a> Headless<'a> {
         self.act(Action::Session(SessionAction::Leave(UnsavedAction::Open(
             path,
         ))))?;
-        // A file that was found and cannot be read is not looked for again.
+        // A file that was found but cannot be read is not searched for again.
         let mut tried = BTreeSet::new();
         while let Some(opening) = self.state.session.saving.opening.clone() {
             let missing = opening.wrong().filter(|(i, _)| !tried.contains(i));
@@ -111,7 +114,7 @@ impl<'a> Headless<'a> {
         Ok(())
     }
 
-    /// Says on standard error what the window warns of: of files, mostly.
+    /// Prints the window's warnings, mostly about files, to standard error.
     pub fn tell_warnings(&self) {
         let messages = self.state.session.messages.iter();
         for message in messages.filter(|m| m.severity == Severity::Warning) {
@@ -119,12 +122,12 @@ impl<'a> Headless<'a> {
         }
     }
 
-    /// Runs a request that no action stands for.
+    /// Runs a job that no action stands for.
     pub fn request(&mut self, request: impl Receive<State>) -> Result<(), Failure> {
         self.carry_out(vec![Effect::submit(request)])
     }
 
-    /// The output of a request that changes nothing here.
+    /// The output of a job that does not change the state here.
     pub fn run<J: Receive<State>>(&mut self, request: J) -> Result<J::Output, Failure> {
         self.runner.run(request).map(|(output, _)| output)
     }
@@ -134,13 +137,13 @@ impl<'a> Headless<'a> {
             let Effect::Submit(job) = effects.remove(0) else {
                 continue;
             };
-            // Nobody is asked here.
+            // There is no user to ask here.
             if job.job::<CompareTensors>().is_some() {
                 continue;
             }
             let event = self.runner.event(job);
             match event.ending() {
-                // A pathway that is not there is a result, too.
+                // The absence of a pathway is a result, too.
                 Outcome::Failed(_) if matches!(event.slot, PATHWAY | KEPT_PATHWAY) => {}
                 Outcome::Failed(sentence) => return Err(Failure::new(sentence)),
                 Outcome::DeviceFailed(failure) => return Err(Failure::new(failure.sentence)),

@@ -1,4 +1,4 @@
-//! `arcuate info`: what files hold.
+//! `arcuate info`: describes the content of files.
 
 use super::options::{ReadingOptions, ScanOptions, TensorOptions};
 use super::output::{error, one_line, remark};
@@ -24,8 +24,8 @@ Examples:
   arcuate info phantom:1 --json
   arcuate info study/            (a BIDS folder: what is in it)
 
-Of several files it is said in words where they disagree: a mask half a voxel off, streamlines outside the brain.
-Orientation names the end each voxel axis points to: LAS runs to the patient's left, front and top.";
+If several files disagree, a sentence says how: a mask half a voxel off, streamlines outside the brain. The
+orientation names the direction of each voxel axis: LAS points to the patient's left, front and top.";
 
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
@@ -77,7 +77,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
             let _ = writeln!(text, "  differs     {}", one_line(sentence));
         }
         if found.is_empty() {
-            text += "  compared    no sign found that these files lie in different spaces\n";
+            text += "  compared    no disagreement found between the spaces of these files\n";
         }
     }
     let inside: Vec<Value> = inside
@@ -96,7 +96,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     last.map_or(Ok(()), Err)
 }
 
-/// With one decimal, and no minus before a nought.
+/// With one decimal, and without a minus sign before zero.
 fn tenths(value: f64) -> String {
     match format!("{value:.1}") {
         nought if nought == "-0.0" => "0.0".to_owned(),
@@ -160,7 +160,7 @@ fn describe(
     Ok((value, text, Some(loaded)))
 }
 
-/// Single precision in a header turns axes by less.
+/// Rounding to single precision in a header rotates axes by less.
 const SHEARED_DEG: f64 = 0.05;
 
 /// Describes a BIDS folder.
@@ -278,8 +278,8 @@ fn grid(path: &Path, grid: &Grid, kind: &str) -> (Value, String) {
     (value, text)
 }
 
-/// A series of volumes, read with the memory of the first one, which comes with its description; `None` for
-/// anything else, and for a file that cannot be read: whoever opens it whole says why.
+/// A series of volumes, read with the memory of the first one, which is returned with its description; `None` for
+/// anything else, and for a file that cannot be read: opening it as a whole gives the reason.
 fn series(name: &str, path: &Path) -> Result<Option<(Value, String, Volume)>, Failure> {
     if path.is_dir() {
         return Ok(None);
@@ -297,7 +297,7 @@ fn series(name: &str, path: &Path) -> Result<Option<(Value, String, Volume)>, Fa
     Ok(Some((value, text, series.first)))
 }
 
-/// `series`: what `volume` is the first one of.
+/// `series`: the number of volumes, the first of which is `volume`.
 fn image(
     path: &str,
     volume: &Volume,

@@ -1,4 +1,4 @@
-//! Files that several commands read, as the window opens them.
+//! Files that several commands read, opened like in the window.
 
 use super::options::ReadingOptions;
 use super::output::remark;
@@ -26,7 +26,7 @@ fn open(path: &Path, reported: &ReadingOptions, runner: &mut Runner) -> Result<L
     }
 }
 
-/// A file's streamlines; what reading it brought up goes to standard error.
+/// A file's streamlines; remarks about it go to standard error.
 pub fn streamlines(
     path: &Path,
     reported: &ReadingOptions,
@@ -42,7 +42,7 @@ pub fn streamlines(
     }
 }
 
-/// An image of one volume or several.
+/// An image of one or several volumes.
 pub fn image(
     path: &Path,
     reported: &ReadingOptions,
@@ -59,7 +59,7 @@ pub fn image(
     }
 }
 
-/// Opens an image with one number per voxel. Of several volumes it takes the first, with a warning.
+/// Opens an image with one number per voxel; uses the first of several volumes, with a warning.
 pub fn scalar_image(
     path: &Path,
     reported: &ReadingOptions,
@@ -82,7 +82,7 @@ pub fn scalar_image(
     Ok(volume)
 }
 
-/// Images with the names of their files, to stand over columns.
+/// Images with the names of their files, for column heads.
 pub fn images(
     paths: &[PathBuf],
     reported: &ReadingOptions,

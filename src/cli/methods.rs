@@ -1,4 +1,4 @@
-//! `arcuate methods`: what was done in a session, for a paper.
+//! `arcuate methods`: describes the methods of a session, for a paper.
 
 use super::headless::Headless;
 use super::options::SessionOptions;
@@ -11,8 +11,8 @@ Examples:
   arcuate methods tracts.arcuate
   arcuate methods tracts.arcuate --look-in /data/sub-01 >methods.txt
 
-A paragraph about the scan, the tensor fit, regions, streamlines and rays of a session with their numbers, and
-the works to cite. The window has it in the File menu.";
+Prints a paragraph about the scan, the tensor fit, regions, streamlines and rays of a session, with their numbers, and
+the works to cite. In the window, it is in the File menu.";
 
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]

@@ -1,12 +1,12 @@
-//! The same work without a window: one file per subcommand.
+//! The commands, which do the window's work without a window: one file per subcommand.
 //!
-//! Every command submits the requests the window submits and waits for them, so that both give the
-//! same result. Standard output carries the result, standard error progress, notes, warnings and errors.
+//! Every command submits the same jobs as the window and waits for them, so that both give the same result. Standard
+//! output has the result, standard error progress, notes, warnings and errors.
 
-// A sentence goes through [`output::say`], a result through [`Runner::report`].
+// Sentences are printed by [`output::say`], results by [`Runner::report`].
 #![warn(clippy::print_stderr, clippy::print_stdout)]
 
-/// Prints a note: good to know, with nothing to do.
+/// Prints a note: useful to know, without need for action.
 macro_rules! note {
     ($($words:tt)*) => {
         $crate::cli::output::say($crate::state::Severity::Information, &format!($($words)*))
@@ -79,7 +79,7 @@ const BACKEND_VARIABLE: &str = "ARCUATE_BACKEND";
 const EXAMPLES: &str = "\
 Examples:
   arcuate                              open the window
-  arcuate dwi.nii.gz                   open a scan; gradients beside it are found
+  arcuate dwi.nii.gz                   open a scan, with the gradients beside it
   arcuate info dwi.nii.gz
   arcuate fit dwi.nii.gz --maps fa,dec --out maps
   arcuate track dwi.nii.gz --seed sphere:-24,-18,8,5 --target sphere:-30,-22,58,9 --out cst.tck
@@ -89,7 +89,7 @@ Examples:
   arcuate region --image fa.nii.gz --threshold 0.3..1 --out white.nii.gz
   arcuate convert tracks.trk tracks.trx
   arcuate tracts.arcuate               open a session
-  arcuate replay tracts.arcuate        make its results again, and compare them
+  arcuate replay tracts.arcuate        recompute its results, and compare them
   arcuate select tracks.trx left.trx --include mask:left.nii.gz --length 20..200
   arcuate density tracks.trx --template dwi.nii.gz --out density.nii.gz
   arcuate commit tracks.trx dwi.nii.gz --out commit
@@ -97,20 +97,20 @@ Examples:
   arcuate table tracks.trx tracks.csv --image fa.nii.gz
   arcuate profile bundle.trx profile.csv --image fa.nii.gz --nodes 100
   arcuate connectome tracks.trx labels.nii.gz matrix.csv --radius 2
-  arcuate methods tracts.arcuate       what was done, for a paper
-  arcuate demo --out demo              everything on the built-in head
-  arcuate guide                        the pages of the guide
+  arcuate methods tracts.arcuate       describe what was done, for a paper
+  arcuate demo --out demo              show everything on the built-in head
+  arcuate guide                        list the pages of the guide
 
 A region is sphere:x,y,z,radius or box:x,y,z,hx,hy,hz in world millimetres (x to the patient's right,
-y to the front, z up), or mask:file.nii.gz. Wherever a scan is asked for, phantom:SEED is the built-in
-head made from that seed.
+y to the front, z up), or mask:file.nii.gz. Wherever a command takes a scan, phantom:SEED is the
+built-in head made from that seed.
 
 Exit codes: 0 done · 1 failed (unreadable, unsuitable or unwritable data) · 2 wrong usage · 3 a segmentation leaked ·
 129, 130, 143 ended by SIGHUP, SIGINT (Ctrl+C), SIGTERM.
-A file is written under a temporary name (.arcuate-PID-N.tmp), then renamed: an interrupted command leaves the file of
-before. Without --force no file is replaced, also none that appeared while the command ran.";
+A file is written under a temporary name (.arcuate-PID-N.tmp), then renamed: an interrupted command leaves the old file
+intact. Without --force, no file is replaced, not even one that appeared while the command ran.";
 
-/// Touch the wiring of a brain: tensors, fibres and regions of a diffusion MRI.
+/// Touch the wiring of a brain: tensors, fibres and regions of a diffusion MRI scan.
 #[derive(Parser, Debug)]
 #[command(name = "arcuate", bin_name = "arcuate", version, after_help = format!("{EXAMPLES} {DISCLAIMER}."))]
 pub struct Arguments {
@@ -122,7 +122,7 @@ pub struct Arguments {
     pub files: Vec<PathBuf>,
 }
 
-/// Options of all commands come after the command's own.
+/// Heading of the options of all commands, which come after the command's own.
 const EVERYWHERE: &str = "Options of all commands";
 
 #[derive(clap::Args, Clone, Debug, Default)]
@@ -131,91 +131,89 @@ pub struct Global {
     #[arg(long, global = true, help_heading = EVERYWHERE, value_name = "N", allow_negative_numbers = true, value_parser = options::whole_from(1, 1024u16))]
     pub threads: Option<u16>,
     /// Where solvers run: auto, cpu, cuda, cuda:NUMBER or cuda:all [default: $ARCUATE_BACKEND, else auto:
-    /// an NVIDIA graphics card if there is one that works]
+    /// an NVIDIA graphics card if one works]
     #[arg(long, global = true, help_heading = EVERYWHERE, value_name = "NAME")]
     pub backend: Option<BackendKind>,
-    /// Refuse what would take the program above so much memory (default: what the machine has)
+    /// Refuse work that would take the program above this much memory (default: all memory of the machine)
     #[arg(long, global = true, help_heading = EVERYWHERE, value_name = "GB", allow_negative_numbers = true, value_parser = options::positive)]
     pub memory: Option<f64>,
-    /// One JSON object on standard output instead of text, with the notes, warnings and errors of standard error as
-    /// arrays of sentences
+    /// Print one JSON object on standard output instead of text, with the notes, warnings and errors as arrays of
+    /// sentences
     #[arg(long, global = true, help_heading = EVERYWHERE)]
     pub json: bool,
-    /// No progress bars
+    /// Show no progress bars
     #[arg(long, global = true, help_heading = EVERYWHERE)]
     pub quiet: bool,
-    /// Overwrite files that exist
+    /// Overwrite existing files
     #[arg(long, global = true, help_heading = EVERYWHERE)]
     pub force: bool,
 }
 
 #[derive(Subcommand, Debug)]
 pub enum Command {
-    /// Say what files hold: grids, affines, gradients, streamlines
+    /// Describe files: grids, affines, gradients, streamlines
     Info(info::Options),
     /// Fit diffusion tensors and write their maps
     Fit(fit::Options),
     /// Track streamlines between regions
     Track(track::Options),
-    /// Geodesic rays between regions, ranked by connectivity
+    /// Trace geodesic rays between regions, ranked by connectivity
     Geodesic(geodesic::Options),
-    /// Cost of paths between two regions for every voxel, and the pathway
+    /// Compute the cost of paths between two regions in every voxel, and the pathway
     Cost(cost::Options),
-    /// Segment an image by a level set that is steered
+    /// Segment an image with an interactive level set
     Segment(segment::Options),
-    /// Say whether the axes of a gradient table are right, and mend them
+    /// Check the axes of a gradient table, and correct them
     Gradients(gradients::Options),
-    /// Make regions: by threshold, fill, label, and out of each other
+    /// Make regions by threshold, fill or label, or by combining others
     Region(region::Options),
-    /// Change files from one format to another
+    /// Convert files from one format to another
     Convert(convert::Options),
-    /// Make every result of a session again, and say whether it is the same
+    /// Recompute every result of a session, and report whether it is the same
     Replay(replay::Options),
     /// Describe the methods of a session, with numbers and citations, for a paper
     Methods(methods::Options),
-    /// Keep some of a file's streamlines: by regions, length, values, number
+    /// Keep some streamlines of a file: by region, length, value or number
     Select(select::Options),
-    /// Map where streamlines pass: visits, lengths, directions per voxel
+    /// Map where streamlines pass: visits, lengths or directions per voxel
     Density(density::Options),
     /// Find which streamlines explain the diffusion signal, and by how much
     Commit(commit::Options),
-    /// Align an image to another, rigidly; writes the affine, resamples nothing
+    /// Align an image rigidly to another; writes the affine, resamples nothing
     Align(align::Options),
-    /// Write a row for each streamline: length, values, means of images along it
+    /// Write a table row for each streamline: length, values, means of images along it
     Table(table::Options),
-    /// Write values along a bundle: mean and spread at each place
+    /// Write values along a bundle: mean and standard deviation at each node
     Profile(profile::Options),
-    /// Write how many streamlines connect the labels of a map
+    /// Write the number of streamlines between the labels of a map
     Connectome(connectome::Options),
-    /// Draw a view to a PNG, without a window
+    /// Draw a view to a PNG file, without a window
     Render(render::Options),
     /// Write the built-in head: scans, labels and true fibres
     Phantom(phantom::Options),
-    /// Show the built-in head: in the window, or as files where there is no display
+    /// Show the built-in head: in the window, or as files if there is no display
     Demo(demo::Options),
     /// Print a page of the guide, or search in it
     Guide(guide::Options),
-    /// Measure speed; JSON lines
+    /// Measure speed; prints JSON lines
     Bench(bench::Options),
 }
 
-/// Refuses empty words, which name nothing, and names whose bytes are no letters of UTF-8: reports, sessions and
-/// scripts could not hold them.
+/// Refuses empty arguments, and names that are not valid UTF-8: reports, sessions and scripts could not store them.
 pub fn check_letters(mut text: impl Iterator<Item = OsString>) -> Result<(), Failure> {
     match text.find(|word| word.is_empty() || word.to_str().is_none()) {
         None => Ok(()),
         Some(word) if word.is_empty() => Err(Failure::usage(
-            "Found an empty word on the command line, expected a name or a value; look for a variable of the shell \
-             that holds nothing",
+            "Found an empty word on the command line, expected a name or a value; look for an empty shell variable",
         )),
         Some(word) => Err(Failure::usage(format!(
-            "This name holds bytes that are no letters (UTF-8), rename the file: {}",
+            "The file name is not valid UTF-8; rename the file: {}",
             word.to_string_lossy()
         ))),
     }
 }
 
-/// Refuses what is neither a file nor a command, before a window is opened for it.
+/// Refuses an argument that is neither a file nor a command, before a window is opened for it.
 pub fn check_files(files: &[PathBuf]) -> Result<(), Failure> {
     let Some(missing) = files.iter().find(|f| !f.exists()) else {
         return Ok(());
@@ -223,7 +221,7 @@ pub fn check_files(files: &[PathBuf]) -> Result<(), Failure> {
     let word = missing.to_string_lossy();
     let commands = <Arguments as clap::CommandFactory>::command();
     let names = commands.get_subcommands().map(|c| c.get_name().to_owned());
-    // One letter more, less or other is a slip of the finger.
+    // At most two edits are taken for a typing error.
     let similar: Vec<String> = names.filter(|name| slips(name, &word) <= 2).collect();
     let similar = match similar.as_slice() {
         [] => String::new(),
@@ -234,7 +232,7 @@ pub fn check_files(files: &[PathBuf]) -> Result<(), Failure> {
     )))
 }
 
-/// Letters to be put in, taken out or changed between two words (Levenshtein 1966).
+/// Number of characters to insert, remove or replace between two words (Levenshtein 1966).
 fn slips(a: &str, b: &str) -> usize {
     let b: Vec<char> = b.chars().collect();
     let mut row: Vec<usize> = (0..=b.len()).collect();
@@ -266,7 +264,7 @@ impl Global {
         Backend::choose(&choice).map_err(|e| Failure::new(e.to_string()))
     }
 
-    /// The option, else the variable: what goes before the window's setting.
+    /// The option, else the variable: overrides the window's setting.
     pub fn backend_kind(&self) -> Result<Option<BackendKind>, Failure> {
         let variable = || std::env::var_os(BACKEND_VARIABLE).filter(|text| !text.is_empty());
         match (self.backend, variable()) {
@@ -281,7 +279,7 @@ impl Global {
     }
 }
 
-/// Whether a subcommand may run a solver that has a kernel.
+/// Whether a subcommand may run a solver that has a kernel for graphics cards.
 fn has_work_for_cards(command: &Command) -> bool {
     !matches!(
         command,

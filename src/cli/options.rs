@@ -1,5 +1,5 @@
-//! Options that several commands share, each said in one place: the scan, its fit, regions, what is told of
-//! files, chance, sessions. Those of all commands (backend, threads, memory, …) are [`super::Global`].
+//! Options that several commands share, each defined once: the scan, its fit, regions, readings of files, random
+//! numbers, sessions. Options of all commands (backend, threads, memory, …) are in [`super::Global`].
 
 mod common;
 mod parameters;
@@ -16,11 +16,11 @@ use crate::data::{Gradients, Mask, TensorFrame, TensorLayout, TensorOrder, Volum
 use crate::io::gradients::NONE_WEIGHTED;
 use crate::io::{self, AffineReading, Reading, Remark, Space};
 use crate::solvers::tensor_fit::{self, MaskReport};
-use crate::state::core::words::mask;
 use crate::state::files::jobs::head::MakeHead;
 use crate::state::files::jobs::open::{Loaded, OpenFile, Opened, OpenedFile};
 use crate::state::recipe::{FitRecipe, Source};
 use crate::state::tensors::jobs::fit::{FitTensors, TensorFit};
+use crate::state::tensors::mask_text;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -42,7 +42,7 @@ pub struct ScanOptions {
     /// Gradient directions, FSL format
     #[arg(long, value_name = "FILE", requires = "bval")]
     pub bvec: Option<PathBuf>,
-    /// Exchange or flip axes of the gradients (FSL's), as `arcuate gradients check` says: y,-x,z
+    /// Swap or flip the axes of the gradients (those of FSL's bvec), as `arcuate gradients check` suggests: y,-x,z
     #[arg(
         long,
         value_name = "AXES",
@@ -57,11 +57,11 @@ pub struct ScanOptions {
 /// How an image of six volumes holds tensors.
 #[derive(clap::Args, Clone, Debug, Default)]
 pub struct TensorOptions {
-    /// The image holds tensors, in this order: fsl (xx xy xz yy yz zz), lower (xx xy yy xz yz zz: NIfTI,
-    /// ANTs, Camino), mrtrix (xx yy zz xy xz yz: ours, too)
+    /// The image holds tensors in this order: fsl (xx xy xz yy yz zz), lower (xx xy yy xz yz zz: NIfTI, ANTs, Camino)
+    /// or mrtrix (xx yy zz xy xz yz: also Arcuate)
     #[arg(long, value_name = "ORDER", requires = "tensor_frame", value_parser = tensor_order)]
     pub tensor_order: Option<TensorOrder>,
-    /// The axes of its tensors: voxel (FSL's bvec axes) or world (MRtrix's and ours)
+    /// Axes of its tensors: voxel (those of FSL's bvec) or world (MRtrix and Arcuate)
     #[arg(long, value_name = "AXES", requires = "tensor_order", value_parser = tensor_frame)]
     pub tensor_frame: Option<TensorFrame>,
 }
@@ -96,18 +96,18 @@ pub struct FitOptions {
 /// Answers of the user where files are silent.
 #[derive(clap::Args, Clone, Debug, Default)]
 pub struct ReadingOptions {
-    /// Axes of VTK and VTP points where the file does not name them (default: ras)
+    /// Axes of VTK and VTP points if the file does not name them (default: ras)
     #[arg(long, value_name = "ras|lps", value_parser = space)]
     pub vtk_space: Option<Space>,
-    /// Names and colours of a label map: FreeSurfer's, ITK-SNAP's, BIDS's or a plain table (default: one
-    /// beside it)
+    /// Names and colours of a label map: a table of FreeSurfer, ITK-SNAP or BIDS, or a plain one (default: one beside
+    /// it)
     #[arg(long, value_name = "FILE")]
     pub colours: Option<PathBuf>,
-    /// Move it: FLIRT's .mat (with --fixed), an affine of ITK or ANTs, or matrix: and 12 numbers, the rows
-    /// in world mm. Nothing is resampled
+    /// Transform it: FLIRT's .mat (with --fixed), an affine of ITK or ANTs, or matrix: and 12 numbers, row by row, in
+    /// world mm. Nothing is resampled
     #[arg(long, value_name = "FILE|matrix:…", allow_hyphen_values = true, value_parser = affine)]
     pub affine: Option<AffineReading>,
-    /// The image that FLIRT aligned to (its -ref)
+    /// Image that FLIRT aligned to (its -ref)
     #[arg(long, value_name = "IMAGE", requires = "affine")]
     pub fixed: Option<PathBuf>,
 }
@@ -150,13 +150,13 @@ fn space(text: &str) -> Result<Space, String> {
 /// A scan with its gradients, and where it comes from.
 pub struct Scan {
     pub dwi: Volume,
-    /// None where it is an image of tensors.
+    /// `None` for an image of tensors.
     pub gradients: Option<Arc<Gradients>>,
     pub notes: Vec<Remark>,
-    /// The phantom's true brain mask; none for other scans.
+    /// The phantom's true brain mask; `None` for other scans.
     pub true_mask: Option<Mask>,
     pub t1: Option<Volume>,
-    /// A file that seems to be its brain mask.
+    /// A file that appears to be its brain mask.
     pub mask_beside: Option<PathBuf>,
 }
 
@@ -167,21 +167,21 @@ pub struct Fitted {
     pub maps: tensor_fit::Maps,
     pub mask: Mask,
     pub mask_found: bool,
-    /// How reliable the mask is, where it was found from a scan.
+    /// Reliability of the mask, if it was found from a scan.
     pub mask_report: Option<MaskReport>,
     pub recipe: FitRecipe,
     pub wall_ms: f64,
 }
 
 impl Fitted {
-    /// The mask of the tensors, in sentences.
+    /// The name of the tensors' mask, for sentences.
     pub fn mask_name(&self) -> String {
         let file = self.recipe.mask.as_ref().and_then(|p| p.file_name());
         match (file, self.mask_report) {
             (Some(name), _) => format!("the mask {}", name.to_string_lossy()),
-            (None, Some(_)) => mask::AUTOMATIC.to_owned(),
+            (None, Some(_)) => mask_text::AUTOMATIC.to_owned(),
             (None, None) if self.scan.true_mask.is_some() => "the head's true mask".to_owned(),
-            (None, None) => mask::GIVEN.to_owned(),
+            (None, None) => mask_text::GIVEN.to_owned(),
         }
     }
 }
@@ -200,7 +200,7 @@ pub fn not_reversed<T: PartialOrd + std::fmt::Display>(
     }
 }
 
-/// Any number: what it may be is said where it is used.
+/// Any number; its limits are checked where it is used.
 pub fn number<T: std::str::FromStr>(text: &str) -> Result<T, String> {
     text.parse()
         .map_err(|_| format!("expected a number, found \"{text}\""))
@@ -243,7 +243,7 @@ pub fn not_negative(text: &str) -> Result<f64, String> {
     parsed.ok_or_else(|| format!("expected a number of at least 0, found \"{text}\""))
 }
 
-/// A mask; what reading brought up goes to standard error.
+/// A mask; remarks about its file go to standard error.
 pub fn noted(read: Result<(Mask, Vec<Remark>), io::Error>, path: &Path) -> Result<Mask, Failure> {
     let (mask, notes) = read.map_err(|e| Failure::new(e.to_string()))?;
     for note in &notes {
@@ -252,7 +252,7 @@ pub fn noted(read: Result<(Mask, Vec<Remark>), io::Error>, path: &Path) -> Resul
     Ok(mask)
 }
 
-/// An image, with the gradients of a scan; what reading brought up goes to standard error.
+/// An image, with the gradients of a scan; remarks about its file go to standard error.
 pub fn noted_volume(
     path: &Path,
     runner: &mut Runner,
@@ -278,14 +278,14 @@ pub fn noted_volume(
     }
 }
 
-/// Makes a folder for results, with those above it: they go with what this returns unless files are in them.
+/// Creates a folder for results, with its parents; they are removed with the returned value unless they contain files.
 pub fn make_folder(folder: &Path) -> Result<io::atomic::OutputFolder, Failure> {
     io::atomic::OutputFolder::make(folder).map_err(|e| Failure::new(e.to_string()))
 }
 
 /// Writes to standard error how reliable a mask found from the scan is.
 pub fn about_mask(found: &MaskReport, adjacent: Option<&Path>) {
-    if let Some(doubt) = mask::doubtful(found) {
+    if let Some(doubt) = mask_text::doubtful(found) {
         warning!("{doubt}");
     }
     if let Some(path) = adjacent {
@@ -305,7 +305,7 @@ impl ScanOptions {
         }
     }
 
-    /// A scan by name alone: gradients, if any, lie beside it.
+    /// A scan by name alone: its gradients, if any, are next to it.
     pub fn of(scan: &str) -> Self {
         Self {
             scan: scan.to_owned(),
@@ -324,7 +324,7 @@ impl ScanOptions {
         };
         let seed = seed.parse().map_err(|_| {
             Failure::usage(format!(
-                "\"{}\" is no built-in head: expected phantom:SEED, as in phantom:1",
+                "\"{}\" is not a built-in head: expected phantom:SEED, as in phantom:1",
                 self.scan
             ))
         })?;
@@ -356,7 +356,7 @@ impl ScanOptions {
         }
     }
 
-    /// Each option names one kind of file; the window, which asks for any, guesses.
+    /// Each option accepts one kind of file; the window, which accepts any, guesses.
     fn check_gradients(&self) -> Result<(), Failure> {
         use io::gradients::{TableFiles, check_named};
         let files = match self.gradient_files().as_slice() {
@@ -420,8 +420,8 @@ impl ScanOptions {
                 t1: None,
                 mask_beside,
             }),
-            // A table that is there and cannot be used is the reason, and the only thing to say. It is that of this
-            // reading: another program may have mended the table by now.
+            // An unusable table is the only error reported. The reason is that of this reading: another program may
+            // have corrected the table meanwhile.
             Some(OpenedFile {
                 loaded: Loaded::Scan { .. },
                 gradients_refused: Some(why),
@@ -469,7 +469,7 @@ impl FitOptions {
         // Parameters that fit no scan are refused before a scan is read.
         self.params.or_defaults(tensor_fit::Params::defaults())?;
         let scan = self.scan.open(runner)?;
-        // The fit says this one itself, and what to do.
+        // The fit reports this itself, with advice.
         let notes = scan.notes.iter();
         for note in notes.filter(|n| !n.starts_with(NONE_WEIGHTED)) {
             remark(note, &self.scan.scan);
@@ -496,8 +496,7 @@ impl FitOptions {
         } = *fitted;
         if let Some(unit) = fit.other_unit {
             note!(
-                "The tensors are read as {unit}, since in mm²/s no tissue has their \
-                 size: {}",
+                "The tensors are read as {unit}, since no tissue has such values in mm²/s: {}",
                 self.scan.scan
             );
         }

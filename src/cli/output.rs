@@ -1,7 +1,7 @@
-//! Output of commands, all of it: the result on standard output; notes, warnings and errors on standard error, each
-//! one sentence on one line after the word that tells them apart. With `--json` the result is one object, printed at
-//! the end, which holds these sentences, too. Names come from files that anybody may have written: no control
-//! character of theirs reaches a terminal.
+//! All output of commands: the result on standard output; notes, warnings and errors on standard error, each one
+//! sentence on one line after a prefix that distinguishes them. With `--json` the result is one object, printed at the
+//! end, which includes these sentences, too. Names come from arbitrary files: none of their control characters reaches
+//! a terminal.
 
 use super::Failure;
 use crate::io::text::{in_line, is_control};
@@ -16,13 +16,13 @@ use std::io::{ErrorKind, Write as _};
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
-/// The reason why standard output took less than was printed.
+/// The reason why standard output received less than was printed.
 static LOST: OnceLock<String> = OnceLock::new();
 
 /// The sentences of this run, and its result; a process runs one command.
 static SAID: Mutex<Said> = Mutex::new(Said::new());
 
-/// Members of the object that `--json` prints, in every command.
+/// Members of the object that `--json` prints, for every command.
 const MEMBERS: [&str; 3] = ["notes", "warnings", "errors"];
 
 struct Said {
@@ -46,7 +46,7 @@ fn said() -> MutexGuard<'static, Said> {
     SAID.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Text without control characters, but for the ends of its lines.
+/// Text without control characters, except line ends.
 pub fn harmless(text: &str) -> Cow<'_, str> {
     let harms = |c: char| is_control(c) && c != '\n';
     match text.contains(harms) {
@@ -68,12 +68,12 @@ pub fn shown(path: &Path) -> String {
     one_line(&path.to_string_lossy())
 }
 
-/// JSON in which every control character is an escape: those that JSON itself lets stand, too.
+/// JSON in which every control character is escaped, including those that JSON itself permits.
 fn escaped(json: &str) -> String {
     let mut text = String::with_capacity(json.len());
     for c in json.chars() {
         match is_control(c) {
-            // A string takes all.
+            // Writing to a string cannot fail.
             true => drop(write!(text, "\\u{:04x}", u32::from(c))),
             false => text.push(c),
         }
@@ -82,7 +82,7 @@ fn escaped(json: &str) -> String {
 }
 
 fn lost(error: &std::io::Error) {
-    // The first reason is the one to tell.
+    // The first reason is the one to report.
     let _ = LOST.set(plain(error));
 }
 
@@ -90,7 +90,7 @@ fn put(text: &str) {
     let mut out = std::io::stdout().lock();
     let put = out.write_all(text.as_bytes()).and_then(|()| out.flush());
     if let Err(error) = put
-        // A reader that went away (`| head`) is no error.
+        // A reader that has closed the pipe (`| head`) is no error.
         && error.kind() != ErrorKind::BrokenPipe
     {
         lost(&error);
@@ -107,7 +107,7 @@ pub fn print_json(json: &serde_json::Value) {
     put(&format!("{}\n", escaped(&json.to_string())));
 }
 
-/// Writes a note, a warning or an error to standard error, and keeps it for the object of `--json`.
+/// Prints a note, a warning or an error to standard error, and stores it for the object of `--json`.
 pub fn say(severity: Severity, sentence: &str) {
     let (word, at) = match severity {
         Severity::Information => ("note", 0),
@@ -115,27 +115,27 @@ pub fn say(severity: Severity, sentence: &str) {
         Severity::Error => ("error", 2),
     };
     let sentence = one_line(sentence);
-    // There is no other place to say that it cannot be said.
+    // There is no other way to report this failure.
     let _ = writeln!(std::io::stderr(), "arcuate: {word}: {sentence}");
     said().sentences[at].push(Value::String(sentence));
 }
 
-/// Writes what reading a file brought up to standard error, with the name of the file.
+/// Prints a remark about a file to standard error, with the name of the file.
 pub fn remark(remark: &Remark, file: impl Display) {
     say(Severity::from(remark), &format!("{remark}: {file}"));
 }
 
-/// Says an error after which the command goes on.
+/// Reports an error after which the command continues.
 pub fn error(sentence: &str) {
     say(Severity::Error, sentence);
 }
 
-/// Keeps the result for the end of the command: sentences may follow that belong to it.
+/// Stores the result until the end of the command: sentences that belong to it may follow.
 pub fn keep(result: Value) {
     said().result = Some(result);
 }
 
-/// Ends a command: says why it failed, prints the object of `--json`, and returns the exit code.
+/// Ends a command: reports why it failed, prints the object of `--json`, and returns the exit code.
 pub fn end(outcome: Result<(), Failure>, json: bool) -> u8 {
     let mut code = 0;
     if let Err(failure) = outcome {
@@ -154,7 +154,7 @@ pub fn end(outcome: Result<(), Failure>, json: bool) -> u8 {
     }
 }
 
-/// Ends a command that a signal stops: says why, and prints the object of `--json`.
+/// Ends a command stopped by a signal: reports why, and prints the object of `--json`.
 pub fn end_by_signal(sentence: &str) {
     say(Severity::Error, sentence);
     if wants_json()
@@ -164,7 +164,7 @@ pub fn end_by_signal(sentence: &str) {
     }
 }
 
-/// The result with all that was said; without a result an object only for a command that failed.
+/// The result with all sentences; without a result, an object only for a command that failed.
 fn object(failed: bool) -> Option<Value> {
     let mut said = said();
     if std::mem::replace(&mut said.printed, true) {
@@ -182,13 +182,13 @@ fn object(failed: bool) -> Option<Value> {
     Some(Value::Object(object))
 }
 
-/// Whether `--json` is among the words of the command line, where they cannot be parsed.
+/// Whether `--json` is among the arguments, for a command line that cannot be parsed.
 pub fn wants_json() -> bool {
     let mut text = std::env::args_os().take_while(|word| word != "--");
     text.any(|word| word == "--json")
 }
 
-/// Whether all that was printed is where it was to go.
+/// Whether everything printed has reached standard output.
 fn check() -> Result<(), Failure> {
     match LOST.get() {
         None => Ok(()),
@@ -198,8 +198,8 @@ fn check() -> Result<(), Failure> {
     }
 }
 
-/// One sentence of what clap says in several lines: what was found or is missing, a name that is like it, and where
-/// to read about it.
+/// One sentence from clap's message of several lines: what was found or is missing, a similar name, and where to read
+/// more.
 pub fn usage_sentence(message: &str, mut text: impl Iterator<Item = String>) -> String {
     let message = message.trim_start();
     let mut parts = message
@@ -212,7 +212,7 @@ pub fn usage_sentence(message: &str, mut text: impl Iterator<Item = String>) -> 
         .lines()
         .map(str::trim)
         .collect();
-    // A heading and a list below it, else one line.
+    // A heading with a list below it, or a single line.
     let first = match lines.as_slice() {
         [] => String::new(),
         [heading, list @ ..] if heading.ends_with(':') => format!("{heading} {}", list.join(", ")),
@@ -244,15 +244,15 @@ pub fn usage_sentence(message: &str, mut text: impl Iterator<Item = String>) -> 
     format!("{sentence}; see arcuate{command} --help")
 }
 
-/// Says what clap has to say: help and version are results, wrong usage is a complaint.
+/// Prints clap's message: help and version are results, wrong usage is an error.
 pub fn say_usage(error: &clap::Error) -> u8 {
     if error.use_stderr() {
-        // It repeats what was typed, so it is asked about what would have been typed without control characters.
+        // The message repeats the arguments, so it is generated again from arguments without control characters.
         let typed = std::env::args_os().map(|word| one_line(&word.to_string_lossy()));
         let clean = super::Arguments::try_parse_from(typed).err();
         let error = clean.as_ref().unwrap_or(error);
         let rendered = match error.kind() {
-            // The help stands in place of a sentence.
+            // The help replaces the sentence.
             Usage::DisplayHelpOnMissingArgumentOrSubcommand => {
                 "Found nothing to do, expected a subcommand".to_owned()
             }

@@ -20,16 +20,16 @@ Examples:
 
 Files: dwi.nii.gz with .bval and .bvec, brain_mask, tissue and bundle labels with their names (.txt), on the scan's
 grid; t1, t1_tumour with tumour_core, tumour_rim and tumour_oedema, on an oblique 1 mm grid; fibres.tck, the true
-fibres; truth.json, what was made. All are made up: no person was scanned. With --scan-only: dwi, brain_mask, fibres.tck and
+fibres; truth.json, the ground truth. All are synthetic: no person was scanned. With --scan-only: dwi, brain_mask, fibres.tck and
 truth.json, in a fraction of the time.";
 
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub struct Options {
-    /// Another seed is another head
+    /// Seed of the head: each seed gives another head
     #[arg(long, default_value = "1", allow_negative_numbers = true, value_parser = whole::<u64>)]
     pub seed: u64,
-    /// Signal of white matter without weighting over the noise's σ, or off
+    /// Unweighted signal of white matter divided by the σ of the noise, or off
     #[arg(long, value_name = "SNR|off", default_value = "30", value_parser = snr)]
     pub snr: Snr,
     /// b in s/mm² and number of directions of each shell
@@ -41,10 +41,10 @@ pub struct Options {
     /// Voxel size of the scan, mm
     #[arg(long, value_name = "MM", default_value = "2", allow_negative_numbers = true, value_parser = positive)]
     pub spacing: f64,
-    /// Only the scan with its gradients, mask and truth: no labels, no T1, no tumour
+    /// Write only the scan with its gradients, mask and truth: no labels, no T1, no tumour
     #[arg(long)]
     pub scan_only: bool,
-    /// Folder for the files; made if missing
+    /// Folder for the files; created if missing
     #[arg(long, value_name = "FOLDER")]
     pub out: PathBuf,
 }
@@ -52,14 +52,14 @@ pub struct Options {
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Snr(Option<f64>);
 
-/// White matter far below its noise; no scanner has less.
+/// White matter far below its noise; no scanner is worse.
 const LEAST_SNR: f64 = 0.001;
 
 fn snr(text: &str) -> Result<Snr, String> {
     if text == "off" {
         return Ok(Snr(None));
     }
-    // Noise of more than this leaves single precision at last, and every voxel infinite.
+    // With more noise than this, values overflow single precision, and every voxel becomes infinite.
     let found = positive(text).ok().filter(|v| *v >= LEAST_SNR);
     let wrong = || format!("expected a number of at least {LEAST_SNR} or off, found \"{text}\"");
     found.map(|v| Snr(Some(v))).ok_or_else(wrong)
@@ -73,7 +73,7 @@ fn shell(text: &str) -> Result<(f64, usize), String> {
     valid.ok_or_else(|| format!("expected B:N as in 1000:30, found \"{text}\""))
 }
 
-/// All that a run writes.
+/// All files that a run writes.
 fn files(scan_only: bool) -> impl Iterator<Item = &'static str> {
     const SCAN: [&str; 6] = [
         "dwi.nii.gz",
@@ -137,7 +137,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         shading: 0.08,
         noise_seed: options.seed,
     };
-    // Labels and masks are a byte or two each.
+    // Labels and masks take one or two bytes per voxel.
     let volumes = scan.gradients().directions.len() + 3;
     let pictures = if options.scan_only {
         0

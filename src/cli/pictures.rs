@@ -37,8 +37,8 @@ impl Pictures {
         self.renderer.as_ref().and_then(Renderer::no_scenes)
     }
 
-    /// Draws a view, or the whole window, and writes it as PNG with its parameters inside. `size`
-    /// is in points, of which each becomes `scale` × `scale` pixels; `transparent` is for the 3-D view.
+    /// Draws a view, or the whole window, and writes it as PNG with its parameters inside. `size` is in points, each of
+    /// which becomes `scale` × `scale` pixels; `transparent` is for the 3-D view.
     pub fn save(
         &mut self,
         state: &State,

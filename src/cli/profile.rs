@@ -19,10 +19,11 @@ Examples:
   arcuate profile cst.trx cst.csv --image fa.nii.gz --image md.nii.gz
   arcuate profile rays.trx rays.csv --value cm --nodes 50 --start sphere:-24,-18,8,5
 
-Every streamline is resampled to the same number of nodes, equally far apart along it, and turned so that all run one
-way: by the mean distance of corresponding points to the bundle's mean line. The bundle starts at its left, back
-or lower end, whichever it spans most, or at the end nearer to --start. A row holds the node, its share of the
-way, its mean place in world mm, and of each value mean, standard deviation and number of streamlines.";
+Every streamline is resampled to the same number of equidistant nodes and oriented like the others, by the mean
+distance of corresponding points to the mean line of the bundle. The bundle starts at its left, posterior or inferior
+end, along the axis that it spans most, or at the end nearer to --start. A row holds the node, its position along the
+bundle from 0 to 1, its mean position in world mm, and the mean, the standard deviation and the number of streamlines
+of each value.";
 
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
@@ -31,13 +32,13 @@ pub struct Options {
     pub input: PathBuf,
     /// Table to write (.csv)
     pub output: PathBuf,
-    /// Look at this image along the bundle (trilinear); may be given several times
+    /// Sample this image along the bundle (trilinear); may be given several times
     #[arg(long, value_name = "FILE")]
     pub image: Vec<PathBuf>,
-    /// Look at this value per point; may be given several times
+    /// Sample this value per point; may be given several times
     #[arg(long, value_name = "NAME")]
     pub value: Vec<String>,
-    /// Places along the bundle
+    /// Number of nodes along the bundle
     #[arg(
         long,
         value_name = "N",
@@ -46,10 +47,10 @@ pub struct Options {
         value_parser = whole_from(2, MAX_NODES as u32)
     )]
     pub nodes: u32,
-    /// The bundle starts at the end nearer to the middle of this region
+    /// Start the bundle at the end nearer to the centre of this region
     #[arg(long, value_name = "REGION")]
     pub start: Option<ShapeSpec>,
-    /// From the other end
+    /// Start at the other end
     #[arg(long)]
     pub reverse: bool,
     #[command(flatten)]
@@ -59,7 +60,7 @@ pub struct Options {
 pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     if options.image.is_empty() && options.value.is_empty() {
         return Err(Failure::usage(
-            "Nothing says what to look at along the bundle: add --image or --value",
+            "There is nothing to sample along the bundle: add --image or --value",
         ));
     }
     must_be_csv(&options.output)?;

@@ -1,4 +1,4 @@
-//! `arcuate region`: what the window does with regions, as masks and label maps.
+//! `arcuate region`: the window's operations on regions, with masks and label maps.
 
 use super::options::{Given, not_reversed, shape, whole};
 use super::output::shown;
@@ -6,7 +6,7 @@ use super::runner::{Failure, Runner};
 use crate::data::text::plural;
 use crate::data::{Grid, Mask, Shape, Volume, VolumeKind};
 use crate::solvers::region::{Change, Combine, Fill};
-use crate::state::defaults::CATEGORIES;
+use crate::state::core::colours::CATEGORIES;
 use crate::state::files::jobs::SaveMask;
 use crate::state::files::jobs::open::{Loaded, OpenFile, Opened};
 use crate::state::recipe::ShapeSpec;
@@ -27,8 +27,8 @@ Examples:
   arcuate region --union mask:a.nii.gz --intersect mask:b.nii.gz --smooth 4 --out both.nii.gz
   arcuate region --as-labels --union mask:a.nii.gz --union mask:b.nii.gz --out labels.nii.gz
 
-The steps are done in this order, whatever that of the options: values of the image (or nothing), then --union, --intersect,
---subtract, --grow, --smooth. The result lies on the image's grid, else on that of the first mask.";
+The steps run in this order, whatever the order of the options: values of the image (or nothing), then --union, --intersect,
+--subtract, --grow, --smooth. The result has the grid of the image, or otherwise that of the first mask.";
 
 #[derive(clap::Args, Debug)]
 #[command(
@@ -37,10 +37,10 @@ The steps are done in this order, whatever that of the options: values of the im
     mut_arg("at-most", |arg| arg.requires("fill")),
 )]
 pub struct Options {
-    /// Image whose values are used, and whose grid the region gets
+    /// Image whose values are used, and whose grid the region takes
     #[arg(long, value_name = "FILE")]
     pub image: Option<PathBuf>,
-    /// Which volume of it, from 0
+    /// Volume of the image, counted from 0
     #[arg(long, value_name = "N", default_value = "0", requires = "image", allow_negative_numbers = true, value_parser = whole::<usize>)]
     pub volume: usize,
     /// Voxels with values from LOW to HIGH, both included
@@ -51,7 +51,7 @@ pub struct Options {
     pub fill: Option<DVec3>,
     #[command(flatten)]
     pub filling: Given<Fill>,
-    /// Voxels with this whole number; several times: with any of them
+    /// Voxels with this whole number; may be given several times
     #[arg(
         long,
         value_name = "N",
@@ -59,18 +59,18 @@ pub struct Options {
         requires = "image"
     )]
     pub label: Vec<i64>,
-    /// Adds a region: sphere:x,y,z,radius, box:x,y,z,hx,hy,hz or mask:FILE
+    /// Add a region: sphere:x,y,z,radius, box:x,y,z,hx,hy,hz or mask:FILE
     #[arg(long, value_name = "REGION")]
     pub union: Vec<ShapeSpec>,
-    /// Keeps what also lies in a region
+    /// Keep only what also lies in a region
     #[arg(long, value_name = "REGION")]
     pub intersect: Vec<ShapeSpec>,
-    /// Takes a region away
+    /// Subtract a region
     #[arg(long, value_name = "REGION")]
     pub subtract: Vec<ShapeSpec>,
     #[command(flatten)]
     pub change: Given<Change>,
-    /// Writes the regions of --union as the numbers 1, 2, … of one image
+    /// Write the regions of --union as the numbers 1, 2, … of one image
     #[arg(long, requires = "union", conflicts_with_all = ["threshold", "fill", "label", "intersect", "subtract", "grow", "smooth"])]
     pub as_labels: bool,
     /// Mask or label map to write: .nii.gz or .nii
@@ -108,7 +108,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     let source = options.threshold.is_some() || options.fill.is_some() || !options.label.is_empty();
     if !source && options.union.is_empty() {
         return Err(Failure::usage(
-            "Nothing says which voxels: add --threshold, --label, --fill or --union",
+            "The region has no source of voxels: add --threshold, --label, --fill or --union",
         ));
     }
     runner.may_make(&options.out)?;
@@ -241,7 +241,7 @@ fn make(operation: RegionOperation, runner: &mut Runner) -> Result<Mask, Failure
     Ok(made.mask)
 }
 
-/// Nothing where only the image's grid was asked for.
+/// `None` if only the image's grid was requested.
 fn from_values(options: &Options, volume: &Volume, runner: &mut Runner) -> Result<Mask, Failure> {
     let (volume, frame) = (volume.clone(), options.volume);
     if let Some((low, high)) = options.threshold {

@@ -7,10 +7,20 @@ use super::pictures::Pictures;
 use super::runner::{Failure, Runner};
 use crate::data::text::number;
 use crate::jobs::Ffmpeg;
+use crate::state::Content;
+use crate::state::Convention;
+use crate::state::FilesAction;
+use crate::state::LayerAction;
+use crate::state::Layout;
+use crate::state::Pane;
+use crate::state::Reading;
+use crate::state::RegionAction;
+use crate::state::Task;
+use crate::state::Turn;
+use crate::state::ViewAction;
 use crate::state::files::jobs::head::MakeHead;
 use crate::state::pictures::jobs::SaveFilm;
 use crate::state::update::is_session;
-use crate::state::{Action, Content, Convention, Layout, Pane, Reading, Task, Turn};
 use glam::{DVec2, DVec3};
 use serde_json::json;
 use std::path::{Path, PathBuf};
@@ -24,12 +34,12 @@ Examples:
   arcuate render tracts.arcuate --transparent --scale 2 --out figure.png
   arcuate render tracts.arcuate --turntable 120 --film --out turn.png
 
-A scan with gradients is fitted first; --tensor-order is about the first file. Letters, convention and scale bar are drawn as in the window.";
+A scan with gradients is fitted first; --tensor-order refers to the first file. Letters, convention and scale bar are drawn as in the window.";
 
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub struct Options {
-    /// Scans, images, masks, streamlines, or phantom:SEED; later ones lie above. Or a session alone
+    /// Scans, images, masks, streamlines, or phantom:SEED; later ones lie on top. Or a single session
     #[arg(required = true)]
     pub inputs: Vec<String>,
     #[arg(long, value_enum, default_value = "3d")]
@@ -37,10 +47,10 @@ pub struct Options {
     /// Crosshair, world mm (default: the middle)
     #[arg(long, value_name = "X,Y,Z", value_parser = point, allow_hyphen_values = true)]
     pub at: Option<DVec3>,
-    /// Only this image layer, by its name in the window: DEC, FA, MD, b0, the file's name
+    /// Show only this image layer, by its name in the window: DEC, FA, MD, b0 or the name of the file
     #[arg(long, value_name = "LAYER")]
     pub show: Option<String>,
-    /// Points; each becomes SCALE × SCALE pixels
+    /// Size in points; each becomes SCALE × SCALE pixels
     #[arg(long, value_name = "WxH", default_value = "960x720", value_parser = size)]
     pub size: DVec2,
     #[arg(long, value_name = "1..4", default_value = "1", value_parser = whole_from(1, 4u32))]
@@ -48,16 +58,16 @@ pub struct Options {
     /// Slices of the view in rows, MM mm apart
     #[arg(long, value_name = "MM", value_parser = super::options::positive)]
     pub mosaic: Option<f64>,
-    /// Nothing where nothing is drawn (3-D view)
+    /// Make the background transparent (3-D view)
     #[arg(long)]
     pub transparent: bool,
-    /// This many pictures of a whole turn (3-D view): NAME-001.png and so on
+    /// Write this many pictures of a full turn (3-D view): NAME-001.png and so on
     #[arg(long, value_name = "PICTURES", value_parser = whole_from(2, Turn::MOST_FRAMES))]
     pub turntable: Option<u32>,
-    /// Make NAME.mp4 of the turn as well, by ffmpeg
+    /// Also make NAME.mp4 of the turn, with ffmpeg
     #[arg(long, requires = "turntable")]
     pub film: bool,
-    /// Patient right on screen right
+    /// Show the patient's right on the right of the screen
     #[arg(long)]
     pub neurological: bool,
     #[command(flatten)]
@@ -161,25 +171,25 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         window.open_session(Path::new(session), &options.look.look_in, false)?;
     }
     let others = options.inputs.iter().filter(|i| !is_session(Path::new(i)));
-    // The first file's.
+    // Applies to the first file.
     let mut tensors = options.tensors.layout();
     for input in others {
         let phantom = ScanOptions::of(input).phantom_seed()?;
         let path = PathBuf::from(input);
         match (phantom, tensors.take()) {
             (Some(seed), _) => window.request(MakeHead { seed })?,
-            (None, Some(layout)) => window.act(Action::OpenAs {
+            (None, Some(layout)) => window.act(FilesAction::OpenAs {
                 path,
                 reading: Reading {
                     tensors: Some(layout),
                     ..Reading::default()
                 },
             })?,
-            (None, None) => window.act(Action::Open(vec![path]))?,
+            (None, None) => window.act(FilesAction::Open(vec![path]))?,
         }
     }
     if options.neurological {
-        window.act(Action::SetConvention(Convention::Neurological))?;
+        window.act(ViewAction::SetConvention(Convention::Neurological))?;
     }
     if let Some(name) = &options.show {
         let named = |l: &&Arc<crate::state::Layer>| l.name.eq_ignore_ascii_case(name);
@@ -203,32 +213,32 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
                 names.join(", ")
             )));
         };
-        window.act(Action::ShowOnly(layer))?;
+        window.act(LayerAction::ShowOnly(layer))?;
     }
     for region in options.regions.regions()? {
         let shape = (*region.shape).clone();
-        window.act(Action::PlaceRegion {
+        window.act(RegionAction::Place {
             role: region.role,
             shape,
         })?;
-        window.act(Action::SelectTask(Task::Track))?;
+        window.act(ViewAction::SelectTask(Task::Track))?;
     }
     if let Some(mm) = options.mosaic {
         let pane = options.view.pane().filter(|p| *p != Pane::Scene);
         let pane = pane.ok_or_else(|| {
-            Failure::usage("A mosaic is of slices: add --view axial, sagittal or coronal")
+            Failure::usage("A mosaic shows slices: add --view axial, sagittal or coronal")
         })?;
-        window.act(Action::SetLayout(Layout::Mosaic))?;
-        window.act(Action::SetMosaic(pane, mm))?;
+        window.act(ViewAction::SetLayout(Layout::Mosaic))?;
+        window.act(ViewAction::SetMosaic(pane, mm))?;
     }
     if let Some(at) = options.at {
-        window.act(Action::MoveCrosshair(at))?;
+        window.act(ViewAction::MoveCrosshair(at))?;
         let moved = window.state.view.crosshair;
         if moved != at {
             let tenths = |v: f64| number((10.0 * v).round() / 10.0);
             let [at, moved] = [at, moved].map(|p| p.to_array().map(tenths).join(", "));
             warning!(
-                "The point {at} lies outside of what is open; the crosshair is at {moved}, where it ends"
+                "The point {at} lies outside the open data; the crosshair is at {moved}, at their edge"
             );
         }
     }
@@ -260,7 +270,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
             Content::Tractogram(tractogram) => Some(tractogram.len()),
             _ => None,
         });
-    // Without any it is null, which is not the same as a count of 0.
+    // Without tractograms it is null, which differs from a count of 0.
     let streamlines = live.into_iter().chain(layers).reduce(|a, b| a + b);
     let report = json!({
         "command": "render", "file": files[0], "files": files.len(), "film": film, "size_px": [pixels.x, pixels.y],

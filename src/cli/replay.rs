@@ -1,4 +1,4 @@
-//! `arcuate replay`: every result of a session again, without a window, and whether it is the same.
+//! `arcuate replay`: recomputes every result of a session without a window, and compares it.
 
 use super::headless::Headless;
 use super::options::{SessionOptions, make_folder};
@@ -18,7 +18,9 @@ use crate::state::session::CurveParams;
 use crate::state::sessions::saved;
 use crate::state::streamlines::lines_of;
 use crate::state::update::{find_pathway, remake, weight_request};
-use crate::state::{Action, Content, Document, KeptPathway, Layer, LayerId, Method, Task, recipes};
+use crate::state::{
+    Action, Content, Document, KeptPathway, Layer, LayerId, Method, Task, ViewAction, recipes,
+};
 use serde_json::{Value, json};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -28,34 +30,33 @@ Examples:
   arcuate replay tracts.arcuate
   arcuate replay tracts.arcuate --look-in /data/sub-01 --out again
 
-Opens what the session refers to (every file is read and compared with its checksum), fits the tensors,
-makes the streamlines or rays of its regions and all kept ones again, those of snapshots with the
-parameters of theirs, also masks that were segmented, density maps and weights of streamlines (which explain
-as much to a hundred times the change that ended their fit), and says of each whether it has the same bytes as
-when the session was saved, lies within the tolerance that two backends have
-(the same number within 5 %, and of 64 sampled streamlines 95 % begin, end and are as long within 0.5 mm;
-of 64 sampled tensors as many differ by less than 0.1 %, of 64 sampled costs or values of a map by less than
-0.01 %), or differs. The same program gives the same
-bytes on the same backend with the same vector instructions.
+Opens the files of the session (each is read and compared with its checksum), fits the tensors, and recomputes the
+streamlines or rays of its regions and all kept ones (those of snapshots with the parameters of the snapshot), the
+segmented masks, the density maps and the weights of streamlines (which must explain as much, to a hundred times the
+change that ended their fit). For each result, it reports whether it has the same bytes as when the session was
+saved, lies within the tolerance between two backends, or differs. Within tolerance means: the same number of
+streamlines within 5 %, and the same start, end and length within 0.5 mm for 95 % of 64 sampled streamlines; a
+difference below 0.1 % for 95 % of 64 sampled tensors, and below 0.01 % for 95 % of 64 sampled costs or map values.
+The same program gives the same bytes on the same backend with the same vector instructions.
 
-What a missing file is needed for is not made again; the rest is. Exit code 0: every result was made, and none
-differs.";
+Results that need a missing file are not recomputed; all others are. Exit code 0: every result was recomputed, and
+none differs.";
 
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub struct Options {
     #[command(flatten)]
     pub from: SessionOptions,
-    /// Write the streamlines that were made here, as TRX; the folder is made if missing
+    /// Write the recomputed streamlines here, as TRX; the folder is created if missing
     #[arg(long, value_name = "FOLDER")]
     pub out: Option<PathBuf>,
 }
 
-/// A result that was made again.
+/// A recomputed result.
 struct Replayed {
     name: String,
     of: String,
-    /// `None`: the session does not say what it was.
+    /// `None`: the session does not record the original.
     outcome: Option<Match>,
     count: u64,
     sha256: Option<String>,
@@ -136,15 +137,15 @@ impl Replayed {
     }
 }
 
-/// The result made again, or a sentence, with the name that the session gives the result.
+/// Recomputed results, or sentences, each with the session's name for the result.
 type Outcomes = Vec<(String, Result<Replayed, String>)>;
 
 fn of_rays(curves: &CurveParams) -> bool {
     matches!(curves, CurveParams::Rays(..))
 }
 
-/// Makes kept streamlines again; a sentence where that cannot be. `of` names a result of a layer, and
-/// `called` says it to the user.
+/// Recomputes kept streamlines; a sentence if that is impossible. `of` names a result of a layer, and `called` gives
+/// its name for the user.
 fn kept(
     window: &mut Headless,
     document: &Document,
@@ -152,7 +153,7 @@ fn kept(
     of: &dyn Fn(u64) -> String,
     called: &dyn Fn(&str) -> String,
 ) -> Outcomes {
-    // Steps are recorded in the session, not in what the streamlines were made from.
+    // Edits are recorded in the session, not in the recipe of the streamlines.
     let steps = |id: u64| -> Result<Vec<Edit>, String> {
         let steps = document.edits(LayerId(id));
         if !steps.is_empty() {
@@ -175,7 +176,7 @@ fn kept(
         }
     }
     let mut one = |id: u64, name: &str, made: Result<Arc<Made>, String>| {
-        let made = made.map_err(|why| format!("{name} cannot be made again: {why}"))?;
+        let made = made.map_err(|why| format!("{name} cannot be recomputed: {why}"))?;
         let remake = Remake {
             edits: steps(id)?,
             ..remake(document, id, name, &made)?
@@ -183,7 +184,7 @@ fn kept(
         let request = SessionRequest::Remake(Box::new(remake));
         let output = window.run(request).map_err(|f| f.sentence)?;
         let SessionOutput::Remade { tractogram, .. } = output else {
-            return Err(format!("{name} was not made again"));
+            return Err(format!("{name} was not recomputed"));
         };
         let again = Recomputed::Curves(&tractogram);
         let command = document
@@ -199,7 +200,7 @@ fn kept(
         .collect()
 }
 
-/// Results that only snapshots have kept, each with the parameters of its snapshot.
+/// Results kept only in snapshots, each with the parameters of its snapshot.
 fn snapshots(window: &mut Headless, read: &ReadSession) -> Outcomes {
     let (now, snapshots) = (
         window.state.document.clone(),
@@ -208,13 +209,13 @@ fn snapshots(window: &mut Headless, read: &ReadSession) -> Outcomes {
     let mut all = Outcomes::new();
     for (number, snapshot) in (1..).zip(&snapshots) {
         let mut document = snapshot.document.clone();
-        // Fitted alike, it need not be fitted again.
+        // With the same key, the fit need not be repeated.
         let fitted = now.tensors.as_ref().map(|t| &t.key);
         if document.tensors.is_none() && document.wanted_fit().as_ref() == fitted {
             document.tensors.clone_from(&now.tensors);
         }
         let of = |id| saved::snapshot_result(number, id);
-        // Others are those of the present layers, or of an earlier snapshot.
+        // Others belong to the present layers, or to an earlier snapshot.
         let own = |id: u64| read.results.iter().any(|r| r.of == of(id));
         let others = document.layers.iter().map(|l| l.id);
         let others = others.filter(|id| !own(id.0) && document.made(*id).is_some());
@@ -229,7 +230,7 @@ fn snapshots(window: &mut Headless, read: &ReadSession) -> Outcomes {
     all
 }
 
-/// A result of the session as the user calls it.
+/// The user's name for a result of the session.
 fn called(document: &Document, of: &str) -> String {
     let layer = |id: u64| {
         let absent = document.absent.iter().find(|a| a.layer.id == id);
@@ -267,7 +268,7 @@ fn pathways(window: &mut Headless, read: &ReadSession) -> Outcomes {
             let again = Recomputed::Values(&found.pathway.total);
             Replayed::new(&kept.name, of, read, &again)
         };
-        // Opening the session solved it, or could not: then it is asked why.
+        // Opening the session solved it, or failed: then the reason is requested.
         if let Some(found) = &kept.found {
             return Ok(replayed(found));
         }
@@ -283,17 +284,17 @@ fn pathways(window: &mut Headless, read: &ReadSession) -> Outcomes {
     .collect()
 }
 
-/// The surface that is segmented goes again to where it was once it is looked at.
+/// The segmented surface is run again to its former step once its task is shown.
 fn surface(
     window: &mut Headless,
     read: &ReadSession,
 ) -> Option<(String, Result<Replayed, String>)> {
-    // In its own task it went there as the session was opened.
+    // If its task was shown, this happened when the session was opened.
     let state = &window.state;
     if state.document.segment.resume.is_none() && state.session.segment.live.is_none() {
         return None;
     }
-    let looked_at = window.act(Action::SelectTask(Task::Segment));
+    let looked_at = window.act(Action::View(ViewAction::SelectTask(Task::Segment)));
     let failed = looked_at.err().map(|f| f.sentence);
     let failed = failed.or_else(|| window.state.session.segment.failed.clone());
     let resting = window.state.resting_surface();
@@ -316,7 +317,7 @@ fn surface(
     Some((saved::SURFACE.to_owned(), again))
 }
 
-/// Masks by level sets: the session holds them whole.
+/// Masks from level sets: the session stores them in full.
 fn segments(window: &mut Headless) -> Outcomes {
     let document = window.state.document.clone();
     let mut all = Vec::new();
@@ -335,7 +336,7 @@ fn segments(window: &mut Headless) -> Outcomes {
             let (now, then) = (now.whole(), then.whole());
             let both = then.inside.iter().zip(now.inside.iter());
             let differ = both.filter(|(a, b)| (**a != 0) != (**b != 0)).count();
-            // Two backends may leave this many on the other side of the border.
+            // Two backends may put this many voxels on different sides of the boundary.
             let few = differ as f64 <= 1e-3 * then.count() as f64;
             Replayed {
                 name: layer.name.clone(),
@@ -356,18 +357,18 @@ fn segments(window: &mut Headless) -> Outcomes {
     }
     let absent = document.absent.iter().map(|a| &a.layer);
     for l in absent.filter(|l| l.weights.is_some()) {
-        let why = "were not fitted again: the streamlines are not here";
+        let why = "were not fitted again: the streamlines are missing";
         let of = format!("{}, weights", saved::result_name(l.id));
         all.push((of, Err(format!("Weights of {} {why}", l.name))));
     }
     all
 }
 
-/// Weights of streamlines: fitted again, they explain as much. Single ones may differ: of near-duplicates any
-/// share of a weight is as good.
+/// Weights of streamlines: fitted again, they must explain the signal as well. Single weights may differ:
+/// near-duplicates can share a weight in any proportion.
 fn weights(window: &mut Headless) -> Outcomes {
-    /// Changes of the objective that would still follow, each smaller than the one that ended the fit: two fits
-    /// of the same end within this many of each other.
+    /// Number of further changes of the objective, each smaller than the one that ended the fit, by which two fits with
+    /// the same stop may differ.
     const CHANGES: f64 = 100.0;
     let document = window.state.document.clone();
     let mut all = Vec::new();
@@ -409,7 +410,7 @@ fn weights(window: &mut Headless) -> Outcomes {
     all
 }
 
-/// Streamlines of files, of which some were kept: opening the session has done that again.
+/// Streamlines of files, some of which were kept: opening the session has repeated that.
 fn edited(document: &Document, read: &ReadSession) -> Vec<Replayed> {
     let layers = document.layers.iter();
     let edited = layers.filter(|l| document.is_edited(l.id));
@@ -423,7 +424,7 @@ fn edited(document: &Document, read: &ReadSession) -> Vec<Replayed> {
     of_files.filter_map(one).collect()
 }
 
-/// Density maps: opening the session has made them again.
+/// Density maps: opening the session has recomputed them.
 fn maps(document: &Document, read: &ReadSession) -> Vec<Replayed> {
     let layers = document.layers.iter();
     let of_maps = layers.filter(|l| document.density_map(l.id).is_some());
@@ -452,7 +453,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     for message in &window.state.session.messages {
         super::output::say(message.severity, &message.text);
     }
-    // Files that were taken for others, then or now.
+    // Files accepted as replacements, then or now.
     let replaced: Vec<String> = window.state.document.replaced.values().cloned().collect();
     let stated = |s: &&String| window.state.session.messages.iter().any(|m| m.text == **s);
     for sentence in replaced.iter().filter(|s| !stated(s)) {
@@ -482,7 +483,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     }
     let then = &read.computed_on;
     text += &format!(
-        "Saved by {} on {then}, made again on {here}\n",
+        "Saved by {} on {then}, recomputed on {here}\n",
         read.program
     );
     let value = json!({
@@ -497,12 +498,12 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     runner.report(&value, &text);
     match (bad, results.len()) {
         (_, 0) => Err(Failure::new(format!(
-            "The session holds no result to make again: {}",
+            "The session holds no result to recompute: {}",
             read.path.display()
         ))),
         (0, _) => Ok(()),
         (bad, all) => Err(Failure::new(format!(
-            "{bad} of {all} results are not what they were; look in the report for the reason of each: {}",
+            "{bad} of {all} results differ or could not be recomputed; see the report for the reasons: {}",
             read.path.display()
         ))),
     }
@@ -546,17 +547,18 @@ fn results(window: &mut Headless, read: &ReadSession) -> Vec<Result<Replayed, St
     let opened = opened.chain(maps(&document, read));
     results.extend(opened.map(|r| (r.of.clone(), Ok(r))));
     results.extend(snapshots(window, read));
-    // Results of the session that were not made.
+    // Results of the session that were not recomputed.
     let made = |of: &str| results.iter().any(|(made, _)| made == of);
     let lost = read.results.iter().filter(|sum| !made(&sum.of));
-    let live_error = window.state.session.live_error.clone();
+    let live_error = window.state.session.tracking.failure();
+    let live_error = live_error.map(str::to_owned);
     let lost: Vec<String> = lost
         .map(|sum| {
             let own = live_error.clone().filter(|_| sum.of == saved::LIVE);
             let why = own.or_else(|| saved::unopened(&document));
             let why = why.map_or(String::new(), |why| format!(": {why}"));
             let name = called(&document, &sum.of);
-            format!("{name} could not be made again{why}")
+            format!("{name} could not be recomputed{why}")
         })
         .collect();
     let results = results.into_iter().map(|(_, result)| result);
@@ -576,7 +578,7 @@ fn write(
         };
         let plain = |c: char| if c.is_alphanumeric() { c } else { '_' };
         let name: String = result.name.to_lowercase().chars().map(plain).collect();
-        // Layers may share a name.
+        // Layers may have the same name.
         let numbers = (1..).map(|n: usize| match n {
             1 => format!("{name}.trx"),
             n => format!("{name} {n}.trx"),

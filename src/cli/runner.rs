@@ -1,4 +1,4 @@
-//! Runs requests one after the other, with a progress bar on a terminal.
+//! Runs jobs one after the other, with a progress bar on a terminal.
 
 use super::{Global, output};
 use crate::compute::{Backend, Progress};
@@ -21,7 +21,7 @@ pub struct Failure {
 }
 
 impl Failure {
-    /// The data are at fault: exit code 1.
+    /// An error in the data: exit code 1.
     pub fn new(sentence: impl Into<String>) -> Self {
         Self {
             sentence: sentence.into(),
@@ -29,7 +29,7 @@ impl Failure {
         }
     }
 
-    /// The command line is at fault: exit code 2.
+    /// An error in the command line: exit code 2.
     pub fn usage(sentence: impl Into<String>) -> Self {
         Self {
             sentence: sentence.into(),
@@ -50,7 +50,7 @@ pub struct Runner {
     jobs: Jobs<State>,
     bars: bool,
     force: bool,
-    /// Whether the result was printed: a later error is about the result, and all files are written.
+    /// Whether the result was printed: a later error concerns printing it, and all files are written.
     reported: Cell<bool>,
 }
 
@@ -94,7 +94,7 @@ impl Runner {
         outcome
     }
 
-    /// Submits a job as the window would, and waits.
+    /// Submits a job like the window does, and waits.
     pub fn event(&mut self, job: Box<dyn AnyJob<State>>) -> Event<State> {
         let target = if self.bars {
             ProgressDrawTarget::stderr()
@@ -119,7 +119,7 @@ impl Runner {
         event
     }
 
-    /// The output of a job and the milliseconds of work.
+    /// The output of a job and its duration in milliseconds.
     pub fn run<J: Receive<State>>(&mut self, job: J) -> Result<(J::Output, f64), Failure> {
         let event = self.event(Box::new(job));
         let wall_ms = event.wall_ms;
@@ -147,13 +147,13 @@ impl Runner {
         )))
     }
 
-    /// Does the same as [`Runner::may_write`], and refuses a place where no file can be made: before the work.
+    /// Does the same as [`Runner::may_write`], and refuses a place where no file can be created: before the work.
     pub fn may_make(&self, path: &Path) -> Result<(), Failure> {
         self.may_write(path)?;
         io::atomic::check_file(path).map_err(|e| Failure::new(e.to_string()))
     }
 
-    /// Refuses a folder that could not be made or written to, and files of it that exist: before the work.
+    /// Refuses a folder that cannot be created or written to, and existing files in it: before the work.
     pub fn may_fill<'a>(
         &self,
         folder: &Path,
@@ -164,19 +164,19 @@ impl Runner {
         files.try_for_each(|file| self.may_write(file))
     }
 
-    /// Says in words what is about to be done; [`Self::report`] says it to programs afterwards.
+    /// Prints what is about to be done; programs get it from [`Self::report`] afterwards.
     pub fn tell(&self, text: &str) {
         if !self.json && !text.is_empty() {
             output::print_text(text.trim_end());
         }
     }
 
-    /// Gives the result: prints the text, or keeps the JSON object until the command ends.
+    /// Reports the result: prints the text, or stores the JSON object until the command ends.
     pub fn report(&self, json: &serde_json::Value, text: &str) {
         self.reported.set(true);
         match (self.json, text.trim_end()) {
             (true, _) => output::keep(json.clone()),
-            // An error follows, and no empty line before it.
+            // An error follows, without an empty line before it.
             (false, "") => {}
             (false, text) => output::print_text(text),
         }

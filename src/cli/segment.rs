@@ -1,4 +1,4 @@
-//! `arcuate segment`: a level set from spheres, masks or values, and runs again from their scripts.
+//! `arcuate segment`: a level set from spheres, masks or values, and repeated runs from their scripts.
 
 mod said;
 
@@ -31,14 +31,14 @@ Examples:
   arcuate segment t1.nii.gz --probe 14,8,20,3 --probe -14,8,20,3 --add sphere:14,8,20,4 --add sphere:-14,8,20,4 --reference ventricles.nii.gz --out ventricles
   arcuate segment --script tumour/run.json --out again
 
-Grey values within the tolerance of the target draw the surface outwards, others inwards; smoothness is the share of
-the curvature. Files in the folder: labels.nii.gz, surface.ply (or as --surface says), run.json. The last holds every
-parameter by step number: --script replays it to the same voxels. Sliders that move, spheres that are added
-or cut away and regions that change during a run are its events; add some by hand, in the form of those a window writes.
+Grey values within the tolerance of the target draw the surface outwards, others inwards; smoothness is the weight of
+curvature. Files in the folder: labels.nii.gz, surface.ply (or the format of --surface), run.json. The last holds every
+parameter by step number: --script repeats the run to the same voxels. Its events are sliders moved, spheres added or
+cut away and regions changed during a run; you can add events by hand, in the form that the window writes.
 
-A surface that reaches the background or the border of the image, grows faster than its own recent rate predicts, or
-multiplies after it had slowed down leaks: the run stops, the files hold the surface as it is then, and the exit code
-is 3. With --json \"leak\" says why (background, border, growth, change), from which step (\"from\"), when it was
+A surface leaks if it reaches the background or the border of the image, grows faster than its own recent rate
+predicts, or multiplies after it had slowed down. The run then stops, the files hold the surface at that step, and the
+exit code is 3. With --json \"leak\" says why (background, border, growth, change), from which step (\"from\"), when it was
 noticed, near which point (\"at_mm\") and at what volume before (\"volume_before_ml\"); it is null where nothing leaks.
 
 Exit codes: 0 done · 1 failed · 2 wrong usage · 3 leaked.";
@@ -58,36 +58,38 @@ pub struct Options {
     /// Image to segment
     #[arg(required_unless_present = "script", conflicts_with = "script")]
     pub image: Option<PathBuf>,
-    /// Which volume of it, from 0
+    /// Volume of the image, counted from 0
     #[arg(long, value_name = "N", default_value = "0", allow_negative_numbers = true, value_parser = whole::<usize>)]
     pub volume: usize,
-    /// Voxels within R (default: 2) of a world point, mm: their mean is the target; a little under half of the contrast to the values just outside is the tolerance, at least 1.5 standard deviations; where that would reach the background, the target moves away from it
+    /// Voxels within R (default: 2) of a world point, mm: their mean is the target; the tolerance is a little under
+    /// half of the contrast to the values just outside, but at least 1.5 standard deviations; where it would reach the
+    /// background, the target moves away from it
     #[arg(long, value_name = "X,Y,Z[,R]", allow_hyphen_values = true, value_parser = ball)]
     pub probe: Vec<(DVec3, f64)>,
-    /// Grey value of what is looked for
+    /// Grey value of the structure
     #[arg(long, value_name = "V", allow_negative_numbers = true, value_parser = super::options::number::<f32>)]
     pub target: Option<f32>,
-    /// How far from it values still belong
+    /// Largest difference of a value from the target
     #[arg(long, value_name = "V", allow_negative_numbers = true, value_parser = super::options::number::<f32>)]
     pub tolerance: Option<f32>,
-    /// Begins with a sphere: sphere:x,y,z,radius
+    /// Start with a sphere: sphere:x,y,z,radius
     #[arg(long, value_name = "SPHERE")]
     pub add: Vec<ShapeSpec>,
-    /// Cuts a sphere out of the start, and keeps the surface out of it: sphere:x,y,z,radius
+    /// Cut a sphere out of the start, and keep the surface out of it: sphere:x,y,z,radius
     #[arg(long, value_name = "SPHERE")]
     pub remove: Vec<ShapeSpec>,
-    /// Begins with a mask
+    /// Start with a mask
     #[arg(long, value_name = "FILE", conflicts_with_all = ["threshold", "fill"])]
     pub mask: Option<PathBuf>,
-    /// Begins with the voxels of these values
+    /// Start with the voxels with these values
     #[arg(long, value_name = "LOW..HIGH", allow_hyphen_values = true, value_parser = super::region::range, conflicts_with = "fill")]
     pub threshold: Option<(f32, f32)>,
-    /// Begins with the voxels within the tolerance that are connected to a world point, mm
+    /// Start with the voxels within the tolerance that are connected to a world point, mm
     #[arg(long, value_name = "X,Y,Z", allow_hyphen_values = true, value_parser = super::region::point)]
     pub fill: Option<DVec3>,
     #[command(flatten)]
     pub params: Given<Params>,
-    /// Another image whose values are a speed
+    /// Another image whose values act as a speed
     #[arg(
         long,
         value_name = "FILE",
@@ -95,25 +97,25 @@ pub struct Options {
         conflicts_with = "paper"
     )]
     pub layer: Option<PathBuf>,
-    /// Where it shrinks and where it grows
+    /// Values at which the surface shrinks and at which it grows
     #[arg(long, value_name = "LOW..HIGH", allow_hyphen_values = true, value_parser = super::region::range, requires = "layer")]
     pub layer_range: Option<(f32, f32)>,
-    /// Draws it outwards in these regions
+    /// Draw the surface outwards in these regions
     #[arg(long, value_name = "REGION", conflicts_with = "paper")]
     pub grow_here: Vec<ShapeSpec>,
-    /// Keeps it out of these
+    /// Keep the surface out of these regions
     #[arg(long, value_name = "REGION", conflicts_with = "paper")]
     pub not_here: Vec<ShapeSpec>,
-    /// Most steps; it ends sooner where the surface stands still
+    /// Largest number of steps; the run ends sooner if the surface comes to rest
     #[arg(long, value_name = "N", default_value = "1000", allow_negative_numbers = true, value_parser = whole::<u64>)]
     pub steps: u64,
-    /// Goes on where the surface leaks
+    /// Continue if the surface leaks
     #[arg(long)]
     pub ignore_leaks: bool,
     /// Mask to compare with
     #[arg(long, value_name = "FILE")]
     pub reference: Option<PathBuf>,
-    /// A run to do again
+    /// Run to repeat: the run.json of an earlier one
     #[arg(long, value_name = "FILE", conflicts_with_all = ["volume", "steps", "ignore_leaks", "probe", "target", "tolerance", "add", "remove", "mask", "threshold", "fill", "smoothness", "intensity", "region", "edge", "edge-contrast", "layer", "layer-weight", "grow_here", "not_here", "bias", "paper", "rescaling", "redistance-every"])]
     pub script: Option<PathBuf>,
     /// Format of the surface
@@ -144,14 +146,14 @@ impl Options {
         ["labels.nii.gz", surface, "run.json"].map(|name| self.out.join(name))
     }
 
-    /// Target and tolerance as given, else from the probes.
+    /// Target and tolerance as given, otherwise from the probes.
     fn target(&self, image: &Volume, runner: &Runner) -> Result<(f32, f32), Failure> {
         if self.probe.is_empty() {
             if let (Some(target), Some(tolerance)) = (self.target, self.tolerance) {
                 return Ok((target, tolerance));
             }
             return Err(Failure::usage(
-                "Nothing says what is looked for: add --probe, or --target and --tolerance",
+                "The segmentation has no target: add --probe, or --target and --tolerance",
             ));
         }
         let mut voxels: Vec<usize> = Vec::new();
@@ -201,7 +203,7 @@ impl Options {
         })
     }
 
-    /// The run that the options ask for.
+    /// The run that the options describe.
     fn written(
         &self,
         image: &Path,
@@ -216,7 +218,7 @@ impl Options {
                 radius_mm: *radius_mm,
             }),
             other => Err(Failure::usage(format!(
-                "Found {other}, expected sphere:x,y,z,radius; begin with a mask by --mask"
+                "Found {other}, expected sphere:x,y,z,radius; start with a mask by --mask"
             ))),
         };
         let added = self.add.iter().map(|s| sphere(s, true));
@@ -251,7 +253,7 @@ fn read(path: &Path) -> Result<SegmentScript, Failure> {
         Ok((script, io::json::unknown(&sentence, &known)))
     });
     let (script, unknown) = parsed.map_err(|e| {
-        // With its place, which values that were parsed before have lost.
+        // Parsed once more for the position of the error, which a value that is already parsed has lost.
         let placed = serde_json::from_str::<SegmentScript>(&text).err();
         Failure::new(format!(
             "Found {}, expected a run.json that arcuate segment wrote; name that file, or make it again: {}",
@@ -261,8 +263,8 @@ fn read(path: &Path) -> Result<SegmentScript, Failure> {
     })?;
     if !unknown.is_empty() {
         warning!(
-            "The script has members that this version does not know, which change nothing here ({}); look for \
-             slips in their names, or use the version that wrote them: {}",
+            "The script has members that this version does not know, which it ignores ({}); check their names, \
+             or use the version that wrote them: {}",
             unknown.join(", "),
             path.display()
         );
@@ -294,11 +296,11 @@ fn start(script: &SegmentScript, image: &Volume, runner: &Runner) -> Result<Star
     })
 }
 
-/// The run of a mask in a session, for the same voxels again; an error is half a sentence.
+/// The run of a mask in a session, to be repeated on the same voxels; an error is half a sentence.
 pub(super) fn again(document: &Document, made: &segment::Segmented) -> Result<Segment, String> {
     let control = crate::compute::Control::new();
     let image = |id: LayerId| document.layer(id).and_then(|l| l.content.volume()).cloned();
-    let gone = || "its image is not here".to_owned();
+    let gone = || "its image is missing".to_owned();
     let (volume, frame) = (image(made.image.layer).ok_or_else(gone)?, made.frame);
     if frame >= volume.frames {
         return Err(gone());
@@ -352,7 +354,7 @@ fn mask(path: &Path) -> Result<Mask, Failure> {
     }
 }
 
-/// All of them as one mask on the image's grid; `meets`: each holds a voxel of it.
+/// All shapes as one mask on the image's grid; `meets`: each must contain a voxel of it.
 fn painted(specs: &[ShapeSpec], image: &Volume, meets: bool) -> Result<Option<Mask>, Failure> {
     let union = |a: Mask, b: &Shape| {
         region::combine(region::Combine::Union, &Shape::Mask(a), b, &image.grid)
@@ -420,7 +422,7 @@ fn covers(layer: &Volume, frame: usize, image: &Volume) -> bool {
     })
 }
 
-/// The images that a script names beside its own; `before`: those of another script, whose image is not opened twice.
+/// The additional images of a script; `before`: those of another script, whose image is not opened twice.
 fn speed_sources(
     inputs: &ScriptInputs,
     before: Option<(&ScriptInputs, &SpeedSources)>,
@@ -428,7 +430,7 @@ fn speed_sources(
     runner: &mut Runner,
 ) -> Result<SpeedSources, Failure> {
     let frame = inputs.layer_volume;
-    // On the way a hand may have moved regions off the image.
+    // Later edits may have moved regions off the image.
     let begins = before.is_none();
     let same = |of: &ScriptInputs| (&of.layer, of.layer_volume) == (&inputs.layer, frame);
     let layer = match (&inputs.layer, before) {

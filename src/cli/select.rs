@@ -1,4 +1,4 @@
-//! `arcuate select`: some of a file's streamlines.
+//! `arcuate select`: selects some of a file's streamlines.
 
 use super::inputs::{scalar_image, streamlines};
 use super::options::{
@@ -15,8 +15,8 @@ use crate::solvers::tractogram::selection::{
 };
 use crate::state::files::jobs::SaveWithValues;
 use crate::state::recipe::RegionSpec;
-use crate::state::streamlines::edits::{self, Choice};
 use crate::state::streamlines::jobs::select::{SelectStreamlines, SelectedStreamlines};
+use crate::state::streamlines::recipe::{self, Choice};
 use serde_json::{Map, Value, json};
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -29,41 +29,41 @@ Examples:
   arcuate select tracks.trx white.trx --image fa.nii.gz:0.2..:all --image t1.nii.gz:100..900
   arcuate select tracks.trk ends.trk --target mask:v1.nii.gz --target mask:v2.nii.gz --ends
 
-A region counts as met where a segment crosses it, not only where a point lies in it. Values per streamline and per
-point stay with their streamlines, and the order stays. Values per point count by their mean.";
+A region counts as crossed if a segment crosses it, even if no point lies in it. Streamlines keep their values per
+streamline and per point, and their order. Values per point count by their mean.";
 
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub struct Options {
     /// Streamline file to read
     pub input: PathBuf,
-    /// Streamline file to write; its ending says the format
+    /// Streamline file to write; its extension sets the format
     pub output: PathBuf,
     #[command(flatten)]
     pub passing: PassingOptions,
-    /// Keep those of a group (TRX)
+    /// Keep the streamlines of a group (TRX)
     #[arg(long, value_name = "NAME")]
     pub group: Option<String>,
-    /// Include and target regions have to hold an end
+    /// Include and target regions must contain an end of the streamline
     #[arg(long)]
     pub ends: bool,
-    /// Keep lengths in these limits, mm; either may be left out
+    /// Keep lengths within these limits, mm; either limit may be omitted
     #[arg(long, value_name = "LOW..HIGH", allow_hyphen_values = true, value_parser = limits)]
     pub length: Option<(f32, f32)>,
-    /// Keep those with a value in these limits; may be given several times
+    /// Keep streamlines with a value within these limits; may be given several times
     #[arg(long, value_name = "NAME=LOW..HIGH", value_parser = value_within)]
     pub value: Vec<Within>,
-    /// Keep those along which an image's values lie in these limits: their mean, or :any or :all of them at the
-    /// streamline's points; may be given several times
+    /// Keep streamlines along which the values of an image lie within these limits: their mean, or :any or :all of them
+    /// at the points; may be given several times
     #[arg(long, value_name = "FILE:LOW..HIGH[:any|all]", allow_hyphen_values = true, value_parser = on_image)]
     pub image: Vec<ImageLimit>,
-    /// Keep those of which an end stopped for this reason, as tracking notes it: low-fa, angle, left-mask, …
+    /// Keep streamlines with an end that stopped for this reason, as recorded by tracking: low-fa, angle, left-mask, …
     #[arg(long, value_name = "REASON", value_parser = stop)]
     pub stop: Option<StopReason>,
-    /// Keep just those that the rules so far drop
+    /// Keep the streamlines that the rules so far reject
     #[arg(long)]
     pub invert: bool,
-    /// Keep N of those left, at random
+    /// Keep N of the remaining streamlines, at random
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = whole_from(1, u32::MAX))]
     pub number: Option<u32>,
     #[command(flatten)]
@@ -112,7 +112,7 @@ pub struct ImageLimit {
 
 impl ImageLimit {
     fn text(&self) -> String {
-        edits::on_image(&self.file, self.low, self.high, self.counting)
+        recipe::on_image(&self.file, self.low, self.high, self.counting)
     }
 }
 
@@ -177,7 +177,7 @@ impl Options {
         })
     }
 
-    /// Images, which are read; of several volumes the first counts.
+    /// Reads the images; uses the first of several volumes.
     fn images(&self, runner: &mut Runner) -> Result<Vec<OnImage>, Failure> {
         let plain = ReadingOptions::default();
         let one = |limit: &ImageLimit| {
@@ -203,7 +203,7 @@ impl Options {
             || self.number.is_some()
     }
 
-    /// The command that is written into the output.
+    /// The command that is stored in the output.
     fn command(&self) -> String {
         let [input, output] = [&self.input, &self.output].map(|p| quoted(&p.to_string_lossy()));
         let length = self.length.map(|(low, high)| length_within(low, high));
@@ -225,7 +225,7 @@ impl Options {
 pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     if !options.selects() {
         return Err(Failure::usage(
-            "Nothing says which streamlines to keep: add a region, --group, --length, --value, --image, --stop or --number",
+            "There is no selection rule: add a region, --group, --length, --value, --image, --stop or --number",
         ));
     }
     must_be_streamlines(&options.output)?;

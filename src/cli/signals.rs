@@ -1,5 +1,5 @@
-//! Signals by which the user or the system asks the program to end: temporary files go, one sentence says so,
-//! and the exit code is 128 and the signal's number, as shells expect. A second one ends at once.
+//! Signals by which the user or the system asks the program to end: temporary files are removed, one sentence reports
+//! it, and the exit code is 128 plus the signal's number, as shells expect. A second signal ends it at once.
 
 #[cfg(unix)]
 pub fn watch() {
@@ -9,7 +9,7 @@ pub fn watch() {
     use std::sync::Arc;
     use std::sync::atomic::AtomicBool;
 
-    // A file that grows beyond the user's limit then is an error of the write, with a sentence as any other.
+    // With this, a file that exceeds the user's limit is an ordinary write error.
     let _ = signal_hook::flag::register(SIGXFSZ, Arc::new(AtomicBool::new(false)));
     let ignored = ignored();
     let heeded = [SIGINT, SIGTERM, SIGHUP].into_iter();
@@ -27,7 +27,7 @@ pub fn watch() {
             }
         }
     };
-    // Without the thread the system ends the program as it would any other.
+    // Without the thread the system ends the program as usual.
     let _ = thread::start("signals", waits);
 }
 
@@ -46,21 +46,19 @@ fn end(signal: i32) {
         _ => "Ended by SIGTERM",
     };
     if std::io::stderr().is_terminal() {
-        // A progress bar may stand there.
+        // Clears a progress bar.
         let _ = std::io::stderr().write_all(b"\r\x1b[K");
     }
-    let sentence = format!(
-        "{by}: files that were not finished are removed, those that were there before are as they were"
-    );
+    let sentence = format!("{by}: unfinished files were removed, and earlier files are unchanged");
     super::output::end_by_signal(&sentence);
     signal_hook::low_level::exit(128 + signal);
 }
 
-/// Signals that whoever started the program has it ignore (nohup, a shell's background jobs), as bits from the
-/// first on: they stay ignored.
+/// Signals that the parent process has set to be ignored (nohup, a shell's background jobs), as bits starting with the
+/// first signal: they stay ignored.
 #[cfg(unix)]
 fn ignored() -> u64 {
-    // proc(5); without it none is known to be.
+    // proc(5); without it none is known to be ignored.
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let bits = status.lines().find_map(|l| l.strip_prefix("SigIgn:"));
     bits.and_then(|bits| u64::from_str_radix(bits.trim(), 16).ok())

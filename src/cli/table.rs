@@ -1,4 +1,4 @@
-//! `arcuate table`: a row for each streamline.
+//! `arcuate table`: writes one row per streamline.
 
 use super::inputs::{images, must_be_csv, streamlines};
 use super::options::ReadingOptions;
@@ -15,9 +15,9 @@ Examples:
   arcuate table tracks.trx tracks.csv
   arcuate table tracks.tck tracks.csv --image fa.nii.gz --image md.nii.gz --sort fa --descending
 
-A row holds the streamline's number, counted from 0, its length in mm, every value per streamline, and the
-mean over its points of every value per point and of every image (trilinear). What is no number is left
-empty; reasons why tracking stopped are words.";
+A row holds the number of the streamline, counted from 0, its length in mm, every value per streamline, and the mean
+over its points of every value per point and of every image (trilinear). A cell without a number is empty; the reasons
+why tracking stopped are written as words.";
 
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
@@ -32,7 +32,7 @@ pub struct Options {
     /// Sort by this column
     #[arg(long, value_name = "NAME")]
     pub sort: Option<String>,
-    /// The largest first
+    /// Sort the largest values first
     #[arg(long, requires = "sort")]
     pub descending: bool,
     #[command(flatten)]
@@ -49,7 +49,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         .map(|name| (name.clone(), Measure::Value(name)))
         .collect();
     for (name, volume) in images {
-        // Two columns of one name would be one too many.
+        // No two columns may have the same name.
         let taken = |name: &str| requested.iter().any(|(known, _)| known == name);
         let mut others = (2..).map(|n| format!("{name} (image {n})"));
         let image = format!("{name} (image)");

@@ -37,10 +37,10 @@ pub struct Options {
     pub lines: Given<curves::Params, OfStreamlines>,
 }
 
-/// Rows for streamlines alone.
+/// Rows that apply only to streamlines.
 const LINES: [&str; 2] = ["deflect", "bootstrap"];
 
-/// The rows that rays have, too, with the defaults of streamlines.
+/// The rows that apply to rays, too, with the defaults of streamlines.
 #[derive(Clone, Copy, Debug)]
 pub struct OfAllCurves;
 
@@ -54,7 +54,7 @@ impl Taken<curves::Params> for OfAllCurves {
     }
 }
 
-/// The rows for streamlines alone.
+/// The rows that apply only to streamlines.
 #[derive(Clone, Copy, Debug)]
 pub struct OfStreamlines;
 
@@ -91,13 +91,13 @@ pub struct CurveOptions<T: Taken<curves::Params>> {
     pub regions: RegionOptions,
     #[command(flatten)]
     pub track: Given<curves::Params, T>,
-    /// Streamline file; its ending says the format: .tck, .trk, .trx, .vtk, .vtp
+    /// Streamline file; its extension sets the format: .tck, .trk, .trx, .vtk, .vtp
     #[arg(long, value_name = "FILE")]
     pub out: PathBuf,
 }
 
 impl<T: Taken<curves::Params>> CurveOptions<T> {
-    /// Refuses files that cannot be written, before the work. `rays`: with their measures.
+    /// Refuses files that cannot be written, before the work. `rays`: includes their measures.
     pub fn check_out(&self, rays: bool, runner: &Runner) -> Result<(), Failure> {
         must_be_streamlines(&self.out)?;
         runner.may_make(&self.out)?;
@@ -105,7 +105,7 @@ impl<T: Taken<curves::Params>> CurveOptions<T> {
         adjacent.iter().try_for_each(|b| runner.may_write(&b.path))
     }
 
-    /// Writes the curves and, beside a TCK, all their values. Returns the files.
+    /// Writes the curves and, next to a TCK, all their values. Returns the files.
     pub fn save(&self, tracked: &Tracked, runner: &mut Runner) -> Result<Vec<PathBuf>, Failure> {
         let kept = &tracked.output.kept;
         let values = Values::of(kept);
@@ -143,7 +143,7 @@ impl Options {
         self.lines.or_defaults(params)
     }
 
-    /// The recipe that these options stand for; what the fit leaves open depends on the gradients.
+    /// The recipe that these options denote; defaults of the fit depend on the gradients.
     pub fn recipe(&self, gradients: Option<&Gradients>) -> Result<Recipe, Failure> {
         Ok(Recipe::Track {
             fit: self.curves.fit.recipe(gradients)?,
@@ -195,13 +195,13 @@ pub fn track(fitted: &Fitted, options: &Options, runner: &mut Runner) -> Result<
     })
 }
 
-/// With a small first letter.
+/// The sentence with a lower-case first letter.
 pub fn within_sentence(text: &str) -> String {
     let (first, rest) = text.split_at(1);
     first.to_lowercase() + rest
 }
 
-/// Counts as JSON, and as text about so called curves.
+/// Counts as JSON, and as text with this name for the curves.
 pub fn summary(tracked: &Tracked, curves: &str) -> (Value, String) {
     let output = &tracked.output;
     let seeds: u64 = output.seed_outcomes.iter().sum();
@@ -260,7 +260,7 @@ pub fn summary(tracked: &Tracked, curves: &str) -> (Value, String) {
     if !dropped.is_empty() {
         text += &format!("Dropped: {}\n", dropped.join(", "));
     }
-    // Where only one half was asked for, the other end is the seed: nothing stopped there.
+    // If only one half was requested, the other end is the seed: nothing stopped there.
     let ends: Vec<String> = stops
         .iter()
         .filter(|(_, s)| *s != StopReason::Seed && output.stops[*s as usize] > 0)
@@ -280,7 +280,7 @@ pub fn summary(tracked: &Tracked, curves: &str) -> (Value, String) {
     (value, text)
 }
 
-/// One sentence about an empty result: the most frequent fate, and regions out of reach.
+/// One sentence about an empty result: the most frequent outcome, and regions that cannot be reached.
 fn nothing_kept(fitted: &Fitted, tracked: &Tracked, params: &curves::Params) -> Option<String> {
     let mask = fitted.mask_name();
     let (why, _) = words::none_kept(&tracked.output, params, &mask)?;
@@ -295,7 +295,7 @@ pub fn out_of_reach(fitted: &Fitted, regions: &[Region]) -> String {
     let regions = || regions.iter();
     let mut why = String::new();
     let beyond = regions().filter(|r| !r.shape.meets(grid));
-    // One seed region has been blamed already.
+    // One seed region has already been blamed.
     let several = regions().filter(|r| r.role == Role::Seed).count() > 1;
     let unfitted = regions()
         .filter(|r| several || r.role != Role::Seed)
@@ -314,7 +314,7 @@ pub fn out_of_reach(fitted: &Fitted, regions: &[Region]) -> String {
     why
 }
 
-/// Refuses names that streamlines cannot be written under.
+/// Refuses file names that do not denote a streamline format.
 pub fn must_be_streamlines(out: &Path) -> Result<(), Failure> {
     match Format::named(out) {
         Some(format) if format.content() == Content::Streamlines && format.saves() => Ok(()),
@@ -326,7 +326,7 @@ pub fn must_be_streamlines(out: &Path) -> Result<(), Failure> {
     }
 }
 
-/// The meaning of the numbers in a file, where its format has no place to say so.
+/// The meaning of the numbers in a file whose format cannot store it.
 pub fn key(tracked: &Tracked, out: &Path) -> String {
     match Format::named(out) {
         Some(Format::Trk | Format::Vtk) => {

@@ -1,5 +1,5 @@
-//! Memory of streamlines and of jobs is given back where nobody waits for it: a gigabyte takes a tenth of a second, and
-//! whoever lets go last, as a rule the window, would stand still for it.
+//! Frees the memory of streamlines and of jobs on a thread of its own: a gigabyte takes a tenth of a second, and the
+//! last owner, usually the window, would block for that time.
 
 use super::{Event, JobState};
 use crate::compute::thread;
@@ -7,10 +7,10 @@ use crate::data::Tractogram;
 use std::any::Any;
 use std::sync::mpsc::{Sender, channel};
 
-/// Fewer points are gone in a millisecond.
+/// Fewer points are freed within a millisecond.
 const MANY_POINTS: usize = 1 << 20;
 
-/// Streamlines that jobs have brought, until nobody else has them.
+/// Streamlines that jobs have returned, held until nobody else has them.
 pub(super) struct Reclaim {
     kept: Vec<Tractogram>,
     gone: Sender<Box<dyn Any + Send>>,
@@ -19,7 +19,7 @@ pub(super) struct Reclaim {
 impl Reclaim {
     pub fn new() -> Self {
         let (gone, unwanted) = channel::<Box<dyn Any + Send>>();
-        // Without the thread nothing receives, and memory is freed where it is sent.
+        // Without the thread nothing receives, and memory is freed by the sender.
         let _ = thread::start("reclaim", move || unwanted.into_iter().for_each(drop));
         Self {
             kept: Vec::new(),
@@ -27,7 +27,7 @@ impl Reclaim {
         }
     }
 
-    /// Holds what an event brings, too, and frees what is left of its job.
+    /// Holds the streamlines of an event, too, and frees the remains of its job.
     pub fn hold<S: JobState>(&mut self, event: &mut Event<S>) {
         event.disposal = Some(self.gone.clone());
         for tractogram in event.curves() {
@@ -38,10 +38,10 @@ impl Reclaim {
         }
     }
 
-    /// Lets go of what nobody else holds any more.
+    /// Releases the streamlines that nobody else holds any more.
     pub fn sweep(&mut self) {
         for tractogram in self.kept.extract_if(.., |kept| kept.points.is_sole()) {
-            // The thread lives as long as this does.
+            // The thread lives as long as this struct.
             let _ = self.gone.send(Box::new(tractogram));
         }
     }

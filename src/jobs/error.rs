@@ -8,9 +8,9 @@ use crate::solvers;
 /// A failure of a graphics card; the same job may run on the CPU.
 #[derive(Clone, Debug)]
 pub struct DeviceFailure {
-    /// One sentence about what was found.
+    /// One sentence about the failure.
     pub found: String,
-    /// The same with what to do on the command line.
+    /// The same, with advice for the command line.
     pub sentence: String,
 }
 

@@ -9,8 +9,8 @@ use crate::io::text::counted;
 use crate::io::{self, Format};
 use std::path::Path;
 
-/// Names of values that are written beside a TCK: per point as TSF, per streamline as weights. Other
-/// formats hold them themselves.
+/// Names of values written in files next to a TCK: per point as TSF, per streamline as weights. Other formats contain
+/// them.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Values {
     points: Vec<String>,
@@ -20,10 +20,10 @@ pub struct Values {
 impl Values {
     /// The connectivity measures of rays.
     const MEASURE: &str = "cm";
-    /// What those of whole rays are shown by: "cm" colours by the value at each point.
+    /// Name for the measures of whole rays: "cm" colours by the value at each point.
     const SHOWN: &str = "measure";
 
-    /// With the measures of whole rays, where it has some, as the window shows them.
+    /// With the measures of whole rays, if it has any, as the window displays them.
     pub fn shown(tractogram: Tractogram) -> Tractogram {
         match tractogram.per_streamline.get(Self::MEASURE).cloned() {
             Some(measures) if Self::are_in(&tractogram) => {
@@ -33,7 +33,7 @@ impl Values {
         }
     }
 
-    /// As files hold it: measures under one name.
+    /// The form written to files: measures under one name.
     pub fn written(mut tractogram: Tractogram) -> Tractogram {
         if Self::are_in(&tractogram) {
             tractogram.per_streamline.remove(Self::SHOWN);
@@ -47,7 +47,7 @@ impl Values {
             && tractogram.per_streamline.contains_key(Self::MEASURE)
     }
 
-    /// All that it has; every program finds lengths in the points.
+    /// All its values, except lengths, which every program computes from the points.
     pub fn of(tractogram: &Tractogram) -> Self {
         let shown = Self::are_in(tractogram).then_some(Self::SHOWN);
         let lines = tractogram.per_streamline.keys();
@@ -58,7 +58,7 @@ impl Values {
         }
     }
 
-    /// All that tracking may give, or shooting of rays.
+    /// All values that tracking, or shooting rays, may give.
     pub fn to_come(rays: bool) -> Self {
         let measure = rays.then_some(Self::MEASURE);
         let names = |own: &[&str]| {
@@ -80,7 +80,7 @@ impl Values {
         among(&self.points) && among(&self.lines)
     }
 
-    /// Where they go beside this file, each under its name.
+    /// Files for the values next to this file, each with its name.
     pub fn named(&self, file: &Path) -> Vec<CompanionFile> {
         match Format::named(file) {
             Some(Format::Tck) => scalars::files(file, self.points.iter(), self.lines.iter()),
@@ -88,7 +88,7 @@ impl Values {
         }
     }
 
-    /// The same; the measures are what a file of rays is made for, and theirs have its name.
+    /// The same, but the measures take the file's own name, as they are the purpose of a file of rays.
     pub fn beside(&self, file: &Path) -> Vec<CompanionFile> {
         let mut all = self.named(file);
         let measures = all.iter_mut().filter(|b| b.name == Self::MEASURE);
@@ -101,7 +101,7 @@ impl Values {
         all
     }
 
-    /// What each of these files holds, in words.
+    /// Text about the content of one of these files.
     pub fn words(adjacent: &CompanionFile) -> String {
         match (adjacent.name.as_str(), adjacent.per_point) {
             (Self::MEASURE, true) => "CM along the rays".to_owned(),
@@ -111,7 +111,7 @@ impl Values {
         }
     }
 
-    /// What is left for the streamlines' own file.
+    /// The tractogram without these values, for the streamlines' own file.
     pub fn without(&self, tractogram: &Tractogram) -> Tractogram {
         let mut left = Self::written(tractogram.clone());
         left.per_point.retain(|name, _| !self.points.contains(name));
@@ -120,7 +120,7 @@ impl Values {
         left
     }
 
-    /// What neither a file of this name nor those beside it hold, one sentence each.
+    /// Data that neither a file of this name nor the files next to it can hold, one sentence each.
     pub fn losses(&self, tractogram: &Tractogram, path: &Path) -> Vec<String> {
         let Some(format) = Format::named(path) else {
             return Vec::new();
@@ -131,15 +131,15 @@ impl Values {
         }
     }
 
-    /// Which of them files beside a TCK do not hold, one sentence each. Looks at every value.
+    /// Values that files next to a TCK cannot hold, one sentence each. Examines every value.
     pub fn refusals(&self, tractogram: &Tractogram, tck: &Path) -> Vec<String> {
         let adjacent = self.beside(tck).into_iter();
         let refused = adjacent.filter(|b| !b.holds(tractogram));
         refused.map(|b| b.refusal()).collect()
     }
 
-    /// The same at a glance. Of very many numbers only that it may be so: the window does not wait for them
-    /// to be looked at, and tells which were left out once the file is written.
+    /// The same without a full examination: with very many numbers it only warns of the possibility, because the window
+    /// does not wait; the message after writing lists the values left out.
     pub fn refusals_seen(&self, tractogram: &Tractogram, tck: &Path) -> Vec<String> {
         const LOOKED_AT: usize = 2_000_000;
         if self.points.len() * tractogram.points.len() <= LOOKED_AT || self.beside(tck).is_empty() {
@@ -152,8 +152,8 @@ impl Values {
     }
 }
 
-/// Writes a streamline file, and beside a TCK these values: all files or none. Says what that was, and
-/// whether the files hold all of it.
+/// Writes a streamline file and, next to a TCK, these values: all files or none. Returns what was written, and whether
+/// the files hold all of it.
 pub fn save_tractogram(
     tractogram: Tractogram,
     values: &Values,
@@ -191,7 +191,7 @@ pub fn save_tractogram(
     Ok((what, whole))
 }
 
-/// Every value that the format holds, and beside a TCK those that it does not.
+/// Writes every value that the format holds and, next to a TCK, those that it does not.
 pub fn save_with_values(
     tractogram: Tractogram,
     path: &Path,
@@ -201,7 +201,7 @@ pub fn save_with_values(
 ) -> Result<Converted, io::Error> {
     let format = check_output(path)?;
     let mut tractogram = Values::written(tractogram);
-    // Every program finds lengths in the points.
+    // Every program computes lengths from the points.
     tractogram.per_streamline.remove(LENGTH);
     let (beside, losses) = parts(&tractogram, format, path);
     let written = streamlines(&tractogram, path, beside, replace, command, control)?;

@@ -1,4 +1,4 @@
-//! Films of pictures, by ffmpeg where it is installed.
+//! Films of pictures, made by ffmpeg if it is installed.
 
 use crate::compute::{Control, thread};
 use crate::io::atomic::{self, Scratch};
@@ -10,27 +10,27 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// How often a running ffmpeg is looked at.
+/// How often a running ffmpeg is checked.
 const TICK: Duration = Duration::from_millis(50);
-/// The largest picture takes a few seconds; the end of a long film is written in less than this, too.
+/// The largest picture takes a few seconds; finishing a long film takes less than this, too.
 const PATIENCE: Duration = Duration::from_secs(300);
-/// Bytes of what it says that are remembered.
+/// Bytes of its output that are kept.
 const REMEMBERED: usize = 4096;
-/// Characters of a line of it that a sentence quotes.
+/// Characters of a line of its output that a sentence quotes.
 const QUOTED: usize = 200;
-/// Its last output arrives within this time after its end.
+/// Its last output arrives within this time after it exits.
 const LAST_WORDS: Duration = Duration::from_secs(1);
 
 /// The program that makes films.
 #[derive(Clone, Debug)]
 pub struct Ffmpeg {
     pub program: PathBuf,
-    /// It is ended once it has not gone on for this long.
+    /// It is terminated after this time without progress.
     pub patience: Duration,
 }
 
-/// Changes to the frames that a film needs: transparent ones stand on black, both sides are even, and colours are
-/// those that players of large films take them for.
+/// Adapts frames to a film: transparent ones are put on black, both sides become even, and the colours are those that
+/// players assume for large films.
 const FILTERS: &str = "premultiply=inplace=1,pad=ceil(iw/2)*2:ceil(ih/2)*2,\
                        scale=out_color_matrix=bt709:out_range=tv,format=yuv420p";
 
@@ -39,17 +39,17 @@ enum Stopped {
     Cancelled,
     /// The end of a sentence.
     Failed(String),
-    /// The same, about an ffmpeg that may do with fewer threads.
+    /// The same, for an ffmpeg that may succeed with fewer threads.
     Threads(String),
     /// The system does not let this user start it.
     Denied,
 }
 
-/// What ffmpeg says of the system where it cannot start all its threads, or where they take too much memory.
+/// Messages of ffmpeg if it cannot start all its threads, or if they take too much memory.
 const LACKS: [&str; 2] = ["Resource temporarily unavailable", "Cannot allocate memory"];
 /// The encoder gives no reason; with these pictures and filters it opens unless threads or memory are lacking.
 const NOT_OPENED: &str = "Error while opening encoder";
-/// Other reasons that the system gives. ffmpeg may say more after them, which then is not the reason.
+/// Other reasons of the system. ffmpeg may print more lines after them, which are not the reason.
 const REASONS: [&str; 7] = [
     "No space left on device",
     "Disk quota exceeded",
@@ -69,7 +69,7 @@ pub enum NoFfmpeg {
 }
 
 impl NoFfmpeg {
-    /// The finding and the remedy.
+    /// The problem and what to do about it.
     pub fn words(&self) -> (String, &'static str) {
         match self {
             Self::Missing => (
@@ -85,7 +85,7 @@ impl NoFfmpeg {
 
     fn error(&self, film: &Path) -> Error {
         let (found, remedy) = self.words();
-        let remedy = format!("{remedy}, or use the pictures, which are there");
+        let remedy = format!("{remedy}, or use the pictures, which were saved");
         Error::Malformed {
             path: film.to_owned(),
             found,
@@ -94,14 +94,14 @@ impl NoFfmpeg {
     }
 }
 
-/// As the system looks for programs: a file that nobody may execute is passed over.
+/// Searches as the system does: a file without execute permission is skipped.
 fn may_run(file: &Path) -> bool {
     let executable = |mode| mode & 0o111 != 0;
     disk::metadata(file).is_ok_and(|m| disk::mode_of(&m).is_none_or(executable))
 }
 
 impl Ffmpeg {
-    /// Where it is; looked for once.
+    /// Path of the program; searched for once.
     pub fn find() -> Result<Self, NoFfmpeg> {
         static FOUND: OnceLock<Result<PathBuf, NoFfmpeg>> = OnceLock::new();
         let find = || {
@@ -113,7 +113,7 @@ impl Ffmpeg {
         Ok(Self { program, patience })
     }
 
-    /// The first in these folders that may be executed.
+    /// The first file in these folders that may be executed.
     pub fn among(folders: impl Iterator<Item = PathBuf>) -> Result<PathBuf, NoFfmpeg> {
         let name = match cfg!(windows) {
             true => "ffmpeg.exe",
@@ -135,7 +135,7 @@ impl Ffmpeg {
         control: &Control,
     ) -> Result<(), Error> {
         let scratch = Scratch::new()?;
-        // Names of our own: those of the frames may hold what ffmpeg reads as a pattern.
+        // Names of our own: those of the frames may contain what ffmpeg reads as a pattern.
         for (i, frame) in frames.iter().enumerate() {
             scratch.link(frame, &format!("{:06}.png", i + 1))?;
         }
@@ -150,7 +150,7 @@ impl Ffmpeg {
             Running::start(command)?.wait(&film, self.patience, control)
         };
         let made = match make(&[]) {
-            // It starts a dozen threads, and where it gets fewer it does not do with them.
+            // It starts a dozen threads, and fails if it gets fewer.
             Err(Stopped::Threads(_)) => make(&["-threads", "1"]),
             made => made,
         };
@@ -162,7 +162,7 @@ impl Ffmpeg {
         match crate::io::film::is_whole(&film) {
             Ok(true) => {}
             Ok(false) => {
-                let part = format!("ffmpeg wrote a part of it only{}", said(&complaint));
+                let part = format!("ffmpeg wrote only a part of it{}", said(&complaint));
                 return Err(failed(part));
             }
             Err(e) => return Err(failed(e.kind().to_string())),
@@ -175,7 +175,7 @@ impl Ffmpeg {
         command
             .args(["-nostdin", "-y", "-loglevel", "error"])
             .args(["-progress", "pipe:1"])
-            // Threads that decode, then threads that filter and threads that encode.
+            // Threads that decode, then those that filter and those that encode.
             .args(threads)
             .args(["-framerate", &per_s.to_string(), "-i"])
             .arg(folder.join("%06d.png"));
@@ -193,14 +193,14 @@ impl Ffmpeg {
     }
 }
 
-/// Saves a film with the ffmpeg of this machine.
+/// Saves a film with the installed ffmpeg.
 pub fn save(path: &Path, frames: &[PathBuf], per_s: u32, control: &Control) -> Result<(), Error> {
     let ffmpeg = Ffmpeg::find().map_err(|none| none.error(path))?;
     ffmpeg.save(path, frames, per_s, control)
 }
 
-/// The end of a program's output. A thread reads all of it: a program whose output is not read stops when the
-/// pipe is full.
+/// The end of a program's output. A thread reads all of it: a program whose output is not read blocks when the pipe is
+/// full.
 #[derive(Clone, Default)]
 struct Heard(Arc<Mutex<Vec<u8>>>);
 
@@ -209,7 +209,7 @@ impl Heard {
         let heard = self.clone();
         let started = thread::start("ffmpeg", move || {
             let mut buffer = [0; REMEMBERED];
-            // A pipe that cannot be read has nothing more to say.
+            // A pipe that cannot be read gives no more output.
             while let Ok(n @ 1..) = pipe.read(&mut buffer) {
                 let mut text = heard.lock();
                 text.extend_from_slice(&buffer[..n]);
@@ -228,11 +228,11 @@ impl Heard {
         String::from_utf8_lossy(&self.lock()).into_owned()
     }
 
-    /// The last line with a reason of the system, else the last that is not empty.
+    /// The last line with a reason of the system, else the last non-empty line.
     fn complaint(&self) -> String {
         let text = self.text();
         let lines = || text.lines().rev().map(str::trim);
-        // ffmpeg ends a line with the system's reason; paths that hold such words stand before it.
+        // ffmpeg ends a line with the system's reason; paths with such words come before it.
         let known = |line: &&str| REASONS.iter().chain(&LACKS).any(|why| gives(line, why));
         let last = lines()
             .find(known)
@@ -246,14 +246,14 @@ impl Heard {
         line
     }
 
-    /// Whether one thread in place of many may mend what it complains of.
+    /// Whether a single thread may avoid the reported error.
     fn lacks_threads(&self) -> bool {
         let text = self.text();
         let says = |why: &&str| text.lines().any(|line| gives(line, why));
         LACKS.iter().any(says) || text.contains(NOT_OPENED) && !REASONS.iter().any(says)
     }
 
-    /// How many frames are done, from the output of `-progress`.
+    /// Number of finished frames, from the output of `-progress`.
     fn frames(&self) -> u64 {
         let text = self.text();
         let mut reported = text.lines().rev().filter_map(|l| l.strip_prefix("frame="));
@@ -261,12 +261,12 @@ impl Heard {
     }
 }
 
-/// Whether a line of ffmpeg's ends with this reason of the system; names of files stand before it.
+/// Whether a line of ffmpeg ends with this reason of the system; file names come before it.
 fn gives(line: &str, why: &str) -> bool {
     line.trim().trim_end_matches(['.', '!']).ends_with(why)
 }
 
-/// A program at work; it ends with this, and when this process is told to end.
+/// A running program; it is terminated when this is dropped, and when this process receives a signal to end.
 struct Running {
     child: Arc<Mutex<Child>>,
     progress: Heard,
@@ -297,7 +297,7 @@ impl Running {
             _ => Err("the output of ffmpeg cannot be read".to_owned()),
         };
         let listener = heard.map_err(|why| {
-            // With its output unread it would stop by itself.
+            // If its output is not read, it blocks.
             let _ = child.kill();
             let _ = child.wait();
             Stopped::Failed(why)
@@ -313,7 +313,7 @@ impl Running {
         })
     }
 
-    /// Until it ends well; what it complained of nevertheless.
+    /// Waits until it succeeds; returns its complaints.
     fn wait(self, film: &Path, patience: Duration, control: &Control) -> Result<String, Stopped> {
         let mut before = (0, None);
         let mut since = Instant::now();
@@ -361,7 +361,7 @@ impl Running {
 impl Drop for Running {
     fn drop(&mut self) {
         let mut child = locked(&self.child);
-        // If it has ended there is nothing left to stop.
+        // If it has already exited, there is nothing to kill.
         let _ = child.kill();
         let _ = child.wait();
     }

@@ -1,4 +1,4 @@
-//! What a job is, and how its result reaches the state: each job says both beside each other, so there is no list
+//! What a job is, and how its result reaches the state: each job defines both next to each other, so there is no list
 //! of jobs or of outputs.
 
 use super::error::{DeviceFailure, JobError};
@@ -12,7 +12,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::Sender;
 use std::time::Duration;
 
-/// Between two looks at whether a partial output was taken.
+/// Interval at which it is checked whether a partial output was taken.
 const TAKEN_POLL: Duration = Duration::from_millis(2);
 
 /// A unit of work for a thread.
@@ -21,7 +21,7 @@ pub trait Job: Clone + fmt::Debug + Send + Sync + 'static {
 
     fn slot(&self) -> Slot;
 
-    /// For the status line while it runs: `Fitting tensors`.
+    /// Text for the status line while it runs: `Fitting tensors`.
     fn label(&self) -> String;
 
     fn run(
@@ -31,7 +31,7 @@ pub trait Job: Clone + fmt::Debug + Send + Sync + 'static {
         partial: &PartialSender<Self::Output>,
     ) -> Result<Self::Output, JobError>;
 
-    /// Streamlines of an output, whose memory a worker gives back once nobody has them any more.
+    /// Streamlines of an output, whose memory a worker frees once nobody holds them any more.
     fn curves(_: &Self::Output) -> Vec<&Tractogram> {
         Vec::new()
     }
@@ -39,7 +39,7 @@ pub trait Job: Clone + fmt::Debug + Send + Sync + 'static {
 
 /// A state that results of jobs change.
 pub trait JobState: Sized + 'static {
-    /// The effects that it requests, other jobs among them.
+    /// The effects that it requests, including other jobs.
     type Effect;
 }
 
@@ -70,7 +70,7 @@ pub enum Unfinished<'a> {
 }
 
 impl<'a> Unfinished<'a> {
-    /// The sentence of a failure.
+    /// The sentence about a failure.
     pub fn sentence(&self) -> Option<&'a str> {
         match self {
             Self::Cancelled => None,
@@ -90,17 +90,17 @@ pub struct Delivery<T> {
     pub outcome: Outcome<T>,
 }
 
-// A handful of them exist at a time.
+// Few exist at a time, so the size difference between variants is harmless.
 #[allow(clippy::large_enum_variant)]
 #[derive(Clone, Debug)]
 pub enum Outcome<T> {
-    /// How it stands; the job goes on.
+    /// An intermediate output; the job goes on.
     Partial(T),
     Done(T),
     Cancelled,
     /// One sentence.
     Failed(String),
-    /// Another backend may do it.
+    /// Another backend may succeed.
     DeviceFailed(DeviceFailure),
 }
 
@@ -115,7 +115,7 @@ impl<T> Outcome<T> {
         }
     }
 
-    /// The end, where it is one without an output.
+    /// The end, if it came without an output.
     pub fn unfinished(&self) -> Option<Unfinished<'_>> {
         match self {
             Self::Partial(_) | Self::Done(_) => None,
@@ -151,7 +151,7 @@ pub struct PartialSender<'a, T> {
 }
 
 impl<T> PartialSender<'_, T> {
-    /// Whether the last partial output was taken: until then nobody waits for another.
+    /// Whether the last partial output was taken: until then another would be superfluous.
     pub fn is_taken(&self) -> bool {
         (self.is_taken)()
     }
@@ -186,7 +186,7 @@ pub trait Run<S: JobState> {
     fn worker(&self) -> &Worker;
     fn control(&self) -> &Control;
     fn ticket(&self) -> u64;
-    /// Since the work began.
+    /// Time since the work began.
     fn wall_ms(&self) -> f64;
     fn send_partial(&self, event: Event<S>);
     fn is_partial_taken(&self) -> bool;
@@ -231,7 +231,7 @@ impl<S: JobState, J: Receive<S>> AnyJob<S> for J {
         };
         let control = run.control();
         let work = || Job::run(*self, run.worker(), control, &partial);
-        // A panic is an error of ours; the document and the other jobs live on.
+        // A panic is a bug; the document and the other jobs stay intact.
         let outcome = match catch_unwind(AssertUnwindSafe(work)) {
             Ok(Ok(output)) => Outcome::Done(output),
             Ok(Err(error)) => error.outcome(),
@@ -276,7 +276,7 @@ impl<S: JobState> fmt::Debug for dyn AnyJob<S> {
 }
 
 impl<S: JobState> dyn AnyJob<S> {
-    /// The job itself, where it is of this type.
+    /// The job itself, if it is of this type.
     pub fn job<J: Job>(&self) -> Option<&J> {
         self.as_any().downcast_ref()
     }
@@ -289,7 +289,7 @@ pub struct Event<S: JobState> {
     /// Time of the work itself, without waiting.
     pub wall_ms: f64,
     content: Option<Box<dyn AnyContent<S>>>,
-    /// The thread that frees what is left of the job: its inputs may be large.
+    /// The thread that frees the remains of the job: its inputs may be large.
     pub(super) disposal: Option<Sender<Box<dyn Any + Send>>>,
 }
 
@@ -305,7 +305,7 @@ impl<S: JobState> Event<S> {
         }
     }
 
-    /// Changes the state as the job says.
+    /// Changes the state as defined by the job.
     pub fn receive(mut self, state: &mut S, effects: &mut Vec<S::Effect>) {
         let (slot, ticket, wall_ms) = (self.slot, self.ticket, self.wall_ms);
         if let Some(content) = &mut self.content {
@@ -330,13 +330,13 @@ impl<S: JobState> Event<S> {
         content.downcast_mut::<Content<J>>()?.outcome.as_mut()
     }
 
-    /// The same, taken out of the event.
+    /// The same, moved out of the event.
     pub fn into_outcome<J: Job>(mut self) -> Option<Outcome<J::Output>> {
         let content = self.content.as_mut()?.as_any_mut();
         content.downcast_mut::<Content<J>>()?.outcome.take()
     }
 
-    /// Streamlines that it brings.
+    /// The streamlines in its output.
     pub(super) fn curves(&self) -> Vec<&Tractogram> {
         let content = self.content.as_ref();
         content.map_or_else(Vec::new, |content| content.curves())
@@ -377,7 +377,7 @@ impl<S: JobState> fmt::Debug for Event<S> {
     }
 }
 
-/// A job with what it brought, taken out once the state receives it.
+/// A job with its outcome, moved out when the state receives it.
 #[derive(Clone)]
 struct Content<J: Job> {
     job: J,

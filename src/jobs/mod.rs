@@ -1,5 +1,5 @@
-//! When work runs: the only threads. The window submits a [`Job`], a worker answers with an [`Event`]; nobody
-//! waits.
+//! When work runs: the only threads. The window submits a [`Job`], a worker answers with an [`Event`]; neither waits
+//! for the other.
 
 mod disposal;
 mod error;
@@ -13,9 +13,9 @@ mod slot;
 mod trace;
 mod worker;
 
-/// For what the window keeps for itself.
+/// For files that the window keeps for itself.
 pub use crate::io::atomic::make_private_folder;
-/// What was found in a folder.
+/// The contents of a folder.
 pub use crate::io::bids::{Folder, Visit};
 pub use error::{DeviceFailure, JobError};
 pub use export::{Values, save_tractogram, save_with_values};
@@ -32,7 +32,7 @@ pub use slot::Slot;
 pub use trace::Trace;
 pub use worker::{BackendOpened, Worker, memory_for_curves, sentence};
 
-/// In the words of `--backend`, for the window's state.
+/// The keys of `--backend`, for the window's state.
 pub use crate::compute::{BackendKind, DeviceChoice};
 
 use crate::compute::{Backend, Control, Progress, thread};
@@ -45,11 +45,11 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// A submitted job, for the status line.
+/// A submitted job, as the status line shows it.
 #[derive(Clone, Debug)]
 pub struct JobHandle {
     pub slot: Slot,
-    /// Ascending over all slots.
+    /// Ascending across all slots.
     pub ticket: u64,
     /// `Fitting tensors`.
     pub label: String,
@@ -65,7 +65,7 @@ struct Pending<S: JobState> {
 struct Queue<S: JobState> {
     waiting: VecDeque<Pending<S>>,
     running: Option<JobHandle>,
-    /// How the running job stands, until somebody looks.
+    /// The latest partial output of the running job, until it is taken.
     partial: Option<Event<S>>,
     has_worker: bool,
     closed: bool,
@@ -95,7 +95,7 @@ impl<S: JobState> Lane<S> {
     }
 }
 
-/// A job that a worker has begun.
+/// A job that a worker has started.
 struct Running<'a, S: JobState> {
     lane: &'a Lane<S>,
     worker: &'a Worker,
@@ -134,18 +134,18 @@ impl<S: JobState> Run<S> for Running<'_, S> {
 /// The workers of one window (or of one test).
 pub struct Jobs<S: JobState> {
     worker: Arc<Worker>,
-    /// One of each slot that was ever used, with a thread of its own.
+    /// One per slot ever used, with a thread of its own.
     lanes: Vec<(Slot, Arc<Lane<S>>)>,
     events: Receiver<Event<S>>,
-    /// For the workers that are still to be started, and for jobs whose worker cannot be.
+    /// For workers not yet started, and for jobs whose worker cannot be started.
     sender: Sender<Event<S>>,
     wake: Arc<dyn Fn() + Send + Sync>,
     next_ticket: u64,
-    /// What the window does itself.
+    /// The job that the window does itself.
     own: Option<JobHandle>,
-    /// Newest ticket of each slot where the latest wins; older events are dropped.
+    /// Newest ticket of each slot in which the latest wins; older events are dropped.
     newest: Vec<(Slot, u64)>,
-    /// Those that write files; waited for on closing.
+    /// Threads that write files; joined on closing.
     savers: Vec<JoinHandle<()>>,
     reclaim: Reclaim,
 }
@@ -168,9 +168,9 @@ impl<S: JobState> Jobs<S> {
         }
     }
 
-    /// Who lends images of the window's card, for results that it draws.
+    /// Sets the exporter of images on the window's graphics card, for results that the window draws.
     pub fn lend_images(&self, lend: ImageExporter) {
-        // There is one window.
+        // There is only one window.
         let _ = self.worker.lends.set(lend);
     }
 
@@ -190,7 +190,7 @@ impl<S: JobState> Jobs<S> {
         }
     }
 
-    /// A job that the window does itself, one at a time; [`Jobs::cancel`] reaches it as any other.
+    /// A job that the window does itself, one at a time; [`Jobs::cancel`] cancels it like any other.
     pub fn own(&mut self, slot: Slot, label: String) -> JobHandle {
         let handle = self.handle(slot, label);
         self.own = Some(handle.clone());
@@ -214,7 +214,7 @@ impl<S: JobState> Jobs<S> {
             }
         };
         if let Err(sentence) = self.start(slot, &lane) {
-            // The receiver is this struct's own.
+            // This struct owns the receiver.
             let _ = self.sender.send(job.not_started(handle.ticket, sentence));
             (self.wake)();
             return handle;
@@ -235,7 +235,7 @@ impl<S: JobState> Jobs<S> {
         handle
     }
 
-    /// Starts the thread of a slot unless it runs.
+    /// Starts the thread of a slot unless it is running.
     fn start(&mut self, slot: Slot, lane: &Arc<Lane<S>>) -> Result<(), String> {
         let mut queue = lane.lock();
         if queue.has_worker {
@@ -252,12 +252,12 @@ impl<S: JobState> Jobs<S> {
         Ok(())
     }
 
-    /// What jobs take together with the window, bytes; estimates keep within it.
+    /// Limit for the memory of jobs and window together, bytes; estimates stay within it.
     pub fn limit_memory(&self, bytes: Option<u64>) {
         crate::io::limit_memory(bytes);
     }
 
-    /// Asks the running job of a slot, and those that wait, to stop.
+    /// Requests the running job of a slot, and the waiting ones, to stop.
     pub fn cancel(&self, slot: Slot) {
         self.cancel_where(|s| s == slot);
     }
@@ -280,13 +280,13 @@ impl<S: JobState> Jobs<S> {
         }
     }
 
-    /// Waits for a job, for those without a window; `tick` is called about twenty times a second.
+    /// Waits for a job, for callers without a window; `tick` is called about twenty times a second.
     pub fn wait(&mut self, job: &JobHandle, mut tick: impl FnMut(&Progress)) -> Event<S> {
         loop {
             match self.events.recv_timeout(Duration::from_millis(50)) {
                 Ok(event) if event.ticket == job.ticket => return event,
                 Ok(_) => {}
-                // The sender is this struct's own: nothing but time runs out.
+                // This struct owns the sender, so the only error is a timeout.
                 Err(_) => tick(&job.control.progress()),
             }
         }
@@ -315,7 +315,7 @@ impl<S: JobState> Drop for Jobs<S> {
         for (slot, lane) in &self.lanes {
             let mut queue = lane.lock();
             queue.closed = true;
-            // A file that is being written is finished; everything else may stop.
+            // A file being written is finished; everything else may stop.
             if !slot.finishes_on_exit() {
                 queue.waiting.clear();
                 if let Some(running) = &queue.running {
@@ -325,7 +325,7 @@ impl<S: JobState> Drop for Jobs<S> {
             lane.changed.notify_all();
         }
         for saver in self.savers.drain(..) {
-            // Its panics were caught and told already.
+            // Its panics were already caught and reported.
             let _ = saver.join();
         }
     }
@@ -366,10 +366,10 @@ fn work<S: JobState>(
         {
             let mut queue = lane.lock();
             queue.running = None;
-            // What follows says more.
+            // The event that follows supersedes it.
             queue.partial = None;
         }
-        // Nobody may listen any more; what waits is done all the same.
+        // The receiver may be gone; waiting jobs are done all the same.
         let _ = events.send(event);
         wake();
     }

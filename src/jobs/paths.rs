@@ -1,7 +1,7 @@
 //! Checks of paths on the disk, before anything is read or written there.
 //!
-//! A disk may be slow, or never answer: each question waits on a thread of its own, which is left behind once its
-//! job is cancelled. The next question is then answered at once.
+//! A disk may be slow, or never answer: each question waits on a thread of its own, which is abandoned once its job is
+//! cancelled. The next question is then answered at once.
 
 use super::{Job, JobError, PartialSender, Slot, Worker};
 use crate::compute::{Cancelled, Control, thread};
@@ -15,23 +15,23 @@ use std::time::Duration;
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct CheckDestination {
     pub path: PathBuf,
-    /// Usual endings of such a file, for the sentence about another one.
+    /// Default endings of such a file, for the sentence about a wrong one.
     pub endings: Vec<&'static str>,
     /// All endings that it may have.
     pub accepted: Vec<&'static str>,
-    /// All files that would be written.
+    /// All files to be written.
     pub files: Vec<PathBuf>,
-    /// Where to write instead if the folder takes no files.
+    /// Alternative folder if this one is not writable.
     pub home: Option<PathBuf>,
 }
 
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Destination {
-    /// Why nothing can be written there, as far as can be found out before.
+    /// Why nothing can be written there, as far as this can be determined beforehand.
     pub error: Option<PathError>,
-    /// Files that would be replaced.
+    /// Warns of files that would be replaced.
     pub existing: Vec<PathBuf>,
-    /// The same name in the home folder, if only that takes files.
+    /// The same name in the home folder, if only that is writable.
     pub better: Option<PathBuf>,
 }
 
@@ -39,42 +39,42 @@ pub struct Destination {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct CheckReadable {
     pub paths: Vec<PathBuf>,
-    /// A folder is as good as a file.
+    /// Whether a folder is acceptable, too.
     pub folders: bool,
 }
 
-/// How a path goes on, as far as the names in its folder leave only one way.
+/// Completes a path as far as the names in its folder leave only one possibility.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct CompletePath {
-    /// All that is typed.
+    /// The whole typed text.
     pub text: String,
-    /// The part of it that stays.
+    /// The part of it before the path.
     pub kept: String,
     pub path: PathBuf,
-    /// The names in `path` itself are meant, not those that begin like its last one.
+    /// Whether to list the names in `path` itself, rather than those that begin like its last one.
     pub within: bool,
 }
 
-/// A path as far as there is only one way to go on.
+/// A path completed as far as there is only one possibility.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Completed {
     pub text: String,
-    /// The names to choose from, where there are several.
+    /// The names to choose from, if there are several.
     pub names: Vec<String>,
 }
 
 /// Why a path cannot be read or written: one sentence each.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum PathError {
-    /// A folder, where a file is to be written.
+    /// A folder instead of a file to be written.
     FolderToWrite(PathBuf),
-    /// A folder, where a file is to be read.
+    /// A folder instead of a file to be read.
     FolderToRead(PathBuf),
     /// The name has none of these endings.
     Ending(Vec<&'static str>),
     NoFolder(PathBuf),
     NoFile(PathBuf),
-    /// The folder takes no files.
+    /// The folder is not writable.
     NotWritable(PathBuf),
 }
 
@@ -83,7 +83,7 @@ impl fmt::Display for PathError {
         match self {
             Self::FolderToWrite(path) => {
                 let path = path.display();
-                write!(f, "This is a folder, add the name of a file: {path}")
+                write!(f, "This is a folder; add the name of a file: {path}")
             }
             Self::FolderToRead(path) => {
                 write!(f, "This is a folder, expected a file: {}", path.display())
@@ -97,11 +97,14 @@ impl fmt::Display for PathError {
             }
             Self::NoFolder(folder) => write!(f, "There is no folder {}", folder.display()),
             Self::NoFile(path) => {
-                write!(f, "There is no file of this name: {}", path.display())
+                write!(f, "File not found: {}", path.display())
             }
             Self::NotWritable(folder) => {
                 let folder = folder.display();
-                write!(f, "No file can be made in {folder}, choose another folder")
+                write!(
+                    f,
+                    "No file can be created in {folder}; choose another folder"
+                )
             }
         }
     }
@@ -125,7 +128,7 @@ pub enum PathAnswer {
     Complete(Completed),
 }
 
-/// A question with its number: the same question, put again later, may have another answer.
+/// A question with its number: the same question asked later may have another answer.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct PathCheck {
     pub number: u64,
@@ -162,7 +165,7 @@ impl Job for PathCheck {
 }
 
 impl PathQuestion {
-    /// Waits for the disk.
+    /// Answers the question; blocks on the disk.
     pub fn answer(&self) -> PathAnswer {
         match self {
             Self::Destination(check) => PathAnswer::Destination(check.answer()),
@@ -172,14 +175,14 @@ impl PathQuestion {
     }
 }
 
-/// The result of `ask`; `None` where the job is cancelled first: the disk cannot be stopped, so its thread goes on
+/// The result of `ask`; `None` if the job is cancelled first: the disk cannot be interrupted, so the thread goes on
 /// alone. An error is a sentence.
 fn unless_cancelled<T: Send + 'static>(
     control: &Control,
     ask: impl FnOnce() -> T + Send + 'static,
 ) -> Result<Option<T>, String> {
     let (sender, receiver) = channel();
-    // Nobody may be there any more when the answer comes.
+    // The receiver may be gone when the answer arrives.
     thread::start("path", move || drop(sender.send(ask()))).map_err(|e| e.to_string())?;
     loop {
         match receiver.recv_timeout(Duration::from_millis(20)) {
@@ -187,7 +190,7 @@ fn unless_cancelled<T: Send + 'static>(
             Err(RecvTimeoutError::Timeout) if control.is_cancelled() => return Ok(None),
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => {
-                let sentence = "The disk gave no answer about this path, try again";
+                let sentence = "The disk did not answer for this path; try again";
                 return Err(sentence.to_owned());
             }
         }
@@ -197,7 +200,7 @@ fn unless_cancelled<T: Send + 'static>(
 impl CheckDestination {
     fn answer(&self) -> Destination {
         let folder = self.path.parent();
-        // A file is made there as a trial: only for a name that would be taken.
+        // The check creates a file as a trial, so only for an acceptable name.
         let error = self.error(folder);
         let better = match (&error, folder) {
             (Some(PathError::NotWritable(_) | PathError::NoFolder(_)), Some(folder)) => {
@@ -236,7 +239,7 @@ impl CheckDestination {
     }
 }
 
-/// Whether a file could be made in this folder now.
+/// Whether a file can be created in this folder now.
 fn takes_files(folder: &Path) -> bool {
     io::atomic::check_file(&folder.join("a file")).is_ok()
 }
@@ -290,7 +293,7 @@ impl CompletePath {
     }
 }
 
-/// The letters that two names begin with.
+/// The characters that two names begin with.
 fn common(a: &str, b: &str) -> String {
     let same = a.chars().zip(b.chars()).take_while(|(x, y)| x == y);
     same.map(|(x, _)| x).collect()

@@ -11,7 +11,7 @@ pub struct Saved {
     pub path: PathBuf,
     /// `450 streamlines`.
     pub what: String,
-    /// The data that the file holds in full: nothing of it would be lost with the window.
+    /// The data that the file holds in full: none of it would be lost with the window.
     pub whole: Option<Whole>,
     /// Parts of the opened file that this one does not hold, one sentence each.
     pub losses: Vec<String>,
@@ -21,7 +21,7 @@ pub struct Saved {
 #[derive(Clone, Debug)]
 pub struct Whole {
     pub id: DataId,
-    /// The values per streamline that were written, for comparison with those that there are later.
+    /// The values per streamline that were written, to be compared with later ones.
     pub per_streamline: BTreeMap<String, Arc<[f32]>>,
 }
 

@@ -1,4 +1,4 @@
-//! Slots: where jobs of one kind wait for each other, and what becomes of those that wait.
+//! Slots: queues for jobs of one kind, with a policy for those that wait.
 
 use std::fmt;
 
@@ -10,18 +10,18 @@ enum Policy {
     Queue,
 }
 
-/// A name with a policy; each slot that was ever used has a thread of its own.
+/// A name with a policy; each slot ever used has a thread of its own.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Slot {
     key: &'static str,
-    /// Tells slots of one key apart that run side by side.
+    /// Distinguishes slots of one key that run in parallel.
     instance: u32,
     policy: Policy,
-    /// The work is about the document: it is cancelled once another document takes its place.
+    /// The work belongs to the document: it is cancelled when another document replaces it.
     of_document: bool,
-    /// The work is done even when the window closes.
+    /// The work is finished even when the window closes.
     finishes_on_exit: bool,
-    /// A result counts although the job was cancelled.
+    /// A result is used even if the job was cancelled.
     keeps_result: bool,
 }
 
@@ -53,26 +53,26 @@ impl Slot {
         self
     }
 
-    /// The same for work that writes files: it is finished on closing, and what it gives back although somebody
-    /// stopped it counts.
+    /// The same for work that writes files: it is finished on closing, and its result is used even if the user stopped
+    /// it.
     pub const fn writing(mut self) -> Self {
         (self.of_document, self.finishes_on_exit) = (false, true);
         self.keeping_result()
     }
 
-    /// The same for work whose result counts although somebody stopped it: a backend, the last weights of a fit.
+    /// The same for work whose result is used even if the user stopped it: a backend, the last weights of a fit.
     pub const fn keeping_result(mut self) -> Self {
         self.keeps_result = true;
         self
     }
 
-    /// The slot of the same key with another number, whose jobs run beside this one's.
+    /// The slot of the same key with another number, whose jobs run in parallel to this one's.
     pub const fn instance(mut self, number: u32) -> Self {
         self.instance = number;
         self
     }
 
-    /// Whether jobs wait for those before them; else the newest replaces all.
+    /// Whether jobs wait for those before them; otherwise the newest replaces all.
     pub fn queues(self) -> bool {
         self.policy == Policy::Queue
     }
@@ -99,7 +99,7 @@ impl fmt::Debug for Slot {
     }
 }
 
-/// Slots of the jobs that are still requests, and of those that several features use.
+/// Slots that have not moved to their jobs yet, and those that several features use.
 #[allow(
     non_upper_case_globals,
     reason = "each takes upper case when it moves beside its job"
@@ -110,14 +110,14 @@ impl Slot {
     /// Finding and opening graphics cards.
     pub const Device: Self = Self::queue("device").beyond_document().keeping_result();
     pub const Save: Self = Self::queue("save").writing();
-    /// Kept streamlines of a session that are made again, one after the other.
+    /// Recomputing kept streamlines of a session, one after the other.
     pub const Remake: Self = Self::queue("remake");
-    /// Whether files are those of a session, byte by byte.
+    /// Comparing files with those of the session, byte by byte.
     pub const Verify: Self = Self::queue("verify");
-    /// What a window leaves behind should it end without a word.
+    /// Saving for recovery, in case the window ends unexpectedly.
     pub const Recovery: Self = Self::queue("recovery").writing();
-    /// Typed paths, before they are read or written.
+    /// Checking typed paths before they are read or written.
     pub const Path: Self = Self::latest_wins("path").beyond_document();
-    /// A picture: the window draws it itself, a piece a frame.
+    /// Pictures: the window draws them itself, a piece per frame.
     pub const Picture: Self = Self::queue("picture").beyond_document();
 }

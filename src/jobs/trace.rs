@@ -1,12 +1,12 @@
-//! A record of what was done and what came of it, for tests and bug reports; written by a thread of
-//! its own, so that the window does not wait for the disk.
+//! A record of actions and their results, for tests and bug reports; written by a thread of its own, so that the window
+//! does not wait for the disk.
 
 use crate::compute::thread;
 use crate::io::lines::Lines;
 use std::path::PathBuf;
 use std::sync::mpsc::{Sender, channel};
 
-/// Lines go to a file as long as this lives.
+/// Writes lines to a file as long as it lives.
 pub struct Trace(Sender<String>);
 
 impl Trace {
@@ -30,7 +30,7 @@ impl Trace {
     }
 
     pub fn line(&self, line: String) {
-        // The writer has said why it ended.
+        // The writer has already reported why it ended.
         let _ = self.0.send(line);
     }
 }

@@ -1,4 +1,4 @@
-//! Where jobs run: one backend for all of them, which may change between two jobs, and what they remember.
+//! Where jobs run: one backend for all of them, which may change between jobs, and the memory that they share.
 
 use crate::compute::{Backend, BackendChoice, BackendError, BackendKind, cuda};
 use crate::data::ImageExporter;
@@ -7,25 +7,25 @@ use std::any::{Any, TypeId};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-/// The surroundings in which a job runs.
+/// The environment in which a job runs.
 pub struct Worker {
-    /// The next job runs on this one; jobs that run keep theirs.
+    /// The backend of the next job; running jobs keep theirs.
     backend: Mutex<Backend>,
     memories: Mutex<HashMap<TypeId, Arc<dyn Any + Send + Sync>>>,
-    /// The window's, once it is there.
+    /// Set by the window once it exists.
     pub(super) lends: OnceLock<ImageExporter>,
 }
 
-/// A backend that was opened, in words.
+/// A backend that was opened, as text.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct BackendOpened {
-    /// What was asked for.
+    /// The kind that was requested.
     pub kind: BackendKind,
     /// `CPU 16 threads · AVX2`.
     pub label: String,
-    /// Why that one.
+    /// Why this backend was chosen.
     pub reason: String,
-    /// Not on the CPU.
+    /// Whether it runs on a graphics card.
     pub on_card: bool,
 }
 
@@ -46,11 +46,11 @@ impl Worker {
             .entry(TypeId::of::<T>())
             .or_insert_with(|| Arc::new(T::default()));
         let of_type = memory.clone().downcast::<T>();
-        // The key is the type of the value.
+        // Values are stored by their type.
         of_type.unwrap_or_default()
     }
 
-    /// Lends images of the window's graphics card, where there is a window.
+    /// Exports images of the window's graphics card, if there is a window.
     pub fn image_exporter(&self) -> Option<&ImageExporter> {
         self.lends.get()
     }
@@ -60,8 +60,7 @@ impl Worker {
         backend.clone()
     }
 
-    /// Opens another backend, with as many threads, and tests it; else all stays as it was. An error
-    /// is a sentence.
+    /// Opens another backend with as many threads, and tests it; on failure nothing changes. An error is a sentence.
     pub fn change(&self, kind: BackendKind) -> Result<BackendOpened, String> {
         let threads = Some(self.backend().threads());
         let choice = BackendChoice { kind, threads };
@@ -80,8 +79,7 @@ impl Worker {
     }
 }
 
-/// What went wrong on a card, for a window that offers the CPU by a button: without the options of
-/// the command line.
+/// A device's error for a window, which offers the CPU by a button: without the options of the command line.
 pub fn sentence(error: &cuda::Error) -> String {
     let found = error.found();
     let (first, rest) = found.split_at(found.chars().next().map_or(0, char::len_utf8));
@@ -99,7 +97,7 @@ pub fn sentence(error: &cuda::Error) -> String {
     format!("{}{rest}{advice}", first.to_uppercase())
 }
 
-/// Bytes for a result with many curves; some memory is left for what follows: the file, the window.
+/// Bytes available to a result with many curves; some memory is left for the steps that follow: the file, the window.
 pub fn memory_for_curves() -> Option<u64> {
     io::available_bytes().map(|bytes| bytes / 10 * 8)
 }

@@ -1,4 +1,4 @@
-//! Hollows between nearer things are darkened, which shows depth where all lines look alike.
+//! Darkens hollows between nearer objects, which shows depth where all lines look alike.
 
 use super::gpu::{Gpu, Slot, depth_source};
 use super::pipelines::dispatch;
@@ -8,7 +8,7 @@ use wgpu::TextureUsages as Usage;
 
 pub(super) const SHADER: &str = include_str!("../../shaders/ambient_occlusion.wgsl");
 
-/// Pixels of the scene per pixel of the blurred distances; as in the shader.
+/// Pixels of the scene per pixel of the blurred distances; must match the shader.
 const BLOCK: u32 = 4;
 
 #[repr(C)]
@@ -22,7 +22,7 @@ struct DarkeningUniform {
 /// Radius of the blur in logical pixels.
 const RADIUS_PX: f32 = 32.0;
 
-/// Pixels around a picture's part that darken it; a multiple of [`BLOCK`].
+/// Pixels around a part of a picture that can darken it; a multiple of [`BLOCK`].
 pub(super) fn reach_px(pixel_scale: f32) -> u32 {
     (radius(pixel_scale) as u32 + 2) * BLOCK
 }
@@ -34,7 +34,7 @@ fn radius(pixel_scale: f32) -> f32 {
         .clamp(1.0, 64.0)
 }
 
-/// Averaged distances, and room to blur them.
+/// Averaged distances, and buffers to blur them.
 pub(super) struct Hollows {
     textures: [wgpu::TextureView; 2],
 }
@@ -58,7 +58,7 @@ impl Hollows {
 }
 
 pub(super) struct Darkening {
-    /// For 1 and for 4 samples of the scene: average, blur across, blur down.
+    /// For 1 and for 4 samples of the scene: average, horizontal blur, vertical blur.
     pipelines: [(wgpu::BindGroupLayout, [wgpu::ComputePipeline; 3]); 2],
 }
 
@@ -84,8 +84,8 @@ impl Darkening {
         }
     }
 
-    /// Fills `hollows` for the scene of this depth; `numbers` turn depths into distances, and
-    /// none beyond `farthest` mm counts.
+    /// Fills `hollows` for the scene of this depth; `numbers` turn depths into distances, and those beyond `farthest`
+    /// mm are ignored.
     pub fn blur(
         &self,
         gpu: &Gpu,
@@ -105,7 +105,7 @@ impl Darkening {
         let buffer = gpu.uniform(&uniform);
         let (layout, pipelines) = &self.pipelines[usize::from(samples > 1)];
         let [a, b] = &hollows.textures;
-        // The last of the three lands in `a`, which is what `blurred` hands out.
+        // The last of the three ends in `a`, which `blurred` returns.
         let steps = [(b, a), (a, b), (b, a)];
         for (pipeline, (before, after)) in pipelines.iter().zip(steps) {
             use wgpu::BindingResource::TextureView as View;

@@ -1,4 +1,4 @@
-//! Finished panes onto the window's surface.
+//! Draws finished panes onto the window's surface.
 
 use super::gpu::{Gpu, Slot, source};
 use super::pipelines::Drawing;
@@ -9,13 +9,13 @@ pub(super) struct Blit {
     layout: wgpu::BindGroupLayout,
     sampler: wgpu::Sampler,
     module: wgpu::ShaderModule,
-    /// Of every surface that panes were shown on: the window's, and those of pictures meanwhile.
+    /// One per surface that panes were shown on: the window's, and those of pictures meanwhile.
     pipelines: Vec<(Surface, wgpu::RenderPipeline)>,
-    /// Which of them is shown on now.
+    /// Index of the one in use.
     present: usize,
 }
 
-/// What the pass that panes are shown in draws to.
+/// The target of the pass that shows the panes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Surface {
     pub format: wgpu::TextureFormat,
@@ -63,7 +63,7 @@ impl Blit {
         self.pipelines.push((surface, pipeline));
     }
 
-    /// For [`Blit::group`]: which corner of the pane is shown; all of it at first.
+    /// For [`Blit::group`]: the corner of the pane that is shown; initially the whole pane.
     pub fn corner(&self, gpu: &Gpu, size: [u32; 2]) -> wgpu::Buffer {
         let buffer = gpu.device.create_buffer(&wgpu::BufferDescriptor {
             label: Some("corner"),
@@ -77,7 +77,7 @@ impl Blit {
 
     pub fn show_corner(&self, gpu: &Gpu, corner: &wgpu::Buffer, filled: [u32; 2], whole: [u32; 2]) {
         let [x, y] = [0, 1].map(|a| filled[a] as f32 / whole[a] as f32);
-        // The last half pixel is left out, so that what lies beyond is not mixed in.
+        // The last half pixel is left out, so that pixels beyond it are not mixed in.
         let [u, v] = [0, 1].map(|a| (filled[a] as f32 - 0.5) / whole[a] as f32);
         let numbers = [x, y, u, v];
         gpu.queue
@@ -100,7 +100,7 @@ impl Blit {
         )
     }
 
-    /// Nothing until [`Blit::prepare`] was called.
+    /// Draws nothing until [`Blit::prepare`] was called.
     pub fn draw(&self, pass: &mut wgpu::RenderPass, group: &wgpu::BindGroup) {
         if let Some((_, pipeline)) = self.pipelines.get(self.present) {
             pass.set_pipeline(pipeline);

@@ -1,11 +1,11 @@
-//! Ranges of an image's values by bricks, made on the device.
+//! Ranges of an image's values by brick, computed on the device.
 
 use super::gpu::{Gpu, Slot, source};
 use super::pipelines::dispatch;
 
 pub(super) const SHADER: &str = include_str!("../../shaders/bricks.wgsl");
 
-/// Texels along a brick's side; as in shaders/bricks.wgsl and shaders/volume.wgsl.
+/// Texels along a brick's side; must match shaders/bricks.wgsl and shaders/volume.wgsl.
 const BRICK: u32 = 8;
 const FORMAT: wgpu::TextureFormat = wgpu::TextureFormat::Rg32Float;
 
@@ -23,7 +23,7 @@ impl Bricks {
         Self { layout, pipeline }
     }
 
-    /// Of an image of this size; with its own size.
+    /// The ranges of an image of this size, with the size of the result.
     pub fn of(
         &self,
         gpu: &Gpu,

@@ -1,4 +1,4 @@
-//! The 3-D view put together: what is opaque, see-through streamlines, volumes, the outline's glass.
+//! Composites the 3-D view: opaque objects, translucent streamlines, volumes, the glass outline.
 
 use super::gpu::{COLOUR, Gpu, Slot, cleared, depth_source};
 use super::lines::values_of;
@@ -19,9 +19,9 @@ struct TogetherUniform {
     hollows: [f32; 4],
 }
 
-/// How much of the light hollows lose, and how deep the darkest are, mm.
+/// Fraction of light lost in hollows, and the depth of the darkest, mm.
 const HOLLOWS: [f32; 2] = [0.62, 14.0];
-/// How much of it where colours stand for values.
+/// The fraction of it where colours stand for values.
 const VALUE_HOLLOWS: f32 = 0.22;
 
 pub(super) struct Compositor {
@@ -64,7 +64,7 @@ impl Compositor {
         }
     }
 
-    /// Fills the corner of `pane` that was drawn; `through`: there are see-through lines.
+    /// Fills the drawn corner of `pane`; `through`: there are translucent lines.
     #[allow(clippy::too_many_arguments)]
     pub fn draw(
         &self,
@@ -85,7 +85,7 @@ impl Compositor {
             glass: [
                 glass as f32,
                 f32::from(quality.rough),
-                // Volumes that are not coarse hold them already.
+                // Volumes at full resolution already include them.
                 f32::from(through && !(fog.is_some() && quality.fog.per_pixel == 1)),
                 fog.map_or(0, |_| quality.fog.per_pixel) as f32,
             ],
@@ -98,7 +98,7 @@ impl Compositor {
                     true => VALUE_HOLLOWS,
                     false => HOLLOWS[0],
                 };
-                // Behind slices that are seen through lies the background, which is no hollow.
+                // Behind translucent slices lies the background, which is no hollow.
                 let slices = list.slices.iter().flat_map(|s| &s.images);
                 let opaque = slices.map(|i| i.opacity).reduce(f32::max).unwrap_or(1.0);
                 [deep * opaque, HOLLOWS[1], 0.0, 0.0]
@@ -107,7 +107,7 @@ impl Compositor {
         let buffer = gpu.uniform(&uniform);
         let (layout, pipeline) = &self.pipelines[usize::from(quality.samples > 1)];
         use wgpu::BindingResource::{Sampler, TextureView as View};
-        // Without any, another picture takes their place, at which nobody looks.
+        // If there are none, another texture is bound in their place and never read.
         let unseen = [0, 1, 2].map(|_| targets.base.clone());
         let [sum, left, _] = match &targets.through {
             Some(textures) if through => textures.pictures(),
@@ -133,7 +133,7 @@ impl Compositor {
             timestamp_writes: stopwatch.writes(false, true),
             ..Default::default()
         });
-        // What is coarse is stretched when it is shown, not before.
+        // A coarse picture is stretched when it is shown, not before.
         pass.set_viewport(0.0, 0.0, drawn[0] as f32, drawn[1] as f32, 0.0, 1.0);
         pass.set_pipeline(pipeline);
         pass.set_bind_group(0, &group, &[]);

@@ -1,6 +1,6 @@
-//! What the renderer asks of a graphics device.
+//! Requirements of the renderer for a graphics device.
 
-/// What may draw: OpenGL only where nothing else does, or `WGPU_BACKEND` asks for it.
+/// Graphics backends in use: OpenGL only if there is no other, or if `WGPU_BACKEND` requests it.
 pub fn backends() -> wgpu::Backends {
     chosen().0
 }
@@ -10,8 +10,8 @@ pub fn instance() -> wgpu::Instance {
     chosen().1
 }
 
-/// Where Vulkan and OpenGL are both loaded, NVIDIA's driver can wait for itself for ever while a Vulkan
-/// device is taken down: 4 of 59 runs of this renderer's tests on an H200, none of 61 without OpenGL.
+/// If Vulkan and OpenGL are both loaded, NVIDIA's driver can deadlock while a Vulkan device is destroyed: in 4 of 59
+/// runs of this renderer's tests on an H200, in none of 61 without OpenGL.
 fn chosen() -> (wgpu::Backends, wgpu::Instance) {
     let with = |backends| {
         let mut descriptor = wgpu::InstanceDescriptor::new_without_display_handle_from_env();
@@ -28,16 +28,16 @@ fn chosen() -> (wgpu::Backends, wgpu::Instance) {
     first
 }
 
-/// The device that the renderer works with best on this adapter: the adapter's own limits (large
-/// volumes and tractograms need them), and timing, filtering and memory that kernels can write where they
-/// are offered. The window's device must be requested with this too.
+/// The device descriptor that suits the renderer best on this adapter: the adapter's own limits (large volumes and
+/// tractograms need them), and timing, filtering and kernel-writable memory if they are offered. The window's device
+/// must be requested with this, too.
 pub fn device_descriptor(adapter: &wgpu::Adapter) -> wgpu::DeviceDescriptor<'static> {
     wgpu::DeviceDescriptor {
         label: Some("arcuate"),
         required_features: adapter.features()
             & (wgpu::Features::TIMESTAMP_QUERY
                 | wgpu::Features::FLOAT32_FILTERABLE
-                // Images that kernels write.
+                // For images that kernels write.
                 | wgpu::Features::VULKAN_EXTERNAL_MEMORY_FD),
         required_limits: adapter.limits(),
         ..Default::default()

@@ -1,4 +1,4 @@
-//! Which bricks of a level set rays pass over, made on the device from its table.
+//! The bricks of a level set that rays skip, computed on the device from its table.
 
 use super::gpu::{Gpu, Slot, source};
 use super::pages::{PAGES, Pool};
@@ -10,7 +10,7 @@ const FORMAT: wgpu::TextureFormat = wgpu::TextureFormat::R32Float;
 /// Bricks along a side of a workgroup.
 const GROUP: u32 = 4;
 
-/// The text of the shader.
+/// The source of the shader.
 pub(super) fn shader() -> String {
     source(&format!("{PAGES}\n{SHADER}"))
 }
@@ -35,7 +35,7 @@ impl EmptyBricks {
         Self { layout, pipeline }
     }
 
-    /// Of an image and of the bricks around it; and the first and last brick along each axis that is none.
+    /// The empty bricks of an image and its surroundings; and the first and last non-empty brick along each axis.
     pub fn of(
         &self,
         gpu: &Gpu,
@@ -46,7 +46,7 @@ impl EmptyBricks {
         let view = gpu.written_3d(count, FORMAT);
         let [nx, ny, nz] = image.grid.shape.map(|n| n as u32);
         let size = gpu.uniform(&[nx, ny, nz, image.shift]);
-        // None so far.
+        // Initially no brick.
         let extent = gpu.storage_of(&[i32::MAX, i32::MAX, i32::MAX, -2, -2, -2]);
         let [page_of, pages] = pool.bindings();
         let group = gpu.bind(

@@ -1,4 +1,4 @@
-//! Errors that a graphics device reports beside all calls. Without a receiver wgpu ends the program at the first one.
+//! Errors that a graphics device reports outside of calls. Without a receiver wgpu ends the program at the first one.
 
 use super::offscreen::Error;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 pub struct Faults(Arc<Mutex<Option<String>>>);
 
 impl Faults {
-    /// Receives the errors of this device from now on, in place of any other receiver.
+    /// Receives the errors of this device from now on, replacing any other receiver.
     pub fn watch(device: &wgpu::Device) -> Self {
         let faults = Self::default();
         let shared = faults.clone();
@@ -22,7 +22,7 @@ impl Faults {
         first.get_or_insert_with(|| in_words(error));
     }
 
-    /// The error in place of a picture that was drawn meanwhile: it is not what was asked for.
+    /// Returns the error instead of a picture drawn meanwhile, which is not the requested one.
     pub fn instead_of<R>(&self, picture: Result<R, Error>) -> Result<R, Error> {
         match self.take() {
             Some(why) => Err(Error::Lost(why)),
@@ -30,14 +30,14 @@ impl Faults {
         }
     }
 
-    /// The error, and forgets it.
+    /// Returns the error and clears it.
     pub fn take(&self) -> Option<String> {
         let mut first = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         first.take()
     }
 }
 
-/// The result of `make`, and the first error of the device on the way.
+/// The result of `make`, and the first error of the device during it.
 pub(super) fn caught<R>(device: &wgpu::Device, make: impl FnOnce() -> R) -> (R, Option<String>) {
     use wgpu::ErrorFilter::{Internal, Validation};
     let [outer, inner] = [Internal, Validation].map(|filter| device.push_error_scope(filter));
@@ -46,7 +46,7 @@ pub(super) fn caught<R>(device: &wgpu::Device, make: impl FnOnce() -> R) -> (R, 
     (made, inner.or(outer).map(|error| in_words(&error)))
 }
 
-/// One line, to stand in brackets: what went wrong and the causes below it.
+/// One line, to be put in brackets: the error and its causes.
 fn in_words(error: &wgpu::Error) -> String {
     const MOST: usize = 300;
     let text = error.to_string();

@@ -13,16 +13,16 @@ use wgpu::util::DeviceExt as _;
 
 pub(super) const SHADER: &str = include_str!("../../shaders/glyphs.wgsl");
 
-/// Pieces around a glyph and from pole to pole, for few glyphs, for many, and in rough pictures.
+/// Segments around a glyph and from pole to pole, for few glyphs, for many, and in rough pictures.
 const FINE: [u32; 2] = [24, 16];
 const MIDDLING: [u32; 2] = [16, 10];
 const ROUGH: [u32; 2] = [8, 6];
 const FEW: u32 = 4_000;
-/// The 3-D view and the slices of a mosaic.
+/// Number of views: the 3-D view and the slices of a mosaic.
 const VIEWS: usize = 32;
-/// Images of pathways whose voxels are known: the live one's, coarse and full, and some kept ones'.
+/// Images of pathways whose voxels are cached: the live one's, coarse and full, and those of some kept ones.
 const IMAGES: usize = 16;
-/// Bytes of a glyph as the shader keeps it.
+/// Bytes of a glyph in the shader's layout.
 const GLYPH_BYTES: u64 = 64;
 
 #[repr(C)]
@@ -41,7 +41,7 @@ struct Pipelines {
     drawing: wgpu::BindGroupLayout,
     /// In the 3-D view, for 1 and for 4 samples.
     draw: [wgpu::RenderPipeline; 2],
-    /// Over slices, where nothing has a depth.
+    /// Over slices, which have no depth.
     over: wgpu::RenderPipeline,
 }
 
@@ -53,13 +53,13 @@ pub(super) struct Ready {
     flat: bool,
 }
 
-/// How glyphs are looked at.
+/// The view of glyphs.
 pub(super) struct Look {
     clip_from_world: DMat4,
     /// The eye (w = 1), or the direction to the viewer (w = 0).
     eye: DVec4,
     light: DVec3,
-    /// There is no depth: what faces away is left out.
+    /// There is no depth: back faces are left out.
     flat: bool,
     rough: bool,
 }
@@ -99,7 +99,7 @@ impl Look {
     }
 }
 
-/// Glyphs of pictures before: they stay while the camera moves.
+/// Glyphs of earlier pictures, reused while the camera moves.
 struct Kept {
     of: (DataId, TensorGlyphs),
     made: Arc<wgpu::Buffer>,
@@ -109,9 +109,9 @@ struct Kept {
 #[derive(Default)]
 pub(super) struct Glyphs {
     pipelines: OnceLock<Pipelines>,
-    /// The last used first: the 3-D view's and those of each slice view.
+    /// Most recently used first: the 3-D view's and those of each slice view.
     kept: Mutex<Vec<Kept>>,
-    /// The last used first.
+    /// Most recently used first.
     candidates: Mutex<Vec<Candidates>>,
 }
 
@@ -145,13 +145,13 @@ impl Glyphs {
         })
     }
 
-    /// Lets go of fields and images, too.
+    /// Releases fields and images, too.
     pub fn clear(&mut self) {
         self.kept = Mutex::default();
         self.candidates = Mutex::default();
     }
 
-    /// Ready to draw; `None` where there is none.
+    /// Prepares the glyphs; `None` if there are none.
     pub fn ready(&self, gpu: &Gpu, glyphs: &TensorGlyphs, look: &Look) -> Option<Ready> {
         let mut uniform = GlyphUniform {
             clip_from_world: look.clip_from_world.as_mat4().to_cols_array_2d(),
@@ -192,7 +192,7 @@ impl Glyphs {
         })
     }
 
-    /// Centres and tensors of what is to be drawn.
+    /// Centres and tensors of the glyphs to draw.
     fn chosen(&self, glyphs: &TensorGlyphs) -> Vec<[f32; 12]> {
         let field = &glyphs.tensors.0;
         let every = glyphs.every.max(1);
@@ -211,12 +211,12 @@ impl Glyphs {
                 }));
             }
         }
-        // Who asks asks for no more: a guard of the buffers.
+        // Callers request no more: this only guards the buffers.
         found.truncate(TensorGlyphs::MOST);
         found
     }
 
-    /// Voxels where one of these images is at most its limit, each once.
+    /// Voxels where one of these images is at most its limit, each listed once.
     fn below(&self, field: &TensorField, images: &[(ById<Volume>, f32)], every: usize) -> Vec<u32> {
         let mut known = self
             .candidates
@@ -291,7 +291,7 @@ fn half_mm(glyphs: &TensorGlyphs) -> f64 {
     0.5 * spacing * f64::from(glyphs.size) * glyphs.every.max(1) as f64
 }
 
-/// A centre, then a tensor, as the shader reads them.
+/// A centre, then a tensor, in the shader's layout.
 fn written(centre: DVec3, d: [f32; 6]) -> [f32; 12] {
     let [x, y, z] = centre.as_vec3().to_array();
     let [xx, xy, xz, yy, yz, zz] = d;
@@ -303,7 +303,7 @@ fn centre(field: &TensorField, voxel: usize) -> DVec3 {
     field.grid.world(DVec3::from_array(at))
 }
 
-/// Voxels of a field's inside.
+/// Voxels inside a field.
 fn within(field: &TensorField) -> impl Iterator<Item = usize> {
     let all = field.tensors.iter().enumerate();
     all.filter(|(_, t)| t.inside >= 0.5).map(|(i, _)| i)
@@ -311,7 +311,7 @@ fn within(field: &TensorField) -> impl Iterator<Item = usize> {
 
 /// Voxels of a field with an image's value at each.
 struct Candidates {
-    /// The field, the image, one voxel in so many along each axis.
+    /// The field, the image, and the spacing along each axis.
     of: (DataId, DataId, usize),
     values: Vec<(f32, u32)>,
     ascending: bool,
@@ -334,7 +334,7 @@ impl Candidates {
         }
     }
 
-    /// From the second limit on: an image that a drag replaces has only one.
+    /// Done from the second limit on: an image that a drag replaces has only one.
     fn put_in_order(&mut self) {
         if !self.ascending {
             self.values.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
@@ -342,7 +342,7 @@ impl Candidates {
         }
     }
 
-    /// Those whose value is at most this.
+    /// Voxels whose value is at most this.
     fn up_to(&self, limit: f32) -> impl Iterator<Item = u32> {
         let end = match self.ascending {
             true => self.values.partition_point(|(value, _)| *value <= limit),
@@ -354,7 +354,7 @@ impl Candidates {
     }
 }
 
-/// Of the voxels that a plane crosses: one layer of them, every so many along it.
+/// Voxels that a plane crosses: one layer of them, at this spacing along it.
 fn crossed(
     field: &TensorField,
     through: DVec3,
@@ -371,7 +371,7 @@ fn crossed(
         let (voxel, centre) = (field.grid.voxel(i), centre(field, i));
         let off = (centre - through).dot(normal);
         let kept = (0..3).all(|a| a == along || voxel[a].is_multiple_of(every));
-        // A plane halfway between two layers has one of them.
+        // A plane halfway between two layers crosses one of them.
         (off > -half && off <= half && kept).then(|| written(centre, field.tensors[i].d))
     };
     within(field).filter_map(near)

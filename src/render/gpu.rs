@@ -1,4 +1,4 @@
-//! The device with short words for what the renderer makes on it.
+//! The device, with short methods for the resources that the renderer creates on it.
 
 use wgpu::util::DeviceExt as _;
 
@@ -20,7 +20,7 @@ fn depth_at(pixel: vec2<i32>, sample: i32) -> f32 {
 }
 ";
 
-/// The text of a shader as the device gets it.
+/// The complete source of a shader for the device.
 pub(super) fn source(own: &str) -> String {
     format!("{COMMON}\n{own}")
 }
@@ -31,7 +31,7 @@ pub(super) fn depth_source(own: &str, samples: u32) -> String {
     format!("{COMMON}\n{depth}\n{own}")
 }
 
-/// Every shader text that the renderer hands to a device, by name, for validation in tests.
+/// Every shader source that the renderer passes to a device, by name, for validation in tests.
 pub fn shader_sources() -> Vec<(String, String)> {
     let plain = [
         ("blit", super::blit::SHADER),
@@ -73,7 +73,7 @@ pub fn cleared(view: &wgpu::TextureView) -> [Option<wgpu::RenderPassColorAttachm
     target(view, wgpu::LoadOp::Clear(wgpu::Color::BLACK))
 }
 
-/// One colour target that starts as it is.
+/// One colour target that keeps its content.
 pub(super) fn kept(view: &wgpu::TextureView) -> [Option<wgpu::RenderPassColorAttachment<'_>>; 1] {
     target(view, wgpu::LoadOp::Load)
 }
@@ -93,8 +93,7 @@ fn target(
     })]
 }
 
-/// What to drop of idle things (when last used, which, bytes), oldest first, until the rest of them
-/// fits the budget.
+/// Idle items to drop (given last use, key, bytes), oldest first, until the rest fits the budget.
 pub(super) fn beyond<K>(mut idle: Vec<(u64, K, u64)>, budget_bytes: u64) -> Vec<K> {
     idle.sort_unstable_by_key(|i| i.0);
     let mut bytes: u64 = idle.iter().map(|i| i.2).sum();
@@ -110,11 +109,11 @@ pub(super) struct Gpu {
     pub device: wgpu::Device,
     pub queue: wgpu::Queue,
     pub limits: wgpu::Limits,
-    /// A processor does the drawing: coarser pictures while moving.
+    /// Drawing is done by a CPU: coarser pictures during motion.
     pub software: bool,
     /// Samplers interpolate between single-precision texels.
     pub filters: bool,
-    /// Shaders say which samples of a pixel they cover. naga 30 writes GLSL for it that does not compile.
+    /// Shaders can set which samples of a pixel they cover. The GLSL that naga 30 writes for it does not compile.
     pub sample_masks: bool,
 }
 
@@ -124,7 +123,7 @@ pub(super) enum Slot {
     Uniform,
     /// Read-only.
     Storage,
-    /// Written, too.
+    /// Read and written.
     Stored,
     /// Read by `textureLoad` only.
     Image2,
@@ -294,7 +293,7 @@ impl Gpu {
             .create_view(&wgpu::TextureViewDescriptor::default())
     }
 
-    /// Shaders read it; besides that, this use.
+    /// Readable by shaders, with this additional use.
     fn new_3d(
         &self,
         [width, height, depth_or_array_layers]: [u32; 3],
@@ -317,7 +316,7 @@ impl Gpu {
         })
     }
 
-    /// Interpolates between texels, and ends at the outermost.
+    /// Interpolates between texels, and clamps to the outermost.
     pub fn linear_sampler(&self) -> wgpu::Sampler {
         self.device.create_sampler(&wgpu::SamplerDescriptor {
             mag_filter: wgpu::FilterMode::Linear,
@@ -350,11 +349,11 @@ impl Gpu {
     }
 }
 
-/// Every colour target: sRGB bytes as they are, no conversion on the way.
+/// Format of every colour target: sRGB bytes, never converted.
 pub(super) const COLOUR: wgpu::TextureFormat = wgpu::TextureFormat::Rgba8Unorm;
 pub(super) const DEPTH: wgpu::TextureFormat = wgpu::TextureFormat::Depth32Float;
 
-/// Straight alpha over what is there.
+/// Straight alpha over the existing colour.
 pub(super) fn blended() -> wgpu::ColorTargetState {
     wgpu::ColorTargetState {
         format: COLOUR,
@@ -373,7 +372,7 @@ pub(super) fn depth_test(write: bool) -> wgpu::DepthStencilState {
     }
 }
 
-/// IEEE 754 half precision, rounded to nearest; too large becomes the largest finite value.
+/// IEEE 754 half precision, rounded to nearest; overflow becomes the largest finite value.
 pub(super) fn half(value: f32) -> u16 {
     let bits = value.to_bits();
     let sign = (bits >> 16 & 0x8000) as u16;

@@ -1,4 +1,4 @@
-//! Streamlines on the graphics device: built a slice of time per frame, shown as they come.
+//! Streamlines on the graphics device: built during a time slice per frame, and shown as they arrive.
 
 use super::gpu::{Gpu, beyond};
 use super::line_slots::{BLOCK, BLOCK_BYTES, Frame, Reach, Slot, pack};
@@ -9,12 +9,12 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Instant;
 
-/// One draw each; more in one buffer would only leave more of the last one empty.
+/// One draw call each; larger chunks would only leave more of the last one empty.
 const CHUNK_SLOTS: usize = 1 << 20;
-/// Stands for values that are not finite.
+/// Replaces values that are not finite.
 const MISSING: f32 = -3.4e38;
 
-/// A tractogram of which every so many streamlines are kept, with so many of their points.
+/// A tractogram, the spacing of the streamlines kept, and the detail of their points.
 pub(super) type LineKey = (DataId, usize, Detail);
 
 /// Up to [`CHUNK_SLOTS`].
@@ -24,14 +24,14 @@ pub(super) struct Chunk {
     capacity: usize,
     /// Slots written so far.
     pub ready: usize,
-    /// Where the segments lie that start in each block.
+    /// Bounds of the segments that start in each block.
     pub blocks: Vec<Reach>,
-    /// The slots of the last block, while there are more to come.
+    /// The slots of the last block, while more are expected.
     last: Vec<Slot>,
 }
 
 impl Chunk {
-    /// Writes slots after those that are there.
+    /// Writes slots after the existing ones.
     fn append(&mut self, gpu: &Gpu, frame: &Frame, batch: &[Slot]) {
         let first = self.ready / BLOCK;
         let points = |slots: &[Slot]| frame.around(slots.iter().flatten().copied());
@@ -57,7 +57,7 @@ impl Chunk {
         gpu.queue
             .write_buffer(&self.slots, at, bytemuck::cast_slice(&text));
         self.ready += batch.len();
-        // With no more room than it takes.
+        // Shrinks the capacity to its content.
         self.last = self.last[self.last.len() / BLOCK * BLOCK..].to_vec();
     }
 }
@@ -100,7 +100,7 @@ impl LineBuffers {
         }
     }
 
-    /// By which its slots are rounded.
+    /// The frame by which its slots are rounded.
     pub fn frame(&self) -> Frame {
         Frame::new(self.bounds_mm.unwrap_or_default())
     }
@@ -158,7 +158,7 @@ impl LineBuffers {
                 batch.extend(kept.iter().map(|&i| Some(tractogram.points[i].into())));
                 batch.push(None);
             },
-            // What follows in a chunk follows what is there.
+            // Batches of a chunk follow each other.
             |chunks, index, _, batch: &[Slot]| chunks[index].append(gpu, &frame, batch),
         );
     }
@@ -253,7 +253,7 @@ impl LineStore {
         Self {
             kept: HashMap::new(),
             clock: 0,
-            // While a seed is dragged every new tractogram leaves the one before idle.
+            // While a seed is dragged, every new tractogram leaves the previous one idle.
             idle_budget_bytes: if gpu.software { 32 << 20 } else { 128 << 20 },
         }
     }
@@ -266,7 +266,7 @@ impl LineStore {
         self.kept.get(&key)
     }
 
-    /// Goes on building until the deadline; afterwards [`LineStore::get`] has what is ready.
+    /// Continues building until the deadline; afterwards [`LineStore::get`] returns what is ready.
     pub fn advance(
         &mut self,
         gpu: &Gpu,

@@ -1,24 +1,24 @@
-//! Points of streamlines as the graphics device keeps them: 6 bytes each, in blocks that know where they are.
+//! Points of streamlines in the device's layout: 6 bytes each, in blocks with bounds.
 //!
-//! A point is three numbers of 16 bits that count steps from the low corner of its block. Steps are powers
-//! of two and corners whole steps, so that a point is the same whatever shares its block; in a head it is
-//! 2 µm off at most. Directions are those between the points, so that they need no room (shaders/lines.wgsl).
+//! A point is three 16-bit numbers that count steps from the low corner of its block. Steps are powers of two and
+//! corners whole steps, so that a point does not depend on the others in its block; in a head the error is at most 2
+//! µm. Directions are computed from neighbouring points, so that they take no memory (shaders/lines.wgsl).
 
 use glam::{DVec3, Vec3};
 
-/// Slots of a block; slices look at blocks, so that they draw only what is near them.
+/// Slots of a block; slices test blocks, so that they draw only those near them.
 pub(super) const BLOCK: usize = 32;
 /// Corner and step, then the slots.
 const BLOCK_WORDS: usize = 4 + BLOCK * 3 / 2;
 pub(super) const BLOCK_BYTES: u64 = BLOCK_WORDS as u64 * 4;
-/// Stands for the gap between two streamlines.
+/// Marks the gap between two streamlines.
 const GAP: u16 = u16::MAX;
-/// The largest number of a point.
+/// The largest coordinate of a point.
 const MOST: f32 = 65_534.0;
-/// What points are rounded to, mm, unless all of them lie closer or those of a block farther apart.
+/// Rounding of points, mm, unless all of them lie closer or those of a block farther apart.
 const STEP_MM: f32 = 1.0 / 256.0;
 
-/// What the shader that reads blocks knows of them.
+/// Constants for the shader that reads blocks.
 pub(super) fn constants() -> String {
     [
         ("BLOCK", BLOCK),
@@ -32,7 +32,7 @@ pub(super) fn constants() -> String {
 /// A point, world mm, or the gap between two streamlines.
 pub(super) type Slot = Option<Vec3>;
 
-/// The least step that reaches so far, a power of two.
+/// The smallest power of two with this reach.
 fn step_over(mm: f32) -> f32 {
     // One less, since a corner may lie up to a step lower.
     let least = (mm / (MOST - 1.0)).max(f32::MIN_POSITIVE);
@@ -40,13 +40,12 @@ fn step_over(mm: f32) -> f32 {
     if below < least { 2.0 * below } else { below }
 }
 
-/// Appends up to [`BLOCK`] slots of a tractogram to the words that the device reads; where there are
-/// fewer, gaps follow.
+/// Appends up to [`BLOCK`] slots of a tractogram to the device's words; if there are fewer, gaps follow.
 pub(super) fn pack(frame: &Frame, block: &[Slot], text: &mut Vec<u32>) {
     let points = || block.iter().flatten();
     let low = points().fold(Vec3::MAX, |low, p| low.min(*p));
     let high = points().fold(Vec3::MIN, |high, p| high.max(*p));
-    // Halved, since the ends may be as far apart as numbers go.
+    // Halved, since the difference of the ends may overflow.
     let half = (high * 0.5 - low * 0.5).max_element();
     let step = frame.step_mm.max(2.0 * step_over(half));
     let corner = (low / step).floor() * step;
@@ -89,19 +88,19 @@ impl Reach {
     }
 }
 
-/// The bounds of a tractogram, by which its slots are rounded.
+/// The bounds of a tractogram, which define the rounding of its slots.
 #[derive(Clone, Copy)]
 pub(super) struct Frame {
     low: DVec3,
     step: DVec3,
-    /// The least step of points, mm.
+    /// The smallest step of points, mm.
     step_mm: f32,
 }
 
 impl Frame {
-    /// Of points within these bounds, mm.
+    /// The frame of points within these bounds, mm.
     pub fn new((low, high): (DVec3, DVec3)) -> Self {
-        // A little wider, for rounding; flat bounds have a step, too.
+        // A little wider, for rounding; flat bounds need a step, too.
         let wider = (high - low) * 1e-3 + 1e-6;
         Self {
             low: low - wider,

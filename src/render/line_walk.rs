@@ -1,4 +1,4 @@
-//! Which points of a tractogram go where in the device's buffers.
+//! Assigns the points of a tractogram to the device's buffers.
 
 use crate::data::Tractogram;
 use glam::Vec3;
@@ -7,27 +7,26 @@ use std::time::Instant;
 
 /// A cut streamline leaves at least this many points on either side.
 pub(super) const SHORTEST_PIECE: usize = 64;
-/// Points between two looks at the clock.
+/// Points between two checks of the clock.
 const POINTS_PER_LOOK: usize = 4096;
-/// Between kept points a streamline turns by no more than this over the millimetres that it runs,
-/// so that it strays from the chord by 0.03 mm at most, a tenth of a pixel when the head fills a
-/// screen: 3° over 2.5 mm.
+/// Largest product of turning angle and length of a streamline between kept points, so that it deviates from the chord
+/// by at most 0.03 mm, a tenth of a pixel when the head fills a screen: 3° over 2.5 mm.
 const MOST_TURN_MM: f32 = 0.131;
-/// However short that is, it turns by no more than this (its sine) …
+/// Whatever its length, it turns by at most this (as a sine) …
 const MOST_TURN: f32 = 0.17;
-/// … and runs no further than this, mm.
+/// … and is no longer than this, mm.
 const LONGEST_CHORD_MM: f32 = 4.0;
 
 /// How many of the points are drawn.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(super) enum Detail {
-    /// Those that its shape needs.
+    /// Only those that its shape needs.
     Shape,
     EveryPoint,
 }
 
-/// Streamlines in an order whose every beginning is spread evenly over the whole, so that a part
-/// (while loading, or while moving on a slow device) looks like a thinner whole.
+/// An order of streamlines in which every prefix is spread evenly over the whole, so that a part (while loading, or
+/// while moving on a slow device) looks like a thinner whole.
 #[derive(Clone, Copy)]
 pub(super) struct Order {
     pub every: usize,
@@ -40,7 +39,7 @@ impl Order {
     pub fn new(streamlines: usize, every: usize, detail: Detail) -> Self {
         let every = every.max(1);
         let count = streamlines.div_ceil(every);
-        // Golden-section steps are the most even (Weyl); a stride without a common divisor visits all.
+        // Golden-section steps are the most even (Weyl); a stride coprime to the count visits all.
         let golden = ((count as f64 * 0.618_033_988_75) as usize).max(1);
         let stride = (golden..golden + count.max(1))
             .find(|&s| greatest_common_divisor(s, count) <= 1)
@@ -66,7 +65,7 @@ fn greatest_common_divisor(a: usize, b: usize) -> usize {
     }
 }
 
-/// Where the next streamline goes.
+/// The position of the next streamline.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Walk {
     pub place: usize,
@@ -74,17 +73,17 @@ pub(super) struct Walk {
     slot: usize,
 }
 
-/// Points that lie in one chunk without a gap.
+/// Points in one chunk without a gap.
 struct Piece {
-    /// The stretch of finite points that they are from.
+    /// The run of finite points that they come from.
     run: Range<usize>,
-    /// In [`Plan::kept`].
+    /// Range in [`Plan::kept`].
     kept: Range<usize>,
     chunk: usize,
     slot: usize,
 }
 
-/// Where the points of one streamline go.
+/// Positions for the points of one streamline.
 #[derive(Default)]
 struct Plan {
     streamline: usize,
@@ -93,7 +92,7 @@ struct Plan {
 }
 
 impl Walk {
-    /// Places one streamline; `capacity` gives the size of a chunk, making it if need be.
+    /// Places one streamline; `capacity` returns the size of a chunk, creating it if necessary.
     fn next(
         &mut self,
         order: &Order,
@@ -149,7 +148,7 @@ impl Walk {
     }
 }
 
-/// Appends the points of a run without which its shape would change.
+/// Appends the points of a run that its shape needs.
 fn keep_shape(points: &[[f32; 3]], run: Range<usize>, kept: &mut Vec<usize>) {
     let at = |i: usize| Vec3::from(points[i]);
     let Range { start, end } = run;
@@ -173,9 +172,8 @@ fn keep_shape(points: &[[f32; 3]], run: Range<usize>, kept: &mut Vec<usize>) {
     }
 }
 
-/// Places streamlines until `until`, or until the deadline: `emit` appends the points of a piece and its
-/// gap to a batch, `write` stores a batch; both, and the sizes of
-/// chunks, may need the `target`.
+/// Places streamlines until `until`, or until the deadline: `emit` appends the points of a piece and its gap to a
+/// batch, `write` stores a batch; both, and the sizes of chunks, may need the `target`.
 pub(super) fn build<T, C>(
     (order, walk, until): (&Order, &mut Walk, usize),
     tractogram: &Tractogram,
@@ -193,7 +191,7 @@ pub(super) fn build<T, C>(
         let place = |index: usize| capacity(target, index);
         walk.next(order, tractogram, place, &mut plan);
         for piece in &plan.pieces {
-            // Each write costs, so pieces that follow each other go out together.
+            // Each write has a cost, so adjacent pieces are written together.
             if batch_at != (piece.chunk, piece.slot.wrapping_sub(batch.len())) {
                 if !batch.is_empty() {
                     write(target, batch_at.0, batch_at.1, &batch);

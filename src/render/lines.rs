@@ -1,4 +1,4 @@
-//! Drawing streamlines: lit ribbons in the 3-D view; on slices see slice_lines.rs.
+//! Drawing streamlines: lit ribbons in the 3-D view; slice_lines.rs draws them on slices.
 
 use super::gpu::{Gpu, Slot, blended, depth_test, source};
 use super::line_buffers::{Chunk, LineBuffers, LineKey, LineStore};
@@ -34,30 +34,30 @@ pub(super) struct StyleUniform {
     pub kind: [u32; 4],
 }
 
-// The same numbers as in shaders/lines.wgsl.
+// Must match shaders/lines.wgsl.
 const BY_DIRECTION: u32 = 0;
 pub(super) const FIXED: u32 = 1;
 const BY_VALUE: u32 = 2;
 
-/// Thinner than this, lines break up into dots, px.
+/// Thinner lines break up into dots, px.
 pub(super) const LEAST_HALF_WIDTH_PX: f64 = 0.5;
 
-/// What is coloured by a value is compared with a scale: its distance shows in less haze.
+/// Haze of lines coloured by a value: these are compared with a scale, so distance shows less.
 const VALUE_HAZE: f32 = 0.3;
 
 pub(super) struct LinePipelines {
     layout: wgpu::BindGroupLayout,
     module: wgpu::ShaderModule,
-    /// By use, whole or cut to a slab, 1 or 4 samples; each made when it is first needed.
+    /// By use, whole or cut to a slab, 1 or 4 samples; each created when first needed.
     ribbons: [[[OnceLock<wgpu::RenderPipeline>; 2]; 2]; 4],
     pub(super) capsule: wgpu::RenderPipeline,
 }
 
-/// What ribbons are drawn for, in the order of a picture.
+/// The passes of ribbons, in the order of a picture.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Use {
-    /// The background's lines twice: their depth, then the nearest of them in colour. All of them, one
-    /// over the other, would be a fog.
+    /// The background's lines take two passes: their depth, then the nearest of them in colour. All of them over each
+    /// other would look like fog.
     ContextDepth,
     ContextColour,
     Opaque,
@@ -88,13 +88,13 @@ pub(super) struct Strand {
     rank: Rank,
 }
 
-/// When streamlines of the 3-D view are drawn.
+/// The rank of streamlines in the 3-D view.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Rank {
-    /// First: see-through, and everything else covers them.
+    /// First: translucent, and covered by everything else.
     Context,
     Opaque,
-    /// Last: see-through, each over what is behind it.
+    /// Last: translucent, each over what is behind it.
     Through,
 }
 
@@ -107,7 +107,7 @@ impl Rank {
         }
     }
 
-    /// What its strands are drawn for.
+    /// The passes of its strands.
     fn uses(self) -> impl Iterator<Item = Use> {
         Use::ALL.into_iter().filter(move |u| u.rank() == self)
     }
@@ -190,7 +190,7 @@ impl LinePipelines {
         })
     }
 
-    /// Streamlines of the 3-D view; of `most_slots` points only, evenly spread.
+    /// Streamlines of the 3-D view; if limited to `most_slots` points, evenly spread.
     pub fn scene_strand(
         &self,
         gpu: &Gpu,
@@ -238,7 +238,7 @@ impl LinePipelines {
         for (index, slots) in chunks.map(|(index, slots)| (index, in_ribbons(slots))) {
             if slots > 0 {
                 let (chunk, values) = (&buffers.chunks[index], values_in(buffers, name, index));
-                // Only slices look at blocks.
+                // Only slices use blocks.
                 let group = self.group(gpu, textures, &uniform, (chunk, values, &chunk.slots));
                 strand.groups.push((group, slots));
             }
@@ -253,7 +253,7 @@ impl LinePipelines {
         uniform: &wgpu::Buffer,
         (chunk, values, blocks): (&Chunk, Option<&wgpu::Buffer>, &wgpu::Buffer),
     ) -> wgpu::BindGroup {
-        // Where there are no values the shader does not look at them.
+        // Without values the shader does not read this binding.
         let values = values.unwrap_or(&chunk.slots);
         gpu.bind(
             &self.layout,
@@ -267,7 +267,7 @@ impl LinePipelines {
         )
     }
 
-    /// Some of the slots of a use's strands; `cut`: to the view's slab.
+    /// Draws some slots of a pass's strands; `cut`: clipped to the view's slab.
     pub fn draw_scene(
         &self,
         gpu: &Gpu,
@@ -284,7 +284,7 @@ impl LinePipelines {
                 let own = within(part, before..before + slots);
                 before += slots;
                 if !own.is_empty() {
-                    // From the point before, or a segment would be missing.
+                    // From the previous point, or a segment would be missing.
                     let first = own.start.saturating_sub(1);
                     pass.set_bind_group(0, group, &[]);
                     pass.draw(first as u32 * 2..own.end as u32 * 2, 0..1);
@@ -294,13 +294,13 @@ impl LinePipelines {
     }
 }
 
-/// What of a range lies in another, counted from the other's start.
+/// The part of a range within another, counted from the other's start.
 pub(super) fn within(part: &Range<usize>, whole: Range<usize>) -> Range<usize> {
     let at = |i: usize| i.clamp(whole.start, whole.end) - whole.start;
     at(part.start)..at(part.end)
 }
 
-/// Where each use lies among the slots of a picture.
+/// The range of each pass among the slots of a picture.
 pub(super) fn uses(strands: &[Strand]) -> [(Use, Range<usize>); 4] {
     let mut end = 0;
     Use::ALL.map(|for_use| {
@@ -311,7 +311,7 @@ pub(super) fn uses(strands: &[Strand]) -> [(Use, Range<usize>); 4] {
     })
 }
 
-/// Slots of each chunk that can be drawn, of so many in all.
+/// Slots of each chunk that can be drawn, at most `most` in total.
 pub(super) fn in_chunks<'a>(
     buffers: &'a LineBuffers,
     name: Option<&'a str>,
@@ -325,12 +325,12 @@ pub(super) fn in_chunks<'a>(
     })
 }
 
-/// Those that make ribbons: the last slot is a gap, and nothing follows it.
+/// Slots that form ribbons: the last one is a gap with no successor.
 fn in_ribbons(slots: usize) -> usize {
     if slots >= 3 { slots - 1 } else { 0 }
 }
 
-/// Slots that [`LinePipelines::draw_scene`] draws for a picture, of at most so many of each streamlines.
+/// Slots that [`LinePipelines::draw_scene`] draws for a picture, with at most this many per tractogram.
 pub(super) fn scene_slots(
     lines: &[Lines],
     keys: &[LineKey],
@@ -342,8 +342,7 @@ pub(super) fn scene_slots(
     })
 }
 
-/// The sum over the chunks of streamlines, of at most so many slots of each, of what `of` makes of
-/// their slots.
+/// Sum over the chunks of streamlines of `of` applied to their slots, with at most this many slots per tractogram.
 pub(super) fn sum_of_slots(
     (lines, keys): (&[Lines], &[LineKey]),
     store: &LineStore,
@@ -367,7 +366,7 @@ impl Strand {
         }
     }
 
-    /// Whether something of it is drawn in this rank.
+    /// Whether part of it is drawn in this rank.
     pub fn is(&self, rank: Rank) -> bool {
         self.rank == rank && !self.groups.is_empty()
     }
@@ -404,7 +403,7 @@ pub(super) fn coloured(lines: &Lines) -> StyleUniform {
             style.kind = [BY_VALUE, colour_map_row(*colour_map), 0, 0];
             style.range = [*low, per_width, 0.0, 0.0];
         }
-        // Values that are not there: grey, like single missing values.
+        // Missing values: grey, like single missing values.
         LineColour::Scalar { .. } => {
             style.kind[0] = FIXED;
             style.colour = fixed([128; 3]);

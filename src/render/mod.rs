@@ -1,11 +1,11 @@
-//! Pixels: everything that touches wgpu.
+//! Pixels: all code that uses wgpu.
 //!
-//! Input is a [draw list](crate::scene::draw_list): plain values that say what a pane shows. The same code serves the
-//! window (through one paint callback), the tests and the command line.
+//! Input is a [draw list](crate::scene::draw_list): plain values that describe the content of a pane. The same code
+//! serves the window (through one paint callback), the tests and the command line.
 //!
-//! Every pane has a texture of its own that is drawn again only when its list changed, or when
-//! more of a large tractogram has been loaded. All colours are sRGB bytes from end to end: nothing
-//! on the way converts them, so that a colour map's byte is the pixel's byte.
+//! Every pane has a texture of its own that is redrawn only when its list changed, or when more of a large tractogram
+//! has been loaded. All colours are sRGB bytes from end to end without any conversion, so that a colour map's byte is
+//! the pixel's byte.
 
 mod ambient_occlusion;
 mod blit;
@@ -57,17 +57,17 @@ use std::collections::{HashMap, HashSet};
 use std::time::{Duration, Instant};
 use textures::{Key, Textures};
 
-/// Names a pane for as long as the renderer lives.
+/// Identifies a pane for the lifetime of the renderer.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct PaneId(pub u32);
 
 /// Time one pane may spend per call on loading streamlines.
 const LOADING_SLICE: Duration = Duration::from_millis(3);
-/// A processor that draws takes long for the frame itself.
+/// With rendering on a CPU the frame itself takes long.
 const LOADING_SLICE_SOFTWARE: Duration = Duration::from_millis(8);
-/// Panes that nobody asked for during so many calls let go of what they hold.
+/// Panes not requested during this many calls release their data.
 const FORGOTTEN_AFTER: u64 = 2_000;
-/// Calls within which a pane counts as being on screen.
+/// Calls within which a pane counts as visible.
 const ON_SCREEN: u64 = 24;
 
 /// Draws panes, each into a texture of its own.
@@ -88,18 +88,18 @@ pub struct Renderer {
     last_ms: f64,
     loading: Option<Duration>,
     patience_ms: f64,
-    /// When the hand last did something.
+    /// Time of the last interaction.
     touched: Option<Instant>,
     stills: bool,
-    /// The pieces of the last picture for a file.
+    /// Piece sizes of the last picture for a file.
     known: Option<Known>,
     /// The sentence about a device that draws slices and no 3-D view.
     no_scenes: Option<String>,
 }
 
-/// What a pane shows now.
+/// The content of a pane.
 #[derive(PartialEq)]
-// A pane has one.
+// Each pane has one, so the size difference between variants is harmless.
 #[allow(clippy::large_enum_variant)]
 enum List {
     Slice(SlicePane),
@@ -110,15 +110,15 @@ struct Pane {
     list: Option<List>,
     texture: wgpu::Texture,
     view: wgpu::TextureView,
-    /// How much of the texture a rough picture fills.
+    /// The part of the texture that a rough picture fills.
     corner: wgpu::Buffer,
     group: wgpu::BindGroup,
     progress: Option<Progress>,
-    /// Where a slice is drawn in pieces, until it shows.
+    /// The texture in which a slice is drawn in pieces, until it is shown.
     back: Option<(wgpu::Texture, wgpu::TextureView)>,
     /// All its streamlines are loaded.
     complete: bool,
-    /// What it shows was drawn roughly.
+    /// Its present picture was drawn roughly.
     rough: bool,
     slots_drawn: usize,
     textures: Vec<Key>,
@@ -127,7 +127,7 @@ struct Pane {
 }
 
 impl Renderer {
-    /// The device should have been made with [`device_descriptor`].
+    /// The device should have been created with [`device_descriptor`].
     pub fn new(device: wgpu::Device, queue: wgpu::Queue) -> Self {
         let gpu = Gpu::new(device, queue);
         let (scenes, why) = faults::caught(&gpu.device, || Scenes::new(&gpu));
@@ -158,28 +158,28 @@ impl Renderer {
         }
     }
 
-    /// Loads streamlines as a whole before drawing, instead of a slice of time per call.
+    /// Loads streamlines completely before drawing, instead of during a time slice per call.
     pub fn load_at_once(&mut self) {
         self.loading = None;
     }
 
-    /// Loads streamlines a slice of time per call, as windows want it and as a renderer starts.
+    /// Loads streamlines during a time slice per call, as suits a window; this is the default.
     pub fn load_in_pieces(&mut self) {
         self.loading = Some(slice_of_time(&self.gpu));
     }
 
-    /// Pictures of new panes that take longer than this, ms, are drawn roughly at first and then in
-    /// pieces, one a call.
+    /// Pictures of new panes that take longer than this, ms, are drawn roughly at first and then in pieces, one per
+    /// call.
     pub fn set_patience_ms(&mut self, ms: f64) {
         self.patience_ms = ms;
     }
 
-    /// The hand does something: better pictures wait until it rests, so that what it does shows soon.
+    /// Records an interaction: better pictures wait until it pauses, so that its effect shows soon.
     pub fn touch(&mut self) {
         self.touched = Some(Instant::now());
     }
 
-    /// How rays go through volumes in pictures that follow.
+    /// How rays traverse volumes in the following pictures.
     pub fn set_march(&mut self, how: March) {
         self.scenes.volumes.how = how;
     }
@@ -197,7 +197,7 @@ impl Renderer {
         &self.gpu.queue
     }
 
-    /// Draws a slice view if its list changed; while that is slow, with a few of its streamlines.
+    /// Draws a slice view if its list changed; while that is slow, with only a few of its streamlines.
     pub fn slice(&mut self, list: &SlicePane, id: PaneId) -> &wgpu::TextureView {
         let mut list = list.clone();
         list.size_px = self.possible(list.size_px);
@@ -286,8 +286,8 @@ impl Renderer {
         self.view(id)
     }
 
-    /// Draws the 3-D view if its list changed. While that is slow, a coarser picture fills a corner of
-    /// the texture, and [`Renderer::blit`] stretches it.
+    /// Draws the 3-D view if its list changed. While that is slow, a coarser picture fills a corner of the texture, and
+    /// [`Renderer::blit`] stretches it.
     pub fn scene(&mut self, list: &ScenePane, id: PaneId) -> &wgpu::TextureView {
         let mut list = list.clone();
         list.size_px = self.possible(list.size_px);
@@ -295,7 +295,7 @@ impl Renderer {
             self.clock += 1;
             self.ready_pane(id, list.size_px);
             if let Some(pane) = self.panes.get_mut(&id) {
-                // Nobody waits for more of it.
+                // It counts as complete: no more will be drawn.
                 pane.complete = true;
             }
             return self.view(id);
@@ -309,14 +309,14 @@ impl Renderer {
             true => (false, None),
         };
         self.textures.begin(time);
-        // What others wait for they still do.
+        // Other panes keep their requests.
         self.textures.owes = owes && self.stills;
         self.textures.pools.next_picture();
         let Some(ask) = self.due(id, (&list.lines, &keys), same, owed) else {
             return self.view(id);
         };
         let started = Instant::now();
-        // While streamlines come in, more pictures follow of their own accord.
+        // While streamlines are loading, more pictures follow by themselves.
         let moving = list.moving || !self.loaded(&list.lines, &keys).1;
         let rows = if list.ray_cast() > 0 {
             list.size_px[1]
@@ -357,8 +357,8 @@ impl Renderer {
         self.view(id)
     }
 
-    /// Whether the 3-D view shows all that this list asks for of its streamlines, as seen from
-    /// wherever: neither others nor a few of them, and not roughly.
+    /// Whether the 3-D view shows all the streamlines of this list, from any viewpoint: not others, not only a few of
+    /// them, and not roughly.
     pub fn shows(&self, list: &ScenePane, id: PaneId) -> bool {
         let shown = |pane: &Pane| {
             let Some(List::Scene(drawn)) = &pane.list else {
@@ -369,8 +369,8 @@ impl Renderer {
         self.panes.get(&id).is_some_and(shown)
     }
 
-    /// Shows a pane, stretched over the pass's viewport; nothing before it was drawn once, or
-    /// before [`Renderer::prepare_blit`].
+    /// Shows a pane, stretched over the pass's viewport; shows nothing before it was drawn once, or before
+    /// [`Renderer::prepare_blit`].
     pub fn blit(&self, id: PaneId, pass: &mut wgpu::RenderPass) {
         if let Some(pane) = self.panes.get(&id) {
             self.blit.draw(pass, &pane.group);
@@ -399,9 +399,9 @@ impl Renderer {
         self.encode_ms
     }
 
-    /// Waits for the device to finish what it was given: for measuring.
+    /// Waits until the device has finished its work: for measurements.
     pub fn wait(&self) {
-        // A lost device has nothing left to wait for; the next picture reports it.
+        // There is nothing to wait for on a lost device; the next picture reports it.
         let _ = self.gpu.device.poll(wgpu::PollType::wait_indefinitely());
     }
 
@@ -410,12 +410,12 @@ impl Renderer {
         self.textures.bytes() + self.store.bytes()
     }
 
-    /// Bytes of surfaces in bricks that were uploaded so far.
+    /// Bytes of surfaces in bricks uploaded so far.
     pub fn uploaded_bytes(&self) -> u64 {
         self.textures.pools.uploaded_bytes
     }
 
-    /// How many bytes of data that no pane shows may stay on the device.
+    /// Sets how many bytes of data that no pane shows may stay on the device.
     pub fn set_idle_budget(&mut self, bytes: u64) {
         self.textures.idle_budget_bytes = bytes;
         self.store.idle_budget_bytes = bytes;
@@ -429,8 +429,8 @@ impl Renderer {
         self.known = known.or(self.known);
     }
 
-    /// Drops all panes and what was loaded for them: to be called where none is shown any more, since
-    /// what is idle is otherwise looked for only when one is drawn.
+    /// Drops all panes and their data: to be called when none is shown any more, since idle data is otherwise dropped
+    /// only when one is drawn.
     pub fn clear(&mut self) {
         self.last_ms = self.device_ms();
         self.panes.clear();
@@ -460,14 +460,14 @@ impl Renderer {
             .collect()
     }
 
-    /// Makes the pane's texture, or makes it anew at another size.
+    /// Creates the pane's texture, or recreates it at another size.
     fn ready_pane(&mut self, id: PaneId, size: [u32; 2]) {
         let fits = |p: &Pane| [p.texture.width(), p.texture.height()] == size;
         if !self.panes.get(&id).is_some_and(fits) {
             let (texture, view) = pane_texture(&self.gpu, size);
             let corner = self.blit.corner(&self.gpu, size);
             let group = self.blit.group(&self.gpu, &view, &corner);
-            // What was learnt about the pace holds for other sizes too.
+            // The measured speed holds for other sizes, too.
             let progress = self.panes.remove(&id).and_then(|p| p.progress);
             self.panes.insert(
                 id,
@@ -509,7 +509,7 @@ impl Renderer {
         !pane.complete && (complete || slots > pane.slots_drawn / 4 * 5 + 50_000)
     }
 
-    /// Slots that can be drawn, and whether that is all of them.
+    /// Slots that can be drawn, and whether these are all of them.
     fn loaded(&self, lines: &[Lines], keys: &[LineKey]) -> (usize, bool) {
         let mut slots = 0;
         let mut complete = true;
@@ -547,7 +547,7 @@ impl Renderer {
     }
 }
 
-/// What a pane shows.
+/// The texture of a pane.
 fn pane_texture(gpu: &Gpu, size: [u32; 2]) -> (wgpu::Texture, wgpu::TextureView) {
     use wgpu::TextureUsages as Usage;
     let usage = Usage::RENDER_ATTACHMENT | Usage::TEXTURE_BINDING | Usage::COPY_SRC;

@@ -23,13 +23,13 @@ impl Picture {
 #[derive(Clone, PartialEq, Debug)]
 pub enum Error {
     NoDevice,
-    /// A sentence about the device that was found.
+    /// A sentence about the device found.
     Unsuitable(String),
     Refused(String),
     TooLarge {
         size_px: [u32; 2],
     },
-    /// Beyond what the device draws at once.
+    /// More than the device draws at once.
     TooLong {
         size_px: [u32; 2],
         most_px: u32,
@@ -50,8 +50,7 @@ impl std::fmt::Display for Error {
                 size_px: [width, height],
             } => write!(
                 f,
-                "A picture of {width} × {height} pixels was asked for and {} million is the most; \
-                 choose a smaller size",
+                "Found a picture of {width} × {height} pixels, expected at most {} million; choose a smaller size",
                 MOST_PIXELS / 1_000_000
             ),
             Self::TooLong {
@@ -59,8 +58,8 @@ impl std::fmt::Display for Error {
                 most_px,
             } => write!(
                 f,
-                "A picture of {width} × {height} pixels was asked for and this graphics device \
-                 draws at most {most_px} a side; choose a smaller size"
+                "Found a picture of {width} × {height} pixels, expected at most {most_px} per side on this \
+                 graphics device; choose a smaller size"
             ),
             Self::Lost(why) => write!(f, "The graphics device failed while drawing: {why}"),
         }
@@ -78,7 +77,7 @@ const PANE: PaneId = PaneId(u32::MAX);
 /// A renderer with a device of its own.
 pub struct Offscreen {
     pub renderer: Renderer,
-    /// Errors of its device: to be asked after what the renderer draws without this.
+    /// Errors of its device: to be checked after the renderer is used directly.
     pub faults: Faults,
     adapter: wgpu::AdapterInfo,
 }
@@ -88,7 +87,7 @@ impl Offscreen {
         Self::with_limits(|limits| limits)
     }
 
-    /// With less than the adapter offers, for tests of what happens on smaller devices.
+    /// With lower limits than the adapter's, to test smaller devices.
     pub fn with_limits(limit: impl Fn(wgpu::Limits) -> wgpu::Limits) -> Result<Self, Error> {
         let adapter = pollster::block_on(
             instance().request_adapter(&wgpu::RequestAdapterOptions {
@@ -123,12 +122,12 @@ impl Offscreen {
         &self.adapter.name
     }
 
-    /// Who lends images of the device that draws.
+    /// The exporter of images on the drawing device.
     pub fn lender(&self) -> Option<crate::data::ImageExporter> {
         super::lender(self.renderer.device(), self.renderer.queue())
     }
 
-    /// A processor does the drawing.
+    /// Whether a CPU does the drawing.
     pub fn is_software(&self) -> bool {
         self.adapter.device_type == wgpu::DeviceType::Cpu
     }
@@ -165,7 +164,7 @@ impl Renderer {
         let whole = list.size_px.map(f64::from);
         let margin = reach_px(list.scale);
         self.tiled(list.size_px, margin, |renderer, corner, size_px| {
-            // The tile's part of clip space, stretched to all of it.
+            // The tile's part of clip space, stretched to the whole.
             let share = [0, 1].map(|a| f64::from(size_px[a]) / whole[a]);
             let middle = [0, 1].map(|a| {
                 (f64::from(corner[a]) + f64::from(size_px[a]) * 0.5) / whole[a] * 2.0 - 1.0
@@ -186,8 +185,8 @@ impl Renderer {
         })
     }
 
-    /// A pane's texture as bytes (of a rough picture only a corner is filled); waits for the device.
-    /// Panics if the pane was never drawn.
+    /// A pane's texture as bytes (a rough picture fills only a corner); waits for the device. Panics if the pane was
+    /// never drawn.
     pub fn read(&self, id: PaneId) -> Result<Picture, Error> {
         let texture = &self.panes[&id].texture;
         let size_px = [texture.width(), texture.height()];
@@ -196,8 +195,8 @@ impl Renderer {
         Ok(Picture { size_px, rgba })
     }
 
-    /// Draws the tiles of a picture, each into the pane [`PANE`], and joins them. Tiles overlap by
-    /// twice the margin, so that what a pixel takes from its neighbours is there.
+    /// Draws the tiles of a picture, each into the pane [`PANE`], and joins them. Tiles overlap by twice the margin, so
+    /// that the neighbours that a pixel depends on are present.
     fn tiled(
         &mut self,
         size_px: [u32; 2],
@@ -235,12 +234,12 @@ impl Renderer {
         result.map(|()| Picture { size_px, rgba })
     }
 
-    /// Hands out the rows of a pane.
+    /// Passes the rows of a pane to `take`.
     fn read_rows(&self, id: PaneId, take: impl FnMut(usize, &[u8])) -> Result<(), Error> {
         self.read_texture(&self.panes[&id].texture, take)
     }
 
-    /// Hands out the rows of a texture of 4 bytes a pixel; waits for the device.
+    /// Passes the rows of a texture of 4 bytes per pixel to `take`; waits for the device.
     pub fn read_texture(
         &self,
         texture: &wgpu::Texture,
@@ -248,7 +247,7 @@ impl Renderer {
     ) -> Result<(), Error> {
         let lost = |e: &dyn std::fmt::Display| Error::Lost(e.to_string());
         let row_bytes = texture.width() * 4;
-        // wgpu copies rows at multiples of 256 bytes only.
+        // wgpu copies rows only at multiples of 256 bytes.
         let padded = row_bytes.next_multiple_of(wgpu::COPY_BYTES_PER_ROW_ALIGNMENT);
         let device = &self.gpu.device;
         let buffer = device.create_buffer(&wgpu::BufferDescriptor {
@@ -273,7 +272,7 @@ impl Renderer {
         self.gpu.queue.submit([encoder.finish()]);
         let (sender, mapped) = std::sync::mpsc::channel();
         buffer.map_async(wgpu::MapMode::Read, .., move |result| {
-            // The receiver waits below; if it is gone, nobody wants the picture.
+            // The receiver waits below; if it is gone, the picture is not needed.
             let _ = sender.send(result);
         });
         device
@@ -294,8 +293,7 @@ struct Span {
     kept: Range<u32>,
 }
 
-/// Tiles of at most `tile` pixels that cover `length`, each drawn with a margin where it has a
-/// neighbour.
+/// Tiles of at most `tile` pixels that cover `length`, each drawn with a margin next to a neighbour.
 fn spans(length: u32, tile: u32, margin: u32) -> Vec<Span> {
     if length <= tile {
         return vec![Span {
@@ -303,7 +301,7 @@ fn spans(length: u32, tile: u32, margin: u32) -> Vec<Span> {
             kept: 0..length,
         }];
     }
-    // Starts stay multiples of 8, so that coarser grids of pixels fall on each other.
+    // Starts stay multiples of 8, so that coarser pixel grids align.
     let margin = margin.min(tile / 4) / 8 * 8;
     let step = ((tile - 2 * margin) / 8 * 8).max(1);
     (0..length)

@@ -1,4 +1,4 @@
-//! The head's outline: a mask ray-cast by a compute shader, which data-centre cards prefer.
+//! The head's outline: a mask ray-cast by a compute shader, which data-centre cards run faster.
 
 use super::gpu::{Gpu, Slot, depth_source};
 use super::pipelines::dispatch;
@@ -12,7 +12,7 @@ pub(super) const SHADER: &str = include_str!("../../shaders/outline.wgsl");
 
 pub(super) const GLASS: wgpu::TextureFormat = wgpu::TextureFormat::Rgba16Float;
 
-/// Optical density of the boundary: the rim is nearly opaque, a face-on crossing is not seen.
+/// Optical density of the boundary: the rim is nearly opaque, a face-on crossing is invisible.
 const DENSITY: f32 = 1.25;
 const RIM_EXPONENT: f32 = 2.5;
 
@@ -76,7 +76,7 @@ impl Outlines {
         let [width, height] = view.size_px;
         let (glass_width, glass_height) = (width.div_ceil(per_pixel), height.div_ceil(per_pixel));
         let m = DMat4::from(field.texel_from_world);
-        // Fine enough for the thin shell that the shader makes of the blurred boundary.
+        // Fine enough for the thin shell into which the shader turns the blurred boundary.
         let texel_mm = field
             .texel_from_world
             .inverse()

@@ -1,17 +1,17 @@
-//! φ in bricks on the device, as shaders/pages.wgsl reads it: where a kernel wrote it, or uploaded.
+//! φ in bricks on the device, in the layout of shaders/pages.wgsl: where a kernel wrote it, or uploaded.
 //!
-//! A surface that moves is another image in every picture, of which most bricks are where they were: a
-//! buffer that no pane shows any more is written over, and only what differs is uploaded.
+//! A moving surface is another image in every picture, most of whose bricks have not changed: a buffer that no pane
+//! shows any more is overwritten, and only the differences are uploaded.
 
 use super::gpu::Gpu;
 use super::shared::SharedBuffer;
 use crate::data::BrickImage;
 use std::ops::Range;
 
-/// How shaders read it; each binds the two buffers where it has room for them.
+/// Shader code that reads it; each shader binds the two buffers where it has free slots.
 pub(super) const PAGES: &str = include_str!("../../shaders/pages.wgsl");
 
-/// What was not drawn in so many pictures is dropped.
+/// Images not drawn in this many pictures are dropped.
 const FORGOTTEN_AFTER: u64 = 200;
 /// Entries of a table that are uploaded together.
 const ENTRIES: usize = 64;
@@ -36,22 +36,22 @@ impl Pool {
     }
 }
 
-/// What of an image was uploaded last, and where to.
+/// The last upload of an image, and its place.
 struct Kept {
     image: BrickImage,
     buffer: wgpu::Buffer,
-    /// The last that shows it.
+    /// The last picture that shows it.
     picture: u64,
 }
 
 pub(super) struct Pools {
     kept: Vec<Kept>,
     picture: u64,
-    /// Of the picture: kernels may write there again when it is drawn.
+    /// Images of this picture: kernels may write there again when it is drawn.
     lent: Vec<BrickImage>,
-    /// Bound where there is no surface.
+    /// Bound if there is no surface.
     nothing: wgpu::Buffer,
-    /// What was uploaded so far.
+    /// Bytes uploaded so far.
     pub uploaded_bytes: u64,
 }
 
@@ -74,14 +74,14 @@ impl Pools {
         self.kept.clear();
     }
 
-    /// Whatever was drawn so far is on its way to the device.
+    /// Everything drawn so far has been submitted to the device.
     pub fn next_picture(&mut self) {
         self.picture += 1;
         let picture = self.picture;
         self.kept.retain(|k| picture - k.picture <= FORGOTTEN_AFTER);
     }
 
-    /// What the picture reads of a kernel's memory stays until the device has drawn it.
+    /// A kernel's memory that the picture reads is kept until the device has drawn it.
     pub fn submitted(&mut self, gpu: &Gpu) {
         let lent = std::mem::take(&mut self.lent);
         if !lent.is_empty() {
@@ -98,7 +98,7 @@ impl Pools {
         }
     }
 
-    /// `None` where it is more than a shader can read: 128 MiB of pages are 33 million voxels of a band.
+    /// `None` if it exceeds what a shader can read: 128 MiB of pages are 33 million voxels of a band.
     pub fn of(&mut self, gpu: &Gpu, image: &BrickImage) -> Option<Pool> {
         let table = 0..4 * image.bricks() as u64;
         let (first, bytes) = (image.pages_at(), image.values_bytes());
@@ -107,7 +107,7 @@ impl Pools {
         {
             return None;
         }
-        // Buffers have room to grow, of which shaders may see less.
+        // Buffers have spare capacity, which shaders may not see in full.
         let pool = |buffer: &wgpu::Buffer| {
             let most = gpu.limits.max_storage_buffer_binding_size;
             let pages = first..buffer.size().min(first.saturating_add(most));
@@ -156,7 +156,7 @@ impl Pools {
         Some(pool(buffer))
     }
 
-    /// Where an image of so many bytes is, or may be put: never over one that this picture shows.
+    /// The buffer of an image of this many bytes, or one to put it in: never one that this picture shows.
     fn place(&mut self, gpu: &Gpu, image: &BrickImage, bytes: u64) -> usize {
         let same = |k: &Kept| k.image.id() == image.id();
         if let Some(at) = self.kept.iter().position(same) {
@@ -167,7 +167,7 @@ impl Pools {
         if let Some((at, _)) = kept.max_by_key(|(_, k)| k.picture) {
             return at;
         }
-        // It has room to grow; what was too small is not needed any more.
+        // It has room to grow; smaller buffers are no longer needed.
         self.kept.retain(|k| k.picture == self.picture);
         let most = gpu.limits.max_buffer_size;
         let room = (bytes + bytes / 2).next_multiple_of(4).min(most);
@@ -180,7 +180,7 @@ impl Pools {
     }
 }
 
-/// Where pieces differ, neighbours together.
+/// The ranges in which pieces differ, with adjacent ones joined.
 fn changed(old: &[u8], new: &[u8], piece: usize) -> Vec<Range<usize>> {
     let mut runs: Vec<Range<usize>> = Vec::new();
     for (i, part) in new.chunks(piece).enumerate() {

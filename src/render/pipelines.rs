@@ -1,18 +1,18 @@
-//! Pipelines of the renderer, told by what one differs from another in.
+//! Pipelines of the renderer, described by their differences.
 
 use super::gpu::Gpu;
 
-/// What shaders that draw differ in, besides their layout and their entry points.
+/// Differences between drawing shaders, besides their layout and their entry points.
 pub(super) struct Drawing<'a> {
     pub primitive: wgpu::PrimitiveState,
-    /// Samples a pixel of the targets.
+    /// Samples per pixel of the targets.
     pub samples: u32,
     pub depth_stencil: Option<wgpu::DepthStencilState>,
     pub targets: &'a [Option<wgpu::ColorTargetState>],
 }
 
 impl Gpu {
-    /// All resources are of one group.
+    /// All resources are in one group.
     fn pipeline_layout(&self, group: &wgpu::BindGroupLayout) -> wgpu::PipelineLayout {
         self.device
             .create_pipeline_layout(&wgpu::PipelineLayoutDescriptor {
@@ -22,7 +22,7 @@ impl Gpu {
             })
     }
 
-    /// Vertices come from no buffer: shaders make them of their number.
+    /// There is no vertex buffer: shaders compute vertices from their index.
     pub fn render_pipeline(
         &self,
         (module, group): (&wgpu::ShaderModule, &wgpu::BindGroupLayout),
@@ -73,7 +73,7 @@ impl Gpu {
     }
 }
 
-/// A pass of its own over so many workgroups.
+/// A pass of its own with this many workgroups.
 pub(super) fn dispatch(
     encoder: &mut wgpu::CommandEncoder,
     label: &str,

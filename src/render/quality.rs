@@ -1,46 +1,46 @@
-//! How coarse a view is drawn while it changes, so that the hand feels no delay, and in how many pieces
-//! at rest, so that a hand that moves again is not kept waiting.
+//! How coarsely a view is drawn while it changes, so that interaction has no noticeable delay, and in how many pieces
+//! at rest, so that new interaction need not wait.
 //!
-//! A piece is some of the slots of streamlines: each is handled once, however many pieces there are.
-//! Of very many streamlines some are shown first, then more, then all.
+//! A piece consists of some of the slots of streamlines: each is drawn once, however many pieces there are. Of very
+//! many streamlines some are shown first, then more, then all.
 
 use super::scene::{FogQuality, Part, Quality};
 use std::time::{Duration, Instant};
 
-/// A picture that takes longer is felt, ms. A processor cannot keep it; twenty pictures a second
-/// can still be steered.
+/// A picture that takes longer causes a noticeable delay, ms. A CPU cannot achieve this; twenty pictures a second still
+/// allow control.
 const FLUID_MS: f64 = 16.0;
 const FLUID_SOFTWARE_MS: f64 = 45.0;
 /// Three slices move together.
 const FLUID_SLICE: f64 = 0.5;
-/// Coarser than this nothing can be recognised: pixels drawn per pixel shown, along a side.
+/// In coarser pictures nothing can be recognised: pixels drawn per pixel shown, along a side.
 const COARSEST: f64 = 0.4;
 const COARSEST_FOG: u32 = 3;
 const FEWEST_SLOTS: f64 = 40_000.0;
-/// What takes longer is drawn in pieces, ms, …
+/// Longer pictures are drawn in pieces, ms, …
 pub(super) const PATIENCE_MS: f64 = 250.0;
-/// … so many of which take as long.
+/// … this many of which take as long.
 const PIECES: f64 = 4.0;
-/// A processor draws a picture for a file in pieces that take this many times as long: after each the window is
-/// drawn again, which takes it as long as a short piece.
+/// A CPU draws a picture for a file in pieces that take this many times as long: the window is redrawn after each,
+/// which takes as long as a short piece.
 const STILL: f64 = 8.0;
-/// Every piece costs a little besides.
+/// Every piece has an overhead.
 const SMALLEST_PIECE: f64 = 4_096.0;
-/// What a processor is given at first: how long its points take nobody knows yet, and the hand may wait for
-/// them. What follows may be four times as large.
+/// The first piece for a CPU: the time of its points is not yet known, and the user may wait for them. The next piece
+/// may be four times as large.
 const FIRST_PIECE: f64 = 60_000.0;
 const FIRST_ROWS: f64 = 24.0;
 const UNLIMITED: f64 = 1e12;
-/// Slots of streamlines, each, that are shown before all; each takes an eighth of the next.
+/// Slots of each tractogram's streamlines shown before all are; each level takes an eighth of the next.
 const LEVELS: [usize; 2] = [1_000_000, 8_000_000];
-/// Changes that follow each other within this belong to one gesture.
+/// Changes that follow each other within this time belong to one gesture.
 const GESTURE: Duration = Duration::from_millis(200);
 
-/// What a measured picture was.
+/// The kind of a measured picture.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Drawn {
     Rough,
-    /// So much of a better one, and what that was.
+    /// A part of a better picture, and its kind.
     Part {
         slots: usize,
         rows: u32,
@@ -49,28 +49,28 @@ pub(super) enum Drawn {
     },
 }
 
-/// What is to be drawn.
+/// The request.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Ask {
     /// A new list.
     New,
-    /// The same, of which more has been loaded.
+    /// The same list, more of which has been loaded.
     More,
     /// The better picture of a list that was drawn roughly.
     Better,
-    /// A new list, of which nothing shows until all is drawn.
+    /// A new list, nothing of which is shown until all of it is drawn.
     Whole,
 }
 
-/// What a view has to draw.
+/// The work of a view.
 pub(super) struct Work<'a> {
-    /// Slots in all, of at most so many of each streamlines.
+    /// Total slots, with at most this many per tractogram.
     pub slots: &'a dyn Fn(usize) -> usize,
     /// Rows of volumes; 0 without any.
     pub rows: u32,
 }
 
-/// Where a better picture goes on.
+/// Where a better picture continues.
 #[derive(Clone, Copy)]
 struct Next {
     most_slots: usize,
@@ -78,16 +78,16 @@ struct Next {
     rows: u32,
 }
 
-/// How much a piece of a picture may have, as was found for this work: the next frame of a turn begins with it.
+/// Piece sizes found for this work: the next frame of a turntable starts with them.
 #[derive(Clone, Copy)]
 pub(super) struct Known {
-    /// Slots and rows in all.
+    /// Total slots and rows.
     work: (usize, u32),
     piece_slots: f64,
     piece_rows: f64,
 }
 
-/// How long a gesture that did something then may still go on.
+/// Remaining time in which a gesture with an action at `then` may continue.
 pub(super) fn rest_of(then: Option<Instant>) -> Duration {
     then.map_or(Duration::ZERO, |then| {
         GESTURE.saturating_sub(then.elapsed())
@@ -102,25 +102,25 @@ pub(super) struct QualityController {
     slots: f64,
     /// Pixels drawn per pixel of volumes, along a side.
     fog: u32,
-    /// There were volumes in the last picture.
+    /// The last picture contained volumes.
     foggy: bool,
-    /// What a picture that is not rough takes as a whole, about.
+    /// Approximate time of a whole picture that is not rough.
     full_ms: Option<f64>,
-    /// What the pieces of the present one took so far.
+    /// Time that the pieces of the present one have taken so far.
     spent_ms: f64,
-    /// What a piece may have.
+    /// Largest number of slots in a piece.
     piece_slots: f64,
     piece_rows: f64,
     changed: Option<Instant>,
-    /// The last picture was rough and will not be followed by a change of its own accord.
+    /// The last picture was rough, and no change that would redraw it is expected.
     owes_better: bool,
     /// The next piece of the better picture.
     next: Option<Next>,
-    /// How much of the picture is drawn, at the level that it has reached.
+    /// Fraction of the picture drawn, at its present level.
     share: f64,
     /// The picture is for a file.
     still: bool,
-    /// The pieces of the picture before, until the work of this one is known.
+    /// Piece sizes of the previous picture, until the work of this one is known.
     known: Option<Known>,
     work: (usize, u32),
 }
@@ -150,7 +150,7 @@ impl QualityController {
         }
     }
 
-    /// For a picture that is written to a file; `known` from the one before.
+    /// For a picture that is written to a file; `known` comes from the previous one.
     pub fn for_file(mut self, known: Option<Known>) -> Self {
         self.still = self.software;
         self.known = known.filter(|_| self.still);
@@ -169,14 +169,14 @@ impl QualityController {
         })
     }
 
-    /// For a slice, of which several are seen.
+    /// For a slice, several of which are visible.
     pub fn of_slice(software: bool, patience_ms: f64) -> Self {
         let mut pace = Self::new(software, patience_ms);
         pace.fluid_ms *= FLUID_SLICE;
         pace
     }
 
-    /// To whom everything is slow, nothing needs to be measured first.
+    /// If every picture counts as slow, nothing needs to be measured first.
     fn first_piece(patience_ms: f64) -> f64 {
         if patience_ms > 0.0 {
             UNLIMITED
@@ -185,22 +185,22 @@ impl QualityController {
         }
     }
 
-    /// A rough picture waits for its better one.
+    /// Whether a rough picture waits for its better one.
     pub fn owes_better(&self) -> bool {
         self.owes_better
     }
 
-    /// How much of the present picture is drawn, 0 to 1.
+    /// Fraction of the present picture that is drawn, 0 to 1.
     pub fn share(&self) -> f64 {
         self.share
     }
 
-    /// For how long the hand has to rest yet.
+    /// Remaining time for which interaction must pause.
     pub fn rest(&self) -> Duration {
         rest_of(self.changed)
     }
 
-    /// How to draw. `measured`: time and kind of the last picture, if they are known by now.
+    /// How to draw. `measured`: time and kind of the last picture, if already known.
     pub fn quality(
         &mut self,
         measured: Option<(f64, Drawn)>,
@@ -215,7 +215,7 @@ impl QualityController {
         let foggy = work.rows > 0;
         if foggy != self.foggy {
             self.foggy = foggy;
-            // What was measured tells nothing of them.
+            // The measurements do not apply to them.
             self.full_ms = None;
             if self.software {
                 self.piece_rows = FIRST_ROWS;
@@ -227,7 +227,7 @@ impl QualityController {
             Ask::More | Ask::Better | Ask::Whole => None,
         };
         let in_gesture = before.is_some_and(|b| now - b < GESTURE);
-        // Before anything was measured a processor counts as slow.
+        // Before any measurement a CPU counts as slow.
         let slow = self.full_ms.map_or(self.software, |ms| ms > self.fluid_ms);
         let all = (work.slots)(usize::MAX);
         self.work = (all, work.rows);
@@ -235,7 +235,7 @@ impl QualityController {
         if let Some(known) = known {
             (self.piece_slots, self.piece_rows) = (known.piece_slots, known.piece_rows);
         }
-        // So long a picture would hold up even a hand that has only begun to move.
+        // A picture this long would delay even interaction that has only begun.
         let at_once = if self.still { 1.0 } else { PIECES };
         let heavy = all as f64 > at_once * self.piece_slots
             || f64::from(work.rows) > at_once * self.piece_rows;
@@ -264,7 +264,7 @@ impl QualityController {
         let from = from.unwrap_or_else(first);
         let total = (work.slots)(from.most_slots);
         let slots = from.slots.min(total)..total.min(from.slots + self.piece_slots as usize);
-        // Volumes lie over all streamlines; a piece is of one or the other, so that each is measured.
+        // Volumes lie over all streamlines; a piece has one or the other, so that each is measured.
         let some = if slots.is_empty() {
             self.piece_rows as u32
         } else {
@@ -272,7 +272,7 @@ impl QualityController {
         };
         let rows = from.rows..work.rows.min(from.rows.saturating_add(some));
         let begins = (from.slots, from.rows) == (0, 0);
-        // A picture is put together after the last of them: that takes as long as a piece, and is one.
+        // Compositing follows the last of them: it takes as long as a piece, and is one.
         let nothing = slots.is_empty() && rows.is_empty();
         let ends = slots.end == total && rows.end == work.rows && (begins || nothing);
         let pieces = |slots: usize, rows: u32| {
@@ -342,7 +342,7 @@ impl QualityController {
         if ends {
             self.full_ms = Some(self.spent_ms);
         }
-        // A picture is put together at its end, which says nothing of how long its points take.
+        // Compositing at the end says nothing about the time of its points.
         if ends && !begins {
             return;
         }
@@ -353,7 +353,7 @@ impl QualityController {
                 _ if units == 0.0 => known,
                 true if known < UNLIMITED => fresh.clamp(known / 4.0, known),
                 true => fresh,
-                // It was as large as it might be.
+                // It was as large as permitted.
                 false if units > 0.5 * known => fresh.min(4.0 * known),
                 false => known,
             }
@@ -365,10 +365,10 @@ impl QualityController {
     fn adapt(&mut self, ms: f64) {
         let fluid = self.fluid_ms;
         if ms > 1.15 * fluid {
-            // Work grows with the pixels and with the points; each gives up its half.
+            // Work grows with the pixels and with the points; both are reduced.
             let share = (fluid / ms).max(0.3);
             self.scale = (self.scale * share.powf(0.4)).max(COARSEST);
-            // What was unlimited starts from a number of points that any card draws.
+            // An unlimited number starts from one that any graphics card draws.
             self.slots = (self.slots.min(8e6) * share.powf(0.7)).max(FEWEST_SLOTS);
             if self.foggy && ms > 1.5 * fluid {
                 self.fog = (self.fog + 1).min(COARSEST_FOG);

@@ -1,4 +1,4 @@
-//! The 3-D view: opaque things, see-through things, volumes, then the outline's glass over all.
+//! The 3-D view: opaque objects, translucent objects, volumes, then the glass outline over all.
 
 use super::ambient_occlusion::{Darkening, Hollows};
 use super::composite::Compositor;
@@ -20,18 +20,18 @@ use glam::{DMat4, DVec3};
 use std::ops::Range;
 use wgpu::TextureUsages as Usage;
 
-/// How much work volumes may be.
+/// Permitted work for volumes.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) struct FogQuality {
     /// Pixels drawn per pixel of it, along a side.
     pub per_pixel: u32,
     /// In texels of the volume.
     pub step: f32,
-    /// Rays through a pixel that surfaces are smoothed with: 1 or 4.
+    /// Rays per pixel that smooth surfaces: 1 or 4.
     pub rays: u32,
 }
 
-/// How much work one picture may be.
+/// Permitted work for one picture.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) struct Quality {
     /// 1 or 4.
@@ -48,14 +48,14 @@ pub(super) struct Quality {
     pub part: Part,
 }
 
-/// What of a picture is drawn; it shows once it ends.
+/// The part of a picture to draw; it is shown after the last one.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) struct Part {
     pub begins: bool,
     pub ends: bool,
-    /// Of streamlines, counted over all of them in the order in which they are drawn.
+    /// Range of streamlines' slots, counted over all of them in drawing order.
     pub slots: Range<usize>,
-    /// Of volumes, from the top.
+    /// Range of rows of volumes, from the top.
     pub rows: Range<u32>,
 }
 
@@ -71,7 +71,7 @@ impl Part {
 }
 
 impl Quality {
-    /// What the picture is, of so many slots and rows in all.
+    /// The kind of the picture, for these totals of slots and rows.
     pub fn drawn(&self, slots: usize, rows: u32) -> Drawn {
         let part = &self.part;
         match self.rough {
@@ -85,7 +85,7 @@ impl Quality {
         }
     }
 
-    /// All that there is is shown.
+    /// Whether everything is shown.
     pub fn is_full(&self) -> bool {
         !self.rough && self.most_slots == usize::MAX
     }
@@ -94,7 +94,7 @@ impl Quality {
         Self {
             samples: 4,
             scale: 1.0,
-            // The outline is soft: on a processor every fourth pixel of it will do.
+            // The outline is soft: on a CPU every fourth pixel of it suffices.
             glass: if software { 2 } else { 1 },
             fog: FogQuality {
                 per_pixel: 1,
@@ -108,17 +108,17 @@ impl Quality {
     }
 }
 
-/// The textures that one pane is drawn in before it is put together.
+/// The textures that one pane is drawn in before compositing.
 pub(super) struct Targets {
     pub size: [u32; 2],
     samples: u32,
-    /// What is drawn to: `base` itself, or its samples.
+    /// The colour target: `base` itself, or its samples.
     colour: wgpu::TextureView,
     pub base: wgpu::TextureView,
     pub depth: wgpu::TextureView,
     depth_texture: wgpu::Texture,
-    /// Depths of the background's lines: what darkens hollows and ends the glass must not know them, or
-    /// the background would turn dark where one is drawn over it.
+    /// Depths of the background's lines: those for hollows and glass must not include them, or the background would
+    /// turn dark around such lines.
     aside: Option<(wgpu::Texture, wgpu::TextureView)>,
     pub through: Option<TransparencyTargets>,
     pub fog: Option<Fog>,
@@ -155,7 +155,7 @@ impl Targets {
         }
     }
 
-    /// Where the background's lines test their depth: the scene's depths as they are now.
+    /// Copies the scene's present depths for the depth test of the background's lines.
     fn set_aside(&mut self, gpu: &Gpu, encoder: &mut wgpu::CommandEncoder) {
         let (size, samples) = (self.size, self.samples);
         let (aside, _) = self.aside.get_or_insert_with(|| {
@@ -172,7 +172,7 @@ impl Targets {
     }
 }
 
-/// The passes that a part of a scene is drawn in: lines of the background need depths of their own.
+/// The passes in which a part of a scene is drawn: lines of the background need depths of their own.
 fn stages(context: bool, begins: bool, of_context: bool) -> &'static [Stage] {
     match (context, begins, of_context) {
         (false, ..) => &[Stage::All],
@@ -203,7 +203,7 @@ pub(super) struct Scenes {
     pub volumes: Volumes,
 }
 
-/// What drawing a scene borrows from the renderer.
+/// Parts of the renderer that drawing a scene borrows.
 pub(super) struct Tools<'a> {
     pub gpu: &'a Gpu,
     pub textures: &'a mut Textures,
@@ -226,9 +226,9 @@ impl Scenes {
         }
     }
 
-    /// Draws into `pane`, a texture of the list's size; `keys` are its lines' buffers. Returns the
-    /// textures it used, and the size of the pane's corner that a rough picture fills; `None` where
-    /// more pieces have to follow: the pane is as it was.
+    /// Draws into `pane`, a texture of the list's size; `keys` are its lines' buffers. Returns the textures used, and
+    /// the size of the pane's corner that a rough picture fills; `None` if more pieces must follow: the pane is
+    /// unchanged.
     pub fn draw(
         &self,
         tools: Tools,
@@ -294,7 +294,7 @@ impl Scenes {
             let (_, own) = &uses[for_use as usize];
             within(&part.slots, own.clone())
         };
-        // With the last of the opaque lines all that is opaque is there.
+        // After the last opaque lines, the opaque scene is complete.
         let last_opaque = uses[Use::Opaque as usize].1.end;
         let solid =
             part.slots.end >= last_opaque && (part.begins || part.slots.start < last_opaque);
@@ -378,8 +378,8 @@ impl Scenes {
                 if let Some(glyphs) = &glyphs {
                     self.glyphs.draw(gpu, &mut pass, glyphs, samples);
                 }
-                // Solids hide what is behind them from see-through lines: little is lost, and such
-                // lines in front of a solid are right.
+                // Solids hide translucent lines behind them: little is lost, and such lines in front of a solid are
+                // correct.
                 self.solids.draw(&mut pass, &solids, samples);
             }
         }
@@ -465,11 +465,11 @@ impl Scenes {
     }
 }
 
-/// Numbers that turn a depth into a distance from the eye, for `distance_from` of common.wgsl.
+/// Numbers that turn a depth into a distance from the eye, for `distance_from` in common.wgsl.
 pub(super) fn distance_numbers(clip_from_world: &DMat4) -> [f32; 4] {
     let (z, w) = (clip_from_world.row(2), clip_from_world.row(3));
     if w.truncate().length() < 1e-9 {
-        // Parallel: millimetres along the view, from well before the near plane so that all count.
+        // Parallel: millimetres along the view, from well before the near plane so that all are positive.
         let per_mm = z.truncate().length().max(1e-12);
         return [1e3, (1.0 / per_mm) as f32, 1.0, 0.0];
     }
@@ -479,7 +479,7 @@ pub(super) fn distance_numbers(clip_from_world: &DMat4) -> [f32; 4] {
     [a as f32, -b as f32, 0.0, 0.0]
 }
 
-/// Distance of the farthest corner of world bounds, as `distance_numbers` count it, mm.
+/// Distance of the farthest corner of world bounds, as computed by `distance_numbers`, mm.
 fn farthest_mm(clip_from_world: &DMat4, (low, high): (DVec3, DVec3)) -> f32 {
     let [x, y, parallel, _] = distance_numbers(clip_from_world).map(f64::from);
     let distance = |corner: usize| {
@@ -500,7 +500,7 @@ fn farthest_mm(clip_from_world: &DMat4, (low, high): (DVec3, DVec3)) -> f32 {
     (0..8).map(distance).fold(0.0, f64::max) as f32
 }
 
-/// World bounds of what a scene shows.
+/// World bounds of a scene's content.
 fn bounds(list: &ScenePane, keys: &[LineKey], store: &LineStore) -> (DVec3, DVec3) {
     let mut points: Vec<DVec3> = Vec::new();
     for q in &list.slices {

@@ -1,4 +1,4 @@
-//! What is drawn of a pane next, and how well: one piece of one pane at a time.
+//! Schedules drawing: one piece of one pane at a time, and its quality.
 
 use super::line_buffers::{LineKey, LineStore};
 use super::quality::{Ask, QualityController, Work, rest_of};
@@ -8,22 +8,22 @@ use super::{List, ON_SCREEN, Pane, PaneId, Renderer};
 use crate::scene::draw_list::Lines;
 use std::time::Duration;
 
-/// How far a pane's picture is.
+/// Progress of a pane's picture.
 pub(super) struct Progress {
-    /// What only the 3-D view needs.
+    /// Textures that only the 3-D view needs.
     pub targets: Option<Targets>,
     pub stopwatch: Stopwatch,
     pub pace: QualityController,
-    /// When a piece of its better picture was drawn last.
+    /// When a piece of its better picture was last drawn.
     served: u64,
 }
 
-/// Slots that are drawn of streamlines, of at most so many of each.
+/// Function that counts the slots of streamlines drawn, with at most this many per tractogram.
 pub(super) type Count = fn(&[Lines], &[LineKey], &LineStore, usize) -> usize;
 pub(super) type NewPace = fn(bool, f64) -> QualityController;
 
 impl Renderer {
-    /// What there is to draw of a pane, if anything; `owed`: textures of it that were not ready.
+    /// The next thing to draw for a pane, if any; `owed`: textures of it that were not ready.
     pub(super) fn due(
         &self,
         id: PaneId,
@@ -34,7 +34,7 @@ impl Renderer {
         let pane = &self.panes[&id];
         let changed = !pane.list.as_ref().is_some_and(&same);
         match changed {
-            // One piece of one pane at a time from the beginning.
+            // One piece of one pane at a time, from the start.
             true if self.stills => {
                 let loaded = self.loaded(lines, keys).1;
                 (loaded && self.is_idle()).then_some(Ask::Whole)
@@ -45,8 +45,8 @@ impl Renderer {
         }
     }
 
-    /// Whether the next piece of a better picture is the pane's: once the hand rests, wherever it moved, and
-    /// after the piece before, since what is on its way to the device cannot be called back.
+    /// Whether it is this pane's turn for the next piece of a better picture: once interaction pauses, whichever pane
+    /// it was in, and after the previous piece, since work submitted to the device cannot be revoked.
     fn turn_of(&self, pane: &Pane) -> bool {
         let Some(own) = pane.progress.as_ref().filter(|p| p.pace.owes_better()) else {
             return false;
@@ -55,8 +55,8 @@ impl Renderer {
         self.is_idle() && (self.stills || !self.on_screen().any(waits))
     }
 
-    /// The hand rests, and the device is done with the piece before. Pictures do not wait for what changes by
-    /// itself on screen: it may never rest.
+    /// Whether interaction pauses and the device has finished the previous piece. Pictures do not wait for animations
+    /// on screen, which may never stop.
     fn is_idle(&self) -> bool {
         let rest = match self.stills {
             true => rest_of(self.touched),
@@ -65,17 +65,17 @@ impl Renderer {
         if !rest.is_zero() {
             return false;
         }
-        // What the device has done by now is heard of only by asking; a lost one says so at the next picture.
+        // Completed work is noticed only by polling; a lost device is reported by the next picture.
         let _ = self.gpu.device.poll(wgpu::PollType::Poll);
         !self.on_screen().any(|p| p.stopwatch.is_running())
     }
 
-    /// Whether somebody turns, scrolls or drags a view now: no piece of a picture is drawn meanwhile.
+    /// Whether the user is rotating, scrolling or dragging a view: no piece of a picture is drawn meanwhile.
     pub fn is_touched(&self) -> bool {
         !rest_of(self.touched).is_zero()
     }
 
-    /// For how long the hand has to rest yet before anything is drawn better.
+    /// Remaining time for which interaction must pause before anything is refined.
     fn rest(&self) -> Duration {
         let moved = self.on_screen().map(|p| p.pace.rest()).max();
         rest_of(self.touched).max(moved.unwrap_or_default())
@@ -86,8 +86,8 @@ impl Renderer {
         panes.filter_map(|p| p.progress.as_ref())
     }
 
-    /// When to ask again for what is on screen, if there is more to draw: what loads, in the next frame; what is
-    /// to be drawn finer, once the hand rests.
+    /// When to request the next frame, if there is more to draw on screen: at once while data loads; for refinement,
+    /// once interaction pauses.
     pub fn due_in(&self) -> Option<Duration> {
         let mut panes = self.panes.values().filter(|p| self.is_on_screen(p));
         if self.textures.owes || panes.any(|p| !p.complete) {
@@ -97,13 +97,13 @@ impl Renderer {
         owes.then(|| self.rest())
     }
 
-    /// Whether the panes that are asked for from now on are for pictures: nothing of them is drawn before all that
-    /// they show is loaded, and then none of it roughly, but in pieces where it takes long.
+    /// Whether the panes requested from now on are for pictures: nothing of them is drawn before all their data is
+    /// loaded, and then not roughly, but in pieces if it takes long.
     pub fn set_stills(&mut self, stills: bool) {
         self.stills = stills;
     }
 
-    /// How much of some panes is drawn, 0 to 1; those that were never asked for do not count.
+    /// Fraction drawn of these panes, 0 to 1; panes never requested do not count.
     pub fn share(&self, ids: impl IntoIterator<Item = PaneId>) -> f64 {
         let panes: Vec<&Pane> = ids
             .into_iter()
@@ -116,7 +116,7 @@ impl Renderer {
         panes.iter().map(share).sum::<f64>() / panes.len().max(1) as f64
     }
 
-    /// Whether what some panes show is drawn, all of it, and the device done with it.
+    /// Whether these panes are drawn completely, and the device has finished them.
     pub fn is_whole(&self, ids: impl IntoIterator<Item = PaneId>) -> bool {
         let whole = |p: &Pane| {
             let done = |p: &Progress| !p.pace.owes_better() && !p.stopwatch.is_running();
@@ -128,7 +128,7 @@ impl Renderer {
             .all(whole)
     }
 
-    /// Whether some pane on screen has more to draw.
+    /// Whether a visible pane has more to draw.
     pub fn busy(&self) -> bool {
         self.due_in().is_some()
     }
@@ -137,8 +137,8 @@ impl Renderer {
         self.clock - pane.asked < ON_SCREEN
     }
 
-    /// How to draw it: streamlines (of which `count` says how many slots are drawn of at most so many)
-    /// and rows of volumes.
+    /// How to draw it: streamlines (`count` returns the slots drawn with at most a given number per tractogram) and
+    /// rows of volumes.
     pub(super) fn quality(
         &mut self,
         id: PaneId,

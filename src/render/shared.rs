@@ -1,8 +1,8 @@
-//! Images and buffers whose memory a kernel on the same card can write: exported by Vulkan, drawn as any other.
+//! Images and buffers whose memory a kernel on the same card can write: exported by Vulkan, drawn like any other.
 //!
-//! They are made here and lent as handles of their memory; a solver imports that, writes and waits.
-//! Nothing is copied to the host, and neither side knows the other. Where the window is not drawn by Vulkan,
-//! or its driver exports no memory, nothing is lent and all is uploaded as always.
+//! They are created here and exported as handles of their memory; a solver imports that, writes and waits. Nothing is
+//! copied to the host, and neither side knows the other. If the window is not drawn by Vulkan, or if its driver exports
+//! no memory, everything is uploaded instead.
 
 // The graphics driver's own calls: wgpu has none for memory of this kind.
 #![allow(unsafe_code)]
@@ -13,7 +13,7 @@ use crate::data::ImageExporter;
 #[cfg(target_os = "linux")]
 pub(super) struct SharedTexture {
     pub texture: wgpu::Texture,
-    /// Textures live and die with it.
+    /// Textures must not outlive it.
     pub device: wgpu::Device,
 }
 
@@ -28,7 +28,7 @@ pub fn lender(_device: &wgpu::Device, _queue: &wgpu::Queue) -> Option<ImageExpor
     None
 }
 
-/// Who lends images of this device; `None` where it cannot.
+/// The exporter of images on this device; `None` if it cannot export.
 #[cfg(target_os = "linux")]
 pub fn lender(device: &wgpu::Device, queue: &wgpu::Queue) -> Option<ImageExporter> {
     use crate::data::DeviceCopy;
@@ -71,9 +71,9 @@ mod linux {
     const HANDLE: vk::ExternalMemoryHandleTypeFlags = vk::ExternalMemoryHandleTypeFlags::OPAQUE_FD;
     const FORMAT: wgpu::TextureFormat = wgpu::TextureFormat::R32Float;
 
-    /// Which card a device is, as CUDA tells it, too.
+    /// The UUID of a device's card, as CUDA also reports it.
     pub fn card(device: &wgpu::Device) -> Option<[u8; 16]> {
-        // SAFETY: the device is only asked.
+        // SAFETY: the device is only queried.
         unsafe {
             let hal = device.as_hal::<Vulkan>()?;
             let mut id = vk::PhysicalDeviceIDProperties::default();
@@ -84,10 +84,10 @@ mod linux {
         }
     }
 
-    /// Memory of the card that can be exported, bound by `bind` to what it is made for alone, and its handle.
+    /// Exportable memory of the card, bound by `bind` to the single resource that it is dedicated to, and its handle.
     ///
     /// # Safety
-    /// `alone` and `bind` are about one resource of this device, whose needs these are.
+    /// `alone` and `bind` must refer to one resource of this device, with these requirements.
     unsafe fn exported(
         hal: &wgpu::hal::vulkan::Device,
         needs: &vk::MemoryRequirements,
@@ -97,7 +97,7 @@ mod linux {
         let (raw, instance) = (hal.raw_device(), hal.shared_instance().raw_instance());
         let exports = ash::khr::external_memory_fd::Device::new(instance, raw);
         let mut export = vk::ExportMemoryAllocateInfo::default().handle_types(HANDLE);
-        // SAFETY: the device is alive; memory is freed where it cannot be bound or exported.
+        // SAFETY: the device is alive; memory is freed if it cannot be bound or exported.
         unsafe {
             let kinds = instance.get_physical_device_memory_properties(hal.raw_physical_device());
             let local = (0..kinds.memory_type_count).find(|i| {
@@ -125,15 +125,15 @@ mod linux {
         }
     }
 
-    /// A buffer that shaders read, the memory behind it, and how many bytes that has.
+    /// A buffer that shaders read, the memory behind it, and its number of bytes.
     pub fn buffer(device: &wgpu::Device, size: u64) -> Option<(wgpu::Buffer, OwnedFd, u64)> {
         let limits = device.limits();
         if size == 0 || size > limits.max_buffer_size {
             return None;
         }
         let usage = wgpu::BufferUsages::STORAGE;
-        // SAFETY: buffer and memory are made here from this device; whatever fails unmakes what was made
-        // before it. wgpu gets both and frees them with the buffer.
+        // SAFETY: buffer and memory are created here from this device; every failure destroys what was created before
+        // it. wgpu receives both and frees them with the buffer.
         unsafe {
             let hal = device.as_hal::<Vulkan>()?;
             let raw = hal.raw_device();
@@ -165,7 +165,7 @@ mod linux {
         }
     }
 
-    /// A texture of `size` texels, the memory behind it, and how many bytes that has.
+    /// A texture of `size` texels, the memory behind it, and its number of bytes.
     pub fn texture(
         device: &wgpu::Device,
         queue: &wgpu::Queue,
@@ -180,8 +180,8 @@ mod linux {
             height: size[1],
             depth_or_array_layers: size[2],
         };
-        // SAFETY: image and memory are made here from this device; whatever fails unmakes what was made
-        // before it. wgpu gets both and frees them with the texture.
+        // SAFETY: image and memory are created here from this device; every failure destroys what was created before
+        // it. wgpu receives both and frees them with the texture.
         let (texture, handle, bytes) = unsafe {
             let hal = device.as_hal::<Vulkan>()?;
             let raw = hal.raw_device();
@@ -245,8 +245,8 @@ mod linux {
             );
             (texture, handle, needs.size)
         };
-        // One texel, so that the image has a layout before a kernel writes it: a later change of layout
-        // keeps what is there.
+        // One texel, so that the image has a layout before a kernel writes it: a later change of layout preserves the
+        // content.
         queue.write_texture(
             texture.as_image_copy(),
             &[0; 4],

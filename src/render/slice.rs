@@ -12,7 +12,7 @@ use glam::{DAffine3, DMat4, DVec3};
 
 const SHADER: &str = include_str!("../../shaders/slice.wgsl");
 
-/// The text of the shader.
+/// The source of the shader.
 pub(super) fn shader() -> String {
     source(&format!("{PAGES}\n{SHADER}"))
 }
@@ -40,7 +40,7 @@ struct LayerUniform {
     bricks: [u32; 4],
 }
 
-// The same bits as in shaders/slice.wgsl.
+// Must match the bits in shaders/slice.wgsl.
 const COLOUR_IMAGE: u32 = 1;
 const SINGLE_COLOUR: u32 = 2;
 const TRANSPARENT_BELOW: u32 = 4;
@@ -123,7 +123,7 @@ impl Slices {
         }
     }
 
-    /// The layers of a slice view; the keys of the textures go to `used`.
+    /// The layers of a slice view; the keys of its textures are added to `used`.
     pub fn pane_layers(
         &self,
         gpu: &Gpu,
@@ -188,7 +188,7 @@ impl Slices {
                 uniform.phi_size = [x, y, z, phi.0.clamp];
                 uniform.bricks[0] = phi.0.shift;
                 if pool.is_none() {
-                    // More than the device's shaders read: nothing is seen of it.
+                    // Exceeds what the device's shaders can read: it is not drawn.
                     uniform.line[3] = 0.0;
                 }
             }
@@ -196,7 +196,7 @@ impl Slices {
         (uniform, views, pool)
     }
 
-    /// The layers of a slice in the 3-D view, for a target of so many samples; `rough` where speed counts.
+    /// The layers of a slice in the 3-D view, for a target of this many samples; `rough` if speed matters.
     pub fn quad_layers(
         &self,
         gpu: &Gpu,
@@ -235,7 +235,7 @@ impl Slices {
                 views[2] = cut.view.clone();
             }
             // Only the bottom image has a background to cut away. Within a head, voxels without a direction are drawn
-            // black, as in the slice views; transparent they would be holes.
+            // black, as in the slice views; if transparent, they would be holes.
             if index == 0 {
                 uniform.kind[0] |= if cut.is_none() { CUT_BLACK } else { BLACK };
             }

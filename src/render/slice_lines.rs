@@ -12,12 +12,12 @@ use crate::scene::draw_list::{LineStyle, Lines, SlicePane};
 use glam::{DMat4, DVec3, DVec4, Mat4, Vec3};
 use std::ops::Range;
 
-/// Lines have a dark rim, or they would drown in colours like their own. It is drawn before any line so
-/// that it covers none.
+/// Lines have a dark rim, without which they would vanish among similar colours. It is drawn before any line so that it
+/// covers none.
 const RIM_PX: f64 = 1.0;
 const RIM_OPACITY: f32 = 0.6;
 
-/// Slots of all streamlines of a slice that can be drawn, of at most so many of each: once for their rims,
+/// Slots of all streamlines of a slice that can be drawn, with at most this many per tractogram: once for their rims,
 /// once for themselves.
 pub(super) fn slice_slots(
     lines: &[Lines],
@@ -36,7 +36,7 @@ pub(super) struct Capsules {
 }
 
 impl LinePipelines {
-    /// What lies near the plane of a part of the slots that [`slice_slots`] counts.
+    /// The capsules near the plane for a part of the slots that [`slice_slots`] counts.
     pub fn capsules(
         &self,
         gpu: &Gpu,
@@ -60,7 +60,7 @@ impl LinePipelines {
                 LineStyle::Lines { width_px } => f64::from(width_px * pane.scale) * 0.5,
                 LineStyle::Tubes { radius_mm } => f64::from(radius_mm) / mm_per_px,
             };
-            // Below a logical pixel a cut streamline would be hard to find.
+            // A cut streamline narrower than a logical pixel would be hard to find.
             let half_width = half_width.max(LEAST_HALF_WIDTH_PX * f64::from(pane.scale));
             let near = Near::new(&slab, pane.size_px, (half_width + rim + 1.0) as f32);
             let frame = buffers.frame();
@@ -120,9 +120,9 @@ impl LinePipelines {
 
 /// The part of the world that a slice view shows: its slab, within its edges.
 struct Near {
-    /// Rows of (pixel x, pixel y, slab): a linear part and what is added.
+    /// Rows of (pixel x, pixel y, slab): a linear part and an offset.
     rows: [(Vec3, f32); 3],
-    /// What they may be.
+    /// Their permitted ranges.
     ranges: [(f32, f32); 3],
 }
 
@@ -144,14 +144,14 @@ impl Near {
         }
     }
 
-    /// Those of a chunk's blocks that may reach into it.
+    /// The blocks of a chunk that may reach into it.
     fn blocks(&self, (chunk, frame): (&Chunk, &Frame), among: Range<usize>) -> Vec<u32> {
         let known = among.start..among.end.min(chunk.blocks.len());
         let found = known.filter(|&i| self.touches(frame.bounds(&chunk.blocks[i])));
         found.map(|i| i as u32).collect()
     }
 
-    /// Whether a box may reach into it; one that is too large for numbers may.
+    /// Whether a box may reach into it; one whose size overflows may.
     fn touches(&self, (low, high): (Vec3, Vec3)) -> bool {
         let (centre, half) = ((low + high) * 0.5, (high - low) * 0.5);
         // The slab first: it decides most often.

@@ -1,4 +1,4 @@
-//! Masks as smooth fields, so that their surfaces look like surfaces and not like bricks.
+//! Masks as smooth fields, so that their surfaces do not look like bricks.
 
 use crate::data::Mask;
 use glam::{DAffine3, DMat3, DVec3};
@@ -15,8 +15,8 @@ pub(super) struct Smooth {
 }
 
 impl Smooth {
-    /// Cuts the mask to its voxels, averages it to texels of about `texel_mm` (never more than
-    /// `most_texels` a side) and blurs it with a Gaussian of standard deviation `sigma_mm`.
+    /// Crops the mask to its voxels, averages it to texels of about `texel_mm` (never more than `most_texels` per side)
+    /// and blurs it with a Gaussian of standard deviation `sigma_mm`.
     pub fn new(mask: &Mask, texel_mm: f64, sigma_mm: f64, most_texels: usize) -> Self {
         let grid = &mask.grid;
         let Some((low, high)) = mask.block_inside() else {
@@ -35,7 +35,7 @@ impl Smooth {
         });
         let spacing = DVec3::from_array(std::array::from_fn(|a| voxel_mm[a] * factor[a] as f64));
         let sigma = (DVec3::splat(sigma_mm) / spacing).to_array();
-        // Three standard deviations hold the blur; one more texel keeps the border at 0.
+        // Three standard deviations contain the blur; one more texel keeps the border at 0.
         let pad = sigma.map(|s| (3.0 * s).ceil() as usize + 1);
         let shape: [usize; 3] =
             std::array::from_fn(|a| (high[a] - low[a] + 1).div_ceil(factor[a]) + 2 * pad[a]);
@@ -75,8 +75,8 @@ impl Smooth {
         }
     }
 
-    /// Like [`Smooth::new`] with a blur of just enough to turn voxel stairs into slopes, for a mask of which no
-    /// part may vanish: blurred alone, what is one voxel thick nowhere comes up to 0.5.
+    /// Like [`Smooth::new`] with a blur just strong enough to turn voxel stairs into slopes, for a mask none of whose
+    /// parts may vanish: with the blur alone, parts one voxel thick never reach 0.5.
     pub fn of_region(mask: &Mask, most_texels: usize) -> Self {
         let sigma_mm = mask.grid.spacing().max_element() * 0.8;
         let sharp = Self::new(mask, 0.0, 0.0, most_texels);
@@ -85,8 +85,8 @@ impl Smooth {
         smooth
     }
 
-    /// Raises the texels of thin parts over the surface's value: those in no block of 2 × 2 × 2 texels inside,
-    /// and those that have none over that value around them.
+    /// Raises the texels of thin parts above the surface's value: those in no block of 2 × 2 × 2 texels inside, and
+    /// those with no texel above that value around them.
     fn keep_thin(&mut self, sharp: &Self) {
         /// With this value a sheet is drawn nearly as thick as it is.
         const THIN: f32 = 0.7;

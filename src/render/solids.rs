@@ -1,4 +1,4 @@
-//! Regions in the 3-D view: spheres, boxes and masks, see-through and lit.
+//! Regions in the 3-D view: spheres, boxes and masks, translucent and lit.
 
 use super::gpu::{Gpu, Slot, blended, depth_test, source};
 use super::pipelines::Drawing;
@@ -37,21 +37,21 @@ impl Shader {
     const ENTRIES: [&str; 3] = ["fs_sphere", "fs_box", "fs_mask"];
 }
 
-/// A solid that is ready to be drawn.
+/// A solid ready to be drawn.
 pub(super) struct Ready {
     shader: Shader,
     group: wgpu::BindGroup,
 }
 
-/// From one uniform to the next in a buffer of many: every device aligns to 256 bytes or less.
+/// Distance between uniforms in a buffer of many: every device aligns to 256 bytes or less.
 const STRIDE: usize = size_of::<SolidUniform>().next_multiple_of(256);
 
 pub(super) struct Solids {
     layout: wgpu::BindGroupLayout,
     sampler: wgpu::Sampler,
-    /// For 1 and for 4 samples; of each, by [`Shader`].
+    /// For 1 and for 4 samples; each by [`Shader`].
     pipelines: [[wgpu::RenderPipeline; 3]; 2],
-    /// Bound where a solid has no mask.
+    /// Bound if a solid has no mask.
     nothing: wgpu::TextureView,
 }
 
@@ -83,7 +83,7 @@ impl Solids {
         }
     }
 
-    /// Ready to draw, far to near.
+    /// Prepares solids for drawing, from far to near.
     pub fn groups(
         &self,
         gpu: &Gpu,
@@ -101,8 +101,8 @@ impl Solids {
             })
             .collect();
         sorted.sort_by(|a, b| b.0.total_cmp(&a.0));
-        // One buffer for all of them: a buffer each, made anew for every picture, takes more memory than the
-        // regions where there are hundreds.
+        // One buffer for all of them: separate buffers, created for every picture, would take more memory than the
+        // regions if there are hundreds.
         if sorted.is_empty() {
             return Vec::new();
         }
@@ -138,7 +138,7 @@ impl Solids {
         groups.collect()
     }
 
-    /// `None` for a mask whose surface there was no time to make.
+    /// `None` for a mask whose surface could not be computed in time.
     fn uniform(
         &self,
         gpu: &Gpu,
@@ -163,7 +163,7 @@ impl Solids {
         let (shader, hull) = match &solid.shape {
             SolidShape::Sphere { centre, radius_mm } => {
                 uniform.centre = centre.as_vec3().extend(*radius_mm as f32).to_array();
-                // Room for the soft edge, two pixels wide.
+                // Margin for the soft edge, two pixels wide.
                 let w = (view.clip_from_world * centre.extend(1.0)).w.abs();
                 let half = radius_mm * 1.05 + 2.0 * w / view.px_per_mm;
                 let scale = DMat3::from_diagonal(DVec3::splat(half));
@@ -206,8 +206,8 @@ impl Solids {
     }
 }
 
-/// The box of a texture's texel centres from the cube -1..1, right-handed so that its far side is
-/// the same as any other hull's.
+/// The box of a texture's texel centres from the cube -1..1, right-handed so that its back faces are the same as any
+/// other hull's.
 fn texture_hull(texel_from_world: &DAffine3, size: [u32; 3]) -> DAffine3 {
     let half = DVec3::from_array(size.map(|n| (f64::from(n) - 1.0).max(0.5) * 0.5));
     let middle = DVec3::from_array(size.map(|n| (f64::from(n) - 1.0) * 0.5));

@@ -1,4 +1,4 @@
-//! How long the device takes for a picture, asked without waiting for it.
+//! Time that the device takes for a picture, measured without waiting for it.
 
 use super::gpu::Gpu;
 use super::quality::Drawn;
@@ -6,13 +6,13 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
-/// Device time by timestamps where the device has them, else from submission to completion.
+/// Device time by timestamps if the device has them, else from submission to completion.
 pub(super) struct Stopwatch {
     queries: Option<Queries>,
-    /// A measurement is on its way.
+    /// A measurement is pending.
     running: Arc<AtomicBool>,
     started: bool,
-    /// Said of the picture that is being measured.
+    /// Kind of the picture being measured.
     drawn: Drawn,
     /// Bits of the last result, ms as f64.
     last_ms: Arc<AtomicU64>,
@@ -65,7 +65,7 @@ impl Stopwatch {
         }
     }
 
-    /// Before the first pass of a picture; `drawn` is handed back with the result.
+    /// Called before the first pass of a picture; `drawn` is returned with the result.
     pub fn start(&mut self, drawn: Drawn) {
         self.started = !self.is_running();
         if self.started {
@@ -73,7 +73,7 @@ impl Stopwatch {
         }
     }
 
-    /// The device has not finished what was measured last.
+    /// The device has not finished the last measured picture.
     pub fn is_running(&self) -> bool {
         self.running.load(Ordering::Acquire)
     }
@@ -88,7 +88,7 @@ impl Stopwatch {
         })
     }
 
-    /// As [`Stopwatch::writes`] for a pass that computes.
+    /// Like [`Stopwatch::writes`], for a compute pass.
     pub fn compute_writes(&self, last: bool) -> Option<wgpu::ComputePassTimestampWrites<'_>> {
         let queries = self.queries.as_ref().filter(|_| self.started && last)?;
         Some(wgpu::ComputePassTimestampWrites {
@@ -129,7 +129,7 @@ impl Stopwatch {
             return;
         };
         let (read, ns_per_tick) = (queries.read.clone(), f64::from(queries.ns_per_tick));
-        // A lost device answers at once: the lock must be free by then.
+        // A lost device calls back at once: the lock must be released before.
         let mapped = queries
             .read
             .lock()
@@ -150,7 +150,7 @@ impl Stopwatch {
         });
     }
 
-    /// The last result and what that picture was; each result once.
+    /// The last result and the kind of that picture; each result is returned once.
     pub fn fresh(&mut self) -> Option<(f64, Drawn)> {
         let arrived = self.arrived.load(Ordering::Acquire);
         if arrived == self.results {

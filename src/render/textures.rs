@@ -13,10 +13,10 @@ use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
-/// Stands for NaN and infinities in r32float textures: shaders may assume that those never occur.
+/// Replaces NaN and infinities in r32float textures, which shaders may assume never to occur.
 const MISSING: f32 = -3.4e38;
 
-/// What a texture was made from.
+/// The source of a texture.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(super) enum Key {
     Frame(DataId, usize),
@@ -26,7 +26,7 @@ pub(super) enum Key {
     Surface(DataId),
     /// A mask, strongly smoothed, as gradient and value: the head's outline.
     Rim(DataId),
-    /// How far its boundary is at least.
+    /// Lower bound of the distance from its boundary.
     RimDistance(DataId),
 }
 
@@ -42,13 +42,13 @@ struct Kept {
     used: u64,
 }
 
-/// The cache: what panes use stays, what they do not is dropped oldest first beyond a budget.
+/// The cache: textures in use stay, others are dropped oldest first beyond a budget.
 pub(super) struct Textures {
     kept: HashMap<Key, Kept>,
     clock: u64,
-    /// Surfaces that are not there yet wait for the next frame from then on.
+    /// Surfaces not ready by then wait for the next frame.
     deadline: Option<Instant>,
-    /// Some do.
+    /// Whether any do.
     pub owes: bool,
     pub idle_budget_bytes: u64,
     /// 1×1×1, bound where a layer has no second image.
@@ -119,14 +119,14 @@ impl Textures {
         [image, bricks]
     }
 
-    /// A frame begins; making surfaces may take so long of it. Hundreds of regions at once would
-    /// stand still for a second.
+    /// Begins a frame, of which making surfaces may take this long. Hundreds of regions at once would block for a
+    /// second.
     pub fn begin(&mut self, time: Option<Duration>) {
         self.deadline = time.map(|time| Instant::now() + time);
         self.owes = false;
     }
 
-    /// `None` where there is no time for it in this frame.
+    /// `None` if there is no time for it in this frame.
     pub fn surface_in_time(&mut self, gpu: &Gpu, mask: &Mask) -> Option<(Key, Arc<Texture>)> {
         let known = self.kept.contains_key(&Key::Surface(mask.id()));
         if !known && self.deadline.is_some_and(|end| Instant::now() > end) {
@@ -148,8 +148,8 @@ impl Textures {
         })
     }
 
-    /// The field of an outline: gradient (1/mm, world) and value, and beside it the distance (mm)
-    /// below which the boundary cannot be.
+    /// The field of an outline: gradient (1/mm, world) and value, and separately the distance (mm) within which the
+    /// boundary cannot be.
     pub fn rim(&mut self, gpu: &Gpu, mask: &Mask) -> [(Key, Arc<Texture>); 2] {
         let smooth = OnceCell::new();
         let smooth = || smooth.get_or_init(|| Smooth::new(mask, 1.8, 1.7, 112.min(side(gpu))));
@@ -192,7 +192,7 @@ impl Textures {
         self.owes = false;
     }
 
-    /// Drops what no pane uses, oldest first, until the rest of it fits its budget.
+    /// Drops textures that no pane uses, oldest first, until the rest fits the budget.
     pub fn evict(&mut self, in_use: &HashSet<Key>) {
         let idle: Vec<(u64, Key, u64)> = self
             .kept
@@ -220,7 +220,7 @@ fn upload(gpu: &Gpu, smooth: &Smooth, format: wgpu::TextureFormat, texels: &[u8]
     }
 }
 
-/// Of an image that a kernel wrote for this device.
+/// The texture of an image that a kernel wrote for this device.
 fn written(gpu: &Gpu, volume: &Volume) -> Option<Texture> {
     let shared: &SharedTexture = volume.device_copy()?.get()?;
     (shared.device == gpu.device).then(|| Texture {
@@ -231,9 +231,9 @@ fn written(gpu: &Gpu, volume: &Volume) -> Option<Texture> {
     })
 }
 
-/// A frame as r32float, the three frames of a colour image as rgba16float with alpha 0 where a value is missing,
-/// or the colours of a label map as rgba8unorm. A grid beyond the device's limits is shown by every second voxel,
-/// or third …
+/// A frame as r32float, the three frames of a colour image as rgba16float with alpha 0 where a value is missing, or the
+/// colours of a label map as rgba8unorm. A grid beyond the device's limits is subsampled to every second voxel, or
+/// third …
 fn upload_frame(gpu: &Gpu, volume: &Volume, frame: usize) -> Texture {
     if let Some(texture) = written(gpu, volume).filter(|_| frame == 0) {
         return texture;
@@ -264,7 +264,7 @@ fn upload_frame(gpu: &Gpu, volume: &Volume, frame: usize) -> Texture {
             let values = volume.frame(frame);
             let safe = |v: f32| if v.is_finite() { v } else { MISSING };
             let format = wgpu::TextureFormat::R32Float;
-            // A copy of a large image takes long.
+            // Copying a large image takes long.
             match whole && values.iter().all(|v| v.is_finite()) {
                 true => upload(format, bytemuck::cast_slice(values)),
                 false => {

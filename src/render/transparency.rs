@@ -1,15 +1,12 @@
-//! See-through streamlines, right in any order: weighted blended transparency (McGuire and Bavoil 2013,
-//! eq. 9).
+//! Translucent streamlines, correct in any order: weighted blended transparency (McGuire and Bavoil 2013, eq. 9).
 //!
-//! With opacity α and colour c of every layer i over a background b, the pixel is
-//! (Σ wᵢ αᵢ cᵢ / Σ wᵢ αᵢ) (1 − Π (1 − αᵢ)) + b Π (1 − αᵢ): how much of the background is left is exact, and
-//! the layers' share in the rest goes by their weight w = 2^(4 − 12 z), z from 0 (nearest thing of the
-//! view) to 1 (farthest). Over a twelfth of the view's depth it halves, as it does from a layer of
-//! opacity ½ to the next. Sums are in half precision, whose largest number 4096 of the nearest layers
-//! reach together.
+//! With opacity α and colour c of every layer i over a background b, the pixel is (Σ wᵢ αᵢ cᵢ / Σ wᵢ αᵢ) (1 − Π (1 −
+//! αᵢ)) + b Π (1 − αᵢ): the remaining fraction of the background is exact, and the layers share the rest by their
+//! weight w = 2^(4 − 12 z), z from 0 (nearest object of the view) to 1 (farthest). It halves over a twelfth of the
+//! view's depth, as it does from a layer of opacity ½ to the next. Sums are in half precision, whose largest number is
+//! reached by 4096 of the nearest layers together.
 //!
-//! There is one sample a pixel, and lines fade at their edges instead: blending four would take four
-//! times as long.
+//! There is one sample per pixel, and lines fade at their edges instead: blending four would take four times as long.
 
 use super::gpu::{DEPTH, Gpu, Slot, depth_source, depth_test};
 use super::pipelines::Drawing;
@@ -17,15 +14,15 @@ use wgpu::TextureUsages as Usage;
 
 pub(super) const SHADER: &str = include_str!("../../shaders/transparency.wgsl");
 
-/// Of the sums of weighted colours and weights, of what is left of the background, and of the sum of
-/// weighted depths, at whose mean volumes take the layers for one.
+/// Formats of the sums of weighted colours and weights, of the remaining fraction of the background, and of the sum of
+/// weighted depths, at whose mean volumes treat the layers as one.
 const FORMATS: [wgpu::TextureFormat; 3] = [
     wgpu::TextureFormat::Rgba16Float,
     wgpu::TextureFormat::R16Float,
     wgpu::TextureFormat::R16Float,
 ];
 
-/// How layers are put into them.
+/// How layers are blended into them.
 pub(super) fn colour_targets() -> [Option<wgpu::ColorTargetState>; 3] {
     use wgpu::BlendFactor::{One, OneMinusSrc, Zero};
     let blend = |src_factor, dst_factor| {
@@ -71,7 +68,7 @@ impl TransparencyTargets {
         }
     }
 
-    /// Nothing lies in front of anything where a picture begins.
+    /// At the start of a picture they are cleared.
     pub fn attachments(&self, begins: bool) -> [Option<wgpu::RenderPassColorAttachment<'_>>; 3] {
         use wgpu::Color;
         let start = [Color::TRANSPARENT, Color::WHITE, Color::TRANSPARENT];
@@ -92,13 +89,13 @@ impl TransparencyTargets {
         })
     }
 
-    /// The sums, what is left, and the sum of depths.
+    /// The sums, the remaining fraction, and the sum of depths.
     pub fn pictures(&self) -> &[wgpu::TextureView; 3] {
         &self.pictures
     }
 }
 
-/// Makes one depth of a pixel's four.
+/// Reduces a pixel's four depths to one.
 pub(super) struct FirstDepth {
     layout: wgpu::BindGroupLayout,
     pipeline: wgpu::RenderPipeline,
@@ -106,7 +103,7 @@ pub(super) struct FirstDepth {
 
 impl FirstDepth {
     pub fn new(gpu: &Gpu) -> Self {
-        // The depth is binding 1 of all shaders that read it; this one has nothing else to read.
+        // The depth is binding 1 of all shaders that read it; this one reads nothing else.
         let slots = [Slot::Uniform, Slot::Depth { samples: 4 }];
         let layout = gpu.layout(wgpu::ShaderStages::FRAGMENT, &slots);
         let module = gpu.shader("through", depth_source(SHADER, 4));
@@ -124,7 +121,7 @@ impl FirstDepth {
         Self { layout, pipeline }
     }
 
-    /// The depth to test see-through lines with, of a scene of so many samples; made when they begin.
+    /// The depth to test translucent lines with, for a scene of this many samples; computed when they begin.
     pub fn of<'a>(
         &self,
         gpu: &Gpu,

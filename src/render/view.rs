@@ -13,20 +13,20 @@ pub(super) struct SceneView {
     pub eye: DVec4,
     /// Unit vector in world axes.
     pub forward: DVec3,
-    /// To the light.
+    /// Direction to the light.
     pub light: DVec3,
     /// Pixels per mm where the clip coordinate w is 1.
     pub px_per_mm: f64,
-    /// Times (world, 1): 0 at the nearest, 1 at the farthest thing.
+    /// Applied to (world, 1): 0 at the nearest, 1 at the farthest object.
     pub depth_cue: DVec4,
-    /// Times (world, 1): from -1 to 1 within the slab that lines are cut to; zeros without one.
+    /// Applied to (world, 1): from -1 to 1 within the slab that lines are cut to; zeros without one.
     pub slab: DVec4,
-    /// Colour of the distance, and how much of it is mixed in at 1.
+    /// Colour of distant objects, and the fraction mixed in at 1.
     pub haze: [f32; 4],
 }
 
 impl SceneView {
-    /// For a target of `size_px`, which may be smaller than the pane's; `bounds` of what is drawn.
+    /// For a target of `size_px`, which may be smaller than the pane's; `bounds` enclose what is drawn.
     pub fn new(list: &ScenePane, size_px: [u32; 2], bounds: (DVec3, DVec3)) -> Self {
         let m = list.clip_from_world;
         let row = |i: usize| m.row(i).truncate();
@@ -37,7 +37,7 @@ impl SceneView {
         } else {
             -backward
         };
-        // Where only a part of the view is drawn, its rows lean into the distance.
+        // If only a part of the view is drawn, its rows tilt into the distance.
         let (across, upright) = (
             row(0).reject_from_normalized(forward),
             row(1).reject_from_normalized(forward),

@@ -1,8 +1,8 @@
 //! Volumes in the 3-D view, ray-cast by a compute shader (shaders/volume.wgsl has the method).
 //!
-//! Every volume is drawn over those before it, opaque surfaces first: a cloud ends at the nearest of
-//! them, as it does at the opaque scene. See-through streamlines are a layer of the last volume, at the
-//! mean of their depths. The two pictures take turns as what is there and what comes.
+//! Every volume is drawn over those before it, opaque surfaces first: a cloud ends at the nearest of them, as it does
+//! at the opaque scene. Translucent streamlines are a layer of the last volume, at the mean of their depths. The two
+//! pictures alternate as input and output.
 
 use super::empty_bricks::EmptyBricks;
 use super::gpu::{Gpu, Slot};
@@ -48,7 +48,7 @@ pub(super) struct VolumeUniform {
     pub rows: [u32; 4],
 }
 
-// The same bits as in shaders/volume.wgsl.
+// Must match the bits in shaders/volume.wgsl.
 pub(super) const SURFACE: u32 = 1;
 pub(super) const LIT: u32 = 2;
 pub(super) const BELOW: u32 = 4;
@@ -59,10 +59,10 @@ pub(super) const SKIPS: u32 = 64;
 const HAS_LINES: u32 = 128;
 const HAS_PHI: u32 = 256;
 const HAS_FADE: u32 = 512;
-/// As FAR in shaders/volume.wgsl.
+/// Must match FAR in shaders/volume.wgsl.
 const FAR: f32 = 1e9;
 
-/// Pictures of volumes, as large as the scene, with the distance of the nearest opaque surface.
+/// Pictures of volumes, of the scene's size, with the distance of the nearest opaque surface.
 pub(super) struct Fog {
     turns: [[wgpu::TextureView; 2]; 2],
 }
@@ -79,7 +79,7 @@ impl Fog {
         }
     }
 
-    /// The colours after so many volumes.
+    /// The colours after this many volumes.
     pub fn picture(&self, volumes: usize) -> &wgpu::TextureView {
         &self.turns[(volumes + 1) % 2][0]
     }
@@ -87,11 +87,11 @@ impl Fog {
 
 type Pipelines = [(wgpu::BindGroupLayout, wgpu::ComputePipeline); 2];
 
-/// How rays go, other than as the quality of a picture says: for tests and for measuring.
+/// How rays are traced, if not by the quality of a picture: for tests and measurements.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct March {
     pub step_texels: Option<f32>,
-    /// Passes over bricks that nothing is seen of, which changes no pixel.
+    /// Skips bricks in which nothing is visible, which changes no pixel.
     pub skips: bool,
 }
 
@@ -104,11 +104,11 @@ impl Default for March {
     }
 }
 
-/// Made when the first volume is drawn: most sessions have none.
+/// Created when the first volume is drawn: most sessions have none.
 #[derive(Default)]
 pub(super) struct Volumes {
     pub how: March,
-    /// Of images and of bricks, each for 1 and for 4 samples of the scene.
+    /// For images and for bricks, each for 1 and for 4 samples of the scene.
     pipelines: [OnceLock<Pipelines>; 2],
     sampler: OnceLock<wgpu::Sampler>,
     vacant: OnceLock<EmptyBricks>,
@@ -156,7 +156,7 @@ impl Volumes {
         self.pipelines[usize::from(in_bricks)].get_or_init(|| [1, 4].map(make))
     }
 
-    /// Draws these rows of the scene; `writes` go to the last pass.
+    /// Draws these rows of the scene; `writes` are attached to the last pass.
     #[allow(clippy::too_many_arguments)]
     pub fn march(
         &self,
@@ -222,7 +222,7 @@ impl Volumes {
                     }
                     pool
                 }
-                // More than the device's shaders read: nothing of it is known.
+                // Exceeds what the device's shaders can read: it counts as unknown.
                 _ => {
                     uniform.phi_size = [0.0; 4];
                     textures.pools.nothing()
@@ -236,7 +236,7 @@ impl Volumes {
                 uniform.phi_look = [r, g, b, inside.outside];
             }
             let ends = i + 1 == count;
-            // In the last volume, all others being behind it.
+            // In the last volume, since all others lie behind it.
             if through.is_some() && ends && quality.per_pixel == 1 {
                 uniform.kind[0] |= HAS_LINES;
             }
@@ -286,7 +286,7 @@ impl Volumes {
     }
 }
 
-/// What one pass draws.
+/// The content of one pass.
 #[derive(Clone, Copy)]
 enum Drawn<'a> {
     Image(&'a VolumeDraw),
@@ -301,7 +301,7 @@ impl<'a> Drawn<'a> {
         }
     }
 
-    /// What is read by bricks.
+    /// The image that is read by bricks.
     fn phi(&self) -> Option<&'a BrickImage> {
         match self {
             Self::Image(volume) => volume.inside.as_ref().map(|inside| &inside.phi.0),
@@ -322,7 +322,7 @@ impl<'a> Drawn<'a> {
 }
 
 impl VolumeUniform {
-    /// What every volume has.
+    /// Uniforms that every volume has.
     pub fn seen(
         view: &SceneView,
         (quality, how): (FogQuality, March),
@@ -351,7 +351,7 @@ impl VolumeUniform {
         };
         self.kind[0] |= HAS_FADE;
         self.march[3] = 1.0 / fade.reach_mm.max(1e-3);
-        // Before one that is not there is everything.
+        // Everything lies before a plane that does not exist.
         self.fades = [[0.0, 0.0, 0.0, FAR]; CutAway::MOST];
         for (to, plane) in self.fades.iter_mut().zip(&fade.planes) {
             *to = in_front(plane);
@@ -367,7 +367,7 @@ impl VolumeUniform {
     }
 }
 
-/// Times (world, 1) how far before a plane, mm.
+/// Applied to (world, 1): the distance in front of a plane, mm.
 pub(super) fn in_front(plane: &CutPlane) -> [f32; 4] {
     let normal = plane.normal.normalize_or_zero();
     normal.extend(-normal.dot(plane.at)).as_vec4().to_array()

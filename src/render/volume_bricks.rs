@@ -1,4 +1,4 @@
-//! Surfaces that are drawn from the bricks of a level set (shaders/volume_bricks.wgsl).
+//! Surfaces drawn from the bricks of a level set (shaders/volume_bricks.wgsl).
 
 use super::gpu::depth_source;
 use super::pages::PAGES;
@@ -12,12 +12,12 @@ const BRICKS: &str = include_str!("../../shaders/volume_bricks.wgsl");
 /// |∇φ| is at most this: the solver keeps it between 0.8 and 1.2.
 const STEEPEST: f32 = 1.3;
 
-/// The text of the shader.
+/// The source of the shader.
 pub(super) fn shader(samples: u32) -> String {
     depth_source(&format!("{PAGES}\n{BRICKS}\n{SHADER}"), samples)
 }
 
-/// All but the sizes.
+/// Everything except the sizes.
 pub(super) fn describe(
     surface: &BrickSurface,
     view: &SceneView,

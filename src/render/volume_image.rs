@@ -1,4 +1,4 @@
-//! What of a volume its image decides: a cloud or a surface, cut faces (shaders/volume_image.wgsl).
+//! Properties of a volume that depend on its image: a cloud or a surface, cut faces (shaders/volume_image.wgsl).
 
 use super::gpu::{Gpu, depth_source};
 use super::pages::PAGES;
@@ -15,8 +15,8 @@ use wgpu::TextureUsages as Usage;
 
 const IMAGE: &str = include_str!("../../shaders/volume_image.wgsl");
 
-/// How a shader reads between voxels: a sampler where it may, else by hand. Missing voxels are so
-/// far below all others that a mean tells of any among its eight.
+/// How a shader interpolates between voxels: with a sampler if possible, else itself. Missing voxels are so far below
+/// all others that a mean reveals any among its eight.
 const FILTERED: &str = "
 @group(0) @binding(2) var image: texture_3d<f32>;
 fn linear_at(texel: vec3<f32>, size: vec3<f32>) -> f32 {
@@ -39,19 +39,19 @@ fn linear_at(texel: vec3<f32>, size: vec3<f32>) -> f32 {
 }
 ";
 
-/// The text of the shader, for samplers that interpolate single precision or do not.
+/// The source of the shader, for samplers that interpolate single precision or do not.
 pub(super) fn shader(samples: u32, filters: bool) -> String {
     let reading = if filters { FILTERED } else { BY_HAND };
     depth_source(&format!("{reading}\n{PAGES}\n{IMAGE}\n{SHADER}"), samples)
 }
 
-/// Low end and 1 / width; of an empty window all is above.
+/// Low end and 1 / width; everything lies above an empty window.
 fn shares((low, high): (f32, f32)) -> [f32; 2] {
     let width = high - low;
     [low, if width == 0.0 { 1e30 } else { 1.0 / width }]
 }
 
-/// All but the sizes.
+/// Everything except the sizes.
 pub(super) fn describe(
     volume: &VolumeDraw,
     view: &SceneView,
@@ -95,7 +95,7 @@ pub(super) fn describe(
     let interpolation = match volume.interpolation {
         Interpolation::Nearest => 0,
         Interpolation::Linear => 1,
-        // Cubic reads eight times as many voxels: not in rough pictures.
+        // Cubic interpolation reads eight times as many voxels: not in rough pictures.
         Interpolation::Cubic if quality.rays == 1 => 1,
         Interpolation::Cubic => 2,
     };
@@ -104,7 +104,7 @@ pub(super) fn describe(
     uniform
 }
 
-/// The transfer function as the shader reads it.
+/// The transfer function in the shader's layout.
 pub(super) fn table(gpu: &Gpu, volume: &VolumeDraw) -> wgpu::TextureView {
     let texels = volume.transfer.table(volume.reference_mm);
     let size = [TABLE as u32, 2];

@@ -1,4 +1,4 @@
-//! What a pane shows, as plain values: built from the state, consumed by the renderer.
+//! Content of a pane as plain values: built from the state, consumed by the renderer.
 //!
 //! Equal lists give equal pixels, so a pane is drawn again only when its list changed.
 
@@ -7,11 +7,11 @@ pub use crate::data::appearance::{Colours, GlyphShape, Interpolation, LineStyle,
 use crate::data::{BrickImage, Mask, TensorField, Tractogram, Volume};
 use glam::{DMat4, DVec3};
 
-/// One slice view: images cut by a plane, streamlines near it.
+/// One slice view: images cut by a plane, and streamlines near it.
 #[derive(Clone, PartialEq, Debug)]
 pub struct SlicePane {
     pub size_px: [u32; 2],
-    /// Physical pixels per logical one: widths of lines are multiplied by it.
+    /// Physical pixels per logical one: line widths are multiplied by it.
     pub scale: f32,
     /// World mm of the centre of the top-left pixel.
     pub origin: DVec3,
@@ -20,12 +20,12 @@ pub struct SlicePane {
     pub down: DVec3,
     /// Bottom to top.
     pub images: Vec<Image>,
-    /// Over the images.
+    /// Drawn over the images.
     pub contours: Vec<Contour>,
     pub lines: Vec<Lines>,
-    /// Streamlines are drawn where they are within half of this of the plane, mm.
+    /// Streamlines are drawn within half of this distance of the plane, mm.
     pub slab_mm: f64,
-    /// Over all else.
+    /// Drawn over everything else.
     pub glyphs: Option<TensorGlyphs>,
 }
 
@@ -33,7 +33,7 @@ pub struct SlicePane {
 #[derive(Clone, PartialEq, Debug)]
 pub struct ScenePane {
     pub size_px: [u32; 2],
-    /// Physical pixels per logical one: widths of lines are multiplied by it.
+    /// Physical pixels per logical one: line widths are multiplied by it.
     pub scale: f32,
     /// Reverse depth is not used: depth 0 near, 1 far (wgpu's clip space, y up).
     pub clip_from_world: DMat4,
@@ -44,13 +44,13 @@ pub struct ScenePane {
     pub slices: Vec<SliceQuad>,
     pub outline: Option<Outline>,
     pub lines: Vec<Lines>,
-    /// Only what lies within it is drawn of the lines.
+    /// Lines are drawn only within it.
     pub slab: Option<Slab>,
     pub solids: Vec<Solid>,
-    /// Opaque surfaces among them hide what is behind wherever they are; clouds that cross each other
-    /// are drawn one after the other, as listed, each over those before.
+    /// Opaque surfaces among them hide everything behind them; clouds that cross each other are drawn one after the
+    /// other in the listed order, each over those before.
     pub volumes: Vec<VolumeDraw>,
-    /// As volumes that come after those.
+    /// Treated as volumes after those.
     pub surfaces: Vec<BrickSurface>,
     pub glyphs: Option<TensorGlyphs>,
     /// The view is moving: the renderer may take coarser steps.
@@ -58,13 +58,13 @@ pub struct ScenePane {
 }
 
 impl ScenePane {
-    /// What is ray-cast through space: volumes and surfaces.
+    /// Number of ray-cast objects: volumes and surfaces.
     pub fn ray_cast(&self) -> usize {
         self.volumes.len() + self.surfaces.len()
     }
 }
 
-/// What is within `half_mm` of a plane.
+/// The space within `half_mm` of a plane.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Slab {
     /// World mm: a point of the plane, and its unit normal.
@@ -78,7 +78,7 @@ pub struct Slab {
 pub struct Image {
     pub volume: ById<Volume>,
     pub frame: usize,
-    /// Values shown as the first and last colour; ignored for RGB volumes.
+    /// Values displayed as the first and last colour; ignored for RGB volumes.
     pub window: (f32, f32),
     pub colour_map: ColourMap,
     /// 0..1.
@@ -86,11 +86,11 @@ pub struct Image {
     pub interpolation: Interpolation,
     /// RGB volumes are multiplied by this.
     pub brightness: f32,
-    /// Voxels where this volume (FA) is below the limit are not drawn.
+    /// Voxels in which this volume (FA) is below the limit are not drawn.
     pub hide_below: Option<(ById<Volume>, f32)>,
     /// Scalars below the window's low end are transparent (overlays), not the first colour.
     pub transparent_below: bool,
-    /// Scalars fade out towards the window's high end, and above it nothing is drawn.
+    /// Scalars fade out towards the window's high end, and are not drawn above it.
     pub fades: bool,
 }
 
@@ -99,7 +99,7 @@ pub struct Image {
 pub struct Contour {
     pub of: ContourOf,
     pub level: f32,
-    /// At every multiple of this, but 0, instead of the level.
+    /// At every multiple of this except 0, instead of the level.
     pub every: Option<f32>,
     /// sRGB.
     pub colour: [u8; 3],
@@ -109,17 +109,17 @@ pub struct Contour {
     pub width_px: f32,
 }
 
-/// What is linearly interpolated between voxels.
+/// Values to contour, linearly interpolated between voxels.
 #[derive(Clone, PartialEq, Debug)]
 pub enum ContourOf {
-    /// Its first frame.
+    /// The image's first frame.
     Image(ById<Volume>),
     Bricks(ById<BrickImage>),
 }
 
-/// A textured rectangle in 3-D; only where some image is not transparent. What lies outside `cut_out`, or
-/// without one the black background, is discarded so that slices look like cut anatomy; of directions what
-/// is black within it, too.
+/// A textured rectangle in 3-D; drawn only where some image is not transparent. Pixels outside `cut_out`, or without
+/// one the black background, are discarded so that slices look like cut anatomy; for directions also black pixels
+/// within it.
 #[derive(Clone, PartialEq, Debug)]
 pub struct SliceQuad {
     /// World mm: corner, and the two edges.
@@ -127,7 +127,7 @@ pub struct SliceQuad {
     pub edge_u: DVec3,
     pub edge_v: DVec3,
     pub images: Vec<Image>,
-    /// Over the images.
+    /// Drawn over the images.
     pub contours: Vec<Contour>,
     pub cut_out: Option<ById<Mask>>,
 }
@@ -141,20 +141,20 @@ pub struct Outline {
     pub opacity: f32,
 }
 
-/// A scalar image ray-cast through its own voxels, on whatever affine grid they are. What is not a
-/// number is not there: nothing is interpolated between it and a number.
+/// A scalar image ray-cast through its own voxels, on any affine grid. Missing values (NaN) are not drawn: nothing is
+/// interpolated between them and a number.
 #[derive(Clone, PartialEq, Debug)]
 pub struct VolumeDraw {
     pub volume: ById<Volume>,
     pub frame: usize,
-    /// Values at the transfer function's 0 and 1; beyond them it goes on as at its ends.
+    /// Values at the transfer function's 0 and 1; beyond them it continues as at its ends.
     pub window: (f32, f32),
     pub transfer: Transfer,
-    /// The transfer function's opacities are those of a layer this thick.
+    /// Thickness of a layer that has the transfer function's opacities.
     pub reference_mm: f32,
     pub style: VolumeStyle,
     pub interpolation: Interpolation,
-    /// Lit where the value changes.
+    /// Shaded where the value changes.
     pub lit: bool,
     pub cut: Option<CutAway>,
     pub inside: Option<Inside>,
@@ -173,31 +173,31 @@ pub struct BrickSurface {
     pub fade: Option<Fade>,
 }
 
-/// Opacity by the distance to planes: all of it there, and none from so far on to either side.
+/// Opacity by the distance from planes: full at the planes, and zero beyond a distance on either side.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Fade {
-    /// At most [`CutAway::MOST`]; the distance is that to where what is before all of them begins.
+    /// At most [`CutAway::MOST`]; the distance is that to the start of the part in front of all of them.
     pub planes: Vec<CutPlane>,
     pub reach_mm: f32,
 }
 
-/// A surface within which a volume is shown as it is.
+/// A surface inside which a volume keeps its opacity.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Inside {
     pub phi: ById<BrickImage>,
-    /// What is left of a cloud's density outside, 0..1.
+    /// Fraction of a cloud's density that remains outside, 0..1.
     pub outside: f32,
-    /// sRGB of the surface's crossing with cut faces.
+    /// sRGB of the line where the surface crosses cut faces.
     pub line: [u8; 3],
 }
 
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum VolumeStyle {
     Cloud,
-    /// Where the image has this value.
+    /// The isosurface at this value.
     Surface {
         level: f32,
-        /// What is inside has lower values, not higher ones.
+        /// The inside has lower values, not higher ones.
         below: bool,
         /// sRGB.
         colour: [u8; 3],
@@ -206,7 +206,7 @@ pub enum VolumeStyle {
     },
 }
 
-/// What of a volume is not drawn: all that is in front of all planes.
+/// The part of a volume that is not drawn: everything in front of all planes.
 #[derive(Clone, PartialEq, Debug)]
 pub struct CutAway {
     /// At most [`CutAway::MOST`].
@@ -223,7 +223,7 @@ impl CutAway {
 pub struct CutPlane {
     /// World mm.
     pub at: DVec3,
-    /// To the front, which goes.
+    /// Towards the front, which is cut away.
     pub normal: DVec3,
 }
 
@@ -233,33 +233,33 @@ pub struct CutFace {
     pub window: (f32, f32),
     pub colour_map: ColourMap,
     pub opacity: f32,
-    /// Only within it; without one, only where the image is not black.
+    /// Shown only within this mask; without one, only where the image is not black.
     pub within: Option<ById<Mask>>,
 }
 
-/// Tensors as glyphs, of the voxels that planes cross, coloured by direction.
+/// Tensors as glyphs, in the voxels that planes cross, coloured by direction.
 #[derive(Clone, PartialEq, Debug)]
 pub struct TensorGlyphs {
     pub tensors: ById<TensorField>,
     pub place: GlyphPlace,
     pub shape: GlyphShape,
-    /// Longest axis over a voxel's edge.
+    /// Length of the longest axis relative to a voxel's edge.
     pub size: f32,
-    /// One voxel in so many, along each axis of a plane, or of the grid.
+    /// One voxel in this many, along each axis of a plane, or of the grid.
     pub every: usize,
 }
 
 impl TensorGlyphs {
-    /// As many as fit the smallest buffers.
+    /// The largest number that fits the smallest buffers.
     pub const MOST: usize = 1_000_000;
 }
 
-/// Which tensors are drawn.
+/// Where tensors are drawn.
 #[derive(Clone, PartialEq, Debug)]
 pub enum GlyphPlace {
-    /// Of the voxels that these cross.
+    /// In the voxels that these planes cross.
     Planes(Vec<CutPlane>),
-    /// Where one of these images is at most so much at the nearest voxel.
+    /// Where one of these images is at most this value at the nearest voxel.
     Below(Vec<(ById<Volume>, f32)>),
 }
 
@@ -273,8 +273,8 @@ pub struct Lines {
     pub opacity: f32,
     /// Draw one streamline in this many (1 draws all).
     pub every: usize,
-    /// In the 3-D view other lines and solids are drawn over these, wherever they are: what these
-    /// show must not hide what they are the background of.
+    /// In the 3-D view other lines and solids are drawn over these, wherever they are: a background must not hide its
+    /// foreground.
     pub context: bool,
 }
 
@@ -284,7 +284,7 @@ pub enum LineColour {
     Direction,
     /// One sRGB colour.
     Fixed([u8; 3]),
-    /// A `per_point` value (or, if there is none of that name, `per_streamline`) through a map.
+    /// A `per_point` value (or, if there is none of that name, `per_streamline`) through a colour map.
     Scalar {
         name: String,
         range: (f32, f32),
@@ -310,7 +310,7 @@ pub enum SolidShape {
     Mask(ById<Mask>),
 }
 
-/// A value compared by its id: equal ids are equal values, since data never changes.
+/// A value compared by its id: equal ids mean equal values, since data never changes.
 #[derive(Clone, Debug)]
 pub struct ById<T>(pub T);
 

@@ -1,4 +1,4 @@
-//! Where the slices lie in the 3-D view.
+//! The slices in the 3-D view.
 
 use crate::state::segment::frame_of;
 use crate::state::{Camera, State, Task};
@@ -12,8 +12,8 @@ pub struct Flat {
     pub high: DVec3,
 }
 
-/// The three slices through the crosshair. Where something is segmented they end where the image shows nothing
-/// more, and the quarter of each that is nearest to the viewer is away, so that the surface behind is seen.
+/// The three slices through the crosshair. While an image is segmented, they end where it shows nothing more, and the
+/// quarter of each nearest to the viewer is removed, so that the surface behind is visible.
 pub fn flats(state: &State, camera: &Camera) -> Vec<Flat> {
     let (mut low, mut high) = state.document.bounds();
     let crosshair = state.view.crosshair;
@@ -21,7 +21,7 @@ pub fn flats(state: &State, camera: &Camera) -> Vec<Flat> {
     if let Some((layer, image)) = state.document.segmented_image().filter(|_| segments) {
         let [first, last] = image.content(frame_of(layer, image));
         let (from, to) = image.grid.block_bounds((first, last));
-        // A crosshair beyond it is seen all the same.
+        // Extended so that a crosshair beyond it remains visible.
         (low, high) = (low.max(from.min(crosshair)), high.min(to.max(crosshair)));
     }
     let cut = super::segment::live(state).is_some();

@@ -1,13 +1,13 @@
-//! Tensor glyphs: of which voxels, and how many of them.
+//! Tensor glyphs: which voxels have one, and how many there are.
 
 use super::draw_list::{ById, CutPlane, GlyphPlace, TensorGlyphs};
 use super::pathways;
 use crate::data::Grid;
 use crate::state::State;
-use crate::state::glyph_look::GlyphPlace as Place;
+use crate::state::core::glyph_look::GlyphPlace as Place;
 use glam::DVec3;
 
-/// For a slice through a point with a normal, or for the 3-D view.
+/// Glyphs of a slice through a point with a normal, or of the 3-D view.
 pub(super) fn glyphs(state: &State, slice: Option<(DVec3, DVec3)>) -> Option<TensorGlyphs> {
     let look = state.view.glyphs;
     let tensors = state.document.tensors.as_ref().filter(|_| look.shown)?;
@@ -30,8 +30,8 @@ pub(super) fn glyphs(state: &State, slice: Option<(DVec3, DVec3)>) -> Option<Ten
     })
 }
 
-/// One voxel in so many along each axis: as asked for, or the least that leaves no more glyphs than can
-/// be drawn.
+/// Spacing of glyphs in voxels along each axis: the requested one, or the smallest that stays within the number that
+/// can be drawn.
 pub fn every(state: &State) -> usize {
     let look = state.view.glyphs;
     let Some(tensors) = &state.document.tensors else {
@@ -49,13 +49,13 @@ pub fn every(state: &State) -> usize {
     (look.every.max(1)..).find(fits).unwrap_or(look.every)
 }
 
-/// Voxels of a grid that are left of every so many, along all axes but one.
+/// Number of voxels of a grid at this spacing, along all axes except one.
 fn left(grid: &Grid, every: usize, but: Option<usize>) -> usize {
     let axes = (0..3).filter(|a| Some(*a) != but);
     axes.map(|a| grid.shape[a].div_ceil(every)).product()
 }
 
-/// The most that the three planes of the 3-D view cross: a layer each.
+/// Upper bound of the voxels that the three planes of the 3-D view cross: one layer each.
 fn crossed(grid: &Grid, every: usize) -> usize {
     let edges = grid.world_from_voxel.matrix3;
     let layer = |normal: DVec3| {

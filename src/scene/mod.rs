@@ -1,4 +1,4 @@
-//! From the state to what its panes show, for window, tests and command line alike.
+//! From the state to the content of its panes, for window, tests and command line alike.
 //!
 //! Pure: equal states and sizes give equal lists.
 
@@ -12,8 +12,10 @@ use self::draw_list::{
 };
 use crate::data::appearance::ColourMap;
 use crate::data::{Mask, Role, Shape, Tractogram, Volume};
-use crate::state::defaults::{STALE_OPACITY, role_rgb};
-use crate::state::document::{Content, Display, Document, LayerId, LineColouring};
+use crate::state::core::colours::role_rgb;
+use crate::state::core::display::{Display, LineColouring, STALE_OPACITY};
+use crate::state::core::layer::{Content, LayerId};
+use crate::state::document::Document;
 use crate::state::filter::{WEIGHT, WeightMap};
 use crate::state::{Camera, Pane, State};
 use glam::{DVec2, DVec3};
@@ -45,10 +47,10 @@ impl Size {
     }
 }
 
-/// Streamlines within half of this of a slice are drawn on it, mm: about a voxel to either side.
+/// Streamlines within half of this distance of a slice are drawn on it, mm: about a voxel to either side.
 pub const SLAB_MM: f64 = 4.0;
 const LINE_ON_SLICE_PX: f32 = 1.6;
-/// Streamlines that miss the targets.
+/// Colour of streamlines that miss the targets.
 const MISSED_RGB: [u8; 3] = [0xC8, 0xCC, 0xD2];
 const MISSED_ON_WHITE_RGB: [u8; 3] = [0x8A, 0x90, 0x9A];
 const MISSED_OPACITY: f32 = 0.24;
@@ -56,16 +58,16 @@ const MISSED_RADIUS_MM: f32 = 0.25;
 const OUTLINE_RGB: [u8; 3] = [0x8F, 0xB0, 0xEA];
 const OUTLINE_OPACITY: f32 = 0.75;
 const REGION_OPACITY: f32 = 0.6;
-/// Streamlines that are chosen lie around themselves, so to say.
+/// Outline colour of selected streamlines.
 const CHOSEN_RGB: [u8; 3] = [0xFF, 0xFF, 0xFF];
 const CHOSEN_ON_WHITE_RGB: [u8; 3] = [0x15, 0x18, 0x1C];
 const CHOSEN_RADIUS_MM: f32 = 0.55;
-/// What is left of the others' opacity.
+/// Remaining fraction of the others' opacity.
 const OTHERS_OPACITY: f32 = 0.3;
 const CHOSEN_ON_SLICE_PX: f32 = 2.8;
-/// Share of the opacity of streamlines behind the live pathway; streamlines that miss their targets have the same.
+/// Opacity of streamlines behind the live pathway, as a fraction; the same as for streamlines that miss their targets.
 const BEHIND_OPACITY: f32 = MISSED_OPACITY;
-/// Where the FA scale of streamlines starts and ends: white matter fills it.
+/// Ends of the FA scale of streamlines: the range of white matter.
 const FA_RANGE: (f32, f32) = (0.1, 0.8);
 
 /// `None` for the 3-D view.
@@ -115,7 +117,7 @@ pub fn scene(state: &State, size: Size) -> ScenePane {
     scene_from(state, &state.view.camera, size)
 }
 
-/// Seen by another camera than the view's own: on its way there.
+/// Seen by a camera other than the view's own: one that moves there.
 pub fn scene_from(state: &State, camera: &Camera, size: Size) -> ScenePane {
     let (document, view) = (&state.document, &state.view);
     let head = head_mask(document);
@@ -196,13 +198,13 @@ pub fn images(document: &Document) -> Vec<Image> {
             colour_map: display.colour_map,
             opacity: display.opacity,
             interpolation: match labelled {
-                // Between two numbers lies a third, which is neither.
+                // Interpolation between two labels would give a third one.
                 true => Interpolation::Nearest,
                 false => display.interpolation,
             },
             brightness: display.brightness,
             hide_below,
-            // The lowest image is the ground; what lies over it lets it through.
+            // The lowest image is the background; those over it let it show through.
             transparent_below: !images.is_empty(),
             fades: false,
         });
@@ -210,16 +212,16 @@ pub fn images(document: &Document) -> Vec<Image> {
     images
 }
 
-/// Where no signal was fitted a map of a fit says nothing, and what lies below it is seen: some error is left
-/// wherever one was.
+/// A map of a fit has no meaning where no signal was fitted, so the image below shows there: wherever one was fitted,
+/// some error is left.
 fn unfitted(document: &Document, map: LayerId) -> Option<(ById<Volume>, f32)> {
     let of = document.map_of(map)?.of;
     let error = document.weight_map(of, &WeightMap::Error)?;
     Some((ById(error.content.volume()?.clone()), f32::MIN_POSITIVE))
 }
 
-/// The mask whose outline is the head, and which cuts out the slices of the 3-D view: the fitted
-/// one, else one that was found, else the only one there is.
+/// The mask that outlines the head and cuts out the slices of the 3-D view: the fitted one, else one that was found
+/// automatically, else the only one there is.
 pub fn head_mask(document: &Document) -> Option<Mask> {
     if let Some(tensors) = &document.tensors {
         return Some(tensors.mask.clone());
@@ -232,7 +234,7 @@ pub fn head_mask(document: &Document) -> Option<Mask> {
     };
     let found = masks().find(|(l, _)| document.origin(l).is_found_mask());
     let named = || masks().find(|(l, _)| l.name.to_lowercase().contains("brain"));
-    // A ventricle or a tumour is no head.
+    // A ventricle or a tumour does not outline the head.
     let large = |mask: &Mask| 50 * mask.count() >= mask.grid.voxel_count();
     let only = || {
         let only = masks().next().filter(|_| masks().count() == 1);
@@ -270,7 +272,7 @@ fn quads(state: &State, camera: &Camera, head: Option<Mask>) -> Vec<SliceQuad> {
     flats(state, camera).into_iter().map(quad).collect()
 }
 
-/// The streamlines that missed the targets, see-through.
+/// The streamlines that missed the targets, translucent.
 fn missed(state: &State) -> Option<Lines> {
     let document = &state.document;
     let live = state.session.live.as_ref()?;
@@ -298,7 +300,7 @@ fn missed(state: &State) -> Option<Lines> {
     })
 }
 
-/// A share of the live curves' opacity: they are dim as long as they are not what the controls say.
+/// Fraction of the live curves' opacity: they are dimmed while they are stale.
 fn live_strength(state: &State) -> f32 {
     match state.live_is_stale() {
         true => STALE_OPACITY,
@@ -313,7 +315,7 @@ fn lines(state: &State) -> Vec<Lines> {
         Some((key, [kept, _])) if key.of[0] == Tractogram::id(tractogram) => kept,
         _ => tractogram,
     };
-    // Around the chosen the others of their layer are faint, and never over them.
+    // Next to selected streamlines, the others of their layer are faint and never drawn over them.
     let faint = state.chosen().and_then(|chosen| {
         let known = state.session.bundle.extract.shown().is_some();
         let layer = state.document.layer(chosen.layer).filter(|_| known)?;
@@ -341,13 +343,13 @@ fn lines(state: &State) -> Vec<Lines> {
         .collect()
 }
 
-/// What `lines` shows, with how.
+/// The tractograms drawn by `lines`, with their display.
 pub fn tractograms(state: &State) -> Vec<(&Tractogram, Cow<'_, Display>)> {
     let display = state.document.live_display();
     let live = state.session.live.as_ref();
     let live = live.filter(|_| display.visible && state.view.task.shows_live());
     let live = live.map(|live| {
-        // Colours are those of all rays, wherever they are cut.
+        // The colour scale is that of all rays, whatever the cut.
         let display = match &live.rays {
             Some(rays) => Cow::Owned(Display {
                 window: rays.range,
@@ -357,11 +359,11 @@ pub fn tractograms(state: &State) -> Vec<(&Tractogram, Cow<'_, Display>)> {
         };
         (&live.output.kept, display)
     });
-    // The colour bar of a pathway is that of its cost: no other values are shown beside it.
+    // The colour bar of a pathway is that of its cost: no other values are shown next to it.
     let behind = pathways::live(state).is_some();
     let layers = state.document.layers.iter().filter(|l| l.display.visible);
     let kept = layers.filter_map(|l| match &l.content {
-        // What a filter leaves of it.
+        // The part of the layer that a filter keeps.
         Content::Tractogram(tractogram) => {
             let shown = state
                 .sifted(l.id)
@@ -381,7 +383,7 @@ pub fn tractograms(state: &State) -> Vec<(&Tractogram, Cow<'_, Display>)> {
     live.into_iter().chain(kept).collect()
 }
 
-/// Streamlines that are chosen, around which they are drawn as well.
+/// Selected streamlines, drawn as outlines around themselves as well.
 fn chosen(state: &State, ink: [u8; 3]) -> Option<Lines> {
     let chosen = state.chosen()?;
     let layer = state.document.layer(chosen.layer)?;
@@ -415,7 +417,7 @@ fn shown(tractogram: &Tractogram, display: &Display) -> Option<Lines> {
     })
 }
 
-/// What colours streamlines; by direction where the values asked for are not there.
+/// The colours of streamlines; by direction if the requested values do not exist.
 pub fn line_colour(tractogram: &Tractogram, display: &Display) -> LineColour {
     let scalar = |name: &str, range: (f32, f32), colour_map: ColourMap| LineColour::Scalar {
         name: name.to_owned(),
@@ -432,7 +434,7 @@ pub fn line_colour(tractogram: &Tractogram, display: &Display) -> LineColour {
             .length_range()
             .map_or(LineColour::Direction, |range| {
                 let (low, high) = range;
-                // Whole centimetres, so that the scale does not tremble while a region is dragged.
+                // Whole centimetres, so that the scale does not jitter while a region is dragged.
                 let (low, high) = ((low / 10.0).floor() * 10.0, (high / 10.0).ceil() * 10.0);
                 scalar(
                     "length",

@@ -1,4 +1,4 @@
-//! Pathways: their cost on slices, the outlines of their sets, their paths.
+//! Pathways: their cost on slices, their outlines, their paths.
 
 use super::draw_list::{
     ById, Contour, ContourOf, CutAway, Image, Interpolation, LineColour, LineStyle, Lines,
@@ -7,39 +7,39 @@ use super::draw_list::{
 use super::volumes::planes;
 use crate::data::appearance::ColourMap;
 use crate::data::{Tractogram, Volume, VolumeKind};
-use crate::state::defaults::STALE_OPACITY;
-use crate::state::pathways::PathwayResult;
-use crate::state::pathways::{EXCESS_SHOWN, LIVE_RGB, Shown};
-use crate::state::volume_look::VolumeLook;
+use crate::state::core::display::STALE_OPACITY;
+use crate::state::core::volume_look::VolumeLook;
+use crate::state::pathways::{EXCESS_SHOWN, LIVE_RGB, PathwayResult, Shown};
 use crate::state::{Camera, State, Task};
+use std::sync::Arc;
 
 const OUTLINE_RGB: [u8; 3] = [0xFF, 0xFF, 0xFF];
 const OUTLINE_PX: f32 = 1.6;
 const CONTOUR_OPACITY: f32 = 0.55;
 const PATH_RADIUS_MM: f32 = 0.6;
-/// Of surfaces: through them the cheapest path is seen.
+/// Opacity of surfaces, through which the minimal path is visible.
 const KEPT_OPACITY: f32 = 0.85;
 const LIVE_OPACITY: f32 = 0.7;
-/// Of one around a cloud.
+/// Opacity of a surface around a cloud.
 const AROUND_OPACITY: f32 = 0.3;
-/// A cloud on a white canvas: what is dim on black would be pale there.
+/// Density factor of a cloud on a white canvas, where colours that are dim on black would be pale.
 const DENSER_ON_WHITE: f32 = 1.5;
-/// Of the FA that stands for its directions: white matter is nearly white.
+/// Window of the FA that replaces its directions: white matter is nearly white.
 const GREY_FA: (f32, f32) = (0.0, 0.8);
 const POINTED_RADIUS_MM: f32 = 0.5;
-/// Of the path under the pointer: no outline, no contour and no kept pathway has it.
+/// Colour of the path at the pointer: no outline, contour or kept pathway has it.
 const POINTED_RGB: [u8; 3] = [0xFF, 0x4F, 0xD8];
-/// Where the path that is told about costs most a mm: around it.
+/// Radius of the costliest stretch of the highlighted path, around it.
 const WEAKEST_RADIUS_MM: f32 = 0.75;
 const WEAKEST_RGB: [u8; 3] = [0xF5, 0xB8, 0x3D];
 
-/// The live pathway where it is looked at.
+/// The live pathway, if the task shows it.
 pub fn live(state: &State) -> Option<&PathwayResult> {
-    let live = state.session.pathways.live.as_deref();
+    let live = state.session.pathways.live.value().map(Arc::as_ref);
     live.filter(|_| state.view.task == Task::Pathways)
 }
 
-/// A share of the live pathway's opacity: it is dim as long as it is not what the controls say.
+/// Fraction of the live pathway's opacity: it is dimmed while it is stale.
 fn strength(state: &State) -> f32 {
     match state.pathway_is_stale() {
         true => STALE_OPACITY,
@@ -47,13 +47,12 @@ fn strength(state: &State) -> f32 {
     }
 }
 
-/// The window of a side's cost: from 0 to what all but a hundredth lie below.
+/// The window of a side's cost: from 0 to the 99th percentile.
 pub fn side_window(side: &Volume) -> (f32, f32) {
     (0.0, side.percentiles(0, 0.01, 0.99).1)
 }
 
-/// The images that the cost lies over: in greys where that is asked for, since colours of directions and
-/// colours of cost cannot be told apart.
+/// The images below the cost: in grey if requested, since colours of directions and of cost cannot be distinguished.
 pub fn ground(state: &State, mut images: Vec<Image>) -> Vec<Image> {
     let settings = &state.document.pathways;
     let seen = settings.shown != Shown::Off && settings.opacity > 0.0;
@@ -76,7 +75,7 @@ pub fn ground(state: &State, mut images: Vec<Image>) -> Vec<Image> {
     images
 }
 
-/// The cost over the other images.
+/// The cost as an image over the others.
 pub fn image(state: &State) -> Option<Image> {
     let found = live(state)?;
     let settings = &state.document.pathways;
@@ -100,7 +99,7 @@ pub fn image(state: &State) -> Option<Image> {
     })
 }
 
-/// The sets' outlines, and lines of equal cost.
+/// The outlines of pathways, and lines of equal cost.
 pub fn contours(state: &State) -> Vec<Contour> {
     let kept = state.document.kept_pathways.iter().filter(|k| k.visible);
     let mut all: Vec<Contour> = kept
@@ -145,32 +144,32 @@ fn outline(found: &PathwayResult, epsilon: f64, colour: [u8; 3], opacity: f32) -
     }
 }
 
-/// The shown pathways and their widths, the live one's too where it is not looked at.
+/// The visible pathways and their widths, including the live one even in other tasks.
 fn shown(state: &State) -> impl Iterator<Item = (&PathwayResult, f64)> {
     let kept = state.document.kept_pathways.iter().filter(|k| k.visible);
     let kept = kept.filter_map(|k| Some((k.found.as_deref()?, k.epsilon)));
-    let live = state.session.pathways.live.as_deref();
+    let live = state.session.pathways.live.value().map(Arc::as_ref);
     kept.chain(live.map(|found| (found, state.document.pathways.epsilon)))
 }
 
-/// The shown pathways' excess costs and widths.
+/// Excess costs and widths of the visible pathways.
 pub fn sets(state: &State) -> Vec<(ById<Volume>, f32)> {
     let set =
         |(found, epsilon): (&PathwayResult, f64)| (ById(found.excess.clone()), epsilon as f32);
     shown(state).map(set).collect()
 }
 
-/// No fewer voxels than the shown pathways have.
+/// An upper bound of the voxels in the visible pathways.
 pub fn voxels(state: &State) -> usize {
     let count = |(found, epsilon): (&PathwayResult, f64)| {
         let within = found.shares.partition_point(|s| *s <= epsilon as f32);
-        // Those of a coarse one are eight each.
+        // Voxels of a coarse pathway count as eight each.
         within * if found.coarse { 8 } else { 1 }
     };
     shown(state).map(count).sum()
 }
 
-/// The cost as a cloud, the sets as surfaces, all cut away alike.
+/// The cost as a cloud, the pathways as surfaces, all with the same cut.
 pub fn volumes(state: &State, camera: &Camera) -> Vec<VolumeDraw> {
     let kept = state.document.kept_pathways.iter().filter(|k| k.visible);
     let mut all: Vec<VolumeDraw> = kept
@@ -201,7 +200,7 @@ pub fn volumes(state: &State, camera: &Camera) -> Vec<VolumeDraw> {
     let planes = planes(settings.cut, state.view.crosshair, camera);
     if !planes.is_empty() {
         for volume in &mut all {
-            // What is cut open shows what is behind: the cost itself is on the slices.
+            // A cut shows the interior, not values: the cost itself is on the slices.
             volume.cut = Some(CutAway {
                 planes: planes.clone(),
                 face: None,
@@ -211,8 +210,8 @@ pub fn volumes(state: &State, camera: &Camera) -> Vec<VolumeDraw> {
     all
 }
 
-/// Two voxels of the tensors, also while something is dragged and the cost is on voxels of twice the
-/// size: the cloud keeps its density.
+/// Two voxels of the tensors, even during a drag with the cost on voxels of twice the size: the cloud keeps its
+/// density.
 fn reference_mm(state: &State, found: &PathwayResult) -> f32 {
     let tensors = state.document.tensors.as_ref();
     let fine = tensors.filter(|t| found.coarse && t.field.id() == found.field);
@@ -251,8 +250,7 @@ fn surface(
     }
 }
 
-/// The minimal paths, and the best one through the voxel under the pointer; the weakest stretch of the one
-/// that is told about.
+/// The minimal paths, and the best one through the voxel at the pointer; the costliest stretch of the highlighted one.
 pub fn lines(state: &State) -> Vec<Lines> {
     let tube = |line: &Tractogram, colour: [u8; 3], radius_mm: f32, opacity: f32| Lines {
         tractogram: ById(line.clone()),
@@ -270,7 +268,7 @@ pub fn lines(state: &State) -> Vec<Lines> {
         })
         .collect();
     if let Some(found) = live(state) {
-        // Two tubes along one line would hide each other by turns: the stretch has its part for itself.
+        // Two tubes along one line would hide each other in turn: the path leaves out the stretch.
         let pointed = state.path_pointed();
         let weakest = state.path_told().and_then(|(_, weakest)| weakest);
         let rest = |line| weakest.map_or(line, |w| &w.rest);

@@ -1,4 +1,4 @@
-//! Segmentation: the surface's contour on slices and itself in 3-D, the speeds.
+//! Segmentation: the surface's contour on slices, the surface in 3-D, the speeds.
 
 use super::draw_list::{
     BrickSurface, ById, Contour, ContourOf, Fade, Image, Inside, Interpolation, SlicePane,
@@ -7,35 +7,35 @@ use super::draw_list::{
 use super::{Size, volumes};
 use crate::data::Volume;
 use crate::data::appearance::ColourMap;
-use crate::state::defaults::STALE_OPACITY;
-use crate::state::document::Layer;
+use crate::state::core::display::STALE_OPACITY;
+use crate::state::core::layer::Layer;
+use crate::state::core::volume_look::VolumeLook;
 use crate::state::segment::LIVE_RGB;
-use crate::state::volume_look::VolumeLook;
 use crate::state::{Camera, Pane, State, SurfaceUpdate, Task};
 
 const CONTOUR_PX: f32 = 2.0;
 const KEPT_PX: f32 = 1.6;
-/// What is left of a cloud outside the surface.
+/// Remaining fraction of a cloud's density outside the surface.
 const OUTSIDE: f32 = 0.04;
-/// Speeds of ±1 are the ends of the colours.
+/// Speeds of ±1 are the ends of the colour scale.
 pub const SPEEDS: (f32, f32) = (-1.0, 1.0);
 
-/// The surface where it is looked at, unless it is hidden.
+/// The surface, if the task shows it and it is not hidden.
 pub fn live(state: &State) -> Option<&SurfaceUpdate> {
     let live = state.session.segment.live.as_deref();
     let shown = state.document.segment.settings.shown;
     live.filter(|_| shown && state.view.task == Task::Segment)
 }
 
-/// Opacity of the surface: it is dim as long as other parameters made it than those in sight.
+/// Opacity of the surface: it is dim as long as other parameters or spheres made it than those in sight.
 fn strength(state: &State) -> f32 {
-    match state.surface_is_stale() {
+    match state.surface_is_stale() || state.going_back_to().is_some() {
         true => STALE_OPACITY,
         false => 1.0,
     }
 }
 
-/// Masks that were segmented here, with φ or what stands for it, and the value at the surface.
+/// Masks that were segmented here, with φ or a replacement for it, and the value at the surface.
 fn kept(state: &State) -> impl Iterator<Item = (&Layer, &Volume, f32, [u8; 3])> {
     let layers = state.document.layers.iter().filter(|l| l.display.visible);
     layers.filter_map(|layer| {
@@ -70,13 +70,13 @@ pub fn contours(state: &State) -> Vec<Contour> {
     kept.chain(live).collect()
 }
 
-/// Kept surfaces, straight from φ.
+/// Kept surfaces, directly from φ.
 pub fn volumes(state: &State) -> Vec<VolumeDraw> {
     let kept = kept(state).map(|(_, phi, level, colour)| surface(phi, level, colour));
     kept.collect()
 }
 
-/// The live surface, straight from the solver's bricks.
+/// The live surface, directly from the solver's bricks.
 pub fn surfaces(state: &State, camera: &Camera) -> Vec<BrickSurface> {
     let live = live(state).map(|live| BrickSurface {
         phi: ById(live.bricks.clone()),
@@ -88,7 +88,7 @@ pub fn surfaces(state: &State, camera: &Camera) -> Vec<BrickSurface> {
     live.into_iter().collect()
 }
 
-/// By the distance to where the image that is segmented is cut.
+/// Fades by the distance from the cut of the segmented image.
 fn fade(state: &State, camera: &Camera) -> Option<Fade> {
     let reach_mm = state.document.segment.settings.fade_mm?;
     let (layer, _) = state.document.segmented_image()?;
@@ -97,7 +97,7 @@ fn fade(state: &State, camera: &Camera) -> Option<Fade> {
     (!planes.is_empty()).then_some(Fade { planes, reach_mm })
 }
 
-/// What other volumes are shown in.
+/// The surface inside which other volumes are shown.
 pub fn inside(state: &State) -> Option<Inside> {
     let live = live(state)?;
     Some(Inside {

@@ -1,22 +1,22 @@
-//! Volumes of the 3-D view from the layers that are shown as such.
+//! Volumes of the 3-D view, from the layers displayed as volumes.
 
 use super::head_mask;
 use crate::data::{Volume, VolumeKind};
 use crate::scene::draw_list::{
     ById, CutAway, CutFace, CutPlane, Fade, VolumeDraw, VolumeStyle as Drawn,
 };
-use crate::state::document::Layer;
-use crate::state::volume_look::{Cut, VolumeLook, VolumeStyle};
+use crate::state::core::layer::Layer;
+use crate::state::core::volume_look::{Cut, VolumeLook, VolumeStyle};
 use crate::state::{Camera, State};
 use glam::DVec3;
 
-/// What can be shown as a volume: numbers, not colours or labels.
+/// The image of a layer if it can be shown as a volume: numbers, not colours or labels.
 pub fn volume_of(layer: &Layer) -> Option<&Volume> {
     let volume = layer.content.volume()?;
     (volume.kind == VolumeKind::Scalar && volume.labels.is_none()).then_some(volume)
 }
 
-/// Bottom to top, of the layers whose eye is open.
+/// Bottom to top, of the visible layers.
 pub fn layer_volumes(state: &State, camera: &Camera) -> Vec<VolumeDraw> {
     let layers = state.document.layers.iter().filter(|l| l.display.visible);
     let drawn = layers.filter_map(|layer| {
@@ -75,7 +75,7 @@ fn draw(
     })
 }
 
-/// What a cut takes away, seen from here.
+/// The planes of a cut for this camera.
 pub(super) fn planes(cut: Cut, crosshair: DVec3, camera: &Camera) -> Vec<CutPlane> {
     let plane = |normal| CutPlane {
         at: crosshair,

@@ -1,271 +1,44 @@
-//! Everything a user, or a finished job, can do to the state.
+//! All changes of the state that a user or a finished job can request.
 
 use super::SessionAction;
-use crate::data::axis_change::AxisChange;
-use crate::data::region::RegionId;
-use crate::data::{Outline, Role, Shape, Stroke, TensorLayout};
-use crate::io::Reading;
-use crate::jobs::{self, AnyJob, BackendKind, Job, JobHandle, JobState, PathCheck, Receive, Slot};
-use crate::solvers::curves::{self, StopReason};
-use crate::solvers::region::LabelCount;
-use crate::solvers::tensor_fit;
+use crate::data::Role;
+use crate::jobs::{self, AnyJob, Job, JobHandle, JobState, Receive, Slot};
+use crate::state::core::layer::LayerId;
 use crate::state::density::Wanted;
-use crate::state::document::{Display, LayerId, Method, Rays};
 use crate::state::filter::FilterAction;
-use crate::state::glyph_look::GlyphLook;
 use crate::state::pathways::PathwayAction;
-use crate::state::pictures::{Look, Shot};
-use crate::state::regions::making::Source;
+use crate::state::pictures::Shot;
 use crate::state::sampling::SampleAction;
 use crate::state::segment::SegmentAction;
 use crate::state::settings::Preferences;
 use crate::state::streamlines::BundleAction;
-use crate::state::track::whole_brain::WholeBrain;
-use crate::state::view::{Convention, Layout, Pane, Slab, SliceCamera, Task, Tool, View};
-use crate::state::{Camera, Drawing};
-use glam::{DAffine3, DVec3};
-use std::path::PathBuf;
-
-/// Whether more edits of the same gesture (a drag, a moving slider) follow.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Phase {
-    Live,
-    Done,
-}
+use crate::state::view::View;
+use crate::state::{
+    AlignmentAction, DeviceAction, FilesAction, LayerAction, PictureAction, RegionAction,
+    SnapshotAction, TensorAction, TrackAction, ViewAction,
+};
 
 #[derive(Clone, Debug)]
 pub enum Action {
-    // Files
-    Open(Vec<PathBuf>),
-    /// Opens a layer's file again, as the user says it is.
-    OpenAs {
-        path: PathBuf,
-        reading: Reading,
-    },
-    /// One of the visits of the folder that was opened last; none of them.
-    OpenVisit(Option<usize>),
-    /// What holds for all documents.
+    Files(FilesAction),
+    Layer(LayerAction),
+    Region(RegionAction),
+    Alignment(AlignmentAction),
+    Tensors(TensorAction),
+    Track(TrackAction),
+    Picture(PictureAction),
+    Snapshot(SnapshotAction),
+    Device(DeviceAction),
+    View(ViewAction),
+    /// Settings for all documents.
     Set(Preferences),
     OpenDemo {
         guide: bool,
     },
-    SaveTracks {
-        layer: Option<LayerId>,
-        path: PathBuf,
-    },
-    SaveLayer {
-        layer: LayerId,
-        path: PathBuf,
-    },
-    SaveRegion {
-        region: RegionId,
-        path: PathBuf,
-    },
-    Screenshot(Shot),
-    TakeSnapshot,
-    /// Counted from the oldest.
-    NameSnapshot {
-        number: usize,
-        name: String,
-    },
-    /// With the snapshot of this number, counted from the oldest; `None`: no more.
-    Compare(Option<usize>),
-    /// Compares with the last snapshot, or no more.
-    ToggleComparing,
-    /// A share of the pane's width.
-    MoveDivider(f32),
-    /// The window has room for the next frame of a turn.
-    NextFrame,
     Session(SessionAction),
-    // View
-    SelectTask(Task),
-    SetLayout(Layout),
-    /// Orientation, and mm from slice to slice.
-    SetMosaic(Pane, f64),
-    /// Shows one pane alone, or goes back to the grid.
-    ToggleMaximised(Pane),
-    MoveCrosshair(DVec3),
-    /// Along a pane's normal, in voxels of the topmost visible image (or mm where there is none).
-    StepSlice {
-        pane: Pane,
-        steps: i32,
-    },
-    SetSlice {
-        pane: Pane,
-        slice: SliceCamera,
-    },
-    SetCamera {
-        camera: Camera,
-        phase: Phase,
-    },
-    FrameAll,
-    SetConvention(Convention),
-    SetTool(Tool),
-    ToggleCrosshair,
-    ToggleLetters,
-    TogglePanels,
-    ToggleSlicesInScene,
-    ToggleOutline,
-    /// The 3-D view shows only what streamlines have near a slice.
-    CutToSlab(Option<Slab>),
-    SetGlyphs(GlyphLook),
-    ToggleMissed,
-    /// The 3-D view shows only live curves of which an end stopped for this reason; `None`: all.
-    ShowStop(Option<StopReason>),
-    ToggleTheme,
-    // Layers
-    SelectLayer(Option<LayerId>),
-    SetDisplay {
-        layer: LayerId,
-        display: Display,
-        phase: Phase,
-    },
-    /// Shows one image layer and hides the other images.
-    ShowOnly(LayerId),
-    /// Moves a layer in the world, so far from where its file says.
-    ShiftLayer {
-        layer: LayerId,
-        by: DAffine3,
-        phase: Phase,
-    },
-    /// Moves an image to the scan, or to another image, by what they tell about each other.
-    AlignLayer(LayerId),
-    /// Moves a layer as a file of FLIRT or ITK says.
-    ApplyAffine {
-        layer: LayerId,
-        path: PathBuf,
-    },
-    /// To another place in the list, counted from the bottom.
-    MoveLayer {
-        layer: LayerId,
-        to: usize,
-    },
-    RenameLayer {
-        layer: LayerId,
-        name: String,
-    },
-    DeleteLayer(LayerId),
-    // Regions
-    PlaceRegion {
-        role: Role,
-        shape: Shape,
-    },
-    RegionFromLayer {
-        layer: LayerId,
-        role: Role,
-    },
-    SelectRegion(Option<RegionId>),
-    SetRegionShape {
-        region: RegionId,
-        shape: Shape,
-        phase: Phase,
-    },
-    SetRole {
-        region: RegionId,
-        role: Role,
-    },
-    RenameRegion {
-        region: RegionId,
-        name: String,
-    },
-    SetRegionColour {
-        region: RegionId,
-        colour: Option<[u8; 3]>,
-    },
-    ToggleRegion(RegionId),
-    DeleteRegion(RegionId),
-    /// The same with several, as one step.
-    ChangeRegions {
-        regions: Vec<RegionId>,
-        change: RegionsChange,
-    },
-    /// To another place in the list, counted from the top.
-    MoveRegion {
-        region: RegionId,
-        to: usize,
-    },
-    DuplicateRegion(RegionId),
-    /// All of them: one label map, or a mask each.
-    SaveRegions {
-        path: PathBuf,
-        as_labels: bool,
-    },
-    // Regions by computation
-    Make {
-        source: Source,
-        phase: Phase,
-    },
-    /// Shows the labels of a label map.
-    CountLabels(LayerId),
-    RegionsFromLabels {
-        labels: Vec<LabelCount>,
-        role: Role,
-    },
-    /// What is done with the streamlines of a layer, and on rulers.
+    /// Actions on the streamlines of a layer, and on rulers.
     Bundle(BundleAction),
-    // Drawing regions
-    SetDrawing(Drawing),
-    /// Which region the next stroke goes into; `None`: a new one of this role.
-    DrawInto {
-        region: Option<RegionId>,
-        role: Role,
-    },
-    /// A piece of the brush's way.
-    Stroke {
-        stroke: Stroke,
-        erase: bool,
-        /// The button has just gone down.
-        begins: bool,
-        phase: Phase,
-    },
-    DrawOutline {
-        outline: Outline,
-        erase: bool,
-    },
-    /// Compares all ways to exchange and flip the axes of the scan's gradients.
-    CheckGradients,
-    /// Reads the six volumes of a layer as tensors in every known way.
-    CompareTensors(LayerId),
-    /// Says how a layer holds tensors; `None`: it holds none.
-    ReadTensors {
-        layer: LayerId,
-        layout: Option<TensorLayout>,
-    },
-    /// Exchanges and flips axes of the scan's gradients.
-    TurnGradients(AxisChange),
-    // Parameters
-    SetFit {
-        params: tensor_fit::Params,
-    },
-    /// The layer that the fit is within; `None`: a mask found from the scan.
-    SetFitMask(Option<LayerId>),
-    /// The file beside the scan that seems to be its brain mask.
-    TakeOfferedMask,
-    SetTrack {
-        params: curves::Params,
-        phase: Phase,
-    },
-    SetMethod(Method),
-    SetRays {
-        rays: Rays,
-        phase: Phase,
-    },
-    /// How the live result is shown.
-    SetLiveDisplay {
-        display: Display,
-        phase: Phase,
-    },
-    /// How many seeds the whole brain has, and whether regions decide what is kept.
-    SetWholeBrain {
-        whole_brain: WholeBrain,
-        phase: Phase,
-    },
-    /// Tracks from the whole mask: not live, since it takes long.
-    TrackWholeBrain,
-    /// Asks again for the live result of the document as it is, after it was stopped.
-    Retrack,
-    KeepTracks,
-    /// Maps where a layer's streamlines pass, or the live ones, which are kept with it.
+    /// Maps the density of a layer's streamlines, or of the live ones, which are kept as a layer, too.
     MapDensity {
         layer: Option<LayerId>,
         density: Wanted,
@@ -273,23 +46,12 @@ pub enum Action {
     Pathway(PathwayAction),
     Segment(SegmentAction),
     Filter(FilterAction),
-    /// With P held over a slice.
+    /// While P is held over a slice.
     Sample(SampleAction),
-    // Where solvers run
-    /// Their list is about to be seen.
-    FindCards,
-    /// Loads the kernels of graphics cards that were opened at the start.
-    LoadKernels,
-    ChooseBackend(BackendKind),
-    /// What a graphics card failed to do.
-    RunOnCpu,
-    // Everything else
     CopyCommand(super::Recipe),
-    /// Copies a picture as it would be taken.
-    CopyPicture(Option<Pane>, Look),
-    /// The key was pressed where there is no result: said, since an older command may be pasted.
+    /// The key was pressed without a result: reported, because an older command might be pasted.
     NothingToCopy,
-    /// What was done, for a paper.
+    /// Copies the methods text, for a paper.
     CopyMethods,
     Undo,
     Redo,
@@ -297,36 +59,23 @@ pub enum Action {
     Settle,
     /// Cancels the running jobs, else drops the tool, else the selection.
     Escape,
-    /// Esc during a drag: all that it changed is as it was when the button went down.
+    /// Esc during a drag: restores everything that the drag changed.
     AbandonDrag(Box<BeforeDrag>),
     CancelJob(Slot),
-    /// About the path that is typed, in place of the question before.
-    CheckPath(PathCheck),
     DismissMessage(usize),
     StartGuide,
     LeaveGuide,
-    // From the jobs
     JobStarted(JobHandle),
     Event(Event),
-    /// A picture is drawn, and the job of another ticket writes it; or it could not be drawn: a sentence.
-    ShotTaken {
-        ticket: u64,
-        path: PathBuf,
-        writing: Result<u64, String>,
-    },
-    /// A picture was not drawn to its end, because the user stopped it.
-    ShotCancelled {
-        ticket: u64,
-    },
 }
 
-/// What a drag may change besides the document, as it was when the button went down.
+/// State besides the document that a drag may change, as it was when the button went down.
 #[derive(Clone, PartialEq, Debug)]
 pub struct BeforeDrag {
     pub view: View,
-    /// Steps that the history had recorded.
+    /// Number of steps recorded in the history.
     pub recorded: u64,
-    /// Where the divider was, of a pane's width.
+    /// Position of the divider, as a fraction of a pane's width.
     pub divider: Option<f32>,
 }
 
@@ -341,23 +90,23 @@ impl BeforeDrag {
     }
 }
 
-/// What the window does on behalf of [`super::update()`].
-// A handful of them exist at a time.
+/// Actions that the window carries out for [`super::update()`].
+// Few exist at a time, so the size difference between variants is harmless.
 #[allow(clippy::large_enum_variant)]
 #[derive(Clone, Debug)]
 pub enum Effect {
     Submit(Box<dyn AnyJob<super::State>>),
     Cancel(Slot),
-    /// All jobs about the document.
+    /// All jobs that belong to the document.
     CancelOfDocument,
-    /// Jobs refuse to take more memory, bytes.
+    /// Limits the memory of jobs, bytes.
     LimitMemory(Option<u64>),
     CopyText(String),
-    /// With what it shows, where that is not the state.
+    /// With the state to show, if that differs from the present one.
     TakeShot(Shot, Option<Box<super::State>>),
-    /// The window ends.
+    /// Closes the window.
     Close,
-    /// The list of recent files or a setting changed: remember it.
+    /// Stores the list of recent files and the settings, one of which changed.
     Store,
 }
 
@@ -366,7 +115,7 @@ impl Effect {
         Self::Submit(Box::new(job))
     }
 
-    /// The job that is submitted, where it is of this type.
+    /// The submitted job, if it is of this type.
     pub fn job<J: Job>(&self) -> Option<&J> {
         match self {
             Self::Submit(job) => job.job(),
@@ -382,10 +131,39 @@ impl JobState for super::State {
     type Effect = Effect;
 }
 
-/// What is done with several regions at once.
+/// A change of several regions at once.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum RegionsChange {
     Show(bool),
     Role(Role),
     Delete,
 }
+
+macro_rules! from_feature {
+    ($($variant:ident($action:ty)),* $(,)?) => {
+        $(impl From<$action> for Action {
+            fn from(action: $action) -> Self {
+                Self::$variant(action)
+            }
+        })*
+    };
+}
+
+from_feature!(
+    Files(FilesAction),
+    Layer(LayerAction),
+    Region(RegionAction),
+    Alignment(AlignmentAction),
+    Tensors(TensorAction),
+    Track(TrackAction),
+    Picture(PictureAction),
+    Snapshot(SnapshotAction),
+    Device(DeviceAction),
+    View(ViewAction),
+    Session(SessionAction),
+    Bundle(BundleAction),
+    Pathway(PathwayAction),
+    Segment(SegmentAction),
+    Filter(FilterAction),
+    Sample(SampleAction),
+);

@@ -1,90 +1,32 @@
-//! What undo restores: layers, regions and parameters.
+//! The content restored by undo: layers, regions and parameters.
 
 mod extent;
 
-use crate::data::appearance::{ColourMap, Interpolation, LineStyle};
 use crate::data::region::RegionId;
-use crate::data::{
-    DataId, Gradients, Mask, Region, Role, Shape, TensorField, TensorLayout, Tractogram, Volume,
-};
+use crate::data::{DataId, Mask, Region, Role, Shape, TensorField, TensorLayout, Volume};
 use crate::jobs::session::ResultStorage;
-use crate::solvers::curves;
 use crate::solvers::geodesic::Cut;
 pub use crate::solvers::geodesic::Rays;
-use crate::solvers::{density, tensor_fit};
+use crate::solvers::{curves, density, tensor_fit};
+use crate::state::core::display::Display;
+use crate::state::core::layer::{Content, Layer, LayerId, OriginId};
 use crate::state::filter::{Filtering, Weighed};
-use crate::state::origin::{Input, OriginId, Origins};
-use crate::state::pathways::{self, KeptPathway};
+use crate::state::origin::{Input, Origins};
+use crate::state::pathways::{self, KeptPathway, PathwaySettings};
 use crate::state::recipe::{RegionSpec, ShapeSpec};
 use crate::state::segment::{KeptSurface, Segmentation};
 use crate::state::session::CurveParams;
 use crate::state::sessions::saved::{LeftOut, MissingLayer, SavedLayer};
 use crate::state::streamlines::Bundle;
 use crate::state::tensors::types::{BootstrapInput, FitKey, ResidualCache};
-use crate::state::track::whole_brain::WholeBrain;
-use crate::state::volume_look::VolumeLook;
+use crate::state::track::types::WholeBrain;
 use glam::{DAffine3, DVec3};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Names a layer for as long as the document lives.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Serialize, Deserialize)]
-pub struct LayerId(pub u64);
-
-#[derive(Clone, Debug)]
-pub enum Content {
-    /// A diffusion scan; without gradients it can only be looked at.
-    Scan {
-        dwi: Volume,
-        gradients: Option<Arc<Gradients>>,
-    },
-    Image(Volume),
-    Mask(Mask),
-    Tractogram(Tractogram),
-}
-
-impl Content {
-    /// The image a scan or image layer shows.
-    pub fn volume(&self) -> Option<&Volume> {
-        match self {
-            Self::Scan { dwi, .. } => Some(dwi),
-            Self::Image(volume) => Some(volume),
-            Self::Mask(_) | Self::Tractogram(_) => None,
-        }
-    }
-
-    /// World bounds, mm; `None` for an empty tractogram.
-    pub fn bounds(&self) -> Option<(DVec3, DVec3)> {
-        match self {
-            Self::Scan { dwi: volume, .. } | Self::Image(volume) => Some(volume.grid.bounds()),
-            Self::Mask(mask) => Some(mask.grid.bounds()),
-            Self::Tractogram(tractogram) => tractogram.bounds(),
-        }
-    }
-}
-
-/// How streamlines are coloured.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-pub enum LineColouring {
-    Direction,
-    /// Sampled at each point.
-    Fa,
-    /// Whole length, mm.
-    Length,
-    /// Why the end stopped.
-    StopReason,
-    /// Connectivity measure of the whole ray; within the display's window.
-    Measure,
-    /// The same from the seed to each point.
-    MeasureAlong,
-    /// How much of the signal the streamline explains; within the display's window.
-    Weight,
-    Fixed([u8; 3]),
-}
-
-/// What the task Track makes.
+/// The method of the task Track.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum Method {
     Streamlines,
@@ -102,74 +44,27 @@ impl Method {
     }
 }
 
-/// How a layer is shown.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-#[serde(default)]
-pub struct Display {
-    pub visible: bool,
-    /// 0..1.
-    pub opacity: f32,
-    pub window: (f32, f32),
-    pub colour_map: ColourMap,
-    pub interpolation: Interpolation,
-    /// For colour images.
-    pub brightness: f32,
-    /// Hides voxels with FA below this; 0 hides nothing.
-    pub hide_below_fa: f32,
-    /// Which volume of a scan.
-    pub frame: usize,
-    pub line_style: LineStyle,
-    pub line_colouring: LineColouring,
-    /// In the 3-D view; none was asked for yet.
-    pub volume: Option<VolumeLook>,
-}
-
-impl Default for Display {
-    fn default() -> Self {
-        super::defaults::image_display((0.0, 1.0))
-    }
-}
-
-#[derive(Clone, Debug)]
-pub struct Layer {
-    pub id: LayerId,
-    pub name: String,
-    pub content: Content,
-    pub display: Display,
-    /// Where it comes from, in the document's table.
-    pub origin: OriginId,
-    /// The content where the file says, of a layer that was moved.
-    pub unmoved: Option<Content>,
-    pub path: Option<PathBuf>,
-    /// After a value: `mm²/s`, or empty.
-    pub unit: &'static str,
-    /// Multiplies a value before it is printed (1e3 for diffusivities shown as 10⁻³ mm²/s).
-    pub unit_scale: f32,
-    /// What reading it brought up, one sentence each.
-    pub notes: Vec<String>,
-}
-
 /// A finished tensor fit.
 #[derive(Clone, Debug)]
 pub struct Tensors {
     pub field: TensorField,
     pub fa: Volume,
     pub mask: Mask,
-    /// How reliable the mask is, where it was found from the scan.
+    /// Reliability of the mask, if it was found from the scan.
     pub mask_found: Option<tensor_fit::MaskReport>,
     pub key: FitKey,
-    /// The fit, in the document's table.
+    /// Origin of the fit, in the document's table.
     pub origin: OriginId,
     pub fitted: usize,
     pub repaired: usize,
     pub unfitted: usize,
-    /// Volumes left out: b above 50 but no direction; b outside the range.
+    /// Volumes left out: b above 50 without a direction; b outside the range.
     pub without_direction: Vec<usize>,
     pub outside_range: Vec<usize>,
     pub wall_ms: f64,
     /// World bounds of the fitted voxels, mm.
     pub head: (DVec3, DVec3),
-    /// What the fit left over, once a bootstrap has asked for it.
+    /// Residuals of the fit, once a bootstrap has requested them.
     pub residuals: ResidualCache,
 }
 
@@ -180,13 +75,13 @@ pub struct Document {
     /// Bottom to top.
     pub layers: Vec<Arc<Layer>>,
     pub regions: Vec<Arc<Region>>,
-    /// Where the layers come from.
+    /// Origins of the layers.
     pub origins: Origins,
-    /// What regions of a label map were there.
+    /// Numbers of regions in the label map that they come from.
     pub label_numbers: BTreeMap<RegionId, u32>,
     pub tensors: Option<Arc<Tensors>>,
     pub fit: tensor_fit::Params,
-    /// The mask layer that the fit is within; `None`: a mask is found from the scan.
+    /// The mask layer of the fit; `None`: a mask is found from the scan.
     pub fit_mask: Option<LayerId>,
     pub method: Method,
     pub track: curves::Params,
@@ -197,33 +92,31 @@ pub struct Document {
     pub pathways: pathways::PathwaySettings,
     pub kept_pathways: Vec<Arc<KeptPathway>>,
     pub segment: Segmentation,
-    /// The surfaces of masks that were segmented.
+    /// The surfaces of segmented masks.
     pub surfaces: BTreeMap<LayerId, Arc<KeptSurface>>,
     pub filter: Filtering,
     /// Weights of layers' streamlines.
     pub weighed: BTreeMap<LayerId, Arc<Weighed>>,
-    /// What is asked about streamlines, and what was measured.
+    /// Settings of streamlines, and measurements.
     pub bundle: Bundle,
-    /// Which of them a session keeps beside itself.
+    /// The streamlines that a session stores next to itself.
     pub store: ResultStorage,
-    /// Layers of a session that are not here.
+    /// Missing layers of a session.
     pub absent: Vec<Arc<MissingLayer>>,
-    /// Regions and pathways of a session that are not here.
+    /// Missing regions and pathways of a session.
     pub left_out: Vec<Arc<LeftOut>>,
-    /// Layers that are here, of which the session says how they were made, but not in words or masks
-    /// that can be read.
+    /// Loaded layers whose recipe in the session cannot be read, because of its text or its masks.
     pub unread: BTreeMap<LayerId, Arc<MissingLayer>>,
-    /// Layers whose files were not what the session was saved with, and were taken as they are; what
-    /// is said of each.
+    /// Layers whose files had changed since the session was saved, and were accepted; the sentence about each.
     pub replaced: BTreeMap<LayerId, String>,
-    /// The layers of a session, until the fit has brought those that are its own.
+    /// The layers of a session, until the fit has added its own.
     pub awaited: Option<Arc<[SavedLayer]>>,
     /// Files that hold masks made here, for commands.
     pub mask_files: Vec<(DataId, PathBuf)>,
     next_id: u64,
 }
 
-/// All that kept streamlines or rays were made from.
+/// The recipe of kept streamlines or rays.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Made {
     pub fit: OriginId,
@@ -232,25 +125,25 @@ pub struct Made {
     pub cut: Cut,
 }
 
-/// What a density map is of, and how it was made.
+/// The recipe of a density map.
 #[derive(Clone, PartialEq, Debug)]
 pub struct DensityMap {
     pub of: Input,
-    /// Where that was moved then.
+    /// Transform of that layer at the time.
     pub by: DAffine3,
     pub on: density::DensityGrid,
-    /// The image whose voxels it has, where the streamlines do not bring them.
+    /// The image that defines the voxels, if the streamlines have no grid.
     pub template: Option<PathBuf>,
     pub params: density::Params,
 }
 
-/// The mask that tensors were fitted in.
+/// The mask of a tensor fit.
 #[derive(Clone, PartialEq, Debug)]
 pub enum FitMask {
-    /// From the scan itself.
+    /// Found from the scan itself.
     Found,
     File(PathBuf),
-    /// The built-in head's own.
+    /// The built-in head's own mask.
     Head,
 }
 
@@ -267,11 +160,11 @@ impl Default for Document {
             fit_mask: None,
             method: Method::Streamlines,
             track: curves::Params::defaults(),
-            track_display: super::defaults::line_display(),
+            track_display: crate::state::core::display::line_display(),
             whole_brain: WholeBrain::default(),
-            rays: super::defaults::rays(),
-            ray_display: super::defaults::ray_display(),
-            pathways: super::defaults::pathways(),
+            rays: Rays::defaults(),
+            ray_display: crate::state::core::display::ray_display(),
+            pathways: PathwaySettings::defaults(),
             kept_pathways: Vec::new(),
             segment: Segmentation::default(),
             surfaces: BTreeMap::new(),
@@ -290,31 +183,7 @@ impl Default for Document {
     }
 }
 
-impl Layer {
-    /// One that was made here.
-    pub fn new(
-        id: LayerId,
-        name: String,
-        content: Content,
-        display: Display,
-        origin: OriginId,
-    ) -> Self {
-        Self {
-            id,
-            name,
-            content,
-            display,
-            origin,
-            unmoved: None,
-            path: None,
-            unit: "",
-            unit_scale: 1.0,
-            notes: Vec::new(),
-        }
-    }
-}
-
-/// The name of a region that is a mask without a file, which no command can name.
+/// The name of a region whose mask has no file, so that no command can name it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Unfiled(pub String);
 
@@ -333,12 +202,12 @@ impl Document {
         self.next_id
     }
 
-    /// Keeps ids below `next` for others.
+    /// Reserves ids below `next`.
     pub fn reserve_ids(&mut self, next: u64) {
         self.next_id = self.next_id.max(next);
     }
 
-    /// What a bootstrap of the tensors needs, where their scan is still there.
+    /// Input of a bootstrap of the tensors, if their scan is still loaded.
     pub fn resample(&self) -> Option<BootstrapInput> {
         let tensors = self.tensors.as_ref()?;
         let (dwi, gradients) = self.layers.iter().find_map(|l| match &l.content {
@@ -382,7 +251,7 @@ impl Document {
         }
     }
 
-    /// What a fit would use: the topmost diffusion scan with gradients, or image of tensors.
+    /// The input of a fit: the topmost diffusion scan with gradients, or image of tensors.
     pub fn scan(&self) -> Option<&Arc<Layer>> {
         let fits = |l: &&Arc<Layer>| match &l.content {
             Content::Scan { dwi, gradients } => gradients.is_some() || dwi.tensors.is_some(),
@@ -391,7 +260,7 @@ impl Document {
         self.layers.iter().rev().find(fits)
     }
 
-    /// The topmost image of six volumes that nothing says anything about: tensors, perhaps.
+    /// The topmost image of six volumes without any reading: tensors, perhaps.
     pub fn unread_tensors(&self) -> Option<&Arc<Layer>> {
         let six = |l: &&Arc<Layer>| match &l.content {
             Content::Scan {
@@ -403,8 +272,8 @@ impl Document {
         self.layers.iter().rev().find(six)
     }
 
-    /// Whether a layer can be the fit's mask: a mask that was opened, of the scan's voxels. What was
-    /// computed here would make a fit depend on the one before.
+    /// Whether a layer can be the fit's mask: a mask that was opened, with the scan's voxels. A computed mask would
+    /// make a fit depend on the previous one.
     pub fn can_be_fit_mask(&self, layer: &Layer) -> bool {
         let origin = self.origin(layer);
         let opened = origin.is_plain_file() || origin.is_phantom();
@@ -415,7 +284,7 @@ impl Document {
         }
     }
 
-    /// The chosen mask of the fit with its layer, where it is there and fits the scan.
+    /// The chosen mask of the fit with its layer, if it is loaded and fits the scan.
     pub fn chosen_mask(&self) -> Option<(&Arc<Layer>, &Mask)> {
         let layer = self.layer(self.fit_mask?)?;
         match &layer.content {
@@ -424,7 +293,7 @@ impl Document {
         }
     }
 
-    /// The fit that belongs to the document as it is; `None` without a scan.
+    /// The key of the fit of the present document; `None` without a scan.
     pub fn wanted_fit(&self) -> Option<FitKey> {
         Some(FitKey {
             scan: self.scan()?.content.volume()?.id(),
@@ -433,7 +302,7 @@ impl Document {
         })
     }
 
-    /// How the live result is shown.
+    /// Display of the live result.
     pub fn live_display(&self) -> &Display {
         match self.method {
             Method::Streamlines => &self.track_display,
@@ -462,7 +331,7 @@ impl Document {
                 let (_, path) = files.find(|(id, _)| *id == mask.id())?;
                 Some(path.clone())
             };
-            // The file of one that was moved says where it was.
+            // The file of a moved layer gives its original position.
             let there = opened.and_then(|l| self.origins.path_in_place(l.origin));
             there.map(Path::to_owned).or_else(exported)
         };
@@ -489,7 +358,7 @@ impl Document {
         id
     }
 
-    /// A name no region has yet: `Seed`, `Seed 2`, …
+    /// A name that no region has yet: `Seed`, `Seed 2`, …
     pub fn region_name(&self, role: Role) -> String {
         let taken = |name: &str| self.regions.iter().any(|r| r.name == name);
         let numbered = (2..).map(|n| format!("{} {n}", role.name()));

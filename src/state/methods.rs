@@ -1,23 +1,24 @@
-//! A paragraph for the methods section of a paper: what was done, with its numbers, and whom to cite.
+//! A paragraph for the methods section of a paper: the processing, with its numbers and citations.
 
-use super::document::{Content, FitMask, Layer, Method};
+use super::document::FitMask;
+use crate::data::Region;
+use crate::data::Role;
 use crate::data::text::counted;
-use crate::data::{Region, Role, Shape};
 use crate::solvers::curves::{Integrator, Interpolation, Match, Seeding};
 use crate::solvers::geodesic::{self, Cut, Directions, Form, Precision, Sharpening};
 use crate::solvers::tensor_fit;
 use crate::solvers::tractogram::selection::SelectionOptions;
 use crate::state::alignment::AlignedBy;
-use crate::state::core::words::{count, fixed};
+use crate::state::core::citations::{Citations, named};
+use crate::state::core::layer::Content;
+use crate::state::core::layer::Layer;
+use crate::state::core::words::count;
+use crate::state::document::Method;
 use crate::state::origin::TensorFit;
 use crate::state::recipe::{RayMetricParams, Source};
 use crate::state::session::CurveParams;
 use crate::state::{Document, Recipe, State, density, filter, pathways, segment};
 use std::fmt::Write as _;
-
-/// What is cited, each once, in the order of its first mention.
-#[derive(Default)]
-pub(in crate::state) struct Citations(Vec<&'static str>);
 
 const TENSOR: &str = "Basser PJ, Mattiello J, LeBihan D (1994). MR diffusion tensor spectroscopy and \
     imaging. Biophysical Journal 66:259–267.";
@@ -44,19 +45,7 @@ const ALIGNMENT: &str = "Studholme C, Hill DLG, Hawkes DJ (1999). An overlap inv
 const MEASURE: &str = "Astola L, Florack L, ter Haar Romeny B (2007). Measures for pathway analysis in brain \
     white matter using diffusion tensor images. Information Processing in Medical Imaging, LNCS 4584:642–649.";
 
-impl Citations {
-    /// `[2]`.
-    pub(in crate::state) fn cite(&mut self, work: &'static str) -> String {
-        let known = self.0.iter().position(|&w| w == work);
-        let number = known.unwrap_or_else(|| {
-            self.0.push(work);
-            self.0.len() - 1
-        });
-        format!("[{}]", number + 1)
-    }
-}
-
-/// The paragraph, and the works it cites below it; empty for an empty document.
+/// The paragraph, followed by the works it cites; empty for an empty document.
 pub fn methods(state: &State) -> String {
     let document = &state.document;
     if document.is_empty() {
@@ -75,9 +64,9 @@ pub fn methods(state: &State) -> String {
             }
         };
         let raised = match tensors.repaired {
-            0 => "in none of which an eigenvalue was below the least".to_owned(),
+            0 => "in none of which an eigenvalue was below this limit".to_owned(),
             n => format!(
-                "in {} of which an eigenvalue was below the least and was raised to it",
+                "in {} of which an eigenvalue was below this limit and was raised to it",
                 count(n as u64)
             ),
         };
@@ -93,7 +82,7 @@ pub fn methods(state: &State) -> String {
         let Content::Tractogram(tractogram) = &layer.content else {
             continue;
         };
-        // Nobody reports that nothing was found in a layer without anything.
+        // An empty layer is not worth reporting.
         if tractogram.is_empty() {
             continue;
         }
@@ -136,7 +125,7 @@ pub fn methods(state: &State) -> String {
         };
         let kept = format!("{} ", count(live.output.kept.len() as u64));
         let sentences = curves(&made, &regions, document.rays.cut, &kept, &mut citations);
-        // What has been kept as it is was described with its layer.
+        // A result that was kept is already described with its layer.
         if !text.contains(&sentences) {
             text.push(' ');
             text += &sentences;
@@ -160,13 +149,13 @@ pub fn methods(state: &State) -> String {
     all + "\n"
 }
 
-/// As a sentence begins.
+/// With an upper-case first letter, to begin a sentence.
 fn begins(text: &str) -> String {
     let (first, rest) = text.split_at(text.chars().next().map_or(0, char::len_utf8));
     first.to_uppercase() + rest
 }
 
-/// What was not read from the files that the session was saved with.
+/// Files that had changed since the session was saved.
 fn replaced(document: &Document) -> String {
     let layers = document.layers.iter();
     let message = layers.filter_map(|l| Some((&l.name, document.replaced.get(&l.id)?)));
@@ -175,7 +164,7 @@ fn replaced(document: &Document) -> String {
         .collect()
 }
 
-/// What was moved, by what and how far.
+/// Moved layers, with the method and the distance.
 fn moves(document: &Document, citations: &mut Citations) -> String {
     let mut text = String::new();
     for layer in &document.layers {
@@ -190,7 +179,7 @@ fn moves(document: &Document, citations: &mut Citations) -> String {
         let far = format!("{shift:.1} mm at its centre and {:.1}°", turn.to_degrees());
         let name = &layer.name;
         let _ = match moved.how {
-            AlignedBy::Hand => write!(text, " \"{name}\" was moved by hand by {far}."),
+            AlignedBy::Hand => write!(text, " \"{name}\" was moved manually by {far}."),
             AlignedBy::File => write!(text, " \"{name}\" was moved by an affine from a file."),
             AlignedBy::Alignment => write!(
                 text,
@@ -203,7 +192,7 @@ fn moves(document: &Document, citations: &mut Citations) -> String {
     text
 }
 
-/// What was done to the streamlines of a layer, step by step, and how many it left.
+/// Edits of a layer's streamlines, step by step, and the number that remained.
 fn edits(document: &Document, layer: &Layer, left: usize) -> Option<String> {
     let Recipe::Edited { steps, .. } = document.recipe(layer) else {
         return None;
@@ -214,7 +203,7 @@ fn edits(document: &Document, layer: &Layer, left: usize) -> Option<String> {
     };
     let steps: Vec<String> = steps.iter().map(one).collect();
     Some(format!(
-        " Of these, {} were left, {}.",
+        " Of these, {} were kept, {}.",
         count(left as u64),
         steps.join(", then ")
     ))
@@ -227,7 +216,7 @@ fn file_name(path: &std::path::Path) -> String {
         .into_owned()
 }
 
-/// What was looked at.
+/// The scans.
 fn scans(document: &Document) -> String {
     let mut text = String::new();
     let scan = |layer: &Layer| match &layer.content {
@@ -277,15 +266,14 @@ fn scans(document: &Document) -> String {
     text
 }
 
-/// `mask` is `None` where one was found from the scan.
+/// `mask` is `None` if one was found from the scan.
 fn fit(params: &tensor_fit::Params, mask: Option<String>, citations: &mut Citations) -> String {
     let tensors = citations.cite(TENSOR);
     let mask = mask.unwrap_or_else(|| {
         format!(
-            "a brain mask found from the scan (the mean images with and without diffusion weighting, \
-             the coil's shading taken out by a quadratic fit to the core that Otsu's threshold {} \
-             gives, a median filter, voxels above 32 % of the brain's brightness, the largest piece \
-             with its holes filled)",
+            "a brain mask found from the scan (mean images with and without diffusion weighting; the coil's \
+             shading removed by a quadratic fit to the core given by Otsu's threshold {}; a median filter; \
+             voxels above 32 % of the brain's brightness; the largest component with its holes filled)",
             citations.cite(BRAIN_MASK)
         )
     });
@@ -313,7 +301,7 @@ fn fit(params: &tensor_fit::Params, mask: Option<String>, citations: &mut Citati
     )
 }
 
-/// How curves were made and which of them stayed.
+/// How curves were computed and which were kept.
 fn curves(
     made: &CurveParams,
     regions: &[Region],
@@ -372,7 +360,7 @@ fn curves(
         );
     }
     text += if walk.both_ways {
-        ", to both sides."
+        ", in both directions."
     } else {
         "."
     };
@@ -381,7 +369,7 @@ fn curves(
         let _ = write!(text, ", where the fractional anisotropy was below {fa}");
     }
     if let Some(angle) = walk.max_angle_rad {
-        // Radians leave digits that nobody asked for.
+        // The conversion from radians adds digits that were not typed.
         let degrees = (angle.to_degrees() * 1e6).round() / 1e6;
         let _ = write!(text, ", where a step turned by more than {degrees}°");
     }
@@ -427,7 +415,7 @@ fn curves(
     if kept_if.is_empty() {
         let _ = write!(text, " {}.", begins(&format!("{kept}{what} were kept")));
     } else {
-        // What the cut asks follows with an "and" of its own.
+        // The condition of the cut follows with an "and" of its own.
         let more = rays.is_some() && cut != Cut::All;
         let conditions = match kept_if.split_last() {
             Some((last, others)) if !more && !others.is_empty() => {
@@ -529,41 +517,5 @@ fn seeds(seeding: Seeding) -> String {
         Seeding::Random { count: n } => counted(n, "random point"),
         Seeding::Grid { spacing_mm } => format!("points {spacing_mm} mm apart"),
         Seeding::PerVoxel { count: n } => format!("{} per voxel", counted(n, "point")),
-    }
-}
-
-/// A place, in the world.
-pub(in crate::state) fn at(place: glam::DVec3) -> String {
-    let [x, y, z] = place.to_array().map(|v| fixed(v, 1));
-    format!("({x}, {y}, {z}) mm")
-}
-
-/// The visible regions of a role: names, and where they are.
-pub(in crate::state) fn named(regions: &[Region], role: Role) -> Option<String> {
-    let one = |region: &Region| {
-        let shape = match &*region.shape {
-            Shape::Sphere { centre, radius_mm } => {
-                format!("sphere of {radius_mm:.1} mm radius at {}", at(*centre))
-            }
-            Shape::Box { centre, half_mm } => format!(
-                "box of {:.1} × {:.1} × {:.1} mm at {}",
-                2.0 * half_mm.x,
-                2.0 * half_mm.y,
-                2.0 * half_mm.z,
-                at(*centre)
-            ),
-            Shape::Mask(mask) => format!("mask of {}", counted(mask.count(), "voxel")),
-        };
-        format!("\"{}\" ({shape})", region.name)
-    };
-    let all: Vec<String> = regions
-        .iter()
-        .filter(|r| r.visible && r.role == role)
-        .map(one)
-        .collect();
-    match all.as_slice() {
-        [] => None,
-        [one] => Some(one.clone()),
-        [rest @ .., last] => Some(format!("{} and {last}", rest.join(", "))),
     }
 }

@@ -1,20 +1,22 @@
-//! What the user has, changed only by [`update()`].
+//! The user's data, changed only by [`update()`].
 //!
-//! One direction: pointer → [`Action`] → [`update()`] → [`Effect`] → jobs → event → [`update()`] → draw
-//! list → pixels. The [`Document`] is what undo restores; the [`View`] is where the user looks; the
-//! [`Session`] is what happens meanwhile.
+//! Data flow in one direction: pointer → [`Action`] → [`update()`] → [`Effect`] → jobs → event → [`update()`] → draw
+//! list → pixels. The [`Document`] is restored by undo; the [`View`] is where the user looks; the [`Session`] is the
+//! runtime state.
 
 pub mod action;
 pub mod alignment;
 mod changes;
+pub(in crate::state) mod compact_masks;
 pub mod core;
-pub mod defaults;
 pub mod density;
 pub mod device;
 pub mod document;
+mod edit;
 pub mod files;
 pub mod filter;
-pub mod glyph_look;
+pub mod history;
+pub mod job_end;
 pub mod methods;
 pub mod origin;
 pub mod pathways;
@@ -34,31 +36,45 @@ pub mod tensors;
 pub mod track;
 pub mod update;
 pub mod view;
-pub mod volume_look;
 
 use crate::data::Tractogram;
+use crate::state::core::live::LAG;
 use crate::state::tensors::jobs::fit::FIT;
 use crate::state::track::jobs::LIVE;
 use crate::state::track::jobs::cut::CUT;
 use session::{MaskBeside, StopFilterKey};
 use std::path::PathBuf;
 
-/// In the words of the files.
+/// Keys of the files.
 pub use crate::io::{Reading, Space};
 pub use crate::jobs::{
     BackendKind, CheckDestination, CheckReadable, CompletePath, Completed, Destination,
     DeviceChoice, Ffmpeg, Folder, JobHandle, NoFfmpeg, PathAnswer, PathCheck, PathError,
     PathQuestion, Slot, Values, Visit,
 };
+pub use crate::state::alignment::AlignmentAction;
 pub use crate::state::core::camera::Camera;
-pub use crate::state::core::history::History;
+pub use crate::state::core::layer::LayerAction;
+pub use crate::state::device::types::DeviceAction;
+pub use crate::state::files::types::FilesAction;
+pub use crate::state::history::History;
+pub use crate::state::pictures::PictureAction;
 pub use crate::state::regions::drawing::Drawing;
 pub use crate::state::regions::jobs::save::{SaveLabels, SaveMasks};
+pub use crate::state::regions::types::RegionAction;
 pub use crate::state::sessions::{SessionAction, UnsavedAction};
+pub use crate::state::snapshots::SnapshotAction;
 pub use crate::state::streamlines::BundleAction;
-pub use crate::state::track::whole_brain::WholeBrain;
-pub use action::{Action, Effect, Event, Phase, RegionsChange};
-pub use document::{Content, Display, Document, Layer, LayerId, Method, Rays, Tensors};
+pub use crate::state::tensors::types::TensorAction;
+pub use crate::state::track::types::TrackAction;
+pub use crate::state::track::types::WholeBrain;
+pub use crate::state::view::ViewAction;
+pub use action::{Action, Effect, Event, RegionsChange};
+pub use core::display::Display;
+pub use core::layer::{Content, Layer, LayerId};
+pub use core::pane::Pane;
+pub use core::phase::Phase;
+pub use document::{Document, Method, Rays, Tensors};
 pub use filter::FilterAction;
 pub use pathways::{KeptPathway, PathwayAction};
 pub use pictures::{Look, Shot, Turn};
@@ -70,7 +86,7 @@ pub use segment::jobs::{
 pub use session::{CurveResult, Message, OpenBackend, Session, Severity, Standing};
 pub use settings::{Gesture, Mouse, Preferences};
 pub use update::update;
-pub use view::{Convention, Layout, Pane, Slab, Task, Tool, View};
+pub use view::{Convention, Layout, Slab, Task, Tool, View};
 
 /// Everything the window shows.
 #[derive(Clone, Debug)]
@@ -92,7 +108,7 @@ impl State {
         }
     }
 
-    /// The file beside the scan that seems to be its brain mask, where none was chosen and it is not open.
+    /// The file next to the scan that appears to be its brain mask, if none was chosen and it is not open.
     pub fn offered_mask(&self) -> Option<&PathBuf> {
         let document = &self.document;
         let MaskBeside { scan, path, .. } = self.session.mask_beside.as_ref()?;
@@ -104,33 +120,32 @@ impl State {
         (current == *scan && document.chosen_mask().is_none() && !open).then_some(path)
     }
 
-    /// How the live result stands to what the document asks for; `None` where there is none.
+    /// Standing of the live result; `None` if there is none.
     pub fn standing(&self) -> Option<Standing> {
         let live = self.session.live.as_ref()?;
         let of = |slots: &[Slot]| self.session.jobs.iter().any(|j| slots.contains(&j.slot));
         let cut = live.rays.as_ref().map(|rays| rays.cut);
         let uncut = cut.is_some_and(|cut| cut != self.document.rays.cut);
-        // New tensors are on their way.
+        // New tensors are being fitted.
         let fitting = self.session.fitting.is_some();
         Some(match (self.is_current(live), live.coarse) {
             (true, _) if uncut && of(&[CUT]) => Standing::Updating,
             (true, _) if uncut => Standing::OutOfDate,
             (true, false) => Standing::Final,
             (true, true) => Standing::Coarse,
-            // While something is dragged a coarse result lags a little.
-            (false, true) if self.session.unsettled => Standing::Coarse,
+            // During a drag a coarse result may lag a little.
+            (false, true) if self.session.tracking.waits_for_rest() => Standing::Coarse,
             (false, _) if fitting || of(&[LIVE, FIT]) => Standing::Updating,
             (false, _) => Standing::OutOfDate,
         })
     }
 
-    /// Whether a live result belongs to the document's tensors, regions and parameters, and no new tensors come.
+    /// Whether a live result belongs to the present tensors, regions and parameters, with no new fit running.
     fn is_current(&self, live: &CurveResult) -> bool {
-        self.session.fitting.is_none() && update::is_current(&self.document, &live.key)
+        self.session.fitting.is_none() && live.key.is_current(&self.document)
     }
 
-    /// Whether the live result belongs to other tensors, regions or parameters than the document's, and will for longer
-    /// than a coarse one takes. A cut needs no new curves.
+    /// Whether the live result is stale, and will be for longer than a coarse one takes. A cut needs no new curves.
     pub fn live_is_stale(&self) -> bool {
         let Some(live) = &self.session.live else {
             return false;
@@ -139,34 +154,46 @@ impl State {
             return false;
         }
         let mut jobs = self.session.jobs.iter();
-        let late = |j: &JobHandle| j.slot == LIVE && j.started.elapsed() > pathways::LAG;
+        let late = |j: &JobHandle| j.slot == LIVE && j.started.elapsed() > LAG;
         self.standing() != Some(Standing::Coarse) || jobs.any(late)
     }
 
-    /// Whether the live result is not all that is asked for and nothing is being done about it: a job
-    /// was stopped.
+    /// Whether the live result is not final although no job is running: one was stopped.
     pub fn stalled(&self) -> bool {
         let waits = |slot| matches!(slot, LIVE | FIT) || slot == CUT;
-        let working = self.session.unsettled || self.session.jobs.iter().any(|j| waits(j.slot));
+        let session = &self.session;
+        let follows = session.tracking.waits_for_rest();
+        let working = follows || session.jobs.iter().any(|j| waits(j.slot));
         let standing = self.standing();
         standing.is_some_and(|standing| standing != Standing::Final) && !working
     }
 
-    /// Whether [`Action::Settle`] has something to do. After one it has not, until something moves again.
-    pub fn waits_for_rest(&self) -> bool {
-        let (session, pathways) = (&self.session, &self.session.pathways);
-        let pathway = pathways.unsettled && pathways.rested != self.document.wanted_pathway();
-        self.view.moving || session.unsettled && !session.full_next || pathway
+    /// Whether a control moves that results follow.
+    pub fn is_dragging(&self) -> bool {
+        // A region that follows its controls leaves its step open until its tool is put away.
+        let making = self.session.making.as_ref();
+        let is_made = making.is_some_and(|making| {
+            let is_its_step = self.history.joins(making.source.label());
+            is_its_step && !making.live && !making.running
+        });
+        self.history.is_open() && !is_made
     }
 
-    /// The curves that are seen instead of the live ones: those of which an end stopped for one reason.
+    /// Whether [`Action::Settle`] would have an effect. After one it does not, until something moves again.
+    pub fn waits_for_rest(&self) -> bool {
+        let session = &self.session;
+        let curves = session.tracking.waits_for_rest();
+        self.view.moving || curves || session.pathways.live.waits_for_rest()
+    }
+
+    /// The curves shown instead of the live ones: those with an end that stopped for one reason.
     pub fn stopped(&self) -> Option<(&StopFilterKey, &[Tractogram; 2])> {
         let live = self.session.live.as_ref()?;
         let known = self.session.bundle.stopped.shown();
         known.filter(|(key, _)| key.of == [live.output.kept.id(), live.output.missed.id()])
     }
 
-    /// The live result, if it is all that the document asks for.
+    /// The live result, if it is final.
     pub fn final_live(&self) -> Option<&CurveResult> {
         let live = self.session.live.as_ref();
         live.filter(|_| self.standing() == Some(Standing::Final))

@@ -1,6 +1,6 @@
-//! Where layers come from: one record for each origin, in a table that only grows. A layer names its origin by number,
-//! and so does an origin its inputs: what was made of a layer stays described when the layer is gone, and no record
-//! contains another of its kind.
+//! Origins of layers: one record for each, in a table that only grows. A layer refers to its origin by number, and an
+//! origin to its inputs: results computed from a layer stay described when the layer is deleted, and no record contains
+//! another of its kind.
 //!
 //! Command text ([`Document::recipe`]), methods, replay, sessions and the layer's information all read this.
 
@@ -10,17 +10,14 @@ use crate::io::Reading;
 use crate::solvers::tensor_fit::{self, FitMap};
 use crate::solvers::tractogram::selection::Edit;
 use crate::state::alignment::AlignedBy;
-use crate::state::document::{DensityMap, Document, FitMask, Layer, LayerId, Made};
+use crate::state::core::layer::{Layer, LayerId, OriginId};
+use crate::state::document::{DensityMap, Document, FitMask, Made};
 use crate::state::filter::{MapOf, WeightFit};
 use crate::state::recipe::{Recipe, Source};
 use crate::state::segment::Segmented;
 use glam::DAffine3;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
-
-/// Names an origin in the table that a document shares with its undo steps and snapshots; 0: unknown.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Default)]
-pub struct OriginId(usize);
 
 /// An image of the built-in head.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -36,17 +33,17 @@ keyed!(PhantomPart, serde {
     BrainMask = "Brain mask",
 });
 
-/// Where a layer comes from.
+/// The origin of a layer.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub enum Origin {
-    /// Neither a session nor a command can make it again.
+    /// Neither a session nor a command can recompute it.
     #[default]
     Unknown,
-    /// A file, with what the user says where the file is silent.
+    /// A file, with the user's reading where the file leaves something open.
     File {
         file: PathBuf,
         reading: Reading,
-        /// Gradient files of a scan, where its name does not lead to them: one `.b`, or bval and bvec.
+        /// Gradient files of a scan that cannot be derived from its name: one `.b`, or bval and bvec.
         gradients: Vec<PathBuf>,
     },
     /// The built-in head.
@@ -55,7 +52,7 @@ pub enum Origin {
         part: PhantomPart,
     },
     Computed(Computed),
-    /// Streamlines of which a step kept some.
+    /// Streamlines some of which a step kept.
     Edited {
         from: OriginId,
         step: Edit,
@@ -66,7 +63,7 @@ pub enum Origin {
         by: DAffine3,
         how: AlignedBy,
     },
-    /// A scan with axes of its gradients exchanged or flipped.
+    /// A scan whose gradient axes were permuted or flipped.
     Reoriented {
         from: OriginId,
         turn: AxisChange,
@@ -75,9 +72,9 @@ pub enum Origin {
 
 /// The provenance that every kind of result can state.
 pub trait Describe {
-    /// The origins that it is made from.
+    /// The origins of its inputs.
     fn inputs(&self) -> Vec<OriginId>;
-    /// The command that makes it. The document names the files of masks that are in one.
+    /// The command that recomputes it. The document gives the files of masks that have one.
     fn recipe(&self, document: &Document) -> Recipe;
 }
 
@@ -107,25 +104,25 @@ macro_rules! recipes {
 }
 
 recipes! {
-    /// A brain mask that was found from a scan.
+    /// A brain mask found from a scan.
     BrainMask: FoundMask;
-    /// A tensor fit; no layer by itself.
+    /// A tensor fit; not a layer itself.
     Fit: TensorFit;
     /// A map of a tensor fit.
     FitMap: MapOfFit;
-    /// Streamlines or rays that were kept.
+    /// Kept streamlines or rays.
     Curves: Made;
-    /// Where streamlines pass.
+    /// A density map.
     Density: DensityMap;
     /// A mask by a level set.
     Segment: Segmented;
-    /// A fit of weights; no layer by itself.
+    /// A COMMIT fit; not a layer itself.
     Weights: WeightFit;
     /// A map of such a fit.
     WeightMap: MapOf;
 }
 
-/// A brain mask that was found from a scan.
+/// A brain mask found from a scan.
 #[derive(Clone, PartialEq, Debug)]
 pub struct FoundMask {
     pub scan: OriginId,
@@ -146,7 +143,7 @@ pub struct MapOfFit {
     pub map: FitMap,
 }
 
-/// An input of a result: the layer that it was, and where that came from then.
+/// An input of a result: its layer, and the origin of that layer at the time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Input {
     pub layer: LayerId,
@@ -154,12 +151,12 @@ pub struct Input {
 }
 
 impl Origin {
-    /// A file about which nothing was said.
+    /// A file without a reading.
     pub fn file(file: impl Into<PathBuf>) -> Self {
         Self::opened(file.into(), Reading::default())
     }
 
-    /// A file, with what the user says of it.
+    /// A file, with the user's reading.
     pub fn opened(file: PathBuf, reading: Reading) -> Self {
         Self::File {
             file,
@@ -168,7 +165,7 @@ impl Origin {
         }
     }
 
-    /// An opened scan with the gradient files that its name does not lead to.
+    /// An opened scan with the gradient files that cannot be derived from its name.
     pub fn with_gradients(self, gradients: Vec<PathBuf>) -> Self {
         match self {
             Self::File { file, .. } if !gradients.is_empty() => Self::File {
@@ -188,7 +185,7 @@ impl Origin {
         }
     }
 
-    /// Whether it is a brain mask that was found here.
+    /// Whether it is a brain mask found here.
     pub fn is_found_mask(&self) -> bool {
         matches!(self, Self::Computed(Computed::BrainMask(_)))
     }
@@ -197,18 +194,18 @@ impl Origin {
         matches!(self, Self::Phantom { .. })
     }
 
-    /// Whether it is a file about which nothing had to be said.
+    /// Whether it is a file that needed no reading.
     pub fn is_plain_file(&self) -> bool {
         matches!(self, Self::File { reading, gradients, .. } if reading.is_empty() && gradients.is_empty())
     }
 }
 
-/// Every origin that a document and its copies have named. Undo steps and snapshots share the table with the document,
-/// so that a number means the same in all of them; nothing in it ever changes or goes.
+/// Every origin that a document and its copies refer to. Undo steps and snapshots share the table with the document, so
+/// that a number has the same meaning in all of them; entries are never changed or removed.
 #[derive(Clone, Debug, Default)]
 pub struct Origins(Arc<Table>);
 
-/// Each chunk has twice the slots of the one before and is filled from its first slot on.
+/// Each chunk has twice the slots of the previous one and is filled from its first slot.
 #[derive(Debug, Default)]
 struct Table([OnceLock<Box<[OnceLock<Origin>]>>; CHUNKS]);
 
@@ -219,7 +216,7 @@ const FIRST: usize = 32;
 static UNKNOWN: Origin = Origin::Unknown;
 
 impl Table {
-    /// The slots from the first on, in chunks that are made when they are needed.
+    /// The slots from the first on, in chunks allocated when needed.
     fn slots(&self) -> impl Iterator<Item = &OnceLock<Origin>> {
         let chunks = self.0.iter().enumerate();
         chunks.flat_map(|(number, chunk)| {
@@ -237,7 +234,7 @@ impl Table {
 }
 
 impl Origins {
-    /// The number of an origin, which is taken into the table unless an equal one is there.
+    /// The number of an origin, which is added to the table unless an equal one is present.
     pub fn add(&self, origin: impl Into<Origin>) -> OriginId {
         let mut origin = origin.into();
         if origin == UNKNOWN {
@@ -253,7 +250,7 @@ impl Origins {
                 },
             };
         }
-        // Hundreds of millions are there.
+        // Only after hundreds of millions of entries.
         OriginId::default()
     }
 
@@ -271,7 +268,7 @@ impl Origins {
         }
     }
 
-    /// Where it comes from before it was edited, moved and reoriented.
+    /// Its origin before it was edited, moved and reoriented.
     pub fn base(&self, id: OriginId) -> &Origin {
         match self.get(id) {
             Origin::Edited { from, .. }
@@ -281,7 +278,7 @@ impl Origins {
         }
     }
 
-    /// The steps that kept some of the streamlines, from the first.
+    /// The steps that kept some of the streamlines, from the first one on.
     pub fn steps(&self, id: OriginId) -> Vec<&Edit> {
         match self.get(id) {
             Origin::Edited { from, step } => {
@@ -293,7 +290,7 @@ impl Origins {
         }
     }
 
-    /// After more steps.
+    /// The origin after further steps.
     pub fn edited(&self, id: OriginId, more: &[Edit]) -> OriginId {
         more.iter().fold(id, |from, step| {
             let step = step.clone();
@@ -301,7 +298,7 @@ impl Origins {
         })
     }
 
-    /// How it was moved, edited since or not.
+    /// Its transform, whether or not it was edited since.
     pub fn moved(&self, id: OriginId) -> Option<Move> {
         match self.get(self.unedited(id)) {
             Origin::Moved { from, by, how } => Some(Move {
@@ -313,7 +310,7 @@ impl Origins {
         }
     }
 
-    /// The axes of a scan's gradients that were exchanged or flipped.
+    /// The axis change of a scan's gradients.
     pub fn turn(&self, id: OriginId) -> Option<AxisChange> {
         match self.get(id) {
             Origin::Reoriented { turn, .. } => Some(*turn),
@@ -321,7 +318,7 @@ impl Origins {
         }
     }
 
-    /// With the axes of a scan's gradients as `turn` has them, whatever they were.
+    /// The same with this axis change of the scan's gradients, replacing any other.
     pub fn reoriented(&self, id: OriginId, turn: Option<AxisChange>) -> OriginId {
         let from = match self.get(id) {
             Origin::Reoriented { from, .. } => *from,
@@ -341,7 +338,7 @@ impl Origins {
         }
     }
 
-    /// The file that has its voxels or points where they are.
+    /// The file that has its voxels or points in their present position.
     pub fn path_in_place(&self, id: OriginId) -> Option<&Path> {
         self.path(id).filter(|_| self.moved(id).is_none())
     }
@@ -354,7 +351,7 @@ impl Origins {
         }
     }
 
-    /// Whether the tensors of a fit are another program's.
+    /// Whether the tensors of a fit come from another program.
     pub fn is_imported(&self, fit: OriginId) -> bool {
         let source = self.fit(fit).map(|fit| self.source(fit.scan));
         matches!(source, Some(Source::Tensors { .. }))
@@ -381,7 +378,7 @@ impl Origins {
         }
     }
 
-    /// A scan, for the recipes of what is made of it.
+    /// The source of a scan, for the recipes of results.
     pub fn source(&self, id: OriginId) -> Source {
         match self.get(id) {
             Origin::Phantom { seed, .. } => Source::Phantom { seed: *seed },
@@ -412,11 +409,11 @@ impl Origins {
     }
 }
 
-/// A move in the world.
+/// A transform in the world.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Move {
     pub from: OriginId,
-    /// From the world that the file says, mm.
+    /// From the world of the file, mm.
     pub by: DAffine3,
     pub how: AlignedBy,
 }
@@ -426,7 +423,7 @@ impl Document {
         self.origins.get(layer.origin)
     }
 
-    /// A layer as an input of what is made now.
+    /// A layer as an input of a new result.
     pub fn input(&self, layer: LayerId) -> Input {
         let origin = self.layer(layer).map(|l| l.origin);
         Input {
@@ -435,8 +432,8 @@ impl Document {
         }
     }
 
-    /// Where an input came from. A session reads results before its fit has brought the maps that they are made of:
-    /// then the layer says it.
+    /// The origin of an input. A session reads results before its fit has produced the maps that are their inputs: then
+    /// the layer gives it.
     pub fn origin_of(&self, input: Input) -> OriginId {
         match self.origins.get(input.origin) {
             Origin::Unknown => self.input(input.layer).origin,
@@ -444,7 +441,7 @@ impl Document {
         }
     }
 
-    /// Where a scan comes from, for the recipes of what is made of it.
+    /// The source of a scan, for the recipes of results.
     pub fn source(&self, layer: &Layer) -> Source {
         self.origins.source(layer.origin)
     }
@@ -456,7 +453,7 @@ impl Document {
         }
     }
 
-    /// How kept streamlines were made.
+    /// The recipe of kept streamlines.
     pub fn made(&self, layer: LayerId) -> Option<&Arc<Made>> {
         match self.computed(layer)? {
             Computed::Curves(made) => Some(made),
@@ -472,7 +469,7 @@ impl Document {
         }
     }
 
-    /// How a mask was segmented.
+    /// The recipe of a segmented mask.
     pub fn segmented(&self, layer: LayerId) -> Option<&Arc<Segmented>> {
         match self.computed(layer)? {
             Computed::Segment(made) => Some(made),
@@ -500,7 +497,7 @@ impl Document {
         matches!(origin, Some(Origin::Edited { .. }))
     }
 
-    /// How a layer was moved in the world.
+    /// The transform of a layer in the world.
     pub fn moved(&self, layer: LayerId) -> Option<Move> {
         self.origins.moved(self.layer(layer)?.origin)
     }

@@ -1,30 +1,29 @@
-//! What a layer was made from: its provenance, and the command line that makes it again.
+//! The recipe of a layer: its provenance, and the command line that recomputes it.
 
 use crate::data::axis_change::AxisChange;
 use crate::data::{Role, TensorLayout};
 use crate::io::{AffineReading, Reading, quoted};
 use crate::parameters::{arguments, arguments_of};
-use crate::solvers::curves;
-use crate::solvers::density;
 pub use crate::solvers::geodesic::RayMetricParams;
 use crate::solvers::geodesic::{self, Rays};
 use crate::solvers::tensor_fit::{self, FitMap};
 use crate::solvers::tractogram::selection::SelectionOptions;
-use crate::state::filter;
+use crate::solvers::{curves, density};
+use crate::state::core::pane::Pane;
+use crate::state::core::words::quoted_path;
 use crate::state::pictures::Look;
 pub use crate::state::regions::recipe::{ShapeError, ShapeSpec};
 pub(in crate::state) use crate::state::streamlines;
-use crate::state::view::Pane;
-use crate::state::{pathways, segment};
+use crate::state::{filter, pathways, segment};
 use glam::{DAffine3, DVec3};
 use serde::{Deserialize, Serialize};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-/// Where a diffusion scan comes from.
+/// Source of a diffusion scan.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub enum Source {
-    /// A file; `gradients` where they do not lie beside it: one `.b`, or bval and bvec.
+    /// A file; `gradients` if they are not next to it: one `.b`, or bval and bvec.
     File {
         dwi: PathBuf,
         gradients: Vec<PathBuf>,
@@ -33,7 +32,7 @@ pub enum Source {
     Phantom { seed: u64 },
     /// An image of tensors.
     Tensors { file: PathBuf, layout: TensorLayout },
-    /// With axes of the gradients exchanged or flipped.
+    /// With gradient axes that were permuted or flipped.
     Turned { of: Box<Source>, turn: AxisChange },
 }
 
@@ -55,12 +54,12 @@ pub struct RegionSpec {
 pub enum Recipe {
     /// Opened from a file.
     File(PathBuf),
-    /// A file with what the user says where the file is silent.
+    /// A file with the user's reading where the file leaves something open.
     FileAs {
         file: PathBuf,
         told: Reading,
     },
-    /// A scan whose gradients do not lie beside it.
+    /// A scan whose gradients are not next to it.
     Scan(Source),
     Phantom {
         seed: u64,
@@ -77,7 +76,7 @@ pub enum Recipe {
         regions: Vec<RegionSpec>,
         params: curves::Params,
     },
-    /// Streamlines that no command can make, since a region is a mask without a file.
+    /// Streamlines that no command can compute, since a region is a mask without a file.
     NoCommand {
         /// The region's name.
         region: String,
@@ -89,7 +88,7 @@ pub enum Recipe {
         params: geodesic::Params,
         cut: geodesic::Cut,
     },
-    /// Costs between regions, and the pathway of a width.
+    /// Cost fields between regions, and the pathway of a width.
     Pathway {
         fit: FitRecipe,
         regions: Vec<RegionSpec>,
@@ -100,7 +99,7 @@ pub enum Recipe {
     Segment(Box<segment::recipe::SegmentRecipe>),
     /// Weights of streamlines, and maps of the fit.
     Commit(Box<filter::recipe::CommitRecipe>),
-    /// What is asked of streamlines.
+    /// Tables of streamlines.
     Table(Box<streamlines::tables::TableRecipe>),
     /// Moved in the world.
     Moved {
@@ -110,13 +109,13 @@ pub enum Recipe {
     /// A map of where streamlines pass.
     Density {
         of: Box<Recipe>,
-        /// `None`: the grid that the streamlines bring, or voxels around them.
+        /// `None`: the grid of the streamlines, or voxels around them.
         template: Option<PathBuf>,
         voxel_mm: Option<f64>,
         params: density::Params,
     },
-    /// Streamlines of which some were kept, step by step: what `arcuate select` is told, or nothing
-    /// where they were chosen by hand or a region has no file.
+    /// Streamlines some of which were kept, step by step: the options of `arcuate select`, or none if they were
+    /// selected manually or a region has no file.
     Edited {
         of: Box<Recipe>,
         steps: Vec<Option<SelectionOptions>>,
@@ -124,7 +123,7 @@ pub enum Recipe {
 }
 
 impl Recipe {
-    /// Before anything was kept of it.
+    /// The recipe before some were kept.
     pub fn base(&self) -> &Self {
         match self {
             Self::Edited { of, .. } => of,
@@ -132,7 +131,7 @@ impl Recipe {
         }
     }
 
-    /// The recipe of a file, with what the user says of it.
+    /// The recipe of a file, with the user's reading.
     pub fn opened(file: PathBuf, reported: Reading) -> Self {
         match reported.is_empty() {
             true => Self::File(file),
@@ -143,7 +142,7 @@ impl Recipe {
         }
     }
 
-    /// The recipe of an opened scan, with the gradients that do not lie beside it.
+    /// The recipe of an opened scan, with the gradients that are not next to it.
     pub fn with_gradients(self, dwi: &Path, gradients: Vec<PathBuf>) -> Self {
         if gradients.is_empty() {
             return self;
@@ -155,12 +154,8 @@ impl Recipe {
     }
 }
 
-pub(in crate::state) fn path(p: &Path) -> String {
-    quoted(&p.to_string_lossy())
-}
-
 impl Source {
-    /// Without the turn of its gradients, and that.
+    /// The source without the axis change of its gradients, and that change.
     pub fn untouched(&self) -> (&Self, Option<AxisChange>) {
         match self {
             Self::Turned { of, turn } => (of, Some(*turn)),
@@ -168,7 +163,7 @@ impl Source {
         }
     }
 
-    /// With axes of its gradients exchanged or flipped, where there are any.
+    /// With this axis change of its gradients, if any.
     pub fn with_turn(self, turn: Option<AxisChange>) -> Self {
         match turn {
             Some(turn) => Self::Turned {
@@ -198,14 +193,19 @@ impl Source {
     pub(in crate::state) fn arguments(&self) -> String {
         match self {
             Self::Phantom { seed } => format!("phantom:{seed}"),
-            Self::Tensors { file, layout } => format!("{}{layout}", path(file)),
+            Self::Tensors { file, layout } => format!("{}{layout}", quoted_path(file)),
             Self::Turned { of, turn } => format!("{} --turn={turn}", of.arguments()),
             Self::File { dwi, gradients } => match gradients.as_slice() {
-                [b] => format!("{} --gradients {}", path(dwi), path(b)),
+                [b] => format!("{} --gradients {}", quoted_path(dwi), quoted_path(b)),
                 [bval, bvec] => {
-                    format!("{} --bval {} --bvec {}", path(dwi), path(bval), path(bvec))
+                    format!(
+                        "{} --bval {} --bvec {}",
+                        quoted_path(dwi),
+                        quoted_path(bval),
+                        quoted_path(bvec)
+                    )
                 }
-                _ => path(dwi),
+                _ => quoted_path(dwi),
             },
         }
     }
@@ -215,7 +215,7 @@ impl FitRecipe {
     pub(in crate::state) fn arguments(&self) -> String {
         let mut text = self.source.arguments();
         if let Some(mask) = &self.mask {
-            let _ = write!(text, " --mask {}", path(mask));
+            let _ = write!(text, " --mask {}", quoted_path(mask));
         }
         match self.source {
             // For tensors in a file, only the smallest eigenvalue has an effect.
@@ -228,7 +228,7 @@ impl FitRecipe {
     }
 }
 
-/// The options of every command that takes regions.
+/// The options of every command that accepts regions.
 pub fn region_arguments(regions: &[RegionSpec]) -> String {
     let part = regions.iter().filter(|r| r.role != Role::Region);
     let option = |region: &RegionSpec| {
@@ -243,7 +243,7 @@ pub fn region_arguments(regions: &[RegionSpec]) -> String {
 
 /// The options of `arcuate geodesic` for these rays: those of all curves, then those of rays.
 fn geodesic_arguments(rays: &Rays) -> String {
-    // By default rays go one way, which a row of their own says.
+    // By default rays run in one direction, which a row of their own sets.
     let walk = curves::Params {
         both_ways: true,
         deflection: None,
@@ -253,12 +253,12 @@ fn geodesic_arguments(rays: &Rays) -> String {
     arguments(&walk) + &arguments(rays)
 }
 
-/// The options of `arcuate track` that stand for the defaults.
+/// The options of `arcuate track` with default values.
 pub fn track_defaults() -> String {
     arguments(&curves::Params::defaults())
 }
 
-/// The options of `arcuate geodesic` that stand for the defaults.
+/// The options of `arcuate geodesic` with default values.
 pub fn geodesic_defaults() -> String {
     geodesic_arguments(&Rays::defaults())
 }
@@ -271,7 +271,7 @@ pub fn density_arguments(
 ) -> String {
     let mut text = String::new();
     if let Some(template) = template {
-        text += &format!(" --template {}", path(template));
+        text += &format!(" --template {}", quoted_path(template));
     }
     let edge_mm = voxel_mm;
     text += &arguments(&density::Voxels { edge_mm });
@@ -292,13 +292,17 @@ fn moved_command(of: &Recipe, by: DAffine3, out: &Path) -> String {
     let (file, told) = match of {
         Recipe::File(file) => (file, String::new()),
         Recipe::FileAs { file, told } => (file, told.to_string()),
-        // Nothing on a disk is moved.
+        // The file on disk is not moved.
         of => return of.command(),
     };
-    format!("arcuate convert {} {}{told}{affine}", path(file), path(out))
+    format!(
+        "arcuate convert {} {}{told}{affine}",
+        quoted_path(file),
+        quoted_path(out)
+    )
 }
 
-/// Without the file that the map is written to; streamlines that are in no file are made first.
+/// Without the file that the map is written to; streamlines without a file are computed first.
 fn density_command(
     of: &Recipe,
     template: Option<&Path>,
@@ -311,19 +315,19 @@ fn density_command(
     format!("{made}arcuate density {tracks}{arguments}")
 }
 
-/// The file of streamlines as commands take it, and the command that makes it where they are in none.
+/// The file of streamlines for commands, and the command that computes it if there is none.
 pub(in crate::state) fn streamlines(of: &Recipe) -> (Option<String>, String) {
     match of {
-        Recipe::File(file) => (None, path(file)),
-        Recipe::FileAs { file, told } => (None, format!("{}{told}", path(file))),
+        Recipe::File(file) => (None, quoted_path(file)),
+        Recipe::FileAs { file, told } => (None, format!("{}{told}", quoted_path(file))),
         of => {
             let file = Path::new("tracks.trx");
-            (Some(of.command_to(file)), path(file))
+            (Some(of.command_to(file)), quoted_path(file))
         }
     }
 }
 
-/// The command of a picture of a session: of a view, or of the whole window, with the crosshair here.
+/// The command of a picture of a session: of a view, or of the whole window, with this crosshair.
 pub fn picture(session: &Path, pane: Option<Pane>, look: &Look, at: DVec3) -> String {
     let view = match pane {
         None => "window",
@@ -332,7 +336,7 @@ pub fn picture(session: &Path, pane: Option<Pane>, look: &Look, at: DVec3) -> St
         Some(Pane::Sagittal) => "sagittal",
         Some(Pane::Scene) => "3d",
     };
-    let mut text = format!("arcuate render {} --view {view}", path(session));
+    let mut text = format!("arcuate render {} --view {view}", quoted_path(session));
     let _ = write!(text, " --at {},{},{}", at.x, at.y, at.z);
     match look.size_px {
         Some([x, y]) => text += &format!(" --size {x}x{y}"),
@@ -349,9 +353,9 @@ pub fn picture(session: &Path, pane: Option<Pane>, look: &Look, at: DVec3) -> St
     text + " --out view.png"
 }
 
-/// The command that makes all results of a session again.
+/// The command that recomputes all results of a session.
 pub fn replay(session: &Path) -> String {
-    format!("arcuate replay {}", path(session))
+    format!("arcuate replay {}", quoted_path(session))
 }
 
 impl Recipe {
@@ -359,9 +363,9 @@ impl Recipe {
     pub fn no_command(&self) -> Option<String> {
         match self {
             Self::NoCommand { region } => Some(format!(
-                "There is no command for these streamlines, since the region \"{region}\" is a mask \
-                 without a file: export that region as a mask first, or save the session, whose command \
-                 makes all of it again"
+                "There is no command for these streamlines, since the region \"{region}\" is a mask without a \
+                 file: export that region as a mask first, or save the session, whose command recomputes all \
+                 of it"
             )),
             Self::Segment(made) => made.no_command(),
             Self::Commit(made) => made.no_command(),
@@ -369,8 +373,8 @@ impl Recipe {
             Self::Density { of, .. } | Self::Moved { of, .. } => of.no_command(),
             Self::Edited { of, steps } => of.no_command().or_else(|| {
                 steps.contains(&None).then(|| {
-                    "There is no command for these streamlines, since some were chosen by hand or in a \
-                     region without a file: save the session, whose command makes all of it again"
+                    "There is no command for these streamlines, since some were chosen by hand or in a region \
+                     without a file: save the session, whose command recomputes all of it"
                         .to_owned()
                 })
             }),
@@ -378,7 +382,7 @@ impl Recipe {
         }
     }
 
-    /// The command line that makes the same result, without a window; a comment where there is none.
+    /// The command line that gives the same result without a window; a comment if there is none.
     pub fn command(&self) -> String {
         let name = match self.base() {
             Self::Geodesic { .. } => "rays.tck",
@@ -393,9 +397,9 @@ impl Recipe {
         self.command_to(Path::new(name))
     }
 
-    /// The same, with the file that curves are written to.
+    /// The same, with the file for the curves.
     pub fn command_to(&self, out: &Path) -> String {
-        let to_out = || format!(" --out {}", path(out));
+        let to_out = || format!(" --out {}", quoted_path(out));
         match self {
             Self::Segment(made) => made.command(out),
             Self::Commit(made) => made.command(out),
@@ -403,9 +407,9 @@ impl Recipe {
             Self::NoCommand { .. } => format!("# {}", self.no_command().unwrap_or_default()),
             Self::Edited { of, steps } => match self.no_command() {
                 Some(sentence) => format!("# {sentence}"),
-                None => crate::state::streamlines::edits::selected(of, steps, out),
+                None => crate::state::streamlines::recipe::selected(of, steps, out),
             },
-            Self::Scan(Source::File { dwi, .. }) => format!("arcuate info {}", path(dwi)),
+            Self::Scan(Source::File { dwi, .. }) => format!("arcuate info {}", quoted_path(dwi)),
             Self::Scan(source @ Source::Turned { .. }) => {
                 format!("arcuate gradients turn {} --out mended", source.arguments())
             }
@@ -413,8 +417,8 @@ impl Recipe {
                 format!("arcuate info {}", source.arguments())
             }
             Self::Scan(Source::Phantom { seed }) => Self::Phantom { seed: *seed }.command(),
-            Self::File(file) => format!("arcuate info {}", path(file)),
-            Self::FileAs { file, told } => format!("arcuate info {}{told}", path(file)),
+            Self::File(file) => format!("arcuate info {}", quoted_path(file)),
+            Self::FileAs { file, told } => format!("arcuate info {}{told}", quoted_path(file)),
             Self::Moved { of, by } => moved_command(of, *by, out),
             Self::Phantom { seed } => format!("arcuate phantom --seed {seed} --out head"),
             Self::BrainMask(source) => {

@@ -1,22 +1,21 @@
-//! Recipes of what a document holds: what its results were made from, as text and sessions give it. Below
-//! sessions and updates, which both ask for them.
+//! Recipes of a document's content, as text and for sessions. This module is below sessions and updates, which both use
+//! it.
 
 use crate::data::{DataId, Mask, Shape};
 use crate::solvers::density::DensityGrid;
 use crate::solvers::geodesic::Cut;
 use crate::solvers::tensor_fit::FitMap;
 use crate::solvers::tractogram::selection::{Edit, SelectionOptions, SelectionRules};
-use crate::state::document::{Content, DensityMap, FitMask, Layer, LayerId, Made, Unfiled};
+use crate::state::core::layer::{Content, Layer, LayerId, OriginId};
+use crate::state::document::{DensityMap, FitMask, Made, Unfiled};
 use crate::state::filter::recipe::CommitRecipe;
 use crate::state::filter::{FitInputs, MapOf, WeightFit};
-use crate::state::origin::{
-    Describe, FoundMask, Input, MapOfFit, Origin, OriginId, PhantomPart, TensorFit,
-};
+use crate::state::origin::{Describe, FoundMask, Input, MapOfFit, Origin, PhantomPart, TensorFit};
 use crate::state::recipe::{FitRecipe, RegionSpec, ShapeSpec};
 use crate::state::segment::recipe::{ScriptInputs, SegmentRecipe, SegmentScript};
 use crate::state::segment::{Segmented, SpeedInputs, Start};
 use crate::state::session::{CurveKey, CurveParams};
-use crate::state::streamlines::edits::{Choice, on_image};
+use crate::state::streamlines::recipe::{Choice, on_image};
 use crate::state::streamlines::{Column, StreamlineRules};
 use crate::state::{CurveResult, Document, Recipe};
 use std::path::{Path, PathBuf};
@@ -28,7 +27,7 @@ impl Document {
         self.recipe_from(layer.origin)
     }
 
-    /// The command of what has this origin.
+    /// The command of an origin.
     pub fn recipe_from(&self, origin: OriginId) -> Recipe {
         match self.origins.get(origin) {
             Origin::Unknown => unknown(),
@@ -53,7 +52,7 @@ impl Document {
     }
 }
 
-/// No command makes it.
+/// The recipe if no command exists.
 fn unknown() -> Recipe {
     Recipe::NoCommand {
         region: String::new(),
@@ -163,7 +162,7 @@ pub fn fit_of(document: &Document, field: DataId) -> Option<OriginId> {
     Some(tensors.origin)
 }
 
-/// The mask of a fit, as its key names it.
+/// The mask of a fit, given by its key.
 pub fn fit_mask(document: &Document, mask: Option<DataId>) -> FitMask {
     let Some(id) = mask else {
         return FitMask::Found;
@@ -186,13 +185,13 @@ pub fn made(document: &Document, requested: &CurveKey, cut: Cut) -> Option<Made>
     })
 }
 
-/// How live curves were made.
+/// The recipe of live curves.
 pub fn live_recipe(document: &Document, live: &CurveResult) -> Option<Made> {
     let cut = live.rays.as_ref().map_or(Cut::All, |rays| rays.cut);
     made(document, &live.key, cut)
 }
 
-/// A tensor fit as commands state it; `None` if the origin is no tensor fit.
+/// A tensor fit in the form of commands; `None` if the origin is no tensor fit.
 pub fn fit_recipe(document: &Document, fit: OriginId) -> Option<FitRecipe> {
     let fit = document.origins.fit(fit)?;
     Some(fit_command(document, fit))
@@ -243,7 +242,7 @@ pub fn curves_recipe(
     }
 }
 
-/// How streamlines were made, and what was done to them.
+/// The recipe of streamlines with their edits.
 pub fn edited(document: &Document, base: Recipe, steps: &[&Edit]) -> Recipe {
     if steps.is_empty() {
         return base;
@@ -258,8 +257,8 @@ pub fn edited(document: &Document, base: Recipe, steps: &[&Edit]) -> Recipe {
     }
 }
 
-/// The file that an image is, with the command that makes it where it is a map of the fit. `None` where it is
-/// neither, or was moved.
+/// The file of an image, with the command that computes it if it is a map of the fit. `None` if it is neither, or was
+/// moved.
 pub fn filed(document: &Document, layer: &Layer) -> Option<(PathBuf, Option<String>)> {
     let origin = document.origin(layer);
     if let Some(map) = origin.fit_map() {
@@ -271,8 +270,8 @@ pub fn filed(document: &Document, layer: &Layer) -> Option<(PathBuf, Option<Stri
     Some((file, None))
 }
 
-/// The command that chooses what a filter on images leaves: each is a file, or a map of the fit, which comes
-/// before. `None` where an image is neither, or was moved.
+/// The command that selects what rules on images keep: each image is a file, or a map of the fit, which is computed
+/// first. `None` if an image is neither, or was moved.
 pub fn selection_options(
     document: &Document,
     sieve: &StreamlineRules,
@@ -296,7 +295,7 @@ pub fn selection_options(
     arguments(document, rules, images, needs)
 }
 
-/// `None` where a region is a mask without a file.
+/// `None` if a region is a mask without a file.
 fn arguments(
     document: &Document,
     rules: &SelectionRules,
@@ -331,7 +330,7 @@ pub fn weight_fit(document: &Document, layer: LayerId, from: &FitInputs) -> Opti
     })
 }
 
-/// The recipe of weights. `least`: of the weights of those that are to be written as well; 0: none are.
+/// The recipe of weights. `least`: smallest weight of the streamlines to be written as well; 0: none are.
 pub fn weight_recipe(
     document: &Document,
     layer: LayerId,
@@ -350,7 +349,7 @@ fn commit_recipe(document: &Document, fit: &WeightFit, least: f32) -> Recipe {
     let mut path = |input: Option<Input>| -> Option<PathBuf> {
         let input = input?;
         let origin = document.origin_of(input);
-        // The built-in head brings its own.
+        // The built-in head has its own mask.
         if is_own_mask(origins.get(origin), origins.get(scan)) {
             return None;
         }
@@ -381,7 +380,7 @@ fn commit_recipe(document: &Document, fit: &WeightFit, least: f32) -> Recipe {
     }))
 }
 
-/// Whether a layer is the mask of the built-in head that the scan is of.
+/// Whether a layer is the mask of the built-in head from which the scan comes.
 pub fn is_own_mask(mask: &Origin, scan: &Origin) -> bool {
     match (mask, scan) {
         (
@@ -395,10 +394,10 @@ pub fn is_own_mask(mask: &Origin, scan: &Origin) -> bool {
     }
 }
 
-/// Files that a script names.
+/// The files of a script.
 struct Files<'a> {
     document: &'a Document,
-    /// Masks without a file go beside this one.
+    /// Masks without a file are written next to this one.
     beside: Option<&'a Path>,
     /// Inputs that no file holds.
     unfiled: Option<String>,
@@ -434,7 +433,7 @@ impl Files<'_> {
         if let Some(path) = there {
             return path.to_owned();
         }
-        // Several changes of a run may name one.
+        // Several changes of a run may refer to one mask.
         if let Some((_, path)) = self.masks.iter().find(|(m, _)| m.id() == mask.id()) {
             return path.clone();
         }
@@ -467,13 +466,13 @@ impl Files<'_> {
             Shape::Mask(mask) => self.mask("a region of the speed", mask),
             _ => PathBuf::new(),
         };
-        // A path is there, so every shape can be said.
+        // With a path every shape has a text form.
         ShapeSpec::of(shape, Some(&path)).unwrap_or(ShapeSpec::Mask(path))
     }
 }
 
-/// The script of a segmentation. Masks without a file go beside `beside`, if there is one; what else is
-/// in no file is named.
+/// The script of a segmentation. Masks without a file are written next to `beside`, if given; other inputs without a
+/// file are named.
 pub fn segment_script(
     document: &Document,
     made: &Segmented,
@@ -515,7 +514,7 @@ pub fn segment_script(
     (script, files.unfiled, files.masks)
 }
 
-/// The recipe of a segmented surface; `file`: its script, where it was written.
+/// The recipe of a segmented surface; `file`: its script, if it was written.
 pub fn segmented_recipe(document: &Document, made: &Segmented, file: Option<PathBuf>) -> Recipe {
     let (script, unfiled, _) = segment_script(document, made, None);
     Recipe::Segment(Box::new(SegmentRecipe {

@@ -1,10 +1,11 @@
-//! The state in machine-readable form: into pictures, traces and bug reports.
+//! The state in machine-readable form: for pictures, traces and bug reports.
 
-use super::document::{Content, Document, Layer};
-use super::session::Severity;
-use super::update::{filter_recipe, pathway_recipe, segment_recipe};
-use super::{Action, State, Task};
+use super::document::Document;
 use crate::data::{Region, Shape};
+use crate::state::core::layer::{Content, Layer};
+use crate::state::session::Severity;
+use crate::state::update::{filter_recipe, pathway_recipe, segment_recipe};
+use crate::state::{Action, State, Task};
 use serde_json::{Value, json};
 
 pub use crate::io::DISCLAIMER;
@@ -47,7 +48,7 @@ fn layer(document: &Document, layer: &Layer) -> Value {
     })
 }
 
-/// The surface that is segmented.
+/// The segmented surface.
 fn segment(state: &State) -> Value {
     let (segment, working) = (&state.document.segment, &state.session.segment);
     let params = &segment.settings.params;
@@ -83,7 +84,7 @@ fn segment(state: &State) -> Value {
     })
 }
 
-/// The weights that are looked at.
+/// The weights shown.
 fn filter(state: &State) -> Value {
     let (document, working) = (&state.document, &state.session.filter);
     let weighed = document.filtered().and_then(|(layer, lines)| {
@@ -111,7 +112,7 @@ fn filter(state: &State) -> Value {
     })
 }
 
-/// The pathway of the regions and those that were kept.
+/// The pathway of the present regions, and kept ones.
 fn pathways(state: &State) -> Value {
     let kept = state.document.kept_pathways.iter().map(|kept| {
         let command = pathway_recipe(state, Some(kept.id)).map(|r| r.command());
@@ -130,7 +131,7 @@ fn pathways(state: &State) -> Value {
         })
     });
     let working = &state.session.pathways;
-    let shown = working.live.as_ref().map(|found| {
+    let shown = working.live.value().map(|found| {
         json!({
             "params": found.params,
             "least": found.pathway.min_cost,
@@ -179,7 +180,7 @@ pub fn state(state: &State) -> Value {
         "regions": document.regions.iter().map(|r| region(r)).collect::<Vec<_>>(),
         "fitted": document.tensors.as_ref().map(|t| t.fitted),
         "live": live,
-        "live_error": session.live_error,
+        "live_error": session.tracking.failure(),
         "pathways": pathways(state),
         "segment": segment(state),
         "filter": filter(state),
@@ -189,7 +190,7 @@ pub fn state(state: &State) -> Value {
         "jobs": session.jobs.iter().map(|j| j.label.clone()).collect::<Vec<_>>(),
         "undo": state.history.undo_label(),
         "redo": state.history.redo_label(),
-        "unsettled": session.unsettled,
+        "unsettled": session.tracking.waits_for_rest(),
         "session": session.saving.file,
         "dirty": state.is_dirty(),
         "autosaved": session.saving.autosaved.is_some() && !session.saving.autosaving,
@@ -198,7 +199,7 @@ pub fn state(state: &State) -> Value {
     })
 }
 
-/// What a picture says about itself, as text chunks of a PNG.
+/// Metadata of a picture, as text chunks of a PNG.
 pub fn picture(state_shown: &State) -> Vec<(String, String)> {
     let version = env!("CARGO_PKG_VERSION");
     let mut chunks = vec![
@@ -218,10 +219,10 @@ pub fn picture(state_shown: &State) -> Vec<(String, String)> {
     chunks
 }
 
-/// An action's name, as it stands in the source: `PlaceRegion`.
+/// An action's name in the source: `PlaceRegion`.
 pub fn name(action: &Action) -> String {
     use std::fmt::Write;
-    /// Ends the formatting with the first word: what an event carries may be a whole scan.
+    /// Stops formatting after the first word: the content of an event may be a whole scan.
     struct FirstWord(String);
     impl Write for FirstWord {
         fn write_str(&mut self, text: &str) -> std::fmt::Result {
@@ -235,7 +236,7 @@ pub fn name(action: &Action) -> String {
         }
     }
     let mut name = FirstWord(String::new());
-    // The error is the end of the word.
+    // The error marks the end of the word.
     let _ = write!(name, "{action:?}");
     name.0
 }

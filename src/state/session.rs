@@ -1,4 +1,4 @@
-//! What happens meanwhile: jobs, messages, the live result. Not undone and not saved.
+//! Runtime state: jobs, messages, the live result. Not undone and not saved.
 
 use super::core::live::{self, LiveKey};
 use crate::data::region::RegionId;
@@ -8,11 +8,12 @@ use crate::jobs::{AnyJob, BackendKind, DeviceFailure, Folder, JobHandle, Slot};
 use crate::solvers::geodesic::{self, Cut, RayMetric};
 use crate::solvers::{curves, gradient_check, tensor_check};
 use crate::state::alignment::PendingTransform;
-use crate::state::document::LayerId;
-use crate::state::files::paths::Paths;
+use crate::state::core::layer::LayerId;
+use crate::state::files::types::{Paths, RecentExports};
+use crate::state::job_end::FailedJob;
 use crate::state::pictures::Turning;
 use crate::state::recipe::RayMetricParams;
-use crate::state::regions::making::{Labels, Making};
+use crate::state::regions::types::{Labels, Making};
 use crate::state::sampling::Sample;
 use crate::state::sessions::Saving;
 use crate::state::settings::Preferences;
@@ -22,8 +23,7 @@ use crate::state::tensors::types::FitKey;
 use crate::state::view::Task;
 use crate::state::{Document, Recipe, filter, pathways, segment};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -42,18 +42,17 @@ impl From<&Remark> for Severity {
     }
 }
 
-/// Between what was done and what followed.
+/// Separates an action from its consequence in the status.
 const FOLLOWS: &str = ". Result: ";
 
-/// One sentence for the user, shown beside what caused it until dismissed.
+/// One sentence for the user, shown next to its cause until dismissed.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Message {
     pub severity: Severity,
     pub text: String,
-    /// The kind of job that failed; its next success takes the message away, or, where several
-    /// queue, the next that is asked for.
+    /// The kind of job that failed; its next success removes the message or, if several can queue, the next request.
     pub slot: Option<Slot>,
-    /// A graphics card failed it: the CPU is offered.
+    /// It failed on a graphics card: the CPU is offered.
     pub on_card: bool,
     /// The subject of a message that the program updates or removes by itself.
     pub topic: Option<Topic>,
@@ -62,48 +61,48 @@ pub struct Message {
 /// A state that messages describe as long as it holds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Topic {
-    /// Kept results are not stored beside the session.
+    /// Kept results are not stored next to the session.
     Away,
     /// The recovery copy is kept.
     CopyKept,
     /// Unsaved work of an earlier window was recovered.
     Recovered,
-    /// The guide has ended.
+    /// The tour has ended.
     GuideEnds,
 }
 
-/// What graphics cards failed to do, for the CPU.
+/// Jobs that failed on graphics cards, to be repeated on the CPU.
 #[derive(Clone, Debug, Default)]
 pub struct DeviceFallback {
-    /// The last of each slot.
+    /// The last job of each slot.
     pub requests: Vec<Box<dyn AnyJob<super::State>>>,
     /// The live curves.
     pub live: bool,
-    /// The CPU was asked for: it does all this as soon as it is open.
+    /// The CPU was requested: it repeats all this as soon as it is open.
     pub moving: bool,
 }
 
-/// The streamlines of the regions as they are now; kept only on request.
+/// The streamlines of the present regions; kept only on request.
 #[derive(Clone, Debug)]
 pub struct CurveResult {
     pub output: Arc<curves::Output>,
-    /// Fewer seeds while something is dragged.
+    /// Fewer seeds during a drag.
     pub coarse: bool,
-    /// Seeds asked for.
+    /// Number of requested seeds.
     pub seeds: usize,
     pub wall_ms: f64,
     pub recipe: Recipe,
-    /// Names of the target regions in the order of `output.per_target`.
+    /// The target regions in the order of `output.per_target`.
     pub targets: Vec<RegionId>,
     pub key: CurveKey,
-    /// What geodesic rays have that streamlines have not.
+    /// Data that only geodesic rays have.
     pub rays: Option<RayResult>,
 }
 
-/// Names live curves of which an end stopped for one reason.
+/// Key of the live curves with an end that stopped for one reason.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct StopFilterKey {
-    /// Kept and missed curves that they are from.
+    /// Ids of the kept and missed curves that they come from.
     pub of: [DataId; 2],
     pub reason: curves::StopReason,
 }
@@ -130,22 +129,22 @@ pub struct CurvesAtCrosshair {
     pub measure: Option<f64>,
 }
 
-/// What the cut chooses from, without shooting again.
+/// All rays to apply a cut to, without shooting again.
 #[derive(Clone, Debug)]
 pub struct RayResult {
     /// All rays that pass the regions, and their connectivity measures.
     pub all: Tractogram,
     pub measures: Arc<[f32]>,
-    /// Tenths around the measures: ends of scales that do not tremble while a region is dragged.
+    /// Measures rounded outwards to tenths: ends of scales that do not jitter while a region is dragged.
     pub range: (f32, f32),
-    /// The cut that the result stands for, and the least measure that it leaves.
+    /// The cut of the result, and the smallest measure that it keeps.
     pub cut: Cut,
     pub least: Option<f32>,
     /// Tensors that were not positive definite.
     pub repaired: u64,
 }
 
-/// Whole tenths around the finite measures; a tenth about 1 where there is none.
+/// The finite measures rounded outwards to tenths; a tenth around 1 if there are none.
 pub fn measure_range(measures: &[f32]) -> (f32, f32) {
     let finite = measures.iter().copied().filter(|m| m.is_finite());
     let (low, high) = finite.fold((f32::INFINITY, f32::NEG_INFINITY), |(low, high), m| {
@@ -158,12 +157,13 @@ pub fn measure_range(measures: &[f32]) -> (f32, f32) {
     (low / 10.0, high.max(low + 1.0) / 10.0)
 }
 
-/// What live curves were asked for with.
+/// What streamlines or rays of regions depend on.
 #[derive(Clone, Debug)]
 pub struct CurveKey {
     pub field: DataId,
     pub regions: Vec<Region>,
     pub curves: CurveParams,
+    /// With fewer seeds than the document has.
     pub coarse: bool,
 }
 
@@ -173,20 +173,20 @@ pub enum CurveParams {
     Rays(RayMetricParams, geodesic::Params),
 }
 
-/// How the live result stands to what is asked for.
+/// How the live result relates to its key.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Standing {
-    /// All that was asked for.
+    /// The complete result.
     Final,
-    /// Fewer curves than asked for.
+    /// Fewer curves than requested.
     Coarse,
-    /// From before the last change; a newer one is being made.
+    /// From before the last change; a newer one is being computed.
     Updating,
-    /// From before the last change, and nothing is being made: a job was stopped.
+    /// From before the last change, and nothing is being computed: a job was stopped.
     OutOfDate,
 }
 
-/// What a file opened before holds.
+/// The kind of a file opened before.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub enum RecentKind {
     #[default]
@@ -201,51 +201,29 @@ pub struct Recent {
     pub path: PathBuf,
     #[serde(default)]
     pub kind: RecentKind,
-    /// What it was: `81 × 105 × 60 × 33, 1 × b 0, 32 × b 1000`.
+    /// Description of its content: `81 × 105 × 60 × 33, 1 × b 0, 32 × b 1000`.
     pub summary: String,
     /// Seconds since 1970.
     pub opened: u64,
-    /// Values shown as the first and last colour, where the user has chosen them.
+    /// Values displayed as the first and last colour, if the user has chosen them.
     #[serde(default)]
     pub window: Option<(f32, f32)>,
 }
 
-/// Where files were saved last, and as what: the next of the same document go there, too.
-#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
-pub struct RecentExports {
-    #[serde(skip)]
-    pub folder: Option<PathBuf>,
-    /// Whole names of the last files, by what they were.
-    pub last: BTreeMap<String, String>,
-}
-
-impl RecentExports {
-    pub const TRACKS: &str = "tracks";
-    pub const LAYER: &str = "layer";
-    pub const REGION: &str = "region";
-    pub const PICTURE: &str = "picture";
-
-    pub fn remember(&mut self, what: &str, path: &Path) {
-        self.folder = path.parent().map(Path::to_owned);
-        let name = path.file_name().unwrap_or_default().to_string_lossy();
-        self.last.insert(what.to_owned(), name.into_owned());
-    }
-}
-
-/// The guide's last note.
+/// The tour's last note.
 const GUIDE_ENDS: &str =
     "Guide finished. Everything you made stays and can be undone. Press ? for tools and keys";
 
-/// Steps of the guide, in order; each advances when its act is done.
+/// Steps of the tour, in order; each advances when its action is done.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum TourStep {
     ClickSlice,
     PlaceSeed,
     DragSeed,
     PlaceTarget,
-    /// Of the pathway between the two.
+    /// The width of the pathway between the two.
     Width,
-    /// Which of the streamlines the signal needs.
+    /// The streamlines that the signal requires.
     Weigh,
     Save,
 }
@@ -272,7 +250,7 @@ impl TourStep {
     }
 }
 
-/// Statuses about something that another task, or the next result, does not show.
+/// Statuses about results that another task, or the next result, does not show.
 #[derive(Clone, Debug, Default)]
 pub struct StatusAbout {
     /// About the live result.
@@ -288,103 +266,97 @@ pub struct StatusAbout {
 pub struct OpenBackend {
     /// Last field of the status line: `CPU 2 threads · AVX2`.
     pub label: String,
-    /// Why that one: `CPU: no NVIDIA driver found`.
+    /// Why it was chosen: `CPU: no NVIDIA driver found`.
     pub reason: String,
-    /// Solvers that have a kernel run on a graphics card.
+    /// Whether solvers that have a kernel run on a graphics card.
     pub on_card: bool,
 }
 
-/// A file beside a scan that seems to be its brain mask.
+/// A file next to a scan that appears to be its brain mask.
 #[derive(Clone, PartialEq, Debug)]
 pub struct MaskBeside {
     pub scan: DataId,
     pub path: PathBuf,
-    /// The user has asked for it, and it is being opened.
+    /// The user has requested it, and it is being opened.
     pub taken: bool,
 }
 
 #[derive(Clone, Debug)]
 pub struct Session {
     pub backend: OpenBackend,
-    /// What was asked for: by the command line, by the setting, by hand.
+    /// The requested kind: by the command line, by the setting, by the user.
     pub backend_kind: BackendKind,
     /// For the next start.
     pub backend_setting: BackendKind,
     /// Becomes the setting once it is open.
     pub wanted_setting: Option<BackendKind>,
-    /// Names of the graphics cards, or why there are none; `None` while nobody has looked.
+    /// Names of the graphics cards, or why there are none; `None` before the first search.
     pub cards: Option<Result<Arc<[String]>, String>>,
     pub stranded: DeviceFallback,
     pub jobs: Vec<JobHandle>,
+    /// Jobs that ended without an output since the features last followed.
+    pub failed_jobs: Vec<FailedJob>,
     pub snapshots: Vec<Arc<Snapshot>>,
     pub comparing: Option<Comparing>,
-    /// Pictures of a whole turn.
+    /// Pictures of a turntable.
     pub turning: Option<Turning>,
     pub messages: Vec<Message>,
-    /// What last finished, for the status line.
+    /// The last completed action, for the status line.
     pub status: String,
     pub status_about: StatusAbout,
     pub live: Option<CurveResult>,
     pub passing: Option<CurvesAtCrosshair>,
-    /// A full result has to follow the coarse one as soon as the pointer rests.
-    pub unsettled: bool,
-    /// A coarse result is on its way; whether another is wanted after it. None is cancelled for the
-    /// next, or a hand that never rests would see nothing.
-    pub coarse_running: bool,
-    pub coarse_again: bool,
-    /// A coarse result is on its way only to be seen until the full one comes.
-    pub full_next: bool,
-    /// Schedules the cut of many rays; the live result holds the rays that it leaves.
+    /// Schedules the streamlines or rays of the regions, which `live` holds.
+    pub tracking: live::Live<CurveKey, ()>,
+    /// Schedules the cut of many rays; the live result holds the rays that it keeps.
     pub cut: live::Live<CutKey, ()>,
-    /// Streamlines that are being moved, one of each layer, in the order they were begun.
+    /// Transforms being applied to streamlines, one per layer, in the order of their start.
     pub shifting: Vec<PendingTransform>,
-    /// Tensors prepared for rays, for the next ones, and how they were asked for: splines are stored
-    /// in single precision whatever is asked.
+    /// The metric prepared for rays, to be reused, and its recipe: splines are stored in single precision whatever is
+    /// requested.
     pub medium: Option<(RayMetricParams, RayMetric)>,
-    /// How fast the last rays were.
+    /// Speed of the last rays.
     pub rays_per_ms: Option<f64>,
-    /// The share of them that passed the regions.
+    /// The fraction of them that passed the regions.
     pub rays_passed: Option<f64>,
-    /// Why there is no live result although there are seeds.
-    pub live_error: Option<String>,
-    /// How the gradients' axes compare, and of which scan's image.
+    /// Comparison of the gradients' axes, with the scan's image.
     pub axes: Option<(DataId, Arc<gradient_check::Output>)>,
-    /// A data set's folder of which a visit is to be chosen.
+    /// A folder from which a visit must be chosen.
     pub folder: Option<Arc<Folder>>,
     pub settings: Preferences,
-    /// How six volumes may be read as tensors, and of which layer.
+    /// Possible readings of six volumes as tensors, with their layer.
     pub tensor_orders: Option<(LayerId, Arc<tensor_check::Output>)>,
     pub recent: Vec<Recent>,
     pub exports: RecentExports,
     pub paths: Paths,
     pub selected_region: Option<RegionId>,
     pub selected_layer: Option<LayerId>,
-    /// Masks on their way to files.
+    /// Masks being written to files.
     pub exporting: Vec<(DataId, PathBuf)>,
     /// A region that follows its controls.
     pub making: Option<Making>,
-    /// Counts them.
+    /// Counter for its serial numbers.
     pub making_serial: u64,
     /// The label map whose regions are chosen from.
     pub labels: Option<Labels>,
     /// The region that strokes go into; `None`: the next begins a new one.
     pub drawn: Option<RegionId>,
     pub guide: Option<TourStep>,
-    /// Counts the changes of the document: a file that was asked for before a change lacks it.
+    /// Counts the changes of the document: a file requested before a change lacks it.
     pub revision: u64,
-    /// The fit that was asked for and has not ended.
+    /// The fit that was requested and has not ended.
     pub fitting: Option<FitKey>,
-    /// What is known of the streamlines that are asked about.
+    /// Runtime state of streamlines.
     pub bundle: StreamlineRuntime,
-    /// Files that were asked for together.
+    /// Files that were opened together.
     pub together: Vec<PathBuf>,
-    /// A scan's image, and a file beside it that seems to be its brain mask.
+    /// A file next to a scan that appears to be its brain mask.
     pub mask_beside: Option<MaskBeside>,
     pub pathways: pathways::PathwayRuntime,
-    /// The surface in the hand.
+    /// Runtime state of the surface.
     pub segment: segment::SegmentRuntime,
     pub filter: filter::FilterRuntime,
-    /// While P is held.
+    /// Set while P is held.
     pub sample: Option<Sample>,
     pub saving: Saving,
 }
@@ -402,6 +374,7 @@ impl Session {
             cards: None,
             stranded: DeviceFallback::default(),
             jobs: Vec::new(),
+            failed_jobs: Vec::new(),
             turning: None,
             snapshots: Vec::new(),
             comparing: None,
@@ -410,16 +383,12 @@ impl Session {
             status_about: StatusAbout::default(),
             live: None,
             passing: None,
-            unsettled: false,
-            coarse_running: false,
-            coarse_again: false,
-            full_next: false,
+            tracking: live::Live::default(),
             cut: live::Live::default(),
             shifting: Vec::new(),
             medium: None,
             rays_per_ms: None,
             rays_passed: None,
-            live_error: None,
             axes: None,
             tensor_orders: None,
             folder: None,
@@ -448,8 +417,8 @@ impl Session {
         }
     }
 
-    /// What came of itself after something was done. Which step was taken back stays to be read: what is
-    /// computed anew after it follows at once.
+    /// Appends the consequence of an action to the status. An undone step stays readable: the results recomputed after
+    /// it follow at once.
     pub fn follows(&mut self, sentence: String) {
         self.status = match self.shown_step() {
             Some((step, _)) => format!("{step}{FOLLOWS}{sentence}"),
@@ -465,7 +434,7 @@ impl Session {
         self.status_about.step = None;
     }
 
-    /// The step that the status begins with, and what follows it.
+    /// The step at the beginning of the status, and the text after it.
     fn shown_step(&self) -> Option<(&str, &str)> {
         let step = self.status_about.step.as_deref()?;
         let rest = self.status.strip_prefix(step)?;
@@ -515,7 +484,7 @@ impl Session {
         });
     }
 
-    /// What came of a job is not as it should be, which is said until the next one is done.
+    /// The result of a job has a problem, which is reported until the next one is done.
     pub fn warned(&mut self, slot: Slot, why: impl Into<String>) {
         self.add(Message {
             severity: Severity::Warning,
@@ -526,7 +495,7 @@ impl Session {
         });
     }
 
-    /// A job cannot start, which is said until it does.
+    /// A job cannot start, which is reported until it does.
     pub fn refused(&mut self, slot: Slot, why: String) {
         self.add(Message {
             severity: Severity::Information,
@@ -555,7 +524,7 @@ impl Session {
         });
     }
 
-    /// A job of this kind went well, or something else is asked for: older failures are no news.
+    /// A job of this kind succeeded, or its request changed: older failures no longer apply.
     pub fn forget_failures(&mut self, slot: Slot) {
         self.messages.retain(|m| m.slot != Some(slot));
         self.stranded.requests.retain(|r| r.slot() != slot);
@@ -567,7 +536,7 @@ impl Session {
         }
     }
 
-    /// Back to what is missing again.
+    /// Returns to the first step that is missing again.
     pub fn guide_back(&mut self, document: &Document) {
         let Some(step) = self.guide else { return };
         let has = |role: Role| document.regions.iter().any(|r| r.role == role);
@@ -582,13 +551,13 @@ impl Session {
         }
     }
 
-    /// Begins the guide; its last note of the time before goes.
+    /// Begins the tour; the last note of an earlier one is removed.
     pub fn start_guide(&mut self) {
         self.forget(Topic::GuideEnds);
         self.guide = Some(TourStep::ClickSlice);
     }
 
-    /// Ends a guide step if it is the current one.
+    /// Ends a tour step if it is the current one.
     pub fn guide_done(&mut self, step: TourStep) {
         if self.guide == Some(step) {
             self.guide = step.next();

@@ -1,25 +1,24 @@
-//! What a user sets once for all documents; it outlives the window.
+//! The user's preferences for all documents, stored between runs.
 
-use super::defaults;
 use super::document::Rays;
-use super::view::Convention;
 use crate::parameters;
 use crate::solvers::curves::{self, Seeding, SeedingParts};
+use crate::state::view::Convention;
 use serde::{Deserialize, Serialize};
 
-/// What the mouse does on slices, as in the program a user comes from.
+/// Mouse buttons on slices, as in the program that a user is accustomed to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub enum Mouse {
-    /// Left the crosshair, right window and level; as in mrview.
+    /// Left: crosshair; right: window and level; as in mrview.
     #[default]
     Arcuate,
-    /// Left the crosshair, right zooms; with Ctrl window and level.
+    /// Left: crosshair; right: zoom, with Ctrl window and level.
     ItkSnap,
-    /// Left window and level, a click the crosshair; right zooms.
+    /// Left: window and level, a click sets the crosshair; right: zoom.
     Slicer,
 }
 
-/// What a drag on a slice does.
+/// The effect of a drag on a slice.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Gesture {
     Crosshair,
@@ -38,7 +37,7 @@ impl Mouse {
         }
     }
 
-    /// Of the left button, where nothing is under it.
+    /// Action of the left button, if nothing is under it.
     pub fn left(self) -> Gesture {
         match self {
             Self::Arcuate | Self::ItkSnap => Gesture::Crosshair,
@@ -46,7 +45,7 @@ impl Mouse {
         }
     }
 
-    /// Of the right button; `command` with Ctrl.
+    /// Action of the right button; `command` with Ctrl.
     pub fn right(self, command: bool) -> Gesture {
         match self {
             Self::Arcuate => Gesture::Window,
@@ -56,15 +55,15 @@ impl Mouse {
     }
 }
 
-/// What streamlines and rays of a new document start with.
+/// Defaults of streamlines and rays in a new document.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Paths {
     pub streamlines: usize,
     pub step_mm: f64,
-    /// `None`: any turn is allowed. Of streamlines.
+    /// For streamlines; `None`: any angle is allowed.
     pub max_angle_rad: Option<f64>,
-    /// `None`: low FA does not stop them. Of streamlines.
+    /// For streamlines; `None`: low FA does not stop them.
     pub min_fa: Option<f64>,
     pub length_mm: (f64, f64),
 }
@@ -103,7 +102,7 @@ impl Paths {
         }
     }
 
-    /// With the default in place of what no limits permit.
+    /// Replaces invalid values by the defaults.
     fn sanitized(&self) -> Self {
         let mut params = self.params();
         params.seeding = parameters::sanitized(&SeedingParts::from(params.seeding)).into();
@@ -122,18 +121,18 @@ pub struct Preferences {
     pub mouse: Mouse,
     pub convention: Convention,
     pub paths: Paths,
-    /// Jobs refuse to take more; `None`: what the machine has.
+    /// Memory limit of jobs, GB; `None`: the machine's memory.
     pub memory_gb: Option<f64>,
-    /// Size of everything; `None`: as the desktop says. Here too, since egui writes its own down only when a
-    /// window is closed.
+    /// Interface size; `None`: the desktop's. Stored here as well, because egui stores its own value only when a window
+    /// is closed.
     pub zoom: Option<f32>,
 }
 
 impl Preferences {
-    /// Least memory that can be set, GB.
+    /// Smallest memory limit that can be set, GB.
     pub const LEAST_GB: f64 = 1.0;
 
-    /// Without numbers that nothing can start with: the file may be another version's.
+    /// Replaces invalid numbers: the file may come from another version.
     pub fn sound(mut self) -> Self {
         let within = |v: f64, low: f64, high: f64| (low..=high).contains(&v);
         self.paths = self.paths.sanitized();
@@ -146,9 +145,9 @@ impl Preferences {
         self.paths.params()
     }
 
-    /// Steps and lengths are those of streamlines; rays cross low FA and turn as they must.
+    /// Steps and lengths are those of streamlines; rays pass low FA and turn without a limit.
     pub fn rays(&self) -> Rays {
-        let mut rays = defaults::rays();
+        let mut rays = Rays::defaults();
         let walk = &mut rays.params.walk;
         walk.step_mm = self.paths.step_mm;
         walk.min_length_mm = self.paths.length_mm.0;

@@ -1,10 +1,11 @@
 //! Where the user looks: task, layout, crosshair, planes and camera.
 
-use super::glyph_look::GlyphLook;
 use crate::data::Role;
 use crate::solvers::curves::StopReason;
+use crate::state::core::glyph_look::GlyphLook;
+use crate::state::core::pane::Pane;
 use crate::state::streamlines::{Drawer, TableView};
-use crate::state::{Camera, Drawing};
+use crate::state::{Camera, Drawing, Phase};
 use glam::{DVec2, DVec3};
 use serde::{Deserialize, Serialize};
 
@@ -26,8 +27,8 @@ impl Task {
         Self::Filter,
     ];
 
-    /// Whether the live streamlines or rays are seen: pathways, and streamlines that are weighed, are seen
-    /// for themselves.
+    /// Whether the task shows the live streamlines or rays: pathways, and streamlines being filtered, are shown without
+    /// them.
     pub fn shows_live(self) -> bool {
         !matches!(self, Self::Pathways | Self::Filter)
     }
@@ -43,55 +44,24 @@ impl Task {
     }
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash, Serialize, Deserialize)]
-pub enum Pane {
-    Axial,
-    Sagittal,
-    Coronal,
-    Scene,
-}
-
-impl Pane {
-    pub const ALL: [Self; 4] = [Self::Axial, Self::Sagittal, Self::Coronal, Self::Scene];
-
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Axial => "Axial",
-            Self::Sagittal => "Sagittal",
-            Self::Coronal => "Coronal",
-            Self::Scene => "3-D",
-        }
-    }
-
-    /// The world axis a slice view looks along; `None` for the 3-D view.
-    pub fn normal_axis(self) -> Option<usize> {
-        match self {
-            Self::Sagittal => Some(0),
-            Self::Coronal => Some(1),
-            Self::Axial => Some(2),
-            Self::Scene => None,
-        }
-    }
-}
-
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum Layout {
     /// Axial and sagittal above, coronal and 3-D below.
     Grid,
-    /// 3-D large, three slices beside it.
+    /// A large 3-D view, with three slices next to it.
     SceneFirst,
     /// One pane.
     Single,
     /// Slices of one orientation in rows.
     Mosaic,
-    /// A slice of the image beside the same of the speeds, 3-D below.
+    /// A slice of the image next to the same slice of the speeds, 3-D below.
     Beside,
 }
 
-/// What the 3-D view shows of streamlines: only what is near a slice.
+/// The part of streamlines that the 3-D view shows: only near a slice.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Slab {
-    /// A slice view, through whose plane it lies.
+    /// The slice view whose plane defines it.
     pub pane: Pane,
     pub thickness_mm: f64,
 }
@@ -105,7 +75,7 @@ impl Slab {
     }
 }
 
-/// Which side of the screen shows the patient's right. A view switch, never a data flip.
+/// The side of the screen that shows the patient's right. A view switch, never a data flip.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum Convention {
     /// Patient right on screen left.
@@ -114,7 +84,7 @@ pub enum Convention {
 }
 
 impl Default for Convention {
-    /// As scans are read in clinics.
+    /// The patient's right on the left, as is customary in clinics.
     fn default() -> Self {
         Self::Radiological
     }
@@ -129,7 +99,7 @@ impl Convention {
     }
 }
 
-/// What the next click in a view does.
+/// The effect of the next click in a view.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum Tool {
     Crosshair,
@@ -138,27 +108,27 @@ pub enum Tool {
         role: Role,
         cube: bool,
     },
-    /// Add a sphere to the surface that is segmented, or cut one away.
+    /// Add a sphere to the segmented surface, or cut one from it.
     Sphere {
         add: bool,
     },
-    /// Pass over values of the image that is segmented.
+    /// Sample values of the segmented image.
     Sample,
-    /// Paint voxels of the region in the hand, or take them away.
+    /// Paint or erase voxels of the region being drawn.
     Brush,
     Rectangle,
     Polygon,
-    /// Fill what is connected to a click.
+    /// Fill the voxels connected to a click.
     Fill,
-    /// A region by the values of an image, as its controls say.
+    /// A region from the values of an image.
     Threshold,
-    /// The selected region grown, smoothed, put together with others.
+    /// Grow, smooth or combine the selected region.
     Change,
     /// Regions of a label map.
     Labels,
-    /// Choose streamlines: by a click, or all within an outline.
+    /// Select streamlines: by a click, or all within an outline.
     Pick,
-    /// A distance, or an angle at the second of three points.
+    /// Measure a distance, or the angle at the second of three points.
     Ruler,
     Angle,
 }
@@ -180,7 +150,7 @@ pub struct View {
     pub layout: Layout,
     /// The pane of [`Layout::Single`] and [`Layout::Mosaic`], and of a maximised view.
     pub single: Pane,
-    /// From one slice of a mosaic to the next, mm.
+    /// Distance between the slices of a mosaic, mm.
     pub mosaic_mm: f64,
     /// World mm.
     pub crosshair: DVec3,
@@ -189,33 +159,33 @@ pub struct View {
     pub show_letters: bool,
     pub show_panels: bool,
     pub show_slices_in_scene: bool,
-    /// The same in the tasks Track and Pathways, where slices hide what was found.
+    /// The same in the tasks Track and Pathways, where slices hide the results.
     pub show_slices_with_tracks: bool,
     pub show_outline: bool,
     /// `None`: streamlines are shown whole.
     pub slab: Option<Slab>,
     /// Tensors on the slices of the 3-D view.
     pub glyphs: GlyphLook,
-    /// Streamlines that miss the targets, in grey.
+    /// Whether streamlines that miss the targets are shown, in grey.
     pub show_missed: bool,
-    /// The 3-D view shows only live curves of which an end stopped for this reason.
+    /// The 3-D view shows only live curves with an end that stopped for this reason.
     pub stop: Option<StopReason>,
     pub tool: Tool,
     #[serde(default)]
     pub drawing: Drawing,
-    /// Axial, sagittal, coronal: as [`Pane::ALL`].
+    /// Axial, sagittal, coronal: the order of [`Pane::ALL`].
     pub slices: [SliceCamera; 3],
     pub camera: Camera,
-    /// The camera is being dragged: drawn coarser.
+    /// The camera is being dragged: pictures are coarser.
     #[serde(skip)]
     pub moving: bool,
-    /// What is behind the 3-D view, where the theme does not say; sRGB.
+    /// Background of the 3-D view, if it differs from the theme's; sRGB.
     #[serde(skip)]
     pub ground: Option<[u8; 3]>,
     pub light_theme: bool,
-    /// What lies under the views.
+    /// The panel below the views.
     pub drawer: Option<Drawer>,
-    /// Points.
+    /// Height of that panel, points.
     pub drawer_height: f32,
     pub table: TableView,
 }
@@ -260,7 +230,7 @@ impl Default for View {
 impl View {
     pub const MOSAIC_MM: f64 = 8.0;
     pub const MOSAIC_LIMITS_MM: std::ops::RangeInclusive<f64> = 0.5..=100.0;
-    /// More would be too small to see.
+    /// Smaller slices would be illegible.
     pub const MOST_SLICES: usize = 120;
 
     /// The orientation of a mosaic.
@@ -271,8 +241,7 @@ impl View {
         }
     }
 
-    /// Where a mosaic's slices are along their normal, mm, from the lowest; one of them is the
-    /// crosshair's.
+    /// Positions of a mosaic's slices along their normal, mm, from the lowest; one of them is the crosshair's.
     pub fn mosaic_slices(&self, bounds: (DVec3, DVec3)) -> Vec<f64> {
         let axis = self.mosaic_pane().normal_axis().unwrap_or(2);
         let (low, high, here) = (bounds.0[axis], bounds.1[axis], self.crosshair[axis]);
@@ -283,7 +252,7 @@ impl View {
     }
 }
 
-/// The plane a slice view shows, with the pane's geometry: pixel ↔ world for everybody.
+/// The plane of a slice view, with the pane's geometry: maps between pixels and the world.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Plane {
     /// World mm at the pane's centre.
@@ -320,8 +289,8 @@ impl Plane {
 }
 
 impl View {
-    /// Whether the 3-D view shows the slices: as switched on in the task, and always while a region
-    /// is to be placed or painted, since that is done on them.
+    /// Whether the 3-D view shows the slices: as set in the task, and always while a region is placed or painted, since
+    /// that is done on them.
     pub fn slices_in_scene(&self) -> bool {
         let switched_on = match self.task {
             Task::View | Task::Segment => self.show_slices_in_scene,
@@ -377,10 +346,50 @@ impl View {
     }
 }
 
-/// The anatomical letter of the world axis a direction is nearest to.
+/// The anatomical letter of the world axis nearest to a direction.
 pub fn letter(direction: DVec3) -> char {
     let axis = (0..3)
         .max_by(|&a, &b| direction[a].abs().total_cmp(&direction[b].abs()))
         .unwrap_or(0);
     [['L', 'R'], ['P', 'A'], ['I', 'S']][axis][usize::from(direction[axis] >= 0.0)]
+}
+
+/// What the views show, and how.
+#[derive(Clone, Debug)]
+pub enum ViewAction {
+    SelectTask(Task),
+    SetLayout(Layout),
+    /// Orientation, and distance between slices in mm.
+    SetMosaic(Pane, f64),
+    /// Shows one pane alone, or returns to the grid.
+    ToggleMaximised(Pane),
+    MoveCrosshair(DVec3),
+    /// Along a pane's normal, in voxels of the topmost visible image (or mm without one).
+    StepSlice {
+        pane: Pane,
+        steps: i32,
+    },
+    SetSlice {
+        pane: Pane,
+        slice: SliceCamera,
+    },
+    SetCamera {
+        camera: Camera,
+        phase: Phase,
+    },
+    FrameAll,
+    SetConvention(Convention),
+    SetTool(Tool),
+    ToggleCrosshair,
+    ToggleLetters,
+    TogglePanels,
+    ToggleSlicesInScene,
+    ToggleOutline,
+    /// The 3-D view shows only the parts of streamlines near a slice.
+    CutToSlab(Option<Slab>),
+    SetGlyphs(GlyphLook),
+    ToggleMissed,
+    /// The 3-D view shows only live curves with an end that stopped for this reason; `None`: all.
+    ShowStop(Option<StopReason>),
+    ToggleTheme,
 }

@@ -1,4 +1,4 @@
-//! What lies under the views: the table of streamlines, the profile along them, the matrix of what they
+//! The panel below the views: the table of streamlines, the profile along them, the matrix of the labels that they
 //! connect.
 
 mod matrix;
@@ -16,19 +16,19 @@ use crate::state::{Action, BundleAction, State};
 use egui::{CursorIcon, Rect, Sense, Stroke, Ui, pos2, vec2};
 
 const HEAD: f32 = 38.0;
-/// Along the upper edge, to be dragged.
+/// Height of the upper edge, which can be dragged.
 const EDGE: f32 = 5.0;
-/// What is left to the views at least, as a share.
+/// Smallest share of the height that the views keep.
 const VIEWS: f32 = 0.3;
 
-/// What is remembered between frames.
+/// State kept between frames.
 #[derive(Default)]
 pub struct Cache {
     table: table::Scrolled,
     matrix: matrix::Picture,
 }
 
-/// Its place under the views, if it is open.
+/// The panel's rectangle below the views, if it is open.
 pub fn place(state: &State, views: Rect) -> Option<Rect> {
     state.view.drawer?;
     let most = views.height() * (1.0 - VIEWS);
@@ -69,7 +69,7 @@ fn edge(ui: &mut Ui, all: Rect, actions: &mut Vec<Action>) {
     let response = response.on_hover_cursor(CursorIcon::ResizeVertical);
     let by = response.drag_delta().y;
     if by != 0.0 {
-        // From where it is, not from where the window has no room for it.
+        // The height on screen, not the requested one that the window had no room for.
         let height = all.height() - by;
         actions.push(Action::Bundle(BundleAction::SetHeight(height)));
     }
@@ -98,7 +98,7 @@ fn head(
         let open = BundleAction::Open(Some(Drawer::ALL[i]));
         actions.push(Action::Bundle(open));
     }
-    let close = IconButton::new(icons::CLOSE, "Close what is below the views").side(24.0);
+    let close = IconButton::new(icons::CLOSE, "Close the panel below the views").side(24.0);
     if close.show_right(ui, inner).clicked() {
         actions.push(Action::Bundle(BundleAction::Open(None)));
     }
@@ -125,12 +125,9 @@ fn head(
         let above = Place::Above(at.right_top() - vec2(0.0, 12.0));
         memory.files.type_path(purpose, above, &text);
     }
-    let copy = IconButton::new(
-        icons::TERMINAL,
-        "Copy as command, of what is below the views",
-    )
-    .hint("Copy as command")
-    .disabled(!ready);
+    let copy = IconButton::new(icons::TERMINAL, "Copy the panel below the views as command")
+        .hint("Copy as command")
+        .disabled(!ready);
     let place = Rect::from_min_size(at.left_top() - vec2(32.0, 0.0), vec2(26.0, 26.0));
     if copy.show_at(ui, place).clicked() {
         actions.extend(asked_recipe(state, drawer).map(Action::CopyCommand));
@@ -152,7 +149,7 @@ fn head(
     }
 }
 
-/// What is beside the name.
+/// The figures next to the name.
 fn facts(state: &State, drawer: Drawer) -> String {
     use super::format::count;
     use crate::state::core::words::{counted, streamlines};
@@ -192,7 +189,7 @@ fn facts(state: &State, drawer: Drawer) -> String {
     }
 }
 
-/// The settings at the left of what is shown; returns what is left beside them.
+/// Adds the settings at the left; returns the rectangle to the right of them.
 fn beside_settings(ui: &mut Ui, add: impl FnOnce(&mut Ui)) -> Rect {
     const WIDTH: f32 = 300.0;
     let all = ui.max_rect();
@@ -207,7 +204,7 @@ fn beside_settings(ui: &mut Ui, add: impl FnOnce(&mut Ui)) -> Rect {
     Rect::from_min_max(pos2(side.right(), all.top()), all.max)
 }
 
-/// A sentence where there is nothing to show.
+/// A sentence shown where there is nothing else to show.
 fn empty(ui: &Ui, place: Rect, text: &str) {
     let p = theme::palette(ui.style());
     paint::centre(ui.painter(), place, text, theme::regular(size::LABEL), p.t3);

@@ -1,11 +1,11 @@
-//! At the crosshair: the value of every layer.
+//! The values of all layers at the crosshair.
 
 use super::probe;
 use super::widgets::{rows, section};
 use crate::state::State;
 use egui::Ui;
 
-/// Room that the list needs.
+/// Height that the list needs.
 pub fn height(state: &State) -> f32 {
     let n = probe::readings(state).len().max(1);
     36.0 + 22.0 * n as f32 + 12.0

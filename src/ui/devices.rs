@@ -1,14 +1,14 @@
-//! Where solvers run: the last entry of the status bar, and its menu.
+//! The device that solvers run on: the last entry of the status bar, and its menu.
 
 use super::theme::{self, radius, size};
 use super::widgets::{menu, paint};
 use super::{format, icons};
-use crate::state::{Action, BackendKind, DeviceChoice, State};
+use crate::state::{Action, BackendKind, DeviceAction, DeviceChoice, State};
 use egui::{Rect, Role, Sense, Stroke, Ui, WidgetInfo, pos2};
 
 const MENU: f32 = 320.0;
 
-/// The device, always; a click opens the choice. Returns where it starts.
+/// The device, always shown; a click opens the choice. Returns its left edge.
 pub fn show(
     ui: &mut Ui,
     inner: Rect,
@@ -61,10 +61,10 @@ pub fn show(
     let name = format!("Backend: {}", state.session.backend.label);
     response.widget_info(|| WidgetInfo::labeled(Role::Button, true, &name));
     if response.clicked() {
-        actions.push(Action::FindCards);
+        actions.push(Action::Device(DeviceAction::FindCards));
     }
     if let Some(kind) = menu::popup(&response, MENU, |ui| choice(ui, state)) {
-        actions.push(Action::ChooseBackend(kind));
+        actions.push(Action::Device(DeviceAction::Choose(kind)));
     }
     let (place, why) = (&state.session.backend.label, &state.session.backend.reason);
     response.on_hover_text(format!("Computed here: {place}\n{why}").trim_end());
@@ -77,7 +77,7 @@ pub fn show(
     x
 }
 
-/// Why this one, what took how long, and the others.
+/// Why this device was chosen, what took how long, and the alternatives.
 pub fn choice(ui: &mut Ui, state: &State) -> Option<BackendKind> {
     let session = &state.session;
     for sentence in [session.backend.reason.clone(), timings(state)] {
@@ -102,7 +102,7 @@ pub fn choice(ui: &mut Ui, state: &State) -> Option<BackendKind> {
     row(ui, "CPU", icons::CPU, "", BackendKind::Cpu);
     match &session.cards {
         None => menu::words(ui, "Looking for graphics cards"),
-        // Said above.
+        // The reason is already shown above.
         Some(Err(why)) if session.backend.reason.contains(why.as_str()) => {}
         Some(Err(why)) => {
             let (first, rest) = why.split_at(why.chars().next().map_or(0, char::len_utf8));

@@ -6,7 +6,7 @@ use super::widgets::menu::{self, Item};
 use super::widgets::paint;
 use super::{Memory, first_run, icons, leaving};
 use crate::state::sessions::ResultStorage;
-use crate::state::{Action, SessionAction, State, UnsavedAction};
+use crate::state::{Action, FilesAction, SessionAction, SnapshotAction, State, UnsavedAction};
 use egui::{Response, Ui};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -26,7 +26,7 @@ enum Chosen {
     Quit,
 }
 
-/// As many as fit beside the rest on a small screen.
+/// The number that fits with the other entries on a small screen.
 const RECENT: usize = 6;
 
 pub fn show(
@@ -45,13 +45,15 @@ pub fn show(
             .files
             .ask(ui.ctx(), PathPurpose::Open, Place::Middle, ""),
         Some(Chosen::Path) => memory.files.type_path(PathPurpose::Open, Place::Middle, ""),
-        Some(Chosen::Recent(path)) => actions.push(Action::Open(vec![path])),
+        Some(Chosen::Recent(path)) => actions.push(Action::Files(FilesAction::Open(vec![path]))),
         Some(Chosen::Save) => leaving::save(ui, state, memory, None, actions),
         Some(Chosen::SaveAs) => leaving::save_as(ui, state, memory, None),
         Some(Chosen::Settings) => super::settings::open(memory, actions),
         Some(Chosen::Methods) => actions.push(Action::CopyMethods),
-        Some(Chosen::Snapshot) => actions.push(Action::TakeSnapshot),
-        Some(Chosen::Compare(with)) => actions.push(Action::Compare(with)),
+        Some(Chosen::Snapshot) => actions.push(Action::Snapshot(SnapshotAction::Take)),
+        Some(Chosen::Compare(with)) => {
+            actions.push(Action::Snapshot(SnapshotAction::Compare(with)))
+        }
         Some(Chosen::Store(store)) => session(SessionAction::SetStore(store)),
         Some(Chosen::Quit) => session(SessionAction::Leave(UnsavedAction::Quit)),
     }
@@ -98,7 +100,7 @@ fn rows(ui: &mut Ui, state: &State) -> Option<Chosen> {
         let chosen = now.is_some_and(|with| Arc::ptr_eq(with, snapshot));
         let name = format!("Compare with {}", snapshot.words());
         let icon = if chosen { icons::CHECK } else { " " };
-        // What the keys begin with, or end.
+        // The key starts the comparison with the last snapshot, or ends the present one.
         let last = i + 1 == state.session.snapshots.len();
         let keyed = chosen || now.is_none() && last;
         let key = if keyed { "Ctrl+Shift+B" } else { "" };

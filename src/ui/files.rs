@@ -1,17 +1,13 @@
-//! Paths: from the desktop's file dialogs, or typed.
+//! Paths from the desktop's file dialogs, or typed.
 //!
-//! The window never asks the disk: jobs do, and each answer holds for exactly the path that it names. Nothing is
-//! saved or opened before that answer is there; typing goes on meanwhile.
+//! The window never accesses the disk: jobs do, and each answer holds for exactly the path that it names. Nothing is
+//! saved or opened before the answer arrives; typing continues meanwhile.
 
 mod dialog;
 mod picture;
 mod purpose;
 mod suggested;
 mod typed;
-
-pub use dialog::StartThread;
-pub use purpose::PathPurpose;
-pub use suggested::suggestion;
 
 use super::panels;
 use super::theme::{self, size, space};
@@ -21,29 +17,34 @@ use super::widgets::note::Note;
 use super::widgets::paint;
 use crate::state::filter::FilterFile;
 use crate::state::update::losses;
-use crate::state::{Action, Look, PathAnswer, PathCheck, PathQuestion, Severity, State};
+use crate::state::{
+    Action, FilesAction, Look, PathAnswer, PathCheck, PathQuestion, PictureAction, Severity, State,
+};
 use dialog::Dialogs;
+pub use dialog::StartThread;
 use egui::{Align2, Area, Context, Frame, Margin, Order, Pos2, Rect, Sense, Stroke, Ui, vec2};
+pub use purpose::PathPurpose;
 use std::path::{Path, PathBuf};
+pub use suggested::suggestion;
 use typed::{OverwriteWarning, check, completion, listed, typed_paths, values_of};
 
-/// Where a sheet opens.
+/// Where the sheet opens.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Place {
     /// In the middle, under the top bar.
     Middle,
-    /// Its lower right corner here.
+    /// Its lower right corner is here.
     Above(Pos2),
-    /// Its upper right corner here.
+    /// Its upper right corner is here.
     Below(Pos2),
 }
 
 /// The step after the answer about a path.
 #[derive(Clone, PartialEq, Debug)]
 enum Next {
-    /// Enter was pressed: these paths are handed on.
+    /// Enter was pressed: these paths are used.
     Enter(Vec<PathBuf>),
-    /// The sheet has just opened: its suggestion may have to be another one.
+    /// The sheet has just opened: the suggested path may have to change.
     Suggest,
     /// Tab was pressed.
     Complete,
@@ -56,14 +57,14 @@ struct Sheet {
     place: Place,
     text: String,
     focus: bool,
-    /// Files of this name exist; Enter or the button replaces them.
+    /// Files with this name exist; Enter or the button replaces them.
     replaces: Option<OverwriteWarning>,
     /// Why the path cannot be used.
     error: Option<String>,
-    /// The question about this text, until it is answered or the text changes.
+    /// The pending question about this text, until it is answered or the text changes.
     open: Option<(PathCheck, Next)>,
     is_new: bool,
-    /// What Tab found, where that is more than one.
+    /// Completions that Tab found, if there are several.
     names: Vec<String>,
 }
 
@@ -82,7 +83,7 @@ impl Sheet {
         }
     }
 
-    /// Enter was pressed, and nothing is known yet about the path.
+    /// Whether Enter was pressed and the answer about the path is still pending.
     fn is_checking(&self) -> bool {
         matches!(self.open, Some((_, Next::Enter(_))))
     }
@@ -95,11 +96,11 @@ pub struct Ask {
     suggested: String,
 }
 
-/// A dialog, before or after it is on screen, and the question that must be answered first.
+/// A dialog, before or after it is on screen, and the question to be answered first.
 enum Dialog {
-    /// It opens where files can be saved.
+    /// It opens in a folder where files can be saved.
     ToOpen(PathCheck, Ask),
-    /// Files that would be replaced, besides the one that the dialog itself asked about.
+    /// Chosen path; files that would be replaced besides the one that the dialog itself asked about.
     Chosen(PathCheck, Ask, PathBuf),
 }
 
@@ -116,11 +117,11 @@ pub struct Files {
     dialogs: Dialogs,
     dialog: Option<Dialog>,
     sheet: Option<Sheet>,
-    /// A dialog is open: another one would only hide it.
+    /// A dialog is open: a second one would only hide it.
     waiting: bool,
-    /// Relative paths start here.
+    /// Folder in which relative paths start.
     folder: PathBuf,
-    /// Of the last screenshot: a series of pictures is alike.
+    /// Look of the last screenshot, so that a series of pictures matches.
     look: Option<Look>,
     /// The number of the last question.
     number: u64,
@@ -139,7 +140,7 @@ impl Files {
         }
     }
 
-    /// A question that no earlier answer answers.
+    /// A new question, distinct from all earlier ones.
     fn put(&mut self, question: PathQuestion) -> PathCheck {
         self.number += 1;
         let number = self.number;
@@ -148,7 +149,7 @@ impl Files {
 
     /// Asks for a path: by dialog where the desktop has one, else by the path field.
     pub fn ask(&mut self, ctx: &Context, purpose: PathPurpose, place: Place, suggested: &str) {
-        // Asked twice: the first dialog is lost behind a window, or never came.
+        // The second request: the first dialog is hidden behind a window, or never came.
         let again = std::mem::replace(&mut self.waiting, true);
         if !self.dialogs.may_be() || again {
             let not_yet_open = |d: &mut Dialog| matches!(d, Dialog::ToOpen(..));
@@ -178,7 +179,7 @@ impl Files {
             *look = last;
         }
         let text = match purpose.saves() && !suggested.is_empty() {
-            // Nobody sees where a bare name would go.
+            // A bare name would not show the folder that it goes to.
             true => self.folder.join(suggested).display().to_string(),
             false => suggested.to_owned(),
         };
@@ -189,7 +190,7 @@ impl Files {
         self.sheet.is_some()
     }
 
-    /// Whether the path field is open, or may be about to: nobody knows yet whether a dialog comes.
+    /// Whether the path field is open or may be about to open: it is not yet known whether a dialog appears.
     pub fn takes_typing(&self) -> bool {
         self.sheet.is_some() || self.waiting && self.dialogs.may_be() && !self.dialogs.are_there()
     }
@@ -198,7 +199,7 @@ impl Files {
         self.sheet = None;
     }
 
-    /// The ends of dialogs, and the answers about paths, since the last frame.
+    /// Handles dialogs that ended, and answers about paths that arrived, since the last frame.
     pub fn poll(&mut self, ctx: &Context, state: &State, actions: &mut Vec<Action>) {
         for answer in self.dialogs.poll() {
             self.waiting = false;
@@ -221,18 +222,18 @@ impl Files {
         if let Some(sheet) = self.sheet.take() {
             self.answered(sheet, state, actions);
         }
-        // One question at a time. A dialog's goes first: the user has chosen already.
+        // One question at a time, the dialog's first: the user has already chosen.
         let sheet = self.sheet.as_ref().and_then(|s| s.open.as_ref());
         let open = self.dialog.as_ref().map(Dialog::check);
         let open = open.or(sheet.map(|(check, _)| check));
         if let Some(check) = open.filter(|check| !state.session.paths.is_open(check)) {
-            actions.push(Action::CheckPath(check.clone()));
-            // Its answer may be there before anything else happens.
+            actions.push(Action::Files(FilesAction::CheckPath(check.clone())));
+            // Its answer may arrive before any other event.
             ctx.request_repaint();
         }
     }
 
-    /// Opens a dialog, or hands on what one gave, once its question is answered.
+    /// Opens a dialog, or passes its result on, once its question is answered.
     fn go_on(&mut self, ctx: &Context, dialog: Dialog, state: &State, actions: &mut Vec<Action>) {
         let paths = &state.session.paths;
         let (answer, has_failed) = (
@@ -269,7 +270,7 @@ impl Files {
         }
     }
 
-    /// What an answer about the typed path leads to; the sheet stays where it leads to nothing.
+    /// Acts on an answer about the typed path; the sheet stays open if there is nothing to do.
     fn answered(&mut self, mut sheet: Sheet, state: &State, actions: &mut Vec<Action>) {
         let known = &state.session.paths;
         let Some((check, next)) = sheet.open.take() else {
@@ -277,7 +278,7 @@ impl Files {
             return;
         };
         match (known.answer(&check), next) {
-            // A message says why.
+            // A message gives the reason.
             (None, _) if known.has_failed(&check) => {}
             (None, next) => sheet.open = Some((check, next)),
             (Some(PathAnswer::Complete(found)), Next::Complete) => {
@@ -312,7 +313,7 @@ impl Files {
                     return actions.extend(sheet.purpose.action(paths));
                 }
             }
-            // Such an answer belongs to another question.
+            // This answer belongs to another question.
             (Some(_), _) => {}
         }
         self.sheet = Some(sheet);
@@ -327,8 +328,8 @@ impl Files {
         });
     }
 
-    /// Hands a typed path on, once the answer about it is there: until then the sheet stays, and a path that
-    /// cannot be used, or would be overwritten, stays in it.
+    /// Submits a typed path once the answer about it has arrived: until then the sheet stays open, and so it does if
+    /// the path cannot be used or would be overwritten.
     fn submit(&mut self, mut sheet: Sheet, actions: &mut Vec<Action>) {
         let paths = typed_paths(&sheet.text, &self.folder);
         let agreed = sheet.replaces.as_ref().map(|e| &e.path) == paths.first();
@@ -393,12 +394,12 @@ impl Files {
             });
         });
         if (&sheet.text, &sheet.purpose) != (&before.0, &before.1) {
-            // The answer and the consent are about another path.
+            // The answer and the consent concern another path.
             (sheet.replaces, sheet.error, sheet.open) = (None, None, None);
             sheet.names.clear();
         }
         if let (true, PathPurpose::Screenshot { pane, look }) = (copies, &sheet.purpose) {
-            actions.push(Action::CopyPicture(*pane, *look));
+            actions.push(Action::Picture(PictureAction::Copy(*pane, *look)));
         }
         if completes {
             let question = completion(&sheet.text, &self.folder);
@@ -411,7 +412,7 @@ impl Files {
         }
         match outcome {
             Typed::Going => {
-                // A click on nothing must not take Enter away from the path.
+                // A click on empty space must not take Enter away from the path.
                 sheet.focus = ui.memory(|m| m.focused().is_none());
                 self.sheet = Some(sheet);
             }
@@ -424,7 +425,7 @@ impl Files {
     }
 }
 
-/// The inside of the sheet: what happened to it, whether a dialog is wanted instead, and whether the command.
+/// The content of the sheet; returns the outcome, whether a dialog is requested instead, and whether the command is.
 fn contents(ui: &mut Ui, state: &State, sheet: &mut Sheet, native: bool) -> (Typed, bool, bool) {
     let p = theme::palette(ui.style());
     let width = ui.available_width();
@@ -439,13 +440,13 @@ fn contents(ui: &mut Ui, state: &State, sheet: &mut Sheet, native: bool) -> (Typ
         PathPurpose::Locate { .. }
         | PathPurpose::Absent(..)
         | PathPurpose::Affine { .. }
-        | PathPurpose::Scheme => "Enter takes it",
+        | PathPurpose::Scheme => "Enter chooses it",
         _ => "Enter saves",
     };
     let font = theme::semibold(size::LABEL);
     let small = theme::regular(size::CAPTION);
     let room = width - paint::width(ui, &title, font.clone()) - 12.0;
-    // The longest list of keys that fits beside the whole title.
+    // The longest list of keys that fits next to the whole title.
     let keys = [
         format!("{verb} · Tab completes · Esc closes"),
         format!("{verb} · Esc closes"),
@@ -460,7 +461,7 @@ fn contents(ui: &mut Ui, state: &State, sheet: &mut Sheet, native: bool) -> (Typ
 
     let place = row(ui, space::ROW);
     let hint = match sheet.purpose {
-        PathPurpose::Open => "/folder/dwi.nii.gz; several with ; between",
+        PathPurpose::Open => "/folder/dwi.nii.gz; separate several with ;",
         _ => "/folder/name",
     };
     let mut outcome = field::path(ui, place, "Path", &mut sheet.text, hint, sheet.focus);

@@ -7,7 +7,7 @@ use super::widgets::paint;
 use super::{Memory, format, icons, panels, recovery, status_bar, top_bar};
 use crate::state::report::DISCLAIMER;
 use crate::state::session::RecentKind;
-use crate::state::{Action, Slot, State, Task};
+use crate::state::{Action, FilesAction, Slot, State, Task};
 use egui::epaint::RectShape;
 use egui::{
     Color32, ColorImage, CornerRadius, Rect, Role, ScrollArea, Sense, Stroke, StrokeKind,
@@ -16,10 +16,10 @@ use egui::{
 
 const WIDTH: f32 = 1040.0;
 const GAP: f32 = 16.0;
-/// From task to task.
+/// Space between tasks.
 const BETWEEN: f32 = 10.0;
 const CARDS: f32 = 292.0;
-/// Where a task's words begin in its card.
+/// Left edge of a task's text in its card.
 const WORDS: f32 = 40.0;
 
 pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
@@ -31,7 +31,7 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
         ui.spacing_mut().item_spacing.y = 0.0;
         let width = WIDTH.min(page.width() - 48.0);
         let margin = ((page.width() - width) * 0.5).round();
-        // A third of what is left over goes above, so that large windows do not look top-heavy.
+        // A third of the spare height goes above, so that large windows do not look top-heavy.
         let spare = (page.height() - 730.0).max(0.0);
         ui.add_space(50.0 + spare * 0.33);
         let column = |ui: &mut Ui, height: f32| {
@@ -156,9 +156,9 @@ fn drop_zone(ui: &mut Ui, rect: Rect, memory: &mut Memory) {
         p.t1,
     );
     let font = theme::regular(size::LABEL);
-    let first = "NIfTI with bval and bvec beside it. Add masks, other images";
+    let first = "NIfTI with bval and bvec beside it. You can add masks, other";
     paint::centre(painter, line_at(145.0, 16.0), first, font.clone(), p.t2);
-    let second = "and tractograms at any time; or a session";
+    let second = "images, tractograms or a session at any time";
     paint::centre(painter, line_at(161.0, 16.0), second, font, p.t2);
 
     let open = Button::plain("Open…").icon(icons::FOLDER).hint("Ctrl+O");
@@ -190,7 +190,7 @@ fn demo_card(
 ) {
     let p = theme::palette(ui.style());
     let v = theme::IN_VIEW;
-    // The picture is data on black, in either theme.
+    // The picture shows data on black in either theme.
     ui.painter().rect_filled(rect, radius::CARD, v.canvas);
     memory.demo.paint(ui, rect);
     let painter = ui.painter();
@@ -203,12 +203,12 @@ fn demo_card(
     let left = rect.left() + 20.0;
     let title = Rect::from_min_size(pos2(left, rect.top() + 20.0), vec2(220.0, 20.0));
     paint::left(painter, title, "Demo head", theme::medium(15.0), v.t1);
-    let text = "Built in, with known wiring. A guide leads from a seed to its pathway and weights in three minutes";
+    let text = "Built in, with known wiring. A three-minute guide leads from a seed to its pathway and weights";
     let at = pos2(left, rect.top() + 46.0);
     let wide = Picture::FROM - 20.0 - GAP;
     paint::paragraph(painter, at, wide, text, theme::regular(size::LABEL), v.t2);
 
-    let busy = loading.then_some("The demo head is being made");
+    let busy = loading.then_some("Building the demo head…");
     let guide = Button::primary("Start the guide")
         .icon(icons::PLAY)
         .disabled(busy);
@@ -224,7 +224,7 @@ fn demo_card(
         pos2(left, place.top() - 8.0 - space::BUTTON),
         vec2(open.width(ui), space::BUTTON),
     );
-    // White on black whatever the theme.
+    // White on black in either theme.
     let mut dark = ui.new_child(egui::UiBuilder::new().id_salt("demo").max_rect(open_place));
     dark.visuals_mut().dark_mode = true;
     if open.show_at(&mut dark, open_place).clicked() {
@@ -232,7 +232,7 @@ fn demo_card(
     }
 }
 
-/// A picture made by this program, at twice the size it is shown at.
+/// A picture made by this program, at twice its displayed size.
 #[derive(Default)]
 pub struct Picture {
     image: Option<ColorImage>,
@@ -240,11 +240,11 @@ pub struct Picture {
 }
 
 impl Picture {
-    /// Least width on the left that stays free for text and buttons.
+    /// Smallest width on the left that stays free for text and buttons.
     const FROM: f32 = 176.0;
 
     pub fn of(size: [usize; 2], rgba: &[u8]) -> Self {
-        // Anything else is no picture of this size.
+        // Data of any other length are no picture of this size.
         let whole = rgba.len() == size[0] * size[1] * 4 && !rgba.is_empty();
         let image = whole.then(|| ColorImage::from_rgba_unmultiplied(size, rgba));
         Self {
@@ -253,7 +253,7 @@ impl Picture {
         }
     }
 
-    /// At the right end of a card and as high as it; cut on the right where the card is short.
+    /// Paints it at the right end of a card and as high as the card; cropped on the right if the card is narrow.
     fn paint(&mut self, ui: &Ui, card: Rect) {
         if let Some(image) = self.image.take() {
             let options = TextureOptions::LINEAR;
@@ -282,9 +282,7 @@ fn task_words(task: Task) -> &'static str {
         Task::Track => {
             "Place a seed and a target with the mouse: streamlines and geodesic rays update live"
         }
-        Task::Segment => {
-            "Sample what you look for, drop a sphere in it, and steer the surface that grows"
-        }
+        Task::Segment => "Sample a structure, drop a sphere into it, and steer the growing surface",
         Task::Pathways => "See what every path between two regions costs, and the cheapest pathway",
         Task::Filter => "Fit a weight to each streamline: how much of the signal it explains",
     }
@@ -389,13 +387,13 @@ fn recent(
         let label = format!("Open {name}, {}, {age}", file.summary);
         response.widget_info(|| WidgetInfo::labeled(Role::Button, true, &label));
         if response.clicked() {
-            actions.push(Action::Open(vec![file.path.clone()]));
+            actions.push(Action::Files(FilesAction::Open(vec![file.path.clone()])));
         }
         response.on_hover_text(file.path.display().to_string());
     }
 }
 
-/// While files are held over the window: a frame and a word.
+/// Frame and text shown while files are dragged over the window.
 pub fn drop_highlight(ui: &Ui, window: Rect, first_page: bool) {
     if first_page || ui.input(|i| i.raw.hovered_files.is_empty()) {
         return;

@@ -4,7 +4,7 @@ pub use crate::state::core::words::{
     THIN, count, decimals_of, fixed, measure, ml, significant, took, with_unit,
 };
 
-/// `81 × 105 × 60`, with the number of volumes where there are several.
+/// `81 × 105 × 60`, with the number of volumes if there are several.
 pub fn shape(shape: [usize; 3], frames: usize) -> String {
     let [x, y, z] = shape;
     if frames > 1 {
@@ -26,7 +26,7 @@ pub fn spacing(mm: glam::DVec3) -> String {
     )
 }
 
-/// A number as typed: true minus, decimal comma, spaces and a unit are understood.
+/// Parses a typed number: true minus, decimal comma, spaces and a unit are understood.
 pub fn parse(text: &str) -> Option<f64> {
     let text: String = text.chars().filter(|c| !c.is_whitespace()).collect();
     let text = text.replace('−', "-").replace(',', ".");
@@ -53,7 +53,7 @@ pub fn parse_range(text: &str) -> Option<(f64, f64)> {
     Some((low.min(high), low.max(high)))
 }
 
-/// Age of a moment in words: `today`, `yesterday`, `12 Nov`, `12 Nov 2024` (UTC).
+/// Age of a moment as text: `today`, `yesterday`, `12 Nov`, `12 Nov 2024` (UTC).
 pub fn age(then_s: u64, now_s: u64) -> String {
     const DAY: u64 = 86_400;
     let (then, now) = (then_s / DAY, now_s / DAY);

@@ -1,4 +1,4 @@
-//! Help: the pages of the guide in a window that may stay open beside the work, with search.
+//! Help: the pages of the guide in a window that may stay open during work, with search.
 
 use super::theme::{self, radius, size};
 use super::widgets::button::{Button, IconButton};
@@ -20,7 +20,7 @@ const SEARCH: f32 = 220.0;
 /// Longer lines are hard to read.
 const WIDEST: f32 = 680.0;
 
-/// What Help remembers between frames.
+/// State of Help between frames.
 pub struct Help {
     /// The sheet of keys and mouse is shown.
     pub keys: bool,
@@ -28,22 +28,22 @@ pub struct Help {
     page: &'static Page,
     /// Sections of the page, as the viewer takes them.
     sections: Vec<String>,
-    /// The section that is scrolled to.
+    /// The section to scroll to.
     scroll_to: Option<usize>,
     query: String,
-    /// What `found` was searched for.
+    /// The text that `found` matches.
     searched: String,
     found: Vec<Match>,
     markdown: CommonMarkCache,
     place: WindowPlace,
 }
 
-/// Where the user wants the window, whatever room there is at present.
+/// The window's place as the user wants it, whatever space there is at present.
 struct WindowPlace {
-    /// From the right upper corner of the room to that of the window.
+    /// Offset of the window's upper right corner from that of the available space.
     offset: Vec2,
     size: Vec2,
-    /// The room that it was placed in, and its last place.
+    /// The space that it was placed in, and its last place.
     room: Rect,
     shown: Rect,
 }
@@ -60,7 +60,7 @@ impl Default for WindowPlace {
 }
 
 impl WindowPlace {
-    /// The place that the user chose, moved and shrunk to fit the room.
+    /// The user's place, moved and shrunk to fit the available space.
     fn within(&self, window: Rect, room: Rect) -> Rect {
         let size = self.size.min(room.size());
         let corner = room.right_top() + self.offset;
@@ -107,8 +107,8 @@ impl Help {
     }
 }
 
-/// The sections of a page in the Markdown that the viewer knows: keys as code, and no pictures, as the window itself is
-/// in sight.
+/// The sections of a page in the Markdown that the viewer supports: keys as code, and no pictures, since the window
+/// itself is in sight.
 fn sections(page: &Page) -> Vec<String> {
     let sections = page.sections().into_iter().map(|section| {
         let lines = section.text.lines().filter(|line| !line.starts_with("!["));
@@ -138,10 +138,10 @@ pub fn show(ui: &Ui, window: Rect, state: &State, memory: &mut Memory, actions: 
         .min_size(SMALLEST.min(wish.size()))
         .constrain_to(window);
     if memory.help.place.room != room {
-        // A small window has made it small, and would have done so for good.
+        // Otherwise a small main window would have made it small for good.
         memory.help.place.room = room;
         shown = shown.fixed_size(wish.size());
-        // It is held inside by the size that it had; the next frame knows the new one.
+        // It is kept inside using its previous size; the next frame knows the new one.
         ui.ctx().request_repaint();
     }
     let pressed = ui.input(|i| i.pointer.any_down());
@@ -172,7 +172,7 @@ fn contents(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     ui.painter()
         .vline(list.right(), below.y_range(), Stroke::new(1.0, p.line));
     let foot = list.with_min_y(list.bottom() - 84.0);
-    // Children of their own: what they show does not change the size of the window.
+    // Children of their own, so that their content does not change the size of the window.
     let mut child = ui.new_child(UiBuilder::new().max_rect(list.with_max_y(foot.top())));
     pages(&mut child, &mut memory.help);
     self::foot(ui, foot, state, memory, actions);
@@ -210,7 +210,7 @@ fn head(ui: &mut Ui, place: Rect, memory: &mut Memory) {
     }
 }
 
-/// The pages, or what is found in them.
+/// The pages, or the matches in them.
 fn pages(ui: &mut Ui, help: &mut Help) {
     let p = theme::palette(ui.style());
     let searching = !help.query.trim().is_empty();
@@ -235,7 +235,7 @@ fn pages(ui: &mut Ui, help: &mut Help) {
                 return;
             }
             if help.found.is_empty() {
-                rows::hint(ui, "No section holds all of these words");
+                rows::hint(ui, "No section contains all of these words");
             }
             let mut chosen = None;
             for (i, found) in help.found.iter().enumerate() {
@@ -249,7 +249,7 @@ fn pages(ui: &mut Ui, help: &mut Help) {
         });
 }
 
-/// A section that is found: its heading, its page and the words around the first match.
+/// A match: its heading, its page and the text around the first occurrence.
 fn result(ui: &mut Ui, found: &Match, number: usize) -> bool {
     let p = theme::palette(ui.style());
     let width = ui.available_width() - 24.0;
@@ -292,7 +292,7 @@ fn result(ui: &mut Ui, found: &Match, number: usize) -> bool {
     response.clicked()
 }
 
-/// Below the pages: what else helps.
+/// Below the pages: further help.
 fn foot(ui: &mut Ui, place: Rect, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
     let row = |i: f32| {
         Rect::from_min_size(
@@ -311,7 +311,7 @@ fn foot(ui: &mut Ui, place: Rect, state: &State, memory: &mut Memory, actions: &
     }
 }
 
-/// The steps through the window, on the demo head if nothing is open.
+/// The tour of the window, on the demo head if nothing is open.
 pub fn start_guide(state: &State) -> Action {
     if state.document.is_empty() {
         Action::OpenDemo { guide: true }
@@ -324,10 +324,10 @@ fn page(ui: &mut Ui, help: &mut Help) {
     let styles = &mut ui.style_mut().text_styles;
     styles.insert(TextStyle::Body, theme::regular(size::BODY));
     styles.insert(TextStyle::Heading, theme::semibold(size::TITLE));
-    // In this size it stands on the line of the text around it, in a row of the same height.
+    // At this size it stands on the baseline of the surrounding text, in a row of the same height.
     styles.insert(TextStyle::Monospace, FontId::monospace(size::BODY));
-    // The viewer makes the first row of an item as high as a row with a button: its bullet and its links
-    // would stand above the words.
+    // The viewer makes the first row of an item as high as a row with a button: its bullet and its links would be above
+    // the text.
     ui.spacing_mut().interact_size.y = ui.text_style_height(&TextStyle::Body).ceil();
     for name in PAGES.iter().map(|page| format!("{}.md", page.name)) {
         if help.markdown.get_link_hook(&name).is_none() {
@@ -357,7 +357,7 @@ fn page(ui: &mut Ui, help: &mut Help) {
                             .default_width(Some(width as usize))
                             .show(ui, markdown, text)
                     });
-                    // The viewer forgets a click where it shows the next section.
+                    // The viewer forgets a click when it shows the next section.
                     followed = followed.or_else(|| clicked_link(markdown));
                     if scroll_to == Some(i) {
                         ui.scroll_to_rect(response.response.rect, Some(Align::TOP));
@@ -370,7 +370,7 @@ fn page(ui: &mut Ui, help: &mut Help) {
     }
 }
 
-/// The page of a link that was clicked in what was shown last.
+/// The page of a link that was clicked in the section shown last.
 fn clicked_link(markdown: &CommonMarkCache) -> Option<&'static Page> {
     let mut hooks = markdown.link_hooks().iter();
     let (name, _) = hooks.find(|(_, clicked)| **clicked)?;

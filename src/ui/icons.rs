@@ -7,7 +7,7 @@ pub const REDO: &str = "\u{e08c}";
 pub const CAMERA: &str = "\u{e10e}";
 pub const CARET_DOWN: &str = "\u{e136}";
 pub const CARET_RIGHT: &str = "\u{e13a}";
-/// Two things change places.
+/// Exchanges two items.
 pub const SWAP: &str = "\u{e140}";
 pub const CHECK: &str = "\u{e182}";
 pub const CHECK_CIRCLE: &str = "\u{e184}";
@@ -27,7 +27,7 @@ pub const PATH: &str = "\u{e39c}";
 pub const PLAY: &str = "\u{e3d0}";
 pub const PLUS: &str = "\u{e3d4}";
 pub const HELP: &str = "\u{e3e8}";
-/// More to do with a row.
+/// Further actions on a row.
 pub const MORE: &str = "\u{e1fe}";
 /// Layout: one view.
 pub const SINGLE: &str = "\u{e45e}";
@@ -45,7 +45,7 @@ pub const REGION: &str = "\u{e602}";
 pub const CPU: &str = "\u{e610}";
 pub const GPU: &str = "\u{e612}";
 pub const FILE_UP: &str = "\u{e61e}";
-/// Layout: 3-D beside three slices.
+/// Layout: 3-D next to three slices.
 pub const SCENE_FIRST: &str = "\u{e6d6}";
 /// The task View.
 pub const BRAIN: &str = "\u{e74e}";

@@ -7,10 +7,12 @@ use super::widgets::focus::{self, focused_by_hand};
 use super::{Memory, forms, leaving, regions, top_bar};
 use crate::data::Shape;
 use crate::solvers::level_set::Sphere;
+use crate::state::regions::region_radius_mm;
+use crate::state::segment::SPHERE_MM;
 use crate::state::{
-    Action, BundleAction, Camera, Convention, Display, Drawing, FilterAction, Pane, PathwayAction,
-    Phase, RegionsChange, SegmentAction, SessionAction, Slot, State, Task, Tool, UnsavedAction,
-    defaults,
+    Action, AlignmentAction, BundleAction, Camera, Convention, Display, Drawing, FilterAction,
+    LayerAction, Pane, PathwayAction, Phase, RegionAction, RegionsChange, SegmentAction,
+    SessionAction, Slot, SnapshotAction, State, Task, Tool, UnsavedAction, ViewAction,
 };
 use egui::{Event, Key, Modifiers, Ui};
 use glam::{DAffine3, DVec3};
@@ -22,7 +24,7 @@ pub fn handle(
     popup_was_open: bool,
     actions: &mut Vec<Action>,
 ) {
-    // A slow frame may hold a whole word and its Enter, which takes the focus away.
+    // A slow frame may contain a whole word and its Enter, which removes the focus.
     let now = ui.ctx().text_edit_focused() || memory.takes_typing();
     let was = std::mem::replace(&mut memory.typing, now);
     let typing = was || now;
@@ -38,9 +40,9 @@ pub fn handle(
         });
         pressed.collect()
     });
-    // The first Esc closes what is open; a second one in the same frame goes on.
+    // The first Esc closes what is open; a second one in the same frame has its usual effect.
     let mut closes = typing || popup_was_open;
-    // One that opened in this frame has taken its key already.
+    // A menu that opened in this frame has already used its key.
     let menu_open = popup_was_open || egui::Popup::is_any_open(ui.ctx());
     let by_hand = focused_by_hand(ui);
     // A view is neither a field nor a button.
@@ -54,7 +56,7 @@ pub fn handle(
             if !had && memory.palette.is_some() {
                 palette::focus_field(ui);
             }
-            // What follows in a slow frame is typed into what has just been opened.
+            // In a slow frame, the following keys are typed into the field just opened.
             if !typing && memory.takes_typing() {
                 memory.typing = true;
                 break;
@@ -68,9 +70,9 @@ pub fn handle(
                 escape(ui, memory, actions);
             }
         } else if typing || menu_open && moves_in_menus(key) {
-            // The field or the menu takes the key.
+            // The field or the menu handles the key.
         } else if !modifiers.alt && focus::takes(ui, key) {
-            // So does what was touched last.
+            // So does the control last used.
         } else if modifiers.alt {
             look(key, state, actions);
         } else if !focused {
@@ -79,7 +81,7 @@ pub fn handle(
     }
 }
 
-/// Keys that an open menu takes: they move through its rows and choose one.
+/// Keys that an open menu handles: they move through its rows and choose one.
 fn moves_in_menus(key: Key) -> bool {
     matches!(
         key,
@@ -96,7 +98,7 @@ fn moves_in_menus(key: Key) -> bool {
     )
 }
 
-/// What a key does, pressed or chosen by name.
+/// The action of a key, pressed or chosen by name.
 pub fn press(
     ui: &Ui,
     (key, modifiers): (Key, Modifiers),
@@ -151,7 +153,7 @@ fn command(
         Key::S if open && modifiers.shift => leaving::save_as(ui, state, memory, None),
         Key::S if open => leaving::save(ui, state, memory, None, actions),
         Key::N if open => actions.push(Action::Session(SessionAction::Leave(UnsavedAction::New))),
-        // What is chosen while the first file is read is there when it has been.
+        // A task chosen while the first file is being read opens with it.
         Key::Num1 | Key::Num2 | Key::Num3 | Key::Num4 | Key::Num5
             if !typing && (open || loading(state)) =>
         {
@@ -159,16 +161,16 @@ fn command(
                 .iter()
                 .position(|k| *k == key);
             let task = at.and_then(|at| Task::ALL.get(at).copied());
-            actions.extend(task.map(Action::SelectTask));
+            actions.extend(task.map(|task| Action::View(ViewAction::SelectTask(task))));
         }
         // A text field undoes its own typing.
         _ if typing => {}
-        // The last layer may be what was deleted.
+        // Also without layers: the deletion of the last one can be undone.
         Key::Z if modifiers.shift => actions.push(Action::Redo),
         Key::Z => actions.push(Action::Undo),
         Key::Y => actions.push(Action::Redo),
         _ if !open => {}
-        Key::Backslash => actions.push(Action::TogglePanels),
+        Key::Backslash => actions.push(Action::View(ViewAction::TogglePanels)),
         Key::E => forms::export(state, memory, Place::Middle),
         Key::ArrowLeft
         | Key::ArrowRight
@@ -179,8 +181,10 @@ fn command(
         Key::A if state.chosen().is_some() || state.view.drawer.is_some() => {
             actions.push(Action::Bundle(BundleAction::ChooseAll));
         }
-        Key::B if modifiers.shift => actions.push(Action::ToggleComparing),
-        Key::B => actions.push(Action::TakeSnapshot),
+        Key::B if modifiers.shift => {
+            actions.push(Action::Snapshot(SnapshotAction::ToggleComparing))
+        }
+        Key::B => actions.push(Action::Snapshot(SnapshotAction::Take)),
         Key::C if modifiers.shift => {
             let copy = forms::recipe(state).map(Action::CopyCommand);
             actions.push(copy.unwrap_or(Action::NothingToCopy));
@@ -189,7 +193,7 @@ fn command(
     }
 }
 
-/// Whether a file or the demo head is on its way.
+/// Whether a file or the demo head is being loaded.
 fn loading(state: &State) -> bool {
     state.session.jobs.iter().any(|j| j.slot == Slot::Load)
 }
@@ -214,10 +218,10 @@ fn look(key: Key, state: &State, actions: &mut Vec<Action>) {
         elevation,
         ..state.view.camera
     };
-    actions.push(Action::SetCamera {
+    actions.push(Action::View(ViewAction::SetCamera {
         camera,
         phase: Phase::Done,
-    });
+    }));
 }
 
 fn single(key: Key, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
@@ -234,7 +238,7 @@ fn single(key: Key, state: &State, memory: &mut Memory, actions: &mut Vec<Action
             role: *role,
             cube: memory.cube,
         };
-        actions.push(Action::SetTool(tool));
+        actions.push(Action::View(ViewAction::SetTool(tool)));
         return;
     }
     let tool = forms::region::TOOLS.iter().find(|t| t.2 == letter);
@@ -245,10 +249,16 @@ fn single(key: Key, state: &State, memory: &mut Memory, actions: &mut Vec<Action
     if state.view.task == Task::Segment {
         match key {
             Key::A => {
-                return actions.push(Action::SetTool(toggled(state, Tool::Sphere { add: true })));
+                return actions.push(Action::View(ViewAction::SetTool(toggled(
+                    state,
+                    Tool::Sphere { add: true },
+                ))));
             }
             Key::D => {
-                return actions.push(Action::SetTool(toggled(state, Tool::Sphere { add: false })));
+                return actions.push(Action::View(ViewAction::SetTool(toggled(
+                    state,
+                    Tool::Sphere { add: false },
+                ))));
             }
             Key::Space => {
                 let action = match forms::level_set::plays(state) {
@@ -268,16 +278,27 @@ fn single(key: Key, state: &State, memory: &mut Memory, actions: &mut Vec<Action
         return actions.push(Action::Filter(action));
     }
     match key {
-        Key::K => actions.push(Action::SetTool(toggled(state, Tool::Pick))),
-        Key::M => actions.push(Action::SetTool(toggled(state, Tool::Ruler))),
-        Key::N => actions.push(Action::SetTool(toggled(state, Tool::Angle))),
-        Key::R => actions.push(Action::SetConvention(top_bar::other(state.view.convention))),
-        Key::F => actions.push(Action::ToggleCrosshair),
-        Key::O => actions.push(Action::ToggleLetters),
-        Key::Num1 => actions.push(Action::ToggleMaximised(Pane::Axial)),
-        Key::Num2 => actions.push(Action::ToggleMaximised(Pane::Sagittal)),
-        Key::Num3 => actions.push(Action::ToggleMaximised(Pane::Coronal)),
-        Key::Num4 => actions.push(Action::ToggleMaximised(Pane::Scene)),
+        Key::K => actions.push(Action::View(ViewAction::SetTool(toggled(
+            state,
+            Tool::Pick,
+        )))),
+        Key::M => actions.push(Action::View(ViewAction::SetTool(toggled(
+            state,
+            Tool::Ruler,
+        )))),
+        Key::N => actions.push(Action::View(ViewAction::SetTool(toggled(
+            state,
+            Tool::Angle,
+        )))),
+        Key::R => actions.push(Action::View(ViewAction::SetConvention(top_bar::other(
+            state.view.convention,
+        )))),
+        Key::F => actions.push(Action::View(ViewAction::ToggleCrosshair)),
+        Key::O => actions.push(Action::View(ViewAction::ToggleLetters)),
+        Key::Num1 => actions.push(Action::View(ViewAction::ToggleMaximised(Pane::Axial))),
+        Key::Num2 => actions.push(Action::View(ViewAction::ToggleMaximised(Pane::Sagittal))),
+        Key::Num3 => actions.push(Action::View(ViewAction::ToggleMaximised(Pane::Coronal))),
+        Key::Num4 => actions.push(Action::View(ViewAction::ToggleMaximised(Pane::Scene))),
         Key::ArrowLeft
         | Key::ArrowRight
         | Key::ArrowUp
@@ -285,7 +306,7 @@ fn single(key: Key, state: &State, memory: &mut Memory, actions: &mut Vec<Action
         | Key::PageUp
         | Key::PageDown => actions.extend(walk(state, key)),
         Key::Enter => actions.extend(place_here(state)),
-        Key::Home => actions.push(Action::FrameAll),
+        Key::Home => actions.push(Action::View(ViewAction::FrameAll)),
         Key::H => actions.extend(toggle_selection(state, memory)),
         Key::Delete | Key::Backspace => actions.extend(delete_selection(state, memory)),
         Key::Plus | Key::Equals => actions.extend(resize(state, 1.0)),
@@ -294,8 +315,8 @@ fn single(key: Key, state: &State, memory: &mut Memory, actions: &mut Vec<Action
     }
 }
 
-/// The crosshair by a voxel, as the axial view shows it; what the view under the pointer does with a key
-/// is done already.
+/// Moves the crosshair by a voxel, as seen in the axial view; the view under the pointer has already handled its own
+/// keys.
 fn walk(state: &State, key: Key) -> Option<Action> {
     // The patient's right is on the left of the screen, or on the right.
     let left = match state.view.convention {
@@ -311,23 +332,23 @@ fn walk(state: &State, key: Key) -> Option<Action> {
         Key::PageDown => (Pane::Axial, -1),
         _ => return None,
     };
-    Some(Action::StepSlice { pane, steps })
+    Some(Action::View(ViewAction::StepSlice { pane, steps }))
 }
 
-/// The region of the tool in the hand, at the crosshair.
+/// Places the region of the active tool at the crosshair.
 fn place_here(state: &State) -> Option<Action> {
     if let Tool::Sphere { add } = state.view.tool {
         let sphere = Sphere {
             add,
             centre: state.view.crosshair,
-            radius_mm: defaults::SPHERE_MM,
+            radius_mm: SPHERE_MM,
         };
         return Some(Action::Segment(SegmentAction::Sphere(sphere)));
     }
     let Tool::Place { role, cube } = state.view.tool else {
         return None;
     };
-    let (centre, radius_mm) = (state.view.crosshair, defaults::region_radius_mm(role));
+    let (centre, radius_mm) = (state.view.crosshair, region_radius_mm(role));
     let shape = match cube {
         true => Shape::Box {
             centre,
@@ -335,10 +356,10 @@ fn place_here(state: &State) -> Option<Action> {
         },
         false => Shape::Sphere { centre, radius_mm },
     };
-    Some(Action::PlaceRegion { role, shape })
+    Some(Action::Region(RegionAction::Place { role, shape }))
 }
 
-/// A tool, or the crosshair where it is in the hand already.
+/// A tool, or the crosshair if the tool is already active.
 fn toggled(state: &State, tool: Tool) -> Tool {
     match state.view.tool == tool {
         true => Tool::Crosshair,
@@ -346,14 +367,14 @@ fn toggled(state: &State, tool: Tool) -> Tool {
     }
 }
 
-/// A drawing tool; the brush in the hand turns into the eraser and back.
+/// A drawing tool; the active brush turns into the eraser and back.
 fn taken(state: &State, tool: Tool) -> Action {
     if tool == state.view.tool {
         let erase = !state.view.drawing.erase;
         let drawing = state.view.drawing.clone();
-        return Action::SetDrawing(Drawing { erase, ..drawing });
+        return Action::Region(RegionAction::SetDrawing(Drawing { erase, ..drawing }));
     }
-    Action::SetTool(tool)
+    Action::View(ViewAction::SetTool(tool))
 }
 
 fn toggle_selection(state: &State, memory: &Memory) -> Option<Action> {
@@ -362,24 +383,27 @@ fn toggle_selection(state: &State, memory: &Memory) -> Option<Action> {
         let mut chosen = several.iter().filter_map(|id| state.document.region(*id));
         let change = RegionsChange::Show(!chosen.any(|r| r.visible));
         let regions = several;
-        return Some(Action::ChangeRegions { regions, change });
+        return Some(Action::Region(RegionAction::ChangeSeveral {
+            regions,
+            change,
+        }));
     }
     if let Some(region) = state.session.selected_region {
-        return Some(Action::ToggleRegion(region));
+        return Some(Action::Region(RegionAction::Toggle(region)));
     }
     let layer = state.document.layer(state.session.selected_layer?)?;
     let display = Display {
         visible: !layer.display.visible,
         ..layer.display.clone()
     };
-    Some(Action::SetDisplay {
+    Some(Action::Layer(LayerAction::SetDisplay {
         layer: layer.id,
         display,
         phase: Phase::Done,
-    })
+    }))
 }
 
-/// The selected region up or down in its list.
+/// Moves the selected region up or down in its list.
 fn move_region(state: &State, by: isize) -> Option<Action> {
     let region = state.session.selected_region?;
     let regions = &state.document.regions;
@@ -387,11 +411,11 @@ fn move_region(state: &State, by: isize) -> Option<Action> {
     let to = from
         .checked_add_signed(by)
         .filter(|&to| to < regions.len())?;
-    Some(Action::MoveRegion { region, to })
+    Some(Action::Region(RegionAction::Move { region, to }))
 }
 
-/// The selected image or streamlines by half a millimetre, with Shift by five, as the axial view shows
-/// it: left and right, front and back; up and down.
+/// Moves the selected image or streamlines by half a millimetre, with Shift by five, as seen in the axial view: left
+/// and right, front and back; up and down.
 fn nudge(state: &State, key: Key, shift: bool) -> Option<Action> {
     let layer = state.session.selected_layer?;
     if !state.document.can_move(layer) {
@@ -412,11 +436,11 @@ fn nudge(state: &State, key: Key, shift: bool) -> Option<Action> {
         _ => DVec3::NEG_Z,
     };
     let by = DAffine3::from_translation(way * step_mm) * state.moved_to(layer);
-    Some(Action::ShiftLayer {
+    Some(Action::Alignment(AlignmentAction::Shift {
         layer,
         by,
         phase: Phase::Done,
-    })
+    }))
 }
 
 fn delete_selection(state: &State, memory: &Memory) -> Option<Action> {
@@ -424,20 +448,29 @@ fn delete_selection(state: &State, memory: &Memory) -> Option<Action> {
         return Some(Action::Bundle(BundleAction::DeleteChosen));
     }
     if state.view.tool == Tool::Pick {
-        // The hand is among streamlines: it is told that none is chosen, and their layer stays.
+        // The user is picking streamlines: a notice says that none is selected, and their layer stays.
         return Some(Action::Bundle(BundleAction::DeleteChosen));
     }
     let regions = memory.regions.several(state);
     if !regions.is_empty() {
         let change = RegionsChange::Delete;
-        return Some(Action::ChangeRegions { regions, change });
+        return Some(Action::Region(RegionAction::ChangeSeveral {
+            regions,
+            change,
+        }));
     }
-    let region = state.session.selected_region.map(Action::DeleteRegion);
-    let layer = state.session.selected_layer.map(Action::DeleteLayer);
+    let region = state
+        .session
+        .selected_region
+        .map(|region| Action::Region(RegionAction::Delete(region)));
+    let layer = state
+        .session
+        .selected_layer
+        .map(|layer| Action::Layer(LayerAction::Delete(layer)));
     region.or(selected_pathway(state)).or(layer)
 }
 
-/// Where they are listed.
+/// The selected pathway, in the task that lists pathways.
 fn selected_pathway(state: &State) -> Option<Action> {
     let selected = state.session.pathways.selected?;
     let listed = state.view.task == Task::Pathways;
@@ -450,11 +483,13 @@ fn selected_pathway(state: &State) -> Option<Action> {
     there.then_some(Action::Pathway(PathwayAction::Delete(selected)))
 }
 
-/// The selected region, larger or smaller by steps of 0.5 mm, at least 0.5 mm.
+/// Enlarges or shrinks the selected region in steps of 0.5 mm, to at least 0.5 mm.
 fn resize(state: &State, steps: f64) -> Option<Action> {
     const STEP_MM: f64 = 0.5;
     if state.view.tool == Tool::Brush {
-        return Some(Action::SetDrawing(state.view.drawing.resized(steps as i32)));
+        return Some(Action::Region(RegionAction::SetDrawing(
+            state.view.drawing.resized(steps as i32),
+        )));
     }
     let region = state.document.region(state.session.selected_region?)?;
     let grown = |mm: f64| (mm + steps * STEP_MM).max(STEP_MM);
@@ -469,9 +504,9 @@ fn resize(state: &State, steps: f64) -> Option<Action> {
         },
         Shape::Mask(_) => return None,
     };
-    Some(Action::SetRegionShape {
+    Some(Action::Region(RegionAction::SetShape {
         region: region.id,
         shape,
         phase: Phase::Done,
-    })
+    }))
 }

@@ -11,8 +11,8 @@ use crate::state::segment::{LIVE_RGB, SegmentAction, SegmentSettings};
 use crate::state::streamlines::Drawer;
 use crate::state::update::sifted_recipe;
 use crate::state::{
-    Action, BundleAction, Content, Display, Layer, LayerId, Method, Phase, State, SurfaceUpdate,
-    Task,
+    Action, BundleAction, Content, Display, Layer, LayerAction, LayerId, Method, Phase, State,
+    SurfaceUpdate, Task, TrackAction, ViewAction,
 };
 use egui::{Color32, Rect, Response, Stroke, Ui, pos2};
 use std::sync::Arc;
@@ -84,7 +84,7 @@ fn sign(state: &State, layer: &Layer) -> Sign {
     })
 }
 
-/// Volume of what was segmented, opacity, or how many there are.
+/// Volume of a segmentation, opacity, or number of streamlines.
 fn fact(state: &State, layer: &Layer) -> String {
     let surface = state.document.surfaces.get(&layer.id);
     if let Some(measures) = surface.and_then(|surface| surface.measures) {
@@ -132,7 +132,7 @@ fn paint_row(ui: &Ui, rect: Rect, sign: Sign, name: &str, fact: &str, shown: boo
     paint::name(painter, name_at, name, theme::regular(size::LABEL), ink);
 }
 
-/// The surface that is not kept yet; it is seen where it is made.
+/// The surface that is not kept yet; visible in the task that makes it.
 fn surface_row(ui: &mut Ui, state: &State, live: &SurfaceUpdate, actions: &mut Vec<Action>) {
     const NAME: &str = "Surface, live";
     let fact = live.figures.as_ref().map_or("…".to_owned(), |figures| {
@@ -156,12 +156,12 @@ fn surface_row(ui: &mut Ui, state: &State, live: &SurfaceUpdate, actions: &mut V
         actions.push(Action::Segment(SegmentAction::Set { settings, phase }));
     }
     if response.clicked() {
-        actions.push(Action::SelectTask(Task::Segment));
+        actions.push(Action::View(ViewAction::SelectTask(Task::Segment)));
     }
-    response.on_hover_text("The surface of the task Segment. Keep as mask makes it stay");
+    response.on_hover_text("The surface of the task Segment. Keep as mask makes it a layer");
 }
 
-/// The result of the regions as they are now; not kept until asked.
+/// The result of the present regions; kept only on request.
 fn live_row(ui: &mut Ui, state: &State, count: usize, actions: &mut Vec<Action>) {
     let name = match state.document.method {
         Method::Streamlines => "Tracks, live",
@@ -184,13 +184,13 @@ fn live_row(ui: &mut Ui, state: &State, count: usize, actions: &mut Vec<Action>)
             visible: !display.visible,
             ..display.clone()
         };
-        actions.push(Action::SetLiveDisplay {
+        actions.push(Action::Track(TrackAction::SetDisplay {
             display,
             phase: Phase::Done,
-        });
+        }));
     }
     if response.clicked() {
-        actions.push(Action::SelectTask(Task::Track));
+        actions.push(Action::View(ViewAction::SelectTask(Task::Track)));
     }
     response.on_hover_text("Live streamlines of the current regions. Keep as layer stores them");
 }
@@ -221,10 +221,10 @@ fn row(
             );
         }
         Renamed::Going => {}
-        Renamed::Done(name) => actions.push(Action::RenameLayer {
+        Renamed::Done(name) => actions.push(Action::Layer(LayerAction::Rename {
             layer: layer.id,
             name,
-        }),
+        })),
     }
     let place = paint::inset(response.rect, 0.0, space::INSET - 3.0);
     if eye(ui, place, &layer.name, layer.display.visible) {
@@ -232,16 +232,16 @@ fn row(
             visible: !layer.display.visible,
             ..layer.display.clone()
         };
-        actions.push(Action::SetDisplay {
+        actions.push(Action::Layer(LayerAction::SetDisplay {
             layer: layer.id,
             display,
             phase: Phase::Done,
-        });
+        }));
     }
     if response.double_clicked() {
         naming::begin(Named::Layer(layer.id), &layer.name, memory);
     } else if response.clicked() {
-        actions.push(Action::SelectLayer(Some(layer.id)));
+        actions.push(Action::Layer(LayerAction::Select(Some(layer.id))));
     }
     menu::context(&response, |ui| {
         context_menu(ui, state, layer, memory, actions)
@@ -263,7 +263,7 @@ fn context_menu(
             .icon(icons::EYE)
             .show(ui)
     {
-        actions.push(Action::ShowOnly(layer.id));
+        actions.push(Action::Layer(LayerAction::ShowOnly(layer.id)));
         ui.close();
     }
     if matches!(layer.content, Content::Mask(_))
@@ -278,10 +278,10 @@ fn context_menu(
         for (drawer, text) in [
             (Drawer::Table, "Table of streamlines"),
             (Drawer::Profile, "Profile along them"),
-            (Drawer::Matrix, "What they connect"),
+            (Drawer::Matrix, "Matrix of connections"),
         ] {
             if menu::Item::new(text).icon(icons::PATH).show(ui) {
-                actions.push(Action::SelectLayer(Some(layer.id)));
+                actions.push(Action::Layer(LayerAction::Select(Some(layer.id))));
                 actions.push(Action::Bundle(BundleAction::Open(Some(drawer))));
                 ui.close();
             }
@@ -301,7 +301,7 @@ fn context_menu(
     naming::rename_item(ui, Named::Layer(layer.id), &layer.name, memory);
     menu::line(ui);
     if naming::delete_item(ui) {
-        actions.push(Action::DeleteLayer(layer.id));
+        actions.push(Action::Layer(LayerAction::Delete(layer.id)));
     }
 }
 
@@ -319,7 +319,7 @@ pub fn export(state: &State, layer: &Layer, memory: &mut Memory, place: Place) {
     memory.files.type_path(purpose, place, &text);
 }
 
-/// Dragging a row moves its layer; a line shows where to.
+/// Dragging a row moves its layer; a line shows the new place.
 fn sort_by_drag(ui: &mut Ui, state: &State, places: &[(LayerId, Rect)], actions: &mut Vec<Action>) {
     let dragged = ui.ctx().dragged_id().or(ui.ctx().drag_stopped_id());
     let row_id = |ui: &Ui, layer: LayerId| ui.make_persistent_id(("row", format!("{layer:?}")));
@@ -342,8 +342,7 @@ fn sort_by_drag(ui: &mut Ui, state: &State, places: &[(LayerId, Rect)], actions:
     if ui.ctx().drag_stopped_id().is_none() {
         return;
     }
-    // The list runs from the top, the document from the bottom; taking the layer out first shifts
-    // what lies above it.
+    // The list runs from the top, the document from the bottom; removing the layer first shifts the layers above it.
     let layers = &state.document.layers;
     let Some(from) = layers.iter().position(|l| l.id == moving) else {
         return;
@@ -351,6 +350,6 @@ fn sort_by_drag(ui: &mut Ui, state: &State, places: &[(LayerId, Rect)], actions:
     let above = layers.len() - gap;
     let to = if above > from { above - 1 } else { above };
     if to != from {
-        actions.push(Action::MoveLayer { layer: moving, to });
+        actions.push(Action::Layer(LayerAction::Move { layer: moving, to }));
     }
 }

@@ -1,5 +1,5 @@
-//! The question before work would be lost: the only one that stops everything, with that for the files
-//! of a session.
+//! The question before work would be lost: with the one about the files of a session, the only question that blocks
+//! everything.
 
 use super::files::{PathPurpose, Place, suggestion};
 use super::theme::{self, size};
@@ -10,20 +10,20 @@ use crate::state::sessions::unsaved::{RecipeOnly, UnsavedPart, summed};
 use crate::state::{Action, SessionAction, State, UnsavedAction};
 use egui::{Frame, Id, Key, Margin, Modal, Role, Stroke, Ui, WidgetInfo};
 
-/// Whether a question stops everything.
+/// Whether a question blocks everything.
 pub fn is_open(state: &State) -> bool {
     let opening = state.session.saving.opening.as_ref();
     let saving = &state.session.saving;
     saving.leaving.is_some() || saving.changed_since.is_some() || opening.is_some_and(|o| o.asking)
 }
 
-/// A question in the middle of the window; whether a click beside it or Esc closes it.
+/// A question in the middle of the window; returns whether a click outside or Esc closes it.
 pub fn modal(ui: &Ui, name: &'static str, width: f32, add: impl FnOnce(&mut Ui)) -> bool {
     let ground = theme::palette(ui.style()).b2;
     modal_on(ui, name, width, ground, add)
 }
 
-/// The same on a ground of this colour: fields have that of questions.
+/// The same on a background of this colour: fields have the colour of questions.
 pub fn modal_on(
     ui: &Ui,
     name: &'static str,
@@ -63,7 +63,7 @@ pub fn save_as(ui: &Ui, state: &State, memory: &mut Memory, then: Option<Unsaved
     memory.files.ask(ui.ctx(), purpose, Place::Middle, &text);
 }
 
-/// Saves the session under its name, else asks for one.
+/// Saves the session under its name, or asks for one.
 pub fn save(
     ui: &Ui,
     state: &State,
@@ -80,7 +80,7 @@ pub fn save(
     }
 }
 
-/// The question before a session is overwritten that somebody else has changed.
+/// The question before a session is overwritten that another program has changed.
 fn changed_since(
     ui: &Ui,
     state: &State,
@@ -180,7 +180,7 @@ struct Question {
     no: &'static str,
 }
 
-/// Work is in no file.
+/// The question when work is in no file.
 fn saves(state: &State, before: &str, unsaved: &[UnsavedPart]) -> Question {
     let named = state.session.saving.file.is_some();
     Question {
@@ -195,7 +195,7 @@ fn saves(state: &State, before: &str, unsaved: &[UnsavedPart]) -> Question {
     }
 }
 
-/// All is saved, but for streamlines of large layers.
+/// The question when everything is saved except streamlines of large layers.
 fn stores(state: &State, before: &str) -> Question {
     let layers = state.only_in_memory();
     let text: Vec<String> = layers.iter().map(RecipeOnly::words).collect();
@@ -203,12 +203,12 @@ fn stores(state: &State, before: &str) -> Question {
         heading: format!("Store large layers {before}?"),
         reason: match layers.len() {
             1 => format!(
-                "{} holds the recipe of this layer, not its streamlines, which would have to be made again:",
+                "{} holds the recipe of this layer, not its streamlines, which would have to be recomputed:",
                 quit::name(state)
             ),
             _ => format!(
                 "{} holds the recipes of these layers, not their streamlines ({}), which would have to be \
-                 made again:",
+                 recomputed:",
                 quit::name(state),
                 summed(&layers)
             ),
@@ -219,12 +219,12 @@ fn stores(state: &State, before: &str) -> Question {
     }
 }
 
-/// What is in no file, one line each.
+/// Unsaved work, one line each.
 pub fn rows(unsaved: &[UnsavedPart]) -> Vec<String> {
     shortened(unsaved.iter().map(UnsavedPart::words).collect())
 }
 
-/// As many as a small window has room for.
+/// The number of lines that fit in a small window.
 fn shortened(mut rows: Vec<String>) -> Vec<String> {
     const MOST: usize = 8;
     if rows.len() > MOST {

@@ -1,8 +1,8 @@
-//! Widgets: what the user sees and touches.
+//! Widgets: the user interface.
 //!
-//! [`show`] lays out the window and returns what the user did as [`Action`]s; it changes nothing of
-//! the state, opens no file and waits for nothing. What widgets need to remember between frames (a
-//! half-typed path, an open list) lives in [`Memory`].
+//! [`show`] lays out the window and returns the user's actions as [`Action`]s; it changes nothing of the state, opens
+//! no file and waits for nothing. State that widgets keep between frames (a half-typed path, an open list) lives in
+//! [`Memory`].
 
 mod bottom_panel;
 mod crosshair;
@@ -40,7 +40,7 @@ mod visits;
 pub mod weights;
 pub mod widgets;
 
-use crate::state::{Action, State};
+use crate::state::{Action, FilesAction, State};
 use egui::{Rect, Ui, UiBuilder, pos2};
 use files::{Files, StartThread};
 use std::collections::{BTreeMap, BTreeSet};
@@ -57,33 +57,33 @@ enum List {
     Crosshair,
 }
 
-/// What widgets remember between frames; nothing of it is worth saving.
+/// State of widgets between frames; none of it is worth saving.
 pub struct Memory {
     files: Files,
     drag: widgets::drag::Watch,
     list: Option<List>,
     help: help::Help,
     settings: bool,
-    /// The first page was there: what is opened next is seen from its beginning.
+    /// The first page was shown: the next document is shown from its beginning.
     begins: bool,
-    /// The tool that was in the hand when the panel was last drawn.
+    /// The active tool when the panel was last drawn.
     tool_kind: Option<std::mem::Discriminant<crate::state::Tool>>,
     visits: visits::Cache,
     palette: Option<palette::Palette>,
     renaming: Option<naming::Renaming>,
-    /// The window has no room for the lists beside the views.
+    /// The window has no space for the lists beside the views.
     narrow: bool,
-    /// A text field had the keys when the last frame ended.
+    /// A text field had the keyboard when the last frame ended.
     typing: bool,
     /// Blocks and reports that the user folded or opened against their default.
     toggled: BTreeSet<&'static str>,
-    /// The other of two regions that are put together.
+    /// The second of two regions to be combined.
     combine_with: Option<crate::data::region::RegionId>,
-    /// What regions from labels do.
+    /// The role of regions from labels.
     label_role: crate::data::Role,
-    /// What of the list of regions is found, and chosen together.
+    /// Search and multiple selection in the list of regions.
     regions: regions::many::Chosen,
-    /// What is searched among the labels of a label map.
+    /// The text searched for among the labels of a label map.
     label_search: String,
     /// The region that was selected when the list was last seen.
     shown_region: Option<crate::data::region::RegionId>,
@@ -92,7 +92,7 @@ pub struct Memory {
     tracks: tracks::Cache,
     rays: rays::Cache,
     weights: weights::Cache,
-    /// What kinds of rays were set to before another kind was chosen.
+    /// Last settings of each kind of rays.
     kinds: forms::geodesic::Kinds,
     density: forms::density::Chosen,
     space: forms::tensor_fit::checks::SpaceReport,
@@ -106,22 +106,22 @@ pub struct Memory {
     /// Smallest and largest value of columns of streamlines.
     extents: Vec<(crate::state::streamlines::ColumnKey, (f32, f32))>,
     drawer: bottom_panel::Cache,
-    /// For the demo's card on the first page.
+    /// Picture of the demo's card on the first page.
     demo: first_run::Picture,
 }
 
 impl Memory {
-    /// With the desktop's file dialogs, which block: `start_thread` keeps them off the window's thread.
+    /// Uses the desktop's file dialogs, which block: `start_thread` keeps them off the window's thread.
     pub fn new(start_thread: StartThread) -> Self {
         Self::with_dialogs(true, start_thread)
     }
 
-    /// Without the desktop's file dialogs: paths are typed.
+    /// Uses no file dialogs of the desktop: paths are typed.
     pub fn without_dialogs() -> Self {
         Self::with_dialogs(false, |_, work| work())
     }
 
-    /// Whether letters belong to a field that is there or about to be.
+    /// Whether letters belong to a field that is open or about to open.
     fn takes_typing(&self) -> bool {
         self.files.takes_typing() || self.renaming.is_some() || self.palette.is_some()
     }
@@ -176,15 +176,15 @@ impl Memory {
         }
     }
 
-    /// Whether a block is open, given how it starts.
+    /// Whether a block is open, given its default.
     fn is_open(&self, name: &'static str, by_default: bool) -> bool {
         by_default != self.toggled.contains(name)
     }
 }
 
-/// Lays out the window, each part on a ground of its own: they leave nothing of it free, and a processor
-/// that draws feels every pixel. `views` fills the middle once something is open: it gets a [`Ui`] whose
-/// `max_rect` is its place.
+/// Lays out the window, each part on a background of its own: the parts leave none of it free, and a CPU that renders
+/// is slowed by every pixel. `views` fills the middle once something is open: it gets a [`Ui`] whose `max_rect` is its
+/// place.
 pub fn show(
     ui: &mut Ui,
     state: &State,
@@ -265,7 +265,7 @@ pub fn show(
     }
     settings::follow_size(ui, state, &mut actions);
     let asks = leaving::is_open(state) || recovery::asks(ui);
-    // They would cover the path field that was asked for from them.
+    // They would cover the path field that they opened.
     if !memory.files.is_open() {
         leaving::show(ui, state, memory, &mut actions);
         recovery::question(ui, state, &mut actions);
@@ -274,7 +274,7 @@ pub fn show(
         settings::show(ui, state, memory, &mut actions);
     }
     memory.files.show(ui, state, window, &mut actions);
-    // A field that a click has just opened appears at once.
+    // A field just opened by a click appears at once.
     if memory.renaming.as_ref().is_some_and(|r| r.fresh) {
         ui.ctx().request_repaint();
     }
@@ -286,7 +286,7 @@ pub fn show(
     first_run::drop_highlight(ui, window, state.document.is_empty());
     widgets::notice::show(ui, window);
     if let Some(before) = given_up {
-        // For widgets the drag has ended where it was: that is not what is wanted.
+        // For widgets the drag has ended at its last point, which is not wanted.
         actions.truncate(arrived);
         actions.push(Action::AbandonDrag(before));
     } else if !(asks || memory.settings || state.session.folder.is_some()) {
@@ -295,7 +295,7 @@ pub fn show(
     actions
 }
 
-/// A part of the window: F6 goes to it, Tab on to what is in it.
+/// A part of the window: F6 goes to it, Tab to the controls in it.
 fn place<R>(ui: &mut Ui, of: Part, rect: Rect, add: impl FnOnce(&mut Ui) -> R) -> R {
     focus::panel(ui, of, rect);
     let added = part(ui, of, rect, add);
@@ -318,6 +318,6 @@ fn take_dropped_files(ui: &Ui, actions: &mut Vec<Action>) {
         dropped.map(|f| f.path().to_owned()).collect()
     });
     if !paths.is_empty() {
-        actions.push(Action::Open(paths));
+        actions.push(Action::Files(FilesAction::Open(paths)));
     }
 }

@@ -21,7 +21,7 @@ pub(super) struct Renaming {
 pub(super) enum Named {
     Layer(LayerId),
     Region(RegionId),
-    /// A kept one.
+    /// A kept pathway.
     Pathway(LayerId),
 }
 

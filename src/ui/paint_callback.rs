@@ -1,5 +1,5 @@
-//! The one place where egui meets the renderer: each pane is drawn into a texture of its own before
-//! egui's pass, and shown in it.
+//! The only place where egui meets the renderer: each pane is drawn into a texture of its own before egui's pass, and
+//! shown in it.
 
 use crate::render::{PaneId, Renderer, Surface};
 use crate::scene::draw_list::{Lines, ScenePane, SlicePane};
@@ -7,9 +7,9 @@ use egui::{Context, Event, Id, InputState, PaintCallbackInfo, Rect, Shape};
 use egui_wgpu::{CallbackResources, CallbackTrait, ScreenDescriptor};
 use std::sync::Arc;
 
-/// What a pane shows.
+/// The content of a pane.
 #[derive(Clone, Debug)]
-// A pane has one.
+// Each pane has one, so the size difference between variants is harmless.
 #[allow(clippy::large_enum_variant)]
 pub enum List {
     Slice(SlicePane),
@@ -43,7 +43,7 @@ pub fn no_scenes(ctx: &Context) -> Option<Arc<str>> {
     ctx.data(|d| d.get_temp(Id::unique("no 3-D view")))
 }
 
-/// Lets the 3-D view say why it is empty, if this renderer draws none.
+/// Lets the 3-D view say why it is empty, if this renderer cannot draw it.
 pub fn say_no_scenes(ctx: &Context, renderer: &Renderer) {
     if let Some(sentence) = renderer.no_scenes() {
         let (id, sentence): (_, Arc<str>) = (Id::unique("no 3-D view"), sentence.into());
@@ -58,7 +58,7 @@ fn shown_id(pane: PaneId) -> Id {
     Id::unique(("streamlines shown", pane))
 }
 
-/// Remembers whether a pane shows all streamlines of a list; asks for a frame to say so.
+/// Records whether a pane shows all streamlines of a list; requests a frame to report it.
 fn note(ctx: &Context, pane: PaneId, list: &ScenePane, all: bool) {
     let id = shown_id(pane);
     if all == shows(ctx, pane, list) {
@@ -74,8 +74,8 @@ fn note(ctx: &Context, pane: PaneId, list: &ScenePane, all: bool) {
     ctx.request_repaint();
 }
 
-/// Says what egui's pass draws to. Without it, a window's usual format is assumed to be
-/// `Rgba8Unorm`, as tests have it.
+/// Sets the target format of egui's pass. Without it, a window's default format is assumed to be `Rgba8Unorm`, as in
+/// tests.
 pub fn install(resources: &mut CallbackResources, format: wgpu::TextureFormat, samples: u32) {
     resources.insert(Surface {
         format,
@@ -84,7 +84,7 @@ pub fn install(resources: &mut CallbackResources, format: wgpu::TextureFormat, s
     });
 }
 
-/// Takes the renderer, with all that it has loaded, out of a window's egui renderer.
+/// Takes the renderer, with everything it has loaded, out of a window's egui renderer.
 pub fn take_renderer(resources: &mut CallbackResources) -> Option<Renderer> {
     resources.remove::<Renderer>()
 }
@@ -97,7 +97,7 @@ pub fn put_renderer(resources: &mut CallbackResources, renderer: Renderer) {
     resources.insert(renderer);
 }
 
-/// Lets go of all that was shown: to be called where there is nothing to show any more.
+/// Releases everything shown; to be called when there is nothing to show any more.
 pub fn clear(ctx: &Context, resources: &mut CallbackResources) {
     ctx.data_mut(|d| d.remove_by_type::<Shown>());
     if let Some(renderer) = resources.get_mut::<Renderer>() {
@@ -105,8 +105,7 @@ pub fn clear(ctx: &Context, resources: &mut CallbackResources) {
     }
 }
 
-/// Whether something is done that is to show at once. A pointer that only wanders is not waited for: it may
-/// never rest.
+/// Whether an action must be visible at once. A pointer that merely moves is ignored: it may never rest.
 fn hand_is_busy(input: &InputState) -> bool {
     let wanders = |e: &Event| {
         matches!(

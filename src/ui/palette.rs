@@ -1,5 +1,6 @@
-//! The command palette (Ctrl+K): everything there is to do, found by typing a part of its name.
+//! The command palette (Ctrl+K): every command, found by typing a part of its name.
 
+mod entries;
 mod layers;
 mod pathways;
 mod regions;
@@ -10,53 +11,50 @@ use super::theme::{self, size};
 use super::widgets::paint;
 use super::{Memory, forms, keys, regions as list_of_regions};
 use crate::data::region::RegionId;
-use crate::guide::PAGES;
-use crate::state::filter::{FilterAction, FilterFile, Shown};
+use crate::state::Action;
+use crate::state::Look;
+use crate::state::Pane;
+use crate::state::State;
+use crate::state::filter::FilterFile;
 use crate::state::segment::SegmentFile;
-use crate::state::streamlines::Drawer;
-use crate::state::update::asked_recipe;
-use crate::state::{
-    Action, BundleAction, Layout, Look, Method, Pane, SessionAction, Slab, State, Task, Tool,
-    UnsavedAction,
-};
 use egui::{
     Align2, Area, Event, Frame, Key, Margin, Modifiers, Order, Rect, Role, Sense, Stroke, TextEdit,
     Ui, WidgetInfo, pos2, vec2,
 };
-use synonyms::known_as;
+use entries::entries;
 
 const WIDTH: f32 = 520.0;
 const ROW: f32 = 28.0;
 const FIELD: f32 = 32.0;
-/// More are scrolled.
+/// More rows are scrolled.
 const ROWS: usize = 12;
 
-/// What is typed and chosen.
+/// The typed text and the chosen row.
 #[derive(Clone, Default, Debug)]
 pub struct Palette {
     text: String,
     chosen: usize,
-    /// The first row that is seen.
+    /// The first visible row.
     top: usize,
-    /// It has just been opened.
+    /// Becomes true after the first frame.
     settled: bool,
 }
 
-/// What a row does.
-// Some dozens exist while the palette is open.
+/// The action of a row.
+// A few dozen exist while the palette is open, so the size difference between variants is harmless.
 #[allow(clippy::large_enum_variant)]
 enum Run {
     Act(Action),
-    /// As if pressed: what keys do is said in one place.
+    /// Acts as if the key were pressed: the action of a key is defined in one place.
     Press(Key, Modifiers),
     /// Makes a region.
     Threshold,
-    /// Asks where to write a region, or all of them as one label map or as masks.
+    /// Asks where to write a region, or all regions as one label map or as masks.
     Region(RegionId),
     Regions {
         as_labels: bool,
     },
-    /// The same of the surface and of a fit.
+    /// The same for the surface and for a fit.
     Segment(SegmentFile),
     Filter(FilterFile),
     /// Asks for a path to open.
@@ -69,265 +67,14 @@ enum Run {
 
 struct Entry {
     name: String,
-    /// By what else it is found.
+    /// Synonyms by which it is found.
     also: &'static str,
     key: &'static str,
     run: Run,
 }
 
-/// The sheet of keys and the pages of the guide.
-fn help(add: &mut impl FnMut(&str, &'static str, Run)) {
-    add("Keys and mouse", "?", Run::Keys);
-    for (i, page) in PAGES.iter().enumerate() {
-        let key = if i == 0 { "F1" } else { "" };
-        add(
-            &format!("Help: {}", page.title()),
-            key,
-            Run::Help(page.name),
-        );
-    }
-}
-
-/// All that can be done now, in the order of its likely use.
-fn entries(state: &State) -> Vec<Entry> {
-    let mut all = Vec::new();
-    let mut add = |name: &str, key: &'static str, run: Run| {
-        all.push(Entry {
-            name: name.to_owned(),
-            also: known_as(name),
-            key,
-            run,
-        });
-    };
-    let ctrl = |key| Run::Press(key, Modifiers::COMMAND);
-    let plain = |key| Run::Press(key, Modifiers::NONE);
-    let alt = |key| Run::Press(key, Modifiers::ALT);
-    add("Open a file…", "Ctrl+O", ctrl(Key::O));
-    add("Enter a path", "", Run::Path);
-    for recent in &state.session.recent {
-        let name = format!("Open {}", recent.path.display());
-        add(&name, "", Run::Act(Action::Open(vec![recent.path.clone()])));
-    }
-    if state.document.is_empty() {
-        for (name, guide) in [
-            ("Open the demo head", false),
-            ("Open the demo head, with the guide", true),
-        ] {
-            add(name, "", Run::Act(Action::OpenDemo { guide }));
-        }
-        add("Light or dark theme", "", Run::Act(Action::ToggleTheme));
-        help(&mut add);
-        add("Settings…", "Ctrl+,", ctrl(Key::Comma));
-        add("Quit", "", quit());
-        return all;
-    }
-    let save_as = Run::Press(Key::S, Modifiers::COMMAND | Modifiers::SHIFT);
-    let copy = Run::Press(Key::C, Modifiers::COMMAND | Modifiers::SHIFT);
-    add("Save the session", "Ctrl+S", ctrl(Key::S));
-    add("Save the session as…", "Ctrl+Shift+S", save_as);
-    add("New", "Ctrl+N", ctrl(Key::N));
-    add("Export what is shown…", "Ctrl+E", ctrl(Key::E));
-    add("Save a screenshot, turntable or film…", "", Run::Screenshot);
-    add("Copy as command", "Ctrl+Shift+C", copy);
-    add("Take a snapshot", "Ctrl+B", ctrl(Key::B));
-    for (i, snapshot) in state.session.snapshots.iter().enumerate() {
-        let name = format!("Compare with {}", snapshot.words());
-        add(&name, "", Run::Act(Action::Compare(Some(i))));
-    }
-    if state.session.comparing.is_some() {
-        add(
-            "Stop comparing",
-            "Ctrl+Shift+B",
-            Run::Act(Action::Compare(None)),
-        );
-    }
-    add("Copy methods paragraph", "", Run::Act(Action::CopyMethods));
-    if let Some(step) = state.history.undo_label() {
-        add(
-            &format!("Undo: {}", step.to_lowercase()),
-            "Ctrl+Z",
-            ctrl(Key::Z),
-        );
-    }
-    if let Some(step) = state.history.redo_label() {
-        add(
-            &format!("Redo: {}", step.to_lowercase()),
-            "Ctrl+Y",
-            ctrl(Key::Y),
-        );
-    }
-    for (i, task) in Task::ALL.into_iter().enumerate() {
-        let key = ["Ctrl+1", "Ctrl+2", "Ctrl+3", "Ctrl+4", "Ctrl+5"]
-            .get(i)
-            .copied()
-            .unwrap_or_default();
-        let name = format!("Task: {}", task.name());
-        add(&name, key, Run::Act(Action::SelectTask(task)));
-    }
-    for (role, key) in list_of_regions::KEYS {
-        let name = format!("Place: {}", role.name().to_lowercase());
-        let tool = Tool::Place { role, cube: false };
-        add(&name, key, Run::Act(Action::SetTool(tool)));
-    }
-    for (tool, name, key) in super::forms::region::TOOLS {
-        let name = format!("Draw: {}", name.to_lowercase());
-        add(&name, key, Run::Act(Action::SetTool(tool)));
-    }
-    if state.view.task == Task::Segment {
-        add("Segment: add a sphere", "A", plain(Key::A));
-        add("Segment: add a keep-out sphere", "D", plain(Key::D));
-        add("Segment: run or pause", "Space", plain(Key::Space));
-        for what in state.segment_files() {
-            let name = format!("Segment: export {}", what.name().to_lowercase());
-            add(&name, "", Run::Segment(what));
-        }
-    }
-    if state.view.task == Task::Filter {
-        let act = |action| Run::Act(Action::Filter(action));
-        match state.is_filtering() {
-            true => add(
-                "Filter: stop, keep weights",
-                "Space",
-                act(FilterAction::Stop),
-            ),
-            false => add("Filter: run", "Space", act(FilterAction::Run)),
-        }
-        if forms::commit::weighs(state) {
-            add(
-                "Filter: run from no weights",
-                "",
-                act(FilterAction::RunAnew),
-            );
-            add(
-                "Filter: keep what stays as layer",
-                "",
-                act(FilterAction::Keep),
-            );
-            for shown in Shown::ALL {
-                let name = format!("Filter: show {}", shown.name().to_lowercase());
-                add(&name, "", act(FilterAction::Show(shown)));
-            }
-            for what in forms::commit::files(state) {
-                let name = format!("Filter: export {}", what.name().to_lowercase());
-                add(&name, "", Run::Filter(what));
-            }
-        }
-    }
-    add("Measure: distance", "M", plain(Key::M));
-    add("Measure: angle", "N", plain(Key::N));
-    if state.bundle().is_some() {
-        add("Choose streamlines", "K", plain(Key::K));
-    }
-    if let Some(map) = list_of_regions::label_map(state) {
-        add("Region from a threshold", "", Run::Threshold);
-        let labels = Run::Act(Action::CountLabels(map));
-        add("Regions from a label map", "", labels);
-    }
-    add(
-        "Track the whole brain",
-        "",
-        Run::Act(Action::TrackWholeBrain),
-    );
-    if state.final_live().is_some() {
-        add(
-            "Keep the live result as layer",
-            "",
-            Run::Act(Action::KeepTracks),
-        );
-        let map = Run::Act(layers::density(None));
-        add("Map the density of the live result", "", map);
-    }
-    let (other, name) = match state.document.method {
-        Method::Streamlines => (Method::Rays, "Track: geodesic rays"),
-        Method::Rays => (Method::Streamlines, "Track: streamlines"),
-    };
-    if state.view.task == Task::Track {
-        add(name, "", Run::Act(Action::SetMethod(other)));
-    }
-    add(
-        "Compare the axes of the gradients",
-        "",
-        Run::Act(Action::CheckGradients),
-    );
-    add("Radiological or neurological", "R", plain(Key::R));
-    add("Crosshair", "F", plain(Key::F));
-    add("Letters", "O", plain(Key::O));
-    add("Side panels", "Ctrl+\\", ctrl(Key::Backslash));
-    add("Slices in 3-D", "", Run::Act(Action::ToggleSlicesInScene));
-    add("Head outline", "", Run::Act(Action::ToggleOutline));
-    add("Light or dark theme", "", Run::Act(Action::ToggleTheme));
-    add("Settings…", "Ctrl+,", ctrl(Key::Comma));
-    let layouts = [
-        (Layout::Grid, "Layout: four views"),
-        (Layout::SceneFirst, "Layout: 3-D large"),
-        (Layout::Single, "Layout: one view"),
-        (Layout::Mosaic, "Layout: mosaic of slices"),
-        (Layout::Beside, "Layout: source beside speed"),
-    ];
-    for (layout, name) in layouts {
-        add(name, "", Run::Act(Action::SetLayout(layout)));
-    }
-    for (pane, key) in Pane::ALL.into_iter().zip(["1", "2", "3", "4"]) {
-        let name = format!("Enlarge: {}", pane.name().to_lowercase());
-        add(&name, key, Run::Act(Action::ToggleMaximised(pane)));
-    }
-    add("Frame everything", "Home", plain(Key::Home));
-    add("3-D from the front", "Alt+1", alt(Key::Num1));
-    add("3-D from the side", "Alt+3", alt(Key::Num3));
-    add("3-D from above", "Alt+7", alt(Key::Num7));
-    for pane in std::iter::once(None).chain(Pane::ALL.map(Some)) {
-        let what = pane.map_or("Window", Pane::name).to_lowercase();
-        let copy = Action::CopyPicture(pane, Look::default());
-        add(
-            &format!("Copy as command: picture, {what}"),
-            "",
-            Run::Act(copy),
-        );
-    }
-    for pane in [
-        None,
-        Some(Pane::Axial),
-        Some(Pane::Sagittal),
-        Some(Pane::Coronal),
-    ] {
-        let name = match pane {
-            None => "Streamlines: whole".to_owned(),
-            Some(pane) => format!("Streamlines: near the {} slice", pane.name().to_lowercase()),
-        };
-        let thickness_mm = state.view.slab.map_or(Slab::DEFAULT_MM, |s| s.thickness_mm);
-        let slab = pane.map(|pane| Slab { pane, thickness_mm });
-        add(&name, "", Run::Act(Action::CutToSlab(slab)));
-    }
-    if state.bundle().is_some() {
-        for (drawer, name) in [
-            (Drawer::Table, "Table of streamlines"),
-            (Drawer::Profile, "Profile along streamlines"),
-            (Drawer::Matrix, "Matrix of connections"),
-        ] {
-            let open = state.view.drawer != Some(drawer);
-            let action = BundleAction::Open(open.then_some(drawer));
-            add(name, "", Run::Act(Action::Bundle(action)));
-            if let Some(recipe) = asked_recipe(state, drawer) {
-                let name = format!("Copy as command: {}", drawer.name().to_lowercase());
-                add(&name, "", Run::Act(Action::CopyCommand(recipe)));
-            }
-        }
-    }
-    add("Start the guide", "", Run::Act(Action::StartGuide));
-    help(&mut add);
-    add("Quit", "", quit());
-    all.extend(layers::entries(state));
-    all.extend(regions::entries(state));
-    all.extend(pathways::entries(state));
-    all
-}
-
-fn quit() -> Run {
-    Run::Act(Action::Session(SessionAction::Leave(UnsavedAction::Quit)))
-}
-
-/// How well a name fits what was typed: all its letters in their order; the more of them begin a word
-/// or follow the one before, the better. `None`: it does not.
+/// How well a name matches the typed letters: all of them in their order; the more of them begin a word or follow the
+/// letter before, the better. `None`: no match.
 pub fn fit(name: &str, typed: &str) -> Option<i32> {
     let lower = |text: &str| -> Vec<char> { text.chars().flat_map(char::to_lowercase).collect() };
     let (name, typed) = (lower(name), lower(typed));
@@ -336,7 +83,7 @@ pub fn fit(name: &str, typed: &str) -> Option<i32> {
         return None;
     }
     let starts = |i: usize| i == 0 || !name[i - 1].is_alphanumeric();
-    // The best score of the first letters of `wanted` that ends at each letter of `name`.
+    // The best score of the first letters of `requested` that ends at each letter of `name`.
     let mut best: Vec<Option<i32>> = Vec::new();
     for (n, &letter) in requested.iter().enumerate() {
         let mut so_far: Option<i32> = None;
@@ -361,12 +108,12 @@ pub fn fit(name: &str, typed: &str) -> Option<i32> {
     if requested.is_empty() {
         return Some(0);
     }
-    // Of two that fit alike the shorter is meant.
+    // The shorter of two equal matches wins.
     let score = best.into_iter().flatten().max()?;
     Some(16 * score - (name.len() as i32).min(64))
 }
 
-/// By its name, or else by one of the words it is found by, after all that are called so.
+/// Matches the name, or else one of the synonyms, which rank below all names.
 fn fits(entry: &Entry, typed: &str) -> Option<i32> {
     const ALSO: i32 = 64;
     let also = || {
@@ -376,7 +123,7 @@ fn fits(entry: &Entry, typed: &str) -> Option<i32> {
     fit(&entry.name, typed).or_else(|| also().filter(|_| !entry.also.is_empty()))
 }
 
-/// What fits, best first.
+/// The matches, best first.
 fn found(state: &State, typed: &str) -> Vec<Entry> {
     let scored = entries(state).into_iter();
     let mut scored: Vec<(i32, Entry)> = scored
@@ -384,7 +131,7 @@ fn found(state: &State, typed: &str) -> Vec<Entry> {
         .collect();
     let requested = typed.trim().to_lowercase();
     if !requested.is_empty() {
-        // Scattered letters are for those who remember them, not beside what is called so.
+        // Scattered letters match only if no name or synonym contains the typed text.
         let called = |entry: &Entry| {
             let name = entry.name.to_lowercase();
             name.contains(&requested) || entry.also.contains(&requested)
@@ -397,7 +144,7 @@ fn found(state: &State, typed: &str) -> Vec<Entry> {
     scored.into_iter().map(|(_, entry)| entry).collect()
 }
 
-/// Names and keys of all that can be found, as they are shown.
+/// Names and keys of all matches, as displayed.
 pub fn names(state: &State, typed: &str) -> Vec<String> {
     found(state, typed).into_iter().map(|e| e.name).collect()
 }
@@ -431,7 +178,7 @@ pub fn show(ui: &Ui, window: Rect, state: &State, memory: &mut Memory, actions: 
             .inner_margin(Margin::same(8));
         frame.show(ui, |ui| {
             ui.set_width(WIDTH.min(window.width() - 40.0));
-            // A slow frame may hold a whole word and its Enter: what was typed comes first.
+            // A slow frame may contain a whole word and its Enter: the typed text comes first.
             let before = palette.text.clone();
             field(ui, &mut palette);
             if !palette.settled && palette.text == before {
@@ -469,14 +216,14 @@ fn field_id() -> egui::Id {
     egui::Id::unique("palette text")
 }
 
-/// Gives the keyboard focus to the palette before it is first shown; until then the widget with the focus would take
-/// the keys.
+/// Gives the keyboard focus to the palette before it is first shown; until then the focused widget would receive the
+/// keys.
 pub fn focus_field(ui: &Ui) {
     ui.memory_mut(|m| m.request_focus(field_id()));
 }
 
-/// What was typed in the frame that opens the palette: egui shows a new area without letting anything
-/// in it listen.
+/// The letters typed in the frame that opens the palette: egui shows a new area without letting anything in it receive
+/// input.
 fn first_letters(ui: &Ui) -> String {
     let text = |event: &Event| match event {
         Event::Text(text) => Some(text.clone()),
@@ -489,7 +236,7 @@ fn field(ui: &mut Ui, palette: &mut Palette) {
     let (rect, _) = ui.allocate_exact_size(vec2(ui.available_width(), FIELD), Sense::hover());
     let before = palette.text.clone();
     let id = field_id();
-    // It has the keys as long as it is there, and those of its first frame.
+    // The field has the keyboard while it exists, including the keys of its first frame.
     ui.memory_mut(|m| m.request_focus(id));
     let edit = TextEdit::singleline(&mut palette.text)
         .id(id)
@@ -501,7 +248,7 @@ fn field(ui: &mut Ui, palette: &mut Palette) {
     let inner = rect.shrink2(vec2(8.0, 7.0));
     let mut child = ui.new_child(egui::UiBuilder::new().max_rect(inner));
     let response = child.add(edit).accessible_name("What do you want to do?");
-    // Enter would take the focus away.
+    // Enter would remove the focus.
     response.request_focus();
     if palette.text != before {
         (palette.chosen, palette.top) = (0, 0);
@@ -514,7 +261,7 @@ fn list(ui: &mut Ui, rows: &[Entry], palette: &mut Palette, run: &mut Option<usi
     let width = ui.available_width();
     if rows.is_empty() {
         let (rect, _) = ui.allocate_exact_size(vec2(width, ROW), Sense::hover());
-        let text = "Nothing of this name can be done now";
+        let text = "No command of this name is available now";
         let inner = paint::inset(rect, 8.0, 8.0);
         paint::left(ui.painter(), inner, text, theme::regular(size::LABEL), p.t3);
         return;

@@ -1,18 +1,17 @@
-//! The side panels: left what the user has, right what the user does.
+//! The side panels: data on the left, the task on the right.
 
 mod split;
 mod top;
-
-pub use split::in_sight;
 
 use super::theme::{self, size, space};
 use super::widgets::button::{IconButton, segmented};
 use super::widgets::note::{Note, NoteResponse};
 use super::widgets::{anchor, paint, section};
 use super::{List, Memory, crosshair, forms, icons, layers, regions};
-use crate::state::{Action, Message, Severity, State, Task};
+use crate::state::{Action, DeviceAction, Message, Severity, State, Task};
 use egui::{Rect, Role, ScrollArea, Sense, Stroke, Ui, WidgetInfo, pos2, vec2};
 use split::Split;
+pub use split::in_sight;
 use std::fmt::Debug;
 use std::hash::Hash;
 
@@ -49,7 +48,7 @@ pub fn left(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     });
 }
 
-/// Returns how high all of it is.
+/// Returns the height of the whole content.
 fn scroll(ui: &mut Ui, name: impl Hash + Debug, add: impl FnOnce(&mut Ui)) -> f32 {
     let shown = ScrollArea::vertical()
         .id_salt(name)
@@ -61,7 +60,7 @@ fn scroll(ui: &mut Ui, name: impl Hash + Debug, add: impl FnOnce(&mut Ui)) -> f3
     shown.content_size.y
 }
 
-/// Icons that open the lists, where there is no room for them.
+/// Icons that open the lists, in windows too narrow for them.
 fn rail(ui: &mut Ui, panel: Rect, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
     let lists = [
         (List::Layers, icons::LAYERS, "Layers"),
@@ -103,7 +102,7 @@ fn rail(ui: &mut Ui, panel: Rect, state: &State, memory: &mut Memory, actions: &
     }
 }
 
-/// The list that the rail has opened, beside the views, which give it room.
+/// The list opened from the rail, next to the views, which shrink to make space.
 pub fn list_of_rail(
     ui: &mut Ui,
     list: List,
@@ -127,13 +126,13 @@ pub fn list_of_rail(
     });
 }
 
-/// In lower panels inputs and controls would hide behind results, or results behind them: one of the two is shown.
+/// A lower panel would hide inputs and controls behind results, or results behind them: it shows one of the two.
 const LOW: f32 = 400.0;
 const SWITCH: f32 = 34.0;
-/// Whether that is the results.
+/// Whether only the results are shown.
 const RESULTS_ALONE: &str = "Results alone";
 
-/// Inputs and controls, or results, behind a switch.
+/// Either inputs and controls or results, with a switch.
 fn one_of_two(
     ui: &mut Ui,
     body: Rect,
@@ -175,18 +174,18 @@ fn one_of_two(
     }
 }
 
-/// The severest that the results warn of, which nobody sees beside the controls alone.
+/// The most severe warning among the results, which is out of sight while only the controls are shown.
 fn warned(state: &State, memory: &mut Memory) -> Option<Severity> {
     match state.view.task {
         Task::Track => forms::tracking::warned(state, memory),
         Task::Pathways => forms::eikonal::warned(state, memory),
         Task::Filter => forms::commit::warned(state),
-        // Checks have words of their own at the foot of the controls, and so has a leak.
+        // Checks, and a leak, report at the foot of the controls themselves.
         Task::View | Task::Segment => None,
     }
 }
 
-/// Beside the word "Results" in its part of the switch.
+/// Next to the word "Results" in its part of the switch.
 fn dot(ui: &mut Ui, cell: Rect, severity: Severity) {
     const RADIUS: f32 = 3.0;
     let p = theme::palette(ui.style());
@@ -264,7 +263,7 @@ fn results(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Ac
         }
     }
     section::end(ui);
-    // Keeping tracks selects their layer: what is above stays where it is.
+    // Keeping tracks selects their layer: the rows above do not move.
     if task == Task::Track {
         forms::bundle::show(ui, state, memory, actions);
     }
@@ -272,7 +271,7 @@ fn results(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Ac
 
 pub fn right(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
     if std::mem::take(&mut memory.begins) {
-        // How far lists were scrolled is kept between runs, too.
+        // Scroll positions are restored between runs, too.
         ui.data_mut(|d| d.remove_by_type::<egui::scroll_area::State>());
     }
     let p = theme::palette(ui.style());
@@ -315,10 +314,10 @@ pub fn right(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<
     });
 }
 
-/// The way out where a graphics card failed.
+/// The suggestion after a graphics card failed.
 pub const ON_CPU: &str = "Run on the CPU";
 
-/// Messages that are shown in full; older ones are only counted.
+/// Number of messages shown in full; older ones are only counted.
 const NOTES: usize = 3;
 
 fn is_error(message: &Message) -> bool {
@@ -342,7 +341,7 @@ pub fn messages(
             note = note.action(ON_CPU);
         }
         match note.show(ui) {
-            Some(NoteResponse::Taken) => actions.push(Action::RunOnCpu),
+            Some(NoteResponse::Taken) => actions.push(Action::Device(DeviceAction::RunOnCpu)),
             Some(NoteResponse::Left | NoteResponse::Dismissed) => {
                 actions.push(Action::DismissMessage(i))
             }
@@ -353,17 +352,17 @@ pub fn messages(
         let text = format!("and {older} more");
         let note = Note::new(p, Severity::Information, &text).action("Dismiss all");
         if note.show(ui) == Some(NoteResponse::Taken) {
-            // From the last, so that the numbers of the others stay.
+            // From the last, so that the indices of the others stay valid.
             actions.extend(messages.iter().rev().map(|m| Action::DismissMessage(m.0)));
         }
     }
 }
 
-/// Between buttons.
+/// Space between buttons.
 const GAP: f32 = 6.0;
 
-/// Buttons from left to right, without icons from the right where they and "Copy as command" would not
-/// fit; returns the response of each.
+/// Buttons from left to right, those at the right without icons if they and "Copy as command" would not fit; returns
+/// the response of each.
 pub fn button_row(
     ui: &mut Ui,
     place: Rect,

@@ -14,7 +14,7 @@ pub struct Reading {
     pub value: String,
 }
 
-/// The quantity that a reading is of, where something depends on it.
+/// The quantity of a reading, if code depends on it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Quantity {
     Fa,
@@ -43,7 +43,7 @@ fn reading_of(quantity: Quantity, name: impl Into<String>, value: impl Into<Stri
     }
 }
 
-/// One reading a layer, topmost first, and the principal direction where there are tensors.
+/// One reading per layer, topmost first, and the principal direction if there are tensors.
 pub fn readings(state: &State) -> Vec<Reading> {
     let at = state.view.crosshair;
     let mut all: Vec<Reading> = state
@@ -84,10 +84,10 @@ pub fn readings(state: &State) -> Vec<Reading> {
     all
 }
 
-/// Where a fit has no tensor.
+/// Shown where a fit has no tensor.
 pub const OUTSIDE_MASK: &str = "outside the mask";
 
-/// Maps of tensors are 0 outside the mask, which nobody measured.
+/// Maps of tensors are 0 outside the mask; that is not a measured value.
 fn within_mask(state: &State, layer: &Layer, found: Reading) -> Reading {
     let at = state.view.crosshair;
     let Some(tensors) = &state.document.tensors else {
@@ -157,9 +157,9 @@ fn costs(state: &State) -> Vec<Reading> {
     vec![side(0), side(1), reading_of(Quantity::Cost, COST, total)]
 }
 
-/// What moves the surface.
+/// The speed of the surface.
 const SPEED: &str = "Speed";
-/// How far the surface is, positive inside.
+/// Signed distance from the surface, positive inside.
 pub const PHI: &str = "Signed distance φ";
 
 /// Speed and signed distance at the crosshair.
@@ -170,7 +170,7 @@ fn surface(state: &State) -> Vec<Reading> {
         format!("{sign}{}", format::fixed(v, digits))
     };
     let speed = state.session.segment.speed.as_ref();
-    // With region means it depends on the surface, and is known once that rests.
+    // With region means the speed depends on the surface, and is known once the surface rests.
     let means = state.document.segment.settings.params.region > 0.0;
     let older = means && state.session.segment.running;
     let speed = speed
@@ -178,7 +178,7 @@ fn surface(state: &State) -> Vec<Reading> {
         .and_then(|s| s.nearest(0, at));
     let speed = speed.map(|v| reading_of(Quantity::Speed, SPEED, signed(f64::from(v), 2)));
     let live = crate::scene::segment::live(state);
-    // Between two looks at it the distance is that of an earlier step: none is better.
+    // Between updates the distance would be that of an earlier step: none is shown.
     let phi = live.filter(|l| l.field_step == l.step).and_then(|l| {
         let phi = f64::from(l.field.value(l.field.grid.nearest(at)?));
         // At the band's end φ levels off before the clamp, and beyond it only the side is known: neither is a distance.
@@ -199,7 +199,7 @@ fn weighed(state: &State) -> Vec<Reading> {
     let voxel = course.grid.nearest(state.view.crosshair);
     let number = voxel.map(|v| course.grid.index(v) as u32);
     let place = number.and_then(|n| course.voxels.binary_search(&n).ok());
-    // Records of one streamline lie together.
+    // Records of one streamline are adjacent.
     let segments = place.map_or(&[][..], |place| course.in_voxel(place));
     let mut fibres: Vec<u32> = segments.iter().map(|s| s.fibre).collect();
     fibres.dedup();
@@ -208,18 +208,18 @@ fn weighed(state: &State) -> Vec<Reading> {
     let count = format::count(above.len() as u64);
     let sum = format::significant(above.iter().sum());
     vec![
-        reading("Weighed streamlines in voxel", count),
+        reading("Fitted streamlines in voxel", count),
         reading_of(Quantity::Weights, WEIGHTS, sum),
     ]
 }
 
-/// Of the streamlines through the voxel.
+/// Sum of the weights of the streamlines through the voxel.
 pub const WEIGHTS: &str = "Sum of weights in voxel";
 
-/// u₁ + u₂.
+/// The sum of both costs.
 pub const COST: &str = "u₁ + u₂";
 
-/// The most telling readings, for the status line: what is segmented and its surface; FA and MD, costs, CM or
+/// The most informative readings, for the status line: the segmented image and its surface; FA and MD, costs, CM or
 /// weights before MD; else the topmost layers.
 pub fn brief<'a>(state: &State, all: &'a [Reading], most: usize) -> Vec<&'a Reading> {
     let segmented = state.document.segmented_image();
@@ -243,7 +243,7 @@ pub fn brief<'a>(state: &State, all: &'a [Reading], most: usize) -> Vec<&'a Read
     let telling = |r: &&Reading| r.quantity == Quantity::Fa || r.quantity == second;
     let mut chosen: Vec<&Reading> = all.iter().filter(telling).take(most).collect();
     chosen.sort_by_key(|r| r.quantity != Quantity::Fa);
-    // Once is enough.
+    // Shown only once.
     let outside = |r: &Reading| r.value == OUTSIDE_MASK;
     if chosen.first().is_some_and(|r| outside(r)) {
         let mut first = true;
@@ -259,7 +259,7 @@ pub fn brief<'a>(state: &State, all: &'a [Reading], most: usize) -> Vec<&'a Read
     chosen
 }
 
-/// The voxel of the grid everything is tracked on (else of the first image) under the crosshair.
+/// The voxel under the crosshair, in the grid used for tracking (else in that of the first image).
 pub fn voxel(state: &State) -> Option<[usize; 3]> {
     let tensors = state
         .document
@@ -337,8 +337,8 @@ fn mean_b0(dwi: &Volume, gradients: &Gradients, at: DVec3) -> Option<f32> {
 
 /// Unit eigenvector of the largest eigenvalue, its sign chosen for a positive last component.
 ///
-/// Repeated squaring: each product doubles the exponent of the ratio of the eigenvalues, so that
-/// 2^24 separates what differs by more than rounding.
+/// Repeated squaring: each product doubles the exponent of the ratio of the eigenvalues, so that 2^24 separates
+/// eigenvalues that differ by more than rounding.
 pub fn principal_direction(tensor: &Tensor) -> Option<DVec3> {
     let mut power = tensor.matrix();
     for _ in 0..24 {

@@ -3,7 +3,7 @@
 use crate::state::{Action, SessionAction, State, UnsavedAction};
 use egui::{Context, ViewportCommand};
 
-/// What follows where the window is asked to close. `sure`: it was asked about, or nothing is lost.
+/// The action that follows when the window is asked to close. `sure`: the user has confirmed, or nothing is lost.
 pub fn closing(ctx: &Context, state: &State, sure: bool) -> Option<Action> {
     let requested = ctx.input(|i| i.viewport().close_requested());
     if !requested || sure || !state.asks_before_leaving() {
@@ -13,7 +13,7 @@ pub fn closing(ctx: &Context, state: &State, sure: bool) -> Option<Action> {
     Some(Action::Session(SessionAction::Leave(UnsavedAction::Quit)))
 }
 
-/// The session's name, else what is open: `sub-01.arcuate`.
+/// The session's name, else the first file's: `sub-01.arcuate`.
 pub fn name(state: &State) -> String {
     let file = state.session.saving.file.as_ref();
     let file = file.and_then(|f| f.file_name());
@@ -22,7 +22,7 @@ pub fn name(state: &State) -> String {
     })
 }
 
-/// `sub-01 – Arcuate`, with a dot before it while something is not saved.
+/// `sub-01 – Arcuate`, preceded by a dot while there is unsaved work.
 pub fn title(state: &State) -> String {
     if state.document.is_empty() {
         return "Arcuate".to_owned();

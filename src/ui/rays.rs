@@ -1,4 +1,4 @@
-//! What the Track panel says about rays: measures per bin, medians of each target, and why none came.
+//! Summary of rays in the Track panel: measures per bin, medians per target, and why there are none.
 
 use super::format;
 use super::widgets::charts::BINS;
@@ -10,16 +10,16 @@ use crate::state::core::words::{counted, none_passed};
 use crate::state::session::RayResult;
 use crate::state::{CurveResult, Rays};
 
-/// Rays of a target that the cut leaves.
+/// Rays to a target that the cut keeps.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct Reached {
     pub count: u64,
-    /// Medians; 0 of none.
+    /// Medians; 0 for an empty set.
     pub measure: f32,
     pub length_mm: f32,
 }
 
-/// Remembers what was counted last.
+/// Caches the last counts.
 #[derive(Default)]
 pub struct Cache {
     bins: Option<(DataId, [u32; BINS])>,
@@ -37,7 +37,7 @@ impl Cache {
         self.bins.as_ref().map_or(&[0; BINS], |(_, bins)| bins)
     }
 
-    /// How many of all rays a cut leaves, also before they are there.
+    /// How many of all rays a cut keeps, even before the kept rays have arrived.
     pub fn kept(&mut self, rays: &RayResult, cut: Cut) -> usize {
         let key = (rays.all.id(), cut);
         match self.kept {
@@ -50,8 +50,8 @@ impl Cache {
         }
     }
 
-    /// One for each target: of all rays those that a cut leaves, also before they are there; of very
-    /// many those that are there.
+    /// One per target: of all rays those that a cut keeps, even before these have arrived; with very many rays, only
+    /// those that have arrived.
     pub fn reached(
         &mut self,
         kept: &Tractogram,
@@ -98,7 +98,7 @@ fn reached(all: &Tractogram, marks: &[bool], targets: usize) -> Vec<Reached> {
     };
     let of = values("target");
     let one = |target: usize| {
-        // Where they name no target they have met all of them.
+        // Rays that name no target have met all targets.
         let is = |i: &usize| marks[*i] && of.is_none_or(|of| of[*i] as usize == target);
         let here = || (0..marks.len()).filter(is);
         Reached {
@@ -110,7 +110,7 @@ fn reached(all: &Tractogram, marks: &[bool], targets: usize) -> Vec<Reached> {
     (0..targets).map(one).collect()
 }
 
-/// What would help where no ray is kept.
+/// Remedies if no ray is kept.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Suggestion {
     WidenCone,
@@ -120,7 +120,7 @@ pub enum Suggestion {
     Nothing,
 }
 
-/// Why no ray is kept, and one way out.
+/// Why no ray is kept, with one suggestion.
 pub fn nothing_kept(
     live: &CurveResult,
     rays: &Rays,
@@ -150,7 +150,7 @@ pub fn nothing_kept(
         && fate(SeedOutcome::TooShort) >= fate(SeedOutcome::MissedTargets)
     {
         let least = format::with_unit(&format::fixed(rays.params.walk.min_length_mm, 0), "mm");
-        let text = format!("0 of {shot}: those that get there are shorter than {least}");
+        let text = format!("0 of {shot}: those that reach it are shorter than {least}");
         return Some((text, Suggestion::ShorterLength));
     }
     let text = none_passed(output, targets, mask);

@@ -1,5 +1,4 @@
-//! Notes about what is not in the document: work that an earlier window left behind, and layers of the
-//! session that are not here.
+//! Notes about content outside the document: unsaved work of an earlier window, and missing layers of the session.
 
 use super::files::{PathPurpose, Place};
 use super::widgets::button::Button;
@@ -30,7 +29,7 @@ fn sentence(left: &RecoverableSession) -> String {
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
     let now = now.map_or(0, |d| d.as_secs());
     format!(
-        "Arcuate ended without saving {}: {}, {}, from {}",
+        "Arcuate quit without saving {}: {}, {}, from {}",
         name(left),
         counted(left.layers, "layer"),
         counted(left.regions, "region"),
@@ -49,10 +48,10 @@ fn ago(seconds: u64) -> String {
     }
 }
 
-/// Work that was left behind.
+/// Unsaved work of earlier windows.
 pub fn show(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     let p = theme::palette(ui.style());
-    // Beside work that has begun, one after the other.
+    // While a document is open, one after the other.
     let offered = match state.document.is_empty() {
         true => OFFERED,
         false => 1,
@@ -73,7 +72,7 @@ pub fn show(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
                 let leaving = UnsavedAction::Recover(path);
                 actions.push(Action::Session(SessionAction::Leave(leaving)));
             }
-            // Nothing brings it back.
+            // It cannot be restored, so the user is asked first.
             Some(NoteResponse::Left) => {
                 ui.data_mut(|d| d.insert_temp(to_discard(), path));
             }
@@ -85,17 +84,17 @@ pub fn show(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     }
 }
 
-/// Where the work is kept that is asked about.
+/// Key of the work that the question is about.
 fn to_discard() -> Id {
     Id::unique("work to discard")
 }
 
-/// Whether it is asked if work that was left behind is discarded.
+/// Whether the question about discarding unsaved work is open.
 pub fn asks(ui: &Ui) -> bool {
     ui.data(|d| d.get_temp::<PathBuf>(to_discard()).is_some())
 }
 
-/// The question before work that was left behind is discarded.
+/// The question before unsaved work of an earlier window is discarded.
 pub fn question(ui: &Ui, state: &State, actions: &mut Vec<Action>) {
     let Some(path) = ui.data(|d| d.get_temp::<PathBuf>(to_discard())) else {
         return;
@@ -107,7 +106,7 @@ pub fn question(ui: &Ui, state: &State, actions: &mut Vec<Action>) {
         leaving::modal(ui, "discard", 400.0, |ui| {
             leaving::heading(ui, &format!("Discard the unsaved work of {}?", name(left)));
             ui.label(format!(
-                "{}. What of it is in no other file cannot be recovered afterwards",
+                "{}. Whatever is in no other file cannot be recovered afterwards",
                 sentence(left)
             ));
             ui.horizontal(|ui| {
@@ -129,7 +128,7 @@ pub fn question(ui: &Ui, state: &State, actions: &mut Vec<Action>) {
     }
 }
 
-/// Layers that the session just saved holds as recipes alone.
+/// Layers of which the session just saved holds only the recipe.
 pub fn recipe_only(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     let p = theme::palette(ui.style());
     let layers = state.recipe_only_said();
@@ -138,13 +137,13 @@ pub fn recipe_only(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     }
     let sentence: Vec<String> = layers.iter().map(RecipeOnly::words).collect();
     let sentence: Vec<&str> = sentence.iter().map(String::as_str).collect();
-    // The size of a single layer follows with its name.
+    // The size of a single layer follows its name.
     let (recipe, streamlines) = match layers.len() {
         1 => ("1 layer".to_owned(), "its streamlines"),
         _ => (summed(&layers), "their streamlines"),
     };
     let text = format!(
-        "The session holds the recipe of {recipe}, not {streamlines}, which would have to be made again: {}",
+        "The session holds the recipe of {recipe}, not {streamlines}, which would have to be recomputed: {}",
         some_of(&sentence, NAMED)
     );
     let note = Note::new(p, Severity::Warning, &text);
@@ -162,7 +161,7 @@ pub fn any(state: &State) -> bool {
     state.session.saving.offered().next().is_some()
 }
 
-/// Layers, regions and pathways of the session that are not here.
+/// Missing layers, regions and pathways of the session.
 pub fn absent(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
     let p = theme::palette(ui.style());
     for absent in &state.document.absent {

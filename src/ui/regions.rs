@@ -11,11 +11,13 @@ use super::{Memory, format, forms, icons};
 use crate::data::region::RegionId;
 use crate::data::{Region, Role, Shape};
 use crate::state::regions::drawing::measured;
-use crate::state::{Action, Content, Layer, LayerId, Phase, RegionsChange, State, Tool};
+use crate::state::{
+    Action, Content, Layer, LayerId, Phase, RegionAction, RegionsChange, State, Tool, ViewAction,
+};
 use egui::{Color32, Rect, Sense, Ui, WidgetInfo, pos2, vec2};
 use std::sync::Arc;
 
-/// Keys that take a tool into the hand.
+/// Keys that activate a tool.
 pub const KEYS: [(Role, &str); 5] = [
     (Role::Seed, "S"),
     (Role::Target, "T"),
@@ -51,7 +53,7 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     list(ui, state, (&shown, &several), memory, actions);
 }
 
-/// Only the rows in sight: hundreds of regions cost no more than a few.
+/// Only the visible rows: hundreds of regions cost no more than a few.
 fn list(
     ui: &mut Ui,
     state: &State,
@@ -79,7 +81,7 @@ fn list(
             actions,
         );
     }
-    // What was selected elsewhere comes into sight.
+    // A region selected elsewhere scrolls into sight.
     let selected = state.session.selected_region;
     if selected != memory.shown_region {
         memory.shown_region = selected;
@@ -88,7 +90,7 @@ fn list(
             ui.scroll_to_rect(row, None);
         }
     }
-    // Between those that are found others may lie.
+    // Others may lie between the matches.
     if regions.len() == state.document.regions.len() {
         sort_by_drag(ui, state, all, actions);
     }
@@ -96,7 +98,7 @@ fn list(
 
 /// Dragging a row moves its region; a line shows where to.
 fn sort_by_drag(ui: &mut Ui, state: &State, all: Rect, actions: &mut Vec<Action>) {
-    /// So near to the end of what is seen the list scrolls, points.
+    /// Distance from the end of the visible list within which it scrolls, points.
     const EDGE: f32 = 24.0;
     let ctx = ui.ctx().clone();
     let Some(dragged) = ctx.dragged_id().or(ctx.drag_stopped_id()) else {
@@ -119,7 +121,7 @@ fn sort_by_drag(ui: &mut Ui, state: &State, all: Rect, actions: &mut Vec<Action>
         let to = if gap > from { gap - 1 } else { gap };
         if to != from {
             let region = regions[from].id;
-            actions.push(Action::MoveRegion { region, to });
+            actions.push(Action::Region(RegionAction::Move { region, to }));
         }
         return;
     }
@@ -207,15 +209,22 @@ pub fn add_menu(
     });
     memory.cube = cube;
     match chosen {
-        Some(Add::Tool(role)) => actions.push(Action::SetTool(Tool::Place { role, cube })),
+        Some(Add::Tool(role)) => actions.push(Action::View(ViewAction::SetTool(Tool::Place {
+            role,
+            cube,
+        }))),
         Some(Add::Draw(tool)) => {
-            // What is added is a region of its own.
-            actions.push(Action::SetTool(tool));
+            // Drawing from this menu starts a new region.
+            actions.push(Action::View(ViewAction::SetTool(tool)));
             let role = next_role(state);
-            actions.push(Action::DrawInto { region: None, role });
+            actions.push(Action::Region(RegionAction::DrawInto {
+                region: None,
+                role,
+            }));
         }
         Some(Add::Threshold) => from_threshold(state, memory, actions),
-        Some(Add::Labels) => actions.extend(label_map(state).map(Action::CountLabels)),
+        Some(Add::Labels) => actions
+            .extend(label_map(state).map(|layer| Action::Region(RegionAction::CountLabels(layer)))),
         Some(Add::Layer(layer)) => actions.push(from_layer(state, layer)),
         Some(Add::File) => memory
             .files
@@ -224,23 +233,23 @@ pub fn add_menu(
     }
 }
 
-/// A region of what is above a threshold, which a panel then moves.
+/// A region of the values above a threshold, which a panel then adjusts.
 pub fn from_threshold(state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
-    actions.push(Action::SetTool(Tool::Threshold));
+    actions.push(Action::View(ViewAction::SetTool(Tool::Threshold)));
     if let Some((layer, volume)) = measured::image(&state.document) {
         let source = forms::region::first_threshold(layer, volume, memory);
         let phase = Phase::Done;
-        actions.push(Action::Make { source, phase });
+        actions.push(Action::Region(RegionAction::Make { source, phase }));
     }
 }
 
-/// A mask as a seed, or as a target where there is a seed.
+/// Turns a mask into a seed, or into a target if there is a seed.
 pub fn from_layer(state: &State, layer: LayerId) -> Action {
     let role = next_role(state);
-    Action::RegionFromLayer { layer, role }
+    Action::Region(RegionAction::FromLayer { layer, role })
 }
 
-/// The image that is likeliest one: known as a label map, else one of one volume, else any.
+/// The most likely label map: an image known as one, else one with a single volume, else any.
 pub fn label_map(state: &State) -> Option<LayerId> {
     let layers = || {
         state
@@ -286,7 +295,7 @@ pub fn menu_rows(
     chosen
 }
 
-/// A seed first, then where its streamlines are to go.
+/// A seed first, then its targets.
 fn next_role(state: &State) -> Role {
     let seeded = state.document.regions.iter().any(|r| r.role == Role::Seed);
     if seeded { Role::Target } else { Role::Seed }
@@ -348,7 +357,7 @@ fn row(
         p.t3,
     );
     let menu_right = (size_at.left() - 8.0).min(rest.right() - 50.0);
-    // Hundreds from a label map have no role: their names have its place.
+    // Hundreds from a label map have no role: their names take its place.
     let word = match region.role {
         Role::Region => 0.0,
         role => paint::width(ui, role.name(), theme::regular(size::LABEL)),
@@ -369,19 +378,19 @@ fn row(
             role_menu(ui, menu_at, region, actions);
         }
         Renamed::Going => {}
-        Renamed::Done(name) => actions.push(Action::RenameRegion {
+        Renamed::Done(name) => actions.push(Action::Region(RegionAction::Rename {
             region: region.id,
             name,
-        }),
+        })),
     }
     let place = paint::inset(response.rect, 0.0, space::INSET - 3.0);
     if eye(ui, place, &region.name, region.visible) {
         actions.push(match together {
-            true => Action::ChangeRegions {
+            true => Action::Region(RegionAction::ChangeSeveral {
                 regions: several.to_vec(),
                 change: RegionsChange::Show(!region.visible),
-            },
-            false => Action::ToggleRegion(region.id),
+            }),
+            false => Action::Region(RegionAction::Toggle(region.id)),
         });
     }
     if response.double_clicked() {
@@ -390,9 +399,9 @@ fn row(
         let modifiers = ui.input(|i| i.modifiers);
         let now = (shown, state.session.selected_region);
         let selected = memory.regions.click(now, region.id, modifiers);
-        // It is in sight already.
+        // It is already in sight.
         memory.shown_region = selected;
-        actions.push(Action::SelectRegion(selected));
+        actions.push(Action::Region(RegionAction::Select(selected)));
     }
     menu::context(&response, |ui| match together {
         true => many::context_menu(ui, state, several, actions),
@@ -442,9 +451,11 @@ fn role_menu(ui: &mut Ui, rect: Rect, region: &Region, actions: &mut Vec<Action>
         }
         chosen
     });
-    actions.extend(chosen.map(|role| Action::SetRole {
-        region: region.id,
-        role,
+    actions.extend(chosen.map(|role| {
+        Action::Region(RegionAction::SetRole {
+            region: region.id,
+            role,
+        })
     }));
 }
 
@@ -461,15 +472,17 @@ fn context_menu(
         .icon(icons::CROSSHAIR)
         .show(ui)
     {
-        actions.push(Action::MoveCrosshair(region.shape.centre()));
+        actions.push(Action::View(ViewAction::MoveCrosshair(
+            region.shape.centre(),
+        )));
         ui.close();
     }
     if menu::Item::new("Grow, smooth, combine…")
         .icon(icons::REGION)
         .show(ui)
     {
-        actions.push(Action::SelectRegion(Some(region.id)));
-        actions.push(Action::SetTool(Tool::Change));
+        actions.push(Action::Region(RegionAction::Select(Some(region.id))));
+        actions.push(Action::View(ViewAction::SetTool(Tool::Change)));
         ui.close();
     }
     if menu::Item::new("Draw on it")
@@ -477,15 +490,15 @@ fn context_menu(
         .key("B")
         .show(ui)
     {
-        actions.push(Action::SelectRegion(Some(region.id)));
-        actions.push(Action::SetTool(Tool::Brush));
+        actions.push(Action::Region(RegionAction::Select(Some(region.id))));
+        actions.push(Action::View(ViewAction::SetTool(Tool::Brush)));
         let role = region.role;
         let region = Some(region.id);
-        actions.push(Action::DrawInto { region, role });
+        actions.push(Action::Region(RegionAction::DrawInto { region, role }));
         ui.close();
     }
     if menu::Item::new("Duplicate").icon(icons::COPY).show(ui) {
-        actions.push(Action::DuplicateRegion(region.id));
+        actions.push(Action::Region(RegionAction::Duplicate(region.id)));
         ui.close();
     }
     naming::rename_item(ui, Named::Region(region.id), &region.name, memory);
@@ -510,15 +523,15 @@ fn context_menu(
     }
     menu::caption(ui, "Colour");
     if let Some(colour) = swatches(ui, region) {
-        actions.push(Action::SetRegionColour {
+        actions.push(Action::Region(RegionAction::SetColour {
             region: region.id,
             colour,
-        });
+        }));
         ui.close();
     }
     menu::line(ui);
     if naming::delete_item(ui) {
-        actions.push(Action::DeleteRegion(region.id));
+        actions.push(Action::Region(RegionAction::Delete(region.id)));
     }
 }
 
@@ -529,7 +542,7 @@ pub fn export(state: &State, memory: &mut Memory, region: &Region) {
     memory.files.type_path(purpose, Place::Middle, &text);
 }
 
-/// Asks where to write all regions: one label map, or a mask each.
+/// Asks where to write all regions: as one label map, or as one mask each.
 pub fn export_all(state: &State, memory: &mut Memory, as_labels: bool) {
     let names = state.document.regions.iter().map(|r| r.name.clone());
     let purpose = PathPurpose::Regions {

@@ -1,4 +1,4 @@
-//! The question for files that a session refers to and that are gone, or not what they were.
+//! The question about files of a session that are missing or have changed.
 
 use super::files::{PathPurpose, Place};
 use super::theme::{self, size};
@@ -22,7 +22,7 @@ pub fn show(ui: &Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Actio
     let close = leaving::modal(ui, "relocate", width, |ui| {
         contents(ui, opening, searching, window.y, memory, actions);
     });
-    // A click beside it would forget what was pointed to.
+    // A click outside would discard the files chosen so far.
     if close && ui.input(|i| i.key_pressed(Key::Escape)) {
         actions.push(Action::Session(SessionAction::CancelOpening));
     }
@@ -31,7 +31,7 @@ pub fn show(ui: &Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Actio
 /// `3 files are missing or changed`.
 fn title(missing: usize, changed: usize) -> String {
     let what = match (missing, changed) {
-        (0, 0) => return "All files are found".to_owned(),
+        (0, 0) => return "All files were found".to_owned(),
         (_, 0) => "missing",
         (0, _) => "changed",
         _ => "missing or changed",
@@ -69,14 +69,16 @@ fn contents(
     let open = opening.open_questions();
     let text = match open {
         0 => "",
-        _ => "Anything missing or undecided stays in the session; Layers asks for it",
+        _ => {
+            "Anything missing or undecided stays in the session; you can locate it later in Layers"
+        }
     };
     if !text.is_empty() {
         let text = egui::RichText::new(text).font(theme::regular(size::LABEL));
         ui.label(text.color(p.t2));
     }
     ui.horizontal(|ui| {
-        let busy = searching.then_some("Files are being looked for");
+        let busy = searching.then_some("Looking for files…");
         let all = opening.found();
         if all.len() > 1 {
             let word = format!("Take all {}", format::count(all.len() as u64));
@@ -88,7 +90,7 @@ fn contents(
         let button = match open {
             0 => Button::primary("Open"),
             _ => Button::plain("Choose later")
-                .hint("Opens the session without them; Layers asks for them"),
+                .hint("Opens the session without them; you can locate them later in Layers"),
         };
         if button.disabled(busy).show(ui).clicked() {
             actions.push(Action::Session(SessionAction::OpenAnyway));
@@ -119,11 +121,11 @@ fn row(
         (true, None) => p.warning,
         (true, Some(_)) => p.t2,
     };
-    // Whatever was taken for it.
+    // The file's own name, whichever file replaces it.
     let name = found.entry.name();
     let width = ui.available_width();
     let line = |ui: &mut Ui| ui.allocate_exact_size(vec2(width, 18.0), Sense::hover());
-    let busy = searching.then_some("Files are being looked for");
+    let busy = searching.then_some("Looking for files…");
     ui.scope(|ui| {
         ui.spacing_mut().item_spacing.y = 4.0;
         let (rect, response) = line(ui);
@@ -183,7 +185,7 @@ fn row(
     });
 }
 
-/// A path that fits into a width: what is left out is in its middle, so that the name stays.
+/// Shortens a path in the middle to fit a width, so that the name stays.
 fn in_the_middle(ui: &Ui, path: &str, font: &FontId, width: f32) -> String {
     let fits = |text: &str| paint::width(ui, text, font.clone()) <= width;
     if fits(path) {
@@ -191,7 +193,7 @@ fn in_the_middle(ui: &Ui, path: &str, font: &FontId, width: f32) -> String {
     }
     let letters: Vec<char> = path.chars().collect();
     let cut = |kept: usize| -> String {
-        // The end says more than the beginning.
+        // The end is more informative than the beginning.
         let first = kept / 3;
         let (begin, end) = (
             &letters[..first],

@@ -1,5 +1,4 @@
-//! What holds for all documents: looks, hands, where and with how much memory jobs run, and what
-//! streamlines start with.
+//! Settings for all documents: appearance, mouse, the device and memory of jobs, and the defaults of streamlines.
 
 use super::forms::display::{segment_row, select_row};
 use super::forms::walk;
@@ -10,13 +9,13 @@ use super::widgets::{rows, section};
 use super::{Memory, devices, icons, leaving};
 use crate::solvers::curves::SeedingKind;
 use crate::state::settings::Paths;
-use crate::state::{Action, Convention, Mouse, Preferences, State};
+use crate::state::{Action, Convention, DeviceAction, Mouse, Preferences, State, ViewAction};
 use egui::{Key, ScrollArea, Ui};
 
 const WIDTH: f32 = 460.0;
 /// Height of all rows.
 const CONTENTS: f32 = 548.0;
-/// Where the memory limit starts when it is switched on, GB.
+/// Initial memory limit when it is switched on, GB.
 const USUAL_GB: f64 = 8.0;
 
 pub fn show(ui: &Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
@@ -31,14 +30,14 @@ pub fn show(ui: &Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Actio
         let (rect, _) = ui.allocate_exact_size(egui::vec2(WIDTH, 26.0), egui::Sense::hover());
         let p = theme::palette(ui.style());
         let title = theme::semibold(size::BODY);
-        // Over the titles of the blocks, which keep an inset of their own.
+        // Aligned with the titles of the blocks, which have an inset of their own.
         let place = super::widgets::paint::inset(rect, theme::space::INSET, 0.0);
         super::widgets::paint::left(ui.painter(), place, "Settings", title, p.t1);
         let cross = IconButton::new(icons::CLOSE, "Close settings").hint("Close (Esc)");
         closes = cross.show_right(ui, rect).clicked();
         ScrollArea::vertical()
             .max_height(height)
-            // A new window is low: the sheet opens as high as it needs.
+            // A new window is low: the sheet opens as high as its content requires.
             .min_scrolled_height(height.min(CONTENTS))
             .show(ui, |ui| contents(ui, state, actions));
     });
@@ -49,7 +48,7 @@ pub fn show(ui: &Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Actio
     }
 }
 
-/// Remembers the size of everything, by whatever it was changed.
+/// Stores the interface size, however it was changed.
 pub fn follow_size(ui: &Ui, state: &State, actions: &mut Vec<Action>) {
     let (now, settings) = (ui.ctx().zoom_factor(), &state.session.settings);
     if now != settings.zoom.unwrap_or(1.0) {
@@ -66,11 +65,11 @@ fn contents(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     section::head(ui, "Window");
     let text = ["Dark", "Light"];
     let light = usize::from(state.view.light_theme);
-    let help = "Colours of everything but the images";
+    let help = "Colours of the whole window except the images";
     if let Some(i) = segment_row(ui, "Theme", help, &text, light)
         && i != light
     {
-        actions.push(Action::ToggleTheme);
+        actions.push(Action::View(ViewAction::ToggleTheme));
     }
     scale(ui);
     let sides = [Convention::Radiological, Convention::Neurological];
@@ -89,15 +88,15 @@ fn contents(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     mouse(ui, now, &mut changed);
     section::end(ui);
     section::head(ui, "Computing");
-    let help = "Where tracking and rays run; for this window and the next";
+    let help = "Where tracking and rays run, in this window and new ones";
     let backend = state.session.backend.label.as_str();
     let chosen = select_row(ui, "Runs on", help, backend, |ui| {
         devices::choice(ui, state)
     });
-    actions.extend(chosen.map(Action::ChooseBackend));
+    actions.extend(chosen.map(|kind| Action::Device(DeviceAction::Choose(kind))));
     limit(ui, now, &mut changed);
     section::end(ui);
-    let place = section::head(ui, "New documents start with");
+    let place = section::head(ui, "Defaults for new documents");
     let default_value = Paths::default();
     let reset = IconButton::new(icons::RESET, "Reset to defaults").side(24.0);
     let reset = reset.disabled(now.paths == default_value);
@@ -117,13 +116,13 @@ fn contents(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     }
 }
 
-/// Size of everything: the window remembers it, as it does with Ctrl + plus and minus.
+/// Interface size: the window stores it, as after Ctrl + plus and minus.
 fn scale(ui: &mut Ui) {
     const FACTORS: [f32; 5] = [0.8, 1.0, 1.25, 1.5, 2.0];
     let text = ["80 %", "100 %", "125 %", "150 %", "200 %"];
     let now = ui.ctx().zoom_factor();
     let at = FACTORS.iter().position(|f| (f - now).abs() < 0.01);
-    let help = "Size of everything in the window; Ctrl + plus and minus change it in smaller steps";
+    let help = "Scale of the whole window; Ctrl + plus and minus change it in smaller steps";
     if let Some(i) = segment_row(ui, "Size", help, &text, at.unwrap_or(usize::MAX)) {
         ui.ctx().set_zoom_factor(FACTORS[i]);
     }
@@ -155,7 +154,7 @@ fn limit(ui: &mut Ui, now: &Preferences, changed: &mut Preferences) {
         .default(USUAL_GB)
         .limits(Preferences::LEAST_GB..=4096.0)
         .unit("GB")
-        .switch(now.memory_gb.is_some(), "off: what the machine has")
+        .switch(now.memory_gb.is_some(), "off: no limit")
         .help("Files and jobs that would exceed it are refused with a message");
     match row.show(ui) {
         Some(Change::To(gb, _)) => changed.memory_gb = Some(gb),
@@ -174,8 +173,8 @@ fn paths(ui: &mut Ui, now: &Paths, default_value: &Paths, changed: &mut Paths) {
     walk::length(ui, &now, &default_value, set);
 }
 
-/// Opens the sheet, with the cards that there are.
+/// Opens the sheet, with the available graphics cards.
 pub fn open(memory: &mut Memory, actions: &mut Vec<Action>) {
     memory.settings = true;
-    actions.push(Action::FindCards);
+    actions.push(Action::Device(DeviceAction::FindCards));
 }

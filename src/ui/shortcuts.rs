@@ -5,17 +5,17 @@ use super::widgets::button::{Button, IconButton, checkbox};
 use super::widgets::paint;
 use super::{Memory, help, icons};
 use crate::state::report::DISCLAIMER;
-use crate::state::{Action, Mouse, State};
+use crate::state::{Action, Mouse, State, ViewAction};
 use egui::{
     Align2, Area, Frame, Margin, Order, Pos2, Rect, Role, ScrollArea, Sense, Stroke, Ui, Vec2,
     WidgetInfo, pos2, vec2,
 };
 
-/// What these two do is a setting.
+/// The effects of these two buttons are a setting.
 const LEFT: &str = "Move the crosshair";
 const RIGHT: &str = "Window and level";
 
-/// What a row says for the mouse that is set.
+/// Text of a row for the mouse setting in use.
 fn said(what: &'static str, mouse: Mouse) -> &'static str {
     match (what, mouse) {
         (LEFT, Mouse::Slicer) => "Crosshair; drag: window, level",
@@ -39,7 +39,7 @@ const GROUPS: [[Group; 2]; 3] = [
                 ("Ctrl + wheel", "Zoom"),
                 ("Middle drag", "Pan; Shift + drag, too"),
                 ("Right-drag", RIGHT),
-                ("Right click twice", "Reset window and level"),
+                ("Right double-click", "Reset window and level"),
                 ("P + drag", "Sample values"),
                 ("F,  O", "Crosshair, letters"),
             ],
@@ -71,7 +71,7 @@ const GROUPS: [[Group; 2]; 3] = [
                 ("Space", "Run, pause, stop a fit"),
                 ("+  −", "Larger, smaller"),
                 ("Drag", "Move; its rim resizes"),
-                ("Right-drag", "Erase, tool in hand"),
+                ("Right-drag", "Erase with a drawing tool"),
             ],
         ),
         (
@@ -83,7 +83,7 @@ const GROUPS: [[Group; 2]; 3] = [
                 ("Delete", "Delete"),
                 ("Shift or Ctrl + click", "Several regions in the list"),
                 ("Ctrl + arrows", "Move an image 0.5 mm"),
-                ("Esc", "Drop, cancel, deselect"),
+                ("Esc", "Put away, cancel, deselect"),
             ],
         ),
     ],
@@ -92,13 +92,13 @@ const GROUPS: [[Group; 2]; 3] = [
             "Window",
             &[
                 ("F6,  Tab", "Next view or panel, control"),
-                ("Space", "Press what has the focus"),
+                ("Space", "Press the focused control"),
                 ("Ctrl + 1 – 5", "The tasks, in their order"),
                 ("1 – 4", "Enlarge a view"),
                 ("R", "Left–right convention"),
                 ("M,  N", "Distance, angle"),
                 ("Ctrl + \\", "Side panels"),
-                ("Ctrl + plus, minus", "Size of everything"),
+                ("Ctrl + plus, minus", "Interface size"),
             ],
         ),
         (
@@ -109,7 +109,7 @@ const GROUPS: [[Group; 2]; 3] = [
                 ("Ctrl + Z, Y", "Undo, redo"),
                 ("Ctrl + O, N", "Open, new"),
                 ("Ctrl + S", "Save the session"),
-                ("Ctrl + Shift + S", "Save it under another name"),
+                ("Ctrl + Shift + S", "Save the session as…"),
                 ("Ctrl + ,", "Settings"),
                 ("Ctrl + E", "Export"),
                 ("Ctrl + Shift + C", "Copy as command"),
@@ -120,15 +120,15 @@ const GROUPS: [[Group; 2]; 3] = [
     ],
 ];
 
-/// Where there is room for it.
+/// Width of a column if there is space.
 const COLUMN: f32 = 326.0;
-/// Narrower no column shows its words: there are fewer then, one below the other.
+/// A narrower column would cut its text: there are fewer columns, one below the other.
 const NARROWEST: f32 = 284.0;
 const KEY: f32 = 134.0;
 const TITLE: f32 = 34.0;
 const HEAD: f32 = 30.0;
 const FOOT: f32 = 46.0;
-/// From the sheet's rim to that of the window, and to what is in it.
+/// From the sheet's edge to that of the window, and to its content.
 const AROUND: f32 = 64.0;
 const ROW: f32 = 22.0;
 
@@ -150,7 +150,7 @@ pub fn show(ui: &Ui, window: Rect, state: &State, memory: &mut Memory, actions: 
     });
     let elsewhere = response.response.clicked_elsewhere();
     if elsewhere && ui.input(|i| i.pointer.primary_clicked()) && memory.help.keys {
-        // The click that opened the sheet is not a click beside it.
+        // The click that opened the sheet does not count as a click outside.
         let fresh = ui.data_mut(|d| {
             std::mem::replace(
                 d.get_temp_mut_or(response.response.id.with("shown"), false),
@@ -210,7 +210,7 @@ fn contents(
     let seen = highest.min(room.y - HEAD - FOOT);
     ScrollArea::vertical()
         .max_height(seen)
-        // A new window is low: the sheet opens as high as it needs.
+        // A new window is low: the sheet opens as high as its content requires.
         .min_scrolled_height(seen)
         .show(ui, |ui| {
             let (rect, _) = ui.allocate_exact_size(vec2(width, highest), Sense::hover());
@@ -288,6 +288,6 @@ fn foot_of(
         pos2(place.left() - 16.0, foot.bottom()),
     );
     if checkbox(ui, theme, "Light theme", state.view.light_theme).is_some() {
-        actions.push(Action::ToggleTheme);
+        actions.push(Action::View(ViewAction::ToggleTheme));
     }
 }

@@ -10,21 +10,21 @@ use egui::{Context, RawInput, Ui, Vec2, ViewportId, pos2};
 use egui_wgpu::{RendererOptions, ScreenDescriptor};
 
 const FORMAT: wgpu::TextureFormat = wgpu::TextureFormat::Rgba8Unorm;
-/// Frames until panels and text have their sizes.
+/// Frames until panels and text have their final sizes.
 const FRAMES: usize = 3;
-/// Of a view that is not on screen, points.
+/// Size of a view that is not on screen, points.
 pub const DEFAULT_SIZE: Vec2 = Vec2::new(960.0, 720.0);
 
 /// A picture's size.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Frame {
-    /// Points.
+    /// Height of that panel, points.
     pub size: Vec2,
     pub pixels_per_point: f32,
 }
 
 impl Frame {
-    /// So many pixels, in which text and lines have the share that they have in `size` points.
+    /// A frame of this many pixels, in which text and lines have the same proportions as in `size` points.
     pub fn fitted(px: [u32; 2], size: Vec2) -> Self {
         let px = Vec2::new(px[0] as f32, px[1] as f32);
         let pixels_per_point = (px / size.max(Vec2::splat(1.0)))
@@ -37,12 +37,12 @@ impl Frame {
     }
 }
 
-/// The size of all pictures of one turn. The window may change its panels meanwhile; a film needs one size.
+/// The size of all pictures of a turntable film, even if the panels of the window change meanwhile.
 #[derive(Default, Debug)]
 pub struct TurnSize(Option<Frame>);
 
 impl TurnSize {
-    /// The size of picture `index` of a turn; `now` is the size that the view has on screen.
+    /// The size of picture `index` of the turntable; `now` is the size of the view on screen.
     pub fn frame(&mut self, index: u32, now: Frame) -> Frame {
         if index == 0 {
             self.0 = Some(now);
@@ -51,8 +51,8 @@ impl TurnSize {
     }
 }
 
-/// A view alone, with everything that says which way round it is; `transparent`: nothing where nothing
-/// is drawn (3-D view).
+/// A view alone, with everything that shows its orientation; `transparent`: transparent where nothing is drawn (3-D
+/// view).
 pub fn pane(
     renderer: &mut Option<Renderer>,
     state: &State,
@@ -64,8 +64,7 @@ pub fn pane(
     Drawing::of_pane(lent, state, pane, frame, transparent)?.at_once(renderer)
 }
 
-/// What gives one picture on black and the other on white: colours, and how much they cover (Smith and
-/// Blinn 1996, two grounds).
+/// Recovers colours and opacity from one picture on black and one on white (Smith and Blinn 1996, two backgrounds).
 fn between(mut on_black: Picture, on_white: &Picture) -> Picture {
     let pixels = on_black.rgba.chunks_exact_mut(4);
     for (black, white) in pixels.zip(on_white.rgba.chunks_exact(4)) {
@@ -82,8 +81,8 @@ fn between(mut on_black: Picture, on_white: &Picture) -> Picture {
     on_black
 }
 
-/// The state as pictures show it: no tool in hand, nothing moving, letters on; with `pane`, that
-/// view alone and no region's handles.
+/// The state as pictures show it: no active tool, no animation, letters on; with `pane`, only that view and no region's
+/// handles.
 pub fn pictured(state: &State, pane: Option<Pane>) -> State {
     let mut state = state.clone();
     let view = &mut state.view;
@@ -101,10 +100,10 @@ pub fn pictured(state: &State, pane: Option<Pane>) -> State {
     state
 }
 
-/// Adds the views where the window leaves room for them.
+/// Adds the views in the space that the window leaves for them.
 pub type AddViews<'a> = dyn FnMut(&mut Ui, &mut Vec<Action>) + 'a;
 
-/// The whole window, laid out by `window`, whose actions come to nothing.
+/// The whole window, laid out by `window`, whose actions are ignored.
 pub fn window(
     renderer: &mut Option<Renderer>,
     state: &State,
@@ -120,12 +119,12 @@ pub fn window(
     Drawing::of_window(lent, state, frame, window)?.at_once(renderer)
 }
 
-/// A picture that is being drawn, a little at a time: what it shows is what there was when it began.
+/// A picture drawn in steps: it shows the state at its start.
 pub struct Drawing {
     /// One, or the same on black and on white. The last is drawn first.
     laid: Vec<Laid>,
     drawn: Vec<Picture>,
-    /// Grounds in all.
+    /// Number of backgrounds.
     grounds: usize,
 }
 
@@ -184,8 +183,8 @@ impl Drawing {
         }
     }
 
-    /// Draws the next piece; the picture once it is there. The renderer is lent for the time: what it has
-    /// loaded need not be loaded again.
+    /// Draws the next step; returns the picture once it is complete. The renderer is borrowed meanwhile, so that its
+    /// data need not be loaded again.
     pub fn step(&mut self, renderer: &mut Option<Renderer>) -> Result<Option<Picture>, Error> {
         let stills = |renderer: &mut Option<Renderer>, are| {
             if let Some(renderer) = renderer {
@@ -198,7 +197,7 @@ impl Drawing {
         drawn
     }
 
-    /// How much of it is drawn, 0 to 1.
+    /// Fraction drawn, 0 to 1.
     pub fn share(&self, renderer: &Renderer) -> f64 {
         let present = match self.laid.is_empty() {
             true => 0.0,
@@ -207,12 +206,12 @@ impl Drawing {
         (self.drawn.len() as f64 + present) / self.grounds.max(1) as f64
     }
 
-    /// Lets go of what it has drawn so far.
+    /// Releases what has been drawn so far.
     pub fn leave(self, renderer: &mut Renderer) {
         Views::still_panes().for_each(|pane| renderer.forget(pane));
     }
 
-    /// For those who have no window that would stand still.
+    /// For callers without a window that must stay responsive.
     fn at_once(mut self, renderer: &mut Option<Renderer>) -> Result<Picture, Error> {
         loop {
             if let Some(renderer) = renderer {
@@ -252,7 +251,7 @@ impl Drawing {
     }
 }
 
-/// What is laid out, ready to be drawn.
+/// A laid-out frame, ready to be drawn.
 struct Laid {
     renderer: egui_wgpu::Renderer,
     triangles: Vec<egui::ClippedPrimitive>,
@@ -260,7 +259,7 @@ struct Laid {
 }
 
 impl Laid {
-    /// What `add` shows in the frame.
+    /// The content that `add` shows in the frame.
     fn new(
         lent: &Renderer,
         frame: Frame,
@@ -326,7 +325,7 @@ impl Laid {
         })
     }
 
-    /// Draws more of its panes, and all of it once they are there.
+    /// Draws more of its panes, and the whole frame once they are ready.
     fn draw(&mut self, renderer: &mut Option<Renderer>) -> Result<Option<Picture>, Error> {
         let lent = renderer.take().ok_or(Error::NoDevice)?;
         let (device, queue) = (lent.device().clone(), lent.queue().clone());
@@ -361,7 +360,7 @@ impl Laid {
     }
 }
 
-/// What a picture is drawn to.
+/// The texture that a picture is drawn to.
 fn surface(device: &wgpu::Device, [width, height]: [u32; 2]) -> wgpu::Texture {
     device.create_texture(&wgpu::TextureDescriptor {
         label: Some("picture"),
@@ -386,7 +385,7 @@ fn read(renderer: &Renderer, texture: &wgpu::Texture) -> Result<Picture, Error> 
     renderer.read_texture(texture, |row, bytes| {
         rgba[row * row_bytes..(row + 1) * row_bytes].copy_from_slice(bytes);
     })?;
-    // A window's surface has no holes.
+    // A window's surface is opaque.
     rgba.chunks_exact_mut(4).for_each(|pixel| pixel[3] = 255);
     Ok(Picture { size_px, rgba })
 }

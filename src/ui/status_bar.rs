@@ -1,4 +1,4 @@
-//! The bar at the bottom: where the crosshair is, what runs, what it runs on.
+//! The bar at the bottom: crosshair position, running jobs, device.
 
 use super::forms::commit::expected_end;
 use super::probe::Quantity;
@@ -11,24 +11,24 @@ use crate::state::{Action, JobHandle, Slot, State};
 use egui::{Id, Rect, Role, Sense, Stroke, Ui, WidgetInfo, pos2, vec2};
 use std::time::{Duration, Instant};
 
-/// Shorter jobs are not worth a word.
+/// Shorter jobs are not shown.
 const PATIENCE: Duration = Duration::from_millis(300);
-/// Estimates of the end are averaged over about this, seconds.
+/// Averaging time of remaining-time estimates, seconds.
 const SLUGGISH_S: f64 = 4.0;
-/// In place of a job's ticket.
+/// Stands in for a job's ticket.
 const TURN: u64 = u64::MAX;
-/// An estimate of the end needs this much experience.
+/// Time before the remaining time is estimated.
 const ESTIMATE_AFTER: Duration = Duration::from_secs(2);
 
-/// Between the position and what runs, and between words, bar and button of what runs, points.
+/// Space between position and running work, and between text, bar and button of the work, points.
 const GAP: f32 = 24.0;
 const BESIDE: f32 = 12.0;
-/// The bar of what runs, and the shortest that shows how far it is.
+/// Length of the progress bar, and the shortest that is informative.
 const BAR: f32 = 120.0;
 const LEAST_BAR: f32 = 40.0;
-/// Shorter words say nothing: the bar gives way.
+/// Shorter text is uninformative: the bar shrinks first.
 const LEAST_WORDS: f32 = 90.0;
-/// What is said has this share of the room at most as long as there is a reading that could stand there.
+/// Largest share of the width for a message while there is a reading to show.
 const STATUS_SHARE: f32 = 0.6;
 
 pub fn show(ui: &mut Ui, state: &State, narrow: bool, actions: &mut Vec<Action>) {
@@ -51,7 +51,7 @@ pub fn show(ui: &mut Ui, state: &State, narrow: bool, actions: &mut Vec<Action>)
         None => {}
     }
     if state.session.turning.is_none() {
-        // The next turn measures its own pace.
+        // The next turntable measures its own rate.
         ui.data_mut(|d| d.remove::<Pace>(pace_id(TURN)));
     }
     if !state.session.jobs.is_empty() {
@@ -59,7 +59,7 @@ pub fn show(ui: &mut Ui, state: &State, narrow: bool, actions: &mut Vec<Action>)
     }
 }
 
-/// The job that has run longest, where the eye is: the bar may lie below the screen.
+/// The job that has run longest, shown in view: the bar may lie below the screen.
 pub fn progress(ui: &mut Ui, place: Rect, state: &State, actions: &mut Vec<Action>) {
     if let Some(job) = slowest(state) {
         let work = running(ui, state, job);
@@ -67,14 +67,14 @@ pub fn progress(ui: &mut Ui, place: Rect, state: &State, actions: &mut Vec<Actio
     }
 }
 
-/// What stands between the position and the device.
+/// Content between the position and the device.
 enum Status<'a> {
     Work(Shown<'a>),
     Text(&'a str),
 }
 
 impl Status<'_> {
-    /// Of all of it, points.
+    /// Total width, points.
     fn width(&self, ui: &Ui) -> f32 {
         let regular = theme::regular(size::LABEL);
         match self {
@@ -108,7 +108,7 @@ fn text(ui: &mut Ui, free: Rect, text: &str) {
         return;
     }
     let p = theme::palette(ui.style());
-    // What a file is called stands at the end of its path.
+    // The name of a file is at the end of its path.
     let font = theme::regular(size::LABEL);
     let cut = paint::elided(ui.painter(), text, font.clone(), free.width());
     let shown = paint::right(ui.painter(), free, &cut, font, p.t2);
@@ -117,8 +117,8 @@ fn text(ui: &mut Ui, free: Rect, text: &str) {
     response.on_hover_text(text);
 }
 
-/// Crosshair in mm and voxels, and the most telling values, of which the last give way to what is `needed` on
-/// the right; returns where it ends.
+/// Crosshair in mm and voxels, and the most informative values, the last of which are dropped if `needed` points on the
+/// right require it; returns the right edge.
 fn position(ui: &mut Ui, free: Rect, state: &State, (narrow, needed): (bool, f32)) -> f32 {
     let p = theme::palette(ui.style());
     let at = state.view.crosshair;
@@ -152,7 +152,7 @@ fn position(ui: &mut Ui, free: Rect, state: &State, (narrow, needed): (bool, f32
             (reading.value.clone(), strong.clone(), p.t1),
         ]);
     }
-    // All of them are said, to a screen reader and on hover.
+    // Screen readers and the hover text get all of them.
     let label: String = parts.iter().flatten().map(|s| s.0.as_str()).collect();
     let text = paint::inset(free, 22.0, 0.0);
     let room = text.width() - GAP - needed.min(STATUS_SHARE * free.width());
@@ -184,13 +184,13 @@ fn position(ui: &mut Ui, free: Rect, state: &State, (narrow, needed): (bool, f32
 /// The job that has run longest, once it is worth showing.
 fn slowest(state: &State) -> Option<&JobHandle> {
     let jobs = state.session.jobs.iter();
-    // A graphics card takes as long as it takes: nothing to cancel.
+    // Opening a graphics card cannot be cancelled.
     let jobs = jobs.filter(|j| j.slot != Slot::Device);
     jobs.filter(|j| j.started.elapsed() > PATIENCE)
         .min_by_key(|j| j.started)
 }
 
-/// A turn, of which each picture is a job.
+/// A turntable film, each picture of which is a job.
 fn turning<'a>(ui: &Ui, state: &State) -> Option<Shown<'a>> {
     let Turning { turn, done, .. } = state.session.turning.as_ref()?;
     let label = "Drawing a turn";
@@ -210,11 +210,11 @@ fn turning<'a>(ui: &Ui, state: &State) -> Option<Shown<'a>> {
 
 fn running<'a>(ui: &Ui, state: &State, job: &'a JobHandle) -> Shown<'a> {
     let mut progress = job.control.progress();
-    // Most fits end by themselves, long before they have to: a share of the most says little.
+    // Most fits end long before the largest number of iterations, so a fraction of that says little.
     let open = job.slot == FIT_WEIGHTS && progress.stage == job.label;
     let fit = state.session.filter.running.as_ref();
     if let Some(fit) = fit.filter(|_| open) {
-        // The panel shows these numbers, too.
+        // The panel shows the same numbers.
         (progress.done, progress.total) = (fit.iterations(), fit.most());
     }
     let share = match open {
@@ -232,9 +232,9 @@ fn running<'a>(ui: &Ui, state: &State, job: &'a JobHandle) -> Shown<'a> {
         text = format!("{text} · {done} of at most {most}");
     } else if let Some(share) = share {
         let percent = f64::from(share) * 100.0;
-        // What takes minutes moves by less than a percent for a while.
+        // A job of minutes may move by less than a percent for a while.
         let decimals = usize::from(percent < 10.0 && elapsed > ESTIMATE_AFTER);
-        // Rounded down, and never 100 %: what is counted may be done before the job is.
+        // Rounded down and never 100 %: the counted steps may be done before the job is.
         let unit = 10f64.powi(decimals as i32);
         let percent = ((percent * unit + 1e-3).floor() / unit).min(99.0);
         let percent = format::with_unit(&format::fixed(percent, decimals), "%");
@@ -256,7 +256,7 @@ fn running<'a>(ui: &Ui, state: &State, job: &'a JobHandle) -> Shown<'a> {
     }
 }
 
-/// Work that goes on, and how it is stopped.
+/// Running work, and how to stop it.
 struct Shown<'a> {
     label: &'a str,
     text: String,
@@ -269,8 +269,8 @@ fn cancel_width(ui: &Ui) -> f32 {
     paint::width(ui, "Cancel", theme::medium(size::LABEL)) + 16.0
 }
 
-/// Words, the bar and the button that cancels. Where there is no room for all, the bar is shorter, then the words
-/// are; without room for both the words stay, which say the share, too.
+/// Text, progress bar and cancel button. If they do not fit, first the bar is shortened, then the text; if even that is
+/// not enough, the text stays, which includes the fraction.
 fn working(ui: &mut Ui, free: Rect, shown: Shown<'_>, actions: &mut Vec<Action>) {
     let p = theme::palette(ui.style());
     let Shown {
@@ -310,7 +310,7 @@ fn working(ui: &mut Ui, free: Rect, shown: Shown<'_>, actions: &mut Vec<Action>)
         });
         before.max.x = bar.left() - BESIDE;
     }
-    // How far it is stands at the end.
+    // The progress is at the end of the text.
     let cut = paint::elided(ui.painter(), &text, regular.clone(), before.width());
     let shown = paint::right(ui.painter(), before, &cut, regular, p.t1);
     let response = ui.interact(shown, id.with("words"), Sense::hover());
@@ -320,8 +320,8 @@ fn working(ui: &mut Ui, free: Rect, shown: Shown<'_>, actions: &mut Vec<Action>)
     }
 }
 
-/// A stage as it goes on after the job's label, names of files as they are; `None` where the label has
-/// said it: `Opening t1.nii.gz` need not go on with reading t1.nii.gz.
+/// A stage as a continuation of the job's label, with file names unchanged; `None` if the label already says it:
+/// `Opening t1.nii.gz` need not be followed by reading t1.nii.gz.
 fn told_stage(label: &str, stage: &str) -> Option<String> {
     let object = |text: &str| text.split_once(' ').map(|(_, rest)| rest.to_owned());
     let known = label.contains(stage) || object(stage).is_some_and(|o| label.ends_with(&o));
@@ -330,14 +330,14 @@ fn told_stage(label: &str, stage: &str) -> Option<String> {
     Some(first.to_lowercase().chain(letters).collect())
 }
 
-/// How fast a stage of a job goes.
+/// Rate of a stage of a job.
 #[derive(Clone, Debug)]
 pub struct Pace {
     stage: String,
-    /// When it was first seen, and how much was done by then.
+    /// When it was first seen, and the amount done by then.
     since: Instant,
     done: u64,
-    /// The time left as it was last said, seconds, and when.
+    /// The last displayed remaining time, seconds, and when it was displayed.
     said: Option<(f64, Instant)>,
 }
 
@@ -351,8 +351,8 @@ impl Pace {
         }
     }
 
-    /// Seconds until the end of the stage, as fast as it has gone since it was first seen: what came
-    /// before it was other work. `None` as long as there is too little experience.
+    /// Seconds until the end of the stage at the average rate since it was first seen: earlier progress was different
+    /// work. `None` until it has run long enough.
     pub fn left(&mut self, (done, total): (u64, u64), now: Instant) -> Option<f64> {
         let elapsed = now - self.since;
         let gone = done.saturating_sub(self.done);
@@ -361,7 +361,7 @@ impl Pace {
         }
         let to_do = total.saturating_sub(done);
         let estimate = elapsed.as_secs_f64() * to_do as f64 / gone as f64;
-        // Counts down between estimates, and follows them slowly: other work comes and goes.
+        // Counts down between estimates and follows them slowly, because the load varies.
         let message = match self.said {
             Some((message, when)) => {
                 let since = (now - when).as_secs_f64();

@@ -1,9 +1,9 @@
-//! The look as tokens: colours, type, spacing, and how egui's own widgets are to use them.
+//! Design tokens: colours, type, spacing, and the style of egui's own widgets.
 //!
-//! Colours and sizes come from here only. Contrast of every text pair is at least 4.5.
+//! Colours and sizes are defined only here. Contrast of every text pair is at least 4.5.
 
 use crate::data::Region;
-pub use crate::state::defaults::role_rgb;
+pub use crate::state::core::colours::role_rgb;
 use egui::epaint::Shadow;
 use egui::style::{Selection, WidgetVisuals, Widgets};
 use egui::{
@@ -36,11 +36,11 @@ pub struct Palette {
     pub t1: Color32,
     pub t2: Color32,
     pub t3: Color32,
-    /// Active things.
+    /// Active elements.
     pub accent: Color32,
-    /// One primary button a panel, with white text.
+    /// One primary button per panel, with white text.
     pub fill: Color32,
-    /// With a word or an icon, never alone.
+    /// Used with a text or an icon, never alone.
     pub ok: Color32,
     pub warning: Color32,
     pub error: Color32,
@@ -101,12 +101,13 @@ pub const LIGHT: Palette = Palette {
 /// Text and plates inside slice views, which are black in both themes.
 pub const IN_VIEW: &Palette = &DARK;
 
-/// The letters' colours of a direction-encoded colour legend: R–L, A–P, S–I.
+/// Colours of the letters of a direction-encoded colour legend: R–L, A–P, S–I.
 pub const DEC: [Color32; 3] = [rgb(0xFF5C55), rgb(0x5FD068), rgb(0x6E9BFF)];
-/// At least 4.5 : 1 on white.
+/// The same with a contrast of at least 4.5 : 1 on white.
 pub const DEC_ON_WHITE: [Color32; 3] = [rgb(0xC62F28), rgb(0x1B7F35), rgb(0x2F5FD0)];
 
-pub use crate::state::defaults::{CATEGORIES, CATEGORY_NAMES};
+pub use crate::state::core::colours::CATEGORIES;
+pub use crate::state::core::colours::CATEGORY_NAMES;
 
 /// Text on the primary button.
 pub const ON_FILL: Color32 = Color32::WHITE;
@@ -155,7 +156,7 @@ pub mod space {
     pub const RIGHT_NARROW: f32 = 312.0;
     /// Windows narrower than this get the rail.
     pub const NARROW: f32 = 1500.0;
-    /// Between views.
+    /// Space between views.
     pub const VIEW_GAP: f32 = 2.0;
 }
 
@@ -181,12 +182,12 @@ pub fn semibold(size: f32) -> FontId {
     FontId::new(size, FontFamily::Name(SEMIBOLD.into()))
 }
 
-/// For characters of [`super::icons`] alone: centred in its row.
+/// Font of the characters of [`super::icons`]: centred in its row.
 pub fn icons(size: f32) -> FontId {
     FontId::new(size, FontFamily::Name(ICONS.into()))
 }
 
-/// Installs fonts and both themes. Once, before the first frame.
+/// Installs fonts and both themes; called once, before the first frame.
 pub fn install(ctx: &egui::Context) {
     ctx.set_fonts(fonts());
     ctx.set_style_of(Theme::Dark, style(&DARK, true));
@@ -224,13 +225,13 @@ fn fonts() -> FontDefinitions {
     ];
     for (name, bytes) in files {
         let data = FontData::from_static(bytes).tweak(FontTweak {
-            // The narrow space before units and between thousands, in normal spaces.
+            // Width of the narrow space before units and between thousands, as a fraction of a normal space.
             thin_space_width: 0.75,
             ..FontTweak::default()
         });
         fonts.font_data.insert(name.to_owned(), Arc::new(data));
     }
-    // egui's own faces follow: Hack has the nabla and the element sign.
+    // egui's own fonts follow: Hack has the nabla and the element sign.
     let mut family = |family: FontFamily, first: &[&str]| {
         let names = first.iter().copied().chain(["Hack", "egui-icons"]);
         let names: Vec<String> = names.map(str::to_owned).collect();

@@ -6,7 +6,7 @@ use super::widgets::button::IconButton;
 use super::widgets::{menu, paint};
 use super::{Memory, file_menu, icons, leaving, quit};
 use crate::state::core::words::counted;
-use crate::state::{Action, Convention, Layout, Look, State, Task};
+use crate::state::{Action, Convention, Layout, Look, State, Task, ViewAction};
 use egui::{Color32, Rect, Role, Sense, Stroke, StrokeKind, Ui, WidgetInfo, pos2, vec2};
 
 const LAYOUTS: [(Layout, &str, &str); 5] = [
@@ -18,10 +18,10 @@ const LAYOUTS: [(Layout, &str, &str); 5] = [
     ),
     (Layout::Single, icons::SINGLE, "One view"),
     (Layout::Mosaic, icons::LAYERS, "Mosaic of slices"),
-    (Layout::Beside, icons::POLYGON, "Source beside speed"),
+    (Layout::Beside, icons::POLYGON, "Image beside speed"),
 ];
 
-/// A document's name in less room says nothing.
+/// A document's name in less space is illegible.
 const LEGIBLE: f32 = 40.0;
 
 pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
@@ -54,7 +54,7 @@ fn divider(ui: &Ui, x: f32, bar: Rect) {
     );
 }
 
-/// Logo and what is open; returns where it ends.
+/// Logo and document name; returns the right edge.
 fn name(
     ui: &mut Ui,
     bar: Rect,
@@ -79,7 +79,7 @@ fn name(
         p.t1,
     );
     let end = file_button(ui, word.right() + 10.0, bar, state, memory, actions);
-    // In a narrow window it gives way to the tasks.
+    // In a narrow window the name makes way for the tasks.
     let wide = ((bar.width() - 640.0) * 0.4).clamp(0.0, 210.0);
     if state.document.is_empty() || wide < LEGIBLE {
         return end;
@@ -126,7 +126,7 @@ fn name(
     shown.right()
 }
 
-/// The menu of sessions and files; returns where it ends.
+/// The menu of sessions and files; returns its right edge.
 fn file_button(
     ui: &mut Ui,
     left: f32,
@@ -156,7 +156,7 @@ fn file_button(
     rect.right()
 }
 
-/// Which tasks have their names beside their icons.
+/// The tasks that show their names next to their icons.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Named {
     All,
@@ -182,7 +182,7 @@ fn tabs(ui: &mut Ui, bar: Rect, free: (f32, f32), state: &State, actions: &mut V
         widths.iter().map(|w| w + 2.0 * pad).sum::<f32>() + gap * (widths.len() - 1) as f32
     };
     let (first, last) = (free.0 + 16.0, free.1 - 16.0);
-    // The names give way before anything runs into the orientation.
+    // The names disappear before anything overlaps the orientation.
     let fits = |names: &Named| total(*names) <= last - first;
     let names = [Named::All, Named::Active, Named::None];
     let Some(names) = names.into_iter().find(fits) else {
@@ -225,7 +225,7 @@ fn tabs(ui: &mut Ui, bar: Rect, free: (f32, f32), state: &State, actions: &mut V
         paint::focus_ring(painter, p, &response, rect.shrink(4.0), radius::CONTROL);
         response.widget_info(|| WidgetInfo::selected(Role::Tab, enabled, active, task.name()));
         if response.clicked() {
-            actions.push(Action::SelectTask(task));
+            actions.push(Action::View(ViewAction::SelectTask(task)));
         }
         let hint = if enabled && named(names, task) {
             format!("Ctrl+{}", i + 1)
@@ -238,7 +238,7 @@ fn tabs(ui: &mut Ui, bar: Rect, free: (f32, f32), state: &State, actions: &mut V
     }
 }
 
-/// Where not even their icons fit: the task that is shown, and a menu of all.
+/// If not even their icons fit: the active task, and a menu of all.
 fn tasks_menu(
     ui: &mut Ui,
     bar: Rect,
@@ -292,7 +292,7 @@ fn tasks_menu(
         }
         chosen
     });
-    actions.extend(chosen.map(Action::SelectTask));
+    actions.extend(chosen.map(|task| Action::View(ViewAction::SelectTask(task))));
     let hint = if enabled {
         "All tasks"
     } else {
@@ -301,7 +301,7 @@ fn tasks_menu(
     response.on_hover_text(hint);
 }
 
-/// From right to left; returns where it starts.
+/// From right to left; returns the left edge.
 fn right_side(
     ui: &mut Ui,
     bar: Rect,
@@ -353,7 +353,7 @@ fn right_side(
             let place = Rect::from_center_size(pos2(centre, y), vec2(28.0, 28.0));
             centre -= STEP;
             if button.show_at(ui, place).clicked() {
-                actions.push(Action::SetLayout(layout));
+                actions.push(Action::View(ViewAction::SetLayout(layout)));
             }
         }
     }
@@ -416,10 +416,10 @@ fn layouts_menu(ui: &mut Ui, place: Rect, state: &State, open: bool, actions: &m
         }
         chosen
     });
-    actions.extend(chosen.map(Action::SetLayout));
+    actions.extend(chosen.map(|layout| Action::View(ViewAction::SetLayout(layout))));
 }
 
-/// The orientation, for ever on screen; amber where left is left.
+/// The orientation, always on screen; amber in the neurological convention.
 fn pill(ui: &mut Ui, right_centre: egui::Pos2, state: &State, actions: &mut Vec<Action>) -> f32 {
     let p = theme::palette(ui.style());
     let convention = state.view.convention;
@@ -464,7 +464,7 @@ fn pill(ui: &mut Ui, right_centre: egui::Pos2, state: &State, actions: &mut Vec<
     let name = format!("Orientation: {}", convention.name().to_lowercase());
     response.widget_info(|| WidgetInfo::labeled(Role::Button, true, &name));
     if response.clicked() {
-        actions.push(Action::SetConvention(other(convention)));
+        actions.push(Action::View(ViewAction::SetConvention(other(convention))));
     }
     let hint = match convention {
         Convention::Radiological => "The patient's right is on the left of the screen. R switches",

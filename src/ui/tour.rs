@@ -1,4 +1,4 @@
-//! The guide: one note at a time, which advances by itself when its act is done.
+//! The tour: one note at a time, which advances by itself when its action is done.
 
 use super::files::{PathPurpose, Place, suggestion};
 use super::widgets::note::{Note, NoteResponse};
@@ -7,7 +7,9 @@ use crate::data::Role;
 use crate::state::filter::{FilterAction, FilterFile};
 use crate::state::pathways::{PathwayAction, PathwayFile, PathwaySettings};
 use crate::state::session::TourStep;
-use crate::state::{Action, Method, Phase, State, Task, Tool};
+use crate::state::{
+    Action, Method, Phase, RegionAction, State, Task, Tool, TrackAction, ViewAction,
+};
 use egui::Ui;
 
 pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
@@ -43,19 +45,19 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     }
 }
 
-/// What the task makes of a seed and a target.
+/// The result that the task computes from a seed and a target.
 #[derive(Clone, Copy)]
 enum Subject {
     Streamlines,
     Rays,
     Pathway,
-    /// Streamlines to be weighed.
+    /// Streamlines to fit weights to.
     Weights,
-    /// There are none to be weighed.
+    /// There are no streamlines to fit.
     NoStreamlines,
-    /// Their fit runs.
+    /// The fit is running.
     Fit,
-    /// Its weights are there.
+    /// The fit has weights.
     Weighed,
 }
 
@@ -86,13 +88,13 @@ impl Subject {
     }
 }
 
-/// Whether there is something to weigh: a layer, or the live ones.
+/// Whether there are streamlines to fit: a layer, or the live ones.
 fn has_streamlines(state: &State) -> bool {
     let live = state.final_live();
     state.document.filtered().is_some() || live.is_some_and(|l| !l.output.kept.is_empty())
 }
 
-/// Two lines in a narrow panel: no step is higher than another.
+/// At most two lines in a narrow panel, so that all steps have one height.
 fn text(step: TourStep, subject: Subject) -> &'static str {
     use Subject::{Fit, NoStreamlines, Pathway, Rays, Streamlines, Weighed, Weights};
     match (step, subject) {
@@ -136,18 +138,14 @@ fn text(step: TourStep, subject: Subject) -> &'static str {
         (TourStep::Weigh, NoStreamlines) => {
             "No streamlines yet: track the whole brain, then fit their weights"
         }
-        (TourStep::Weigh, Fit) => {
-            "The fit runs. The histogram of its weights appears under Results"
-        }
+        (TourStep::Weigh, Fit) => "The fit is running. The histogram of weights appears in Results",
         (TourStep::Weigh, Weighed) => {
             "Drag the line in the histogram: streamlines of low weight go first"
         }
         (TourStep::Weigh, _) => {
             "Open Filter (Ctrl+5): how much of the signal each streamline explains"
         }
-        (TourStep::Save, Weighed) => {
-            "Save the streamlines that stay and their weights as TCK and text"
-        }
+        (TourStep::Save, Weighed) => "Save the kept streamlines and their weights as TCK and text",
         (TourStep::Save, Streamlines | NoStreamlines | Weights | Fit) => {
             "Save the streamlines as TCK, which other programs read"
         }
@@ -175,23 +173,25 @@ fn word(step: TourStep, subject: Subject) -> &'static str {
         TourStep::Weigh if matches!(subject, Subject::Weights) => "Run the fit",
         TourStep::Weigh if matches!(subject, Subject::Weighed) => "Cut the lower half",
         TourStep::Weigh if matches!(subject, Subject::NoStreamlines) => "Track whole brain",
-        // There is nothing to do but wait.
+        // The user can only wait.
         TourStep::Weigh if matches!(subject, Subject::Fit) => "",
-        TourStep::Weigh => "Weigh streamlines",
+        TourStep::Weigh => "Fit weights",
         TourStep::Save => "Export…",
     }
 }
 
-/// The button does the step's act, or puts the tool for it into the hand.
+/// The button performs the step's action, or activates its tool.
 fn act(step: TourStep, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
-    let tool = |role| Action::SetTool(Tool::Place { role, cube: false });
+    let tool = |role| Action::View(ViewAction::SetTool(Tool::Place { role, cube: false }));
     match step {
-        TourStep::ClickSlice => actions.push(Action::MoveCrosshair(state.view.crosshair)),
+        TourStep::ClickSlice => actions.push(Action::View(ViewAction::MoveCrosshair(
+            state.view.crosshair,
+        ))),
         TourStep::PlaceSeed => actions.push(tool(Role::Seed)),
         TourStep::DragSeed => {
             if let Some(seed) = state.document.regions.iter().find(|r| r.role == Role::Seed) {
-                actions.push(Action::SelectRegion(Some(seed.id)));
-                actions.push(Action::MoveCrosshair(seed.shape.centre()));
+                actions.push(Action::Region(RegionAction::Select(Some(seed.id))));
+                actions.push(Action::View(ViewAction::MoveCrosshair(seed.shape.centre())));
             }
         }
         TourStep::PlaceTarget => actions.push(tool(Role::Target)),
@@ -205,9 +205,9 @@ fn act(step: TourStep, state: &State, memory: &mut Memory, actions: &mut Vec<Act
             let phase = Phase::Done;
             actions.push(Action::Pathway(PathwayAction::Set { settings, phase }));
         }
-        TourStep::Width => actions.push(Action::SelectTask(Task::Pathways)),
+        TourStep::Width => actions.push(Action::View(ViewAction::SelectTask(Task::Pathways))),
         TourStep::Weigh if state.view.task != Task::Filter => {
-            actions.push(Action::SelectTask(Task::Filter));
+            actions.push(Action::View(ViewAction::SelectTask(Task::Filter)));
         }
         TourStep::Weigh if super::forms::commit::weighs(state) => {
             let weighed = state.document.filtered();
@@ -216,7 +216,9 @@ fn act(step: TourStep, state: &State, memory: &mut Memory, actions: &mut Vec<Act
             let (least, phase) = (half.unwrap_or(0.0), Phase::Done);
             actions.push(Action::Filter(FilterAction::Cut { least, phase }));
         }
-        TourStep::Weigh if !has_streamlines(state) => actions.push(Action::TrackWholeBrain),
+        TourStep::Weigh if !has_streamlines(state) => {
+            actions.push(Action::Track(TrackAction::WholeBrain))
+        }
         TourStep::Weigh => {
             if state.document.filtered().is_none() {
                 actions.push(Action::Filter(FilterAction::TakeLive));
@@ -227,11 +229,11 @@ fn act(step: TourStep, state: &State, memory: &mut Memory, actions: &mut Vec<Act
             super::forms::eikonal::ask(state, memory, None, PathwayFile::Mask, Place::Middle);
         }
         TourStep::Save if super::forms::commit::weighs(state) => {
-            actions.push(Action::SelectTask(Task::Filter));
+            actions.push(Action::View(ViewAction::SelectTask(Task::Filter)));
             super::forms::commit::ask(state, memory, FilterFile::Kept, Place::Middle);
         }
         TourStep::Save => {
-            actions.push(Action::SelectTask(Task::Track));
+            actions.push(Action::View(ViewAction::SelectTask(Task::Track)));
             let purpose = PathPurpose::tracks(state, None);
             let text = suggestion(state, "tracks", &purpose);
             memory.files.type_path(purpose, Place::Middle, &text);

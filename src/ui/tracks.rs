@@ -1,4 +1,4 @@
-//! What the Track panel says about streamlines: lengths per bin, medians, seed outcomes and stop reasons.
+//! Summary of streamlines in the Track panel: lengths per bin, medians, outcomes and stop reasons as text.
 
 use super::format;
 use super::widgets::charts::{BINS, Part};
@@ -24,7 +24,7 @@ pub struct Lengths {
     pub per_target: Vec<f32>,
 }
 
-/// Remembers the lengths of the tractogram asked for last.
+/// Caches the lengths of the tractogram last requested.
 #[derive(Default)]
 pub struct Cache {
     lengths: Option<(DataId, Option<Lengths>)>,
@@ -32,12 +32,12 @@ pub struct Cache {
     remarks: Option<(DataId, Vec<Known>, Vec<Remark>)>,
 }
 
-/// What remarks about a region depend on; no handle to its voxels, which a brush changes in place.
+/// Key of the remarks about a region; holds no reference to its voxels, which a brush changes in place.
 #[derive(PartialEq)]
 struct Known {
     name: String,
     role: Role,
-    /// Of a mask.
+    /// The data of a mask.
     mask: Option<DataId>,
     bounds: (DVec3, DVec3),
 }
@@ -60,8 +60,8 @@ impl Known {
 }
 
 impl Cache {
-    /// How near to a target those come that missed it, mm, and where; of those that are drawn.
-    /// Targets that are masks are left out: finding the nearest voxel would take too long.
+    /// Smallest distance from a target of the drawn streamlines that missed it, mm, and where. Targets that are masks
+    /// are left out: finding the nearest voxel would take too long.
     pub fn nearest(&mut self, live: &CurveResult) -> Option<(f64, DVec3)> {
         let missed = &live.output.missed;
         match self.nearest {
@@ -74,7 +74,7 @@ impl Cache {
         }
     }
 
-    /// As [`remarks`]; found anew where the regions changed.
+    /// Like [`remarks`]; recomputed when the regions change.
     pub fn remarks(&mut self, regions: &[Arc<Region>], mask: &Mask, whose: &str) -> &[Remark] {
         let known = self.remarks.as_ref().is_some_and(|(id, known, _)| {
             *id == mask.id()
@@ -145,7 +145,7 @@ fn lengths(tractogram: &Tractogram, targets: usize) -> Option<Lengths> {
     if least > most {
         return None;
     }
-    // Ends on whole centimetres, so that they do not dance while a region is dragged.
+    // Ends on whole centimetres, so that they do not jump while a region is dragged.
     let low = (least / 10.0).floor() * 10.0;
     let high = ((most / 10.0).ceil() * 10.0).max(low + 10.0);
     let mut bins = [0u32; BINS];
@@ -180,12 +180,12 @@ fn fate(output: &Output, fate: SeedOutcome) -> u64 {
     output.seed_outcomes[fate as usize]
 }
 
-/// Streamlines that had a start: all seeds but those outside the mask or below the FA limit.
+/// Streamlines that started: all seeds except those outside the mask or below the FA limit.
 pub fn started(output: &Output) -> u64 {
     output.seed_outcomes.iter().sum::<u64>() - fate(output, SeedOutcome::NoStart)
 }
 
-/// `450 of 1 492 reach a target`; `what` they are, if it is said.
+/// `450 of 1 492 reach a target`; `what` names the curves, if given.
 pub fn headline(output: &Output, what: &str, targets: bool) -> String {
     let verb = match (targets, output.kept.per_streamline.contains_key("target")) {
         (true, true) => "reach a target",
@@ -201,15 +201,15 @@ pub fn headline(output: &Output, what: &str, targets: bool) -> String {
     )
 }
 
-/// What became of the others: `561 too short, 12 missed the targets`; empty if all were kept.
-/// `missed_told`: those that missed the targets stand elsewhere.
+/// Outcomes of the others: `561 too short, 12 missed the targets`; empty if all were kept. `missed_told`: those that
+/// missed the targets are shown elsewhere.
 pub fn dropped(output: &Output, missed_told: bool) -> String {
     let text = [
         (SeedOutcome::MissedTargets, "missed the targets"),
         (SeedOutcome::MissedInclude, "missed an include region"),
         (SeedOutcome::TouchedExclude, "touched an exclude region"),
         (SeedOutcome::TooShort, "too short"),
-        (SeedOutcome::NoStart, "seeds without a start"),
+        (SeedOutcome::NoStart, "seeds not started"),
     ];
     let is_reported = |f: SeedOutcome| missed_told && f == SeedOutcome::MissedTargets;
     let message = text
@@ -221,7 +221,7 @@ pub fn dropped(output: &Output, missed_told: bool) -> String {
         .join(", ")
 }
 
-/// What would help where no streamline is kept.
+/// Remedies if no streamline is kept.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Suggestion {
     LowerFa,
@@ -230,7 +230,7 @@ pub enum Suggestion {
     Nothing,
 }
 
-/// Why no streamline is kept, and one way out.
+/// Why no streamline is kept, with one suggestion.
 pub fn nothing_kept(output: &Output, params: &Params, mask: &str) -> Option<(String, Suggestion)> {
     let (words, worst) = none_kept(output, params, mask)?;
     // No limit helps seeds that lie elsewhere.
@@ -255,7 +255,7 @@ pub struct Remark {
     pub outside_at: Option<DVec3>,
 }
 
-/// Seeds and gates outside the mask, and targets that overlap a seed; one sentence each. `whose` names the mask.
+/// Regions outside the mask, and targets that overlap a seed; one sentence each. `whose` names the mask.
 pub fn remarks(regions: &[Arc<Region>], mask: &Mask, whose: &str) -> Vec<Remark> {
     let of = |role: Role| regions.iter().filter(move |r| r.role == role);
     let out = |r: &Arc<Region>, then: &str| {
@@ -275,7 +275,7 @@ pub fn remarks(regions: &[Arc<Region>], mask: &Mask, whose: &str) -> Vec<Remark>
     let meet = pairs.filter(|(t, s)| t.shape.overlaps(&s.shape));
     let meet = meet.map(|(t, s)| Remark {
         text: format!(
-            "{} overlaps {}: streamlines that start in both have no length",
+            "{} overlaps {}: streamlines that start in the overlap have no length",
             t.name, s.name
         ),
         outside_at: None,
@@ -288,8 +288,7 @@ pub fn remarks(regions: &[Arc<Region>], mask: &Mask, whose: &str) -> Vec<Remark>
     seeds.chain(gates).chain(meet).collect()
 }
 
-/// Ends of streamlines by the reason they stopped for, most important first; those there are, and the
-/// one that is chosen.
+/// Ends of streamlines by stop reason, most important first; only the reasons that occur, and the chosen one.
 pub fn stops(
     output: &Output,
     params: &Params,
@@ -308,7 +307,7 @@ pub fn stops(
         StopReason::Angle => angle.clone(),
         _ => reason.label().to_owned(),
     };
-    // Seeds by wish are left out.
+    // The reason of streamlines that end at their seed is left out.
     [
         StopReason::ReachedTarget,
         StopReason::LowFa,

@@ -1,24 +1,24 @@
-//! The question whom to open of a folder with several subjects or sessions.
+//! The question which visit to open from a folder with several subjects or sessions.
 
 use super::theme::{self, size, space};
 use super::widgets::button::Button;
 use super::widgets::{field, paint, rows};
 use super::{Memory, leaving};
-use crate::state::{Action, Folder, State, Visit};
+use crate::state::{Action, FilesAction, Folder, State, Visit};
 use egui::{Key, ScrollArea, Sense, Ui, pos2, vec2};
 
 const WIDTH: f32 = 480.0;
-/// From this many on a field helps to find one.
+/// From this number on, a search field is shown.
 const MANY: usize = 12;
 
-/// The field's text, and what the folder's visits are.
+/// The field's text, and the folder's visits.
 #[derive(Default)]
 pub struct Cache {
     of: Option<std::path::PathBuf>,
-    /// With what there is of each.
+    /// Each with a list of its images.
     visits: Vec<(Visit, String)>,
     text: String,
-    /// Of those shown, the one that the arrows are at and Enter takes.
+    /// The one of the shown visits that the arrows have reached and Enter opens.
     at: usize,
 }
 
@@ -64,9 +64,9 @@ pub fn show(ui: &Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Actio
         answer = contents(ui, folder, &mut memory.visits, height);
     });
     if let Some(answer) = answer {
-        actions.push(Action::OpenVisit(answer));
+        actions.push(Action::Files(FilesAction::OpenVisit(answer)));
     } else if close && ui.input(|i| i.key_pressed(Key::Escape)) {
-        actions.push(Action::OpenVisit(None));
+        actions.push(Action::Files(FilesAction::OpenVisit(None)));
     }
 }
 
@@ -129,14 +129,14 @@ fn contents(ui: &mut Ui, folder: &Folder, cache: &mut Cache, height: f32) -> Opt
         }
     });
     if shown.is_empty() {
-        let sentence = egui::RichText::new("Nobody is called so");
+        let sentence = egui::RichText::new("No such name");
         ui.label(sentence.font(theme::regular(size::LABEL)).color(p.t2));
     }
     let mut cancelled = false;
     ui.horizontal(|ui| {
         let count = cache.visits.len();
         let sentence = match folder.cut {
-            true => format!("{count}, and more than is looked at"),
+            true => format!("{count}, and more that are not listed"),
             false => format!("{count} to choose from"),
         };
         let sentence = egui::RichText::new(sentence).font(theme::regular(size::LABEL));

@@ -1,4 +1,4 @@
-//! What the Filter panel counts of weights, remembered until there are others.
+//! Statistics of weights for the Filter panel, cached until the weights change.
 
 use super::widgets::charts::BINS;
 use crate::data::{DataId, Tractogram};
@@ -6,16 +6,16 @@ use crate::state::filter::{BundleSums, WEIGHT, Weighed};
 use crate::state::streamlines::SameArc;
 use std::sync::Arc;
 
-/// Streamlines that the cut leaves, and the sums of their weights.
+/// Streamlines that the cut keeps, and the sums of their weights.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct Kept {
     pub count: u64,
     pub weight: f64,
-    /// Of weight × length, mm; `None` while the lengths are not known.
+    /// Sum of weight × length, mm; `None` while the lengths are unknown.
     pub weight_mm: Option<f64>,
 }
 
-/// What the cut leaves of a bundle, and the number of all its streamlines.
+/// The streamlines of a bundle that pass the cut, and the number of all its streamlines.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Counted {
     /// `None`: in no group.
@@ -24,9 +24,9 @@ pub struct Counted {
     pub all: u64,
 }
 
-/// What counts depend on: streamlines, the cut, lengths.
+/// Key of the counts: streamlines, the cut, lengths.
 type Key = (DataId, u32, Option<SameArc<f64>>);
-/// And the bundles that are no groups.
+/// The same with the bundles that are not groups.
 type ApartKey = (Key, Vec<SameArc<bool>>);
 
 #[derive(Default)]
@@ -36,7 +36,7 @@ pub struct Cache {
     apart: Option<(ApartKey, Vec<Kept>)>,
 }
 
-/// Below this share of the highest weight bars say nothing: the first holds all that is there.
+/// Below this fraction of the highest weight bars say nothing: the first bar holds all lower weights.
 const LEAST: f32 = 1e-3;
 
 impl Cache {
@@ -63,7 +63,7 @@ impl Cache {
         self.bins.as_ref().map_or(&[0; BINS], |(_, bins)| bins)
     }
 
-    /// The groups of streamlines, then those that are in none.
+    /// The groups of streamlines, then those in no group.
     pub fn bundles(
         &mut self,
         lines: &Tractogram,
@@ -77,7 +77,7 @@ impl Cache {
         self.bundles.as_ref().map_or(&[], |(_, bundles)| bundles)
     }
 
-    /// What the cut leaves of other bundles.
+    /// The streamlines of other bundles that pass the cut.
     pub fn apart(&mut self, lines: &Tractogram, sums: &BundleSums, least: f32) -> &[Kept] {
         let marks = sums.bundles.iter().map(|b| SameArc(b.marks.clone()));
         let lengths = Some(&sums.lengths_mm);

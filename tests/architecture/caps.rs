@@ -1,4 +1,4 @@
-//! How large functions and structs may be, and how often words may stand that the glossary retires.
+//! Limits on the sizes of functions and structs, and on the number of words retired by the glossary.
 
 use crate::rules::{File, report, tree};
 use crate::source::{Token, tokens};
@@ -25,7 +25,7 @@ pub fn tests() -> Vec<Trial> {
     ]
 }
 
-/// `path name` of each item of src, and its size.
+/// `path name` and size of each item in src.
 fn sizes(of: fn(&[Token]) -> Vec<(String, usize)>) -> Vec<(String, usize)> {
     let sources = tree().into_iter().filter(|f| f.path.starts_with("src/"));
     let items = sources.flat_map(|file| {
@@ -36,7 +36,7 @@ fn sizes(of: fn(&[Token]) -> Vec<(String, usize)>) -> Vec<(String, usize)> {
     items.collect()
 }
 
-/// Items larger than `most` that are no exception, or larger than their exception; and exceptions that are not needed.
+/// Items larger than `most` without an exception, or larger than their exception; and unnecessary exceptions.
 fn beyond(
     found: &[(String, usize)],
     most: usize,
@@ -76,7 +76,7 @@ fn functions(tokens: &[Token]) -> Vec<(String, usize)> {
     found
 }
 
-/// Structs with named fields, and how many they have.
+/// Structs with named fields, and their numbers of fields.
 fn structs(tokens: &[Token]) -> Vec<(String, usize)> {
     let mut found = Vec::new();
     for (i, token) in tokens.iter().enumerate() {
@@ -100,7 +100,7 @@ fn structs(tokens: &[Token]) -> Vec<(String, usize)> {
     found
 }
 
-/// The braces of the item that begins at token `from`; `None` where it ends without any.
+/// The braces of the item that begins at token `from`; `None` if it has none.
 fn body(tokens: &[Token], from: usize) -> Option<(usize, usize)> {
     let mut depth = 0;
     let mut open = None;
@@ -127,7 +127,7 @@ fn body(tokens: &[Token], from: usize) -> Option<(usize, usize)> {
     None
 }
 
-/// Retired words that stand in src more often than the table allows.
+/// Retired words that occur in src more often than the table allows.
 fn retired(files: &[File], allowed: &[(&str, usize)]) -> Vec<String> {
     let mut counts = BTreeMap::<String, usize>::new();
     for file in files.iter().filter(|f| f.path.starts_with("src/")) {

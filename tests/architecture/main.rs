@@ -1,6 +1,6 @@
-//! Who may import whom, and what the setup script does.
+//! The rules of the architecture, and the setup script.
 
-// A test that cannot read what it made itself has failed.
+// A failed unwrap is a failed test.
 #![allow(clippy::unwrap_used)]
 
 use arcuate_tests as support;

@@ -1,4 +1,4 @@
-//! The checks are checked: planted violations are found, allowed code passes.
+//! Checks of the checks: planted violations are found, allowed code passes.
 
 use crate::rules::{File, imports, length, report, stems};
 use crate::support::test;

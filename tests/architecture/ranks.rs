@@ -1,5 +1,5 @@
 //! Ranks inside `state`: a file uses files of its own rank or lower, and a feature uses features to its left in
-//! [`FEATURES`]. What breaks this today is counted in [`RANK_EXCEPTIONS`], and may only fall.
+//! [`FEATURES`]. Present violations are counted in [`RANK_EXCEPTIONS`], whose counts may only fall.
 
 use crate::rules::{File, module_of, report, tree};
 use crate::source::{paths, tokens};
@@ -17,8 +17,8 @@ pub fn tests() -> Vec<Trial> {
     ]
 }
 
-/// 1: `core`, which knows no feature; 2: a feature's types and recipes; 3: the document and what stands beside it;
-/// 4: what a feature does; 5: what runs all features.
+/// 1: `core`, which depends on no feature; 2: a feature's types and recipes; 3: the document and its neighbours; 4:
+/// updates and jobs of a feature; 5: the code that runs all features.
 fn rank(module: &[&str]) -> u8 {
     match module {
         ["core", ..] => 1,
@@ -30,7 +30,7 @@ fn rank(module: &[&str]) -> u8 {
     }
 }
 
-/// How often each file of `state` uses what it may not.
+/// Number of forbidden uses in each file of `state`.
 fn found(files: &[File]) -> BTreeMap<String, usize> {
     let inside = |file: &File| {
         let module = module_of(&file.path)?;
@@ -44,7 +44,7 @@ fn found(files: &[File]) -> BTreeMap<String, usize> {
             continue;
         };
         let own: Vec<&str> = module.iter().map(String::as_str).collect();
-        // A folder's first file lists what stands in the folder.
+        // A folder's first file lists its modules.
         if file.path.ends_with("/mod.rs") && own.len() < 3 {
             continue;
         }
@@ -60,7 +60,7 @@ fn found(files: &[File]) -> BTreeMap<String, usize> {
     counts
 }
 
-/// The module of `state` that a path leads into; `None` where it leads elsewhere, or to the state itself.
+/// The module of `state` that a path leads into; `None` if it leads elsewhere, or to the state itself.
 fn target<'a>(segments: &'a [String], modules: &BTreeSet<Vec<String>>) -> Option<Vec<&'a str>> {
     let rest = match segments {
         [krate, rest @ ..] if krate == "crate" => rest,
@@ -154,7 +154,7 @@ fn planted_ranks() {
         ),
         (
             "src/state/track/update.rs",
-            "use crate::state::update::edit;",
+            "use crate::state::update::update;",
             1,
         ),
     ];

@@ -1,5 +1,4 @@
-//! Who may import whom, what stands where, and which files belong together: `architecture/tables.rs`
-//! says it, this holds the sources to it.
+//! Imports, the places of code, and files that belong together: holds the sources to `architecture/tables.rs`.
 
 use crate::planted;
 use crate::source::{paths, tokens};
@@ -173,7 +172,7 @@ pub fn imports(file: &File) -> Vec<String> {
             {
                 forbid(path.line, format!("solvers/{solver} may not use {shown}"));
             }
-            // A solver that has no kernel for an accelerator need not know of it.
+            // A solver without a kernel for an accelerator need not depend on accelerators.
             if module[0] != "compute" && rest.windows(2).any(is_kind) {
                 forbid(path.line, format!("{shown}: ask Backend::accelerator"));
             }
@@ -189,7 +188,7 @@ pub fn imports(file: &File) -> Vec<String> {
     violations
 }
 
-/// Whether a solver may use a solver, or what belongs to all of them.
+/// Whether a solver may use another solver, or a module common to all.
 fn may_use(solver: &str, used: &str) -> bool {
     let row = |name: &str| SOLVERS.iter().find(|(known, _)| *known == name);
     used == solver || row(used).is_none() || row(solver).is_some_and(|(_, may)| may.contains(&used))
@@ -206,7 +205,7 @@ fn may_take(allowed: &[(&str, Take)], other: &str, rest: &[&str]) -> bool {
         None => false,
         Some((_, All)) => true,
         Some((_, Only(names))) => rest.first().is_some_and(|first| names.contains(first)),
-        // A module may be imported; what is then taken from it is judged by its full path.
+        // A module may be imported; the items used from it are checked by their full paths.
         Some((_, Types)) => match rest {
             [] => true,
             [one] => capital(one) || is_module(&format!("{other}/{one}")),
@@ -223,7 +222,7 @@ fn is_module(place: &str) -> bool {
     })
 }
 
-/// eframe and egui_wgpu hand on egui and wgpu: the crate that is meant.
+/// eframe and egui_wgpu re-export egui and wgpu: the crate actually meant.
 fn without_reexports<'a>(names: &'a [&'a str]) -> &'a [&'a str] {
     match names {
         ["eframe" | "egui_wgpu", "egui" | "egui_wgpu" | "wgpu", ..] => {
@@ -233,7 +232,7 @@ fn without_reexports<'a>(names: &'a [&'a str]) -> &'a [&'a str] {
     }
 }
 
-/// Twins that are missing among the files `names`.
+/// Missing counterparts among the files `names`.
 pub fn stems(names: &[String]) -> Vec<String> {
     let has = |path: &str| names.iter().any(|name| name == path);
     let any_in = |folder: &str| names.iter().any(|name| name.starts_with(folder));
@@ -247,7 +246,7 @@ pub fn stems(names: &[String]) -> Vec<String> {
     for (stem, command) in STEMS {
         let folder = format!("src/engine/solvers/{stem}/");
         let because = format!("{folder} exists");
-        // A folder that holds only mod.rs has its types agreed, not yet its mathematics.
+        // A folder that contains only mod.rs has agreed types, but no implementation yet.
         let written = names
             .iter()
             .any(|name| name.starts_with(&folder) && *name != format!("{folder}mod.rs"));

@@ -1,4 +1,4 @@
-//! `setup.sh` on machines made of stand-ins: a PATH that holds only what a case says.
+//! `setup.sh` on machines of stand-ins: a PATH that contains only the programs of a case.
 
 use crate::support::test;
 use libtest_mimic::Trial;
@@ -18,7 +18,7 @@ pub fn tests() -> Vec<Trial> {
     ]
 }
 
-/// What the script itself runs besides the things it looks for.
+/// Programs that the script itself runs, besides those it looks for.
 const TOOLS: [&str; 12] = [
     "sh", "env", "sed", "grep", "dirname", "cat", "rm", "mktemp", "ln", "mkdir", "cp", "chmod",
 ];
@@ -26,14 +26,14 @@ const TOOLS: [&str; 12] = [
 const LIBRARIES: &str = "libvulkan.so.1 libX11-xcb.so.1 libxcb.so.1 libXcursor.so.1 libXi.so.6 \
                          libxkbcommon-x11.so.0 libwayland-client.so.0 libEGL.so.1";
 
-/// Prints what the real one would as cargo, and does nothing as rustc or rustup.
+/// Prints the output of a real cargo, and does nothing as rustc or rustup.
 const NEW_CARGO: &str = concat!(
     "case $0 in *cargo) echo 'cargo ",
     env!("CARGO_PKG_RUST_VERSION"),
     ".0 (stand-in)';; esac"
 );
 
-/// Downloads, from the second try on, an installer that puts a new cargo into the home folder.
+/// From the second attempt on, downloads an installer that puts a new cargo into the home folder.
 const CURL: &str = r#"
 if [ ! -e "$HOME/tried" ]; then : >"$HOME/tried"; exit 6; fi
 while [ $# -gt 0 ]; do [ "$1" != -o ] || out=$2; shift; done
@@ -90,8 +90,8 @@ impl Machine {
         self.program("bin/ldconfig", &format!("for name in {names}; {print}"));
     }
 
-    /// The README's way: setup and the next command in one line of one shell. `old` comes first on
-    /// its PATH, then `.local/bin`, then `bin`.
+    /// As in the README: setup and the next command in one line of one shell. `old` comes first on its PATH, then
+    /// `.local/bin`, then `bin`.
     fn run(&self) -> Ran {
         let [old, own, bin] = ["old", ".local/bin", "bin"].map(|f| self.at(f));
         let output = Command::new(self.at("bin/sh"))
@@ -150,7 +150,7 @@ fn no_network() {
     assert_eq!(ran.stderr.lines().count(), 1, "{}", ran.stderr);
 }
 
-/// With an old cargo before every folder that could take a link, the next command must not run.
+/// If an old cargo precedes every folder that could hold a link, the next command must not run.
 fn old_cargo_first() {
     let machine = Machine::new();
     machine.program("bin/curl", CURL);
@@ -159,7 +159,7 @@ fn old_cargo_first() {
     ran.holds(false, "found 1.63.0, which is too old", "export PATH=");
     assert!(!ran.stdout.contains("stand-in"), "{}", ran.stdout);
 
-    // The same cargo behind .local/bin is passed over.
+    // The same cargo after .local/bin is skipped.
     fs::rename(machine.at("old/cargo"), machine.at("bin/cargo")).unwrap();
     machine.run().holds(true, ".0 (stand-in)\n", "");
 }
@@ -169,7 +169,7 @@ fn installs_packages() {
     machine.program("bin/cargo", NEW_CARGO);
     machine.libraries(&LIBRARIES.replace("libXi.so.6 ", ""));
     machine.program("bin/sudo", "exec \"$@\"");
-    // Fails once, as a mirror in the middle of an update does.
+    // Fails once, like a mirror during an update.
     machine.program(
         "bin/apt-get",
         "echo \"apt-get $*\"; [ -e \"$HOME/tried\" ] || { : >\"$HOME/tried\"; exit 100; }",

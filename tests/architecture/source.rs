@@ -1,4 +1,4 @@
-//! Just enough of Rust's grammar to list the paths that a file names.
+//! A parser for as much of Rust's grammar as is needed to list the paths that a file refers to.
 
 use std::collections::HashMap;
 
@@ -149,7 +149,7 @@ struct Found {
 
 struct Reader<'a> {
     tokens: &'a [Token],
-    /// Where the reader is, inline modules included.
+    /// The reader's module, including inline modules.
     module: Vec<String>,
     found: Vec<Found>,
     /// Imported names and declared modules with their full paths.

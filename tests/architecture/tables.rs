@@ -1,10 +1,10 @@
-//! The architecture as constants; a change here is a decision, not a repair. Where a row goes beyond
-//! the design's tables, a comment says why.
+//! The architecture as constants; a change here is a decision, not a repair. Where a row goes beyond the design's
+//! tables, a comment gives the reason.
 
-/// What a module may take from another.
+/// The items that a module may use from another.
 pub enum Take {
     All,
-    /// These names right inside it.
+    /// Only these names directly in it.
     Only(&'static [&'static str]),
     /// Types and constants, no functions.
     Types,
@@ -27,7 +27,7 @@ pub const MAY_IMPORT: &[(&str, &[(&str, Take)])] = &[
         "phantom",
         &[
             ("data", All),
-            // Making a head takes seconds and can be cancelled.
+            // Generating a head takes seconds and can be cancelled.
             ("compute", Only(&["Cancelled", "Control"])),
         ],
     ),
@@ -35,7 +35,7 @@ pub const MAY_IMPORT: &[(&str, &[(&str, Take)])] = &[
         "solvers",
         &[("data", All), ("compute", All), ("parameters", All)],
     ),
-    // Programs that show the engine at work without the window.
+    // Programs that use the engine without the window.
     (
         "examples",
         &[
@@ -62,12 +62,12 @@ pub const MAY_IMPORT: &[(&str, &[(&str, Take)])] = &[
         "state",
         &[
             ("data", All),
-            // Sizes in words, the same everywhere.
+            // Sizes as text, the same everywhere.
             ("compute", Only(&["memory"])),
             ("parameters", All),
             ("solvers", Types),
             ("jobs", Types),
-            // The formats, their contents, and words about files and JSON: plain values.
+            // The formats, their contents, and texts about files and JSON: plain values.
             (
                 "io",
                 Only(&[
@@ -95,7 +95,7 @@ pub const MAY_IMPORT: &[(&str, &[(&str, Take)])] = &[
             ("state", All),
             ("scene", All),
             ("render", All),
-            // Which formats there are and what they hold: a table of plain values.
+            // The formats and their capabilities: a table of plain values.
             ("io", Only(&["Content", "Format"])),
             ("guide", All),
         ],
@@ -135,8 +135,8 @@ pub const MAY_IMPORT: &[(&str, &[(&str, Take)])] = &[
     ("lib", &[]),
 ];
 
-/// Which other solvers a solver may use. Streamlines and rays meet in `curves` alone, and questions about curves do not
-/// depend on how these were made.
+/// The other solvers that a solver may use. Streamlines and rays meet only in `curves`, and questions about curves do
+/// not depend on how these were computed.
 pub const SOLVERS: &[(&str, &[&str])] = &[
     ("alignment", &[]),
     ("commit", &["density"]),
@@ -145,7 +145,7 @@ pub const SOLVERS: &[(&str, &[&str])] = &[
     ("density", &["curves"]),
     ("eikonal", &["metric", "tensor_fit"]),
     ("geodesic", &["curves", "tensor_fit"]),
-    // The best of the axes' turns gives the longest streamlines.
+    // The best of the axis changes gives the longest streamlines.
     ("gradient_check", &["curves", "tensor_fit", "tracking"]),
     ("level_set", &[]),
     ("metric", &["tensor_fit"]),
@@ -157,7 +157,7 @@ pub const SOLVERS: &[(&str, &[&str])] = &[
     ("tractogram", &["curves"]),
 ];
 
-/// Places, and what of the crate they may not use: it stands above them and uses them.
+/// Modules, and the parts of the crate that they must not use, because these are above them.
 pub const BELOW: &[(&str, &[&str])] = &[
     ("state/origin", &["state", "sessions"]),
     ("state/origin", &["state", "update"]),
@@ -166,7 +166,7 @@ pub const BELOW: &[(&str, &[&str])] = &[
     ("state/sessions/saved", &["state", "update"]),
 ];
 
-/// The features of `state`. What one does may use what those before it do; the others see it through `follow`.
+/// The features of `state`. A feature may use those before it; later ones react to it through `follow`.
 pub const FEATURES: &[&str] = &[
     "files",
     "regions",
@@ -185,103 +185,44 @@ pub const FEATURES: &[&str] = &[
     "device",
 ];
 
-/// Files of `state` that use a higher rank today, and how often: the numbers may only fall, and end at 0.
+/// Files of `state` that use a higher rank at present, with counts that may only fall, to 0 in the end.
 pub const RANK_EXCEPTIONS: &[(&str, usize)] = &[
-    ("src/state/action.rs", 2),
-    ("src/state/alignment/jobs.rs", 1),
     ("src/state/alignment/saved.rs", 1),
-    ("src/state/alignment/types.rs", 8),
-    ("src/state/alignment/update.rs", 1),
-    ("src/state/core/compact_masks.rs", 2),
-    ("src/state/core/words/mask.rs", 9),
-    ("src/state/density/jobs.rs", 1),
-    ("src/state/density/methods.rs", 1),
+    ("src/state/alignment/types.rs", 5),
     ("src/state/density/saved.rs", 2),
-    ("src/state/density/update.rs", 3),
-    ("src/state/device/jobs.rs", 1),
-    ("src/state/document.rs", 5),
-    ("src/state/files/jobs.rs", 1),
-    ("src/state/files/jobs/head.rs", 1),
-    ("src/state/files/jobs/open.rs", 1),
-    ("src/state/files/opening.rs", 10),
-    ("src/state/files/paths.rs", 1),
+    ("src/state/density/update.rs", 2),
+    ("src/state/document.rs", 3),
+    ("src/state/files/opening.rs", 6),
     ("src/state/files/update.rs", 2),
-    ("src/state/filter/changes.rs", 4),
     ("src/state/filter/inputs.rs", 2),
-    ("src/state/filter/jobs/fit.rs", 1),
-    ("src/state/filter/jobs/scheme.rs", 1),
-    ("src/state/filter/jobs/sums.rs", 1),
-    ("src/state/filter/methods.rs", 1),
-    ("src/state/filter/recipe.rs", 5),
+    ("src/state/filter/recipe.rs", 4),
     ("src/state/filter/saved.rs", 7),
-    ("src/state/filter/types.rs", 3),
-    ("src/state/filter/update.rs", 2),
-    ("src/state/filter/update/apply_fit.rs", 2),
-    ("src/state/pathways/changes.rs", 9),
-    ("src/state/pathways/jobs.rs", 1),
-    ("src/state/pathways/jobs/compare.rs", 1),
-    ("src/state/pathways/jobs/find.rs", 2),
-    ("src/state/pathways/jobs/region.rs", 1),
-    ("src/state/pathways/methods.rs", 2),
-    ("src/state/pathways/recipe.rs", 3),
+    ("src/state/filter/types.rs", 1),
+    ("src/state/pathways/recipe.rs", 2),
     ("src/state/pathways/saved.rs", 12),
-    ("src/state/pathways/types.rs", 10),
-    ("src/state/pathways/update.rs", 2),
     ("src/state/pathways/update/kept.rs", 2),
-    ("src/state/recipe.rs", 2),
-    ("src/state/recipes.rs", 2),
-    ("src/state/regions/changes.rs", 6),
-    ("src/state/regions/draw.rs", 3),
-    ("src/state/regions/jobs/labels.rs", 1),
-    ("src/state/regions/jobs/make.rs", 1),
-    ("src/state/regions/make.rs", 5),
+    ("src/state/recipe.rs", 1),
+    ("src/state/regions/draw.rs", 2),
+    ("src/state/regions/make.rs", 3),
     ("src/state/regions/saved.rs", 15),
-    ("src/state/regions/update.rs", 7),
-    ("src/state/sampling/types.rs", 1),
-    ("src/state/sampling/update.rs", 1),
-    ("src/state/segment/changes.rs", 2),
-    ("src/state/segment/jobs.rs", 1),
-    ("src/state/segment/jobs/run.rs", 1),
-    ("src/state/segment/methods.rs", 3),
-    ("src/state/segment/recipe.rs", 3),
+    ("src/state/regions/update.rs", 6),
+    ("src/state/segment/methods.rs", 1),
+    ("src/state/segment/recipe.rs", 2),
     ("src/state/segment/saved.rs", 20),
-    ("src/state/segment/types.rs", 10),
-    ("src/state/segment/update.rs", 5),
-    ("src/state/segment/update/back.rs", 1),
-    ("src/state/segment/update/keep.rs", 1),
-    ("src/state/session.rs", 4),
-    ("src/state/sessions/jobs.rs", 1),
-    ("src/state/sessions/update.rs", 3),
-    ("src/state/sessions/update/later.rs", 3),
+    ("src/state/segment/types.rs", 1),
+    ("src/state/segment/update.rs", 3),
+    ("src/state/sessions/update.rs", 1),
+    ("src/state/sessions/update/later.rs", 1),
     ("src/state/snapshots/saved.rs", 16),
-    ("src/state/streamlines/changes.rs", 5),
-    ("src/state/streamlines/jobs/connectome.rs", 1),
-    ("src/state/streamlines/jobs/edit.rs", 1),
-    ("src/state/streamlines/jobs/pick.rs", 1),
-    ("src/state/streamlines/jobs/profile.rs", 1),
-    ("src/state/streamlines/jobs/select.rs", 1),
-    ("src/state/streamlines/jobs/table.rs", 1),
-    ("src/state/streamlines/types.rs", 2),
-    ("src/state/streamlines/update.rs", 1),
-    ("src/state/streamlines/update/edits.rs", 1),
-    ("src/state/streamlines/update/measure.rs", 1),
-    ("src/state/tensors/axes.rs", 1),
-    ("src/state/tensors/jobs.rs", 1),
-    ("src/state/tensors/jobs/fit.rs", 2),
-    ("src/state/tensors/orders.rs", 1),
-    ("src/state/tensors/update.rs", 5),
-    ("src/state/track/changes.rs", 6),
-    ("src/state/track/jobs.rs", 1),
-    ("src/state/track/jobs/cut.rs", 1),
-    ("src/state/track/jobs/stopped.rs", 1),
-    ("src/state/track/jobs/streamlines.rs", 1),
-    ("src/state/track/kept.rs", 2),
-    ("src/state/track/rays.rs", 1),
+    ("src/state/streamlines/recipe.rs", 5),
+    ("src/state/tensors/jobs/fit.rs", 1),
+    ("src/state/tensors/update.rs", 4),
+    ("src/state/track/kept.rs", 1),
     ("src/state/track/update.rs", 1),
 ];
 
-/// Places whose files may import more than their module: there the work for a thread stands beside what its result
-/// changes. The first row that matches a path decides.
+/// Files that may import more than their module, because work for a thread is next to the changes of its result. The
+/// first row that matches a path decides.
 pub const MAY_IMPORT_AT: &[(&str, &[(&str, Take)])] = &[
     (
         "state/*/jobs",
@@ -294,7 +235,7 @@ pub const MAY_IMPORT_AT: &[(&str, &[(&str, Take)])] = &[
             ("jobs", All),
         ],
     ),
-    // Sessions open files, fit and track again as the features do; they move to `state/sessions/jobs` last.
+    // Sessions open files, fit and track like the features; they move to `state/sessions/jobs` last.
     (
         "jobs/session",
         &[
@@ -309,8 +250,8 @@ pub const MAY_IMPORT_AT: &[(&str, &[(&str, Take)])] = &[
     ),
 ];
 
-/// A crate or a part of std that only some places may name. A place is a folder or file of src/ or src/engine/,
-/// `*` standing for any one name.
+/// A crate or a part of std that only some places may use. A place is a folder or file of src/ or src/engine/, with `*`
+/// for any one name.
 pub struct Reserved {
     pub what: &'static [&'static str],
     pub places: &'static [&'static str],
@@ -329,7 +270,7 @@ const fn only(what: &'static [&'static str], places: &'static [&'static str]) ->
 pub const RESERVED: &[Reserved] = &[
     only(&["cudarc"], &["compute", "solvers/*/cuda"]),
     only(&["libloading"], &["compute/cuda/nccl"]),
-    // `compute` makes the pools.
+    // `compute` creates the pools.
     Reserved {
         what: &["rayon"],
         places: &["compute", "io", "phantom", "solvers"],
@@ -346,7 +287,7 @@ pub const RESERVED: &[Reserved] = &[
     only(&["base64"], &["io"]),
     only(&["png"], &["io"]),
     only(&["sha2"], &["io"]),
-    // `main` asks clap for the arguments, `cli` says what they are.
+    // `main` gets the arguments from clap, `cli` defines them.
     only(&["clap"], &["cli", "main"]),
     only(&["indicatif"], &["cli"]),
     // `snapshot` draws the window into a texture of its own.
@@ -359,7 +300,7 @@ pub const RESERVED: &[Reserved] = &[
     only(&["egui"], &["ui", "app"]),
     only(&["eframe"], &["app"]),
     only(&["rfd"], &["ui/files/dialog"]),
-    // `/proc` says how much memory there is, and which signals are ignored.
+    // `/proc` gives the amount of memory, and the ignored signals.
     only(
         &["std", "fs", "read_to_string"],
         &["io/disk", "compute/memory", "cli/signals"],
@@ -367,7 +308,7 @@ pub const RESERVED: &[Reserved] = &[
     only(&["std", "fs", "write"], &["io/disk", "compute/memory"]),
     // A test makes each operation on the disk fail.
     only(&["std", "fs"], &["io/disk"]),
-    // Inode and time of change; what a lease is about.
+    // Inode and time of change; the subject of a lease.
     only(
         &["std", "os", "unix", "fs", "MetadataExt"],
         &["io/disk", "io/session/entry"],
@@ -375,18 +316,18 @@ pub const RESERVED: &[Reserved] = &[
     only(&["std", "os", "unix", "fs", "FileExt"], &["io/mmap"]),
     only(&["std", "os", "unix", "fs"], &["io/disk"]),
     only(&["std", "net"], &[]),
-    // Environment variables that choose data, devices and records, and where ffmpeg is; typed paths
-    // may start with ~.
+    // Environment variables that choose data, devices and records, and the path of ffmpeg; typed paths may start with
+    // ~.
     only(
         &["std", "env"],
         &["io", "cli", "app", "main", "ui/files", "jobs/film"],
     ),
-    // In the names of temporary files.
+    // For the names of temporary files.
     only(&["std", "process", "id"], &["io"]),
-    // Exit codes; and ffmpeg, which makes films.
+    // Exit codes; and ffmpeg, for films.
     only(&["std", "process"], &["cli", "main", "jobs/film"]),
-    // wgpu hands a mapped buffer back through a callback. A desktop's file dialog blocks, so it
-    // waits on a thread of its own.
+    // wgpu returns a mapped buffer through a callback. A desktop's file dialog blocks, so it waits on a thread of its
+    // own.
     only(
         &["std", "sync", "mpsc"],
         &[
@@ -396,16 +337,16 @@ pub const RESERVED: &[Reserved] = &[
             "compute/thread",
         ],
     ),
-    // A number, no thread.
+    // A number, not a thread.
     only(&["std", "thread", "available_parallelism"], &["compute"]),
     // A thread for each card, which waits for it.
     only(&["std", "thread", "scope"], &["compute/backend"]),
-    // Everybody else starts threads there, where a refusal is no panic.
+    // All others start threads through this function, where a refusal does not panic.
     only(
         &["std", "thread", "Builder"],
         &["compute", "io/mmap", "jobs/film", "cli/signals"],
     ),
-    // A file that was opened is copied after it was shown; a set waits until another has its names.
+    // An opened file is copied after it was shown; a set waits for another to get its names.
     only(
         &["std", "thread"],
         &["compute/thread", "io/mmap", "io/atomic/together", "jobs"],
@@ -414,14 +355,14 @@ pub const RESERVED: &[Reserved] = &[
 
 pub const UNSAFE: &[&str] = &["compute", "io/mmap", "solvers/*/cuda", "render/shared"];
 
-/// Most lines of a file; those that follow have a tighter limit of their own.
+/// Largest number of lines in a file; those that follow have a tighter limit of their own.
 pub const MAX_LINES: usize = 600;
 pub const MAX_LINES_OF: &[(&str, usize)] = &[("src/main.rs", 60), ("src/app.rs", 150)];
 
-/// Methods of std that operate on the disk where no path names `std::fs`: `io/disk` alone calls them.
+/// Methods of std that access the disk although no path contains `std::fs`: only `io/disk` calls them.
 pub const DISK_METHODS: &[&str] = &["read_dir", "read_link", "canonicalize", "sync_data"];
 
-/// Methods of a path that ask the disk, which may be slow.
+/// Methods of a path that access the disk, which may be slow.
 pub const DISK_QUESTIONS: &[&str] = &[
     "exists",
     "is_dir",
@@ -431,16 +372,16 @@ pub const DISK_QUESTIONS: &[&str] = &[
     "symlink_metadata",
     "try_exists",
 ];
-/// Modules on the window's thread: they submit jobs that ask the disk.
+/// Modules on the interface thread: they submit jobs that access the disk.
 pub const NEVER_WAITS: &[&str] = &["state", "scene", "render", "ui"];
-/// A desktop's dialog waits on a thread of its own, and looks there for what shows it. Jobs run on a worker's thread.
+/// A desktop's dialog waits on a thread of its own, which also looks for the program to show it. Jobs have workers.
 pub const MAY_WAIT: &[&str] = &["ui/files/dialog", "state/*/jobs"];
 
-/// Stems whose form the window does not have yet: each leaves with its form.
+/// Stems without a form in the window: each row is removed when the form is added.
 pub const WITHOUT_FORM: &[&str] = &[];
 
-/// One concept, one name in src/engine/solvers, kernels, tests and src/ui/forms; and its command, where
-/// the user meets it by itself.
+/// One concept, one name in src/engine/solvers, kernels, tests and src/ui/forms; and its command, if the user meets it
+/// separately.
 pub const STEMS: &[(&str, Option<&str>)] = &[
     ("tensor_fit", Some("fit")),
     ("curves", None),
@@ -460,7 +401,7 @@ pub const STEMS: &[(&str, Option<&str>)] = &[
 
 /// Largest number of lines of a function, from `fn` to its last brace.
 pub const MAX_FUNCTION: usize = 120;
-/// Functions that are longer today: their lines may only fall.
+/// Functions that are longer at present: their lengths may only fall.
 pub const LONG_FUNCTIONS: &[(&str, usize)] = &[
     ("src/cli/phantom.rs run", 158),
     ("src/cli/render.rs run", 165),
@@ -482,7 +423,7 @@ pub const LONG_FUNCTIONS: &[(&str, usize)] = &[
 
 /// Largest number of named fields of a struct.
 pub const MAX_FIELDS: usize = 20;
-/// Structs that have more today: their number may only fall.
+/// Structs that have more at present: their numbers may only fall.
 pub const WIDE_STRUCTS: &[(&str, usize)] = &[
     ("src/cli/segment.rs Options", 21),
     ("src/engine/io/nifti/header.rs Header", 23),
@@ -497,7 +438,7 @@ pub const WIDE_STRUCTS: &[(&str, usize)] = &[
     ("src/ui/views/mod.rs Views", 22),
 ];
 
-/// Names that the glossary retires, and how often they still stand in src: the numbers may only fall, and end at 0.
+/// Names that the glossary retires, with the occurrences left in src: the numbers may only fall, to 0 in the end.
 pub const RETIRED: &[(&str, usize)] = &[
     ("Absent", 12),
     ("Aim", 0),

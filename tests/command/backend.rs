@@ -1,4 +1,4 @@
-//! The choice of a backend, its words, and the accounting of what a card keeps.
+//! The choice of a backend, its texts, and the accounting of a card's cached memory.
 
 #[cfg(target_os = "linux")]
 mod refused;
@@ -85,7 +85,7 @@ fn automatic() {
         assert!(found.is_ok(), "{found:?}");
         assert_eq!((backend.cpu().name(), backend.cpu().threads()), ("cpu", 2));
     } else {
-        // The same words, with advice.
+        // The same text, with advice.
         let error = found.unwrap_err().to_string();
         let text = reason.strip_prefix("CPU: ").unwrap();
         assert!(error.to_lowercase().contains(&text.to_lowercase()));
@@ -93,7 +93,7 @@ fn automatic() {
     }
 }
 
-/// Asks about a file that is not there, on the backend that arguments and variables say.
+/// Runs `info` on a missing file, with the backend set by arguments and variables.
 fn run(arguments: &[&str], variables: &[(&str, &str)]) -> Output {
     let folder = tempfile::tempdir().unwrap();
     Command::new(env!("CARGO_BIN_EXE_arcuate"))
@@ -126,7 +126,7 @@ fn no_card() {
         assert!(found.iter().any(|f| text.contains(f)), "{name}: {text}");
         assert!(text.trim_end().ends_with("choose --backend cpu"), "{text}");
     }
-    // The command itself gets to run, and does not find its file.
+    // The command itself runs, and does not find its file.
     for name in ["auto", "cpu"] {
         let (text, code) = complaint(&run(&["--backend", name], &[HIDDEN]));
         assert_eq!(code, Some(1));
@@ -148,7 +148,7 @@ fn variable() {
     let output = run(&["--backend", "gpu"], &[]);
     let text = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(2), "{text}");
-    assert!(text.contains("is no backend"), "{text}");
+    assert!(text.contains("is not a backend"), "{text}");
 }
 
 /// A library of the driver's name without its functions, first on the search path.
@@ -222,7 +222,7 @@ fn sentences() {
     let memory = all[7].to_string();
     let begin = "Tracing 300000 rays needs 3.2 GB on the graphics card, 1.1 GB are free; ";
     assert!(memory.starts_with(begin), "{memory}");
-    // Wherever memory ran short, the job's own words.
+    // The job's own sentence, wherever memory ran short.
     let short = all[7].clone().in_job("solving", "choose a smaller mask");
     assert_eq!(
         short.to_string(),
@@ -251,7 +251,7 @@ fn sizes() {
     }
 }
 
-/// Against a list in order of use, on random calls.
+/// Against a list in order of use, with random calls.
 fn eviction() {
     let mut random = Random::fresh("backend eviction");
     for _ in 0..50 {

@@ -1,5 +1,5 @@
-//! Streamlines of a layer in the window's state: filtered, chosen, deleted, kept, measured; and the same
-//! after a session was saved and opened.
+//! Streamlines of a layer in the window's state: filtered, selected, deleted, kept, measured; and the same after saving
+//! and opening a session.
 
 mod apart;
 mod commands;
@@ -16,7 +16,9 @@ use arcuate::state::streamlines::{
     Column, ConnectSettings, Drawer, How, Limit, Measurement, ProfileSettings, RegionRule, Shown,
     StreamlineRules, TableView, lines_of,
 };
-use arcuate::state::{Action, BundleAction, LayerId, Pane, Phase};
+use arcuate::state::{
+    Action, BundleAction, FilesAction, LayerAction, LayerId, Pane, Phase, RegionAction,
+};
 use glam::{DVec2, DVec3};
 use libtest_mimic::Trial;
 use std::path::Path;
@@ -63,7 +65,7 @@ fn write(path: &Path, count: usize) {
     streamlines::save(path, &lines(count), "test", &Control::new()).unwrap();
 }
 
-/// An image that is y, and one of labels: 3 below x = 5, 8 above x = 35.
+/// An image whose values are y, and a label map: 3 below x = 5, 8 above x = 35.
 fn images(folder: &Path) {
     let grid =
         Arc::new(Grid::axis_aligned([41, 60, 3], DVec3::ONE, DVec3::new(0.0, 0.0, -1.0)).unwrap());
@@ -93,7 +95,7 @@ impl Desk {
         let mut window = Window::new();
         let files = ["y.nii.gz", "labels.nii.gz", "all.trx"];
         let files = files.map(|f| folder.path().join(f)).to_vec();
-        window.act(Action::Open(files));
+        window.act(Action::Files(FilesAction::Open(files)));
         Self { folder, window }
     }
 
@@ -119,7 +121,7 @@ impl Desk {
         });
     }
 
-    /// What the filter leaves, as it is drawn.
+    /// The streamlines that the rules keep, as drawn.
     fn shown(&self) -> Vec<usize> {
         let sifted = self.window.state.sifted(self.layer("all")).unwrap();
         let rows = rows(&sifted.shown);
@@ -129,7 +131,8 @@ impl Desk {
 
     fn place(&mut self, role: Role, centre: DVec3, radius_mm: f64) {
         let shape = Shape::Sphere { centre, radius_mm };
-        self.window.act(Action::PlaceRegion { role, shape });
+        self.window
+            .act(Action::Region(RegionAction::Place { role, shape }));
     }
 }
 
@@ -164,7 +167,7 @@ fn by_image() {
             ..limit(y.clone(), Some(5.0), Some(9.0))
         };
         desk.sieve(StreamlineRules::new(all).limited(limit));
-        // The image is 0.5 more than y, and the same along each of them.
+        // The image is y + 0.5, and constant along each of them.
         assert_eq!(desk.shown(), (5..=8).collect::<Vec<_>>(), "{counting:?}");
         desk.act(BundleAction::Keep);
         let kept = desk.window.state.document.layers.last().unwrap().clone();
@@ -199,11 +202,11 @@ fn filters() {
         (30.0, Phase::Live),
         (40.0, Phase::Done),
     ] {
-        desk.window.act(Action::SetRegionShape {
+        desk.window.act(Action::Region(RegionAction::SetShape {
             region: id,
             shape: moved(y),
             phase,
-        });
+        }));
         let y = y as usize;
         assert_eq!(
             desk.shown(),
@@ -217,7 +220,7 @@ fn filters() {
     assert_eq!(desk.shown().len(), 47);
     desk.sieve(state.clone().using(id, Role::Include, RegionRule::Nothing));
     assert_eq!(desk.shown().len(), 50);
-    // Values, and means of an image; by lot; and what fails.
+    // Values, and means of an image; a random number of streamlines; and rules that fail.
     let by_weight = base.clone().using(id, Role::Include, RegionRule::Nothing);
     let by_weight = by_weight.limited(limit(weight(), Some(5.0), Some(20.0)));
     desk.sieve(by_weight.clone());
@@ -237,7 +240,7 @@ fn filters() {
     });
     let four = desk.shown();
     assert_eq!(four.len(), 4);
-    // One step back and forth each.
+    // One undo and one redo each.
     desk.window.act(Action::Undo);
     assert_eq!(desk.shown().len(), 44);
     desk.window.act(Action::Redo);
@@ -269,7 +272,8 @@ fn filters() {
 fn table() {
     let mut desk = Desk::new(30);
     let all = desk.layer("all");
-    desk.window.act(Action::SelectLayer(Some(all)));
+    desk.window
+        .act(Action::Layer(LayerAction::Select(Some(all))));
     desk.act(BundleAction::Open(Some(Drawer::Table)));
     let order = |desk: &Desk| {
         desk.window
@@ -312,12 +316,12 @@ fn table() {
     assert_eq!(lines, [3, 4, 6, 7]);
     let (_, drawn) = desk.window.state.session.bundle.extract.shown().unwrap();
     assert_eq!(rows(drawn), [3, 4, 6, 7]);
-    // All means all that the filter leaves.
+    // All means all that the rules keep.
     desk.act(BundleAction::ChooseAll);
     assert_eq!(chosen(&desk), 20);
     desk.act(BundleAction::ChooseOthers);
     assert_eq!(chosen(&desk), 0);
-    // Delete without any chosen says so, and takes nothing else away: no step is there to be undone.
+    // Delete without a selection says so and removes nothing: there is no step to undo.
     let step = desk.window.state.history.undo_label().map(str::to_owned);
     desk.act(BundleAction::DeleteChosen);
     assert_eq!(desk.window.state.history.undo_label(), step.as_deref());
@@ -325,13 +329,13 @@ fn table() {
         desk.window.state.session.status,
         "No streamlines are chosen"
     );
-    // A layer that comes back has its rows again, sorted and filtered as before.
+    // A layer that returns has its rows again, sorted and filtered as before.
     desk.act(BundleAction::Sort(TableView {
         by: Some(weight()),
         descending: true,
     }));
     let before = order(&desk);
-    desk.window.act(Action::DeleteLayer(all));
+    desk.window.act(Action::Layer(LayerAction::Delete(all)));
     assert!(desk.window.state.session.bundle.order.shown().is_none());
     desk.window.act(Action::Undo);
     assert_eq!(order(&desk), before);
@@ -351,18 +355,19 @@ fn table() {
 fn saved() {
     let mut desk = Desk::new(1_200);
     desk.window
-        .act(Action::SelectLayer(Some(desk.layer("all"))));
+        .act(Action::Layer(LayerAction::Select(Some(desk.layer("all")))));
     desk.act(BundleAction::Open(Some(Drawer::Table)));
     desk.act(BundleAction::SaveTable(desk.folder.path().join("t.csv")));
     let message = &desk.window.state.session.status;
-    let text = "Saved table of 1\u{202F}200 streamlines, ";
+    let text = "Saved and verified table of 1\u{202F}200 streamlines: ";
     assert!(message.starts_with(text), "{message}");
 }
 
 fn deletes() {
     let mut desk = Desk::new(20);
     let all = desk.layer("all");
-    desk.window.act(Action::SelectLayer(Some(all)));
+    desk.window
+        .act(Action::Layer(LayerAction::Select(Some(all))));
     let choose = |lines: &[u32]| BundleAction::Choose {
         lines: lines.to_vec(),
         how: How::Replace,
@@ -372,7 +377,7 @@ fn deletes() {
     desk.act(BundleAction::DeleteChosen);
     assert_eq!(desk.rows("all"), (2..19).collect::<Vec<_>>());
     assert!(desk.window.state.chosen().is_none());
-    // Numbers are those of what is left.
+    // Numbers refer to the remaining streamlines.
     desk.act(choose(&[0]));
     desk.act(BundleAction::DeleteChosen);
     assert_eq!(desk.rows("all"), (3..19).collect::<Vec<_>>());
@@ -419,7 +424,8 @@ fn clicks() {
     use arcuate::solvers::tractogram::pick::{PickQuery, Screen};
     let mut desk = Desk::new(20);
     let all = desk.layer("all");
-    desk.window.act(Action::SelectLayer(Some(all)));
+    desk.window
+        .act(Action::Layer(LayerAction::Select(Some(all))));
     // Ten points a millimetre, y upwards: that of row 7 is at 70.
     let screen = Screen {
         from_world: glam::DMat4::from_scale(DVec3::new(10.0, 10.0, 0.25)),
@@ -442,10 +448,10 @@ fn clicks() {
     assert_eq!(chosen(&desk), [7, 9]);
     desk.act(pick(DVec2::new(123.0, 91.0), How::Toggle));
     assert_eq!(chosen(&desk), [7]);
-    // Beside all of them a click chooses none.
+    // A click outside all of them selects none.
     desk.act(pick(DVec2::new(123.0, -30.0), How::Replace));
     assert_eq!(chosen(&desk), [] as [usize; 0]);
-    // What the filter hides is not there for the mouse.
+    // Streamlines hidden by the rules cannot be picked.
     desk.sieve(StreamlineRules::new(all).limited(limit(weight(), Some(10.0), None)));
     desk.act(pick(DVec2::new(123.0, 73.0), How::Replace));
     assert_eq!(chosen(&desk), [] as [usize; 0]);
@@ -464,7 +470,8 @@ fn clicks() {
 fn looks() {
     let mut desk = Desk::new(12);
     let all = desk.layer("all");
-    desk.window.act(Action::SelectLayer(Some(all)));
+    desk.window
+        .act(Action::Layer(LayerAction::Select(Some(all))));
     desk.act(BundleAction::SetProfile(ProfileSettings {
         nodes: 11,
         along: vec![Column::Image(desk.layer("y"))],
@@ -477,7 +484,7 @@ fn looks() {
         found.profile.tracks[0].mean[5]
     };
     assert!((mean(&desk) - 6.0).abs() < 1e-5);
-    // It is of what the filter leaves.
+    // It uses only the streamlines that the rules keep.
     desk.sieve(StreamlineRules::new(all).limited(limit(weight(), None, Some(1.0))));
     assert!((mean(&desk) - 1.0).abs() < 1e-5);
     let path = desk.folder.path().join("p.csv");
@@ -569,7 +576,8 @@ fn rulers() {
 fn memory() {
     let mut desk = Desk::new(60);
     let all = desk.layer("all");
-    desk.window.act(Action::SelectLayer(Some(all)));
+    desk.window
+        .act(Action::Layer(LayerAction::Select(Some(all))));
     for _ in 0..30 {
         desk.act(BundleAction::Choose {
             lines: vec![0],
@@ -584,6 +592,6 @@ fn memory() {
         desk.window.act(Action::Undo);
         steps += 1;
     }
-    // Small ones all come back.
+    // All small steps are restored.
     assert_eq!((steps, desk.rows("all").len()), (30, 60));
 }

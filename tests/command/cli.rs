@@ -101,7 +101,7 @@ fn json(arguments: &[&str], folder: &Path) -> Value {
     serde_json::from_slice(&output.stdout).unwrap_or_else(|e| panic!("{arguments:?}: {e}"))
 }
 
-/// A scan of a made-up head as `head/dwi.nii.gz`, with one shell of b = 1000.
+/// A scan of a synthetic head as `head/dwi.nii.gz`, with one shell of b = 1000.
 fn small_head(spacing_mm: &str, directions: u32, b0: u32, here: &Path) {
     let (shells, b0) = (format!("1000:{directions}"), b0.to_string());
     let line = ["phantom", "--scan-only", "--spacing", spacing_mm];
@@ -109,14 +109,14 @@ fn small_head(spacing_mm: &str, directions: u32, b0: u32, here: &Path) {
     json(&[&line[..], &rest].concat(), here);
 }
 
-/// Lines on standard error besides the note about the made-up head's own mask.
+/// Number of lines on standard error, besides the note about the synthetic head's own mask.
 fn sentence_count(error: &str) -> usize {
     let note = "arcuate: note: A mask lies beside the scan";
     let lines = error.trim_end().lines();
     lines.filter(|line| !line.starts_with(note)).count()
 }
 
-/// Fails with exit code 1 and one sentence that holds all of `words`.
+/// Fails with exit code 1 and one sentence that contains all of `text`.
 fn refuses(arguments: &[&str], text: &[&str], folder: &Path) {
     let output = arcuate(arguments, folder);
     let error = String::from_utf8_lossy(&output.stderr).into_owned();
@@ -135,7 +135,7 @@ fn refuses(arguments: &[&str], text: &[&str], folder: &Path) {
     }
 }
 
-/// Splits a line into words as a shell does, for the quoting that recipes use.
+/// Splits a line into words like a shell, as far as recipes use quoting.
 fn shell_words(line: &str) -> Vec<String> {
     let (mut text, mut word, mut quoted, mut some) = (Vec::new(), String::new(), false, false);
     let mut characters = line.chars();
@@ -263,7 +263,7 @@ fn copied_ray_commands_parse() {
     let one_of = |random: &mut Random, n: u64| random.bits() % n;
     for _ in 0..100 {
         let (fit, regions, mut walk) = random_recipe(&mut random);
-        // Rays know neither.
+        // Rays have neither.
         (walk.deflection, walk.repetitions) = (None, None);
         walk.both_ways = one_of(&mut random, 2) == 0;
         let count = 1 + one_of(&mut random, 500) as usize;
@@ -317,7 +317,7 @@ fn copied_ray_commands_parse() {
         let Ok(found) = options.recipe(None) else {
             panic!("no recipe")
         };
-        // The same command again is the same recipe, to the rounding of angles.
+        // The command of the parsed recipe is the same, up to the rounding of angles.
         assert_eq!(found.command(), recipe.command(), "{words:?}");
     }
 }
@@ -452,7 +452,7 @@ fn phantom_round() {
         here,
     );
     assert_eq!(track["seeds"], 500);
-    // TCK holds points alone: values lie beside it.
+    // TCK holds only points: values are next to it.
     for value in ["fa.tsf", "seed.weights.txt", "stop_end.weights.txt"] {
         let file = here.join("t").with_extension(value);
         assert!(file.exists(), "{}", file.display());
@@ -462,7 +462,7 @@ fn phantom_round() {
     }
     let info = json(&["info", "t.tck"], here);
     assert_eq!(info["files"][0]["streamlines"], track["kept"]);
-    // The command that the report gives makes the same file.
+    // The command in the report makes the same file.
     let repeat = track["repeat"]
         .as_str()
         .expect("a command")
@@ -498,7 +498,7 @@ fn converted(here: &Path, kept: &Value) {
     assert_eq!(grid["shape"], scan["files"][0]["shape"]);
     assert_eq!(grid["orientation"], scan["files"][0]["orientation"]);
     refuses(&["convert", "t.trk", "t.vtp"], &["--force", "t.vtp"], here);
-    // What is lost is said before anything is written, which may be refused then.
+    // Losses are reported before anything is written, so that they can be refused.
     let strict = ["convert", "t.trk", "strict.vtp", "--strict"];
     refuses(&strict, &["--strict", "grid"], here);
     assert!(!here.join("strict.vtp").exists());
@@ -524,7 +524,7 @@ fn coarse_head(folder: &Path) {
     json(&text.split(' ').collect::<Vec<_>>(), folder);
 }
 
-/// The bytes of a TCK or TSF file after its header, which says when it was written.
+/// The bytes of a TCK or TSF file after its header, which contains the time of writing.
 fn points(path: &Path) -> Vec<u8> {
     let bytes = std::fs::read(path).expect("a streamline file");
     let end = bytes
@@ -591,7 +591,7 @@ fn real_scan(scan: PathBuf) {
         here,
     );
     assert_eq!(fit["fitted"], fit["mask_voxels"]);
-    // What is written opens again.
+    // Written files can be opened.
     let info = json(&["info", "maps/fa.nii.gz"], here);
     let high = info["files"][0]["range"][1].as_f64().unwrap_or(0.0);
     assert!((0.8..=1.0).contains(&high), "{info}");

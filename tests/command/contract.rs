@@ -1,7 +1,7 @@
 //! The contract: the texts that users and other programs rely on, one file each in tests/fixtures/contract.
 //!
-//! A change of an option, a JSON member, a CSV column or a sentence changes a fixture, so that a reader of the change
-//! sees it. `ARCUATE_WRITE_CONTRACT=1` writes the fixtures as the program gives them now.
+//! A change of an option, a JSON member, a CSV column or a sentence changes a fixture, so that a reviewer sees it.
+//! `ARCUATE_WRITE_CONTRACT=1` writes the fixtures from the program's present output.
 
 mod commands;
 mod figures;
@@ -24,7 +24,7 @@ pub fn tests() -> Vec<Trial> {
     ]
 }
 
-/// Compares `text` with its fixture, or writes the fixture where that is asked for.
+/// Compares `text` with its fixture, or writes the fixture on request.
 fn holds(name: &str, text: &str) {
     let root = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
     let path = root.join("tests/fixtures/contract").join(name);

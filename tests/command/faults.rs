@@ -1,9 +1,9 @@
-//! Every operation on the disk and every claim of much memory fails once: in commands, in saving, in the copy for
-//! recovery and in exports. Afterwards the files are those from before or all of the new ones, no temporary file
-//! stays, and one sentence says what happened.
+//! Every disk operation and every large memory allocation fails once: in commands, in saving, in the recovery copy and
+//! in exports. Afterwards the files are the old ones or all of the new ones, no temporary file is left, and one
+//! sentence reports the failure.
 //!
-//! A process of its own runs each case again and again: the first operation fails, then the second, until none is
-//! left to fail.
+//! A process of its own runs each case repeatedly: first the first operation fails, then the second, until none is
+//! left.
 
 use crate::support::session_window::{Window, scan};
 use crate::support::test;
@@ -13,7 +13,8 @@ use arcuate::data::{Role, Shape, Tractogram};
 use arcuate::io::disk::{self, Operation, Watch, Watcher};
 use arcuate::io::{self, session, tck, trx};
 use arcuate::jobs::session::ResultStorage;
-use arcuate::state::{Action, Phase, SessionAction};
+use arcuate::state::RegionAction;
+use arcuate::state::{Action, Phase, SessionAction, TrackAction};
 use clap::Parser as _;
 use glam::dvec3;
 use libtest_mimic::Trial;
@@ -23,10 +24,10 @@ use std::process::{Command, ExitCode, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
-/// Tells a process of this program which case to run; it works in the current folder.
+/// Sets the case that a process of this program runs; it works in the current folder.
 const CHILD: &str = "ARCUATE_FAULTS_CHILD";
 
-/// Commands, with the files that are theirs alone or belong to a set.
+/// Commands, whose files are single or belong to a set.
 const COMMANDS: [(&str, &str); 7] = [
     ("convert", "convert in/a.trx out/a.trx --strict --force"),
     (
@@ -57,7 +58,7 @@ const COMMANDS: [(&str, &str); 7] = [
 
 const WINDOWS: [&str; 3] = ["save", "autosave", "export"];
 
-/// Commands of which claims of memory alone fail: each asks for some in its solver.
+/// Commands of which only memory allocations fail: each makes some in its solver.
 const SOLVERS: [(&str, &str); 13] = [
     (
         "fit",
@@ -123,7 +124,7 @@ pub fn tests() -> Vec<Trial> {
     commands.map(one).chain(solvers).collect()
 }
 
-/// Runs a case in a process of its own, and looks at what it said.
+/// Runs a case in a process of its own, and checks its output.
 fn case(name: &str) {
     let folder = tempfile::tempdir().expect("a folder");
     let output = Command::new(std::env::current_exe().expect("this program"))
@@ -144,12 +145,12 @@ fn case(name: &str) {
         let rest = std::mem::take(&mut before) + rest;
         let sentences: Vec<&str> = rest.lines().filter(|l| !is_note(l)).collect();
         if !head.starts_with("failed") {
-            // What a command says stands before its outcome.
+            // A command's sentences precede its outcome.
             before = if head == "run" { rest } else { String::new() };
             continue;
         }
         failed += 1;
-        // Each result that is not there has a sentence of its own; the last says how it ended.
+        // Each missing result has a sentence of its own; the last one reports the end.
         let several = name == "replay";
         assert!(sentences.len() == 1 || several, "{name}: {head}: {rest}");
         sound(head, sentences.last().expect("a sentence"));
@@ -161,7 +162,7 @@ fn case(name: &str) {
             assert!(broken, "{name}: {head}: {message}");
         }
     }
-    // A session asks the disk for less than a conversion does.
+    // A session performs fewer disk operations than a conversion.
     let least = match name {
         name if SOLVERS.iter().any(|(solver, _)| *solver == name) => 1,
         "save" | "autosave" => 4,
@@ -173,7 +174,7 @@ fn case(name: &str) {
     );
 }
 
-/// One sentence with what to do, in no words of the system's or of Rust's.
+/// One sentence with advice, without messages of the system or of Rust.
 fn sound(head: &str, sentence: &str) {
     for text in ["os error", "panicked", "a fault in the program", "Os {"] {
         assert!(!sentence.contains(text), "{head}: {sentence}");
@@ -185,13 +186,13 @@ fn sound(head: &str, sentence: &str) {
         "try again",
         "copy it",
         "close other programs",
-        "look in the report",
+        "see the report",
         "name them",
         "made again",
         "make it again",
         "name its folder",
     ];
-    // What to do stands behind what was found.
+    // The advice follows the finding.
     let then = sentence.split_once([';', ',']).map_or("", |(_, then)| then);
     assert!(
         remedies.iter().any(|r| then.contains(r)),
@@ -203,11 +204,10 @@ fn sound(head: &str, sentence: &str) {
     }
 }
 
-/// What failed: an operation on a file, or a claim of memory by name.
+/// The failure: an operation on a file, or an allocation by name.
 type Hit = (String, PathBuf);
 
-/// Makes the `nth` operation in a folder or claim of memory fail, counted from 1; where it came to that, this says
-/// which one it was.
+/// Makes the `nth` operation or allocation in a folder fail, counted from 1, and records which one it was.
 struct Failing {
     _watch: Option<Watch>,
     _claims: memory::Watch,
@@ -255,7 +255,7 @@ impl Failing {
     }
 }
 
-/// Runs a case, if this process is to; does not come back then.
+/// Runs a case and does not return, if this process is meant to.
 pub fn child() {
     let Ok(name) = std::env::var(CHILD) else {
         return;
@@ -286,7 +286,7 @@ fn copy(from: &Path, to: &Path) {
     }
 }
 
-/// What a file says, without when it was written: equal for files that hold the same.
+/// A file's content without its time of writing: equal for files with the same data.
 fn content(path: &Path) -> String {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     if path.is_dir() && !name.ends_with(".trx") {
@@ -314,14 +314,14 @@ fn content(path: &Path) -> String {
     }
     let bytes = std::fs::read(path).expect("read");
     let text = String::from_utf8_lossy(&bytes);
-    // Values beside a TCK were looked at with it.
+    // Values next to a TCK were compared with it.
     match name.ends_with(".tsf") || name.ends_with(".weights.txt") {
         true => String::new(),
         false => format!("{} {}", bytes.len(), text),
     }
 }
 
-/// All under their names, but the folders of sessions' parts.
+/// All files by name, except in the folders of sessions' parts.
 fn contents(folder: &Path) -> BTreeMap<String, String> {
     let entries = std::fs::read_dir(folder).expect("a folder").flatten();
     let entries = entries.filter(|e| !e.file_name().to_string_lossy().ends_with(".files"));
@@ -360,7 +360,7 @@ fn has_empty(folder: &Path) -> bool {
     })
 }
 
-/// What is there is the old or the new, and nothing of ours is left.
+/// The files are the old or the new ones, and no temporary file of ours is left.
 fn old_or_new(
     out: &Path,
     (old, new): (&BTreeMap<String, String>, &BTreeMap<String, String>),
@@ -370,7 +370,7 @@ fn old_or_new(
 ) {
     let (operation, path) = hit;
     let left = temporary(out);
-    // What cannot be removed stays.
+    // A file that cannot be removed stays.
     match operation.as_str() {
         "Remove" => left.iter().for_each(|path| {
             let _ = std::fs::remove_file(path);
@@ -392,7 +392,7 @@ fn old_or_new(
             path.display()
         );
     } else if each && (operation == "Memory" || path.components().any(|c| c.as_os_str() == "in")) {
-        // Other results than with all of the input; that they are whole was looked at.
+        // Other results than from the whole input; that they are complete was checked.
     } else if each {
         for (name, found) in &there {
             let known = [old.get(name), new.get(name)];
@@ -421,7 +421,7 @@ fn lines(count: usize, y: f32) -> Tractogram {
         .with_per_streamline("weight", vec![y; count])
 }
 
-/// A command, once to see what it gives and then with each operation failing.
+/// A command, run once to get its output and then with each operation failing.
 fn command(folder: &Path, line: &str, files: bool) {
     let at = |name: &str| folder.join(name);
     scan(&at("in"));
@@ -436,7 +436,7 @@ fn command(folder: &Path, line: &str, files: bool) {
     };
     let is_fine = |code: ExitCode| format!("{code:?}") == format!("{:?}", ExitCode::SUCCESS);
     let act = || act_as(line);
-    // What was there before: what the same command made of other streamlines or seeds.
+    // Earlier files: from the same command with other streamlines or seeds.
     std::fs::create_dir(at("out")).expect("made");
     if line.contains("--force") {
         let other = folder.join("other");
@@ -451,12 +451,12 @@ fn command(folder: &Path, line: &str, files: bool) {
     copy(&at("out"), &at("old"));
     assert!(is_fine(act()), "{line}");
     let (old, new) = (contents(&at("old")), contents(&at("out")));
-    // Several results, each whole for itself.
+    // Several results, each complete in itself.
     let each = line.starts_with("replay") || !files;
     for nth in 1.. {
         copy(&at("old"), &at("out"));
         let failing = Failing::nth(folder, nth, files);
-        // Its complaints stand between this line and the next.
+        // Its sentences are printed between this line and the next.
         eprintln!("## run");
         let fine = is_fine(act());
         let Some(hit) = failing.hit() else {
@@ -486,11 +486,11 @@ fn edit(window: &mut Window, step: usize) {
         radius_mm: 5.0,
     };
     let phase = Phase::Done;
-    window.act(Action::SetRegionShape {
+    window.act(Action::Region(RegionAction::SetShape {
         region,
         shape,
         phase,
-    });
+    }));
 }
 
 fn window(folder: &Path, name: &str) {
@@ -508,7 +508,7 @@ fn window(folder: &Path, name: &str) {
     let act = |window: &mut Window| match name {
         "export" => {
             let (layer, path) = (None, path.clone());
-            window.act(Action::SaveTracks { layer, path });
+            window.act(Action::Track(TrackAction::Save { layer, path }));
         }
         "save" => {
             let path = Some(path.clone());
@@ -531,7 +531,7 @@ fn window(folder: &Path, name: &str) {
     let new = contents(&own);
     assert!(old != new, "{name}: there is nothing to tell them by");
     for nth in 1.. {
-        // So that it differs from what is remembered, and gives the same.
+        // So that it differs from the cached data, and gives the same result.
         edit(&mut window, 3);
         match name {
             "autosave" => act(&mut window),

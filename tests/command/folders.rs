@@ -16,8 +16,8 @@ fn put(root: &Path, names: &[&str]) {
     }
 }
 
-/// A subject whose folder nobody may read does not hide the others. Root reads everything, so there the program
-/// runs as somebody else.
+/// A subject whose folder is not readable does not hide the others. Root reads everything, so the program then runs as
+/// another user.
 fn unreadable() {
     use std::fs::{Permissions, set_permissions};
     use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
@@ -56,7 +56,7 @@ fn unreadable() {
         command.arg(folder).output().expect("it starts")
     };
     let output = info(&root);
-    // Given itself, as the only thing in a folder, and as the data set.
+    // Given directly, as the only item in a folder, and as the data set.
     let alone = |output: &std::process::Output, at: &Path| {
         let message = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(1), "{message}");

@@ -1,6 +1,6 @@
-//! What starts the program itself.
+//! Tests that run the program itself.
 
-// A test that cannot read what it made itself has failed.
+// A failed unwrap is a failed test.
 #![allow(clippy::unwrap_used)]
 
 use arcuate_tests as support;

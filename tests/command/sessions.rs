@@ -1,4 +1,4 @@
-//! Sessions: what was saved comes back, what is gone is named, nothing is half written.
+//! Sessions: saved content is restored, missing files are named, nothing is half written.
 
 mod checked;
 mod figures;
@@ -23,7 +23,10 @@ use crate::support::test;
 use arcuate::data::{Grid, Mask, Role};
 use arcuate::solvers::curves::Seeding;
 use arcuate::state::sessions::{Found, Opening};
-use arcuate::state::{Action, Content, Phase, SessionAction, State, Task, UnsavedAction};
+use arcuate::state::{
+    Action, Content, Phase, SessionAction, State, Task, TensorAction, TrackAction, UnsavedAction,
+    ViewAction,
+};
 use glam::{DVec3, dvec3};
 use libtest_mimic::Trial;
 use std::path::Path;
@@ -88,10 +91,10 @@ fn all_comes_back() {
     assert_eq!(difference(&told(&window.state), &told(&again.state)), None);
     assert!(!again.state.is_dirty());
     assert!(again.state.history.undo_label().is_none());
-    // The list of files says of it what it said when it was saved.
+    // The list of recent files describes it as when it was saved.
     let [saved, opened] = [&window, &again].map(|w| &w.state.session.recent[0].summary);
     assert_eq!(saved, opened);
-    // Moved with its data, it is the same.
+    // Moved together with its data, it is the same.
     let elsewhere = tempfile::tempdir().expect("a folder");
     let moved = elsewhere.path().join("moved");
     std::fs::rename(folder.path(), &moved).expect("moved");
@@ -103,7 +106,7 @@ fn all_comes_back() {
     );
 }
 
-/// No streamline was tracked where none began.
+/// No streamline was tracked if none started.
 fn not_started() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut window = Window::with_scan(folder.path());
@@ -111,9 +114,9 @@ fn not_started() {
     let mut params = window.state.document.track.clone();
     params.seeding = Seeding::Random { count: 1500 };
     let phase = Phase::Done;
-    window.act(Action::SetTrack { params, phase });
+    window.act(Action::Track(TrackAction::SetStreamlines { params, phase }));
     let status = &window.state.session.status;
-    let why = (&window.state.session.live_error, window.said());
+    let why = (window.state.session.tracking.failure(), window.said());
     assert_eq!(
         status,
         "No streamline started from 1\u{202F}500 seeds: the seeds lie outside the mask 'mask'",
@@ -124,13 +127,13 @@ fn not_started() {
 fn demo() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut window = Window::new();
-    // A task that is chosen while the head is on its way.
-    window.act(Action::SelectTask(Task::Pathways));
+    // A task chosen while the head is being generated.
+    window.act(Action::View(ViewAction::SelectTask(Task::Pathways)));
     window.act(Action::OpenDemo { guide: false });
     assert_eq!(window.state.view.task, Task::Pathways);
-    window.act(Action::SelectTask(Task::Track));
+    window.act(Action::View(ViewAction::SelectTask(Task::Track)));
     window.place(Role::Seed, dvec3(-24.0, -16.0, 10.0), 5.0);
-    window.act(Action::KeepTracks);
+    window.act(Action::Track(TrackAction::Keep));
     assert!(kept(&window.state.document).len() == 1, "{}", window.said());
     let path = folder.path().join("demo.arcuate");
     window.save(&path);
@@ -139,12 +142,12 @@ fn demo() {
     assert_eq!(difference(&told(&window.state), &told(&again.state)), None);
 }
 
-/// Gradients whose axes were exchanged stay so, and so does what was made with them.
+/// Gradients with changed axes stay so, and so do results from them.
 fn turned() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut window = Window::with_scan(folder.path());
     let turn = "y,x,-z".parse().expect("a turn");
-    window.act(Action::TurnGradients(turn));
+    window.act(Action::Tensors(TensorAction::TurnGradients(turn)));
     window.work();
     let path = folder.path().join("turned.arcuate");
     window.save(&path);
@@ -154,7 +157,7 @@ fn turned() {
     assert_eq!(difference(&told(&window.state), &told(&again.state)), None);
 }
 
-/// Opening and saving changes nothing but the time.
+/// Opening and saving changes only the time.
 fn same_text() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut window = Window::with_scan(folder.path());
@@ -192,7 +195,7 @@ fn masks() {
         if density == 0.0 {
             assert!(text.len() < 400, "{text}");
         }
-        // Cut to a block, it keeps the image's grid.
+        // Cropped to a block, it keeps the image's grid.
         let cut = Mask::cut_to(&mask.grid, ([2, 1, 30], [9, 5, 90]), |i| {
             mask.inside[i] != 0
         });
@@ -207,7 +210,7 @@ fn masks() {
         assert!(other.unpack().is_err());
         other.shape = [1 << 30, 1 << 30, 1 << 30];
         assert!(other.unpack().is_err());
-        // A little more than there is, which the system may promise all the same, from a few bytes of text.
+        // Slightly more than available, which the system may grant all the same, from a few bytes of text.
         if let Some(free) = arcuate::io::available_bytes() {
             other.shape = [1 << 10, 1 << 10, 1 + free as usize / 1_000_000];
             let error = other.unpack().expect_err("too large");
@@ -221,7 +224,7 @@ fn questions() {
     let mut window = Window::with_scan(folder.path());
     let path = folder.path().join("q.arcuate");
     let leave = |leaving| SessionAction::Leave(leaving);
-    // Nothing is lost with a scan that was only looked at.
+    // A scan that was only viewed loses nothing.
     assert!(!window.state.asks_before_leaving());
     window.place(Role::Seed, DVec3::ZERO, 4.0);
     window.session(leave(UnsavedAction::Quit));
@@ -238,7 +241,7 @@ fn questions() {
         then: Some(UnsavedAction::Quit),
     });
     assert!(window.closed && path.exists());
-    // A document with a session is asked about for any change, and undo is one.
+    // A document with a session is asked about for any change, including undo.
     window.closed = false;
     window.act(Action::Undo);
     assert!(window.state.is_dirty());
@@ -247,7 +250,7 @@ fn questions() {
     window.session(SessionAction::Discard);
     assert!(window.state.document.is_empty() && !window.state.is_dirty());
     assert!(window.state.session.saving.file.is_none());
-    // Where it cannot be saved, nothing follows.
+    // If it cannot be saved, nothing follows.
     window.open(&path);
     window.place(Role::Seed, dvec3(1.0, 0.0, 0.0), 4.0);
     window.session(leave(UnsavedAction::Quit));
@@ -266,14 +269,14 @@ fn made_again() {
     window.work();
     let path = folder.path().join("s.arcuate");
     window.save(&path);
-    // The files beside the session are lost.
+    // The files next to the session are deleted.
     let stored = folder.path().join("s.arcuate.files");
     assert_eq!(std::fs::read_dir(&stored).expect("a folder").count(), 2);
     std::fs::remove_dir_all(&stored).expect("removed");
     let mut again = Window::opened(&path);
     let absent: Vec<_> = again.state.document.absent.clone();
     assert_eq!(absent.len(), 2, "{}", again.said());
-    // Saved elsewhere meanwhile, they stay in it.
+    // Saved elsewhere meanwhile, the session still has them.
     let other = folder.path().join("other.arcuate");
     again.save(&other);
     assert_eq!(Window::opened(&other).state.document.absent.len(), 2);
@@ -293,7 +296,7 @@ fn made_again() {
         assert!(status.ends_with("same bytes"), "{status} {}", again.said());
     }
     assert!(again.state.document.absent.is_empty());
-    // What was said of them is no longer so.
+    // The message about them no longer applies.
     assert_eq!(again.said(), "");
     let lines = |state: &State| {
         let layers = state.document.layers.iter();
@@ -307,7 +310,7 @@ fn made_again() {
         all
     };
     assert_eq!(lines(&window.state), lines(&again.state));
-    // And an undo takes them out again.
+    // And undo removes them again.
     again.act(Action::Undo);
     assert_eq!(again.state.document.absent.len(), 1);
 }

@@ -122,7 +122,7 @@ fn shapes_that_meet() {
             continue;
         }
 
-        // The nearest points of two convex shapes: each in turn the other's nearest.
+        // The nearest points of two convex shapes, by alternating projection.
         let nearest = |shape: &Shape, to: DVec3| match shape {
             Shape::Sphere { centre, radius_mm } => {
                 *centre + (to - *centre).clamp_length_max(*radius_mm)
@@ -136,7 +136,7 @@ fn shapes_that_meet() {
             q = nearest(&b, p);
         }
         let gap = p.distance(q);
-        // Too near to call: alternating projections of touching shapes converge slowly.
+        // Too close to decide: alternating projections of touching shapes converge slowly.
         if !(1e-9..=1e-2).contains(&gap) {
             assert_eq!(a.overlaps(&b), gap < 1e-9, "{a:?} {b:?}: {gap}");
             assert_eq!(b.overlaps(&a), a.overlaps(&b));
@@ -175,7 +175,7 @@ fn one_outlier() {
         let (low, high) = Volume::scalar(grid.clone(), values.clone()).percentiles(0, 0.01, 0.99);
         let mut sorted = values.clone();
         sorted.sort_by(f32::total_cmp);
-        // 1/256 of the distance between them, of 980.
+        // 1/256 of their distance, 980.
         assert!((low - sorted[200]).abs() < 4.0, "{low} {}", sorted[200]);
         assert!(
             (high - sorted[19_800]).abs() < 4.0,
@@ -215,8 +215,8 @@ fn extent() {
     assert_eq!((empty.centre_inside(), empty.bounds_inside()), (None, None));
 }
 
-/// Every point, streamline and member of a group says who it is: after a choice of some streamlines all
-/// still say so; after a move their grid has moved with them.
+/// Every point, streamline and group member carries its identity: after a selection of streamlines all of them still
+/// match; after a transform their grid has moved with them.
 fn filtered() {
     let mut random = Random::fresh("filtered");
     for _ in 0..10 {
@@ -264,7 +264,7 @@ fn filtered() {
         let there = moved.grid.as_ref().expect("a grid");
         for (before, after) in left.points.iter().zip(moved.points.iter()) {
             let [before, after] = [before, after].map(|p| DVec3::from_array(p.map(f64::from)));
-            // In the voxels it is where it was; points of single precision lie some 1e-6 mm off.
+            // In voxels the position is unchanged; points in single precision are off by some 1e-6 mm.
             let apart = there.voxel_at(after).distance(grid.voxel_at(before));
             assert!(apart < 1e-4, "{apart}");
         }
@@ -286,7 +286,7 @@ fn lengths() {
         Some((3.0, 3.0))
     );
     assert_eq!(known([f32::NAN; 3]).length_range(), None);
-    // Others, whatever was known of the first.
+    // Other streamlines, whatever was known of the first.
     let others = measured
         .clone()
         .with_per_streamline("length", vec![7.0, 8.0, 9.0]);

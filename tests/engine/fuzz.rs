@@ -1,5 +1,5 @@
-//! The seeds of the fuzzers, and what the fuzzers found: each is read again by the entry it belongs to, without a
-//! panic, in no more memory and time than it may take. `tests/README.md` says how to fuzz.
+//! The seeds of the fuzzers, and the cases that they found: each is read again by its entry, without a panic, within
+//! the permitted memory and time. `tests/README.md` explains fuzzing.
 
 mod seeds;
 
@@ -13,13 +13,13 @@ use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// Tells a process of this program to read all cases: memory is counted for a whole process.
+/// Makes a process of this program read all cases: memory is counted for a whole process.
 const CHILD: &str = "ARCUATE_FUZZ_CHILD";
 
-/// Names a folder into which small files of every entry are written: seeds, made by our own writers.
+/// Names a folder for small files of every entry: seeds, written by our own writers.
 const MAKE: &str = "ARCUATE_MAKE_SEEDS";
 
-/// Longest that a case may take; most take a millisecond, the machine may be busy.
+/// Longest time for a case; most take a millisecond, but the machine may be busy.
 const LONGEST: Duration = Duration::from_secs(5);
 
 pub fn tests() -> Vec<Trial> {
@@ -31,7 +31,7 @@ pub fn tests() -> Vec<Trial> {
     ]
 }
 
-/// Seeds, and cases that were found.
+/// Seeds, and cases found.
 fn folders(entry: &Entry) -> [PathBuf; 2] {
     let root = crate::support::root().join("tests/fuzz");
     ["seeds", "found"].map(|folder| root.join(folder).join(entry.name))
@@ -41,7 +41,7 @@ fn files(folder: &Path) -> Vec<PathBuf> {
     io::names_in(folder).unwrap_or_default()
 }
 
-/// In a process of its own, which has the memory for itself.
+/// In a process of its own, so that memory can be counted.
 fn cases() {
     let output = Command::new(std::env::current_exe().expect("this program"))
         .env(CHILD, "1")
@@ -58,12 +58,12 @@ fn cases() {
     println!("{read} cases");
 }
 
-/// Reads all cases, if this process is to; does not come back then.
+/// Reads all cases and does not return, if this process is meant to.
 pub fn child() {
     if std::env::var_os(CHILD).is_none() {
         return;
     }
-    // A panic of a worker fails its job alone: here it fails the case.
+    // A worker's panic fails only its job: here it fails the case.
     static PANICKED: AtomicBool = AtomicBool::new(false);
     let usual = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |info| {
@@ -96,12 +96,12 @@ pub fn child() {
     std::process::exit(0);
 }
 
-/// What our own writers make today is understood by the entries that fuzz it.
+/// The output of our own writers is understood by the entries that fuzz it.
 fn made() {
     let folder = tempfile::tempdir().expect("a folder");
     let into = std::env::var_os(MAKE).map(PathBuf::from);
     for entry in ENTRIES {
-        // Commands change the current folder of the process, and say much.
+        // Commands change the current folder of the process, and print much.
         let runs = matches!(entry.name, "command" | "script");
         for (name, bytes) in seeds::of(entry.name) {
             let here = folder.path().join("here");
@@ -121,7 +121,7 @@ fn made() {
     }
 }
 
-/// And no case belongs to none.
+/// And no case belongs to no entry.
 fn whole() {
     let mut bytes = 0;
     for entry in ENTRIES {

@@ -1,4 +1,4 @@
-//! Files: what is read, what is refused and in which words, what is written.
+//! Files: reading, refusals with their sentences, writing.
 
 mod bids;
 mod definitions;

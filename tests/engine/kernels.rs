@@ -47,7 +47,7 @@ fn hash_is_right() {
     assert_eq!(sha256::hex(text), long);
 }
 
-/// As `fingerprint` in kernels/make_ptx.py.
+/// Same algorithm as `fingerprint` in kernels/make_ptx.py.
 fn fingerprint(stem: &str) -> String {
     let folder = folder();
     let mut whole = Vec::new();
@@ -135,7 +135,7 @@ fn self_test(backend: Backend) {
             "all kernels loaded in {:.2} s",
             loading.elapsed().as_secs_f64()
         );
-        // Far above any launch: the clock runs in milliseconds and forwards.
+        // Far above any launch: the clock counts milliseconds and runs forwards.
         assert!(best > 0.0 && best < 1000.0, "{best} ms");
     }
 }
@@ -203,7 +203,7 @@ fn caching(backend: Backend) {
     let bytes = device.cached(id, "other", || [9u8]).unwrap();
     assert_eq!(device.download(&other, 0..3).unwrap(), [1, 2, 3]);
     assert_eq!(device.download(&bytes, 0..1).unwrap(), [9]);
-    // More than there is: what is in use stays, the rest goes.
+    // More than available: data in use stay, the rest is dropped.
     drop((other, bytes));
     assert!(
         device
@@ -221,7 +221,7 @@ fn caching(backend: Backend) {
     );
     assert_eq!(device.cached_bytes(), 0);
     let (free, _) = device.memory().unwrap();
-    // Half, since other tests allocate meanwhile, at most a fraction of this.
+    // Half of it, since other tests allocate meanwhile, at most a fraction of this.
     assert!(
         free > free_before + size / 2,
         "{free_before} to {free} free"
@@ -267,6 +267,6 @@ fn refusals(backend: Backend) {
     assert!(matches!(large, Error::OutOfMemory { .. }), "{large:?}");
     sentence(large);
     device.needs(1 << 20, "little", "ask for less").unwrap();
-    // None of it has harmed the card.
+    // None of this has harmed the card.
     device.self_test(1).unwrap();
 }

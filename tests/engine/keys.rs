@@ -60,7 +60,7 @@ fn both_ways() {
     }
     assert_eq!(StopReason::from_key("Low FA"), None);
     assert_eq!(Role::from_key("Seed"), None);
-    // Options take capitals, too.
+    // Options accept capitals, too.
     assert_eq!(Space::named("RAS"), Some(Space::Ras));
     assert_eq!(TensorOrder::named("FSL"), Some(TensorOrder::Fsl));
 }
@@ -76,7 +76,7 @@ fn stored() {
     assert!(error.to_string().contains("kurtosis"), "{error}");
 }
 
-/// A clause was once cut off a sentence, and ended in "than".
+/// A clause was once truncated and ended in "than".
 fn changes() {
     let change = |companion: Option<&str>, what| Change {
         companion: companion.map(str::to_owned),

@@ -118,7 +118,7 @@ fn element_wise() {
     assert_eq!((b * b).sqrt(), b.abs());
 }
 
-/// What lanes do, with the instructions that `FMA` names.
+/// The operations of lanes, with the instructions named by `FMA`.
 struct All([[f32; 8]; 2]);
 
 impl Kernel for All {
@@ -127,7 +127,7 @@ impl Kernel for All {
     fn run<const FMA: bool>(self) -> Self::Output {
         let [a, b] = self.0.map(Lanes::<8, FMA>);
         let values = [a + b, a - b, a * b, a / b, -a, a.max(b), a.sqrt()];
-        // Any two numbers that are none are alike.
+        // All NaNs count as equal.
         let bits = |v: f32| if v.is_nan() { u32::MAX } else { v.to_bits() };
         let values = values.iter().map(|v| v.0.map(bits)).collect();
         (values, a.at_least(b))

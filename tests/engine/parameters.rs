@@ -1,4 +1,4 @@
-//! Tables of parameters: every row of every table by the same test, then units, limits, errors and JSON one by one.
+//! Tables of parameters: every row of every table in the same test, then units, limits, errors and JSON one by one.
 
 mod texts;
 
@@ -69,7 +69,7 @@ pub fn tests() -> Vec<Trial> {
     ]
 }
 
-/// What holds for every table.
+/// Properties of every table.
 fn table<P: Parameters>() {
     let defaults = P::defaults();
     let (mut known, mut labels) = (BTreeSet::new(), BTreeSet::new());
@@ -90,12 +90,12 @@ fn table<P: Parameters>() {
     let json = parameters::json(&defaults);
     assert_eq!(json.as_object().unwrap().len(), P::TABLE.len());
     assert!(parameters::from_json::<P>(&json).unwrap() == defaults);
-    // Through text, as a file holds it.
+    // Through text, as in a file.
     let text = serde_json::from_str(&json.to_string()).unwrap();
     assert!(parameters::from_json::<P>(&text).unwrap() == defaults);
 }
 
-/// Text, then value, then text is the identity for the default and for all other values that a row takes.
+/// Text, then value, then text is the identity for the default and for all other values that a row accepts.
 fn values<P: Parameters>(row: &Param<P>, defaults: &P) {
     let key = row.key;
     let mut all = vec![row.value(defaults)];
@@ -111,7 +111,7 @@ fn values<P: Parameters>(row: &Param<P>, defaults: &P) {
             } else {
                 assert!(number.off.is_some(), "{key}");
             }
-            // As a slider rounds.
+            // Rounded like a slider.
             let unit = 10f64.powi(i32::from(number.decimals));
             let rounded = |shown: f64| (shown * unit).round() / unit;
             let shown = [0.1, 0.5, 0.9].map(|share| rounded(low + share * (high - low)));
@@ -134,7 +134,7 @@ fn values<P: Parameters>(row: &Param<P>, defaults: &P) {
         assert!(!text.contains(shell), "{key}: {text}");
         let mut params = defaults.clone();
         row.set(&mut params, &row.parse(&text).unwrap());
-        // What a solver stores in single precision comes back as the same text.
+        // A value that a solver stores in single precision gives the same text.
         assert_eq!(row.text(&row.value(&params)), text, "{key}");
         row.check(&params).unwrap();
         if (row.unused)(&params).is_none() && parameters::check(&params).is_ok() {
@@ -147,8 +147,8 @@ fn values<P: Parameters>(row: &Param<P>, defaults: &P) {
     }
 }
 
-/// Every row is an option of the commands that read its table, with its help and its default; the command text of the
-/// defaults is one that the command takes.
+/// Every row is an option of the commands that use its table, with its help and its default; the command text of the
+/// defaults is accepted by the command.
 fn options() {
     fn of<P: Parameters>(line: &str) {
         let name = line.split(' ').next().unwrap();
@@ -333,7 +333,7 @@ fn with(key: &str, text: &str) -> Sample {
 }
 
 fn units() {
-    // The numbers that options have had all along.
+    // The numbers that options have always had.
     assert_eq!(
         with("largest-angle", "45").angle_rad,
         Some(45f64.to_radians())
@@ -347,7 +347,7 @@ fn units() {
         let row = find("largest-angle");
         assert_eq!(row.text(&row.value(&angle)), degrees.to_string());
     }
-    // Shown in percent, written as a share.
+    // Displayed in percent, stored as a fraction.
     assert_eq!(Unit::Percent.shown(0.07), 7.0);
     assert_eq!(Unit::Percent.stored(7.0), 0.07);
     assert_eq!(
@@ -389,7 +389,7 @@ fn errors() {
         "Found 200 for largest-angle (--largest-angle), expected a number above 0 and at most 180, or off; \
          choose for example 45"
     );
-    // Limits are shown in percent, written as shares.
+    // Limits are displayed in percent, stored as fractions.
     assert_eq!(
         refused("share", "3"),
         "Found 3 for share (--share), expected a number from 0 to 1; choose for example 0.1"

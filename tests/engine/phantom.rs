@@ -1,4 +1,4 @@
-//! The made-up head and the analytic fields: closed forms, invariants, moments of the noise.
+//! The synthetic head and the analytic fields: closed forms, invariants, moments of the noise.
 
 mod bundles;
 mod fields;

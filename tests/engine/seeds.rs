@@ -4,7 +4,7 @@ use crate::support::{Random, seed, test, with_seed};
 use libtest_mimic::Trial;
 use std::process::{Command, Output};
 
-/// The test that other processes run, which prints what it draws.
+/// The test run by other processes, which prints its random numbers.
 const DRAWS: &str = "seeds::numbers are drawn";
 
 pub fn tests() -> Vec<Trial> {
@@ -17,7 +17,7 @@ pub fn tests() -> Vec<Trial> {
     ]
 }
 
-/// Twice with one purpose: a helper that is called again gives other numbers.
+/// Twice with one purpose: a helper called again draws other numbers.
 fn draws() {
     let numbers = [(); 2].map(|()| Random::fresh("drawn").bits());
     assert_ne!(numbers[0], numbers[1]);
@@ -35,7 +35,7 @@ fn run(seed: Option<&str>) -> Output {
     command.output().unwrap()
 }
 
-/// The seed of such a process, and what it drew.
+/// The seed of such a process, and its numbers.
 fn drawn(seed: Option<&str>) -> (String, String) {
     let output = run(seed);
     let text = String::from_utf8(output.stdout).unwrap();
@@ -52,7 +52,7 @@ fn drawn(seed: Option<&str>) -> (String, String) {
 fn same() {
     let first = drawn(None);
     assert_eq!(first, drawn(None));
-    // Its own number says the same as nothing.
+    // The default seed given explicitly has the same effect.
     assert_eq!(first, drawn(Some(&first.0)));
 }
 

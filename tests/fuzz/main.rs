@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Bytes that are held, and the most since it was last asked.
+/// Allocated bytes, and their peak since it was last read.
 static HELD: AtomicUsize = AtomicUsize::new(0);
 static MOST: AtomicUsize = AtomicUsize::new(0);
 
@@ -21,7 +21,7 @@ fn more(bytes: usize) {
     MOST.fetch_max(stored, Ordering::Relaxed);
 }
 
-// SAFETY: The system's allocator does the work; this one counts.
+// SAFETY: the system's allocator does the work; this one counts.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         more(layout.size());
@@ -39,7 +39,7 @@ unsafe impl GlobalAlloc for Counting {
     }
 
     unsafe fn realloc(&self, at: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        // Both may be there for a moment.
+        // Both may exist for a moment.
         more(size);
         let moved = unsafe { System.realloc(at, layout, size) };
         HELD.fetch_sub(layout.size(), Ordering::Relaxed);

@@ -1,5 +1,4 @@
-//! The renderer by numbers: pictures are drawn offscreen and their pixels compared with what the
-//! geometry says.
+//! Quantitative tests of the renderer: pictures are drawn offscreen and their pixels compared with the geometry.
 
 mod contours;
 mod glyphs;
@@ -39,19 +38,19 @@ pub fn tests() -> Vec<Trial> {
     all.into_iter().flatten().collect()
 }
 
-/// egui keeps the renderer among its callback resources, which asks for this.
+/// egui stores the renderer among its callback resources, which requires this.
 const _: fn() = || {
     fn shared<T: Send + Sync>() {}
     shared::<arcuate::render::Renderer>();
 };
 
-/// A device that tests take turns on: making one costs more than most of their pictures.
+/// A device that tests use in turn: creating one costs more than most of their pictures.
 fn offscreen() -> MutexGuard<'static, Offscreen> {
     static SHARED: OnceLock<Mutex<Offscreen>> = OnceLock::new();
     SHARED
         .get_or_init(|| Mutex::new(fresh_offscreen()))
         .lock()
-        // A test that failed leaves a renderer that the next one can use.
+        // A failed test leaves a renderer that the next one can use.
         .unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -59,7 +58,7 @@ fn fresh_offscreen() -> Offscreen {
     Offscreen::new().unwrap_or_else(|e| panic!("{e}"))
 }
 
-/// A grid turned any way, with or without a mirror.
+/// A grid with any rotation, mirrored or not.
 fn random_grid(random: &mut Random, shape: [usize; 3]) -> Grid {
     let spacing = DVec3::from_array([0; 3].map(|_| random.uniform(0.8, 3.0)));
     let mirror = DVec3::from_array([0; 3].map(|_| [-1.0, 1.0][(random.bits() & 1) as usize]));

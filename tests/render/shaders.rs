@@ -1,4 +1,4 @@
-//! Every shader, put together as the renderer does it, is valid WGSL.
+//! Every shader, assembled as the renderer assembles it, is valid WGSL.
 
 use crate::support::test;
 use libtest_mimic::Trial;

@@ -1,4 +1,4 @@
-//! Alignment: random moves found again across contrasts; files of FLIRT and ITK against closed forms.
+//! Alignment: random displacements recovered across contrasts; files of FLIRT and ITK against closed forms.
 
 pub mod files;
 mod layers;
@@ -79,8 +79,8 @@ fn run(moving: &Volume, fixed: &Volume, threads: usize) -> Output {
     align(moving, fixed, &params, &backend(threads), &Control::new()).unwrap()
 }
 
-/// Largest distance in the brain between where points are put and where they belong, in voxels of the
-/// scan, and the angle between the two, degrees.
+/// The largest distance in the brain between the found and the true positions, in voxels of the scan, and the angle
+/// between the two, in degrees.
 fn error(found: &DAffine3, put: &DAffine3, head: &Head) -> (f64, f64) {
     let rest = *found * *put;
     let grid = &head.brain.grid;
@@ -95,7 +95,7 @@ fn error(found: &DAffine3, put: &DAffine3, head: &Head) -> (f64, f64) {
     (far, angle.min(std::f64::consts::TAU - angle).to_degrees())
 }
 
-/// The bounds that were asked for: 0.3 voxel everywhere in the brain, half a degree.
+/// The required bounds: 0.3 voxel everywhere in the brain, half a degree.
 fn recovered() {
     let mut random = Random::fresh("alignment");
     let head = head();

@@ -1,5 +1,5 @@
-//! COMMIT: closed forms of the responses, what is conserved, the operator against plain sums, the solver
-//! against its own conditions, and what it finds on made-up heads.
+//! COMMIT: closed forms of the responses, conserved quantities, the operator against plain sums, the solver against its
+//! own conditions, and its results on synthetic heads.
 
 mod closed_forms;
 mod dictionary;

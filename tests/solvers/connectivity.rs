@@ -1,4 +1,4 @@
-//! Connections of labels: made-up streamlines with known ends, and a count by brute force.
+//! Connections of labels: synthetic streamlines with known ends, and a count by brute force.
 
 use crate::support::fields::{backend, odd_grid};
 use crate::support::{Random, lines, test};
@@ -42,7 +42,7 @@ fn run(
     )
 }
 
-/// Cubes of 10 voxels a side around (10, 10, 10), (40, 10, 10) and (10, 40, 10): labels 7, 12, 1000.
+/// Cubes of 10 voxels per side around (10, 10, 10), (40, 10, 10) and (10, 40, 10): labels 7, 12, 1000.
 fn three() -> Volume {
     let grid = Grid::axis_aligned([60, 60, 20], DVec3::ONE, DVec3::ZERO).unwrap();
     let centres = [
@@ -87,7 +87,7 @@ fn known() {
     near(found.length_mm[found.at(1, 0)], (30.0 + 30.0 + 28.0) / 3.0);
     near(found.length_mm[found.at(2, 0)], 30.0);
     near(found.length_mm[found.at(1, 2)], 0.0);
-    // What is no number is left out of the mean.
+    // NaN is left out of the mean.
     near(found.value[found.at(1, 0)], 1.5);
     near(found.value[found.at(2, 2)], 9.0);
     assert_eq!(found.pairs[1], [0, 1]);
@@ -96,7 +96,7 @@ fn known() {
     let members = found.members(1, 0);
     let members: Vec<usize> = (0..9).filter(|i| members[*i]).collect();
     assert_eq!(members, [0, 1, 2]);
-    // The nearest labelled centre is 3 mm away: 2.9 do not reach it.
+    // The nearest labelled centre is 3 mm away: a radius of 2.9 does not reach it.
     let count = |radius| run(&all, None, &labels, radius, None, 2).unwrap().count[1];
     assert_eq!((count(2.9), count(3.0)), (3, 4));
     let some: Vec<bool> = (0..9).map(|i| i != 1).collect();
@@ -130,7 +130,7 @@ fn random_lines(random: &mut Random, labels: &Volume, count: usize) -> Tractogra
     lines(&all)
 }
 
-/// Looks at every voxel of the map.
+/// Examines every voxel of the map.
 fn label(labels: &Volume, point: [f32; 3], radius_mm: f64) -> i64 {
     let grid = &labels.grid;
     let world = Vec3::from(point).as_dvec3();

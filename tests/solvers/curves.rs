@@ -1,4 +1,4 @@
-//! What streamlines and rays share: steps, and the reasons to stop as machines read them.
+//! Code that streamlines and rays share: steps, and the machine-readable reasons to stop.
 
 use crate::support::fields::Helix;
 use crate::support::{Random, test};
@@ -84,7 +84,7 @@ fn integrators() {
             });
             for curve in 0..2 {
                 let found = (pair[0][curve] / pair[1][curve]).log2();
-                // The next term of the error still shows by a tenth at 40 steps.
+                // At 40 steps the next term of the error still contributes a tenth.
                 assert!(
                     (found - order).abs() < 0.15,
                     "{integrator:?} {steps}: {found}"

@@ -1,4 +1,4 @@
-//! Density maps: closed forms, dense sampling, what must be conserved on any grid.
+//! Density maps: closed forms, dense sampling, conservation on any grid.
 
 use crate::support::fields::{backend, odd_grid};
 use crate::support::{Random, lines, test};
@@ -56,7 +56,7 @@ fn point(p: [f32; 3]) -> DVec3 {
     DVec3::from_array(p.map(f64::from))
 }
 
-/// In double precision, of the points as they are.
+/// In double precision, from the points as stored.
 fn length_mm(tractogram: &Tractogram) -> f64 {
     let line = |l: &[[f32; 3]]| -> f64 {
         l.windows(2)
@@ -70,8 +70,8 @@ fn sum(values: &[f32]) -> f64 {
     values.iter().copied().map(f64::from).sum()
 }
 
-/// A line along an axis leaves one voxel's edge in each voxel, one along a diagonal its diagonal; parts
-/// of the end voxels are what they are.
+/// A line along an axis leaves one voxel's edge in each voxel, one along a diagonal its diagonal; the end voxels hold
+/// the length of their parts.
 fn straight() {
     let mut random = Random::fresh("density straight");
     for _ in 0..20 {
@@ -91,7 +91,7 @@ fn straight() {
                 x if x == nx - 1 => edge * (0.5 + end),
                 _ => edge,
             };
-            // Points in f32 lie some 1e-6 mm off.
+            // Points in f32 are off by some 1e-6 mm.
             assert!(
                 (found - requested).abs() < 1e-5,
                 "voxel {x}: {found} {requested}"
@@ -99,7 +99,7 @@ fn straight() {
         }
         assert_eq!(map.voxels, nx as u64);
         assert!(map.outside_mm < 1e-6);
-        // Through the middles along the diagonal of the cells: nothing beside it by more than rounding.
+        // Through the middles along the diagonal of the cells: nothing next to it beyond rounding.
         let n = nx.min(ny).min(nz);
         let diagonal = |t: f64| grid.world(DVec3::splat(t));
         let line = lines(&[vec![diagonal(0.0), diagonal((n - 1) as f64)]]);
@@ -120,12 +120,12 @@ fn conserved() {
         let map = run(&tractogram, &grid, &plain(Measure::Length));
         let whole = length_mm(&tractogram);
         let found = map.inside_mm + map.outside_mm;
-        // The stated bound; 2⁻²⁴ mm a streamline is far below it.
+        // The stated bound; 2⁻²⁴ mm per streamline is far below it.
         assert!((found - whole).abs() < 1e-6 * whole, "{found} {whole}");
         // Values are rounded to f32 once each.
         let values = sum(&map.volume.values);
         assert!((values - map.inside_mm).abs() < 1e-6 * whole);
-        // On a grid around all of it nothing is outside.
+        // On a grid around all the streamlines nothing is outside.
         let around = DensityGrid::Around(random.uniform(0.7, 3.0));
         let grid = around.grid(tractogram.bounds()).unwrap();
         let map = run(&tractogram, &grid, &plain(Measure::Length));
@@ -155,14 +155,14 @@ fn sampled() {
                         requested[voxel] += step;
                     }
                     if voxel != before {
-                        // Where it crosses is known to a sample.
+                        // The position of a crossing is known to within a sample.
                         for v in [voxel, before].into_iter().flatten() {
                             error[v] += step;
                         }
                         before = voxel;
                     }
                 }
-                // Corners that are cut between two samples.
+                // Corners cut between two samples.
                 let slack = step;
                 error.iter_mut().for_each(|e| *e += 1e-9 * slack);
             }
@@ -176,7 +176,8 @@ fn sampled() {
     }
 }
 
-/// Visits are the voxels in which a streamline has length, each once; of many the sum of each alone.
+/// Visits are the voxels in which a streamline has length, each once; many streamlines add up.
+/// over the single ones.
 fn once() {
     let mut random = Random::fresh("density once");
     for _ in 0..10 {
@@ -208,7 +209,7 @@ fn once() {
         for (share, count) in shares.volume.values.iter().zip(&requested) {
             assert!((share - count / sent as f32).abs() < 1e-7);
         }
-        // Forth and back is still one.
+        // Back and forth still counts once.
         let there: Vec<DVec3> = all.streamline(0).iter().map(|p| point(*p)).collect();
         let back: Vec<DVec3> = there.iter().rev().copied().collect();
         let twice = lines(&[[there.clone(), back].concat()]);
@@ -241,7 +242,7 @@ fn finer() {
             // Faces of the two grids differ by the rounding of their affines, 1e-14 mm.
             assert!((sum - f64::from(*value)).abs() < 1e-5, "{sum} {value}");
         }
-        // Cubes that do not divide the box reach beyond it by less than one.
+        // Cubes that do not divide the box reach beyond it by less than one cube.
         let edge = random.uniform(0.3, 1.7);
         let over = DensityGrid::Within(grid.clone(), edge).grid(None).unwrap();
         for (n, cubes) in grid.shape.iter().zip(over.shape) {
@@ -279,7 +280,7 @@ fn directions() {
             );
         }
     }
-    // Many: the norm is the value.
+    // Many lines: the norm is the value.
     let many = walks(&mut random, 100, 15.0);
     let map = run(&many, &grid, &by_direction(Measure::Visits));
     let scalar = run(&many, &grid, &plain(Measure::Visits));
@@ -324,12 +325,12 @@ fn threads() {
 fn odd() {
     let grid = Grid::axis_aligned([4; 3], DVec3::ONE, DVec3::ZERO).unwrap();
     let grid = Arc::new(grid);
-    // A point alone is a visit without length; one outside is none; nor is nothing.
+    // A single point is a visit without length; a point outside is none, nor is an empty streamline.
     let alone = lines(&[vec![DVec3::ONE], vec![DVec3::splat(90.0)], vec![]]);
     let map = run(&alone, &grid, &plain(Measure::Visits));
     assert_eq!(map.volume.values[grid.index([1, 1, 1])], 1.0);
     assert_eq!((sum(&map.volume.values), map.inside_mm), (1.0, 0.0));
-    // Far ends are cut off, what is no number is left out and counted.
+    // Distant ends are cut off; NaN is left out and counted.
     let mut far = lines(&[vec![DVec3::new(-1e7, 1.0, 1.0), DVec3::new(1e7, 1.0, 1.0)]]);
     let map = run(&far, &grid, &plain(Measure::Visits));
     assert_eq!(map.voxels, 4);
@@ -344,7 +345,7 @@ fn odd() {
     );
     let map = run(&far, &grid, &plain(Measure::Length));
     assert_eq!((map.not_finite, map.inside_mm), (2, 2.0));
-    // On the face between two voxels: in one of them.
+    // On the face between two voxels: counted in one of them.
     let face = lines(&[vec![DVec3::new(0.5, 0.0, 0.0), DVec3::new(0.5, 3.0, 0.0)]]);
     let map = run(&face, &grid, &plain(Measure::Length));
     assert_eq!((map.inside_mm, map.voxels), (3.0, 4));
@@ -366,7 +367,7 @@ fn odd() {
     assert!(matches!(short, Err(Error::Input(_))));
 }
 
-/// More streamlines in a voxel than a float32 counts: a map's file holds each one.
+/// More streamlines in a voxel than float32 can count: a map's file holds each one.
 fn counts() {
     let grid = Grid::axis_aligned([2, 1, 1], DVec3::ONE, DVec3::ZERO).expect("a grid");
     let grid = Arc::new(grid);
@@ -391,7 +392,7 @@ fn counts() {
         assert_eq!(i16::from_le_bytes([bytes[70], bytes[71]]), code);
         assert_eq!(bytes[bytes.len() - 8..], values.concat());
     }
-    // As many streamlines of one point each, all in one voxel.
+    // This many streamlines of one point each, all in one voxel.
     let n = (1u64 << 24) + 1;
     let points = vec![[0.0f32, 0.0, 0.0]; n as usize];
     let all = Tractogram::new(points, (0..=n).collect::<Vec<u64>>());

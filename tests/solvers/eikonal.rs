@@ -34,7 +34,7 @@ pub const PARAMS: Params = Params {
     schedule: None,
 };
 
-/// A field that is spread on two threads.
+/// A field computed on two threads.
 pub fn spread(metric: &Metric, local: LocalSolver, zero: &[[i64; 3]]) -> CostField {
     spread_by(metric, local, zero, None, 2)
 }
@@ -84,8 +84,8 @@ pub fn cube(n: usize) -> Arc<Grid> {
     Arc::new(Grid::axis_aligned([n; 3], DVec3::ONE, DVec3::ZERO).unwrap())
 }
 
-/// Fast along one direction by this factor, in a random orientation; the slow ones differ as those of
-/// white matter do when raised to the third power.
+/// Fast along one direction by this factor, in a random orientation; the slow speeds differ as in white matter raised
+/// to the third power.
 pub fn oblique(random: &mut Random, anisotropy: f64) -> DMat3 {
     let turn = DMat3::from_quat(random.rotation());
     let slow = anisotropy.powi(-2);
@@ -103,7 +103,7 @@ pub fn helix(n: usize) -> impl Fn([usize; 3]) -> DMat3 {
     }
 }
 
-/// Speeds that turn slowly, anisotropic by up to this factor.
+/// Speeds that rotate slowly, anisotropic by up to this factor.
 pub fn swirl(
     random: &mut Random,
     grid: &Grid,
@@ -123,7 +123,7 @@ pub fn swirl(
     }
 }
 
-/// A swirl in a cube of 24 mm with voxels of 2, 1 and ½ mm, and how many of the finest one side of each has.
+/// A swirl in a cube of 24 mm with voxels of 2, 1 and ½ mm, and the number of the finest voxels per side of each.
 pub fn nested(random: &mut Random, anisotropy: f64) -> [(Metric, i64); 3] {
     let grid = |h: f64| {
         let n = (24.0 / h) as usize + 1;

@@ -71,13 +71,13 @@ fn prepared_on(
     .unwrap()
 }
 
-/// Tensors as they are, in single precision.
+/// Unmodified tensors, in single precision.
 fn as_they_are(backend: &Backend, field: &TensorField, interpolation: Interpolation) -> RayMetric {
     let sharpening = Sharpening::Power { alpha: 1.0 };
     prepared_on(backend, field, sharpening, interpolation, Precision::Single)
 }
 
-/// Every stop switched off that can be; one way along x.
+/// Every optional stop switched off; one direction along x.
 fn params(interpolation: Interpolation) -> Params {
     Params {
         walk: curves::Params {
@@ -113,7 +113,7 @@ fn run(medium: &RayMetric, regions: &[Region], params: &Params) -> Output {
     run_on(&backend(2), medium, regions, params)
 }
 
-/// Shoots and checks what must hold for every output.
+/// Shoots and checks the properties of every output.
 fn run_on(backend: &Backend, medium: &RayMetric, regions: &[Region], params: &Params) -> Output {
     let output = shoot(medium, regions, params, backend, &Control::new()).unwrap();
     let rays = &output.rays;
@@ -134,7 +134,7 @@ fn ray(medium: &RayMetric, at: DVec3, params: &Params) -> (Vec<DVec3>, Output) {
     ray_on(&backend(2), medium, at, params)
 }
 
-/// The points of the one ray from `at` in the directions' sense.
+/// The points of the only ray from `at` in the given direction.
 fn ray_on(
     backend: &Backend,
     medium: &RayMetric,

@@ -1,5 +1,4 @@
-//! Which axes of a gradient table are exchanged or flipped: the planted fault is found, and right
-//! tables are left as they are.
+//! Exchanged or flipped axes of a gradient table: a planted fault is found, and correct tables are left unchanged.
 
 use crate::support::{Random, data_test, test};
 use arcuate::compute::{Backend, BackendChoice, BackendKind, Control};
@@ -75,7 +74,7 @@ fn turns() {
     assert_eq!((all.len(), all[0]), (24, AxisChange::NONE));
     let mut random = Random::fresh("turns");
     let v = random.direction();
-    // The sign of a gradient means nothing.
+    // The sign of a gradient has no meaning.
     let same = |a: DMat3, b: DMat3| a.abs_diff_eq(b, 1e-12) || a.abs_diff_eq(-b, 1e-12);
     for (i, a) in all.iter().enumerate() {
         assert!((a.matrix() * v).length() > 0.99);
@@ -105,7 +104,7 @@ fn turns() {
     }
 }
 
-/// The fit only knows scalar products: QDQᵀ is what a turned table gives, on any oblique grid.
+/// The fit only depends on scalar products: a rotated table gives QDQᵀ, on any oblique grid.
 fn equivariance() {
     let mut random = Random::fresh("equivariance");
     let rotation = DMat3::from_quat(random.rotation());
@@ -146,7 +145,7 @@ fn equivariance() {
     let turned = fitted(&dwi, &gradients.turned(q), &mask);
     for (a, b) in plain.tensors.iter().zip(&*turned.tensors) {
         let expected = q * a.matrix() * q.transpose();
-        // Single precision of the solve.
+        // Single precision of the solver.
         assert!(expected.abs_diff_eq(b.matrix(), 2e-7), "{turn}");
     }
 }

@@ -1,4 +1,4 @@
-//! Level sets: closed forms and orders, topology, invariants, leaks, what is refused.
+//! Level sets: closed forms and orders, topology, invariants, leaks, refusals.
 
 mod closed_forms;
 mod conduct;
@@ -69,7 +69,7 @@ pub const GROWTH: Params = Params {
     ..STILL
 };
 
-/// All that keeps a run in shape, smoother than what the window starts with.
+/// All terms that keep a run well behaved, smoother than the window's defaults.
 pub const USUAL: Params = Params {
     smoothness: 0.3,
     intensity: 1.0,
@@ -86,7 +86,7 @@ pub fn sphere(centre: DVec3, radius_mm: f64) -> Sphere {
     }
 }
 
-/// A grid of about `side_mm` a side, with voxel axes as columns.
+/// A grid of about `side_mm` per side, with voxel axes as columns.
 pub fn grid(axes: DMat3, side_mm: f64) -> Arc<Grid> {
     let shape = [0, 1, 2].map(|a| (side_mm / axes.col(a).length()).round() as usize);
     let middle = axes * (DVec3::from_array(shape.map(|n| n as f64)) - 1.0) * 0.5;
@@ -94,7 +94,7 @@ pub fn grid(axes: DMat3, side_mm: f64) -> Arc<Grid> {
     Arc::new(Grid::new(shape, affine, AffineSource::Computed).unwrap())
 }
 
-/// Voxel axes of 1 mm: cubes, flat ones, sheared ones; each in a random orientation.
+/// Voxel axes of 1 mm: cubes, flat voxels, sheared voxels; each in a random orientation.
 pub fn axes(random: &mut Random) -> [(&'static str, DMat3); 3] {
     let turn = DMat3::from_quat(random.rotation());
     let flat = DVec3::new(1.0, random.uniform(1.1, 1.5), random.uniform(1.5, 2.0));
@@ -111,7 +111,7 @@ pub fn axes(random: &mut Random) -> [(&'static str, DMat3); 3] {
     ]
 }
 
-/// 1 everywhere but in one corner, which nothing reaches.
+/// 1 everywhere except in one corner, which nothing reaches.
 pub fn ones(grid: &Arc<Grid>) -> Volume {
     let mut values = vec![1.0; grid.voxel_count()];
     values[0] = 0.0;
@@ -138,7 +138,7 @@ pub fn begin_on(
     Evolution::new(&inputs, &start, params, layout, &backend, &Control::new()).unwrap()
 }
 
-/// So many steps, also where the surface has come to rest.
+/// This many steps, even after the surface has come to rest.
 pub fn run(evolution: &mut Evolution, steps: u64) -> Ended {
     let end = evolution.step() + steps;
     loop {
@@ -150,7 +150,7 @@ pub fn run(evolution: &mut Evolution, steps: u64) -> Ended {
     }
 }
 
-/// Steps until so much time of the equation has passed; the time that did.
+/// Steps until this much time of the equation has passed; returns the time that passed.
 pub fn run_for(evolution: &mut Evolution, time: f64) -> f64 {
     while evolution.time() < time {
         run(evolution, 1);
@@ -158,7 +158,7 @@ pub fn run_for(evolution: &mut Evolution, time: f64) -> f64 {
     evolution.time()
 }
 
-/// Where the surface crosses edges between voxels, world mm.
+/// Points where the surface crosses edges between voxels, in world mm.
 pub fn crossings(field: &Field) -> Vec<DVec3> {
     let values = field.dense();
     let grid = &field.grid;
@@ -193,7 +193,7 @@ pub fn radius(field: &Field, centre: DVec3, expected: f64) -> (f64, f64) {
     (mean, worst)
 }
 
-/// Least and largest |∇φ| (central differences) where |φ| is below so many voxels.
+/// Smallest and largest |∇φ| (central differences) where |φ| is below this many voxels.
 pub fn slopes(field: &Field, within: f32) -> (f64, f64) {
     let values = field.dense();
     let grid = &field.grid;

@@ -1,6 +1,6 @@
-//! The mathematics: closed forms, invariants, orders of convergence, parity of processor and card.
+//! The mathematics: closed forms, invariants, orders of convergence, parity of CPU and GPU.
 
-// A test that cannot read what it made itself has failed.
+// A failed unwrap is a failed test.
 #![allow(clippy::unwrap_used)]
 
 use arcuate_tests as support;

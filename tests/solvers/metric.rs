@@ -1,4 +1,4 @@
-//! Which matrix is the cost, and Selling's decomposition of the other.
+//! The matrix of each cost, and Selling's decomposition of its inverse.
 
 use crate::eikonal::{cube, oblique};
 use crate::support::fields::{backend, components, odd_grid};
@@ -20,7 +20,7 @@ pub fn tests() -> Vec<Trial> {
     ]
 }
 
-/// Each cost against its formula in matrices, on a grid of any axes.
+/// Each cost against its matrix formula, on a grid with any axes.
 fn costs() {
     let mut random = Random::fresh("costs");
     let grid = Arc::new(odd_grid(&mut random));
@@ -68,7 +68,7 @@ fn costs() {
             assert!(off.to_cols_array().iter().all(|v| v.abs() < 1e-3));
         }
     }
-    // The determinant of D stays whatever the power.
+    // The determinant of D is kept whatever the power.
     let [one, three] = [1.0, 3.0].map(|alpha| made(Params::sharpened(alpha)));
     for (a, b) in one.speed.iter().zip(three.speed.iter()) {
         let ratio = matrix(a).determinant() / matrix(b).determinant();
@@ -130,7 +130,7 @@ fn refusals() {
     );
 }
 
-/// A uniform tensor on any grid keeps its cost; what is too thin for the mask is still there.
+/// A uniform tensor on any grid keeps its cost; structures too thin for the mask are kept.
 fn halves() {
     let mut random = Random::fresh("halves");
     let shape = [17, 12, 9];

@@ -1,4 +1,4 @@
-//! Pathways: closed forms of paths, the bottleneck, what must hold of every ε.
+//! Pathways: closed forms of paths, the bottleneck, properties of every ε.
 
 pub mod card;
 mod phantom;
@@ -121,7 +121,7 @@ fn geodesics() {
     }
 }
 
-/// Through many voxels of a turning field, with every local solver.
+/// Through many voxels of a rotating field, with every local solver.
 fn costs() {
     let mut random = Random::fresh("path costs");
     let grid = cube(24);
@@ -149,7 +149,7 @@ fn costs() {
             "{}: path costs differ by {mean:.4} on average, at most +{worst:.4}",
             local.name()
         );
-        // The upwind scheme on 6 neighbours overestimates what its own paths cost.
+        // The upwind scheme on 6 neighbours overestimates the cost of its own paths.
         let tolerance = if local == LocalSolver::Godunov6 {
             0.5
         } else {
@@ -159,8 +159,8 @@ fn costs() {
     }
 }
 
-/// What the fields say and what their paths cost differ by less and less: the order over voxels of 2, 1 and
-/// ½ mm, at the same points.
+/// The costs of the fields and of their paths differ less and less: the order over voxels of 2, 1 and ½ mm, at the same
+/// points.
 fn orders() {
     let mut random = Random::fresh("orders of path costs");
     for anisotropy in [2.0, 5.0] {
@@ -168,7 +168,7 @@ fn orders() {
         for local in LocalSolver::ALL {
             let means = metrics.each_ref().map(|(metric, q)| {
                 let at = |fine: [i64; 3]| fine.map(|c| c / q);
-                // Balls of 3 mm: the logarithm of a point's own error has no part in this.
+                // Balls of 3 mm: the logarithm of a point's own error plays no part here.
                 let [a, b] = [[8, 8, 12], [40, 36, 32]].map(|fine| {
                     let centre = DVec3::from_array(fine.map(|c| 0.5 * c as f64));
                     let all = (0..metric.len()).map(|place| metric.voxel(place));
@@ -196,14 +196,14 @@ fn orders() {
                 "{} at {anisotropy}: path costs differ by {means:.4?} at h = 2, 1, ½ mm: order {order:.2}",
                 local.name()
             );
-            // Six directions charge an oblique fibre for corners, which a voxel's size hardly changes
-            // before it is far below that of the turns.
+            // Six directions charge an oblique fibre for corners, which a voxel's size hardly changes before it is far
+            // below that of the turns.
             if local == LocalSolver::Godunov6 {
                 assert!(means[2] < 0.1, "{means:?}");
                 continue;
             }
-            // Steps of a metric of 5 reach over as much as the field's own turns where voxels are 2 mm: what
-            // is of first order in h shows only below.
+            // Steps of a metric of 5 reach as far as the field's own turns where voxels are 2 mm: first order in h
+            // appears only below that.
             let least = if anisotropy < 3.0 { 0.3 } else { 0.1 };
             assert!(means[2] < means[1] && order > least, "{means:?} {order}");
             assert!(means[2] < 0.05, "{means:?}");
@@ -211,7 +211,7 @@ fn orders() {
     }
 }
 
-/// ε_h on a metric that turns.
+/// ε_h on a metric that rotates.
 fn narrower() {
     let mut random = Random::fresh("narrower");
     let mut sums = [[0.0; 3]; 4];
@@ -231,7 +231,7 @@ fn narrower() {
             local.name()
         );
         let [coarse, middle, fine] = sums;
-        // The upwind scheme's error along oblique fibres is slow to fall.
+        // The upwind scheme's error along oblique fibres decreases slowly.
         let share = match local {
             LocalSolver::Godunov6 => 0.97,
             _ => 0.8,
@@ -290,7 +290,7 @@ fn joins() {
         if from > 1e-5 {
             assert!(pathway.joined(from * 0.999 - 1e-6).is_none());
         }
-        // Of E* itself the set is not empty.
+        // At E* itself the set is not empty.
         assert!(pathway.mask(0.0).count() > 0);
     }
 }
@@ -313,7 +313,7 @@ fn apart() {
     assert!(here.through_place(metric.len()).is_none());
 }
 
-/// One voxel of both costs nothing, and nothing is a share of that; side by side they are two.
+/// Regions that share a voxel are refused; adjacent ones are accepted.
 fn overlap() {
     let metric = Metric::from_speed(&cube(9), |_| Some(DMat3::IDENTITY)).unwrap();
     let a = [[2, 4, 4], [3, 4, 4]];
@@ -351,7 +351,7 @@ fn weakest() {
     let rates = path.cost_per_mm();
     assert!(rates.iter().all(|r| *r > 0.99 && *r < 2.01));
     assert_eq!(path.weakest(500.0, all.clone()), all);
-    // Ends that reach beyond the slab's near face: the rest of it is told, and no voxel of their rim.
+    // Ends that reach beyond the slab's near face: the rest of it is reported, and no voxel of their rim.
     let end = |at: DVec3| !(42.0..=70.0).contains(&at.x);
     let between = path.between(2.0, end);
     for (i, point) in path.points.iter().enumerate() {
@@ -365,7 +365,7 @@ fn weakest() {
     assert!(path.weakest(6.0, path.between(2.0, |_| true)).is_empty());
 }
 
-/// 0 on the minimal path, what the set's limit says elsewhere, and the most where no path leads.
+/// 0 on the minimal path, the excess of the set's limit elsewhere, and the largest value where no path leads.
 fn excess() {
     let mut random = Random::fresh("excess");
     let grid = cube(14);
@@ -388,7 +388,7 @@ fn excess() {
     assert_eq!(values[metric.voxels[pathway.middle] as usize], 0.0);
 }
 
-/// FA, masks and exclusions; both ends of one name or of several.
+/// FA, masks and exclusions; both ends with one name or with several.
 fn walls() {
     let grid = cube(10);
     let fa: Vec<f32> = (0..grid.voxel_count())
@@ -444,7 +444,7 @@ fn walls() {
             .unwrap_err(),
     );
     assert!(none.starts_with("Found no target"), "{none}");
-    // The limit is named where it is what keeps voxels or regions out.
+    // The limit is named where it keeps voxels or regions out.
     let high = message(domain(&fa, 0.95, &[]).mask().unwrap_err());
     assert_eq!(
         high,
@@ -474,7 +474,7 @@ fn walls() {
     );
     let away = [ball(Role::Seed, DVec3::splat(50.0), 3.0)];
     assert!(out(&away).starts_with("Region 'Seed' lies outside the mask"));
-    // Behind a wall, the FA has no part in it.
+    // Behind a wall, the FA plays no part.
     let walled = [ends[0].clone(), two[1].clone()];
     assert!(out(&walled).starts_with("Region 'Seed' lies outside the mask"));
 }

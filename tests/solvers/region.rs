@@ -1,4 +1,4 @@
-//! Regions made by hand and by computation, against closed forms and brute force on grids of any kind.
+//! Drawn and computed regions, against closed forms and brute force on grids of any kind.
 
 mod computed;
 mod drawing;
@@ -21,7 +21,7 @@ pub fn tests() -> Vec<Trial> {
     all.into_iter().flatten().collect()
 }
 
-/// A grid turned any way, with or without a mirror; its axes lean against each other by `shear`.
+/// A grid in any orientation, mirrored or not; `shear` tilts its axes towards each other.
 fn any_grid(random: &mut Random, shape: [usize; 3], shear: f64) -> Arc<Grid> {
     let spacing = DVec3::from_array([0; 3].map(|_| random.uniform(0.8, 2.5)));
     let mirror = DVec3::from_array([0; 3].map(|_| [-1.0, 1.0][(random.bits() & 1) as usize]));
@@ -44,12 +44,12 @@ fn centres(grid: &Grid) -> impl Iterator<Item = DVec3> + '_ {
     (0..grid.voxel_count()).map(|i| grid.world(DVec3::from_array(grid.voxel(i).map(|v| v as f64))))
 }
 
-/// The voxels whose centres pass, by asking every one.
+/// The voxels whose centres are inside, by testing every one.
 fn brute(grid: &Arc<Grid>, inside: impl Fn(DVec3) -> bool) -> Vec<u8> {
     centres(grid).map(|c| u8::from(inside(c))).collect()
 }
 
-/// What a mask says of itself is what its voxels say.
+/// A mask's cached properties agree with its voxels.
 fn consistent(mask: &Mask) {
     let fresh = Mask::new(mask.grid.clone(), mask.inside.clone());
     assert_eq!(mask.count(), fresh.count());

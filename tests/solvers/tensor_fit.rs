@@ -142,14 +142,14 @@ pub fn fa(d: [f64; 6]) -> f64 {
     (1.5 * spread / size).sqrt()
 }
 
-/// Largest difference of two tensors' components in units of the second's largest.
+/// Largest difference of two tensors' components relative to the second's largest.
 fn relative_difference(found: &Tensor, truth: [f64; 6]) -> f64 {
     let largest = truth.iter().fold(0.0, |m: f64, v| m.max(v.abs()));
     let pairs = found.d.iter().zip(truth);
     pairs.fold(0.0, |m: f64, (f, t)| m.max((f64::from(*f) - t).abs())) / largest
 }
 
-/// A scan with noise of S0 / `snr` and the samples it is made of, as single precision holds them.
+/// A scan with noise of S0 / `snr` and its samples, as single precision holds them.
 fn noisy_scan(
     random: &mut Random,
     gradients: &Gradients,
@@ -169,8 +169,8 @@ fn noisy_scan(
 }
 
 fn noise_free_is_exact() {
-    // Samples rounded to single precision (6e-8) and the same again in the logarithm, relative to
-    // an exponent of at least 0.1; times 10 for the worst of many voxels.
+    // Samples rounded to single precision (6e-8) and the same again in the logarithm, relative to an exponent of at
+    // least 0.1; times 10 for the largest of many voxels.
     const EXACT: f64 = 2e-5;
     let mut random = Random::fresh("noise_free");
     for _ in 0..10 {
@@ -245,7 +245,7 @@ fn matches_double_precision() {
     for method in METHODS {
         let (largest, median) = fa_differences(&mut random, &gradients, method);
         println!("{method:?}: FA off by {largest:.1e} at most, {median:.1e} median");
-        // FA is shown with three decimals; single precision leaves a thousandth of the last.
+        // FA is shown with three decimals; single precision is off by a thousandth of the last.
         assert!(
             largest < 2e-5 && median < 2e-6,
             "{method:?}: {largest} {median}"
@@ -316,7 +316,7 @@ fn voxels_are_independent() {
     let mut random = Random::fresh("independent");
     let gradients = random_gradients(&mut random, &[(0.0, 1), (1000.0, 12)]);
     let (dwi, mut samples, _) = noisy_scan(&mut random, &gradients, 200, 20.0);
-    // One bad neighbour sends its whole group of lanes through the path for partial samples.
+    // One bad neighbour sends its whole group of lanes through the code for partial samples.
     samples[7][3] = f64::NAN;
     let spoilt = scan(&samples);
     let scattered: Vec<u8> = (0..200).map(|_| (random.bits() & 1) as u8).collect();

@@ -1,4 +1,4 @@
-//! Questions about curves: which of them, and values along them.
+//! Selecting curves, and values along them.
 
 mod profile;
 mod selection;

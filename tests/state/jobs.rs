@@ -1,4 +1,4 @@
-//! Workers: the newest wins, cancel, faults become sentences, nothing is lost on closing.
+//! Workers: the newest job wins, jobs can be cancelled, faults become sentences, nothing is lost on closing.
 
 mod any;
 mod film;
@@ -88,7 +88,7 @@ fn tracking(seeds: usize) -> TrackStreamlines {
     }
 }
 
-/// The question about a folder that never answers gives way to the next question.
+/// A query about a folder that never answers is replaced by the next query.
 fn slow_disk() {
     let (slow, quick) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     std::fs::write(quick.path().join("a.tck"), "").unwrap();
@@ -131,7 +131,7 @@ fn poll(jobs: &mut Jobs<State>, mut done: impl FnMut(&[Event]) -> bool) -> Vec<E
     events
 }
 
-/// What came of a job that is waited for.
+/// The outcome of a job that is waited for.
 fn outcome<J: Receive<State>>(jobs: &mut Jobs<State>, job: J) -> Outcome<J::Output> {
     let job = jobs.submit(job);
     let event = jobs.wait(&job, |_| {});
@@ -147,7 +147,7 @@ fn wait_until_started(job: &JobHandle) {
 
 fn newest_request_wins() {
     let mut jobs = jobs();
-    // Seconds of work, and little enough to fit the memory of a small machine.
+    // Seconds of work, and little enough to fit into the memory of a small machine.
     let first = jobs.submit(tracking(1_000_000));
     wait_until_started(&first);
     let waiting = jobs.submit(tracking(1_000_000));
@@ -168,7 +168,7 @@ fn newest_request_wins() {
     assert_eq!(output.seed_outcomes.iter().sum::<u64>(), 50);
 }
 
-/// A cancel ends a job in the middle of its work; `tracking::cancel` measures how soon.
+/// Cancelling ends a job in the middle of its work; `tracking::cancel` measures how soon.
 fn cancelled() {
     let mut jobs = jobs();
     let job = jobs.submit(tracking(1_000_000));
@@ -184,7 +184,7 @@ fn cancelled() {
     assert!(progress.done < progress.total, "{progress:?}");
 }
 
-/// What the window does itself is stopped as what others do for it.
+/// The window's own computations are stopped like those done for it.
 fn own_jobs_are_cancelled() {
     let mut jobs = jobs();
     let other = jobs.submit(tracking(50));
@@ -218,7 +218,7 @@ fn saves_finish_on_closing() {
     }
 }
 
-/// What is being written, and what waits for it: no file, and nothing of one.
+/// A table being written, and one waiting for it: no file remains, not even part of one.
 fn tables_stop() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let count = 2_000_000;
@@ -273,8 +273,8 @@ fn opened(path: &Path, gradients: Vec<PathBuf>) -> Outcome<Opened> {
     outcome(&mut jobs, OpenFile::with_gradients(path, gradients))
 }
 
-/// Gradients that merely lie beside a scan do not stand in its way; those that were named do, and
-/// are remembered where no one would find them.
+/// Gradients that merely lie next to a scan are optional; explicitly named ones are not, and are remembered where no
+/// search would find them.
 fn gradients_beside_and_named() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let scan = folder.path().join("dwi.nii");
@@ -308,7 +308,7 @@ fn gradients_beside_and_named() {
         gradients_refused,
         ..
     } = *file;
-    // What a command that cannot do without gradients ends with.
+    // The error of a command that needs gradients.
     let refused = gradients_refused.expect("the reason");
     assert!(
         refused.contains("Found 3 b-values") && refused.ends_with("dwi.bvec"),
@@ -353,7 +353,7 @@ fn gradients_beside_and_named() {
     }
 }
 
-/// One that cannot be opened leaves the jobs where they are.
+/// A backend that cannot be opened leaves the jobs where they are.
 fn backends_change() {
     let mut jobs = jobs();
     let mut open = |kind| outcome(&mut jobs, UseBackend { kind });
@@ -392,7 +392,7 @@ fn every_event_wakes() {
     assert_eq!(woken.load(Ordering::SeqCst), 1);
 }
 
-/// What is left is what the user allows less what the process holds; without a limit, what the machine has.
+/// The remaining memory: the user's limit less the process's memory; without a limit, the machine's free memory.
 fn limited() {
     const GIB: u64 = 1 << 30;
     let stored = || io::held_bytes().expect("Linux").0;
@@ -401,7 +401,7 @@ fn limited() {
     }
     let jobs = jobs();
     // Other tests take and free memory meanwhile, so the result lies between the memory left before and after, unless
-    // they do both in between; then the next try counts.
+    // they do both in between; then the next attempt counts.
     let mut found = Vec::new();
     let right = (0..100).any(|_| {
         let free = io::available_bytes().expect("Linux");
@@ -419,7 +419,7 @@ fn limited() {
     assert!(right, "{found:?}");
 }
 
-/// Bytes that tell which thread gives them back.
+/// Bytes that report which thread frees them.
 struct Witness(Vec<[f32; 3]>, Sender<ThreadId>);
 
 impl AsRef<[u8]> for Witness {
@@ -434,8 +434,8 @@ impl Drop for Witness {
     }
 }
 
-/// Whoever lets go of streamlines last, a worker gives their memory back: the same lines come in two results,
-/// of which one was replaced before the window looked.
+/// A worker frees the memory of streamlines, whoever drops the last reference: the same lines are in two results, one
+/// of which was replaced before the window polled.
 fn freed_by_a_worker() {
     let (sender, by) = channel();
     let points = vec![[1.0; 3]; 1 << 20];
@@ -465,7 +465,7 @@ fn freed_by_a_worker() {
     assert_ne!(freed, std::thread::current().id());
 }
 
-/// The demo head is made in stages, and is one thing to wait for.
+/// The demo head is made in stages, but is a single entry to wait for.
 fn planned() {
     let control = Control::new();
     control.plan(&[0.25, 0.5, 0.25]);
@@ -480,13 +480,13 @@ fn planned() {
         }
         assert!((last - ends).abs() < 1e-6, "{last} {ends}");
     }
-    // Without a plan each stage is for itself.
+    // Without a plan each stage stands alone.
     control.begin("Another", 2);
     control.advance(1);
     assert_eq!(control.progress().fraction(), Some(0.5));
 }
 
-/// What follows after a file was read has a share of its own, however many files it was read from.
+/// The stage after reading a file has a share of its own, however many files were read.
 fn planned_last() {
     let control = Control::new();
     let share = || control.progress().fraction().expect("known");

@@ -1,8 +1,15 @@
-//! Results that follow the controls: what is computed when, and what is shown meanwhile.
+//! Results that follow the controls: which are computed when, and which are shown meanwhile.
 
 use crate::support::test;
-use arcuate::state::core::live::{Detail, Live, LiveKey, Order, Pace, Standing};
+use Detail::{Coarse, Full};
+use Pace::{InTurn, Newest};
+use Row::{Always, Measured};
+use Step::{Age, Done, Fail, Follow, Halt, Rest};
+use arcuate::state::core::live::{
+    CoarseFirst, Detail, LAG, Live, LiveKey, Order, Pace, QUICK_MS, SLOW_MS, Standing,
+};
 use libtest_mimic::Trial;
+use std::time::Duration;
 
 pub fn tests() -> Vec<Trial> {
     vec![
@@ -11,10 +18,11 @@ pub fn tests() -> Vec<Trial> {
         test("live::results that come late", late),
         test("live::failures", failures),
         test("live::standing", standing),
+        test("live::results that are kept elsewhere", shown_elsewhere),
     ]
 }
 
-/// A value of a control, of a method: results of one method never stand in for those of another.
+/// A value of a control, of a method: results of one method never replace those of another.
 #[derive(Clone, Copy, PartialEq, Debug)]
 struct Key(u32, char);
 
@@ -24,36 +32,55 @@ impl LiveKey for Key {
     }
 }
 
-use Detail::{Coarse, Full};
-use Pace::{CoarseFirst, InTurn, Newest};
+/// The pace of results whose full one takes as long as the last one; `None`: nobody knows how long.
+fn coarse_first(full_ms: Option<f64>, age: Duration) -> Pace {
+    Pace::CoarseFirst(CoarseFirst {
+        in_drag: full_ms.is_none_or(|ms| ms > QUICK_MS),
+        at_rest: full_ms.is_none_or(|ms| ms > SLOW_MS),
+        age,
+    })
+}
+
+/// By which pace results of a row follow.
+#[derive(Clone, Copy)]
+enum Row {
+    Always(Pace),
+    /// A coarse one first, by how long the last full one took.
+    Measured,
+}
 
 const A: Key = Key(1, 'm');
 const B: Key = Key(2, 'm');
 const OTHER: Key = Key(3, 'n');
 
-/// What happens to a result, one after the other.
+/// The events of a result, in sequence.
 enum Step {
-    /// The state changed: this is wanted, while the control moves or not; and what is ordered.
+    /// The state changed: this is requested, while the control moves or not; and what is ordered.
     Follow(Option<Key>, bool, Order<Key>),
-    /// A result comes, after this many ms of work, while this is wanted; and whether it is shown.
+    /// A result comes, after this many ms of work, while this is requested; and whether it is shown.
     Done(Key, Detail, f64, Option<Key>, bool),
     Fail,
+    /// The user stops the running job.
+    Halt,
+    /// The pointer rests in the middle of a drag, where this is requested.
+    Rest(Key),
+    /// The running job has this age from now on.
+    Age(Duration),
 }
-use Step::{Done, Fail, Follow};
 
 const fn start(key: Key, detail: Detail) -> Order<Key> {
     Order::Start(key, detail)
 }
 
-/// Rows: a name, the pace, and what happens.
+/// Rows: a name, the order of results, and the events.
 fn scheduling() {
     const DRAG: bool = true;
     const REST: bool = false;
     const NOTHING: Order<Key> = Order::Nothing;
-    let rows: Vec<(&str, Pace, Vec<Step>)> = vec![
+    let rows: Vec<(&str, Row, Vec<Step>)> = vec![
         (
             "a coarse result first, since nobody knows how long the full one takes",
-            CoarseFirst,
+            Measured,
             vec![
                 Follow(Some(A), REST, start(A, Coarse)),
                 Follow(Some(A), REST, NOTHING),
@@ -66,7 +93,7 @@ fn scheduling() {
         ),
         (
             "coarse work in flight is finished during a drag",
-            CoarseFirst,
+            Measured,
             vec![
                 Follow(Some(A), DRAG, start(A, Coarse)),
                 Follow(Some(B), DRAG, NOTHING),
@@ -80,7 +107,7 @@ fn scheduling() {
         ),
         (
             "a coarse result of another value is replaced when the control rests",
-            CoarseFirst,
+            Measured,
             vec![
                 Follow(Some(A), DRAG, start(A, Coarse)),
                 Follow(Some(B), DRAG, NOTHING),
@@ -89,7 +116,7 @@ fn scheduling() {
         ),
         (
             "full work gives way to a drag",
-            CoarseFirst,
+            Measured,
             vec![
                 Follow(Some(A), REST, start(A, Coarse)),
                 Done(A, Coarse, 5.0, Some(A), true),
@@ -99,7 +126,7 @@ fn scheduling() {
         ),
         (
             "full results alone where they are quick, also during a drag",
-            CoarseFirst,
+            Measured,
             vec![
                 Follow(Some(A), REST, start(A, Coarse)),
                 Done(A, Full, 29.0, Some(A), true),
@@ -111,7 +138,7 @@ fn scheduling() {
         ),
         (
             "a full result without a coarse one where it is neither quick nor slow",
-            CoarseFirst,
+            Measured,
             vec![
                 Follow(Some(A), REST, start(A, Coarse)),
                 Done(A, Full, 200.0, Some(A), true),
@@ -120,7 +147,7 @@ fn scheduling() {
         ),
         (
             "back to what is there: nobody waits for the other any more",
-            CoarseFirst,
+            Measured,
             vec![
                 Follow(Some(A), REST, start(A, Coarse)),
                 Done(A, Full, 400.0, Some(A), true),
@@ -130,8 +157,8 @@ fn scheduling() {
             ],
         ),
         (
-            "nothing is wanted any more",
-            CoarseFirst,
+            "nothing is requested any more",
+            Measured,
             vec![
                 Follow(Some(A), DRAG, start(A, Coarse)),
                 Follow(None, DRAG, Order::Cancel),
@@ -141,7 +168,7 @@ fn scheduling() {
         ),
         (
             "one after the other",
-            InTurn,
+            Always(InTurn),
             vec![
                 Follow(Some(A), DRAG, start(A, Full)),
                 Follow(Some(B), DRAG, NOTHING),
@@ -152,7 +179,7 @@ fn scheduling() {
         ),
         (
             "the newest replaces the running one",
-            Newest,
+            Always(Newest),
             vec![
                 Follow(Some(A), DRAG, start(A, Full)),
                 Follow(Some(B), DRAG, start(B, Full)),
@@ -162,8 +189,8 @@ fn scheduling() {
             ],
         ),
         (
-            "no second try of what failed, until something else is wanted",
-            Newest,
+            "no second try of what failed, until something else is requested",
+            Always(Newest),
             vec![
                 Follow(Some(A), REST, start(A, Full)),
                 Fail,
@@ -175,7 +202,7 @@ fn scheduling() {
         ),
         (
             "a coarse result that failed is no failure",
-            CoarseFirst,
+            Measured,
             vec![
                 Follow(Some(A), REST, start(A, Coarse)),
                 Fail,
@@ -185,8 +212,103 @@ fn scheduling() {
             ],
         ),
         (
+            "old coarse work gives way once, and the newer is finished however old it gets",
+            Measured,
+            vec![
+                Follow(Some(A), DRAG, start(A, Coarse)),
+                Age(LAG / 2),
+                Follow(Some(B), DRAG, NOTHING),
+                Age(LAG),
+                Follow(Some(A), DRAG, NOTHING),
+                Follow(Some(B), DRAG, start(B, Coarse)),
+                Age(2 * LAG),
+                Follow(Some(Key(4, 'm')), DRAG, NOTHING),
+                Done(B, Coarse, 500.0, Some(Key(4, 'm')), true),
+                Follow(Some(Key(4, 'm')), DRAG, start(Key(4, 'm'), Coarse)),
+                Age(LAG),
+                Follow(Some(Key(5, 'm')), DRAG, start(Key(5, 'm'), Coarse)),
+            ],
+        ),
+        (
+            "full results as quick as moves give way to no move, however old",
+            Measured,
+            vec![
+                Follow(Some(A), REST, start(A, Coarse)),
+                Done(A, Full, 5.0, Some(A), true),
+                Follow(Some(B), DRAG, start(B, Full)),
+                Age(2 * LAG),
+                Follow(Some(Key(4, 'm')), DRAG, NOTHING),
+                Follow(Some(Key(4, 'm')), REST, start(Key(4, 'm'), Full)),
+            ],
+        ),
+        (
+            "the full result follows where the pointer rests in the middle of a drag",
+            Measured,
+            vec![
+                Follow(Some(A), DRAG, start(A, Coarse)),
+                Rest(A),
+                // Coarse work that is nearly there is finished.
+                Follow(Some(A), DRAG, NOTHING),
+                Done(A, Coarse, 5.0, Some(A), true),
+                Follow(Some(A), DRAG, start(A, Full)),
+                Follow(Some(B), DRAG, start(B, Coarse)),
+                Done(B, Coarse, 5.0, Some(B), true),
+                Follow(Some(B), DRAG, NOTHING),
+            ],
+        ),
+        (
+            "a drag of other controls is no motion of this result",
+            Measured,
+            vec![
+                Follow(Some(A), REST, start(A, Coarse)),
+                Done(A, Coarse, 5.0, Some(A), true),
+                Follow(Some(A), DRAG, start(A, Full)),
+                Follow(Some(A), DRAG, NOTHING),
+                Done(A, Full, 900.0, Some(A), true),
+                Follow(Some(B), DRAG, start(B, Coarse)),
+            ],
+        ),
+        (
+            "a rest ends with its drag",
+            Measured,
+            vec![
+                Follow(Some(A), DRAG, start(A, Coarse)),
+                Rest(A),
+                Follow(Some(B), REST, start(B, Coarse)),
+                Done(B, Coarse, 5.0, Some(B), true),
+                Follow(Some(A), DRAG, start(A, Coarse)),
+                Done(A, Coarse, 5.0, Some(A), true),
+                Follow(Some(A), DRAG, NOTHING),
+            ],
+        ),
+        (
+            "what the user stops is not started again, coarse or full",
+            Measured,
+            vec![
+                Follow(Some(A), DRAG, start(A, Coarse)),
+                Halt,
+                Follow(Some(A), DRAG, NOTHING),
+                Follow(Some(A), REST, NOTHING),
+                Follow(Some(B), REST, start(B, Coarse)),
+                Done(B, Coarse, 5.0, Some(B), true),
+                Follow(Some(B), REST, start(B, Full)),
+                Halt,
+                Follow(Some(B), REST, NOTHING),
+            ],
+        ),
+        (
+            "a coarse result that failed in a drag is no failure",
+            Measured,
+            vec![
+                Follow(Some(A), DRAG, start(A, Coarse)),
+                Fail,
+                Follow(Some(A), DRAG, start(A, Full)),
+                Follow(Some(B), DRAG, start(B, Coarse)),
+            ],
+        ),
+        (
             "a result of another method is not shown instead",
-            InTurn,
+            Always(InTurn),
             vec![
                 Follow(Some(A), REST, start(A, Full)),
                 Follow(Some(OTHER), REST, NOTHING),
@@ -195,39 +317,64 @@ fn scheduling() {
             ],
         ),
     ];
-    for (name, pace, steps) in rows {
+    for (name, row, steps) in rows {
         let mut live = Live::<Key, Key>::default();
+        let (mut full_ms, mut age) = (None, Duration::ZERO);
         for (i, step) in steps.into_iter().enumerate() {
             match step {
-                Follow(wanted, dragging, expected) => {
-                    let order = live.follow(wanted.as_ref(), dragging, pace);
+                Follow(requested, dragging, expected) => {
+                    let pace = match row {
+                        Always(pace) => pace,
+                        Measured => coarse_first(full_ms, age),
+                    };
+                    let order = live.follow(requested.as_ref(), dragging, pace);
                     assert_eq!(order, expected, "{name}, step {i}");
+                    if let Order::Start(..) = order {
+                        age = Duration::ZERO;
+                    }
                 }
-                Done(key, detail, wall_ms, wanted, expected) => {
-                    let shown = live.done(key, detail, key, wall_ms, wanted.as_ref());
+                Done(key, detail, wall_ms, requested, expected) => {
+                    if detail == Full {
+                        full_ms = Some(wall_ms);
+                    }
+                    let shown = live.done(key, detail, key, requested.as_ref());
                     assert_eq!(shown, expected, "{name}, step {i}");
                 }
                 Fail => live.fail(),
+                Halt => live.halt(None, Some("Stopped")),
+                Rest(key) => live.rest(Some(&key)),
+                Age(is) => age = is,
             }
         }
     }
 }
 
 /// A thousand moves, one every few ms, with results that take their time: at least one is shown in every two
-/// durations of a coarse one, none of them is cancelled, and the full one of the last value comes at the end.
+/// durations of a coarse one, none of them is cancelled unless old ones give way, and the full one of the last value
+/// comes at the end.
 fn drags() {
-    for (coarse_ms, full_ms, move_ms) in [
+    let durations_ms = [
         (7, 2000, 1),
         (50, 2000, 8),
         (50, 2000, 120),
         (3, 400, 16),
         (400, 5000, 4),
         (20, 25, 8),
-    ] {
-        let of = format!("coarse {coarse_ms} ms, full {full_ms} ms, a move every {move_ms} ms");
+    ];
+    let rows = durations_ms.into_iter();
+    for (row, gives_way) in rows.flat_map(|row| [(row, false), (row, true)]) {
+        let (coarse_ms, full_ms, move_ms) = row;
+        let of = format!(
+            "coarse {coarse_ms} ms, full {full_ms} ms, a move every {move_ms} ms, old work gives way: {gives_way}"
+        );
         let mut live = Live::<Key, u64>::default();
-        // The job that runs: its end, its key, its detail.
+        let mut known_ms = None;
+        // The job that runs: when it began, its key, its detail.
         let mut job: Option<(u64, Key, Detail)> = None;
+        let duration_ms = |detail: Detail| match detail {
+            Coarse => coarse_ms,
+            Full => full_ms,
+        };
         let (mut replaced_coarse, mut shown_at) = (0, vec![0]);
         let mut requested = Key(0, 'm');
         let end = 1000 * move_ms;
@@ -237,24 +384,33 @@ fn drags() {
             if dragging && now % move_ms == 0 {
                 requested = Key(requested.0 + 1, 'm');
             }
-            if let Some((_, key, detail)) = job.take_if(|(until, ..)| *until <= now) {
-                let took = if detail == Coarse { coarse_ms } else { full_ms };
-                if live.done(key, detail, now, took as f64, Some(&requested)) && dragging {
+            let ends =
+                |(began, _, detail): &mut (u64, Key, Detail)| *began + duration_ms(*detail) <= now;
+            if let Some((_, key, detail)) = job.take_if(ends) {
+                if detail == Full {
+                    known_ms = Some(full_ms as f64);
+                }
+                if live.done(key, detail, now, Some(&requested)) && dragging {
                     shown_at.push(now);
                 }
             }
-            if let Order::Start(key, detail) = live.follow(Some(&requested), dragging, CoarseFirst)
-            {
+            let began = job.map_or(now, |(began, ..)| began);
+            let age = match gives_way {
+                true => Duration::from_millis(now - began),
+                false => Duration::ZERO,
+            };
+            let pace = coarse_first(known_ms, age);
+            if let Order::Start(key, detail) = live.follow(Some(&requested), dragging, pace) {
                 let was_coarse = job.is_some_and(|(_, _, detail)| detail == Coarse);
                 replaced_coarse += usize::from(dragging && was_coarse);
-                let took = if detail == Coarse { coarse_ms } else { full_ms };
-                job = Some((now + took, key, detail));
+                job = Some((now, key, detail));
             }
             now += 1;
         }
-        assert_eq!(replaced_coarse, 0, "{of}");
+        let may_be_replaced = gives_way && coarse_ms >= LAG.as_millis() as u64;
+        assert_eq!(replaced_coarse > 0, may_be_replaced, "{of}");
         shown_at.push(end);
-        // Where moves come more slowly than coarse results, there is one for each move.
+        // Where moves come more slowly than coarse results, each move has one.
         let longest = 2 * coarse_ms.max(move_ms) + 1;
         for pair in shown_at.windows(2) {
             assert!(
@@ -269,24 +425,25 @@ fn drags() {
     }
 }
 
-/// The latest full result wins, in whatever order results come.
+/// The latest full result wins, in whatever order results arrive.
 fn late() {
     let mut live = Live::<Key, &str>::default();
-    live.follow(Some(&A), false, CoarseFirst);
-    live.follow(Some(&B), false, CoarseFirst);
-    assert!(live.done(B, Full, "full", 500.0, Some(&B)));
-    assert!(!live.done(B, Coarse, "coarse", 5.0, Some(&B)));
-    assert!(!live.done(A, Full, "older", 500.0, Some(&B)));
+    let pace = coarse_first(None, Duration::ZERO);
+    live.follow(Some(&A), false, pace);
+    live.follow(Some(&B), false, pace);
+    assert!(live.done(B, Full, "full", Some(&B)));
+    assert!(!live.done(B, Coarse, "coarse", Some(&B)));
+    assert!(!live.done(A, Full, "older", Some(&B)));
     assert_eq!(live.final_value(Some(&B)), Some(&"full"));
     assert_eq!(live.final_value(Some(&A)), None);
-    // What was replaced is no newer than what is shown.
+    // A replaced result is no newer than the shown one.
     let next = Key(9, 'm');
-    live.follow(Some(&next), false, CoarseFirst);
-    assert!(!live.done(A, Full, "older", 500.0, Some(&next)));
+    live.follow(Some(&next), false, pace);
+    assert!(!live.done(A, Full, "older", Some(&next)));
     assert_eq!(live.shown(), Some((&B, &"full")));
 }
 
-/// A failure stands until the key changes, or until somebody wants another try.
+/// A failure stands until the key changes, or until the user requests another attempt.
 fn failures() {
     let mut live = Live::<Key, ()>::default();
     live.follow(Some(&A), false, Newest);
@@ -295,30 +452,62 @@ fn failures() {
     assert_eq!(live.standing(Some(&A)), Standing::Failed);
     live.retry();
     assert_eq!(live.follow(Some(&A), false, Newest), start(A, Full));
-    // One that was stopped for something else has not failed.
+    // A job stopped for another has not failed.
     live.stop();
     assert_eq!(live.follow(Some(&A), false, Newest), start(A, Full));
-    // Without a job nothing can fail.
-    live.done(A, Full, (), 1.0, Some(&A));
+    // Without a job nothing fails, unless it is known of the key.
+    live.done(A, Full, (), Some(&A));
     live.fail();
     assert_eq!(live.standing(Some(&A)), Standing::Final);
+    assert_eq!(live.failure(), None);
+    live.halt(Some(&A), Some("No card"));
+    assert_eq!(live.standing(Some(&A)), Standing::Failed);
+    assert_eq!(live.failure(), Some("No card"));
+    // A running job is the one that failed.
+    assert_eq!(live.follow(Some(&B), false, Newest), start(B, Full));
+    assert_eq!(live.failure(), None);
+    live.halt(Some(&A), None);
+    assert_eq!(live.standing(Some(&B)), Standing::Failed);
+    assert!(live.has_failed() && live.failure().is_none());
+}
+
+/// What waits for the pointer's rest, and what others keep and change.
+fn shown_elsewhere() {
+    let mut live = Live::<Key, ()>::default();
+    let pace = coarse_first(None, Duration::ZERO);
+    live.follow(Some(&A), true, pace);
+    assert!(live.waits_for_rest());
+    live.rest(Some(&A));
+    live.follow(Some(&A), true, pace);
+    assert!(!live.waits_for_rest());
+    live.follow(Some(&B), true, pace);
+    assert!(live.waits_for_rest());
+    // Nobody sees it any more: the job goes on.
+    live.pause();
+    assert!(!live.waits_for_rest() && live.running().is_some());
+    live.set_shown(Some((B, Full, ())));
+    assert_eq!(live.standing(Some(&B)), Standing::Final);
+    assert_eq!(live.follow(Some(&B), true, pace), Order::Cancel);
+    live.set_shown(None);
+    assert_eq!(live.follow(Some(&B), true, pace), start(B, Coarse));
 }
 
 fn standing() {
     let mut live = Live::<Key, ()>::default();
+    let pace = coarse_first(None, Duration::ZERO);
     assert_eq!(live.standing(None), Standing::Empty);
-    live.follow(Some(&A), true, CoarseFirst);
+    live.follow(Some(&A), true, pace);
     assert_eq!(live.standing(Some(&A)), Standing::Empty);
-    live.done(A, Coarse, (), 5.0, Some(&A));
+    live.done(A, Coarse, (), Some(&A));
     assert_eq!(live.standing(Some(&A)), Standing::Coarse);
-    live.follow(Some(&B), true, CoarseFirst);
+    live.follow(Some(&B), true, pace);
     assert_eq!(live.standing(Some(&B)), Standing::Updating);
     live.stop();
     assert_eq!(live.standing(Some(&B)), Standing::Stale);
-    live.follow(Some(&B), false, CoarseFirst);
-    live.done(B, Full, (), 500.0, Some(&B));
+    live.follow(Some(&B), false, pace);
+    live.done(B, Full, (), Some(&B));
     assert_eq!(live.standing(Some(&B)), Standing::Final);
     assert!(live.final_value(Some(&B)).is_some());
-    live.follow(None, false, CoarseFirst);
+    live.follow(None, false, pace);
     assert_eq!(live.standing(Some(&B)), Standing::Empty);
 }

@@ -1,6 +1,6 @@
 //! Actions, jobs, sessions.
 
-// A test that cannot read what it made itself has failed.
+// A failed unwrap is a failed test.
 #![allow(clippy::unwrap_used)]
 
 use arcuate_tests as support;

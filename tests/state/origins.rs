@@ -1,19 +1,20 @@
-//! The table that says where layers come from.
+//! The table of the origins of layers.
 
 use crate::support::test;
 use arcuate::data::axis_change::AxisChange;
 use arcuate::data::{Grid, Mask, Region, Role, Shape, Tractogram};
-use arcuate::solvers::curves;
 use arcuate::solvers::geodesic::Cut;
-use arcuate::solvers::tensor_fit;
 use arcuate::solvers::tractogram::selection::{Edit, Runs};
+use arcuate::solvers::{curves, tensor_fit};
 use arcuate::state::alignment::AlignedBy;
+use arcuate::state::core::display;
+use arcuate::state::core::layer::OriginId;
 use arcuate::state::document::{FitMask, Made};
-use arcuate::state::origin::{
-    Computed, Describe, Origin, OriginId, Origins, PhantomPart, TensorFit,
-};
+use arcuate::state::origin::{Computed, Describe, Origin, Origins, PhantomPart, TensorFit};
 use arcuate::state::session::CurveParams;
-use arcuate::state::{Action, Content, Layer, LayerId, Recipe, Source, State, defaults, update};
+use arcuate::state::{
+    Action, AlignmentAction, Content, Layer, LayerAction, LayerId, Recipe, Source, State, update,
+};
 use glam::{DAffine3, DVec3};
 use libtest_mimic::Trial;
 use std::path::Path;
@@ -46,7 +47,7 @@ fn equal() {
     assert_ne!(a, b);
     assert_eq!(origins.add(file("a.trk")), a);
     assert_eq!(*origins.get(b), file("b.trk"));
-    // Steps are parts of it.
+    // Edits are part of it.
     let keep = |marks: &[bool]| [Edit::Keep(Runs::new(marks))];
     let first = origins.edited(a, &keep(&[true, false]));
     assert_eq!(origins.edited(a, &keep(&[true, false])), first);
@@ -117,7 +118,7 @@ fn sources() {
             let scan = origins.scan(&source);
             assert_eq!(origins.source(scan), source);
             assert_eq!(origins.turn(scan), turn);
-            // However often it is turned, one turn is recorded.
+            // However often the table is turned, one change is recorded.
             let straight = origins.reoriented(scan, None);
             assert_eq!(origins.source(straight), *source.untouched().0);
         }
@@ -151,7 +152,7 @@ fn inputs() {
     assert_eq!(*origins.get(record.inputs()[0]), file("dwi.nii.gz"));
 }
 
-/// With a mask that was opened, and streamlines that were kept inside it.
+/// With an opened mask, and streamlines kept inside it.
 fn with_mask() -> (State, LayerId, LayerId) {
     let mut state = State::new(String::new());
     let grid = Grid::axis_aligned([4; 3], DVec3::ONE, DVec3::ZERO).expect("a grid");
@@ -168,7 +169,7 @@ fn with_mask() -> (State, LayerId, LayerId) {
     let path = "/data/roi.nii.gz";
     let origin = origins.add(Origin::file(path));
     let content = Content::Mask(mask.clone());
-    let roi = add("roi", content, defaults::mask_display(), origin, Some(path));
+    let roi = add("roi", content, display::mask_display(), origin, Some(path));
     let region = Region {
         id: arcuate::data::region::RegionId(1),
         name: "Inside".to_owned(),
@@ -184,7 +185,7 @@ fn with_mask() -> (State, LayerId, LayerId) {
         cut: Cut::All,
     });
     let content = Content::Tractogram(Tractogram::empty());
-    let tracks = add("Tracks", content, defaults::line_display(), origin, None);
+    let tracks = add("Tracks", content, display::line_display(), origin, None);
     state.document.origins = origins;
     (state, roi, tracks)
 }
@@ -198,7 +199,7 @@ fn masks() {
     let before = command(&state);
     assert!(matches!(before, Recipe::Track { .. }), "{before:?}");
     assert!(before.command().contains("--within mask:/data/roi.nii.gz"));
-    update(&mut state, Action::DeleteLayer(roi));
+    update(&mut state, Action::Layer(LayerAction::Delete(roi)));
     assert!(state.document.layer(roi).is_none());
     assert_eq!(command(&state), before);
 }
@@ -211,10 +212,12 @@ fn undone() {
         _ => panic!("no mask"),
     };
     let (first, there) = (origin(&state), grid(&state));
-    let shift = |mm| Action::ShiftLayer {
-        layer: roi,
-        by: by(mm),
-        phase: arcuate::state::Phase::Done,
+    let shift = |mm| {
+        Action::Alignment(AlignmentAction::Shift {
+            layer: roi,
+            by: by(mm),
+            phase: arcuate::state::Phase::Done,
+        })
     };
     update(&mut state, shift(3.0));
     let moved = origin(&state);
@@ -227,7 +230,7 @@ fn undone() {
     assert_eq!((origin(&state), grid(&state)), (first, there));
     update(&mut state, Action::Redo);
     assert_eq!(origin(&state), moved);
-    // Back by hand, not by undo.
+    // Moved back by an action, not by undo.
     update(&mut state, shift(0.0));
     assert_eq!((origin(&state), grid(&state)), (first, there));
     let layer = state.document.layer(roi).expect("the mask");

@@ -1,4 +1,4 @@
-//! What is said about data sets that lie where they should not; silence about all others.
+//! Messages about misplaced data sets; silence about all others.
 
 use crate::support::made::Made;
 use crate::support::{Random, test};
@@ -60,7 +60,7 @@ fn said(items: &[(&str, What)]) -> Vec<String> {
     disagreements(&items)
 }
 
-/// Every disagreement names the two that a picture shows.
+/// Every disagreement names the two data sets that a picture shows.
 fn pairs() {
     let mut random = Random::fresh("pairs");
     let reference = grid(&mut random);
@@ -81,8 +81,8 @@ fn pairs() {
     assert_eq!(disagreements(&items), [found[0].sentence.clone()]);
 }
 
-/// Voxels that are stored from the other side lie where they lay: nothing is called wrong, and only left
-/// and right are worth a word. Axes that are exchanged are what FreeSurfer writes.
+/// Voxels stored from the other side keep their place: nothing is called wrong, and only left and right are mentioned.
+/// FreeSurfer writes exchanged axes.
 fn orders() {
     let shape = [40; 3];
     let last = 39.0;
@@ -114,7 +114,7 @@ fn orders() {
     }
 }
 
-/// A header whose two forms differ is told of with what differs, and the picture is of one data set.
+/// A header whose two forms differ is reported with the difference, and the picture shows one data set.
 fn forms() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path().join("a.nii");
@@ -216,7 +216,7 @@ fn shifts() {
         let other = moved(&scan, mirror);
         let found = said(&[("dwi", What::Image(&scan)), ("t1", What::Image(&other))]);
         assert_eq!(found.len(), 1, "{found:?}");
-        assert!(found[0].contains("left and right exchanged"), "{found:?}");
+        assert!(found[0].contains("left and right swapped"), "{found:?}");
         // Another head.
         let far = moved(
             &scan,
@@ -225,12 +225,15 @@ fn shifts() {
         let far =
             Grid::new([20, 20, 20], far.world_from_voxel, AffineSource::Sform).expect("regular");
         let found = said(&[("dwi", What::Image(&scan)), ("t1", What::Image(&far))]);
-        assert!(found[0].contains("does not meet dwi at all"), "{found:?}");
+        assert!(
+            found[0].contains("does not overlap dwi at all"),
+            "{found:?}"
+        );
         let unknown =
             Grid::new([9; 3], scan.world_from_voxel, AffineSource::Pixdim).expect("regular");
         let found = said(&[("t1", What::Image(&unknown))]);
         assert!(found[0].contains("left and right are unknown"), "{found:?}");
-        // Moving it tells nothing of them; a file has it where it was moved to.
+        // Moving it reports nothing about them; a saved file contains the moved place.
         let by = DAffine3::from_translation(random.direction() * 30.0);
         let by = by * DAffine3::from_quat(random.rotation());
         let moved = unknown.moved(by).expect("regular");
@@ -259,7 +262,7 @@ fn streamlines() {
             ])
         };
         assert_eq!(all(&right), Vec::<String>::new());
-        // Without a mask the image's box is all that can be asked, and that is said.
+        // Without a mask only the image's box can be tested, and the message says so.
         let away: Vec<[f32; 3]> = right
             .points
             .iter()
@@ -270,7 +273,7 @@ fn streamlines() {
             ("dwi", What::Image(&scan)),
             ("tracks", What::Streamlines(&away)),
         ]);
-        let text = "of tracks lie outside the box of dwi, which is all that is asked";
+        let text = "of tracks lie outside the box of dwi, the only test";
         assert!(found[0].contains(text), "{found:?}");
         // Left where right should be; a head in the middle would hide that.
         if scan.centre().x.abs() < 40.0 {
@@ -284,7 +287,7 @@ fn streamlines() {
             "{found:?}"
         );
         assert!(
-            found[0].contains("if left and right were exchanged"),
+            found[0].contains("if left and right were swapped"),
             "{found:?}"
         );
         let lps: Vec<[f32; 3]> = right.points.iter().map(|p| [-p[0], -p[1], p[2]]).collect();
@@ -295,7 +298,7 @@ fn streamlines() {
     }
 }
 
-/// Points in voxels that are known: this many of them are inside, of the first image and of each mask.
+/// Points in known voxels: this many of them are inside the first image and inside each mask.
 fn shares() {
     let mut random = Random::fresh("space shares");
     let grid = Arc::new(grid(&mut random));
@@ -308,7 +311,7 @@ fn shares() {
     let mut uniform = |low, high| DVec3::from_array([(); 3].map(|()| random.uniform(low, high)));
     let mut points = Vec::new();
     for _ in 0..all {
-        // Well within a voxel, of which some are beside the grid.
+        // Well within a voxel; some voxels are outside the grid.
         let voxel = (uniform(-0.1, 1.1) * shape).floor();
         if voxel.cmpge(DVec3::ZERO).all() && voxel.cmplt(shape).all() {
             in_grid += 1;

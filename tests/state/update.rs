@@ -1,5 +1,4 @@
-//! The state: every edit can be taken back, a drag is one step, coarse results are followed by full
-//! ones.
+//! The state: every edit can be undone, a drag is one step, coarse results are followed by full ones.
 
 mod backend;
 mod drags;
@@ -22,23 +21,21 @@ mod undone;
 mod whole_brain;
 mod windows;
 
-use crate::support::{Random, start_of_new_job, test};
-use crate::support::{opened_event, opened_file};
+use crate::support::{Random, opened_event, opened_file, start_of_new_job, test};
 use arcuate::compute::{Backend, BackendChoice};
 use arcuate::data::region::RegionId;
 use arcuate::data::{Gradients, Grid, Role, Shape, Volume, VolumeKind};
 use arcuate::jobs::session::SessionRequest;
 use arcuate::jobs::{AnyJob, Job, Jobs, Outcome, Slot};
 use arcuate::solvers::tensor_fit::Method;
-use arcuate::state::Event;
-use arcuate::state::document::Content;
+use arcuate::state::core::layer::Content;
 use arcuate::state::files::jobs::SaveTractogram;
-use arcuate::state::files::jobs::open::Loaded;
-use arcuate::state::files::jobs::open::OpenFile;
+use arcuate::state::files::jobs::open::{Loaded, OpenFile};
 use arcuate::state::tensors::jobs::fit::FitTensors;
 use arcuate::state::track::jobs::streamlines::TrackStreamlines;
 use arcuate::state::{
-    Action, Convention, Effect, Pane, Phase, Severity, State, Tensors, Tool, update,
+    Action, Convention, Effect, Event, FilesAction, LayerAction, Pane, Phase, RegionAction,
+    Severity, State, TensorAction, Tensors, Tool, TrackAction, ViewAction, update,
 };
 use glam::{DVec3, dvec3};
 use libtest_mimic::Trial;
@@ -91,7 +88,7 @@ fn scan() -> (Volume, Gradients) {
     noisy_scan(0.0)
 }
 
-/// Noise of a standard deviation in the ball, whose signal without weighting is 1000.
+/// Noise with a standard deviation in the ball, whose signal without weighting is 1000.
 fn noisy_scan(noise: f64) -> (Volume, Gradients) {
     let grid =
         Grid::axis_aligned([24, 24, 24], DVec3::splat(2.0), DVec3::splat(-24.0)).expect("a grid");
@@ -154,7 +151,7 @@ fn file(path: &str, loaded: Loaded) -> Event {
     opened_event(1, opened_file(path, loaded))
 }
 
-/// The job of an only effect.
+/// The job of the only effect.
 fn only_job<J: Job>(effects: &[Effect]) -> Option<&J> {
     match effects {
         [effect] => effect.job(),
@@ -162,16 +159,16 @@ fn only_job<J: Job>(effects: &[Effect]) -> Option<&J> {
     }
 }
 
-/// Carries effects out at once, as the command line does; gives the requests that were made.
+/// Carries out effects at once, as the command line does; returns the requests that were made.
 struct Window {
     state: State,
     jobs: Jobs<State>,
-    /// The jobs that were submitted, and those of them that are requests still.
+    /// The submitted jobs, and those of them that are still requests.
     submitted: Vec<Box<dyn AnyJob<State>>>,
     requests: Vec<SessionRequest>,
-    /// Holds results back: what a window meets whose jobs take time. Nothing is filtered and cancels
-    /// come too late, so that every result that can be out of date is. Their jobs count as new until a test
-    /// makes them old, so the speed of this machine decides nothing.
+    /// Holds results back, as when a window's jobs take time. Nothing is skipped and cancellations come too late, so
+    /// every result that can be out of date is. Their jobs count as new until a test ages them, so the speed of this
+    /// machine decides nothing.
     holding: bool,
     held: Vec<Event>,
     cancelled: Vec<Slot>,
@@ -251,7 +248,7 @@ impl Window {
         }
     }
 
-    /// The jobs of one type that were submitted.
+    /// The submitted jobs of one type.
     fn jobs_of<J: Job>(&self) -> impl DoubleEndedIterator<Item = &J> {
         self.submitted.iter().filter_map(|job| job.job())
     }
@@ -269,21 +266,21 @@ impl Window {
         self.state.document.recipe_from(self.tensors().origin)
     }
 
-    /// Fits by the plainest method.
+    /// Fits with the plainest method.
     fn ordinary(&mut self) {
         let mut params = self.state.document.fit.clone();
         params.method = Method::Ols;
-        self.act(Action::SetFit { params });
+        self.act(Action::Tensors(TensorAction::SetFit { params }));
     }
 
     fn place(&mut self, role: Role, centre: DVec3) -> RegionId {
-        self.act(Action::PlaceRegion {
+        self.act(Action::Region(RegionAction::Place {
             role,
             shape: Shape::Sphere {
                 centre,
                 radius_mm: 5.0,
             },
-        });
+        }));
         self.state
             .session
             .selected_region
@@ -320,7 +317,7 @@ fn opening_asks_for_a_fit() {
     assert_eq!(shown, ["DEC"]);
 }
 
-/// What must come back, in words.
+/// The state to be restored, in words.
 fn picture(state: &State) -> String {
     let d = &state.document;
     let regions: Vec<String> = d.regions.iter().map(|r| format!("{r:?}")).collect();
@@ -362,49 +359,49 @@ fn undo_restores_everything() {
     let mut fit = window.state.document.fit.clone();
     fit.method = Method::Ols;
     let edits = vec![
-        Action::PlaceRegion {
+        Action::Region(RegionAction::Place {
             role: Role::Target,
             shape: Shape::Box {
                 centre: dvec3(0.0, 14.0, 0.0),
                 half_mm: DVec3::splat(4.0),
             },
-        },
-        Action::SetRole {
+        }),
+        Action::Region(RegionAction::SetRole {
             region: seed,
             role: Role::Include,
-        },
-        Action::SetRole {
+        }),
+        Action::Region(RegionAction::SetRole {
             region: seed,
             role: Role::Seed,
-        },
-        Action::RenameRegion {
+        }),
+        Action::Region(RegionAction::Rename {
             region: seed,
             name: "Capsule L".to_owned(),
-        },
-        Action::SetRegionColour {
+        }),
+        Action::Region(RegionAction::SetColour {
             region: seed,
             colour: Some([1, 2, 3]),
-        },
-        Action::ToggleRegion(seed),
-        Action::SetTrack {
+        }),
+        Action::Region(RegionAction::Toggle(seed)),
+        Action::Track(TrackAction::SetStreamlines {
             params: track,
             phase: Phase::Done,
-        },
-        Action::SetFit { params: fit },
-        Action::SetDisplay {
+        }),
+        Action::Tensors(TensorAction::SetFit { params: fit }),
+        Action::Layer(LayerAction::SetDisplay {
             layer,
             display,
             phase: Phase::Done,
-        },
-        Action::ShowOnly(layer),
-        Action::MoveLayer { layer, to: 0 },
-        Action::RenameLayer {
+        }),
+        Action::Layer(LayerAction::ShowOnly(layer)),
+        Action::Layer(LayerAction::Move { layer, to: 0 }),
+        Action::Layer(LayerAction::Rename {
             layer,
             name: "Anisotropy".to_owned(),
-        },
-        Action::KeepTracks,
-        Action::DeleteLayer(layer),
-        Action::DeleteRegion(seed),
+        }),
+        Action::Track(TrackAction::Keep),
+        Action::Layer(LayerAction::Delete(layer)),
+        Action::Region(RegionAction::Delete(seed)),
     ];
     let mut pictures = vec![picture(&window.state)];
     for edit in edits {
@@ -444,11 +441,11 @@ fn a_drag_is_one_step() {
             radius_mm: 5.0,
         };
         let phase = if i == 10 { Phase::Done } else { Phase::Live };
-        window.act(Action::SetRegionShape {
+        window.act(Action::Region(RegionAction::SetShape {
             region: seed,
             shape,
             phase,
-        });
+        }));
     }
     let dragged = picture(&window.state);
     window.act(Action::Undo);
@@ -461,11 +458,11 @@ fn a_drag_is_one_step() {
             centre: DVec3::X * x,
             radius_mm: 5.0,
         };
-        window.act(Action::SetRegionShape {
+        window.act(Action::Region(RegionAction::SetShape {
             region: seed,
             shape,
             phase,
-        });
+        }));
     }
     window.act(Action::Undo);
     assert_eq!(picture(&window.state), dragged);
@@ -486,19 +483,19 @@ fn dragging_is_coarse() {
         centre: DVec3::X,
         radius_mm: 5.0,
     };
-    window.act(Action::SetRegionShape {
+    window.act(Action::Region(RegionAction::SetShape {
         region: seed,
         shape,
         phase: Phase::Live,
-    });
+    }));
     let live = window.state.session.live.as_ref().expect("a live result");
     assert!(live.coarse && live.seeds < full, "{} of {full}", live.seeds);
-    // Nothing coarse is kept or saved.
-    window.act(Action::KeepTracks);
-    window.act(Action::SaveTracks {
+    // No coarse result is kept or saved.
+    window.act(Action::Track(TrackAction::Keep));
+    window.act(Action::Track(TrackAction::Save {
         layer: None,
         path: PathBuf::from("/nowhere/t.tck"),
-    });
+    }));
     let saves = window
         .submitted
         .iter()
@@ -520,7 +517,7 @@ fn no_seed_no_live_result() {
         window.state.session.live.as_ref().map(|l| l.targets.len()),
         Some(1)
     );
-    window.act(Action::DeleteRegion(seed));
+    window.act(Action::Region(RegionAction::Delete(seed)));
     assert!(window.state.session.live.is_none());
     window.act(Action::Undo);
     assert!(window.state.session.live.is_some());
@@ -529,10 +526,10 @@ fn no_seed_no_live_result() {
 fn escape_in_order() {
     let mut window = Window::fitted();
     window.place(Role::Seed, DVec3::ZERO);
-    window.act(Action::SetTool(Tool::Place {
+    window.act(Action::View(ViewAction::SetTool(Tool::Place {
         role: Role::Target,
         cube: false,
-    }));
+    })));
     window.act(Action::Escape);
     assert_eq!(window.state.view.tool, Tool::Crosshair);
     assert!(window.state.session.selected_region.is_some());
@@ -543,14 +540,14 @@ fn escape_in_order() {
 fn gradients_join_the_scan() {
     let mut state = State::new(String::new());
     let files: Vec<PathBuf> = vec!["/d/x.bvec".into(), "/d/x.bval".into()];
-    assert!(update(&mut state, Action::Open(files.clone())).is_empty());
+    assert!(update(&mut state, Action::Files(FilesAction::Open(files.clone()))).is_empty());
     assert_eq!(
         state.session.messages.len(),
         1,
         "one sentence says that a scan is needed"
     );
     let with_scan = [files, vec!["/d/scan.nii".into()]].concat();
-    let effects = update(&mut state, Action::Open(with_scan));
+    let effects = update(&mut state, Action::Files(FilesAction::Open(with_scan)));
     let Some(OpenFile {
         path, gradients, ..
     }) = only_job(&effects)
@@ -562,7 +559,7 @@ fn gradients_join_the_scan() {
     assert_eq!(gradients, &expected, "bval comes first");
 }
 
-/// Radiological: the patient's right is on the screen's left, in every view that shows it.
+/// Radiological: the patient's right is on the left of the screen, in every view that shows it.
 fn left_stays_left() {
     let mut state = State::new(String::new());
     let size = glam::DVec2::splat(400.0);
@@ -572,7 +569,10 @@ fn left_stays_left() {
         (Convention::Radiological, true),
         (Convention::Neurological, false),
     ] {
-        update(&mut state, Action::SetConvention(convention));
+        update(
+            &mut state,
+            Action::View(ViewAction::SetConvention(convention)),
+        );
         for pane in [Pane::Axial, Pane::Coronal] {
             let plane = state.view.plane(pane, bounds, size).expect("a slice view");
             let x = plane.position(right_ear).x;

@@ -1,4 +1,4 @@
-//! What outlives a window, and when it saves for recovery.
+//! Data that outlive a window, and the times when it saves for recovery.
 
 use crate::support::{Random, Window, event_of, test};
 use arcuate::app::autosave::Clock;
@@ -9,7 +9,8 @@ use arcuate::data::{Role, Shape};
 use arcuate::jobs::session::{RecoverableSession, SessionOutput};
 use arcuate::jobs::{Delivery, Outcome, Slot};
 use arcuate::state::{
-    Action, Convention, Effect, Mouse, Preferences, SessionAction, State, update,
+    Action, Convention, Effect, FilesAction, LayerAction, Mouse, Preferences, RegionAction,
+    SessionAction, State, ViewAction, update,
 };
 use eframe::Storage;
 use egui::{Context, RawInput, ViewportId};
@@ -53,7 +54,7 @@ impl Storage for Memory {
     fn flush(&mut self) {}
 }
 
-/// Settings, files with their windows, where files went, the theme and where solvers run.
+/// Settings, files with their windows, export folders, the theme and the backend.
 fn kept() {
     let mut random = Random::fresh("kept");
     let folder = tempfile::tempdir().unwrap();
@@ -61,18 +62,18 @@ fn kept() {
     image(&path);
     let mut storage = Memory::default();
     let mut window = Window::new();
-    window.act(Action::Open(vec![path]));
+    window.act(Action::Files(FilesAction::Open(vec![path])));
     let layer = window.state.document.layers[0].clone();
     let mut display = layer.display.clone();
     display.window = (
         random.uniform(0.0, 5.0) as f32,
         random.uniform(6.0, 9.0) as f32,
     );
-    window.act(Action::SetDisplay {
+    window.act(Action::Layer(LayerAction::SetDisplay {
         layer: layer.id,
         display: display.clone(),
         phase: arcuate::state::Phase::Done,
-    });
+    }));
     let mut requested = Preferences {
         mouse: Mouse::ItkSnap,
         convention: Convention::Neurological,
@@ -84,7 +85,7 @@ fn kept() {
     requested.paths.min_fa = Some(random.uniform(0.0, 1.0));
     window.act(Action::Set(requested.clone()));
     // Written at once, not only when the window is closed.
-    let effects = update(&mut window.state, Action::ToggleTheme);
+    let effects = update(&mut window.state, Action::View(ViewAction::ToggleTheme));
     assert!(effects.iter().any(|e| matches!(e, Effect::Store)));
     window.state.session.backend_setting = BackendKind::Cpu;
     store::save(&mut storage, &window.state);
@@ -95,12 +96,12 @@ fn kept() {
     assert!(next.view.light_theme);
     assert_eq!(next.session.backend_setting, BackendKind::Cpu);
     assert_eq!(next.session.exports.last, window.state.session.exports.last);
-    // Results of one person are not saved beside those of another.
+    // Results of one person are not saved next to those of another.
     assert_eq!(next.session.exports.folder, None);
     assert_eq!(next.session.recent.len(), 1);
     assert_eq!(next.session.recent[0].window, Some(display.window));
 
-    // Switched back, and what another version wrote.
+    // Switched back, and the settings of another version.
     window.state.view.light_theme = false;
     window.state.session.backend_setting = BackendKind::Auto;
     store::save(&mut storage, &window.state);
@@ -133,16 +134,18 @@ fn edited() -> State {
         radius_mm: 3.0,
     };
     let role = Role::Seed;
-    update(&mut state, Action::PlaceRegion { role, shape });
+    update(
+        &mut state,
+        Action::Region(RegionAction::Place { role, shape }),
+    );
     assert!(state.is_dirty());
     state
 }
 
-/// Within a minute of the last time, and within seconds of the end of a job; what is saved already needs
-/// no time at all.
+/// Within a minute of the last save, and within seconds of the end of a job; saved documents need no save.
 fn clock() {
     let ctx = Context::default();
-    // Whether it is time, and when it will be looked at again.
+    // Whether a save is due, and when the clock is checked again.
     let start = Instant::now();
     let due = |clock: &mut Clock, state: &State, s: f64| {
         let mut due = None;
@@ -159,7 +162,7 @@ fn clock() {
     };
     let seconds = Duration::from_secs_f64;
     let mut state = edited();
-    // The first frames of a window follow one another for reasons of their own.
+    // The first frames of a window follow one another for other reasons.
     for _ in 0..4 {
         due(&mut Clock::default(), &State::new(String::new()), 0.0);
     }
@@ -176,7 +179,7 @@ fn clock() {
     assert!(!due(&mut clock, &state, 3.1).0, "no job has ended");
     state.session.saving.autosave_due = true;
     assert!(due(&mut clock, &state, 3.1).0);
-    // Jobs that end in a row are saved together.
+    // Jobs that end in a row share one save.
     assert!(!due(&mut clock, &state, 3.2).0);
     assert!(due(&mut clock, &state, 6.2).0);
     // Without jobs a change waits for a minute.
@@ -187,25 +190,27 @@ fn clock() {
     assert!(!due(&mut Clock::default(), &clean, 100.0).0);
 }
 
-/// Any job that ends well; one that is for recovery itself asks for nothing.
+/// Any job that ends well; a recovery job itself requests nothing.
 fn asked() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.nii.gz");
     image(&path);
     let mut window = Window::new();
-    window.act(Action::Open(vec![folder.path().join("none.nii.gz")]));
+    window.act(Action::Files(FilesAction::Open(vec![
+        folder.path().join("none.nii.gz"),
+    ])));
     assert!(
         !window.state.session.saving.autosave_due,
         "nothing was done"
     );
-    window.act(Action::Open(vec![path]));
+    window.act(Action::Files(FilesAction::Open(vec![path])));
     assert!(window.state.session.saving.autosave_due);
     window.state.session.saving.autosave_due = false;
     window.act(Action::Session(SessionAction::FindLeftBehind));
     assert!(!window.state.session.saving.autosave_due);
 }
 
-/// A look that finds a lock held is followed by others for a minute; what they find is added to the first.
+/// When a check finds a lock held, others follow for a minute; their finds are added to the first.
 fn again() {
     let left = |name: &str| RecoverableSession {
         session: PathBuf::from(name),

@@ -1,6 +1,6 @@
 //! The window, drawn and used without a screen.
 
-// A test that cannot read what it made itself has failed.
+// A failed unwrap is a failed test.
 #![allow(clippy::unwrap_used)]
 
 use arcuate_tests as support;

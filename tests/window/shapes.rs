@@ -1,9 +1,9 @@
-//! What a window has painted, by its words.
+//! Texts painted by a window.
 
 use egui::Rect;
 use egui::epaint::{ClippedShape, Shape};
 
-/// Lines of text and where they are, cut to what they are in: each once, without the rim around it.
+/// Lines of text and their rectangles, clipped to their container: each once, without its outline.
 pub fn texts(shapes: &[ClippedShape]) -> Vec<(String, Rect)> {
     fn add(shape: &Shape, clip: Rect, found: &mut Vec<(String, Rect)>) {
         match shape {
@@ -25,4 +25,23 @@ pub fn texts(shapes: &[ClippedShape]) -> Vec<(String, Rect)> {
         add(shape, *clip_rect, &mut found);
     }
     found
+}
+
+/// Whether a rectangle that is painted later lies over a part of these words.
+pub fn is_covered(shapes: &[ClippedShape], words: &str) -> bool {
+    fn look(shape: &Shape, words: &str, found: &mut Vec<Rect>) -> bool {
+        match shape {
+            Shape::Vec(all) => all.iter().any(|s| look(s, words, found)),
+            Shape::Text(text) if text.galley.job.text == words => {
+                found.push(text.visual_bounding_rect().shrink(1.0));
+                false
+            }
+            Shape::Rect(plate) if plate.fill.a() > 0 => {
+                found.iter().any(|text| text.intersects(plate.rect))
+            }
+            _ => false,
+        }
+    }
+    let mut found = Vec::new();
+    shapes.iter().any(|s| look(&s.shape, words, &mut found))
 }

@@ -1,5 +1,5 @@
-//! The window's panels, driven as a user drives them: clicks, drags, keys and typed values by the
-//! names that a screen reader reads.
+//! The window's panels, driven as by a user: clicks, drags, keys and typed values, by the names that a screen reader
+//! reads.
 
 mod devices;
 mod filter;
@@ -35,7 +35,7 @@ use arcuate::solvers::curves;
 use arcuate::state::files::jobs::SaveTractogram;
 use arcuate::state::session::TourStep;
 use arcuate::state::tensors::jobs::fit::FIT;
-use arcuate::state::{Action, Effect, Layout, State, Task, Tool};
+use arcuate::state::{Action, Effect, Layout, State, Task, Tool, TrackAction};
 use arcuate::ui::{self, Memory};
 use egui::Rect;
 use egui_kittest::Harness;
@@ -47,10 +47,10 @@ pub struct App {
     state: State,
     memory: Memory,
     effects: Vec<Effect>,
-    /// Questions about paths are answered at once; else they stay among the effects, as on a slow disk.
+    /// Queries about paths are answered at once; otherwise they stay among the effects, as on a slow disk.
     disk_answers: bool,
     actions: Vec<Action>,
-    /// Where the views are.
+    /// The rectangle of the views.
     views: Rect,
 }
 
@@ -69,7 +69,7 @@ fn window(state: State, size: [f32; 2]) -> Window {
         .with_size(size)
         // Two clicks within 0.3 s are a double click.
         .with_step_dt(1.0 / 60.0)
-        // A window at rest is not painted again: what moves comes to rest within half a second.
+        // A window at rest is not repainted: every animation ends within half a second.
         .with_max_steps(30)
         .with_context_setup(ui::theme::install)
         .build_eframe(|_| app);
@@ -92,7 +92,7 @@ fn click(window: &mut Window, name: &str) {
     window.run();
 }
 
-/// A click with keys held, long enough after the one before to be no double click.
+/// A click with modifiers held, late enough after the previous one not to be a double click.
 fn click_with(window: &mut Window, pos: egui::Pos2, modifiers: egui::Modifiers) {
     window.run_steps(30);
     window.hover_at(pos);
@@ -109,7 +109,7 @@ fn click_with(window: &mut Window, pos: egui::Pos2, modifiers: egui::Modifiers) 
     window.run();
 }
 
-/// How many jobs of any type were submitted.
+/// The number of submitted jobs of any type.
 fn count_submitted(window: &Window) -> usize {
     let effects = window.state().effects.iter();
     effects.filter(|e| matches!(e, Effect::Submit(_))).count()
@@ -121,7 +121,7 @@ fn submitted<J: Job>(window: &Window) -> Vec<&J> {
     effects.filter_map(|e| e.job()).collect()
 }
 
-/// Types into the focused field, in place of what it holds, and presses Enter.
+/// Types into the focused field, replacing its contents, and presses Enter.
 fn type_over(window: &mut Window, text: &str) {
     window.key_press_modifiers(egui::Modifiers::COMMAND, egui::Key::A);
     window.event(egui::Event::Text(text.to_owned()));
@@ -302,15 +302,17 @@ fn slider_drag() {
     );
     let done = arcuate::state::Phase::Done;
     let last = window.state().actions.last();
-    assert!(matches!(last, Some(Action::SetTrack { phase, .. }) if *phase == done));
+    assert!(
+        matches!(last, Some(Action::Track(TrackAction::SetStreamlines { phase, .. })) if *phase == done)
+    );
     assert_eq!(window.state().state.history.undo_label(), Some("Tracking"));
     click(&mut window, "Undo");
     assert_eq!(window.state().state.document.track, before);
     assert_eq!(window.state().state.history.undo_label(), None);
 }
 
-/// The button goes down and the pointer on in one frame, and the rest of the way and the button up in
-/// the next: no part of the way is lost, from the knob or from beside it.
+/// The button is pressed and the pointer moves in one frame, the rest of the way and the release follow in the next: no
+/// part of the way is lost, from the knob or from next to it.
 fn slow_drag() {
     for from in [(0.5 - 0.1) / 1.9, 0.6] {
         let mut window = window(tracking(), [1920.0, 1080.0]);
@@ -350,7 +352,7 @@ fn labels_reset() {
     let rail = window
         .get_by_role_and_label(egui::Role::Slider, "Step")
         .rect();
-    // The knob stands at the default: a touch without a movement is no edit.
+    // The knob is at the default: a press without a movement is no edit.
     let share = (0.5 - 0.1) / 1.9;
     let knob = egui::pos2(
         rail.left() + 6.0 + (rail.width() - 12.0) * share,
@@ -374,7 +376,7 @@ fn labels_reset() {
     assert_eq!(window.state().state.document.track.step_mm, 0.5);
 }
 
-/// Two clicks, and not as the end of a triple click.
+/// Two clicks that do not end a triple click.
 fn double_click(window: &mut Window, pos: egui::Pos2) {
     window.run_steps(30);
     window.hover_at(pos);
@@ -504,7 +506,7 @@ fn overwriting() {
     let mut window = window(tracking(), [1280.0, 800.0]);
     click(&mut window, "Export…");
     type_over(&mut window, path.to_str().unwrap());
-    // Whether the file exists is asked on a thread.
+    // A thread checks whether the file exists.
     wait_for("the question", || {
         window.run();
         window.query_by_label("Replace").map(|_| ())

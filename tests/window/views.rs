@@ -1,4 +1,4 @@
-//! The views: what they show, where a click lands, what a drag does, what a picture has burned in.
+//! The views: their content, the target of a click, the effect of a drag, the marks in a picture.
 
 mod build;
 mod drawing;

@@ -1,11 +1,11 @@
-//! When to look again for what a killed window left behind: its lock can outlive the process by seconds.
+//! Schedules further searches for the work of a killed window: its lock can outlive the process by seconds.
 
 use crate::state::{Action, SessionAction, State};
 use egui::Context;
 use std::time::{Duration, Instant};
 
 const EVERY: Duration = Duration::from_secs(3);
-/// A window that still holds its lock after this time lives.
+/// A window that still holds its lock after this time is running.
 const FOR: Duration = Duration::from_secs(60);
 
 #[derive(Clone, Copy)]
@@ -15,13 +15,13 @@ pub struct Look {
 }
 
 impl Look {
-    /// The first look was just asked for.
+    /// The first search was just requested.
     pub fn begun(now: Instant) -> Self {
         let (start, last) = (now, now);
         Self { start, last }
     }
 
-    /// The action, where it is time for it; otherwise asks for a frame when it will be.
+    /// The action if it is due; otherwise requests a frame for when it will be.
     pub fn due(&mut self, state: &State, ctx: &Context, now: Instant) -> Option<Action> {
         if !state.session.saving.looks_again || now.duration_since(self.start) > FOR {
             return None;

@@ -1,4 +1,4 @@
-//! On what dmri-commit built of the same streamlines.
+//! Benchmarks on a dictionary that dmri-commit built from the same streamlines.
 
 use super::times;
 use crate::compute::{Backend, Control};
@@ -17,7 +17,7 @@ use std::error::Error;
 use std::path::Path;
 use std::time::Instant;
 
-/// Its numbers, as it wrote them.
+/// Its figures, as it wrote them.
 pub fn measure(folder: &Path, quick: bool, backend: &Backend) -> Result<Value, Box<dyn Error>> {
     let at = |name: &str| folder.join(name);
     let sizes: Vec<u32> = arrays::read(&at("sizes.u32"))?;
@@ -53,7 +53,7 @@ pub fn measure(folder: &Path, quick: bool, backend: &Backend) -> Result<Value, B
     let table = Table::padded(&table, n(samples), counts);
     let operator = Operator::with_imported_table(&dictionary, table);
     let shape = operator.shape();
-    // Theirs: column by column over all streamlines, then over all peaks, then over all voxels.
+    // Their order: column by column over all streamlines, then over all peaks, then over all voxels.
     let theirs: Vec<f64> = arrays::read(&at("x.f64"))?;
     let mut ours = vec![0usize; theirs.len()];
     for fibre in 0..n(fibres) {
@@ -111,7 +111,7 @@ pub fn measure(folder: &Path, quick: bool, backend: &Backend) -> Result<Value, B
     let solution = solve(&problem, None, &stop, &Curve::default(), &Control::new())?;
     let fit_s = started.elapsed().as_secs_f64();
     arrays::write(&at("weights.f32"), &solution.x[..shape.intra()])?;
-    // By the usual stop, in the order of their columns: they judge it in double precision.
+    // With the default stop, in the order of their columns, evaluated in double precision.
     let started = Instant::now();
     let metric = Metric::new(&operator)?;
     let problem = Problem {
@@ -203,7 +203,7 @@ fn own(folder: &Path, given: &ImportedDictionary) -> Result<Vec<f32>, Box<dyn Er
     );
     let shape = operator.shape();
     let places: Vec<u32> = arrays::read(&at("voxels.u32"))?;
-    // Theirs to ours: places in the grid are in both.
+    // Maps theirs to ours: both have positions in the grid.
     let known = |place: u32| {
         dictionary
             .voxels

@@ -7,9 +7,9 @@ use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use std::marker::PhantomData;
 
-/// How a command takes a table: which rows are options of it, and their values unless given.
+/// How a command uses a table: which rows are its options, and their defaults.
 pub trait Taken<P> {
-    /// Stands for what is not given.
+    /// Values of the options that are not given.
     fn defaults() -> P;
 
     /// Whether the row with this key is an option.
@@ -140,7 +140,7 @@ fn arg<P: Parameters>(row: &'static Param<P>, defaults: &P) -> Arg {
             let default = note.replace("{}", &default);
             arg.help(format!("{} [default: {default}]", row.help))
         }
-        // Names that explain themselves stand in one line, their default above it.
+        // Names that need no explanation are listed on one line, with the default above.
         (_, Kind::OneOf(choices)) if choices.iter().all(|choice| choice.help.is_empty()) => {
             let chosen = choices.iter().find(|choice| (choice.is)(defaults));
             let arg = arg.help(row.help);
@@ -163,7 +163,7 @@ fn arg<P: Parameters>(row: &'static Param<P>, defaults: &P) -> Arg {
             let parser = PossibleValuesParser::new(choices.iter().map(value));
             arg.value_parser(parser.try_map(move |key| parse(row, &key)))
         }
-        // A sign is no option.
+        // A minus sign does not start an option.
         Kind::Number(_) => arg
             .allow_negative_numbers(true)
             .value_parser(move |text: &str| parse(row, text)),

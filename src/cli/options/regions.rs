@@ -11,10 +11,10 @@ use std::sync::Arc;
 /// Where something may run.
 #[derive(clap::Args, Clone, Debug, Default)]
 pub struct DomainOptions {
-    /// Only inside these, which count as one
+    /// Stay inside these, which count as one region
     #[arg(long, value_name = "REGION")]
     pub within: Vec<ShapeSpec>,
-    /// Not through any of these
+    /// Pass through none of these
     #[arg(long, value_name = "REGION")]
     pub exclude: Vec<ShapeSpec>,
 }
@@ -22,10 +22,10 @@ pub struct DomainOptions {
 /// Regions that streamlines are kept or dropped by.
 #[derive(clap::Args, Clone, Debug, Default)]
 pub struct PassingOptions {
-    /// Keep what reaches any of these; tracking ends there
+    /// Keep curves that reach any of these; tracking ends there
     #[arg(long, value_name = "REGION")]
     pub target: Vec<ShapeSpec>,
-    /// Keep what passes through all of these
+    /// Keep curves that pass through all of these
     #[arg(long, value_name = "REGION")]
     pub include: Vec<ShapeSpec>,
     #[command(flatten)]
@@ -40,12 +40,12 @@ pub struct RegionOptions {
     pub seed: Vec<ShapeSpec>,
     #[command(flatten)]
     pub passing: PassingOptions,
-    /// End on entering one of these
+    /// End when entering any of these
     #[arg(long, value_name = "REGION")]
     pub terminate: Vec<ShapeSpec>,
 }
 
-/// A shape, its mask read from its file.
+/// The shape of an option, with its mask read from the file.
 pub fn shape(spec: &ShapeSpec) -> Result<Shape, Failure> {
     Ok(match spec {
         ShapeSpec::Sphere { centre, radius_mm } => Shape::Sphere {
@@ -61,7 +61,7 @@ pub fn shape(spec: &ShapeSpec) -> Result<Shape, Failure> {
 }
 
 impl RegionOptions {
-    /// Without seeds.
+    /// Regions without seeds.
     pub fn passing(passing: &PassingOptions) -> Self {
         Self {
             passing: passing.clone(),
@@ -94,7 +94,7 @@ impl RegionOptions {
         self.by_role().into_iter().flat_map(of_role).collect()
     }
 
-    /// The regions, masks read from their files; a mask may lie on any grid.
+    /// The regions, with masks read from their files; a mask may be on any grid.
     pub fn regions(&self) -> Result<Vec<Region>, Failure> {
         let mut regions = Vec::new();
         for (role, shapes) in self.by_role() {

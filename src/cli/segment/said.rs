@@ -1,4 +1,4 @@
-//! Results of a run: words, JSON, and the leak that ended it.
+//! Results of a run: text, JSON, and the leak that ended it.
 
 use super::super::output::shown;
 use super::super::runner::Failure;
@@ -26,7 +26,7 @@ fn sentence(leaked: &LeakNotice) -> String {
         let [x, y, z] = at.to_array();
         format!(" near {x:.0}, {y:.0}, {z:.0} mm")
     });
-    // Both volumes count whole voxels: the run keeps no other volume of the earlier step.
+    // Both volumes count whole voxels: the run stores no other volume of the earlier step.
     let now_ml = leaked.before_ml * (1.0 + leaked.grown);
     format!(
         "The surface leaks from step {} on{near} ({}; {:.3} ml became {now_ml:.3} ml), expected it to stay in \
@@ -38,11 +38,11 @@ fn sentence(leaked: &LeakNotice) -> String {
     )
 }
 
-/// Steps that tell whether a surface still grows when a run ends, and the share of its volume that counts.
+/// Number of steps that decide whether a surface still grows when a run ends, and the growth that counts.
 const LAST_STEPS: usize = 100;
 const STILL_GROWS: f64 = 0.02;
 
-/// A run that ended with its last step while the surface grew on.
+/// Warns of a run that ended with its last step while the surface was still growing.
 pub fn still_grows(made: &Segmented) -> Option<String> {
     let last = *made.growth.last()?;
     let before = *made
@@ -69,7 +69,7 @@ fn end_label(ended: Ended) -> &'static str {
     }
 }
 
-/// The JSON object and the words.
+/// The JSON object and the text.
 pub fn summary(made: &Segmented, files: &[PathBuf; 3]) -> (Value, String) {
     let m = &made.measures;
     let steps = made.script.steps;
@@ -90,7 +90,7 @@ pub fn summary(made: &Segmented, files: &[PathBuf; 3]) -> (Value, String) {
         "tolerance": made.script.params.tolerance, "files": files,
     });
     let mut text = format!(
-        "{steps} {} ({}), {rate:.0} a second; target {}, tolerance {}\n\
+        "{steps} {} ({}), {rate:.0} per second; target {}, tolerance {}\n\
          {:.3} ml, {}, surface {:.0} mm², longest diameter {:.1} mm\n\
          {} in {}\n",
         plural(steps as usize, "step"),

@@ -60,7 +60,7 @@ impl fmt::Display for BackendError {
             Self::Threads { requested, why } => {
                 write!(
                     f,
-                    "Could not start a worker thread, of {requested} wanted ({why}); close other programs, or raise \
+                    "Could not start any of {requested} worker threads ({why}); close other programs, or raise \
                      the limit of processes (ulimit -u)"
                 )
             }

@@ -187,14 +187,14 @@ pub fn against_limit(f: &mut Formatter<'_>, needed: u64, then: &str) -> std::fmt
         // The limit is the user's own.
         Some(most) => write!(
             f,
-            "needs {needed} of memory, and the limit for the program is {}, of which it holds {} already; raise \
-             the limit (--memory, or Settings) or {then}",
+            "needs {needed} of memory, and the limit for the program is {}, of which {} are in use; raise the \
+             limit (--memory, or Settings) or {then}",
             size(most),
             size(held_bytes().map_or(0, |(stored, _)| stored))
         ),
         None => write!(
             f,
-            "needs {needed} of memory, more than there is; close other programs or {then}"
+            "needs {needed} of memory, more than is available; close other programs or {then}"
         ),
     }
 }

@@ -34,7 +34,7 @@ pub fn read(path: &Path) -> Result<Affine, Error> {
         return Ok(affine);
     }
     let text = std::str::from_utf8(&bytes)
-        .map_err(|_| Error::malformed(path, "bytes that are no text", EXPECTED))?;
+        .map_err(|_| Error::malformed(path, "bytes that are not text", EXPECTED))?;
     if text.trim_start().starts_with("#Insight") {
         return itk(path, text);
     }

@@ -109,8 +109,7 @@ fn of_numbers(
             return Err(Error::unsupported(
                 path,
                 format!(
-                    "an image that is no label map of one volume of at most {MAX_LABELS} whole \
-                     numbers"
+                    "an image that is not a label map of one volume of at most {MAX_LABELS} whole numbers"
                 ),
                 "open it without a colour table",
             ));

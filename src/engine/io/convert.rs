@@ -234,7 +234,7 @@ fn surface_of(
             let Some(mask) = as_mask(volume) else {
                 return Err(Error::unsupported(
                     input,
-                    "an image that is no mask of zeros and ones",
+                    "an image that is not a mask of zeros and ones",
                     "name a mask to make a surface of",
                 ));
             };
@@ -270,7 +270,7 @@ pub fn streamlines(
     if let Some(there) = adjacent.iter().find(there) {
         return Err(Error::unsupported(
             &there.path,
-            "a file that is there already, which values of the streamlines would replace",
+            "an existing file, which values of the streamlines would replace",
             "add --force to replace it",
         ));
     }

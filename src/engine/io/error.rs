@@ -426,13 +426,13 @@ impl Error {
                 f.write_str("The folder may not be written to, choose another")
             }
             Self::Protected { .. } => f.write_str(
-                "A write-protected file has this name and was left as it is; choose another name",
+                "A write-protected file has this name and was left unchanged; choose another name",
             ),
             Self::FolderInPlace { .. } => {
-                f.write_str("A folder has this name and was left as it is; choose another name")
+                f.write_str("A folder has this name and was left unchanged; choose another name")
             }
             Self::Appeared { .. } => f.write_str(
-                "Another program took this name meanwhile, and what it wrote was left as it is; add --force to \
+                "Another program took this name meanwhile, and its file was left unchanged; add --force to \
                  replace it, or choose another name",
             ),
             Self::TooLarge { .. } => f.write_str(
@@ -448,8 +448,8 @@ impl Error {
             ),
             Self::Film { why, .. } => write!(
                 f,
-                "The film could not be made ({why}); its pictures are there, so close \
-                 other programs, make room for temporary files (in {}, or set TMPDIR) and try again",
+                "The film could not be made ({why}); its pictures were saved, so close other programs, make \
+                 room for temporary files (in {}, or set TMPDIR) and try again",
                 std::env::temp_dir().display()
             ),
             Self::Scratch { why, .. } => write!(

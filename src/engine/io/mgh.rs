@@ -81,7 +81,10 @@ fn begin(path: &Path, control: &Control) -> Result<OpenedImage, Error> {
     let mut header = Header([0; HEADER_BYTES]);
     let found = source.read(&mut header.0)?;
     if found < HEADER_BYTES {
-        let found = format!("{}, which is no FreeSurfer volume", counted(found, "byte"));
+        let found = format!(
+            "{}, which is not a FreeSurfer volume",
+            counted(found, "byte")
+        );
         return Err(Error::other_format(
             path,
             found,

@@ -253,7 +253,7 @@ fn finish(
     };
     if behind > 0 {
         info.warnings.push(format!(
-            "The file goes on for {} behind its samples, which {} not used",
+            "The file continues for {} after its samples, which {} not used",
             counted(behind as usize, "byte"),
             singular_or_plural(behind as usize, "was", "were")
         ));
@@ -265,14 +265,14 @@ fn finish(
 fn text_ends(rest: usize, info: &mut SpaceInfo) {
     if rest > 0 {
         info.warnings.push(format!(
-            "The file goes on for {rest} words behind its samples; they were not used"
+            "The file continues for {rest} words after its samples; they were not used"
         ));
     }
 }
 
 fn not_a_sample(path: &Path, found: Option<()>, samples: usize, count: usize) -> Error {
     let found = match found {
-        Some(()) => "a sample that is no number of the type that the header names".to_owned(),
+        Some(()) => "a sample that is not a number of the type in the header".to_owned(),
         None => format!("{samples} samples"),
     };
     Error::malformed(

@@ -182,8 +182,8 @@ impl Polydata {
             info.taken = Some(space);
             if reported.is_none() {
                 info.warn(
-                    "The file does not name its space; RAS was taken. If left and right are \
-                     exchanged it is LPS, which can be said (--vtk-space lps, or the layer's switch)",
+                    "The file does not name its space; RAS was taken. If left and right are swapped, it is \
+                     LPS: choose that with --vtk-space lps or the layer's switch",
                 );
             }
         }

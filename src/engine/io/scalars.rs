@@ -355,7 +355,7 @@ fn points(
         }
     }
     if next().is_some_and(|v| !v.is_infinite()) {
-        return Err("it goes on behind the last streamline".to_owned());
+        return Err("it continues after the last streamline".to_owned());
     }
     Ok((info.property("name").map(str::to_owned), values))
 }
@@ -393,7 +393,7 @@ fn weights_in(text: &str, streamlines: usize) -> Result<(Vec<f32>, Option<String
     let sentence = lines.flat_map(|l| l.split(|c: char| c.is_whitespace() || c == ','));
     let sentence = sentence.filter(|w| !w.is_empty());
     let values: Result<Vec<f32>, String> = sentence
-        .map(|w| w.parse().map_err(|_| format!("“{w}” is no number")))
+        .map(|w| w.parse().map_err(|_| format!("“{w}” is not a number")))
         .collect();
     let values = values?;
     if values.len() != streamlines {

@@ -24,7 +24,7 @@ pub fn save(
     if surface.triangles.is_empty() {
         return Err(Error::unsupported(
             path,
-            "a surface of nothing",
+            "an empty surface",
             "choose a region or mask that holds a voxel",
         ));
     }

@@ -85,7 +85,7 @@ pub fn read(path: &Path, control: &Control) -> Result<(Tractogram, FibreInfo), E
             if number.is_none() {
                 let count = count.to_owned();
                 info.warn(format!(
-                    "The header announces “{count}” streamlines, which is no number of them"
+                    "The header announces “{count}” streamlines, which is not a number"
                 ));
             }
             number
@@ -336,7 +336,7 @@ fn lines<const N: usize>(
     let behind = body_bytes - (3 * N * (used + usize::from(ended))).min(body_bytes);
     if ended && behind > 0 {
         info.warn_unread(format!(
-            "The file goes on for {} behind its end mark, which {} not used",
+            "The file continues for {} after its end mark, which {} not used",
             counted(behind, "byte"),
             singular_or_plural(behind, "was", "were")
         ));

@@ -111,7 +111,7 @@ pub fn read(path: &Path, control: &Control) -> Result<(Tractogram, FibreInfo), E
 fn cut(path: &Path, what: &str) -> Error {
     Error::malformed(
         path,
-        format!("the end of {what} before its time"),
+        format!("the end of {what} too early"),
         ("a whole DSI Studio file", "it was cut off, copy it again"),
     )
 }

@@ -105,8 +105,7 @@ impl Output {
     pub fn sentence(&self) -> String {
         match self.verdict() {
             Verdict::AsTheyAre => {
-                "The gradient directions are right as they are: no exchanged or flipped axis gives longer \
-                 and more coherent fibres"
+                "The gradient axes are correct: no swap or flip gives longer and more coherent fibres"
                     .to_owned()
             }
             Verdict::Better(turn, factor) => format!(

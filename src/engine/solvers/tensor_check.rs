@@ -85,14 +85,14 @@ impl Output {
     pub fn sentence(&self) -> String {
         match self.found() {
             Some(layout) => format!(
-                "As tensors the six volumes are most likely {}: fibres get longest and most coherent",
+                "As tensors, the six volumes are most likely {}: this gives the longest and most coherent fibres",
                 layout.description()
             ),
             None if self.ranked.is_empty() => {
-                "The six volumes are no tensors in any of the known orders".to_owned()
+                "The six volumes are not tensors in any known order".to_owned()
             }
             None => {
-                "How the six volumes hold tensors cannot be found out: no reading is clearly the best"
+                "The order of the tensors is undecided: no reading of the six volumes is clearly the best"
                     .to_owned()
             }
         }

@@ -1,4 +1,4 @@
-//! Which files hold masks of a session, for commands.
+//! The files that hold masks of a session, for commands.
 
 use super::{Entry, FileComparison};
 use crate::compute::Control;
@@ -6,9 +6,8 @@ use crate::io::session;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
-/// The member of a session's content with the list. Workers write and read it, since it needs the files'
-/// checksums. Nothing is read from these files: one that has changed or is gone is forgotten, and nobody is
-/// asked.
+/// The member of a session's content that lists them. Workers write and read it, since it needs the files' checksums.
+/// Nothing is read from these files: one that has changed or is missing is dropped without a question.
 const MASK_FILES: &str = "mask_files";
 
 #[derive(serde::Serialize, serde::Deserialize)]
@@ -17,7 +16,7 @@ struct MaskFile {
     file: Entry,
 }
 
-/// The content with the files that hold masks of the session. One that cannot be read now is left out.
+/// The content with the files that hold masks of the session. Files that cannot be read now are left out.
 pub(super) fn added(
     mut content: Value,
     stored: &[(usize, PathBuf)],
@@ -40,7 +39,7 @@ pub(super) fn added(
     Ok(content)
 }
 
-/// Takes these files out of the content, and leaves those that still are what they were.
+/// Takes these files out of the content, and returns those that are unchanged.
 pub(super) fn taken(
     content: &mut Value,
     folder: &Path,

@@ -1,4 +1,4 @@
-//! What the workers remember of sessions.
+//! The memory of session workers.
 
 use crate::compute::DataId;
 use crate::data::Mask;
@@ -14,15 +14,15 @@ pub(in crate::jobs) struct Memory(Mutex<Inner>);
 #[derive(Default)]
 pub(super) struct Inner {
     pub desk: Option<RecoveryFolder>,
-    /// What other windows left behind; nobody else finds it meanwhile.
+    /// Recovery folders of other windows; no other process takes them meanwhile.
     pub left: Vec<RecoveryFolder>,
-    /// Checksums of files, which hold as long as nothing about them has changed.
+    /// Checksums of files, valid as long as their stamps are unchanged.
     pub files: HashMap<PathBuf, (Stamp, String)>,
-    /// Streamlines beside sessions that were compared with those of the name.
+    /// Streamlines next to sessions that were compared with those of the same name.
     pub kept: HashMap<PathBuf, Stamp>,
     sums: HashMap<DataId, Sum>,
     masks: HashMap<DataId, PackedMask>,
-    /// The session that was saved for recovery last, without its time.
+    /// The session last saved for recovery, without its time.
     pub last: Option<SessionFile>,
 }
 
@@ -31,7 +31,7 @@ impl Memory {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Where this window saves for recovery.
+    /// The file to which this window saves for recovery.
     pub(super) fn own_session(&self) -> Result<PathBuf, String> {
         let mut inner = self.lock();
         if let Some(desk) = &inner.desk {
@@ -44,7 +44,7 @@ impl Memory {
         Ok(path)
     }
 
-    /// There is nothing to recover any more.
+    /// Removes the recovery folder: there is nothing to recover any more.
     pub(super) fn leave(&self) {
         let mut inner = self.lock();
         inner.last = None;
@@ -53,7 +53,7 @@ impl Memory {
         }
     }
 
-    /// Nobody wants what another window left behind.
+    /// Discards the recovery folder of another window.
     pub(super) fn forget(&self, session: &Path) {
         let mut inner = self.lock();
         if let Some(at) = inner.left.iter().position(|d| d.session() == session) {
@@ -61,7 +61,7 @@ impl Memory {
         }
     }
 
-    /// A mask as text, made once.
+    /// A mask as text, computed once.
     pub fn packed(&self, mask: &Mask) -> PackedMask {
         const MOST: usize = 1024;
         let known = self.lock().masks.get(&mask.id()).cloned();
@@ -76,9 +76,9 @@ impl Memory {
         })
     }
 
-    /// The sum of a value, made once.
+    /// The checksum of a value, computed once.
     pub(super) fn sum(&self, id: DataId, make: impl FnOnce() -> Sum) -> Sum {
-        // Of results that nobody has any more a few are remembered.
+        // Checksums of a few results that no longer exist are kept.
         const MOST: usize = 256;
         let known = self.lock().sums.get(&id).cloned();
         known.unwrap_or_else(|| {

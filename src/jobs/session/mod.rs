@@ -1,5 +1,4 @@
-//! Sessions: what the state hands over to be written, what comes back when one is read, and what is
-//! kept between windows.
+//! Sessions: drafts that the state hands over to be written, contents that are read, and data kept between windows.
 
 mod job;
 mod mask_files;
@@ -25,13 +24,13 @@ use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// In the words of session files, for the window's state.
+/// Types of session files, for the window's state.
 pub use crate::io::session::{
     Change, Difference, EXTENSION, Entry, FileComparison, Match, Missing, PackedMask,
     PackedNumbers, Sum,
 };
 
-/// Which streamlines are kept beside the session; the others are made again from their recipe.
+/// The streamlines that are stored next to the session; the others are recomputed from their recipe.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, serde::Serialize, serde::Deserialize)]
 pub enum ResultStorage {
     Nothing,
@@ -42,7 +41,7 @@ pub enum ResultStorage {
 }
 
 impl ResultStorage {
-    /// Whether streamlines are kept beside the session; those of others are made again from their recipe.
+    /// Whether streamlines are stored next to the session; others are recomputed from their recipe.
     pub fn keeps(self, tractogram: &Tractogram) -> bool {
         match self {
             Self::Nothing => false,
@@ -51,15 +50,15 @@ impl ResultStorage {
         }
     }
 
-    /// Bytes that streamlines take beside a session: of each point its place and its values.
+    /// Bytes that streamlines take next to a session: the position and the values of each point.
     pub fn bytes(tractogram: &Tractogram) -> u64 {
         let numbers = 3 + tractogram.per_point.len();
         (tractogram.points.len() * numbers * 4) as u64
     }
 }
 
-/// What a session is of, put into words by whoever writes it: of streamlines that were chosen by hand these
-/// may be long.
+/// The content of a session, serialized by the thread that writes it: lists of manually selected streamlines may be
+/// long.
 #[derive(Clone)]
 pub struct Wording(Arc<dyn Fn() -> Value + Send + Sync>);
 
@@ -79,8 +78,8 @@ impl std::fmt::Debug for Wording {
     }
 }
 
-/// Takes in the words of a session where they are read: lists of streamlines that were chosen by hand may be
-/// long. What it makes of them only the one who asked knows.
+/// Parses the content of a session where it is read: lists of manually selected streamlines may be long. Only the
+/// caller knows the type of the result.
 #[derive(Clone)]
 pub struct Parser(Arc<dyn Fn(Value) -> Parsed + Send + Sync>);
 
@@ -96,7 +95,7 @@ impl std::fmt::Debug for Parser {
     }
 }
 
-/// What a [`Parser`] gave.
+/// The result of a [`Parser`].
 #[derive(Clone, Debug)]
 pub struct Parsed(Arc<dyn Any + Send + Sync>);
 
@@ -105,7 +104,7 @@ impl Parsed {
         Self(Arc::new(parsed))
     }
 
-    /// `None` where another kind was asked for.
+    /// `None` if it is of another type.
     pub fn get<T: Any>(&self) -> Option<&T> {
         self.0.downcast_ref()
     }
@@ -119,17 +118,17 @@ pub struct SessionDraft {
     /// In the order of their numbers in the content.
     pub files: Vec<Listed>,
     pub masks: Vec<Stored>,
-    /// In the order of their numbers, too.
+    /// Also in the order of their numbers.
     pub numbers: Vec<StoredNumbers>,
     pub results: Vec<ToSum>,
     /// Files that hold masks, by the masks' numbers.
     pub mask_files: Vec<(usize, PathBuf)>,
     pub store: ResultStorage,
-    /// Of the document; comes back in [`super::Saved`].
+    /// Revision of the document; returned in [`super::Saved`].
     pub revision: u64,
 }
 
-/// A mask that a session holds itself.
+/// A mask stored in a session.
 #[derive(Clone, Debug)]
 pub enum Stored {
     Mask(Mask),
@@ -137,7 +136,7 @@ pub enum Stored {
     AsItWas(Arc<PackedMask>),
 }
 
-/// Numbers that a session holds itself.
+/// Numbers stored in a session.
 #[derive(Clone, Debug)]
 pub enum StoredNumbers {
     Numbers(Arc<[f32]>),
@@ -145,7 +144,7 @@ pub enum StoredNumbers {
     AsTheyWere(Arc<PackedNumbers>),
 }
 
-/// A mask or numbers of a session that cannot be read; it stays in the session.
+/// A mask or numbers of a session that cannot be read; they stay in the session.
 #[derive(Clone, Debug)]
 pub struct Unread<T> {
     pub packed: Arc<T>,
@@ -157,12 +156,11 @@ pub struct Unread<T> {
 #[derive(Clone, Debug)]
 pub struct Listed {
     pub path: PathBuf,
-    /// Gradients beside it belong to it.
+    /// The gradients next to it belong to it.
     pub scan: bool,
-    /// As the session had it that this was read from, and that one's folder: stands where the file
-    /// cannot be read now.
+    /// The entry in the session that was read, and that session's folder: used if the file cannot be read now.
     pub known: Option<(Entry, PathBuf)>,
-    /// Another file may be there now, which nobody has taken for it: it stays as the session had it.
+    /// Another file may now have this path, which the user has not accepted: the entry stays as in the session.
     pub as_known: bool,
 }
 
@@ -170,7 +168,7 @@ pub struct Listed {
 #[derive(Clone, Debug)]
 pub enum ToSum {
     Tensors(String, TensorField),
-    /// `stored`: a layer, which may be kept beside the session.
+    /// `stored`: a layer, which may be stored next to the session.
     Curves {
         of: String,
         tractogram: Tractogram,
@@ -178,20 +176,20 @@ pub enum ToSum {
     },
     /// u₁ + u₂ of a pathway, φ of a surface, or a density map; the id is that of its image.
     Values(String, DataId, Arc<[f32]>),
-    /// Not here: as the session had it, and that one's folder.
+    /// Not available: as in the session, with that session's folder.
     Known(Sum, PathBuf),
 }
 
-/// A session that was read, and what has become of its files.
+/// A session that was read, and the state of its files.
 #[derive(Clone, Debug)]
 pub struct ReadSession {
     pub path: PathBuf,
     /// Checksum of the session file.
     pub sha256: String,
-    /// It is a copy for recovery, and the session that it belongs to is still what it was then.
+    /// It is a copy for recovery, and the session that it belongs to has not changed since.
     pub origin_is_same: bool,
     pub content: Parsed,
-    /// `Arcuate 0.1.0`, and where it computed.
+    /// `Arcuate 0.1.0`, and the device it computed on.
     pub program: String,
     pub computed_on: String,
     pub files: Vec<Found>,
@@ -202,38 +200,38 @@ pub struct ReadSession {
     pub results: Vec<Sum>,
 }
 
-/// A session's file, where it is.
+/// A session's file and its present path.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Found {
     pub entry: Entry,
     pub path: PathBuf,
     pub standing: FileComparison,
-    /// Where it may have gone.
+    /// A likely new path.
     pub suggestion: Option<PathBuf>,
 }
 
-/// A layer to be read again.
+/// A layer to be read or computed again.
 #[derive(Clone, Debug)]
 pub enum Item {
     File {
         path: PathBuf,
         gradients: Vec<PathBuf>,
         reading: Reading,
-        /// What was done to streamlines since.
+        /// Edits of the streamlines since.
         edits: Vec<Edit>,
-        /// Where streamlines are wanted, too.
+        /// Transforms for which the streamlines are needed, too.
         moves: Vec<DAffine3>,
-        /// What it was, where that has not been looked at.
+        /// The entry of the file, if it has not been compared.
         entry: Option<Box<Entry>>,
     },
     /// The built-in head.
     Head { seed: u64 },
-    /// Streamlines beside the session.
+    /// Streamlines stored next to the session.
     Stored { path: PathBuf, sha256: String },
-    /// A density map of another layer's streamlines; what it is on was checked.
+    /// A density map of another layer's streamlines; its grid was checked.
     Density {
         of: u64,
-        /// Where that layer was moved.
+        /// Transform of that layer.
         by: DAffine3,
         on: density::DensityGrid,
         params: density::Params,
@@ -243,10 +241,10 @@ pub enum Item {
 /// By the layers' numbers; an error is a sentence.
 pub type RestoredLayers = Vec<(u64, Result<Restored, NotRestored>)>;
 
-/// Why a layer of a session is not here: one sentence.
+/// Why a layer of a session is missing: one sentence.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum NotRestored {
-    /// Kept streamlines, whose file beside the session is not there.
+    /// Kept streamlines whose file next to the session is missing.
     Gone(PathBuf),
     Other(String),
 }
@@ -268,7 +266,7 @@ impl fmt::Display for NotRestored {
     }
 }
 
-/// What [`Item`] gave.
+/// The result of an [`Item`].
 #[derive(Clone, Debug)]
 pub enum Restored {
     File {
@@ -276,9 +274,9 @@ pub enum Restored {
         loaded: Loaded,
         reading: Reading,
         notes: Vec<Remark>,
-        /// It is not what it was.
+        /// How it differs from before.
         changed: Option<Change>,
-        /// Its streamlines elsewhere; an error is a sentence.
+        /// Its transformed streamlines; an error is a sentence.
         moved: Vec<(DAffine3, Result<Tractogram, String>)>,
     },
     Head(Arc<phantom::Demo>),
@@ -299,7 +297,7 @@ impl Restored {
         }
     }
 
-    /// All of them, wherever they are.
+    /// All of them, including transformed ones.
     pub(in crate::jobs) fn all_curves(&self) -> impl Iterator<Item = &Tractogram> {
         let elsewhere = match self {
             Self::File { moved, .. } => &**moved,
@@ -311,7 +309,7 @@ impl Restored {
         self.curves().into_iter().chain(there)
     }
 
-    /// The streamlines of a layer elsewhere, if they were wanted there.
+    /// The transformed streamlines of a layer, if they were requested.
     pub fn moved_to(&self, by: DAffine3) -> Result<Option<Tractogram>, String> {
         let Self::File { moved, .. } = self else {
             return Ok(None);
@@ -321,40 +319,40 @@ impl Restored {
     }
 }
 
-/// What an earlier window left behind.
+/// Unsaved work of an earlier window.
 #[derive(Clone, PartialEq, Debug)]
 pub struct RecoverableSession {
     pub session: PathBuf,
     /// Seconds since 1970.
     pub written_s: u64,
-    /// Of the document.
+    /// Name of the document.
     pub name: String,
     pub regions: usize,
     pub layers: usize,
-    /// The session it was, where it had been saved.
+    /// The session file that it belongs to, if it had been saved.
     pub origin: Option<PathBuf>,
 }
 
-/// Asked of the session workers.
+/// A request to the session workers.
 #[derive(Clone, Debug)]
 pub enum SessionRequest {
     Save {
         path: PathBuf,
         draft: Box<SessionDraft>,
-        /// Checksum of the file that may be replaced; `None`: whatever is there may be.
+        /// Checksum of the file that may be replaced; `None`: any file may be.
         known: Option<String>,
     },
-    /// Into this window's own folder.
+    /// Saves to this window's own folder.
     Autosave {
         draft: Box<SessionDraft>,
     },
-    /// `strict`: files are read even where size and age are the same.
+    /// `strict`: files are read even if size and age are unchanged.
     Read {
         path: PathBuf,
         strict: bool,
         parser: Parser,
     },
-    /// Some of a session's files are there now; the others that are missing may be beside them.
+    /// Some of a session's files have new paths; other missing files may be in the same folders.
     Relocate {
         files: Vec<Found>,
         to: Vec<(usize, PathBuf)>,
@@ -362,18 +360,18 @@ pub enum SessionRequest {
     Load {
         items: Vec<(u64, Item)>,
     },
-    /// Looks whether files that were taken for those of a session by size and age are those.
+    /// Checks whether files that were accepted by size and age are those of a session.
     Verify {
         files: Vec<(PathBuf, Entry)>,
     },
     Remake(Box<Remake>),
-    /// What other windows left behind; from now on nobody else finds it.
+    /// Finds unsaved work of other windows; from now on no other process takes it.
     FindLeftBehind,
-    /// It was taken over, or nobody wants it.
+    /// It was recovered or discarded.
     Forget {
         session: PathBuf,
     },
-    /// The window ends by itself.
+    /// The window closes normally.
     Leave,
 }
 
@@ -384,14 +382,14 @@ pub enum SessionOutput {
         revision: u64,
         /// Checksum of the session file.
         sha256: String,
-        /// Weights and values of maps for which the file has no room.
+        /// Weights and values of maps that did not fit in the file.
         numbers_left_out: usize,
     },
-    /// Nothing was saved: the file there is none that may be replaced.
+    /// Nothing was saved: the existing file may not be replaced.
     ChangedSince {
         path: PathBuf,
     },
-    /// How many files were looked at, and those that are not what they were, with why.
+    /// The number of files checked, and those that have changed, with the reasons.
     Verified {
         files: usize,
         differ: Vec<(PathBuf, FileComparison)>,
@@ -405,13 +403,13 @@ pub enum SessionOutput {
     Remade {
         layer: u64,
         tractogram: Tractogram,
-        /// How they stand to those of the session.
+        /// Comparison with those of the session.
         outcome: Option<Match>,
     },
-    /// What no look before this one has found.
+    /// Sessions that no earlier call has found.
     LeftBehind {
         found: Vec<RecoverableSession>,
-        /// Other processes hold more: windows that live, or killed ones that are not gone yet.
+        /// Other processes lock more: running windows, or killed ones that have not ended yet.
         is_locked: bool,
     },
     Done,

@@ -1,4 +1,4 @@
-//! Kept streamlines and rays that are made again.
+//! Recomputes kept streamlines and rays.
 
 use super::super::error::JobError;
 use crate::compute::{Backend, Control};
@@ -14,7 +14,7 @@ use crate::state::track::jobs::shoot::ShootRays;
 use crate::state::track::jobs::streamlines::TrackStreamlines;
 use std::sync::Arc;
 
-/// Tensors that curves are made in: as they are, or from the scan.
+/// Tensors that curves are computed in: given, or fitted to a scan.
 #[derive(Clone, Debug)]
 pub enum Tensors {
     Here {
@@ -25,25 +25,25 @@ pub enum Tensors {
     },
     Fit {
         dwi: Volume,
-        /// None for an image of tensors.
+        /// `None` for an image of tensors.
         gradients: Option<Arc<Gradients>>,
         mask: Option<Mask>,
         params: tensor_fit::Params,
     },
 }
 
-/// Kept streamlines or rays to be made again.
+/// Kept streamlines or rays to be recomputed.
 #[derive(Clone, Debug)]
 pub struct Remake {
-    /// Comes back with them.
+    /// Returned with them.
     pub layer: u64,
     pub name: String,
     pub tensors: Tensors,
     pub regions: Vec<Region>,
     pub curves: Remade,
-    /// What was done to them.
+    /// Edits made to them since.
     pub edits: Vec<Edit>,
-    /// What the session says of them.
+    /// Their checksum in the session.
     pub expected: Option<Sum>,
 }
 
@@ -59,7 +59,7 @@ pub enum Remade {
 }
 
 impl Tensors {
-    /// Tensors and their FA, and what a bootstrap needs.
+    /// Tensors and their FA, with the data for a bootstrap.
     pub(crate) fn fitted(
         self,
         backend: &Backend,

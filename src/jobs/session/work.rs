@@ -7,17 +7,14 @@ use super::{
 };
 use crate::compute::{Backend, Control};
 use crate::data::Tractogram;
-use crate::io::checksum;
-use crate::io::recovery;
 use crate::io::session::{
     self, Entry, FileComparison, PackedMask, PackedNumbers, SessionFile, Stamp, Sum,
 };
+use crate::io::{checksum, recovery};
 use crate::jobs::memory_for_curves;
 use crate::phantom;
-use crate::solvers::density;
-use crate::solvers::density::{DensityGrid, Params};
-use crate::solvers::tractogram::selection;
-use crate::solvers::tractogram::selection::{Edit, apply};
+use crate::solvers::density::{self, DensityGrid, Params};
+use crate::solvers::tractogram::selection::{self, Edit, apply};
 use crate::state::files::jobs::head;
 use crate::state::files::jobs::open::{Loaded, Opened, OpenedFile, open};
 use glam::DAffine3;
@@ -26,7 +23,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Sessions left behind that this window does not hold yet, and whether others hold more.
+/// Recoverable sessions that this window does not hold yet, and whether other processes hold more.
 pub fn left_behind(memory: &Memory) -> (Vec<RecoverableSession>, bool) {
     match recovery::root() {
         Some(root) => left_behind_in(&root, memory),
@@ -38,7 +35,7 @@ fn left_behind_in(root: &Path, memory: &Memory) -> (Vec<RecoverableSession>, boo
     let mut found = Vec::new();
     for desk in recovery::recoverable_folders(root) {
         let path = desk.session();
-        // What cannot be read is left as it is: a newer version may.
+        // A file that cannot be read is left as it is: a newer version may read it.
         let Ok(session) = session::read(&path) else {
             continue;
         };
@@ -64,7 +61,7 @@ fn left_behind_in(root: &Path, memory: &Memory) -> (Vec<RecoverableSession>, boo
     (found, recovery::are_held(root, &here))
 }
 
-/// A session file of what is there now.
+/// A session file of the present content.
 fn compose(
     path: &Path,
     draft: &SessionDraft,
@@ -96,7 +93,7 @@ fn compose(
                 let sums: Vec<&String> = all.map(|e| &e.sha256).collect();
                 if sums.len() == before.len() {
                     for ((stamp, path), sum) in before.into_iter().zip(sums) {
-                        // Nothing is known of a file that changed while it was read.
+                        // A file that changed while it was read has no known checksum.
                         if let Some(stamp) = stamp.filter(|s| Stamp::new(&path) == Some(*s)) {
                             inner.files.insert(path, (stamp, sum.clone()));
                         }
@@ -170,7 +167,7 @@ fn compose(
     })
 }
 
-/// The lists that there is room for, the first before the others.
+/// The lists that fit, the first ones first.
 fn numbers(all: &[StoredNumbers]) -> Vec<PackedNumbers> {
     let mut room = session::MAX_NUMBERS;
     let one = |numbers: &StoredNumbers| {
@@ -198,13 +195,13 @@ fn packed(mask: &Stored, memory: &Memory) -> PackedMask {
 
 /// Outcome of saving a session.
 pub enum Written {
-    /// With the file's checksum, and how many lists of numbers found no room.
+    /// With the file's checksum, and how many lists of numbers did not fit.
     Saved(String, usize),
-    /// Another program has changed the file, which was left as it is.
+    /// Another program has changed the file, which was left unchanged.
     ChangedSince,
 }
 
-/// Writes a session; `known` is the checksum of what may be replaced, `None` where anything may be.
+/// Writes a session; `known` is the checksum of the file that may be replaced, `None` if any may be.
 pub fn write(
     path: &Path,
     draft: &SessionDraft,
@@ -223,7 +220,7 @@ pub fn write(
         return Ok(Written::ChangedSince);
     }
     let session = compose(path, draft, memory, control)?;
-    // Composing takes a while: it sums files and writes streamlines.
+    // Composing takes a while: it computes checksums of files and writes streamlines.
     if has_changed()? {
         return Ok(Written::ChangedSince);
     }
@@ -232,7 +229,7 @@ pub fn write(
     Ok(Written::Saved(put(path, session)?, left_out))
 }
 
-/// What is on the disk already is not written again.
+/// Writes a session unless the same content is already on the disk.
 pub fn write_if_new(
     path: &Path,
     draft: &SessionDraft,
@@ -248,7 +245,7 @@ pub fn write_if_new(
     Ok(())
 }
 
-/// Returns the checksum of what it has written.
+/// Returns the checksum of the written file.
 fn put(path: &Path, mut session: SessionFile) -> Result<String, String> {
     let now = SystemTime::now().duration_since(UNIX_EPOCH);
     session.saved_s = now.map_or(0, |d| d.as_secs());
@@ -271,7 +268,7 @@ pub fn read(
     let folder = path.parent().unwrap_or(Path::new("/"));
     let mask_files = mask_files::taken(&mut session.content, folder, control)?;
     const NO_ROOM: &str = "more memory than there is";
-    // Text of a few bytes may stand for very much.
+    // Compressed text of a few bytes may expand to very much.
     let room = || crate::io::available_bytes().map_or(1 << 34, |bytes| bytes / 2);
     let fits = session
         .masks
@@ -285,7 +282,7 @@ pub fn read(
             true => packed.unpack(),
             false => Err(format!("it needs {NO_ROOM}")),
         };
-        // What refers to it says so.
+        // Items that refer to it report this.
         masks.push(mask.map_err(|why| Unread {
             packed: Arc::new(packed),
             why,
@@ -335,7 +332,7 @@ pub fn read(
     })
 }
 
-/// Whether the session that a copy for recovery belongs to is still the one that it was when the copy was written.
+/// Whether the session of a copy for recovery is unchanged since the copy was written.
 fn origin_is_same(content: &Value, control: &Control) -> Result<bool, String> {
     let [origin, sum] = ["origin", "origin_sha256"].map(|name| content[name].as_str());
     let (Some(origin), Some(sum)) = (origin, sum) else {
@@ -344,12 +341,12 @@ fn origin_is_same(content: &Value, control: &Control) -> Result<bool, String> {
     match checksum::of_file(Path::new(origin), control) {
         Ok(found) => Ok(found == sum),
         Err(crate::io::Error::Cancelled) => Err("Cancelled".to_owned()),
-        // Whatever it is now, it is not what it was.
+        // Whatever the reason, it has changed.
         Err(_) => Ok(false),
     }
 }
 
-/// Reads every byte of files that were taken for those of a session by their size and age.
+/// Reads every byte of files that were accepted as a session's by their size and age.
 pub fn verify(
     files: Vec<(PathBuf, Entry)>,
     control: &Control,
@@ -420,7 +417,7 @@ fn file(
     }
 }
 
-/// With a word where the file is not what it was.
+/// With a warning if the file has changed.
 fn looked_at(
     mut restored: Restored,
     path: &Path,
@@ -437,7 +434,7 @@ fn looked_at(
     Ok(restored)
 }
 
-/// With what was done to streamlines since.
+/// With the edits of streamlines since.
 fn edited(
     restored: Restored,
     edits: &[Edit],
@@ -470,7 +467,7 @@ fn edited(
     }
 }
 
-/// With streamlines where they were moved.
+/// With the transformed streamlines.
 fn elsewhere(mut restored: Restored, moves: &[DAffine3]) -> Restored {
     if let Restored::File {
         loaded: Loaded::Tractogram(tractogram),
@@ -503,7 +500,7 @@ pub fn load(
 ) -> Result<RestoredLayers, String> {
     let mut head: Option<(u64, Arc<phantom::Demo>)> = None;
     let mut restored: RestoredLayers = Vec::new();
-    // Maps come after what they are of.
+    // Maps come after the layers that they are computed from.
     let (maps, others): (Vec<_>, Vec<_>) = items
         .into_iter()
         .partition(|(_, item)| matches!(item, Item::Density { .. }));
@@ -566,7 +563,7 @@ fn density(
     backend: &Backend,
     control: &Control,
 ) -> Result<Restored, String> {
-    let of = of.ok_or("The streamlines that it maps are not here")?;
+    let of = of.ok_or("The streamlines that it maps are missing")?;
     let grid = on.grid(of.bounds()).map_err(|e| e.to_string())?;
     let made = density::density(of, &grid, params, memory_for_curves(), backend, control);
     let picture = made.map_err(|e| e.to_string())?.picture();

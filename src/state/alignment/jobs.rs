@@ -1,4 +1,4 @@
-//! Aligning images, affines from files, and streamlines that are moved.
+//! Aligning images, transforms from files, and transforming streamlines.
 
 use crate::compute::Control;
 use crate::data::gradients::Weighting;
@@ -10,21 +10,21 @@ use crate::jobs::{
 use crate::solvers::Error;
 use crate::solvers::alignment::{self, Params};
 use crate::solvers::tractogram::selection;
-use crate::state::update::ended;
+use crate::state::job_end::ended;
 use crate::state::{Effect, State};
 use glam::DAffine3;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// Alignments and affines from files: the newest wins.
+/// Alignments and transforms from files: the newest wins.
 pub const ALIGN: Slot = Slot::latest_wins("align");
-/// Streamlines that are moved.
+/// Transforming streamlines.
 pub const MOVE_STREAMLINES: Slot = Slot::latest_wins("shift");
 
-/// What is aligned to.
+/// The target of an alignment.
 #[derive(Clone, Debug)]
 pub enum Fixed {
-    /// The mean of a scan's volumes without weighting.
+    /// The mean of a scan's volumes without diffusion weighting.
     Scan {
         dwi: Volume,
         gradients: Arc<Gradients>,
@@ -62,7 +62,7 @@ pub struct AlignImages {
     pub moving: Volume,
     pub fixed: Fixed,
     pub params: Params,
-    /// The layer that is moved; comes back.
+    /// The layer to be moved; returned with the result.
     pub layer: u64,
 }
 
@@ -118,9 +118,9 @@ impl Receive<State> for AlignImages {
 #[derive(Clone, Debug)]
 pub struct ReadAffine {
     pub path: PathBuf,
-    /// Of the layer as it was opened.
+    /// Grid of the layer as it was opened.
     pub moving: Option<Arc<Grid>>,
-    /// Of the scan: what FLIRT is taken to have aligned to.
+    /// Grid of the scan, assumed to be FLIRT's reference.
     pub fixed: Option<Arc<Grid>>,
     pub layer: u64,
 }
@@ -178,7 +178,7 @@ impl Receive<State> for ReadAffine {
     }
 }
 
-/// Moves streamlines of a layer from where their file says.
+/// Applies a transform to a layer's streamlines, starting from their file.
 #[derive(Clone, Debug)]
 pub struct MoveStreamlines {
     pub layer: u64,
@@ -226,7 +226,7 @@ impl Receive<State> for MoveStreamlines {
     }
 
     fn unfinished(&self, _: &Unfinished, state: &mut State) -> bool {
-        // Not where a newer one has taken its place.
+        // Not if a newer one has replaced it.
         if state
             .session
             .jobs

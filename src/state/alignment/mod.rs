@@ -1,5 +1,6 @@
-//! Moving images, masks and streamlines to where they belong: by hand, by alignment, by an affine from a file.
+//! Transforms of images, masks and streamlines: manual, by alignment, or from a file.
 
+pub(in crate::state) mod actions;
 pub mod jobs;
 pub(in crate::state) mod saved;
 pub mod space;

@@ -1,20 +1,20 @@
-//! Layers of a session that were moved.
+//! Transformed layers of a session.
 
 use crate::data::Tractogram;
 use crate::io::AffineReading;
 use crate::jobs::session::Restored;
 use crate::state::Document;
-use crate::state::document::{Content, LayerId};
+use crate::state::core::layer::{Content, LayerId};
 use crate::state::sessions::saved::SavedLayer;
 use glam::DAffine3;
 
 impl SavedLayer {
-    /// Where it was moved, from the world that its file says.
+    /// Its transform, from the world of its file.
     pub(in crate::state) fn by(&self) -> Option<DAffine3> {
         self.moved.as_ref().map(AffineReading::of_rows)
     }
 
-    /// Its streamlines there, where whoever read them has moved them.
+    /// Its transformed streamlines, if the reading job has transformed them.
     pub(in crate::state) fn there(
         &self,
         restored: &Restored,
@@ -23,7 +23,7 @@ impl SavedLayer {
     }
 }
 
-/// Puts a layer where it was moved; an error is a sentence.
+/// Applies a layer's transform; an error is a sentence.
 pub(in crate::state) fn lay(
     document: &mut Document,
     saved: &SavedLayer,

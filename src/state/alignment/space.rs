@@ -1,4 +1,4 @@
-//! Where data sets lie with respect to each other, in words. Nothing is mended here: it is said.
+//! Relative positions of data sets, as text. Problems are reported here, not corrected.
 
 use crate::data::{AffineSource, Grid, Mask, Tractogram};
 use crate::state::core::words::{fixed, with_unit};
@@ -28,23 +28,23 @@ impl<'a> What<'a> {
     }
 }
 
-/// Points of a tractogram that are looked at: enough for a percent.
+/// Number of tractogram points sampled: enough for one percent.
 const SAMPLE: usize = 20_000;
-/// Voxels along each axis of a grid that are looked at.
+/// Number of samples along each axis of a grid.
 const LATTICE: usize = 9;
-/// A fibre or two may leave the image; more is told of.
+/// A few streamlines may leave the image; a larger fraction is reported.
 const OUTSIDE: f64 = 0.02;
-/// Fibres end in grey matter and a mask is cut tightly; more is told of.
+/// Fibres end in grey matter, and masks are cut tightly; a larger fraction is reported.
 const OUTSIDE_MASK: f64 = 0.12;
-/// Exchanging sides must bring in this share more to be worth a word.
+/// Smallest gain by exchanging sides that is reported.
 const BETTER: f64 = 0.15;
 
-/// What is said of a data set.
+/// A finding about a data set.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Disagreement {
     pub sentence: String,
-    /// With which other: the places of both among the items, the reference first; the same twice where
-    /// the two forms of one header disagree.
+    /// The indices of both among the items, the reference first; the same index twice if the two forms of one header
+    /// disagree.
     pub between: Option<[usize; 2]>,
 }
 
@@ -54,7 +54,7 @@ pub fn disagreements(items: &[Item]) -> Vec<String> {
     found.map(|d| d.sentence).collect()
 }
 
-/// Each disagreement; none where all agree. The first image is what the others are compared with.
+/// All disagreements. The first image is the reference for the others.
 pub fn compared(items: &[Item]) -> Vec<Disagreement> {
     let mut found = Vec::new();
     let alone = |sentence| Disagreement {
@@ -106,7 +106,7 @@ pub fn compared(items: &[Item]) -> Vec<Disagreement> {
     found
 }
 
-/// How a grid lies to the reference; `None` where that is no surprise.
+/// Position of a grid relative to the reference; `None` if it is as expected.
 fn grids(name: &str, grid: &Grid, other: &str, reference: &Grid) -> Option<String> {
     if reference.matches(grid) {
         return None;
@@ -128,11 +128,11 @@ fn grids(name: &str, grid: &Grid, other: &str, reference: &Grid) -> Option<Strin
     if inside + around == 0 {
         let far = grid.centre().distance(reference.centre());
         return Some(format!(
-            "{name} does not meet {other} at all: their centres are {} apart",
+            "{name} does not overlap {other} at all: their centres are {} apart",
             mm(far)
         ));
     }
-    // A slab inside a head, or a head around a slab, is how scans are made.
+    // A slab inside a head, or a head around a slab, is a common acquisition.
     if share.max(covered) < 0.5 {
         return Some(format!(
             "{name} and {other} share only {} of their space",
@@ -142,8 +142,8 @@ fn grids(name: &str, grid: &Grid, other: &str, reference: &Grid) -> Option<Strin
     None
 }
 
-/// The same places stored from the other side: what other programs write, and what a header looks like
-/// that lost its sign, which only the eye can tell apart. Axes that are exchanged as well come of no slip.
+/// The same positions stored from the other side: other programs write this, and so looks a header that lost its sign,
+/// which only inspection can tell apart. An exchange of axes as well cannot result from such an error.
 fn reversed(name: &str, grid: &Grid, other: &str, reference: &Grid) -> Option<String> {
     let (own, theirs) = (grid.orientation(), reference.orientation());
     let pairs: Vec<(char, char)> = own.chars().zip(theirs.chars()).collect();
@@ -152,15 +152,15 @@ fn reversed(name: &str, grid: &Grid, other: &str, reference: &Grid) -> Option<St
         return None;
     };
     Some(format!(
-        "{name} keeps {other}'s voxels in another order ({own}, not {theirs}): good if both look alike, \
-         else left and right are exchanged in one of them"
+        "{name} stores {other}'s voxels in another order ({own}, not {theirs}): correct if both look alike; \
+         otherwise left and right are swapped in one of them"
     ))
 }
 
-/// How the same voxels lie by another affine.
+/// Positions of the same voxels under another affine.
 enum Twin {
     Shifted(DVec3),
-    /// Which sides are exchanged.
+    /// The exchanged sides.
     Mirrored(&'static str),
     Elsewhere,
 }
@@ -171,7 +171,7 @@ fn twin(grid: &Grid, reference: &Grid) -> Twin {
         reference.world_from_voxel.matrix3,
     );
     let edge = reference.spacing().min_element();
-    // How far apart the axes carry a voxel at most.
+    // Largest displacement of a voxel by the axes.
     let between = |axis: usize| (a - b).col(axis).length() * reference.shape[axis] as f64;
     let tilt: f64 = (0..3).map(between).sum();
     if tilt < 0.1 * edge {
@@ -198,7 +198,7 @@ fn twin(grid: &Grid, reference: &Grid) -> Twin {
     Twin::Elsewhere
 }
 
-/// Grids of the same shape that do not match: the same voxels put elsewhere, most likely.
+/// Grids of the same shape that do not match: most likely the same voxels with another affine.
 fn twins(name: &str, grid: &Grid, other: &str, reference: &Grid) -> String {
     match twin(grid, reference) {
         Twin::Shifted(shift) => format!(
@@ -208,7 +208,7 @@ fn twins(name: &str, grid: &Grid, other: &str, reference: &Grid) -> String {
             direction(shift)
         ),
         Twin::Mirrored(words) => format!(
-            "{name} has {other}'s voxels with {words} exchanged: one of the two affines is wrong"
+            "{name} has {other}'s voxels with {words} swapped: one of the two affines is wrong"
         ),
         Twin::Elsewhere => format!(
             "{name} has {other}'s number of voxels ({} × {} × {}) but lies up to {} away",
@@ -220,7 +220,7 @@ fn twins(name: &str, grid: &Grid, other: &str, reference: &Grid) -> String {
     }
 }
 
-/// What the qform of a header says against its sform, which is used.
+/// Difference between the qform of a header and its sform, which is used.
 fn forms(name: &str, grid: &Grid, by_qform: &Grid) -> String {
     let says = match twin(by_qform, grid) {
         Twin::Shifted(shift) => format!("puts it elsewhere, {}", direction(shift)),
@@ -230,7 +230,7 @@ fn forms(name: &str, grid: &Grid, by_qform: &Grid) -> String {
     format!("{name}: the qform of its header {says}; the sform is used")
 }
 
-/// Points all along a tractogram.
+/// Points spread along a tractogram.
 fn sampled(tractogram: &Tractogram) -> Vec<DVec3> {
     let every = (tractogram.points.len() / SAMPLE).max(1);
     let points = tractogram.points.iter().step_by(every);
@@ -238,8 +238,7 @@ fn sampled(tractogram: &Tractogram) -> Vec<DVec3> {
     points.filter(|p| p.is_finite()).collect()
 }
 
-/// How much of a tractogram lies inside an image's grid or a mask; `None` without a point, or against
-/// streamlines.
+/// Fraction of a tractogram inside an image's grid or a mask; `None` without points, or if compared with streamlines.
 fn share_inside(tractogram: &Tractogram, what: What) -> Option<f64> {
     let points = sampled(tractogram);
     let inside = |p: &&DVec3| match what {
@@ -251,7 +250,7 @@ fn share_inside(tractogram: &Tractogram, what: What) -> Option<f64> {
     comparable.then(|| points.iter().filter(inside).count() as f64 / points.len() as f64)
 }
 
-/// How much of each tractogram lies inside the first image and each mask.
+/// Fraction of each tractogram inside the first image and inside each mask.
 pub fn shares_inside<'a>(items: &[Item<'a>]) -> Vec<(&'a str, &'a str, f64)> {
     let image = items.iter().find(|i| matches!(i.what, What::Image(_)));
     let masks = items.iter().filter(|i| matches!(i.what, What::Mask(_)));
@@ -279,7 +278,7 @@ fn streamlines(
     if points.is_empty() {
         return found;
     }
-    // The largest mask is the brain's.
+    // The largest mask is taken to be that of the brain.
     let masks = items.iter().filter_map(|i| match i.what {
         What::Mask(mask) if mask.count() > 0 => Some((i.name, mask)),
         _ => None,
@@ -301,10 +300,10 @@ fn streamlines(
     if outside > limit {
         let mut sentence = format!("{} of {name} lie outside {where_}", percent(outside));
         if brain.is_none() {
-            sentence += ", which is all that is asked without a brain mask";
+            sentence += ", the only test without a brain mask";
         }
         let flips = [
-            (DVec3::new(-1.0, 1.0, 1.0), "left and right were exchanged"),
+            (DVec3::new(-1.0, 1.0, 1.0), "left and right were swapped"),
             (DVec3::new(-1.0, -1.0, 1.0), "its points were LPS, not RAS"),
         ];
         let best = flips
@@ -324,7 +323,7 @@ fn streamlines(
     found
 }
 
-/// Places all over a grid.
+/// Points spread over a grid.
 fn lattice(grid: &Grid) -> impl Iterator<Item = DVec3> + '_ {
     let at = |a: usize, i: usize| i as f64 / (LATTICE - 1) as f64 * (grid.shape[a] as f64 - 1.0);
     (0..LATTICE.pow(3)).map(move |i| {

@@ -1,16 +1,17 @@
-//! Layers that were moved in the world: by hand, by a file, by alignment. Only their affine changes.
+//! Layers moved in the world: manually, by a file, by alignment. Only their affine changes.
 
 use crate::data::Mask;
 use crate::parameters::{Kind, Limits, Number, Param, Parameters, Unit};
+use crate::state::core::layer::{Content, LayerId};
 use crate::state::core::words::{fixed, with_unit};
-use crate::state::document::{Content, LayerId};
 use crate::state::origin::Origin;
 use crate::state::{Document, Phase, State};
 use glam::{DAffine3, DMat3, DQuat, DVec3, EulerRot};
 use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
 use std::sync::Arc;
 
-/// What said where to.
+/// Source of the transform.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub enum AlignedBy {
     #[default]
@@ -20,7 +21,7 @@ pub enum AlignedBy {
 }
 
 impl Content {
-    /// Elsewhere; `None` where that leaves no volume, and for a scan, whose gradients would have to turn.
+    /// The transformed content; `None` if it loses its volume, and for a scan, whose gradients would have to rotate.
     fn moved(&self, by: DAffine3) -> Option<Self> {
         Some(match self {
             Self::Scan { .. } => return None,
@@ -41,8 +42,8 @@ impl Content {
 }
 
 impl Document {
-    /// Whether a layer can be moved: one that was opened, and is no scan. What was computed here lies
-    /// where its scan lies.
+    /// Whether a layer can be moved: one that was opened and is not a scan. Computed layers keep the position of their
+    /// scan.
     pub fn can_move(&self, id: LayerId) -> bool {
         self.layer(id).is_some_and(|layer| {
             let opened = matches!(
@@ -53,7 +54,7 @@ impl Document {
         })
     }
 
-    /// Where a layer was moved, from where its file says.
+    /// Transform of a layer, relative to its file.
     pub fn moved_by(&self, id: LayerId) -> DAffine3 {
         self.moved(id).map_or(DAffine3::IDENTITY, |moved| moved.by)
     }
@@ -64,7 +65,7 @@ impl Document {
         Some(layer.unmoved.as_ref().unwrap_or(&layer.content))
     }
 
-    /// Moves a layer so far from where its file says; an error is a sentence.
+    /// Sets the transform of a layer relative to its file; an error is a sentence.
     pub fn shift(&mut self, id: LayerId, by: DAffine3, how: AlignedBy) -> Result<(), String> {
         let Some(layer) = self.layer(id).filter(|_| self.can_move(id)) else {
             return Err(
@@ -90,7 +91,7 @@ impl Document {
         Ok(())
     }
 
-    /// Takes in what a layer is elsewhere.
+    /// Receives the transformed content of a layer.
     pub fn lay(&mut self, id: LayerId, content: Content, by: DAffine3, how: AlignedBy) {
         let Some(origin) = self.layer(id).map(|l| l.origin) else {
             return;
@@ -105,26 +106,26 @@ impl Document {
     }
 }
 
-/// Streamlines on their way to where they are moved: too many to be moved within a frame.
+/// A transform being applied to streamlines that are too many for one frame.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct PendingTransform {
     pub layer: LayerId,
-    /// From the world that the file says, mm.
+    /// From the world of the file, mm.
     pub by: DAffine3,
     pub how: AlignedBy,
     pub phase: Phase,
-    /// They are on their way, here or to a place before. None is cancelled for the next, or a hand that
-    /// never rests would see nothing.
+    /// A job is running, for this transform or an earlier one. It is never cancelled for the next, which would show
+    /// nothing during a drag.
     pub running: bool,
 }
 
 impl State {
-    /// A layer's streamlines on their way.
+    /// The pending transform of a layer's streamlines.
     pub fn shifting(&self, id: LayerId) -> Option<&PendingTransform> {
         self.session.shifting.iter().find(|s| s.layer == id)
     }
 
-    /// Where a layer is moved, or is on its way to, from where its file says.
+    /// Transform of a layer, or the one being applied, relative to its file.
     pub fn moved_to(&self, id: LayerId) -> DAffine3 {
         let shifting = self.shifting(id);
         shifting.map_or_else(|| self.document.moved_by(id), |s| s.by)
@@ -132,7 +133,7 @@ impl State {
 }
 
 impl Document {
-    /// `moved by hand: 1.0 mm right, turned −27.9°`; nothing of a layer that lies where its file says.
+    /// `moved by hand: 1.0 mm right, turned −27.9°`; `None` for a layer at the position of its file.
     pub fn moved_words(&self, id: LayerId) -> Option<String> {
         let moved = self.moved(id)?;
         let how = match moved.how {
@@ -147,21 +148,21 @@ impl Document {
     }
 }
 
-/// A rigid move about a point, as people set it.
+/// A rigid transform about a point, in the units of its controls.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct Nudge {
     /// To the right, front and top, mm.
     pub shift_mm: DVec3,
-    /// About the axes to the right, front and top, in this order, degrees.
+    /// Rotations about the axes to the right, front and top, in this order, degrees.
     pub turn_deg: DVec3,
 }
 
-/// Without what products of matrices leave behind.
+/// Removes rounding errors of matrix products.
 fn tidy(value: f64) -> f64 {
     (value * 1e6).round() / 1e6 + 0.0
 }
 
-/// A shift, mm.
+/// A translation, mm.
 const fn shift(
     key: &'static str,
     label: &'static str,
@@ -183,7 +184,7 @@ const fn shift(
     }
 }
 
-/// A turn; rows have radians, a nudge degrees.
+/// A rotation; rows use radians, a nudge degrees.
 const fn turn(
     key: &'static str,
     label: &'static str,
@@ -205,17 +206,17 @@ const fn turn(
     }
 }
 
-/// Degrees as rows have them.
+/// Degrees, converted to the radians of rows.
 fn radians(degrees: f64) -> Option<f64> {
     Some(tidy(degrees).to_radians())
 }
 
-/// Degrees of a row's value.
+/// Sets degrees from a row's value.
 fn set_degrees(degrees: &mut f64, radians: Option<f64>) {
     *degrees = radians.map_or(*degrees, |v| Unit::Degrees.shown(v));
 }
 
-/// For the window alone: a command takes the affine as a file or a matrix.
+/// Only for the window: a command takes the transform as a file or a matrix.
 impl Parameters for Nudge {
     const TABLE: &'static [Param<Self>] = &[
         shift(
@@ -276,9 +277,9 @@ impl Nudge {
             * DAffine3::from_translation(-centre)
     }
 
-    /// `1.0 mm right, turned −27.9°`: what is not nothing, named as the controls name it.
+    /// `1.0 mm right, turned −27.9°`: the components that are not zero, named like the controls.
     pub fn words(&self) -> String {
-        /// Less is not shown by the controls either.
+        /// Smaller values are not displayed by the controls either.
         const LEAST: f64 = 0.05;
         let ways = [["right", "left"], ["front", "back"], ["up", "down"]];
         let shift = self.shift_mm.to_array().into_iter().zip(ways);
@@ -298,11 +299,11 @@ impl Nudge {
         }
     }
 
-    /// What a move is; `None` where it also scales or shears.
+    /// Decomposes a transform; `None` if it scales or shears.
     pub fn of(by: DAffine3, centre: DVec3) -> Option<Self> {
         let m = by.matrix3;
         let off = m.transpose() * m - DMat3::IDENTITY;
-        // Files are written with six digits.
+        // Files have six digits.
         const RIGID: f64 = 1e-4;
         let largest = off
             .to_cols_array()
@@ -317,4 +318,19 @@ impl Nudge {
             turn_deg: DVec3::new(x.to_degrees(), y.to_degrees(), z.to_degrees()),
         })
     }
+}
+
+/// Moves of a layer in the world.
+#[derive(Clone, Debug)]
+pub enum AlignmentAction {
+    /// Transforms a layer in the world, relative to its file.
+    Shift {
+        layer: LayerId,
+        by: DAffine3,
+        phase: Phase,
+    },
+    /// Aligns an image to the scan, or to another image, by mutual information.
+    Align(LayerId),
+    /// Applies a transform from a file of FLIRT or ITK to a layer.
+    ApplyAffine { layer: LayerId, path: PathBuf },
 }

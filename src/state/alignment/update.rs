@@ -1,16 +1,16 @@
-//! Moving layers: by hand, by a file, by alignment; each a step that can be taken back.
+//! Moving layers manually, by a file or by alignment; each is a step that can be undone.
 
 use crate::data::{DataId, Tractogram, Volume};
 use crate::solvers::alignment::Params;
-use crate::state::action::Phase;
 use crate::state::alignment::jobs::{
     ALIGN, AffineRead, AlignImages, Aligned, Fixed, MOVE_STREAMLINES, MoveStreamlines, ReadAffine,
 };
 use crate::state::alignment::{AlignedBy, PendingTransform};
+use crate::state::core::layer::{Content, LayerId};
+use crate::state::core::phase::Phase;
 use crate::state::core::words::THIN;
-use crate::state::document::{Content, LayerId};
+use crate::state::edit::edit;
 use crate::state::session::Severity;
-use crate::state::update::edit;
 use crate::state::{Document, Effect, Layer, State, tensors};
 use glam::DAffine3;
 use std::path::PathBuf;
@@ -31,7 +31,7 @@ pub fn shift(
     let shifting = state.shifting(layer).copied();
     if by != DAffine3::IDENTITY && many(&state.document, layer).is_some() {
         if shifting.is_none() && by == state.document.moved_by(layer) {
-            // They are there: the hand lets go.
+            // They are already there: the drag has ended.
             return state.history.close();
         }
         let requested = PendingTransform {
@@ -59,13 +59,13 @@ pub fn shift(
         Some(why) => state.session.notify(Severity::Error, why),
         None => state.session.status = lies(&state.document, layer),
     }
-    // A mask that is moved is the fit's no more.
+    // A mask that has been moved no longer serves the fit.
     tensors::update::fit(state, effects);
 }
 
-/// Streamlines of a layer as they were opened, where moving them takes long.
+/// The untransformed streamlines of a layer, if transforming them takes long.
 fn many(document: &Document, layer: LayerId) -> Option<&Tractogram> {
-    // Takes about a frame.
+    // Takes about one frame.
     const AT_ONCE: usize = 500_000;
     match document.unmoved(layer)? {
         Content::Tractogram(lines) if lines.points.len() > AT_ONCE => Some(lines),
@@ -73,7 +73,7 @@ fn many(document: &Document, layer: LayerId) -> Option<&Tractogram> {
     }
 }
 
-/// Has streamlines moved to where they are wanted: one layer's after the other's.
+/// Starts the pending transforms of streamlines, one layer after the other.
 pub fn follow(state: &mut State, effects: &mut Vec<Effect>) {
     let (document, all) = (&state.document, &mut state.session.shifting);
     if all.iter().any(|s| s.running) {
@@ -92,7 +92,7 @@ pub fn follow(state: &mut State, effects: &mut Vec<Effect>) {
     }));
 }
 
-/// Streamlines of this layer are not to be moved any more; without one, none are.
+/// Drops the pending transform of a layer's streamlines; without a layer, all.
 pub fn leave(state: &mut State, layer: Option<LayerId>, effects: &mut Vec<Effect>) {
     let left = |s: &PendingTransform| layer.is_none_or(|id| s.layer == id);
     let all = &mut state.session.shifting;
@@ -102,12 +102,12 @@ pub fn leave(state: &mut State, layer: Option<LayerId>, effects: &mut Vec<Effect
     all.retain(|s| !left(s));
 }
 
-/// Takes in streamlines that were moved. A hand that goes on sees them on their way.
+/// Receives transformed streamlines. During a drag they are shown as they arrive.
 pub fn shifted(state: &mut State, layer: u64, of: DataId, by: DAffine3, there: Tractogram) {
     let layer = LayerId(layer);
     let all = &mut state.session.shifting;
     let Some(at) = all.iter().position(|s| s.layer == layer && s.running) else {
-        // Undone, or put back: it came all the same.
+        // The transform was undone or dropped before it arrived.
         return;
     };
     let requested = all[at];
@@ -115,10 +115,10 @@ pub fn shifted(state: &mut State, layer: u64, of: DataId, by: DAffine3, there: T
     if arrived {
         all.remove(at);
     } else {
-        // In its place, so that no other layer's move falls into its step.
+        // In the same place, so that no other layer's transform joins its step.
         all[at].running = false;
     }
-    // Edited since, or other ones.
+    // Edited since, or replaced by others.
     let document = &state.document;
     if !document.can_move(layer) || many(document, layer).is_none_or(|lines| lines.id() != of) {
         return;
@@ -130,13 +130,13 @@ pub fn shifted(state: &mut State, layer: u64, of: DataId, by: DAffine3, there: T
     state.session.status = lies(&state.document, layer);
 }
 
-/// `T1 moved by hand: 1.0 mm right`, and whether that is seen.
+/// `T1 moved by hand: 1.0 mm right`, and whether it is visible.
 fn lies(document: &Document, layer: LayerId) -> String {
     let Some(of) = document.layer(layer) else {
         return String::new();
     };
     let text = document.moved_words(layer);
-    let text = text.unwrap_or("lies where its file says".to_owned());
+    let text = text.unwrap_or("is at the position of its file".to_owned());
     let hidden = match of.display.visible {
         true => "",
         false => "; it is hidden, press H to show it",
@@ -147,12 +147,11 @@ fn lies(document: &Document, layer: LayerId) -> String {
 fn refuse(state: &mut State) {
     state.session.notify(
         Severity::Information,
-        "Only images, masks and streamlines that were opened can be moved: the scan, and what was computed \
-         from it, stay",
+        "Only images, masks and streamlines that were opened can be moved, not the scan or its results",
     );
 }
 
-/// What a layer is aligned to: the scan, else the lowest other image.
+/// The reference for aligning a layer: the scan, else the lowest other image.
 fn fixed(document: &Document, layer: LayerId) -> Option<&Arc<Layer>> {
     let images = document.layers.iter();
     let mut images = images.filter(|l| l.id != layer && l.content.volume().is_some());
@@ -204,7 +203,7 @@ pub fn aligned(state: &mut State, aligned: &Aligned, effects: &mut Vec<Effect>) 
         return;
     }
     if output.after <= output.before {
-        "Aligned: it lies best where it is".clone_into(&mut state.session.status);
+        "Aligned: its position was already the best".clone_into(&mut state.session.status);
         return;
     }
     let moved = (output.moved, AlignedBy::Alignment);
@@ -252,6 +251,6 @@ pub fn read(state: &mut State, read: AffineRead, effects: &mut Vec<Effect>) {
         effects,
     );
     if state.document.moved(layer).is_some() {
-        "Moved as the file says".clone_into(&mut state.session.status);
+        "Moved by the transform of the file".clone_into(&mut state.session.status);
     }
 }

@@ -1,14 +1,12 @@
-//! How layers and the live result are shown, and where layers were moved.
+//! Display of layers and of the live result, and transforms of layers.
 
-use super::{Fields, of_thing, renamed, things};
 use crate::data::appearance::{ColourMap, Colours, Interpolation, LineStyle, Transfer};
 use crate::state::alignment::Nudge;
+use crate::state::core::changes::{Fields, colour, curve, cut, of_thing, renamed, things};
+use crate::state::core::display::LineColouring;
+use crate::state::core::volume_look::{VolumeLook, VolumeStyle};
 use crate::state::core::words::decimals_of;
-use crate::state::defaults::{CATEGORIES, CATEGORY_NAMES};
-use crate::state::document::LineColouring;
-use crate::state::volume_look::{Cut, VolumeLook, VolumeStyle};
 use crate::state::{Content, Display, Document, Layer};
-use glam::DVec3;
 use std::sync::Arc;
 
 pub fn changed(before: &Document, after: &Document) -> Vec<String> {
@@ -34,10 +32,10 @@ pub fn changed(before: &Document, after: &Document) -> Vec<String> {
 
 fn of_layer(was: &Layer, now: &Layer) -> Vec<String> {
     let mut all = Vec::new();
-    // Another image, as after another fit, has a look of its own.
+    // Another image, as after another fit, has a display of its own.
     let data = |layer: &Layer| layer.content.volume().map(|v| v.id());
     if data(was) == data(now) && was.display != now.display {
-        // The row's decimals are those of the image's range, which takes a pass over its values.
+        // The row's decimals depend on the image's range, which takes a pass over its values.
         let differ =
             was.display.window != now.display.window || level(&was.display) != level(&now.display);
         let decimals = if differ { decimals(now) } else { 0 };
@@ -50,7 +48,7 @@ fn level(display: &Display) -> Option<f32> {
     display.volume.as_ref().map(|look| look.level)
 }
 
-/// Rows that hold values of an image.
+/// Decimals of rows that show values of an image.
 fn decimals(layer: &Layer) -> usize {
     let Some(volume) = layer.content.volume() else {
         return 0;
@@ -124,37 +122,7 @@ fn in_scene(fields: &mut Fields, look: &VolumeLook, (scale, decimals): (f64, usi
     fields.or_off("Fades from the cut", fade, 2, "mm");
 }
 
-/// A curve of opacities by the name of the one that it is.
-pub(in crate::state) fn curve(fields: &mut Fields, presets: &[(&str, Transfer)], now: &Transfer) {
-    let known = presets.iter().find(|(_, preset)| preset == now);
-    let name = known.map_or("Own curve", |(name, _)| name);
-    fields.detailed("Curve", name, format!("{now:?}"));
-}
-
-/// The part that is cut away.
-pub(in crate::state) fn cut(fields: &mut Fields, cut: Cut) {
-    let sides = [
-        (DVec3::X, "Right"),
-        (DVec3::NEG_X, "Left"),
-        (DVec3::Y, "Front"),
-        (DVec3::NEG_Y, "Back"),
-        (DVec3::Z, "Top"),
-        (DVec3::NEG_Z, "Bottom"),
-    ];
-    let name = match cut {
-        Cut::Nothing => "Nothing",
-        Cut::Side(normal) => {
-            let side = sides.iter().find(|side| side.0 == normal);
-            side.map_or("A side", |side| side.1)
-        }
-        Cut::Facing => "What faces you",
-        Cut::Corner => "The corner facing you",
-        Cut::Plane { .. } => "At a fixed plane",
-    };
-    fields.detailed("Cut away", name, format!("{cut:?}"));
-}
-
-/// Looks of the live streamlines, of rays, or of a layer of them.
+/// Display of the live streamlines, of rays, or of a layer of them.
 fn lines(display: &Display) -> Fields {
     let mut fields = Fields::default();
     fields.name("Colour by", colouring(&display.line_colouring));
@@ -198,17 +166,7 @@ fn colours(colours: Colours) -> String {
     }
 }
 
-/// By its name where it has one.
-pub(in crate::state) fn colour(rgb: [u8; 3]) -> String {
-    let mut named = CATEGORY_NAMES.into_iter().zip(CATEGORIES);
-    let [r, g, b] = rgb;
-    named.find(|(_, known)| *known == rgb).map_or_else(
-        || format!("#{r:02X}{g:02X}{b:02X}"),
-        |(name, _)| name.to_owned(),
-    )
-}
-
-/// Where a layer was moved, as the rows of its alignment have it.
+/// Transform of a layer, in the rows of its alignment.
 fn moved(document: &Document, layer: &Layer) -> Fields {
     let mut fields = Fields::default();
     let by = document.moved_by(layer.id);

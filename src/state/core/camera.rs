@@ -16,22 +16,22 @@ pub struct Camera {
 
 /// Full vertical field of view, radians.
 const FIELD_OF_VIEW: f64 = 0.5;
-/// No view is farther away, nor its focus: beyond some 1e19 mm matrices overflow in single precision, and software
-/// drivers draw what follows for hours.
+/// Largest distance of the camera and its focus: beyond some 1e19 mm matrices overflow in single precision, and
+/// software drivers then draw for hours.
 const FARTHEST_MM: f64 = 1e9;
 const STEEPEST: f64 = std::f64::consts::FRAC_PI_2 - 1e-3;
 
 impl Camera {
     /// Frames the world bounds of a head from the patient's left, front and a little above.
     pub fn framing(low: DVec3, high: DVec3) -> Self {
-        // A head is round: of the ball around its box it fills this much.
+        // A head is round: it fills this fraction of the sphere around its box.
         Self::around((low + high) * 0.5, (high - low).length() * 0.5 * 0.64)
     }
 
-    /// Frames a ball, from where [`Camera::framing`] looks.
+    /// Frames a ball, from the direction of [`Camera::framing`].
     pub fn around(centre: DVec3, radius_mm: f64) -> Self {
         let most = DVec3::splat(FARTHEST_MM);
-        // `max` takes the number where the other is none.
+        // `max` returns the other value if one is NaN.
         let radius_mm = radius_mm.max(0.64).clamp(0.64, FARTHEST_MM);
         Self {
             focus: centre.clamp(-most, most),
@@ -41,10 +41,10 @@ impl Camera {
         }
     }
 
-    /// Whether a picture can be drawn from here: a file may hold any numbers.
+    /// Whether a picture can be drawn with this camera: a file may contain any numbers.
     pub fn is_sound(&self) -> bool {
         let angles = [self.azimuth, self.elevation];
-        // The largest element of a vector may leave out what is no number.
+        // The largest element of a vector may ignore NaN.
         self.focus.is_finite()
             && self.focus.abs().max_element() <= FARTHEST_MM
             && self.distance_mm > 0.0
@@ -74,13 +74,13 @@ impl Camera {
     pub fn clip_from_world(&self, aspect: f64) -> DMat4 {
         let axes = self.axes();
         let view = DMat4::from_mat3(axes.transpose()) * DMat4::from_translation(-self.eye());
-        // The head is never further from the focus than this.
+        // The head is never farther from the focus than this.
         let (near, far) = (
             (self.distance_mm - 400.0).max(self.distance_mm * 0.02),
             self.distance_mm + 400.0,
         );
         let f = 1.0 / (FIELD_OF_VIEW * 0.5).tan();
-        // A narrow pane keeps the whole head: the smaller side spans the field of view.
+        // A narrow pane shows the whole head: the smaller side spans the field of view.
         let (fx, fy) = if aspect >= 1.0 {
             (f / aspect, f)
         } else {
@@ -101,7 +101,7 @@ impl Camera {
         2.0 * self.distance_mm * (FIELD_OF_VIEW * 0.5).tan() / size_px.min_element().max(1.0)
     }
 
-    /// Turns by a drag, radians.
+    /// Rotates by a drag, radians.
     pub fn orbited(mut self, right: f64, down: f64) -> Self {
         self.azimuth = (self.azimuth + right).rem_euclid(std::f64::consts::TAU);
         self.elevation = (self.elevation + down).clamp(-STEEPEST, STEEPEST);

@@ -1,20 +1,24 @@
 //! Results that follow the controls: one scheduler decides what is computed now, and what is shown meanwhile.
 //!
 //! While a control moves, coarse work in flight is finished, since cancelling it at every move would show nothing
-//! during a drag. When the control rests, a full result replaces the coarse one. What failed is not tried again
-//! until what is requested changes.
+//! during a drag; work that is older than [`LAG`] gives way to newer work once, which is then finished. When the
+//! control rests, also in the middle of a drag, a full result replaces the coarse one. What failed is not tried
+//! again until what is requested changes.
 
 use std::sync::Arc;
+use std::time::Duration;
 
-/// A full result that takes less needs no coarse one before it, also at every move of a drag.
-const QUICK_MS: f64 = 30.0;
-/// A full result that takes longer comes after a coarse one.
-const SLOW_MS: f64 = 300.0;
+/// A full result that takes at most this long needs no coarse one before it, also at every move of a drag.
+pub const QUICK_MS: f64 = 30.0;
+/// A full result that takes longer comes after a coarse one, also at rest.
+pub const SLOW_MS: f64 = 300.0;
+/// In a drag a coarse result lags behind the controls by this much at most without being dimmed.
+pub const LAG: Duration = Duration::from_millis(150);
 
 /// All that a result depends on.
 pub trait LiveKey: Clone + PartialEq {
-    /// Whether a result of this key may be shown until that of `requested` is there.
-    fn stands_in_for(&self, _wanted: &Self) -> bool {
+    /// Whether a result of this key may be shown until that of `requested` arrives.
+    fn stands_in_for(&self, _requested: &Self) -> bool {
         true
     }
 }
@@ -28,12 +32,22 @@ pub enum Detail {
 /// How results follow a key that changes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Pace {
-    /// Full results alone; the running one is finished before the next starts.
+    /// Only full results; the running one is finished before the next starts.
     InTurn,
-    /// Full results alone; the newest replaces the running one.
+    /// Only full results; the newest replaces the running one.
     Newest,
-    /// Coarse results while a control moves, and before a full one that takes long.
-    CoarseFirst,
+    /// A coarse result before the full one, where [`CoarseFirst`] requires it.
+    CoarseFirst(CoarseFirst),
+}
+
+/// When a coarse result comes before the full one.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct CoarseFirst {
+    /// While a control moves: the full result then comes when the control rests.
+    pub in_drag: bool,
+    pub at_rest: bool,
+    /// Age of the running job. It is [`Duration::ZERO`] where coarse work never gives way to the next move.
+    pub age: Duration,
 }
 
 /// The next step of a scheduler.
@@ -42,20 +56,20 @@ pub enum Order<K> {
     Nothing,
     /// Submit a job for this key; it replaces the running one.
     Start(K, Detail),
-    /// Stop the running job: nobody waits for its result.
+    /// Stop the running job: its result is no longer needed.
     Cancel,
 }
 
-/// How what is shown relates to what is requested.
+/// How the shown result relates to its key.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Standing {
     Empty,
     /// The result of the requested key, with less detail.
     Coarse,
-    /// The result of an earlier key; that of the requested one is on its way.
+    /// The result of an earlier key; that of the requested one is being computed.
     Updating,
     Final,
-    /// The result of an earlier key, and nothing is on its way.
+    /// The result of an earlier key, and nothing is being computed.
     Stale,
     Failed,
 }
@@ -72,12 +86,16 @@ struct Shown<K, V> {
 pub struct Live<K, V> {
     shown: Option<Shown<K, V>>,
     running: Option<(K, Detail)>,
-    /// Trying again would fail again.
-    failed: Option<K>,
-    /// A coarse result failed: that is no failure, the full one is tried.
+    /// Trying again would fail again. With the reason, where it is known.
+    failed: Option<(K, Option<String>)>,
+    /// The key whose coarse result failed: the full one is tried.
     coarse_failed: Option<K>,
-    /// Time that the last full result took.
-    full_ms: Option<f64>,
+    /// A coarse job was cancelled for a newer one, which is finished however old it gets.
+    gave_way: bool,
+    /// The key with which the controls rest, also in the middle of a drag; a drag of other controls leaves it.
+    rested: Option<K>,
+    /// A control moves, and the full result follows when it rests.
+    waits_for_rest: bool,
 }
 
 impl<K, V> Default for Live<K, V> {
@@ -87,7 +105,9 @@ impl<K, V> Default for Live<K, V> {
             running: None,
             failed: None,
             coarse_failed: None,
-            full_ms: None,
+            gave_way: false,
+            rested: None,
+            waits_for_rest: false,
         }
     }
 }
@@ -95,11 +115,15 @@ impl<K, V> Default for Live<K, V> {
 impl<K: LiveKey, V> Live<K, V> {
     /// The next step for `requested`; called after every change of the state.
     pub fn follow(&mut self, requested: Option<&K>, dragging: bool, pace: Pace) -> Order<K> {
+        self.waits_for_rest = false;
         let Some(requested) = requested else {
             (self.shown, self.failed, self.coarse_failed) = (None, None, None);
             return self.cancel();
         };
-        if self.failed.as_ref() == Some(requested) {
+        if !dragging {
+            self.rest(Some(requested));
+        }
+        if self.is_failed(requested) {
             return Order::Nothing;
         }
         self.failed = None;
@@ -108,52 +132,85 @@ impl<K: LiveKey, V> Live<K, V> {
         if have == Some(Detail::Full) {
             return match pace {
                 Pace::InTurn => Order::Nothing,
-                // It was asked for in between.
-                Pace::Newest | Pace::CoarseFirst => self.cancel(),
+                // It was requested in between.
+                Pace::Newest | Pace::CoarseFirst(_) => self.cancel(),
             };
         }
-        let detail = self.next(requested, have, dragging, pace);
+        let moving = dragging && self.rested.as_ref() != Some(requested);
+        let detail = self.next(requested, have, moving, pace);
+        self.waits_for_rest = moving && detail == Detail::Coarse;
         if have == Some(detail) {
             // The full result comes when the control rests.
             return Order::Nothing;
         }
-        let waits = match &self.running {
-            None => false,
-            Some(_) if pace == Pace::InTurn => true,
-            Some((key, running)) if key == requested => {
-                *running == detail || *running == Detail::Full
-            }
-            // Cancelling at every move would show nothing during a drag.
-            Some((_, running)) => dragging && *running == detail && pace == Pace::CoarseFirst,
-        };
-        if waits {
+        if self.waits(requested, detail, moving, pace) {
             return Order::Nothing;
         }
+        let is_coarse = |(_, running): &(K, Detail)| *running == Detail::Coarse;
+        self.gave_way = self.waits_for_rest && self.running.as_ref().is_some_and(is_coarse);
         self.running = Some((requested.clone(), detail));
         Order::Start(requested.clone(), detail)
     }
 
-    fn next(&self, requested: &K, have: Option<Detail>, dragging: bool, pace: Pace) -> Detail {
-        if pace != Pace::CoarseFirst || self.coarse_failed.as_ref() == Some(requested) {
+    /// The detail of the next result; the one that is there: nothing more is to be made now.
+    fn next(&self, requested: &K, have: Option<Detail>, moving: bool, pace: Pace) -> Detail {
+        let Pace::CoarseFirst(first) = pace else {
+            return Detail::Full;
+        };
+        if self.coarse_failed.as_ref() == Some(requested) {
             return Detail::Full;
         }
-        let quick = self.full_ms.is_some_and(|ms| ms <= QUICK_MS);
-        let slow = self.full_ms.is_none_or(|ms| ms > SLOW_MS);
-        match dragging {
-            true if !quick => Detail::Coarse,
-            false if slow && have.is_none() => Detail::Coarse,
+        match moving {
+            true if first.in_drag => Detail::Coarse,
+            false if first.at_rest && have.is_none() => Detail::Coarse,
             _ => Detail::Full,
         }
     }
 
+    /// Whether the running job is finished before one of this detail starts.
+    fn waits(&self, requested: &K, detail: Detail, moving: bool, pace: Pace) -> bool {
+        match (&self.running, pace) {
+            (None, _) => false,
+            (Some(_), Pace::InTurn) => true,
+            (Some((key, running)), _) if key == requested => {
+                *running == detail || *running == Detail::Full
+            }
+            (Some(_), Pace::Newest) => false,
+            // Cancelling at every move would show nothing during a drag.
+            (Some((_, running)), Pace::CoarseFirst(first)) => {
+                let is_old = detail == Detail::Coarse && first.age >= LAG && !self.gave_way;
+                moving && *running == detail && !is_old
+            }
+        }
+    }
+
     fn cancel(&mut self) -> Order<K> {
+        self.gave_way = false;
         match self.running.take() {
             Some(_) => Order::Cancel,
             None => Order::Nothing,
         }
     }
 
-    /// The key to submit a job for, of results without coarse ones, whose running job is finished first.
+    fn is_failed(&self, requested: &K) -> bool {
+        self.failed
+            .as_ref()
+            .is_some_and(|(key, _)| key == requested)
+    }
+
+    /// The controls rest, also in the middle of a drag: the full result follows unless they move on.
+    pub fn rest(&mut self, requested: Option<&K>) {
+        if self.rested.as_ref() != requested {
+            self.rested = requested.cloned();
+        }
+    }
+
+    /// Whether the full result follows when the control rests.
+    pub fn waits_for_rest(&self) -> bool {
+        self.waits_for_rest
+    }
+
+    /// The key to submit a job for, for results without coarse ones, whose running job is finished first.
     pub fn ask(&mut self, requested: Option<K>) -> Option<K> {
         match self.follow(requested.as_ref(), false, Pace::InTurn) {
             Order::Start(key, _) => Some(key),
@@ -161,20 +218,11 @@ impl<K: LiveKey, V> Live<K, V> {
         }
     }
 
-    /// A result is here; returns whether it is shown from now on.
-    pub fn done(
-        &mut self,
-        key: K,
-        detail: Detail,
-        value: V,
-        wall_ms: f64,
-        requested: Option<&K>,
-    ) -> bool {
-        if detail == Detail::Full {
-            self.full_ms = Some(wall_ms);
-        }
+    /// Receives a result; returns whether it is now shown.
+    pub fn done(&mut self, key: K, detail: Detail, value: V, requested: Option<&K>) -> bool {
         let is_running = |(of, running): &mut (K, Detail)| *of == key && *running == detail;
         let was_running = self.running.take_if(is_running).is_some();
+        self.gave_way &= !was_running;
         let Some(requested) = requested else {
             return false;
         };
@@ -183,7 +231,7 @@ impl<K: LiveKey, V> Live<K, V> {
         let is_better = match shown {
             // Late results of other keys, and coarse ones after the full one.
             Some(shown) => current && !(shown.detail == Detail::Full && detail == Detail::Coarse),
-            // A result that was replaced meanwhile is older than the one shown.
+            // A result replaced meanwhile is older than the one shown.
             None => current || was_running && key.stands_in_for(requested),
         };
         if is_better {
@@ -192,7 +240,7 @@ impl<K: LiveKey, V> Live<K, V> {
         is_better
     }
 
-    /// The result of the running job is here, of a job that brings no key; `None` where nobody waits for it.
+    /// Receives the result of the running job, which carries no key; `None` if it is no longer needed.
     pub fn finish(&mut self, value: V) -> Option<K> {
         let (key, detail) = self.running.take()?;
         let of = key.clone();
@@ -200,21 +248,56 @@ impl<K: LiveKey, V> Live<K, V> {
         Some(of)
     }
 
-    /// The running job failed, or the user stopped it.
+    /// The running job failed.
     pub fn fail(&mut self) {
+        self.end(None);
+    }
+
+    /// The running job failed, and why.
+    pub fn fail_because(&mut self, why: &str) {
+        self.end(Some(why.to_owned()));
+    }
+
+    fn end(&mut self, why: Option<String>) {
+        self.gave_way = false;
         match self.running.take() {
             Some((key, Detail::Coarse)) => self.coarse_failed = Some(key),
-            Some((key, Detail::Full)) => self.failed = Some(key),
+            Some((key, Detail::Full)) => self.failed = Some((key, why)),
             None => {}
         }
     }
 
-    /// The running job was cancelled for something else: its key may be asked for again.
-    pub fn stop(&mut self) {
-        self.running = None;
+    /// The running job was stopped by the user, or its failure is that of coarse and full results alike: its key,
+    /// else `requested`, is not tried again.
+    pub fn halt(&mut self, requested: Option<&K>, why: Option<&str>) {
+        self.gave_way = false;
+        let running = self.running.take().map(|(key, _)| key);
+        if let Some(key) = running.or_else(|| requested.cloned()) {
+            self.failed = Some((key, why.map(str::to_owned)));
+        }
     }
 
-    /// Lets a key that failed be tried again.
+    /// The running job was cancelled for something else: its key may be requested again.
+    pub fn stop(&mut self) {
+        (self.running, self.gave_way) = (None, false);
+    }
+
+    /// Nobody sees the result: what there is stays as it is, and nothing waits for the control to rest.
+    pub fn pause(&mut self) {
+        self.waits_for_rest = false;
+    }
+
+    /// Makes this the result that is shown, where others keep it and may have changed it.
+    pub fn set_shown(&mut self, shown: Option<(K, Detail, V)>) {
+        self.shown = shown.map(|(key, detail, value)| Shown { key, detail, value });
+    }
+
+    /// Drops the result that is shown.
+    pub fn clear_shown(&mut self) {
+        self.shown = None;
+    }
+
+    /// Permits another attempt for a key that failed.
     pub fn retry(&mut self) {
         (self.failed, self.coarse_failed) = (None, None);
     }
@@ -227,6 +310,20 @@ impl<K: LiveKey, V> Live<K, V> {
         self.failed.is_some()
     }
 
+    /// Why the last full result failed, where it is known.
+    pub fn failure(&self) -> Option<&str> {
+        self.failed.as_ref()?.1.as_deref()
+    }
+
+    /// The newest result, which may be that of an earlier key.
+    pub fn value(&self) -> Option<&V> {
+        self.shown.as_ref().map(|shown| &shown.value)
+    }
+
+    pub fn value_mut(&mut self) -> Option<&mut V> {
+        self.shown.as_mut().map(|shown| &mut shown.value)
+    }
+
     /// The newest result with its key, which may be an earlier one.
     pub fn shown(&self) -> Option<(&K, &V)> {
         self.shown.as_ref().map(|shown| (&shown.key, &shown.value))
@@ -236,7 +333,7 @@ impl<K: LiveKey, V> Live<K, V> {
         let Some(requested) = requested else {
             return Standing::Empty;
         };
-        if self.failed.as_ref() == Some(requested) {
+        if self.is_failed(requested) {
             return Standing::Failed;
         }
         match &self.shown {
@@ -250,7 +347,7 @@ impl<K: LiveKey, V> Live<K, V> {
         }
     }
 
-    /// The full result of just this key.
+    /// The full result of exactly this key.
     pub fn final_value(&self, requested: Option<&K>) -> Option<&V> {
         let shown = self.shown.as_ref()?;
         let is_final = shown.detail == Detail::Full && requested == Some(&shown.key);
@@ -258,7 +355,7 @@ impl<K: LiveKey, V> Live<K, V> {
     }
 }
 
-/// Values that are the same only if they are the very same.
+/// Values that are equal only if they are the same allocation.
 #[derive(Debug)]
 pub struct SameArc<T>(pub Arc<[T]>);
 

@@ -1,7 +1,14 @@
-//! Types that all features build on; they know no feature.
+//! Types that all features build on and that depend on no feature.
 
 pub mod camera;
-pub(in crate::state) mod compact_masks;
-pub mod history;
+pub(in crate::state) mod changes;
+pub(in crate::state) mod citations;
+pub mod colours;
+pub mod display;
+pub mod glyph_look;
+pub mod layer;
 pub mod live;
+pub mod pane;
+pub mod phase;
+pub mod volume_look;
 pub mod words;

@@ -1,17 +1,17 @@
-//! Numbers in sentences, and sentences about results that are empty.
-
-pub mod mask;
+//! Numbers in sentences, and sentences about empty results.
 
 pub use crate::data::text::{THIN, count, counted, grouped, plural};
 
-use crate::solvers::curves::{Match, Output, Params, SeedOutcome, StopReason};
+use crate::io::quoted;
+use crate::solvers::curves::{Match, Output, Params, SeedOutcome, Starts, StopReason};
+use std::path::Path;
 
 /// `1 streamline`, `81 920 streamlines`.
 pub fn streamlines(n: u64) -> String {
     counted(n as usize, "streamline")
 }
 
-/// `a, b, c and 5 more`: this many of them by name.
+/// `a, b, c and 5 more`: lists at most `most` names.
 pub fn some_of(names: &[&str], most: usize) -> String {
     let named = names[..names.len().min(most)].join(", ");
     match names.len().saturating_sub(most) {
@@ -31,7 +31,7 @@ pub fn fixed(value: f64, decimals: usize) -> String {
         .to_owned();
     }
     let text = format!("{:.decimals$}", value.abs());
-    // −0.0 is 0.0 to a reader.
+    // −0.0 is displayed as 0.0.
     let negative = value < 0.0 && text.chars().any(|c| ('1'..='9').contains(&c));
     let (whole, rest) = text.split_once('.').map_or((&*text, ""), |(w, r)| (w, r));
     let sign = if negative { "−" } else { "" };
@@ -51,9 +51,9 @@ pub fn significant(value: f64) -> String {
     fixed(value, (3 - digits_before).clamp(0, 6) as usize)
 }
 
-/// How long something took: `42 ms`, `13.4 s`.
+/// A duration: `42 ms`, `13.4 s`.
 pub fn took(ms: f64) -> String {
-    // What rounds to 1 000 ms is a second.
+    // A value that rounds to 1 000 ms is shown as a second.
     match ms.round() {
         whole if whole < 1e3 => with_unit(&fixed(whole.max(1.0), 0), "ms"),
         _ => with_unit(&fixed(ms / 1e3, 1), "s"),
@@ -69,7 +69,7 @@ pub fn with_unit(value: &str, unit: &str) -> String {
     }
 }
 
-/// A connectivity measure, as scales and tables show it: `0.80`, `12.3`, `380`.
+/// A connectivity measure, as in scales and tables: `0.80`, `12.3`, `380`.
 pub fn measure(value: f64) -> String {
     let decimals = match value.abs() {
         v if v < 9.995 => 2,
@@ -79,7 +79,7 @@ pub fn measure(value: f64) -> String {
     fixed(value, decimals)
 }
 
-/// `2.8 ml`; what is there but too small for these decimals is `<0.1 ml`, not nothing.
+/// `2.8 ml`; a volume too small for these decimals is `<0.1 ml`, not zero.
 pub fn ml(value: f64, decimals: usize) -> String {
     let least = 0.1f64.powi(decimals as i32);
     if value > 0.0 && value < 0.5 * least {
@@ -88,13 +88,13 @@ pub fn ml(value: f64, decimals: usize) -> String {
     with_unit(&fixed(value, decimals), "ml")
 }
 
-/// Decimals that leave about three significant digits of a range.
+/// Decimals that give about three significant digits of a range.
 pub fn decimals_of(range: f64) -> i32 {
     (2.0 - range.max(1e-30).log10().round()).clamp(-3.0, 8.0) as i32
 }
 
-/// Why no streamline was kept: the most frequent fate, in words; `mask`: what the tensors are within.
-/// `None` if one was, or none asked for.
+/// Why no streamline was kept: the most frequent outcome, as text; `mask`: the name of the tensors' mask. `None` if one
+/// was kept, or none was requested.
 pub fn none_kept(output: &Output, params: &Params, mask: &str) -> Option<(String, SeedOutcome)> {
     let fate = |fate: SeedOutcome| output.seed_outcomes[fate as usize];
     let all = output.seed_outcomes.iter().sum::<u64>();
@@ -142,7 +142,7 @@ pub fn none_kept(output: &Output, params: &Params, mask: &str) -> Option<(String
     Some((text, worst))
 }
 
-/// Why nothing started, as the end of a sentence; `None` where something did, or no seed was tried.
+/// Why nothing started, as the end of a sentence; `None` if something did, or no seed was tried.
 pub fn none_started(output: &Output, min_fa: Option<f64>, mask: &str) -> Option<String> {
     let tried = output.seed_outcomes.iter().sum::<u64>();
     let none = tried > 0 && output.seed_outcomes[SeedOutcome::NoStart as usize] == tried;
@@ -151,7 +151,7 @@ pub fn none_started(output: &Output, min_fa: Option<f64>, mask: &str) -> Option<
 
 fn why_no_start(output: &Output, min_fa: Option<f64>, mask: &str) -> String {
     match (&output.starts, min_fa) {
-        (Some(starts), _) => mask::no_start(starts, mask),
+        (Some(starts), _) => no_start(starts, mask),
         (None, Some(fa)) => format!(
             "the seeds lie outside {mask} or where FA is below {}",
             fixed(fa, 2)
@@ -160,8 +160,7 @@ fn why_no_start(output: &Output, min_fa: Option<f64>, mask: &str) -> String {
     }
 }
 
-/// `0 of 81 920 rays reach 'Motor L'; 71 % left the mask`; targets by their names, `mask` as of
-/// [`none_kept`].
+/// `0 of 81 920 rays reach 'Motor L'; 71 % left the mask`; targets by their names, `mask` as in [`none_kept`].
 pub fn none_passed(output: &Output, targets: &[&str], mask: &str) -> String {
     let all: u64 = output.seed_outcomes.iter().sum();
     if output.seed_outcomes[SeedOutcome::NoStart as usize] == all {
@@ -174,7 +173,7 @@ pub fn none_passed(output: &Output, targets: &[&str], mask: &str) -> String {
         _ => "reach a target".to_owned(),
     };
     let shot = count(all);
-    // What reached its goal and was dropped all the same.
+    // Curves that reached their target and were dropped all the same.
     let dropped: Vec<(u64, &str)> = [
         (SeedOutcome::MissedInclude, "miss an include region"),
         (SeedOutcome::TouchedExclude, "touch an exclude region"),
@@ -232,4 +231,42 @@ fn most_frequent_end(output: &Output) -> String {
         StopReason::Leap => "leapt over voxels",
     };
     format!("; {} {did}", with_unit(&share, "%"))
+}
+
+/// A path as an argument of a command line.
+pub(in crate::state) fn quoted_path(path: &Path) -> String {
+    quoted(&path.to_string_lossy())
+}
+
+/// Why seeds do not start: `the seeds lie outside the automatic mask`.
+pub fn no_start(starts: &Starts, mask: &str) -> String {
+    let fa = starts
+        .min_fa
+        .map_or("no direction stands out".to_owned(), |fa| {
+            format!("FA is below {}", fixed(fa, 2))
+        });
+    let reasons = [
+        (starts.outside_volume, "outside the volume".to_owned()),
+        (starts.outside_mask, format!("outside {mask}")),
+        (
+            starts.outside_regions,
+            "outside the mask regions".to_owned(),
+        ),
+        (starts.low_fa, format!("where {fa}")),
+    ];
+    let all: u64 = reasons.iter().map(|(n, _)| n).sum();
+    let some: Vec<&(u64, String)> = reasons.iter().filter(|(n, _)| *n > 0).collect();
+    match some[..] {
+        [] => "no tensor there has a metric".to_owned(),
+        [_] if all == starts.low_fa => format!("{fa} there"),
+        [(_, place)] => format!("the seeds lie {place}"),
+        _ => {
+            let share = |n: u64| with_unit(&fixed(100.0 * n as f64 / all as f64, 0), "%");
+            let each: Vec<String> = some
+                .iter()
+                .map(|(n, place)| format!("{} {place}", share(*n)))
+                .collect();
+            format!("the seeds lie {}", each.join(", "))
+        }
+    }
 }

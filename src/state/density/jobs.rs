@@ -5,9 +5,13 @@ use crate::data::{Tractogram, Volume};
 use crate::jobs::{
     Delivery, Job, JobError, PartialSender, Receive, Slot, Worker, memory_for_curves,
 };
-use crate::solvers::density::{self, DensityGrid, Output, Params};
-use crate::state::update::ended;
-use crate::state::{Effect, State};
+use crate::solvers::density;
+use crate::solvers::density::DensityGrid;
+use crate::solvers::density::Output;
+use crate::solvers::density::Params;
+use crate::state::Effect;
+use crate::state::State;
+use crate::state::job_end::ended;
 use glam::DAffine3;
 
 pub const DENSITY: Slot = Slot::queue("density");
@@ -17,7 +21,7 @@ pub struct MapDensity {
     pub tractogram: Tractogram,
     pub on: DensityGrid,
     pub params: Params,
-    /// The layer that the streamlines are of, and where it was moved; both come back with the map.
+    /// The layer of the streamlines, and its transform; both are returned with the map.
     pub layer: u64,
     pub by: DAffine3,
 }
@@ -29,7 +33,7 @@ pub struct Mapped {
     pub on: DensityGrid,
     pub params: Params,
     pub output: Output,
-    /// The map to show.
+    /// The image to display.
     pub picture: Volume,
 }
 

@@ -1,9 +1,9 @@
-//! What is said of density maps.
+//! The methods text of density maps.
 
 use crate::data::text::counted;
 use crate::solvers::density::{DensityGrid, Measure};
 use crate::state::Document;
-use crate::state::methods::Citations;
+use crate::state::core::citations::Citations;
 use std::fmt::Write as _;
 
 const VISITS: &str = "Behrens TEJ, Woolrich MW, Jenkinson M, et al. (2003). Characterization and propagation of \
@@ -24,7 +24,7 @@ pub(in crate::state) fn maps(document: &Document, citations: &mut Citations) -> 
         let of = of.unwrap_or_default();
         let what = match (map.params.measure, map.params.sent) {
             (Measure::Visits, Some(sent)) => format!(
-                "the share of {} sent of which those of{of} pass each voxel {}",
+                "the fraction of {} sent that pass each voxel, from{of} {}",
                 counted(sent as usize, "streamline"),
                 citations.cite(VISITS)
             ),

@@ -1,4 +1,4 @@
-//! Maps of where streamlines pass.
+//! Density maps of streamlines.
 
 pub mod jobs;
 pub(in crate::state) mod methods;

@@ -1,4 +1,4 @@
-//! Density maps in a session: not the values, but what they are of.
+//! Density maps in a session: their inputs, not their values.
 
 use crate::data::{AffineSource, Grid};
 use crate::io::AffineReading;
@@ -17,7 +17,7 @@ pub struct Mapping {
     pub params: Params,
 }
 
-/// Far above any image: a damaged session asks for no memory.
+/// Far above any image, so that a damaged session does not request much memory.
 const MOST_VOXELS: usize = i32::MAX as usize;
 
 pub fn saved(map: &DensityMap, template: Option<usize>) -> SavedDensity {
@@ -54,10 +54,10 @@ pub fn grid_of(saved: &SavedGrid) -> Result<Arc<Grid>, String> {
     let grid = Grid::new(saved.shape, affine, source);
     let grid = grid.filter(|_| voxels.is_some_and(|n| n <= MOST_VOXELS));
     grid.map(|grid| Arc::new(grid.with_space_code(saved.space_code)))
-        .ok_or_else(|| "The voxels of the map make no sense".to_owned())
+        .ok_or_else(|| "The grid of the map is invalid".to_owned())
 }
 
-/// The rows of a move; `None` for one that moves nothing.
+/// The rows of a transform; `None` for the identity.
 pub fn rows(by: DAffine3) -> Option<[f64; 12]> {
     match AffineReading::matrix(by) {
         AffineReading::Matrix(rows) if by != DAffine3::IDENTITY => Some(rows),
@@ -73,7 +73,7 @@ pub fn read(saved: &SavedDensity) -> Result<Mapping, String> {
         (Some(grid), Some(mm)) => DensityGrid::Within(grid, mm),
         (None, Some(mm)) => DensityGrid::Around(mm),
         (None, None) => {
-            return Err("The session does not say on which voxels the map is".to_owned());
+            return Err("The session does not name the grid of the map".to_owned());
         }
     };
     Ok(Mapping {

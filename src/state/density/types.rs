@@ -1,4 +1,4 @@
-//! Parameters of a density map as the form shows them.
+//! Parameters of a density map, as in the form.
 
 use crate::parameters::Parameters as _;
 use crate::solvers::density::{Measure, Params, Voxels};
@@ -6,11 +6,11 @@ use crate::solvers::density::{Measure, Params, Voxels};
 /// The value of a map: the measure, and whether it is divided by the number of streamlines sent.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Value {
-    /// Streamlines that pass a voxel, of those that were sent.
+    /// Streamlines that pass a voxel, as a fraction of those sent.
     Share,
     /// Streamlines that pass a voxel.
     Count,
-    /// Their length in it, mm.
+    /// Their length in the voxel, mm.
     Length,
 }
 
@@ -28,9 +28,9 @@ impl Value {
 
 #[derive(Clone, PartialEq, Debug)]
 pub struct Wanted {
-    /// How many were sent is filled in where the map is asked for.
+    /// The number sent is filled in when the map is requested.
     pub params: Params,
-    /// Divided by how many were sent.
+    /// Whether to divide by the number sent.
     pub share: bool,
     pub voxels: Voxels,
 }
@@ -69,7 +69,7 @@ impl Wanted {
     }
 }
 
-/// The name of a map, the unit of its values, and the factor from stored to shown values.
+/// The name of a map, the unit of its values, and the factor from stored to displayed values.
 pub fn words(params: &Params) -> (&'static str, &'static str, f32) {
     let (what, unit, scale) = match (params.measure, params.sent) {
         (Measure::Visits, Some(_)) => ("Visits", "%", 100.0),

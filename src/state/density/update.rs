@@ -1,21 +1,25 @@
-//! Density maps: asking for one, and taking it in as a layer.
+//! Density maps: requesting one, and receiving it as a layer.
 
 use crate::data::appearance::ColourMap;
 use crate::data::text::counted;
 use crate::solvers::curves::Seeding;
-use crate::solvers::density::{DensityGrid, Measure, Params};
+use crate::solvers::density::DensityGrid;
+use crate::solvers::density::Measure;
+use crate::solvers::density::Params;
+use crate::state::core::display::{self, Display};
+use crate::state::core::layer::{Content, Layer, LayerId};
 use crate::state::core::words::THIN;
 use crate::state::density::jobs::{MapDensity, Mapped};
 use crate::state::density::{Value, Wanted, words};
-use crate::state::document::{Content, DensityMap, Display, Layer, LayerId};
+use crate::state::document::DensityMap;
+use crate::state::edit::edit;
 use crate::state::session::{CurveParams, Severity};
 use crate::state::track::kept;
-use crate::state::update::edit;
-use crate::state::{Document, Effect, State, defaults};
+use crate::state::{Document, Effect, State};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// How many streamlines were sent for those of a layer, where that is known.
+/// Number of streamlines sent for those of a layer, if known.
 pub fn sent(document: &Document, layer: LayerId) -> Option<u64> {
     let made = document.made(layer)?;
     match &made.curves {
@@ -45,7 +49,7 @@ pub fn map(
         }
         kept::keep(state);
         let kept = state.session.selected_layer?;
-        // The live ones are there, and both would hide the map.
+        // The live ones are still shown, and both would hide the map.
         state
             .document
             .edit_layer(kept, |l| l.display.visible = false);
@@ -61,7 +65,7 @@ pub fn map(
     if requested.value() == Value::Share && sent.is_none() {
         state.session.notify(
             Severity::Information,
-            "Nobody knows how many streamlines were sent for these: map counts instead",
+            "The number of streamlines sent is unknown: map counts instead",
         );
         return;
     }
@@ -86,7 +90,7 @@ pub fn map(
     }));
 }
 
-/// The voxels of the scan, else of the first image, and their file.
+/// The voxels of the scan, else of the first image, and the file of that image.
 fn basis(document: &Document) -> Option<(Arc<crate::data::Grid>, Option<PathBuf>)> {
     let mut layers = document.scan().into_iter().chain(&document.layers);
     layers.find_map(|l| Some((l.content.volume()?.grid.clone(), l.path.clone())))
@@ -97,7 +101,7 @@ pub fn done(state: &mut State, mapped: Mapped) {
     let Some(source) = state.document.layer(of).cloned() else {
         state.session.notify(
             Severity::Information,
-            "The streamlines were deleted while they were mapped, so the map was dropped",
+            "Map discarded because its streamlines were deleted meanwhile",
         );
         return;
     };
@@ -110,7 +114,7 @@ pub fn done(state: &mut State, mapped: Mapped) {
         Content::Tractogram(tractogram) => tractogram.grid.clone(),
         _ => None,
     };
-    // Streamlines that are made anew bring their grid; a file may not.
+    // Recomputed streamlines have their grid; a file may not.
     let template = match (grid, basis(&state.document)) {
         (Some(grid), Some((basis, path))) if own.as_ref() != Some(grid) && basis == *grid => path,
         _ => None,
@@ -138,13 +142,13 @@ pub fn done(state: &mut State, mapped: Mapped) {
             unit_scale,
             ..Layer::new(id, name, Content::Image(volume), display, origin)
         };
-        // Above the images, below the streamlines that it is of.
+        // Above the images, below its streamlines.
         document.layers.push(Arc::new(layer));
     });
     state.session.selected_layer = Some(id);
     state.session.selected_region = None;
     let output = &mapped.output;
-    // It lies under what it is of.
+    // It lies below its streamlines.
     let mut message = format!(
         "Mapped {}, under the streamlines",
         counted(output.voxels as usize, "voxel")
@@ -158,12 +162,12 @@ pub fn done(state: &mut State, mapped: Mapped) {
     state.session.status = message;
 }
 
-/// From the smallest value there is, so that what no streamline passes is transparent.
+/// From the smallest positive value, so that voxels without streamlines are transparent.
 fn display(volume: &crate::data::Volume, params: &Params) -> Display {
     if params.by_direction {
         return Display {
-            opacity: defaults::LABEL_OPACITY,
-            ..defaults::image_display((0.0, 1.0))
+            opacity: display::LABEL_OPACITY,
+            ..display::image_display((0.0, 1.0))
         };
     }
     let high = volume.percentiles(0, 0.01, 0.99).1;
@@ -175,6 +179,6 @@ fn display(volume: &crate::data::Volume, params: &Params) -> Display {
         colour_map: ColourMap::Magma,
         interpolation: crate::data::appearance::Interpolation::Nearest,
         opacity: 0.8,
-        ..defaults::image_display((low.min(0.5 * high), high.max(low)))
+        ..display::image_display((low.min(0.5 * high), high.max(low)))
     }
 }

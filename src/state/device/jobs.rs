@@ -2,11 +2,11 @@
 
 use crate::compute::{BackendKind, Control, cuda, kernels};
 use crate::jobs::{BackendOpened, Delivery, Job, JobError, PartialSender, Receive, Slot, Worker};
-use crate::state::update::ended;
+use crate::state::job_end::ended;
 use crate::state::{Effect, State, device};
 use std::sync::Arc;
 
-/// Names in the driver's order, or why there are none, to follow a colon.
+/// Names in the driver's order, or why there are none, as text after a colon.
 pub type Cards = Result<Arc<[String]>, String>;
 
 /// Looks for all graphics cards.
@@ -83,7 +83,7 @@ impl Receive<State> for UseBackend {
     }
 }
 
-/// Has all kernels ready on every card in use before the first of them is needed.
+/// Loads all kernels on every card in use before the first of them is needed.
 #[derive(Clone, Debug)]
 pub struct LoadKernels;
 

@@ -1,4 +1,6 @@
-//! Where the program computes: the CPU or graphics cards.
+//! The devices that the program computes on: the CPU or graphics cards.
 
+pub(in crate::state) mod actions;
 pub mod jobs;
+pub mod types;
 pub(in crate::state) mod update;

@@ -1,30 +1,30 @@
-//! Where solvers run: another backend by hand, and the CPU for what a graphics card failed to do.
+//! The device of solvers: another backend chosen by the user, and the CPU after a failure of a graphics card.
 
 use crate::jobs::{BackendKind, BackendOpened, Slot};
 use crate::state::device::jobs::{FindCards, LoadKernels, UseBackend};
 use crate::state::pathways::jobs::{KEPT_PATHWAY, PATHWAY};
-use crate::state::{Effect, OpenBackend, State, pathways, segment, track};
+use crate::state::{Effect, OpenBackend, State, pathways, segment};
 
-/// Looks for graphics cards, unless they are known.
+/// Searches for graphics cards, unless they are known.
 pub fn find_cards(state: &State, effects: &mut Vec<Effect>) {
     if !matches!(state.session.cards, Some(Ok(_))) {
         effects.push(Effect::submit(FindCards));
     }
 }
 
-/// Lets nobody wait for them at the first drag.
+/// Loads them in advance, so that the first drag does not wait.
 pub fn load_kernels(effects: &mut Vec<Effect>) {
     effects.push(Effect::submit(LoadKernels));
 }
 
-/// Opens a backend for the next jobs and, once it is open, for the next start.
+/// Opens a backend for the next jobs and, if that succeeds, for the next start.
 pub fn choose(state: &mut State, kind: BackendKind, effects: &mut Vec<Effect>) {
     state.session.wanted_setting = Some(kind);
     open(state, kind, effects);
 }
 
-/// Does on the CPU what a graphics card failed to do. The setting stays: the card may work again
-/// after a start.
+/// Repeats on the CPU the jobs that failed on a graphics card. The setting stays: the card may work again after a
+/// restart.
 pub fn run_on_cpu(state: &mut State, effects: &mut Vec<Effect>) {
     state.session.stranded.moving = true;
     open(state, BackendKind::Cpu, effects);
@@ -32,11 +32,11 @@ pub fn run_on_cpu(state: &mut State, effects: &mut Vec<Effect>) {
 
 fn open(state: &mut State, kind: BackendKind, effects: &mut Vec<Effect>) {
     state.session.forget_failures(Slot::Device);
-    "Opening where to compute".clone_into(&mut state.session.status);
+    "Opening the backend".clone_into(&mut state.session.status);
     effects.push(Effect::submit(UseBackend { kind }));
 }
 
-/// A backend is open: what is asked for from now on runs there.
+/// A backend was opened: jobs requested from now on run there.
 pub fn opened(state: &mut State, placed: BackendOpened, effects: &mut Vec<Effect>) {
     let session = &mut state.session;
     session.status = format!("Computing on {}", placed.label);
@@ -49,7 +49,7 @@ pub fn opened(state: &mut State, placed: BackendOpened, effects: &mut Vec<Effect
     if placed.on_card {
         load_kernels(effects);
     }
-    // How fast the other one was says nothing, and it prepares tensors with other roundings.
+    // The speed of the other backend does not apply, and it prepares tensors with different rounding.
     (session.rays_per_ms, session.rays_passed) = (None, None);
     session.medium = None;
     pathways::update::moved(state);
@@ -63,16 +63,16 @@ pub fn opened(state: &mut State, placed: BackendOpened, effects: &mut Vec<Effect
         "CPU: chosen after a graphics card failed".clone_into(&mut session.backend.reason);
         session.messages.retain(|message| !message.on_card);
         let mut requests = std::mem::take(&mut session.stranded.requests);
-        // Pathways are asked for again as they are wanted now.
+        // Pathways are requested again for their present key.
         requests.retain(|r| !matches!(r.slot(), PATHWAY | KEPT_PATHWAY));
         effects.extend(requests.into_iter().map(Effect::Submit));
     }
     if session.stranded.live {
-        track::update::retrack(state, false, effects);
+        session.tracking.retry();
     }
 }
 
-/// It could not be opened: the one before stays.
+/// The backend could not be opened: the previous one stays.
 pub fn not_opened(state: &mut State) {
     state.session.wanted_setting = None;
     state.session.stranded.moving = false;

@@ -1,10 +1,11 @@
-//! Where in the world a document is.
+//! World bounds of a document.
 
-use super::{Content, Document};
+use super::Document;
+use crate::state::core::layer::Content;
 use glam::DVec3;
 
 impl Document {
-    /// World bounds of all image layers (of the tractograms where there is no image).
+    /// World bounds of all image layers (of the tractograms if there is no image).
     pub fn bounds(&self) -> (DVec3, DVec3) {
         let of = |lines: bool| {
             let requested = self
@@ -20,9 +21,9 @@ impl Document {
             .unwrap_or((DVec3::splat(-90.0), DVec3::splat(90.0)))
     }
 
-    /// The ball that holds the streamlines, world mm, where there is no image with them.
+    /// The sphere around the streamlines, world mm, if there is no image with them.
     pub fn lines_alone(&self) -> Option<(DVec3, f64)> {
-        /// Points of each layer; streamlines are finely sampled, and a millimetre does not matter.
+        /// Number of points sampled per layer; streamlines are finely sampled, and a millimetre does not matter.
         const LOOKED_AT: usize = 100_000;
         const AIR_MM: f64 = 1.0;
         let lines = self.layers.iter().map(|l| match &l.content {
@@ -49,7 +50,7 @@ impl Document {
             .map_or_else(|| self.bounds(), |t| t.head)
     }
 
-    /// What the views frame: the head where a fit knows it, with some air, else everything.
+    /// The bounds that the views frame: the head with a margin if a fit knows it, else everything.
     pub fn framed(&self) -> (DVec3, DVec3) {
         const AIR_MM: f64 = 8.0;
         match &self.tensors {

@@ -1,7 +1,8 @@
-//! Jobs that open files, write them and convert them. Each written file is read back and found equal.
+//! Jobs that open, write and convert files. Each written file is read back and compared.
 
 pub mod head;
 pub mod open;
+mod paths;
 
 use crate::compute::{Control, memory};
 use crate::data::{Mask, Shape, Surface, Tractogram, Volume};
@@ -13,7 +14,7 @@ use crate::jobs::{
 };
 use crate::solvers::tractogram::selection;
 use crate::state::files::update;
-use crate::state::update::ended;
+use crate::state::job_end::ended;
 use crate::state::{Effect, State};
 use std::fmt::Debug;
 use std::path::{Path, PathBuf};
@@ -23,7 +24,7 @@ use std::sync::Arc;
 pub trait WriteFile: Clone + Debug + Send + Sync + 'static {
     fn path(&self) -> &Path;
 
-    /// For the status line: `Saving a.tck`.
+    /// Text for the status line: `Saving a.tck`.
     fn title(&self) -> String {
         label("Saving", self.path())
     }
@@ -66,7 +67,7 @@ pub fn label(what: &str, path: &Path) -> String {
     format!("{what} {}", name.to_string_lossy())
 }
 
-/// A file that leaves nothing of its own out.
+/// A written file that contains all of its data.
 pub fn saved(path: PathBuf, what: impl Into<String>, whole: Option<Whole>) -> Saved {
     Saved {
         path,
@@ -76,7 +77,7 @@ pub fn saved(path: PathBuf, what: impl Into<String>, whole: Option<Whole>) -> Sa
     }
 }
 
-/// As a surface, where the name says so, else as a mask; returns "surface" for one.
+/// Saves as a surface if the file name says so, else as a mask; returns "surface" for the former.
 pub fn save_shape(
     shape: &Shape,
     path: &Path,
@@ -103,13 +104,13 @@ pub fn save_shape(
     Ok(what)
 }
 
-/// Streamlines, all files or none.
+/// Saves streamlines: all files or none.
 #[derive(Clone, Debug)]
 pub struct SaveTractogram {
     pub tractogram: Tractogram,
     pub path: PathBuf,
     pub command: String,
-    /// Files that are written beside a TCK.
+    /// Files written next to a TCK.
     pub values: Values,
 }
 
@@ -127,7 +128,7 @@ impl WriteFile for SaveTractogram {
     }
 }
 
-/// One value a streamline as text, in their order.
+/// Saves one value per streamline as text, in their order.
 #[derive(Clone, Debug)]
 pub struct SaveValues {
     pub tractogram: Tractogram,
@@ -151,7 +152,7 @@ impl WriteFile for SaveValues {
 #[derive(Clone, Debug)]
 pub struct SaveVolume {
     pub volume: Volume,
-    /// The file that it was opened from, whose type of values is kept.
+    /// The file from which it was opened, whose data type is preserved.
     pub from: Option<PathBuf>,
     pub path: PathBuf,
     pub command: String,
@@ -193,28 +194,28 @@ impl WriteFile for SaveMask {
     fn write(self, _: &Worker, control: &Control) -> Result<Saved, JobError> {
         let (path, id) = (self.path, self.mask.id());
         let what = save_shape(&Shape::Mask(self.mask), &path, &self.command, control)?;
-        // A surface is not the mask's voxels.
+        // A surface does not hold the mask's voxels.
         let whole = what.is_none().then(|| id.into());
         Ok(saved(path, what.unwrap_or("mask"), whole))
     }
 }
 
-/// Files that were written, and the data that the first of them holds in full.
+/// The files written, and the data that the first of them holds in full.
 #[derive(Clone, Debug)]
 pub struct ConvertedFiles {
     pub converted: Converted,
     pub whole: Option<Whole>,
 }
 
-/// Streamlines with all their values, of which those that a TCK does not hold go beside it.
+/// Streamlines with all their values; those that a TCK cannot hold are written next to it.
 #[derive(Clone, Debug)]
 pub struct SaveWithValues {
     pub tractogram: Tractogram,
-    /// These alone.
+    /// Only these streamlines.
     pub only: Option<Arc<[bool]>>,
     pub path: PathBuf,
     pub command: String,
-    /// Files beside it may be replaced.
+    /// Files next to it may be replaced.
     pub replace: bool,
 }
 
@@ -240,7 +241,7 @@ impl Job for SaveWithValues {
             Some(marks) => selection::copied(&self.tractogram, &marks, memory_for_curves())?,
             None => self.tractogram,
         };
-        // The document names the grid; it is none of the streamlines' own data.
+        // The document provides the grid; it is not part of the streamlines' own data.
         let grid = Format::named(&self.path).and_then(|f| f.unsupported_grid(&tractogram));
         let done = save_with_values(tractogram, &self.path, &self.command, self.replace, control);
         let converted = done.map_err(|e| e.to_string())?;
@@ -266,14 +267,14 @@ impl Receive<State> for SaveWithValues {
     }
 }
 
-/// Reads what is to be written in another file format; the result says what would be left out.
+/// Reads the file to be converted; the result lists what would be left out.
 #[derive(Clone, Debug)]
 pub struct PlanToConvert {
     pub input: PathBuf,
     pub output: PathBuf,
-    /// The image whose grid the streamlines are from.
+    /// The image that gives the grid of the streamlines.
     pub reference: Option<PathBuf>,
-    /// About the input.
+    /// The reading of the input.
     pub reading: io::Reading,
 }
 
@@ -302,7 +303,7 @@ impl Job for PlanToConvert {
 
 impl Receive<State> for PlanToConvert {
     fn receive(&self, delivery: Delivery<Box<Plan>>, state: &mut State, effects: &mut Vec<Effect>) {
-        // The command line alone asks for it.
+        // Only the command line requests this.
         ended(state, self, delivery, effects, |_, _, _, _| {});
     }
 }
@@ -311,7 +312,7 @@ impl Receive<State> for PlanToConvert {
 pub struct Convert {
     pub plan: Box<Plan>,
     pub command: String,
-    /// Files beside the output may be replaced.
+    /// Files next to the output may be replaced.
     pub replace: bool,
 }
 

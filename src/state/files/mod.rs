@@ -1,6 +1,7 @@
-//! Files of layers: writing them, converting them.
+//! Files of layers: opening, writing and converting them.
 
+pub(in crate::state) mod actions;
 pub mod jobs;
 pub(in crate::state) mod opening;
-pub mod paths;
+pub mod types;
 pub mod update;

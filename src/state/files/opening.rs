@@ -1,22 +1,23 @@
-//! Opened files become layers.
+//! Turns opened files into layers.
 
 use crate::data::{AffineSource, Gradients, Mask, Volume};
 use crate::jobs::{Folder, Slot};
 use crate::solvers::tensor_fit;
+use crate::state::core::display::{self, Display};
+use crate::state::core::layer::{Content, Layer, LayerId};
 use crate::state::core::words::counted;
-use crate::state::document::{Content, Display, Layer, LayerId};
+use crate::state::edit::edit;
 use crate::state::files::jobs::open::{Loaded, OpenFile, OpenedFile};
 use crate::state::origin::{Origin, PhantomPart};
 use crate::state::session::{MaskBeside, Recent, RecentKind, Severity};
-use crate::state::update::edit;
-use crate::state::{Camera, Document, Effect, State, defaults, tensors};
+use crate::state::{Camera, Document, Effect, State, tensors};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// How many files the first page remembers.
+/// Number of files that the first page lists.
 const RECENT: usize = 8;
 
-/// What is known of a layer before it is one.
+/// Description of a layer before it is added.
 struct New {
     name: String,
     content: Content,
@@ -34,7 +35,7 @@ pub struct Head {
     pub mask: Mask,
 }
 
-/// The built-in head takes the place of everything.
+/// Replaces everything by the built-in head.
 pub fn demo(state: &mut State, head: Head, effects: &mut Vec<Effect>) {
     let Head {
         seed,
@@ -44,7 +45,7 @@ pub fn demo(state: &mut State, head: Head, effects: &mut Vec<Effect>) {
         mask,
     } = head;
     let guide = state.session.guide;
-    // Chosen while it was on its way.
+    // Chosen while it was being generated.
     let task = state.document.is_empty().then_some(state.view.task);
     crate::state::sessions::update::empty(state, effects);
     state.session.guide = guide;
@@ -138,7 +139,7 @@ pub fn opened(state: &mut State, file: OpenedFile, effects: &mut Vec<Effect>) {
     };
     let together = std::mem::take(&mut state.session.together);
     if b_range.is_some() {
-        // Of the scan before this one.
+        // Messages about the previous scan.
         let messages = &mut state.session.messages;
         messages.retain(|m| !m.text.starts_with(ELSEWHERE));
     }
@@ -151,7 +152,7 @@ pub fn opened(state: &mut State, file: OpenedFile, effects: &mut Vec<Effect>) {
         passed_over = choose_mask(document, id, &together);
     });
     state.session.together = together;
-    // A mask that the user has chosen is another fit than the one that opening the scan again gives.
+    // With a mask chosen by the user, the fit differs from that after reopening the scan.
     let adjacent = state.session.mask_beside.as_mut();
     let taken = adjacent.filter(|b| b.taken && b.path == path);
     match taken {
@@ -170,15 +171,15 @@ pub fn opened(state: &mut State, file: OpenedFile, effects: &mut Vec<Effect>) {
         state.history.clear();
         crate::state::sessions::update::untouched(state);
     } else if lines_alone && state.document.lines_alone().is_none() {
-        // The head around the streamlines.
-        crate::state::update::frame_all(state);
+        // Frames the head around the streamlines.
+        crate::state::edit::frame_all(state);
     }
     remember(state, path, kind, summary, effects);
     tensors::update::fit(state, effects);
     tensors::orders::ask(state, effects);
 }
 
-/// Opens the mask file beside the scan as the fit's mask.
+/// Opens the mask file next to the scan as the fit's mask.
 pub fn take_offered_mask(state: &mut State, effects: &mut Vec<Effect>) {
     let Some(path) = state.offered_mask().cloned() else {
         return;
@@ -191,7 +192,7 @@ pub fn take_offered_mask(state: &mut State, effects: &mut Vec<Effect>) {
     effects.push(Effect::submit(OpenFile::new(path)));
 }
 
-/// A data set's folder: of one visit what it has is opened, of several the user is asked.
+/// A folder with data sets: a single visit is opened; with several, the user is asked.
 pub fn found(state: &mut State, folder: Folder, effects: &mut Vec<Effect>) {
     if let Some(first) = folder.unreadable.first() {
         let text = format!(
@@ -208,7 +209,7 @@ pub fn found(state: &mut State, folder: Folder, effects: &mut Vec<Effect>) {
     }
 }
 
-/// What one of a folder's visits has is opened, and what else there is is said.
+/// Opens the files of one visit of a folder, and reports its other files.
 pub fn open_visit(state: &mut State, number: usize, effects: &mut Vec<Effect>) {
     let Some(folder) = state.session.folder.take() else {
         return;
@@ -232,7 +233,7 @@ pub fn open_visit(state: &mut State, number: usize, effects: &mut Vec<Effect>) {
     state.session.notify(Severity::Information, text);
     state.session.together = chosen.iter().map(|f| f.path.clone()).collect();
     for file in chosen {
-        // Those beside it are found anyway, and the recipe stays short.
+        // Files next to the scan are found anyway, and the recipe stays short.
         let own = file.path.parent();
         let inherited = file.gradients.iter().any(|g| g.parent() != own);
         let gradients = match inherited {
@@ -244,16 +245,16 @@ pub fn open_visit(state: &mut State, number: usize, effects: &mut Vec<Effect>) {
     }
 }
 
-/// Begins what is said of a mask that the fit cannot use.
+/// Beginning of the message about a mask that the fit cannot use.
 const ELSEWHERE: &str = "The mask lies on another grid than the scan";
 
-/// Takes an opened mask for the fit where it can only be meant so: as long as nothing is fitted, or
-/// where it was opened together with the scan. Returns a sentence about a mask that lies elsewhere.
+/// Chooses an opened mask for the fit if the intention is clear: before anything is fitted, or if it was opened
+/// together with the scan. Returns a sentence about a mask on another grid.
 fn choose_mask(document: &mut Document, new: LayerId, together: &[PathBuf]) -> Option<String> {
     let scan = document.scan()?.clone();
     let grid = &scan.content.volume()?.grid;
     let mut candidates: Vec<Arc<Layer>> = document.layers.iter().rev().cloned().collect();
-    // A new scan meets the masks that were there before it.
+    // A new scan considers the masks that were opened before it.
     candidates.retain(|l| l.id == new || (new == scan.id && document.chosen_mask().is_none()));
     let joined = |l: &Layer| l.path.as_ref().is_some_and(|p| together.contains(p));
     let meant = |l: &Layer| document.tensors.is_none() || (joined(l) && joined(&scan));
@@ -264,7 +265,7 @@ fn choose_mask(document: &mut Document, new: LayerId, together: &[PathBuf]) -> O
             continue;
         };
         if document.can_be_fit_mask(layer) {
-            // Of several the largest is the brain, the others lie in it.
+            // The largest of several is that of the brain; the others lie within it.
             let chosen = document.chosen_mask().map_or(0, |(_, m)| m.count());
             if mask.count() > chosen {
                 document.fit_mask = Some(layer.id);
@@ -342,7 +343,7 @@ pub fn remember(
     effects.push(Effect::Store);
 }
 
-/// The window and level of a file, for the next time it is opened.
+/// Stores the window of a file for the next time it is opened.
 pub fn remember_window(state: &mut State, layer: LayerId, effects: &mut Vec<Effect>) {
     let Some(layer) = state.document.layer(layer) else {
         return;
@@ -358,17 +359,17 @@ pub fn remember_window(state: &mut State, layer: LayerId, effects: &mut Vec<Effe
     }
 }
 
-/// Looks at what was just opened first. Where the results of what was open before went is no place for its.
+/// Shows the new data first. The export folder of the previous document is not reused.
 fn show_first(state: &mut State) {
     state.session.exports.folder = None;
     let (low, high) = state.document.bounds();
-    crate::state::update::look_at_middle(state, (low, high));
+    crate::state::edit::look_at_middle(state, (low, high));
     state.view.camera = Camera::framing(low, high);
-    crate::state::update::frame_all(state);
+    crate::state::edit::frame_all(state);
 }
 
-/// Adds a layer on top as one step, with what else belongs to it. A scan that is opened again, with
-/// its gradients this time, takes the old one's place, and so does a file of which more is said.
+/// Adds a layer on top as one step, with related changes. A scan that is reopened, this time with its gradients,
+/// replaces the old one, and so does a file with a new reading.
 fn add(state: &mut State, new: New, then: impl FnOnce(&mut Document, LayerId)) {
     let New {
         name,
@@ -393,17 +394,17 @@ fn add(state: &mut State, new: New, then: impl FnOnce(&mut Document, LayerId)) {
                 .and_then(|r| r.window)
                 .filter(|(low, high)| low < high);
             let default_value = || volume.percentiles(0, 0.01, 0.99);
-            let display = defaults::image_display(known.unwrap_or_else(default_value));
+            let display = display::image_display(known.unwrap_or_else(default_value));
             match volume.labels.is_some() && !state.document.is_empty() {
                 true => Display {
-                    opacity: defaults::LABEL_OPACITY,
+                    opacity: display::LABEL_OPACITY,
                     ..display
                 },
                 false => display,
             }
         }
-        Content::Mask(_) if ground.is_none() => defaults::mask_alone(),
-        Content::Mask(_) => defaults::mask_display(),
+        Content::Mask(_) if ground.is_none() => display::mask_alone(),
+        Content::Mask(_) => display::mask_display(),
         Content::Tractogram(_) => state.document.track_display.clone(),
     };
     edit(state, "Open", false, |document| {
@@ -437,17 +438,17 @@ fn add(state: &mut State, new: New, then: impl FnOnce(&mut Document, LayerId)) {
             ..Layer::new(id, name, content, display, document.origins.add(origin))
         };
         document.layers.insert(at, Arc::new(layer));
-        // Whichever was opened first: masks hide no image, unless somebody wants them to.
+        // In either order of opening: masks do not hide an image unless the user wants it.
         for mask in document.layers.iter_mut().filter(|_| first) {
-            if mask.display == defaults::mask_alone() {
-                Arc::make_mut(mask).display = defaults::mask_display();
+            if mask.display == display::mask_alone() {
+                Arc::make_mut(mask).display = display::mask_display();
             }
         }
         then(document, id);
     });
 }
 
-/// Something is being saved: the next goes to the same folder, in the same format.
+/// An export has started: the next one goes to the same folder, in the same format.
 pub fn exported(state: &mut State, what: &str, path: &Path, effects: &mut Vec<Effect>) {
     state.session.forget_failures(Slot::Save);
     let before = state.session.exports.clone();
@@ -456,7 +457,7 @@ pub fn exported(state: &mut State, what: &str, path: &Path, effects: &mut Vec<Ef
     effects.push(Effect::Store);
 }
 
-/// It was not saved: that folder is not suggested again, and the status line says what the message does.
+/// The export failed: its folder is not suggested again, and the status line repeats the message.
 pub fn export_failed(state: &mut State, why: &str, effects: &mut Vec<Effect>) {
     state.session.status = format!("Not saved: {why}");
     if let Some(before) = state.session.paths.exports_before.take() {

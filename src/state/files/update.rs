@@ -1,4 +1,4 @@
-//! Effects of written files: their contents would not be lost with the window.
+//! Records written files: their contents would not be lost with the window.
 
 use super::jobs::ConvertedFiles;
 use crate::jobs::{Saved, Slot};
@@ -21,11 +21,11 @@ pub fn saved(state: &mut State, saved: Saved) {
     state.session.paths.exports_before = None;
     track::update::exported(state, &path);
     state.session.saving.in_files.written(&path, whole);
-    // The last picture of a turn that has ended.
+    // The last picture of a turntable that has ended.
     let of_turn =
         pictures::update::turn_was_stopped(state) && path.extension().is_some_and(|e| e == "png");
     if !of_turn {
-        state.session.status = format!("Saved {what}, read back and equal: {}", path.display());
+        state.session.status = format!("Saved and verified {what}: {}", path.display());
     }
     if !losses.is_empty() {
         let sentence = format!("{}: {}", file_name(&path), losses.join("; "));
@@ -40,7 +40,7 @@ pub fn converted(state: &mut State, files: &ConvertedFiles) {
         whole,
     } = files;
     state.session.paths.exports_before = None;
-    // The first is the streamlines' own file; the others hold values of theirs.
+    // The first is the streamlines' own file; the others hold their values.
     for (i, path) in done.written.iter().enumerate() {
         let whole = whole.clone().filter(|_| i == 0);
         state.session.saving.in_files.written(path, whole);
@@ -52,5 +52,5 @@ pub fn converted(state: &mut State, files: &ConvertedFiles) {
         true => String::new(),
         false => format!(" with {}", names.join(", ")),
     };
-    state.session.status = format!("Saved {}{adjacent}, read back and equal: {path}", done.what);
+    state.session.status = format!("Saved and verified {}{adjacent}: {path}", done.what);
 }

@@ -1,8 +1,8 @@
-//! Fits of weights: what they are of, the model, and the cut.
+//! COMMIT fits: their inputs, the model, and the cut.
 
 use crate::parameters::Unit;
 use crate::solvers::commit::model::{Intra, Model};
-use crate::state::changes::Fields;
+use crate::state::core::changes::Fields;
 use crate::state::core::words::significant;
 use crate::state::filter::Times;
 use crate::state::{Document, LayerId};
@@ -39,7 +39,7 @@ fn inputs(document: &Document) -> Fields {
             fields.detailed("Timing", name, format!("{rows:?}"));
         }
     }
-    // The cut that is looked at: each layer's weights have their own.
+    // The cut of the shown layer: each layer's weights have their own.
     let least = document.filtered();
     let least = least.map_or(filter.cut, |(layer, _)| filter.cut_of(layer.id));
     let cut = match least {
@@ -69,7 +69,7 @@ fn model(document: &Document) -> Fields {
     fields
 }
 
-/// Water around the fibres and free water, each compartment in a row of its own as in the panel; commands have lists.
+/// Water around the fibres and free water, each compartment in a row of its own as in the panel; commands use lists.
 fn water(fields: &mut Fields, model: &Model) {
     if model.intra == Intra::Density {
         return;
@@ -85,12 +85,12 @@ fn water(fields: &mut Fields, model: &Model) {
                 i => format!("{label} {}", i + 1),
             };
             let shown = Unit::Diffusivity.shown(*stored);
-            fields.number(&label, shown, 2, crate::state::changes::DIFFUSIVITY);
+            fields.number(&label, shown, 2, crate::state::core::changes::DIFFUSIVITY);
         }
     }
 }
 
-/// `10⁻⁵`, as the menu has it.
+/// `10⁻⁵`, as in the menu.
 fn power(tolerance: f64) -> String {
     let names = ["10⁻³", "10⁻⁴", "10⁻⁵", "10⁻⁶", "10⁻⁷", "10⁻⁸"];
     let powers = (3..).map(|power| 10f64.powi(-power));

@@ -1,22 +1,25 @@
-//! What of a document a fit of weights is about.
+//! Inputs of a COMMIT fit in a document.
 
-use super::{ByWeight, PreviousFit, Shown, WEIGHT, Weighed, WeightMap, WeightsKey};
+use super::{
+    ByWeight, DisplacedChoice, PreviousFit, Shown, WEIGHT, Weighed, WeightMap, WeightsKey,
+};
 use crate::data::{Gradients, Mask, Tractogram, Volume, VolumeKind};
 use crate::solvers::commit::dictionary::Dictionary;
 use crate::solvers::commit::model::Intra;
 use crate::solvers::commit::samples::Samples;
 use crate::solvers::commit::{self, Params};
 use crate::state::State;
-use crate::state::document::{Content, Document, Layer, LayerId};
+use crate::state::core::layer::{Content, Layer, LayerId};
+use crate::state::document::Document;
 use crate::state::recipes::is_own_mask;
 use crate::state::streamlines::{Column, Limit, RegionRule, StreamlineRules, lines_of};
 use std::sync::Arc;
 
-/// A scan, what was measured, and its gradients.
+/// A scan, its image, and its gradients.
 pub type Explained<'a> = (&'a Arc<Layer>, &'a Volume, Option<&'a Arc<Gradients>>);
 
 impl Document {
-    /// The streamlines that are filtered: the chosen, else the topmost visible ones, else the topmost.
+    /// The streamlines being filtered: the chosen, else the topmost visible, else the topmost.
     pub fn filtered(&self) -> Option<(&Arc<Layer>, &Tractogram)> {
         fn of(layer: &Arc<Layer>) -> Option<(&Arc<Layer>, &Tractogram)> {
             Some((layer, lines_of(layer)?))
@@ -29,7 +32,7 @@ impl Document {
             .or_else(|| layers().find_map(of))
     }
 
-    /// Whether weights can be fitted to a layer: a scan with gradients; numbers, for the density model.
+    /// Whether weights can be fitted to a layer: a scan with gradients; for the density model, a scalar image.
     pub fn explains(&self, layer: &Layer) -> bool {
         match &layer.content {
             Content::Scan { dwi, gradients } => {
@@ -48,7 +51,7 @@ impl Document {
         params.is_some_and(|p| p.model.intra == Intra::Density)
     }
 
-    /// The scan whose signal is explained: the chosen, else the topmost with gradients.
+    /// The scan whose signal is explained: the chosen one, else the topmost with gradients.
     pub fn explained(&self) -> Option<Explained<'_>> {
         let chosen = self.filter.scan.and_then(|id| self.layer(id));
         let chosen = chosen.filter(|l| self.explains(l));
@@ -71,7 +74,7 @@ impl Document {
         let mask = |layer: &'_ Arc<Layer>| matches!(layer.content, Content::Mask(_));
         let chosen = self.filter.mask.and_then(|id| self.layer(id));
         let layer = chosen.filter(|l| mask(l)).or_else(|| {
-            // The built-in head brings its own, in the command as well.
+            // The built-in head has its own mask, also in the command.
             let (scan, ..) = self.explained()?;
             let of = self.origin(scan);
             let own = |l: &&Arc<Layer>| mask(l) && is_own_mask(self.origin(l), of);
@@ -83,7 +86,7 @@ impl Document {
         }
     }
 
-    /// Whether a layer may hold peaks: three volumes each, nothing else known.
+    /// Whether a layer may hold peaks: three volumes each, without any other known meaning.
     pub fn can_be_peaks(&self, layer: &Layer) -> bool {
         let three = |v: &Volume| v.frames > 0 && v.frames.is_multiple_of(3) && v.labels.is_none();
         match &layer.content {
@@ -99,7 +102,7 @@ impl Document {
         layer.content.volume().filter(|_| can).map(|v| (layer, v))
     }
 
-    /// Shells of the scan that is explained.
+    /// Shells of the scan being explained.
     pub fn filter_shells(&self) -> usize {
         self.filter_samples().map_or(1, |s| s.shells.len())
     }
@@ -110,7 +113,7 @@ impl Document {
         Samples::new(gradients?, &[], &default_value).ok()
     }
 
-    /// What of the model the scan does not determine, as a clause.
+    /// Parts of the model that the scan does not determine, as a clause.
     pub fn undetermined_model(&self) -> Option<String> {
         let model = self.filter_params().model;
         model.undetermined(&self.filter_samples()?)
@@ -121,7 +124,7 @@ impl Document {
         self.filter.params.clone().unwrap_or_else(default_value)
     }
 
-    /// Weights that the streamlines of a layer have as they are.
+    /// Weights of a layer's present streamlines.
     pub fn weighed_of<'a>(
         &'a self,
         layer: &'a Layer,
@@ -131,7 +134,13 @@ impl Document {
         Some((weighed, lines.per_streamline.get(WEIGHT)?))
     }
 
-    /// The layer of a map.
+    /// Whether the streamlines of a layer have weights as they are.
+    fn has_weights(&self, layer: LayerId) -> bool {
+        let layer = self.layer(layer);
+        layer.is_some_and(|layer| self.weighed_of(layer).is_some())
+    }
+
+    /// The layer of a weight map.
     pub fn weight_map(&self, of: LayerId, map: &WeightMap) -> Option<&Arc<Layer>> {
         let is = |l: &&Arc<Layer>| {
             let made = self.map_of(l.id);
@@ -140,7 +149,7 @@ impl Document {
         self.layers.iter().find(is)
     }
 
-    /// What of a layer's streamlines is seen, as far as weights say it.
+    /// The visible streamlines of a layer, as far as weights decide.
     pub fn shown_by_weight(&self, layer: LayerId) -> Shown {
         let sieve = self.bundle.sieve.as_ref().filter(|s| s.layer == layer);
         match sieve.and_then(|s| s.limit(&weight())) {
@@ -150,8 +159,9 @@ impl Document {
         }
     }
 
-    /// The filter of a layer; where it has none, one that leaves all: regions were placed for something else.
-    pub fn taken_sieve(&mut self, layer: LayerId) -> StreamlineRules {
+    /// The rules of a layer; if it has none, rules that keep everything: regions were placed for another purpose.
+    fn taken_sieve(&mut self, layer: LayerId) -> StreamlineRules {
+        self.note_displaced(layer);
         let known = self.bundle.sieve.take().filter(|s| s.layer == layer);
         known.unwrap_or_else(|| {
             let regions = self.regions.iter();
@@ -161,14 +171,36 @@ impl Document {
         })
     }
 
-    /// Lets those be seen.
+    /// Notes what Filter shows of another layer, whose filter makes room for one of this layer.
+    fn note_displaced(&mut self, layer: LayerId) {
+        self.filter.displaced.remove(&layer);
+        let (other, shown, group) = match &self.filter.by_weight {
+            ByWeight::Unset => return,
+            ByWeight::On { layer, group } => {
+                let sieve = self.bundle.sieve.as_ref().filter(|s| s.layer == *layer);
+                let own = sieve.and_then(|s| s.group.clone()).filter(|_| *group);
+                (*layer, self.shown_by_weight(*layer), own)
+            }
+            ByWeight::Off {
+                layer,
+                shown,
+                group,
+            } => (*layer, *shown, group.clone()),
+        };
+        if other != layer && (shown != Shown::Before || group.is_some()) {
+            let choice = DisplacedChoice { shown, group };
+            self.filter.displaced.insert(other, choice);
+        }
+    }
+
+    /// Shows the streamlines above the cut, below it, or all.
     pub fn show_by_weight(&mut self, layer: LayerId, shown: Shown) {
         let sieve = self.taken_sieve(layer);
         let least = self.filter.least(layer);
         let cut = Limit {
             column: weight(),
             low: (shown == Shown::After).then_some(least),
-            // All that are less: what regions and a group leave counts for both.
+            // All weights below the cut: regions and a group apply in both cases.
             high: (shown == Shown::Difference).then_some(least.next_down()),
             counting: Default::default(),
         };
@@ -179,18 +211,39 @@ impl Document {
             _ => ByWeight::On { layer, group },
         };
         let sieve = sieve.limited(cut);
+        let plain = self.is_plain(&sieve);
+        self.bundle.sieve = Some(sieve).filter(|_| !plain);
+    }
+
+    /// Whether a filter leaves all streamlines.
+    fn is_plain(&self, sieve: &StreamlineRules) -> bool {
         let mut regions = self.regions.iter();
         let by_regions = regions.any(|r| sieve.how(r.id, r.role) != RegionRule::Nothing);
-        let plain = !by_regions
+        !by_regions
             && StreamlineRules {
                 random_seed: 0,
                 uses: Vec::new(),
                 ..sieve.clone()
-            } == StreamlineRules::new(layer);
-        self.bundle.sieve = Some(sieve).filter(|_| !plain);
+            } == StreamlineRules::new(sieve.layer)
     }
 
-    /// Shows one group of a layer alone, or all.
+    /// Whether a filter holds rules that Filter has not set.
+    fn has_own_rules(&self, sieve: &StreamlineRules) -> bool {
+        let ByWeight::On { layer, group } = self.filter.by_weight else {
+            return true;
+        };
+        let limit = Limit {
+            column: weight(),
+            low: None,
+            high: None,
+            counting: Default::default(),
+        };
+        let mut others = sieve.clone().limited(limit);
+        others.group.take_if(|_| group);
+        layer != sieve.layer || !self.is_plain(&others)
+    }
+
+    /// Shows only one group of a layer, or all.
     pub fn show_group(&mut self, layer: LayerId, group: Option<String>) {
         let own = group.is_some();
         let sieve = StreamlineRules {
@@ -203,7 +256,7 @@ impl Document {
         self.show_by_weight(layer, shown);
     }
 
-    /// Takes off a layer what Filter has set in its filter, to be set again later.
+    /// Removes Filter's settings from a layer's rules, to be restored later.
     pub fn put_weights_away(&mut self) {
         let ByWeight::On { layer, group: own } = self.filter.by_weight else {
             return;
@@ -222,7 +275,26 @@ impl Document {
         }
     }
 
-    /// Sets it again, unless the layer is gone or other streamlines have a filter meanwhile.
+    /// Sets again what was shown of the streamlines that are looked at before others were, unless those have a
+    /// filter of the user.
+    pub fn bring_displaced_back(&mut self) {
+        let Some(id) = self.filtered().map(|(layer, _)| layer.id) else {
+            return;
+        };
+        let other = self.bundle.sieve.as_ref().filter(|s| s.layer != id);
+        if !self.has_weights(id) || other.is_some_and(|sieve| self.has_own_rules(sieve)) {
+            return;
+        }
+        let Some(choice) = self.filter.displaced.remove(&id) else {
+            return;
+        };
+        if choice.group.is_some() {
+            self.show_group(id, choice.group);
+        }
+        self.show_by_weight(id, choice.shown);
+    }
+
+    /// Restores them, unless the layer is gone or other streamlines have rules meanwhile.
     pub fn bring_weights_back(&mut self) {
         let ByWeight::Off { .. } = self.filter.by_weight else {
             return;
@@ -236,11 +308,8 @@ impl Document {
         else {
             return;
         };
-        let weighed = self
-            .layer(layer)
-            .is_some_and(|l| self.weighed_of(l).is_some());
         let other = self.bundle.sieve.as_ref().is_some_and(|s| s.layer != layer);
-        if !weighed || other {
+        if !self.has_weights(layer) || other {
             return;
         }
         if group.is_some() {
@@ -256,11 +325,11 @@ pub fn weight() -> Column {
 }
 
 impl State {
-    /// Why weights cannot be fitted, in a sentence.
+    /// Why weights cannot be fitted, as a sentence.
     pub fn cannot_filter(&self) -> Option<String> {
         let document = &self.document;
         if document.filtered().is_none() {
-            return Some("There are no streamlines to weigh: track or open some".to_owned());
+            return Some("There are no streamlines to fit: track or open some".to_owned());
         }
         if document.explained().is_none() {
             let what = match document.density() {
@@ -276,8 +345,7 @@ impl State {
             .map(|r| r.1.clone())
     }
 
-    /// Where the streamlines that are looked at run, in the voxels that were fitted, and their weights; `None`
-    /// until that is known.
+    /// The course of the filtered streamlines through the fitted voxels, and their weights; `None` until known.
     pub fn course(&self) -> Option<(&Dictionary, &[f32])> {
         let (layer, lines) = self.document.filtered()?;
         let (_, weights) = self.document.weighed_of(layer)?;
@@ -289,8 +357,8 @@ impl State {
         Some((course.or(summed.map(|(_, s)| &*s.course))?, weights))
     }
 
-    /// Whether the fit of the streamlines that are looked at, or of more of them, is in memory, from which one
-    /// without some goes on.
+    /// Whether the fit of the filtered streamlines, or of a superset, is in memory, so that a fit without some of them
+    /// can continue from it.
     pub fn holds_fit(&self) -> bool {
         let looked_at = self.document.filtered();
         let requested = crate::state::update::filter_key(self);

@@ -1,12 +1,12 @@
-//! What is said of weights of streamlines.
+//! The methods text of COMMIT fits.
 
 use crate::data::text::counted;
 use crate::solvers::commit::Params;
 use crate::solvers::commit::model::Intra;
 use crate::solvers::commit::solver::Ended;
+use crate::state::core::citations::Citations;
 use crate::state::core::words::count;
 use crate::state::filter::{Times, VirtualLesion, Weighed};
-use crate::state::methods::Citations;
 use crate::state::streamlines::lines_of;
 use crate::state::{Layer, State};
 use std::fmt::Write as _;
@@ -36,7 +36,7 @@ pub(in crate::state) fn weights(state: &State, citations: &mut Citations) -> Str
         lines_of(layer).is_some_and(|lines| lines.id() == weighed.of)
     };
     for (layer, weighed) in &fits {
-        // Some that were kept of streamlines that are still there were not fitted by themselves.
+        // A subset kept from streamlines that still exist was not fitted separately.
         let mut all = fits.iter();
         let whole = all.any(|(of, w)| w.of == weighed.of && current(of, w));
         if current(layer, weighed) || !whole {
@@ -70,16 +70,16 @@ fn one(state: &State, layer: &Layer, weighed: &Weighed, citations: &mut Citation
     }
     text += &steering(&from.params, citations);
     let ended = match f.ended {
-        Ended::Objective => "the objective changed no more",
+        Ended::Objective => "the objective no longer changed",
         Ended::Kkt => "the conditions of optimality were met",
         Ended::Target => "a given objective was reached",
-        Ended::Iterations => "the most iterations were reached",
-        Ended::Cancelled => "it was stopped by hand",
+        Ended::Iterations => "the iteration limit was reached",
+        Ended::Cancelled => "the user stopped it",
     };
     let _ = write!(
         text,
-        ", by accelerated proximal gradients {} in {}, until {ended}; {} of them have a weight \
-         (root mean square error {:.4} over {}).",
+        ", by accelerated proximal gradients {} in {}, until {ended}; {} of them have a non-zero weight (root \
+         mean square error {:.4} over {}).",
         citations.cite(PROXIMAL),
         counted(f.iterations as usize, "iteration"),
         count(weighed.sorted.len() as u64),
@@ -90,7 +90,7 @@ fn one(state: &State, layer: &Layer, weighed: &Weighed, citations: &mut Citation
     if left_out > 0 {
         let _ = write!(
             text,
-            " {} lie outside those voxels or have one point, and weight 0.",
+            " {} lie outside those voxels or have a single point, and have weight 0.",
             count(left_out)
         );
     }
@@ -98,7 +98,7 @@ fn one(state: &State, layer: &Layer, weighed: &Weighed, citations: &mut Citation
     if cut > 0.0 {
         let _ = write!(
             text,
-            " {} of at least {cut} were kept.",
+            " {} with a weight of at least {cut} were kept.",
             count(weighed.kept(cut) as u64)
         );
     }
@@ -111,8 +111,8 @@ fn one(state: &State, layer: &Layer, weighed: &Weighed, citations: &mut Citation
 fn without(lesion: &VirtualLesion) -> String {
     let [before, after] = lesion.rmse;
     format!(
-        " Without {} ({}), the other weights fitted again, the root mean square error was {after:.4} \
-         in place of {before:.4}.",
+        " Without {} ({}) and with the other weights fitted again, the root mean square error was {after:.4} \
+         instead of {before:.4}.",
         lesion.name,
         counted(lesion.streamlines as usize, "streamline")
     )
@@ -128,7 +128,7 @@ fn model(params: &Params, citations: &mut Citations) -> String {
     let mut parts = vec![match &model.intra {
         Intra::Density => {
             return format!(
-                "the length of their segments in each voxel alone {}",
+                "only the length of their segments in each voxel {}",
                 citations.cite(DENSITY)
             );
         }
@@ -175,14 +175,14 @@ fn steering(params: &Params, citations: &mut Citations) -> String {
     if params.lasso > 0.0 {
         let _ = write!(
             text,
-            ", with a penalty of the sum of weights ({} of the one that leaves none)",
+            ", with a penalty on the sum of weights ({} of the penalty that sets all to 0)",
             params.lasso
         );
     }
     if params.group > 0.0 {
         let _ = write!(
             text,
-            ", with a penalty of bundles {} ({} of the one that leaves none)",
+            ", with a penalty on bundles {} ({} of the penalty that sets all to 0)",
             citations.cite(GROUPS),
             params.group
         );
@@ -192,9 +192,9 @@ fn steering(params: &Params, citations: &mut Citations) -> String {
     }
     let switches = params.switches;
     let off = [
-        (switches.merge_b0, "b = 0 volumes kept apart"),
-        (switches.normalise_signal, "signals as they are"),
-        (switches.normalise_kernels, "kernels as they are"),
+        (switches.merge_b0, "b = 0 volumes kept separate"),
+        (switches.normalise_signal, "signals not normalised"),
+        (switches.normalise_kernels, "kernels not normalised"),
     ];
     for (_, words) in off.iter().filter(|(on, _)| !on) {
         let _ = write!(text, ", {words}");

@@ -1,4 +1,4 @@
-//! The feature filter.
+//! The feature filter: fitting weights of streamlines to the signal.
 
 pub(in crate::state) mod changes;
 pub(in crate::state) mod inputs;

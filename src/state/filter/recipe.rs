@@ -1,16 +1,17 @@
-//! A fit of weights, and the command that makes it.
+//! The recipe of a COMMIT fit, with its command.
 
 use crate::parameters::arguments;
 use crate::solvers::commit::Params;
 use crate::solvers::commit::model::Intra;
+use crate::state::core::words::quoted_path;
 use crate::state::filter::Times;
 use crate::state::recipe;
-pub(in crate::state) use crate::state::recipe::{Recipe, Source, path};
+pub(in crate::state) use crate::state::recipe::{Recipe, Source};
 use serde::{Deserialize, Serialize};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-/// Where weights and their maps come from.
+/// Recipe of weights and their maps.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct CommitRecipe {
     /// The recipe of the streamlines.
@@ -22,9 +23,9 @@ pub struct CommitRecipe {
     pub params: Params,
     /// Shells of the scan, on which defaults depend.
     pub shells: usize,
-    /// The least weight of the streamlines that stay.
+    /// The smallest weight of the streamlines that are kept.
     pub least: f32,
-    /// What it needs and no file holds: a mask, peaks.
+    /// An input that no file holds: a mask, peaks.
     pub unfiled: Option<String>,
 }
 
@@ -33,8 +34,8 @@ impl CommitRecipe {
     pub fn no_command(&self) -> Option<String> {
         if let Some(what) = &self.unfiled {
             return Some(format!(
-                "There is no command for these weights, since \"{what}\" is in no file: export that first, \
-                 or save the session, whose command makes all of it again"
+                "There is no command for these weights, since \"{what}\" is in no file: export that first, or \
+                 save the session, whose command recomputes all of it"
             ));
         }
         self.of.no_command()
@@ -45,10 +46,10 @@ impl CommitRecipe {
         let made: String = made.map(|made| format!("{made} && ")).unwrap_or_default();
         let mut text = format!("{made}arcuate commit {tracks} {}", self.scan.arguments());
         if let Some(mask) = &self.mask {
-            let _ = write!(text, " --mask {}", path(mask));
+            let _ = write!(text, " --mask {}", quoted_path(mask));
         }
         if let Some(peaks) = &self.peaks {
-            let _ = write!(text, " --peaks {}", path(peaks));
+            let _ = write!(text, " --peaks {}", quoted_path(peaks));
         }
         text += &self.of_params();
         if self.least > 0.0 {
@@ -58,10 +59,10 @@ impl CommitRecipe {
         if self.least > f32::MIN_POSITIVE {
             let _ = write!(text, " --threshold {}", self.least);
         }
-        text + &format!(" --out {}", path(out))
+        text + &format!(" --out {}", quoted_path(out))
     }
 
-    /// The parameters, with what their table does not hold.
+    /// The parameters, including those not in their table.
     fn of_params(&self) -> String {
         let mut text = arguments(&self.params);
         if let Intra::GammaCylinders { radii, .. } = &self.params.model.intra {
@@ -75,7 +76,7 @@ impl CommitRecipe {
                 let _ = write!(text, " --pulse {} --between {}", t.pulse_ms, t.between_ms);
             }
             Times::Scheme { path: file, .. } => {
-                let _ = write!(text, " --scheme {}", path(file));
+                let _ = write!(text, " --scheme {}", quoted_path(file));
             }
         }
         text

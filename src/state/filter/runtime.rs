@@ -1,4 +1,4 @@
-//! What is known of fits of weights, and what is on its way. Not undone and not saved.
+//! Results and running jobs of COMMIT fits. Not undone and not saved.
 
 use super::{BundleSums, FitEstimate, FitInputs};
 use crate::data::region::RegionId;
@@ -15,7 +15,7 @@ use std::sync::Arc;
 impl LiveKey for WeightsKey {}
 impl LiveKey for SumKey {}
 
-/// All that what is built before a fit depends on.
+/// Everything that the preparation of a fit depends on.
 #[derive(Clone, Debug)]
 pub struct WeightsKey {
     pub lines: Tractogram,
@@ -23,13 +23,13 @@ pub struct WeightsKey {
     pub mask: Option<DataId>,
     pub peaks: Option<DataId>,
     pub timing: Vec<Timing>,
-    /// Parameters that steer only the course of the fit are left out.
+    /// Without parameters that affect only the course of the fit.
     pub params: Params,
     pub tensors: tensor_fit::Params,
 }
 
 impl WeightsKey {
-    /// But for the streamlines.
+    /// Equality except for the streamlines.
     pub fn same_model(&self, other: &Self) -> bool {
         let built = |p: &Params| {
             let how = (p.way, p.precision, p.force_model);
@@ -48,13 +48,13 @@ impl PartialEq for WeightsKey {
     }
 }
 
-/// What runs is for.
+/// Purpose of the running fit.
 #[derive(Clone, PartialEq, Debug)]
 pub enum FitPurpose {
     Weights,
     /// Weights of edited streamlines, as a part of that step.
     Again,
-    /// The name of what it does without.
+    /// Name of the excluded streamlines.
     Lesion(String),
 }
 
@@ -65,55 +65,55 @@ pub struct Running {
     pub key: WeightsKey,
     pub from: FitInputs,
     pub curve: Curve,
-    /// Values of the curve that are of the fit before, which this one goes on from: one an iteration.
+    /// Number of values of the curve from the previous fit, which this one continues: one per iteration.
     pub before: usize,
 }
 
 impl Running {
-    /// Iterations, with those of the weights that it goes on from.
+    /// Iterations, including those of the weights that it continues from.
     pub fn iterations(&self) -> u64 {
         (self.before as u64) + self.own_iterations()
     }
 
     /// Iterations of this run alone: 0 until it has begun.
     pub fn own_iterations(&self) -> u64 {
-        // The first value is of the start.
+        // The first value belongs to the start.
         (self.curve.iterations() + 1).saturating_sub(self.before + 1) as u64
     }
 
-    /// The iterations after which the run ends in any case.
+    /// The largest number of iterations of the run.
     pub fn most(&self) -> u64 {
         self.before as u64 + u64::from(self.from.params.stop.iterations)
     }
 }
 
-/// What the last fit built and found, for the next.
+/// Preparation and result of the last fit, for the next.
 #[derive(Clone, Debug)]
 pub struct PreviousFit {
     pub layer: LayerId,
-    /// Its streamlines are those that it was built of; some may be gone since.
+    /// Its streamlines are those of the preparation; some may have been removed since.
     pub key: WeightsKey,
     pub prepared: Arc<Prepared>,
     /// All unknowns.
     pub x: Arc<[f32]>,
-    /// One a streamline of those.
+    /// One for each of those streamlines.
     pub weights: Arc<[f32]>,
-    /// What is not explained.
+    /// The unexplained signal.
     pub rmse: Volume,
     pub objective: f64,
     pub error: f64,
 }
 
-/// A bundle that is no group of the streamlines' file.
+/// A bundle that is not a group in the streamlines' file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ExtraBundle {
-    /// All that pass it.
+    /// All that pass the region.
     Region(RegionId),
-    /// What the filter of the streamlines leaves, but for their weights and one group.
+    /// The streamlines that the rules keep, ignoring weights and a single group.
     Filter,
 }
 
-/// All that sums over such bundles depend on.
+/// Everything that sums over such bundles depend on.
 #[derive(Clone, PartialEq, Debug)]
 pub struct SumKey {
     /// The streamlines, with their weights.
@@ -124,17 +124,17 @@ pub struct SumKey {
     pub sieve: Option<StreamlineRules>,
 }
 
-/// What happens meanwhile.
+/// Runtime state of the filter.
 #[derive(Clone, Debug, Default)]
 pub struct FilterRuntime {
     pub needs: Live<WeightsKey, FitEstimate>,
     pub sums: Live<SumKey, BundleSums>,
-    /// Why it cannot run as asked.
+    /// Why it cannot run with the present inputs.
     pub refused: Option<(WeightsKey, String)>,
     pub running: Option<Running>,
     pub held: Option<PreviousFit>,
     /// Why there is no result.
     pub failed: Option<String>,
-    /// How long fits take here, over what was expected.
+    /// Measured over estimated duration of fits.
     pub pace: Option<f64>,
 }

@@ -1,12 +1,12 @@
-//! Weights of streamlines in a session: the weights, the maps, and all that they were fitted from.
+//! Weights of streamlines in a session: the weights, the maps, and the inputs of their fit.
 
 use crate::data::Volume;
 use crate::data::text::counted;
 use crate::jobs::session::ReadSession;
 use crate::state::Document;
+use crate::state::core::layer::{Content, Layer, LayerId};
 use crate::state::core::words::count;
 use crate::state::density::saved::{grid_of, saved_grid};
-use crate::state::document::{Content, Layer, LayerId};
 use crate::state::filter::{MapOf, WEIGHT, Weighed, sorted};
 use crate::state::recipes::weight_fit;
 use crate::state::regions::saved::{MissingRegion, MissingWeights, leave_out};
@@ -18,7 +18,7 @@ use crate::state::streamlines::lines_of;
 use std::sync::Arc;
 
 impl Lists<'_> {
-    /// The weights that a layer's streamlines have.
+    /// The weights of a layer's streamlines.
     pub(in crate::state) fn weights(
         &mut self,
         document: &Document,
@@ -36,7 +36,7 @@ impl Lists<'_> {
         })
     }
 
-    /// Weights of the opened session that cannot be read, as they were there.
+    /// Weights of the opened session that cannot be read, stored as they were.
     pub(in crate::state) fn lacking_weights(
         &mut self,
         document: &Document,
@@ -69,8 +69,8 @@ pub(in crate::state) fn left_out(layer: &SavedLayer, why: &str) -> String {
     format!("The weights of \"{}\" are left out: {why}", layer.name)
 }
 
-/// Gives a layer's streamlines the weights that a session has of them, if it has any. What cannot be is
-/// left out, and an error is the sentence about it.
+/// Adds the weights from a session to a layer's streamlines, if it has any. Parts that fail are left out, and an error
+/// is the sentence about them.
 pub(in crate::state) fn attach(
     document: &mut Document,
     read: &Arc<ReadSession>,
@@ -122,7 +122,7 @@ fn put_on(
     let before = lines.id();
     let weighted = lines.renewed().with_per_streamline(WEIGHT, values.clone());
     let weighed = Weighed {
-        // Weights are not of what was edited since.
+        // Streamlines edited since no longer match the weights.
         of: match saved.current {
             true => weighted.id(),
             false => crate::data::DataId::fresh(),
@@ -139,7 +139,7 @@ fn put_on(
     Ok(())
 }
 
-/// Puts weights into a document whose streamlines are there.
+/// Adds weights to a document whose streamlines are loaded.
 pub(in crate::state) fn put(
     document: &mut Document,
     read: &Arc<ReadSession>,
@@ -150,7 +150,7 @@ pub(in crate::state) fn put(
         if document.layer(LayerId(layer.id)).is_none() {
             continue;
         }
-        // What is said of that is said with all that is left out.
+        // Its error is reported together with everything left out.
         let _ = attach(document, read, layer);
     }
     // Sessions written before each layer had a cut of its own.
@@ -159,7 +159,7 @@ pub(in crate::state) fn put(
     }
 }
 
-/// Maps of streamlines that have weights.
+/// Creates maps of streamlines with weights.
 pub(in crate::state) fn make(
     document: &mut Document,
     read: &ReadSession,
@@ -171,7 +171,7 @@ pub(in crate::state) fn make(
     }
 }
 
-/// The layer, of which the document then knows what it is a map of.
+/// Creates the layer, and records its origin in the document.
 fn map(
     document: &mut Document,
     read: &ReadSession,
@@ -187,8 +187,8 @@ fn map(
         return Err("it has another number of voxels than its grid".to_owned());
     }
     let from = document.weighed.get(&of).map(|w| w.from.clone());
-    let from = from.ok_or("its streamlines are not there")?;
-    let fit = weight_fit(document, of, &from).ok_or("its scan is not there")?;
+    let from = from.ok_or("its streamlines are missing")?;
+    let fit = weight_fit(document, of, &from).ok_or("its scan is missing")?;
     let fit = document.origins.add(fit);
     let content = Content::Image(Volume::scalar(grid, values.to_vec()));
     let (name, display) = (layer.name.clone(), layer.display.clone());

@@ -1,5 +1,4 @@
-//! Filtering: which streamlines explain the scan's signal. What a fit is of, what came of it, what is on its
-//! way.
+//! Filtering: which streamlines explain the scan's signal. Inputs, results and actions of a COMMIT fit.
 
 pub use crate::state::filter::inputs::{Explained, weight};
 pub use crate::state::filter::runtime::{
@@ -13,26 +12,26 @@ use crate::solvers::commit::cylinder::Timing;
 use crate::solvers::commit::solver::Ended;
 use crate::solvers::tensor_fit;
 use crate::state::Phase;
-use crate::state::document::LayerId;
+use crate::state::core::layer::{LayerId, OriginId};
 use crate::state::filter::jobs::LesionEvidence;
 pub use crate::state::filter::jobs::{BundleSums, FitEstimate, Summed};
-use crate::state::origin::{Input, OriginId};
+use crate::state::origin::Input;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// Values of streamlines under which their weights are kept and written.
+/// Name of the streamline value that holds the weights, also in files.
 pub const WEIGHT: &str = "commit";
 
-/// When the gradient pulses are.
+/// Timing of the gradient pulses.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub enum Times {
     #[default]
     Unknown,
     /// The same for all volumes.
     Both(Timing),
-    /// One a volume, of a Camino scheme file.
+    /// One per volume, from a Camino scheme file.
     Scheme { path: PathBuf, rows: Vec<Timing> },
 }
 
@@ -46,15 +45,15 @@ impl Times {
     }
 }
 
-/// Which of the streamlines are seen.
+/// The choice of the visible streamlines.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub enum Shown {
     /// All of them.
     #[default]
     Before,
-    /// The streamlines that the cut leaves.
+    /// The streamlines that the cut keeps.
     After,
-    /// The streamlines that the cut takes away.
+    /// The streamlines that the cut removes.
     Difference,
 }
 
@@ -70,15 +69,15 @@ impl Shown {
     }
 }
 
-/// What the task Filter sets in the filter of a layer's streamlines: a limit of weights, one group.
+/// The task Filter's settings in the rules of a layer's streamlines: a limit of weights, one group.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub enum ByWeight {
-    /// Nothing: what is there was set by the user.
+    /// Nothing: the rules were set by the user.
     #[default]
     Unset,
     /// `group`: the group as well.
     On { layer: LayerId, group: bool },
-    /// Nothing while another task is looked at, where all streamlines are seen.
+    /// Suspended while another task, in which all streamlines are visible, is active.
     Off {
         layer: LayerId,
         shown: Shown,
@@ -86,32 +85,43 @@ pub enum ByWeight {
     },
 }
 
-/// What of a document is about the next fit.
+/// What Filter shows of the streamlines of a layer whose filter made room for that of another layer.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct DisplacedChoice {
+    pub shown: Shown,
+    pub group: Option<String>,
+}
+
+/// Settings of the next fit in a document.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Filtering {
     pub tractogram: Option<LayerId>,
     pub scan: Option<LayerId>,
-    /// `None`: wherever streamlines run.
+    /// `None`: wherever there are streamlines.
     pub mask: Option<LayerId>,
-    /// `None`: of tensors.
+    /// `None`: from tensors.
     pub peaks: Option<LayerId>,
-    /// `None`: as is usual for the scan's shells.
+    /// `None`: the defaults for the scan's shells.
     pub params: Option<Params>,
     pub times: Times,
-    /// The least weight of those that stay; 0: any weight.
+    /// The smallest weight that is kept; 0: any weight.
     pub cut: f32,
-    /// Whose weights that is; `None` as long as nothing was cut.
+    /// The layer of that cut; `None` until something was cut.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cut_of: Option<LayerId>,
     /// The cuts of other layers' weights.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub other_cuts: BTreeMap<LayerId, f32>,
     pub by_weight: ByWeight,
+    /// The choices for layers that are not looked at: a document has one filter, so they are set again with their
+    /// layer.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub displaced: BTreeMap<LayerId, DisplacedChoice>,
 }
 
 impl Filtering {
-    /// With numbers that make sense, whatever a file says.
+    /// Replaces invalid numbers, whatever a file contains.
     pub fn sound(self) -> Self {
         let check = |p: &Params| p.model.check().is_ok() && p.check().is_ok();
         let cut = |cut: f32| if cut.is_finite() { cut.max(0.0) } else { 0.0 };
@@ -127,7 +137,7 @@ impl Filtering {
         }
     }
 
-    /// The least weight of a layer's streamlines that stay, as it is set: the cut of one fit says nothing about the
+    /// The smallest weight of a layer's streamlines that is kept, as set: the cut of one fit does not apply to the
     /// weights of another.
     pub fn cut_of(&self, layer: LayerId) -> f32 {
         match self.cut_of {
@@ -136,7 +146,7 @@ impl Filtering {
         }
     }
 
-    /// The limit of a layer's weights: a streamline without weight goes.
+    /// The limit applied to a layer's weights: a streamline without weight is removed.
     pub fn least(&self, layer: LayerId) -> f32 {
         self.cut_of(layer).max(f32::MIN_POSITIVE)
     }
@@ -150,14 +160,14 @@ impl Filtering {
     }
 }
 
-/// What a fit says of each voxel, as a layer.
+/// A value of a fit for each voxel, as a layer.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum WeightMap {
     Intra,
     Extra,
     Free,
     Error,
-    /// How much more is unexplained without some streamlines.
+    /// The increase of the unexplained signal without some streamlines.
     Worse(String),
 }
 
@@ -174,7 +184,7 @@ impl WeightMap {
         }
     }
 
-    /// On a switch.
+    /// Short label for a switch.
     pub fn short(&self) -> &'static str {
         match self {
             Self::Intra => "IC",
@@ -186,7 +196,7 @@ impl WeightMap {
     }
 }
 
-// As `arcuate commit` names its files.
+// The file names of `arcuate commit`.
 keyed!(WeightMap, suffix {
     Intra = "intra",
     Extra = "extra",
@@ -195,16 +205,16 @@ keyed!(WeightMap, suffix {
     Worse(_) = "worse",
 });
 
-/// A map, and of which layer's streamlines.
+/// A map, with the layer of its streamlines.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct MapOf {
     pub of: LayerId,
     pub map: WeightMap,
-    /// The fit of the weights.
+    /// The fit that gave the weights.
     pub fit: OriginId,
 }
 
-/// All that weights of streamlines were fitted from.
+/// All inputs of a fit of streamlines' weights.
 #[derive(Clone, PartialEq, Debug)]
 pub struct WeightFit {
     pub tracks: OriginId,
@@ -217,7 +227,7 @@ pub struct WeightFit {
     pub shells: usize,
 }
 
-/// What a fit was of, by layers.
+/// Inputs of a fit, by layers.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct FitInputs {
     pub scan: LayerId,
@@ -228,7 +238,7 @@ pub struct FitInputs {
     pub tensors: tensor_fit::Params,
 }
 
-/// What is said about a fit.
+/// Statistics of a fit.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct FitStatistics {
     pub streamlines: u64,
@@ -243,12 +253,12 @@ pub struct FitStatistics {
     pub objective: f64,
     pub kkt: f64,
     pub rmse: f64,
-    /// Summed over this run and the runs that it continued, as the iterations of the curve are.
+    /// Summed over this run and the runs that it continued, like the iterations of the curve.
     pub prepare_ms: f64,
     pub fit_ms: f64,
-    /// Sums of weight times length, mm, of named groups.
+    /// Sums of weight times length, mm, for named groups.
     pub bundles: BTreeMap<String, f64>,
-    /// The same sum of streamlines in no group.
+    /// The same sum for streamlines in no group.
     pub rest: f64,
 }
 
@@ -257,34 +267,34 @@ pub struct FitStatistics {
 pub struct VirtualLesion {
     pub name: String,
     pub streamlines: u64,
-    /// Before and after; the other weights are fitted again.
+    /// Before and after; the other weights are refitted.
     pub objective: [f64; 2],
     pub rmse: [f64; 2],
-    /// The voxels that they run through.
+    /// The voxels that they pass.
     #[serde(default)]
     pub there: Option<LesionEvidence>,
     pub ended: Ended,
 }
 
 impl VirtualLesion {
-    /// How much more is not explained: in their voxels, else in all; %.
+    /// Increase of the unexplained signal, in their voxels if known, else in all; %.
     pub fn percent(&self) -> f64 {
         let [before, after] = self.there.map_or(self.rmse, |there| there.rmse);
         100.0 * (after / before.max(f64::MIN_POSITIVE) - 1.0)
     }
 }
 
-/// The weights of a layer's streamlines: all that they were fitted from, and what is said about them. The
-/// weights themselves are values of the streamlines.
+/// The weights of a layer's streamlines: all inputs of their fit, and its statistics. The weights themselves are
+/// streamline values.
 #[derive(Clone, Debug)]
 pub struct Weighed {
-    /// The streamlines that have them; others of the layer are from after it was edited.
+    /// The streamlines that have them; if the layer has others, it was edited since.
     pub of: DataId,
     /// The streamlines before they had weights.
     pub lines: DataId,
     pub from: FitInputs,
     pub figures: FitStatistics,
-    /// The objective after each iteration, from the start's on.
+    /// The objective after each iteration, including the start.
     pub curve: Arc<[f64]>,
     /// The weights above 0, ascending.
     pub sorted: Arc<[f32]>,
@@ -292,7 +302,7 @@ pub struct Weighed {
 }
 
 impl Weighed {
-    /// For some of the streamlines, which keep their weights: what else is said is of the fit of all.
+    /// For a subset of the streamlines, which keep their weights: the statistics remain those of the fit of all.
     pub fn of_some(&self, weights: &[f32]) -> Self {
         Self {
             sorted: sorted(weights),
@@ -300,18 +310,18 @@ impl Weighed {
         }
     }
 
-    /// Iterations of this run and of those that it went on from.
+    /// Iterations of this run and of those that it continued.
     pub fn iterations(&self) -> u64 {
         let all = self.curve.len().saturating_sub(1) as u64;
         all.max(u64::from(self.figures.iterations))
     }
 
-    /// How many a cut leaves.
+    /// Number of streamlines that a cut keeps.
     pub fn kept(&self, least: f32) -> usize {
         self.sorted.len() - self.sorted.partition_point(|w| *w < least)
     }
 
-    /// Ends of the colours: from 0 to a weight that few have.
+    /// Ends of the colour scale: from 0 to a weight that few exceed.
     pub fn window(&self) -> (f32, f32) {
         let at = (self.sorted.len() as f64 * 0.95) as usize;
         let high = self.sorted.get(at.min(self.sorted.len().saturating_sub(1)));
@@ -327,26 +337,26 @@ pub fn sorted(weights: &[f32]) -> Arc<[f32]> {
     above.into()
 }
 
-/// Streamlines that a fit is to do without.
+/// Streamlines to be excluded from a fit.
 #[derive(Clone, PartialEq, Debug)]
 pub enum VirtualLesionResult {
     /// One of the streamlines' groups.
     Group(String),
     Chosen,
-    /// All that pass it.
+    /// All that pass the region.
     Region(RegionId),
     /// All that pass a kept pathway, or the live one.
     Pathway(Option<LayerId>),
 }
 
-/// What can be written.
+/// Files that can be written.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum FilterFile {
-    /// One number a line, in the order of the input.
+    /// One number per line, in the order of the input.
     Weights,
-    /// The streamlines that stay, with their weights.
+    /// The kept streamlines, with their weights.
     Kept,
-    /// All of them, with their weights.
+    /// All streamlines, with their weights.
     All,
     Map(WeightMap),
 }
@@ -354,14 +364,14 @@ pub enum FilterFile {
 impl FilterFile {
     pub fn name(&self) -> String {
         match self {
-            Self::Weights => "Weights, one a line…".to_owned(),
-            Self::Kept => "Streamlines that stay…".to_owned(),
+            Self::Weights => "Weights (text)…".to_owned(),
+            Self::Kept => "Kept streamlines…".to_owned(),
             Self::All => "All streamlines with weights…".to_owned(),
             Self::Map(map) => format!("{}…", map.name()),
         }
     }
 
-    /// Ends a file's name.
+    /// Suffix of the file name.
     pub fn suffix(&self) -> &'static str {
         match self {
             Self::Map(map) => map.suffix(),
@@ -377,16 +387,16 @@ keyed!(FilterFile, own_suffix {
     Map(_) = "map",
 });
 
-/// What a user does with it.
+/// The user's actions in the task Filter.
 #[derive(Clone, Debug)]
 pub enum FilterAction {
     Tractogram(LayerId),
-    /// Keeps the live streamlines as a layer, and takes that.
+    /// Keeps the live streamlines as a layer, and filters that.
     TakeLive,
     Scan(LayerId),
     Mask(Option<LayerId>),
     Peaks(Option<LayerId>),
-    /// `None`: as is usual.
+    /// `None`: the defaults.
     Params {
         params: Option<Params>,
         phase: Phase,
@@ -396,9 +406,9 @@ pub enum FilterAction {
         phase: Phase,
     },
     ReadScheme(PathBuf),
-    /// From the last weights, where there are some.
+    /// Starts from the last weights, if there are any.
     Run,
-    /// From none.
+    /// Starts from zero.
     RunAnew,
     Stop,
     Show(Shown),
@@ -406,12 +416,12 @@ pub enum FilterAction {
         least: f32,
         phase: Phase,
     },
-    /// One group alone, or all.
+    /// Only one group, or all.
     ShowGroup(Option<String>),
-    /// Shows one map alone, or none of them.
+    /// Shows only one map, or none.
     ShowMap(Option<WeightMap>),
     Lesion(VirtualLesionResult),
-    /// The streamlines that stay as a layer of their own.
+    /// The kept streamlines as a layer of their own.
     Keep,
     Save {
         what: FilterFile,

@@ -1,4 +1,4 @@
-//! Filtering: what is asked of the streamlines and the scan, and what comes of it.
+//! Filtering: requests for streamlines and scan, and their results.
 
 mod apply_fit;
 mod recipe;
@@ -10,9 +10,10 @@ use crate::jobs::Slot;
 use crate::solvers::commit::Params;
 use crate::solvers::commit::solver::{Curve, Ended};
 use crate::solvers::tensor_fit;
-use crate::state::action::Phase;
-use crate::state::document::{Content, LayerId};
+use crate::state::core::layer::{Content, LayerId};
+use crate::state::core::phase::Phase;
 use crate::state::files::jobs::{SaveValues, SaveVolume, SaveWithValues};
+use crate::state::files::types::RecentExports;
 use crate::state::filter::jobs::{
     CommitFit, EstimateFit, Excluded, FIT_WEIGHTS, FitEstimate, FitWeights, ReadScheme, Scheme,
     StartFrom,
@@ -22,13 +23,14 @@ use crate::state::filter::{
     FilterAction, FilterFile, FitInputs, FitPurpose, Running, Shown, Times, VirtualLesionResult,
     WEIGHT, WeightMap, WeightsKey,
 };
-use crate::state::session::{RecentExports, Severity, TourStep};
+use crate::state::session::{Severity, TourStep};
 use crate::state::streamlines::lines_of;
 use crate::state::streamlines::update::keep_marked;
 use crate::state::{Document, Effect, State, Task, pathways};
 use std::path::PathBuf;
 
-pub(in crate::state) use crate::state::update::{edit, exported};
+pub(in crate::state) use crate::state::edit::edit;
+pub(in crate::state) use crate::state::files::opening::exported;
 
 const NONE_YET: &str = "There are no weights yet: run the fit first";
 
@@ -89,7 +91,7 @@ pub fn act(state: &mut State, action: FilterAction, effects: &mut Vec<Effect>) {
     }
 }
 
-/// The layer whose weights are looked at.
+/// The layer whose weights are shown.
 fn weighed(state: &State) -> Option<LayerId> {
     let (layer, _) = state.document.filtered()?;
     state.document.weighed_of(layer).map(|_| layer.id)
@@ -120,7 +122,7 @@ fn show_group(state: &mut State, group: Option<String>) {
     edit(state, "Show a bundle", false, |d| d.show_group(id, group));
 }
 
-/// One map over the images; none: the images as they were below them.
+/// Shows one map over the images; `None`: only the images.
 fn show_map(state: &mut State, map: Option<&WeightMap>) {
     let Some((layer, _)) = state.document.filtered() else {
         return;
@@ -140,7 +142,7 @@ fn show_map(state: &mut State, map: Option<&WeightMap>) {
     });
 }
 
-/// All that is built before a fit follows from.
+/// Everything that the preparation of a fit depends on.
 pub fn key(state: &State) -> Option<WeightsKey> {
     let document = &state.document;
     let (_, lines) = document.filtered()?;
@@ -164,14 +166,14 @@ pub fn key(state: &State) -> Option<WeightsKey> {
     })
 }
 
-/// A fit from no weights; an error is the end of a sentence.
+/// A fit without initial weights; an error is the end of a sentence.
 pub fn request(
     document: &Document,
     lines: &Tractogram,
     from: &FitInputs,
 ) -> Result<FitWeights, &'static str> {
     let layer = |id: LayerId| document.layer(id);
-    let scan = layer(from.scan).ok_or("its scan is not there")?;
+    let scan = layer(from.scan).ok_or("its scan is missing")?;
     let gradients = match &scan.content {
         Content::Scan { gradients, .. } => gradients.clone(),
         _ => None,
@@ -180,7 +182,7 @@ pub fn request(
         None => None,
         Some(id) => match layer(id).map(|l| &l.content) {
             Some(Content::Mask(mask)) => Some(mask.clone()),
-            _ => return Err("its mask is not there"),
+            _ => return Err("its mask is missing"),
         },
     };
     let peaks = match from.peaks {
@@ -188,13 +190,17 @@ pub fn request(
         Some(id) => Some(
             layer(id)
                 .and_then(|l| l.content.volume())
-                .ok_or("its peaks are not there")?
+                .ok_or("its peaks are missing")?
                 .clone(),
         ),
     };
     Ok(FitWeights {
         tractogram: lines.clone(),
-        scan: scan.content.volume().ok_or("its scan is no image")?.clone(),
+        scan: scan
+            .content
+            .volume()
+            .ok_or("its scan is not an image")?
+            .clone(),
         gradients,
         timing: from.times.rows(),
         mask,
@@ -261,7 +267,7 @@ fn run(
         let last = state.document.weighed.get(&layer).filter(|_| !anew);
         let penalties = |p: &Params| (p.lasso, p.group);
         let last = last.filter(|w| penalties(&w.from.params) == penalties(&key.params));
-        // The run begins with the value that the last one ended with.
+        // The run begins with the last value of the previous one.
         if let Some((_, before)) = last.and_then(|last| last.curve.split_last()) {
             request.curve = Curve::after(before);
         }
@@ -275,13 +281,12 @@ fn run(
         }
     }
     if matches!(aim, FitPurpose::Lesion(_)) && !reused {
-        let sentence =
-            "The fit that a bundle is taken out of says what the bundle adds: run the fit first";
+        let sentence = "Run the fit first: a virtual lesion is compared with it";
         return state.session.notify(Severity::Information, sentence);
     }
     let working = &mut state.session.filter;
     if !reused {
-        // Room for the next.
+        // Frees the memory for the next.
         working.held = None;
     }
     working.failed = None;
@@ -298,12 +303,12 @@ fn run(
     effects.push(Effect::submit(request));
 }
 
-/// Values that a curve has before its run.
+/// Number of values of a curve before its run.
 fn before(curve: &Curve) -> usize {
     curve.values().len()
 }
 
-/// Fits the others without some streamlines.
+/// Refits the other streamlines without some.
 fn lesion(state: &mut State, what: VirtualLesionResult, effects: &mut Vec<Effect>) {
     let Some((layer, lines)) = state.document.filtered() else {
         return;
@@ -346,7 +351,7 @@ fn lesion(state: &mut State, what: VirtualLesionResult, effects: &mut Vec<Effect
     run(state, FitPurpose::Lesion(name), without, false, effects);
 }
 
-/// What the cut leaves, as a layer.
+/// Keeps the streamlines above the cut as a layer.
 fn keep(state: &mut State, effects: &mut Vec<Effect>) {
     let Some(id) = weighed(state) else {
         return state.session.notify(Severity::Information, NONE_YET);
@@ -355,7 +360,7 @@ fn keep(state: &mut State, effects: &mut Vec<Effect>) {
     keep_marked(state, id, &marks, effects);
 }
 
-/// Marks the streamlines of a layer that the cut leaves.
+/// Marks the streamlines of a layer above the cut.
 fn marks(state: &State, id: LayerId) -> Vec<bool> {
     let least = state.document.filter.least(id);
     let layer = state.document.layer(id);
@@ -410,13 +415,14 @@ fn save(state: &mut State, what: &FilterFile, path: PathBuf, effects: &mut Vec<E
     state.session.guide_done(TourStep::Save);
 }
 
-/// Asks what a fit would take and what bundles explain, and fits what was edited anew.
+/// Requests the estimate of a fit and the sums of bundles, and refits edited streamlines.
 pub fn follow(state: &mut State, effects: &mut Vec<Effect>) {
-    // No step: what is seen of the streamlines follows from the task that is looked at.
+    // This is no step: the visible streamlines follow the active task.
     if state.view.task != Task::Filter {
         return state.document.put_weights_away();
     }
     state.document.bring_weights_back();
+    state.document.bring_displaced_back();
     let wanted_key = key(state);
     if let Some(key) = state.session.filter.needs.ask(wanted_key.clone()) {
         let from = of(state, &key);
@@ -430,13 +436,13 @@ pub fn follow(state: &mut State, effects: &mut Vec<Effect>) {
     sums::follow(state, effects);
 }
 
-/// Fits what was edited from the last weights.
+/// Refits edited streamlines from the last weights.
 fn again(state: &mut State, key: &WeightsKey, effects: &mut Vec<Effect>) {
     let Some((layer, lines)) = state.document.filtered() else {
         return;
     };
     let id = layer.id;
-    // Fewer than were fitted, and none of them weighed as it is now.
+    // A subset of the fitted ones, and the layer has no current weights.
     let old = state.document.weighed_of(layer);
     let old = old.is_some_and(|(weighed, _)| weighed.of != lines.id());
     let previous = state.session.filter.held.as_ref();
@@ -449,7 +455,7 @@ fn again(state: &mut State, key: &WeightsKey, effects: &mut Vec<Effect>) {
     }
 }
 
-/// Whether tensors are being fitted, which the next fit may ask for.
+/// Whether tensors are being fitted that the next fit may need.
 fn fitting(state: &State) -> bool {
     state.session.fitting.is_some()
 }
@@ -459,7 +465,7 @@ pub fn estimated(state: &mut State, estimate: FitEstimate) {
     state.session.filter.refused = None;
 }
 
-/// It cannot run as asked, and why.
+/// A fit cannot run with these inputs, and why.
 pub fn refused(state: &mut State, why: &str) {
     let working = &mut state.session.filter;
     let running = working.needs.running();
@@ -480,7 +486,7 @@ pub fn scheme(state: &mut State, scheme: Scheme) {
     }
 }
 
-/// Weights are there, those of a fit that was stopped as well.
+/// Receives weights, including those of a stopped fit.
 pub fn done(state: &mut State, committed: CommitFit) {
     let Some(running) = state.session.filter.running.take() else {
         return;
@@ -505,9 +511,9 @@ pub fn done(state: &mut State, committed: CommitFit) {
     }
 }
 
-/// How fast this machine is, for the next estimate.
+/// Measures the speed of this machine, for the next estimate.
 fn learn(state: &mut State, running: &Running, committed: &CommitFit) {
-    /// Fewer say little.
+    /// Fewer iterations are not representative.
     const ENOUGH: u32 = 5;
     let working = &mut state.session.filter;
     let Some((key, needs)) = working.needs.shown() else {
@@ -519,14 +525,14 @@ fn learn(state: &mut State, running: &Running, committed: &CommitFit) {
     }
 }
 
-/// It could not be done, and why.
+/// A fit failed, and why.
 pub fn failed(state: &mut State, why: &str) {
     let working = &mut state.session.filter;
     working.running = None;
     working.failed = Some(why.to_owned());
 }
 
-/// The user stopped it before there was a weight.
+/// The user stopped a fit before there were weights.
 pub fn stopped(state: &mut State) {
     state.session.filter.running = None;
     "Stopped before there were weights".clone_into(&mut state.session.status);

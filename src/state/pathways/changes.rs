@@ -1,9 +1,8 @@
-//! Pathways: the live one's controls, and kept ones.
+//! Pathways: the controls of the live one, and kept ones.
 
 use crate::data::appearance::Transfer;
 use crate::state::Document;
-use crate::state::changes::looks::{colour, cut};
-use crate::state::changes::{Fields, of_thing, renamed, things};
+use crate::state::core::changes::{Fields, colour, cut, of_thing, renamed, things};
 use crate::state::pathways::{KeptPathway, PathwaySettings, Shown};
 use std::sync::Arc;
 
@@ -46,7 +45,7 @@ fn controls(settings: &PathwaySettings) -> Fields {
     ];
     fields.choice("Shown as", &(settings.cloud, settings.surface), &shapes);
     cut(&mut fields, settings.cut);
-    crate::state::changes::looks::curve(&mut fields, &Transfer::cost_presets(), &settings.transfer);
+    crate::state::core::changes::curve(&mut fields, &Transfer::cost_presets(), &settings.transfer);
     fields
 }
 

@@ -14,13 +14,13 @@ use crate::jobs::{
 };
 use crate::state::core::live::Detail;
 use crate::state::files::jobs::{WriteFile, save_shape, saved};
+use crate::state::job_end::ended;
 use crate::state::pathways::{HoverKey, PathAtVoxel, PathQuery, PathwayResult};
-use crate::state::update::ended;
 use crate::state::{Effect, State};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// The best path through the voxel under the pointer.
+/// The best path through the voxel at the pointer.
 pub const TRACE: Slot = Slot::latest_wins("trace");
 
 /// Saves the voxels of a pathway of some width.
@@ -74,18 +74,18 @@ impl Receive<State> for PathQuery {
         state: &mut State,
         effects: &mut Vec<Effect>,
     ) {
-        ended(state, self, delivery, effects, |state, path, wall_ms, _| {
+        ended(state, self, delivery, effects, |state, path, _, _| {
             let hover = &mut state.session.pathways.hover;
             let requested = hover.running().copied();
             let path = path.map(|path| *path);
-            hover.done(key(self), Detail::Full, path, wall_ms, requested.as_ref());
+            hover.done(key(self), Detail::Full, path, requested.as_ref());
         });
     }
 
     fn unfinished(&self, end: &Unfinished, state: &mut State) -> bool {
         let hover = &mut state.session.pathways.hover;
         match end {
-            // Another one replaced it, whose key runs.
+            // Another query replaced it, whose key is running.
             Unfinished::Cancelled => return true,
             Unfinished::Failed(_) if hover.running() == Some(&key(self)) => hover.fail(),
             Unfinished::Failed(_) | Unfinished::DeviceFailed(_) => {}

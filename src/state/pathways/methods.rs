@@ -1,9 +1,9 @@
-//! What is said of pathways.
+//! The methods text of pathways.
 
 use crate::data::Role;
 use crate::solvers::eikonal::LocalSolver;
 use crate::solvers::metric::Cost;
-use crate::state::methods::{Citations, named};
+use crate::state::core::citations::{Citations, named};
 use crate::state::pathways::{PathwayKey, PathwayResult};
 use crate::state::{State, Task};
 use std::fmt::Write as _;
@@ -20,7 +20,7 @@ const ADJUGATE: &str = "Fuster A, Dela Haije T, Tristán-Vega A, Plantinga B, We
 const SELLING: &str = "Fehrenbach J, Mirebeau JM (2014). Sparse non-negative stencils for anisotropic diffusion. \
     Journal of Mathematical Imaging and Vision 49:123–147.";
 
-/// Describes kept pathways, and the live one where it is shown; equal ones once.
+/// Describes kept pathways, and the live one if it is shown; equal ones once.
 pub(in crate::state) fn pathways(state: &State, citations: &mut Citations) -> String {
     let kept = state.document.kept_pathways.iter();
     let kept = kept.filter_map(|k| Some((k.found.as_deref()?, k.epsilon, Some(&*k.name))));
@@ -51,15 +51,15 @@ pub(in crate::state) fn pathways(state: &State, citations: &mut Citations) -> St
 
 fn one(found: &PathwayResult, epsilon: f64, citations: &mut Citations) -> String {
     let params = &found.params;
-    // Numbers go up in the order of the text.
+    // Citation numbers ascend in the order of the text.
     let equation = citations.cite(COST_FIELDS);
     let metric = match params.metric.cost {
         Cost::Inverse => format!("the inverse tensor {}", citations.cite(INVERSE)),
         Cost::Sharpened => format!(
-            "the inverse of the tensor sharpened to the power {}, its volume kept",
+            "the inverse of the tensor sharpened to the power {} at constant volume",
             params.metric.alpha
         ),
-        Cost::Isotropic => "a metric without direction".to_owned(),
+        Cost::Isotropic => "an isotropic metric".to_owned(),
         Cost::Adjugate => format!("the adjugate tensor {}", citations.cite(ADJUGATE)),
     };
     let local = match params.local {
@@ -91,8 +91,8 @@ fn one(found: &PathwayResult, epsilon: f64, citations: &mut Citations) -> String
     }
     let _ = write!(
         text,
-        ". The pathway holds the voxels whose cost exceeds the least ({:.3}) by up to {:.1} %{}: {:.2} ml; the \
-         cheapest path is {:.1} mm long with a mean FA of {:.3}.",
+        ". The pathway holds the voxels whose cost exceeds the minimum ({:.3}) by up to {:.1} %{}: {:.2} ml; \
+         the cheapest path is {:.1} mm long with a mean FA of {:.3}.",
         found.pathway.min_cost,
         epsilon * 100.0,
         match epsilon < found.pathway.joining_epsilon {

@@ -1,6 +1,7 @@
-//! The feature pathways.
+//! The feature pathways: minimal paths between two regions, and the voxels around them.
 
 pub(in crate::state) mod changes;
+mod document;
 pub mod jobs;
 pub(in crate::state) mod methods;
 pub mod recipe;

@@ -4,7 +4,8 @@ use crate::data::Role;
 use crate::io::quoted;
 use crate::parameters::arguments;
 use crate::solvers::pathway::{Params, Width};
-use crate::state::recipe::{FitRecipe, RegionSpec, path};
+use crate::state::core::words::quoted_path;
+use crate::state::recipe::{FitRecipe, RegionSpec};
 use std::path::Path;
 
 /// `arcuate cost` for these regions.
@@ -22,7 +23,7 @@ pub fn command(
             Role::Target => "to",
             Role::Mask => "within",
             Role::Exclude => "exclude",
-            // Have no part in it.
+            // These roles have no effect.
             Role::Include | Role::Terminate | Role::Region => continue,
         };
         text += &format!(" --{name} {}", quoted(&region.shape.to_string()));
@@ -30,5 +31,5 @@ pub fn command(
     text += &arguments(params);
     text += &arguments(&params.metric);
     text += &arguments(&Width { epsilon });
-    text + &format!(" --out {}", path(out))
+    text + &format!(" --out {}", quoted_path(out))
 }

@@ -3,29 +3,30 @@
 use crate::data::{DataId, Mask, Region, Role, Tractogram, Volume};
 use crate::solvers::metric::Metric;
 use crate::solvers::pathway::{Params, Path, Pathway, STRETCH_MM};
+use crate::state::core::live::Detail;
 use crate::state::pathways::jobs::PreparedCosts;
 use glam::DVec3;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// A pathway with what is shown of it.
+/// A pathway with the values to display.
 #[derive(Clone, Debug)]
 pub struct PathwayResult {
     pub pathway: Pathway,
-    /// (u₁ + u₂) / E* − 1, at most [`Self::MOST_EXCESS`], which also stands where no path leads.
+    /// (u₁ + u₂) / E* − 1, at most [`Self::MOST_EXCESS`], which also marks voxels without a path.
     pub excess: Volume,
-    /// u₁ and u₂: not a number where no path leads.
+    /// u₁ and u₂: NaN where there is no path.
     pub sides: [Volume; 2],
-    /// The shares above E* of all voxels, ascending.
+    /// Excess costs of all voxels as fractions of E*, ascending.
     pub shares: Arc<[f32]>,
-    /// From which ε on voxels belong to the part that joins the ends, ascending.
+    /// The ε of each voxel from which it belongs to the component that joins the ends, ascending.
     pub joining: Arc<[f32]>,
     /// The minimal path.
     pub path: Path,
     pub line: Tractogram,
-    /// Where it costs most a mm; `None` of one that hardly leaves the regions.
+    /// The costliest stretch per mm; `None` for a path that hardly leaves the regions.
     pub weakest: Option<CostliestStretch>,
-    /// Mean along it.
+    /// Mean FA along the path.
     pub mean_fa: f64,
     pub voxels: usize,
     /// Voxels whose cost was too anisotropic, and was limited.
@@ -35,15 +36,15 @@ pub struct PathwayResult {
     pub params: Params,
     pub coarse: bool,
     pub kept: Option<u64>,
-    /// For the next one; not of one that is kept.
+    /// For the next pathway; `None` for a kept one.
     pub known: Option<Arc<PreparedCosts>>,
-    /// Whether the metric was made for it: neither of `known`.
+    /// Whether the metric was computed for it, rather than taken from `known`.
     pub prepared_anew: bool,
     pub prepare_ms: f64,
     pub solve_ms: f64,
 }
 
-/// A path through a voxel of a pathway's image to be found.
+/// A query for the path through a voxel of a pathway's image.
 #[derive(Clone, Debug)]
 pub struct PathQuery {
     pub found: Arc<PathwayResult>,
@@ -63,16 +64,16 @@ pub struct PathAtVoxel {
     pub weakest: Option<CostliestStretch>,
 }
 
-/// The stretch of a path between regions that costs most a mm.
+/// The stretch of a path between regions that costs most per mm.
 #[derive(Clone, Debug)]
 pub struct CostliestStretch {
-    /// Its middle, world mm.
+    /// Its centre, world mm.
     pub at: DVec3,
     pub cost_per_mm: f64,
-    /// The mean over the whole way between the regions.
+    /// The mean over the whole path between the regions.
     pub mean_per_mm: f64,
     pub length_mm: f64,
-    /// Where it begins along the path, mm.
+    /// Its start along the path, mm.
     pub from_mm: f64,
     pub line: Tractogram,
     /// The path before and after it.
@@ -80,15 +81,15 @@ pub struct CostliestStretch {
 }
 
 impl CostliestStretch {
-    /// The stretch that is told has this length.
+    /// Length of the reported stretch.
     pub const STRETCH_MM: f64 = STRETCH_MM;
 
     pub fn times_mean(&self) -> f64 {
         self.cost_per_mm / self.mean_per_mm.max(f64::MIN_POSITIVE)
     }
 
-    /// Points in a region or within a voxel of its rim do not count: costs start from known values there, and
-    /// the first voxel outside is charged for the step over the rim.
+    /// Points in a region or within a voxel of its boundary do not count: costs start from known values there, and the
+    /// first voxel outside is charged for the step across the boundary.
     pub fn of(path: &Path, metric: &Metric, regions: &[Region]) -> Option<Self> {
         let between = path.between(metric.grid.spacing().max_element(), |at| {
             let ends = |r: &&Region| matches!(r.role, Role::Seed | Role::Target);
@@ -116,7 +117,7 @@ impl CostliestStretch {
     }
 }
 
-/// Parts of a path as streamlines; points alone are none.
+/// Parts of a path as streamlines; single points are left out.
 fn parts(path: &Path, ranges: &[Range<usize>], metric: &Metric) -> Tractogram {
     let (mut points, mut offsets) = (Vec::new(), vec![0]);
     for range in ranges.iter().filter(|r| r.len() > 1) {
@@ -128,7 +129,7 @@ fn parts(path: &Path, ranges: &[Range<usize>], metric: &Metric) -> Tractogram {
 }
 
 impl PathQuery {
-    /// `None` where no path leads.
+    /// `None` if there is no path.
     pub fn path(&self) -> Option<PathAtVoxel> {
         let Self { found, voxel } = self;
         let metric = found.pathway.metric();
@@ -146,16 +147,22 @@ impl PathQuery {
 }
 
 impl PathwayResult {
-    /// Shares above E* from here on are not told apart: more than any width, since it also stands
-    /// where no path leads.
+    /// Excess costs above this are not distinguished: more than any width, since it also marks voxels without a path.
     pub const MOST_EXCESS: f32 = 2.0;
+
+    pub fn detail(&self) -> Detail {
+        match self.coarse {
+            true => Detail::Coarse,
+            false => Detail::Full,
+        }
+    }
 
     /// Voxels of the ε-pathway.
     pub fn count(&self, epsilon: f64) -> usize {
         self.shares.partition_point(|&s| f64::from(s) <= epsilon)
     }
 
-    /// One path as a streamline with what it costs up to each point.
+    /// A path as a streamline with the accumulated cost at each point.
     pub fn line_of(path: &Path, metric: &Metric) -> Tractogram {
         let points: Vec<[f32; 3]> = path.points.iter().map(|p| p.as_vec3().to_array()).collect();
         let offsets = vec![0, points.len() as u64];
@@ -166,13 +173,13 @@ impl PathwayResult {
             .with_grid(metric.grid.clone())
     }
 
-    /// The part that joins the ends; where none does, all of the set.
+    /// The component that joins the ends; if there is none, the whole set.
     pub fn mask(&self, epsilon: f64) -> Mask {
         let joined = self.pathway.joined(epsilon);
         joined.unwrap_or_else(|| self.pathway.mask(epsilon))
     }
 
-    /// Volume of the part that joins the ends; if no part does, volume of the whole set.
+    /// Volume of the component that joins the ends; if there is none, volume of the whole set.
     pub fn volume_ml(&self, epsilon: f64) -> f64 {
         let count = match epsilon >= self.pathway.joining_epsilon {
             true => self.joining.partition_point(|&j| f64::from(j) <= epsilon),

@@ -1,9 +1,10 @@
-//! Kept pathways in a session: not the costs, but all that they are solved from.
+//! Kept pathways in a session: the inputs to recompute them, not the costs.
 
 use crate::jobs::session::ReadSession;
 use crate::state::Document;
-use crate::state::document::{FitMask, LayerId};
-use crate::state::origin::{OriginId, Origins, TensorFit};
+use crate::state::core::layer::{LayerId, OriginId};
+use crate::state::document::FitMask;
+use crate::state::origin::{Origins, TensorFit};
 use crate::state::pathways::{AmongPairs, KeptPathway, PathwaySettings};
 use crate::state::recipe::Source;
 use crate::state::regions::saved::{MissingRegion, leave_out, region};
@@ -34,7 +35,7 @@ impl Lists<'_> {
     }
 }
 
-/// What tensors were fitted from; an error is half a sentence.
+/// The inputs of the tensor fit; an error is half a sentence.
 pub(in crate::state) fn basis(
     origins: &Origins,
     read: &ReadSession,
@@ -69,7 +70,7 @@ pub(in crate::state) fn basis(
     }))
 }
 
-/// Puts them into a document whose layers are there.
+/// Adds them to a document whose layers are loaded.
 pub(in crate::state) fn put(
     document: &mut Document,
     read: &Arc<ReadSession>,

@@ -1,26 +1,23 @@
-//! Pathways: what is asked of the live one, and those that were kept.
+//! Pathways: the controls of the live one, and those that were kept.
 
 use crate::data::appearance::Transfer;
 use crate::data::{DataId, Region, Role, keyed};
 use crate::jobs::JobHandle;
-use crate::solvers::pathway::{Params, Path};
+use crate::solvers::pathway::{DEFAULT_EPSILON, Params, Path};
 use crate::state::Phase;
-use crate::state::core::live::{Live, LiveKey};
+use crate::state::core::layer::{LayerId, OriginId};
+use crate::state::core::live::{LAG, Live, LiveKey};
+use crate::state::core::volume_look::Cut;
 use crate::state::core::words::{counted, fixed, with_unit};
-use crate::state::defaults::CATEGORIES;
-use crate::state::document::{Document, LayerId};
-use crate::state::origin::OriginId;
+use crate::state::files::types::RecentExports;
 use crate::state::pathways::jobs::{Compared, KnownPairs, PATHWAY, PreparedCosts};
 use crate::state::pathways::result::{CostliestStretch, PathAtVoxel, PathwayResult};
-use crate::state::session::RecentExports;
-use crate::state::volume_look::Cut;
 use glam::DVec3;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
 
-/// Which cost is shown.
+/// The cost that is shown.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum Shown {
     Total,
@@ -46,20 +43,20 @@ impl Shown {
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct PathwaySettings {
     pub params: Params,
-    /// The pathway holds the voxels whose cost exceeds the least by at most this share.
+    /// The pathway consists of the voxels whose cost exceeds the least by at most this fraction.
     pub epsilon: f64,
     pub shown: Shown,
-    /// 0..1, of the cost on slices.
+    /// 0..1, for the cost on slices.
     pub opacity: f32,
-    /// The share above E* that is the last colour, on slices and in the cloud; what costs more is not seen.
+    /// Excess cost, as a fraction of E*, of the last colour on slices and in the cloud; higher costs are not shown.
     #[serde(default = "PathwaySettings::usual_range")]
     pub range: f32,
-    /// The images below the cost are grey: its colours are not theirs.
+    /// Whether the images below the cost are grey, so that their colours are not confused with its own.
     #[serde(default = "PathwaySettings::usual_greys")]
     pub greys: bool,
     /// The pathway's outline on slices.
     pub outline: bool,
-    /// Lines of equal cost of one side on slices, so much apart.
+    /// Lines of equal cost of one side on slices, at this spacing.
     pub contours: Option<f64>,
     /// The surface of the pathway in 3-D.
     #[serde(default)]
@@ -67,17 +64,34 @@ pub struct PathwaySettings {
     /// The cost as a cloud in 3-D.
     #[serde(default)]
     pub cloud: bool,
-    /// Opacity and colour of the cloud, over the shares of E* that are shown.
+    /// Opacity and colour of the cloud, over the displayed range of excess costs.
     #[serde(default = "Transfer::cost")]
     pub transfer: Transfer,
-    /// Of the cloud and of all surfaces, those of kept ones too.
+    /// Cut of the cloud and of all surfaces, including those of kept pathways.
     #[serde(default)]
     pub cut: Cut,
 }
 
 impl PathwaySettings {
+    pub fn defaults() -> Self {
+        Self {
+            params: Params::defaults(),
+            epsilon: DEFAULT_EPSILON,
+            shown: Shown::Total,
+            opacity: 0.75,
+            range: EXCESS_SHOWN,
+            greys: true,
+            outline: true,
+            contours: None,
+            surface: false,
+            cloud: true,
+            transfer: Transfer::cost(),
+            cut: Cut::Nothing,
+        }
+    }
+
     pub const EPSILON: std::ops::RangeInclusive<f64> = 0.0..=1.0;
-    /// Limits of the share that is the last colour.
+    /// Limits of the excess cost of the last colour.
     pub const RANGE: std::ops::RangeInclusive<f32> = 0.01..=1.9;
 
     fn usual_range() -> f32 {
@@ -88,9 +102,9 @@ impl PathwaySettings {
         true
     }
 
-    /// With numbers that make sense, whatever a file says.
+    /// Replaces invalid numbers, whatever a file contains.
     pub fn sound(self) -> Self {
-        let default_value = crate::state::defaults::pathways();
+        let default_value = PathwaySettings::defaults();
         Self {
             params: self.params.sanitized(),
             epsilon: match Self::EPSILON.contains(&self.epsilon) {
@@ -114,7 +128,7 @@ impl PathwaySettings {
     }
 }
 
-/// What of a pathway can be written.
+/// Files of a pathway that can be written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum PathwayFile {
     /// Its voxels: a mask, or a surface.
@@ -145,7 +159,7 @@ impl PathwayFile {
         }
     }
 
-    /// What the last such file is remembered as.
+    /// The kind under which the last such file is remembered.
     pub fn kind(self) -> &'static str {
         match self {
             Self::Mask => RecentExports::REGION,
@@ -163,7 +177,7 @@ keyed!(PathwayFile, suffix {
     Second = "u2",
 });
 
-/// A pathway that was kept.
+/// A kept pathway.
 #[derive(Clone, Debug)]
 pub struct KeptPathway {
     pub id: LayerId,
@@ -175,24 +189,24 @@ pub struct KeptPathway {
     pub fit: OriginId,
     pub regions: Vec<Region>,
     pub params: Params,
-    /// `None` until it was solved again.
+    /// `None` until it is recomputed.
     pub found: Option<Arc<PathwayResult>>,
     /// `None`: it was not compared.
     pub compared: Option<AmongPairs>,
 }
 
-/// Where a pathway stands among random pairs of the same head; shares of the pairs that cost less, 0..1.
+/// Rank of a pathway among random pairs of the same head: fractions of the pairs that cost less, 0..1.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 pub struct AmongPairs {
     pub pairs: usize,
-    /// On its weakest stretch.
+    /// On the costliest stretch.
     pub weakest: f64,
     /// Per mm of the whole path.
     pub mean: f64,
 }
 
 impl AmongPairs {
-    /// `None` where nothing could be compared.
+    /// `None` if nothing could be compared.
     pub fn of(compared: &Compared) -> Option<Self> {
         let shares = compared.shares?;
         Some(Self {
@@ -202,13 +216,13 @@ impl AmongPairs {
         })
     }
 
-    /// With numbers that make sense, whatever a file says.
+    /// `None` if the numbers are invalid, whatever a file contains.
     pub fn sound(self) -> Option<Self> {
         let share = |v: f64| (0.0..=1.0).contains(&v);
         (share(self.weakest) && share(self.mean)).then_some(self)
     }
 
-    /// `cheaper than 87 % of 200 random pairs`: the share of pairs that cost less is the percentile.
+    /// `cheaper than 87 % of 200 random pairs`: the fraction of pairs that cost less is the percentile.
     pub fn cheaper_than(share: f64, pairs: usize) -> String {
         let pairs = counted(pairs, "random pair");
         let percent = with_unit(&fixed(100.0 * (1.0 - share), 0), "%");
@@ -231,19 +245,16 @@ impl AmongPairs {
     }
 }
 
-// Where no path leads is in no set, and beyond the last colour.
+// Voxels without a path belong to no pathway, and lie beyond the last colour.
 const _: () = assert!(*PathwaySettings::EPSILON.end() < PathwayResult::MOST_EXCESS as f64);
 const _: () = assert!(*PathwaySettings::RANGE.end() < PathwayResult::MOST_EXCESS);
 
-/// The cost that is the last colour as a rule: half as much again as the least.
+/// Default excess cost of the last colour: half of the least cost.
 pub const EXCESS_SHOWN: f32 = 0.5;
 /// The colour of the live pathway.
 pub const LIVE_RGB: [u8; 3] = [0x2B, 0x5C, 0xFF];
 
-/// While something is dragged a coarse result lags behind it by this much at most without being dimmed.
-pub const LAG: Duration = Duration::from_millis(150);
-
-/// What a user does with pathways.
+/// User actions on pathways.
 #[derive(Clone, Debug)]
 pub enum PathwayAction {
     Set {
@@ -251,12 +262,12 @@ pub enum PathwayAction {
         phase: Phase,
     },
     Keep,
-    /// Changes a kept one.
+    /// Changes a kept pathway.
     SetKept {
         kept: KeptPathway,
         phase: Phase,
     },
-    /// Gives a kept one another name; a number makes it differ from all others.
+    /// Renames a kept pathway; a number is added if the name is taken.
     Rename(LayerId, String),
     Delete(LayerId),
     Select(Option<LayerId>),
@@ -266,24 +277,24 @@ pub enum PathwayAction {
         what: PathwayFile,
         path: PathBuf,
     },
-    /// Makes a region of its voxels.
+    /// Makes a region from its voxels.
     Region {
         of: Option<LayerId>,
         role: Role,
     },
-    /// Seeds become targets and the other way round.
+    /// Exchanges seeds and targets.
     SwapEnds,
     /// The pointer is over this point of a slice, or over none.
     Hover(Option<DVec3>),
-    /// Asks again for what failed or was stopped.
+    /// Requests again a result that failed or was stopped.
     SolveAgain,
-    /// Asks again for a kept one that could not be solved.
+    /// Requests again a kept pathway that could not be recomputed.
     SolveKept(LayerId),
-    /// Asks again for a comparison that failed or was stopped.
+    /// Requests again a comparison that failed or was stopped.
     CompareAgain,
 }
 
-/// What a pathway is asked for with.
+/// What a pathway depends on.
 #[derive(Clone, Debug)]
 pub struct PathwayKey {
     pub field: DataId,
@@ -291,9 +302,13 @@ pub struct PathwayKey {
     pub params: Params,
 }
 
-impl LiveKey for PathwayKey {}
+impl LiveKey for PathwayKey {
+    fn stands_in_for(&self, requested: &Self) -> bool {
+        self.field == requested.field
+    }
+}
 
-/// A voxel under the pointer, with the image that it is of.
+/// A voxel at the pointer, with the image that contains it.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct HoverKey {
     pub of: DataId,
@@ -322,49 +337,35 @@ impl PathwayKey {
     }
 }
 
-/// What happens meanwhile.
+/// Runtime state of pathways.
 #[derive(Clone, Debug, Default)]
 pub struct PathwayRuntime {
-    pub live: Option<Arc<PathwayResult>>,
+    pub live: Live<PathwayKey, Arc<PathwayResult>>,
+    /// Time that the live one took.
     pub wall_ms: f64,
-    /// On its way, and whether coarse.
-    pub running: Option<(PathwayKey, bool)>,
-    /// One that failed or was stopped, and why; not asked for again as it is.
-    pub failed: Option<(PathwayKey, String)>,
-    /// A full result is wanted although the drag goes on: the pointer rests.
-    pub rested: Option<PathwayKey>,
-    /// The coarse grid closes a gap or loses a small region of this one: the full result decides.
-    pub lost: Option<PathwayKey>,
-    /// A coarse solve was cancelled for a newer one: the newer one is finished.
-    pub gave_way: bool,
-    /// The live one is coarse.
-    pub unsettled: bool,
-    /// The live one beside random pairs, and why it could not be compared.
+    /// Comparison of the live result with random pairs, and why it failed.
     pub compared: Live<PathwayKey, Arc<Compared>>,
     pub not_compared: Option<String>,
     /// For the next comparison.
     pub pairs: Option<Arc<KnownPairs>>,
-    /// For the next ones: fine and coarse.
+    /// For the next pathways: fine and coarse.
     pub known: [Option<Arc<PreparedCosts>>; 2],
-    /// How long the last full ones took: on a metric that was there, and on one made for it.
+    /// Duration of the last full results: with an existing metric, and with a new one.
     pub full_ms: [Option<f64>; 2],
-    /// The best path through the voxel under the pointer; `None`: no path leads through it.
+    /// The best path through the voxel at the pointer; `None`: no path passes it.
     pub hover: Live<HoverKey, Option<PathAtVoxel>>,
-    /// A kept one.
+    /// A kept pathway.
     pub selected: Option<LayerId>,
-    /// A kept one that is being solved again, and those that could not be.
+    /// The kept pathway being recomputed, and those that failed.
     pub solving: Option<LayerId>,
     pub unsolved: Vec<LayerId>,
-    /// What there was to solve them with: the tensors, and the layers, of which some are scans with
-    /// gradients.
+    /// The inputs available at that time: the tensors, and the layers, with whether each is a scan with gradients.
     pub unsolved_with: (Option<DataId>, Vec<(LayerId, bool)>),
-    /// Streamlines were not asked for, since they are not seen where pathways are.
-    pub tracks_due: bool,
-    /// Jobs of a document that was left and are on their way: their events come first.
+    /// Running jobs of a closed document: their events come first.
     pub left: usize,
 }
 
-/// How the live pathway stands to what is asked for.
+/// How the live pathway relates to its requested key.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Standing {
     Final,
@@ -373,65 +374,18 @@ pub enum Standing {
     OutOfDate,
 }
 
-impl Document {
-    /// The regions that take part in pathways.
-    pub fn pathway_regions(&self) -> Vec<Region> {
-        let these = self
-            .regions
-            .iter()
-            .filter(|r| Params::affects_pathways(r.role));
-        these.map(|r| (**r).clone()).collect()
-    }
-
-    /// The pathway of the document as it is; `None` without tensors or one of the ends.
-    pub fn wanted_pathway(&self) -> Option<PathwayKey> {
-        let there = |role| self.regions.iter().any(|r| r.role == role);
-        let tensors = self.tensors.as_ref()?;
-        (there(Role::Seed) && there(Role::Target)).then(|| PathwayKey {
-            field: tensors.field.id(),
-            regions: self.pathway_regions(),
-            params: self.pathways.params,
-        })
-    }
-
-    /// A name for a kept pathway: this one, or with a number where another has it.
-    pub fn pathway_name(&self, base: &str, of: Option<LayerId>) -> String {
-        let others = || self.kept_pathways.iter().filter(|k| Some(k.id) != of);
-        let taken = |name: &String| others().any(|k| k.name == *name);
-        let numbered = (2..).map(|n| format!("{base} {n}"));
-        let mut names = std::iter::once(base.to_owned()).chain(numbered);
-        names.find(|name| !taken(name)).unwrap_or_default()
-    }
-
-    /// The colour of the next one that is kept.
-    pub fn next_pathway_colour(&self) -> [u8; 3] {
-        let used = |c: &&[u8; 3]| {
-            self.kept_pathways
-                .iter()
-                .filter(|k| k.colour == **c)
-                .count()
-        };
-        CATEGORIES
-            .iter()
-            .min_by_key(used)
-            .copied()
-            .unwrap_or(CATEGORIES[0])
-    }
-}
-
-/// ε_h in percent, as it is told: in tenths, and no less, so that a set of this width is joined.
+/// ε_h in percent, as displayed: rounded up to tenths, so that a pathway of this width is joined.
 pub fn percent_joined(from: f64) -> f64 {
     (from * 1000.0).ceil() / 10.0
 }
 
 impl crate::state::State {
     pub fn pathway_standing(&self) -> Option<Standing> {
-        let working = &self.session.pathways;
-        let live = working.live.as_ref()?;
-        let requested = self.document.wanted_pathway();
-        let current =
-            self.session.fitting.is_none() && requested.as_ref() == Some(&PathwayKey::of(live));
-        Some(match (current, live.coarse, working.running.is_some()) {
+        let pathway = &self.session.pathways.live;
+        let (key, live) = pathway.shown()?;
+        let requested_key = self.document.pathway_key();
+        let current = self.session.fitting.is_none() && requested_key.as_ref() == Some(key);
+        Some(match (current, live.coarse, pathway.running().is_some()) {
             (true, false, _) => Standing::Final,
             (true, true, _) => Standing::Coarse,
             (false, _, true) if live.coarse => Standing::Coarse,
@@ -441,60 +395,53 @@ impl crate::state::State {
         })
     }
 
-    /// Whether the live pathway belongs to other tensors, regions or parameters than the document's, and will
-    /// for longer than a coarse solve takes.
+    /// Whether the live pathway is stale, and will be for longer than a coarse solve takes.
     pub fn pathway_is_stale(&self) -> bool {
         match self.pathway_standing() {
             None | Some(Standing::Final) => false,
             Some(Standing::Updating | Standing::OutOfDate) => true,
             Some(Standing::Coarse) => {
-                let live = self
-                    .session
-                    .pathways
-                    .live
-                    .as_ref()
-                    .map(|l| PathwayKey::of(l));
+                let shown = self.session.pathways.live.shown().map(|(key, _)| key);
                 let mut jobs = self.session.jobs.iter();
                 let late = |j: &JobHandle| j.slot == PATHWAY && j.started.elapsed() > LAG;
-                live != self.document.wanted_pathway() && jobs.any(late)
+                shown != self.document.pathway_key().as_ref() && jobs.any(late)
             }
         }
     }
 
-    /// The live pathway beside random pairs; `None` until it is compared as it is.
+    /// The comparison of the live pathway with random pairs; `None` until it is up to date.
     pub fn pathway_compared(&self) -> Option<&Arc<Compared>> {
         // The figures of random pairs belong to the full result of the same regions and parameters.
-        let live = self.session.pathways.live.as_ref();
+        let live = self.session.pathways.live.value();
         let live = live.filter(|live| !live.coarse)?;
         let known = self.session.pathways.compared.shown();
         known
-            .filter(|(asked, _)| **asked == PathwayKey::of(live))
+            .filter(|(key, _)| **key == PathwayKey::of(live))
             .map(|(_, compared)| compared)
     }
 
-    /// The live pathway, if it is all that the document asks for.
+    /// The live pathway, if it is the full one of the document as it is.
     pub fn final_pathway(&self) -> Option<&Arc<PathwayResult>> {
-        let live = self.session.pathways.live.as_ref();
+        let live = self.session.pathways.live.value();
         live.filter(|_| self.pathway_standing() == Some(Standing::Final))
     }
 
-    /// The best path through the voxel that was under the pointer last.
+    /// The best path through the last voxel at the pointer.
     pub fn path_hovered(&self) -> Option<&PathAtVoxel> {
         self.session.pathways.hover.shown()?.1.as_ref()
     }
 
-    /// The best path through the voxel under the pointer.
+    /// The best path through the voxel at the pointer.
     pub fn path_pointed(&self) -> Option<&PathAtVoxel> {
         let working = &self.session.pathways;
-        let live = working.live.as_ref()?;
+        let live = working.live.value()?;
         let hovered = self.path_hovered();
         hovered.filter(|h| h.of == live.excess.id())
     }
 
-    /// The path that is told about, and where it is weakest: the one under the pointer, else the minimal
-    /// one.
+    /// The reported path and its costliest stretch: the path at the pointer, else the minimal one.
     pub fn path_told(&self) -> Option<(&Path, Option<&CostliestStretch>)> {
-        let live = self.session.pathways.live.as_ref()?;
+        let live = self.session.pathways.live.value()?;
         Some(match self.path_pointed() {
             Some(pointed) => (&pointed.path, pointed.weakest.as_ref()),
             None => (&live.path, live.weakest.as_ref()),

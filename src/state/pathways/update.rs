@@ -1,4 +1,4 @@
-//! Pathways: asking for the one of the regions as they are, taking it in, keeping it.
+//! Pathways: requesting the one of the regions as they are, showing it, keeping it.
 
 mod compare;
 mod follow;
@@ -7,15 +7,17 @@ mod kept;
 use crate::data::region::RegionId;
 use crate::data::{DataId, Mask, Role, Shape};
 use crate::jobs::Values;
-use crate::state::core::live::{Live, Order, Pace};
+use crate::state::core::glyph_look::{GlyphLook, GlyphPlace};
+use crate::state::core::layer::LayerId;
+use crate::state::core::live::{Detail, Live, Order, Pace};
 use crate::state::core::words::{fixed, took, with_unit};
-use crate::state::document::{LayerId, Unfiled};
+use crate::state::document::Unfiled;
 use crate::state::files::jobs::{SaveTractogram, SaveVolume};
-use crate::state::glyph_look::{GlyphLook, GlyphPlace};
 use crate::state::pathways::jobs::SavePathway;
 use crate::state::pathways::jobs::region::MakePathwayRegion;
 pub use crate::state::pathways::update::compare::{compared, not_compared};
-pub use crate::state::pathways::update::follow::{follow, rest};
+pub use crate::state::pathways::update::follow::follow;
+pub(in crate::state) use crate::state::pathways::update::follow::is_looked_at;
 pub use crate::state::pathways::update::kept::{find, kept_failed};
 use crate::state::pathways::{
     AmongPairs, HoverKey, KeptPathway, PathQuery, PathwayAction, PathwayFile, PathwayKey,
@@ -24,19 +26,20 @@ use crate::state::pathways::{
 use crate::state::recipe::FitRecipe;
 use crate::state::recipes::{self, fit_recipe};
 use crate::state::session::{Severity, TourStep};
-use crate::state::{Document, Effect, Phase, Recipe, State, Task, track};
+use crate::state::{Document, Effect, Phase, Recipe, State, Task};
 use glam::DVec3;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-pub(in crate::state) use crate::state::update::{edit, exported};
+pub(in crate::state) use crate::state::edit::edit;
+pub(in crate::state) use crate::state::files::opening::exported;
 
 /// Changes the controls.
 pub fn set(state: &mut State, settings: PathwaySettings, phase: Phase) {
     let settings = settings.sound();
     let was = &state.document.pathways;
     if settings == *was {
-        // The hand that let go had moved all there was to move.
+        // The last live change of the drag was already the final one.
         return if_done(state, phase);
     }
     let label = match was {
@@ -53,7 +56,7 @@ pub fn set(state: &mut State, settings: PathwaySettings, phase: Phase) {
     edit(state, label, live, |d| d.pathways = settings);
 }
 
-/// The end of a drag that changes nothing more.
+/// Ends a drag without a further change.
 fn if_done(state: &mut State, phase: Phase) {
     if phase == Phase::Done {
         state.history.close();
@@ -70,7 +73,7 @@ pub fn act(state: &mut State, action: PathwayAction, effects: &mut Vec<Effect>) 
         PathwayAction::Select(id) => {
             state.session.pathways.selected = id;
             if id.is_some() {
-                // Keys act on one thing.
+                // Keys act on a single selection.
                 let session = &mut state.session;
                 (session.selected_region, session.selected_layer) = (None, None);
             }
@@ -89,10 +92,7 @@ pub fn act(state: &mut State, action: PathwayAction, effects: &mut Vec<Effect>) 
                 }));
             }
         }
-        PathwayAction::SwapEnds => {
-            swap(state);
-            track::update::retrack(state, false, effects);
-        }
+        PathwayAction::SwapEnds => swap(state),
         PathwayAction::Hover(at) => hover(state, at, effects),
         PathwayAction::SolveAgain => again(state),
         PathwayAction::CompareAgain => {
@@ -103,7 +103,7 @@ pub fn act(state: &mut State, action: PathwayAction, effects: &mut Vec<Effect>) 
     }
 }
 
-/// A document is left with all that is on its way.
+/// Closes a document with all its running jobs.
 pub fn leave(state: &mut State) {
     let working = &mut state.session.pathways;
     let left = working.left + usize::from(working.solving.is_some());
@@ -113,7 +113,7 @@ pub fn leave(state: &mut State) {
     };
 }
 
-/// Whether the end of a kept pathway's job belongs to a document that was left.
+/// Whether the end of a kept pathway's job belongs to a closed document.
 pub fn was_left(state: &mut State) -> bool {
     let left = &mut state.session.pathways.left;
     let was = *left > 0;
@@ -121,7 +121,7 @@ pub fn was_left(state: &mut State) -> bool {
     was
 }
 
-/// Takes one in.
+/// A pathway was found: a kept one, or that of the regions.
 pub fn done(state: &mut State, found: PathwayResult, wall_ms: f64) {
     let found = Arc::new(found);
     if let Some(id) = found.kept {
@@ -129,12 +129,12 @@ pub fn done(state: &mut State, found: PathwayResult, wall_ms: f64) {
         state.session.pathways.solving = None;
         let put = |document: &mut Document| {
             for kept in &mut document.kept_pathways {
-                let as_asked = PathwayKey {
+                let key = PathwayKey {
                     field: found.field,
                     regions: kept.regions.clone(),
                     params: kept.params,
                 };
-                if kept.id == id && kept.found.is_none() && as_asked == PathwayKey::of(&found) {
+                if kept.id == id && kept.found.is_none() && key == PathwayKey::of(&found) {
                     Arc::make_mut(kept).found = Some(found.clone());
                 }
             }
@@ -143,23 +143,25 @@ pub fn done(state: &mut State, found: PathwayResult, wall_ms: f64) {
         put(&mut state.document);
         return;
     }
+    let (key, detail) = (PathwayKey::of(&found), found.detail());
+    // Where nobody looks, a result of an earlier key is of no use.
+    let requested_key = state.document.pathway_key();
+    let requested_key = requested_key.filter(|r| *r == key || is_looked_at(state));
     let working = &mut state.session.pathways;
-    working.running = None;
     working.known[usize::from(found.coarse)].clone_from(&found.known);
-    if found.coarse {
-        working.gave_way = false;
-    } else {
+    if detail == Detail::Full {
         working.full_ms[usize::from(found.prepared_anew)] = Some(wall_ms);
     }
-    let requested = PathwayKey::of(&found);
-    let current = state.document.wanted_pathway().as_ref() == Some(&requested);
-    // While something is dragged a result lags a little.
-    if !(current || working.unsettled && requested.field == field(&state.document)) {
+    let value = found.clone();
+    let is_shown = working
+        .live
+        .done(key, detail, value, requested_key.as_ref());
+    if !is_shown {
         return;
     }
     let joined = percent_joined(found.pathway.joining_epsilon);
     let message = match found.coarse {
-        // On voxels of twice the size the pathway joins at another ε than in full.
+        // With voxels of twice the size the pathway joins at another ε than at full resolution.
         true => format!("Solved in {} on voxels of twice the size", took(wall_ms)),
         false => format!(
             "Solved in {}; joined from ε = {}",
@@ -171,8 +173,7 @@ pub fn done(state: &mut State, found: PathwayResult, wall_ms: f64) {
     // Without the undone step before it, which another task does not show.
     state.session.status_about.task = Some((Task::Pathways, message));
     let working = &mut state.session.pathways;
-    (working.live, working.wall_ms) = (Some(found), wall_ms);
-    working.hover = Live::default();
+    (working.wall_ms, working.hover) = (wall_ms, Live::default());
 }
 
 fn field(document: &Document) -> crate::data::DataId {
@@ -180,41 +181,35 @@ fn field(document: &Document) -> crate::data::DataId {
     tensors.map_or_else(crate::data::DataId::fresh, |t| t.field.id())
 }
 
-/// One was not found, and why.
+/// A pathway was not found, and why.
 pub fn failed(state: &mut State, why: &str) {
-    let working = &mut state.session.pathways;
-    let running = working.running.take();
-    match running {
-        Some((asked, true)) => (working.lost, working.gave_way) = (Some(asked), false),
-        Some((asked, false)) => {
-            working.live = None;
-            working.failed = Some((asked, why.to_owned()));
-        }
-        None => {}
+    let live = &mut state.session.pathways.live;
+    live.fail_because(why);
+    // Where the coarse grid closes a gap or loses a small region, the full result decides.
+    if live.has_failed() {
+        live.clear_shown();
     }
 }
 
-/// The user stopped it.
+/// The user stopped the job.
 pub fn stopped(state: &mut State) {
-    let working = &mut state.session.pathways;
-    if let Some((asked, _)) = working.running.take() {
-        working.failed = Some((asked, "Stopped before it was solved".to_owned()));
-    }
-    (working.unsettled, working.gave_way) = (false, false);
+    let live = &mut state.session.pathways.live;
+    live.halt(None, Some("Stopped before it was solved"));
 }
 
-/// Another backend: what was prepared belongs to the one before.
+/// Another backend: prepared data belong to the previous one.
 pub fn moved(state: &mut State) {
     let working = &mut state.session.pathways;
     (working.known, working.pairs) = ([None, None], None);
     working.compared.retry();
-    (working.full_ms, working.failed) = ([None, None], None);
+    working.live.retry();
+    working.full_ms = [None, None];
     working.unsolved.clear();
 }
 
-/// Asks again for what failed or was stopped.
+/// Lets be solved again what failed or was stopped.
 fn again(state: &mut State) {
-    state.session.pathways.failed = None;
+    state.session.pathways.live.retry();
     state.session.pathways.unsolved.clear();
 }
 
@@ -236,7 +231,7 @@ fn live_recipe(document: &Document, found: &PathwayResult) -> Option<Recipe> {
     Some(recipe_of(document, fit, found, epsilon))
 }
 
-/// The command of a pathway: of a kept one, or of the live one with the width as it is.
+/// The command of a kept pathway, or of the live one with its present width.
 pub fn recipe(state: &State, kept: Option<LayerId>) -> Option<Recipe> {
     let document = &state.document;
     match kept {
@@ -254,7 +249,7 @@ pub fn recipe(state: &State, kept: Option<LayerId>) -> Option<Recipe> {
     }
 }
 
-/// Keeps the live one.
+/// Keeps the live pathway.
 fn keep(state: &mut State) {
     let Some(found) = state.final_pathway().cloned() else {
         let sentence = match state.pathway_standing() {
@@ -295,7 +290,7 @@ fn keep(state: &mut State) {
     "Kept the pathway".clone_into(&mut state.session.status);
 }
 
-/// Changes a kept one.
+/// Changes a kept pathway.
 fn change(state: &mut State, changed: KeptPathway, phase: Phase) {
     let mut kept = state.document.kept_pathways.iter();
     let Some(was) = kept.find(|k| k.id == changed.id) else {
@@ -347,7 +342,7 @@ fn delete(state: &mut State, id: LayerId) {
     state.session.pathways.selected.take_if(|s| *s == id);
 }
 
-/// Seeds become targets and the other way round.
+/// Exchanges seeds and targets.
 fn swap(state: &mut State) {
     edit(state, "Swap ends", false, |document| {
         for region in &mut document.regions {
@@ -357,7 +352,7 @@ fn swap(state: &mut State) {
                 _ => continue,
             };
             let region = Arc::make_mut(region);
-            // A name that tells the old role and a number tells the new one.
+            // A name that consists of the old role and a number becomes that of the new role.
             let number = region.name.strip_prefix(region.role.name());
             let alone = |n: &&str| n.is_empty() || n.trim_start().parse::<u32>().is_ok();
             if let Some(number) = number.filter(alone) {
@@ -368,24 +363,24 @@ fn swap(state: &mut State) {
     });
 }
 
-/// Asks for the best path through the voxel at a point.
+/// Requests the best path through the voxel at a point.
 fn hover(state: &mut State, at: Option<DVec3>, effects: &mut Vec<Effect>) {
     let working = &mut state.session.pathways;
     let voxel = |live: &PathwayResult| live.pathway.metric().grid.nearest(at?);
-    let live = working.live.as_ref();
+    let live = working.live.value();
     let requested = live.and_then(|l| Some((l.clone(), voxel(l)?)));
     let key = requested.as_ref().map(|(found, voxel)| HoverKey {
         of: found.excess.id(),
         voxel: *voxel,
     });
     let order = working.hover.follow(key.as_ref(), false, Pace::Newest);
-    // One that nobody waits for any more ends within milliseconds.
+    // A query that is no longer needed ends within milliseconds.
     if let (Order::Start(..), Some((found, voxel))) = (order, requested) {
         effects.push(Effect::submit(PathQuery { found, voxel }));
     }
 }
 
-/// The pathway, the width and the name of a kept one, or of the live one.
+/// The result, width and name of a kept pathway, or of the live one.
 pub(in crate::state) fn one(
     state: &State,
     of: Option<LayerId>,
@@ -403,17 +398,18 @@ pub(in crate::state) fn one(
     }
 }
 
-/// Glyphs switched on where there is a pathway start within it: the slices are out of that 3-D view.
+/// Glyphs switched on while there is a pathway start within it: that 3-D view does not show the slices.
 pub(in crate::state) fn set_glyphs(state: &mut State, glyphs: GlyphLook) {
     let on = glyphs.shown && !state.view.glyphs.shown;
-    let any = state.session.pathways.live.is_some() || !state.document.kept_pathways.is_empty();
+    let any =
+        state.session.pathways.live.value().is_some() || !state.document.kept_pathways.is_empty();
     state.view.glyphs = glyphs.sound();
     if on && any && state.view.task == Task::Pathways && glyphs.place == GlyphPlace::Scene {
         state.view.glyphs.place = GlyphPlace::Pathways;
     }
 }
 
-/// Writes something of a pathway.
+/// Writes a file of a pathway.
 fn save(
     state: &mut State,
     of: Option<LayerId>,
@@ -456,14 +452,9 @@ fn save(
     }));
 }
 
-/// Takes in the region of a pathway's voxels: what culls streamlines, rays and other pathways.
-pub fn region_made(
-    state: &mut State,
-    of: DataId,
-    (name, role, mask): (String, Role, Mask),
-    effects: &mut Vec<Effect>,
-) {
-    // It comes even where its document was left.
+/// Adds the region of a pathway's voxels: what culls streamlines, rays and other pathways.
+pub fn region_made(state: &mut State, of: DataId, (name, role, mask): (String, Role, Mask)) {
+    // It arrives even if its document was closed.
     let mut kept = state.document.kept_pathways.iter().flat_map(|k| &k.found);
     if field(&state.document) != of && !kept.any(|f| f.field == of) {
         return;
@@ -475,5 +466,4 @@ pub fn region_made(
     state.session.selected_region = Some(id);
     "Made a region of the pathway: paths keep to it until its role is changed"
         .clone_into(&mut state.session.status);
-    track::update::retrack(state, false, effects);
 }

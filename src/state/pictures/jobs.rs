@@ -26,7 +26,7 @@ impl WriteFile for SavePng {
     }
 }
 
-/// Pictures that are there as a film.
+/// Makes a film from finished pictures.
 #[derive(Clone, Debug)]
 pub struct SaveFilm {
     pub path: PathBuf,

@@ -1,5 +1,6 @@
-//! The feature pictures.
+//! The feature pictures: screenshots and turntable films.
 
+pub(in crate::state) mod actions;
 pub mod jobs;
 mod types;
 pub(in crate::state) mod update;

@@ -1,4 +1,4 @@
-//! Pictures to take: one, or the frames of a whole turn.
+//! Pictures to take: a single one, or the frames of a turntable.
 
 use crate::state::{Camera, Pane, State};
 use std::path::{Path, PathBuf};
@@ -12,16 +12,16 @@ pub struct Shot {
     pub look: Look,
 }
 
-/// How large a picture is, and what is behind it.
+/// Size and background of a picture.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Look {
-    /// 1 to 4 times the size on screen, where no size is given.
+    /// 1 to 4 times the size on screen, if no size is given.
     pub scale: u32,
-    /// Of a view, not of the window.
+    /// Only for a view, not for the window.
     pub size_px: Option<[u32; 2]>,
-    /// Nothing where nothing is drawn; of the 3-D view only, since slices have black in them.
+    /// Transparent background; only for the 3-D view, since slices contain black.
     pub transparent: bool,
-    /// The 3-D view turns once.
+    /// A full turn of the 3-D view.
     pub turn: Option<Turn>,
 }
 
@@ -37,7 +37,7 @@ impl Default for Look {
 }
 
 impl Look {
-    /// Without what the picture of this pane cannot be.
+    /// Without settings that do not apply to a picture of this pane.
     pub fn of(self, pane: Option<Pane>) -> Self {
         let scene = pane == Some(Pane::Scene);
         Self {
@@ -49,27 +49,27 @@ impl Look {
     }
 }
 
-/// A whole turn to the right about the 3-D view's focus.
+/// A full turn to the right about the 3-D view's focus.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Turn {
     pub frames: u32,
-    /// Also a film, by ffmpeg.
+    /// Whether to make a film, too, with ffmpeg.
     pub film: bool,
 }
 
 impl Turn {
-    /// A film of 4 s.
+    /// For a film of 4 s.
     pub const DEFAULT_FRAMES: u32 = 120;
     pub const MOST_FRAMES: u32 = 3600;
     pub const FRAMES_PER_S: u32 = 30;
 
-    /// Of frame `index`, counted from 0, where the first is seen by `camera`.
+    /// The camera of frame `index`, counted from 0, if `camera` shows the first.
     pub fn camera(self, camera: &Camera, index: u32) -> Camera {
         let share = f64::from(index) / f64::from(self.frames.max(1));
         camera.orbited(share * std::f64::consts::TAU, 0.0)
     }
 
-    /// Digits of a frame's number.
+    /// Number of digits in a frame's number.
     fn digits(self) -> usize {
         self.frames.to_string().len().max(3)
     }
@@ -80,7 +80,7 @@ impl Turn {
         path.with_file_name(format!("{}-{:0width$}.png", stem(path), index + 1))
     }
 
-    /// The film's name beside the frames'.
+    /// The name of the film, next to the frames.
     pub fn film_path(path: &Path) -> PathBuf {
         path.with_file_name(format!("{}.mp4", stem(path)))
     }
@@ -93,7 +93,7 @@ fn stem(path: &Path) -> String {
         .into_owned()
 }
 
-/// A turn that is being taken, frame by frame.
+/// A turntable being taken, frame by frame.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Turning {
     pub shot: Shot,
@@ -101,7 +101,7 @@ pub struct Turning {
     pub done: u32,
     /// Ticket of the job that writes the newest picture, once it is drawn.
     pub writing: Option<u64>,
-    /// Where it began.
+    /// The camera at the start.
     pub camera: Camera,
 }
 
@@ -112,7 +112,7 @@ impl Turning {
         newest.is_some_and(|index| self.turn.path(&self.shot.path, index) == path)
     }
 
-    /// The next frame: what to take, and the state as seen from there.
+    /// The next frame: the shot, and the state seen from its camera.
     pub fn next(&self, state: &State) -> (Shot, State) {
         let mut seen = state.clone();
         seen.view.camera = self.turn.camera(&self.camera, self.done);
@@ -130,4 +130,24 @@ impl Turning {
             seen,
         )
     }
+}
+
+/// Screenshots and turntables.
+#[derive(Clone, Debug)]
+pub enum PictureAction {
+    Take(Shot),
+    /// The window is ready for the next frame of a turntable.
+    NextFrame,
+    /// Copies the command of a picture.
+    Copy(Option<Pane>, Look),
+    /// A picture is finished, and the job with another ticket writes it; or drawing failed: a sentence.
+    Taken {
+        ticket: u64,
+        path: PathBuf,
+        writing: Result<u64, String>,
+    },
+    /// Drawing of a picture was stopped by the user.
+    Cancelled {
+        ticket: u64,
+    },
 }

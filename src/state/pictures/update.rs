@@ -1,4 +1,4 @@
-//! Screenshots, and pictures of a whole turn.
+//! Screenshots, and pictures of a turntable.
 
 use crate::jobs::Slot;
 use crate::state::action::Effect;
@@ -10,7 +10,7 @@ use std::path::Path;
 
 const STOPPED: &str = "Stopped after ";
 
-/// Takes one picture, or begins a turn.
+/// Takes a picture, or begins a turntable.
 pub fn take(state: &mut State, shot: Shot, effects: &mut Vec<Effect>) {
     state.session.forget_failures(Slot::Save);
     state.session.status.clear();
@@ -20,7 +20,7 @@ pub fn take(state: &mut State, shot: Shot, effects: &mut Vec<Effect>) {
         None => effects.push(Effect::TakeShot(shot, None)),
         Some(turn) if !(2..=Turn::MOST_FRAMES).contains(&turn.frames) => {
             let sentence = format!(
-                "A turn of {} pictures was asked for, expected 2 to {}",
+                "Found a turn of {} pictures, expected 2 to {}",
                 turn.frames,
                 Turn::MOST_FRAMES
             );
@@ -38,8 +38,8 @@ pub fn take(state: &mut State, shot: Shot, effects: &mut Vec<Effect>) {
     }
 }
 
-/// Copies the command of a picture, which is of a session: sides, camera and all that is seen are those that
-/// were saved, but for the crosshair, which the command has.
+/// Copies the command of a picture, which draws from a session: orientation, camera and visibility are those saved,
+/// except for the crosshair, which is in the command.
 pub fn copy(state: &mut State, pane: Option<Pane>, look: Look, effects: &mut Vec<Effect>) {
     let saving = &state.session.saving;
     let same = saving.view.as_ref().is_some_and(|saved| {
@@ -49,17 +49,16 @@ pub fn copy(state: &mut State, pane: Option<Pane>, look: Look, effects: &mut Vec
     });
     let file = saving.file.as_ref();
     let Some(file) = file.filter(|_| same && !state.is_dirty()) else {
-        let sentence =
-            "The command of a picture is of a session that is saved as it is seen: save it first";
+        let sentence = "The command of a picture needs the session as it is now: save it first";
         return state.session.notify(Severity::Information, sentence);
     };
     let text = picture(file, pane, &look.of(pane), state.view.crosshair);
     effects.push(Effect::CopyText(text));
-    "Command copied: it takes the picture of the session that was saved"
+    "Command copied: it draws this picture of the saved session"
         .clone_into(&mut state.session.status);
 }
 
-/// Takes the next picture of a turn; after the last one is written, makes the film.
+/// Takes the next picture of a turntable; after the last one is written, makes the film.
 pub fn next_frame(state: &mut State, effects: &mut Vec<Effect>) {
     let Some(turning) = state.session.turning.clone() else {
         return;
@@ -72,7 +71,7 @@ pub fn next_frame(state: &mut State, effects: &mut Vec<Effect>) {
         state.session.turning = Some(Turning { done, ..turning });
         return;
     }
-    // All pictures are written, the last one too.
+    // All pictures are written, including the last one.
     state.session.turning = None;
     let path = &turning.shot.path;
     let last = turn.path(path, turn.frames - 1);
@@ -92,7 +91,7 @@ pub fn next_frame(state: &mut State, effects: &mut Vec<Effect>) {
     }
 }
 
-/// Ends a turn; whether there was one.
+/// Ends a turntable; returns whether there was one.
 pub fn stop(state: &mut State) -> bool {
     let Some(turning) = state.session.turning.take() else {
         return false;
@@ -102,7 +101,7 @@ pub fn stop(state: &mut State) -> bool {
     true
 }
 
-/// Ends a turn at once: the picture that is being drawn does not come.
+/// Ends a turntable at once: the picture being drawn is discarded.
 pub fn cancelled(state: &mut State) {
     let drawn = state.session.jobs.iter().any(|j| j.slot == Slot::Picture);
     if drawn {
@@ -112,17 +111,17 @@ pub fn cancelled(state: &mut State) {
     }
 }
 
-/// The picture that was being drawn does not come.
+/// The picture being drawn is discarded.
 pub fn drawing_cancelled(state: &mut State, ticket: u64) {
     let jobs = &mut state.session.jobs;
     let job = jobs.extract_if(.., |j| j.ticket == ticket).next();
-    // The status may already say that the turn was stopped.
+    // The status may already say that the turntable was stopped.
     if let Some(job) = job.filter(|_| !turn_was_stopped(state)) {
         state.session.status = format!("Stopped: {}", job.label.to_lowercase());
     }
 }
 
-/// Ends a turn whose newest picture does not come.
+/// Ends a turntable whose newest picture is discarded.
 fn stop_before(state: &mut State) {
     if let Some(turning) = &mut state.session.turning {
         turning.done = turning.done.saturating_sub(1);
@@ -130,8 +129,8 @@ fn stop_before(state: &mut State) {
     stop(state);
 }
 
-/// A file was not written, and the status gives the reason. If it is a picture of the turn that ends, since its set of
-/// pictures would have a gap.
+/// A file was not written, and the status gives the reason. A picture of a turntable ends it, since its set of pictures
+/// would have a gap.
 pub fn not_saved(state: &mut State, ticket: u64) {
     let turning = state.session.turning.as_ref();
     if turning.is_some_and(|turning| turning.writing == Some(ticket)) {
@@ -141,12 +140,12 @@ pub fn not_saved(state: &mut State, ticket: u64) {
     }
 }
 
-/// Whether the status says that a turn was stopped; that matters more than that its last picture was saved.
+/// Whether the status says that a turntable was stopped; that matters more than that its last picture was saved.
 pub fn turn_was_stopped(state: &State) -> bool {
     state.session.status.starts_with(STOPPED)
 }
 
-/// A picture is drawn. Where one of a turn could not be, the rest cannot either.
+/// A picture was drawn. If one of a turntable failed, the rest would fail, too.
 pub fn taken(state: &mut State, ticket: u64, path: &Path, writing: Result<u64, String>) {
     state.session.jobs.retain(|j| j.ticket != ticket);
     let turning = state.session.turning.as_mut().filter(|t| t.is_at(path));

@@ -1,9 +1,9 @@
-//! Regions: where and how large they are, role, name and colour.
+//! Regions: position, size, role, name and colour.
 
 use crate::data::region::RegionId;
 use crate::data::{Region, Shape};
 use crate::state::Document;
-use crate::state::changes::{Fields, of_thing, renamed, things};
+use crate::state::core::changes::{Fields, of_thing, renamed, things};
 use crate::state::core::words::ml;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -35,14 +35,14 @@ fn fields(region: &Region) -> Fields {
     shape(&mut fields, &region.shape);
     let colour = region.colour.map_or_else(
         || "of the role".to_owned(),
-        crate::state::changes::looks::colour,
+        crate::state::core::changes::colour,
     );
     fields.name("Colour", colour);
     fields.name("", if region.visible { "shown" } else { "hidden" });
     fields
 }
 
-/// As the list of regions and the crosshair have lengths and places.
+/// Lengths and positions as in the list of regions and at the crosshair.
 fn shape(fields: &mut Fields, shape: &Shape) {
     let place = |fields: &mut Fields, at: glam::DVec3| {
         fields.numbers("Position", &at.to_array(), ", ", (1, "mm"));

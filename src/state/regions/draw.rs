@@ -1,14 +1,14 @@
-//! Drawing regions by hand. The first stroke of a region makes it, or makes voxels of a sphere.
+//! Drawing regions manually. The first stroke creates a region, or turns a sphere into voxels.
 
 use crate::data::region::RegionId;
 use crate::data::{Mask, Outline, Region, Role, Shape, Stroke};
-use crate::state::action::Phase;
+use crate::state::core::phase::Phase;
 use crate::state::regions::drawing::{canvas, drawn, grid, layer_on};
 use crate::state::session::{Severity, TourStep};
-use crate::state::{Effect, State, Tool, regions, track};
+use crate::state::{Effect, State, Tool, regions};
 use std::sync::Arc;
 
-/// Takes a tool into the hand; the brush goes to the selected region.
+/// Activates a tool; the brush then draws into the selected region.
 pub fn take(state: &mut State, tool: Tool, effects: &mut Vec<Effect>) {
     if tool != state.view.tool {
         regions::make::leave(state, effects);
@@ -24,13 +24,13 @@ pub fn take(state: &mut State, tool: Tool, effects: &mut Vec<Effect>) {
     state.view.tool = tool;
 }
 
-/// A seed first, then where its streamlines are to go.
+/// A seed first, then its targets.
 pub(in crate::state) fn wanted_role(state: &State) -> Role {
     let seeded = state.document.regions.iter().any(|r| r.role == Role::Seed);
     if seeded { Role::Target } else { Role::Seed }
 }
 
-/// Selects a region: what is drawn goes there from now on.
+/// Selects a region: drawing goes there from now on.
 pub fn select(state: &mut State, region: Option<RegionId>, effects: &mut Vec<Effect>) {
     let made = state.session.making.as_ref().and_then(|m| m.region);
     if made != region {
@@ -69,23 +69,22 @@ pub fn stroke(
     let erases_nothing = erase && drawn(state).is_none();
     if erases_nothing {
         if begins {
-            "There is no region in the hand to erase from".clone_into(&mut state.session.status);
+            "There is no drawn region to erase from".clone_into(&mut state.session.status);
         }
         return;
     }
     let changed = change(state, label, live, effects, |mask| {
         stroke.apply(mask, !erase)
     });
-    // The end of a stroke that changes nothing more is followed by all that is asked for.
+    // The end of a stroke without a further change starts all the requests that waited.
     if !changed && !live {
         state.history.close();
-        track::update::retrack(state, false, effects);
     }
 }
 
 pub fn outline(state: &mut State, outline: &Outline, erase: bool, effects: &mut Vec<Effect>) {
     if erase && drawn(state).is_none() {
-        "There is no region in the hand to erase from".clone_into(&mut state.session.status);
+        "There is no drawn region to erase from".clone_into(&mut state.session.status);
         return;
     }
     let label = match (state.view.tool, erase) {
@@ -100,7 +99,7 @@ pub fn outline(state: &mut State, outline: &Outline, erase: bool, effects: &mut 
     });
 }
 
-/// Changes the voxels of the region in the hand as one step; returns whether that changed any.
+/// Changes the voxels of the region being drawn as one step; returns whether any changed.
 fn change(
     state: &mut State,
     label: &str,
@@ -108,9 +107,9 @@ fn change(
     effects: &mut Vec<Effect>,
     apply: impl FnOnce(&mut Mask) -> usize,
 ) -> bool {
-    // What was filled is drawn on now: it follows no slider any more.
+    // A filled region that is drawn on no longer follows a slider.
     regions::make::leave(state, effects);
-    // Nothing may hold on to the document's mask while a stroke goes on: it is changed in place.
+    // During a stroke nothing else may hold the document's mask, because it is changed in place.
     let joins = state.history.joins(label);
     let before = (!joins).then(|| state.document.clone());
     let Some((id, told)) = made_of_voxels(state) else {
@@ -120,12 +119,12 @@ fn change(
     state.document.edit_region(id, |region| {
         if let Shape::Mask(mask) = Arc::make_mut(&mut region.shape) {
             count = apply(mask);
-            // Nobody draws on what is not seen.
+            // An invisible region must not be drawn on.
             region.visible = true;
         }
     });
     if count == 0 {
-        // Nor is a region made by a stroke beside the image.
+        // A stroke outside the image creates no region.
         if let Some(before) = before {
             state.document = before;
         }
@@ -134,7 +133,7 @@ fn change(
     let before = before.as_ref().unwrap_or(&state.document);
     state.history.record(before, label, live);
     state.session.status = told.unwrap_or_default();
-    crate::state::update::changed(state);
+    crate::state::edit::changed(state);
     state.session.drawn = Some(id);
     state.session.selected_region = Some(id);
     state.session.selected_layer = None;
@@ -144,11 +143,10 @@ fn change(
         Some(Role::Target) => state.session.guide_done(TourStep::PlaceTarget),
         _ => {}
     }
-    track::update::retrack(state, live, effects);
     true
 }
 
-/// The region in the hand as a mask that can be drawn on, and what is to be said about that.
+/// The region being drawn, converted to voxels, with a remark about the conversion.
 fn made_of_voxels(state: &mut State) -> Option<(RegionId, Option<String>)> {
     let region = drawn(state).cloned();
     if let Some(region) = &region
@@ -161,7 +159,7 @@ fn made_of_voxels(state: &mut State) -> Option<(RegionId, Option<String>)> {
         return Some((region.id, None));
     }
     let Some(grid) = grid(state).cloned() else {
-        let text = "A region is drawn on the voxels of an image: open one first";
+        let text = "A region is drawn on the grid of an image: open one first";
         state.session.notify(Severity::Error, text);
         return None;
     };
@@ -170,14 +168,14 @@ fn made_of_voxels(state: &mut State) -> Option<(RegionId, Option<String>)> {
     if let Some(region) = region {
         let shape = Arc::new(Shape::Mask(region.shape.mask_on(&grid)));
         state.document.edit_region(region.id, |r| r.shape = shape);
-        let note = format!("{} is now made of the voxels of {on}", region.name);
+        let note = format!("{} is now on the grid of {on}", region.name);
         return Some((region.id, Some(note)));
     }
     let role = state.view.drawing.role;
     let document = &mut state.document;
     let id = RegionId(document.fresh_id());
     let name = document.region_name(role);
-    let note = format!("{name} is drawn on the voxels of {on}");
+    let note = format!("{name} is drawn on the grid of {on}");
     document.regions.push(Arc::new(Region {
         id,
         name,

@@ -1,9 +1,9 @@
-//! How regions are drawn by hand: what the brush and the outlines are set to, and on which voxels.
+//! Settings for drawing regions: brush and outlines, and the voxels drawn on.
 
 use crate::data::region::RegionId;
 use crate::data::{Grid, Region, Role, Shape};
 use crate::solvers::region::{DEFAULT_MOST_ML, DEFAULT_TOLERANCE};
-use crate::state::document::{Content, Layer};
+use crate::state::core::layer::{Content, Layer, grid_of};
 use crate::state::{Document, State, Tool};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -15,24 +15,24 @@ pub const MOST_RADIUS_MM: f64 = 100.0;
 #[serde(default)]
 pub struct Drawing {
     pub radius_mm: f64,
-    /// The brush is a disc in the slice, one voxel thick; else a ball.
+    /// The brush is a disc in the slice, one voxel thick; otherwise a ball.
     pub flat: bool,
-    /// The left button takes away; the right one always does.
+    /// The left button erases; the right one always does.
     pub erase: bool,
-    /// Of rectangles and polygons; `None`: one voxel.
+    /// For rectangles and polygons; `None`: one voxel.
     pub thickness_mm: Option<f64>,
-    /// Of a flood fill: so far from the clicked value, as a share of the image's window.
+    /// For a flood fill: largest difference from the clicked value, as a fraction of the image's window.
     pub tolerance: f32,
-    /// A flood fill ends here.
+    /// Largest volume of a flood fill, ml.
     pub most_ml: f64,
-    /// Of a region that the next stroke begins.
+    /// Role of a region that the next stroke creates.
     pub role: Role,
 }
 
 impl Default for Drawing {
     fn default() -> Self {
         Self {
-            // A gyrus is about as wide.
+            // About the width of a gyrus.
             radius_mm: 4.0,
             flat: false,
             erase: false,
@@ -45,7 +45,7 @@ impl Default for Drawing {
 }
 
 impl Drawing {
-    /// The brush larger or smaller by this many steps: finer where it is fine.
+    /// Changes the brush size by this many steps: smaller ones for a small brush.
     pub fn resized(&self, steps: i32) -> Self {
         let mm = self.radius_mm;
         let step = match mm {
@@ -62,7 +62,7 @@ impl Drawing {
 }
 
 impl Tool {
-    /// Draws on a region with the hand.
+    /// Whether the tool draws on a region.
     pub fn draws(self) -> bool {
         matches!(
             self,
@@ -71,13 +71,13 @@ impl Tool {
     }
 }
 
-/// The region that the next stroke changes; `None`: it begins a new one.
+/// The region that the next stroke changes; `None`: it creates a new one.
 pub fn drawn(state: &State) -> Option<&Arc<Region>> {
     let id: Option<RegionId> = state.session.drawn;
     id.and_then(|id| state.document.region(id))
 }
 
-/// The image whose voxels a new region is drawn on: the topmost that is visible, else the topmost.
+/// The image on whose voxels a new region is drawn: the topmost visible one, else the topmost.
 pub fn canvas(document: &Document) -> Option<&Arc<Layer>> {
     let images = || {
         document
@@ -90,15 +90,7 @@ pub fn canvas(document: &Document) -> Option<&Arc<Layer>> {
     images().find(shown).or_else(|| images().next())
 }
 
-pub fn grid_of(layer: &Layer) -> Option<&Arc<Grid>> {
-    match &layer.content {
-        Content::Scan { dwi: volume, .. } | Content::Image(volume) => Some(&volume.grid),
-        Content::Mask(mask) => Some(mask.frame()),
-        Content::Tractogram(_) => None,
-    }
-}
-
-/// Images that regions are made from by their values.
+/// Images from whose values regions are made.
 pub mod measured {
     use crate::data::{Volume, VolumeKind};
     use crate::state::{Document, Layer};
@@ -109,8 +101,7 @@ pub mod measured {
         volume.is_some_and(|v| v.kind == VolumeKind::Scalar)
     }
 
-    /// The topmost that is visible, else the topmost; a label map only where there is nothing else, since
-    /// its numbers are names.
+    /// The topmost visible image, else the topmost; a label map only if there is no other, since its numbers are names.
     pub fn image(document: &Document) -> Option<(&Arc<Layer>, &Volume)> {
         let layers = || document.layers.iter().rev().filter(|l| is(l));
         let measures = |l: &&Arc<Layer>| l.content.volume().is_some_and(|v| v.labels.is_none());

@@ -1,29 +1,29 @@
-//! Regions made by computation: asked for as controls move, taken in as they come.
+//! Computed regions: requested as controls move, received as they arrive.
 
 use crate::data::region::RegionId;
 use crate::data::{DataId, Mask, Region, Role, Shape, VolumeKind};
 use crate::solvers::region::{Combine, LabelCount};
-use crate::state::action::Phase;
+use crate::state::core::colours::CATEGORIES;
+use crate::state::core::layer::{LayerId, grid_of};
+use crate::state::core::phase::Phase;
 use crate::state::core::words::count;
-use crate::state::defaults::CATEGORIES;
-use crate::state::document::LayerId;
 use crate::state::regions::draw::wanted_role;
-use crate::state::regions::drawing::{canvas, drawn, grid_of};
+use crate::state::regions::drawing::{canvas, drawn};
 use crate::state::regions::jobs::labels::{CountLabels, LabelCounts, MakeLabelRegions};
 use crate::state::regions::jobs::make::{MadeRegion, MakeRegion, REGION, RegionOperation};
-use crate::state::regions::making::{Labels, Making, Source, region_name};
-use crate::state::{Document, Effect, State, Tool, regions, track};
+use crate::state::regions::types::{Labels, Making, Source, region_name};
+use crate::state::{Document, Effect, State, Tool, regions};
 use std::sync::Arc;
 
-/// Begins to make a region, or goes on with other values.
+/// Begins to make a region, or continues with other values.
 pub fn set(state: &mut State, source: Source, phase: Phase, effects: &mut Vec<Effect>) {
     if matches!(source, Source::Fill { erase: true, .. }) && drawn(state).is_none() {
-        "There is no region in the hand to take it from".clone_into(&mut state.session.status);
+        "Select a drawn region to erase from".clone_into(&mut state.session.status);
         return;
     }
     let same_kind = |a: &Source, b: &Source| match (a, b) {
         (Source::Threshold { layer, .. }, Source::Threshold { layer: other, .. }) => layer == other,
-        // Another place is another fill.
+        // Another position starts another fill.
         (
             Source::Fill { from, erase, .. },
             Source::Fill {
@@ -43,11 +43,11 @@ pub fn set(state: &mut State, source: Source, phase: Phase, effects: &mut Vec<Ef
     if goes_on {
         if let Some(making) = &mut state.session.making {
             making.live = live;
-            // The end of a drag brings no other value, but the full result of what follows.
+            // The end of a drag has no new value, but needs the full result of dependent computations.
             making.source = source;
         }
     } else {
-        // Another image for the threshold: the same region, made anew.
+        // Another image for the threshold: the same region is recomputed.
         let threshold = matches!(source, Source::Threshold { .. });
         let old = state.session.making.take();
         let kept = old.filter(|m| threshold && matches!(m.source, Source::Threshold { .. }));
@@ -78,20 +78,17 @@ pub fn set(state: &mut State, source: Source, phase: Phase, effects: &mut Vec<Ef
     ask(state, effects);
 }
 
-/// The tool was put away, or the document became another: what is made stays as it is.
+/// The tool was deactivated, or the document changed: the region stays as it is.
 pub fn leave(state: &mut State, effects: &mut Vec<Effect>) {
     if let Some(making) = state.session.making.take() {
         if making.running {
             effects.push(Effect::Cancel(REGION));
         }
         state.history.close();
-        if making.live {
-            track::update::retrack(state, false, effects);
-        }
     }
 }
 
-/// The scalar image of a layer, and the volume of it that is shown.
+/// The scalar image of a layer, and the index of its displayed volume.
 fn image(document: &Document, layer: LayerId) -> Option<&crate::data::Volume> {
     let volume = document.layer(layer)?.content.volume()?;
     (volume.kind == VolumeKind::Scalar).then_some(volume)
@@ -102,7 +99,7 @@ fn ask(state: &mut State, effects: &mut Vec<Effect>) {
         return;
     };
     if making.running {
-        // None is cancelled for the next, or a hand that never rests would see nothing.
+        // Let the running job finish: cancelling on every move would show nothing during a drag.
         making.again = true;
         return;
     }
@@ -160,14 +157,14 @@ fn ask(state: &mut State, effects: &mut Vec<Effect>) {
     effects.push(Effect::submit(MakeRegion { operation, serial }));
 }
 
-/// Its job ended without a result.
+/// The job ended without a result.
 pub fn ended(state: &mut State) {
     if let Some(making) = &mut state.session.making {
         (making.running, making.again) = (false, false);
     }
 }
 
-/// Takes in the numbers of a label map.
+/// Receives the numbers of a label map.
 pub fn labels_counted(state: &mut State, of: DataId, frame: usize, numbers: LabelCounts) {
     let labels = state.session.labels.as_mut();
     if let Some(labels) = labels.filter(|l| (l.of, l.frame) == (of, frame)) {
@@ -175,7 +172,7 @@ pub fn labels_counted(state: &mut State, of: DataId, frame: usize, numbers: Labe
     }
 }
 
-/// Takes in a region.
+/// Receives a region.
 pub fn made(state: &mut State, serial: u64, made: MadeRegion, effects: &mut Vec<Effect>) {
     let requested = state.session.making.as_ref();
     let Some(making) = requested.filter(|m| m.serial == serial).cloned() else {
@@ -200,7 +197,7 @@ pub fn made(state: &mut State, serial: u64, made: MadeRegion, effects: &mut Vec<
         }
         None => add(state, &making.source, shape),
     };
-    crate::state::update::changed(state);
+    crate::state::edit::changed(state);
     state.session.selected_region = Some(id);
     state.session.selected_layer = None;
     if state.view.tool.draws() {
@@ -215,21 +212,19 @@ pub fn made(state: &mut State, serial: u64, made: MadeRegion, effects: &mut Vec<
         ..making
     });
     if let Some(Source::Combine { .. }) = state.session.making.as_ref().map(|m| &m.source) {
-        // Done at once; the next starts from what it made.
+        // Done at once; the next one starts from its result.
         leave(state, effects);
     }
-    let live = again || state.session.making.as_ref().is_some_and(|m| m.live);
-    track::update::retrack(state, live, effects);
     if again {
         ask(state, effects);
     }
 }
 
-/// A new region for what was made.
+/// Adds a new region for the result.
 fn add(state: &mut State, source: &Source, shape: Arc<Shape>) -> RegionId {
     let role = match source {
         Source::Fill { .. } => state.view.drawing.role,
-        // Like regions from a label map, it neither tracks nor cuts before that is asked for.
+        // Like regions from a label map, it neither tracks nor cuts until requested.
         Source::Threshold { .. } => Role::Region,
         _ => wanted_role(state),
     };
@@ -254,7 +249,7 @@ pub fn count_labels(state: &mut State, layer: LayerId, effects: &mut Vec<Effect>
     effects.push(Effect::submit(CountLabels { volume, frame }));
 }
 
-/// Makes regions of labels that were counted.
+/// Makes regions of counted labels.
 pub fn from_labels(
     state: &mut State,
     chosen: Vec<LabelCount>,
@@ -277,14 +272,8 @@ pub fn from_labels(
     }));
 }
 
-/// Takes in regions of a label map.
-pub fn labelled(
-    state: &mut State,
-    layer: LayerId,
-    role: Role,
-    masks: Vec<(i64, Mask)>,
-    effects: &mut Vec<Effect>,
-) {
+/// Adds regions of a label map.
+pub fn labelled(state: &mut State, layer: LayerId, role: Role, masks: Vec<(i64, Mask)>) {
     let Some(layer) = state.document.layer(layer).cloned() else {
         return;
     };
@@ -293,7 +282,7 @@ pub fn labelled(
     let names: Vec<String> = masks.iter().map(|(n, _)| region_name(&layer, *n)).collect();
     state.history.close();
     let mut last = None;
-    crate::state::update::edit(state, "Regions from labels", false, |document| {
+    crate::state::edit::edit(state, "Regions from labels", false, |document| {
         for (i, ((number, mask), name)) in masks.into_iter().zip(names).enumerate() {
             let id = RegionId(document.fresh_id());
             last = Some(id);
@@ -320,5 +309,4 @@ pub fn labelled(
     }
     let word = if many { "regions" } else { "region" };
     state.session.status = format!("{} {word} from {}", count(n as u64), layer.name);
-    track::update::retrack(state, false, effects);
 }

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-/// Largest coordinate and size of a region; a head is far smaller.
+/// Limit of coordinates and sizes of a region; a head is far smaller.
 const MOST_MM: f64 = 1e4;
 
 /// A region as text: `sphere:x,y,z,radius`, `box:x,y,z,hx,hy,hz` (world mm) or `mask:path`.
@@ -36,7 +36,7 @@ impl ShapeSpec {
 
 impl std::fmt::Display for ShapeSpec {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        // Shortest text that reads back as the same number.
+        // The shortest text that reads back as the same number.
         match self {
             Self::Sphere {
                 centre: c,
@@ -55,7 +55,7 @@ impl std::fmt::Display for ShapeSpec {
     }
 }
 
-/// A text that is no region: one sentence each.
+/// Errors in the text of a region: one sentence each.
 #[derive(Clone, PartialEq, Debug)]
 pub enum ShapeError {
     /// It has no colon.
@@ -63,11 +63,11 @@ pub enum ShapeError {
     UnknownKind(String),
     NoNumber(String),
     NotFinite(String, f64),
-    /// A number beyond every head, mm.
+    /// A number far outside any head, mm.
     Far(String, f64),
     Radius(String, f64),
     HalfEdge(String, f64),
-    /// So many numbers.
+    /// Expected number of values.
     Count(String, usize),
 }
 
@@ -76,12 +76,12 @@ impl fmt::Display for ShapeError {
         const EXPECTED: &str =
             "expected sphere:x,y,z,radius or box:x,y,z,hx,hy,hz in mm, or mask:path";
         match self {
-            Self::NoKind(text) => write!(f, "\"{text}\" is no region: {EXPECTED}"),
-            Self::UnknownKind(kind) => write!(f, "\"{kind}\" is no kind of region: {EXPECTED}"),
+            Self::NoKind(text) => write!(f, "\"{text}\" is not a region: {EXPECTED}"),
+            Self::UnknownKind(kind) => write!(f, "\"{kind}\" is not a kind of region: {EXPECTED}"),
             Self::NoNumber(text) => {
                 write!(
                     f,
-                    "\"{text}\" holds something that is no number: {EXPECTED}"
+                    "\"{text}\" holds something that is not a number: {EXPECTED}"
                 )
             }
             Self::NotFinite(text, n) => write!(f, "\"{text}\" holds the number {n}: {EXPECTED}"),

@@ -1,13 +1,12 @@
-//! Regions of a session, and what of one, or of the rest, cannot be read here: that stays in the session
-//! as it was.
+//! Regions of a session, and parts of it that cannot be read here: these stay in the session unchanged.
 
 use crate::data::DataId;
 use crate::data::region::RegionId;
 use crate::data::{Region, Shape};
 use crate::jobs::session::ReadSession;
 use crate::state::Document;
+use crate::state::core::layer::{Content as DocumentContent, LayerId};
 use crate::state::core::words::{counted, some_of};
-use crate::state::document::{Content as DocumentContent, LayerId};
 use crate::state::sessions::saved::write::Lists;
 use crate::state::sessions::saved::{
     MissingLayer, SavedDocument, SavedPathway, SavedRegion, SavedSegmentation, SavedShape,
@@ -15,13 +14,13 @@ use crate::state::sessions::saved::{
 };
 use std::sync::Arc;
 
-/// What of a session is neither a layer nor here; it stays in the session.
+/// A part of a session that is missing and not a layer; it stays in the session.
 #[derive(Clone, Debug)]
 pub struct LeftOut {
     pub what: MissingRegion,
     /// `its sphere has no size`.
     pub why: String,
-    /// What its numbers are of.
+    /// The session that its numbers refer to.
     pub read: Arc<ReadSession>,
 }
 
@@ -30,30 +29,30 @@ pub enum MissingRegion {
     Region(SavedRegion),
     Pathway(Box<SavedPathway>),
     Weights(Box<MissingWeights>),
-    /// The one in the hand, and the regions that steered it.
+    /// The live surface, and the regions of its speeds.
     Surface(Box<SavedSegmentation>, [Option<Painted>; 2]),
 }
 
-/// A region of a session: here, or left out.
+/// A region of a session: restored, or missing.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Painted {
     Here(RegionId),
     Lacking(Box<SavedRegion>),
 }
 
-/// Weights whose numbers are not those of the streamlines that are here, or cannot be read.
+/// Weights whose numbers do not match the loaded streamlines, or cannot be read.
 #[derive(Clone, PartialEq, Debug)]
 pub struct MissingWeights {
     pub(in crate::state) layer: LayerId,
     /// Its name.
     pub(in crate::state) of: String,
-    /// The streamlines; of others the numbers say nothing.
+    /// The streamlines; the numbers do not apply to others.
     pub(in crate::state) lines: Option<DataId>,
     pub(in crate::state) saved: SavedWeights,
 }
 
 impl MissingRegion {
-    /// Its own name, or that of what it belongs to.
+    /// Its own name, or that of its owner.
     fn name(&self) -> &str {
         match self {
             Self::Region(region) => &region.name,
@@ -90,13 +89,13 @@ enum Kind {
 }
 
 impl LeftOut {
-    /// Whether it is the mask that a layer is.
+    /// Whether it is the mask of a layer.
     pub fn is_of(&self, layer: LayerId) -> bool {
         matches!(&self.what, MissingRegion::Region(r) if r.shape == SavedShape::Layer(layer.0))
     }
 }
 
-/// A region of a session; an error says why not: `its sphere has no size`.
+/// A region of a session; an error says why it cannot be restored: `its sphere has no size`.
 fn read_region(
     document: &Document,
     read: &ReadSession,
@@ -133,7 +132,7 @@ fn read_region(
                 let absent = document.absent.iter().find(|a| a.layer.id == *id);
                 return Err(match absent {
                     Some(absent) => format!("its mask could not be opened: {}", absent.why),
-                    None => "the mask that it is is not here".to_owned(),
+                    None => "its own mask is missing".to_owned(),
                 });
             };
             Shape::Mask(mask.clone())
@@ -149,7 +148,7 @@ fn read_region(
     })
 }
 
-/// A region that something refers to; an error is half a sentence.
+/// A region that another item refers to; an error is half a sentence.
 pub(in crate::state) fn region(
     document: &Document,
     read: &ReadSession,
@@ -159,8 +158,7 @@ pub(in crate::state) fn region(
     read_region(document, read, saved).map_err(message)
 }
 
-/// Puts the regions into a document whose layers are there; returns which they are, by their places in the
-/// session.
+/// Adds the regions to a document whose layers are loaded; returns which they are, by their indices in the session.
 pub(in crate::state) fn put(
     document: &mut Document,
     read: &Arc<ReadSession>,
@@ -208,7 +206,7 @@ pub(in crate::state) fn leave_out(
         .push(Arc::new(LeftOut { what, why, read }));
 }
 
-/// Regions that are a layer's mask, where that layer has come.
+/// Restores regions that are the mask of a layer, once that layer is loaded.
 pub(in crate::state) fn find_again(document: &mut Document, layer: LayerId) {
     for left in std::mem::take(&mut document.left_out) {
         let found = match &left.what {
@@ -224,7 +222,7 @@ pub(in crate::state) fn find_again(document: &mut Document, layer: LayerId) {
     }
 }
 
-/// What was left out for one reason, all of one kind.
+/// Missing parts with one reason, all of one kind.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Group {
     kind: Kind,
@@ -278,13 +276,13 @@ impl Group {
 }
 
 impl LeftOut {
-    /// Why, and what becomes of it.
+    /// The reason, and the consequence.
     pub(in crate::state) fn sentence(&self) -> String {
         Group::of(self).sentence(&[self.what.name()])
     }
 }
 
-/// What was left out, in a sentence for each reason.
+/// Missing parts, with a sentence for each reason.
 pub fn left_out(document: &Document) -> Vec<(Group, String)> {
     let mut groups: Vec<(Group, Vec<&str>)> = Vec::new();
     for left in &document.left_out {
@@ -301,7 +299,7 @@ pub fn left_out(document: &Document) -> Vec<(Group, String)> {
 }
 
 impl Lists<'_> {
-    /// What was left out, in the numbers of the new session.
+    /// Missing parts, in the numbers of the new session.
     pub(in crate::state) fn left_out(
         &mut self,
         document: &Document,
@@ -322,14 +320,14 @@ impl Lists<'_> {
                         });
                     }
                 }
-                // They have their own places.
+                // They are stored elsewhere.
                 MissingRegion::Weights(_) | MissingRegion::Surface(..) => {}
             }
         }
         (regions, pathways)
     }
 
-    /// A region of another session in the numbers of this one; `None` where that one lacks its mask.
+    /// A region of another session in the numbers of this one; `None` if that session lacks its mask.
     pub(in crate::state) fn as_it_was(
         &mut self,
         read: &ReadSession,
@@ -344,14 +342,14 @@ impl Lists<'_> {
 }
 
 impl Document {
-    /// Whether a session of the document holds all that the one holds which it was read from: all of it is here,
-    /// but for streamlines of which that one had the recipe alone.
+    /// Whether a session of the document contains everything of the session that was read: all of it is loaded, except
+    /// for streamlines of which that session had only the recipe.
     pub fn is_whole(&self) -> bool {
         let whole = self.absent.iter().all(|a| a.is_recipe_alone());
         whole && self.left_out.is_empty() && self.unread.is_empty()
     }
 
-    /// What a layer is from, where that cannot be read.
+    /// The origin of a layer, if it cannot be read.
     pub(in crate::state) fn origin_unread(&self, layer: LayerId) -> Option<&Arc<MissingLayer>> {
         self.unread.get(&layer)
     }

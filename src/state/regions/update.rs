@@ -2,24 +2,24 @@
 
 use crate::data::region::RegionId;
 use crate::data::{Region, Role, Shape};
-use crate::state::action::Phase;
+use crate::state::core::colours::role_rgb;
+use crate::state::core::layer::{Content, LayerId, grid_of};
+use crate::state::core::phase::Phase;
 use crate::state::core::words::count;
-use crate::state::defaults::role_rgb;
-use crate::state::document::{Content, LayerId};
-use crate::state::regions::drawing::{canvas, grid_of};
+use crate::state::edit::edit;
+use crate::state::regions::drawing::canvas;
 use crate::state::regions::jobs::SaveRegion;
 use crate::state::regions::jobs::save::{SaveLabels, SaveMasks};
 use crate::state::session::{Severity, TourStep};
-use crate::state::update::edit;
-use crate::state::{Effect, RegionsChange, State, Task, Tool, track};
+use crate::state::{Effect, RegionsChange, State, Task, Tool};
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-pub fn place(state: &mut State, role: Role, shape: Shape, effects: &mut Vec<Effect>) {
-    add(state, role, None, shape.snapped(), effects);
+pub fn place(state: &mut State, role: Role, shape: Shape) {
+    add(state, role, None, shape.snapped());
     state.view.tool = Tool::Crosshair;
-    // The next thing to do with a region is to track.
+    // After placing a region the user will probably track.
     if state.view.task == Task::View {
         state.view.task = Task::Track;
     }
@@ -30,7 +30,7 @@ pub fn place(state: &mut State, role: Role, shape: Shape, effects: &mut Vec<Effe
     }
 }
 
-pub fn from_layer(state: &mut State, layer: LayerId, role: Role, effects: &mut Vec<Effect>) {
+pub fn from_layer(state: &mut State, layer: LayerId, role: Role) {
     let Some(layer) = state.document.layer(layer).cloned() else {
         return;
     };
@@ -42,11 +42,10 @@ pub fn from_layer(state: &mut State, layer: LayerId, role: Role, effects: &mut V
         role,
         Some(layer.name.clone()),
         Shape::Mask(mask.clone()),
-        effects,
     );
 }
 
-pub fn move_to(state: &mut State, id: RegionId, to: usize, effects: &mut Vec<Effect>) {
+pub fn move_to(state: &mut State, id: RegionId, to: usize) {
     let regions = &state.document.regions;
     let Some(from) = regions.iter().position(|r| r.id == id) else {
         return;
@@ -59,17 +58,9 @@ pub fn move_to(state: &mut State, id: RegionId, to: usize, effects: &mut Vec<Eff
         let region = document.regions.remove(from);
         document.regions.insert(to, region);
     });
-    // Of two targets at one place the first counts.
-    track::update::retrack(state, false, effects);
 }
 
-pub(in crate::state) fn add(
-    state: &mut State,
-    role: Role,
-    name: Option<String>,
-    shape: Shape,
-    effects: &mut Vec<Effect>,
-) {
+pub(in crate::state) fn add(state: &mut State, role: Role, name: Option<String>, shape: Shape) {
     let mut id = RegionId(0);
     edit(state, "Place region", false, |document| {
         id = RegionId(document.fresh_id());
@@ -86,16 +77,9 @@ pub(in crate::state) fn add(
     });
     state.session.selected_region = Some(id);
     state.session.selected_layer = None;
-    track::update::retrack(state, false, effects);
 }
 
-pub fn reshape(
-    state: &mut State,
-    id: RegionId,
-    shape: Shape,
-    phase: Phase,
-    effects: &mut Vec<Effect>,
-) {
+pub fn reshape(state: &mut State, id: RegionId, shape: Shape, phase: Phase) {
     let live = phase == Phase::Live;
     edit(state, "Move region", live, |d| {
         d.edit_region(id, |r| r.shape = Arc::new(shape.snapped()))
@@ -107,11 +91,10 @@ pub fn reshape(
     if is_seed && !live {
         state.session.guide_done(TourStep::DragSeed);
     }
-    track::update::retrack(state, live, effects);
 }
 
-/// A copy to try things on.
-pub fn duplicate(state: &mut State, id: RegionId, effects: &mut Vec<Effect>) {
+/// Copies a region, to experiment on the copy.
+pub fn duplicate(state: &mut State, id: RegionId) {
     let Some(region) = state.document.region(id).cloned() else {
         return;
     };
@@ -128,26 +111,19 @@ pub fn duplicate(state: &mut State, id: RegionId, effects: &mut Vec<Effect>) {
         document.regions.insert(at, Arc::new(copy));
     });
     state.session.selected_region = Some(new);
-    track::update::retrack(state, false, effects);
 }
 
-pub fn delete(state: &mut State, id: RegionId, effects: &mut Vec<Effect>) {
+pub fn delete(state: &mut State, id: RegionId) {
     edit(state, "Delete region", false, |document| {
         document.regions.retain(|r| r.id != id)
     });
     if state.session.selected_region == Some(id) {
         state.session.selected_region = None;
     }
-    track::update::retrack(state, false, effects);
 }
 
-/// Shows or deletes several or gives them a role: one step.
-pub fn change_all(
-    state: &mut State,
-    ids: &[RegionId],
-    change: RegionsChange,
-    effects: &mut Vec<Effect>,
-) {
+/// Shows or deletes several regions or sets their role, as one step.
+pub fn change_all(state: &mut State, ids: &[RegionId], change: RegionsChange) {
     let ids: BTreeSet<RegionId> = ids.iter().copied().collect();
     let text = match change {
         RegionsChange::Show(true) => "Show",
@@ -173,9 +149,6 @@ pub fn change_all(
     let selected = state.session.selected_region;
     if change == RegionsChange::Delete && selected.is_some_and(|id| ids.contains(&id)) {
         state.session.selected_region = None;
-    }
-    if !matches!(change, RegionsChange::Show(_)) {
-        track::update::retrack(state, false, effects);
     }
 }
 
@@ -210,7 +183,7 @@ pub fn save(state: &mut State, id: RegionId, path: PathBuf, effects: &mut Vec<Ef
     }));
 }
 
-/// Saves all regions as one label map, or a mask each.
+/// Saves all regions as one label map, or as one mask each.
 pub fn save_all(state: &mut State, path: PathBuf, as_labels: bool, effects: &mut Vec<Effect>) {
     let tensors = state.document.tensors.as_ref().map(|t| &t.field.grid);
     let masks = state.document.regions.iter().find_map(|r| match &*r.shape {

@@ -1,4 +1,4 @@
-//! The feature sampling.
+//! The feature sampling: reading values of an image with the pointer.
 
 mod types;
 pub(in crate::state) mod update;

@@ -1,41 +1,41 @@
-//! Values of an image that a hand passes over while P is held.
+//! Values of an image sampled with the pointer while P is held.
 
 use crate::data::Volume;
+use crate::state::core::layer::LayerId;
 use crate::state::core::words::{significant, with_unit};
-use crate::state::document::LayerId;
 use glam::DVec3;
 use std::collections::BTreeSet;
 
-/// What a hand does that samples.
+/// Steps of sampling.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum SampleAction {
     Begin(DVec3),
     /// From there to here, world mm.
     Over(DVec3, DVec3),
-    /// Takes over what was sampled.
+    /// Applies the sample.
     End,
 }
 
-/// Where the values come from.
+/// Source of the values.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Sampled {
     Layer(LayerId),
-    /// What pathways cost above the least.
+    /// Excess cost of pathways.
     Excess,
 }
 
-/// Voxels passed over, each once.
+/// Sampled voxels, each once.
 #[derive(Clone, Debug)]
 pub struct Sample {
     pub of: Sampled,
-    /// The image's.
+    /// Name of the image.
     pub name: String,
-    /// Values are shown times this.
+    /// Factor for displayed values.
     scale: f64,
     unit: &'static str,
     image: Volume,
     frame: usize,
-    /// Values from here on stand for none.
+    /// Values from here on are missing.
     below: f64,
     voxels: BTreeSet<usize>,
     values: Vec<f64>,
@@ -66,12 +66,12 @@ impl Sample {
         }
     }
 
-    /// Without values from `below` on, which stand for none.
+    /// Without values from `below` on, which are missing.
     pub fn only_below(self, below: f64) -> Self {
         Self { below, ..self }
     }
 
-    /// Passes over a straight stretch of world mm.
+    /// Samples a straight segment in world mm.
     pub fn pass(&mut self, from: DVec3, to: DVec3) {
         let grid = self.image.grid.clone();
         let steps = (2.0 * from.distance(to) / grid.spacing().min_element()).ceil();
@@ -100,21 +100,21 @@ impl Sample {
         self.values.iter().sum::<f64>() / self.values.len().max(1) as f64
     }
 
-    /// Standard deviation, with n − 1; 0 of fewer than two values.
+    /// Standard deviation, with n − 1; 0 for fewer than two values.
     pub fn deviation(&self) -> f64 {
         let mean = self.mean();
         let squares: f64 = self.values.iter().map(|v| (v - mean).powi(2)).sum();
         (squares / (self.values.len().max(2) - 1) as f64).sqrt()
     }
 
-    /// Mean and standard deviation, as they are shown.
+    /// Mean and standard deviation, as displayed.
     pub fn words(&self) -> String {
         let [mean, deviation] =
             [self.mean(), self.deviation()].map(|v| significant(v * self.scale));
         with_unit(&format!("{mean} ± {deviation}"), self.unit)
     }
 
-    /// The voxels by their numbers, and the image and its volume that they are of.
+    /// The image, the index of its volume, and the indices of the voxels.
     pub fn voxels(&self) -> (&Volume, usize, Vec<usize>) {
         (
             &self.image,
@@ -130,7 +130,7 @@ impl Sample {
         self.voxels.iter().map(move |i| grid.world(voxel(i)))
     }
 
-    /// Half a voxel's longest edge, mm.
+    /// Half of a voxel's longest edge, mm.
     pub fn reach_mm(&self) -> f64 {
         0.5 * self.image.grid.spacing().max_element()
     }

@@ -1,19 +1,19 @@
-//! Sampling: which image, what its values are, and the transfer function they make.
+//! Sampling: the choice of the image, its values, and the resulting transfer function.
 
 use crate::data::VolumeKind;
 use crate::data::appearance::Transfer;
 use crate::data::text::counted;
-use crate::state::pathways::PathwayResult;
-use crate::state::pathways::{self, PathwaySettings};
+use crate::state::core::volume_look::{VolumeLook, VolumeStyle};
+use crate::state::edit::edit;
+use crate::state::pathways::{self, PathwayResult, PathwaySettings};
 use crate::state::sampling::{Sample, SampleAction, Sampled};
 use crate::state::session::Severity;
-use crate::state::update::edit;
-use crate::state::volume_look::{VolumeLook, VolumeStyle};
 use crate::state::{Display, Effect, Layer, Phase, State, Task, segment};
+use std::sync::Arc;
 
-/// Half the width of the range that is made opaque, in standard deviations.
+/// Half width of the opaque range, in standard deviations.
 const DEVIATIONS: f64 = 2.0;
-/// What of an image's window is background, as a share of it.
+/// Fraction of an image's window that is background.
 const GROUND: f32 = 0.02;
 
 pub fn act(state: &mut State, action: SampleAction, effects: &mut Vec<Effect>) {
@@ -41,9 +41,9 @@ pub fn act(state: &mut State, action: SampleAction, effects: &mut Vec<Effect>) {
     }
 }
 
-/// The cost where it is a cloud; else the selected image, else the topmost visible one.
+/// The cost if it is shown as a cloud; else the selected image, else the topmost visible one.
 fn begin(state: &State) -> Option<Sample> {
-    let live = state.session.pathways.live.as_deref();
+    let live = state.session.pathways.live.value().map(Arc::as_ref);
     if let Some(live) =
         live.filter(|_| state.view.task == Task::Pathways && state.document.pathways.cloud)
     {
@@ -53,7 +53,7 @@ fn begin(state: &State) -> Option<Sample> {
     }
     if state.view.task == Task::Segment {
         let (layer, image) = state.document.segmented_image()?;
-        // Samples of one image add up.
+        // Samples of one image accumulate.
         let known = state.segment_sample().map(|sample| (**sample).clone());
         let known = known.filter(|s| s.of == Sampled::Layer(layer.id));
         let frame = crate::state::segment::frame_of(layer, image);
@@ -75,11 +75,11 @@ fn begin(state: &State) -> Option<Sample> {
 
 fn end(state: &mut State, sample: &Sample, effects: &mut Vec<Effect>) {
     if sample.count() == 0 {
-        let sentence = format!("No value of {} was passed over", sample.name);
+        let sentence = format!("The pointer crossed no value of {}", sample.name);
         return state.session.notify(Severity::Information, sentence);
     }
     take_over(state, sample, effects);
-    // Last: an edit clears what was said.
+    // Last, because an edit clears the status.
     state.session.status = format!(
         "Sampled {} of {}: {}",
         counted(sample.count(), "voxel"),
@@ -88,7 +88,7 @@ fn end(state: &mut State, sample: &Sample, effects: &mut Vec<Effect>) {
     );
 }
 
-/// The curve of what is shown as a cloud.
+/// Sets the curve of the image that is shown as a cloud.
 fn take_over(state: &mut State, sample: &Sample, effects: &mut Vec<Effect>) {
     if state.view.task == Task::Segment {
         segment::update::sampled(state, sample, effects);
@@ -122,14 +122,14 @@ fn take_over(state: &mut State, sample: &Sample, effects: &mut Vec<Effect>) {
                 volume: Some(VolumeLook { transfer, ..look }),
                 ..layer.display.clone()
             };
-            edit(state, "Curve of what was sampled", false, |d| {
+            edit(state, "Opacity curve of the sample", false, |d| {
                 d.edit_layer(id, |l| l.display = display);
             });
         }
     }
 }
 
-/// Opaque around the mean, as wide as the values differ.
+/// Opaque around the mean, as wide as the spread of the values.
 fn around(
     transfer: &Transfer,
     sample: &Sample,

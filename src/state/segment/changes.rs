@@ -1,14 +1,14 @@
-//! Parameters that steer a surface, and its spheres.
+//! Parameters of a surface, and its spheres.
 
 use crate::parameters::shortest_f64;
 use crate::solvers::level_set::Params;
-use crate::state::changes::Fields;
+use crate::state::core::changes::Fields;
 use crate::state::core::words::{counted, fixed, with_unit};
 use crate::state::segment::jobs::PlacedSphere;
 use crate::state::segment::{Segmentation, frame_of};
 use crate::state::{Document, LayerId};
 
-/// The differences between two segmentations; `document` has the layers and regions that they name.
+/// The differences between two segmentations; `document` has the layers and regions that they refer to.
 pub fn segment(document: &Document, from: &Segmentation, to: &Segmentation) -> Vec<String> {
     let values = (from.settings.params.target, from.settings.params.tolerance);
     let differ = values != (to.settings.params.target, to.settings.params.tolerance);
@@ -34,7 +34,7 @@ fn fields(document: &Document, of: &Segmentation, with_values: bool) -> Fields {
     }
     fields.detailed("Start", of.start.name(), format!("{:?}", of.start));
     fields.rows(params, &[]);
-    layer(&mut fields, "Speed of layer", of.layer);
+    layer(&mut fields, "Speed image", of.layer);
     for (label, id) in ["Grow in", "Keep out of"].into_iter().zip(of.painted) {
         let region = id.and_then(|id| document.region(id));
         let name = region.map_or("none", |r| &r.name);
@@ -43,18 +43,18 @@ fn fields(document: &Document, of: &Segmentation, with_values: bool) -> Fields {
     layer(&mut fields, "Reference", of.reference);
     fields.percent("Speed overlay", settings.speed_opacity);
     let pace = settings.pace.map(|steps| steps as f64);
-    fields.number_or("Steps a frame", pace, (0, ""), "auto");
+    fields.number_or("Steps per frame", pace, (0, ""), "auto");
     let fade = settings.fade_mm.map(shortest_f64);
     fields.or_off("Surface fades", fade, 2, "mm");
     fields.check("Pause at leaks", settings.watched);
     fields.check("Dim volumes outside the surface", settings.dims);
-    fields.check("Sampling sets the volume's curve", settings.curve);
+    fields.check("Sampling sets the opacity curve", settings.curve);
     let shown = [(true, "surface shown"), (false, "surface hidden")];
     fields.choice("", &settings.shown, &shown);
     fields
 }
 
-/// Its decimals are those of the range of values that the panel shows.
+/// Its decimals depend on the range of values in the panel.
 fn target(fields: &mut Fields, document: &Document, params: &Params) {
     let Some((layer, volume)) = document.segmented_image() else {
         return;

@@ -1,4 +1,4 @@
-//! Segmentation by a level set, and surfaces of it as files.
+//! Segmentation by a level set, and files of its surface.
 
 mod proximity;
 mod run;
@@ -23,8 +23,8 @@ use crate::solvers::level_set::{
     agreement, measures, surface,
 };
 use crate::state::files::jobs::{WriteFile, saved};
+use crate::state::job_end::ended;
 use crate::state::pathways::PathwayResult;
-use crate::state::update::ended;
 use crate::state::{Effect, State, segment};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -32,9 +32,9 @@ use std::time::Instant;
 
 /// A level set.
 pub const SEGMENT: Slot = Slot::latest_wins("segment");
-/// Voxels that a surface begins with, counted.
+/// Rasterizing the initial surface.
 pub const BEGIN: Slot = Slot::latest_wins("begin");
-/// Takes target and range from a sample.
+/// Estimating target and range from a sample.
 pub const PROBE: Slot = Slot::queue("probe");
 
 /// A run from its start.
@@ -43,12 +43,12 @@ pub struct Segment {
     pub image: Volume,
     pub frame: usize,
     pub start: Start,
-    /// Inputs that give speeds beside the image, by the numbers of the script.
+    /// Additional inputs of the speed, by the numbers of the script.
     pub speed_sources: Vec<SpeedSources>,
     pub script: RunHistory,
-    /// Up to the script's last step, whatever happens; else it may end sooner.
+    /// Runs to the script's last step unconditionally; otherwise it may end earlier.
     pub again: bool,
-    /// A leak ends it.
+    /// Whether a leak ends it.
     pub watched: bool,
     pub reference: Option<Mask>,
 }
@@ -63,7 +63,7 @@ pub struct Segmented {
     pub agreement: Option<Agreement>,
     pub ended: Ended,
     pub leak: Option<LeakNotice>,
-    /// Of what was done.
+    /// The history of the run.
     pub script: RunHistory,
     /// Voxels inside after each step.
     pub growth: Vec<u64>,
@@ -73,11 +73,11 @@ pub struct Segmented {
     pub run_ms: f64,
 }
 
-/// What voxels are to be counted out of.
+/// Source of the voxels to rasterize.
 #[derive(Clone, Debug)]
 pub enum MaskSource {
     Shape(Arc<Shape>, Arc<Grid>),
-    /// Of so much width.
+    /// With this width.
     Pathway(Arc<PathwayResult>, f64),
 }
 
@@ -118,12 +118,12 @@ impl Receive<State> for Segment {
         state: &mut State,
         effects: &mut Vec<Effect>,
     ) {
-        // The command line alone asks for it.
+        // Only the command line requests this.
         ended(state, self, delivery, effects, |_, _, _, _| {});
     }
 }
 
-/// Counts the voxels that a surface is to begin with.
+/// Rasterizes the initial surface.
 #[derive(Clone, Debug)]
 pub struct CountVoxels {
     pub name: String,
@@ -154,7 +154,7 @@ impl Receive<State> for CountVoxels {
     }
 }
 
-/// Target and tolerance, from sampled voxels of an image.
+/// Estimates target and tolerance from sampled voxels of an image.
 #[derive(Clone, Debug)]
 pub struct ProbeSample {
     pub image: Volume,
@@ -210,7 +210,7 @@ impl WriteFile for SaveSurface {
     }
 }
 
-/// The surface of φ as a file.
+/// Saves the surface of φ to a file.
 #[derive(Clone, Debug)]
 pub struct SaveField {
     pub field: Arc<Field>,
@@ -228,7 +228,7 @@ impl WriteFile for SaveField {
     }
 }
 
-/// A script and the masks that it names.
+/// Saves a script and the masks that it refers to.
 #[derive(Clone, Debug)]
 pub struct SaveScript {
     pub text: String,

@@ -1,14 +1,14 @@
-//! What distances from the surface are of: streamlines and pathways as they are drawn, and what is left out.
+//! Objects of distances from the surface: streamlines and pathways as drawn, and those left out.
 
+use crate::state::core::layer::Content;
 use crate::state::core::words::count;
-use crate::state::document::Content;
 use crate::state::segment::jobs::ProximityTarget;
 use crate::state::{State, Task};
 
 const LIVE: &str = "Live tracks";
 
 impl State {
-    /// What the surface may come near to: the streamlines and pathways that are drawn.
+    /// Objects whose distances are measured: the streamlines and pathways that are drawn.
     pub fn measured_things(&self) -> Vec<ProximityTarget> {
         let document = &self.document;
         let mut things: Vec<ProximityTarget> = Vec::new();
@@ -28,7 +28,7 @@ impl State {
             if !layer.display.visible || layer.display.opacity <= 0.0 {
                 continue;
             }
-            // Of a filter that is dragged some are drawn: until it rests all are counted.
+            // While rules are dragged only some are drawn: until they rest, all are measured.
             let sifted = self.sifted(layer.id).filter(|s| s.every == 1);
             let drawn = sifted.map_or(all, |s| &s.shown);
             things.push(ProximityTarget::Lines(layer.name.clone(), drawn.clone()));
@@ -69,7 +69,7 @@ impl State {
         }
         let hidden = document.kept_pathways.iter().filter(|k| !k.visible);
         all.extend(hidden.map(|kept| format!("{} (hidden)", kept.name)));
-        let live = self.session.pathways.live.is_some() && self.view.task != Task::Pathways;
+        let live = self.session.pathways.live.value().is_some() && self.view.task != Task::Pathways;
         if live {
             all.push("Live pathway (not drawn here)".to_owned());
         }

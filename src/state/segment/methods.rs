@@ -1,9 +1,9 @@
-//! What is said of segmentations.
+//! The methods text of segmentations.
 
 use crate::data::text::counted;
 use crate::data::text::singular_or_plural;
 use crate::solvers::level_set::{Measures, Mode, Params, ScriptEvent};
-use crate::state::methods::{Citations, at};
+use crate::state::core::citations::{Citations, at};
 use crate::state::segment::{Segmented, Start};
 use crate::state::{State, Task};
 use std::fmt::Write as _;
@@ -17,7 +17,7 @@ const REGIONS: &str = "Chan TF, Vese LA (2001). Active contours without edges. I
 const EDGES: &str = "Caselles V, Kimmel R, Sapiro G (1997). Geodesic active contours. International Journal of \
     Computer Vision 22:61–79.";
 
-/// Of all masks that were kept, and of the surface in the hand where it is looked at.
+/// Describes all kept masks, and the live surface if it is shown.
 pub(in crate::state) fn segments(state: &State, citations: &mut Citations) -> String {
     let document = &state.document;
     let mut text = String::new();
@@ -77,8 +77,8 @@ fn one(
         .collect();
     let from: Vec<String> = started.into_iter().chain(spheres).collect();
     let mut text = format!(
-        " {name} was segmented in {image} by a level set {} whose speeds were steered {} in a narrow band, from {}, \
-         in {}: {}",
+        " {name} was segmented in {image} by a level set {} with interactively steered speeds {} in a narrow \
+         band, from {}, in {}: {}",
         citations.cite(LEVEL_SETS),
         citations.cite(STEERED),
         from.join(", "),
@@ -94,7 +94,7 @@ fn one(
     if changes > 0 {
         let _ = write!(
             text,
-            "; speeds were changed {} on the way",
+            "; speeds were changed {} during the run",
             counted(changes, "time")
         );
         let last = script.events.iter().rev().find_map(|e| match &e.what {
@@ -108,7 +108,7 @@ fn one(
     if moved > 0 {
         let _ = write!(
             text,
-            "; regions or an image that give a speed were changed {} on the way",
+            "; regions or an image that give a speed were changed {} during the run",
             counted(moved, "time")
         );
     }
@@ -120,12 +120,12 @@ fn one(
         )
     };
     if placed > 0 {
-        let _ = write!(text, "; {} added on the way", spheres(placed));
+        let _ = write!(text, "; {} added during the run", spheres(placed));
     }
     if cut > 0 {
         let _ = write!(
             text,
-            "; {} cut away on the way, which the surface keeps out of",
+            "; {} cut away during the run, which the surface keeps out of",
             spheres(cut)
         );
     }
@@ -133,7 +133,7 @@ fn one(
     if let Some(measures) = measures {
         let _ = write!(
             text,
-            " It holds {:.2} ml within {:.1} cm².",
+            " Its volume is {:.2} ml and its surface area {:.1} cm².",
             measures.volume_ml,
             measures.area_mm2 * 1e-2
         );
@@ -143,7 +143,7 @@ fn one(
 
 fn speeds(params: &Params, citations: &mut Citations) -> String {
     let mut text = format!(
-        "target {}, tolerance {}, weight of the curvature {}",
+        "target {}, tolerance {}, weight of curvature {}",
         params.target, params.tolerance, params.smoothness
     );
     if params.intensity != 1.0 {
@@ -160,7 +160,7 @@ fn speeds(params: &Params, citations: &mut Citations) -> String {
     if params.edge > 0.0 {
         let _ = write!(
             text,
-            ", of edges {} {} (contrast {} a mm)",
+            ", of edges {} {} (contrast {} per mm)",
             citations.cite(EDGES),
             params.edge,
             params.edge_contrast

@@ -1,6 +1,7 @@
-//! The feature segment.
+//! The feature segment: segmentation by a level set.
 
 pub(in crate::state) mod changes;
+mod document;
 pub mod jobs;
 pub(in crate::state) mod measured;
 pub(in crate::state) mod methods;

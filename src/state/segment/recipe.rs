@@ -1,14 +1,15 @@
-//! A segmentation as a file, and the command that makes it.
+//! A segmentation as a file, and the command that repeats it.
 
 use crate::io::quoted;
 use crate::parameters::arguments;
 use crate::solvers::level_set::{Mode, Params, RunHistory, Sphere};
-use crate::state::recipe::{ShapeSpec, path};
+use crate::state::core::words::quoted_path;
+use crate::state::recipe::ShapeSpec;
 use glam::DVec3;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
-/// A run as `arcuate segment` writes and reads it.
+/// A run in the format that `arcuate segment` writes and reads.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SegmentScript {
@@ -17,22 +18,22 @@ pub struct SegmentScript {
     pub volume: usize,
     pub mask: Option<PathBuf>,
     pub threshold: Option<(f32, f32)>,
-    /// World mm, and how far values may be from the one there.
+    /// World mm, and the largest difference from the value there.
     pub fill: Option<(DVec3, f32)>,
     pub spheres: Vec<Sphere>,
     pub layer: Option<PathBuf>,
-    /// Which volume of it.
+    /// Index of its volume.
     #[serde(default, skip_serializing_if = "is_first")]
     pub layer_volume: usize,
     pub grow_here: Vec<ShapeSpec>,
     pub not_here: Vec<ShapeSpec>,
-    /// What took the place of those four on the way: the run changes to the first of them by the number 1.
+    /// Later replacements of those four: the run changes to the first of them at number 1.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub later: Vec<ScriptInputs>,
     pub run: RunHistory,
 }
 
-/// What gives speeds beside the image.
+/// Inputs of the speed besides the image.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct ScriptInputs {
@@ -47,13 +48,13 @@ fn is_first(volume: &usize) -> bool {
     *volume == 0
 }
 
-/// Where a segmentation comes from.
+/// Recipe of a segmentation.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct SegmentRecipe {
     pub script: SegmentScript,
-    /// What it needs and no file holds: an image, a mask.
+    /// An input that no file holds: an image, a mask.
     pub unfiled: Option<String>,
-    /// Where the script was written.
+    /// The file of the script, if it was written.
     pub file: Option<PathBuf>,
 }
 
@@ -65,20 +66,20 @@ impl SegmentRecipe {
         }
         if let Some(what) = &self.unfiled {
             return Some(format!(
-                "There is no command for this segmentation, since \"{what}\" is in no file: export that \
-                 first, or save the session, whose command makes all of it again"
+                "There is no command for this segmentation, since \"{what}\" is in no file: export that first, \
+                 or save the session, whose command recomputes all of it"
             ));
         }
         let run = &self.script.run;
-        // The option takes the tolerance of the run.
+        // The option uses the tolerance of the run.
         let fills = self
             .script
             .fill
             .is_none_or(|(_, within)| within == run.params.tolerance);
         let is_plain = run.events.is_empty() && self.script.layer_volume == 0 && fills;
         (!is_plain).then(|| {
-            "There is no short command for a run that was changed on the way: export its run script first, \
-             which arcuate segment does again"
+            "There is no short command for a run that was changed on the way: export its script first, which \
+             arcuate segment repeats"
                 .to_owned()
         })
     }
@@ -87,8 +88,8 @@ impl SegmentRecipe {
         if let Some(file) = &self.file {
             return format!(
                 "arcuate segment --script {} --out {}",
-                path(file),
-                path(out)
+                quoted_path(file),
+                quoted_path(out)
             );
         }
         match self.no_command() {
@@ -96,14 +97,14 @@ impl SegmentRecipe {
             None => format!(
                 "arcuate segment {} --out {}",
                 self.script.arguments(),
-                path(out)
+                quoted_path(out)
             ),
         }
     }
 }
 
 impl SegmentScript {
-    /// By the numbers of the run.
+    /// Inputs by the numbers of the run.
     pub fn inputs(&self) -> Vec<ScriptInputs> {
         let first = ScriptInputs {
             layer: self.layer.clone(),
@@ -115,12 +116,12 @@ impl SegmentScript {
     }
 
     fn arguments(&self) -> String {
-        let mut text = path(&self.image);
+        let mut text = quoted_path(&self.image);
         if self.volume > 0 {
             text += &format!(" --volume {}", self.volume);
         }
         if let Some(mask) = &self.mask {
-            text += &format!(" --mask {}", path(mask));
+            text += &format!(" --mask {}", quoted_path(mask));
         }
         if let Some((low, high)) = self.threshold {
             text += &format!(" --threshold {low}..{high}");
@@ -139,7 +140,7 @@ impl SegmentScript {
         // Lefohn's form has neither.
         let heeds = self.run.params.mode == Mode::Scaled;
         if let Some(layer) = self.layer.as_ref().filter(|_| heeds) {
-            text += &format!(" --layer {}", path(layer));
+            text += &format!(" --layer {}", quoted_path(layer));
         }
         let painted = [("grow-here", &self.grow_here), ("not-here", &self.not_here)];
         for (option, specs) in painted.into_iter().filter(|_| heeds) {

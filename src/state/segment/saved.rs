@@ -1,13 +1,12 @@
-//! Segmentations in a session: the masks themselves, all that they were made from, and the surface in the
-//! hand as its script.
+//! Segmentations in a session: the masks themselves, all their inputs, and the live surface as its script.
 
 use crate::data::region::RegionId;
 use crate::data::{Mask, Region, Role, Shape};
 use crate::jobs::session::ReadSession;
 use crate::solvers::level_set::RunHistory;
 use crate::state::Document;
-use crate::state::defaults::CATEGORIES;
-use crate::state::document::{Content, Layer, LayerId};
+use crate::state::core::colours::CATEGORIES;
+use crate::state::core::layer::{Content, Layer, LayerId};
 use crate::state::regions::saved::{MissingRegion, Painted, leave_out, region};
 use crate::state::segment::jobs::{PlacedSphere, RunCheckpoint, SpeedSources};
 use crate::state::segment::{KeptSurface, Segmentation, Segmented, SpeedInputs, Start, scalar};
@@ -18,7 +17,7 @@ use crate::state::sessions::saved::{
 };
 use std::sync::Arc;
 
-/// Far above what a hand does; a damaged session asks for no hours.
+/// Far more than a user runs, so that a damaged session does not run for hours.
 const MOST_STEPS: u64 = 1_000_000_000;
 
 impl Lists<'_> {
@@ -97,7 +96,7 @@ impl Lists<'_> {
         SavedInputs { layer, painted }
     }
 
-    /// `run`: how the surface gets to where it is.
+    /// `run`: how the surface reaches its present state.
     pub(in crate::state) fn segmentation(
         &mut self,
         document: &Document,
@@ -137,8 +136,7 @@ impl Lists<'_> {
 }
 
 impl Lists<'_> {
-    /// The surface of the session that was opened, where it cannot be read and no other was begun, as it
-    /// was there.
+    /// The surface of the opened session, if it cannot be read and no other was begun, stored as it was.
     pub(in crate::state) fn lacking_surface(
         &mut self,
         document: &Document,
@@ -166,7 +164,7 @@ impl Lists<'_> {
                     MissingRegion::Region(region) => Some(region),
                     _ => None,
                 });
-                // They come behind those that are here.
+                // They follow those that are loaded.
                 Some(document.regions.len() + left_out.position(|r| *r == *region)?)
             }
         });
@@ -174,7 +172,7 @@ impl Lists<'_> {
     }
 }
 
-/// A region's place in the list.
+/// A region's index in the list.
 fn place_of(document: &Document, region: Option<RegionId>) -> Option<usize> {
     let mut regions = document.regions.iter();
     regions.position(|r| Some(r.id) == region)
@@ -185,7 +183,7 @@ fn start(read: &ReadSession, saved: &SavedStart) -> Result<Start, String> {
         SavedStart::Spheres => Start::Spheres,
         SavedStart::Mask { name, mask } => {
             let mask = read.masks.get(*mask).and_then(|m| m.as_ref().ok());
-            let mask = mask.ok_or("the mask that it begins with is damaged")?;
+            let mask = mask.ok_or("its initial mask is damaged")?;
             Start::Mask(name.clone(), mask.clone())
         }
         SavedStart::Values { low, high } => Start::Values {
@@ -199,7 +197,7 @@ fn start(read: &ReadSession, saved: &SavedStart) -> Result<Start, String> {
     })
 }
 
-/// `inputs`: how many there are.
+/// `inputs`: their number.
 fn sound(script: &RunHistory, inputs: usize) -> Result<(), String> {
     script.params.check().map_err(|e| e.to_string())?;
     script.layout.check()?;
@@ -221,14 +219,14 @@ fn painted(
     Ok([shapes(grow)?, shapes(hold)?])
 }
 
-/// How far the surface was; an error is half a sentence.
+/// Progress of the surface; an error is half a sentence.
 fn resume(
     document: &Document,
     read: &ReadSession,
     run: &SavedRun,
     spheres: &[PlacedSphere],
 ) -> Result<RunCheckpoint, String> {
-    // Those of older sessions have none.
+    // Older sessions have none.
     sound(&run.script, run.inputs.len().max(1))?;
     let speed_sources = run.inputs.iter().map(|inputs| {
         let layer = match inputs.layer {
@@ -236,7 +234,7 @@ fn resume(
             Some((id, frame)) => {
                 let layer = document.layer(LayerId(id)).and_then(|l| scalar(l));
                 let layer = layer.filter(|volume| frame < volume.frames);
-                let layer = layer.ok_or("an image of its speeds is not here")?;
+                let layer = layer.ok_or("an image of its speeds is missing")?;
                 Some((id, layer.clone(), frame))
             }
         };
@@ -288,7 +286,7 @@ fn one(
     Ok((mask, made, surface))
 }
 
-/// The layer, of which the document then knows how it was segmented.
+/// Creates the layer, and records in the document how it was segmented.
 fn restored(
     document: &mut Document,
     read: &ReadSession,
@@ -303,7 +301,7 @@ fn restored(
     Ok(Layer::new(id, name, Content::Mask(mask), display, origin))
 }
 
-/// Masks that were segmented.
+/// Restores segmented masks.
 pub(in crate::state) fn make(
     document: &mut Document,
     read: &ReadSession,
@@ -315,8 +313,8 @@ pub(in crate::state) fn make(
     }
 }
 
-/// Puts the surface in the hand into a document whose layers and regions are there: which these are, by
-/// their places in the session.
+/// Adds the live surface to a document whose layers and regions are loaded; the latter are given by their indices in
+/// the session.
 pub(in crate::state) fn put_surface(
     document: &mut Document,
     read: &Arc<ReadSession>,

@@ -1,11 +1,11 @@
-//! Segmentation: what the surface begins with and what steers it; what happens meanwhile.
+//! Segmentation: the initial surface, the speeds, and the runtime state.
 
+use crate::data::Mask;
 use crate::data::region::RegionId;
-use crate::data::{DataId, Mask, Role, Shape, Volume, VolumeKind, keyed};
+use crate::data::{Role, Shape, Volume, VolumeKind, keyed};
 pub use crate::solvers::level_set::RangeDoubt;
 use crate::solvers::level_set::{Ended, Measures, Params, Probe, RunHistory, Sphere};
-use crate::state::document::{Content, Document, Layer, LayerId};
-use crate::state::filter::WeightMap;
+use crate::state::core::layer::{Layer, LayerId};
 use crate::state::origin::Input;
 use crate::state::sampling::Sample;
 use crate::state::segment::jobs::{
@@ -22,34 +22,49 @@ use std::sync::Arc;
 #[serde(default)]
 pub struct SegmentSettings {
     pub params: Params,
-    /// Somebody said what is looked for; until then the target is a guess.
+    /// Whether the user chose the target; if not, it was estimated.
     pub told: bool,
-    /// A leak pauses it.
+    /// Whether a leak pauses it.
     pub watched: bool,
-    /// Steps from picture to picture; none: as many as fit.
+    /// Steps per update; `None`: as many as fit.
     pub pace: Option<u64>,
-    /// 0..1, of the speeds over the slices.
+    /// 0..1, for the speeds over the slices.
     pub speed_opacity: f32,
-    /// What is sampled is also made opaque where the image is a cloud.
+    /// Sampled values are also made opaque if the image is shown as a cloud.
     pub curve: bool,
-    /// Clouds are dim outside the surface.
+    /// Whether clouds are dim outside the surface.
     pub dims: bool,
-    /// How far from the cut of the image's volume the surface is seen, mm; none: everywhere.
+    /// Distance from the cut of the image's volume up to which the surface is visible, mm; `None`: everywhere.
     pub fade_mm: Option<f32>,
-    /// The surface is drawn.
+    /// Whether the surface is drawn.
     pub shown: bool,
 }
 
 impl Default for SegmentSettings {
     fn default() -> Self {
-        crate::state::defaults::segment()
+        Self::defaults()
     }
 }
 
 impl SegmentSettings {
-    /// With numbers that make sense, whatever a file says.
+    /// No target is set yet; leaks pause the run.
+    pub fn defaults() -> Self {
+        Self {
+            params: Params::defaults_for(0.5, 0.1),
+            told: false,
+            watched: true,
+            pace: None,
+            speed_opacity: 0.0,
+            curve: false,
+            dims: false,
+            fade_mm: None,
+            shown: true,
+        }
+    }
+
+    /// Replaces invalid numbers, whatever a file contains.
     pub fn sound(self) -> Self {
-        let default_value = crate::state::defaults::segment();
+        let default_value = Self::defaults();
         let opacity = self.speed_opacity;
         Self {
             params: match self.params.check() {
@@ -68,7 +83,7 @@ impl SegmentSettings {
     }
 }
 
-/// What the surface begins with, before spheres.
+/// Initial surface before any spheres are added.
 #[derive(Clone, Debug, Default)]
 pub enum Start {
     #[default]
@@ -79,7 +94,7 @@ pub enum Start {
         low: f32,
         high: f32,
     },
-    /// All that is connected to a world point and within so much of the value there.
+    /// The voxels connected to a world point whose values differ by at most this much from the value there.
     Filled {
         at: DVec3,
         within: f32,
@@ -87,7 +102,7 @@ pub enum Start {
 }
 
 impl PartialEq for Start {
-    /// Masks are one where their data are.
+    /// Masks are equal if they share their data.
     fn eq(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Spheres, Self::Spheres) => true,
@@ -112,68 +127,68 @@ impl Start {
     }
 }
 
-/// What of a document is about the surface in the hand.
+/// Settings of the live surface in a document.
 #[derive(Clone, Debug, Default)]
 pub struct Segmentation {
     pub settings: SegmentSettings,
-    /// None: nobody chose one yet.
+    /// `None`: none was chosen yet.
     pub image: Option<LayerId>,
     pub start: Start,
-    /// By numbers that are never used again.
+    /// With numbers that are never reused.
     pub spheres: Vec<PlacedSphere>,
-    /// All that was sampled for its target and tolerance. Not saved.
+    /// All samples for its target and tolerance. Not saved.
     pub sample: Option<Arc<Sample>>,
     /// A mask to compare with.
     pub reference: Option<LayerId>,
     /// An image whose values are a speed.
     pub layer: Option<LayerId>,
-    /// Regions where to grow, where not to.
+    /// Regions to grow into, and to avoid.
     pub painted: [Option<RegionId>; 2],
-    /// How far the surface of a session was; gone there as soon as it is looked at.
+    /// Progress of a session's surface; restored as soon as it is shown.
     pub resume: Option<Arc<RunCheckpoint>>,
 }
 
 impl Segmentation {
-    /// Whether a surface moves by this as by another one.
+    /// Whether both describe the same motion of a surface.
     pub fn steers_as(&self, other: &Self) -> bool {
         (&self.settings, &self.spheres) == (&other.settings, &other.spheres)
             && (self.layer, self.painted) == (other.layer, other.painted)
     }
 }
 
-/// What gave a surface speeds beside its image.
+/// Inputs of a surface's speed besides its image.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct SpeedInputs {
-    /// Which volume of it.
+    /// With the index of its volume.
     pub layer: Option<(Input, usize)>,
-    /// Where to grow, where not to.
+    /// Regions to grow into, and to avoid.
     pub painted: [Vec<Arc<Shape>>; 2],
 }
 
-/// How a mask was segmented.
+/// The recipe of a segmented mask.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Segmented {
     pub image: Input,
     pub frame: usize,
     pub start: Start,
-    /// Of the start.
+    /// Initial spheres.
     pub spheres: Vec<Sphere>,
-    /// By the numbers of the script.
+    /// Inputs by the numbers of the script.
     pub inputs: Vec<SpeedInputs>,
     pub script: RunHistory,
 }
 
-/// The surface of a mask that was segmented.
+/// The surface of a segmented mask.
 #[derive(Clone, Debug)]
 pub struct KeptSurface {
-    /// φ around its surface; of a session that was opened the mask stands for it.
+    /// φ around its surface; for an opened session the mask replaces it.
     pub phi: Option<Volume>,
     /// sRGB.
     pub colour: [u8; 3],
     pub measures: Option<Measures>,
 }
 
-/// What a user does with the surface.
+/// User actions on the surface.
 #[derive(Clone, Debug)]
 pub enum SegmentAction {
     Set {
@@ -185,32 +200,32 @@ pub enum SegmentAction {
     /// Begins with a mask layer.
     StartFromLayer(LayerId),
     StartFromRegion(RegionId),
-    /// With a kept pathway, or the live one.
+    /// Begins with a kept pathway, or the live one.
     StartFromPathway(Option<LayerId>),
-    /// With what is connected to the crosshair's voxel.
+    /// Begins with the voxels connected to that of the crosshair.
     StartFromFill,
     Sphere(Sphere),
-    /// Another place or size for one, by its number.
+    /// Another position or size for a sphere, by its number.
     Move {
         number: u64,
         sphere: Sphere,
         phase: Phase,
     },
-    /// Takes back one by its number.
+    /// Undoes a sphere by its number.
     TakeBack(u64),
-    /// All spheres, and the surface.
+    /// Removes all spheres and the surface.
     Clear,
     Play,
     Pause,
     Step,
-    /// Back to the state after so many steps.
+    /// Rewinds to the state after this many steps.
     Rewind(u64),
     Reference(Option<LayerId>),
     SpeedLayer(Option<LayerId>),
-    /// Where to grow (0), where not to (1).
+    /// Regions to grow into (0), or to avoid (1).
     Painted(usize, Option<RegionId>),
     Keep,
-    /// Makes a region of the voxels inside.
+    /// Makes a region from the voxels inside.
     Region(Role),
     Save {
         what: SegmentFile,
@@ -219,18 +234,18 @@ pub enum SegmentAction {
 }
 
 const NO_IMAGE: &str = "There is no image of numbers: open one";
-const NO_TARGET: &str = "Hold P and drag over what you look for, or set T";
-const NO_SPHERE: &str = "Press A, then click in what you look for";
-/// All that a surface may wait for.
+const NO_TARGET: &str = "Hold P and drag over the structure, or set T";
+const NO_SPHERE: &str = "Press A, then click inside the structure";
+/// All reasons why a surface cannot run yet.
 pub const CANNOT_SEGMENT: [&str; 3] = [NO_IMAGE, NO_TARGET, NO_SPHERE];
 
-/// What of a surface can be written.
+/// Files of a surface that can be written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum SegmentFile {
     Labels,
     Surface,
     Script,
-    /// What was kept, and the surface, as the numbers of one label map.
+    /// The kept masks, and the surface, as the numbers of one label map.
     Structures,
 }
 
@@ -239,7 +254,7 @@ impl SegmentFile {
         match self {
             Self::Labels => "Label map…",
             Self::Surface => "Surface…",
-            Self::Script => "Run script…",
+            Self::Script => "Script of this run…",
             Self::Structures => "All structures…",
         }
     }
@@ -252,20 +267,20 @@ keyed!(SegmentFile, suffix {
     Structures = "structures",
 });
 
-/// A stretch of the plot that was gone back from.
+/// An abandoned part of the plot.
 #[derive(Clone, PartialEq, Debug)]
 pub struct EarlierRun {
     pub growth: Vec<(u64, u64)>,
 }
 
-/// What happens meanwhile.
+/// Runtime state of the segmentation.
 #[derive(Clone, Debug)]
 pub struct SegmentRuntime {
-    /// Begins anew with another number.
+    /// A new number starts a new run.
     pub run: u64,
     pub play: RunControl,
     pub back: Option<Rewind>,
-    /// What was asked for last; nothing is asked for twice.
+    /// The last request; nothing is requested twice.
     pub asked: Option<Box<RunRequest>>,
     pub running: bool,
     pub live: Option<Arc<SurfaceUpdate>>,
@@ -275,22 +290,22 @@ pub struct SegmentRuntime {
     /// Why there is no result.
     pub failed: Option<String>,
     pub left: Vec<EarlierRun>,
-    /// The known steps at which the user began to change what steers the surface; a drag is one change, however many
-    /// of its values act on the way.
+    /// The known steps at which the user began to change the motion; a drag is one change, however many of its values
+    /// take effect.
     pub changes: Vec<u64>,
     /// A drag is in progress whose first change is among `changes`.
     pub dragged: bool,
-    /// To be kept as soon as it rests.
+    /// Whether it is kept as soon as it rests.
     pub keeps: bool,
-    /// The voxels that it is to begin with are being counted.
+    /// Whether the initial surface is being rasterized.
     pub begins: bool,
-    /// All that was sampled, until the worker that looks at it has found target and tolerance.
+    /// All samples, until the worker has found target and tolerance from them.
     pub sample: Option<Arc<Sample>>,
     /// The result of the last probe.
     pub probe: Option<Probe>,
-    /// The camera before it was brought to the surface, and the one it was brought to.
+    /// The camera before it moved to the surface, and the one it moved to.
     pub framed: Option<(Camera, Camera)>,
-    /// Where the script of the run as it was then is, and how many steps and changes that had.
+    /// The file of the run's script, with the history at that time.
     pub written: Option<(PathBuf, RunHistory)>,
 }
 
@@ -319,109 +334,40 @@ impl Default for SegmentRuntime {
     }
 }
 
-/// The surface in slices and in 3-D.
+/// Colour of the surface on slices and in 3-D.
 pub const LIVE_RGB: [u8; 3] = [0xFF, 0xD4, 0x00];
 
-/// How the surface stands.
+/// Standing of the surface.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Standing {
     Running,
-    /// Somebody paused it, or it has not begun.
+    /// The user paused it, or it has not begun.
     Paused,
-    /// It stands still by itself.
+    /// It has converged.
     Converged,
     Leaked,
     Ended,
 }
 
-/// The number of a layer's volume that is shown.
+/// The index of a layer's displayed volume.
 pub fn frame_of(layer: &Layer, volume: &Volume) -> usize {
     layer.display.frame.min(volume.frames.saturating_sub(1))
 }
 
-/// What can be segmented: numbers, not colours or labels.
+/// The image of a layer if it can be segmented: numbers, not colours or labels.
 pub fn scalar(layer: &Layer) -> Option<&Volume> {
     let volume = layer.content.volume()?;
     (volume.kind == VolumeKind::Scalar && volume.labels.is_none()).then_some(volume)
 }
 
-impl Document {
-    /// The image that is segmented: the chosen one, else the topmost visible one, else the topmost that was opened.
-    /// A map that a fit gives is the default only where no other image is open.
-    pub fn segmented_image(&self) -> Option<(&Arc<Layer>, &Volume)> {
-        fn of(l: &Arc<Layer>) -> Option<(&Arc<Layer>, &Volume)> {
-            Some((l, scalar(l)?))
-        }
-        let fitted = |l: &Layer| self.origin(l).fit_map().is_some();
-        let layers = || self.layers.iter().rev().filter(|l| !self.is_error(l));
-        let images = || layers().filter(|l| !self.is_of_weights(l));
-        let mut opened = images().filter(|l| matches!(l.content, Content::Image(_)) && !fitted(l));
-        let chosen = self.segment.image.and_then(|id| self.layer(id));
-        let opened = opened.find_map(of);
-        let shown = || {
-            let mut seen = images().filter(|l| l.display.visible);
-            seen.find_map(|l| of(l).filter(|_| opened.is_none() || !fitted(l)))
-        };
-        chosen
-            .and_then(of)
-            .or_else(shown)
-            .or(opened)
-            .or_else(|| images().find_map(of))
-            .or_else(|| layers().find_map(of))
-    }
-
-    /// Whether a layer is a map of the fit of weights; files of other programs by their names.
-    fn is_of_weights(&self, layer: &Layer) -> bool {
-        let name = layer.name.to_lowercase();
-        let named = ["compartment_ic", "compartment_ec", "compartment_iso"];
-        let own = self.map_of(layer.id).is_some();
-        own || named.iter().any(|word| name.contains(word))
-    }
-
-    /// Whether a layer says how far a fit is off, or how much worse another one is; files of other programs by their
-    /// names.
-    fn is_error(&self, layer: &Layer) -> bool {
-        let map = self.map_of(layer.id).map(|of| &of.map);
-        let name = layer.name.to_lowercase();
-        let named = ["rmse", "residual", "fit error", "chi2"];
-        let off = matches!(map, Some(WeightMap::Error | WeightMap::Worse(_)));
-        off || named.iter().any(|word| name.contains(word))
-    }
-
-    /// The parameters of the surface; a speed whose layer is gone has none.
-    pub fn surface_params(&self) -> Params {
-        let segment = &self.segment;
-        let layer = segment.layer.and_then(|id| self.layer(id));
-        let mut params = segment.settings.params.clone();
-        params.layer = params
-            .layer
-            .filter(|_| layer.is_some_and(|l| scalar(l).is_some()));
-        params
-    }
-
-    /// The mask that is compared with, of the image's grid or another.
-    pub fn reference_mask(&self) -> Option<&Mask> {
-        match &self.layer(self.segment.reference?)?.content {
-            Content::Mask(mask) => Some(mask),
-            _ => None,
-        }
-    }
-
-    pub fn segmented_of(&self, mask: DataId) -> Option<&Arc<Segmented>> {
-        let same = |l: &&Arc<Layer>| matches!(&l.content, Content::Mask(m) if m.id() == mask);
-        let layer = self.layers.iter().find(same)?;
-        self.segmented(layer.id)
-    }
-}
-
 impl State {
-    /// All that was sampled of what is looked for.
+    /// All samples of the target structure.
     pub fn segment_sample(&self) -> Option<&Arc<Sample>> {
         let looked_at = self.session.segment.sample.as_ref();
         looked_at.or(self.document.segment.sample.as_ref())
     }
 
-    /// Why the surface cannot run, in a sentence's words.
+    /// Why the surface cannot run, as a clause.
     pub fn cannot_segment(&self) -> Option<&'static str> {
         let segment = &self.document.segment;
         if self.document.segmented_image().is_none() {
@@ -437,7 +383,7 @@ impl State {
         None
     }
 
-    /// Why the surface will not stop at the border of the sampled structure; once the target is another, only whether
+    /// Why the surface will not stop at the boundary of the sampled structure; if the target was changed, only whether
     /// the range reaches the background.
     pub fn range_doubt(&self) -> Option<RangeDoubt> {
         let params = &self.document.segment.settings.params;
@@ -451,7 +397,7 @@ impl State {
             return None;
         }
         let doubt = probe.range_doubt(range)?;
-        // Whoever sets another range chooses among the tissues.
+        // A user who sets another range has chosen among the tissues.
         let chosen = doubt == RangeDoubt::Mixed && probe.tolerance != tolerance;
         (!chosen).then_some(doubt)
     }
@@ -460,7 +406,7 @@ impl State {
         let working = &self.session.segment;
         let live = working.live.as_ref()?;
         let requested = working.running && working.play != RunControl::Rest;
-        // It may be measured still, or looked at in another way.
+        // It may still be measured, or only its display may change.
         let rests = live.ended == Ended::Converged && self.is_moved_as_asked(live);
         Some(match live.ended {
             _ if requested && !rests => Standing::Running,
@@ -471,7 +417,7 @@ impl State {
         })
     }
 
-    /// The earlier step to which the surface is still going back.
+    /// The earlier step to which the surface is still rewinding.
     pub fn rewinding_to(&self) -> Option<u64> {
         let working = &self.session.segment;
         let live = working.live.as_ref().filter(|_| working.running)?;
@@ -479,14 +425,43 @@ impl State {
         (back.step < live.step).then_some(back.step)
     }
 
-    /// Whether the surface came about by the parameters and spheres that are asked for.
+    /// The step to which the surface goes back because a sphere that it holds was undone, moved or taken back, or
+    /// because the start of another one was undone.
+    fn undoing_to(&self) -> Option<u64> {
+        let working = &self.session.segment;
+        let live = working.live.as_ref().filter(|_| working.running)?;
+        let segment = &self.document.segment;
+        let resume = segment.resume.as_ref().map(|resume| &resume.script);
+        if let Some(script) = resume.filter(|script| **script != live.script) {
+            return Some(script.steps);
+        }
+        let now = segment
+            .spheres
+            .iter()
+            .map(Some)
+            .chain(std::iter::repeat(None));
+        let mut differs = live.spheres.iter().zip(now);
+        let ((number, _), _) = differs.find(|(own, now)| Some(*own) != *now)?;
+        let placed = live.placed.iter().find(|(n, _)| n == number);
+        let step = placed.map_or(0, |(_, step)| *step);
+        // A sphere that was placed at this very step follows the pointer.
+        let is_dragged = self.history.is_open() && step == live.step;
+        (live.step > 0 && !is_dragged).then_some(step)
+    }
+
+    /// The earlier step to which the surface is still going back, whatever sends it there.
+    pub fn going_back_to(&self) -> Option<u64> {
+        self.rewinding_to().or_else(|| self.undoing_to())
+    }
+
+    /// Whether the surface results from the present parameters and spheres.
     fn is_moved_as_asked(&self, live: &SurfaceUpdate) -> bool {
         let segment = &self.document.segment;
         live.script.at(u64::MAX).0 == &self.document.surface_params()
             && live.spheres == segment.spheres
     }
 
-    /// Whether the surface was moved by other parameters than the document's, and is not on its way.
+    /// Whether the surface belongs to other parameters than the document's, and is not being updated.
     pub fn surface_is_stale(&self) -> bool {
         let Some(live) = self.session.segment.live.as_ref() else {
             return false;
@@ -497,14 +472,14 @@ impl State {
         live.script.at(u64::MAX).0 != &self.document.surface_params()
     }
 
-    /// Whether speeds are looked at.
+    /// Whether speeds are shown.
     pub fn shows_speed(&self) -> bool {
         self.view.task == Task::Segment
             && (self.document.segment.settings.speed_opacity > 0.0
                 || self.view.layout == crate::state::Layout::Beside)
     }
 
-    /// What can be written now.
+    /// Files that can be written now.
     pub fn segment_files(&self) -> Vec<SegmentFile> {
         let rests = self.resting_surface().is_some();
         let own = [
@@ -525,3 +500,6 @@ impl State {
         Some((live, live.mask.as_ref()?))
     }
 }
+
+/// The radius of a sphere that a click places, mm.
+pub const SPHERE_MM: f64 = 4.0;

@@ -1,4 +1,4 @@
-//! Segmentation: what is wanted of the surface after each change, and what comes of it.
+//! Segmentation: requests after each change, and their results.
 
 mod back;
 mod keep;
@@ -7,7 +7,8 @@ use crate::data::region::RegionId;
 use crate::data::text::counted;
 use crate::data::{DataId, Mask};
 use crate::solvers::level_set::{Ended, LayerSpeed, Probe, Sphere};
-use crate::state::document::{Content, LayerId};
+use crate::state::core::layer::{Content, LayerId};
+use crate::state::files::types::RecentExports;
 use crate::state::sampling::Sample;
 use crate::state::segment::jobs::{
     CountVoxels, InitialSurface, MaskSource, ProbeSample, RunCheckpoint, RunControl, RunRequest,
@@ -17,14 +18,15 @@ pub use crate::state::segment::update::keep::{now, recipe};
 use crate::state::segment::{
     SegmentAction, SegmentRuntime, SegmentSettings, Start, frame_of, scalar,
 };
-use crate::state::session::RecentExports;
-use crate::state::{Camera, Document, Effect, Phase, State, SurfaceUpdate, Task, pathways, track};
+use crate::state::{Camera, Document, Effect, Phase, State, SurfaceUpdate, Task, pathways};
 use std::sync::Arc;
 
-pub(in crate::state) use crate::state::update::{edit, exported, layers};
+pub(in crate::state) use crate::state::edit::edit;
+pub(in crate::state) use crate::state::files::opening::exported;
+pub(in crate::state) use crate::state::update::layers;
 
-const NONE_YET: &str = "There is no surface yet: press A, then click in what you look for";
-/// Steps of the button that steps.
+const NONE_YET: &str = "There is no surface yet: press A, then click inside the structure";
+/// Steps of the single-step button.
 const STEPS: u64 = 10;
 
 pub fn act(state: &mut State, action: SegmentAction, effects: &mut Vec<Effect>) {
@@ -108,7 +110,6 @@ pub fn act(state: &mut State, action: SegmentAction, effects: &mut Vec<Effect>) 
         SegmentAction::Keep => keep::keep(state),
         SegmentAction::Region(role) => {
             keep::region(state, role);
-            track::update::retrack(state, false, effects);
         }
         SegmentAction::Save { what, path } => {
             exported(state, RecentExports::REGION, &path, effects);
@@ -141,7 +142,7 @@ fn choose(state: &mut State, id: LayerId) {
     guess(state);
 }
 
-/// A target to begin with: the middle of what is shown.
+/// Estimates a target: the centre of the displayed window.
 fn guess(state: &mut State) {
     let Some((layer, _)) = state.document.segmented_image() else {
         return;
@@ -156,7 +157,7 @@ fn guess(state: &mut State) {
     }
 }
 
-/// The task is looked at: its image is to be seen.
+/// The task is shown: its image must be visible.
 pub fn entered(state: &mut State) {
     if state
         .document
@@ -177,13 +178,13 @@ pub fn entered(state: &mut State) {
     guess(state);
 }
 
-/// Begins with voxels that are yet to be counted: in a large image that takes a second.
+/// Begins with voxels that must first be rasterized: in a large image that takes a second.
 fn count_out(state: &mut State, name: String, with: MaskSource, effects: &mut Vec<Effect>) {
     state.session.segment.begins = true;
     effects.push(Effect::submit(CountVoxels { name, with }));
 }
 
-/// They are counted; something else may have been chosen meanwhile.
+/// They are rasterized; another start may have been chosen meanwhile.
 pub fn begun(state: &mut State, name: String, mask: Mask) {
     if state.session.segment.begins {
         begin_with(state, Start::Mask(name, mask));
@@ -194,7 +195,7 @@ fn begin_with(state: &mut State, start: Start) {
     anew(state, "Start of the surface", |d| d.segment.start = start);
 }
 
-/// Another run, without spheres; once that is undone the surface goes to where it is now.
+/// Starts another run without spheres; undoing this restores the present surface.
 fn anew(state: &mut State, label: &str, change: impl FnOnce(&mut Document)) {
     if let Some(resume) = state.session.segment.resume() {
         state.document.segment.resume = Some(resume);
@@ -235,7 +236,7 @@ fn place(state: &mut State, sphere: Sphere) {
     edit(state, place_label(&sphere), false, |d| {
         let number = d.fresh_id();
         d.segment.spheres.push((number, sphere));
-        // Who works on it wants to see it.
+        // A user who works on it wants to see it.
         d.segment.settings.shown = true;
     });
 }
@@ -245,18 +246,18 @@ fn play(state: &mut State) {
         Some(why) => waits(state, why),
         None => {
             state.session.segment.play = RunControl::Run;
-            // A surface that stands still looks again.
+            // A converged surface is requested again.
             state.session.segment.asked = None;
         }
     }
 }
 
-/// The panel says so for as long as it is so; whoever asked hears it once.
+/// The panel shows the reason permanently; a user action is answered once.
 fn waits(state: &mut State, why: &str) {
     state.session.status = why.to_owned();
 }
 
-/// A layer whose values are a speed: from its window's low end, inwards, to the high one, outwards.
+/// A layer whose values are a speed: from the low end of its window, inwards, to the high end, outwards.
 fn speed_layer(state: &mut State, layer: Option<LayerId>) {
     let window = layer
         .and_then(|id| state.document.layer(id))
@@ -270,7 +271,7 @@ fn speed_layer(state: &mut State, layer: Option<LayerId>) {
     });
 }
 
-/// What was sampled is what is looked for; a worker looks at what lies around it.
+/// The sample becomes the target; a worker examines its surroundings.
 pub fn sampled(state: &mut State, sample: &Sample, effects: &mut Vec<Effect>) {
     state.session.segment.sample = Some(Arc::new(sample.clone()));
     state.session.segment.probe = None;
@@ -282,7 +283,7 @@ pub fn sampled(state: &mut State, sample: &Sample, effects: &mut Vec<Effect>) {
     }));
 }
 
-/// Target and tolerance of a sample; another image may have been chosen meanwhile.
+/// Target and tolerance from a sample; another image may have been chosen meanwhile.
 pub fn probed(state: &mut State, of: DataId, probe: &Probe) {
     let image = state.document.segmented_image();
     if image.is_none_or(|(_, image)| image.id() != of) {
@@ -292,7 +293,7 @@ pub fn probed(state: &mut State, of: DataId, probe: &Probe) {
     let status = std::mem::take(&mut state.session.status);
     let sample = state.session.segment.sample.take();
     edit(state, "Sample", false, |d| {
-        // Undone together with the values that it gave.
+        // Undone together with the values derived from it.
         if sample.is_some() {
             d.segment.sample = sample;
         }
@@ -300,7 +301,7 @@ pub fn probed(state: &mut State, of: DataId, probe: &Probe) {
         (settings.params.target, settings.params.tolerance) = (probe.target, probe.tolerance);
         settings.told = true;
     });
-    // The status still gives the sample.
+    // The status still shows the sample.
     state.session.status = match probe.moved {
         true => format!("{status} · T and ε keep clear of the background"),
         false => status,
@@ -308,7 +309,7 @@ pub fn probed(state: &mut State, of: DataId, probe: &Probe) {
     state.session.segment.probe = Some(*probe);
 }
 
-/// All that the document asks of the surface; `None` without an image.
+/// The desired state of the surface; `None` without an image.
 fn wanted(state: &State) -> Option<RunRequest> {
     let (document, working) = (&state.document, &state.session.segment);
     let segment = &document.segment;
@@ -356,8 +357,8 @@ fn wanted(state: &State) -> Option<RunRequest> {
     })
 }
 
-/// Each change beside the image is one of the run's script, and nobody holds on to a mask that is being painted:
-/// what a hand drags or paints is taken once it lets go.
+/// Each change of additional inputs is an event of the run's script, and no job may hold a mask that is being painted:
+/// dragged or painted inputs are used only when the drag ends.
 fn held(state: &State) -> Option<SpeedSources> {
     let working = &state.session.segment;
     let started = working.live.as_ref().is_some_and(|live| live.step > 0);
@@ -366,7 +367,7 @@ fn held(state: &State) -> Option<SpeedSources> {
     undoable.map(|requested| requested.speed_sources.clone())
 }
 
-/// Asks for what is missing: after every change of the state.
+/// Requests what is missing; called after every change of the state.
 pub fn follow(state: &mut State, effects: &mut Vec<Effect>) {
     if state.view.task != Task::Segment {
         if state.session.segment.play != RunControl::Rest {
@@ -385,7 +386,7 @@ pub fn follow(state: &mut State, effects: &mut Vec<Effect>) {
         !matches!(wanted.origin, InitialSurface::Nothing) || wanted.spheres.iter().any(|s| s.1.add);
     let drags = state.history.is_open();
     let working = &mut state.session.segment;
-    // The last value of a drag comes when the drag has ended.
+    // The last value of a drag arrives when the drag has ended.
     let dragged = working.dragged;
     working.dragged &= drags;
     if !(begins || wanted.speed || working.live.is_some()) {
@@ -401,7 +402,7 @@ pub fn follow(state: &mut State, effects: &mut Vec<Effect>) {
     effects.push(Effect::submit(wanted));
 }
 
-/// How it stands; `rests`: the job has ended.
+/// Receives an update; `rests`: the job has ended.
 pub fn done(state: &mut State, steered: RunUpdate, rests: bool) {
     let working = &mut state.session.segment;
     if steered.run != working.run {
@@ -412,7 +413,7 @@ pub fn done(state: &mut State, steered: RunUpdate, rests: bool) {
     let known = working.live.as_ref().map(|live| live.run);
     working.live = steered.surface.map(Arc::new);
     if let Some(live) = working.live.clone() {
-        // A session brings its own camera.
+        // A session has its own camera.
         let resumes = state.document.segment.resume.take().is_some();
         if known != Some(live.run) && !resumes {
             frame(state, &live);
@@ -420,8 +421,8 @@ pub fn done(state: &mut State, steered: RunUpdate, rests: bool) {
     }
     let is_refused = |n: u64| steered.refused.iter().any(|(number, _)| *number == n);
     let spheres = &mut state.document.segment.spheres;
-    // Placing the last sphere is the newest step, unless the user has done something else since; without both, the
-    // same holds for the sphere before.
+    // Placing the last sphere is the newest step, unless the user has done something else since; if neither, the same
+    // holds for the sphere before.
     while let Some((_, sphere)) = spheres.pop_if(|(n, _)| is_refused(*n)) {
         if !state.history.forget_newest(place_label(&sphere)) {
             break;
@@ -449,7 +450,7 @@ pub fn done(state: &mut State, steered: RunUpdate, rests: bool) {
         Ended::Vanished | Ended::Filled | Ended::Leaked(_) => true,
     };
     let played = working.play != RunControl::Rest;
-    // A surface that stands still goes on by itself once something else is asked of it.
+    // A converged surface continues by itself once the request changes.
     if stops && live.ended != Ended::Converged {
         working.play = RunControl::Rest;
         if let Some(asked) = &mut working.asked {
@@ -475,9 +476,9 @@ pub fn done(state: &mut State, steered: RunUpdate, rests: bool) {
     }
 }
 
-/// Brings the camera to a new surface, no further away than it is.
+/// Moves the camera to a new surface, but not farther away.
 fn frame(state: &mut State, live: &SurfaceUpdate) {
-    /// Around a small surface this much is seen, mm.
+    /// Visible extent around a small surface, mm.
     const AROUND_MM: f64 = 65.0;
     let Some(voxels) = live.field.extent() else {
         return;
@@ -492,7 +493,7 @@ fn frame(state: &mut State, live: &SurfaceUpdate) {
             elevation: now.elevation,
             ..near
         };
-        // Of several surfaces in turn the first came from the view of the whole.
+        // The first of several successive surfaces has the view of the whole.
         let before = state.session.segment.framed.take();
         let before = before.filter(|(_, to)| same_place(to, &now));
         let before = before.map_or(now, |(before, _)| before);
@@ -501,13 +502,13 @@ fn frame(state: &mut State, live: &SurfaceUpdate) {
     }
 }
 
-/// Whether two cameras look at one place from one distance, whatever the side.
+/// Whether two cameras have the same focus and distance, whatever the direction.
 fn same_place(a: &Camera, b: &Camera) -> bool {
     (a.focus, a.distance_mm) == (b.focus, b.distance_mm)
 }
 
-/// The surface is kept: the camera goes back to where it was before it came to the surface, unless somebody has
-/// moved it since; a turn stays.
+/// After the surface is kept, the camera returns to its former position, unless the user has moved it since; a rotation
+/// stays.
 fn unframe(state: &mut State) {
     let now = state.view.camera;
     let framed = state.session.segment.framed.take();
@@ -520,7 +521,7 @@ fn unframe(state: &mut State) {
     }
 }
 
-/// It could not be done, and why.
+/// The run failed, and why.
 pub fn failed(state: &mut State, why: &str) {
     let working = &mut state.session.segment;
     working.running = false;
@@ -532,35 +533,41 @@ pub fn failed(state: &mut State, why: &str) {
     working.failed = Some(why.to_owned());
 }
 
-/// The user stopped it: how it stands is asked for.
+/// The user stops it: the surface stays where it is, and the spheres are its own.
 pub fn stopped(state: &mut State) {
-    let working = &mut state.session.segment;
-    working.play = RunControl::Rest;
-    working.running = false;
-    if state.document.segment.resume.is_some() {
-        // It is on its way to where it was, and goes on once somebody asks for something.
-        if let Some(asked) = &mut working.asked {
-            asked.play = RunControl::Rest;
-        }
-        return;
-    }
-    working.asked = None;
-    let live = working.live.clone();
+    let is_resuming = state.document.segment.resume.is_some();
+    cancelled(state);
+    let working = &state.session.segment;
+    let live = working.live.clone().filter(|_| !is_resuming);
     if let Some(live) = live.filter(|live| live.run == working.run && live.step > 0) {
         back::stay(state, &live);
     }
 }
 
-/// Another backend: it is brought there by the next request.
+/// Its job ended without an answer: how it stands is asked for. The document stays as it is: what the user has done
+/// since the job was stopped counts.
+pub fn cancelled(state: &mut State) {
+    let working = &mut state.session.segment;
+    working.play = RunControl::Rest;
+    working.running = false;
+    if state.document.segment.resume.is_none() {
+        working.asked = None;
+    } else if let Some(asked) = &mut working.asked {
+        // It is being restored, and continues at the next request.
+        asked.play = RunControl::Rest;
+    }
+}
+
+/// Another backend: the next request moves it there.
 pub fn moved(state: &mut State) {
     let working = &mut state.session.segment;
     (working.asked, working.play) = (None, RunControl::Rest);
-    // The other backend goes there by the script.
+    // The other backend reaches this step by the script.
     state.document.segment.resume = working.resume();
 }
 
 impl SegmentRuntime {
-    /// How a surface gets to where it is.
+    /// How a surface reaches its present state.
     pub fn resume(&self) -> Option<Arc<RunCheckpoint>> {
         let live = self.live.as_ref()?;
         Some(Arc::new(RunCheckpoint {

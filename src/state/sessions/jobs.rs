@@ -1,9 +1,9 @@
-//! Results of work on sessions, and what they change in the state.
+//! Results of session jobs, and their effect on the state.
 
 use crate::jobs::session::{SessionOutput, SessionRequest};
 use crate::jobs::{Delivery, Receive};
+use crate::state::job_end::ended;
 use crate::state::sessions::update;
-use crate::state::update::ended;
 use crate::state::{Effect, State};
 
 impl Receive<State> for SessionRequest {

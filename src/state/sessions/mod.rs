@@ -1,4 +1,4 @@
-//! The feature sessions.
+//! The feature sessions: saving, opening and recovering documents.
 
 mod jobs;
 pub mod saved;

@@ -1,10 +1,9 @@
-//! The document in a session file: what is written for each thing a user has, and nothing that can be
-//! opened or computed again.
+//! The document in a session file: one record for each item of the document, and nothing that can be opened or
+//! recomputed.
 //!
-//! Each kind of thing has one place here: a kind of layer is a variant of [`SavedOrigin`], a kind of region
-//! one of [`SavedShape`], a parameter a field of what it belongs to. Fields that come later get
-//! `#[serde(default)]`, so that older sessions stay readable; where an older program would misread
-//! what is new, the format's version goes up.
+//! Each kind of item has one place here: a kind of layer is a variant of [`SavedOrigin`], a kind of region one of
+//! [`SavedShape`], a parameter a field of its owner. Later fields get `#[serde(default)]`, so that older sessions stay
+//! readable; if an older program would misread the new content, the format's version increases.
 
 mod held;
 mod late;
@@ -32,46 +31,46 @@ use crate::solvers::tensor_fit::{self, FitMap};
 use crate::solvers::tractogram::selection::Runs;
 use crate::solvers::{density, pathway};
 use crate::state::alignment::AlignedBy;
-use crate::state::document::{Display, Document, Method};
+use crate::state::core::display::Display;
+use crate::state::document::{Document, Method};
 use crate::state::filter::{Filtering, FitInputs, FitStatistics, VirtualLesion, WeightMap};
 use crate::state::origin::PhantomPart;
-use crate::state::pathways::{self, AmongPairs};
+use crate::state::pathways::{self, AmongPairs, PathwaySettings};
 use crate::state::recipe::RayMetricParams;
 use crate::state::segment::SegmentSettings;
 use crate::state::segment::jobs::LeakNotice;
 use crate::state::session::CurveParams;
 use crate::state::sessions::unsaved::InSession;
 use crate::state::streamlines::Bundle;
-use crate::state::track::whole_brain::WholeBrain;
+use crate::state::track::types::WholeBrain;
 use crate::state::view::View;
 use glam::DVec3;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// What the state adds to a session file. Files, masks and layers are named by their numbers.
+/// The state's part of a session file. Files, masks and layers are referred to by their numbers.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Content {
     pub document: SavedDocument,
     #[serde(default)]
     pub view: Option<View>,
-    /// The session that a save for recovery belongs to.
+    /// The session that a recovery copy belongs to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub origin: Option<PathBuf>,
-    /// Checksum of that one as it was read or written last.
+    /// Checksum of that session when it was last read or written.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub origin_sha256: Option<String>,
-    /// What of a save for recovery is in that session.
+    /// The part of a recovery copy that is in that session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub in_session: Option<InSession>,
-    /// What is kept to be compared with, from the oldest.
+    /// The snapshots, from the oldest.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub snapshots: Vec<SavedSnapshot>,
 }
 
 impl Content {
-    /// What of a copy for recovery is in the session that it belongs to, where that one is what it was, or was
-    /// never saved.
+    /// The part of a recovery copy that is in the session it belongs to, if that is unchanged or was never saved.
     pub fn in_session(&self, read: &ReadSession) -> Option<&InSession> {
         self.in_session
             .as_ref()
@@ -79,12 +78,12 @@ impl Content {
     }
 }
 
-/// What was there once; live streamlines are a layer of it.
+/// A snapshot; its live streamlines are stored as a layer.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct SavedSnapshot {
     pub name: String,
     pub document: SavedDocument,
-    /// That layer.
+    /// The layer that was live.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub live: Option<u64>,
 }
@@ -107,7 +106,7 @@ pub struct SavedDocument {
     pub rays: geodesic::Params,
     pub cut: Cut,
     pub ray_display: Display,
-    #[serde(default = "crate::state::defaults::pathways")]
+    #[serde(default = "PathwaySettings::defaults")]
     pub pathways: pathways::PathwaySettings,
     #[serde(default)]
     pub kept_pathways: Vec<SavedPathway>,
@@ -117,34 +116,34 @@ pub struct SavedDocument {
     pub filter: Filtering,
     #[serde(default)]
     pub store: ResultStorage,
-    /// Regions in it are named by their places in the list.
+    /// Its regions are referred to by their indices in the list.
     #[serde(default)]
     pub bundle: Bundle,
 }
 
-/// A layer. Edits of what was read that are recorded belong here, beside `from`, applied in [`build`]
-/// to what a file gave.
+/// A layer. Recorded edits of the file's content are stored here, next to `from`, and applied to that content in
+/// [`build`].
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct SavedLayer {
     pub id: u64,
     pub name: String,
     pub display: Display,
     pub from: SavedOrigin,
-    /// Axes of a scan's gradients that were exchanged or flipped.
+    /// Permutation and flips of a scan's gradient axes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub turn: Option<AxisChange>,
-    /// Where it was moved to: from the file's world to this one, mm, by rows.
+    /// Its transform: from the world of the file to this one, mm, by rows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub moved: Option<[f64; 12]>,
     #[serde(default)]
     pub moved_how: AlignedBy,
-    /// What was done to streamlines, step by step.
+    /// Edits of its streamlines, step by step.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub edits: Vec<SavedEdit>,
-    /// Its file was not what the session was saved with, and was taken as it is.
+    /// Its file had changed since the session was saved, and was accepted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replaced: Option<String>,
-    /// Of streamlines.
+    /// Weights of its streamlines.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub weights: Option<Box<SavedWeights>>,
 }
@@ -162,17 +161,17 @@ pub struct SavedRules {
     pub group: Option<String>,
     pub regions: Vec<SavedRegion>,
     pub by_ends: bool,
-    /// Name, and limits; none: open.
+    /// Name, and limits; `None`: open.
     pub values: Vec<(String, Option<f32>, Option<f32>)>,
     pub stop: Option<StopReason>,
     pub invert: bool,
     pub at_most: Option<(usize, u64)>,
 }
 
-/// Where a layer comes from.
+/// Origin of a layer.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub enum SavedOrigin {
-    /// A file, and gradient files that do not lie beside it.
+    /// A file, and gradient files that are not next to it.
     File {
         file: usize,
         gradients: Vec<usize>,
@@ -181,26 +180,26 @@ pub enum SavedOrigin {
     },
     /// The built-in head.
     Head { seed: u64, part: PhantomPart },
-    /// The fit makes it again.
+    /// Recomputed by the fit.
     Made { map: FitMap },
-    /// Streamlines or rays that were kept.
+    /// Kept streamlines or rays.
     Kept(Box<SavedCurves>),
-    /// Where another layer's streamlines pass.
+    /// A density map of another layer's streamlines.
     Density(Box<SavedDensity>),
-    /// A mask by a level set.
+    /// A mask from a level set.
     Segmented(Box<SavedSegment>),
-    /// A map of a fit of weights; its values are in the session.
+    /// A map of a COMMIT fit; its values are in the session.
     Weights(Box<SavedWeightMap>),
 }
 
-/// Weights of a layer's streamlines, and all that they were fitted from.
+/// Weights of a layer's streamlines, and all inputs of their fit.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct SavedWeights {
-    /// Which of the session's numbers they are.
+    /// Index among the session's numbers.
     pub values: usize,
-    /// The streamlines were not edited since.
+    /// The streamlines have not been edited since.
     pub current: bool,
-    /// Layers by their numbers.
+    /// Layers, by their numbers.
     pub from: FitInputs,
     pub figures: FitStatistics,
     pub curve: Vec<f64>,
@@ -214,13 +213,13 @@ pub struct SavedWeightMap {
     pub of: u64,
     pub map: WeightMap,
     pub grid: SavedGrid,
-    /// Which of the session's numbers its values are.
+    /// Index of its values among the session's numbers.
     pub values: usize,
 }
 
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct SavedDensity {
-    /// A layer, and where it was moved then, as [`SavedLayer::moved`].
+    /// A layer, and its transform at the time, as in [`SavedLayer::moved`].
     pub of: u64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub moved: Option<[f64; 12]>,
@@ -239,12 +238,12 @@ pub struct SavedGrid {
     pub shape: [usize; 3],
     /// World mm from voxels, column by column.
     pub affine: [f64; 12],
-    /// What the affine is from, as the grid's source is called.
+    /// Source of the affine, by its key.
     pub source: String,
     pub space_code: i16,
 }
 
-/// What the user said of a file where it is silent itself.
+/// The user's reading of a file where it leaves something open.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct SavedTold {
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -262,18 +261,18 @@ impl SavedTold {
     }
 }
 
-/// What tensors were fitted from.
+/// Inputs of a tensor fit.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct SavedBasis {
     pub source: SavedSource,
-    /// Of the scan's gradients.
+    /// Axis change of the scan's gradients.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub turn: Option<AxisChange>,
     pub mask: SavedMask,
     pub fit: tensor_fit::Params,
 }
 
-/// A pathway that was kept; it is solved again.
+/// A kept pathway, which is recomputed.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct SavedPathway {
     pub id: u64,
@@ -290,7 +289,7 @@ pub struct SavedPathway {
     pub compared: Option<AmongPairs>,
 }
 
-/// What a surface begins with, before spheres.
+/// Initial surface before any spheres are added.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub enum SavedStart {
     #[default]
@@ -309,7 +308,7 @@ pub enum SavedStart {
     },
 }
 
-/// The surface in the hand.
+/// The live surface.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct SavedSegmentation {
@@ -320,9 +319,9 @@ pub struct SavedSegmentation {
     pub spheres: Vec<Sphere>,
     pub reference: Option<u64>,
     pub layer: Option<u64>,
-    /// Regions by their places in the list.
+    /// Regions, by their indices in the list.
     pub painted: [Option<usize>; 2],
-    /// How far it was.
+    /// Its progress.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub run: Option<SavedRun>,
 }
@@ -330,24 +329,24 @@ pub struct SavedSegmentation {
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct SavedRun {
     pub script: RunHistory,
-    /// Spheres by their places in the list, and after how many steps they were placed.
+    /// Spheres by their indices in the list, each with the step after which it was placed.
     pub placed: Vec<(usize, u64)>,
     /// The leak at which it was paused.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub leak: Option<LeakNotice>,
-    /// By the numbers of the script; none: what the surface has now.
+    /// By the numbers of the script; empty: the present ones of the surface.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub inputs: Vec<SavedInputs>,
 }
 
-/// What gave speeds beside the image.
+/// Inputs of the speed besides the image.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct SavedInputs {
     pub layer: Option<(u64, usize)>,
     pub painted: [Vec<SavedRegion>; 2],
 }
 
-/// A mask, and all that it was segmented from.
+/// A mask, and all inputs of its segmentation.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct SavedSegment {
     pub image: u64,
@@ -356,7 +355,7 @@ pub struct SavedSegment {
     pub spheres: Vec<Sphere>,
     #[serde(flatten)]
     pub inputs: SavedInputs,
-    /// What took their place on the way.
+    /// Their later replacements.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub later: Vec<SavedInputs>,
     pub script: RunHistory,
@@ -366,7 +365,7 @@ pub struct SavedSegment {
     pub measures: Option<Measures>,
 }
 
-/// All that kept streamlines were made from.
+/// The recipe of kept streamlines.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct SavedCurves {
     #[serde(flatten)]
@@ -385,10 +384,10 @@ pub enum SavedSource {
 
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub enum SavedMask {
-    /// From the scan itself.
+    /// Found from the scan itself.
     Found,
     File(usize),
-    /// The built-in head's own.
+    /// The built-in head's own mask.
     Head,
 }
 
@@ -397,10 +396,10 @@ pub struct SavedRegion {
     pub name: String,
     pub role: Role,
     pub shape: SavedShape,
-    /// sRGB; none: the role's.
+    /// sRGB; `None`: the role's.
     pub colour: Option<[u8; 3]>,
     pub visible: bool,
-    /// What it was in a label map.
+    /// Its number in a label map.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub label: Option<u32>,
 }
@@ -415,14 +414,14 @@ pub enum SavedShape {
         centre: DVec3,
         half_mm: DVec3,
     },
-    /// In the session itself.
+    /// Stored in the session itself.
     Mask(usize),
-    /// The mask that a layer is.
+    /// The mask of a layer.
     Layer(u64),
 }
 
-/// What is said of a layer whose file is not what it was: `refFA.nii.gz is not the file this session was
-/// saved with: it has 683 319 bytes and had 752 851`.
+/// The sentence about a layer whose file has changed: `refFA.nii.gz is not the file this session was saved with: it has
+/// 683 319 bytes and had 752 851`.
 pub(in crate::state) fn not_what_it_was(entry: &Entry, path: &Path, change: &Change) -> String {
     let name = entry.name();
     let now = path.file_name().unwrap_or_default().to_string_lossy();
@@ -434,17 +433,17 @@ pub(in crate::state) fn not_what_it_was(entry: &Entry, path: &Path, change: &Cha
     format!("{what} is not the file this session was saved with: {why}")
 }
 
-/// A layer of a session that is not here; it stays in the session.
+/// A missing layer of a session; it stays in the session.
 #[derive(Clone, Debug)]
 pub struct MissingLayer {
     pub layer: SavedLayer,
-    /// A sentence.
+    /// The reason, a sentence.
     pub why: String,
-    /// What its numbers are of.
+    /// The session that its numbers refer to.
     pub read: Arc<ReadSession>,
 }
 
-/// What of a session's kept results is not here, in one sentence.
+/// The missing kept results of a session, as one sentence.
 pub fn away(document: &Document) -> Option<String> {
     let kept = document.absent.iter().filter(|a| a.kept().is_some());
     let names: Vec<&str> = kept.map(|a| &*a.layer.name).collect();
@@ -454,12 +453,12 @@ pub fn away(document: &Document) -> Option<String> {
         n => (format!("{n} kept results are"), "them"),
     };
     Some(format!(
-        "{what} not stored beside the session ({}): make {them} again, or take {them} out, in Layers",
+        "{what} not stored beside the session ({}): recompute {them}, or remove {them}, in Layers",
         names.join(", ")
     ))
 }
 
-/// Why the session's files that are not here could not be opened.
+/// Why the missing files of the session could not be opened.
 pub fn unopened(document: &Document) -> Option<String> {
     let absent = document.absent.iter().filter(|a| a.file().is_some());
     let all: Vec<&str> = absent.map(|a| &*a.why).collect();
@@ -467,7 +466,7 @@ pub fn unopened(document: &Document) -> Option<String> {
 }
 
 impl MissingLayer {
-    /// Where its file was, if it is of one.
+    /// The former path of its file, if it comes from one.
     pub fn file(&self) -> Option<&std::path::Path> {
         match &self.layer.from {
             SavedOrigin::File { file, .. } => self.read.files.get(*file).map(|f| &*f.path),
@@ -475,17 +474,17 @@ impl MissingLayer {
         }
     }
 
-    /// Whether its session has no streamlines of it, only how they are made: there is nothing else to lose.
+    /// Whether its session has only the recipe of its streamlines: nothing else can be lost.
     pub(in crate::state) fn is_recipe_alone(&self) -> bool {
         let name = result_name(self.layer.id);
-        // Under the same number a snapshot may have others.
+        // A snapshot may have others with the same number.
         let before = |of: &str| of.strip_suffix(&name).map(str::to_owned);
         let of_it = |of: &str| before(of).is_some_and(|b| b.is_empty() || b.ends_with(' '));
         let mut results = self.read.results.iter();
         self.kept().is_some() && !results.any(|r| r.file.is_some() && of_it(&r.of))
     }
 
-    /// Whether it can be made again.
+    /// Its recipe, if it can be recomputed.
     pub fn kept(&self) -> Option<&SavedCurves> {
         match &self.layer.from {
             SavedOrigin::Kept(curves) => Some(&**curves),

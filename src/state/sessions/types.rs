@@ -1,4 +1,4 @@
-//! The session file: where it is, whether all is in it, what is being opened, what was left behind.
+//! The session file: its path, whether it is complete, and sessions being opened or recovered.
 
 use crate::jobs::session::ReadSession;
 use crate::state::sessions::saved::{self, Content};
@@ -10,78 +10,78 @@ use std::sync::Arc;
 
 pub use crate::jobs::session::{FileComparison, Found, RecoverableSession, ResultStorage};
 
-/// What would leave the document behind.
+/// An action that closes the document.
 #[derive(Clone, PartialEq, Debug)]
 pub enum UnsavedAction {
     Quit,
     New,
     Open(PathBuf),
-    /// What an earlier window left behind.
+    /// Recovers the unsaved work of an earlier window.
     Recover(PathBuf),
     Demo {
         guide: bool,
     },
 }
 
-/// What a user does with sessions.
+/// User actions on sessions.
 #[derive(Clone, Debug)]
 pub enum SessionAction {
-    /// Asks first where work would be lost.
+    /// Asks first if work would be lost.
     Leave(UnsavedAction),
-    /// The answer to the question whether a session that somebody else has changed is replaced.
+    /// The user's answer that a session changed by another program may be replaced.
     Overwrite,
-    /// Work may be lost: the answer to the question.
+    /// The user's answer that work may be lost.
     Discard,
-    /// Stays; also takes back what was to follow.
+    /// Stays; also cancels the action that was to follow.
     Stay,
-    /// `None`: under the name it has. `then` follows once it is saved.
+    /// `None`: under its present name. `then` follows once it is saved.
     Save {
         path: Option<PathBuf>,
         then: Option<UnsavedAction>,
     },
     SetStore(ResultStorage),
-    /// Stores large layers, too: saves the session once more, then what follows.
+    /// Stores large layers, too: saves the session again, then continues with the action.
     StoreToo {
         then: Option<UnsavedAction>,
     },
-    /// It was read that the session stores layers as recipes alone.
+    /// The user has seen that the session stores only the recipes of some layers.
     RecipeOnlySeen,
-    /// A minute is over, or a job has ended.
+    /// A minute has passed, or a job has ended.
     Autosave,
-    /// A file of the session that is being opened is there now.
+    /// A file of the session being opened has a new path.
     Relocate {
         index: usize,
         path: PathBuf,
     },
-    /// Every file that was found elsewhere is taken.
+    /// Accepts every file that was found elsewhere.
     TakeAll,
-    /// What to do with a file that is not what it was.
+    /// The decision about a file that has changed.
     Answer {
         index: usize,
         answer: Changed,
     },
-    /// Opens the session without what is missing, and without what has changed and was not asked for.
+    /// Opens the session without missing files, and without changed ones that were not accepted.
     OpenAnyway,
     CancelOpening,
     FindLeftBehind,
-    /// Nobody wants what was left behind.
+    /// Discards unsaved work of an earlier window.
     Forget(PathBuf),
     /// Asks again at the next start.
     Later(PathBuf),
-    /// Streamlines that the session does not keep.
+    /// Recomputes streamlines that the session does not store.
     MakeAgain(LayerId),
-    /// The file of a layer that is not here.
+    /// The new file of a missing layer.
     Restore {
         layer: LayerId,
         path: PathBuf,
     },
-    /// Takes what is not here out of the session.
+    /// Removes a missing layer from the session.
     Drop(LayerId),
-    /// Takes regions or pathways that are not here out of the session.
+    /// Removes missing regions or pathways from the session.
     DropLeftOut(saved::Group),
 }
 
-/// What the user does with a file that is not what it was.
+/// The user's decision about a changed file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Changed {
     UseAsItIs,
@@ -89,33 +89,33 @@ pub enum Changed {
     LeaveOut,
 }
 
-/// A session that is being opened.
+/// A session being opened.
 #[derive(Clone, Debug)]
 pub struct Opening {
     pub read: Arc<ReadSession>,
     pub content: Arc<Content>,
-    /// It was left behind.
+    /// Whether it is unsaved work of an earlier window.
     pub recovered: bool,
-    /// Files are missing or changed: the user looks.
+    /// Files are missing or changed: the user must decide.
     pub asking: bool,
-    /// The user has pointed to files.
+    /// Whether the user has chosen files.
     pub moved: bool,
-    /// Answers about changed files, by their numbers.
+    /// Decisions about changed files, by their numbers.
     pub answers: BTreeMap<usize, Changed>,
-    /// This version leaves out some of it.
+    /// Whether this version does not know part of it.
     pub unknown: bool,
     /// Layers that cannot be read.
     pub absent: Vec<(u64, String)>,
 }
 
 impl Opening {
-    /// Files that are not what they were, with their numbers.
+    /// Changed files, with their numbers.
     pub fn wrong(&self) -> impl Iterator<Item = (usize, &Found)> {
         let files = self.read.files.iter().enumerate();
         files.filter(|(_, f)| f.standing != FileComparison::Same)
     }
 
-    /// The number of files that the user has not decided about.
+    /// The number of files without a decision of the user.
     pub fn open_questions(&self) -> usize {
         let open = |(index, found): &(usize, &Found)| {
             matches!(found.standing, FileComparison::Missing(_))
@@ -133,21 +133,21 @@ impl Opening {
     }
 }
 
-/// A session that somebody else has changed since it was read or written here: nothing was saved yet.
+/// A session that another program has changed since it was read or written here: nothing was saved yet.
 #[derive(Clone, PartialEq, Debug)]
 pub struct ChangedSince {
     pub path: PathBuf,
-    /// Follows once it is saved.
+    /// Follows once the session is saved.
     pub then: Option<UnsavedAction>,
 }
 
-/// Whether the files of the session that was opened hold what they held when it was saved.
+/// Whether the files of the opened session have the same content as when it was saved.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Verified {
     /// Number of files being read.
     Running(usize),
     Same(usize),
-    /// Names of those that do not.
+    /// Names of the changed files.
     Differ(Vec<String>),
 }
 
@@ -157,7 +157,7 @@ impl Verified {
         match self {
             Self::Running(n) => format!("{} being verified", files(*n)),
             Self::Same(n) => format!("{} verified (SHA-256)", files(*n)),
-            Self::Differ(names) => format!("Not what it was: {}", names.join(", ")),
+            Self::Differ(names) => format!("Changed: {}", names.join(", ")),
         }
     }
 }
@@ -166,49 +166,49 @@ impl Verified {
 pub struct Saving {
     /// The session file of the document.
     pub file: Option<PathBuf>,
-    /// Its checksum as it was read or written here last.
+    /// Its checksum when it was last read or written here.
     pub seen: Option<String>,
-    /// A question is open: that file is not what it was.
+    /// An open question: that file has changed.
     pub changed_since: Option<ChangedSince>,
     pub verified: Option<Verified>,
     /// The status line just after the session was opened.
     pub opened_status: String,
-    /// What is in that file, or was there when the first file was opened.
+    /// The content of that file, or the state when the first file was opened.
     pub base: Arc<Base>,
-    /// What will be in a file that is being written.
+    /// The content of a file being written.
     pub base_asked: Option<Arc<Base>>,
     /// Layers whose files were exported.
     pub in_files: InFiles,
-    /// Layers that the session saved last stores as recipes alone, until the user has seen it.
+    /// Layers of which the last saved session stores only the recipe, until the user has seen it.
     pub recipe_only: Vec<RecipeOnly>,
-    /// The view that is in that file, and the one in a file that is being written.
+    /// The view in that file, and the one in a file being written.
     pub view: Option<View>,
     pub view_asked: Option<View>,
-    /// The session that the document was opened from.
+    /// The session from which the document was opened.
     pub opened: Option<Arc<ReadSession>>,
     pub opening: Option<Opening>,
-    /// A question is open: work would be lost.
+    /// An open question: work would be lost.
     pub leaving: Option<UnsavedAction>,
     /// Follows once the session is saved.
     pub then: Option<UnsavedAction>,
-    /// What was saved for recovery last.
+    /// Revision and view last saved for recovery.
     pub autosaved: Option<(u64, View)>,
     pub autosaving: bool,
     /// A job has ended since.
     pub autosave_due: bool,
     pub left_behind: Vec<RecoverableSession>,
-    /// Another process held something at the last look, and may be ending.
+    /// Another process held a lock at the last search, and may be ending.
     pub looks_again: bool,
-    /// The document was left behind there: kept until it is saved here.
+    /// The recovery file of the document: kept until it is saved here.
     pub recovered: Option<PathBuf>,
-    /// The session that is being read, if it was left behind.
+    /// The session being read, if it is recovered.
     pub recovering: Option<PathBuf>,
-    /// Files are read even where their size and age are the session's.
+    /// Whether files are read even if their size and age are unchanged.
     pub strict: bool,
 }
 
 impl Saving {
-    /// What was left behind, but for what is being recovered.
+    /// Recoverable sessions, except the one being recovered.
     pub fn offered(&self) -> impl Iterator<Item = &RecoverableSession> {
         let opening = self.opening.as_ref().filter(|o| o.recovered);
         let taken = [

@@ -1,5 +1,5 @@
-//! What is in no file. The header, the dot in the window's title, the recovery copy and the question
-//! before a document is left all ask here.
+//! Work that is in no file. The header, the dot in the window's title, the recovery copy and the question before
+//! closing a document all use this.
 
 mod base;
 
@@ -10,8 +10,9 @@ use crate::data::{DataId, Tractogram};
 use crate::jobs::Whole;
 use crate::jobs::session::ResultStorage;
 use crate::state::State;
+use crate::state::core::layer::{Content, Layer, LayerId};
 use crate::state::core::words::{THIN, counted, fixed, some_of, with_unit};
-use crate::state::document::{Content, Document, Layer, LayerId};
+use crate::state::document::Document;
 use crate::state::filter::WEIGHT;
 use crate::state::segment::Start;
 use crate::state::sessions::unsaved::base::Parameters;
@@ -31,18 +32,19 @@ pub enum UnsavedPart {
     /// Weights of the streamlines of this many layers.
     Weights(usize),
     Pathways(usize),
-    /// The surface in the task Segment, and its number of spheres.
+    /// The surface of the task Segment, and its number of spheres.
     Surface(usize),
     Measurements(usize),
     Snapshots(usize),
-    /// Gradient axes of this many scans that were exchanged or flipped.
+    /// Gradient axes of this many scans that were permuted or flipped.
     Axes(usize),
     /// Layers, regions and pathways of a session that could not be read.
     Absent(usize),
+    /// The brain mask that was chosen for the fit, by its name; `None`: that it is found in the scan.
+    FitMask(Option<String>),
     /// Parameters of the fit, tracking, rays, pathways, Filter or Segment.
     Parameters,
-    /// Layers that files hold and the session does not list yet, by their names: they are opened again, not
-    /// with the session.
+    /// Layers in files that the session does not list yet, by their names: reopening the session would not open them.
     Added(Vec<String>),
     /// Anything else that a session stores.
     Other,
@@ -64,6 +66,12 @@ impl UnsavedPart {
                 "{} of the session that could not be read",
                 counted(*n, "result")
             ),
+            Self::FitMask(Some(name)) => {
+                format!("The choice of \"{name}\" as the brain mask of the fit")
+            }
+            Self::FitMask(None) => {
+                "The choice to find the brain mask of the fit in the scan".to_owned()
+            }
             Self::Parameters => {
                 "Parameters of the fit, tracking, pathways, Filter or Segment".to_owned()
             }
@@ -83,8 +91,8 @@ impl UnsavedPart {
     }
 }
 
-/// A layer that the session stores as its recipe alone: opening the session does not bring its streamlines
-/// back, they are made again on request.
+/// A layer of which the session stores only the recipe: opening the session does not restore its streamlines; they are
+/// recomputed on request.
 #[derive(Clone, PartialEq, Debug)]
 pub struct RecipeOnly {
     /// `Whole brain`, or `Tracks of snapshot 2`.
@@ -106,7 +114,7 @@ impl RecipeOnly {
     }
 }
 
-/// `412 MB`, `2.1 GB`, with the space that windows have before units.
+/// `412 MB`, `2.1 GB`, with the window's narrow space before units.
 pub fn size(bytes: u64) -> String {
     memory::size(bytes).replace(' ', &THIN.to_string())
 }
@@ -128,7 +136,7 @@ impl InFiles {
         self.0.values().any(|known| known.id == id)
     }
 
-    /// Whether one file holds all streamlines of a layer with their weights as they are now.
+    /// Whether one file holds all streamlines of a layer with their present weights.
     fn holds_weights(&self, layer: &Layer) -> bool {
         let Content::Tractogram(tractogram) = &layer.content else {
             return false;
@@ -151,7 +159,7 @@ fn data(content: &Content) -> DataId {
     }
 }
 
-/// Scans whose gradient axes were exchanged or flipped.
+/// Scans whose gradient axes were permuted or flipped.
 fn turned(document: &Document) -> usize {
     let turned = |l: &&Arc<Layer>| document.origins.turn(l.origin).is_some();
     document.layers.iter().filter(turned).count()
@@ -163,14 +171,14 @@ fn absent(document: &Document) -> usize {
 
 fn same_start(a: &Start, b: &Start) -> bool {
     match (a, b) {
-        // Whatever it is called.
+        // Whatever its name.
         (Start::Mask(_, a), Start::Mask(_, b)) => a.id() == b.id(),
         (a, b) => a == b,
     }
 }
 
 impl Document {
-    /// Names the data of a layer; that of streamlines without their weights, which are a thing of their own.
+    /// Id of the data of a layer; for streamlines without their weights, which count separately.
     pub fn without_weights(&self, layer: LayerId, data: DataId) -> DataId {
         let weighed = self.weighed.get(&layer).filter(|w| w.of == data);
         weighed.map_or(data, |w| w.lines)
@@ -180,7 +188,7 @@ impl Document {
         self.without_weights(layer.id, data(&layer.content))
     }
 
-    /// Whether a layer is a file as it is there, or is made again whenever the file is opened.
+    /// Whether a layer is an unchanged file, or is recomputed whenever the file is opened.
     fn is_in_a_file(&self, layer: &Layer) -> bool {
         let again = || {
             let from = self.origin(layer);
@@ -191,7 +199,7 @@ impl Document {
             && self.moved(layer.id).is_none()
     }
 
-    /// Whether a session can hold a layer: what streamlines were made from may be gone.
+    /// Whether a session can store a layer: the inputs of streamlines may be gone.
     fn can_be_saved(&self, layer: &Layer) -> bool {
         !matches!(layer.content, Content::Tractogram(_))
             || layer.path.is_some()
@@ -201,7 +209,7 @@ impl Document {
             || self.unread.contains_key(&layer.id)
     }
 
-    /// A layer that is in memory only, in words: `Whole brain: 231 004 streamlines, 412 MB`.
+    /// A layer that is only in memory, as text: `Whole brain: 231 004 streamlines, 412 MB`.
     fn in_memory(&self, layer: &Layer) -> String {
         let name = &layer.name;
         let changed = match self.is_edited(layer.id) {
@@ -228,13 +236,13 @@ impl Document {
 }
 
 impl State {
-    /// Whether there is something that is in no file. Only then is a copy for recovery written.
+    /// Whether there is work that is in no file. Only then is a recovery copy written.
     pub fn is_dirty(&self) -> bool {
         !self.unsaved().is_empty()
     }
 
-    /// What would be lost with the document, unless its session is saved. The file of a layer that was
-    /// exported in full is as good as the session; nothing else that was exported is.
+    /// Work that would be lost with the document unless its session is saved. The file of a layer that was exported in
+    /// full is as good as the session; other exports are not.
     pub fn unsaved(&self) -> Vec<UnsavedPart> {
         let (document, base) = (&self.document, &self.session.saving.base);
         let named = self.session.saving.file.is_some();
@@ -244,7 +252,7 @@ impl State {
         let more = |n: usize, base: usize| if n > base { n } else { 0 };
         let in_files = &self.session.saving.in_files;
         let weighed = document.weighed.iter().filter(|(id, weights)| {
-            // No streamline file holds what is said of bundles that were left out.
+            // No streamline file holds the results of virtual lesions.
             let exported = |l: &Arc<Layer>| weights.lesions.is_empty() && in_files.holds_weights(l);
             let layer = document.layer(**id);
             layer.is_some_and(|l| !base.has_weights(**id, weights) && !exported(l))
@@ -269,7 +277,7 @@ impl State {
                 UnsavedPart::Snapshots,
             ),
             (new(turned(document), base.axes), UnsavedPart::Axes),
-            // A result that was made again or removed is not missing, so only an increase counts.
+            // A result that was recomputed or removed is not missing, so only an increase counts.
             (more(absent(document), base.absent), UnsavedPart::Absent),
         ];
         let mut added = Vec::new();
@@ -300,8 +308,14 @@ impl State {
         if spheres != base.spheres || !base.has_start(document) {
             things.push(UnsavedPart::Surface(spheres));
         }
+        let now = Parameters::of(document);
         let parameters = base.parameters.as_ref();
-        if base.parameters_differ || parameters.is_some_and(|p| *p != Parameters::of(document)) {
+        if parameters.is_some_and(|before| !before.has_mask_of(&now)) {
+            let chosen = document.chosen_mask().map(|(layer, _)| layer.name.clone());
+            things.push(UnsavedPart::FitMask(chosen));
+        }
+        let others = parameters.is_some_and(|before| !before.is_but_for_mask(&now));
+        if base.parameters_differ || others {
             things.push(UnsavedPart::Parameters);
         }
         let touched = named && self.session.revision != base.revision;
@@ -311,7 +325,7 @@ impl State {
         things
     }
 
-    /// Layers that a session of the state stores as recipes alone.
+    /// Layers of which a session of the state stores only the recipe.
     pub fn recipe_only(&self) -> Vec<RecipeOnly> {
         let store = self.document.store;
         let mut all: Vec<RecipeOnly> = Vec::new();
@@ -347,7 +361,7 @@ impl State {
         all
     }
 
-    /// Layers that the last save stored as recipes alone, as far as they still would be.
+    /// Layers of which the last save stored only the recipe, as far as that still applies.
     pub fn recipe_only_said(&self) -> Vec<RecipeOnly> {
         let recipe_only = &self.session.saving.recipe_only;
         if recipe_only.is_empty() {
@@ -358,7 +372,7 @@ impl State {
         all
     }
 
-    /// Layers stored as recipes alone that are in no other file either.
+    /// Layers stored only as recipes that are in no other file either.
     pub fn only_in_memory(&self) -> Vec<RecipeOnly> {
         let in_files = &self.session.saving.in_files;
         let mut all = self.recipe_only();
@@ -366,8 +380,8 @@ impl State {
         all
     }
 
-    /// Layers whose streamlines are in no file although the session is saved, in words: those that only memory
-    /// has, and those that are nowhere until they are made again.
+    /// Layers whose streamlines are in no file although the session is saved, as text: those only in memory, and those
+    /// that do not exist until they are recomputed.
     pub fn saved_without(&self) -> Vec<String> {
         let here = self.only_in_memory();
         let away = self.document.absent.iter().filter(|a| a.kept().is_some());
@@ -375,18 +389,18 @@ impl State {
         here.chain(away.map(|a| a.layer.name.clone())).collect()
     }
 
-    /// Names of streamlines that no session can hold: what they were made from is gone.
+    /// Names of streamlines that no session can store, because their inputs are gone.
     pub fn cannot_be_saved(&self) -> Vec<&str> {
         let layers = self.document.layers.iter();
         let lost = layers.filter(|l| !self.document.can_be_saved(l));
         lost.map(|l| l.name.as_str()).collect()
     }
 
-    /// Whether something is asked before the document is left: work would be lost, or large layers are in
-    /// its session as recipes alone.
+    /// Whether there is a question before the document is closed: work would be lost, or its session has only the
+    /// recipes of large layers.
     pub fn asks_before_leaving(&self) -> bool {
         let saving = &self.session.saving;
-        // Whoever chose to store nothing knows.
+        // A user who chose to store nothing knows.
         let reported = saving.file.is_none() || self.document.store == ResultStorage::Nothing;
         self.is_dirty() || !reported && !self.only_in_memory().is_empty()
     }

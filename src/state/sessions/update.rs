@@ -1,4 +1,4 @@
-//! Sessions: saving, opening, what is left behind.
+//! Sessions: saving, opening, recovering.
 
 mod checked;
 mod later;
@@ -10,8 +10,9 @@ use crate::jobs::session::{
     SessionRequest,
 };
 use crate::solvers::tensor_fit::FitMap;
+use crate::state::core::layer::{Layer, LayerId};
 use crate::state::core::words::{counted, some_of};
-use crate::state::document::{Layer, LayerId};
+use crate::state::edit::edit;
 use crate::state::files::opening;
 use crate::state::origin::{Origin, Origins};
 use crate::state::session::{Message, RecentKind, Severity, Topic};
@@ -19,7 +20,6 @@ use crate::state::sessions::saved::{self, SavedLayer, SavedOrigin};
 use crate::state::sessions::unsaved::{Base, InFiles, summed};
 use crate::state::sessions::{Changed, Opening, SessionAction, UnsavedAction};
 use crate::state::streamlines::StreamlineRuntime;
-use crate::state::update::edit;
 use crate::state::{Document, Effect, State, View, tensors};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -77,11 +77,11 @@ pub fn act(state: &mut State, action: SessionAction, effects: &mut Vec<Effect>) 
         }
         SessionAction::MakeAgain(layer) => later::make_again(state, layer, effects),
         SessionAction::Restore { layer, path } => later::restore(state, layer, path, effects),
-        SessionAction::Drop(layer) => edit(state, "Take out of the session", false, |d| {
+        SessionAction::Drop(layer) => edit(state, "Remove from the session", false, |d| {
             d.absent.retain(|a| a.layer.id != layer.0);
             d.left_out.retain(|l| !l.is_of(layer));
         }),
-        SessionAction::DropLeftOut(group) => edit(state, "Take out of the session", false, |d| {
+        SessionAction::DropLeftOut(group) => edit(state, "Remove from the session", false, |d| {
             d.left_out.retain(|l| !group.has(l));
         }),
     }
@@ -93,7 +93,7 @@ fn store_streamlines(state: &mut State, store: ResultStorage) {
     });
 }
 
-/// Looks at what the session's files are said to be now.
+/// Reads the session's files at their new paths.
 fn relocate(state: &mut State, to: Vec<(usize, PathBuf)>, effects: &mut Vec<Effect>) {
     state.session.forget_failures(Slot::Load);
     if let Some(opening) = &mut state.session.saving.opening {
@@ -109,7 +109,7 @@ fn submit(effects: &mut Vec<Effect>, request: SessionRequest) {
     effects.push(Effect::submit(request));
 }
 
-/// What a note says of kept results that are not here is true as long as they are not.
+/// A notice about missing kept results stays until they are restored.
 pub fn follow(state: &mut State) {
     let of_away = |m: &&mut Message| m.topic == Some(Topic::Away);
     let mut stated = state.session.messages.iter_mut().filter(of_away).peekable();
@@ -122,7 +122,7 @@ pub fn follow(state: &mut State) {
     }
 }
 
-/// Leaves the document, or asks first.
+/// Closes the document, or asks first.
 pub fn leave(state: &mut State, leaving: UnsavedAction, effects: &mut Vec<Effect>) {
     if state.asks_before_leaving() {
         state.session.saving.leaving = Some(leaving);
@@ -145,13 +145,13 @@ fn go(state: &mut State, leaving: UnsavedAction, effects: &mut Vec<Effect>) {
     }
 }
 
-/// Takes everything away that belongs to the document.
+/// Removes everything that belongs to the document.
 pub fn empty(state: &mut State, effects: &mut Vec<Effect>) {
     effects.push(Effect::CancelOfDocument);
-    // That they stop is no news about what comes.
+    // The end of these jobs does not concern the next document.
     state.session.jobs.retain(|j| !j.slot.is_of_document());
     crate::state::pathways::update::leave(state);
-    // A result that comes too late finds no layer of its number.
+    // A result that arrives late finds no layer with its number.
     let next = state.document.next_id();
     state.document = Document::default();
     state.document.reserve_ids(next);
@@ -161,10 +161,10 @@ pub fn empty(state: &mut State, effects: &mut Vec<Effect>) {
     let session = &mut state.session;
     (session.live, session.passing) = (None, None);
     session.shifting.clear();
-    (session.medium, session.live_error, session.guide) = (None, None, None);
+    (session.medium, session.guide) = (None, None);
     (session.selected_layer, session.selected_region) = (None, None);
     (session.drawn, session.making, session.labels) = (None, None, None);
-    (session.unsettled, session.coarse_again, session.full_next) = (false, false, false);
+    session.tracking = Default::default();
     session.fitting = None;
     session.bundle = StreamlineRuntime::default();
     session.filter = Default::default();
@@ -191,7 +191,7 @@ pub fn empty(state: &mut State, effects: &mut Vec<Effect>) {
     };
 }
 
-/// Nothing was done yet with what is open.
+/// Nothing has been done yet with the opened files.
 pub fn untouched(state: &mut State) {
     state.session.saving.base = Arc::new(Base::untouched(state));
 }
@@ -300,10 +300,10 @@ pub fn event(state: &mut State, output: SessionOutput, wall_ms: f64, effects: &m
     }
 }
 
-const COPY_KEPT: &str = "The recovery copy is kept until all of it is here: make what is missing again, or take it \
-                         out, in Layers";
+const COPY_KEPT: &str = "The recovery copy is kept until everything is restored: recompute what is missing, or \
+                         remove it, in Layers";
 
-/// A job of sessions failed or was stopped.
+/// A session job failed or was stopped.
 pub fn failed(state: &mut State, slot: Slot) {
     let saving = &mut state.session.saving;
     if slot == Slot::Load {
@@ -320,7 +320,7 @@ pub fn failed(state: &mut State, slot: Slot) {
     }
 }
 
-/// What was left behind is safe here, once all of it is.
+/// Removes a recovered copy once all of it is saved here.
 fn forget_recovered(state: &mut State, effects: &mut Vec<Effect>) {
     let mut snapshots = state.session.snapshots.iter().map(|s| &s.document);
     if !(state.document.is_whole() && snapshots.all(Document::is_whole)) {
@@ -358,8 +358,8 @@ fn was_saved(state: &mut State, path: PathBuf, revision: u64, effects: &mut Vec<
     opening::remember(state, path, RecentKind::Session, summary, effects);
     forget_recovered(state, effects);
     let asks = state.is_dirty() || revision != state.session.revision;
-    // It changed while it was written, or large layers are not in it: what was to follow is asked about
-    // again.
+    // The document changed while it was written, or large layers are not in the file: the question about the following
+    // action is asked again.
     if let Some(leaving) = then.clone().filter(|_| asks || state.asks_before_leaving()) {
         state.session.saving.leaving = Some(leaving);
         return;
@@ -375,7 +375,7 @@ fn was_saved(state: &mut State, path: PathBuf, revision: u64, effects: &mut Vec<
     }
 }
 
-/// Says which streamlines are not in the session that was saved.
+/// Reports which streamlines are not in the saved session.
 fn say_lost(state: &mut State) {
     const NAMED: usize = 3;
     let lost = state.cannot_be_saved();
@@ -402,7 +402,7 @@ fn was_read(state: &mut State, read: Arc<ReadSession>, effects: &mut Vec<Effect>
     let recovered = state.session.saving.recovering.take().is_some();
     let (content, unknown) = match read.content.get::<saved::Parse>() {
         Some(Ok((content, unknown))) => (content.clone(), unknown.clone()),
-        // Asked for by nobody.
+        // No one requested it.
         None => return,
         Some(Err(why)) => {
             let path = read.path.display();
@@ -440,13 +440,13 @@ fn was_read(state: &mut State, read: Arc<ReadSession>, effects: &mut Vec<Effect>
     }
 }
 
-/// Reads what the session that is being opened is made of.
+/// Reads the parts of the session being opened.
 fn load(state: &mut State, effects: &mut Vec<Effect>) {
     let Some(opening) = &mut state.session.saving.opening else {
         return;
     };
     opening.asking = false;
-    // What has changed is read where that was asked for, and stays in the session otherwise.
+    // A changed file is read if that was accepted, and otherwise stays in the session.
     let answers = &opening.answers;
     let files = &mut Arc::make_mut(&mut opening.read).files;
     for (index, found) in files.iter_mut().enumerate() {
@@ -482,7 +482,7 @@ fn was_loaded(state: &mut State, restored: RestoredLayers, effects: &mut Vec<Eff
     let absent = absent.into_iter().filter(|(id, _)| own(id)).collect();
     let built = saved::build(&origins, &content.document, &read, restored, absent);
     let (document, mut notes) = (built.document, built.notes);
-    // What was said of the present document is true of a layer wherever it is.
+    // A remark about the present document also holds for the same layer of a snapshot.
     for (name, note) in said {
         if !notes.iter().any(|known| known.ends_with(&*note)) {
             let sentence = format!("Snapshot {name}: {note}");
@@ -492,7 +492,7 @@ fn was_loaded(state: &mut State, restored: RestoredLayers, effects: &mut Vec<Eff
     notes.extend(built.left_out.into_iter().chain(lacks).map(Remark::from));
     let kept: Vec<_> = std::mem::take(&mut state.session.messages);
     empty(state, effects);
-    // What was said while the session was read is about it.
+    // A message that appeared while the session was read is about it.
     let about = read.path.display().to_string();
     let kept = kept.into_iter().filter(|m| m.text.contains(&about));
     state.session.messages = kept.collect();
@@ -528,14 +528,14 @@ fn was_loaded(state: &mut State, restored: RestoredLayers, effects: &mut Vec<Eff
         saving.file.clone_from(&content.origin);
         saving.seen.clone_from(&content.origin_sha256);
         saving.left_behind.retain(|l| l.session != read.path);
-        // Nothing replaces the copy of what this version does not know.
+        // A copy with parts unknown to this version is not replaced.
         saving.recovered = (!unknown).then(|| read.path.clone());
     } else {
         saving.file = Some(read.path.clone());
         saving.seen = Some(read.sha256.clone());
     }
     if recovered || moved || missing || !notes.is_empty() {
-        crate::state::update::changed(state);
+        crate::state::edit::changed(state);
     }
     state.session.status = if recovered {
         if !whole {
@@ -555,7 +555,7 @@ fn was_loaded(state: &mut State, restored: RestoredLayers, effects: &mut Vec<Eff
     tensors::update::fit(state, effects);
 }
 
-/// In the order of the session.
+/// Puts the layers in the order of the session.
 fn arrange_read(document: &mut Document, saved: &[SavedLayer]) {
     let place = |layer: &Arc<Layer>| saved.iter().position(|s| s.id == layer.id.0);
     document
@@ -563,7 +563,7 @@ fn arrange_read(document: &mut Document, saved: &[SavedLayer]) {
         .sort_by_key(|layer| place(layer).unwrap_or(usize::MAX));
 }
 
-/// Puts the layers that the fit has brought where the session had them, and shows them as it did.
+/// Puts the layers produced by the fit in the order of the session, with the display that it stored.
 pub fn arrange(document: &mut Document, saved: &[SavedLayer]) {
     let map_of = |origin: &Origin| match origin.is_found_mask() {
         true => Some(FitMap::Mask),
@@ -585,14 +585,14 @@ pub fn arrange(document: &mut Document, saved: &[SavedLayer]) {
                 layer.name.clone_from(&saved.name);
                 layer.display = saved.display.clone();
             }),
-            // It had been taken away.
+            // It had been deleted.
             None => document.layers.retain(|l| l.id != id),
         }
     }
     arrange_read(document, saved);
 }
 
-/// Whether a path is that of a session.
+/// Whether a path is that of a session file.
 pub fn is_session(path: &Path) -> bool {
     let ending = path.extension().and_then(|e| e.to_str());
     ending.is_some_and(|e| e.eq_ignore_ascii_case(crate::jobs::session::EXTENSION))

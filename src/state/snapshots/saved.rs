@@ -1,10 +1,9 @@
-//! Snapshots in a session: each a document of its own, whose layers are read once where several documents
-//! have the same.
+//! Snapshots in a session: each is a document of its own; layers that several documents share are read once.
 
 use crate::io::Remark;
 use crate::jobs::session::{Item, ReadSession, RestoredLayers};
+use crate::state::core::layer::{Content as DocumentContent, Layer, LayerId};
 use crate::state::core::words::some_of;
-use crate::state::document::{Content as DocumentContent, Layer, LayerId};
 use crate::state::origin::Origins;
 use crate::state::recipes::live_recipe;
 use crate::state::sessions::saved::read::{self, Items, Missing};
@@ -16,10 +15,10 @@ use crate::state::snapshots::Snapshot;
 use crate::state::{Document, State};
 use std::sync::Arc;
 
-/// Numbers of layers are below this power of two; above it stands which document they are of.
+/// Numbers of layers are below this power of two; the bits above give the document.
 const BITS: u32 = 53;
 
-/// The number of a layer among those of all documents of a session: 0 is the present one, then come the
+/// The number of a layer among those of all documents of a session: 0 is the present document, followed by the
 /// snapshots.
 fn key(of: usize, layer: u64) -> u64 {
     ((of as u64) << BITS) | layer
@@ -37,7 +36,7 @@ fn layer(document: &SavedDocument, id: u64) -> Option<&SavedLayer> {
     document.layers.iter().find(|l| l.id == id)
 }
 
-/// Whether two layers hold the same before they are turned and moved.
+/// Whether two layers have the same content before reorientation and transform.
 fn same(of: &SavedDocument, a: &SavedLayer, other: &SavedDocument, b: &SavedLayer) -> bool {
     let alike = a.id == b.id && a.from == b.from && a.edits == b.edits;
     alike
@@ -53,7 +52,7 @@ fn same(of: &SavedDocument, a: &SavedLayer, other: &SavedDocument, b: &SavedLaye
         }
 }
 
-/// Where a layer of one of the documents is read: there, or as that of an earlier document.
+/// The number under which a layer of one of the documents is read: its own, or that of an earlier document.
 fn source(content: &Content, number: usize, requested: &SavedLayer) -> u64 {
     let of = documents(content).find(|(n, _)| *n == number);
     let Some((_, of)) = of else {
@@ -74,7 +73,7 @@ pub fn result_name(number: usize, layer: u64) -> String {
     }
 }
 
-/// What has to be read for the snapshots beside what the document needs.
+/// Files that must be read for the snapshots in addition to the document.
 pub(in crate::state) fn items(content: &Content, read: &ReadSession) -> (Items, Missing) {
     let (mut items, mut absent) = (Vec::new(), Vec::new());
     for (number, document) in documents(content).skip(1) {
@@ -97,7 +96,7 @@ pub(in crate::state) fn items(content: &Content, read: &ReadSession) -> (Items, 
     (items, absent)
 }
 
-/// Where snapshots had streamlines that are read once for several documents.
+/// Adds the transforms of shared streamlines in snapshots.
 pub(in crate::state) fn add_moves(content: &Content, items: &mut Items) {
     for (number, document) in documents(content).skip(1) {
         for layer in &document.layers {
@@ -113,16 +112,16 @@ pub(in crate::state) fn add_moves(content: &Content, items: &mut Items) {
     }
 }
 
-/// What [`restore`] gives.
+/// The result of [`restore`].
 pub struct Restored {
     pub snapshots: Vec<Arc<Snapshot>>,
-    /// Sentences about what they lack.
+    /// Sentences about their missing parts.
     pub lacks: Vec<String>,
-    /// Others, each with the name of the snapshot that it is about.
+    /// Other remarks, each with the name of its snapshot.
     pub said: Vec<(String, Remark)>,
 }
 
-/// The snapshots of a session, with what is said of them.
+/// The snapshots of a session, with remarks about them.
 pub fn restore(
     origins: &Origins,
     content: &Content,
@@ -145,7 +144,7 @@ pub fn restore(
         let of = &content.snapshots[number - 1];
         let (document, name) = (built.document, of.name.clone());
         said.extend(built.notes.into_iter().map(|note| (name.clone(), note)));
-        // What depends on something else comes after it.
+        // An item that depends on another comes after it.
         let left_out = document.left_out.iter().map(|l| l.what.words());
         let absent = document.absent.iter().map(|a| a.layer.name.clone());
         let names: Vec<String> = left_out.chain(absent).collect();
@@ -153,7 +152,7 @@ pub fn restore(
             const NAMED: usize = 4;
             let names: Vec<&str> = names.iter().map(String::as_str).collect();
             let names = some_of(&names, NAMED);
-            lacks.push(format!("Of snapshot {name}, these are not here: {names}"));
+            lacks.push(format!("Missing from snapshot {name}: {names}"));
         }
         snapshots.push(Arc::new(Snapshot {
             name,
@@ -169,14 +168,14 @@ pub fn restore(
     }
 }
 
-/// The snapshot of a state whose tensors are not here yet.
+/// Whether the tensors of a snapshot are still to be computed.
 pub fn awaiting(snapshot: &Snapshot) -> bool {
     let document = &snapshot.document;
     let requested = document.wanted_fit();
     requested.is_some() && requested.as_ref() != document.tensors.as_ref().map(|t| &t.key)
 }
 
-/// A snapshot's document with what was live as a layer, and which one that is.
+/// A snapshot's document with its live result as a layer, and the id of that layer.
 fn frozen(snapshot: &Snapshot) -> (Document, Option<LayerId>) {
     let mut document = snapshot.document.clone();
     let Some(live) = &snapshot.live else {
@@ -214,8 +213,7 @@ impl Lists<'_> {
     }
 }
 
-/// Layers whose streamlines are kept beside the session for a snapshot alone, with the names of these
-/// results.
+/// Layers whose streamlines are stored next to the session only for a snapshot, with the names of these results.
 pub(in crate::state) fn own_results(content: &Content) -> Vec<(usize, u64, String)> {
     let documents = documents(content).skip(1);
     let own = documents.flat_map(|(number, document)| {

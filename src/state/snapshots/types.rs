@@ -1,18 +1,17 @@
-//! Snapshots: what was there once, to be compared with what is there now.
+//! Snapshots: earlier states, to be compared with the present one.
 
 use crate::solvers::curves::SeedOutcome;
 use crate::state::{CurveResult, Document, LayerId, Session, State};
 use std::sync::Arc;
 
-/// Layers, regions, parameters and the live result of a moment; nothing of it is copied, since data
-/// never change.
+/// Layers, regions, parameters and the live result at one moment; nothing is copied, since data never change.
 #[derive(Clone, Debug)]
 pub struct Snapshot {
     /// 1, 2, and so on.
     pub name: String,
     pub document: Document,
     pub live: Option<CurveResult>,
-    /// The layer that was live when the snapshot was taken, of a session that was opened.
+    /// For an opened session: the layer that was live when the snapshot was taken.
     pub was_live: Option<LayerId>,
 }
 
@@ -26,17 +25,17 @@ impl Snapshot {
     }
 }
 
-/// What is seen to the right of the divider.
+/// The comparison shown to the right of the divider.
 #[derive(Clone, Debug)]
 pub struct Comparing {
     pub with: Arc<Snapshot>,
-    /// Where the divider is, of a pane's width.
+    /// Position of the divider, as a fraction of a pane's width.
     pub share: f32,
 }
 
 impl Comparing {
-    /// Whether what missed the targets is seen: on both sides or on neither. A session keeps what met them
-    /// only, and lines on one side would read as a difference.
+    /// Whether streamlines that missed the targets are shown: on both sides or on neither. A session stores only those
+    /// that reached them, and streamlines on one side would look like a difference.
     pub fn shows_missed(&self, now: Option<&CurveResult>) -> bool {
         let knows = |live: Option<&CurveResult>| {
             let output = live.map(|live| &live.output);
@@ -47,7 +46,7 @@ impl Comparing {
         knows(now) && knows(self.with.live.as_ref())
     }
 
-    /// The snapshot as the views see it now: from the same side, at the same crosshair.
+    /// The snapshot with the present view: from the same direction, at the same crosshair.
     pub fn seen(&self, state: &State) -> State {
         let mut seen = state.clone();
         seen.document = self.with.document.clone();
@@ -56,11 +55,11 @@ impl Comparing {
         seen.session.selected_region = None;
         seen.view.show_missed &= self.shows_missed(state.session.live.as_ref());
         seen.session.comparing = None;
-        // Where nothing live is seen.
+        // In tasks that do not show live results.
         if let Some(id) = self.with.was_live.filter(|_| !state.view.task.shows_live()) {
             seen.document.edit_layer(id, |l| l.display.visible = false);
         }
-        // Of a session that was opened: solved again for the present ones.
+        // For an opened session: recomputed for the present document.
         for kept in seen
             .document
             .kept_pathways
@@ -80,13 +79,13 @@ impl Comparing {
     }
 }
 
-/// More are not kept: the oldest goes.
+/// With more snapshots the oldest is dropped.
 pub const MOST: usize = 8;
 
 /// Takes a snapshot.
 pub fn take(state: &mut State) {
     let session = &mut state.session;
-    // No letter, which would be read as a side of the head.
+    // A letter would be read as a side of the head.
     let numbers = session.snapshots.iter();
     let last = numbers.filter_map(|s| s.name.parse::<usize>().ok()).max();
     let name = last.unwrap_or(0).saturating_add(1).to_string();
@@ -109,7 +108,7 @@ pub fn rename(state: &mut State, number: usize, name: &str) {
     });
 }
 
-/// Changes a snapshot; the one that is compared with stays so.
+/// Changes a snapshot; a running comparison with it continues.
 pub fn change(session: &mut Session, number: usize, change: impl FnOnce(&mut Snapshot)) {
     let Some(snapshot) = session.snapshots.get_mut(number) else {
         return;
@@ -124,7 +123,7 @@ pub fn change(session: &mut Session, number: usize, change: impl FnOnce(&mut Sna
     }
 }
 
-/// Compares with the snapshot of this number, counted from the oldest, or no more.
+/// Compares with the snapshot of this number, counted from the oldest; `None` ends the comparison.
 pub fn compare(state: &mut State, with: Option<usize>) {
     let session = &mut state.session;
     let share = session.comparing.as_ref().map(|c| c.share);
@@ -135,7 +134,7 @@ pub fn compare(state: &mut State, with: Option<usize>) {
     });
 }
 
-/// Begins with the last snapshot, or ends.
+/// Begins the comparison with the last snapshot, or ends it.
 pub fn toggle(state: &mut State) {
     let last = state.session.snapshots.len().checked_sub(1);
     if last.is_none() {
@@ -143,4 +142,21 @@ pub fn toggle(state: &mut State) {
     }
     let with = last.filter(|_| state.session.comparing.is_none());
     compare(state, with);
+}
+
+/// Snapshots of the document, and comparison with one.
+#[derive(Clone, Debug)]
+pub enum SnapshotAction {
+    Take,
+    /// Counted from the oldest.
+    Rename {
+        number: usize,
+        name: String,
+    },
+    /// The number of a snapshot, counted from the oldest; `None` ends the comparison.
+    Compare(Option<usize>),
+    /// Compares with the last snapshot, or ends the comparison.
+    ToggleComparing,
+    /// Position as a fraction of the pane's width.
+    MoveDivider(f32),
 }

@@ -1,9 +1,9 @@
-//! Questions about the streamlines of a layer: filter, profile, connections, rulers.
+//! Streamlines of a layer: rules, profile, connections, rulers.
 
 use crate::solvers::tractogram::profile::Sense;
 use crate::solvers::tractogram::selection::PointStatistic;
 use crate::state::Document;
-use crate::state::changes::Fields;
+use crate::state::core::changes::Fields;
 use crate::state::filter::{ByWeight, weight};
 use crate::state::streamlines::{Bundle, Column};
 
@@ -32,13 +32,13 @@ pub fn changed(before: &Document, after: &Document) -> Vec<String> {
     all
 }
 
-/// Rules of the filter; `other`: the document that it is compared with, whose columns and regions have rows too.
+/// The rules; `other`: the document compared with, whose columns and regions have rows, too.
 fn rules(document: &Document, other: &Document) -> Fields {
     let mut fields = Fields::default();
     let sieve = document.bundle.sieve.as_ref();
     let by_weight =
         document.filter.by_weight != ByWeight::Unset || other.filter.by_weight != ByWeight::Unset;
-    // The task Filter switches it on and off with the cut, which is named already.
+    // The task Filter switches them on and off with the cut, which is already named.
     if !by_weight {
         fields.check("Filter", sieve.is_some());
     }
@@ -49,14 +49,14 @@ fn rules(document: &Document, other: &Document) -> Fields {
         let how = sieve.how(region.id, region.role);
         fields.name(&region.name, how.words());
     }
-    let meets = [(false, "Anywhere"), (true, "With an end")];
+    let meets = [(false, "Anywhere"), (true, "At an end")];
     fields.choice("Meets", &sieve.by_ends, &meets);
     fields.name("Group", sieve.group.as_deref().unwrap_or("all"));
     let stop = sieve.stop.map_or("Any reason", |reason| reason.label());
     fields.name("Stopped for", stop);
     let most = sieve.at_most.map(|n| n as f64);
-    fields.number_or("At most", most, (0, ""), "all that pass");
-    let passes = [(false, "What passes"), (true, "What fails")];
+    fields.number_or("At most", most, (0, ""), "no limit");
+    let passes = [(false, "Matching"), (true, "Not matching")];
     fields.choice("Show", &sieve.invert, &passes);
     let counting = |counting: PointStatistic| match counting {
         PointStatistic::Mean => "Mean",
@@ -70,7 +70,7 @@ fn rules(document: &Document, other: &Document) -> Fields {
     fields
 }
 
-/// `Length all → ≥ 30 mm`: each value that has limits in one of the two.
+/// `Length all → ≥ 30 mm`: each value with limits in one of the two.
 fn limits(before: &Document, after: &Document) -> Vec<String> {
     let of = |document: &Document| document.bundle.sieve.clone();
     let both = [of(before), of(after)];
@@ -80,7 +80,7 @@ fn limits(before: &Document, after: &Document) -> Vec<String> {
     columns.dedup();
     let mut all = Vec::new();
     for column in columns {
-        // The cut of the task Filter is named already.
+        // The cut of the task Filter is already named.
         if by_weight.contains(&true) && *column == weight() {
             continue;
         }
@@ -103,7 +103,7 @@ fn limits(before: &Document, after: &Document) -> Vec<String> {
     all
 }
 
-/// As typed: an open end lets everything pass.
+/// Limits as typed: an open end lets everything pass.
 fn range((low, high): (Option<f32>, Option<f32>), unit: &str) -> String {
     let text = |v: f32| crate::state::core::words::significant(f64::from(v));
     let numbers = match (low, high) {
@@ -133,10 +133,10 @@ fn tables(document: &Document, bundle: &Bundle) -> Fields {
     let start = profile.start.and_then(|id| document.region(id));
     fields.name(
         "Starts at",
-        start.map_or("Left, back or lower", |r| &r.name),
+        start.map_or("Left, posterior, inferior", |r| &r.name),
     );
     let turned = profile.sense == Sense::Turned;
-    fields.name("Direction", if turned { "Turned" } else { "As it is" });
+    fields.name("Direction", if turned { "Reversed" } else { "As it is" });
     let connect = &bundle.connect;
     let labels = connect.labels.and_then(|id| document.layer(id));
     fields.name("Label map", labels.map_or("topmost", |l| &l.name));

@@ -1,4 +1,4 @@
-//! Work on the streamlines of one layer: filtering, values, picking, edits, profiles, connections.
+//! Jobs on the streamlines of one layer: selection, values, picking, edits, profiles, connections.
 
 pub mod connectome;
 pub mod csv;

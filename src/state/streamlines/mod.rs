@@ -1,9 +1,9 @@
-//! The feature streamlines.
+//! The feature streamlines: selection, values, edits and connections of streamlines.
 
 pub(in crate::state) mod changes;
-pub mod edits;
 pub mod jobs;
 pub(in crate::state) mod reach;
+pub mod recipe;
 pub(in crate::state) mod runtime;
 pub mod tables;
 mod types;

@@ -1,9 +1,10 @@
-//! The streamlines that are asked about, and what is known of them.
+//! The current streamlines, and their known values.
 
 use crate::data::{DataId, Tractogram, Volume, VolumeKind};
 use crate::solvers::tensor_fit::FitMap;
 use crate::state::State;
-use crate::state::document::{Content, Document, Layer, LayerId};
+use crate::state::core::layer::{Content, Layer, LayerId};
+use crate::state::document::Document;
 use crate::state::filter::WEIGHT;
 use crate::state::streamlines::{Column, ManualSelection, Origin, SameArc, StreamlineSelection};
 use std::sync::Arc;
@@ -36,8 +37,8 @@ impl Document {
 }
 
 impl State {
-    /// The layer whose streamlines are asked about: the one that is or was selected, else the one that is
-    /// filtered, or of which some are chosen, else the topmost that is seen.
+    /// The layer whose streamlines are current: the one that is or was selected, else the one with rules or with
+    /// selected streamlines, else the topmost visible one.
     pub fn bundle(&self) -> Option<(&Arc<Layer>, &Tractogram)> {
         let named = |id: Option<LayerId>| {
             let layer = self.document.layer(id?)?;
@@ -57,7 +58,7 @@ impl State {
             .or_else(|| all().next())
     }
 
-    /// What the filter leaves of a layer; that of a moment ago while a new one is being found.
+    /// The streamlines of a layer that the rules keep; the previous result while a new one is being computed.
     pub fn sifted(&self, layer: LayerId) -> Option<&StreamlineSelection> {
         let (key, sifted) = self.session.bundle.sift.shown()?;
         let lines = lines_of(self.document.layer(layer)?)?;
@@ -65,27 +66,27 @@ impl State {
         (sieve.layer == layer && key.of == lines.id() && key.sieve.layer == layer).then_some(sifted)
     }
 
-    /// Whether a filter is on for this layer.
+    /// Whether this layer has rules.
     pub fn sieved(&self, layer: LayerId) -> bool {
         let sieve = self.document.bundle.sieve.as_ref();
         sieve.is_some_and(|s| s.layer == layer)
     }
 
-    /// What the filter leaves as it is now; `None` where that is not known.
+    /// The result of the present rules; `None` while unknown.
     pub fn passing(&self, layer: LayerId) -> Option<&StreamlineSelection> {
         let sift = &self.session.bundle.sift;
         let at_rest = sift.running().is_none() && !sift.has_failed();
         self.sifted(layer).filter(|_| at_rest)
     }
 
-    /// Those that are chosen, of the layer as it is.
+    /// The selected streamlines of the present layer.
     pub fn chosen(&self) -> Option<&ManualSelection> {
         let chosen = self.session.bundle.chosen.as_ref()?;
         let lines = lines_of(self.document.layer(chosen.layer)?)?;
         (lines.id() == chosen.of && chosen.count > 0).then_some(chosen)
     }
 
-    /// The image of a column, and which frame.
+    /// The image of a column, and the index of its frame.
     pub fn column_image(&self, layer: LayerId) -> Option<(&Volume, usize)> {
         let layer = self.document.layer(layer)?;
         let volume = layer.content.volume()?;
@@ -94,7 +95,7 @@ impl State {
         scalar.then_some((volume, frame))
     }
 
-    /// What a column's values are of; `None` where its image is gone.
+    /// The source of a column's values; `None` if its image is gone.
     pub fn origin(&self, column: &Column) -> Option<Origin> {
         Some(match column {
             Column::Value(name) => Origin::Value(name.clone()),
@@ -105,7 +106,7 @@ impl State {
         })
     }
 
-    /// Values that were computed.
+    /// Values that have been computed.
     pub fn values(&self, of: DataId, column: &Column) -> Option<&Arc<[f32]>> {
         let from = self.origin(column)?;
         let known = self.session.bundle.values.iter();
@@ -113,17 +114,17 @@ impl State {
         known.next().map(|(_, values)| values)
     }
 
-    /// The columns of the table: what the streamlines have, and images.
+    /// The columns of the table: values of the streamlines, and images.
     pub fn columns(&self, lines: &Tractogram) -> Vec<Column> {
         let own = lines.value_names().into_iter();
-        // The seed's number is of use to nobody; measures are shown under one name.
+        // The seed's number is of no use; measures are shown under one name.
         let hidden = |name: &&str| !["seed", "measure"].contains(name);
         let own = own.filter(hidden).map(|n| Column::Value(n.to_owned()));
         let mut columns: Vec<Column> = own.collect();
         let images = self.document.bundle.images.iter().copied();
         let images = images.filter(|id| self.column_image(*id).is_some());
         columns.extend(images.map(Column::Image));
-        // What is asked for first, where nobody has asked for anything.
+        // The default column, if no images were chosen.
         let bare = !columns.contains(&Column::Value("fa".to_owned()));
         if self.document.bundle.images.is_empty() && bare {
             columns.extend(self.fa_layer().map(Column::Image));
@@ -131,7 +132,7 @@ impl State {
         columns
     }
 
-    /// The FA of the tensors as a column, or a value along the streamlines, or the topmost image.
+    /// The FA of the tensors as a column, or else a value along the streamlines, or the topmost image.
     pub fn usual_along(&self, lines: &Tractogram) -> Option<Column> {
         if lines.per_point.contains_key("fa") {
             return Some(Column::Value("fa".to_owned()));
@@ -155,7 +156,7 @@ impl State {
         self.document.column_name(column)
     }
 
-    /// The label map that connections are of.
+    /// The label map of the connections.
     pub fn label_map(&self) -> Option<&Arc<Layer>> {
         let is = |l: &&Arc<Layer>| {
             let one = matches!(&l.content, Content::Image(v) if v.frames == 1);
@@ -171,7 +172,7 @@ impl State {
         named.or_else(|| layers().find(labelled))
     }
 
-    /// Those streamlines that count: what the filter leaves, or all.
+    /// The streamlines that count: those that the rules keep, or all.
     pub fn among(&self, layer: LayerId) -> Option<SameArc<bool>> {
         self.sifted(layer).map(|s| s.marks.clone())
     }

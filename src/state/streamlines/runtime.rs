@@ -1,4 +1,4 @@
-//! What is known of streamlines that are asked about, and what each answer depends on.
+//! Results and running jobs about the current streamlines, with the key of each result.
 
 use crate::data::region::RegionId;
 use crate::data::{DataId, Shape, Tractogram};
@@ -9,33 +9,33 @@ use crate::state::session::StopFilterKey;
 use crate::state::streamlines::{How, Live, LiveKey, RegionRule, SameArc, StreamlineRules};
 use std::sync::Arc;
 
-/// What the values of a column are of.
+/// Source of a column's values.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Origin {
     Value(String),
-    /// Frame of an image.
+    /// An image and the index of its frame.
     Image(DataId, usize),
 }
 
-/// Names values of streamlines.
+/// Identifies values of streamlines.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ColumnKey {
     pub of: DataId,
     pub from: Origin,
 }
 
-/// All that a filter's result depends on.
+/// Everything that the result of rules depends on.
 #[derive(Clone, PartialEq, Debug)]
 pub struct SelectionKey {
     pub of: DataId,
     pub sieve: StreamlineRules,
     pub regions: Vec<(RegionId, RegionRule, Same)>,
     pub images: Vec<ColumnKey>,
-    /// Something is being dragged: of many streamlines some are shown.
+    /// During a drag: a thinned subset is returned for display.
     pub coarse: bool,
 }
 
-/// A shape, the same only if it is the very same.
+/// A shape, equal only to the same allocation.
 #[derive(Clone, Debug)]
 pub struct Same(pub Arc<Shape>);
 
@@ -45,12 +45,12 @@ impl PartialEq for Same {
     }
 }
 
-/// What a filter leaves.
+/// The streamlines that rules keep.
 #[derive(Clone, Debug)]
 pub struct StreamlineSelection {
     pub marks: SameArc<bool>,
     pub kept: usize,
-    /// Those that are drawn, one in `every`.
+    /// The streamlines drawn: one in `every`.
     pub shown: Tractogram,
     pub every: usize,
 }
@@ -63,14 +63,14 @@ pub struct OrderKey {
     pub descending: bool,
 }
 
-/// Streamlines that were chosen.
+/// Streamlines selected manually.
 #[derive(Clone, Debug)]
 pub struct ManualSelection {
     pub layer: LayerId,
     pub of: DataId,
     pub marks: SameArc<bool>,
     pub count: usize,
-    /// The row that Shift counts from.
+    /// The row at which a range with Shift starts.
     pub anchor: Option<u32>,
 }
 
@@ -112,20 +112,20 @@ impl LiveKey for OrderKey {}
 impl LiveKey for ProfileKey {}
 impl LiveKey for ConnectKey {}
 
-/// What is known, and what is on its way. Not undone and not saved.
+/// Runtime state of streamlines. Not undone and not saved.
 #[derive(Clone, Debug, Default)]
 pub struct StreamlineRuntime {
-    /// The layer of streamlines that was selected last.
+    /// The layer of streamlines that was last selected.
     pub subject: Option<LayerId>,
     pub sift: Live<SelectionKey, StreamlineSelection>,
     pub columns: Live<Vec<ColumnKey>, ()>,
     pub values: Vec<(ColumnKey, Arc<[f32]>)>,
-    /// The stopped ends of the kept and of the missed live curves.
+    /// The kept and the missed live curves with an end that stopped for the reason.
     pub stopped: Live<StopFilterKey, [Tractogram; 2]>,
     pub order: Live<OrderKey, Arc<[u32]>>,
     pub chosen: Option<ManualSelection>,
     pub extract: Live<SameArc<bool>, Tractogram>,
-    /// What is to become of what is looked for, and in which layer.
+    /// How the picked streamlines change the selection, and in which layer.
     pub picking: Option<(LayerId, DataId, How)>,
     pub profile: Live<ProfileKey, Profiled>,
     pub connect: Live<ConnectKey, Connected>,

@@ -1,23 +1,24 @@
-//! What is asked of streamlines and comes as a table, and the command that asks the same.
+//! Tables of streamlines, and the commands that compute them.
 
+use crate::state::core::words::quoted_path;
 use crate::state::recipe;
-pub(in crate::state) use crate::state::recipe::{Recipe, path};
+pub(in crate::state) use crate::state::recipe::Recipe;
 use crate::state::streamlines::Drawer;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
-/// A table of streamlines, a profile along them, or what they connect.
+/// A table of streamlines, a profile along them, or their connections.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct TableRecipe {
     /// The streamlines that count.
     pub of: Recipe,
     pub what: Drawer,
-    /// Commands that make what it reads.
+    /// Commands that compute its inputs.
     pub needs: Vec<String>,
-    /// Between the streamlines and the table.
+    /// The argument between the streamlines and the table.
     pub input: Option<String>,
     pub options: String,
-    /// What it needs and no file holds: an image, a region, a filter.
+    /// An input that no file holds: an image, a region, rules.
     pub unfiled: Option<String>,
 }
 
@@ -34,7 +35,7 @@ impl TableRecipe {
         self.of.no_command()
     }
 
-    /// The usual file's name.
+    /// The default file name.
     pub fn file(&self) -> &'static str {
         match self.what {
             Drawer::Table => "streamlines.csv",
@@ -64,7 +65,7 @@ impl TableRecipe {
         let options = &self.options;
         commands.push(format!(
             "arcuate {verb} {tracks}{input} {}{options}",
-            path(out)
+            quoted_path(out)
         ));
         commands.join(" && ")
     }

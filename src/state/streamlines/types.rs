@@ -1,5 +1,4 @@
-//! What is asked about the streamlines of a layer: which of them, their values, what they connect; and
-//! rulers on slices.
+//! Settings for the streamlines of a layer: selection, values, connections; and rulers on slices.
 
 pub use crate::state::core::live::{Live, LiveKey, SameArc};
 pub use crate::state::streamlines::reach::lines_of;
@@ -15,16 +14,16 @@ use crate::solvers::curves::StopReason;
 use crate::solvers::tractogram::pick::{PickQuery, Screen};
 use crate::solvers::tractogram::profile::Sense;
 use crate::solvers::tractogram::selection::PointStatistic;
-use crate::state::document::LayerId;
-use crate::state::view::Pane;
+use crate::state::core::layer::LayerId;
+use crate::state::core::pane::Pane;
 use glam::DVec3;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
-/// One value for each streamline.
+/// A value for each streamline.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum Column {
-    /// Of the tractogram itself; `length` is measured.
+    /// A value of the tractogram itself; `length` is measured.
     Value(String),
     /// The mean of an image along it.
     Image(LayerId),
@@ -36,17 +35,17 @@ impl Column {
     }
 }
 
-/// How a region counts for a filter.
+/// The rule of a region for streamlines.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum RegionRule {
     Nothing,
-    /// Through all of these.
+    /// Pass all of these.
     Include,
-    /// Through any of these.
+    /// Pass any of these.
     Any,
-    /// Through none of these.
+    /// Pass none of these.
     Exclude,
-    /// All points in the union of these.
+    /// Have all points in the union of these.
     Within,
 }
 
@@ -61,7 +60,7 @@ impl RegionRule {
 
     pub fn words(self) -> &'static str {
         match self {
-            Self::Nothing => "Plays no part",
+            Self::Nothing => "Ignored",
             Self::Include => "Through it",
             Self::Any => "Through any",
             Self::Exclude => "Not through it",
@@ -69,7 +68,7 @@ impl RegionRule {
         }
     }
 
-    /// As the role of the region says.
+    /// The rule that corresponds to the role of a region.
     pub fn of(role: Role) -> Self {
         match role {
             Role::Include => Self::Include,
@@ -80,7 +79,7 @@ impl RegionRule {
         }
     }
 
-    /// The role that rules know it by.
+    /// The corresponding role in selection rules.
     pub fn role(self) -> Option<Role> {
         match self {
             Self::Nothing => None,
@@ -92,25 +91,25 @@ impl RegionRule {
     }
 }
 
-/// Limits of a value; an end that is open lets everything pass.
+/// Limits of a value; an open end lets everything pass.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Limit {
     pub column: Column,
     pub low: Option<f32>,
     pub high: Option<f32>,
-    /// Of an image: which of its values along the streamline.
+    /// For an image: which of its values along the streamline.
     #[serde(default)]
     pub counting: PointStatistic,
 }
 
-/// A filter that leaves some streamlines of a layer to be seen.
+/// Rules that decide which streamlines of a layer are visible.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct StreamlineRules {
     pub layer: LayerId,
-    /// Of the streamlines' groups.
+    /// One of the streamlines' groups.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub group: Option<String>,
-    /// Regions that count in another way than their role says.
+    /// Regions with a rule that differs from that of their role.
     pub uses: Vec<(RegionId, RegionRule)>,
     pub by_ends: bool,
     pub limits: Vec<Limit>,
@@ -144,7 +143,7 @@ impl StreamlineRules {
         self.limits.iter().find(|l| l.column == *column)
     }
 
-    /// With other limits of a value; none at all where both ends are open.
+    /// With other limits of a value; without them if both ends are open.
     pub fn limited(mut self, limit: Limit) -> Self {
         self.limits.retain(|l| l.column != limit.column);
         if limit.low.is_some() || limit.high.is_some() {
@@ -153,7 +152,7 @@ impl StreamlineRules {
         self
     }
 
-    /// With a region that counts so.
+    /// With this rule for a region.
     pub fn using(mut self, region: RegionId, role: Role, how: RegionRule) -> Self {
         self.uses.retain(|(id, _)| *id != region);
         if how != RegionRule::of(role) {
@@ -163,18 +162,18 @@ impl StreamlineRules {
     }
 }
 
-/// What is looked at along a bundle.
+/// Settings of the profile along a bundle.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct ProfileSettings {
     pub nodes: usize,
-    /// Nothing: the FA of the tensors, else what there is.
+    /// Empty: the FA of the tensors, else whatever is available.
     pub along: Vec<Column>,
     /// The bundle starts at the end nearer to it.
     pub start: Option<RegionId>,
     pub sense: Sense,
 }
 
-/// What a matrix shows.
+/// The values of a matrix.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum Shown {
     Count,
@@ -188,7 +187,7 @@ impl Shown {
 
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct ConnectSettings {
-    /// A label map; nothing: the topmost.
+    /// A label map; `None`: the topmost.
     pub labels: Option<LayerId>,
     pub radius_mm: f64,
     pub value: Option<Column>,
@@ -200,7 +199,7 @@ pub struct ConnectSettings {
 pub struct Measurement {
     /// World mm.
     pub points: Vec<DVec3>,
-    /// Where it was drawn.
+    /// The pane in which it was drawn.
     pub pane: Pane,
 }
 
@@ -219,7 +218,7 @@ impl Measurement {
     }
 }
 
-/// What a session keeps of all this.
+/// The part of this that a session stores.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Bundle {
@@ -237,7 +236,7 @@ impl Default for Bundle {
             sieve: None,
             images: Vec::new(),
             profile: ProfileSettings {
-                // As many as is usual for bundles of the brain (Yeatman et al. 2012).
+                // A common number for bundles of the brain (Yeatman et al. 2012).
                 nodes: 100,
                 along: Vec::new(),
                 start: None,
@@ -256,7 +255,7 @@ impl Default for Bundle {
 }
 
 impl Bundle {
-    /// With other names for regions; what counts for one without a name is forgotten.
+    /// With other ids for regions; settings of a region without a new id are dropped.
     pub fn renamed(&self, name: impl Fn(RegionId) -> Option<RegionId>) -> Self {
         let mut bundle = self.clone();
         if let Some(sieve) = &mut bundle.sieve {
@@ -270,7 +269,7 @@ impl Bundle {
     }
 }
 
-/// What lies under the views.
+/// The panel below the views.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum Drawer {
     Table,
@@ -290,19 +289,19 @@ impl Drawer {
     }
 }
 
-/// How the table is sorted; `None`: as the streamlines are.
+/// Sort order of the table; `None`: the order of the streamlines.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct TableView {
     pub by: Option<Column>,
     pub descending: bool,
 }
 
-/// What becomes of those that were chosen before.
+/// Effect on the previously selected streamlines.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum How {
     Replace,
     Add,
-    /// Those that were chosen are no longer.
+    /// Deselects those that were selected.
     Toggle,
 }
 
@@ -313,9 +312,9 @@ pub enum BundleAction {
         sieve: Option<StreamlineRules>,
         phase: crate::state::Phase,
     },
-    /// A new layer of what the filter leaves.
+    /// Keeps the streamlines that the rules select as a new layer.
     Keep,
-    /// A new layer of those that are chosen.
+    /// Keeps the selected streamlines as a new layer.
     KeepChosen,
     DeleteChosen,
     Pick {
@@ -323,17 +322,17 @@ pub enum BundleAction {
         target: PickQuery,
         how: How,
     },
-    /// Streamlines of the layer, by their numbers; `anchor`: where a range would start.
+    /// Selects streamlines of the layer by their numbers; `anchor`: the start of a range.
     Choose {
         lines: Vec<u32>,
         how: How,
         anchor: Option<u32>,
     },
     ChooseAll,
-    /// Those that were not chosen.
+    /// Inverts the selection.
     ChooseOthers,
     ChooseNone,
-    /// Those that connect two labels.
+    /// Selects the streamlines that connect two labels.
     ChoosePair {
         row: usize,
         column: usize,

@@ -1,4 +1,4 @@
-//! Streamlines of a layer: filtered, chosen, deleted, looked at along and between labels.
+//! Streamlines of a layer: rules, selection, deletion, profiles and connections.
 
 pub(in crate::state) mod apart;
 mod asked;
@@ -8,13 +8,13 @@ mod measure;
 mod save;
 pub(in crate::state) mod select_manually;
 
-use crate::state::action::Phase;
+use crate::state::core::phase::Phase;
+use crate::state::edit::edit;
 pub use crate::state::streamlines::update::asked::{asked, sifted};
 pub use crate::state::streamlines::update::edits::keep_marked;
 pub use crate::state::streamlines::update::follow::follow;
 pub(in crate::state) use crate::state::streamlines::update::follow::{regions, rules};
 use crate::state::streamlines::{Bundle, BundleAction};
-use crate::state::update::edit;
 use crate::state::{Effect, State};
 
 pub fn act(state: &mut State, action: BundleAction, effects: &mut Vec<Effect>) {

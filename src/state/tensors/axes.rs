@@ -1,12 +1,12 @@
-//! Axes of the gradients: comparing all ways to exchange and flip them, and taking one.
+//! Axes of the gradients: comparing all permutations and flips, and applying one.
 
 use crate::data::axis_change::AxisChange;
 use crate::data::{DataId, Volume};
 use crate::solvers::gradient_check;
-use crate::state::document::Content;
+use crate::state::core::layer::Content;
+use crate::state::edit::edit;
 use crate::state::session::Severity;
 use crate::state::tensors::jobs::CheckGradients;
-use crate::state::update::edit;
 use crate::state::{Effect, State, tensors};
 use std::sync::Arc;
 
@@ -29,7 +29,7 @@ pub fn check(state: &mut State, effects: &mut Vec<Effect>) {
     }
 }
 
-/// Takes in a comparison, if its scan is still the one.
+/// Receives a comparison, if its scan is still the current one.
 pub fn checked(state: &mut State, scan: DataId, output: Arc<gradient_check::Output>) {
     let now = state.document.scan().and_then(|l| l.content.volume());
     if now.map(Volume::id) != Some(scan) {
@@ -39,7 +39,7 @@ pub fn checked(state: &mut State, scan: DataId, output: Arc<gradient_check::Outp
     state.session.axes = Some((scan, output));
 }
 
-/// Turns the gradients of the scan; the fit follows.
+/// Changes the gradient axes of the scan; the fit follows.
 pub fn turn(state: &mut State, turn: AxisChange, effects: &mut Vec<Effect>) {
     let Some(layer) = state.document.scan().cloned() else {
         return;
@@ -57,7 +57,7 @@ pub fn turn(state: &mut State, turn: AxisChange, effects: &mut Vec<Effect>) {
     let before = state.document.origins.turn(layer.origin);
     let whole = turn.after(before.unwrap_or(AxisChange::NONE));
     let whole = Some(whole).filter(|t| *t != AxisChange::NONE);
-    // The same image as another scan: what was made of the old one is not of this.
+    // The same image as another scan: results of the old one do not belong to it.
     let image = Volume::new(dwi.grid.clone(), dwi.frames, dwi.kind, dwi.values.clone());
     let content = Content::Scan {
         gradients: Some(Arc::new(gradients.turned(turn.in_world(&image.grid)))),
@@ -72,8 +72,5 @@ pub fn turn(state: &mut State, turn: AxisChange, effects: &mut Vec<Effect>) {
     });
     state.session.axes = None;
     tensors::update::fit(state, effects);
-    state.session.status = format!(
-        "Gradients with {}; Ctrl+Z takes it back",
-        turn.description()
-    );
+    state.session.status = format!("Gradients with {}; Ctrl+Z undoes this", turn.description());
 }

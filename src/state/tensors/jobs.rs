@@ -1,4 +1,4 @@
-//! Fitting tensors, and checking what they are from: the axes of the gradients, the order of six volumes.
+//! Fitting tensors, and checking their inputs: the axes of the gradients, the order of six volumes.
 
 pub mod fit;
 
@@ -6,15 +6,15 @@ use crate::compute::Control;
 use crate::data::{DataId, TensorField, Volume};
 use crate::jobs::{Delivery, Job, JobError, PartialSender, Receive, Slot, Worker};
 use crate::solvers::{gradient_check, tensor_check};
+use crate::state::job_end::ended;
 use crate::state::tensors::{self, axes};
-use crate::state::update::ended;
 use crate::state::{Effect, State};
 use std::sync::Arc;
 
 /// Both checks: the newest wins.
 pub const CHECK: Slot = Slot::latest_wins("check");
 
-/// Compares the 24 ways to exchange and flip the axes of the gradients that the tensors are from.
+/// Compares the 24 permutations and flips of the axes of the tensors' gradients.
 #[derive(Clone, Debug)]
 pub struct CheckGradients {
     /// The scan's image.

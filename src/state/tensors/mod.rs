@@ -1,7 +1,9 @@
-//! Tensors of a scan: how they are fitted, and whether the gradients and the order of the tensors are right.
+//! Tensors of a scan: their fit, and checks of the gradients and the order of the tensors.
 
+pub(in crate::state) mod actions;
 pub(in crate::state) mod axes;
 pub mod jobs;
+pub mod mask_text;
 pub(in crate::state) mod orders;
 pub mod types;
 pub(in crate::state) mod update;

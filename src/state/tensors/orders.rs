@@ -1,15 +1,15 @@
-//! Images of six volumes as tensors: how they may be read, and how they are.
+//! Images of six volumes as tensors: possible readings, and the present one.
 
 use crate::data::{DataId, TensorLayout};
 use crate::solvers::tensor_check;
-use crate::state::document::{Content, LayerId};
+use crate::state::core::layer::{Content, LayerId};
+use crate::state::edit::edit;
 use crate::state::origin::Origin;
 use crate::state::tensors::jobs::CompareTensors;
-use crate::state::update::edit;
 use crate::state::{Effect, Reading, State, tensors};
 use std::sync::Arc;
 
-/// Compares the ways to read what was opened, where it may be tensors and nothing else gives any.
+/// Compares the readings of an opened image that may hold tensors, if there is no other source of tensors.
 pub fn ask(state: &mut State, effects: &mut Vec<Effect>) {
     let document = &state.document;
     let Some(layer) = document.unread_tensors().map(|l| l.id) else {
@@ -31,7 +31,7 @@ pub fn compare(state: &mut State, layer: LayerId, effects: &mut Vec<Effect>) {
     }));
 }
 
-/// Takes in a comparison, if its image is still there.
+/// Receives a comparison, if its image is still open.
 pub fn compared(state: &mut State, of: DataId, output: Arc<tensor_check::Output>) {
     let mut layers = state.document.layers.iter();
     let same = layers.find(|l| l.content.volume().is_some_and(|v| v.id() == of));
@@ -42,7 +42,7 @@ pub fn compared(state: &mut State, of: DataId, output: Arc<tensor_check::Output>
     state.session.tensor_orders = Some((layer, output));
 }
 
-/// Reads a layer so from now on; the fit follows.
+/// Sets the reading of a layer; the fit follows.
 pub fn read(
     state: &mut State,
     layer: LayerId,
@@ -81,9 +81,9 @@ pub fn read(
     tensors::update::fit(state, effects);
     state.session.status = match layout {
         Some(layout) => format!(
-            "Read as tensors: {}; Ctrl+Z takes it back",
+            "Read as tensors: {}; Ctrl+Z undoes this",
             layout.description()
         ),
-        None => "Read as six images; Ctrl+Z takes it back".to_owned(),
+        None => "Read as six images; Ctrl+Z undoes this".to_owned(),
     };
 }

@@ -1,10 +1,13 @@
 //! The inputs of a tensor fit and of its bootstrap.
 
+use crate::data::TensorLayout;
+use crate::data::axis_change::AxisChange;
 use crate::data::{DataId, Gradients, Mask, Volume};
 use crate::solvers::tensor_fit::{self, Residuals};
+use crate::state::core::layer::LayerId;
 use std::sync::{Arc, OnceLock};
 
-/// Everything a fit depends on; a result is used only where its key still matches.
+/// Everything a fit depends on; a result is used only if its key still matches.
 #[derive(Clone, PartialEq, Debug)]
 pub struct FitKey {
     /// The scan's image.
@@ -27,4 +30,27 @@ pub struct BootstrapInput {
     pub mask: Mask,
     pub params: tensor_fit::Params,
     pub residuals: ResidualCache,
+}
+
+/// The fit, its mask, and checks of its input.
+#[derive(Clone, Debug)]
+pub enum TensorAction {
+    /// Compares all axis permutations and flips of the scan's gradients.
+    CheckGradients,
+    /// Reads the six volumes of a layer as tensors in every known way.
+    CompareOrders(LayerId),
+    /// Sets how a layer stores tensors; `None`: it contains none.
+    ReadAs {
+        layer: LayerId,
+        layout: Option<TensorLayout>,
+    },
+    /// Permutes and flips axes of the scan's gradients.
+    TurnGradients(AxisChange),
+    SetFit {
+        params: tensor_fit::Params,
+    },
+    /// The mask layer of the fit; `None`: a mask found from the scan.
+    SetMask(Option<LayerId>),
+    /// Uses the file next to the scan that appears to be its brain mask.
+    TakeOfferedMask,
 }

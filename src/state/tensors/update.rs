@@ -1,28 +1,31 @@
-//! Tensor fits: asking for the one that belongs to the document, and taking in its result.
+//! Tensor fits: requesting the one that belongs to the document, and receiving its result.
 
 use crate::data::appearance::ColourMap;
 use crate::data::gradients::volume_numbers;
 use crate::data::text::counted;
 use crate::data::{Mask, Volume};
 use crate::solvers::tensor_fit::{self, FitMap};
-use crate::state::core::words::{THIN, mask};
-use crate::state::document::{Content, Display, Layer, LayerId, Tensors};
+use crate::state::core::display::{self, Display};
+use crate::state::core::layer::{Content, Layer, LayerId};
+use crate::state::core::words::THIN;
+use crate::state::document::Tensors;
 use crate::state::origin::{FoundMask, MapOfFit, Origin, TensorFit};
 use crate::state::recipes::fit_mask;
 use crate::state::session::Severity;
 use crate::state::sessions::{self, saved};
 use crate::state::tensors::jobs::fit::{FIT, FitTensors};
+use crate::state::tensors::mask_text;
 use crate::state::tensors::types::{FitKey, ResidualCache};
-use crate::state::{Camera, Document, Effect, State, defaults, snapshots};
+use crate::state::{Camera, Document, Effect, State, snapshots};
 use std::sync::Arc;
 
 /// The label of the layer that marks voxels whose tensor was repaired.
 const REPAIRED: &str = "Repaired tensors";
 
-/// At most this many layers are new after a fit.
+/// Largest number of new layers after a fit.
 const LAYERS: u64 = 7;
 
-/// A fit that has ended.
+/// A finished fit.
 pub struct Fitted<'a> {
     pub key: FitKey,
     pub fit: &'a tensor_fit::Output,
@@ -32,8 +35,7 @@ pub struct Fitted<'a> {
     pub wall_ms: f64,
 }
 
-/// Asks for the fit that the document wants unless it is there or on its way; ends one that nobody
-/// wants any more.
+/// Requests the fit of the present document unless it exists or is running; cancels one that is no longer needed.
 pub fn fit(state: &mut State, effects: &mut Vec<Effect>) {
     let document = &state.document;
     let requested = document.wanted_fit();
@@ -54,8 +56,8 @@ pub fn fit(state: &mut State, effects: &mut Vec<Effect>) {
     state.session.fitting = requested;
 }
 
-/// Asks for the tensors of the snapshot that is compared with, which a session does not keep, where they
-/// are not those of the document.
+/// Requests the tensors of the snapshot being compared, which a session does not store, if they differ from those of
+/// the document.
 pub fn fit_snapshot(state: &mut State, effects: &mut Vec<Effect>) {
     let comparing = state.session.comparing.as_ref();
     let awaiting = comparing.filter(|c| saved::awaiting(&c.with));
@@ -79,14 +81,13 @@ fn request(document: &Document) -> Option<FitTensors> {
     })
 }
 
-/// Puts a result into each document that wants it: the present one and those that undo or redo bring
-/// back. Returns whether it belongs to the present one.
-pub fn fitted(state: &mut State, result: &Fitted) -> bool {
+/// Puts a result into each document that wants it: the present one and those that undo or redo bring back.
+pub fn fitted(state: &mut State, result: &Fitted) {
     let wants = |document: &Document| {
         document.wanted_fit().as_ref() == Some(&result.key)
             && document.tensors.as_ref().map(|t| &t.key) != Some(&result.key)
     };
-    // One layer has one id in all of them.
+    // A layer has the same id in all of them.
     let ids = state.history.documents_mut().map(|d| d.next_id()).max();
     let ids = ids.unwrap_or(0).max(state.document.next_id());
     for document in state.history.documents_mut().filter(|d| wants(d)) {
@@ -113,7 +114,7 @@ pub fn fitted(state: &mut State, result: &Fitted) -> bool {
         });
     }
     if !wants(&state.document) {
-        return false;
+        return;
     }
     let awaited = state.document.awaited.take();
     let first = state.document.tensors.is_none() && awaited.is_none();
@@ -125,7 +126,7 @@ pub fn fitted(state: &mut State, result: &Fitted) -> bool {
         state.session.selected_layer = state.document.layer_named("DEC").map(|l| l.id);
         let (low, high) = state.document.framed();
         state.view.camera = Camera::framing(low, high);
-        crate::state::update::look_at_middle(state, (low, high));
+        crate::state::edit::look_at_middle(state, (low, high));
     }
     let fitted = state.document.tensors.as_ref().map_or(0, |t| t.fitted);
     let given = result.fit.s0.is_none();
@@ -139,14 +140,14 @@ pub fn fitted(state: &mut State, result: &Fitted) -> bool {
         counted(fitted, "voxel"),
         result.wall_ms / 1e3
     ));
-    if let Some(doubt) = result.mask_found.as_ref().and_then(mask::doubt) {
+    if let Some(doubt) = result.mask_found.as_ref().and_then(mask_text::doubt) {
         let text = format!("{doubt}. Look at it, or fit within a mask file");
         state.session.notify(Severity::Warning, text);
     }
     if let Some(unit) = result.fit.other_unit {
         state.session.notify(
             Severity::Warning,
-            format!("The tensors are read as {unit}, since in mm²/s no tissue has their size"),
+            format!("The tensors are read as {unit}, since no tissue has such values in mm²/s"),
         );
     }
     if !result.fit.without_direction.is_empty() {
@@ -162,11 +163,10 @@ pub fn fitted(state: &mut State, result: &Fitted) -> bool {
     for doubt in result.fit.doubts(result.mask.count(), floor) {
         state.session.notify(Severity::Warning, doubt);
     }
-    true
 }
 
-/// Puts tensors and maps where those of an earlier fit were, keeping how they are shown; new layers
-/// get the ids from `ids` on. `first`: nothing says yet how they are shown.
+/// Replaces the tensors and maps of an earlier fit, keeping their display; new layers get the ids from `ids` on.
+/// `first`: there is no earlier display.
 fn put_all(document: &mut Document, result: &Fitted, ids: u64, first: bool) {
     let Some(scan) = document.scan().map(|l| l.origin) else {
         return;
@@ -188,8 +188,8 @@ fn put_all(document: &mut Document, result: &Fitted, ids: u64, first: bool) {
     let shown_as = |name: FitMap, volume: &Volume| {
         let map = Some(name);
         Display {
-            brightness: defaults::brightness(map),
-            ..defaults::image_display(defaults::window(volume, 0, map))
+            brightness: display::brightness(map),
+            ..display::image_display(display::window(volume, 0, map))
         }
     };
     let hidden = |display: Display| Display {
@@ -204,7 +204,7 @@ fn put_all(document: &mut Document, result: &Fitted, ids: u64, first: bool) {
     let found = key.mask.is_none();
     let brain = FoundMask { scan };
     let content = || Content::Mask(mask.clone());
-    put.layer(found, "Brain mask", content, defaults::mask_display, brain);
+    put.layer(found, "Brain mask", content, display::mask_display, brain);
     for (of, name, volume) in [
         (FitMap::Md, "MD", &maps.md),
         (FitMap::Ad, "AD", &maps.ad),
@@ -219,7 +219,7 @@ fn put_all(document: &mut Document, result: &Fitted, ids: u64, first: bool) {
     let display = || Display {
         opacity: 0.8,
         colour_map: ColourMap::Mask,
-        ..defaults::mask_display()
+        ..display::mask_display()
     };
     let marked = map(FitMap::Repaired);
     put.layer(repaired > 0, REPAIRED, content, display, marked);
@@ -238,7 +238,7 @@ fn put_all(document: &mut Document, result: &Fitted, ids: u64, first: bool) {
             .retain(|l| !(l.name == REPAIRED && of_fit.contains(&(l.id, FitMap::Repaired))));
     }
     if first {
-        // The picture a user expects first: colour by direction, on black.
+        // The picture that users expect first: colour by direction, on black.
         for layer in document.layers.iter().map(|l| l.id).collect::<Vec<_>>() {
             document.edit_layer(layer, |l| {
                 if l.content.volume().is_some() {
@@ -271,7 +271,7 @@ struct Put<'a> {
 }
 
 impl Put<'_> {
-    /// Makes a layer, or gives the one of that name new content; each call takes one id.
+    /// Creates a layer, or gives the one with that name new content; each call uses one id.
     fn layer(
         &mut self,
         requested: bool,

@@ -4,7 +4,7 @@ use crate::solvers::curves::{DeflectionParts, Params, SeedingParts};
 use crate::solvers::geodesic::{Cut, DirectionParts, SharpeningParts};
 use crate::solvers::tensor_fit::Method as Fit;
 use crate::state::Document;
-use crate::state::changes::Fields;
+use crate::state::core::changes::Fields;
 use crate::state::core::words::{measure, significant};
 
 pub fn changed(before: &Document, after: &Document) -> Vec<String> {
@@ -31,12 +31,12 @@ fn streamlines(document: &Document) -> Fields {
     fields
 }
 
-/// Rows of curves that forms show otherwise: by their parts, or two in one row.
+/// Rows of curves that forms display differently: by their parts, or two in one row.
 const APART: &[&str] = &["seeds", "deflect", "min-length", "max-length"];
 
-/// Both lengths, as the form has them.
+/// Both lengths in one field, as in the form.
 fn length(fields: &mut Fields, params: &Params) {
-    // Without a limit the row's upper end stands at the end of its rail.
+    // Without a limit the row's upper handle stands at the end of its slider.
     let ends = [params.min_length_mm, params.max_length_mm.unwrap_or(500.0)];
     fields.numbers("Length", &ends, "–", (0, "mm"));
 }
@@ -49,7 +49,7 @@ fn rays(document: &Document) -> Fields {
     }
     fields.rows(&DirectionParts::from(rays.params.directions), &[]);
     fields.rows(&SharpeningParts::from(rays.medium.sharpening), &[]);
-    // Both tables have the senses; that of all curves names them.
+    // Both tables have the direction of travel; that of all curves names it.
     let apart = ["directions", "sharpen", "both-ways", "cut"];
     fields.rows(rays, &apart);
     fields.rows(&rays.params.walk, APART);
@@ -58,7 +58,7 @@ fn rays(document: &Document) -> Fields {
     fields
 }
 
-/// The cut in the words of its field in the form.
+/// The cut in the format of its field in the form.
 fn kept(cut: Cut) -> String {
     match cut {
         Cut::All => "all".to_owned(),

@@ -1,22 +1,146 @@
-//! What is shown of the live curves beyond themselves: those that stopped for one reason, and those
-//! through the crosshair's voxel. Found anew where the curves, the reason or the voxel changed.
+//! The live curves, and what is shown of them beyond themselves: those that stopped for one reason, and those
+//! through the crosshair's voxel. Requested where the document, the curves, the reason or the voxel changed.
 
 use crate::data::Tractogram;
-use crate::state::session::{CurvesAtCrosshair, StopFilterKey};
+use crate::solvers::curves::Seeding;
+use crate::state::core::live::{CoarseFirst, Detail, Order, Pace, SLOW_MS, Standing};
+use crate::state::document::Method;
+use crate::state::session::{CurveKey, CurvesAtCrosshair, StopFilterKey};
+use crate::state::track::jobs::LIVE;
 use crate::state::track::jobs::stopped::CollectStopped;
+use crate::state::track::jobs::streamlines::TrackStreamlines;
+use crate::state::track::key::{coarse_params, regions};
+use crate::state::track::{rays, update};
 use crate::state::view::Task;
 use crate::state::{Effect, State};
 use glam::Vec3;
+use std::time::Duration;
 
-/// Looking at this many points takes a few milliseconds; nothing is said of more.
+/// Examining this many points takes a few milliseconds; with more, nothing is displayed.
 const MOST_POINTS: usize = 2_000_000;
 
 /// Copying this many points takes about a tenth of a frame.
 const AT_ONCE: usize = 500_000;
 
 pub fn follow(state: &mut State, effects: &mut Vec<Effect>) {
+    curves(state, effects);
+    rays::follow_cut(state, effects);
     stopped(state, effects);
     passing(state);
+}
+
+/// Requests the streamlines or rays of the regions as they are; without a seed there are none.
+fn curves(state: &mut State, effects: &mut Vec<Effect>) {
+    let document_key = state.document.curve_key();
+    // Curves of the other method say nothing about this one.
+    let is_shot = state.document.method == Method::Rays;
+    let session = &mut state.session;
+    session.live.take_if(|live| live.rays.is_some() != is_shot);
+    let shown = session.live.as_ref().map(|live| {
+        let full = document_key.as_ref().filter(|full| live.key.is_of(full));
+        let key = full.unwrap_or(&live.key).clone();
+        (key, update::detail(live), ())
+    });
+    session.tracking.set_shown(shown);
+    let is_dragging = state.is_dragging();
+    let is_hidden = is_hidden(state);
+    let tracking = &mut state.session.tracking;
+    if is_hidden && is_dragging {
+        return tracking.pause();
+    }
+    if is_hidden {
+        // A drag that goes on elsewhere is none of theirs.
+        tracking.rest(document_key.as_ref());
+    }
+    let stays = |full: &CurveKey| {
+        matches!(
+            tracking.standing(Some(full)),
+            Standing::Final | Standing::Failed
+        )
+    };
+    // Where nobody sees them they are tracked once somebody does; streamlines of other regions are none of these.
+    let requested_key = document_key.filter(|full| !is_hidden || stays(full));
+    let pace = pace(state);
+    let session = &mut state.session;
+    let order = session
+        .tracking
+        .follow(requested_key.as_ref(), is_dragging, pace);
+    if requested_key.is_none() {
+        session.live = None;
+    }
+    session.stranded.live &= session.tracking.has_failed();
+    match order {
+        Order::Nothing => {}
+        Order::Cancel => effects.push(Effect::Cancel(LIVE)),
+        Order::Start(_, detail) => start(state, detail, effects),
+    }
+}
+
+/// Whether the task does not show them. A run without a window makes all that a session has.
+fn is_hidden(state: &State) -> bool {
+    state.view.task == Task::Pathways && !state.session.saving.strict
+}
+
+fn pace(state: &State) -> Pace {
+    // Without a window nobody waits for a first answer.
+    if state.session.saving.strict {
+        return Pace::Newest;
+    }
+    let has_coarse = match state.document.method {
+        Method::Streamlines => true,
+        Method::Rays => rays::coarse_seeds(state).is_some(),
+    };
+    Pace::CoarseFirst(CoarseFirst {
+        in_drag: has_coarse,
+        at_rest: has_coarse && full_ms(state).is_some_and(|ms| ms > SLOW_MS),
+        // Coarse ones take a few milliseconds: none gives way to the next.
+        age: Duration::ZERO,
+    })
+}
+
+/// Expected duration of the full curves; `None` where the number of seeds is not known.
+fn full_ms(state: &State) -> Option<f64> {
+    // First guesses, so that usual numbers come at once.
+    const STREAMLINES_PER_MS: f64 = 30.0;
+    const RAYS_PER_MS: f64 = 30.0;
+    let live = state.session.live.as_ref();
+    let (count, per_ms) = match (state.document.method, state.document.track.seeding) {
+        (Method::Rays, _) => {
+            let known = state.session.rays_per_ms;
+            (state.document.rays.count()?, known.unwrap_or(RAYS_PER_MS))
+        }
+        (Method::Streamlines, Seeding::Random { count }) => {
+            let known = live.filter(|l| l.rays.is_none() && l.wall_ms > 0.0);
+            let known = known.map(|l| l.seeds as f64 / l.wall_ms);
+            let repetitions = state.document.track.repetitions.unwrap_or(1);
+            let all = count.saturating_mul(repetitions);
+            (all, known.unwrap_or(STREAMLINES_PER_MS))
+        }
+        (Method::Streamlines, Seeding::Grid { .. } | Seeding::PerVoxel { .. }) => return None,
+    };
+    Some(count as f64 / per_ms)
+}
+
+fn start(state: &State, detail: Detail, effects: &mut Vec<Effect>) {
+    let document = &state.document;
+    let Some(tensors) = &document.tensors else {
+        return;
+    };
+    let coarse = detail == Detail::Coarse;
+    effects.push(match document.method {
+        Method::Streamlines => Effect::submit(TrackStreamlines {
+            field: tensors.field.clone(),
+            fa: tensors.fa.clone(),
+            regions: regions(document),
+            params: match coarse {
+                true => coarse_params(&document.track),
+                false => document.track.clone(),
+            },
+            resample: update::resample(document),
+            coarse,
+        }),
+        Method::Rays => Effect::submit(rays::request(state, tensors, coarse)),
+    });
 }
 
 fn stopped(state: &mut State, effects: &mut Vec<Effect>) {
@@ -60,7 +184,7 @@ fn passing(state: &mut State) {
     let grid = &tensors.field.grid;
     let centre = grid.world(glam::DVec3::from_array(voxel.map(|v| v as f64)));
     let near = centre.as_vec3();
-    // A sphere about the voxel first: most points lie far off.
+    // A sphere around the voxel first: most points are far away.
     let radius = (grid.spacing().length() * 0.5) as f32;
     let inside = |point: &[f32; 3]| {
         let point = Vec3::from(*point);

@@ -7,55 +7,27 @@ pub mod stopped;
 pub mod streamlines;
 
 use crate::compute::BackendKind;
-use crate::jobs::{Delivery, Outcome, Receive, Slot, Unfinished};
-use crate::state::update::ended;
-use crate::state::{Effect, State, track};
+use crate::jobs::{Slot, Unfinished};
+use crate::state::{State, track};
 
 /// Streamlines or rays of the regions.
 pub const LIVE: Slot = Slot::latest_wins("live");
 
-/// The end of a job of live curves; what waits for that end follows.
-fn receive_live<J: Receive<State>>(
-    job: &J,
-    delivery: Delivery<J::Output>,
-    state: &mut State,
-    effects: &mut Vec<Effect>,
-    receive: impl FnOnce(&mut State, J::Output, f64, &mut Vec<Effect>),
-) {
-    let session = &mut state.session;
-    session.coarse_running = false;
-    let again = std::mem::take(&mut session.coarse_again);
-    let full = std::mem::take(&mut session.full_next);
-    let done = matches!(delivery.outcome, Outcome::Done(_));
-    let on_card = matches!(delivery.outcome, Outcome::DeviceFailed(_));
-    ended(state, job, delivery, effects, receive);
-    if on_card && state.session.backend_kind == BackendKind::Cpu {
-        // The last that was under way when the CPU was chosen.
-        track::update::retrack(state, false, effects);
-    }
-    if again && state.session.unsettled {
-        track::update::retrack(state, true, effects);
-    } else if full && done {
-        track::update::full(state, effects);
-    }
-}
-
-/// The end of a job of live curves without an output, of which the curves' own panel says why. Curves that a
-/// graphics card failed are those of the document as it is when they are tried again.
+/// Ends a job of live curves without an output, for which the curves' own panel gives the reason. Curves that failed on
+/// a graphics card are those of the present document when they are repeated.
 fn live_unfinished(end: &Unfinished, state: &mut State) -> bool {
     let session = &mut state.session;
     match end {
-        // Replaced by something else that was asked for.
+        // Stopped by the user, or replaced by another one.
         Unfinished::Cancelled => {}
-        Unfinished::Failed(why) => {
-            session.live = None;
-            session.live_error = Some((*why).to_owned());
+        Unfinished::Failed(why) => track::update::failed(state, why),
+        // The last job that was running when the CPU was chosen.
+        Unfinished::DeviceFailed(_) if session.backend_kind == BackendKind::Cpu => {
+            session.tracking.stop();
         }
-        Unfinished::DeviceFailed(_) if session.backend_kind == BackendKind::Cpu => {}
         Unfinished::DeviceFailed(failure) => {
-            session.live = None;
-            session.live_error = Some(failure.found.clone());
             session.stranded.live = true;
+            track::update::failed(state, &failure.found);
         }
     }
     true

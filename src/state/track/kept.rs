@@ -1,4 +1,4 @@
-//! Streamlines and rays that stay: the whole brain, kept layers, files.
+//! Permanent streamlines and rays: the whole brain, kept layers, files.
 
 use crate::data::text::counted;
 use crate::data::{Role, Tractogram};
@@ -6,23 +6,25 @@ use crate::io::Format;
 use crate::jobs::Values;
 use crate::solvers::curves;
 use crate::solvers::geodesic::Cut;
+use crate::state::core::display::Display;
+use crate::state::core::layer::{Content, Layer, LayerId};
 use crate::state::core::words::{THIN, count};
-use crate::state::document::{Content, Display, Layer, LayerId, Method};
+use crate::state::document::Method;
+use crate::state::edit::edit;
 use crate::state::files::jobs::{SaveTractogram, SaveWithValues};
 use crate::state::origin::Origin;
 use crate::state::session::{CurveKey, Severity, TourStep};
 use crate::state::streamlines::Column;
 use crate::state::track::jobs::LIVE;
 use crate::state::track::jobs::streamlines::{TrackStreamlines, TrackWholeBrain};
-use crate::state::update::{edit, sifted_recipe};
+use crate::state::update::sifted_recipe;
 use crate::state::{Effect, Phase, State, WholeBrain, recipes, track};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-const NOT_FINAL: &str = "What is shown is not the full result of the controls as they are: wait for \
-                         it, or take the last change back";
+const NOT_FINAL: &str = "The result shown is not final: wait for it, or undo the last change";
 
-/// Makes the streamlines of the whole brain a layer, unless their tensors are gone.
+/// Adds the streamlines of the whole brain as a layer, unless their tensors are gone.
 pub fn whole_brain_done(
     state: &mut State,
     output: Arc<curves::Output>,
@@ -32,8 +34,7 @@ pub fn whole_brain_done(
     let Some(made) = recipes::made(&state.document, requested, Cut::All) else {
         state.session.notify(
             Severity::Information,
-            "The tensors changed while the whole brain was tracked, so its streamlines were \
-             dropped: track it again",
+            "Whole-brain streamlines discarded because the tensors changed during tracking: track again",
         );
         return;
     };
@@ -111,14 +112,14 @@ pub fn keep(state: &mut State) {
         return;
     };
     if live.output.kept.is_empty() {
-        let sentence = "Nothing reached what was asked for: there is nothing to keep";
+        let sentence = "The result is empty: there is nothing to keep";
         state.session.refused(LIVE, sentence.to_owned());
         return;
     }
     let mut display = state.document.live_display().clone();
     let (name, what) = match &live.rays {
         Some(rays) => {
-            // The colours stay those of all rays, from which these were cut.
+            // The colour scale stays that of all rays, including those cut.
             display.window = rays.range;
             let table = &mut state.view.table;
             if table.by.is_none() {
@@ -139,8 +140,7 @@ pub fn keep(state: &mut State) {
     state.session.status = format!("Kept {number} {what} as a layer");
 }
 
-/// Saves a layer's streamlines, or the live ones.
-/// Saves what the filter leaves of a filtered layer.
+/// Saves a layer's streamlines, or the live ones; of a layer with rules only those that they keep.
 pub fn save(state: &mut State, layer: Option<LayerId>, path: PathBuf, effects: &mut Vec<Effect>) {
     if let Some(id) = layer.filter(|id| state.sieved(*id)) {
         return save_sifted(state, id, path, effects);
@@ -178,7 +178,7 @@ fn save_sifted(state: &mut State, id: LayerId, path: PathBuf, effects: &mut Vec<
     let (Some(layer), Some(marks), Some(recipe)) = (layer, marks, recipe) else {
         return state.session.notify(
             Severity::Information,
-            "What the filter leaves is not known: wait for it or change it, then export again",
+            "The result of the filter is not ready: wait for it or change the filter, then export again",
         );
     };
     let Content::Tractogram(tractogram) = &layer.content else {
@@ -194,8 +194,8 @@ fn save_sifted(state: &mut State, id: LayerId, path: PathBuf, effects: &mut Vec<
     state.session.guide_done(TourStep::Save);
 }
 
-/// The grid of the document's scan, else of its first image, where a file did not bring its own: some
-/// formats cannot do without. No point moves by it.
+/// Adds the grid of the document's scan, else of its first image, if a file has none: some formats require one. No
+/// point is moved.
 pub fn with_grid(state: &State, tractogram: Tractogram) -> Tractogram {
     if tractogram.grid.is_some() {
         return tractogram;
@@ -211,8 +211,8 @@ pub fn with_grid(state: &State, tractogram: Tractogram) -> Tractogram {
     }
 }
 
-/// What a file of this name would not hold of a layer's streamlines, or of the live ones; values that go
-/// beside a TCK are not lost.
+/// The data of a layer's streamlines, or of the live ones, that a file of this name would not hold; values written to
+/// files next to a TCK are not lost.
 pub fn losses(state: &State, layer: Option<LayerId>, path: &Path) -> Vec<String> {
     let found = match layer {
         Some(id) => state.document.layer(id).and_then(|l| match &l.content {
@@ -231,7 +231,7 @@ pub fn losses(state: &State, layer: Option<LayerId>, path: &Path) -> Vec<String>
     losses
 }
 
-/// Writes a streamline file, and beside a TCK the values that it does not hold.
+/// Writes a streamline file and, next to a TCK, the values that it does not hold.
 pub fn write(tractogram: Tractogram, path: PathBuf, command: String, effects: &mut Vec<Effect>) {
     let values = Values::of(&tractogram);
     effects.push(Effect::submit(SaveTractogram {

@@ -1,9 +1,11 @@
-//! The feature track.
+//! The feature track: streamlines and geodesic rays from regions, live.
 
+pub(in crate::state) mod actions;
 pub(in crate::state) mod changes;
 pub(in crate::state) mod follow;
 pub mod jobs;
 pub(in crate::state) mod kept;
+mod key;
 pub(in crate::state) mod rays;
+pub mod types;
 pub(in crate::state) mod update;
-pub mod whole_brain;

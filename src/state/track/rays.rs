@@ -1,30 +1,31 @@
-//! Geodesic rays: how many while something is dragged, and the cut, which needs no new ones.
+//! Geodesic rays: their number during a drag, and the cut, which needs no new ones.
 
 use crate::data::{DataId, Tractogram};
 use crate::solvers::curves::Seeding;
 use crate::solvers::geodesic::{Cut, RayMetric};
-use crate::state::action::Phase;
+use crate::state::core::phase::Phase;
 use crate::state::document::{Rays, Tensors};
+use crate::state::edit::edit;
 use crate::state::recipe::RayMetricParams;
 use crate::state::session::{CurveKey, CurveParams, CutKey, RayResult, measure_range};
 use crate::state::track::jobs::cut::CutRays;
 use crate::state::track::jobs::shoot::{RayOutput, ShootRays};
-use crate::state::update::edit;
-use crate::state::{Effect, Recipe, State, track};
+use crate::state::track::key::regions;
+use crate::state::track::update;
+use crate::state::{Effect, Recipe, State};
 use std::sync::Arc;
 
-/// What coarse rays may take: a third of the tenth of a second after which an answer feels late, the rest
-/// of which the picture takes.
+/// Time for coarse rays: a third of the tenth of a second after which a response seems late; drawing takes the rest.
 const COARSE_MS: f64 = 100.0 / 3.0;
-/// The time budget where the usual one leaves too few rays to judge by.
+/// Time if the default leaves too few rays to judge by.
 const MOST_COARSE_MS: f64 = 100.0;
-/// This many rays are enough to judge by: a share of the few coarse ones that pass is not cut to fewer.
+/// This many rays suffice to judge by: the few coarse ones that pass are not cut to fewer.
 const ENOUGH: usize = 20;
-/// Coarse rays as long as nobody knows how fast they are, and at least.
+/// Number of coarse rays while their speed is unknown, and the smallest number.
 const FIRST_COARSE: usize = 1_500;
 const LEAST_COARSE: usize = 400;
 
-/// How many coarse rays there are, by how fast the last ones were and which share of them passed.
+/// Number of coarse rays, from the speed of the last ones and the fraction of them that passed.
 fn coarse_count(per_ms: f64, passed: Option<f64>) -> usize {
     let in_time = COARSE_MS * per_ms;
     let enough = passed.map_or(in_time, |share| ENOUGH as f64 / share.max(1e-9));
@@ -32,50 +33,52 @@ fn coarse_count(per_ms: f64, passed: Option<f64>) -> usize {
     (count as usize).max(LEAST_COARSE)
 }
 
-/// Changes how rays are shot; where only the cut changed, they stay as they are.
-pub fn set(state: &mut State, rays: Rays, phase: Phase, effects: &mut Vec<Effect>) {
+/// Changes the parameters of rays; if only the cut changed, the rays stay.
+pub fn set(state: &mut State, rays: Rays, phase: Phase) {
     const CUT: &str = "Cut";
     let live = phase == Phase::Live;
     let before = &state.document.rays;
     let same = (&before.medium, &before.params) == (&rays.medium, &rays.params);
-    // The end of a drag changes nothing, and belongs to what was dragged.
+    // The end of a drag changes nothing, and belongs to the dragged control.
     let ends = *before == rays;
     let by_cut = same && (!ends || state.history.undo_label() == Some(CUT));
     let label = if by_cut { CUT } else { "Rays" };
     edit(state, label, live, |d| d.rays = rays);
     if by_cut {
-        self::cut(state, effects);
-    } else {
-        track::update::retrack(state, live, effects);
+        // Also where it failed before.
+        state.session.cut.retry();
     }
 }
 
-/// The rays of the document as it is; fewer where all would take too long and something is being dragged:
-/// how many depends on how fast the last ones were, which they are on their number alone.
+/// Seed points of coarse rays; `None` where all are no more. How many depends on how fast the last ones were; which
+/// they are depends on their number alone.
+pub fn coarse_seeds(state: &State) -> Option<usize> {
+    let params = &state.document.rays.params;
+    let passed = state.session.rays_passed;
+    let known = state.session.rays_per_ms;
+    let rays = known.map_or(FIRST_COARSE, |per_ms| coarse_count(per_ms, passed));
+    let seeds = (rays / params.directions.count().max(1)).max(1);
+    let all = match params.walk.seeding {
+        Seeding::Random { count } => count,
+        Seeding::Grid { .. } | Seeding::PerVoxel { .. } => usize::MAX,
+    };
+    (seeds < all).then_some(seeds)
+}
+
+/// The rays of the document as it is; fewer where all would take too long and something is being dragged.
 pub fn request(state: &State, tensors: &Tensors, coarse: bool) -> ShootRays {
     let Rays {
         medium,
         mut params,
         cut,
     } = state.document.rays.clone();
-    let mut fewer = false;
-    if coarse {
-        let passed = state.session.rays_passed;
-        let known = state.session.rays_per_ms;
-        let rays = known.map_or(FIRST_COARSE, |per_ms| coarse_count(per_ms, passed));
-        let seeds = (rays / params.directions.count().max(1)).max(1);
-        let all = match params.walk.seeding {
-            Seeding::Random { count } => count,
-            Seeding::Grid { .. } | Seeding::PerVoxel { .. } => usize::MAX,
-        };
-        fewer = seeds < all;
-        if fewer {
-            params.walk.seeding = Seeding::Random { count: seeds };
-        }
+    let fewer = if coarse { coarse_seeds(state) } else { None };
+    if let Some(count) = fewer {
+        params.walk.seeding = Seeding::Random { count };
     }
-    let fits = |(asked, m): &&(RayMetricParams, RayMetric)| {
+    let fits = |(recipe, m): &&(RayMetricParams, RayMetric)| {
         m.field.id() == tensors.field.id()
-            && *asked == medium
+            && *recipe == medium
             && m.interpolation == params.walk.interpolation
     };
     let prepared = state.session.medium.as_ref().filter(fits);
@@ -85,27 +88,21 @@ pub fn request(state: &State, tensors: &Tensors, coarse: bool) -> ShootRays {
         sharpening: medium.sharpening,
         precision: medium.precision,
         fa: tensors.fa.clone(),
-        regions: track::update::regions(&state.document),
+        regions: regions(&state.document),
         params,
-        // Coarse ones are cut as they are taken in: by how many they are.
-        cut: if fewer { Cut::All } else { cut },
-        coarse: fewer,
+        // Coarse ones are cut as they are shown: by how many they are.
+        cut: if fewer.is_some() { Cut::All } else { cut },
+        coarse: fewer.is_some(),
     }
 }
 
-/// Takes in rays.
-pub fn shot(
-    state: &mut State,
-    job: &ShootRays,
-    shot: RayOutput,
-    wall_ms: f64,
-    effects: &mut Vec<Effect>,
-) {
+/// Shows rays that were shot.
+pub fn shot(state: &mut State, job: &ShootRays, shot: RayOutput, wall_ms: f64) {
     let medium = RayMetricParams {
         sharpening: shot.medium.sharpening,
         precision: job.precision,
     };
-    let requested = CurveKey {
+    let key = CurveKey {
         field: shot.medium.field.id(),
         regions: job.regions.clone(),
         curves: CurveParams::Rays(medium, job.params.clone()),
@@ -116,17 +113,17 @@ pub fn shot(
     state.session.rays_passed = Some(shot.measures.len() as f64 / rays.max(1.0));
     let repaired = shot.medium.repaired;
     let tensors = state.document.tensors.as_ref();
-    if tensors.is_some_and(|t| t.field.id() == requested.field) {
+    if tensors.is_some_and(|t| t.field.id() == key.field) {
         state.session.medium = Some((medium, shot.medium));
     }
     let output = Arc::new(shot.output);
     let mut range = measure_range(&shot.measures);
-    // Colours and bins hold still while something is dragged.
+    // Colours and bins do not change during a drag.
     let before = state.session.live.as_ref().and_then(|l| l.rays.as_ref());
     if let Some(before) = before.filter(|_| job.coarse) {
         range = (range.0.min(before.range.0), range.1.max(before.range.1));
     }
-    let Some(mut live) = track::update::taken_in(state, output, requested, job.cut, wall_ms) else {
+    let Some(mut live) = update::result(&state.document, output, key, job.cut, wall_ms) else {
         return;
     };
     live.rays = Some(RayResult {
@@ -137,19 +134,11 @@ pub fn shot(
         least: shot.least,
         repaired,
     });
-    state.session.live = Some(live);
-    // It may have moved while the rays were on their way.
-    cut(state, effects);
+    update::show(state, live);
 }
 
-/// Has the document's cut applied to the rays that are there, also where that failed before.
-pub fn cut(state: &mut State, effects: &mut Vec<Effect>) {
-    state.session.cut.retry();
-    follow_cut(state, effects);
-}
-
-/// Applies the document's cut to the rays that are there: at once where that is quick. A job that runs is finished
-/// before the next begins, or a cut that never rests would show nothing.
+/// Applies the document's cut to the existing rays: at once if that is fast. A running job is finished before the next
+/// begins: cancelling on every move would show nothing during a drag.
 pub fn follow_cut(state: &mut State, effects: &mut Vec<Effect>) {
     // Copying this many points takes about a tenth of a frame.
     const AT_ONCE: usize = 500_000;
@@ -181,7 +170,7 @@ pub fn follow_cut(state: &mut State, effects: &mut Vec<Effect>) {
     ranked(state, rays.all.id(), cut, kept, least);
 }
 
-/// Takes in the rays that a cut left, unless others were shot. Where the cut has moved on they are
+/// Shows the rays that a cut left, unless others were shot. Where the cut has moved on they are
 /// still nearer to it than what is shown, unless that is up to date.
 pub fn ranked(state: &mut State, all: DataId, cut: Cut, kept: Tractogram, least: Option<f32>) {
     let requested = state.document.rays.cut;
@@ -196,7 +185,7 @@ pub fn ranked(state: &mut State, all: DataId, cut: Cut, kept: Tractogram, least:
     }
     (rays.cut, rays.least) = (cut, least);
     Arc::make_mut(&mut live.output).kept = kept;
-    if let Recipe::Geodesic { cut: told, .. } = &mut live.recipe {
-        *told = cut;
+    if let Recipe::Geodesic { cut: stated, .. } = &mut live.recipe {
+        *stated = cut;
     }
 }

@@ -1,16 +1,16 @@
-//! What results were made from, so that they can be made again.
+//! Inputs of results, to recompute them.
 
 use crate::data::Mask;
 use crate::jobs::session::{Remade, Remake, Tensors};
 use crate::state::Document;
-use crate::state::document::{Content, FitMask, Layer, Made};
-use crate::state::origin::OriginId;
+use crate::state::core::layer::{Content, Layer, OriginId};
+use crate::state::document::{FitMask, Made};
 use crate::state::recipe::Source;
 use crate::state::session::CurveParams;
 use std::path::Path;
 use std::sync::Arc;
 
-/// The sentence about a result without what it is made from; where opening that has failed, it gives the reason.
+/// The sentence about a result whose input is missing; if opening that has failed, it gives the reason.
 fn without(document: &Document, name: &str, what: &str, path: Option<&Path>) -> String {
     let absent = document.absent.iter();
     let mut absent = absent.filter(|a| path.is_some() && a.file() == path);
@@ -18,7 +18,7 @@ fn without(document: &Document, name: &str, what: &str, path: Option<&Path>) -> 
         Some(absent) => format!("which could not be opened: {}", absent.why),
         None => "open it first".to_owned(),
     };
-    format!("{name} cannot be made again without {what}, {why}")
+    format!("{name} cannot be recomputed without {what}, {why}")
 }
 
 fn without_scan(document: &Document, name: &str, source: &Source) -> String {
@@ -28,17 +28,17 @@ fn without_scan(document: &Document, name: &str, source: &Source) -> String {
     };
     let is_here = |l: &Arc<Layer>| path.is_some() && l.path.as_deref() == path;
     match document.layers.iter().find(|l| is_here(l)) {
-        // A note of the layer says why.
+        // A note of the layer gives the reason.
         Some(scan) => format!(
-            "{name} cannot be made again without the gradients of its scan {}, open them first",
+            "{name} cannot be recomputed without the gradients of its scan {}, open them first",
             scan.name
         ),
         None => without(document, name, "its scan", path),
     }
 }
 
-/// The tensors of a fit: those of the document, or to be fitted again. An error is a sentence about
-/// what is called `name`.
+/// The tensors of a fit: those of the document, or to be fitted again. An error is a sentence about the result called
+/// `name`.
 pub fn tensors(document: &Document, name: &str, fit: OriginId) -> Result<Tensors, String> {
     let Some(fit) = document.origins.fit(fit) else {
         return Err(without(document, name, "its scan", None));
@@ -92,7 +92,7 @@ pub fn tensors(document: &Document, name: &str, fit: OriginId) -> Result<Tensors
     })
 }
 
-/// The request that makes kept curves again; an error is a sentence.
+/// The job that recomputes kept curves; an error is a sentence.
 pub fn remake(document: &Document, layer: u64, name: &str, made: &Made) -> Result<Remake, String> {
     let curves = match made.curves.clone() {
         CurveParams::Streamlines(params) => Remade::Streamlines(params),

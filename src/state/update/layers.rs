@@ -1,12 +1,41 @@
 //! Layers: order, visibility, saving.
 
-use crate::state::document::{Content, LayerId};
+use crate::state::LayerAction;
+use crate::state::core::layer::{Content, LayerId, OriginId};
+use crate::state::edit::edit;
 use crate::state::files::jobs::{SaveMask, SaveVolume};
-use crate::state::origin::{Origin, OriginId, Origins};
+use crate::state::origin::{Origin, Origins};
 use crate::state::track::kept;
-use crate::state::update::edit;
-use crate::state::{Document, Effect, State, tensors};
+use crate::state::update::layers;
+use crate::state::{Document, Effect, Phase, State, files, tensors};
 use std::path::{Path, PathBuf};
+
+/// Applies one action.
+pub fn act(state: &mut State, action: LayerAction, effects: &mut Vec<Effect>) {
+    match action {
+        LayerAction::Select(layer) => select_layer(state, layer),
+        LayerAction::SetDisplay {
+            layer,
+            display,
+            phase,
+        } => {
+            edit(state, "Display", phase == Phase::Live, |d| {
+                d.edit_layer(layer, |l| l.display = display)
+            });
+            if phase == Phase::Done {
+                files::opening::remember_window(state, layer, effects);
+            }
+        }
+        LayerAction::ShowOnly(layer) => layers::show_only(state, layer),
+        LayerAction::Move { layer, to } => layers::move_to(state, layer, to, effects),
+        LayerAction::Rename { layer, name } => {
+            edit(state, "Rename layer", false, |d| {
+                d.edit_layer(layer, |l| l.name = name)
+            });
+        }
+        LayerAction::Delete(layer) => layers::delete(state, layer, effects),
+    }
+}
 
 pub fn show_only(state: &mut State, id: LayerId) {
     edit(state, "Show layer", false, |document| {
@@ -35,7 +64,7 @@ pub fn move_to(state: &mut State, id: LayerId, to: usize, effects: &mut Vec<Effe
 pub fn delete(state: &mut State, id: LayerId, effects: &mut Vec<Effect>) {
     let mut maps = 0;
     edit(state, "Delete layer", false, |document| {
-        // A map of streamlines goes with them: nothing could make it again.
+        // A map of streamlines is deleted with them: it could not be recomputed.
         let with = |l: LayerId| {
             let density = document.density_map(l).is_some_and(|m| m.of.layer == id);
             density || document.map_of(l).is_some_and(|m| m.of == id)
@@ -61,7 +90,7 @@ pub fn delete(state: &mut State, id: LayerId, effects: &mut Vec<Effect>) {
     tensors::update::fit(state, effects);
 }
 
-/// Notes the file of a mask whose layer goes: commands of what was made with it name that still.
+/// Records the file of a mask whose layer is deleted: commands of results that depend on it still refer to it.
 fn remember_mask(document: &mut Document, id: LayerId) {
     let Some(layer) = document.layer(id) else {
         return;
@@ -75,7 +104,7 @@ fn remember_mask(document: &mut Document, id: LayerId) {
     }
 }
 
-/// The file of an image that was opened, moved or not.
+/// The file of an opened image, whether or not it was moved.
 fn image_file(origins: &Origins, origin: OriginId) -> Option<&Path> {
     match origins.get(origin) {
         Origin::File { file, .. } => Some(file),
@@ -105,4 +134,14 @@ pub fn save(state: &State, id: LayerId, path: PathBuf, effects: &mut Vec<Effect>
             return kept::write(tractogram, path, command, effects);
         }
     });
+}
+
+/// The panel shows a layer, and no region.
+fn select_layer(state: &mut State, layer: Option<LayerId>) {
+    let chosen = state.session.bundle.chosen.as_ref();
+    if chosen.is_some_and(|c| Some(c.layer) != layer) {
+        state.session.bundle.chosen = None;
+    }
+    state.session.selected_layer = layer;
+    state.session.selected_region = None;
 }

@@ -1,9 +1,9 @@
-//! What a user sets once for all documents.
+//! Preferences for all documents.
 
 use crate::state::settings::Preferences;
 use crate::state::{Effect, State};
 
-/// The present document keeps its parameters; one that is to come starts with those set.
+/// The present document keeps its parameters; the next one starts with the new defaults.
 pub fn set(state: &mut State, settings: Preferences, effects: &mut Vec<Effect>) {
     let settings = settings.sound();
     let before = std::mem::replace(&mut state.session.settings, settings);

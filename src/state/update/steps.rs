@@ -1,8 +1,8 @@
-//! Steps that are taken back, done again, or given up before they are complete.
+//! Undoing, redoing and abandoning steps.
 
 use crate::state::action::BeforeDrag;
-use crate::state::update::changed;
-use crate::state::{Document, Effect, State, alignment, changes, regions, tensors, track};
+use crate::state::edit::changed;
+use crate::state::{Document, Effect, State, alignment, changes, regions, tensors};
 
 pub fn undo(state: &mut State, effects: &mut Vec<Effect>) {
     let step = state.history.undo(&state.document);
@@ -14,7 +14,7 @@ pub fn redo(state: &mut State, effects: &mut Vec<Effect>) {
     travel(state, step, Way::Redone, effects);
 }
 
-/// Gives back what a drag has changed so far; it leaves no step in the history.
+/// Reverts what a drag has changed so far; it leaves no step in the history.
 pub fn abandon(state: &mut State, before: BeforeDrag, effects: &mut Vec<Effect>) {
     state.view = before.view;
     state.session.sample = None;
@@ -28,7 +28,7 @@ pub fn abandon(state: &mut State, before: BeforeDrag, effects: &mut Vec<Effect>)
     }
 }
 
-/// Which way a step is left.
+/// Direction in the history.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Way {
     Undone,
@@ -74,5 +74,4 @@ fn travel(
     state.session.guide_back(&state.document);
     // A step may lie between a changed parameter and its result.
     tensors::update::fit(state, effects);
-    track::update::retrack(state, false, effects);
 }

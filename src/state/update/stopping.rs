@@ -1,4 +1,4 @@
-//! What the user stops, and what that leaves.
+//! Stopping jobs for the user, and the consequences.
 
 use crate::jobs::Slot;
 use crate::state::pathways::jobs::PATHWAY;
@@ -10,7 +10,7 @@ use crate::state::{Effect, State, pathways, pictures, regions, segment, track};
 /// Does the first that applies.
 pub(super) fn escape(state: &mut State, effects: &mut Vec<Effect>) {
     if pictures::update::stop(state) {
-        // The pictures are kept that are there.
+        // Finished pictures are kept.
     } else if state.view.tool != Tool::Crosshair {
         regions::draw::take(state, Tool::Crosshair, effects);
     } else if let Some(job) = state
@@ -28,14 +28,14 @@ pub(super) fn escape(state: &mut State, effects: &mut Vec<Effect>) {
     }
 }
 
-/// Stops a job because the user wants it, and says what that leaves.
+/// Stops a job at the user's request, and reports the consequence.
 pub(super) fn stop(state: &mut State, slot: Slot, effects: &mut Vec<Effect>) {
     effects.push(Effect::Cancel(slot));
     match slot {
         LIVE => track::update::stopped(state),
         PATHWAY => pathways::update::stopped(state),
         SEGMENT => segment::update::stopped(state),
-        // With it the rest of a turn.
+        // This also ends the rest of a turntable.
         Slot::Picture => pictures::update::cancelled(state),
         _ => {}
     }

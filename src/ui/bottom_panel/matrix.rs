@@ -1,4 +1,4 @@
-//! What streamlines connect: a picture of the matrix, and the pairs with the most.
+//! Connections of streamlines: a picture of the matrix, and the pairs with the most streamlines.
 
 use super::super::forms::connectivity;
 use super::super::theme::{self, size, space};
@@ -17,19 +17,19 @@ use egui::{
 };
 use std::sync::Arc;
 
-/// Pixels of the picture at most; of more labels it shows the largest of several.
+/// Largest edge of the picture in pixels; with more labels, a pixel shows the largest of several cells.
 const MOST: usize = 1024;
-/// Room for numbers at the left of the picture and above it.
+/// Space for numbers at the left of the picture and above it.
 const NUMBERS: [f32; 2] = [40.0, 20.0];
-/// Pairs in the list.
+/// Number of pairs in the list.
 const PAIRS: usize = 200;
 
-/// The matrix as a texture, made anew where it changes.
+/// The matrix as a texture, rebuilt when it changes.
 #[derive(Default)]
 pub struct Picture {
     of: Option<(Arc<Connectome>, Shown, bool)>,
     texture: Option<TextureHandle>,
-    /// Of the scale.
+    /// Both ends of the colour scale.
     ends: (f32, f32),
 }
 
@@ -46,8 +46,8 @@ pub fn show(
         let text = match (state.label_map().is_some(), working.has_failed()) {
             (false, _) if connectivity::maps(state).next().is_none() => "No label map is open",
             (false, _) => "Choose a label map",
-            (true, true) => "There is no matrix: the message says why",
-            (true, false) => "Looking at the ends of the streamlines…",
+            (true, true) => "There is no matrix: see the message for the reason",
+            (true, false) => "Assigning the ends of the streamlines…",
         };
         return empty(ui, place, text);
     };
@@ -67,7 +67,7 @@ pub fn show(
     let scale = scale(ui, shown, square, picture);
     let list = Rect::from_min_max(
         pos2(scale.right() + 16.0, place.top()),
-        // Above the words about what is under the pointer.
+        // Stops above the text about the cell under the pointer.
         pos2(place.right(), square.bottom()),
     );
     if list.width() > 150.0 {
@@ -75,7 +75,7 @@ pub fn show(
     }
 }
 
-/// The labels' numbers at the left of their rows and above their columns, as many as there is room for.
+/// The labels' numbers at the left of their rows and above their columns, as many as fit.
 fn numbers(ui: &Ui, found: &Connected, square: Rect) {
     let p = theme::palette(ui.style());
     let font = theme::regular(size::CAPTION);
@@ -101,7 +101,7 @@ fn numbers(ui: &Ui, found: &Connected, square: Rect) {
     }
 }
 
-/// What the colours stand for, at the right of the square; returns where that is.
+/// The colour scale at the right of the square; returns its rectangle.
 fn scale(ui: &Ui, shown: Shown, square: Rect, picture: &Picture) -> Rect {
     const STEPS: usize = 32;
     let p = theme::palette(ui.style());
@@ -122,7 +122,7 @@ fn scale(ui: &Ui, shown: Shown, square: Rect, picture: &Picture) -> Rect {
         Shown::Count => format::count(v as u64),
         Shown::Length | Shown::Value => format::significant(f64::from(v)),
     };
-    // Where there is a connection it is of one streamline at least.
+    // A connection has at least one streamline.
     let low = match shown {
         Shown::Count => 1.0,
         Shown::Length | Shown::Value => picture.ends.0,
@@ -138,7 +138,7 @@ fn scale(ui: &Ui, shown: Shown, square: Rect, picture: &Picture) -> Rect {
     Rect::from_min_max(bar.min, pos2(right, bar.bottom()))
 }
 
-/// Where on the colour map a share of the scale is: its ends are too near to the grounds.
+/// Position on the colour map of a share of the scale; the map's ends resemble the backgrounds too closely.
 fn shade(share: f32) -> f32 {
     0.12 + 0.86 * share.clamp(0.0, 1.0)
 }
@@ -203,7 +203,7 @@ impl Picture {
     }
 }
 
-/// What a modified click does with those that were chosen.
+/// How a modified click combines with the selected streamlines.
 fn how(ui: &Ui) -> How {
     let modifiers = ui.input(|i| i.modifiers);
     match (modifiers.shift, modifiers.command) {
@@ -325,10 +325,10 @@ fn scale_words(state: &State, shown: Shown, (low, high): (f32, f32)) -> String {
             format!("{name} {}–{}", number(low), number(high))
         }
     };
-    format!("{range}. A click chooses the streamlines of a pair")
+    format!("{range}. Click a cell to choose the streamlines of the pair")
 }
 
-/// A row for each of the pairs with the most streamlines.
+/// One row per pair, for the pairs with the most streamlines.
 fn pairs(ui: &mut Ui, state: &State, found: &Connected, actions: &mut Vec<Action>) {
     let p = theme::palette(ui.style());
     let c = &found.connectome;

@@ -1,4 +1,4 @@
-//! Values along a bundle: mean and spread, a plot for each.
+//! Values along a bundle: mean and spread, one plot per value.
 
 use super::super::forms::bundle::{image_items, scalar_images};
 use super::super::theme::{self, size};
@@ -10,7 +10,7 @@ use crate::data::Tractogram;
 use crate::solvers::tractogram::profile::{Profile, Sense as Way, Track};
 use crate::state::core::words::counted;
 use crate::state::streamlines::{Column, ProfileSettings};
-use crate::state::{Action, BundleAction, State};
+use crate::state::{Action, BundleAction, State, ViewAction};
 use crate::ui::forms::display::{segment_row, select_row};
 use egui::{Color32, Mesh, Rect, Role, Sense, Shape, Stroke, Ui, WidgetInfo, pos2, vec2};
 
@@ -28,8 +28,8 @@ pub fn show(ui: &mut Ui, state: &State, lines: &Tractogram, actions: &mut Vec<Ac
     let working = &state.session.bundle.profile;
     let Some((_, found)) = working.shown() else {
         let text = match working.has_failed() {
-            true => "There is no profile: the message says why",
-            false => "Looking along the streamlines…",
+            true => "There is no profile: see the message for the reason",
+            false => "Sampling along the streamlines…",
         };
         return empty(ui, place, text);
     };
@@ -54,7 +54,7 @@ fn settings(ui: &mut Ui, state: &State, lines: &Tractogram, actions: &mut Vec<Ac
         false => settings.along.clone(),
     };
     let names: Vec<String> = now.iter().map(|c| state.column_name(c)).collect();
-    let help = "Values per point, and images sampled along the streamlines; several at a time";
+    let help = "Values per point and images sampled along the streamlines; choose several";
     let chosen = select_row(ui, "Values", help, &names.join(", "), |ui| {
         let mut chosen = None;
         for name in lines.per_point.keys() {
@@ -88,7 +88,7 @@ fn settings(ui: &mut Ui, state: &State, lines: &Tractogram, actions: &mut Vec<Ac
         .default(100.0)
         .limits(2.0..=1000.0)
         .waits()
-        .help("Places along the bundle, equally far apart on each streamline");
+        .help("Number of nodes, equally spaced along each streamline");
     if let Some((nodes, _)) = row.value(ui) {
         set(ProfileSettings {
             nodes: nodes as usize,
@@ -96,11 +96,11 @@ fn settings(ui: &mut Ui, state: &State, lines: &Tractogram, actions: &mut Vec<Ac
         });
     }
     let start = settings.start.and_then(|id| state.document.region(id));
-    let shown = start.map_or("Left, back or lower", |r| &r.name);
-    let help = "The end that is 0 %: by direction, or the one nearer to a region";
+    let shown = start.map_or("Left, posterior, inferior", |r| &r.name);
+    let help = "The end at 0 %: by direction, or the one nearer to a region";
     let chosen = select_row(ui, "Starts at", help, shown, |ui| {
         let mut chosen = None;
-        let item = menu::Item::new("Left, back or lower");
+        let item = menu::Item::new("Left, posterior, inferior");
         if item.chosen(start.is_none()).show(ui) {
             chosen = Some(None);
         }
@@ -113,8 +113,8 @@ fn settings(ui: &mut Ui, state: &State, lines: &Tractogram, actions: &mut Vec<Ac
             ..settings.clone()
         });
     }
-    let text = ["As it is", "Turned"];
-    let help = "The other end first";
+    let text = ["As it is", "Reversed"];
+    let help = "Start at the other end";
     let now = usize::from(settings.sense == Way::Turned);
     if let Some(i) = segment_row(ui, "Direction", help, &text, now) {
         set(ProfileSettings {
@@ -124,7 +124,7 @@ fn settings(ui: &mut Ui, state: &State, lines: &Tractogram, actions: &mut Vec<Ac
     }
 }
 
-/// Ends of the scale: whole steps around mean and spread.
+/// Ends of the scale: whole steps that enclose mean and spread.
 fn scale(track: &Track) -> Option<(f64, f64, f64)> {
     let both = track
         .mean
@@ -166,7 +166,7 @@ fn plot(
     let [left, top, right, bottom] = MARGIN;
     let inner = Rect::from_min_max(place.min + vec2(left, top), place.max - vec2(right, bottom));
     let Some((low, high, step)) = scale(track).filter(|_| inner.width() > 40.0) else {
-        return empty(ui, place, "No value is a number here");
+        return empty(ui, place, "There are no values here");
     };
     let painter = ui.painter().with_clip_rect(place);
     let caption = theme::regular(size::CAPTION);
@@ -180,7 +180,7 @@ fn plot(
     let x = |i: usize| inner.left() + inner.width() * i as f32 / (nodes - 1).max(1) as f32;
     let y = |v: f64| inner.bottom() - inner.height() * ((v - low) / (high - low)) as f32;
     let lines = ((high - low) / step).round() as usize;
-    // Numbers stand 18 points apart at least.
+    // Numbers are at least 18 points apart.
     let room = (inner.height() / 18.0).max(1.0) as usize;
     for i in (0..=lines).step_by(lines.div_ceil(room).max(1)) {
         let value = low + i as f64 * step;
@@ -204,7 +204,7 @@ fn plot(
         paint::centre(&painter, text, &label, caption.clone(), p.t3);
     }
     let ink = Color32::from_rgb(r, g, b);
-    // On white the pale colours of the list need more ink.
+    // Pale colours of the list need more contrast on white.
     let ink = if ui.visuals().dark_mode {
         ink
     } else {
@@ -269,7 +269,7 @@ fn plot(
     paint::centre(&painter, plate, &label, font, p.t1);
     if response.clicked() {
         let at = glam::Vec3::from(profile.centre[node]).as_dvec3();
-        actions.push(Action::MoveCrosshair(at));
+        actions.push(Action::View(ViewAction::MoveCrosshair(at)));
     }
     response.on_hover_cursor(egui::CursorIcon::Crosshair);
 }

@@ -1,4 +1,4 @@
-//! A row for each streamline. Only the rows in sight are laid out, whatever their number.
+//! One row per streamline. Only the visible rows are laid out, whatever their number.
 
 use super::super::forms::bundle::{ANY_REASON, extent, is_stop, reasons, unit};
 use super::super::theme::{self, size};
@@ -9,7 +9,7 @@ use crate::data::{Role as RegionRole, Tractogram};
 use crate::solvers::curves::StopReason;
 use crate::solvers::tractogram::selection::PointStatistic;
 use crate::state::streamlines::{Column, How, Limit, StreamlineRules, TableView};
-use crate::state::{Action, BundleAction, Content, Layer, Phase, State};
+use crate::state::{Action, BundleAction, Content, Layer, Phase, State, ViewAction};
 use egui::{Key, Rect, Role, Sense, Ui, WidgetInfo, pos2, vec2};
 use std::sync::Arc;
 
@@ -20,12 +20,12 @@ const NUMBER: f32 = 84.0;
 const COLUMN: (f32, f32) = (84.0, 150.0);
 const BAR: f32 = 12.0;
 
-/// Which rows are in sight.
+/// Scroll position of the table.
 #[derive(Default)]
 pub struct Scrolled {
-    /// The first, with a share of it; in double precision, since there may be millions.
+    /// First visible row and the fraction scrolled past it; double precision because there may be millions of rows.
     top: f64,
-    /// The row that was last brought into sight because it was chosen elsewhere.
+    /// The row last scrolled into view because it was selected elsewhere.
     followed: Option<u32>,
 }
 
@@ -49,7 +49,7 @@ pub fn show(
     let width = (free / columns.len().max(1) as f32)
         .clamp(COLUMN.0, COLUMN.1)
         .floor();
-    // What has no room is left to the export.
+    // Columns that do not fit are found in the export.
     let fits = ((free / width).floor().max(1.0) as usize).min(columns.len());
     let columns = &columns[..fits];
     let cell = |i: usize, top: f32, height: f32| {
@@ -61,7 +61,7 @@ pub fn show(
     for (i, column) in columns.iter().enumerate() {
         let place = cell(i, all.top() + HEAD, FILTER).shrink2(vec2(4.0, 3.0));
         if is_stop(column) {
-            // A reason counts at either end: one field for both.
+            // Either end may have the reason: one field covers both.
             ends = Some(ends.map_or(place, |before| before.union(place)));
         } else {
             filter(ui, state, (layer, lines), column, place, memory, actions);
@@ -150,7 +150,7 @@ fn arrow(ui: &Ui, at: egui::Pos2, down: bool, ink: egui::Color32) {
     ui.painter().add(shape);
 }
 
-/// `0.2–0.5`, `0.2..`, `..0.5`; nothing: all.
+/// Parses `0.2–0.5`, `0.2..` and `..0.5`; empty text means no limit.
 fn parse(text: &str) -> Option<(Option<f32>, Option<f32>)> {
     let text = text.trim();
     if text.is_empty() {
@@ -184,7 +184,7 @@ fn range(limit: Option<&Limit>) -> String {
     }
 }
 
-/// The filter of the layer as it is, or one that lets all pass.
+/// The layer's current rules, or rules that let everything pass.
 fn sieve(state: &State, layer: &Layer) -> StreamlineRules {
     let sieve = state.document.bundle.sieve.clone();
     let sieve = sieve.filter(|s| s.layer == layer.id);
@@ -194,7 +194,7 @@ fn sieve(state: &State, layer: &Layer) -> StreamlineRules {
 fn stopped(ui: &mut Ui, state: &State, layer: &Layer, place: Rect, actions: &mut Vec<Action>) {
     let sieve = sieve(state, layer);
     let now = sieve.stop.map_or(ANY_REASON, StopReason::label);
-    let chosen = menu::select(ui, place, "Rows stopped for", now, |ui| {
+    let chosen = menu::select(ui, place, "Stop reason of the rows", now, |ui| {
         reasons(ui, sieve.stop)
     });
     if let Some(stop) = chosen {
@@ -204,7 +204,7 @@ fn stopped(ui: &mut Ui, state: &State, layer: &Layer, place: Rect, actions: &mut
     }
 }
 
-/// The field under a head that says which rows are shown.
+/// The field below a column head that limits the rows shown.
 fn filter(
     ui: &mut Ui,
     state: &State,
@@ -252,7 +252,8 @@ fn filter(
             }));
         }
         None => {
-            let text = format!("\"{typed}\" is no range, expected one as 0.2–0.5, 0.2.. or ..0.5");
+            let text =
+                format!("\"{typed}\" is not a range; expected one such as 0.2–0.5, 0.2.. or ..0.5");
             crate::ui::widgets::notice::say(ui, place, text);
         }
     }
@@ -356,7 +357,7 @@ fn rows(
         let points = lines.streamline(line as usize);
         if let Some(middle) = points.get(points.len() / 2) {
             let middle = glam::Vec3::from(*middle).as_dvec3();
-            actions.push(Action::MoveCrosshair(middle));
+            actions.push(Action::View(ViewAction::MoveCrosshair(middle)));
         }
         return;
     }
@@ -375,12 +376,12 @@ fn rows(
         _ if modifiers.command => (vec![line], How::Toggle, Some(line)),
         _ => (vec![line], How::Replace, Some(line)),
     };
-    // The hand is where it looks.
+    // A row clicked in the table is already in view.
     memory.drawer.table.followed = anchor;
     actions.push(Action::Bundle(BundleAction::Choose { lines, how, anchor }));
 }
 
-/// What was chosen in a view comes into sight.
+/// Scrolls a streamline selected in a view into sight.
 fn follow(state: &State, order: &[u32], in_sight: f64, scrolled: &mut Scrolled) {
     let anchor = state.chosen().and_then(|c| c.anchor);
     if anchor == scrolled.followed {
@@ -418,7 +419,7 @@ fn keys(ui: &Ui, id: egui::Id, in_sight: f64, scrolled: &mut Scrolled, most: f64
     }
 }
 
-/// The bar at the right; returns the first row in sight.
+/// The scroll bar at the right; returns the first visible row.
 fn bar(ui: &mut Ui, body: Rect, (in_sight, rows): (f64, usize), top: f64, most: f64) -> f64 {
     if most <= 0.0 {
         return top;
@@ -447,7 +448,7 @@ fn bar(ui: &mut Ui, body: Rect, (in_sight, rows): (f64, usize), top: f64, most: 
     top
 }
 
-/// What the numbers of targets stand for: as the file says, or the regions that it was made with.
+/// Names of the numbered targets: those of the file, or of the regions used for tracking.
 fn targets(state: &State, lines: &Tractogram) -> Vec<String> {
     if let Some(names) = lines.codes.get(TARGET) {
         return names.to_vec();

@@ -1,5 +1,5 @@
-//! The desktop's file dialogs, where there are any. They block, so each waits on a thread of its own: the only
-//! thread that the window starts itself.
+//! The desktop's file dialogs, if there are any. They block, so each waits on a thread of its own: the only threads
+//! that the window starts itself.
 
 use super::Ask;
 use super::purpose::{PathPurpose, SESSION};
@@ -7,13 +7,13 @@ use crate::io::Format;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, Sender, channel};
 
-/// Runs work on a thread, where the window has somebody who starts one. `ui` starts none.
+/// Runs work on a thread that the caller starts; `ui` itself starts none.
 pub type StartThread = fn(&'static str, Box<dyn FnOnce() + Send>);
 
-/// The end of a dialog.
+/// How a dialog ended.
 pub struct Answer {
     pub ask: Ask,
-    /// `None`: cancelled, or there was no dialog. From outside they look the same.
+    /// `None`: cancelled, or there was no dialog. The two cannot be distinguished.
     pub paths: Option<Vec<PathBuf>>,
     found: Desktop,
 }
@@ -40,12 +40,12 @@ impl Dialogs {
         }
     }
 
-    /// Whether a dialog may come.
+    /// Whether a dialog may appear.
     pub fn may_be(&self) -> bool {
         self.desktop != Desktop::Without
     }
 
-    /// Whether it is sure that dialogs come.
+    /// Whether dialogs are known to appear.
     pub fn are_there(&self) -> bool {
         self.desktop == Desktop::With
     }
@@ -88,15 +88,15 @@ impl Dialogs {
 /// Whether the desktop shows file dialogs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Desktop {
-    /// Not looked at yet.
+    /// Not yet checked.
     Unknown,
     Without,
-    /// There is a session bus; whether a portal answers on it shows when one is asked.
+    /// There is a session bus; whether a portal answers on it is known only after a request.
     Perhaps,
     With,
 }
 
-/// Looks for what can show a dialog: zenity, or a portal on the session bus. Asks the disk.
+/// Looks for a program that can show a dialog: zenity, or a portal on the session bus. Reads the disk.
 fn look() -> Desktop {
     if !cfg!(all(unix, not(target_os = "macos"))) {
         return Desktop::With;
@@ -114,7 +114,7 @@ fn look() -> Desktop {
     }
 }
 
-/// The desktop's dialog; `None` when cancelled or when there is none. Blocks.
+/// Shows the desktop's dialog; `None` when cancelled or when there is none. Blocks.
 fn dialog(purpose: &PathPurpose, suggested: &str) -> Option<Vec<PathBuf>> {
     let mut dialog = rfd::AsyncFileDialog::new().set_title(purpose.title());
     let path = Path::new(suggested);
@@ -147,7 +147,7 @@ fn dialog(purpose: &PathPurpose, suggested: &str) -> Option<Vec<PathBuf>> {
     Some(files.iter().map(|f| f.path().to_owned()).collect())
 }
 
-/// `gz` of `nii.gz`: dialogs look at what is behind the last dot.
+/// `gz` of `nii.gz`: dialogs compare only the part after the last dot.
 fn last_part(ending: &str) -> &str {
     ending.rsplit('.').next().unwrap_or(ending)
 }

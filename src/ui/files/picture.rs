@@ -1,4 +1,4 @@
-//! What a screenshot is of, how large, and what is behind it.
+//! Subject, size and background of a screenshot.
 
 use crate::state::{Ffmpeg, Look, NoFfmpeg, Pane, Turn};
 use crate::ui::theme::{self, size};
@@ -9,7 +9,7 @@ use std::ops::RangeInclusive;
 
 const ROW: f32 = 26.0;
 const FIELD: f32 = 76.0;
-/// Of a side, px.
+/// Length of a side, px.
 const SIDES: RangeInclusive<u32> = 64..=16_384;
 const FIRST_SIZE: [u32; 2] = [1920, 1080];
 
@@ -69,7 +69,7 @@ pub(super) fn options(ui: &mut Ui, pane: &mut Option<Pane>, look: &mut Look) {
         Rect::from_min_size(place.min, vec2(half, ROW)),
         Rect::from_min_size(place.min + vec2(half, 0.0), vec2(half, ROW)),
     );
-    if let Some(on) = checkbox(ui, left, "Transparent ground", look.transparent) {
+    if let Some(on) = checkbox(ui, left, "Transparent background", look.transparent) {
         look.transparent = on;
     }
     if let Some(on) = checkbox(ui, right, "Turntable", look.turn.is_some()) {
@@ -97,7 +97,7 @@ pub(super) fn options(ui: &mut Ui, pane: &mut Option<Pane>, look: &mut Look) {
         let right = Rect::from_min_size(place.min + vec2(half, 0.0), vec2(half, ROW));
         let lacks = match Ffmpeg::find() {
             Ok(_) => None,
-            Err(NoFfmpeg::Missing) => Some("For a film install ffmpeg"),
+            Err(NoFfmpeg::Missing) => Some("Install ffmpeg for a film"),
             Err(NoFfmpeg::Denied(_)) => Some("ffmpeg may not be executed"),
         };
         if let Some(words) = lacks {
@@ -114,7 +114,7 @@ pub(super) fn options(ui: &mut Ui, pane: &mut Option<Pane>, look: &mut Look) {
     }
 }
 
-/// A field for a whole number; what is out of range becomes the nearest that is not.
+/// A field for a whole number; a value out of range becomes the nearest one in range.
 fn number(
     ui: &mut Ui,
     rect: Rect,
@@ -124,7 +124,7 @@ fn number(
     range: RangeInclusive<u32>,
 ) -> u32 {
     let typed = field::value(ui, rect, name, &value.to_string(), unit);
-    // The sheet has the colour of a field.
+    // The sheet has the same colour as a field.
     let line = Stroke::new(1.0, theme::palette(ui.style()).line);
     let painter = ui.painter();
     painter.rect_stroke(rect, theme::radius::CONTROL, line, StrokeKind::Inside);

@@ -1,44 +1,45 @@
-//! What a path is asked for, and what that decides: endings, titles, the action.
+//! The purpose of a path, which decides endings, titles and the action.
 
 use crate::data::region::RegionId;
 use crate::io::Format;
+use crate::state::files::types::RecentExports;
 use crate::state::filter::{FilterAction, FilterFile};
 use crate::state::pathways::{PathwayAction, PathwayFile};
 use crate::state::segment::SegmentFile;
-use crate::state::session::RecentExports;
 use crate::state::streamlines::Drawer;
 use crate::state::update::is_session;
 use crate::state::{
-    Action, BundleAction, Content, LayerId, Look, Pane, SaveLabels, SaveMasks, SegmentAction,
-    SessionAction, Shot, State, Turn, UnsavedAction, Values,
+    Action, AlignmentAction, BundleAction, Content, FilesAction, LayerId, Look, Pane,
+    PictureAction, RegionAction, SaveLabels, SaveMasks, SegmentAction, SessionAction, Shot, State,
+    TrackAction, Turn, UnsavedAction, Values,
 };
 use crate::ui::format;
 use std::path::{Path, PathBuf};
 
-/// Ends the names of sessions.
+/// File ending of sessions.
 pub const SESSION: &str = "arcuate";
 
-/// What a path is for.
+/// The purpose of a path.
 #[derive(Clone, PartialEq, Debug)]
 pub enum PathPurpose {
     Open,
-    /// Of a layer, or the live ones; rays come with their measures.
+    /// Streamlines or rays of a layer, or the live ones; rays include their measures.
     Tracks {
         layer: Option<LayerId>,
         measured: bool,
         values: Values,
-        /// Only what the filter leaves.
+        /// Only the streamlines that the filter keeps.
         filtered: bool,
     },
     Layer {
         layer: LayerId,
-        /// Surfaces can be made of it.
+        /// Surfaces can be made from it.
         mask: bool,
-        /// Its names go into a file beside it.
+        /// Its names go into a file next to it.
         labels: bool,
     },
     Region(RegionId),
-    /// All of them, in the order of the list.
+    /// All regions, in the order of the list.
     Regions {
         as_labels: bool,
         names: Vec<String>,
@@ -47,7 +48,7 @@ pub enum PathPurpose {
         pane: Option<Pane>,
         look: Look,
     },
-    /// `then` follows once it is saved.
+    /// `then` follows once the session is saved.
     Session {
         then: Option<UnsavedAction>,
     },
@@ -55,26 +56,26 @@ pub enum PathPurpose {
     Affine {
         layer: LayerId,
     },
-    /// Of a kept pathway, or of the live one.
+    /// The files of a kept pathway, or of the live one.
     Pathway {
         of: Option<LayerId>,
         what: PathwayFile,
     },
-    /// Of the surface that is segmented.
+    /// A file of the segmented surface.
     Segment(SegmentFile),
-    /// Of a fit of weights, and the values of its streamlines.
+    /// A file of a COMMIT fit, with the values of its streamlines.
     Filter(FilterFile, Values),
-    /// The timing of gradients.
+    /// The timing of the gradients.
     Scheme,
-    /// What lies under the views, as a table.
+    /// The content of the panel below the views, as a table.
     Csv(Drawer),
-    /// A file of the session that is being opened, by its number.
+    /// A file of the session being opened, by its number.
     Locate {
         index: usize,
-        /// Its own, whatever is taken for it.
+        /// The file's own name, whatever file replaces it.
         name: String,
     },
-    /// A layer of the session that is not here, and the name of its file.
+    /// A missing layer of the session, and the name of its file.
     Absent(LayerId, String),
 }
 
@@ -96,7 +97,7 @@ impl PathPurpose {
         }
     }
 
-    /// Where values go beside streamlines of this name, each in words.
+    /// Files for the values that accompany streamlines of this name, each with its description.
     pub(super) fn beside(&self, path: &Path) -> Vec<(String, PathBuf)> {
         let adjacent = match self {
             Self::Tracks {
@@ -112,13 +113,13 @@ impl PathPurpose {
         described.collect()
     }
 
-    /// Of the streamlines that are weighed.
+    /// Export of the streamlines being filtered.
     pub fn filter(state: &State, what: FilterFile) -> Self {
         let lines = state.document.filtered().map(|(_, lines)| lines);
         Self::Filter(what, lines.map(Values::of).unwrap_or_default())
     }
 
-    /// Of regions that get a file each: how many, and what the first is called.
+    /// For regions saved one per file: their number, and the name of the first.
     pub(super) fn each(&self, path: &Path) -> Option<String> {
         let Self::Regions {
             as_labels: false,
@@ -136,7 +137,7 @@ impl PathPurpose {
         })
     }
 
-    /// How many streamlines of a layer are written while a filter is on.
+    /// How many streamlines of a layer are written while its filter is active.
     pub(super) fn partly(&self, state: &State) -> Option<String> {
         let Self::Tracks {
             layer: Some(layer),
@@ -152,11 +153,11 @@ impl PathPurpose {
         };
         let [some, all] = [some, lines.len()].map(|n| format::count(n as u64));
         Some(format!(
-            "{some} of {all} streamlines: those that the filter leaves. Switch it off to export all"
+            "{some} of {all} streamlines: those that pass the filter. Switch it off to export all"
         ))
     }
 
-    /// All that would be written under this name.
+    /// All files that would be written under this name.
     pub(super) fn files(&self, path: &Path) -> Vec<PathBuf> {
         let mut files = vec![self.named(path)];
         match self {
@@ -178,7 +179,7 @@ impl PathPurpose {
         files
     }
 
-    /// With the ending of a session, which dialogs do not always add.
+    /// The path with the ending of a session, which dialogs do not always add.
     fn named(&self, path: &Path) -> PathBuf {
         match self {
             Self::Session { .. } if !is_session(path) => {
@@ -226,11 +227,11 @@ impl PathPurpose {
                 SegmentFile::Labels => "Export the label map",
                 SegmentFile::Surface => "Export the surface",
                 SegmentFile::Script => "Export the run",
-                SegmentFile::Structures => "Export all structures as label map",
+                SegmentFile::Structures => "Export structures as label map",
             },
             Self::Filter(what, _) => match what {
                 FilterFile::Weights => "Export the weights",
-                FilterFile::Kept => "Export the streamlines that stay",
+                FilterFile::Kept => "Export the kept streamlines",
                 FilterFile::All => "Export the streamlines with their weights",
                 FilterFile::Map(_) => "Export the map",
             },
@@ -244,7 +245,7 @@ impl PathPurpose {
         fixed.to_owned()
     }
 
-    /// The same with the name of what is exported, which stays what it is whatever is selected meanwhile.
+    /// The title with the name of the exported item, which does not change with the selection.
     pub(super) fn title_of(&self, state: &State) -> String {
         let layer = |id: LayerId| state.document.layer(id).map(|l| l.name.clone());
         let name = match self {
@@ -258,7 +259,7 @@ impl PathPurpose {
         name.map_or(self.title().to_owned(), |name| format!("Export {name}"))
     }
 
-    /// What the last such file is remembered as.
+    /// The kind under which the last such file is remembered.
     pub(super) fn kind(&self) -> Option<&'static str> {
         match self {
             Self::Open
@@ -276,7 +277,7 @@ impl PathPurpose {
         }
     }
 
-    /// Endings a file of this kind may have, the usual one first.
+    /// Endings that a file of this kind may have, the default first.
     pub(super) fn endings(&self) -> Vec<&'static str> {
         match self {
             Self::Open
@@ -320,7 +321,7 @@ impl PathPurpose {
         }
     }
 
-    /// All that such a file may end in, the longer of two before the shorter.
+    /// All accepted endings, longer ones before shorter ones.
     pub(super) fn accepted(&self) -> Vec<&'static str> {
         let mut all = match self {
             Self::Tracks { .. }
@@ -337,7 +338,7 @@ impl PathPurpose {
         all
     }
 
-    /// What the formats of these endings are called.
+    /// Names of the formats of these endings.
     pub(super) fn format_names(&self) -> Vec<String> {
         match self {
             Self::Tracks { .. }
@@ -372,7 +373,7 @@ impl PathPurpose {
             return None;
         }
         if self == Self::Open {
-            return Some(Action::Open(paths));
+            return Some(Action::Files(FilesAction::Open(paths)));
         }
         let path = self.named(&paths.swap_remove(0));
         Some(match self {
@@ -383,19 +384,25 @@ impl PathPurpose {
             }
             Self::Locate { index, .. } => Action::Session(SessionAction::Relocate { index, path }),
             Self::Absent(layer, _) => Action::Session(SessionAction::Restore { layer, path }),
-            Self::Affine { layer } => Action::ApplyAffine { layer, path },
-            Self::Tracks { layer, .. } => Action::SaveTracks { layer, path },
-            Self::Layer { layer, .. } => Action::SaveLayer { layer, path },
+            Self::Affine { layer } => {
+                Action::Alignment(AlignmentAction::ApplyAffine { layer, path })
+            }
+            Self::Tracks { layer, .. } => Action::Track(TrackAction::Save { layer, path }),
+            Self::Layer { layer, .. } => Action::Files(FilesAction::SaveLayer { layer, path }),
             Self::Pathway { of, what } => Action::Pathway(PathwayAction::Save { of, what, path }),
             Self::Segment(what) => Action::Segment(SegmentAction::Save { what, path }),
             Self::Filter(what, _) => Action::Filter(FilterAction::Save { what, path }),
             Self::Scheme => Action::Filter(FilterAction::ReadScheme(path)),
-            Self::Region(region) => Action::SaveRegion { region, path },
-            Self::Regions { as_labels, .. } => Action::SaveRegions { path, as_labels },
+            Self::Region(region) => Action::Region(RegionAction::Save { region, path }),
+            Self::Regions { as_labels, .. } => {
+                Action::Region(RegionAction::SaveAll { path, as_labels })
+            }
             Self::Csv(Drawer::Table) => Action::Bundle(BundleAction::SaveTable(path)),
             Self::Csv(Drawer::Profile) => Action::Bundle(BundleAction::SaveProfile(path)),
             Self::Csv(Drawer::Matrix) => Action::Bundle(BundleAction::SaveMatrix(path)),
-            Self::Screenshot { pane, look } => Action::Screenshot(Shot { pane, path, look }),
+            Self::Screenshot { pane, look } => {
+                Action::Picture(PictureAction::Take(Shot { pane, path, look }))
+            }
         })
     }
 }

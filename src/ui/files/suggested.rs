@@ -4,8 +4,8 @@ use super::PathPurpose;
 use crate::state::State;
 use std::path::Path;
 
-/// `name.ending` where the last file was saved, else beside the scan, or in the working folder where
-/// nothing was opened from a file; with the ending of the last file of its kind.
+/// `name.ending` in the folder of the last saved file, else in the scan's folder, or in the working folder if nothing
+/// was opened from a file; with the ending of the last file of its kind.
 pub fn suggestion(state: &State, name: &str, purpose: &PathPurpose) -> String {
     let exports = &state.session.exports;
     let last = exports.folder.clone().filter(|_| purpose.kind().is_some());
@@ -30,7 +30,7 @@ pub fn suggestion(state: &State, name: &str, purpose: &PathPurpose) -> String {
         _ => None,
     };
     let opened = layer.and_then(|id| state.document.layer(id)?.path.as_deref());
-    // A file's own name keeps its letters, as BIDS wants; our names for maps get small ones.
+    // A file's own name keeps its case, as BIDS requires; names of computed maps become lower case.
     let stem = if opened.is_some() || plain.starts_with(&stem) && !stem.is_empty() {
         plain
     } else if stem.is_empty() {
@@ -41,7 +41,7 @@ pub fn suggestion(state: &State, name: &str, purpose: &PathPurpose) -> String {
     let before = purpose.kind().and_then(|kind| exports.last.get(kind));
     let same = |e: &&str| before.is_some_and(|name| name.ends_with(&format!(".{e}")));
     let endings = purpose.endings();
-    // Else that of the layer's own file, which holds all that it brought.
+    // Otherwise the ending of the layer's own file, whose format holds all its data.
     let own = |e: &&str| opened.is_some_and(|p| p.to_string_lossy().ends_with(&format!(".{e}")));
     let mut listed = endings.iter();
     let ending = listed.clone().find(|e| same(e));

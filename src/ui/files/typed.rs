@@ -1,16 +1,16 @@
-//! Paths as typed: what is asked about them, and what they stand for.
+//! Typed paths: the questions about them, and the paths that they denote.
 
 use super::PathPurpose;
 use crate::state::filter::FilterFile;
 use crate::state::{CheckDestination, CheckReadable, CompletePath, PathQuestion};
 use std::path::{Path, PathBuf};
 
-/// Files that would be replaced.
+/// Warns of files that would be replaced.
 #[derive(Clone, Debug)]
 pub struct OverwriteWarning {
-    /// The path that was chosen.
+    /// The chosen path.
     pub path: PathBuf,
-    /// At least one: that path, or files with other parts of what is saved.
+    /// At least one: that path, or files with other parts of the saved data.
     pub files: Vec<PathBuf>,
 }
 
@@ -33,7 +33,7 @@ impl OverwriteWarning {
     }
 }
 
-/// Whether these paths can be read, or something be saved under the first of them.
+/// Asks whether these paths can be read, or whether the first of them can be written.
 pub fn check(purpose: &PathPurpose, paths: &[PathBuf]) -> Option<PathQuestion> {
     let path = paths.first()?;
     if !purpose.saves() {
@@ -51,13 +51,13 @@ pub fn check(purpose: &PathPurpose, paths: &[PathBuf]) -> Option<PathQuestion> {
     }))
 }
 
-/// The question that Tab asks: how the last of the typed paths goes on.
+/// The question that Tab asks: possible completions of the last typed path.
 pub fn completion(text: &str, folder: &Path) -> PathQuestion {
     let last = text.rfind(';').map_or(0, |at| at + 1);
     let start = last + (text.len() - last - text[last..].trim_start().len());
     let (before, typed) = text.split_at(start);
     let whole = typed_paths(typed, folder);
-    // A slash at the end asks for what is in the folder.
+    // A slash at the end asks for the content of the folder.
     let within = typed.is_empty() || typed.ends_with('/') || typed == "~";
     let path = whole
         .into_iter()
@@ -89,7 +89,7 @@ pub fn typed_paths(text: &str, folder: &Path) -> Vec<PathBuf> {
         .collect()
 }
 
-/// Where values go that are written with streamlines of this name, a line each.
+/// Files for the values written with streamlines of this name, one line each.
 pub fn values_of(purpose: &PathPurpose, path: &Path) -> Vec<String> {
     const MOST: usize = 4;
     let measured = match purpose {
@@ -115,7 +115,7 @@ pub fn values_of(purpose: &PathPurpose, path: &Path) -> Vec<String> {
     lines
 }
 
-/// As many names as fit a line.
+/// The names that fit on a line.
 pub fn listed(names: &[String]) -> String {
     const LETTERS: usize = 80;
     let mut text = String::new();

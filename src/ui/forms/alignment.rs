@@ -1,10 +1,12 @@
-//! Where a layer lies: by numbers, by a file, by aligning it to the scan.
+//! Transform of a layer: by numbers, from a file, or by aligning it to the scan.
 
 use super::parameters::{self, Rows};
 use crate::state::alignment::Nudge;
 use crate::state::alignment::jobs::ALIGN;
 use crate::state::update::fixed_name;
-use crate::state::{Action, Content, Display, Layer, Phase, Severity, State};
+use crate::state::{
+    Action, AlignmentAction, Content, Display, Layer, LayerAction, Phase, Severity, State,
+};
 use crate::ui::files::{PathPurpose, Place};
 use crate::ui::theme::{self, space};
 use crate::ui::widgets::button::{Button, IconButton};
@@ -37,7 +39,7 @@ pub fn show(
         return;
     };
     if !layer.display.visible {
-        let text = format!("{} is hidden: moving it shows nothing", layer.name);
+        let text = format!("{} is hidden: show it to see it move", layer.name);
         let p = theme::palette(ui.style());
         let note = Note::new(p, Severity::Warning, &text).action("Show it");
         if note.show(ui) == Some(NoteResponse::Taken) {
@@ -45,11 +47,11 @@ pub fn show(
                 visible: true,
                 ..layer.display.clone()
             };
-            actions.push(Action::SetDisplay {
+            actions.push(Action::Layer(LayerAction::SetDisplay {
                 layer: layer.id,
                 display,
                 phase: Phase::Done,
-            });
+            }));
         }
     }
     let (low, high) = original.bounds().unwrap_or((DVec3::ZERO, DVec3::ZERO));
@@ -62,33 +64,34 @@ pub fn show(
                     true => DAffine3::IDENTITY,
                     false => nudge.about(centre),
                 };
-                actions.push(Action::ShiftLayer {
+                actions.push(Action::Alignment(AlignmentAction::Shift {
                     layer: layer.id,
                     by,
                     phase,
-                });
+                }));
             }
         }
         None => rows::hint(
             ui,
-            "Moved by an affine that also scales: set it back to move it by hand",
+            "Moved by an affine that also scales: reset it to move it by numbers",
         ),
     }
     let running = state.session.jobs.iter().any(|j| j.slot == ALIGN);
     let to = fixed_name(&state.document, layer.id);
     let why = match (&layer.content, &to) {
-        (Content::Image(_), Some(_)) if running => Some("It is being aligned"),
+        (Content::Image(_), Some(_)) if running => Some("The alignment is running"),
         (Content::Image(_), Some(_)) => None,
-        (Content::Image(_), None) => Some("There is nothing to align to"),
-        _ => Some("Only images can be aligned by what they show"),
+        (Content::Image(_), None) => Some("There is no image to align to"),
+        _ => Some("Only images can be aligned by their content"),
     };
     let to = to.unwrap_or_default();
-    let hint =
-        format!("To {to}: rigid, by mutual information, from where it lies. No voxel changes");
+    let hint = format!(
+        "Rigid, to {to}, by mutual information, from its present position. No voxel changes"
+    );
     let buttons = vec![
         Button::plain("Align").disabled(why).hint(&hint),
         Button::plain("Affine…").icon(icons::FOLDER).hint(
-            "Moves it as a file says: FLIRT's .mat from this image to the scan, ITK's or ANTs' affine",
+            "Moves it by a transform file: FLIRT's .mat from this image to the scan, or an affine of ITK or ANTs",
         ),
     ];
     let size = vec2(ui.available_width(), space::BUTTON + 8.0);
@@ -97,25 +100,25 @@ pub fn show(
     place.min.y += 4.0;
     let (responses, _) = panels::button_row(ui, place, buttons);
     if responses[0].clicked() {
-        actions.push(Action::AlignLayer(layer.id));
+        actions.push(Action::Alignment(AlignmentAction::Align(layer.id)));
     }
     if responses[1].clicked() {
         let purpose = PathPurpose::Affine { layer: layer.id };
         memory.files.ask(ui.ctx(), purpose, Place::Middle, "");
     }
-    let reset = IconButton::new(icons::RESET, "Back to where the file says")
+    let reset = IconButton::new(icons::RESET, "Back to the position in the file")
         .side(24.0)
         .disabled(by == DAffine3::IDENTITY);
     if reset.show_right(ui, place).clicked() {
-        actions.push(Action::ShiftLayer {
+        actions.push(Action::Alignment(AlignmentAction::Shift {
             layer: layer.id,
             by: DAffine3::IDENTITY,
             phase: Phase::Done,
-        });
+        }));
     }
 }
 
-/// Six rows; what one of them was set to.
+/// Six rows; returns the changed value.
 fn numbers(ui: &mut Ui, nudge: Nudge) -> Option<(Nudge, Phase)> {
     let mut changed = None;
     let defaults = Nudge::default();

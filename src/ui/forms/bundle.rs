@@ -1,4 +1,4 @@
-//! The streamlines of a layer: which of them are shown, which are chosen, and what lies under the views.
+//! The streamlines of a layer: which are shown, which are selected, and the panel below the views.
 
 use super::display::{segment_row, select_row};
 use crate::data::tractogram::LENGTH;
@@ -6,7 +6,7 @@ use crate::data::{DataId, Tractogram};
 use crate::solvers::curves::StopReason;
 use crate::solvers::tractogram::selection::PointStatistic;
 use crate::state::streamlines::{Column, ColumnKey, Drawer, Limit, RegionRule, StreamlineRules};
-use crate::state::{Action, BundleAction, Layer, LayerId, Phase, State, Tool};
+use crate::state::{Action, BundleAction, Layer, LayerId, Phase, State, Tool, ViewAction};
 use crate::ui::theme::{self, size, space};
 use crate::ui::widgets::button::{Button, segmented};
 use crate::ui::widgets::slider::{self, Change, Columns, RangeRow, Scale, SliderRow};
@@ -17,7 +17,7 @@ use std::sync::Arc;
 
 const FILTER: &str = "Filter";
 
-/// Nothing unless the user has to do with streamlines of a layer.
+/// Shown only while the user works on the streamlines of a layer.
 pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
     let selected = super::selected_tracks(state).is_some();
     let about = selected
@@ -28,7 +28,7 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     let Some((layer, lines)) = state.bundle().filter(|_| about) else {
         return;
     };
-    // Tracking has rows of the same names.
+    // Tracking has rows with the same names.
     ui.push_id("streamlines", |ui| {
         section::head_with(ui, "Streamlines", &layer.name);
         shown(ui, state, layer, lines);
@@ -49,7 +49,7 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     });
 }
 
-/// How many there are, and how many the filter leaves.
+/// The number of streamlines, and how many the filter keeps.
 fn shown(ui: &mut Ui, state: &State, layer: &Layer, lines: &Tractogram) {
     let all = format::count(lines.len() as u64);
     let text = match state.sifted(layer.id) {
@@ -59,7 +59,7 @@ fn shown(ui: &mut Ui, state: &State, layer: &Layer, lines: &Tractogram) {
                 1 => String::new(),
                 every => format!(", 1 in {every} drawn"),
             };
-            // The message says why there is nothing newer.
+            // The message says why there is no newer result.
             let old = match state.session.bundle.sift.has_failed() {
                 true => ", as before",
                 false => "",
@@ -71,7 +71,7 @@ fn shown(ui: &mut Ui, state: &State, layer: &Layer, lines: &Tractogram) {
     rows::reading(ui, "Shown", &text);
 }
 
-/// Those that are chosen, and what can be done with them.
+/// The selected streamlines, and the actions on them.
 fn chosen(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     let columns = Columns::allocate(ui);
     let help =
@@ -81,7 +81,7 @@ fn chosen(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     let text = ["Off", "On"];
     if let Some(i) = segmented(ui, columns.wide, "Choose", &text, usize::from(picking)) {
         let tool = if i == 1 { Tool::Pick } else { Tool::Crosshair };
-        actions.push(Action::SetTool(tool));
+        actions.push(Action::View(ViewAction::SetTool(tool)));
     }
     let act = |action| Action::Bundle(action);
     let Some(chosen) = state.chosen() else {
@@ -98,7 +98,7 @@ fn chosen(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
         Button::plain("Delete").hint("Remove the selected streamlines (Delete)"),
         Button::plain("Keep as layer").hint("New layer from the selected streamlines"),
         Button::plain("Others").hint("Invert the selection"),
-        Button::quiet("None").hint("Chooses none (Esc)"),
+        Button::quiet("None").hint("Clear the selection (Esc)"),
     ];
     let (responses, _) = crate::ui::panels::button_row(ui, place, buttons);
     let does = [
@@ -114,13 +114,13 @@ fn chosen(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     }
 }
 
-/// What lies under the views.
+/// Choice of the panel below the views.
 fn below(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     let columns = Columns::allocate(ui);
     let help =
         "Panel below the views: table of streamlines, profile along them, connectivity matrix";
     slider::label(ui, columns.label, "Below", help);
-    // Four words need more than the usual room.
+    // Four labels need more than the default width.
     let mut row = columns.wide;
     row.min.x = columns.label.left() + 48.0;
     let text = ["Off", "Table", "Profile", "Matrix"];
@@ -179,7 +179,7 @@ fn filter(
     group(ui, lines, &sieve, &mut set);
     stop(ui, lines, &sieve, &mut set);
     at_most(ui, lines, &sieve, &mut set);
-    let text = ["What passes", "What fails"];
+    let text = ["Matching", "Not matching"];
     let help = "Show the streamlines that meet the rules, or those that do not";
     if let Some(i) = segment_row(ui, "Show", help, &text, usize::from(sieve.invert)) {
         let invert = i == 1;
@@ -198,8 +198,8 @@ fn filter(
     let nothing = state
         .sifted(layer.id)
         .is_some_and(|sifted| sifted.kept == 0);
-    let off = nothing.then_some("Nothing passes: there is nothing to keep");
-    let keep = Button::plain("Keep what passes");
+    let off = nothing.then_some("No streamline passes: there is nothing to keep");
+    let keep = Button::plain("Keep matching");
     let keep = keep
         .disabled(off)
         .hint("New layer from the streamlines that pass");
@@ -209,14 +209,14 @@ fn filter(
     }
 }
 
-/// A row for each region: how it counts.
+/// A row for each region with its rule.
 fn regions(
     ui: &mut Ui,
     state: &State,
     sieve: &StreamlineRules,
     set: &mut impl FnMut(StreamlineRules, Phase),
 ) {
-    /// Of more those that count.
+    /// With more regions, only those with a rule.
     const ROWS: usize = 8;
     let all = &state.document.regions;
     if all.is_empty() {
@@ -266,11 +266,11 @@ fn regions(
     if many {
         rows::hint(
             ui,
-            "Regions that play no part are not listed; their role makes them count",
+            "Ignored regions are not listed; give a region a role to use it",
         );
     }
-    let text = ["Anywhere", "With an end"];
-    let help = "Where a streamline has to meet the regions that it goes through";
+    let text = ["Anywhere", "At an end"];
+    let help = "Where a streamline must meet the regions that it passes through";
     if let Some(i) = segment_row(ui, "Meets", help, &text, usize::from(sieve.by_ends)) {
         let by_ends = i == 1;
         set(
@@ -283,7 +283,7 @@ fn regions(
     }
 }
 
-/// A range for each value.
+/// A range row for each value.
 fn limits(
     ui: &mut Ui,
     state: &State,
@@ -292,7 +292,7 @@ fn limits(
     memory: &mut Memory,
     set: &mut impl FnMut(StreamlineRules, Phase),
 ) {
-    /// More stand in the table.
+    /// The table shows the rest.
     const ROWS: usize = 8;
     let columns = state.columns(lines).into_iter();
     let columns = columns.filter(|c| !is_stop(c)).take(ROWS);
@@ -306,7 +306,7 @@ fn limits(
             continue;
         }
         let end = |v: Option<f32>, open: f64| v.map_or(open, f64::from);
-        // What is typed may lie beyond all values, where an end is open.
+        // With an open end, a typed value may lie beyond all values.
         let to = end(
             limit.and_then(|l| l.high),
             high.max(limit_end(limit, |l| l.low)),
@@ -326,12 +326,12 @@ fn limits(
             },
             default: &|| (low, high),
             unit: if mm { "mm" } else { "" },
-            help: "Streamlines whose value, or mean along them, lies in this range. Double click: all",
+            help: "Streamlines whose value, or mean value, lies in this range. Double-click: all",
             limits: f64::MIN..=f64::MAX,
             waits: false,
         };
         if let Some(((from, to), phase)) = row.show(ui) {
-            // A knob at the end of its rail lets everything pass.
+            // A handle at the end of its slider lets everything pass.
             let reach = (high - low) * 1e-6 + 0.5 * 10f64.powi(-decimals);
             let limit = Limit {
                 column: column.clone(),
@@ -347,12 +347,12 @@ fn limits(
     }
 }
 
-/// An end of a limit; where it is open, below all.
+/// One end of a limit; an open end lies below all values.
 fn limit_end(limit: Option<&Limit>, end: impl Fn(&Limit) -> Option<f32>) -> f64 {
     limit.and_then(end).map_or(f64::NEG_INFINITY, f64::from)
 }
 
-/// Which of an image's values have to lie within their limits.
+/// The choice of the values of an image that have to lie within the limits.
 fn counting(
     ui: &mut Ui,
     sieve: &StreamlineRules,
@@ -361,8 +361,8 @@ fn counting(
     set: &mut impl FnMut(StreamlineRules, Phase),
 ) {
     let text = ["Mean", "Any", "All"];
-    let help = "Which value must lie in the range: the mean along the streamline, that of at least one point, \
-                or those of all points";
+    let help = "Which value must lie in the range: the mean along the streamline, the value of at least one \
+                point, or of all points";
     let now = PointStatistic::ALL
         .iter()
         .position(|c| *c == limit.counting);
@@ -377,7 +377,7 @@ fn counting(
     }
 }
 
-/// Why tracking ended does not matter.
+/// The reason why tracking ended does not matter.
 pub const ANY_REASON: &str = "Any reason";
 
 pub fn is_stop(column: &Column) -> bool {
@@ -411,7 +411,7 @@ pub fn extent(
     Some(extent)
 }
 
-/// One of the file's groups alone.
+/// One of the file's groups on its own.
 fn group(
     ui: &mut Ui,
     lines: &Tractogram,
@@ -426,7 +426,7 @@ fn group(
         .as_ref()
         .filter(|g| lines.groups.contains_key(*g));
     let now = known.map_or("All of them", String::as_str);
-    let help = "Groups are bundles that the file names";
+    let help = "Groups are the bundles named in the file";
     let chosen = select_row(ui, "Group", help, now, |ui| {
         let mut chosen = None;
         if menu::Item::new("All of them")
@@ -455,7 +455,7 @@ fn group(
     }
 }
 
-/// Rows of a menu: why tracking ended, if that matters.
+/// Menu rows: the reason why tracking ended, if it matters.
 pub fn reasons(ui: &mut Ui, now: Option<StopReason>) -> Option<Option<StopReason>> {
     let mut chosen = None;
     if menu::Item::new(ANY_REASON).chosen(now.is_none()).show(ui) {
@@ -481,7 +481,7 @@ fn stop(
         return;
     }
     let now = sieve.stop.map_or(ANY_REASON, StopReason::label);
-    let help = "Why tracking ended at one end of the streamline";
+    let help = "Reason why tracking stopped at an end of the streamline";
     let chosen = select_row(ui, "Stopped for", help, now, |ui| reasons(ui, sieve.stop));
     if let Some(stop) = chosen {
         set(
@@ -508,7 +508,7 @@ fn at_most(
         .decimals(0)
         .default(default_value)
         .limits(0.0..=1e9)
-        .switch(sieve.at_most.is_some(), "all that pass")
+        .switch(sieve.at_most.is_some(), "no limit")
         .help("Number of passing streamlines to draw at random; the same ones every time");
     let (at_most, phase) = match row.show(ui) {
         Some(Change::To(n, phase)) => (Some(n as usize), phase),
@@ -524,7 +524,7 @@ fn at_most(
     );
 }
 
-/// Images whose means along the streamlines are values, too.
+/// Images whose means along the streamlines serve as values, too.
 pub fn images(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     let known = &state.document.bundle.images;
     let offered: Vec<LayerId> = scalar_images(state);
@@ -579,7 +579,7 @@ pub fn image_items(
     chosen
 }
 
-/// `length` for a heading that says mm.
+/// The unit of a column, such as mm for `length`.
 pub fn unit(column: &Column) -> &'static str {
     match column {
         Column::Value(name) if name == LENGTH => "mm",

@@ -8,13 +8,12 @@ mod results;
 
 use crate::state::filter::jobs::FIT_WEIGHTS;
 use crate::state::filter::{FilterAction, FilterFile};
-use crate::state::{Action, Severity, State};
+use crate::state::{Action, DeviceAction, Severity, State, TrackAction};
 use crate::ui::files::{PathPurpose, Place, suggestion};
-use crate::ui::theme;
 use crate::ui::widgets::button::Button;
 use crate::ui::widgets::note::{Note, NoteResponse};
 use crate::ui::widgets::{menu, section};
-use crate::ui::{Memory, icons, panels};
+use crate::ui::{Memory, icons, panels, theme};
 use egui::{Rect, Ui, vec2};
 pub use progress::expected_end;
 
@@ -31,7 +30,7 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     section::end(ui);
 }
 
-/// While a fit runs its progress comes first, after it what it found.
+/// While a fit runs, its progress comes first and its results after it.
 pub fn results(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
     if state.is_filtering() {
         progress::show(ui, state);
@@ -42,7 +41,7 @@ pub fn results(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Ve
     }
 }
 
-/// The severest that the results warn of.
+/// The most severe warning among the results.
 pub fn warned(state: &State) -> Option<Severity> {
     let (layer, weights) = results::weighed(state).filter(|_| !state.is_filtering())?;
     let lines = crate::state::streamlines::lines_of(layer);
@@ -51,31 +50,31 @@ pub fn warned(state: &State) -> Option<Severity> {
     warned.then_some(Severity::Warning)
 }
 
-/// Why it cannot run, or did not.
+/// Why a fit cannot run, or did not.
 fn refusals(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     let p = theme::palette(ui.style());
     if state.document.filtered().is_none() {
         ui.add_space(4.0);
-        let text = "There are no streamlines to weigh";
+        let text = "There are no streamlines to fit";
         let mut note = Note::new(p, Severity::Information, text);
         let live = state
             .final_live()
             .is_some_and(|l| !l.output.kept.is_empty());
         let tensors = state.document.tensors.is_some();
         note = match (live, tensors) {
-            (true, _) => note.action("Keep the live ones"),
+            (true, _) => note.action("Keep live streamlines"),
             (false, true) => note.action("Track the whole brain"),
             (false, false) => note,
         };
         if note.show(ui) == Some(NoteResponse::Taken) {
             match live {
                 true => act(actions, FilterAction::TakeLive),
-                false => actions.push(Action::TrackWholeBrain),
+                false => actions.push(Action::Track(TrackAction::WholeBrain)),
             }
         }
         return;
     }
-    // What the scan does not determine is said beside its switch.
+    // The row of a model that the scan does not determine already says so.
     let undetermined = state.document.undetermined_model().is_some();
     if let Some(why) = state.cannot_filter().filter(|_| !undetermined) {
         Note::new(p, Severity::Warning, &why).show(ui);
@@ -92,7 +91,7 @@ fn refusals(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
             note = note.action(panels::ON_CPU);
         }
         if note.show(ui) == Some(NoteResponse::Taken) {
-            actions.push(Action::RunOnCpu);
+            actions.push(Action::Device(DeviceAction::RunOnCpu));
         }
     }
 }
@@ -107,7 +106,7 @@ pub fn foot(
     let running = state.is_filtering();
     let why = state.cannot_filter();
     let weighed = weighs(state);
-    // Run and Stop stay where they are: the second click of a double click on one is never for the other.
+    // Run and Stop keep their places: the second click of a double click on one never reaches the other.
     let text = if weighed { "Run again" } else { "Run" };
     let why_not = running.then_some("It runs").or(why.as_deref());
     let run = Button::primary(text).icon(icons::PLAY).disabled(why_not);
@@ -119,7 +118,7 @@ pub fn foot(
     let run_at = Rect::from_min_size(place.min, vec2(wide, place.height()));
     let place = place.with_min_x(run_at.right() + 6.0);
     let stop = Button::plain("Stop").disabled((!running).then_some("Nothing runs"));
-    let stop = stop.hint("Ends the fit and keeps the last weights (Space, Esc)");
+    let stop = stop.hint("End the fit and keep the last weights (Space, Esc)");
     let none = (!weighed).then_some("There are no weights yet: run the fit first");
     let export = Button::plain("Export…")
         .icon(icons::EXPORT)
@@ -152,14 +151,14 @@ pub fn weighs(state: &State) -> bool {
     results::weighed(state).is_some()
 }
 
-/// All that can be written of a fit.
+/// All files that can be written of a fit.
 pub fn files(state: &State) -> Vec<FilterFile> {
     let mut all = vec![FilterFile::Weights, FilterFile::Kept, FilterFile::All];
     all.extend(results::maps(state).into_iter().map(FilterFile::Map));
     all
 }
 
-/// Asks where to write something of a fit.
+/// Asks where to write a file of the fit.
 pub fn ask(state: &State, memory: &mut Memory, what: FilterFile, place: Place) {
     let of = state
         .document

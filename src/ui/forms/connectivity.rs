@@ -1,4 +1,4 @@
-//! Which labels are connected: the settings of the matrix.
+//! Connections between labels: the settings of the matrix.
 
 use super::bundle::{image_items, scalar_images};
 use super::display::{segment_row, select_row};
@@ -10,7 +10,7 @@ use crate::ui::widgets::{menu, rows};
 use egui::Ui;
 use std::sync::Arc;
 
-/// What can be a label map, the topmost first.
+/// Layers that can serve as label maps, the topmost first.
 pub fn maps(state: &State) -> impl Iterator<Item = &Arc<Layer>> {
     state.document.layers.iter().rev().filter(|l| is_map(l))
 }
@@ -24,7 +24,7 @@ fn is_map(layer: &Layer) -> bool {
     scalar && (volume.labels.is_some() || holds_whole_numbers(&volume.values))
 }
 
-/// By the first values that are not background: maps of measures have others soon.
+/// Checks the first values that are not background: maps of measures soon have fractions.
 fn holds_whole_numbers(values: &[f32]) -> bool {
     let mut some = values.iter().filter(|v| **v != 0.0).take(4096);
     some.all(|v| v.fract() == 0.0 && *v > 0.0)
@@ -79,7 +79,7 @@ pub fn show(ui: &mut Ui, state: &State, lines: &Tractogram, actions: &mut Vec<Ac
         Some(column) => state.column_name(column),
         None => "None".to_owned(),
     };
-    let help = "Its mean over the streamlines of a pair";
+    let help = "Mean of the value over the streamlines of a pair";
     let chosen = select_row(ui, "Mean of", help, &shown, |ui| {
         let mut chosen = None;
         if menu::Item::new("None")

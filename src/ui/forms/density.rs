@@ -1,4 +1,4 @@
-//! Density maps of the streamlines that a panel is about.
+//! Density maps of the streamlines that a panel shows.
 
 use super::display::segment_row_but;
 use super::parameters::{self, Rows, Shown};
@@ -14,14 +14,14 @@ use egui::{Rect, Sense, Ui, pos2, vec2};
 use std::ops::RangeInclusive;
 
 const TITLE: &str = "Density map";
-/// Range that the field of the voxel size accepts, mm.
+/// Range of voxel sizes that the field accepts, mm.
 const TYPED_MM: RangeInclusive<f64> = 0.05..=50.0;
 
-/// What the user chose last.
+/// The user's last choice.
 #[derive(Clone, Default)]
 pub struct Chosen(Wanted);
 
-/// `layer`: none for the live streamlines. `why`: why they cannot be mapped now.
+/// `layer`: `None` for the live streamlines. `why`: why they cannot be mapped at present.
 pub fn show(
     ui: &mut Ui,
     state: &State,
@@ -58,7 +58,7 @@ pub fn show(
             density.voxels = changed;
         },
     );
-    // The row of the value stands for these.
+    // The row of the value replaces these.
     let rest = Rows::AllBut(&["measure", "sent"]);
     let params = density.params.clone();
     parameters::rows(ui, &params, &defaults.params, rest, &mut |changed, _| {
@@ -66,11 +66,11 @@ pub fn show(
     });
     let density = density.clone();
     let running = state.session.jobs.iter().any(|j| j.slot == DENSITY);
-    let why = why.or(running.then_some("A map is being made"));
+    let why = why.or(running.then_some("A map is being computed"));
     let button = Button::plain("Map density")
         .icon(icons::PLUS)
         .disabled(why)
-        .hint("Adds the map as a layer; live streamlines are kept with it");
+        .hint("Adds the map as a layer, and keeps the live streamlines as another");
     let size = vec2(ui.available_width(), space::BUTTON + 8.0);
     let (rect, _) = ui.allocate_exact_size(size, Sense::hover());
     let row = paint::inset(rect, space::INSET, space::INSET);
@@ -83,7 +83,7 @@ pub fn show(
     }
 }
 
-/// Measure and number sent in one row; `known`: how many were sent.
+/// Measure and number sent in one row; `known`: whether the number sent is known.
 fn value(ui: &mut Ui, map: &mut Wanted, known: bool) {
     let unknown = (!known).then_some("The number of streamlines sent is unknown");
     let now = Value::ALL.iter().position(|&v| v == map.value());

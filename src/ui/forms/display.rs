@@ -1,13 +1,14 @@
-//! How a layer is shown: window, brightness, colours, opacity.
+//! Display of a layer: window, brightness, colours, opacity.
 
 use crate::data::appearance::ColourMap;
 use crate::data::{Volume, VolumeKind};
 use crate::scene::draw_list::{Colours, Interpolation, LineStyle};
-use crate::state::document::LineColouring;
+use crate::state::core::display::{self, LineColouring};
 use crate::state::filter::WEIGHT;
 use crate::state::origin::Origin;
 use crate::state::{
-    Action, Content, Display, Layer, Pane, Phase, Reading, Slab, Space, State, View, defaults,
+    Action, Content, Display, FilesAction, Layer, LayerAction, Pane, Phase, Reading, Slab, Space,
+    State, View, ViewAction,
 };
 use crate::ui::Memory;
 use crate::ui::theme::{self, space};
@@ -16,7 +17,7 @@ use crate::ui::widgets::slider::{Columns, RangeRow, Scale, SliderRow, label};
 use crate::ui::widgets::{charts, menu};
 use egui::{Color32, Rect, Ui, vec2};
 
-/// A row with a drop-down over rail and field.
+/// A row with a drop-down across slider and field.
 pub fn select_row<T>(
     ui: &mut Ui,
     name: &str,
@@ -29,7 +30,7 @@ pub fn select_row<T>(
     menu::select(ui, columns.wide, name, shown, rows)
 }
 
-/// A row with a switch between words over rail and field.
+/// A row with a segmented switch across slider and field.
 pub fn segment_row(
     ui: &mut Ui,
     name: &str,
@@ -40,7 +41,7 @@ pub fn segment_row(
     segment_row_but(ui, name, help, text, chosen, |_| None)
 }
 
-/// As [`segment_row`]; `why` says why a word cannot be chosen.
+/// Like [`segment_row`]; `why` gives the reason why a segment cannot be chosen.
 pub fn segment_row_but<'a>(
     ui: &mut Ui,
     name: &str,
@@ -58,7 +59,7 @@ pub fn segment_row_but<'a>(
     segmented_but(ui, place, name, text, chosen, why)
 }
 
-/// Range of a frame's values and the window usually shown.
+/// Range of a frame's values and its default window.
 pub(super) fn extent(memory: &mut Memory, volume: &Volume, frame: usize) -> (f32, f32) {
     let key = (volume.id(), frame);
     *memory
@@ -67,7 +68,7 @@ pub(super) fn extent(memory: &mut Memory, volume: &Volume, frame: usize) -> (f32
         .or_insert_with(|| volume.range(frame))
 }
 
-/// The display controls that make sense for a layer.
+/// The display controls that apply to a layer.
 pub fn controls(
     ui: &mut Ui,
     state: &State,
@@ -76,11 +77,11 @@ pub fn controls(
     actions: &mut Vec<Action>,
 ) {
     let mut set = |display: Display, phase: Phase| {
-        actions.push(Action::SetDisplay {
+        actions.push(Action::Layer(LayerAction::SetDisplay {
             layer: layer.id,
             display,
             phase,
-        });
+        }));
     };
     let d = &layer.display;
     match &layer.content {
@@ -112,7 +113,7 @@ pub fn controls(
                 let row = SliderRow::new("Hide below FA", f64::from(d.hide_below_fa), 0.0..=0.5)
                     .default(0.0)
                     .limits(0.0..=1.0)
-                    .help("Hides voxels with little direction");
+                    .help("Hides voxels with low anisotropy");
                 if let Some((v, phase)) = row.value(ui) {
                     set(
                         Display {
@@ -175,7 +176,7 @@ pub fn controls(
     }
 }
 
-/// The axes of a file that does not name them, to be switched.
+/// Switches the axes of a file that does not name them.
 fn file_space(ui: &mut Ui, state: &State, layer: &Layer, actions: &mut Vec<Action>) {
     let Origin::File { file, reading, .. } = state.document.origin(layer) else {
         return;
@@ -185,16 +186,16 @@ fn file_space(ui: &mut Ui, state: &State, layer: &Layer, actions: &mut Vec<Actio
     };
     let text = Space::ALL.map(Space::name);
     let now = Space::ALL.iter().position(|s| *s == space).unwrap_or(0);
-    let help = "The file does not say which way its axes run. If left and right are exchanged, choose \
-                the other";
+    let help = "The file does not say in which direction its axes run. If left and right are swapped, choose \
+                the other option";
     if let Some(i) = segment_row(ui, "Axes in the file", help, &text, now) {
-        actions.push(Action::OpenAs {
+        actions.push(Action::Files(FilesAction::OpenAs {
             path: file.clone(),
             reading: Reading {
                 vtk_space: Some(Space::ALL[i]),
                 ..reading.clone()
             },
-        });
+        }));
     }
 }
 
@@ -203,7 +204,7 @@ fn opacity(ui: &mut Ui, d: &Display, default: f64, set: &mut impl FnMut(Display,
         .decimals(0)
         .default(default * 100.0)
         .unit("%")
-        .help("How much of what lies below shows through");
+        .help("How far the layers below show through");
     if let Some((v, phase)) = row.value(ui) {
         set(
             Display {
@@ -226,7 +227,7 @@ fn frame(ui: &mut Ui, volume: &Volume, d: &Display, set: &mut impl FnMut(Display
     }
 }
 
-/// Beside a slider, which a long unit would leave no room: it stands in the corners of the views.
+/// The unit next to a slider; a long one does not fit and is shown in the corners of the views.
 pub fn short_unit(layer: &Layer) -> &'static str {
     match layer.unit.chars().count() <= 3 {
         true => layer.unit,
@@ -261,7 +262,7 @@ fn window(
             (f64::from(low) * scale, f64::from(high) * scale)
         },
         unit: short_unit(layer),
-        help: "Values shown as black and white. Right-drag on a slice does the same; double click resets",
+        help: "Values shown as black and white. Right-drag on a slice does the same; double-click to reset",
         limits: f64::MIN..=f64::MAX,
         waits: false,
     };
@@ -286,7 +287,7 @@ fn colour_maps(ui: &mut Ui, all: &[ColourMap], now: ColourMap) -> Option<ColourM
     }
 }
 
-/// A row to choose a colour map or, below a line, one of these single colours.
+/// A row to choose a colour map or, below a separator, one of these single colours.
 pub(super) fn colour_maps_and(
     ui: &mut Ui,
     (name, help): (&str, &str),
@@ -339,7 +340,7 @@ const COLOURINGS: [(LineColouring, &str); 7] = [
     (LineColouring::StopReason, "Stop reason"),
 ];
 
-/// What of all streamlines the 3-D view shows.
+/// The choice of the streamlines that the 3-D view shows.
 pub fn slab(ui: &mut Ui, view: &View, actions: &mut Vec<Action>) {
     const PANES: [Pane; 3] = [Pane::Axial, Pane::Sagittal, Pane::Coronal];
     let text = ["Whole", "Axial", "Sag.", "Cor."];
@@ -350,9 +351,9 @@ pub fn slab(ui: &mut Ui, view: &View, actions: &mut Vec<Action>) {
     let thickness_mm = view.slab.map_or(Slab::DEFAULT_MM, |s| s.thickness_mm);
     if let Some(i) = segment_row(ui, "Lines in 3-D", help, &text, chosen.map_or(0, |i| i + 1)) {
         let pane = i.checked_sub(1).map(|i| PANES[i]);
-        actions.push(Action::CutToSlab(
+        actions.push(Action::View(ViewAction::CutToSlab(
             pane.map(|pane| Slab { pane, thickness_mm }),
-        ));
+        )));
     }
     if let Some(slab) = view.slab {
         let row = SliderRow::new("Thickness", thickness_mm, 1.0..=60.0)
@@ -361,20 +362,20 @@ pub fn slab(ui: &mut Ui, view: &View, actions: &mut Vec<Action>) {
             .decimals(1)
             .unit("mm");
         if let Some((thickness_mm, _)) = row.value(ui) {
-            actions.push(Action::CutToSlab(Some(Slab {
+            actions.push(Action::View(ViewAction::CutToSlab(Some(Slab {
                 thickness_mm,
                 ..slab
-            })));
+            }))));
         }
     }
 }
 
-/// What streamlines can be coloured by that not all have.
+/// Values for colouring that not all streamlines have.
 #[derive(Clone, Copy)]
 pub struct Has {
     /// A connectivity measure.
     pub measure: bool,
-    /// How much of the signal each explains.
+    /// The weight: how much of the signal each explains.
     pub weight: bool,
 }
 
@@ -392,7 +393,7 @@ pub fn lines(ui: &mut Ui, d: &Display, has: Has, set: &mut impl FnMut(Display, P
         Some((_, name)) => name,
         None => fixed().map_or("One colour", |(name, _)| name),
     };
-    let help = "What the colour of a streamline shows";
+    let help = "Value that the colour of a streamline shows";
     let chosen = select_row(ui, "Colour by", help, shown, |ui| {
         let mut chosen = None;
         for (colouring, name) in COLOURINGS {
@@ -429,7 +430,7 @@ pub fn lines(ui: &mut Ui, d: &Display, has: Has, set: &mut impl FnMut(Display, P
         );
     }
     if measured && !by_measure(&d.line_colouring) {
-        // The rows below keep their places.
+        // Keeps the rows below in place.
         SliderRow::new("Colour map", 0.0, 0.0..=1.0)
             .help("Colours from low to high")
             .inactive(Some("of CM only"))
@@ -451,7 +452,7 @@ pub fn lines(ui: &mut Ui, d: &Display, has: Has, set: &mut impl FnMut(Display, P
     let help = "Lines stay fast with many streamlines; tubes show depth";
     if let Some(i) = segment_row(ui, "Draw as", help, &text, usize::from(tubes)) {
         let line_style = if i == 1 {
-            defaults::line_display().line_style
+            display::line_display().line_style
         } else {
             LineStyle::Lines { width_px: 1.5 }
         };

@@ -15,20 +15,19 @@ use crate::state::pathways::{
     PathwayAction, PathwayFile, PathwaySettings, Standing, percent_joined,
 };
 use crate::state::session::TourStep;
-use crate::state::{Action, Phase, Severity, State, defaults};
-use crate::ui::Memory;
+use crate::state::{Action, Phase, Severity, State};
 use crate::ui::files::{PathPurpose, Place, suggestion};
 use crate::ui::theme::{self, space};
 use crate::ui::tracks::Remark;
 use crate::ui::widgets::button::{Button, IconButton};
 use crate::ui::widgets::{anchor, menu, paint, section};
-use crate::ui::{format, icons, panels};
+use crate::ui::{Memory, format, icons, panels};
 use egui::{Rangef, Rect, Sense, Ui, vec2};
 pub use results::show as results;
 
 const MORE: &str = "Metric, local solver";
 const WIDTH: &str = "Pathway width ε";
-/// Parameters with a place of their own; all others are under [`MORE`].
+/// Parameters with a row elsewhere; all others are under [`MORE`].
 const METRIC: &[&str] = &["alpha"];
 const SOLVER: &[&str] = &["min-fa"];
 
@@ -43,7 +42,7 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     section::end(ui);
 }
 
-/// Exchanges the ends: in the head of the inputs, beside their add button.
+/// Exchanges the ends: in the head of the inputs, next to their add button.
 fn swap(ui: &mut Ui, head: Rect, state: &State, actions: &mut Vec<Action>) {
     let there = |role| state.document.regions.iter().any(|r| r.role == role);
     if !(there(Role::Seed) && there(Role::Target)) {
@@ -61,7 +60,7 @@ fn swap(ui: &mut Ui, head: Rect, state: &State, actions: &mut Vec<Action>) {
 fn controls(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
     let place = section::head(ui, "Controls");
     let settings = &state.document.pathways;
-    let default_value = defaults::pathways();
+    let default_value = PathwaySettings::defaults();
     let mut set = |settings: PathwaySettings, phase: Phase| {
         actions.push(Action::Pathway(PathwayAction::Set { settings, phase }));
     };
@@ -96,7 +95,7 @@ fn controls(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
         (Rows::These(&[]), Rows::These(SOLVER)),
         &mut set,
     );
-    // In the first steps of the guide the results get the space.
+    // In the first steps of the tour the results get the space.
     if state
         .session
         .guide
@@ -122,13 +121,13 @@ fn controls(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     super::glyphs::show(ui, state, memory, actions);
 }
 
-/// ε_h of the live pathway; `None` of a coarse one or one of before, whose ε_h it is not.
+/// ε_h of the live pathway; `None` if that is coarse or stale, because its ε_h does not apply.
 fn joining(state: &State) -> Option<f64> {
     let live = state.final_pathway()?;
     Some(live.pathway.joining_epsilon)
 }
 
-/// A width in percent, on a logarithmic rail with a tick where the set begins to join its ends.
+/// A width in percent, on a logarithmic slider with a tick where the pathway begins to join its ends.
 fn width_of(ui: &mut Ui, name: &str, epsilon: f64, from: Option<f64>) -> Option<(f64, Phase)> {
     let from = from.map(percent_joined);
     let percent = |from: f64| format::with_unit(&format::fixed(from, 1), "%");
@@ -136,7 +135,7 @@ fn width_of(ui: &mut Ui, name: &str, epsilon: f64, from: Option<f64>) -> Option<
     let mut chosen = None;
     let shown = Shown {
         name: Some(name),
-        // Shares above `EPSILON` are not told apart.
+        // The result does not distinguish costs above `EPSILON`.
         limits: Some(0.0..=100.0 * PathwaySettings::EPSILON.end()),
         mark: from.map(|from| (from, &*text)),
         ..Shown::default()
@@ -158,14 +157,14 @@ fn joined(ui: &mut Ui, state: &State, set: &mut Set) {
     let p = theme::palette(ui.style());
     let (rect, response) =
         ui.allocate_exact_size(vec2(ui.available_width(), HEIGHT), Sense::hover());
-    let live = state.session.pathways.live.as_ref();
+    let live = state.session.pathways.live.value();
     let Some(from) = live.and(joining(state)) else {
         return;
     };
     let row = paint::inset(rect, space::INSET, space::INSET);
     let value = percent_joined(from);
     if value > most {
-        // So long a way round is no width: another metric, another domain or other ends are asked for.
+        // A detour this long is no matter of width: another metric, domain or pair of ends is needed.
         let most = format::with_unit(&format::fixed(most, 0), "%");
         let text = format!("Not joined at any width up to {most}");
         section::label(ui, row, &text, false, p.warning);
@@ -198,14 +197,14 @@ fn joined(ui: &mut Ui, state: &State, set: &mut Set) {
     }
 }
 
-/// The severest that the results warn of.
+/// The most severe warning among the results.
 pub fn warned(state: &State, memory: &mut Memory) -> Option<Severity> {
     let working = &state.session.pathways;
-    if working.failed.is_some() {
+    if working.live.has_failed() {
         return Some(Severity::Error);
     }
     let out = |r: &Remark| r.outside_at.is_some();
-    let warned = working.live.is_none() && tracking::out_of_reach(state, memory, out);
+    let warned = working.live.value().is_none() && tracking::out_of_reach(state, memory, out);
     warned.then_some(Severity::Warning)
 }
 
@@ -243,7 +242,7 @@ pub fn foot(
 ) {
     let why = match state.pathway_standing() {
         None => Some("There is no pathway yet: place a seed and a target first"),
-        Some(Standing::Updating | Standing::Coarse) => Some("Waits for the full result"),
+        Some(Standing::Updating | Standing::Coarse) => Some("Waiting for the full result"),
         Some(Standing::OutOfDate) => Some("Out of date: the controls have changed since"),
         Some(Standing::Final) => None,
     };
@@ -273,7 +272,7 @@ pub fn foot(
     }
 }
 
-/// Asks where to write something of a pathway; `None`: of the live one.
+/// Asks where to write a file of a pathway; `None`: of the live one.
 pub fn ask(
     state: &State,
     memory: &mut Memory,

@@ -1,4 +1,4 @@
-//! Geodesic rays in the task Track: their controls.
+//! Controls of geodesic rays in the task Track.
 
 mod directions;
 mod kinds;
@@ -9,16 +9,15 @@ use super::walk;
 use crate::parameters::Parameters as _;
 use crate::solvers::curves::{self, Interpolation};
 use crate::solvers::geodesic::{Form, Params, Precision, SharpeningParts};
-use crate::state::{Action, Phase, Rays, Severity, State};
-use crate::ui::theme;
+use crate::state::{Action, Phase, Rays, Severity, State, TrackAction};
 use crate::ui::widgets::note::Note;
 use crate::ui::widgets::section;
-use crate::ui::{Memory, panels};
+use crate::ui::{Memory, panels, theme};
 use egui::Ui;
 pub use kinds::Kinds;
 
 const MORE: &str = "Directions, integrator, precision";
-/// Rows with a place of their own; the cut's is with the results, and no row sets which points are kept.
+/// Parameters with a row elsewhere; the cut's is with the results, and no row sets which points are kept.
 const PLACED: &[&str] = &[
     "directions",
     "sharpen",
@@ -35,12 +34,14 @@ type Set<'a> = super::parameters::Set<'a, Rays>;
 pub fn controls(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
     let place = section::head(ui, "Controls");
     let rays = &state.document.rays;
-    // The cut is no control: it stands with the results.
+    // The cut is not among the controls; it is with the results.
     let defaults = Rays {
         cut: rays.cut,
         ..state.session.settings.rays()
     };
-    let mut set = |rays: Rays, phase: Phase| actions.push(Action::SetRays { rays, phase });
+    let mut set = |rays: Rays, phase: Phase| {
+        actions.push(Action::Track(TrackAction::SetRays { rays, phase }))
+    };
     if walk::reset(ui, place, *rays == defaults) {
         set(defaults.clone(), Phase::Done);
     }
@@ -121,7 +122,7 @@ fn strength(ui: &mut Ui, rays: &Rays, parts: &SharpeningParts, set: &mut Set) {
     );
 }
 
-/// Which tensors are sharpened.
+/// The choice of the tensors that are sharpened.
 fn sharpening(ui: &mut Ui, rays: &Rays, parts: &SharpeningParts, set: &mut Set) {
     let defaults = SharpeningParts::defaults();
     let shown = Rows::AllBut(&["alpha", "power"]);
@@ -140,7 +141,7 @@ fn second_rank(ui: &mut Ui, state: &State, defaults: &Rays, kinds: &mut Kinds, s
         &mut |walk, p| set(with_walk(rays, walk), p),
     );
     let christoffel = rays.params.form == Form::Christoffel;
-    let fixed = "Christoffel symbols come with a midpoint rule of their own";
+    let fixed = "Christoffel symbols use their own midpoint rule";
     let fixed = christoffel.then_some(fixed);
     let walk_defaults = &defaults.params.walk;
     walk::integrator(

@@ -3,8 +3,8 @@
 use super::display::select_row;
 use crate::scene;
 use crate::scene::draw_list::{GlyphShape, TensorGlyphs};
-use crate::state::glyph_look::{GlyphLook, GlyphPlace};
-use crate::state::{Action, State};
+use crate::state::core::glyph_look::{GlyphLook, GlyphPlace};
+use crate::state::{Action, State, ViewAction};
 use crate::ui::widgets::slider::SliderRow;
 use crate::ui::widgets::{menu, rows, section};
 use crate::ui::{Memory, format};
@@ -12,7 +12,7 @@ use egui::Ui;
 
 const BLOCK: &str = "Tensor glyphs";
 
-/// What glyphs are, by name; `None`: there are none.
+/// The shapes of glyphs, by name; `None`: no glyphs.
 pub const SHAPES: [(&str, Option<GlyphShape>); 3] = [
     ("Off", None),
     ("Ellipsoids", Some(GlyphShape::Ellipsoid)),
@@ -31,9 +31,10 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
         return;
     }
     let look = state.view.glyphs;
-    let mut set = |look: GlyphLook| actions.push(Action::SetGlyphs(look));
+    let mut set = |look: GlyphLook| actions.push(Action::View(ViewAction::SetGlyphs(look)));
     let now = look.shown.then_some(look.shape);
-    let help = "A glyph for each tensor. Superquadrics have edges where ellipsoids look alike from some sides";
+    let help = "A glyph for each tensor. Superquadrics have edges that distinguish shapes which look alike as \
+                ellipsoids";
     let word = SHAPES.iter().find(|s| s.1 == now).map_or("", |s| s.0);
     let chosen = select_row(ui, "Glyphs", help, word, |ui| {
         let mut chosen = None;
@@ -54,7 +55,7 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     if !look.shown {
         return;
     }
-    let help = "Which tensors: those that slices cross, or those within the pathways, in 3-D";
+    let help = "Tensors to show in 3-D: those that slices cross, or those within the pathways";
     let chosen = select_row(ui, "Glyphs of", help, look.place.name(), |ui| {
         let mut chosen = None;
         for place in GlyphPlace::ALL {
@@ -71,7 +72,7 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     let row = SliderRow::new("Glyph size", f64::from(look.size), 0.3..=2.0)
         .default(0.9)
         .limits(GlyphLook::SIZES)
-        .help("Longest axis over the edge of a voxel");
+        .help("Longest axis divided by the edge of a voxel");
     if let Some((v, _)) = row.value(ui) {
         set(GlyphLook {
             size: v as f32,
@@ -94,7 +95,7 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     }
 }
 
-/// Why fewer glyphs are seen than were asked for.
+/// Why fewer glyphs are shown than requested.
 fn hint(state: &State) -> Option<String> {
     let look = state.view.glyphs;
     if look.place == GlyphPlace::Pathways && scene::pathways::sets(state).is_empty() {

@@ -1,12 +1,10 @@
-//! The task Segment: a surface that a hand steers.
+//! The task Segment: a level set that the user guides.
 
 pub mod alarm;
 mod near;
 mod plot;
 mod results;
 mod speeds;
-
-pub use results::{STARTING, rate};
 
 use super::display::{extent, select_row, short_unit};
 use super::parameters::{self, Rows};
@@ -20,7 +18,7 @@ use crate::state::segment::{
     scalar,
 };
 use crate::state::{
-    Action, Content, LayerId, Message, Phase, RunControl, Severity, State, Tool, defaults,
+    Action, Content, LayerId, Message, Phase, RunControl, Severity, State, Tool, ViewAction,
 };
 use crate::ui::files::{PathPurpose, Place, suggestion};
 use crate::ui::theme::{self, size, space};
@@ -31,9 +29,11 @@ use crate::ui::widgets::slider::SliderRow;
 use crate::ui::widgets::{anchor, menu, paint, rows, section};
 use crate::ui::{Memory, format, icons, panels};
 use egui::{Color32, Rangef, Rect, Sense, Ui, pos2, vec2};
+pub use results::{STARTING, rate};
+
 pub use results::show as results;
 
-/// Bars within the tolerance.
+/// Colour of bars within the tolerance.
 const BAND: Color32 = Color32::from_rgb(0x7A, 0xA2, 0xFF);
 
 fn act(actions: &mut Vec<Action>, action: SegmentAction) {
@@ -48,7 +48,7 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     section::end(ui);
 }
 
-/// What can be chosen for the start.
+/// The initial surfaces that can be chosen.
 #[derive(Clone, Copy)]
 enum From {
     Spheres,
@@ -63,7 +63,7 @@ fn inputs(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     let document = &state.document;
     let image = document.segmented_image();
     let name = image.map_or("none", |(layer, _)| &layer.name);
-    let help = "The image whose values draw the surface";
+    let help = "Image whose values drive the surface";
     let chosen = select_row(ui, "Image", help, name, |ui| {
         let mut chosen = None;
         for layer in document.layers.iter().rev().filter(|l| scalar(l).is_some()) {
@@ -98,12 +98,12 @@ fn start(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     let parts = [
         start.map(str::to_owned),
         number(adds, counted(adds, "sphere")),
-        // Short for keep-out spheres, beside which the others have no room.
+        // The short form for keep-out spheres, which leaves space for the others.
         number(cuts, format!("{} keep-out", format::count(cuts as u64))),
     ];
     let parts: Vec<String> = parts.into_iter().flatten().collect();
     let shown = parts.join(", ");
-    let help = "What the surface begins with; spheres add to it at any time, keep-out spheres take away and keep it out";
+    let help = "Initial surface; spheres add to it at any time, keep-out spheres cut it away and keep it out";
     let chosen = select_row(ui, "Start", help, &shown, |ui| {
         let mut chosen = None;
         let mut item = |ui: &mut Ui, name: &str, from: From| {
@@ -157,13 +157,15 @@ fn start(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
         },
     );
     if matches!(from, From::Spheres) {
-        actions.push(Action::SetTool(Tool::Sphere { add: true }));
+        actions.push(Action::View(ViewAction::SetTool(Tool::Sphere {
+            add: true,
+        })));
     }
 }
 
 fn controls(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
     let place = section::head(ui, "Controls");
-    // First, so that they are in sight in small windows, too.
+    // First, so that they are visible in small windows, too.
     tools(ui, state, actions);
     transport(ui, state, actions);
     let settings = &state.document.segment.settings;
@@ -172,7 +174,7 @@ fn controls(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
         params: level_set::Params::defaults_for(params.target, params.tolerance),
         told: settings.told,
         shown: settings.shown,
-        ..defaults::segment()
+        ..SegmentSettings::defaults()
     };
     let mut set = |settings: SegmentSettings, phase: Phase| {
         act(actions, SegmentAction::Set { settings, phase });
@@ -192,7 +194,7 @@ fn controls(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
             Some(sample) => format!("{} sampled", format::count(sample.count() as u64)),
             None => String::new(),
         };
-        panels::caption(ui, "Grow where T − ε < value < T + ε", &fact);
+        panels::caption(ui, "Grows where T − ε < value < T + ε", &fact);
         let frame = crate::state::segment::frame_of(layer, volume);
         let (least, most) = extent(memory, volume, frame);
         let scale = layer.unit_scale;
@@ -236,7 +238,8 @@ fn controls(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
         .decimals(decimals)
         .limits(0.0..=10.0 * span)
         .unit(short_unit(layer))
-        .help("How far from T values still belong; a sample sets it to a little under half of the contrast to what lies just outside, short of the background");
+        .help("Largest difference from T; a sample sets it to a little under half of the contrast to the \
+               values just outside, without reaching the background");
         if let Some((tolerance, phase)) = row.value(ui) {
             change(params.target, (tolerance as f32) / scale, phase);
         }
@@ -251,7 +254,7 @@ fn controls(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     let warned = |m: &Message| m.slot == Some(SEGMENT);
     let warned = state.session.messages.iter().any(warned);
     let leaked = alarm::leaked(state).map(|leaked| leaked.leak.noticed);
-    // The alarm asks for these rows, and so does the sentence that the surface is gone.
+    // The leak notice points to these rows, and so does the message that the surface has vanished.
     if let Some(number) = leaked.or(warned.then_some(u64::MAX)) {
         anchor::ask_for(ui, number, Rangef::new(sliders_from, ui.cursor().top()));
     }
@@ -262,7 +265,7 @@ fn controls(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     speeds::show(ui, state, memory, actions);
 }
 
-/// So many as tell a thousand steps of a range apart.
+/// Enough decimals for a thousand steps of a range.
 fn decimals(span: f64) -> i32 {
     (3.0 - span.max(1e-12).log10().floor()).clamp(0.0, 6.0) as i32
 }
@@ -299,7 +302,12 @@ fn transport(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
         format::count(earlier)
     );
     let buttons = [
-        (icons::STEP, "Ten steps", why.is_some(), SegmentAction::Step),
+        (
+            icons::STEP,
+            "Advance ten steps",
+            why.is_some(),
+            SegmentAction::Step,
+        ),
         (
             icons::REWIND,
             &*back,
@@ -308,13 +316,13 @@ fn transport(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
         ),
         (
             icons::RESET,
-            "Back to the start",
+            "Back to step 0",
             step == 0,
             SegmentAction::Rewind(0),
         ),
         (
             icons::TRASH,
-            "Clear: no spheres, no surface",
+            "Delete the spheres and the surface",
             working.live.is_none() && state.document.segment.spheres.is_empty(),
             SegmentAction::Clear,
         ),
@@ -340,7 +348,7 @@ fn transport(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     ui.add_space(6.0);
 }
 
-/// What a click on a slice does.
+/// The action of a click on a slice.
 fn tools(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     let (rect, _) =
         ui.allocate_exact_size(vec2(ui.available_width(), space::BUTTON), Sense::hover());
@@ -354,11 +362,11 @@ fn tools(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     let now = tools.iter().position(|t| *t == state.view.tool);
     if let Some(i) = toggled(ui, row, "Tool", &text, now) {
         let off = now == Some(i);
-        actions.push(Action::SetTool(if off {
+        actions.push(Action::View(ViewAction::SetTool(if off {
             Tool::Crosshair
         } else {
             tools[i]
-        }));
+        })));
     }
     let active = match state.view.tool {
         Tool::Sample => SAMPLES,
@@ -383,13 +391,13 @@ fn tools(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
 
 const MIXED: &str = "Several tissues sampled: sample a smaller part";
 
-const TAKES_IN: &str = "ε takes in tissue around the sample: narrow it";
+const TAKES_IN: &str = "ε includes tissue around the sample: narrow it";
 const AIR: &str = "The range reaches the background: narrow ε";
 const SAMPLES: &str = "Each drag over a slice samples, until P or Esc";
 const ADDS: &str = "Each click adds a sphere, until A or Esc";
 const CUTS: &str = "Each click adds a keep-out sphere, until D or Esc";
 const NO_TOOL: &str = "A tool stays selected until its key or Esc";
-/// All that is said of the tool in use.
+/// All hints about the current tool.
 const HINTS: [&str; 4] = [SAMPLES, ADDS, CUTS, NO_TOOL];
 
 pub fn foot(
@@ -400,16 +408,16 @@ pub fn foot(
     actions: &mut Vec<Action>,
 ) {
     let none = state.session.segment.live.is_none();
-    let none = none.then_some("There is no surface yet: press A, then click in what you look for");
+    let none = none.then_some("There is no surface yet: press A, then click inside the structure");
     let moves = state.resting_surface().is_none();
     let files = state.segment_files();
-    let why = none.or(moves.then_some("The surface moves: pause it first"));
+    let why = none.or(moves.then_some("The surface is moving: pause it first"));
     let why = why.filter(|_| files.is_empty());
     let buttons = vec![
         Button::primary("Keep as mask")
             .icon(icons::PLUS)
             .disabled(none)
-            .hint("As a layer; the next structure begins"),
+            .hint("Keeps the surface as a layer; you can then start the next structure"),
         Button::plain("Export…")
             .icon(icons::EXPORT)
             .disabled(why)
@@ -434,7 +442,7 @@ pub fn foot(
     }
 }
 
-/// Asks where to write something of the surface.
+/// Asks where to write a file of the surface.
 pub fn ask(state: &State, memory: &mut Memory, what: SegmentFile, place: Place) {
     let purpose = PathPurpose::Segment(what);
     let text = suggestion(state, what.suffix(), &purpose);
@@ -452,10 +460,10 @@ const ROLES: [(Role, &str); 6] = [
 ];
 
 fn as_region(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
-    let help = "A region of the voxels inside, for tracking, rays and costs";
+    let help = "Makes a region of the voxels inside, for tracking, rays and costs";
     let shown = match state.resting_surface() {
         Some(_) => "region…",
-        None => "region, once it rests",
+        None => "region, once it is at rest",
     };
     let chosen = select_row(ui, "Use as", help, shown, |ui| {
         let mut chosen = None;
@@ -471,7 +479,7 @@ fn as_region(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     }
 }
 
-/// Whether the surface is asked to move.
+/// Whether the surface is requested to move.
 pub fn plays(state: &State) -> bool {
     state.session.segment.play != RunControl::Rest
         && state.segment_standing() == Some(Standing::Running)

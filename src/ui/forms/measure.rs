@@ -1,5 +1,6 @@
 //! Distances and angles on slices.
 
+use crate::state::ViewAction;
 use crate::state::streamlines::Measurement;
 use crate::state::{Action, BundleAction, State, Tool};
 use crate::ui::widgets::button::{Button, IconButton};
@@ -37,7 +38,7 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     );
     let place = paint::inset(rect, space::INSET, space::INSET);
     let place = Rect::from_min_size(place.min, vec2(place.width(), space::BUTTON));
-    let none = all.is_empty().then_some("Nothing was measured yet");
+    let none = all.is_empty().then_some("No measurements yet");
     let buttons = vec![
         Button::plain("Distance").hint("Drag from point to point on a slice (M)"),
         Button::plain("Angle").hint("Drag one arm from the corner's end, then click the other (N)"),
@@ -45,10 +46,10 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     ];
     let (responses, _) = crate::ui::panels::button_row(ui, place, buttons);
     if responses[0].clicked() {
-        actions.push(Action::SetTool(Tool::Ruler));
+        actions.push(Action::View(ViewAction::SetTool(Tool::Ruler)));
     }
     if responses[1].clicked() {
-        actions.push(Action::SetTool(Tool::Angle));
+        actions.push(Action::View(ViewAction::SetTool(Tool::Angle)));
     }
     if responses[2].clicked() {
         actions.push(Action::Bundle(BundleAction::EraseAll));
@@ -92,7 +93,7 @@ fn row(ui: &mut Ui, index: usize, measurement: &Measurement, actions: &mut Vec<A
     if response.clicked() {
         let middle =
             measurement.points.iter().sum::<glam::DVec3>() / measurement.points.len() as f64;
-        actions.push(Action::MoveCrosshair(middle));
+        actions.push(Action::View(ViewAction::MoveCrosshair(middle)));
     }
     response.on_hover_text("Moves the crosshair there");
 }

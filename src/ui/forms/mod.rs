@@ -30,7 +30,7 @@ use crate::state::update::{filter_recipe, pathway_recipe, segment_recipe, sifted
 use crate::state::{Content, Layer, Method, Recipe, State, Task};
 use std::sync::Arc;
 
-/// The layer that the View panel is about: the selected one, else the topmost visible image.
+/// The layer that the View panel shows: the selected one, else the topmost visible image.
 pub fn shown_layer(state: &State) -> Option<&Arc<Layer>> {
     let layers = &state.document.layers;
     let selected = state
@@ -44,7 +44,7 @@ pub fn shown_layer(state: &State) -> Option<&Arc<Layer>> {
         .or(layers.last())
 }
 
-/// The recipe of what the task's panel is about.
+/// The recipe of the content of the task's panel.
 pub fn recipe(state: &State) -> Option<Recipe> {
     let shown = || shown_layer(state).and_then(|l| sifted_recipe(state, l));
     match state.view.task {
@@ -55,7 +55,7 @@ pub fn recipe(state: &State) -> Option<Recipe> {
         Task::Track => {
             let selected = || selected_tracks(state).and_then(|l| sifted_recipe(state, l));
             match state.session.live {
-                // A command that does not make what the controls say would be wrong unseen.
+                // A command that does not reproduce the controls would be wrong unnoticed.
                 Some(_) => state.final_live().map(|l| l.recipe.clone()),
                 None => selected().or_else(shown),
             }
@@ -63,13 +63,13 @@ pub fn recipe(state: &State) -> Option<Recipe> {
     }
 }
 
-/// A selected layer of streamlines.
+/// The selected layer, if it holds streamlines.
 fn selected_tracks(state: &State) -> Option<&Arc<Layer>> {
     let layer = state.document.layer(state.session.selected_layer?)?;
     matches!(layer.content, Content::Tractogram(_)).then_some(layer)
 }
 
-/// Asks where to write what the task's panel is about.
+/// Asks where to write the content of the task's panel.
 pub fn export(state: &State, memory: &mut Memory, place: Place) {
     if state.view.task == Task::Pathways {
         if state.final_pathway().is_some() {
@@ -86,7 +86,7 @@ pub fn export(state: &State, memory: &mut Memory, place: Place) {
     } else if state.view.task == Task::Track
         && (state.session.live.is_some() || selected_tracks(state).is_none())
     {
-        // As the button, which says why.
+        // Same condition as the button, which gives the reason.
         let live = state.final_live();
         if live.is_none_or(|l| l.output.kept.is_empty()) {
             return;

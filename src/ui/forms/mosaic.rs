@@ -2,7 +2,7 @@
 
 use super::display::segment_row;
 use crate::state::core::words::counted;
-use crate::state::{Action, Layout, Pane, State, View};
+use crate::state::{Action, Layout, Pane, State, View, ViewAction};
 use crate::ui::widgets::section;
 use crate::ui::widgets::slider::SliderRow;
 use egui::Ui;
@@ -18,9 +18,12 @@ pub fn show(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     let panes = [Pane::Axial, Pane::Sagittal, Pane::Coronal];
     let pane = view.mosaic_pane();
     let now = panes.iter().position(|p| *p == pane).unwrap_or(0);
-    let help = "Which way the slices lie. A screenshot of this view is of the mosaic";
+    let help = "Orientation of the slices. A screenshot of this view shows the mosaic";
     if let Some(i) = segment_row(ui, "Slices", help, &panes.map(Pane::name), now) {
-        actions.push(Action::SetMosaic(panes[i], view.mosaic_mm));
+        actions.push(Action::View(ViewAction::SetMosaic(
+            panes[i],
+            view.mosaic_mm,
+        )));
     }
     let row = SliderRow::new("Spacing", view.mosaic_mm, 1.0..=30.0)
         .default(View::MOSAIC_MM)
@@ -28,7 +31,7 @@ pub fn show(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
         .unit("mm")
         .help("Distance between slices; one of them contains the crosshair");
     if let Some((mm, _)) = row.value(ui) {
-        actions.push(Action::SetMosaic(pane, mm));
+        actions.push(Action::View(ViewAction::SetMosaic(pane, mm)));
     }
     section::end(ui);
 }

@@ -1,5 +1,5 @@
-//! Rows of a form from a table of parameters: a slider, a drop-down, a switch or a field for each row, with its help, its
-//! default and why that is the default. A parameter that has no effect keeps its row, which says why.
+//! Rows of a form from a table of parameters: a slider, a drop-down, a switch or a field for each row, with its help,
+//! its default and the reason for it. A parameter without effect keeps its row, which says why.
 
 use super::display::{segment_row, segment_row_but, select_row};
 use crate::parameters::{Choice, Kind, Number, Param, Parameters, Scale, Switch, Text, Value, row};
@@ -15,12 +15,12 @@ use std::ops::RangeInclusive;
 /// Receives changed parameters.
 pub type Set<'a, P> = dyn FnMut(P, Phase) + 'a;
 
-/// Which rows of a table, by their keys. A key that is not in the table has no row; a test finds it.
+/// A selection of rows of a table, by their keys. A test finds keys that are not in the table.
 #[derive(Clone, Copy, Debug)]
 pub enum Rows<'a> {
     /// These, in this order.
     These(&'a [&'a str]),
-    /// All but these, which have a place of their own, in the order of the table.
+    /// All but these, which have a row elsewhere, in the order of the table.
     AllBut(&'a [&'a str]),
 }
 
@@ -40,26 +40,26 @@ pub fn rows<P: Parameters>(ui: &mut Ui, params: &P, defaults: &P, rows: Rows, se
     }
 }
 
-/// What a slider shows that the table does not know.
+/// Settings of a slider that the table does not know.
 #[derive(Clone, Default, Debug)]
 pub struct Shown<'a> {
-    /// Another name: a form may have the same parameter of several things.
+    /// Another name, since a form may have the same parameter for several things.
     pub name: Option<&'a str>,
-    /// A range of the slider that data give.
+    /// The slider's range, if data determine it.
     pub range: Option<RangeInclusive<f64>>,
-    /// What a field takes, where that is less than the table permits.
+    /// Limits of the field, if narrower than the table's.
     pub limits: Option<RangeInclusive<f64>>,
-    /// Decimals that data give.
+    /// Number of decimals, if data determine it.
     pub decimals: Option<i32>,
-    /// A value that means something, with what it means.
+    /// A value to mark on the slider, with its meaning.
     pub mark: Option<(f64, &'a str)>,
     /// Why the parameter has no effect on these data.
     pub unused: Option<&'a str>,
-    /// Another meaning of *off*.
+    /// Another label for *off*.
     pub off: Option<&'a str>,
 }
 
-/// The slider of a number, with what the table does not know.
+/// The slider of a number, with settings that the table does not know.
 pub fn number<P: Parameters>(
     ui: &mut Ui,
     params: &P,
@@ -104,7 +104,7 @@ pub fn number<P: Parameters>(
     }
 }
 
-/// The row of a choice side by side, some of which these data or other parameters rule out: `but` says why.
+/// A row of choices side by side; `but` says why these data or other parameters rule one out.
 pub fn choice<P: Parameters>(
     ui: &mut Ui,
     params: &P,
@@ -130,8 +130,8 @@ pub fn choice<P: Parameters>(
     }
 }
 
-/// Two numbers of one scale, the limits of something, in one row under another name. The upper one may be off: then it
-/// stands at the end of the rail.
+/// Two numbers on one scale, the limits of a quantity, in one row under another name. The upper one may be off: it then
+/// stands at the end of the slider.
 pub fn limits<P: Parameters>(
     ui: &mut Ui,
     params: &P,
@@ -182,9 +182,9 @@ pub fn limits<P: Parameters>(
     set(changed, phase);
 }
 
-/// A row without an effect: it says why.
+/// A row without effect, which says why.
 fn idle<P>(ui: &mut Ui, row: &Param<P>, why: &str, hint: &str) {
-    // Its range is not shown.
+    // The range has no meaning here.
     let row = SliderRow::new(row.label, 0.0, 0.0..=1.0).inactive(Some(why));
     row.help(hint).show(ui);
 }
@@ -216,7 +216,7 @@ fn one<P: Parameters>(
     }
 }
 
-/// What a row says on hover: what it sets, what the choices are, the default and its reason.
+/// The hint of a row on hover: what it sets, the choices, the default and its reason.
 fn hint<P: Parameters>(row: &Param<P>, defaults: &P) -> String {
     let mut text = match row.hint {
         "" => row.help,
@@ -237,7 +237,7 @@ fn hint<P: Parameters>(row: &Param<P>, defaults: &P) -> String {
     text
 }
 
-/// A value as the window shows it, with its unit.
+/// A value as displayed, with its unit.
 fn text_of<P: Parameters>(row: &Param<P>, value: &Value) -> String {
     match (&row.kind, value) {
         (Kind::Number(number), Value::Number(stored)) => {
@@ -272,11 +272,11 @@ fn slider<'a, P: Parameters>(
     let unit = number.unit;
     let default = (number.get)(defaults).map(|v| unit.shown(v));
     let (low, high) = number.soft;
-    // What a number that is off is switched on with: its default, else the middle of the range.
+    // The value with which a number is switched on: its default, else the middle of the range.
     let value = (number.get)(params).map(|v| unit.shown(v));
     let on_with = default.unwrap_or(number.on_with());
     let limits = number.hard;
-    // The smallest value that a field takes where the limit itself is excluded.
+    // The smallest value that a field accepts where the limit itself is excluded.
     let least = match limits.above {
         true => limits.low + 0.1f64.powi(i32::from(number.decimals)),
         false => limits.low,
@@ -304,7 +304,7 @@ fn slider<'a, P: Parameters>(
     slider
 }
 
-/// What the user did to the slider of a number.
+/// The user's change of a number's slider.
 fn changed<P: Parameters>(
     ui: &mut Ui,
     slider: SliderRow,

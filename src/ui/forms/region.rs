@@ -1,4 +1,4 @@
-//! What the right panel shows while a region is made: the tool, what it draws into, how large it is.
+//! The right panel while a region is made: the tool, the target of its drawing, the tool's size.
 
 mod making;
 
@@ -7,7 +7,7 @@ use crate::data::Role;
 use crate::state::regions::drawing::{
     LEAST_RADIUS_MM, MOST_RADIUS_MM, canvas, drawn, grid, layer_on, measured,
 };
-use crate::state::{Action, Drawing, State, Tool};
+use crate::state::{Action, Drawing, RegionAction, State, Tool, ViewAction};
 use crate::ui::theme::space;
 use crate::ui::widgets::button::segmented;
 use crate::ui::widgets::slider::{Change, SliderRow};
@@ -24,7 +24,7 @@ pub const TOOLS: [(Tool, &str, &str); 4] = [
     (Tool::Fill, "Fill", "G"),
 ];
 
-/// Nothing unless a tool for regions is in the hand.
+/// Shown only while a region tool is active.
 pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
     let kind = std::mem::discriminant(&state.view.tool);
     let with_block = state.view.tool.draws()
@@ -33,7 +33,7 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
             Tool::Threshold | Tool::Change | Tool::Labels
         );
     if memory.tool_kind.replace(kind) != Some(kind) && with_block {
-        // What was just taken is seen, wherever the panel stood.
+        // Scrolls the tool just chosen into view, wherever the panel stood.
         let place = egui::Rect::from_min_size(ui.cursor().min, egui::vec2(1.0, 1.0));
         ui.scroll_to_rect(place, None);
     }
@@ -51,23 +51,24 @@ fn draw(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     tools(ui, state, actions);
     into(ui, state, actions);
     let drawing = &state.view.drawing;
-    let mut set = |drawing: Drawing| actions.push(Action::SetDrawing(drawing));
+    let mut set =
+        |drawing: Drawing| actions.push(Action::Region(RegionAction::SetDrawing(drawing)));
     match state.view.tool {
         Tool::Brush => brush(ui, drawing, &mut set),
         Tool::Fill => making::fill(ui, state, actions),
         _ => thickness(ui, drawing, &mut set),
     }
-    let sides = ["Adds", "Takes away"];
+    let sides = ["Adds", "Removes"];
     let help = match state.view.tool {
         Tool::Polygon => "What a closed polygon does",
-        _ => "Or the right button, which always takes away",
+        _ => "The right button always removes",
     };
     let now = usize::from(drawing.erase);
     if let Some(i) = segment_row(ui, "Left button", help, &sides, now) {
-        actions.push(Action::SetDrawing(Drawing {
+        actions.push(Action::Region(RegionAction::SetDrawing(Drawing {
             erase: i == 1,
             ..drawing.clone()
-        }));
+        })));
     }
     ui.add_space(6.0);
     rows::hint(ui, &where_on(state));
@@ -84,11 +85,11 @@ fn tools(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     let text = TOOLS.map(|t| t.1);
     let now = TOOLS.iter().position(|t| t.0 == state.view.tool);
     if let Some(i) = segmented(ui, row, "Drawing tool", &text, now.unwrap_or(0)) {
-        actions.push(Action::SetTool(TOOLS[i].0));
+        actions.push(Action::View(ViewAction::SetTool(TOOLS[i].0)));
     }
 }
 
-/// Which region it is drawn into.
+/// The region that is drawn into.
 fn into(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     let drawn = drawn(state);
     let fresh = |role: Role| format!("New {}", role.name().to_lowercase());
@@ -115,7 +116,7 @@ fn into(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
         chosen
     });
     if let Some((region, role)) = chosen {
-        actions.push(Action::DrawInto { region, role });
+        actions.push(Action::Region(RegionAction::DrawInto { region, role }));
     }
 }
 
@@ -134,7 +135,7 @@ fn brush(ui: &mut Ui, drawing: &Drawing, set: &mut impl FnMut(Drawing)) {
             ..drawing.clone()
         });
     }
-    let help = "A ball reaches into the slices beside this one, a disc does not";
+    let help = "A ball reaches into adjacent slices, a disc does not";
     let shapes = ["Ball", "Disc"];
     if let Some(i) = segment_row(ui, "Shape", help, &shapes, usize::from(drawing.flat)) {
         set(Drawing {
@@ -175,29 +176,26 @@ fn where_on(state: &State) -> String {
     {
         return format!("Compares the values of {}", layer.name);
     }
-    // Maps have the scan's voxels: it is named, not they.
+    // Maps share the scan's voxels: the scan is named, not the map.
     let layer = layer_on(&state.document, grid).or_else(|| canvas(&state.document));
     let of = layer.map_or("another image".to_owned(), |l| l.name.clone());
-    format!(
-        "Made of the voxels of {of}, {}",
-        format::spacing(grid.spacing())
-    )
+    format!("On the grid of {of}, {}", format::spacing(grid.spacing()))
 }
 
 fn keys(tool: Tool) -> &'static str {
     match tool {
         Tool::Brush => {
-            "Left paints, right erases: on slices, and in 3-D on slices and regions that show there. \
-             B swaps them, Shift + wheel sets the radius"
+            "Left paints, right erases, on slices and on anything visible in 3-D. B swaps the buttons, Shift + \
+             wheel sets the radius"
         }
         Tool::Fill => {
-            "Click: what is connected and alike joins the region, and follows the tolerance until the \
-             next click. Right-click takes away"
+            "Click to add connected voxels of similar value; the tolerance still changes them until the next \
+             click. Right-click removes"
         }
-        Tool::Rectangle => "Drag from corner to corner. Right-drag takes away",
+        Tool::Rectangle => "Drag from corner to corner. Right-drag removes",
         _ => {
-            "Click corners, or drag freehand. Enter, a double click or the first corner closes; \
-             Backspace takes one back, Esc gives up"
+            "Click corners, or drag freehand. Enter, a double click or the first corner closes; Backspace \
+             removes the last corner, Esc cancels"
         }
     }
 }

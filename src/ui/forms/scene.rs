@@ -1,7 +1,7 @@
-//! The block "3-D view" of the task View: what of everything it shows.
+//! The block "3-D view" of the task View: which parts of the scene it shows.
 
 use super::display::{segment_row, slab};
-use crate::state::{Action, State};
+use crate::state::{Action, State, ViewAction};
 use crate::ui::Memory;
 use crate::ui::widgets::section;
 use egui::Ui;
@@ -21,15 +21,15 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     let rows = [
         (
             "Slices",
-            "The slices of the other views, in their places",
+            "The slices of the other views, at their positions",
             view.slices_in_scene(),
-            Action::ToggleSlicesInScene,
+            Action::View(ViewAction::ToggleSlicesInScene),
         ),
         (
             "Head outline",
             "The outline of the head around them",
             view.show_outline,
-            Action::ToggleOutline,
+            Action::View(ViewAction::ToggleOutline),
         ),
     ];
     for (name, help, now, toggle) in rows {

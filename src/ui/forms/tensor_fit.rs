@@ -1,4 +1,4 @@
-//! The task View: what is shown and how, the tensor fit, and what was checked.
+//! The task View: layers and their display, the tensor fit, and the checks.
 
 pub mod axes;
 pub mod checks;
@@ -12,9 +12,10 @@ use super::{alignment, density, glyphs, recipe, scene, shown_layer, volume};
 use crate::data::{AffineSource, Gradients, Grid, VolumeKind};
 use crate::parameters::row;
 use crate::solvers::tensor_fit::{self, Params};
-use crate::state::core::words::{counted, mask};
+use crate::state::core::words::counted;
 use crate::state::origin::{Computed, Origin};
-use crate::state::{Action, Content, Layer, Look, Severity, State};
+use crate::state::tensors::mask_text;
+use crate::state::{Action, Content, Layer, LayerAction, Look, Severity, State, TensorAction};
 use crate::ui::files::{PathPurpose, Place, suggestion};
 use crate::ui::widgets::button::{Button, IconButton};
 use crate::ui::widgets::note::{Note, NoteResponse};
@@ -35,13 +36,13 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     if let Some(layer) = layer {
         show_list(ui, state, layer, actions);
         if !layer.display.visible {
-            rows::hint(ui, "Hidden. Its eye in the list of layers shows it (H)");
+            rows::hint(ui, "Hidden. Click its eye in Layers to show it (H)");
         }
         controls(ui, state, layer, memory, actions);
         volume::show(ui, state, layer, memory, actions);
         alignment::show(ui, state, layer, memory, actions);
         if let Content::Tractogram(tractogram) = &layer.content {
-            let why = tractogram.is_empty().then_some("There is no streamline");
+            let why = tractogram.is_empty().then_some("There are no streamlines");
             density::show(ui, state, Some(layer.id), why, memory, actions);
         }
     }
@@ -58,7 +59,7 @@ pub fn results(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Ve
     super::measure::show(ui, state, memory, actions);
 }
 
-/// `81 × 105 × 60 × 33` and the like, and the affine in words.
+/// `81 × 105 × 60 × 33` and the like, and the affine as text.
 fn describe(grid: &Grid, frames: usize) -> String {
     let affine = match grid.source {
         AffineSource::Sform => "sform used",
@@ -96,7 +97,7 @@ fn grid(layer: &Layer) -> Option<(&Arc<Grid>, usize)> {
     }
 }
 
-/// Shells in words: `1 × b 0, 32 × b 1000`, ungrouped as the field writes b.
+/// Shells as text: `1 × b 0, 32 × b 1000`, ungrouped, as is customary for b.
 pub fn shells(gradients: &Gradients) -> String {
     let shell = |(b, n): (u32, usize)| format!("{n} × b{}{b}", format::THIN);
     gradients
@@ -107,19 +108,18 @@ pub fn shells(gradients: &Gradients) -> String {
         .join(", ")
 }
 
-/// A mask file beside the scan, which the fit may use.
+/// A mask file next to the scan that the fit may use.
 fn offered_mask(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     let Some(path) = state.offered_mask() else {
         return;
     };
     let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let text = format!(
-        "{name} lies beside the scan. The fit used a mask that was found in the scan itself"
-    );
+    let text =
+        format!("{name} lies beside the scan, but the fit used a mask found in the scan itself");
     let p = theme::palette(ui.style());
     let note = Note::new(p, Severity::Information, &text).action("Use this mask");
     if note.show(ui) == Some(NoteResponse::Taken) {
-        actions.push(Action::TakeOfferedMask);
+        actions.push(Action::Tensors(TensorAction::TakeOfferedMask));
     }
 }
 
@@ -156,7 +156,7 @@ fn inputs(ui: &mut Ui, state: &State, memory: &mut Memory) {
             .is_some_and(|((g, _), s)| s.matches(g));
         let (icon, fact) = match (&layer.content, known) {
             (Content::Tractogram(t), _) => {
-                // The file has those that were deleted here, too.
+                // The file still has the streamlines that were deleted here.
                 let edited = state.document.is_edited(layer.id);
                 let left = if edited { " left" } else { "" };
                 let count = counted(t.len(), "streamline");
@@ -221,7 +221,7 @@ fn show_list(ui: &mut Ui, state: &State, layer: &Layer, actions: &mut Vec<Action
         }
         chosen
     });
-    actions.extend(chosen.map(Action::ShowOnly));
+    actions.extend(chosen.map(|layer| Action::Layer(LayerAction::ShowOnly(layer))));
 }
 
 /// Method and volumes of the fit.
@@ -239,8 +239,8 @@ fn fit(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action
     }
     fit_mask(ui, state, actions);
     if let Some(found) = state.document.tensors.as_ref().and_then(|t| t.mask_found) {
-        rows::hint(ui, &format!("Mask found: {}", mask::facts(&found)));
-        if let Some(doubt) = mask::doubt(&found) {
+        rows::hint(ui, &format!("Mask found: {}", mask_text::facts(&found)));
+        if let Some(doubt) = mask_text::doubt(&found) {
             Note::new(theme::palette(ui.style()), Severity::Warning, &doubt).show(ui);
         }
     }
@@ -260,10 +260,10 @@ fn fit(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action
     );
 }
 
-/// How the signal becomes tensors, and which volumes take part.
+/// How tensors are computed from the signal, and which volumes take part.
 fn method(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     let params = &state.document.fit;
-    let mut set = |params: Params| actions.push(Action::SetFit { params });
+    let mut set = |params: Params| actions.push(Action::Tensors(TensorAction::SetFit { params }));
     let defaults = Params::defaults();
     parameters::rows(
         ui,
@@ -306,13 +306,13 @@ fn method(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     }
 }
 
-/// Which mask the fit is within, where there is a choice.
+/// The mask of the fit, if there is a choice.
 fn fit_mask(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     const FOUND: &str = "Found from the scan";
     let document = &state.document;
     let layers = document.layers.iter().rev();
     let masks: Vec<_> = layers.filter(|l| document.can_be_fit_mask(l)).collect();
-    // The commands know the built-in head with its own mask only.
+    // The commands know the built-in head only with its own mask.
     let built_in = |l: &Arc<Layer>| document.origin(l).is_phantom();
     let found = !document.scan().is_some_and(built_in);
     if masks.len() + usize::from(found) < 2 {
@@ -334,10 +334,10 @@ fn fit_mask(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
         }
         chosen
     });
-    actions.extend(chosen.map(Action::SetFitMask));
+    actions.extend(chosen.map(|layer| Action::Tensors(TensorAction::SetMask(layer))));
 }
 
-/// What the panel's layer is exported as.
+/// The label of the button that exports the panel's layer.
 fn export_words(layer: Option<&Arc<Layer>>) -> &'static str {
     match layer.map(|l| &l.content) {
         Some(Content::Tractogram(_)) => "Export tracks…",

@@ -1,5 +1,5 @@
-//! The task Track: streamlines or geodesic rays of the regions, live. Here what both share, and the
-//! controls of streamlines.
+//! The task Track: streamlines or geodesic rays from the regions, live. This file has the controls that both share, and
+//! those of streamlines.
 
 pub mod empty;
 mod lines;
@@ -10,12 +10,13 @@ use super::{geodesic, recipe, walk};
 use crate::data::Role;
 use crate::solvers::curves::{Params, SeedingParts};
 use crate::solvers::tensor_fit;
-use crate::state::core::words::mask;
-use crate::state::origin::OriginId;
+use crate::state::core::layer::OriginId;
 use crate::state::recipe::Source;
 use crate::state::tensors::jobs::fit::FIT;
+use crate::state::tensors::mask_text;
 use crate::state::{
-    Action, CurveResult, Document, Method, Phase, Severity, Slot, Standing, State, Tool,
+    Action, CurveResult, Document, Method, Phase, RegionAction, Severity, Slot, Standing, State,
+    Tool, TrackAction, ViewAction,
 };
 use crate::ui::files::{PathPurpose, Place};
 use crate::ui::theme::{self, space};
@@ -55,7 +56,7 @@ fn method(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
         .unwrap_or(0);
     let chosen = segmented(ui, place, "Method", &text, now);
     if let Some(i) = chosen.filter(|&i| i != now) {
-        actions.push(Action::SetMethod(Method::ALL[i]));
+        actions.push(Action::Track(TrackAction::SetMethod(Method::ALL[i])));
     }
 }
 
@@ -72,11 +73,11 @@ pub(super) fn inputs(
         .side(24.0)
         .show_right(ui, place);
     regions::add_menu(&add, state, memory, actions);
-    // Seeds first, then where they lead.
+    // Seeds first, then their targets.
     let all = state.document.regions.iter();
     let mut regions: Vec<_> = all.filter(|r| r.role != Role::Region).collect();
     regions.sort_by_key(|r| Role::ALL.iter().position(|&role| role == r.role));
-    /// More would push the controls out of sight; the list has them all.
+    /// More would push the controls out of sight; the list shows all.
     const CHIPS: usize = 10;
     let more = regions.len().saturating_sub(CHIPS);
     for pair in regions[..regions.len() - more].chunks(2) {
@@ -89,7 +90,7 @@ pub(super) fn inputs(
             let place = Rect::from_min_size(pos2(left, row.top()), vec2(half, space::ROW));
             let selected = state.session.selected_region == Some(chip.id);
             if region::chip(ui, place, chip, selected).clicked() {
-                actions.push(Action::SelectRegion(Some(chip.id)));
+                actions.push(Action::Region(RegionAction::Select(Some(chip.id))));
             }
         }
     }
@@ -127,7 +128,7 @@ pub(super) fn inputs(
     }
 }
 
-/// Shows those remarks about the regions that `wanted` accepts. They are among the results, where they move no control.
+/// Shows the remarks about regions that `wanted` accepts, among the results, where they move no control.
 pub(super) fn remarks(
     ui: &mut Ui,
     state: &State,
@@ -139,7 +140,7 @@ pub(super) fn remarks(
         return;
     };
     let p = theme::palette(ui.style());
-    let whose = mask::name_of(&state.document);
+    let whose = mask_text::name_of(&state.document);
     let remarks = memory
         .tracks
         .remarks(&state.document.regions, &tensors.mask, &whose);
@@ -152,24 +153,28 @@ pub(super) fn remarks(
             note = note.action("Show it");
         }
         if note.show(ui) == Some(NoteResponse::Taken) {
-            actions.extend(remark.outside_at.map(Action::MoveCrosshair));
+            actions.extend(
+                remark
+                    .outside_at
+                    .map(|world| Action::View(ViewAction::MoveCrosshair(world))),
+            );
         }
     }
     if remarks.len() > REMARKS {
         let more = remarks.len() - REMARKS;
-        rows::hint(ui, &format!("and {more} more remarks"));
+        rows::hint(ui, &format!("and {more} more notes"));
     }
 }
 
-/// The severest that the results warn of.
+/// The most severe warning among the results.
 pub fn warned(state: &State, memory: &mut Memory) -> Option<Severity> {
-    if state.session.live.is_none() && state.session.live_error.is_some() {
+    if state.session.live.is_none() && state.session.tracking.failure().is_some() {
         return Some(Severity::Error);
     }
     let empty = |live: &CurveResult| match live.rays {
         Some(_) => live.output.kept.is_empty() && live.output.seed_outcomes.iter().any(|n| *n > 0),
         None => {
-            let mask = mask::name_of(&state.document);
+            let mask = mask_text::name_of(&state.document);
             tracks::nothing_kept(&live.output, &state.document.track, &mask).is_some()
         }
     };
@@ -178,18 +183,18 @@ pub fn warned(state: &State, memory: &mut Memory) -> Option<Severity> {
     warned.then_some(Severity::Warning)
 }
 
-/// Whether one of these remarks is made about regions.
+/// Whether any of these remarks about regions applies.
 pub fn out_of_reach(state: &State, memory: &mut Memory, which: impl Fn(&Remark) -> bool) -> bool {
     let Some(tensors) = &state.document.tensors else {
         return false;
     };
-    let whose = mask::name_of(&state.document);
+    let whose = mask_text::name_of(&state.document);
     let regions = &state.document.regions;
     let remarks = memory.tracks.remarks(regions, &tensors.mask, &whose);
     remarks.iter().any(which)
 }
 
-/// The scan that a fit was made from: its file's name without the ending.
+/// The scan of a fit: its file's name without the ending.
 fn scan_name(document: &Document, fit: OriginId) -> String {
     match document.origins.fit(fit) {
         Some(fit) => source_name(&document.origins.source(fit.scan)),
@@ -232,7 +237,7 @@ fn no_field(ui: &mut Ui, state: &State, memory: &mut Memory) {
     }
 }
 
-/// What is to be placed next, with its tool.
+/// The region to be placed next, with its tool.
 fn region_wanted(ui: &mut Ui, state: &State, role: Role, actions: &mut Vec<Action>) {
     let p = theme::palette(ui.style());
     let tool = Tool::Place { role, cube: false };
@@ -254,7 +259,7 @@ fn region_wanted(ui: &mut Ui, state: &State, role: Role, actions: &mut Vec<Actio
     }
     let note = Note::new(p, Severity::Information, text).action(word);
     if note.show(ui) == Some(NoteResponse::Taken) {
-        actions.push(Action::SetTool(tool));
+        actions.push(Action::View(ViewAction::SetTool(tool)));
     }
 }
 
@@ -262,7 +267,9 @@ fn controls(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     let place = section::head(ui, "Controls");
     let default_value = state.session.settings.track();
     let params = &state.document.track;
-    let mut set = |params: Params, phase: Phase| actions.push(Action::SetTrack { params, phase });
+    let mut set = |params: Params, phase: Phase| {
+        actions.push(Action::Track(TrackAction::SetStreamlines { params, phase }))
+    };
     if walk::reset(ui, place, *params == default_value) {
         set(default_value.clone(), Phase::Done);
     }
@@ -310,7 +317,7 @@ pub fn foot(
         None if rays => Some("There are no rays yet: place a seed first"),
         None => Some("There are no streamlines yet: place a seed first"),
         Some(Standing::Coarse) if state.stalled() => Some("The full result was stopped"),
-        Some(Standing::Updating | Standing::Coarse) => Some("Waits for the full result"),
+        Some(Standing::Updating | Standing::Coarse) => Some("Waiting for the full result"),
         Some(Standing::OutOfDate) => Some("Out of date: the controls have changed since"),
         Some(Standing::Final) if empty && rays => Some("No ray was kept"),
         Some(Standing::Final) if empty => Some("No streamline was kept"),
@@ -328,7 +335,7 @@ pub fn foot(
     ];
     let (responses, end) = panels::button_row(ui, place, buttons);
     if responses[0].clicked() {
-        actions.push(Action::KeepTracks);
+        actions.push(Action::Track(TrackAction::Keep));
     }
     if responses[1].clicked() {
         let above = Place::Above(place.right_top() - vec2(0.0, 20.0));

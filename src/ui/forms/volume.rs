@@ -5,13 +5,12 @@ use crate::data::Volume;
 use crate::data::appearance::ColourMap;
 use crate::scene::draw_list::{Colours, CutPlane, Transfer};
 use crate::scene::volume_of;
-use crate::state::volume_look::{Cut, VolumeLook, VolumeStyle};
-use crate::state::{Action, Display, Layer, Phase, State};
-use crate::ui::Memory;
-use crate::ui::theme;
+use crate::state::core::volume_look::{Cut, VolumeLook, VolumeStyle};
+use crate::state::{Action, Display, Layer, LayerAction, Phase, State};
 use crate::ui::widgets::slider::{Change, SliderRow};
 use crate::ui::widgets::transfer::TransferEditor;
 use crate::ui::widgets::{menu, section};
+use crate::ui::{Memory, theme};
 use egui::Ui;
 use glam::DVec3;
 
@@ -40,14 +39,14 @@ pub fn show(
     let default_value = || VolumeLook::of(volume, display.window);
     let look = display.volume.clone().unwrap_or_else(default_value);
     let mut set = |look: VolumeLook, phase: Phase| {
-        actions.push(Action::SetDisplay {
+        actions.push(Action::Layer(LayerAction::SetDisplay {
             layer: layer.id,
             display: Display {
                 volume: Some(look),
                 ..display.clone()
             },
             phase,
-        });
+        }));
     };
     let text = ["Off", "Cloud", "Surface"];
     let styles = [
@@ -56,7 +55,7 @@ pub fn show(
         VolumeStyle::Surface,
     ];
     let now = styles.iter().position(|s| *s == look.style).unwrap_or(0);
-    let help = "A cloud with the opacity curve below, or the surface of one value";
+    let help = "A cloud with the opacity curve below, or a surface of constant value";
     if let Some(i) = segment_row(ui, "Shown as", help, &text, now) {
         set(
             VolumeLook {
@@ -133,7 +132,7 @@ fn cloud(
     .default(default_value)
     .limits(VolumeLook::THICKNESS_MM)
     .unit("mm")
-    .help("Thickness to which the opacities of the curve refer; smaller values make everything denser");
+    .help("Thickness of the layer for which the curve gives the opacity; smaller values make everything denser");
     if let Some((v, phase)) = row.value(ui) {
         set(
             VolumeLook {
@@ -163,7 +162,7 @@ fn surface(
         .decimals(decimals)
         .default(default_value)
         .limits(f64::MIN..=f64::MAX)
-        .help("The surface is where the image has this value");
+        .help("Image value at the surface");
     if let Some((v, phase)) = row.value(ui) {
         set(
             VolumeLook {
@@ -204,7 +203,7 @@ fn surface(
     }
 }
 
-/// Of a map over the window, or one.
+/// Colours of a map over the window, or a single colour.
 fn colours(ui: &mut Ui, look: &VolumeLook, set: &mut Set) {
     let named = || theme::CATEGORY_NAMES.into_iter().zip(theme::CATEGORIES);
     let now = look.transfer.colours;
@@ -214,7 +213,7 @@ fn colours(ui: &mut Ui, look: &VolumeLook, set: &mut Set) {
     };
     let chosen = colour_maps_and(
         ui,
-        ("Colours", "Colours over the window, or one colour"),
+        ("Colours", "Colours over the window, or a single colour"),
         (&ColourMap::FOR_IMAGES, now),
         shown,
         named(),
@@ -271,7 +270,7 @@ fn cut(ui: &mut Ui, state: &State, look: &VolumeLook, set: &mut Set) {
     }
 }
 
-/// How far from a cut something is seen, mm, if that matters: another than now.
+/// Distance from a cut up to which the volume is visible, mm, if limited; returns a changed value.
 pub(super) fn fade_row(
     ui: &mut Ui,
     name: &'static str,
@@ -292,13 +291,13 @@ pub(super) fn fade_row(
     }
 }
 
-/// What is cut away of volumes: another choice than now.
+/// The part of volumes that is cut away; returns a changed value.
 pub(super) fn cut_row(ui: &mut Ui, state: &State, now: Cut) -> Option<Cut> {
     let side = |normal: DVec3| SIDES.iter().find(|s| s.1 == normal).map(|s| s.0);
     let shown = match now {
         Cut::Nothing => "Nothing",
         Cut::Side(normal) => side(normal).unwrap_or("A side"),
-        Cut::Facing => "What faces you",
+        Cut::Facing => "The half facing you",
         Cut::Corner => "The corner facing you",
         Cut::Plane { .. } => "At a fixed plane",
     };
@@ -314,17 +313,17 @@ pub(super) fn cut_row(ui: &mut Ui, state: &State, now: Cut) -> Option<Cut> {
         for (name, normal) in SIDES {
             row(ui, name, Cut::Side(normal));
         }
-        row(ui, "What faces you", Cut::Facing);
+        row(ui, "The half facing you", Cut::Facing);
         row(ui, "The corner facing you", Cut::Corner);
         menu::line(ui);
-        // Any orientation: turn the view, then hold the plane.
+        // Any orientation: rotate the view, then fix the plane.
         let CutPlane { at, normal } = facing(state);
-        row(ui, "What faces you, held", Cut::Plane { at, normal });
+        row(ui, "The half facing you, fixed", Cut::Plane { at, normal });
         chosen
     })
 }
 
-/// One of some curves to start from.
+/// Chooses one of some initial curves.
 pub(super) fn curve_row(
     ui: &mut Ui,
     presets: [(&str, Transfer); 4],
@@ -332,7 +331,7 @@ pub(super) fn curve_row(
 ) -> Option<Transfer> {
     let chosen = presets.iter().position(|(_, t)| t == now);
     let shown = chosen.map_or("Own curve", |i| presets[i].0);
-    select_row(ui, "Curve", "Curves to start from", shown, |ui| {
+    select_row(ui, "Curve", "Preset curves", shown, |ui| {
         let mut taken = None;
         for (i, (name, transfer)) in presets.iter().enumerate() {
             if menu::Item::new(name).chosen(chosen == Some(i)).show(ui) {

@@ -13,12 +13,12 @@ use crate::ui::widgets::slider::{Columns, label};
 use egui::{Rect, Ui};
 use std::ops::RangeInclusive;
 
-/// Ranges that the fields accept where the table permits more.
+/// Ranges that the fields accept, narrower than the table's limits.
 const TYPED_STEP_MM: RangeInclusive<f64> = 0.01..=20.0;
 const TYPED_LENGTH_MM: RangeInclusive<f64> = 0.0..=10_000.0;
 
-/// Rows with a place of their own here or in the panel of streamlines, and the guard against endless curves, which the
-/// length makes for.
+/// Parameters with a row here or in the panel of streamlines, and the guard against endless curves, which the length
+/// determines.
 const PLACED: &[&str] = &[
     "seeds",
     "random-seed",
@@ -37,17 +37,17 @@ const PLACED: &[&str] = &[
     "bootstrap",
 ];
 
-/// What a row calls with changed parameters.
+/// Called by a row with changed parameters.
 pub type Set<'a> = parameters::Set<'a, Params>;
 
-/// The icon at a head that sets everything back; returns whether it was clicked.
+/// The reset icon at a head; returns whether it was clicked.
 pub fn reset(ui: &mut Ui, place: Rect, defaults: bool) -> bool {
     let reset = IconButton::new(icons::RESET, "Reset to defaults");
     let reset = reset.side(24.0).disabled(defaults);
     reset.show_right(ui, place).clicked()
 }
 
-/// The row of a part of the seeding.
+/// The row of one parameter of the seeding.
 pub fn seeding(ui: &mut Ui, params: &Params, key: &str, set: &mut Set) {
     let (parts, defaults) = (SeedingParts::from(params.seeding), SeedingParts::defaults());
     let set: &mut parameters::Set<SeedingParts> = &mut |parts, phase| {
@@ -82,7 +82,7 @@ pub fn angle(ui: &mut Ui, params: &Params, defaults: &Params, set: &mut Set) {
     parameters::rows(ui, params, defaults, Rows::These(&["angle"]), set);
 }
 
-/// `off` says what no limit means.
+/// `off` is the label of no limit.
 pub fn fa(ui: &mut Ui, params: &Params, defaults: &Params, off: &str, set: &mut Set) {
     let shown = Shown {
         off: Some(off),
@@ -96,7 +96,7 @@ pub fn length(ui: &mut Ui, params: &Params, defaults: &Params, set: &mut Set) {
     parameters::limits(ui, params, defaults, rows, TYPED_LENGTH_MM, set);
 }
 
-/// `fixed`: why none can be chosen.
+/// `fixed`: why no integrator can be chosen.
 pub fn integrator(
     ui: &mut Ui,
     params: &Params,
@@ -119,7 +119,7 @@ pub fn interpolation(
     parameters::choice(ui, params, defaults, "interpolation", why, set);
 }
 
-/// The rest of the table, below the rows that only the one kind of curves has.
+/// The rest of the table, below the rows that only one kind of curve has.
 pub fn rest(ui: &mut Ui, state: &State, params: &Params, defaults: &Params, set: &mut Set) {
     parameters::rows(ui, params, defaults, Rows::These(&["random-seed"]), set);
     mask(ui, state);
@@ -127,7 +127,7 @@ pub fn rest(ui: &mut Ui, state: &State, params: &Params, defaults: &Params, set:
     parameters::rows(ui, params, defaults, Rows::AllBut(PLACED), set);
 }
 
-/// What paths stay within.
+/// The mask that curves stay within.
 fn mask(ui: &mut Ui, state: &State) {
     let columns = Columns::allocate(ui);
     let regions = state.document.regions.iter();
@@ -147,7 +147,7 @@ fn mask(ui: &mut Ui, state: &State) {
     paint::right(ui.painter(), columns.wide, &within, font, p.t1);
 }
 
-/// What several targets, and several includes, mean; no row where there are not several.
+/// The meaning of several targets and of several includes; no row unless there are several.
 pub fn rules(ui: &mut Ui, state: &State, params: &Params, defaults: &Params, set: &mut Set) {
     let several = |role: Role| {
         let mut of = state.document.regions.iter().filter(|r| r.role == role);

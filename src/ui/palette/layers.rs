@@ -1,11 +1,13 @@
-//! What there is to do with each layer.
+//! Commands for each layer.
 
 use super::synonyms::known_as;
 use super::{Entry, Run};
 use crate::scene::volume_of;
+use crate::state::core::volume_look::{VolumeLook, VolumeStyle};
 use crate::state::density::Wanted;
-use crate::state::volume_look::{VolumeLook, VolumeStyle};
-use crate::state::{Action, Content, Display, Document, Layer, LayerId, Phase, Recipe, State};
+use crate::state::{
+    Action, Content, Display, Document, Layer, LayerAction, LayerId, Phase, Recipe, State,
+};
 
 pub(super) fn entries(state: &State) -> Vec<Entry> {
     let document = &state.document;
@@ -13,7 +15,7 @@ pub(super) fn entries(state: &State) -> Vec<Entry> {
     layers.flat_map(|l| of_layer(document, l)).collect()
 }
 
-/// As the panel starts with; `None`: of the live result.
+/// With the panel's initial settings; `None`: for the live result.
 pub(super) fn density(layer: Option<LayerId>) -> Action {
     let requested = Wanted::default();
     Action::MapDensity {
@@ -38,11 +40,11 @@ fn of_layer(document: &Document, layer: &Layer) -> Vec<Entry> {
         visible: !visible,
         ..layer.display.clone()
     };
-    let set = Action::SetDisplay {
+    let set = Action::Layer(LayerAction::SetDisplay {
         layer: id,
         display,
         phase: Phase::Done,
-    };
+    });
     let mut all = vec![entry(
         format!("{} layer {name}", if visible { "Hide" } else { "Show" }),
         set,
@@ -50,13 +52,13 @@ fn of_layer(document: &Document, layer: &Layer) -> Vec<Entry> {
     if matches!(layer.content, Content::Scan { .. } | Content::Image(_)) {
         all.push(entry(
             format!("Show only layer {name}"),
-            Action::ShowOnly(id),
+            Action::Layer(LayerAction::ShowOnly(id)),
         ));
         all.extend(in_scene(layer));
     }
     all.push(entry(
         format!("Select layer {name}"),
-        Action::SelectLayer(Some(id)),
+        Action::Layer(LayerAction::Select(Some(id))),
     ));
     if matches!(&layer.content, Content::Tractogram(t) if !t.is_empty()) {
         let map = density(Some(id));
@@ -71,12 +73,12 @@ fn of_layer(document: &Document, layer: &Layer) -> Vec<Entry> {
     }
     all.push(entry(
         format!("Delete layer {name}"),
-        Action::DeleteLayer(id),
+        Action::Layer(LayerAction::Delete(id)),
     ));
     all
 }
 
-/// An image as a volume, as a surface, or as neither in the 3-D view: what it is not.
+/// Shows an image as a volume, as a surface, or as neither in the 3-D view: the options not in use.
 fn in_scene(layer: &Layer) -> Vec<Entry> {
     let Some(volume) = volume_of(layer) else {
         return Vec::new();
@@ -95,14 +97,14 @@ fn in_scene(layer: &Layer) -> Vec<Entry> {
             style,
             ..look.clone()
         });
-        let set = Action::SetDisplay {
+        let set = Action::Layer(LayerAction::SetDisplay {
             layer: layer.id,
             display: Display {
                 volume,
                 ..display.clone()
             },
             phase: Phase::Done,
-        };
+        });
         entry(format!("{words}: {}", layer.name), set)
     };
     others.map(set).collect()

@@ -1,15 +1,15 @@
-//! What there is to do with pathways and tensor glyphs.
+//! Commands for pathways and tensor glyphs.
 
 use super::{Entry, Run};
 use crate::data::Role;
 use crate::state::pathways::{PathwayAction, PathwaySettings, Shown, percent_joined};
-use crate::state::{Action, KeptPathway, Phase, State, Task};
+use crate::state::{Action, KeptPathway, Phase, State, Task, ViewAction};
 use crate::ui::format;
 use crate::ui::forms::eikonal::look::SHAPES;
 use crate::ui::forms::glyphs;
 use std::sync::Arc;
 
-/// Those of the task only where it is looked at: elsewhere nothing of it is seen.
+/// Commands of the task only while it is active: elsewhere their effect is invisible.
 pub(super) fn entries(state: &State) -> Vec<Entry> {
     let mut all = Vec::new();
     if state.document.tensors.is_some() {
@@ -78,7 +78,7 @@ fn of_live(state: &State) -> Vec<Entry> {
     all
 }
 
-/// What the task's panel switches: what it is not now.
+/// Switches of the task's panel: the options not in use.
 fn looks(state: &State) -> Vec<Entry> {
     let settings = &state.document.pathways;
     let mut all = Vec::new();
@@ -148,7 +148,7 @@ fn of_kept(kept: &Arc<KeptPathway>) -> [Entry; 2] {
     .map(|(name, action)| entry(name, "", Action::Pathway(action)))
 }
 
-/// Of the kept ones: the key copies that of the live one.
+/// For kept pathways; the key copies the command of the live one.
 fn commands(state: &State) -> Vec<Entry> {
     let kept = state.document.kept_pathways.iter();
     let one = |kept: &Arc<KeptPathway>| {
@@ -170,7 +170,7 @@ fn of_glyphs(state: &State) -> Vec<Entry> {
         changed.shown = shape.is_some();
         changed.shape = shape.unwrap_or(look.shape);
         let name = format!("Tensor glyphs: {}", word.to_lowercase());
-        entry(name, "", Action::SetGlyphs(changed))
+        entry(name, "", Action::View(ViewAction::SetGlyphs(changed)))
     };
     others.map(one).collect()
 }

@@ -1,8 +1,8 @@
-//! What there is to do with regions.
+//! Commands for regions.
 
 use super::{Entry, Run};
 use crate::data::Region;
-use crate::state::{Action, RegionsChange, State, Tool};
+use crate::state::{Action, RegionAction, RegionsChange, State, Tool, ViewAction};
 
 pub(super) fn entries(state: &State) -> Vec<Entry> {
     let regions = &state.document.regions;
@@ -11,7 +11,7 @@ pub(super) fn entries(state: &State) -> Vec<Entry> {
     if let Some(region) = selected.and_then(|id| state.document.region(id)) {
         all.extend(of_selected(region));
     } else if !regions.is_empty() {
-        // The panel says to click one.
+        // The panel asks the user to click one.
         all.push(change("Grow, smooth, combine a region"));
     }
     if regions.len() > 1 {
@@ -25,17 +25,17 @@ pub(super) fn entries(state: &State) -> Vec<Entry> {
             let there = regions.iter().filter(|r| r.visible != shown);
             let others: Vec<_> = there.map(|r| r.id).collect();
             if !others.is_empty() {
-                let change = Action::ChangeRegions {
+                let change = Action::Region(RegionAction::ChangeSeveral {
                     regions: others,
                     change: RegionsChange::Show(shown),
-                };
+                });
                 all.push(entry(name, "", Run::Act(change)));
             }
         }
     }
     for region in regions {
         let name = format!("Select region {}", region.name);
-        let select = Action::SelectRegion(Some(region.id));
+        let select = Action::Region(RegionAction::Select(Some(region.id)));
         all.push(entry(&name, "", Run::Act(select)));
     }
     all
@@ -48,12 +48,12 @@ fn of_selected(region: &Region) -> [Entry; 5] {
         entry(
             &named(if region.visible { "Hide" } else { "Show" }),
             "",
-            Run::Act(Action::ToggleRegion(region.id)),
+            Run::Act(Action::Region(RegionAction::Toggle(region.id))),
         ),
         entry(
             &named("Duplicate"),
             "copy",
-            Run::Act(Action::DuplicateRegion(region.id)),
+            Run::Act(Action::Region(RegionAction::Duplicate(region.id))),
         ),
         entry(
             &format!("{} as mask…", named("Export")),
@@ -63,7 +63,7 @@ fn of_selected(region: &Region) -> [Entry; 5] {
         entry(
             &named("Delete"),
             "remove",
-            Run::Act(Action::DeleteRegion(region.id)),
+            Run::Act(Action::Region(RegionAction::Delete(region.id))),
         ),
     ]
 }
@@ -72,7 +72,7 @@ fn change(name: &str) -> Entry {
     entry(
         name,
         "dilate, erode, shrink, union, intersection, difference, subtract",
-        Run::Act(Action::SetTool(Tool::Change)),
+        Run::Act(Action::View(ViewAction::SetTool(Tool::Change))),
     )
 }
 

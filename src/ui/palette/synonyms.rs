@@ -1,6 +1,6 @@
-//! What other programs of the field call what the palette offers.
+//! Names that other programs of the field use for the commands of the palette.
 
-/// By how a name begins; the first that fits counts.
+/// Keyed by the beginning of a name; the first match counts.
 const WORDS: &[(&str, &str)] = &[
     (
         "Export what is shown",

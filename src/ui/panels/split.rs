@@ -1,34 +1,34 @@
-//! Where the results of a task begin. They are below the controls; where both do not fit, each scrolls in a
-//! part of its own, so that results are always in sight.
+//! The border between the controls of a task and its results below. If both do not fit, each scrolls in a part of its
+//! own, so that results are always in sight.
 
 use crate::state::Task;
 use egui::{Id, Rect, Ui, pos2};
 
-/// The row under the pointer and a little more: the border never covers it.
+/// Height of the row under the pointer and a little more: the border never covers it.
 const UNDER: f32 = 40.0;
 
 #[derive(Clone, Copy)]
 pub(super) struct Split {
-    /// How high all inputs and controls are, and all results: as they were in the last pass.
+    /// Heights of all inputs and controls, and of all results, in the last pass.
     natural: (f32, f32),
-    /// How high inputs and controls are down to the last row that has to be in sight.
+    /// Height of inputs and controls down to the last row that must be in sight.
     needed: f32,
-    /// How high the results are shown, and would be without a pointer.
+    /// Height of the results as shown, and the height that they would have without a pointer.
     pub results: f32,
     preferred: f32,
-    /// A line divides the results from the controls.
+    /// A line separates the results from the controls.
     pub divided: bool,
-    /// Heights were known when the border was chosen.
+    /// The heights were known when the border was chosen.
     settled: bool,
     pass: u64,
 }
 
-/// The lowest row that has to be in sight, in the window's points.
+/// The lowest row that must be in sight, in the window's points.
 fn needed_id() -> Id {
     Id::unique("the last row that has to be in sight")
 }
 
-/// Results give way to the rows above this call.
+/// Results shrink in favour of the rows above this call.
 pub fn in_sight(ui: &Ui) {
     let y = ui.cursor().top();
     ui.data_mut(|d| {
@@ -38,12 +38,12 @@ pub fn in_sight(ui: &Ui) {
 }
 
 impl Split {
-    /// Where both do not fit results take at most this share, and as much as a chart and a table need.
+    /// If both do not fit, results take at most this share, enough for a chart and a table.
     const SHARE: f32 = 0.48;
     const ENOUGH: f32 = 330.0;
-    /// Results never give way to less: a heading and a histogram.
+    /// Smallest height of results: a heading and a histogram.
     const LEAST: f32 = 150.0;
-    /// What they leave to inputs and controls: down to a first control. Notes above both take room from both.
+    /// Height that results leave to inputs and controls: down to a first control. Notes above both reduce both.
     const CONTROLS: f32 = 180.0;
     const LEFT: f32 = 0.6;
 
@@ -64,8 +64,8 @@ impl Split {
         let share = share.min(body.height() - left);
         let most = share.max(body.height() - above);
         let gives = (body.height() - needed).max(Self::LEAST.min(most));
-        // A map has other controls than a scan. The checks of a fit stay at the foot, so that they do not move when
-        // the fit ends.
+        // A map has other controls than a scan. The checks of a fit stay at the foot, so that they do not move when the
+        // fit ends.
         let at_foot = task == Task::View && fits && below.is_finite();
         let preferred = match overflows {
             true => below.min(most).min(gives).round(),
@@ -89,7 +89,7 @@ impl Split {
         }
     }
 
-    /// How high results are, so that no control moves or is covered that may be under the pointer.
+    /// Height of the results at which no control that may be under the pointer moves or is covered.
     fn held(&self, ui: &Ui, body: Rect, requested: f32) -> f32 {
         let now = self.results.min(body.height());
         let (down, at) = ui.input(|i| (i.pointer.any_down(), i.pointer.latest_pos()));
@@ -101,7 +101,7 @@ impl Split {
         if down || at.y >= border {
             return now;
         }
-        // Once, when heights change: the border does not follow a pointer that goes up.
+        // Only when heights change: the border does not follow a pointer that moves up.
         let changed = (requested - self.preferred).abs() > 0.5;
         let covers = body.bottom() - requested < at.y + UNDER;
         match requested > now && (covers || !changed) {
@@ -110,7 +110,7 @@ impl Split {
         }
     }
 
-    /// Inputs and controls, and results.
+    /// The rectangles of inputs and controls, and of results.
     pub fn places(&self, body: Rect) -> (Rect, Rect) {
         let y = body.bottom() - self.results;
         (
@@ -119,7 +119,7 @@ impl Split {
         )
     }
 
-    /// A change of the heights is followed in the next frame; nobody sees one without heights. `top`: where the
+    /// Stores the heights; the next frame uses them, and a first pass without heights is never shown. `top`: where the
     /// rows of inputs and controls begin.
     pub fn remember(mut self, ui: &Ui, task: Task, natural: (f32, f32), top: f32) {
         let lowest: Option<f32> = ui.data_mut(|d| d.remove_temp(needed_id()));

@@ -1,16 +1,16 @@
-//! Notes at the top of a task's panel, which are in sight however the panel is scrolled: the step of the guide, a
-//! leak, messages, layers that a save left out, work that was left behind. What is below makes room for them, but
-//! not while the pointer is on it: until the pointer has left they cover the first rows.
+//! Notes at the top of a task's panel, in sight however the panel is scrolled: the step of the tour, a leak, messages,
+//! layers that a save left out, recovered work. The rows below move down for them, but not while the pointer is on
+//! them: until the pointer has left, the notes cover the first rows.
 
 use super::super::theme::{self, space};
 use super::super::{Memory, forms, recovery, tour};
 use crate::state::{Action, State, Task};
 use egui::{Area, Id, Order, Rect, ScrollArea, Sense, Shape, Stroke, Ui, UiBuilder, pos2};
 
-/// They never take more of the panel.
+/// Largest share of the panel that notes take.
 const MOST: f32 = 0.55;
 
-/// The room that is made for them.
+/// The space reserved for them.
 #[derive(Clone, Copy)]
 struct Made {
     task: Task,
@@ -18,8 +18,8 @@ struct Made {
     pass: u64,
 }
 
-/// Whether there are notes besides that of a leak, which covers the inputs alone: what it asks for stays where it is.
-/// In a low panel it would cover the switch between controls and results.
+/// Whether there are notes besides that of a leak, which makes no room but covers the inputs: controls stay where they
+/// are when it comes and goes. In a low panel it would cover the switch between controls and results.
 fn makes_room(state: &State) -> bool {
     state.session.guide.is_some()
         || !state.session.messages.is_empty()
@@ -27,17 +27,21 @@ fn makes_room(state: &State) -> bool {
         || recovery::any(state)
 }
 
-fn all(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
+/// Returns the height of the leak's note.
+fn all(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) -> f32 {
+    let top = ui.cursor().top();
     forms::level_set::alarm::show(ui, state, actions);
+    let leak = ui.cursor().top() - top;
     super::messages(ui, state, super::is_error, actions);
     recovery::recipe_only(ui, state, actions);
     tour::show(ui, state, memory, actions);
-    // The note of recovered work takes the place of the offer.
+    // The note about recovered work replaces the offer.
     super::messages(ui, state, |m| !super::is_error(m), actions);
     recovery::show(ui, state, actions);
+    leak
 }
 
-/// Returns the place that is left.
+/// Returns the remaining rectangle.
 pub fn show(
     ui: &mut Ui,
     body: Rect,
@@ -48,11 +52,15 @@ pub fn show(
     let id = Id::unique("notes above a task");
     let pass = ui.ctx().cumulative_pass_nr();
     let leaks = forms::level_set::alarm::leaked(state).is_some();
-    let roomy = makes_room(state) || leaks && body.height() < super::LOW;
+    let (others, low) = (makes_room(state), body.height() < super::LOW);
     let mut height = 0.0;
-    if roomy || leaks {
-        let shown = over(ui, body, state, memory, actions);
-        height = if roomy { shown } else { 0.0 };
+    if others || leaks {
+        let (all, without_leak) = over(ui, body, state, memory, actions);
+        height = match (low, others) {
+            (true, _) => all,
+            (false, true) => without_leak,
+            (false, false) => 0.0,
+        };
     }
     let made: Option<Made> = ui.data(|d| d.get_temp(id));
     let made = made.filter(|m| m.task == state.view.task && m.pass + 1 == pass);
@@ -71,14 +79,14 @@ pub fn show(
     Rect::from_min_max(pos2(body.left(), body.top() + room), body.max)
 }
 
-/// Over the top of the panel; returns their height.
+/// Over the top of the panel; returns their height, and the height without the note of a leak.
 fn over(
     ui: &mut Ui,
     body: Rect,
     state: &State,
     memory: &mut Memory,
     actions: &mut Vec<Action>,
-) -> f32 {
+) -> (f32, f32) {
     let area = Area::new(Id::unique("notes over a task"))
         .order(Order::Middle)
         .fixed_pos(body.min)
@@ -93,13 +101,13 @@ fn over(
         let mut inside = ui.new_child(UiBuilder::new().id_salt("notes").max_rect(body));
         inside.spacing_mut().item_spacing.y = 0.0;
         inside.add_space(space::INSET);
-        ScrollArea::vertical()
+        let notes = ScrollArea::vertical()
             .id_salt("notes")
             .max_height(MOST * body.height())
             .auto_shrink([false, true])
             .show(&mut inside, |ui| {
                 ui.spacing_mut().item_spacing.y = 0.0;
-                all(ui, state, memory, actions);
+                all(ui, state, memory, actions)
             });
         let bottom = inside.min_rect().bottom();
         let rect = Rect::from_min_max(body.min, pos2(body.right(), bottom));
@@ -109,7 +117,9 @@ fn over(
         let ends = [pos2(rect.left(), y), pos2(rect.right(), y)];
         ui.painter().set(line, Shape::line_segment(ends, stroke));
         ui.allocate_rect(rect, Sense::hover());
-        rect.height()
+        // Notes of which some are scrolled out of sight are as high as all of them at most.
+        let without_leak = space::INSET + notes.content_size.y - notes.inner;
+        (rect.height(), without_leak.min(rect.height()))
     });
     shown.inner
 }

@@ -1,9 +1,9 @@
-//! Many regions: a field that finds some of them, and what is done with several at once.
+//! Many regions: a search field, and actions on several at once.
 
 use super::role_colour;
 use crate::data::region::RegionId;
 use crate::data::{Region, Role};
-use crate::state::{Action, RegionsChange, State};
+use crate::state::{Action, RegionAction, RegionsChange, State};
 use crate::ui::theme::{self, size, space};
 use crate::ui::widgets::button::IconButton;
 use crate::ui::widgets::{field, menu, paint, region, section};
@@ -12,21 +12,21 @@ use egui::{Modifiers, Rect, Sense, Ui, pos2, vec2};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// From this many on a list has a search field.
+/// A list with at least this many regions has a search field.
 pub const SEARCHED: usize = 12;
 
-/// What of the list is seen, and which are chosen beside the selected one.
+/// The visible part of the list, and the regions selected together with the selected one.
 #[derive(Default)]
 pub struct Chosen {
     pub search: String,
     together: BTreeSet<RegionId>,
-    /// Where a range begins.
+    /// Start of a range.
     anchor: Option<RegionId>,
 }
 
 impl Chosen {
-    /// Those that are chosen together, in the order of the list: at least two. What is selected elsewhere
-    /// is selected alone.
+    /// The regions selected together, in the order of the list: at least two. A region selected elsewhere is selected
+    /// alone.
     pub fn several(&self, state: &State) -> Vec<RegionId> {
         let selected = state.session.selected_region;
         if !selected.is_some_and(|id| self.together.contains(&id)) {
@@ -41,8 +41,8 @@ impl Chosen {
         }
     }
 
-    /// A click on a row of those that are shown: with Shift all from the last one on, with Ctrl one more or
-    /// one less. Returns what is selected now.
+    /// Handles a click on one of the visible rows: with Shift all from the last one, with Ctrl one more or one less.
+    /// Returns the new selected region.
     pub fn click(
         &mut self,
         (shown, now): (&[&Arc<Region>], Option<RegionId>),
@@ -79,13 +79,13 @@ impl Chosen {
     }
 }
 
-/// Whether a name has what is searched, in whatever case.
+/// Whether a name contains the search text, ignoring case.
 pub fn found(name: &str, search: &str) -> bool {
     let search = search.trim().to_lowercase();
     search.is_empty() || name.to_lowercase().contains(&search)
 }
 
-/// A field that finds names, with how many there are; `of` them where not all.
+/// A search field with the number of names; with `shown` of `all` if some are hidden.
 pub fn search_field(
     ui: &mut Ui,
     (name, hint): (&str, &str),
@@ -116,7 +116,7 @@ pub fn search_field(
     section::label(ui, count, &sentence, true, p.t3);
 }
 
-/// What is done with several, over the list.
+/// Actions on several regions, above the list.
 pub fn bar(ui: &mut Ui, state: &State, several: &[RegionId], actions: &mut Vec<Action>) {
     let p = theme::palette(ui.style());
     let requested = vec2(ui.available_width(), space::ROW);
@@ -132,7 +132,10 @@ pub fn bar(ui: &mut Ui, state: &State, several: &[RegionId], actions: &mut Vec<A
     };
     let mut change = |change| {
         let regions = several.to_vec();
-        actions.push(Action::ChangeRegions { regions, change });
+        actions.push(Action::Region(RegionAction::ChangeSeveral {
+            regions,
+            change,
+        }));
     };
     if button(ui, icons::TRASH, "Delete the selected regions").clicked() {
         change(RegionsChange::Delete);
@@ -168,7 +171,7 @@ pub fn role_rows(ui: &mut Ui) -> Option<Role> {
     chosen
 }
 
-/// The menu of one of several.
+/// The context menu of one of several regions.
 pub fn context_menu(ui: &mut Ui, state: &State, several: &[RegionId], actions: &mut Vec<Action>) {
     ui.set_width(200.0);
     ui.spacing_mut().item_spacing.y = 0.0;
@@ -198,7 +201,10 @@ pub fn context_menu(ui: &mut Ui, state: &State, several: &[RegionId], actions: &
     }
     if let Some(change) = change {
         let regions = several.to_vec();
-        actions.push(Action::ChangeRegions { regions, change });
+        actions.push(Action::Region(RegionAction::ChangeSeveral {
+            regions,
+            change,
+        }));
         ui.close();
     }
 }

@@ -13,7 +13,7 @@ use crate::ui::widgets::paint;
 use egui::{Color32, Painter, Rect, Stroke, StrokeKind, Ui, pos2, vec2};
 use std::time::Duration;
 
-/// A final result is news for this long, seconds.
+/// Time for which a final result is highlighted, seconds.
 const NEWS_S: f64 = 2.0;
 pub const HEIGHT: f32 = 22.0;
 
@@ -21,11 +21,11 @@ pub const HEIGHT: f32 = 22.0;
 pub struct Badge {
     text: String,
     since_s: f64,
-    /// Since when the picture has lacked something.
+    /// Since when the picture has been incomplete.
     rough_since_s: Option<f64>,
 }
 
-/// What the badge says, and how the result stands to what is asked for.
+/// The badge's text, and the standing of the result.
 pub fn words(state: &State) -> Option<(String, Standing)> {
     if state.view.task == Task::Pathways {
         return pathway(state);
@@ -38,7 +38,7 @@ pub fn words(state: &State) -> Option<(String, Standing)> {
         let text = format!("Iteration {}", count(running.iterations()));
         return Some((text, Standing::Updating));
     }
-    // The live result is not seen in the other tasks.
+    // The other tasks do not show the live result.
     if !state.view.task.shows_live() {
         return None;
     }
@@ -53,7 +53,7 @@ pub fn words(state: &State) -> Option<(String, Standing)> {
     Some((text, standing))
 }
 
-/// The same of a pathway.
+/// The same for a pathway.
 fn pathway(state: &State) -> Option<(String, Standing)> {
     let working = &state.session.pathways;
     let ms = took(working.wall_ms);
@@ -65,10 +65,10 @@ fn pathway(state: &State) -> Option<(String, Standing)> {
     })
 }
 
-/// The same of the surface that is segmented.
+/// The same for the segmented surface.
 fn segment(state: &State) -> Option<(String, Standing)> {
     let live = state.session.segment.live.as_ref()?;
-    if let Some(step) = state.rewinding_to() {
+    if let Some(step) = state.going_back_to() {
         let text = format!("Going back to step {}", count(step));
         return Some((text, Standing::Updating));
     }
@@ -103,7 +103,7 @@ fn share(state: &State, seeds: usize) -> String {
 }
 
 impl Badge {
-    /// Whether a picture has lacked something for so long that it should say so.
+    /// Whether a picture has been incomplete long enough to say so.
     pub fn late(&mut self, ui: &Ui, drawn: bool) -> bool {
         const PATIENCE_S: f64 = 0.6;
         if drawn {
@@ -119,8 +119,8 @@ impl Badge {
         age >= PATIENCE_S
     }
 
-    /// Paints at the top right of a pane; returns its rectangle. `drawn`: the picture has all that
-    /// there is; `still`: as bright as news. Nothing where it would begin left of `from`.
+    /// Paints at the top right of a pane; returns its rectangle. `drawn`: the picture is complete; `still`: as bright
+    /// as when highlighted. Nothing is painted if it would begin left of `from`.
     pub fn show(
         &mut self,
         ui: &Ui,

@@ -1,4 +1,4 @@
-//! Choosing streamlines with the mouse: by a click, or all that come within an outline.
+//! Selecting streamlines with the mouse: by a click, or all that lie within an outline.
 
 use super::drag::{CLICK, Drag};
 use super::drawing::way;
@@ -13,13 +13,13 @@ use crate::ui::theme::IN_VIEW;
 use egui::{Color32, Modifiers, Painter, Pos2, Rect, Shape, Stroke, Ui};
 use glam::{DMat4, DVec2, DVec3, DVec4};
 
-/// A streamline is taken from within this distance, points.
+/// Largest distance from the pointer at which a streamline is picked, points.
 const REACH: f64 = 8.0;
 /// Corners of an outline lie at least this far apart, points.
 const CORNER: f32 = 2.0;
 
 impl Slice<'_> {
-    /// From the world to points of the pane; depths are shares of half the slab.
+    /// Maps the world to points of the pane; depths are fractions of half the slab.
     pub(super) fn screen_of(&self) -> Screen {
         let plane = &self.plane;
         let row = |axis: DVec3, scale: f64, add: f64| {
@@ -53,7 +53,7 @@ impl Scene<'_> {
     }
 }
 
-/// Whether a plain click in the 3-D view means a streamline.
+/// Whether a plain click in the 3-D view selects a streamline.
 pub fn is_about_lines(state: &State) -> bool {
     let selected = state.session.selected_layer;
     let selected = selected.and_then(|id| state.document.layer(id));
@@ -71,7 +71,7 @@ fn how(modifiers: Modifiers) -> How {
     }
 }
 
-/// A click, or the outline that was drawn.
+/// The action of a click, or of the drawn outline.
 fn action(
     ui: &Ui,
     screen: Screen,
@@ -96,7 +96,7 @@ fn action(
 }
 
 impl Views {
-    /// The outline that is being drawn in a view; `down`: the button still is.
+    /// The outline being drawn in a view; `down`: the button is still down.
     pub(super) fn choose(
         &mut self,
         ui: &Ui,
@@ -105,7 +105,7 @@ impl Views {
         down: bool,
         actions: &mut Vec<Action>,
     ) {
-        // A slow frame may hold the whole way.
+        // A slow frame may contain the whole path.
         let begins = self.outline.is_empty();
         for p in way(ui, drag, at, begins) {
             let last = self.outline.last();
@@ -125,7 +125,7 @@ impl Views {
         actions.push(action(ui, scene.screen_of(), scene.rect, (at, at), &[]));
     }
 
-    /// What the tool shows in a pane; `at`: the pointer over it.
+    /// Marks of the tool in a pane; `at`: the pointer over it.
     pub(super) fn choosing_marks(
         &self,
         painter: &Painter,

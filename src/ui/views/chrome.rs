@@ -5,7 +5,9 @@ use super::legend::{self, Legend};
 use super::scene_view::Scene;
 use super::slice_paint::TITLE;
 use super::slice_view::Slice;
-use crate::state::{Action, Display, Layout, Pane, Phase, Slab, State, View};
+use crate::state::{
+    Action, Display, LayerAction, Layout, Pane, Phase, Slab, State, View, ViewAction,
+};
 use crate::ui::icons;
 use crate::ui::theme::{IN_VIEW, radius};
 use crate::ui::widgets::button::IconButton;
@@ -43,9 +45,11 @@ impl Views {
             let view = &scene.state.view;
             let slices = menu::Item::new("Slices").chosen(view.slices_in_scene());
             let outline = menu::Item::new("Head outline").chosen(view.show_outline);
-            let mut chosen = slices.show(ui).then_some(Action::ToggleSlicesInScene);
+            let mut chosen = slices
+                .show(ui)
+                .then_some(Action::View(ViewAction::ToggleSlicesInScene));
             if outline.show(ui) {
-                chosen = Some(Action::ToggleOutline);
+                chosen = Some(Action::View(ViewAction::ToggleOutline));
             }
             chosen = slab_rows(ui, view).or(chosen);
             menu::line(ui);
@@ -67,12 +71,12 @@ impl Views {
     }
 }
 
-/// Where the buttons of a slice appear.
+/// Rectangle of the buttons of a slice.
 pub(super) fn slice_buttons_at(slice: &Slice, legend: bool) -> Rect {
     let has_dec = legend && legend::of_slices(slice.state) == Some(Legend::Dec);
-    // Beside the legend, not over it.
+    // Next to the legend, not over it.
     let right = slice.rect.right() - if has_dec { 66.0 } else { 8.0 };
-    // Below the title where there is no room beside it.
+    // Below the title if there is no space beside it.
     let fits = slice.rect.width() >= TITLE.x + 2.0 * SIDE + 16.0;
     let top = slice.rect.top() + if fits { 8.0 } else { 8.0 + TITLE.y };
     Rect::from_min_size(pos2(right - 2.0 * SIDE, top), vec2(2.0 * SIDE, SIDE))
@@ -103,7 +107,7 @@ fn buttons(
         .side(SIDE)
         .colour(IN_VIEW.t1);
     if maximise.show_at(ui, right).clicked() {
-        actions.push(Action::ToggleMaximised(pane));
+        actions.push(Action::View(ViewAction::ToggleMaximised(pane)));
     }
     let name = format!("Layers of {}", pane.name());
     IconButton::new(icons::LAYERS, &name)
@@ -112,7 +116,7 @@ fn buttons(
         .show_at(ui, left)
 }
 
-/// What of streamlines the 3-D view shows: all, or what lies near a slice.
+/// The streamlines that the 3-D view shows: all, or those near a slice.
 fn slab_rows(ui: &mut Ui, view: &View) -> Option<Action> {
     menu::line(ui);
     menu::caption(ui, "Streamlines");
@@ -127,7 +131,7 @@ fn slab_rows(ui: &mut Ui, view: &View) -> Option<Action> {
         let now = view.slab.map(|s| s.pane) == pane;
         if menu::Item::new(&name).chosen(now).show(ui) {
             let slab = pane.map(|pane| Slab { pane, thickness_mm });
-            chosen = Some(Action::CutToSlab(slab));
+            chosen = Some(Action::View(ViewAction::CutToSlab(slab)));
         }
     }
     chosen
@@ -145,11 +149,11 @@ fn layer_rows(ui: &mut Ui, state: &State) -> Option<Action> {
                 visible: !visible,
                 ..layer.display.clone()
             };
-            chosen = Some(Action::SetDisplay {
+            chosen = Some(Action::Layer(LayerAction::SetDisplay {
                 layer: layer.id,
                 display,
                 phase: Phase::Done,
-            });
+            }));
         }
     }
     chosen

@@ -1,27 +1,27 @@
-//! A snapshot beside the present: each pane shows the present left of a divider and the snapshot right
-//! of it, from the same side.
+//! A snapshot compared with the present: each pane shows the present left of a divider and the snapshot right of it,
+//! from the same viewpoint.
 
 use super::{Views, slice_paint};
 use crate::state::session::Comparing;
-use crate::state::{Action, Pane, State};
+use crate::state::{Action, Pane, SnapshotAction, State};
 use crate::ui::theme::{self, IN_VIEW, size};
 use crate::ui::widgets::field::{self, Typed};
 use crate::ui::widgets::paint;
 use egui::{Color32, CursorIcon, Id, Rect, Sense, Stroke, Ui, UiBuilder, WidgetInfo, pos2, vec2};
 use std::sync::Arc;
 
-/// Which half of divided panes these views fill.
+/// The half of divided panes that these views fill.
 pub(super) struct Half {
-    /// Where the divider is, of a pane's width.
+    /// Position of the divider, as a fraction of a pane's width.
     share: f32,
-    /// Right of the divider.
+    /// The half right of the divider.
     right: bool,
-    /// What the other half says about its window: the same is said once.
+    /// Window text of the other half: the same text is shown only once.
     pub other_window: Option<String>,
 }
 
 impl Half {
-    /// Left of the divider.
+    /// The half left of the divider.
     pub fn present(comparing: &Comparing, seen: &State) -> Self {
         Self {
             share: comparing.share,
@@ -35,17 +35,17 @@ impl Half {
     }
 }
 
-/// Room for a letter beside the divider: from its middle, points.
+/// Space for a letter next to the divider, from the letter's centre, points.
 const CLEAR: f32 = 13.0;
 
-/// The divider is taken within this distance, points.
+/// Distance within which the divider can be grabbed, points.
 const GRIP: f32 = 5.0;
 const LABEL: f32 = 20.0;
-/// Room for a new name.
+/// Width of the field for a new name.
 const FIELD: f32 = 160.0;
 
 impl Views {
-    /// The part of a pane that is filled: all of it where nothing is compared.
+    /// The part of a pane that is filled: all of it if nothing is compared.
     pub(super) fn part(&self, rect: Rect) -> Rect {
         match &self.half {
             None => rect,
@@ -54,12 +54,12 @@ impl Views {
         }
     }
 
-    /// Whether this is the left half: what stands at the right edge of a pane goes to its left one.
+    /// Whether this is the left half, which shows at its left edge what is usually at the right.
     pub(super) fn at_left(&self) -> bool {
         self.half.as_ref().is_some_and(|half| !half.right)
     }
 
-    /// Where the middle of a letter goes that the divider would cross: beside it, the same in both halves.
+    /// Centre of a letter that the divider would cross: moved aside, by the same amount in both halves.
     pub(super) fn beside_divider(&self, rect: Rect, middle: f32) -> f32 {
         match self.half.as_ref().map(|half| half.divider(rect)) {
             Some(x) if (x - middle).abs() < CLEAR => {
@@ -74,7 +74,7 @@ impl Views {
         }
     }
 
-    /// For what is compared with: nothing to hold, and panes of their own in the renderer.
+    /// Views of the snapshot: nothing can be dragged, and they use panes of their own in the renderer.
     fn compared(of_picture: bool) -> Self {
         Self {
             still: true,
@@ -84,7 +84,7 @@ impl Views {
         }
     }
 
-    /// Draws a pane of the snapshot over that of the present, as far as the divider says.
+    /// Draws a pane of the snapshot over that of the present, on its side of the divider.
     pub(super) fn compare(
         &mut self,
         ui: &mut Ui,
@@ -150,11 +150,13 @@ impl Views {
             && let Some(at) = response.interact_pointer_pos()
         {
             let share = (at.x - rect.left()) / rect.width().max(1.0);
-            actions.push(Action::MoveDivider(share.clamp(0.0, 1.0)));
+            actions.push(Action::Snapshot(SnapshotAction::MoveDivider(
+                share.clamp(0.0, 1.0),
+            )));
         }
     }
 
-    /// A click on a snapshot's name opens a field for another.
+    /// A click on a snapshot's name opens a field for a new one.
     fn name_snapshot(
         &mut self,
         ui: &mut Ui,
@@ -175,7 +177,7 @@ impl Views {
                 Typed::Going => self.naming = Some((of, name)),
                 Typed::Entered if !name.trim().is_empty() => {
                     let name = name.trim().to_owned();
-                    actions.push(Action::NameSnapshot { number, name });
+                    actions.push(Action::Snapshot(SnapshotAction::Rename { number, name }));
                 }
                 Typed::Entered | Typed::Cancelled => {}
             }

@@ -1,4 +1,4 @@
-//! Where regions cross the plane of a slice view.
+//! Intersections of regions with the plane of a slice view.
 
 use super::trace::Traces;
 use crate::data::Shape;
@@ -14,9 +14,9 @@ pub enum Cut {
     },
     Box(Rect),
     Mask {
-        /// Closed lines around it and its holes.
+        /// Closed lines around the region and its holes.
         border: Vec<Vec<Pos2>>,
-        /// Its inside, row by row.
+        /// The inside of the region, row by row.
         inside: Vec<Rect>,
     },
 }
@@ -34,7 +34,7 @@ pub fn to_world(plane: &Plane, rect: Rect, at: Pos2) -> DVec3 {
 }
 
 impl Cut {
-    /// `None` where the region does not reach the plane.
+    /// `None` if the region does not reach the plane.
     pub fn new(shape: &Shape, plane: &Plane, rect: Rect, traces: &mut Traces) -> Option<Self> {
         match shape {
             Shape::Sphere { centre, radius_mm } => {
@@ -46,7 +46,7 @@ impl Cut {
                 })
             }
             Shape::Box { centre, half_mm } => {
-                // Slice planes lie along the world's axes, as boxes do.
+                // Slice planes are parallel to the world's axes, as boxes are.
                 let reach = half_mm.dot(plane.normal().abs());
                 (plane.distance(*centre).abs() < reach).then(|| {
                     let half = DVec2::new(
@@ -77,7 +77,7 @@ impl Cut {
         }
     }
 
-    /// Signed distance to the outline in points: negative inside. Masks know inside or out only.
+    /// Signed distance to the outline in points: negative inside. For masks only the sign is meaningful.
     pub fn distance(&self, at: Pos2) -> f32 {
         match self {
             Self::Circle { centre, radius } => centre.distance(at) - radius,
@@ -92,7 +92,7 @@ impl Cut {
         }
     }
 
-    /// Right, bottom, left and top of the outline: where the handles are.
+    /// Right, bottom, left and top of the outline, where the handles are.
     pub fn handles(&self) -> Option<[Pos2; 4]> {
         let rect = self.bounds()?;
         Some([
@@ -103,7 +103,7 @@ impl Cut {
         ])
     }
 
-    /// `None` for a mask, which cannot be reshaped by hand.
+    /// `None` for a mask, which cannot be reshaped by dragging.
     pub fn bounds(&self) -> Option<Rect> {
         match self {
             Self::Circle { centre, radius } => Some(Rect::from_center_size(

@@ -4,28 +4,30 @@ use super::region_drag::{Grip, Part, same};
 use super::spheres;
 use crate::data::region::RegionId;
 use crate::data::{Role, Shape, VolumeKind};
-use crate::state::document::{Content, Display, Layer, LayerId};
+use crate::state::core::display::{self, Display};
+use crate::state::core::layer::{Content, Layer, LayerId};
+use crate::state::regions::region_radius_mm;
 use crate::state::view::SliceCamera;
-use crate::state::{Action, Document, Pane, Phase, State, defaults};
+use crate::state::{Action, Document, LayerAction, Pane, Phase, RegionAction, State};
 use egui::{CursorIcon, PointerButton, Pos2, Response, Ui, Vec2};
 use glam::DVec3;
 use std::sync::Arc;
 
-/// A press that travels less than this is a click, points.
+/// A press that moves less than this is a click, points.
 pub const CLICK: f32 = 4.0;
 
 pub struct Drag {
     pub pane: Pane,
     pub button: PointerButton,
     pub pressed: Pos2,
-    /// Where the pointer was last.
+    /// Last position of the pointer.
     pub last: Pos2,
     pub kind: Kind,
-    /// Something was sent as live: it must be concluded.
+    /// A live action was sent: it must be concluded.
     pub changed: bool,
-    /// It has been through a frame.
+    /// It has lasted for at least one frame.
     pub begun: bool,
-    /// How far what it draws has got.
+    /// End of the part that has been drawn.
     pub way: Pos2,
 }
 
@@ -47,25 +49,25 @@ impl Drag {
 
 pub enum Kind {
     Crosshair,
-    /// A new region: the centre is where the button went down.
+    /// A new region, centred where the button went down.
     Place {
         centre: DVec3,
     },
-    /// A sphere that is added to a surface or cut from it.
+    /// A sphere added to a surface or cut from it.
     Sphere {
         centre: DVec3,
         add: bool,
     },
-    /// A sphere of the start, in the hand.
+    /// A sphere placed before, being moved.
     Held {
         number: u64,
         add: bool,
         grip: Grip,
-        /// In the 3-D view: the plane the hand moves in, a point and its normal.
+        /// In the 3-D view: the plane of the drag, a point and its normal.
         plane: Option<(DVec3, DVec3)>,
     },
     Pan,
-    /// Nearer or farther; where it began.
+    /// Zooms; holds the camera at the start.
     Zoom {
         before: SliceCamera,
     },
@@ -77,43 +79,43 @@ pub enum Kind {
         id: RegionId,
         grip: Grip,
         was_selected: bool,
-        /// In the 3-D view: the plane the hand moves in, a point and its normal.
+        /// In the 3-D view: the plane of the drag, a point and its normal.
         plane: Option<(DVec3, DVec3)>,
     },
     Orbit,
-    /// The brush is down; a new region's voxels, or those that go.
+    /// A brush stroke that paints or erases voxels.
     Stroke {
         erase: bool,
     },
-    /// The same in the 3-D view; regions as they were when it began.
+    /// The same in the 3-D view, with the regions as they were at the start.
     StrokeInScene {
         erase: bool,
         surfaces: Vec<Arc<Shape>>,
     },
-    /// From a corner to the hand.
+    /// From a corner to the pointer.
     Rectangle {
         from: DVec3,
         erase: bool,
     },
-    /// What is connected to the click.
+    /// Fills the voxels connected to the click.
     Fill {
         erase: bool,
     },
-    /// A corner of the polygon, or many while the hand moves on.
+    /// A corner of the polygon, or many if the pointer moves on.
     Polygon,
-    /// Around streamlines.
+    /// An outline around streamlines.
     Choose,
-    /// Over the values of an image, from where the hand was last.
+    /// Samples the values of an image, starting at the last position.
     Sample {
         last: DVec3,
-        /// In the 3-D view: the plane the hand moves in, a point and its normal.
+        /// In the 3-D view: the plane of the drag, a point and its normal.
         plane: Option<(DVec3, DVec3)>,
     },
-    /// From a point to the hand.
+    /// From a point to the pointer.
     Measure {
         from: DVec3,
     },
-    /// A point of what was measured.
+    /// Moves a point of a measurement.
     Remeasure {
         index: usize,
         point: usize,
@@ -137,18 +139,16 @@ pub fn press(ui: &Ui, response: &Response) -> Option<(PointerButton, Pos2)> {
     (ours && response.rect.contains(at)).then_some((button, at))
 }
 
-/// How far a drag went since the last frame.
+/// Distance of the drag since the last frame.
 pub fn travelled(drag: &mut Drag, now: Pos2) -> Vec2 {
     let by = now - drag.last;
     drag.last = now;
     by
 }
 
-/// The shape of a new region, centred and, if the drag went anywhere, as large as it.
+/// The shape of a new region: its centre and, if the drag moved, its size.
 pub fn new_shape(role: Role, cube: bool, centre: DVec3, dragged_mm: Option<f64>) -> Shape {
-    let radius_mm = dragged_mm
-        .unwrap_or(defaults::region_radius_mm(role))
-        .max(0.5);
+    let radius_mm = dragged_mm.unwrap_or(region_radius_mm(role)).max(0.5);
     if cube {
         Shape::Box {
             centre,
@@ -159,7 +159,7 @@ pub fn new_shape(role: Role, cube: bool, centre: DVec3, dragged_mm: Option<f64>)
     }
 }
 
-/// Sends a region's new shape if it is one.
+/// Sends a region's new shape if there is one.
 pub fn reshape(
     state: &State,
     region: RegionId,
@@ -173,50 +173,52 @@ pub fn reshape(
     let shape = shape.snapped();
     if !same(&now.shape, &shape) {
         *changed = true;
-        actions.push(Action::SetRegionShape {
+        actions.push(Action::Region(RegionAction::SetShape {
             region,
             shape,
             phase: Phase::Live,
-        });
+        }));
     }
 }
 
-/// Ends a drag: what was live becomes a step.
+/// Ends a drag: a live change becomes a step.
 pub fn conclude(state: &State, drag: &Drag, actions: &mut Vec<Action>) {
     if !drag.changed {
         return;
     }
     match &drag.kind {
         Kind::Region { id, .. } => {
-            // This frame's own move is already on its way.
+            // This frame's own move has already been sent.
             let sent = actions.iter().rev().find_map(|a| match a {
-                Action::SetRegionShape { region, shape, .. } if region == id => Some(shape.clone()),
+                Action::Region(RegionAction::SetShape { region, shape, .. }) if region == id => {
+                    Some(shape.clone())
+                }
                 _ => None,
             });
             let now = || state.document.region(*id).map(|r| (*r.shape).clone());
             if let Some(shape) = sent.or_else(now) {
-                actions.push(Action::SetRegionShape {
+                actions.push(Action::Region(RegionAction::SetShape {
                     region: *id,
                     shape,
                     phase: Phase::Done,
-                });
+                }));
             }
         }
         Kind::Held { number, .. } => spheres::let_go(state, *number, actions),
         Kind::Window { layer, .. } => {
             let sent = actions.iter().rev().find_map(|a| match a {
-                Action::SetDisplay {
+                Action::Layer(LayerAction::SetDisplay {
                     layer: l, display, ..
-                } if l == layer => Some(display.clone()),
+                }) if l == layer => Some(display.clone()),
                 _ => None,
             });
             let now = || state.document.layer(*layer).map(|l| l.display.clone());
             if let Some(display) = sent.or_else(now) {
-                actions.push(Action::SetDisplay {
+                actions.push(Action::Layer(LayerAction::SetDisplay {
                     layer: *layer,
                     display,
                     phase: Phase::Done,
-                });
+                }));
             }
         }
         Kind::Orbit
@@ -241,7 +243,7 @@ pub fn conclude(state: &State, drag: &Drag, actions: &mut Vec<Action>) {
 /// colour image, whose brightness it changes.
 pub fn windowed(document: &Document) -> Option<&Arc<Layer>> {
     let visible = || document.layers.iter().rev().filter(|l| l.display.visible);
-    // The colours of labels have no window.
+    // Colours of labels have no window.
     let kind = |l: &Layer| {
         let volume = l.content.volume().filter(|v| v.labels.is_none());
         volume.map(|v| v.kind)
@@ -250,8 +252,8 @@ pub fn windowed(document: &Document) -> Option<&Arc<Layer>> {
     scalar.or_else(|| visible().find(|l| kind(l) == Some(VolumeKind::Rgb)))
 }
 
-/// How a layer is shown after dragging by this many points: to the right widens the window (less
-/// contrast), upwards brightens.
+/// Display of a layer after a drag by this many points: to the right widens the window (less contrast), upwards
+/// brightens.
 pub fn window_dragged(layer: &Layer, before: &Display, by: Vec2) -> Display {
     const POINTS: f32 = 250.0;
     let mut display = before.clone();
@@ -266,14 +268,14 @@ pub fn window_dragged(layer: &Layer, before: &Display, by: Vec2) -> Display {
     display
 }
 
-/// The display with the window that the layer started with.
+/// The display with the layer's initial window.
 pub fn window_reset(document: &Document, layer: &Layer) -> Display {
     let mut display = layer.display.clone();
     match &layer.content {
         Content::Scan { dwi: volume, .. } | Content::Image(volume) => {
             let map = document.origin(layer).fit_map();
-            display.brightness = defaults::brightness(map);
-            display.window = defaults::window(volume, display.frame, map);
+            display.brightness = display::brightness(map);
+            display.window = display::window(volume, display.frame, map);
         }
         Content::Mask(_) | Content::Tractogram(_) => {}
     }
@@ -285,12 +287,12 @@ fn is_colour(layer: &Layer) -> bool {
     kind == Some(VolumeKind::Rgb)
 }
 
-/// The cursor over a part of a region, `off` from its middle.
+/// The cursor over a part of a region, `off` from its centre.
 pub fn cursor(part: Part, off: Vec2) -> CursorIcon {
     match part {
         Part::Body => CursorIcon::Move,
         Part::Rim(_) => {
-            // Eight directions, of which opposite ones look the same.
+            // Eight directions, opposite ones of which look the same.
             let eighth = (off.y.atan2(off.x) / std::f32::consts::FRAC_PI_4).round() as i32;
             match eighth.rem_euclid(4) {
                 0 => CursorIcon::ResizeHorizontal,

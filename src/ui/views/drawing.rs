@@ -5,31 +5,31 @@ use super::slice_view::Slice;
 use super::{Views, annotations, pointer, rings};
 use crate::data::{Outline, Stroke};
 use crate::state::regions::drawing::{drawn, measured};
-use crate::state::regions::making::Source;
-use crate::state::{Action, Pane, Phase, State, Tool};
+use crate::state::regions::types::Source;
+use crate::state::{Action, Pane, Phase, RegionAction, State, Tool};
 use crate::ui::format::{fixed, with_unit};
 use crate::ui::theme;
 use egui::{Color32, Event, Key, Modifiers, Painter, PointerButton, Pos2, Shape, Ui, pos2};
 use glam::DVec3;
 
-/// The polygon is closed by a click this near to its first corner, points.
+/// A click this near to its first corner closes the polygon, points.
 const CLOSES: f32 = 9.0;
-/// A hand that moves on with the button down sets a corner at least this far from the last, points.
+/// With the button down, the pointer sets a corner at least this far from the last, points.
 const FREEHAND: f32 = 3.0;
-/// A second click so soon at the same place closes, seconds.
+/// A second click at the same place within this time closes the polygon, seconds.
 const DOUBLE_S: f64 = 0.4;
 
-/// The polygon that is being drawn.
+/// The polygon being drawn.
 pub(super) struct Polygon {
     pane: Pane,
-    /// World mm, in the plane of the first.
+    /// World mm, in the plane of the first corner.
     points: Vec<DVec3>,
     /// When and where the last corner was set.
     last: (f64, Pos2),
 }
 
 impl Views {
-    /// What a button that goes down over a slice begins.
+    /// The drag that starts when a button goes down over a slice.
     pub(super) fn drawing_press(
         &mut self,
         slice: &Slice,
@@ -47,7 +47,7 @@ impl Views {
             Tool::Fill => Some(Kind::Fill { erase }),
             Tool::Polygon if !right => Some(Kind::Polygon),
             Tool::Polygon => {
-                // As in other programs the right button takes the last corner back.
+                // The right button removes the last corner, as in other programs.
                 self.take_corner_back();
                 None
             }
@@ -55,7 +55,7 @@ impl Views {
         }
     }
 
-    /// A drawing hand in this frame; `down`: its button still is.
+    /// Continues a drawing drag in this frame; `down`: its button is still down.
     pub(super) fn draw(
         &mut self,
         ui: &Ui,
@@ -72,19 +72,19 @@ impl Views {
                 let phase = if down { Phase::Live } else { Phase::Done };
                 if path.len() > 1 || begins || !down {
                     let points = path.iter().map(|p| slice.world(*p)).collect();
-                    actions.push(Action::Stroke {
+                    actions.push(Action::Region(RegionAction::Stroke {
                         stroke: self.stroke(slice, points),
                         erase,
                         begins,
                         phase,
-                    });
+                    }));
                 }
             }
             Kind::Rectangle { from, erase } if !down && at.distance(drag.pressed) >= CLICK => {
-                actions.push(Action::DrawOutline {
+                actions.push(Action::Region(RegionAction::DrawOutline {
                     outline: outline(slice, corners(slice, from, slice.world(at))),
                     erase,
-                });
+                }));
             }
             Kind::Fill { erase } if begins => actions.extend(fill(slice, drag.pressed, erase)),
             Kind::Polygon => {
@@ -115,7 +115,7 @@ impl Views {
         }
     }
 
-    /// A click with the polygon in the hand.
+    /// A click with the polygon tool.
     fn corner(&mut self, slice: &Slice, at: Pos2, now: f64, actions: &mut Vec<Action>) {
         let started = self.polygon.as_ref().is_some_and(|p| p.pane == slice.pane);
         if !started {
@@ -137,7 +137,7 @@ impl Views {
         }
         if !twice {
             let mut world = slice.world(at);
-            // In the plane of the first, wherever the slice has moved since.
+            // In the plane of the first corner, even if the slice has moved since.
             if let (Some(axis), Some(first)) = (slice.pane.normal_axis(), polygon.points.first()) {
                 world[axis] = first[axis];
             }
@@ -156,14 +156,14 @@ impl Views {
         let Some((right, down)) = state.view.screen_axes(polygon.pane) else {
             return;
         };
-        actions.push(Action::DrawOutline {
+        actions.push(Action::Region(RegionAction::DrawOutline {
             outline: Outline {
                 points: polygon.points,
                 normal: right.cross(down),
                 thickness_mm: state.view.drawing.thickness_mm,
             },
             erase: state.view.drawing.erase,
-        });
+        }));
     }
 
     fn take_corner_back(&mut self) {
@@ -176,16 +176,16 @@ impl Views {
         }
     }
 
-    /// Whether Enter closes the polygon: unless the crosshair has gone on from its last corner, which is how
-    /// the next is chosen without a mouse.
+    /// Whether Enter closes the polygon: not if the crosshair has moved from its last corner, which is how the next one
+    /// is placed without a mouse.
     pub(super) fn closes_polygon(&self, state: &State) -> bool {
-        /// Corners come by way of the screen, whose positions are of single precision.
+        /// Corners are computed from screen positions, which have single precision.
         const SAME_MM: f64 = 0.01;
         let last = self.polygon.as_ref().and_then(|p| p.points.last());
         last.is_some_and(|last| last.distance(state.view.crosshair) < SAME_MM)
     }
 
-    /// Keys of a polygon that is being drawn come before all others.
+    /// Keys of a polygon being drawn take precedence over all others.
     pub(super) fn drawing_keys(&mut self, ui: &Ui, state: &State, actions: &mut Vec<Action>) {
         if state.view.tool != Tool::Polygon {
             self.polygon = None;
@@ -207,7 +207,7 @@ impl Views {
         }
     }
 
-    /// What a drawing tool shows on a slice; `at`: the pointer over it, with no button down.
+    /// Marks of a drawing tool on a slice; `at`: the pointer over it, with no button down.
     pub(super) fn drawing_marks(
         &mut self,
         ui: &Ui,
@@ -240,7 +240,7 @@ impl Views {
                 let radius = (radius_mm / slice.plane.mm_per_point) as f32;
                 rings::brush(painter, hand, radius, ink, erase);
             } else if let Some((_, centre)) = self.brush.filter(|(p, _)| *p != slice.pane) {
-                // A ball reaches into the other slices, a disc does not.
+                // A ball extends into the other slices, a disc does not.
                 let off = slice.plane.distance(centre);
                 let within = radius_mm * radius_mm - off * off;
                 if within > 0.0 && !state.view.drawing.flat {
@@ -317,7 +317,7 @@ impl Views {
     }
 }
 
-/// What a drawing tool is about to do, in words, and the colour of the region.
+/// Text for the next action of a drawing tool, and the colour of the region.
 pub(super) fn paints(state: &State, erase: bool) -> (String, Color32) {
     let (region, role) = (drawn(state), state.view.drawing.role);
     let colour = region.map_or(annotations::role_colour(role), |r| theme::region_colour(r));
@@ -334,7 +334,7 @@ pub(super) fn paints(state: &State, erase: bool) -> (String, Color32) {
     (text, colour)
 }
 
-/// A flood fill by the image that is shown, from the point under the hand.
+/// A flood fill in the displayed image, from the point under the pointer.
 fn fill(slice: &Slice, at: Pos2, erase: bool) -> Option<Action> {
     let (layer, volume) = measured::image(&slice.state.document)?;
     let drawing = &slice.state.view.drawing;
@@ -348,10 +348,10 @@ fn fill(slice: &Slice, at: Pos2, erase: bool) -> Option<Action> {
         erase,
     };
     let phase = Phase::Done;
-    Some(Action::Make { source, phase })
+    Some(Action::Region(RegionAction::Make { source, phase }))
 }
 
-/// Where the pointer went since the last frame, from where it was then.
+/// The pointer's path since the last frame, from its position then.
 pub(super) fn way(ui: &Ui, drag: &mut Drag, at: Pos2, begins: bool) -> Vec<Pos2> {
     let mut path = vec![if begins { drag.pressed } else { drag.way }];
     ui.input(|i| {
@@ -359,7 +359,7 @@ pub(super) fn way(ui: &Ui, drag: &mut Drag, at: Pos2, begins: bool) -> Vec<Pos2>
         for event in &i.events {
             match event {
                 Event::PointerButton { pressed: true, .. } => on_the_way = true,
-                // Where the button was let go the stroke ends.
+                // The stroke ends where the button was released.
                 Event::PointerButton { pressed: false, .. } => break,
                 Event::PointerMoved(to) if on_the_way => path.push(*to),
                 _ => {}

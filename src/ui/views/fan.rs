@@ -9,15 +9,15 @@ use crate::ui::{probe, theme};
 use egui::{Color32, Painter, Stroke};
 use glam::DVec3;
 
-/// More lines than this would be a disc.
+/// More lines than this would look like a disc.
 const MOST: usize = 96;
-/// From the rim outwards, mm.
+/// Length outwards from the region's surface, mm.
 const LENGTH_MM: f64 = 6.0;
-/// A direction is drawn on a slice that it leaves by at most this angle's sine.
+/// Largest sine of the angle to a slice at which a direction is drawn on it.
 const IN_PLANE: f64 = 0.5;
 const STRENGTH: f32 = 0.75;
 
-/// Lines of one seed, world mm, in its colour.
+/// Lines of one seed, world mm, in the seed's colour.
 struct Fan {
     lines: Vec<(DVec3, DVec3)>,
     centre: DVec3,
@@ -55,7 +55,7 @@ fn fans(state: &State) -> Vec<Fan> {
         let (centre, reach_mm) = match &*region.shape {
             Shape::Sphere { centre, radius_mm } => (*centre, *radius_mm),
             Shape::Box { centre, half_mm } => (*centre, half_mm.max_element()),
-            // Its middle may lie outside.
+            // Its centre may lie outside.
             Shape::Mask(_) => return None,
         };
         let axis = probe::principal_direction(&tensors.field.nearest(centre)?)?;
@@ -76,7 +76,7 @@ fn fans(state: &State) -> Vec<Fan> {
     seeds.filter_map(fan).collect()
 }
 
-/// Those directions that run along the slice.
+/// Draws the directions that run along the slice.
 pub fn on_slice(painter: &Painter, slice: &Slice) {
     for fan in fans(slice.state) {
         if slice.plane.distance(fan.centre).abs() > fan.reach_mm {

@@ -1,25 +1,25 @@
-//! A view that has the focus, by keys: arrows move the crosshair in its plane, Page Up and Page Down go from
-//! slice to slice, Enter does what a click at the crosshair would; in 3-D arrows turn, plus and minus zoom.
+//! Keys in the focused view: arrows move the crosshair in its plane, Page Up and Page Down go from slice to slice,
+//! Enter acts like a click at the crosshair; in 3-D arrows rotate, plus and minus zoom.
 
 use super::drag;
 use super::scene_view::Scene;
 use super::slice_view::Slice;
 use super::{Views, pane_widget};
-use crate::state::{Action, Pane, Phase, State, Tool};
+use crate::state::{Action, Pane, Phase, RegionAction, State, Tool, ViewAction};
 use egui::{EventFilter, Key, Modifiers, PointerButton, Ui};
 use glam::DVec3;
 
-/// An arrow turns the 3-D view by this, radians; with Shift three times as far.
+/// Rotation of the 3-D view per arrow key, radians; three times as much with Shift.
 const TURN: f64 = std::f64::consts::PI / 36.0;
-/// Plus brings the 3-D view this much closer.
+/// Zoom factor of the 3-D view per plus key.
 const STEP: f64 = 1.1;
-/// Shift goes this many voxels or slices at once.
+/// Voxels or slices per key with Shift.
 const FAR: i32 = 10;
 
-/// How often a key was pressed in this frame, with Shift counted this many times.
+/// How often a key was pressed in this frame, each press with Shift counted this many times.
 fn pressed(ui: &Ui, key: Key, with_shift: i32) -> i32 {
     let count = |modifiers| ui.input_mut(|i| i.count_and_consume_key(modifiers, key)) as i32;
-    // With Shift first: the other would take those, too.
+    // With Shift first: the other call would consume those, too.
     with_shift * count(Modifiers::SHIFT) + count(Modifiers::NONE)
 }
 
@@ -31,7 +31,7 @@ impl Views {
         panes.find(|&pane| !self.still && focused == pane_widget(pane))
     }
 
-    /// Enter in the view with the focus, which acts as that view is shown.
+    /// Enter in the focused view, to be handled when that view is shown.
     pub(super) fn take_enter(&mut self, ui: &Ui, state: &State) {
         self.entered = self
             .focused(ui)
@@ -45,7 +45,7 @@ impl Views {
         state: &State,
         actions: &mut Vec<Action>,
     ) {
-        // They move through its rows.
+        // The keys move through its rows.
         if egui::Popup::is_any_open(ui.ctx()) {
             return;
         }
@@ -57,7 +57,7 @@ impl Views {
             }
             return;
         };
-        // Arrows act on the view instead of leaving it.
+        // Arrows act on the view instead of moving the focus.
         let filter = EventFilter {
             vertical_arrows: true,
             horizontal_arrows: true,
@@ -80,16 +80,16 @@ impl Views {
                 if (right, down, steps) != (0, 0, 0) {
                     let turn = |by: i32| f64::from(by) * TURN;
                     let camera = state.view.camera.orbited(turn(right), turn(down));
-                    actions.push(Action::SetCamera {
+                    actions.push(Action::View(ViewAction::SetCamera {
                         camera: camera.zoomed(STEP.powi(steps)),
                         phase: Phase::Done,
-                    });
+                    }));
                 }
             }
         }
     }
 
-    /// What a click at the crosshair would do on a slice.
+    /// Acts like a click at the crosshair on a slice.
     pub(super) fn enter_slice(&mut self, ui: &Ui, slice: &Slice, actions: &mut Vec<Action>) {
         if self.entered.take_if(|pane| *pane == slice.pane).is_none() {
             return;
@@ -102,7 +102,7 @@ impl Views {
         }
     }
 
-    /// The same in 3-D, where nothing lies before the crosshair.
+    /// The same in 3-D, where nothing hides the crosshair.
     pub(super) fn enter_scene(&mut self, ui: &Ui, scene: &Scene, actions: &mut Vec<Action>) {
         if self.entered.take_if(|pane| *pane == Pane::Scene).is_none() {
             return;
@@ -110,7 +110,7 @@ impl Views {
         let centre = scene.state.view.crosshair;
         if let Tool::Place { role, cube } = scene.state.view.tool {
             let shape = drag::new_shape(role, cube, centre, None);
-            actions.push(Action::PlaceRegion { role, shape });
+            actions.push(Action::Region(RegionAction::Place { role, shape }));
         } else if scene.state.view.tool == Tool::Brush {
             actions.push(scene.dab(centre));
         } else if let Some(at) = scene.screen(centre) {
@@ -119,14 +119,14 @@ impl Views {
     }
 }
 
-/// From slice to slice.
+/// Moves from slice to slice.
 fn step(pane: Pane, steps: i32, actions: &mut Vec<Action>) {
     if steps != 0 {
-        actions.push(Action::StepSlice { pane, steps });
+        actions.push(Action::View(ViewAction::StepSlice { pane, steps }));
     }
 }
 
-/// The crosshair by voxels along a direction of the screen.
+/// Moves the crosshair by voxels along a direction of the screen.
 fn along(direction: DVec3, steps: i32, actions: &mut Vec<Action>) {
     let across = |pane: &Pane| {
         let axis = pane

@@ -1,10 +1,10 @@
-//! Where the panes stand.
+//! Positions of the panes.
 
 use crate::state::{Layout, Pane};
 use crate::ui::theme::space::VIEW_GAP;
 use egui::{Rect, emath::GuiRounding as _, pos2};
 
-/// Share of the width that the 3-D view takes beside three slices.
+/// Share of the width that the 3-D view takes next to three slices.
 const SCENE_SHARE: f32 = 0.68;
 /// Share of the height that a slice and its speeds take.
 const BESIDE_SHARE: f32 = 0.56;
@@ -13,7 +13,7 @@ const BESIDE_SHARE: f32 = 0.56;
 pub fn panes(layout: Layout, single: Pane, area: Rect, pixels_per_point: f32) -> Vec<(Pane, Rect)> {
     let between = |low: f32, high: f32, share: f32| low + (high - low) * share;
     let cell = |x: (f32, f32), y: (f32, f32)| {
-        // Half a gap on every side that is not the area's own.
+        // Half a gap on every side that is not an edge of the area.
         let inner = |low: f32, high: f32, (from, to): (f32, f32)| {
             let start = between(low, high, from) + if from > 0.0 { VIEW_GAP * 0.5 } else { 0.0 };
             let end = between(low, high, to) - if to < 1.0 { VIEW_GAP * 0.5 } else { 0.0 };
@@ -54,19 +54,19 @@ pub fn panes(layout: Layout, single: Pane, area: Rect, pixels_per_point: f32) ->
                 (Pane::Scene, cell(ALL, (BESIDE_SHARE, 1.0))),
             ]
         }
-        // Its slices have places of their own.
+        // The slices of a mosaic are placed elsewhere.
         Layout::Single | Layout::Mosaic => vec![(single, cell(ALL, ALL))],
     }
 }
 
-/// What panes leave of an area, in rectangles that do not overlap.
+/// The parts of an area outside the panes, as rectangles that do not overlap.
 pub fn between(area: Rect, panes: &[Rect]) -> Vec<Rect> {
     panes.iter().fold(vec![area], |left, &pane| {
         left.into_iter().flat_map(|r| around(r, pane)).collect()
     })
 }
 
-/// What a pane leaves of a rectangle: above and below it, and left and right of it.
+/// The parts of a rectangle outside a pane: above and below it, and left and right of it.
 fn around(all: Rect, pane: Rect) -> Vec<Rect> {
     let pane = all.intersect(pane);
     if !pane.is_positive() {
@@ -83,7 +83,7 @@ fn around(all: Rect, pane: Rect) -> Vec<Rect> {
     rest
 }
 
-/// Where the speeds stand in [`Layout::Beside`]: beside the slice of the image.
+/// Rectangle of the speeds in [`Layout::Beside`]: next to the slice of the image.
 pub fn beside(panes: &[(Pane, Rect)], area: Rect) -> Option<(Pane, Rect)> {
     let (pane, slice) = panes.first()?;
     let left = slice.right() + VIEW_GAP;

@@ -1,4 +1,4 @@
-//! Where the surface leaks, in the views, and the way back.
+//! Marks a leak of the surface in the views, with a button that goes back.
 
 use super::Views;
 use super::scene_view::Scene;
@@ -13,7 +13,7 @@ use glam::DVec3;
 
 const AMBER: Color32 = Color32::from_rgb(0xF5, 0xA6, 0x23);
 const DARK: Color32 = Color32::from_black_alpha(170);
-/// The place is shown on slices no further away than this, mm.
+/// Largest distance from a slice at which the place is marked on it, mm.
 const NEAR_MM: f64 = 6.0;
 const RADIUS: f32 = 9.0;
 /// Below the badge.
@@ -23,7 +23,7 @@ fn place(state: &State) -> Option<DVec3> {
     alarm::leaked(state).and_then(|leaked| leaked.at)
 }
 
-/// A ring with a gap to each side: what lies there stays visible.
+/// A ring with a gap on each side: the tissue there stays visible.
 fn mark(painter: &Painter, at: Pos2) {
     for (width, colour) in [(4.5, DARK), (2.5, AMBER)] {
         let stroke = Stroke::new(width, colour);
@@ -58,7 +58,7 @@ pub fn button_height(state: &State) -> f32 {
 }
 
 impl Views {
-    /// The way back, below the badge of the 3-D view, else at the top right of the first view.
+    /// The button that goes back, below the badge of the 3-D view, else at the top right of the first view.
     pub(super) fn leak(&self, ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
         let Some(leaked) = alarm::leaked(state) else {
             return;

@@ -1,4 +1,4 @@
-//! What the colours of a view mean.
+//! Legends of the colours of a view.
 
 use crate::data::appearance::ColourMap;
 use crate::data::{Tractogram, VolumeKind};
@@ -10,7 +10,7 @@ use crate::state::pathways::Shown;
 use crate::state::{Content, Display, Layer, State};
 use crate::ui::format::{fixed, measure, significant, with_unit};
 
-/// Colours of a view in words.
+/// A legend of a view.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Legend {
     /// Directions: red, green, blue.
@@ -22,11 +22,11 @@ pub enum Legend {
         high: String,
         colour_map: ColourMap,
     },
-    /// One colour a word.
+    /// One colour per text.
     Stops(Vec<(&'static str, [u8; 3])>),
 }
 
-/// Of the slices: the cost of pathways over them, else what the topmost visible image is.
+/// Legend of the slices: the cost of pathways over them, else the topmost visible image.
 pub fn of_slices(state: &State) -> Option<Legend> {
     if let Some(cost) = of_cost(state) {
         return Some(cost);
@@ -52,7 +52,7 @@ pub fn of_slices(state: &State) -> Option<Legend> {
     })
 }
 
-/// Of the cost of pathways, as slices show it.
+/// Legend of the cost of pathways on slices.
 fn of_cost(state: &State) -> Option<Legend> {
     let image = pathways::image(state).filter(|i| i.opacity > 0.0)?;
     let value = |v: f32| significant(f64::from(v));
@@ -69,7 +69,7 @@ fn of_cost(state: &State) -> Option<Legend> {
     })
 }
 
-/// Of the cloud of cost in the 3-D view, where there is one.
+/// Legend of the cloud of cost in the 3-D view, if there is one.
 fn of_cloud(state: &State) -> Option<Legend> {
     let drawn = pathways::volumes(state, &state.view.camera);
     let cloud = drawn.iter().find(|v| v.style == VolumeStyle::Cloud)?;
@@ -79,7 +79,7 @@ fn of_cloud(state: &State) -> Option<Legend> {
     }
 }
 
-/// What is above E*, over a window of shares of it.
+/// Costs above E*, over a window of fractions of it.
 fn excess((low, high): (f32, f32), colour_map: ColourMap) -> Legend {
     let above = |share: f32| match fixed(f64::from(share) * 100.0, 0) {
         percent if share > 0.0 => format!("+{}", with_unit(&percent, "%")),
@@ -93,11 +93,8 @@ fn excess((low, high): (f32, f32), colour_map: ColourMap) -> Legend {
     }
 }
 
-/// So many bars find room beside one another in the height of a view.
-const BARS: usize = 3;
-
-/// Of the 3-D view: the cloud of cost and the cost on the slices that are in it; else how its streamlines
-/// are coloured, each layer that is coloured another way; else what the slices in it are.
+/// Legends of the 3-D view: the cloud of cost and the cost on its slices; else one per kind of colouring of its
+/// streamlines; else those of its slices.
 pub fn of_scene(state: &State) -> Vec<Legend> {
     let on_slices = || Some(state).filter(|s| s.view.slices_in_scene());
     let mut costs: Vec<Legend> = of_cloud(state).into_iter().collect();
@@ -112,13 +109,14 @@ pub fn of_scene(state: &State) -> Vec<Legend> {
     }
 }
 
-/// The colour bar of the first streamlines on the slices that have one.
-pub fn of_lines_on_slices(state: &State) -> Option<Legend> {
-    let mut bars = of_all_lines(state)?.into_iter();
-    bars.find(|legend| matches!(legend, Legend::Bar { .. }))
+/// The colour bars of the streamlines on the slices.
+pub fn of_lines_on_slices(state: &State) -> Vec<Legend> {
+    let mut all = of_all_lines(state).unwrap_or_default();
+    all.retain(|legend| matches!(legend, Legend::Bar { .. }));
+    all
 }
 
-/// The keys of all streamlines that are drawn; `None` if there are none.
+/// Legends of all drawn streamlines; `None` if there are none.
 fn of_all_lines(state: &State) -> Option<Vec<Legend>> {
     let lines = scene::tractograms(state);
     let mut lines = lines.iter().filter(|(t, _)| !t.is_empty()).peekable();
@@ -131,21 +129,19 @@ fn of_all_lines(state: &State) -> Option<Vec<Legend>> {
     }
     let is_bar = |legend: &Legend| matches!(legend, Legend::Bar { .. });
     let several = all.iter().filter(|(legend, _)| is_bar(legend)).count() > 1;
-    let mut bars = 0;
-    let named = all.into_iter().filter_map(|(mut legend, of)| {
-        if let Legend::Bar { name, .. } = &mut legend {
-            bars += 1;
-            // Which of them has these colours.
-            if let Some(layer) = layer_of(state, of).filter(|_| several) {
-                *name = format!("{layer} · {name}");
-            }
+    let named = all.into_iter().map(|(mut legend, of)| {
+        if let Legend::Bar { name, .. } = &mut legend
+            // Names the layer that has these colours.
+            && let Some(layer) = layer_of(state, of).filter(|_| several)
+        {
+            *name = format!("{layer} · {name}");
         }
-        (!is_bar(&legend) || bars <= BARS).then_some(legend)
+        legend
     });
     Some(named.collect())
 }
 
-/// The name of the layer whose streamlines these are; `None` of live ones.
+/// The name of the layer of these streamlines; `None` for live ones.
 fn layer_of<'a>(state: &'a State, of: &Tractogram) -> Option<&'a str> {
     let is = |layer: &&std::sync::Arc<Layer>| match &layer.content {
         Content::Tractogram(all) => {
@@ -201,7 +197,7 @@ fn of_lines(tractogram: &Tractogram, display: &Display) -> Option<Legend> {
     }
 }
 
-/// The topmost visible image, masks left out.
+/// The topmost visible image, ignoring masks.
 pub fn top_image(state: &State) -> Option<&Layer> {
     let layers = state.document.layers.iter().rev();
     layers

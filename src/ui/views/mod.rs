@@ -1,11 +1,12 @@
-//! The four views: each pane's pixels by one paint callback, everything sharp on top of it by the
-//! painter, and the hands that move in it.
+//! The four views: each pane's pixels by one paint callback, sharp text and marks on top of it by the painter, and
+//! mouse drags.
 //!
-//! A drag sends [`Phase::Live`](crate::state::Phase::Live) while it moves and [`Phase::Done`](crate::state::Phase::Done) when it is let go; nothing is
-//! sent when nothing changed.
+//! A drag sends [`Phase::Live`](crate::state::Phase::Live) while it moves and
+//! [`Phase::Done`](crate::state::Phase::Done) when it is released; nothing is sent when nothing changed.
 
 mod annotations;
 pub mod badge;
+mod bars;
 mod choose;
 mod chrome;
 mod compare;
@@ -42,31 +43,31 @@ use egui::emath::GuiRounding as _;
 use egui::{Color32, Event, Id, Mesh, Pos2, Rect, Sense, Stroke, StrokeKind, Ui, WidgetInfo};
 use glam::DVec3;
 
-/// The pointer rests when it has not moved for this long, seconds.
+/// The pointer counts as resting when it has not moved for this long, seconds.
 const REST_S: f64 = 0.12;
-/// A camera preset is reached within this, seconds.
+/// Time to move to a camera preset, seconds.
 const SNAP_S: f64 = 0.15;
 
-/// What the views remember between frames; nothing of it is worth keeping.
+/// State of the views between frames; none of it is worth keeping.
 #[derive(Default)]
 pub struct Views {
     drag: Option<Drag>,
     watch: crate::ui::widgets::drag::Watch,
     traces: trace::Traces,
-    /// Corners of the polygon that is being drawn.
+    /// Corners of the polygon being drawn.
     polygon: Option<drawing::Polygon>,
-    /// Where the brush is: the other slices show where it cuts them.
+    /// Position of the brush: the other slices show where it cuts them.
     brush: Option<(Pane, DVec3)>,
-    /// The way of a hand that chooses streamlines.
+    /// The path of a drag that selects streamlines.
     outline: Vec<Pos2>,
-    /// Of the angle that is being measured.
+    /// The first arm of the angle being measured.
     arm: Option<ruler::Arm>,
-    /// The first point of what is measured by clicks.
+    /// The first point of a measurement made by clicks.
     ruler_start: Option<(Pane, glam::DVec3)>,
     badge: badge::Badge,
     snap: Option<Snap>,
     last_camera: Option<Camera>,
-    /// The pane whose menu of layers is open.
+    /// The pane whose layer menu is open.
     menu: Option<Pane>,
     /// Enter was pressed in this view in this frame.
     entered: Option<Pane>,
@@ -76,27 +77,27 @@ pub struct Views {
     moved_at: f64,
     /// Scrolled points that do not yet make a step.
     scrolled: f32,
-    /// For pictures: nothing that follows the pointer, and panes of their own in the renderer.
+    /// For pictures: nothing follows the pointer, and the renderer uses separate panes.
     still: bool,
-    /// What is compared with.
+    /// These views show the snapshot of a comparison.
     compared: bool,
-    /// That, in a picture.
+    /// The same in a picture.
     of_picture: bool,
-    /// Where a snapshot is being named.
+    /// The pane in which a snapshot is being named, with the text.
     naming: Option<(Pane, String)>,
-    /// Where something is compared.
+    /// The half that these views fill in a comparison.
     half: Option<compare::Half>,
     other: Option<Box<Views>>,
 }
 
-/// The camera on its way to a preset.
+/// The camera moving to a preset.
 struct Snap {
     from: Camera,
     started_s: f64,
 }
 
 impl Views {
-    /// For a picture instead of a window.
+    /// Views for a picture instead of a window.
     pub fn still() -> Self {
         Self {
             still: true,
@@ -186,7 +187,7 @@ impl Views {
         &self.panes
     }
 
-    /// Senses a whole pane.
+    /// Senses the pointer over a whole pane.
     fn sense(&self, ui: &Ui, pane: Pane, rect: Rect) -> egui::Response {
         let sense = if self.still {
             Sense::hover()
@@ -208,7 +209,7 @@ impl Views {
     fn pane_id(&self, pane: Pane) -> PaneId {
         let index = Pane::ALL.iter().position(|&p| p == pane).unwrap_or(0) as u32;
         let first = match (self.still, self.compared) {
-            // A picture is drawn piece by piece while the window goes on.
+            // A picture is drawn step by step while the window continues.
             (_, true) if self.of_picture => 300,
             (_, true) => 200,
             (true, false) => 100,
@@ -227,15 +228,15 @@ impl Views {
             .map(PaneId)
     }
 
-    /// The camera to draw with: the view's, or, after a jump to a preset, one on its way there.
+    /// The camera to draw with: the view's or, after a jump to a preset, one moving there.
     fn shown_camera(&mut self, ui: &Ui, state: &State) -> Camera {
         use std::f64::consts::{PI, TAU};
-        /// More than a hand turns in one frame, radians.
+        /// Larger than a drag rotates in one frame, radians.
         const JUMP: f64 = 0.35;
         let requested = state.view.camera;
         let now = ui.input(|i| i.time);
         let short_way = |from: f64, to: f64| (to - from + PI).rem_euclid(TAU) - PI;
-        // The theme's animation time is 0 where motion is not wanted, and in tests.
+        // The theme's animation time is 0 if motion is not wanted, and in tests.
         let moves = ui.style().animation_time > 0.0 && !self.still && self.drag.is_none();
         if let Some(last) = self.last_camera.filter(|last| *last != requested && moves) {
             let turn = short_way(last.azimuth, requested.azimuth).abs();
@@ -294,8 +295,7 @@ pub(in crate::ui) fn pane_widget(pane: Pane) -> Id {
     Id::unique(("view", pane))
 }
 
-/// Fills what is left of an area by panes: each of them has a picture whenever it is shown, and that covers
-/// all of it.
+/// Fills the rest of an area outside the panes: each pane has a picture whenever it is shown, which covers all of it.
 fn fill_between(ui: &Ui, area: Rect, panes: impl Iterator<Item = Rect>, colour: Color32) {
     let on_pixels = |rect: Rect| rect.round_to_pixels(ui.pixels_per_point());
     let panes: Vec<Rect> = panes.map(on_pixels).collect();
@@ -307,7 +307,7 @@ fn fill_between(ui: &Ui, area: Rect, panes: impl Iterator<Item = Rect>, colour: 
     ui.painter().add(mesh);
 }
 
-/// Steps that a wheel makes over `rect`: whole ones, the rest is kept for later.
+/// Whole steps of the wheel over `rect`; the rest is kept for later.
 fn wheel_steps(ui: &Ui, left_over: &mut f32) -> (i32, bool) {
     /// Points that a touchpad scrolls per step.
     const POINTS: f32 = 24.0;
@@ -341,7 +341,7 @@ fn wheel_steps(ui: &Ui, left_over: &mut f32) -> (i32, bool) {
     (steps as i32, shift)
 }
 
-/// Where the pointer is, if it is known.
+/// Position of the pointer, if known.
 fn pointer(ui: &Ui) -> Option<Pos2> {
     ui.input(|i| i.pointer.latest_pos())
 }

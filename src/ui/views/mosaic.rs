@@ -1,23 +1,24 @@
-//! Slices of one orientation in rows, from the lowest, all with the zoom of their view.
+//! Slices of one orientation in rows, starting with the lowest, all with the zoom of their view.
 
 use super::cut::{Cut, to_world};
 use super::slice_view::Slice;
 use super::{Views, annotations, fill_between, rings, slice_paint};
 use crate::render::PaneId;
-use crate::state::{Action, Pane, State};
+use crate::state::{Action, Pane, State, ViewAction};
 use crate::ui::format::{fixed, with_unit};
 use crate::ui::paint_callback::{List, pixels};
-use crate::ui::theme::{self, IN_VIEW, size, space::VIEW_GAP};
+use crate::ui::theme::space::VIEW_GAP;
+use crate::ui::theme::{self, IN_VIEW, size};
 use egui::{Align2, Color32, Id, Rect, Sense, Shape, Ui, WidgetInfo, pos2, vec2};
 
-/// Their places in the renderer, in the window and in pictures.
+/// First pane numbers in the renderer, for the window and for pictures.
 const FIRST: u32 = 300;
 pub(super) const FIRST_STILL: u32 = 500;
 
-/// Points from which on a slice has a whole title.
+/// Smallest width for a whole title, points.
 const WIDE: f32 = 280.0;
 
-/// Where the slice is, and which way round.
+/// Position and orientation of the slice.
 fn short_title(painter: &egui::Painter, slice: &Slice, name: &str) {
     let sides = match slice.pane {
         _ if slice_paint::sides_unknown(slice.state) => "sides unknown".to_owned(),
@@ -33,7 +34,7 @@ fn short_title(painter: &egui::Painter, slice: &Slice, name: &str) {
     }
 }
 
-/// As many columns as let slices of this width and height be largest.
+/// The number of columns that makes slices of this aspect ratio largest.
 fn cells(area: Rect, count: usize, wide: f32, high: f32) -> Vec<Rect> {
     let scale = |columns: usize| {
         let rows = count.div_ceil(columns);
@@ -78,7 +79,7 @@ impl Views {
         let cells = cells(area, places.len(), wide as f32, high as f32);
         fill_between(ui, area, cells.iter().copied(), Color32::BLACK);
         self.panes = vec![(pane, area)];
-        // One copy, in which the crosshair goes from slice to slice.
+        // One copy, whose crosshair moves from slice to slice.
         let mut seen = state.clone();
         for (i, (place, rect)) in places.into_iter().zip(cells).enumerate() {
             seen.view.crosshair[axis] = place;
@@ -115,7 +116,7 @@ impl Views {
         let at = with_unit(&fixed(state.view.crosshair[axis], 1), "mm");
         let name = format!("{} {at}", ["x", "y", "z"][axis]);
         if first {
-            // A small slice has no room for all of it.
+            // A small slice has no space for the whole title.
             match rect.width() < WIDE {
                 true => short_title(&painter, &slice, &name),
                 false => text = slice_paint::title(&painter, &slice, &[]),
@@ -147,7 +148,7 @@ impl Views {
         {
             let world = to_world(&slice.plane, rect, pointer);
             let world = world.clamp(slice.bounds.0, slice.bounds.1);
-            actions.push(Action::MoveCrosshair(world));
+            actions.push(Action::View(ViewAction::MoveCrosshair(world)));
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The best path through the voxel under the pointer: asked for, and told beside it.
+//! The best path through the voxel under the pointer: requested, and shown as text next to it.
 
 use super::annotations;
 use super::pointer;
@@ -12,7 +12,7 @@ use crate::ui::theme::IN_VIEW;
 use egui::{Ui, vec2};
 use glam::DVec3;
 
-/// Asks as soon as that is another voxel.
+/// Requests the path as soon as the voxel changes.
 pub(super) fn ask(ui: &Ui, slice: &Slice, actions: &mut Vec<Action>) {
     let Some(found) = scene::pathways::live(slice.state) else {
         return;
@@ -28,7 +28,7 @@ pub(super) fn ask(ui: &Ui, slice: &Slice, actions: &mut Vec<Action>) {
     }
 }
 
-/// What the path costs, or why there is none, beside the pointer.
+/// The cost of the path, or why there is none, next to the pointer.
 pub(super) fn label(ui: &Ui, slice: &Slice) {
     let state = slice.state;
     let shows_path = state.view.tool == Tool::Crosshair && !state.pathway_is_stale();
@@ -43,12 +43,11 @@ pub(super) fn label(ui: &Ui, slice: &Slice) {
     };
     let colour = if there { IN_VIEW.t1 } else { IN_VIEW.t2 };
     let painter = ui.painter().with_clip_rect(slice.rect);
-    // Below the hand, so that the voxel itself is seen.
+    // Below the pointer, so that the voxel itself stays visible.
     annotations::plate(&painter, at + vec2(14.0, 18.0), slice.rect, &words, colour);
 }
 
-/// What is known of paths through a point, and whether there is one; `None` outside the head, and until
-/// the path is traced.
+/// The costs of paths through a point, and whether there is one; `None` outside the head, and until the path is traced.
 pub fn words(state: &State, found: &PathwayResult, at: DVec3) -> Option<(String, bool)> {
     let pathway = &found.pathway;
     let metric = pathway.metric();

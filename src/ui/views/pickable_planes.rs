@@ -1,4 +1,4 @@
-//! What is flat in 3-D, where a hand places and samples: slices, and the faces of what is cut open.
+//! Planes in 3-D on which the user places and samples: slices, and the faces of cut volumes.
 
 use super::scene_view::Scene;
 use crate::scene;
@@ -6,23 +6,23 @@ use crate::scene::draw_list::{VolumeDraw, VolumeStyle};
 use egui::Pos2;
 use glam::DVec3;
 
-/// A face that nothing holds to the head shows nothing below this share of the window, about half way of
-/// how `shaders/volume.wgsl` fades it in.
+/// Smallest share of the window at which a face that is not bound to the head counts as visible; `shaders/volume.wgsl`
+/// fades it in around this value.
 const GROUND: f32 = 0.04;
-/// A face nearer by less than this is the slice that it lies on.
+/// A face closer to a slice than this is that slice.
 const SAME_MM: f64 = 1e-6;
 
-/// A place on something flat.
+/// A point on such a plane.
 #[derive(Clone, Copy)]
 pub struct Flat {
     pub at: DVec3,
     pub normal: DVec3,
-    /// From the eye.
+    /// Distance from the eye.
     pub mm: f64,
 }
 
 impl Scene<'_> {
-    /// The nearest of the slices and cut faces in sight that the ray through a position meets.
+    /// The nearest of the visible slices and cut faces that the ray through a position meets.
     pub fn flat_under(&self, at: Pos2) -> Option<Flat> {
         let ray = self.ray(at);
         let slices = self.state.view.slices_in_scene();
@@ -61,7 +61,7 @@ impl Scene<'_> {
     }
 }
 
-/// Where a ray leaves what is cut away of a volume, if it shows its values there.
+/// Where a ray leaves the part of a volume that is cut away, if it shows values there.
 fn face_on(drawn: &VolumeDraw, (origin, direction): (DVec3, DVec3)) -> Option<Flat> {
     let cut = drawn.cut.as_ref().filter(|cut| cut.face.is_some())?;
     let mut enters = 0.0f64;
@@ -71,7 +71,7 @@ fn face_on(drawn: &VolumeDraw, (origin, direction): (DVec3, DVec3)) -> Option<Fl
         let rate = plane.normal.dot(direction);
         let mm = -off / rate;
         if rate.abs() < 1e-9 {
-            // Along the plane, behind which nothing is cut away.
+            // Parallel to the plane, behind which nothing is cut away.
             if off <= 0.0 {
                 return None;
             }
@@ -86,7 +86,7 @@ fn face_on(drawn: &VolumeDraw, (origin, direction): (DVec3, DVec3)) -> Option<Fl
     shows(drawn, at).then_some(Flat { at, normal, mm })
 }
 
-/// Whether a cut face shows anything at a place.
+/// Whether a cut face is visible at a point.
 fn shows(drawn: &VolumeDraw, at: DVec3) -> bool {
     let face = drawn.cut.as_ref().and_then(|cut| cut.face.as_ref());
     let value = drawn.volume.0.nearest(drawn.frame, at);

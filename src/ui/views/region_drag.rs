@@ -1,31 +1,31 @@
-//! What a pointer holds of a region, and the shape that a drag makes of it.
+//! The part of a region that is dragged, and the shape that the drag makes of it.
 
 use crate::data::Shape;
 use glam::DVec3;
 
-/// Regions do not get smaller than this, mm.
+/// Smallest size of a region, mm.
 const SMALLEST_MM: f64 = 0.5;
-/// And no larger.
+/// Largest size of a region, mm.
 const LARGEST_MM: f64 = 200.0;
 
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Part {
     Body,
-    /// The outline; of a box, the faces along the axes marked.
+    /// The outline; for a box, its faces along the marked axes.
     Rim([bool; 3]),
 }
 
-/// A region in the hand: as it was when it was taken.
+/// A region being dragged, as it was at the start.
 #[derive(Clone, Debug)]
 pub struct Grip {
     pub part: Part,
     pub shape: Shape,
-    /// Where it was taken, world mm.
+    /// Where it was grabbed, world mm.
     pub at: DVec3,
 }
 
 impl Grip {
-    /// The shape with the hand at `now`; `None` for what cannot be changed by hand.
+    /// The shape with the pointer at `now`; `None` if it cannot be changed by dragging.
     pub fn dragged(&self, now: DVec3) -> Option<Shape> {
         let moved = now - self.at;
         match (&self.shape, self.part) {
@@ -38,7 +38,7 @@ impl Grip {
                 half_mm: *half_mm,
             }),
             (Shape::Sphere { centre, radius_mm }, Part::Rim(_)) => {
-                // The rim keeps its distance from the hand, so that nothing jumps when taken.
+                // The rim keeps its distance from the pointer, so that it does not jump when grabbed.
                 let grown = now.distance(*centre) - self.at.distance(*centre);
                 Some(Shape::Sphere {
                     centre: *centre,
@@ -61,7 +61,7 @@ impl Grip {
     }
 }
 
-/// Whether two shapes are the same, to the last bit.
+/// Whether two shapes are bitwise equal.
 pub fn same(a: &Shape, b: &Shape) -> bool {
     match (a, b) {
         (

@@ -1,4 +1,4 @@
-//! Regions as rings on slices: a shape and a line style for each role, besides its colour.
+//! Regions as rings on slices: each role has a shape and a line style besides its colour.
 
 use super::annotations;
 use super::cut::Cut;
@@ -90,7 +90,7 @@ pub fn preview(painter: &Painter, centre: Pos2, radius: f32, colour: Color32) {
     painter.circle_stroke(centre, radius, Stroke::new(1.0, colour.gamma_multiply(0.8)));
 }
 
-/// The brush: what lies in the ring is painted, or erased where it is dashed.
+/// The brush: voxels in the ring are painted, or erased if the ring is dashed.
 pub fn brush(painter: &Painter, centre: Pos2, radius: f32, colour: Color32, erase: bool) {
     let rim = Stroke::new(2.5, Color32::from_black_alpha(120));
     let line = Stroke::new(1.25, colour);
@@ -100,7 +100,7 @@ pub fn brush(painter: &Painter, centre: Pos2, radius: f32, colour: Color32, eras
     } else {
         painter.circle_stroke(centre, radius, line);
     }
-    // The hand is found again under a large brush, and a small one at all.
+    // A dot marks the centre of a large brush, and makes a small one visible.
     if !(3.0..=14.0).contains(&radius) {
         painter.circle_filled(centre, 1.25, colour);
     }
@@ -110,14 +110,14 @@ fn dashed(painter: &Painter, path: &[Pos2], stroke: Stroke) {
     painter.extend(Shape::dashed_line(path, stroke, 5.0, 3.5));
 }
 
-/// The role's own sign in the middle of the ring.
+/// The role's own sign in the centre of the ring.
 fn glyph(painter: &Painter, role: Role, centre: Pos2, half: egui::Vec2, colour: Color32) {
     match role {
         Role::Include => {
             painter.circle_filled(centre, 2.5, colour);
         }
         Role::Exclude => {
-            // From rim to rim of the ellipse within, at 45 degrees.
+            // From edge to edge of the inscribed ellipse, at 45 degrees.
             let along = vec2(half.x, -half.y) * std::f32::consts::FRAC_1_SQRT_2;
             painter.line_segment([centre - along, centre + along], Stroke::new(1.5, colour));
         }

@@ -11,16 +11,16 @@ use crate::ui::theme::IN_VIEW;
 use egui::{Color32, Painter, PointerButton, Pos2, Rect, Shape, Stroke};
 use glam::DVec3;
 
-/// What lies this near to a slice is drawn on it, mm.
+/// Largest distance from a slice at which a measurement is drawn on it, mm.
 const NEAR_MM: f64 = 2.0;
-/// An end is taken from within this distance, points.
+/// Distance within which an end can be grabbed, points.
 const REACH: f32 = 8.0;
 const INK: Color32 = Color32::from_rgb(0xFF, 0xE0, 0x6B);
 
-/// The first arm of an angle: where it was drawn, its end and the corner.
+/// The first arm of an angle: its pane, its end and the corner.
 pub(super) type Arm = (Pane, DVec3, DVec3);
 
-/// Measurements that are seen on a slice, with their places in the list.
+/// Measurements visible on a slice, with their indices.
 fn seen<'a>(slice: &'a Slice) -> impl Iterator<Item = (usize, &'a Measurement)> {
     let all = slice.state.document.bundle.measurements.iter().enumerate();
     all.filter(|(_, m)| {
@@ -30,7 +30,7 @@ fn seen<'a>(slice: &'a Slice) -> impl Iterator<Item = (usize, &'a Measurement)> 
     })
 }
 
-/// The end under a position: of which measurement, and which of its points.
+/// The end under a position: the index of its measurement and of its point.
 fn end_under(slice: &Slice, at: Pos2) -> Option<(usize, usize)> {
     let ends = seen(slice).flat_map(|(i, m)| {
         let points = m.points.iter().enumerate();
@@ -67,7 +67,7 @@ impl Views {
         })
     }
 
-    /// A hand that measures, in this frame; `down`: its button still is.
+    /// Continues a measuring drag in this frame; `down`: its button is still down.
     pub(super) fn measure(
         &mut self,
         slice: &Slice,
@@ -84,7 +84,7 @@ impl Views {
                     return;
                 };
                 let mut points = known.points.clone();
-                // A step that was taken back may have put another in its place.
+                // Undo may have put another measurement in its place.
                 let Some(end) = points.get_mut(point) else {
                     return;
                 };
@@ -100,7 +100,7 @@ impl Views {
             Kind::Measure { from } if !down => {
                 let here = slice.world(at);
                 let arm = self.arm.take_if(|(pane, ..)| *pane == slice.pane);
-                // By clicks, one point after the other, or drawn from the one to the other.
+                // By clicks, one point after the other, or by dragging from one to the other.
                 let start = self.ruler_start.take_if(|(pane, _)| *pane == slice.pane);
                 let start = start.map(|(_, start)| start);
                 let near = start.is_some_and(|s| slice.screen(s).distance(at) < CLICK);
@@ -125,7 +125,7 @@ impl Views {
         }
     }
 
-    /// All that was measured here, and what is being.
+    /// All measurements on this slice, including the one being made.
     pub(super) fn ruler_marks(&mut self, painter: &Painter, slice: &Slice, at: Option<Pos2>) {
         let tool = slice.state.view.tool;
         if tool != Tool::Angle {
@@ -191,7 +191,7 @@ fn draw(painter: &Painter, slice: &Slice, measurement: &Measurement, plates: &mu
     );
 }
 
-/// In the 3-D view, where all of it lies before the eye; returns where the values stand.
+/// In the 3-D view, where nothing hides them; returns the rectangles of the values.
 pub(super) fn in_scene(painter: &Painter, scene: &Scene) -> Vec<Rect> {
     let mut plates = Vec::new();
     for measurement in &scene.state.document.bundle.measurements {
@@ -203,7 +203,7 @@ pub(super) fn in_scene(painter: &Painter, scene: &Scene) -> Vec<Rect> {
     plates
 }
 
-/// A measurement whose points are seen there.
+/// A measurement whose points are visible there.
 fn mark(
     painter: &Painter,
     within: Rect,

@@ -1,4 +1,4 @@
-//! A hand that passes over the values of an image: on slices, and on what is flat in 3-D.
+//! Drags that sample the values of an image: on slices, and on planes in 3-D.
 
 use super::annotations;
 use super::drag::Kind;
@@ -15,13 +15,13 @@ pub fn held(ui: &Ui, state: &State) -> bool {
     state.view.tool == Tool::Sample || ui.input(|i| i.key_down(Key::P))
 }
 
-/// Begins, in 3-D in this plane (a point and its normal).
+/// Begins a sample; in 3-D it stays in this plane (a point and its normal).
 pub fn begin(at: DVec3, plane: Option<(DVec3, DVec3)>, actions: &mut Vec<Action>) -> Kind {
     actions.push(Action::Sample(SampleAction::Begin(at)));
     Kind::Sample { last: at, plane }
 }
 
-/// The hand is at another place.
+/// The pointer has moved.
 pub fn over(last: &mut DVec3, now: DVec3, actions: &mut Vec<Action>) {
     if now.distance(*last) > 0.0 {
         actions.push(Action::Sample(SampleAction::Over(*last, now)));
@@ -29,25 +29,30 @@ pub fn over(last: &mut DVec3, now: DVec3, actions: &mut Vec<Action>) {
     }
 }
 
-/// What was passed over so far: its voxels, and their mean and deviation beside the hand.
-pub fn on_slice(painter: &Painter, slice: &Slice) {
+/// The voxels sampled so far, and their mean and deviation next to the pointer.
+pub fn on_slice(painter: &Painter, slice: &Slice, taken: &mut Vec<Rect>) {
     let Some(sample) = &slice.state.session.sample else {
         return;
     };
     let near = |at: &DVec3| slice.plane.distance(*at).abs() <= sample.reach_mm();
     let dots = sample.centres().filter(near).map(|at| slice.screen(at));
-    marks(painter, sample, slice.rect, dots);
+    marks(painter, sample, (slice.rect, taken), dots);
 }
 
 /// The same in 3-D, where nothing hides it.
-pub fn in_scene(painter: &Painter, scene: &Scene) {
+pub fn in_scene(painter: &Painter, scene: &Scene, taken: &mut Vec<Rect>) {
     if let Some(sample) = &scene.state.session.sample {
         let dots = sample.centres().filter_map(|at| scene.screen(at));
-        marks(painter, sample, scene.rect, dots);
+        marks(painter, sample, (scene.rect, taken), dots);
     }
 }
 
-fn marks(painter: &Painter, sample: &Sample, pane: Rect, dots: impl Iterator<Item = Pos2>) {
+fn marks(
+    painter: &Painter,
+    sample: &Sample,
+    (pane, taken): (Rect, &mut Vec<Rect>),
+    dots: impl Iterator<Item = Pos2>,
+) {
     for at in dots {
         let dot = Rect::from_center_size(at, vec2(3.0, 3.0));
         painter.rect_filled(dot, 0.0, IN_VIEW.accent);
@@ -57,6 +62,6 @@ fn marks(painter: &Painter, sample: &Sample, pane: Rect, dots: impl Iterator<Ite
     if let Some(hand) = hand {
         let text = format!("{} · {}", sample.words(), sample.count());
         let adjacent = hand + vec2(14.0, 0.0);
-        annotations::plate_beside(painter, adjacent, pane, &text, IN_VIEW.t1, &mut Vec::new());
+        annotations::plate_beside(painter, adjacent, pane, &text, IN_VIEW.t1, taken);
     }
 }

@@ -1,23 +1,22 @@
-//! The brush in 3-D: it paints and erases on slices, on the faces of what is cut open, and on the surfaces
-//! of regions.
+//! The brush in 3-D: it paints and erases on slices, on the faces of cut volumes, and on the surfaces of regions.
 //!
-//! Surfaces are those of when the button went down: a stroke neither climbs on what it has painted nor
-//! digs into what it has erased.
+//! Surfaces are those at the start of a stroke: it neither climbs on what it has painted nor digs into what it has
+//! erased.
 
 use super::drag::{Drag, Kind};
 use super::drawing::{paints, way};
 use super::scene_view::{Scene, through_shape};
 use super::{Views, annotations, pointer, rings};
 use crate::data::{Shape, Stroke};
-use crate::state::{Action, Pane, Phase, Tool};
+use crate::state::{Action, Pane, Phase, RegionAction, Tool};
 use egui::{Color32, Painter, PointerButton, Pos2, Ui, vec2};
 use glam::DVec3;
 use std::sync::Arc;
 
-/// Places are looked up this far apart along the hand's way, points.
+/// Distance between samples along the pointer's path, points.
 const APART: f32 = 3.0;
 
-/// A place under the hand, and the direction across what lies there.
+/// A point under the pointer, and the normal of the surface there.
 #[derive(Clone, Copy)]
 struct Ground {
     at: DVec3,
@@ -25,7 +24,7 @@ struct Ground {
 }
 
 impl Scene<'_> {
-    /// What a brush that is put down here paints on.
+    /// The stroke of a brush that is put down here.
     pub(super) fn brush_press(&self, button: PointerButton, at: Pos2) -> Option<Kind> {
         let right = button == PointerButton::Secondary;
         if self.state.view.tool != Tool::Brush || button == PointerButton::Middle {
@@ -44,7 +43,7 @@ impl Scene<'_> {
         seen.map(|r| r.shape.clone()).collect()
     }
 
-    /// The nearest thing under a position that can be painted on.
+    /// The nearest paintable surface under a position.
     fn ground(&self, at: Pos2, surfaces: &[Arc<Shape>]) -> Option<Ground> {
         let (origin, direction) = self.ray(at);
         let meets = |shape: &Arc<Shape>| through_shape(origin, direction, shape);
@@ -60,7 +59,7 @@ impl Scene<'_> {
             }),
             (_, surface) => surface.map(|mm| Ground {
                 at: origin + direction * mm,
-                // A disc lies as the eye sees it.
+                // A disc faces the eye.
                 normal: self.camera.forward(),
             }),
         }
@@ -75,17 +74,17 @@ impl Scene<'_> {
         }
     }
 
-    /// A dab at a place, as one step.
+    /// Paints a single dab, as one step.
     pub(super) fn dab(&self, at: DVec3) -> Action {
-        Action::Stroke {
+        Action::Region(RegionAction::Stroke {
             stroke: self.stroke(vec![at], self.camera.forward()),
             erase: self.state.view.drawing.erase,
             begins: true,
             phase: Phase::Done,
-        }
+        })
     }
 
-    /// The brush in this frame; `down`: its button still is.
+    /// Continues the stroke in this frame; `down`: its button is still down.
     pub(super) fn paint(
         &self,
         ui: &Ui,
@@ -108,12 +107,12 @@ impl Scene<'_> {
             return;
         }
         if pieces.is_empty() {
-            // Beside everything the stroke ends where it was.
+            // Away from all surfaces the stroke ends at its last point.
             pieces.push((Vec::new(), DVec3::Z));
         }
         let last = pieces.len() - 1;
         for (i, (points, normal)) in pieces.into_iter().enumerate() {
-            actions.push(Action::Stroke {
+            actions.push(Action::Region(RegionAction::Stroke {
                 stroke: self.stroke(points, normal),
                 erase: *erase,
                 begins: begins && i == 0,
@@ -121,12 +120,12 @@ impl Scene<'_> {
                     true => Phase::Live,
                     false => Phase::Done,
                 },
-            });
+            }));
         }
     }
 }
 
-/// The way of the hand, closely.
+/// The pointer's path in small steps.
 fn between(path: &[Pos2]) -> impl Iterator<Item = Pos2> {
     let first = path.first().copied();
     let steps = path.windows(2).flat_map(|ends| {
@@ -137,7 +136,7 @@ fn between(path: &[Pos2]) -> impl Iterator<Item = Pos2> {
     first.into_iter().chain(steps)
 }
 
-/// Strokes without the leaps from one surface to another behind it.
+/// Splits strokes at jumps from one surface to another behind it.
 fn pieces(
     grounds: impl Iterator<Item = Option<Ground>>,
     radius_mm: f64,
@@ -161,7 +160,7 @@ fn pieces(
 }
 
 impl Views {
-    /// The ball under the hand.
+    /// The ball under the pointer.
     pub(super) fn brush_in_scene(
         &mut self,
         ui: &Ui,

@@ -1,5 +1,6 @@
-//! What stands on top of the 3-D view: names, state, scales and which way up.
+//! Annotations on top of the 3-D view: names, state, scales and orientation.
 
+use super::bars::{self, Column};
 use super::cut::Cut;
 use super::drag::{CLICK, Kind};
 use super::legend::{self, Legend};
@@ -8,21 +9,22 @@ use super::slice_paint::sides_unknown;
 use super::{Views, annotations, badge, fan, leak, pointer, rings, ruler, sampling, spheres};
 use crate::data::Shape;
 use crate::data::region::RegionId;
+use crate::state::regions::region_radius_mm;
 use crate::state::view::letter;
-use crate::state::{Layout, Pane, State, Tool, defaults};
+use crate::state::{Layout, Pane, State, Tool};
 use crate::ui::theme::{self, IN_VIEW, Palette, size};
 use crate::ui::widgets::paint::Span;
 use egui::{Align2, Color32, Painter, Pos2, Rect, Stroke, StrokeKind, Ui, pos2, vec2};
 use glam::DVec3;
 
 const MARGIN: f32 = 10.0;
-/// Between a region and its name.
+/// Space between a region and its name.
 const BESIDE: f32 = 12.0;
-/// Between the lines of a title.
+/// Distance between the lines of a title.
 const LINE: f32 = 17.0;
-/// Width of a view that has room for a whole title with what is late.
+/// Smallest width of a view for a whole title with the note that it is being refined.
 const LATE: f32 = 190.0;
-/// Names of this many regions find room.
+/// Largest number of regions that are all named.
 const NAMED: usize = 24;
 /// Width of the reasons why ends stopped, points.
 const STOPS: f32 = 118.0;
@@ -30,7 +32,7 @@ const STOPS: f32 = 118.0;
 const ARM: f64 = 20.0;
 
 impl Views {
-    /// `drawn`: the picture has all that there is of the streamlines.
+    /// `drawn`: the picture shows all streamlines.
     pub(super) fn scene_overlay(&mut self, ui: &Ui, scene: &Scene, hovered: bool, drawn: bool) {
         let state = scene.state;
         if state.document.is_empty() {
@@ -43,7 +45,7 @@ impl Views {
             colour: p.canvas,
             shade: Some(state.view.ground.map_or(p.canvas, opaque)),
         };
-        // A badge says it where there is one.
+        // A badge says it if there is one.
         let late = self.badge.late(ui, drawn) && badge::words(state).is_none();
         let mut taken = title(&painter, scene, (p, ground), late);
         fan::in_scene(&painter, scene);
@@ -51,14 +53,14 @@ impl Views {
         let hand = pointer(ui).filter(|_| hovered && self.drag.is_none());
         let here = (Pane::Scene, scene.rect);
         self.choosing_marks(&painter, state, here, hand, p.accent);
-        // A picture of this view alone is about what is in it, not about how long that took.
+        // A picture of this view alone shows its content, not how long that took.
         let (part, at_left) = (self.part(scene.rect), self.at_left());
         let alone = self.still && state.view.layout == Layout::Single;
         let badge = if alone {
             None
         } else {
             let badge = &mut self.badge;
-            // Beside the title, of which the half that is right of it shows nothing.
+            // Right of the title, none of which is in the right half.
             let from = taken.iter().map(|t| t.right()).fold(part.left(), f32::max) + MARGIN;
             badge.show(ui, &painter, (part, from), state, drawn, self.still)
         };
@@ -81,14 +83,9 @@ impl Views {
         let fits = part.width() > annotations::DEC_LEGEND.x + 2.0 * MARGIN;
         let legends = legend::of_scene(state);
         let mut scale: Vec<Rect> = Vec::new();
-        // What is no bar stands in the corner, bars below it.
-        let is_bar = |legend: &&Legend| matches!(legend, Legend::Bar { .. });
-        let bars = legends.iter().filter(is_bar).count();
+        // Legends without a bar go in the corner, bars below them.
         let mut corner = below_badge;
-        let (others, scales): (Vec<&Legend>, Vec<&Legend>) =
-            legends.iter().partition(|legend| !is_bar(legend));
-        for (i, legend) in others.into_iter().chain(scales).enumerate() {
-            let i = (i + bars).saturating_sub(legends.len());
+        for legend in &legends {
             match legend {
                 Legend::Dec if fits => {
                     let at = (right, corner);
@@ -97,44 +94,34 @@ impl Views {
                     corner = place.bottom() + MARGIN;
                     scale.push(place);
                 }
-                Legend::Bar {
-                    name,
-                    low,
-                    high,
-                    colour_map,
-                } => {
-                    // Several share the height.
-                    let shared = bars > 1;
-                    let from = if corner > below_badge || shared {
-                        corner
-                    } else {
-                        part.top()
-                    };
-                    let away = if shared {
-                        annotations::SHARED
-                    } else {
-                        annotations::ALONE
-                    };
-                    let height = (part.bottom() - from) / bars as f32;
-                    let top = from + i as f32 * height;
-                    let place = part.with_min_y(top).with_max_y(top + height);
-                    let (inks, words) = ((p.t1, ground), (&**low, &**name, &**high));
-                    let place = (place, at_left, away);
-                    let bar =
-                        annotations::colour_bar(&painter, place, inks, words, |t| colour_map.at(t));
-                    scale.extend(bar);
-                }
                 Legend::Stops(words) if part.width() > STOPS => {
                     let place = stops(&painter, (p, ground), (part, at_left), corner, words);
                     corner = place.bottom() + MARGIN;
                     scale.push(place);
                 }
-                Legend::Dec | Legend::Stops(_) => {}
+                Legend::Dec | Legend::Stops(_) | Legend::Bar { .. } => {}
             }
         }
         taken.extend(badge.into_iter().chain(scale).chain(measured));
+        let bars: Vec<&Legend> = legends
+            .iter()
+            .filter(|legend| matches!(legend, Legend::Bar { .. }))
+            .collect();
+        let top = match corner > below_badge || bars.len() > 1 {
+            true => corner,
+            false => part.top(),
+        };
+        let column = Column {
+            within: part.with_min_y(top),
+            at_left,
+            ink: p.t1,
+            ground,
+            taken: &taken,
+        };
+        let plates = bars::show(&painter, &column, &bars);
+        taken.extend(plates);
         taken.push(axis_marker(&painter, scene, ground));
-        // Names come last: they give way to all this.
+        // Names come last: they avoid everything else.
         self.scene_regions(ui, &painter, scene, hovered, &mut taken);
     }
 
@@ -156,7 +143,7 @@ impl Views {
                 };
                 let reach_mm = (high - low).max_element() * 0.5;
                 let (middle, radius) = scene.silhouette(r.shape.centre(), reach_mm)?;
-                // A little into the corners of the square; handles stand around what is selected.
+                // Extends a little into the corners of the square; handles surround the selected region.
                 let selected = state.session.selected_region == Some(r.id);
                 let side = if selected {
                     2.0 * (radius + BESIDE)
@@ -169,7 +156,7 @@ impl Views {
                 ))
             })
             .collect();
-        // Among many, names would hide what they name: that of the one in the hand, or under it, is shown.
+        // Among many, names would hide the regions: only the dragged one, or the one under the pointer, is named.
         let many = solids.len() > NAMED;
         let under = pointer(ui).filter(|_| many && hovered);
         let under = under
@@ -191,7 +178,7 @@ impl Views {
             let (centre, reach_mm) = match &*region.shape {
                 Shape::Sphere { centre, radius_mm } => (*centre, *radius_mm),
                 Shape::Box { centre, half_mm } => (*centre, half_mm.max_element()),
-                // A mask has no size of its own that a label could stand beside.
+                // A mask has no fixed extent to place a label next to.
                 Shape::Mask(_) => continue,
             };
             let Some((middle, radius)) = scene.silhouette(centre, reach_mm) else {
@@ -200,7 +187,7 @@ impl Views {
             if !scene.rect.contains(middle) {
                 continue;
             }
-            // Streamlines may hide the solid: its rim always shows.
+            // Streamlines may hide the solid: its rim is always drawn.
             let rim = Cut::Circle {
                 centre: middle,
                 radius,
@@ -208,11 +195,11 @@ impl Views {
             if matches!(&*region.shape, Shape::Sphere { .. }) {
                 rings::rim(painter, &rim, region.role, colour, selected);
             }
-            // Names keep to their half, each with what it names.
+            // Names stay in their half, each with its region.
             if !named(region.id) || !part.contains(middle) {
                 continue;
             }
-            // Beside its own region, where fewer curves are, and over no other: without such a place it has none.
+            // Next to its own region, where fewer curves are, and over no other; without such a place it is left out.
             let label = annotations::Label::new(painter, &region.name, colour);
             let of = Rect::from_center_size(middle, egui::Vec2::splat(2.0 * (radius + BESIDE)));
             let others = solids.iter().filter(|(id, _)| *id != region.id);
@@ -226,13 +213,13 @@ impl Views {
             }
         }
         let hand = pointer(ui).filter(|_| hovered);
-        sampling::in_scene(painter, scene);
+        sampling::in_scene(painter, scene, taken);
         spheres::in_scene(painter, scene);
         leak::in_scene(painter, scene);
         self.brush_in_scene(ui, painter, scene, hovered);
-        spheres::preview_in_scene(painter, scene, self.drag.as_ref(), hand);
+        spheres::preview_in_scene(painter, scene, self.drag.as_ref(), hand, taken);
         let rests = hand.filter(|_| self.drag.is_none());
-        spheres::fixed_in_scene(painter, scene, rests);
+        spheres::fixed_in_scene(painter, scene, rests, taken);
         let Tool::Place { role, .. } = state.view.tool else {
             return;
         };
@@ -248,7 +235,7 @@ impl Views {
         let centre = placing
             .map(|p| p.0)
             .or_else(|| scene.flat_under(at).map(|flat| flat.at));
-        let default_mm = defaults::region_radius_mm(role);
+        let default_mm = region_radius_mm(role);
         if let Some((middle, radius)) = centre.and_then(|c| scene.silhouette(c, default_mm)) {
             let far = placing.map(|p| p.1.distance(at)).filter(|&d| d >= CLICK);
             rings::preview(painter, middle, far.unwrap_or(radius), colour);
@@ -258,14 +245,14 @@ impl Views {
         }
     }
 
-    /// Top of the buttons at the right: under the badge and the button that goes back from a leak.
+    /// Top of the buttons at the right: below the badge and the button that goes back from a leak.
     pub(super) fn scene_top(scene: &Scene) -> f32 {
         let badge = badge::words(scene.state).map_or(0.0, |_| badge::HEIGHT + 6.0);
         scene.rect.top() + 8.0 + badge + leak::button_height(scene.state)
     }
 }
 
-/// What the view is, at the top left, in lines that have room; returns where they are.
+/// The name of the view, at the top left, in lines that fit; returns their rectangles.
 fn title(
     painter: &Painter,
     scene: &Scene,
@@ -276,7 +263,7 @@ fn title(
     let text =
         |at: Pos2, spans: &[Span]| annotations::on(painter, at, Align2::LEFT_CENTER, spans, ground);
     let more = if late { " · drawing…" } else { "" };
-    // A small view has no room for both.
+    // A small view has no space for both.
     let short = late && scene.rect.width() < LATE;
     let projection = if short { "" } else { " perspective" };
     let spans = [
@@ -306,7 +293,7 @@ fn title(
     lines
 }
 
-/// Returns where they are.
+/// Returns their rectangles.
 fn stops(
     painter: &Painter,
     (p, ground): (&Palette, annotations::Ground),
@@ -334,7 +321,7 @@ fn stops(
     all
 }
 
-/// Three arms to the ends of the body that face the viewer; returns where they are.
+/// Three arms towards the sides of the body that face the viewer; returns their rectangle.
 fn axis_marker(painter: &Painter, scene: &Scene, ground: annotations::Ground) -> Rect {
     let axes = scene.camera.axes();
     let origin = scene.rect.left_bottom() + vec2(44.0, -38.0);
@@ -376,7 +363,7 @@ fn axis_marker(painter: &Painter, scene: &Scene, ground: annotations::Ground) ->
     for (a, direction) in &arms {
         let arm = on_screen(*direction);
         let tip = origin + arm * ARM as f32;
-        // An arm that points at the viewer is a point: its letter keeps clear of the other two.
+        // An arm that points at the viewer is a point: its letter stays clear of the other two.
         let short = arm.length() < 0.35;
         let away = if short { -(together - arm) } else { arm };
         let away = away.normalized();
@@ -395,7 +382,7 @@ fn axis_marker(painter: &Painter, scene: &Scene, ground: annotations::Ground) ->
     place
 }
 
-/// Colours of the axes that can be read on the theme's ground. A transparent picture keeps them.
+/// Colours of the axes that are legible on the theme's background; a transparent picture keeps them.
 fn dec_on_ground(state: &State) -> [Color32; 3] {
     match state.view.light_theme {
         true => theme::DEC_ON_WHITE,

@@ -1,4 +1,4 @@
-//! The 3-D view: geometry and hands.
+//! The 3-D view: geometry and mouse.
 
 use super::choose::is_about_lines;
 use super::cut::Cut;
@@ -9,17 +9,19 @@ use crate::data::region::RegionId;
 use crate::data::{Mask, Shape};
 use crate::scene::{self, Size};
 use crate::state::sampling::SampleAction;
-use crate::state::{Action, Camera, Pane, Phase, SegmentAction, State, Tool};
+use crate::state::{
+    Action, Camera, Pane, Phase, RegionAction, SegmentAction, State, Tool, ViewAction,
+};
 use crate::ui::paint_callback::{self, List, pixels};
 use crate::ui::theme;
 use egui::{Color32, CursorIcon, Painter, PointerButton, Pos2, Rect, Response, Ui};
 use glam::{DVec2, DVec3};
 
-/// A silhouette is taken from within this distance, points.
+/// Distance within which a silhouette can be grabbed, points.
 const RIM: f32 = 5.0;
-/// A drag over the pane's smaller side turns by this, radians.
+/// Rotation of a drag across the pane's smaller side, radians.
 const TURN: f64 = std::f64::consts::PI;
-/// A wheel step brings this much closer.
+/// Zoom factor of a wheel step.
 const STEP: f64 = 1.1;
 
 /// The 3-D view in one frame.
@@ -66,26 +68,26 @@ impl<'a> Scene<'a> {
         (slope.abs() > 1e-9 && t > 0.0).then(|| origin + direction * t)
     }
 
-    /// A sphere's silhouette on screen: middle and radius.
+    /// A sphere's silhouette on screen: centre and radius.
     pub fn silhouette(&self, centre: DVec3, radius_mm: f64) -> Option<(Pos2, f32)> {
         let middle = self.screen(centre)?;
-        // Seen from nearby a sphere shows less than half of itself, and that larger.
+        // From nearby, less than half of a sphere is visible, but enlarged.
         let distance = centre.distance(self.camera.eye());
         let shrink = (1.0 - (radius_mm / distance.max(radius_mm + 1e-6)).powi(2)).sqrt();
         let edge = self.screen(centre + self.camera.axes().x_axis * (radius_mm / shrink))?;
         Some((middle, edge.distance(middle)))
     }
 
-    /// Chooses what a click there is meant for: a streamline where they are asked about, else a region.
+    /// Selects the target of a click: a streamline if these are being picked, else a region.
     pub fn choose_at(&self, ui: &Ui, at: Pos2, actions: &mut Vec<Action>) {
         if self.state.view.tool == Tool::Pick || is_about_lines(self.state) {
             Views::click_in_scene(ui, self, at, actions);
         } else if let Some((id, _)) = self.region_under(at) {
-            actions.push(Action::SelectRegion(Some(id)));
+            actions.push(Action::Region(RegionAction::Select(Some(id))));
         }
     }
 
-    /// The nearest region under a position, its part, and where the hand holds it.
+    /// The nearest region under a position, its part, and the point of the ray that grabs it.
     pub fn region_under(&self, at: Pos2) -> Option<(RegionId, Part)> {
         let (origin, direction) = self.ray(at);
         let selected = self.state.session.selected_region;
@@ -136,7 +138,7 @@ pub(super) fn through_shape(origin: DVec3, direction: DVec3, shape: &Shape) -> O
         Shape::Sphere { centre, radius_mm } => {
             let along = (*centre - origin).dot(direction);
             let off = origin + direction * along - *centre;
-            // Not a number beside it.
+            // NaN if the ray misses, so that the comparison fails.
             let half = (radius_mm * radius_mm - off.length_squared()).sqrt();
             (along + half > 0.0).then_some((along - half).max(0.0))
         }
@@ -155,9 +157,9 @@ fn through_box(origin: DVec3, direction: DVec3, centre: DVec3, half: DVec3) -> O
     (enter <= leave && leave > 0.0).then_some(enter.max(0.0))
 }
 
-/// Where a ray first meets a mask, mm; found in steps of half a voxel.
+/// Where a ray first enters a mask, mm; found in steps of half a voxel.
 fn through_mask(origin: DVec3, direction: DVec3, mask: &Mask) -> Option<f64> {
-    // Looked for once for each mask.
+    // Computed once per mask.
     let (low, high) = mask.bounds_inside()?;
     let enter = through_box(origin, direction, (low + high) * 0.5, (high - low) * 0.5)?;
     let step = mask.grid.spacing().min_element() * 0.5;
@@ -198,7 +200,7 @@ impl Views {
         if let Some(sentence) = &never {
             instead(&painter, rect, sentence);
         }
-        // Nobody waits for a picture that never comes.
+        // A picture that never comes does not count as pending.
         self.scene_overlay(ui, &scene, hovered, drawn || never.is_some());
         if (hovered && self.drag.is_none()) || self.menu == Some(Pane::Scene) {
             self.scene_buttons(ui, &scene, actions);
@@ -255,17 +257,17 @@ impl Views {
         let (steps, shift) = wheel_steps(ui, &mut self.scrolled);
         if steps != 0 && shift && scene.state.view.tool == Tool::Brush {
             let drawing = scene.state.view.drawing.resized(steps);
-            actions.push(Action::SetDrawing(drawing));
+            actions.push(Action::Region(RegionAction::SetDrawing(drawing)));
             return;
         }
         let pinch = ui.input(|i| f64::from(i.zoom_delta()));
         let factor = STEP.powi(steps) * pinch;
         let camera = scene.camera.zoomed(factor);
         if factor != 1.0 && camera != scene.camera {
-            actions.push(Action::SetCamera {
+            actions.push(Action::View(ViewAction::SetCamera {
                 camera,
                 phase: Phase::Live,
-            });
+            }));
         }
     }
 
@@ -296,7 +298,7 @@ impl Views {
     }
 }
 
-/// A hand that samples does so on what is flat.
+/// In 3-D, values are sampled on planes.
 fn sample_press(
     ui: &Ui,
     scene: &Scene,
@@ -324,19 +326,19 @@ fn scene_press(
     match button {
         PointerButton::Middle => Some(Kind::Pan),
         PointerButton::Primary if state.view.tool == Tool::Pick => Some(Kind::Choose),
-        // The left button is taken.
+        // The left button is used by the tool.
         PointerButton::Secondary if state.view.tool == Tool::Pick => Some(Kind::Orbit),
         PointerButton::Primary if shift => Some(Kind::Pan),
-        // Beside all that is painted on the view turns.
+        // Off all paintable surfaces, a drag rotates the view.
         PointerButton::Primary if state.view.tool == Tool::Brush => Some(Kind::Orbit),
         PointerButton::Primary => {
             if let Tool::Place { .. } = state.view.tool {
-                // Beside the head there is nothing to place on: the view turns.
+                // Outside the head there is nothing to place on: a drag rotates the view.
                 let flat = scene.flat_under(at);
                 return Some(flat.map_or(Kind::Orbit, |flat| Kind::Place { centre: flat.at }));
             }
             if let Tool::Sphere { add } = state.view.tool {
-                // Beside surface and slices there is nothing to place on: the view turns.
+                // Off the surface and the slices there is nothing to place on: a drag rotates the view.
                 let centre = spheres::under(scene, at);
                 return Some(centre.map_or(Kind::Orbit, |centre| Kind::Sphere { centre, add }));
             }
@@ -349,7 +351,7 @@ fn scene_press(
             let region = state.document.region(id)?;
             let was_selected = state.session.selected_region == Some(id);
             if !was_selected {
-                actions.push(Action::SelectRegion(Some(id)));
+                actions.push(Action::Region(RegionAction::Select(Some(id))));
             }
             let plane = (region.shape.centre(), scene.camera.forward());
             let grip = Grip {
@@ -414,10 +416,10 @@ fn scene_drag(scene: &Scene, drag: &mut Drag, at: Pos2, actions: &mut Vec<Action
         _ => return,
     };
     if camera != scene.camera {
-        actions.push(Action::SetCamera {
+        actions.push(Action::View(ViewAction::SetCamera {
             camera,
             phase: Phase::Live,
-        });
+        }));
     }
 }
 
@@ -430,31 +432,31 @@ fn scene_release(scene: &Scene, drag: &Drag, at: Pos2, actions: &mut Vec<Action>
                 let far = at.distance(drag.pressed) >= CLICK;
                 let edge = scene.on_plane(at, plane).filter(|_| far);
                 let dragged = edge.map(|p| p.distance(*centre));
-                actions.push(Action::MoveCrosshair(*centre));
-                actions.push(Action::PlaceRegion {
+                actions.push(Action::View(ViewAction::MoveCrosshair(*centre)));
+                actions.push(Action::Region(RegionAction::Place {
                     role,
                     shape: drag::new_shape(role, cube, *centre, dragged),
-                });
+                }));
             }
         }
         Kind::Sphere { centre, add } => {
             let plane = (*centre, scene.camera.forward());
             let far = at.distance(drag.pressed) >= CLICK;
             let edge = scene.on_plane(at, plane).filter(|_| far);
-            actions.push(Action::MoveCrosshair(*centre));
+            actions.push(Action::View(ViewAction::MoveCrosshair(*centre)));
             let sphere = spheres::new(*add, *centre, edge.map(|p| p.distance(*centre)));
             actions.push(Action::Segment(SegmentAction::Sphere(sphere)));
         }
         Kind::Orbit | Kind::Pan if scene.state.view.moving => {
-            // The last move of this frame, if there was one, is where the camera stays.
+            // The last move of this frame, if there was one, is the camera's final position.
             let sent = actions.iter().rev().find_map(|a| match a {
-                Action::SetCamera { camera, .. } => Some(*camera),
+                Action::View(ViewAction::SetCamera { camera, .. }) => Some(*camera),
                 _ => None,
             });
-            actions.push(Action::SetCamera {
+            actions.push(Action::View(ViewAction::SetCamera {
                 camera: sent.unwrap_or(scene.camera),
                 phase: Phase::Done,
-            });
+            }));
         }
         _ => {}
     }

@@ -1,5 +1,6 @@
-//! What stands on top of a slice: where it is, which way round, how large, and the regions.
+//! Annotations on top of a slice: position, orientation, scale, and the regions.
 
+use super::bars::{self, Column};
 use super::cut::Cut;
 use super::drag::{CLICK, Kind};
 use super::legend::{self, Legend};
@@ -8,28 +9,29 @@ use super::{
     Views, annotations, chrome, fan, leak, pointer, region_drag, rings, sampling, spheres,
 };
 use crate::data::{AffineSource, VolumeKind};
-use crate::state::{Content, Convention, Layer, Pane, State, Tool, defaults};
+use crate::state::regions::region_radius_mm;
+use crate::state::{Content, Convention, Layer, Pane, State, Tool};
 use crate::ui::format::{decimals_of, fixed, with_unit};
 use crate::ui::theme::{self, IN_VIEW, size};
 use crate::ui::widgets::paint::{Span, line};
 use egui::emath::GuiRounding as _;
 use egui::{Align2, Color32, Painter, Rangef, Rect, Shape, Ui, Vec2, vec2};
 
-/// From the pane's border to text.
+/// Space between the pane's border and text.
 const MARGIN: f32 = 10.0;
 /// Size of a title of two lines.
 pub(super) const TITLE: egui::Vec2 = vec2(170.0, 36.0);
-/// Between the lines of a title.
+/// Distance between the lines of a title.
 const LINE: f32 = 17.0;
-/// Between a region and its name.
+/// Space between a region and its name.
 const BESIDE: f32 = 12.0;
-/// Half of the room that a letter takes.
+/// Half the space of a letter.
 const LETTER: f32 = 12.0;
-/// Room for a scale bar, points.
+/// Space for a scale bar, points.
 const SCALE: f32 = 60.0;
 /// Half of the crosshair's gap.
 const GAP: f32 = 12.0;
-/// Grids turned by less than this count as straight, degrees.
+/// Grids rotated by less than this count as straight, degrees.
 const OBLIQUE_DEG: f64 = 0.5;
 
 impl Views {
@@ -39,7 +41,7 @@ impl Views {
             return;
         }
         let painter = ui.painter().with_clip_rect(slice.rect);
-        // Under all that follows, and broken where words stand.
+        // Below everything that follows, and interrupted by text.
         let under = painter.add(Shape::Noop);
         fan::on_slice(&painter, slice);
         let (rings, labels) = self.regions(ui, &painter, slice, hovered);
@@ -61,10 +63,11 @@ impl Views {
         if state.view.show_crosshair {
             painter.set(under, crosshair(&painter, slice, &text));
         }
-        // Last: they give way to all this, and to the buttons that come with the pointer.
+        // Last: they avoid everything else, and the buttons that appear with the pointer.
         if hovered {
             text.push(chrome::slice_buttons_at(slice, legend));
         }
+        self.in_hand(ui, &painter, slice, hovered, &mut text);
         for (of, name, colour) in labels {
             let label = annotations::Label::new(&painter, &name, colour);
             match label.place(of, slice.rect, (&text, &[]), |_| 0) {
@@ -72,7 +75,7 @@ impl Views {
                     label.paint(&painter, place);
                     text.push(place);
                 }
-                // What is in the hand always has its size beside it.
+                // A dragged region always shows its size.
                 None => {
                     let at = of.right_center();
                     annotations::plate_beside(&painter, at, slice.rect, &name, colour, &mut text);
@@ -81,7 +84,7 @@ impl Views {
         }
     }
 
-    /// What the colours mean, at the outer edge of a divided view's half; returns where it stands.
+    /// The legend of the colours, at the outer edge of a divided view's half; returns its rectangle.
     fn legend(
         &self,
         painter: &Painter,
@@ -91,27 +94,8 @@ impl Views {
     ) -> Vec<Rect> {
         let (part, at_left) = (self.part(slice.rect), self.at_left());
         let below_title = below_title + 6.0;
-        let bar = |place: Rect, legend: &Legend| match legend {
-            Legend::Bar {
-                name,
-                low,
-                high,
-                colour_map,
-            } => {
-                let text = (&**low, &**name, &**high);
-                let inks = (IN_VIEW.t1, annotations::Ground::BLACK);
-                let place = (place, at_left, annotations::ALONE);
-                annotations::colour_bar(painter, place, inks, text, |t| colour_map.at(t))
-            }
-            Legend::Dec | Legend::Stops(_) => Vec::new(),
-        };
         let of_image = legend::of_slices(slice.state);
-        // Streamlines over the image have colours of their own.
-        let of_lines = legend::of_lines_on_slices(slice.state);
-        let lower = part.with_min_y(part.center().y + LETTER);
-        let lines = of_lines.filter(|legend| of_image.as_ref() != Some(legend));
-        let mut all = lines.map_or_else(Vec::new, |legend| bar(lower, &legend));
-        all.extend(match &of_image {
+        let dec = match &of_image {
             Some(Legend::Dec) if part.width() > annotations::DEC_LEGEND.x + 2.0 * MARGIN => {
                 let corner = match at_left {
                     true => (
@@ -121,29 +105,51 @@ impl Views {
                     false => (part.right() - MARGIN, part.top() + MARGIN),
                 };
                 let free = (part, taken);
-                vec![annotations::dec_legend(
+                Some(annotations::dec_legend(
                     painter,
                     corner,
                     free,
                     theme::DEC,
                     annotations::Ground::BLACK,
-                )]
+                ))
             }
-            Some(legend @ Legend::Bar { .. }) => {
-                // Above the letter of the edge.
-                let mut upper = part.with_max_y(part.center().y - LETTER);
-                if at_left {
-                    upper.min.y = below_title;
-                }
-                bar(upper, legend)
-            }
-            Some(Legend::Dec | Legend::Stops(_)) | None => Vec::new(),
-        });
-        all
+            _ => None,
+        };
+        let image = of_image.filter(|legend| matches!(legend, Legend::Bar { .. }));
+        // Streamlines over the image have a legend of their own.
+        let mut lines = legend::of_lines_on_slices(slice.state);
+        lines.retain(|legend| image.as_ref() != Some(legend));
+        let taken: Vec<Rect> = taken.iter().chain(&dec).copied().collect();
+        let bars = |within: Rect, legends: &[&Legend]| {
+            let column = Column {
+                within,
+                at_left,
+                ink: IN_VIEW.t1,
+                ground: annotations::Ground::BLACK,
+                taken: &taken,
+            };
+            bars::show(painter, &column, legends)
+        };
+        // One for the image and one for streamlines stand above and below the letter of the edge.
+        let mut upper = part.with_max_y(part.center().y - LETTER);
+        if at_left {
+            upper.min.y = below_title;
+        }
+        let lower = part.with_min_y(part.center().y + LETTER);
+        let plates = if lines.len() > 1 {
+            let all: Vec<&Legend> = image.iter().chain(&lines).collect();
+            bars(part.with_min_y(upper.top()), &all)
+        } else {
+            let image: Vec<&Legend> = image.iter().collect();
+            let mut plates = bars(upper, &image);
+            plates.extend(bars(lower, &lines.iter().collect::<Vec<_>>()));
+            plates
+        };
+        dec.into_iter().chain(plates).collect()
     }
 
-    /// `FA 0–0.87`: what the greys between black and white are. Where the halves of a divided view differ,
-    /// each says its own. Without its name, or not at all, where it would lie over what stands there already.
+    /// `FA 0–0.87`: the values of black and white. If the halves of a divided view differ, each shows its own. Without
+    /// its name, or not at all, if it would overlap other text.
     fn window_text(&self, painter: &Painter, slice: &Slice, taken: &[Rect]) -> Option<Rect> {
         let sentence = window_words(slice.state)?;
         let part = self.part(slice.rect);
@@ -152,7 +158,7 @@ impl Views {
         let differs = other.is_some_and(|other| other.as_ref() != Some(&sentence));
         let mut at = slice.rect.right_bottom() - vec2(MARGIN + 2.0, 8.0);
         if differs {
-            // Above the letter of the lower edge, which stands beside the divider.
+            // Above the letter of the lower edge, which is next to the divider.
             at = part.right_bottom() - vec2(MARGIN + 2.0, if self.at_left() { 28.0 } else { 8.0 });
             let galley = painter.layout_no_wrap(sentence.clone(), font.clone(), IN_VIEW.t2);
             let free = part.width() - if self.at_left() { SCALE } else { 0.0 };
@@ -176,8 +182,8 @@ impl Views {
         ))
     }
 
-    /// Paints the regions; returns where their rings are, and the names of those under the pointer or in the hand,
-    /// with what they name.
+    /// Paints the regions; returns the rectangles of their rings, and the names of those under the pointer or being
+    /// dragged, with the named rectangles.
     fn regions(
         &mut self,
         ui: &Ui,
@@ -214,20 +220,34 @@ impl Views {
                 labels.push((of.expand(BESIDE), text, colour));
             }
         }
-        self.drawing_marks(ui, painter, slice, at);
-        self.ruler_marks(painter, slice, at);
-        sampling::on_slice(painter, slice);
         spheres::on_slice(painter, slice);
         leak::on_slice(painter, slice);
-        spheres::preview(painter, slice, self.drag.as_ref(), at);
-        spheres::fixed_on_slice(painter, slice, at);
+        (placed, labels)
+    }
+
+    /// What is in the hand, with its words: clear of those that stand there already.
+    fn in_hand(
+        &mut self,
+        ui: &Ui,
+        painter: &Painter,
+        slice: &Slice,
+        hovered: bool,
+        taken: &mut Vec<Rect>,
+    ) {
+        let state = slice.state;
+        let at = pointer(ui).filter(|_| hovered && self.drag.is_none());
+        self.drawing_marks(ui, painter, slice, at);
+        self.ruler_marks(painter, slice, at);
+        sampling::on_slice(painter, slice, taken);
+        spheres::preview(painter, slice, self.drag.as_ref(), at, taken);
+        spheres::fixed_on_slice(painter, slice, at, taken);
         let here = (slice.pane, slice.rect);
         self.choosing_marks(painter, state, here, at, IN_VIEW.accent);
         let Tool::Place { role, .. } = state.view.tool else {
-            return (placed, labels);
+            return;
         };
         let colour = annotations::role_colour(role);
-        let default_radius = defaults::region_radius_mm(role) / slice.plane.mm_per_point;
+        let default_radius = region_radius_mm(role) / slice.plane.mm_per_point;
         match self.drag.as_ref().map(|d| (d.pane, &d.kind, d.pressed)) {
             Some((pane, Kind::Place { centre }, pressed)) if pane == slice.pane => {
                 let centre = slice.screen(*centre);
@@ -244,15 +264,15 @@ impl Views {
             _ => {
                 if let Some(at) = at {
                     rings::preview(painter, at, default_radius as f32, colour);
-                    annotations::tool_word(painter, at, slice.rect, role.name(), colour);
+                    let free = (slice.rect, taken);
+                    annotations::tool_word_beside(painter, at, free, role.name(), colour);
                 }
             }
         }
-        (placed, labels)
     }
 }
 
-/// The crosshair, with gaps where `words` stand: a line through a letter would make another of it.
+/// The crosshair, with gaps where text is: a line through a letter would make it look like another.
 pub(super) fn crosshair(painter: &Painter, slice: &Slice, text: &[Rect]) -> Shape {
     let at = slice.screen(slice.state.view.crosshair);
     let (x, y) = (
@@ -268,7 +288,7 @@ pub(super) fn crosshair(painter: &Painter, slice: &Slice, text: &[Rect]) -> Shap
     let along = taken.iter().filter(|r| r.x_range().contains(x));
     let along = free(rect.y_range(), along.map(|r| r.y_range()).collect());
     let mut lines = Vec::new();
-    // A dark rim first: the line must show on bright tissue too.
+    // A dark rim first: the line must also be visible on bright tissue.
     for stroke in [
         annotations::crosshair_rim(),
         annotations::crosshair_stroke(),
@@ -279,7 +299,7 @@ pub(super) fn crosshair(painter: &Painter, slice: &Slice, text: &[Rect]) -> Shap
     Shape::Vec(lines)
 }
 
-/// What of a line is left between what is taken of it.
+/// The parts of a line outside the `taken` ranges.
 fn free(line: Rangef, mut taken: Vec<Rangef>) -> Vec<Rangef> {
     taken.sort_by(|a, b| a.min.total_cmp(&b.min));
     let (mut left, mut at) = (Vec::new(), line.min);
@@ -295,7 +315,7 @@ fn free(line: Rangef, mut taken: Vec<Rangef>) -> Vec<Rangef> {
     left
 }
 
-/// The grids of what a slice shows.
+/// The layers that a slice shows.
 fn shown_layers(state: &State) -> impl Iterator<Item = &Layer> {
     let layers = state.document.layers.iter().rev().map(AsRef::as_ref);
     layers.filter(|l| l.display.visible && grid(l).is_some())
@@ -309,14 +329,14 @@ fn grid(layer: &Layer) -> Option<&crate::data::Grid> {
     }
 }
 
-/// Nobody said which side of the shown data is the patient's right.
+/// Whether it is unknown which side of the shown data is the patient's right.
 pub fn sides_unknown(state: &State) -> bool {
     shown_layers(state)
         .filter_map(grid)
         .any(|g| g.source == AffineSource::Pixdim)
 }
 
-/// What the title adds where pixels are not voxels: `oblique 12°`, `resampled`.
+/// Suffix of the title if pixels are not voxels: `oblique 12°`, `resampled`.
 fn resampled(state: &State) -> Option<String> {
     let grids: Vec<_> = shown_layers(state).filter_map(grid).collect();
     let top = grids.first()?;
@@ -328,8 +348,8 @@ fn resampled(state: &State) -> Option<String> {
     differ.then(|| "resampled".to_owned())
 }
 
-/// Pieces of a title side by side in lines of at most this width: what has no room beside the piece before begins a
-/// line of its own.
+/// Pieces of a title side by side in lines of at most this width: a piece that does not fit next to the one before
+/// begins a new line.
 fn in_lines<'a>(
     painter: &Painter,
     width: f32,
@@ -354,7 +374,7 @@ fn in_lines<'a>(
     lines
 }
 
-/// Returns where its lines are.
+/// Returns the rectangles of its lines.
 pub(super) fn title(painter: &Painter, slice: &Slice, rings: &[Rect]) -> Vec<Rect> {
     let state = slice.state;
     let crosshair = state.view.crosshair;
@@ -384,7 +404,7 @@ pub(super) fn title(painter: &Painter, slice: &Slice, rings: &[Rect]) -> Vec<Rec
     let at = slice.rect.min + vec2(MARGIN, MARGIN + 6.0);
     let width = slice.rect.right() - 6.0 - at.x;
     let mut lines = in_lines(painter, width, [name].into_iter().chain(side.map(quiet)));
-    // Which side it is stands beside which way round it is where it has no room above.
+    // The side is shown next to the orientation if it does not fit above.
     let below = lines.len() > 1;
     lines.truncate(1);
     let side = side.filter(|_| below);
@@ -411,8 +431,8 @@ pub(super) fn title(painter: &Painter, slice: &Slice, rings: &[Rect]) -> Vec<Rec
     lines.collect()
 }
 
-/// `title`: its lines, which the letter of the upper edge gives way to. `place`: where the middle of a
-/// letter goes. Returns where they are.
+/// `title`: its lines, which the letter of the upper edge avoids. `place`: where the centre of a letter goes. Returns
+/// the rectangles of the letters.
 pub(super) fn letters(
     painter: &Painter,
     slice: &Slice,
@@ -422,7 +442,7 @@ pub(super) fn letters(
 ) -> Vec<Rect> {
     /// Half of a letter's width.
     const HALF: f32 = 5.0;
-    /// Nearer to a line of the title it would read as a part of it.
+    /// Closer to a line of the title, a letter would read as part of it.
     const APART: f32 = 6.0;
     let Some(letters) = slice.state.view.letters(slice.pane) else {
         return Vec::new();
@@ -441,7 +461,7 @@ pub(super) fn letters(
         ),
     ];
     for ((at, align, half), letter) in places.into_iter().zip(letters) {
-        // A guess is not a letter.
+        // A guessed side is not shown as a letter.
         let guessed = unknown && matches!(letter, 'L' | 'R');
         let (word, colour) = if guessed {
             (format!("{letter}?"), IN_VIEW.warning)
@@ -470,21 +490,21 @@ pub(super) fn letters(
     placed
 }
 
-/// Lengths that a scale bar may have, mm; 20 as long as it fits.
+/// Lengths that a scale bar may have, mm; 20 if it fits.
 fn bar_mm(mm_per_point: f64, width: f64) -> f64 {
     const LENGTHS: [f64; 9] = [20.0, 10.0, 5.0, 2.0, 1.0, 50.0, 100.0, 200.0, 500.0];
     let fits = |mm: &&f64| (24.0..=width * 0.4).contains(&(*mm / mm_per_point));
     LENGTHS.iter().find(fits).copied().unwrap_or(20.0)
 }
 
-/// Returns where it is.
+/// Returns its rectangle.
 pub(super) fn scale_bar(painter: &Painter, slice: &Slice) -> Rect {
     let per_point = slice.plane.mm_per_point;
     let mm = bar_mm(per_point, f64::from(slice.rect.width()));
     let length = (mm / per_point) as f32;
     let corner = slice.rect.left_bottom() + vec2(MARGIN + 2.0, -13.0);
     let bar = Rect::from_min_size(corner, vec2(length, 2.0));
-    // Whole pixels: a bar is a measure.
+    // Whole pixels, because the bar is a measure.
     let bar = bar.round_to_pixels(painter.pixels_per_point());
     annotations::Ground::BLACK.shade(painter, bar.expand(4.0));
     painter.rect_filled(bar, 0.0, IN_VIEW.t1);
@@ -499,19 +519,19 @@ pub(super) fn window_words(state: &State) -> Option<String> {
     window_of(state).map(|(name, range)| format!("{name} {range}"))
 }
 
-/// The two parts of it.
+/// Its two parts.
 fn window_of(state: &State) -> Option<(&str, String)> {
     let layers = state.document.layers.iter().rev();
     let scalar =
         |l: &&std::sync::Arc<Layer>| l.content.volume().map(|v| v.kind) == Some(VolumeKind::Scalar);
     let layer = layers.filter(|l| l.display.visible).find(scalar)?;
-    // Labels are no amounts: a window says nothing of them.
+    // Labels are not quantities: a window has no meaning for them.
     if layer.content.volume().is_some_and(|v| v.labels.is_some()) {
         return None;
     }
     let (low, high) = layer.display.window;
     let (low, high) = (low * layer.unit_scale, high * layer.unit_scale);
-    // As the window's own field says it.
+    // Same format as the window's own field.
     let decimals = decimals_of(f64::from(high - low)).max(0) as usize;
     let value = |v: f32| fixed(f64::from(v), decimals);
     let range = format!("{}–{}", value(low), value(high));

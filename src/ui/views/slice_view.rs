@@ -1,4 +1,4 @@
-//! A slice view: geometry and hands.
+//! A slice view: geometry and mouse.
 
 use super::cut::{Cut, to_screen, to_world};
 use super::drag::{self, CLICK, Drag, Kind};
@@ -9,12 +9,14 @@ use crate::scene::draw_list::SlicePane;
 use crate::scene::{self, Size};
 use crate::state::sampling::SampleAction;
 use crate::state::view::{Plane, SliceCamera};
-use crate::state::{Action, Gesture, Pane, Phase, SegmentAction, State, Tool};
+use crate::state::{
+    Action, Gesture, LayerAction, Pane, Phase, RegionAction, SegmentAction, State, Tool, ViewAction,
+};
 use crate::ui::paint_callback::{List, pixels};
 use egui::{CursorIcon, Modifiers, PointerButton, Pos2, Rect, Response, Ui};
 use glam::{DVec2, DVec3};
 
-/// A rim is taken from within this distance, points.
+/// Distance within which a rim can be grabbed, points.
 const RIM: f32 = 5.0;
 const ZOOM: (f64, f64) = (0.2, 40.0);
 
@@ -24,12 +26,12 @@ pub(super) struct Slice<'a> {
     pub pane: Pane,
     pub rect: Rect,
     pub plane: Plane,
-    /// Where the crosshair may go.
+    /// Limits of the crosshair.
     pub bounds: (DVec3, DVec3),
 }
 
 impl<'a> Slice<'a> {
-    /// And what is drawn of it; `None` where a place has no size.
+    /// The slice and its draw list; `None` if the rectangle is empty.
     pub fn new(ui: &Ui, pane: Pane, rect: Rect, state: &'a State) -> Option<(Self, SlicePane)> {
         let points = DVec2::new(f64::from(rect.width()), f64::from(rect.height()));
         let size = Size {
@@ -130,11 +132,11 @@ impl Views {
         {
             let display = drag::window_reset(&slice.state.document, layer);
             if display != layer.display {
-                actions.push(Action::SetDisplay {
+                actions.push(Action::Layer(LayerAction::SetDisplay {
                     layer: layer.id,
                     display,
                     phase: Phase::Done,
-                });
+                }));
             }
         }
         if response.contains_pointer() {
@@ -143,7 +145,7 @@ impl Views {
         }
     }
 
-    /// A hand in this frame: where it is, and whether its button still is down.
+    /// Continues a drag in this frame: the pointer's position, and whether its button is still down.
     pub(super) fn slice_moves(
         &mut self,
         ui: &Ui,
@@ -204,7 +206,7 @@ impl Views {
                 let region = state.document.region(id)?;
                 let was_selected = state.session.selected_region == Some(id);
                 if !was_selected {
-                    actions.push(Action::SelectRegion(Some(id)));
+                    actions.push(Action::Region(RegionAction::Select(Some(id))));
                 }
                 let grip = Grip {
                     part,
@@ -251,7 +253,7 @@ impl Views {
                 // Right, bottom, left and top.
                 return rim(handle % 2 == 0, handle % 2 == 1);
             }
-            // Small rings keep a body to hold.
+            // Small rings keep a body that can be grabbed.
             let inner = RIM.min(bounds.width().min(bounds.height()) * 0.2);
             if distance > RIM {
                 None
@@ -270,26 +272,26 @@ impl Views {
         let (steps, shift) = wheel_steps(ui, &mut self.scrolled);
         if steps != 0 && shift && slice.state.view.tool == Tool::Brush {
             let drawing = slice.state.view.drawing.resized(steps);
-            actions.push(Action::SetDrawing(drawing));
+            actions.push(Action::Region(RegionAction::SetDrawing(drawing)));
         } else if steps != 0 {
             let steps = if shift { steps * 10 } else { steps };
-            actions.push(Action::StepSlice {
+            actions.push(Action::View(ViewAction::StepSlice {
                 pane: slice.pane,
                 steps,
-            });
+            }));
         }
         let factor = ui.input(|i| f64::from(i.zoom_delta()));
         if let Some(at) = pointer(ui).filter(|_| factor != 1.0) {
             let camera = slice.camera();
             let zoom = (camera.zoom * factor).clamp(ZOOM.0, ZOOM.1);
             if zoom != camera.zoom {
-                // What is under the pointer stays there.
+                // The point under the pointer stays there.
                 let kept = slice.world(at) - slice.plane.centre;
                 let pan_mm = camera.pan_mm + kept * (1.0 - camera.zoom / zoom);
-                actions.push(Action::SetSlice {
+                actions.push(Action::View(ViewAction::SetSlice {
                     pane: slice.pane,
                     slice: SliceCamera { zoom, pan_mm },
-                });
+                }));
             }
         }
     }
@@ -323,7 +325,7 @@ impl Views {
     }
 }
 
-/// What a button does where nothing is under it.
+/// The drag of a button over no region.
 fn gesture(slice: &Slice, gesture: Gesture) -> Option<Kind> {
     match gesture {
         Gesture::Crosshair => Some(Kind::Crosshair),
@@ -347,29 +349,29 @@ fn slice_drag(slice: &Slice, drag: &mut Drag, at: Pos2, actions: &mut Vec<Action
             let camera = slice.camera();
             let (x, y) = (f64::from(travelled.x), f64::from(travelled.y));
             let moved = (slice.plane.right * x + slice.plane.down * y) * slice.plane.mm_per_point;
-            actions.push(Action::SetSlice {
+            actions.push(Action::View(ViewAction::SetSlice {
                 pane: slice.pane,
                 slice: SliceCamera {
                     pan_mm: camera.pan_mm - moved,
                     ..camera
                 },
-            });
+            }));
         }
         Kind::Zoom { before } if travelled != egui::Vec2::ZERO => {
-            // Upwards comes nearer; the middle of the view stays.
+            // Upwards zooms in; the centre of the view stays.
             const POINTS: f64 = 150.0;
             let factor = (f64::from(drag.pressed.y - at.y) / POINTS).exp();
             let zoom = (before.zoom * factor).clamp(ZOOM.0, ZOOM.1);
-            actions.push(Action::SetSlice {
+            actions.push(Action::View(ViewAction::SetSlice {
                 pane: slice.pane,
                 slice: SliceCamera {
                     zoom,
                     ..slice.camera()
                 },
-            });
+            }));
         }
         Kind::Window { layer, before } => {
-            // A click that goes nowhere is for the crosshair where the left button does this.
+            // Where the left button changes the window, a click without a drag sets the crosshair.
             let left = drag.button == PointerButton::Primary;
             if left && !drag.changed && at.distance(drag.pressed) < CLICK {
                 return;
@@ -378,11 +380,11 @@ fn slice_drag(slice: &Slice, drag: &mut Drag, at: Pos2, actions: &mut Vec<Action
                 let display = drag::window_dragged(now, before, at - drag.pressed);
                 if display != now.display {
                     drag.changed = true;
-                    actions.push(Action::SetDisplay {
+                    actions.push(Action::Layer(LayerAction::SetDisplay {
                         layer: *layer,
                         display,
                         phase: Phase::Live,
-                    });
+                    }));
                 }
             }
         }
@@ -423,10 +425,10 @@ fn slice_release(slice: &Slice, drag: &Drag, at: Pos2, actions: &mut Vec<Action>
                 let far = at.distance(drag.pressed) >= CLICK;
                 let dragged = far.then(|| slice.world(at).distance(*centre));
                 move_crosshair(slice, *centre, actions);
-                actions.push(Action::PlaceRegion {
+                actions.push(Action::Region(RegionAction::Place {
                     role,
                     shape: drag::new_shape(role, cube, *centre, dragged),
-                });
+                }));
             }
         }
         Kind::Sphere { centre, add } => {
@@ -446,13 +448,13 @@ fn slice_release(slice: &Slice, drag: &Drag, at: Pos2, actions: &mut Vec<Action>
     }
 }
 
-/// Within the slice: its own position along the normal stays.
+/// Moves it within the slice: its own position along the normal stays.
 fn move_crosshair(slice: &Slice, world: DVec3, actions: &mut Vec<Action>) {
     let mut world = world.clamp(slice.bounds.0, slice.bounds.1);
     if let Some(axis) = slice.pane.normal_axis() {
         world[axis] = slice.state.view.crosshair[axis];
     }
     if world.distance(slice.state.view.crosshair) > 1e-9 {
-        actions.push(Action::MoveCrosshair(world));
+        actions.push(Action::View(ViewAction::MoveCrosshair(world)));
     }
 }

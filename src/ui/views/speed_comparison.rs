@@ -1,12 +1,11 @@
-//! The same slice of the speeds beside that of the image (Lefohn 2004, figure 5.2): blue grows, black
-//! shrinks.
+//! The same slice of the speeds next to that of the image (Lefohn 2004, figure 5.2): blue expands, black contracts.
 
 use super::drag::CLICK;
 use super::slice_view::Slice;
 use super::{Views, annotations, slice_paint, spheres};
 use crate::render::PaneId;
 use crate::scene::{self, Size};
-use crate::state::{Action, Pane, SegmentAction, State, Tool};
+use crate::state::{Action, Pane, SegmentAction, State, Tool, ViewAction};
 use crate::ui::paint_callback::{List, pixels};
 use crate::ui::theme::{self, IN_VIEW, size};
 use egui::{Align2, Id, Rect, Sense, Ui, WidgetInfo, vec2};
@@ -54,7 +53,7 @@ impl Views {
         slice_paint::scale_bar(&painter, &slice);
         let name = match state.session.segment.speed {
             Some(_) => "Speed",
-            None => "Speed: sample what you look for first",
+            None => "Speed: sample the structure first",
         };
         let at = rect.left_top() + vec2(10.0, 16.0);
         let sentence = [(name, theme::medium(size::LABEL), IN_VIEW.t1)];
@@ -89,7 +88,7 @@ impl Views {
                 }
             }
             _ if response.is_pointer_button_down_on() || response.clicked() => {
-                actions.push(Action::MoveCrosshair(world));
+                actions.push(Action::View(ViewAction::MoveCrosshair(world)));
             }
             _ => {}
         }

@@ -1,30 +1,30 @@
-//! White spheres add to the surface that is segmented, black ones cut from it and keep it out.
+//! White spheres add to the segmented surface, black ones cut from it and stay excluded.
 
 use super::drag::{CLICK, Drag, Kind};
 use super::region_drag::{Grip, Part};
 use super::scene_view::Scene;
 use super::slice_view::Slice;
 use super::{annotations, rings};
-use crate::data;
-use crate::scene;
 use crate::solvers::level_set::Sphere;
+use crate::state::segment::SPHERE_MM;
 use crate::state::{
-    Action, Pane, Phase, PlacedSphere, SegmentAction, State, SurfaceUpdate, Task, Tool, defaults,
+    Action, Pane, Phase, PlacedSphere, SegmentAction, State, SurfaceUpdate, Task, Tool,
 };
-use egui::{Color32, Painter, Pos2, Shape, Stroke};
+use crate::{data, scene};
+use egui::{Color32, Painter, Pos2, Rect, Shape, Stroke};
 use glam::DVec3;
 
 const ADD: Color32 = Color32::WHITE;
 const DARK: Color32 = Color32::from_black_alpha(170);
-/// A rim is taken from within this distance, points.
+/// Distance within which a rim can be grabbed, points.
 const RIM: f32 = 5.0;
 
-/// The sphere of a click, or of a drag as large as that.
+/// The sphere of a click, or of a drag, which sets its size.
 pub fn new(add: bool, centre: DVec3, dragged_mm: Option<f64>) -> Sphere {
     Sphere {
         add,
         centre,
-        radius_mm: dragged_mm.unwrap_or(defaults::SPHERE_MM).max(0.5),
+        radius_mm: dragged_mm.unwrap_or(SPHERE_MM).max(0.5),
     }
 }
 
@@ -39,20 +39,20 @@ fn ring(painter: &Painter, centre: Pos2, radius: f32, add: bool) {
     }
 }
 
-/// Whether the surface has left the spheres that it began with.
+/// Whether the surface has moved away from its initial spheres.
 fn begun(state: &State) -> bool {
     let live = state.session.segment.live.as_ref();
     live.is_some_and(|live| live.step > 0)
 }
 
-/// Whether a sphere may be moved: before the surface does, and where it was placed last, at this very step.
+/// Whether a sphere may be moved: before the surface moves, or if it was placed last, at this very step.
 fn is_loose(state: &State, number: u64) -> bool {
     let live = state.session.segment.live.as_ref();
     let now = |(n, step): &(u64, u64), live: &SurfaceUpdate| *n == number && *step == live.step;
     !begun(state) || live.is_some_and(|live| live.placed.iter().any(|p| now(p, live)))
 }
 
-/// Where a slice crosses a sphere, points.
+/// Intersection of a slice with a sphere, points.
 fn crossing(slice: &Slice, sphere: &Sphere) -> Option<(Pos2, f32)> {
     let off = slice.plane.distance(sphere.centre);
     let cut = (sphere.radius_mm.powi(2) - off * off).max(0.0).sqrt();
@@ -60,8 +60,7 @@ fn crossing(slice: &Slice, sphere: &Sphere) -> Option<(Pos2, f32)> {
     (cut > 0.0).then(|| (slice.screen(sphere.centre), radius))
 }
 
-/// Those that the slice crosses; of a surface that moves what was begun with is of no interest, what it keeps
-/// out of is.
+/// The spheres that the slice crosses; of a surface that has moved, only those that it is kept out of.
 pub fn on_slice(painter: &Painter, slice: &Slice) {
     let state = slice.state;
     let active = matches!(state.view.tool, Tool::Sphere { .. });
@@ -79,7 +78,7 @@ pub fn on_slice(painter: &Painter, slice: &Slice) {
     }
 }
 
-/// Those in 3-D, in which the surface itself shows what was begun with once it moves.
+/// The spheres in 3-D; initial ones are hidden once the surface moves.
 pub fn in_scene(painter: &Painter, scene: &Scene) {
     let state = scene.state;
     if state.view.task != Task::Segment {
@@ -95,7 +94,7 @@ pub fn in_scene(painter: &Painter, scene: &Scene) {
     }
 }
 
-/// A sphere under the pointer, and whether that is on its rim: of those that may be moved the newest.
+/// The newest movable sphere under the pointer, and whether the pointer is on its rim.
 fn taken(
     state: &State,
     at: Pos2,
@@ -111,14 +110,14 @@ fn taken(
         let off = middle.distance(at) - radius;
         match off {
             _ if off > RIM => None,
-            // Small ones keep a body to hold.
+            // Small ones keep a body that can be grabbed.
             _ if off < -RIM.min(radius * 0.4) => Some((*hand, Part::Body)),
             _ => Some((*hand, Part::Rim([true; 3]))),
         }
     })
 }
 
-/// Said of a keep-out sphere that cannot be moved any more: no longer than a small view is wide.
+/// Label of a keep-out sphere that can no longer be moved: no wider than a small view.
 const FIXED: &str = "Fixed · see Spheres";
 
 /// Whether a keep-out sphere that cannot be moved is under the pointer.
@@ -137,19 +136,19 @@ fn is_fixed(state: &State, at: Pos2, seen: impl Fn(&Sphere) -> Option<(Pos2, f32
         })
 }
 
-/// Why the sphere under the pointer stays where it is, beside the pointer.
-pub fn fixed_on_slice(painter: &Painter, slice: &Slice, at: Option<Pos2>) {
+/// The reason why the sphere under the pointer cannot be moved, next to the pointer.
+pub fn fixed_on_slice(painter: &Painter, slice: &Slice, at: Option<Pos2>, taken: &mut Vec<Rect>) {
     let fixed = |at: &Pos2| is_fixed(slice.state, *at, |s| crossing(slice, s));
     if let Some(at) = at.filter(fixed) {
-        annotations::tool_word(painter, at, slice.rect, FIXED, ADD);
+        annotations::tool_word_beside(painter, at, (slice.rect, taken), FIXED, ADD);
     }
 }
 
 /// The same in 3-D.
-pub fn fixed_in_scene(painter: &Painter, scene: &Scene, at: Option<Pos2>) {
+pub fn fixed_in_scene(painter: &Painter, scene: &Scene, at: Option<Pos2>, taken: &mut Vec<Rect>) {
     let seen = |s: &Sphere| scene.silhouette(s.centre, s.radius_mm);
     if let Some(at) = at.filter(|at| is_fixed(scene.state, *at, seen)) {
-        annotations::tool_word(painter, at, scene.rect, FIXED, ADD);
+        annotations::tool_word_beside(painter, at, (scene.rect, taken), FIXED, ADD);
     }
 }
 
@@ -170,13 +169,13 @@ fn held(
     }
 }
 
-/// The sphere that a press holds.
+/// The sphere that a press grabs.
 pub fn press(slice: &Slice, at: Pos2) -> Option<Kind> {
     let taken = taken(slice.state, at, |sphere| crossing(slice, sphere))?;
     Some(held(taken, slice.world(at), None))
 }
 
-/// The same in 3-D, where it then moves in the plane that faces the eye.
+/// The same in 3-D, where it moves in the plane that faces the eye.
 pub fn press_in_scene(scene: &Scene, at: Pos2) -> Option<Kind> {
     let seen = |sphere: &Sphere| scene.silhouette(sphere.centre, sphere.radius_mm);
     let taken = taken(scene.state, at, seen)?;
@@ -184,7 +183,7 @@ pub fn press_in_scene(scene: &Scene, at: Pos2) -> Option<Kind> {
     Some(held(taken, scene.on_plane(at, plane)?, Some(plane)))
 }
 
-/// The pointer is at another place.
+/// The pointer has moved.
 pub fn pull(state: &State, drag: &mut Drag, now: Option<DVec3>, actions: &mut Vec<Action>) {
     let Kind::Held {
         number, add, grip, ..
@@ -212,9 +211,9 @@ pub fn pull(state: &State, drag: &mut Drag, now: Option<DVec3>, actions: &mut Ve
     }
 }
 
-/// What was live becomes a step.
+/// The live change becomes a step.
 pub fn let_go(state: &State, number: u64, actions: &mut Vec<Action>) {
-    // This frame's own move is already on its way.
+    // This frame's own move has already been sent.
     let sent = actions.iter().rev().find_map(|a| match a {
         Action::Segment(SegmentAction::Move {
             number: n, sphere, ..
@@ -232,7 +231,7 @@ pub fn let_go(state: &State, number: u64, actions: &mut Vec<Action>) {
     }
 }
 
-/// The tool, and the key that puts it away.
+/// The tool, and the key that deactivates it.
 fn word(add: bool) -> &'static str {
     match add {
         true => "Add · A ends",
@@ -240,12 +239,18 @@ fn word(add: bool) -> &'static str {
     }
 }
 
-/// What the next click would place, or a drag places.
-pub fn preview(painter: &Painter, slice: &Slice, drag: Option<&Drag>, at: Option<Pos2>) {
+/// The sphere that the next click would place, or that a drag is placing.
+pub fn preview(
+    painter: &Painter,
+    slice: &Slice,
+    drag: Option<&Drag>,
+    at: Option<Pos2>,
+    taken: &mut Vec<Rect>,
+) {
     let Tool::Sphere { add } = slice.state.view.tool else {
         return;
     };
-    let default_value = (defaults::SPHERE_MM / slice.plane.mm_per_point) as f32;
+    let default_value = (SPHERE_MM / slice.plane.mm_per_point) as f32;
     match drag.map(|d| (d.pane, &d.kind, d.pressed, d.last)) {
         Some((pane, Kind::Sphere { centre, .. }, pressed, last)) if pane == slice.pane => {
             let far = last.distance(pressed);
@@ -255,14 +260,20 @@ pub fn preview(painter: &Painter, slice: &Slice, drag: Option<&Drag>, at: Option
         _ => {
             if let Some(at) = at {
                 rings::preview(painter, at, default_value, ADD);
-                annotations::tool_word(painter, at, slice.rect, word(add), ADD);
+                annotations::tool_word_beside(painter, at, (slice.rect, taken), word(add), ADD);
             }
         }
     }
 }
 
 /// The same in 3-D.
-pub fn preview_in_scene(painter: &Painter, scene: &Scene, drag: Option<&Drag>, at: Option<Pos2>) {
+pub fn preview_in_scene(
+    painter: &Painter,
+    scene: &Scene,
+    drag: Option<&Drag>,
+    at: Option<Pos2>,
+    taken: &mut Vec<Rect>,
+) {
     let Tool::Sphere { add } = scene.state.view.tool else {
         return;
     };
@@ -276,16 +287,16 @@ pub fn preview_in_scene(painter: &Painter, scene: &Scene, drag: Option<&Drag>, a
         return;
     };
     let centre = placing.map(|p| p.0).or_else(|| under(scene, at));
-    if let Some((middle, radius)) = centre.and_then(|c| scene.silhouette(c, defaults::SPHERE_MM)) {
+    if let Some((middle, radius)) = centre.and_then(|c| scene.silhouette(c, SPHERE_MM)) {
         let far = placing.map(|p| p.1).filter(|far| *far >= CLICK);
         rings::preview(painter, middle, far.unwrap_or(radius), ADD);
     }
     if placing.is_none() {
-        annotations::tool_word(painter, at, scene.rect, word(add), ADD);
+        annotations::tool_word_beside(painter, at, (scene.rect, taken), word(add), ADD);
     }
 }
 
-/// Where a ray meets the surface, or what is flat before it.
+/// Where a ray meets the surface, or a plane in front of it.
 pub fn under(scene: &Scene, at: Pos2) -> Option<DVec3> {
     let eye = scene.camera.eye();
     let flat = scene.flat_under(at).map(|flat| flat.at);

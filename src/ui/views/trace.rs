@@ -1,5 +1,4 @@
-//! Where masks cross the planes of slices: borders and insides, found once and kept while they are
-//! shown.
+//! Intersections of masks with the planes of slices: borders and insides, computed once and kept while they are shown.
 
 use crate::data::{DataId, Grid, Mask};
 use crate::state::view::Plane;
@@ -7,20 +6,20 @@ use glam::{DVec2, DVec3};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// At most this many samples a side: a few milliseconds. Larger masks are shown by every second voxel.
+/// Largest number of samples per side: a few milliseconds. Larger masks are shown by every second voxel.
 const MOST: f64 = 640.0;
 
 /// A mask on a plane.
 pub struct Trace {
     axis: usize,
     level: f64,
-    /// Closed lines, without their first point again.
+    /// Closed lines, without repeating their first point.
     pub border: Vec<Vec<DVec2>>,
-    /// Runs of the inside: two opposite corners.
+    /// Runs of the inside: two opposite corners each.
     pub inside: Vec<[DVec2; 2]>,
 }
 
-/// Traces of what is on screen.
+/// Traces of the masks on screen.
 #[derive(Default)]
 pub struct Traces {
     kept: HashMap<(DataId, usize), Kept>,
@@ -34,9 +33,9 @@ struct Kept {
 }
 
 impl Traces {
-    /// A frame begins: what the last ones did not show is forgotten.
+    /// Begins a frame: traces not shown in the last frames are dropped.
     pub fn tick(&mut self) {
-        /// A pane may rest while another is drawn.
+        /// A pane may be idle while another is drawn.
         const FRAMES: u64 = 8;
         self.clock += 1;
         let oldest = self.clock.saturating_sub(FRAMES);
@@ -163,7 +162,7 @@ impl Trace {
     }
 }
 
-/// Whether the middle of each cell is inside, row by row.
+/// Whether the centre of each cell is inside, row by row.
 fn sample(
     mask: &Mask,
     cells: &Cells,
@@ -177,7 +176,7 @@ fn sample(
     let mut samples = Vec::with_capacity(nu * nv);
     for j in 0..nv {
         let first = cells.corner(0, j) + cells.step * 0.5;
-        // As Grid::nearest rounds, without a transform for each cell.
+        // Rounds like Grid::nearest, without a transform for each cell.
         let start = grid.voxel_at(world(first)) + 0.5;
         samples.extend((0..nu).map(|i| {
             let at = start + step * i as f64;
@@ -191,13 +190,13 @@ fn sample(
     samples
 }
 
-/// The closed lines around the cells that are inside, these on the left: corners of cells, step by step.
+/// The closed lines around the inside cells, with these on the left: corners of cells, step by step.
 fn loops(samples: &[bool], [nu, nv]: [usize; 2]) -> Vec<Vec<[usize; 2]>> {
     let inside = |i: isize, j: isize| {
         let (ok_i, ok_j) = (0..nu as isize, 0..nv as isize);
         ok_i.contains(&i) && ok_j.contains(&j) && samples[j as usize * nu + i as usize]
     };
-    // Of each corner the directions in which a line leaves it: right, up, left, down.
+    // For each corner, the directions in which a line leaves it: right, up, left, down.
     const WAYS: [[isize; 2]; 4] = [[1, 0], [0, 1], [-1, 0], [0, -1]];
     let wide = nu + 1;
     let mut leaving = vec![0u8; wide * (nv + 1)];
@@ -225,7 +224,7 @@ fn loops(samples: &[bool], [nu, nv]: [usize; 2]) -> Vec<Vec<[usize; 2]>> {
                 let [di, dj] = WAYS[way];
                 at = (at as isize + di + dj * wide as isize) as usize;
                 let closes = |w: &usize| at == start && *w == first;
-                // Left first: cells that meet in a corner only are two things.
+                // Left first: cells that meet only in a corner are separate.
                 let mut next = [1, 0, 3].into_iter().map(|turn| (way + turn) % 4);
                 match next.find(|w| closes(w) || leaving[at] >> w & 1 == 1) {
                     Some(w) if !closes(&w) => way = w,
@@ -238,7 +237,7 @@ fn loops(samples: &[bool], [nu, nv]: [usize; 2]) -> Vec<Vec<[usize; 2]>> {
     lines
 }
 
-/// Without the points in the middle of straight pieces.
+/// Removes the points in the middle of straight segments.
 fn turns(line: Vec<DVec2>) -> Vec<DVec2> {
     let n = line.len();
     let turned = |k: &usize| {
@@ -248,7 +247,7 @@ fn turns(line: Vec<DVec2>) -> Vec<DVec2> {
     (0..n).filter(turned).map(|k| line[k]).collect()
 }
 
-/// Through the middles of the steps: corners are cut.
+/// Connects the midpoints of the steps: corners are cut.
 fn middles(line: Vec<DVec2>) -> Vec<DVec2> {
     let n = line.len();
     (0..n)

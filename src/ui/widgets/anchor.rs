@@ -11,7 +11,7 @@ struct Kept {
     pass: u64,
     /// Top of the rows, from the top of the panel.
     origin: f32,
-    /// Empty room above and below the rows, for scrolling beyond them.
+    /// Empty space above and below the rows, for scrolling beyond them.
     room: [f32; 2],
     /// How far the panel scrolled for the pointer, and the offset it scrolled to.
     scrolled: f32,
@@ -20,7 +20,7 @@ struct Kept {
     goes_to: Option<f32>,
     /// The request that the panel scrolled for, and how often: heights settle within a few passes.
     followed: Option<(u64, u8)>,
-    /// Where the panel was: until its heights have settled nothing is out of sight.
+    /// Height of the panel: until its heights have settled, nothing counts as out of sight.
     height: f32,
 }
 
@@ -31,12 +31,12 @@ fn asked_id() -> Id {
     Id::unique("the row that a sentence asks for")
 }
 
-/// A sentence asks for these rows: the panel scrolls to them once for each number, unless the pointer is on it.
+/// Requests that these rows be in sight: the panel scrolls to them once for each number, unless the pointer is on it.
 pub fn ask_for(ui: &Ui, number: u64, rows: Rangef) {
     ui.data_mut(|d| d.insert_temp(asked_id(), Some((number, rows))));
 }
 
-/// The offset at which rows are in sight; none where they are.
+/// The offset at which the rows are in sight; `None` if they already are.
 fn into_sight(panel: Rect, rows: Rangef, offset: f32) -> Option<f32> {
     const MARGIN: f32 = 6.0;
     let by = if rows.max > panel.bottom() {
@@ -49,10 +49,10 @@ fn into_sight(panel: Rect, rows: Rangef, offset: f32) -> Option<f32> {
     Some((offset + by).max(0.0))
 }
 
-/// The control of a layer under the pointer, and the height of its middle when it was last drawn. The middle,
-/// because a field is higher while somebody types into it. Controls of other layers, such as notes over the panel, do
-/// not count; what an open menu covers does: the choice that closes the menu may bring rows, and the next click is for
-/// the control below.
+/// The control of a layer under the pointer, and the height of its centre when it was last drawn; the centre because a
+/// field is higher while the user types into it. Controls of other layers, such as notes over the panel, do not count;
+/// those covered by an open menu do: the choice that closes the menu may add rows, and the next click is for the
+/// control below.
 fn under(ctx: &Context, panel: Rect, layer: LayerId) -> Option<(Id, f32)> {
     let pointer = ctx.input(|i| i.pointer.latest_pos());
     let at = pointer.filter(|at| panel.contains(*at))?;
@@ -66,7 +66,7 @@ fn under(ctx: &Context, panel: Rect, layer: LayerId) -> Option<(Id, f32)> {
             Some(hit) => hit.id,
             None => {
                 menu?;
-                // The scrolled area itself is dragged, not clicked, and comes after what it holds.
+                // The scrolled area itself is dragged, not clicked, and comes after its content.
                 let is = |w: &&WidgetRect| w.sense.senses_click() && w.interact_rect.contains(at);
                 widgets.get_layer(layer).filter(is).last()?.id
             }
@@ -93,8 +93,8 @@ pub fn scroll(ui: &mut Ui, name: impl Hash + Debug, add: impl FnOnce(&mut Ui)) -
     let before = before.filter(|kept| kept.pass + 1 == pass);
     let under_pointer = under(&ctx, panel, ui.layer_id());
     let mut kept = before.unwrap_or_default();
-    // egui's spring pulls an offset back to the content of the pass before, which does not have the room yet that
-    // this pass adds. Without the spring egui limits the offset to the content of this pass.
+    // egui's spring pulls an offset back to the content of the previous pass, which lacks the space that this pass
+    // adds. Without the spring egui limits the offset to the content of this pass.
     let spring = std::mem::take(&mut ui.spacing_mut().scroll.kinetic.rubber_band);
     let mut area = ScrollArea::vertical().id_salt(name).auto_shrink(false);
     if let Some(offset) = kept.goes_to.take() {
@@ -111,20 +111,20 @@ pub fn scroll(ui: &mut Ui, name: impl Hash + Debug, add: impl FnOnce(&mut Ui)) -
     });
     ui.spacing_mut().scroll.kinetic.rubber_band = spring;
     let natural = shown.content_size.y - kept.room[0] - kept.room[1];
-    // The offset at which this pass was drawn: where rows went, egui has limited its own to what is left.
+    // The offset at which this pass was drawn: if rows disappeared, egui has limited its own to the remaining content.
     let offset = kept.room[0] - origin;
     let moved = under_pointer
         .zip(before)
         .and_then(|((id, middle), before)| {
             let now = ctx.read_response(id)?.rect.center().y;
-            // Scrolling by the wheel moves the origin, too, and does not count.
+            // Scrolling by the wheel also moves the origin and does not count.
             Some(now - middle - (origin - before.origin))
         });
     (kept.pass, kept.origin) = (pass, origin);
     let pointer = ctx.input(|i| i.pointer.latest_pos());
     if !pointer.is_some_and(|at| panel.contains(at)) {
         if kept.scrolled != 0.0 {
-            // Back to where it was, so that new rows are seen, unless the user has scrolled since.
+            // Scrolls back so that new rows are seen, unless the user has scrolled since.
             let stays = (offset - kept.offset).abs() < 0.5;
             let back = (offset - kept.room[0] - kept.scrolled).max(0.0);
             kept.goes_to = stays.then_some(back);
@@ -144,7 +144,7 @@ pub fn scroll(ui: &mut Ui, name: impl Hash + Debug, add: impl FnOnce(&mut Ui)) -
         // The pass with the control in the wrong place is not shown.
         ctx.request_discard("rows came or went above the pointer");
     } else if kept.scrolled != 0.0 && (offset - kept.offset).abs() < 0.5 {
-        // The panel has grown to what it holds: without room egui would scroll it back.
+        // The panel has grown to fit its content: without extra space egui would scroll it back.
         let most = (shown.content_size.y - shown.inner_rect.height()).max(0.0);
         if kept.offset - most > 0.5 {
             kept.room[1] += kept.offset - most;

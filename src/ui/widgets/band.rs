@@ -1,4 +1,4 @@
-//! A histogram with a target and how far from it values still count: the tent over it is the speed.
+//! A histogram with a target value and a tolerance: the tent over it is the speed.
 
 use super::super::format;
 use super::super::theme::{self, size, space};
@@ -13,12 +13,12 @@ pub struct BandHistogram<'a> {
     pub values: &'a Values,
     pub target: f32,
     pub tolerance: f32,
-    /// Values are shown times this.
+    /// Factor from values to the displayed unit.
     pub scale: f32,
     pub colour: Color32,
 }
 
-/// What the hand holds.
+/// The part being dragged.
 #[derive(Clone, Copy, PartialEq)]
 enum Hold {
     Target,
@@ -26,7 +26,7 @@ enum Hold {
 }
 
 impl BandHistogram<'_> {
-    /// New target and tolerance, if a hand moved one.
+    /// New target and tolerance, if the user moved one.
     pub fn show(self, ui: &mut Ui) -> Option<((f32, f32), Phase)> {
         let p = theme::palette(ui.style());
         let height = charts::HISTOGRAM + 20.0;
@@ -47,7 +47,7 @@ impl BandHistogram<'_> {
                 if response.drag_started()
                     || response.is_pointer_button_down_on() && d.get_temp::<bool>(id).is_none()
                 {
-                    // In the outer half of the tent a hand takes its edge.
+                    // A press in the outer half of the tent grabs its edge.
                     let edge = off > 0.5 * self.tolerance && off < 1.5 * self.tolerance;
                     d.insert_temp(id, edge);
                 }

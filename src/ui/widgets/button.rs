@@ -1,4 +1,4 @@
-//! Buttons with a word, buttons with an icon, switches, checkboxes.
+//! Text buttons, icon buttons, switches, checkboxes.
 
 use super::super::icons;
 use super::super::theme::{self, Palette, radius, size, space};
@@ -12,7 +12,7 @@ enum Kind {
     Quiet,
 }
 
-/// A button with a word; the word is its accessible name.
+/// A text button; the text is its accessible name.
 pub struct Button<'a> {
     kind: Kind,
     text: &'a str,
@@ -32,7 +32,7 @@ impl<'a> Button<'a> {
         }
     }
 
-    /// The one thing to do in a panel.
+    /// The main action of a panel.
     pub fn primary(text: &'a str) -> Self {
         Self::new(Kind::Primary, text)
     }
@@ -41,7 +41,7 @@ impl<'a> Button<'a> {
         Self::new(Kind::Plain, text)
     }
 
-    /// Only the word.
+    /// Text only, without a frame.
     pub fn quiet(text: &'a str) -> Self {
         Self::new(Kind::Quiet, text)
     }
@@ -51,7 +51,7 @@ impl<'a> Button<'a> {
         self
     }
 
-    /// Where there is no room for more than the word.
+    /// If there is no space for more than the text.
     pub fn without_icon(mut self) -> Self {
         self.icon = None;
         self
@@ -62,7 +62,7 @@ impl<'a> Button<'a> {
         self
     }
 
-    /// Greys the button out and says why on hover.
+    /// Greys the button out and gives the reason on hover.
     pub fn disabled(mut self, because: Option<&'a str>) -> Self {
         self.disabled = because;
         self
@@ -130,7 +130,7 @@ impl<'a> Button<'a> {
     }
 }
 
-/// A disabled control says why on hover, an enabled one what it does.
+/// On hover a disabled control gives the reason, an enabled one its hint.
 fn finish(response: Response, disabled: Option<&str>, hint: Option<&str>) -> Response {
     match disabled.or(hint) {
         Some(text) => response.on_hover_text(text),
@@ -138,7 +138,7 @@ fn finish(response: Response, disabled: Option<&str>, hint: Option<&str>) -> Res
     }
 }
 
-/// A disabled control is not there for the pointer's clicks.
+/// A disabled control ignores clicks.
 fn sense(enabled: bool) -> Sense {
     if enabled {
         Sense::click()
@@ -179,7 +179,7 @@ impl<'a> IconButton<'a> {
         }
     }
 
-    /// More than the name, on hover.
+    /// Additional text on hover.
     pub fn hint(mut self, hint: &'a str) -> Self {
         self.hint = Some(hint);
         self
@@ -250,7 +250,7 @@ impl<'a> IconButton<'a> {
     }
 }
 
-/// One of several words, side by side; returns the one that was clicked.
+/// One of several labels, side by side; returns the one that was clicked.
 pub fn segmented(
     ui: &mut Ui,
     rect: Rect,
@@ -261,7 +261,7 @@ pub fn segmented(
     segmented_but(ui, rect, name, text, chosen, |_| None)
 }
 
-/// As [`segmented`]; `why` says why a word cannot be chosen, on hover.
+/// Like [`segmented`]; `why` gives the reason, on hover, why a label cannot be chosen.
 pub fn segmented_but<'a>(
     ui: &mut Ui,
     rect: Rect,
@@ -274,7 +274,7 @@ pub fn segmented_but<'a>(
     clicked.filter(|i| *i != chosen)
 }
 
-/// As [`segmented`] where a click on the chosen word puts it away: returns it, too.
+/// Like [`segmented`], but a click on the chosen label is returned, too, to deactivate it.
 pub fn toggled(
     ui: &mut Ui,
     rect: Rect,
@@ -317,7 +317,7 @@ fn segments<'a>(
         let painter = ui.painter();
         if active {
             let fill = if p.field_line == Color32::TRANSPARENT {
-                // Dark levels lie closer together than light ones.
+                // Dark levels are closer together than light ones.
                 p.b3.lerp_to_gamma(p.t3, 0.3)
             } else {
                 p.b2

@@ -59,7 +59,7 @@ impl Histogram<'_> {
         if let Some(at) = response.hover_pos() {
             let bin = ((at.x - bars.left()) / step).clamp(0.0, BINS as f32 - 1.0) as usize;
             let count = self.counts[bin];
-            // Beside the hand, and nothing where nothing is: below it stand headings.
+            // At the pointer, and only if there are any, since headings follow below.
             if count > 0 {
                 let text = format!("{} here", format::count(u64::from(count)));
                 response.on_hover_text_at_pointer(text);
@@ -80,7 +80,7 @@ pub fn bars(
     bars_as_high(painter, p, rect, &|i| counts[i] as f32 / highest, colour);
 }
 
-/// The same with heights of 0 to 1, by their number.
+/// The same with heights from 0 to 1, given by bar index.
 pub fn bars_as_high(
     painter: &Painter,
     p: &Palette,
@@ -91,7 +91,7 @@ pub fn bars_as_high(
     let step = rect.width() / BINS as f32;
     let heights = (0..BINS).map(|i| (i, height(i)));
     for (i, height) in heights.filter(|(_, height)| *height > 0.0) {
-        // One streamline in a bin still shows.
+        // One streamline in a bin is still visible.
         let high = (height * (HISTOGRAM - 4.0)).max(1.5);
         let left = rect.left() + i as f32 * step;
         let bar = Rect::from_min_max(
@@ -104,7 +104,7 @@ pub fn bars_as_high(
     paint::underline(painter, base, p.line);
 }
 
-/// A line across bars, on a triangle; returns where it is.
+/// A line across bars, on a triangle; returns its position.
 pub fn mark(painter: &Painter, bars: Rect, share: f32, ink: Color32) -> f32 {
     let x = (bars.left() + bars.width() * share).round() + 0.5;
     let stroke = egui::Stroke::new(1.0, ink);
@@ -118,7 +118,7 @@ fn triangle(painter: &Painter, tip: egui::Pos2, colour: Color32) {
     painter.add(Shape::convex_polygon(points, colour, egui::Stroke::NONE));
 }
 
-/// A part of a whole, with its legend; `what` tells it from the others.
+/// A part of a whole, with its legend; `what` identifies it.
 pub struct Part<T> {
     pub what: T,
     pub name: String,
@@ -138,7 +138,7 @@ fn needed<T>(ui: &Ui, part: &Part<T>) -> f32 {
     SWATCH + name + paint::width(ui, &count, theme::medium(size::CAPTION)) + 2.0
 }
 
-/// The legend's rows: two parts where both fit into a column.
+/// The legend's rows: two parts if both fit into a column.
 fn pairs<'a, T>(ui: &Ui, parts: &'a [Part<T>], column: f32) -> Vec<&'a [Part<T>]> {
     let fits = |part: &Part<T>| needed(ui, part) <= column;
     let mut rows = Vec::new();
@@ -152,8 +152,8 @@ fn pairs<'a, T>(ui: &Ui, parts: &'a [Part<T>], column: f32) -> Vec<&'a [Part<T>]
     rows
 }
 
-/// Parts of a whole as one bar, and a legend of two columns below. A click on a part chooses it, on the
-/// chosen one none: then that is returned.
+/// Parts of a whole as one bar, with a legend of two columns below. A click on a part chooses it, on the chosen one
+/// none: that part is then returned.
 pub fn stacked<T: Copy + PartialEq>(
     ui: &mut Ui,
     name: &str,
@@ -165,12 +165,12 @@ pub fn stacked<T: Copy + PartialEq>(
     let width = ui.available_width();
     let mut clicked = None;
     let toggled = |part: &Part<T>| Some(part.what).filter(|_| chosen != Some(part.what));
-    // What is not chosen stays to be seen as a part of the whole.
+    // Parts that are not chosen stay visible as parts of the whole.
     let dimmed = |part: &Part<T>| chosen.is_some_and(|chosen| chosen != part.what);
     let (rect, _) = ui.allocate_exact_size(vec2(width, 8.0), Sense::hover());
     let bar = paint::inset(rect, space::INSET, space::INSET);
     let id = ui.make_persistent_id(("parts", name));
-    // Keys choose in the legend.
+    // The keyboard chooses in the legend.
     let response = ui.interact(bar.expand2(vec2(0.0, 3.0)), id, Sense::CLICK);
     let mut x = bar.left();
     for part in parts.iter().filter(|part| part.count > 0) {
@@ -196,7 +196,7 @@ pub fn stacked<T: Copy + PartialEq>(
         let row = paint::inset(row, space::INSET, space::INSET);
         for (i, part) in pair.iter().enumerate() {
             let half = row.width() * 0.5;
-            // What is too long for a column has the row.
+            // A part too long for a column takes the whole row.
             let alone = pair.len() == 1 && needed(ui, part) > half - 6.0;
             let wide = if alone { row.width() } else { half - 6.0 };
             let cell = Rect::from_min_size(
@@ -246,7 +246,7 @@ pub fn stacked<T: Copy + PartialEq>(
     clicked
 }
 
-/// A thin bar; an unknown share is a bar that is empty.
+/// A thin bar; empty if the fraction is unknown.
 pub fn progress(painter: &Painter, rect: Rect, share: Option<f32>, rail: Color32, fill: Color32) {
     painter.rect_filled(rect, 1.5, rail);
     if let Some(share) = share {

@@ -7,7 +7,7 @@ use super::{field, notice, paint, rail};
 use crate::state::Phase;
 use egui::{Color32, CursorIcon, Rect, Sense, Ui, pos2, vec2};
 
-/// The value's field, under the line, at least.
+/// Smallest size of the value's field, under the line.
 const FIELD: egui::Vec2 = vec2(64.0, 18.0);
 
 pub struct CutHistogram<'a> {
@@ -15,7 +15,7 @@ pub struct CutHistogram<'a> {
     pub counts: &'a [u32; BINS],
     /// Values at the two ends.
     pub range: (f32, f32),
-    /// Bars stand for equal ratios, not for equal differences.
+    /// Bars represent equal ratios, not equal differences.
     pub logarithmic: bool,
     /// `None`: all are kept.
     pub cut: Option<f32>,
@@ -46,7 +46,7 @@ impl CutHistogram<'_> {
             true => low * ratio.powf(share),
             false => low + share * span,
         };
-        // Few digits: what is copied as a command is what was set.
+        // Few digits, so that a copied command has exactly the value that was set.
         let rounded = |value: f32| match self.logarithmic {
             true if value > 0.0 => {
                 let unit = 10f32.powf(2.0 - value.log10().floor());
@@ -80,15 +80,15 @@ impl CutHistogram<'_> {
         if let Some(value) = rail::asked(ui, &response, id, stepped) {
             change = Some((rounded(value as f32), Phase::Done));
         }
-        // A hand that rests on the line changes nothing.
+        // A press on the line without movement changes nothing.
         let change = change.filter(|(v, phase)| *phase == Phase::Done || *v != at_cut);
         rail::describe(ui, &response, id, (from..=to, value), self.name);
 
-        // The cut as it is asked for now, so that line and bars move with the hand.
+        // The cut now requested, so that line and bars move with the pointer.
         let cut = change.map_or(at_cut, |(v, _)| v);
         let uncut = change.is_none() && self.cut.is_none() || change.is_some() && cut <= low;
         let colour = |t: f32| {
-            // The bar that the cut crosses counts by its middle.
+            // The bar that the cut crosses counts by its centre.
             if value_at(t) >= cut {
                 (self.colour)(t)
             } else {
@@ -122,7 +122,7 @@ impl CutHistogram<'_> {
         let place = Rect::from_center_size(pos2(x, line.center().y), field);
         let font = theme::regular(size::CAPTION);
         let (low, high) = self.range;
-        // The field keeps clear of both ends.
+        // The field stays clear of both ends.
         let low = paint::left(ui.painter(), line, &text(low), font.clone(), p.t3);
         let high = paint::right(ui.painter(), line, &text(high), font, p.t3);
         let (first, last) = (low.right() + 6.0, high.left() - 6.0);
@@ -135,7 +135,7 @@ impl CutHistogram<'_> {
         }
         let number = format::parse(typed.trim_start_matches(['≥', '>', '=', ' ', '\u{202F}']));
         if number.is_none() {
-            let sentence = format!("{}: \"{}\" is no number", self.name, typed.trim());
+            let sentence = format!("{}: \"{}\" is not a number", self.name, typed.trim());
             notice::say(ui, place, sentence);
         }
         number.map(|v| v as f32).filter(|v| v.is_finite())

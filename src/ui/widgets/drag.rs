@@ -1,17 +1,17 @@
-//! Esc while a button is down gives up the drag.
+//! Esc while a button is down abandons the drag.
 
 use crate::state::State;
 use crate::state::action::BeforeDrag;
 use egui::{Event, Key, Ui};
 
-/// What a drag may have changed, kept from the press on.
+/// The state that a drag may have changed, kept from the press on.
 #[derive(Default)]
 pub struct Watch {
     before: Option<Box<BeforeDrag>>,
 }
 
 impl Watch {
-    /// Called before anything else in every frame; what was before the drag that Esc gives up in this one.
+    /// Called before anything else in every frame; returns the state before a drag that Esc abandons in this one.
     pub fn given_up(&mut self, ui: &Ui, state: &State) -> Option<Box<BeforeDrag>> {
         let (pressed, down) = ui.input(|i| (i.pointer.any_pressed(), i.pointer.any_down()));
         if pressed && self.before.is_none() {
@@ -25,7 +25,7 @@ impl Watch {
     }
 }
 
-/// Whether Esc was pressed in this frame before a button was let go: a slow frame may hold both.
+/// Whether Esc was pressed in this frame before a button was released: a slow frame may contain both.
 fn escapes(ui: &Ui) -> bool {
     let ends = |event: &Event| match event {
         Event::Key {

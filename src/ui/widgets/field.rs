@@ -5,8 +5,8 @@ use super::paint;
 use egui::text_edit::TextEditState;
 use egui::{CursorIcon, Frame, Id, Margin, Rect, Role, Sense, TextEdit, Ui, WidgetInfo};
 
-/// A field that shows a value and becomes a text field when clicked; returns what was typed if it
-/// differs from what was shown.
+/// A field that shows a value and becomes a text field when clicked; returns the typed text if it differs from the
+/// value shown.
 ///
 /// `unit` is shown inside the field, after the value.
 pub fn value(ui: &mut Ui, rect: Rect, name: &str, shown: &str, unit: &str) -> Option<String> {
@@ -43,8 +43,8 @@ pub fn value(ui: &mut Ui, rect: Rect, name: &str, shown: &str, unit: &str) -> Op
             d.insert_temp(editing, shown.to_owned());
             d.insert_temp(id.with("before"), shown.to_owned());
         });
-        // By now, with all selected: what is typed right after the click replaces the value, even if
-        // it comes with the next frame.
+        // In this frame, with everything selected: text typed right after the click replaces the value, even if it
+        // arrives with the next frame.
         response.request_focus();
         let mut state = TextEditState::default();
         let all = egui::text::CCursorRange::select_all_str(shown);
@@ -79,7 +79,7 @@ fn typing(
         .margin(Margin::ZERO)
         .align(egui::Align2::RIGHT_CENTER)
         .desired_width(rect.width() - 12.0);
-    // A child of its own: inside a scope, what is typed would push the rows below.
+    // A child of its own: inside a scope, the text field would push the rows below.
     let inner = rect.shrink2(egui::vec2(6.0, 3.0));
     let mut child = ui.new_child(egui::UiBuilder::new().max_rect(inner));
     child.spacing_mut().interact_size.y = inner.height();
@@ -93,7 +93,7 @@ fn typing(
     let cancelled = ui.input(|i| i.key_pressed(egui::Key::Escape));
     if left {
         ui.data_mut(|d| d.remove::<String>(editing));
-        // What is shown is rounded: leaving it as it was is no edit.
+        // The value shown is rounded: leaving it unchanged is no edit.
         let before = ui.data_mut(|d| d.remove_temp::<String>(id.with("before")));
         return (!cancelled && before.as_ref() != Some(&text)).then_some(text);
     }
@@ -101,7 +101,7 @@ fn typing(
     None
 }
 
-/// What became of a text field this frame.
+/// State of a text field in this frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Typed {
     Going,
@@ -121,8 +121,8 @@ pub fn text(
     edited(ui, rect, (name, hint), text, focus, false)
 }
 
-/// The same for paths: what is suggested is selected, so that typing replaces it, and Tab stays, to complete
-/// what was typed.
+/// The same for paths: the suggestion is selected, so that typing replaces it, and Tab does not leave the field but
+/// completes the typed text.
 pub fn path(
     ui: &mut Ui,
     rect: Rect,
@@ -154,7 +154,7 @@ fn edited(
     let before: Option<String> = ui.data(|d| d.get_temp(id));
     let enters = focus && !ui.memory(|m| m.has_focus(id));
     if enters || before.as_ref().is_some_and(|before| before != text) {
-        // A text that comes from elsewhere is seen by its end.
+        // A text set from elsewhere is scrolled to its end.
         let mut state = TextEditState::load(ui.ctx(), id).unwrap_or_default();
         let all = |text: &str| egui::text::CCursorRange::select_all_str(text);
         let was_all = before.as_ref().filter(|before| !before.is_empty());
@@ -166,13 +166,13 @@ fn edited(
         };
         state.cursor.set_char_range(Some(range));
         if enters {
-            // Undo brings back nothing that another use of the field has typed.
+            // Undo must not restore text typed in another use of the field.
             state.clear_undoer();
         }
         state.store(ui.ctx(), id);
     }
     if enters {
-        // By now: a field without the focus forgets what is selected in it.
+        // In this frame: a field without the focus loses its selection.
         ui.memory_mut(|m| m.request_focus(id));
     }
     let edit = TextEdit::singleline(text)
@@ -189,8 +189,8 @@ fn edited(
     let focused = ui.memory(|m| m.has_focus(id));
     let response = child.add(edit);
     let response = response.accessible_name(name);
-    // Not `lost_focus`, which tells nothing in the frame in which the field got the focus: a slow one holds
-    // all that was typed and the Enter behind it.
+    // Not `lost_focus`, which is unset in the frame in which the field got the focus: a slow one may contain all the
+    // typed text and the Enter after it.
     let left = focused && !response.has_focus();
     ui.data_mut(|d| d.insert_temp(id, text.clone()));
     let stroke = egui::Stroke::new(
@@ -209,7 +209,7 @@ fn edited(
     );
     let now = ui.memory(|m| m.focused());
     let (enter, escape) = ui.input(|i| {
-        // A slow frame may hold both the click or key that moves the focus and the Enter that is meant for the new
+        // A slow frame may contain both the click or key that moves the focus and the Enter that is meant for the new
         // widget.
         let elsewhere = i.pointer.any_pressed() || now.is_some_and(|now| now != id);
         (
@@ -223,7 +223,7 @@ fn edited(
         () => Typed::Going,
     };
     if typed != Typed::Going {
-        // Undo does not bring back into the next text what was replaced in this one.
+        // Undo must not restore this text in the next one.
         TextEditState::default().store(ui.ctx(), id);
         ui.data_mut(|d| d.remove::<String>(id));
     } else if focus {

@@ -1,14 +1,14 @@
-//! The focus: what the hand gives it to, whose arrow keys go to what was touched last, and the parts of the
-//! window that F6 goes to.
+//! Focus by pointer, where arrow keys go to the control last clicked, and the parts of the window that F6 goes to.
 
 use crate::ui::theme;
+use egui::style::ScrollAnimation;
 use egui::{Id, Key, Rect, Response, Role, Sense, Stroke, StrokeKind, Ui, WidgetInfo};
 
 fn by_hand_id() -> Id {
     Id::unique("focused by hand")
 }
 
-/// Keys that a widget takes while it has the focus because it was touched.
+/// Keys that a widget handles while it has the focus from a click.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Takes {
     /// The left and right arrows move its value.
@@ -27,18 +27,18 @@ fn known(ui: &Ui) -> Option<ByHand> {
     ui.data(|d| d.get_temp(by_hand_id()))
 }
 
-/// What has the focus because it was touched: single keys stay those of the window, but for those that it takes.
+/// The widget that has the focus from a click: single keys stay with the window, except those that it handles.
 pub fn focused_by_hand(ui: &Ui) -> Option<Id> {
     known(ui).map(|by_hand| by_hand.id)
 }
 
-/// Whether a widget has the focus because it was touched.
+/// Whether a widget has the focus from a click.
 pub fn is_by_hand(response: &Response) -> bool {
     let known: Option<ByHand> = response.ctx.data(|d| d.get_temp(by_hand_id()));
     response.has_focus() && known.is_some_and(|by_hand| by_hand.id == response.id)
 }
 
-/// Whether what was touched last takes a key from the window.
+/// Whether the control last clicked takes a key from the window.
 pub fn takes(ui: &Ui, key: Key) -> bool {
     let by_hand = known(ui).filter(|by_hand| ui.memory(|m| m.has_focus(by_hand.id)));
     let sideways = matches!(key, Key::ArrowLeft | Key::ArrowRight);
@@ -48,7 +48,7 @@ pub fn takes(ui: &Ui, key: Key) -> bool {
     })
 }
 
-/// Gives a widget the focus as if the pointer had taken hold of it.
+/// Gives a widget the focus as if it had been clicked.
 pub fn give_by_hand(response: &Response, takes: Takes) {
     response.request_focus();
     let id = response.id;
@@ -62,7 +62,7 @@ fn over_views_id() -> Id {
     Id::unique("the frame in which the pointer was over the views")
 }
 
-/// Notes whether the pointer is over the views, whose keys move through slices.
+/// Records whether the pointer is over the views, whose keys move through slices.
 pub fn views(ui: &Ui, rect: Rect) {
     if ui.rect_contains_pointer(rect) {
         let frame = ui.ctx().cumulative_frame_nr();
@@ -76,8 +76,8 @@ fn is_over_views(ui: &Ui) -> bool {
     frame.is_some_and(|frame| frame + 1 >= ui.ctx().cumulative_frame_nr())
 }
 
-/// Gives a widget the focus when the pointer takes hold of it, until it is pressed elsewhere. A drop-down field that
-/// was chosen from gives it up as soon as the pointer is over the views: arrows are for what it points at.
+/// Gives a widget the focus when the pointer presses it, until another press. A drop-down field that was chosen from
+/// loses it as soon as the pointer is over the views: the arrow keys then belong to the view.
 pub fn by_hand(ui: &Ui, response: &Response, id: Id) {
     if response.drag_started() {
         give_by_hand(response, Takes::Sideways);
@@ -93,10 +93,19 @@ pub fn by_hand(ui: &Ui, response: &Response, id: Id) {
     }
 }
 
-/// Before a widget that was touched is clicked by the space bar: that key stays the window's.
+/// Called before the space bar would click such a widget: that key stays with the window.
 pub fn leave_space(ui: &Ui, id: Id) {
     if focused_by_hand(ui) == Some(id) && ui.input(|i| i.key_pressed(Key::Space)) {
         ui.memory_mut(|m| m.surrender_focus(id));
+    }
+}
+
+/// Scrolls its panel to a control that a key has given the focus; one under the pointer stays where it is.
+pub fn into_sight(response: &Response) {
+    let down = response.ctx.input(|i| i.pointer.any_down());
+    let by_pointer = down || response.contains_pointer() || is_by_hand(response);
+    if response.gained_focus() && !by_pointer {
+        response.scroll_to_me_animation(None, ScrollAnimation::none());
     }
 }
 
@@ -124,7 +133,7 @@ impl Part {
     }
 }
 
-/// What is on screen in this frame, and where F6 went last.
+/// The stops on screen in this frame, and the last one that F6 went to.
 #[derive(Clone, Default)]
 struct Stops {
     all: Vec<(Part, Id)>,
@@ -135,12 +144,12 @@ fn stops_id() -> Id {
     Id::unique("stops of F6")
 }
 
-/// A frame begins.
+/// Begins a frame.
 pub fn begin(ui: &Ui) {
     ui.data_mut(|d| d.get_temp_mut_or_default::<Stops>(stops_id()).all.clear());
 }
 
-/// F6 comes here, too.
+/// Adds a stop of F6.
 pub fn stop(ui: &Ui, part: Part, id: Id) {
     ui.data_mut(|d| {
         let stops = d.get_temp_mut_or_default::<Stops>(stops_id());
@@ -148,7 +157,7 @@ pub fn stop(ui: &Ui, part: Part, id: Id) {
     });
 }
 
-/// A panel that F6 goes to; Tab goes on to what is in it.
+/// A panel that F6 goes to; Tab goes on to its content.
 pub fn panel(ui: &Ui, part: Part, rect: Rect) {
     let id = Id::unique(("part", part as u8));
     let response = ui.interact(rect, id, Sense::focusable_noninteractive());
@@ -156,7 +165,7 @@ pub fn panel(ui: &Ui, part: Part, rect: Rect) {
     stop(ui, part, id);
 }
 
-/// The ring around a panel that has the focus; last, over what is in it.
+/// The ring around a panel that has the focus; painted last, over its content.
 pub fn ring(ui: &Ui, part: Part, rect: Rect) {
     let id = Id::unique(("part", part as u8));
     if ui.memory(|m| m.has_focus(id)) {

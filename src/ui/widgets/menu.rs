@@ -9,7 +9,7 @@ use egui::{
     Ui, WidgetInfo, pos2, vec2,
 };
 
-/// A field that opens a menu; `rows` fills it and returns what was chosen.
+/// A field that opens a menu; `rows` fills it and returns the choice.
 pub fn select<T>(
     ui: &mut Ui,
     rect: Rect,
@@ -38,7 +38,7 @@ pub fn select<T>(
     drop_down(&response, rect.width().max(140.0), rows)
 }
 
-/// The place of a drop-down field. Arrow keys open it while it has the focus, also by the hand that used it last.
+/// The place of a drop-down field. Arrow keys open it while it has the focus, even if that came from a click.
 pub fn field(ui: &Ui, rect: Rect, id: Id) -> Response {
     focus::leave_space(ui, id);
     let response = ui.interact(rect, id, Sense::click());
@@ -53,8 +53,8 @@ pub fn field(ui: &Ui, rect: Rect, id: Id) -> Response {
     response
 }
 
-/// The menu of a drop-down field, which arrow keys and Enter still belong to after a choice by the mouse, until the
-/// pointer is over the views.
+/// The menu of a drop-down field, which keeps arrow keys and Enter after a choice by mouse until the pointer is over
+/// the views.
 pub fn drop_down<T>(
     field: &Response,
     width: f32,
@@ -85,11 +85,11 @@ fn presses(ui: &Ui, requested: Key) -> usize {
 /// The rows of the open menu that can be chosen.
 #[derive(Clone, Default)]
 struct Rows {
-    /// Each with whether it is the present choice.
+    /// Each with whether it is the current choice.
     all: Vec<(Id, bool)>,
-    /// One of them was clicked in this frame, by mouse or by key, perhaps the present choice.
+    /// One of them was clicked in this frame, by mouse or key, perhaps the current choice.
     hit: bool,
-    /// The width that the longest of all rows needs.
+    /// Width of the longest row.
     wide: f32,
 }
 
@@ -109,9 +109,9 @@ struct Open {
 /// Where the focus goes when a menu closes.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Back {
-    /// To where it came from.
+    /// Returns to its origin.
     ToKeys,
-    /// To the field that the hand used.
+    /// Goes to the field that was clicked.
     ToHand,
     Nowhere,
 }
@@ -128,7 +128,7 @@ fn arrows(ui: &Ui, opens: Option<Open>) {
     let chosen = rows.all.iter().position(|(_, chosen)| *chosen);
     let down = presses(ui, Key::ArrowDown) as isize - presses(ui, Key::ArrowUp) as isize;
     let next = match (opens, at) {
-        // A menu without a present choice lights no row for a mouse.
+        // A menu without a current choice highlights no row for a mouse.
         (Some(open), _) => chosen.or(open.by_key.then_some(0)),
         _ if presses(ui, Key::Home) > 0 => Some(0),
         _ if presses(ui, Key::End) > 0 => Some(count - 1),
@@ -142,13 +142,13 @@ fn arrows(ui: &Ui, opens: Option<Open>) {
     if let Some((id, _)) = next.and_then(|next| rows.all.get(next)) {
         ui.memory_mut(|m| {
             m.request_focus(*id);
-            // The step is made: egui makes none of its own.
+            // The step is done: egui must not move the focus as well.
             m.move_focus(FocusDirection::None);
         });
     }
 }
 
-/// The rows of a menu that opens at the pointer.
+/// The menu at the pointer after a right click.
 pub fn context(response: &Response, rows: impl FnOnce(&mut Ui)) {
     response.context_menu(|ui| {
         ui.data_mut(|d| d.insert_temp(rows_id(), Rows::default()));
@@ -171,7 +171,7 @@ pub fn popup<T>(
     )
 }
 
-/// As [`popup`], for a menu that holds other controls, too: a click on them leaves it open.
+/// Like [`popup`], for a menu that contains other controls, too: a click on them leaves it open.
 pub fn popup_with_controls<T>(
     anchor: &Response,
     width: f32,
@@ -181,7 +181,7 @@ pub fn popup_with_controls<T>(
     popup_that_closes(anchor, width, (closes, false), rows)
 }
 
-/// `is_field`: the keys go on with a field that the hand used.
+/// `is_field`: the keys then stay with the field that was clicked.
 fn popup_that_closes<T>(
     anchor: &Response,
     width: f32,
@@ -215,21 +215,21 @@ fn popup_that_closes<T>(
             ui.data_mut(|d| d.insert_temp(known, open));
             place_anew(ui);
             note_width(ui, known, width);
-            // The present choice changes nothing, but it is a choice.
+            // The current choice changes nothing, but it is a choice.
             let hit = closes == PopupCloseBehavior::CloseOnClick
                 && ui.data(|d| d.get_temp::<Rows>(rows_id()).is_some_and(|rows| rows.hit));
             let hit = hit || chosen.is_some();
             // A key does not close it by itself.
             if hit {
                 ui.close();
-                // The Enter that chose is not an answer to the sheet that opens in the same frame.
+                // The Enter that chose must not answer the sheet that opens in the same frame.
                 ui.input_mut(|i| i.consume_key(egui::Modifiers::NONE, egui::Key::Enter));
             }
             (chosen, hit)
         });
     let closes = !Popup::is_id_open(&anchor.ctx, Popup::default_response_id(anchor));
     let (chosen, hit) = shown.map_or((None, false), |s| s.inner);
-    // A click elsewhere gives the keys to what was clicked.
+    // A click elsewhere gives the keyboard to the clicked control.
     let clicked = anchor.ctx.input(|i| i.pointer.any_click()) && !anchor.clicked();
     match before.filter(|_| closes).map(|open| open.back) {
         Some(Back::ToKeys) => anchor.request_focus(),
@@ -244,9 +244,9 @@ fn popup_that_closes<T>(
     chosen
 }
 
-/// Left and right of rows, within a menu.
+/// Inset at the left and right of rows, within a menu.
 const FRAME: f32 = 8.0;
-/// Between a wide menu and the window's edges.
+/// Space between a wide menu and the window's edges.
 const EDGE: f32 = 8.0;
 
 fn width_id(menu: Id) -> Id {
@@ -260,7 +260,7 @@ fn wide_enough(ctx: &egui::Context, menu: Id, least: f32) -> f32 {
     needed.unwrap_or(0.0).min(most).max(least)
 }
 
-/// Notes the width that rows need; a pass in which they have less is not shown.
+/// Records the width that rows need; a pass in which they have less is not shown.
 fn note_width(ui: &Ui, menu: Id, width: f32) {
     let rows: Rows = ui.data(|d| d.get_temp(rows_id())).unwrap_or_default();
     let needed = (rows.wide + FRAME + 1.0).ceil();
@@ -276,7 +276,7 @@ fn note_width(ui: &Ui, menu: Id, width: f32) {
     }
 }
 
-/// A menu that has grown while it is open finds its place in another frame.
+/// A menu that has grown while open is placed again in another frame.
 fn place_anew(ui: &Ui) {
     let (id, height) = (ui.scope_id().with("height"), ui.min_rect().height());
     let known = ui.data(|d| d.get_temp::<f32>(id));
@@ -286,7 +286,7 @@ fn place_anew(ui: &Ui) {
     }
 }
 
-/// Left and right of a row's text, the room of its icon, and before its key.
+/// Insets at the left and right of a row's text, of its icon, and before its key.
 const ROW_INSET: f32 = 8.0;
 const ICON: f32 = 24.0;
 const KEY: f32 = 8.0;
@@ -316,7 +316,7 @@ impl<'a> Item<'a> {
         self
     }
 
-    /// Right-aligned: the key that does the same.
+    /// Right-aligned: the key with the same effect.
     pub fn key(mut self, key: &'a str) -> Self {
         self.key = key;
         self
@@ -337,7 +337,7 @@ impl<'a> Item<'a> {
         self.show_with(ui, |_, _| {})
     }
 
-    /// The width that all of its text needs.
+    /// The width of its whole text.
     fn width(&self, ui: &Ui) -> f32 {
         let of = |text: &str| paint::width(ui, text, theme::regular(size::LABEL));
         let icon = if self.icon.is_some() { ICON } else { 0.0 };
@@ -348,7 +348,7 @@ impl<'a> Item<'a> {
         2.0 * ROW_INSET + icon + of(self.text) + key
     }
 
-    /// As [`Item::show`], with something painted in the icon's place.
+    /// Like [`Item::show`], with a glyph painted in place of the icon.
     fn show_with(self, ui: &mut Ui, glyph: impl FnOnce(&egui::Painter, egui::Pos2)) -> bool {
         let p = theme::palette(ui.style());
         let sense = if self.enabled {
@@ -358,7 +358,7 @@ impl<'a> Item<'a> {
         };
         let size_wanted = vec2(ui.available_width(), 26.0);
         let (rect, response) = ui.allocate_exact_size(size_wanted, sense);
-        // Asked before `data_mut`: both lock the context, and a lock within a lock never ends.
+        // Read before `data_mut`: both lock the context, and nested locks deadlock.
         let (hit, wide) = (response.clicked(), self.width(ui));
         ui.data_mut(|d| {
             let rows = d.get_temp_mut_or_default::<Rows>(rows_id());
@@ -399,7 +399,7 @@ impl<'a> Item<'a> {
     }
 }
 
-/// A row for each of some things, and the one that was chosen.
+/// One row per item; returns the chosen item.
 pub fn choice<T, N: AsRef<str>>(
     ui: &mut Ui,
     all: impl IntoIterator<Item = T>,
@@ -440,7 +440,7 @@ pub fn line(ui: &mut Ui) {
         .hline(rect.x_range(), y, egui::Stroke::new(1.0, p.line));
 }
 
-/// Words above the rows of a menu, on as many lines as they need.
+/// Text above the rows of a menu, on as many lines as needed.
 pub fn words(ui: &mut Ui, text: &str) {
     let p = theme::palette(ui.style());
     let width = ui.available_width();

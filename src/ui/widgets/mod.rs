@@ -1,5 +1,4 @@
-//! Widgets of our own: painted by hand so that they look as designed, each with an accessible name,
-//! a role, and keys.
+//! Custom widgets, painted to match the design, each with an accessible name, a role, and keys.
 
 pub mod anchor;
 pub mod band;

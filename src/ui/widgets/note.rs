@@ -1,4 +1,4 @@
-//! Notes: one sentence beside what it is about, with at most one way out.
+//! Notes: one sentence next to its subject, with at most one suggestion.
 
 use super::super::icons;
 use super::super::theme::{self, Palette, radius, size, space};
@@ -7,14 +7,14 @@ use super::paint;
 use crate::state::Severity;
 use egui::{Color32, Rect, Role, Sense, Ui, WidgetInfo, pos2, vec2};
 
-/// What the user did with a note.
+/// The user's response to a note.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum NoteResponse {
-    /// The way out.
+    /// The suggestion was taken.
     Taken,
-    /// The other button.
+    /// The second button was clicked.
     Left,
-    /// The cross.
+    /// The cross was clicked.
     Dismissed,
 }
 
@@ -28,7 +28,7 @@ pub struct Note<'a> {
     leave: Option<&'a str>,
     cross: bool,
     primary: bool,
-    /// Texts that may stand in its place: it is as high as the highest of them.
+    /// Texts that may replace it: the note is as high as the highest of them.
     others: &'a [&'a str],
 }
 
@@ -53,7 +53,7 @@ impl<'a> Note<'a> {
         }
     }
 
-    /// A step of the guide.
+    /// A step of the tour.
     pub fn guide(p: &Palette, title: &'a str, text: &'a str) -> Self {
         Self {
             fill: p.tint,
@@ -81,19 +81,19 @@ impl<'a> Note<'a> {
         self
     }
 
-    /// Room for the highest of these texts, so that nothing below moves when one replaces another.
+    /// Reserves the height of the highest of these texts, so that nothing below moves when one replaces another.
     pub fn room_for(mut self, others: &'a [&'a str]) -> Self {
         self.others = others;
         self
     }
 
-    /// A cross that takes the note away.
+    /// Adds a cross that removes the note.
     pub fn dismissable(mut self) -> Self {
         self.cross = true;
         self
     }
 
-    /// As [`Note::show_all`], where the other button and the cross are the same.
+    /// Like [`Note::show_all`], for notes whose second button and cross have the same effect.
     pub fn show(self, ui: &mut Ui) -> Option<NoteResponse> {
         self.show_all(ui).map(|answer| match answer {
             NoteResponse::Left => NoteResponse::Dismissed,
@@ -101,7 +101,7 @@ impl<'a> Note<'a> {
         })
     }
 
-    /// Over the whole width, inset on both sides.
+    /// Across the whole width, inset on both sides.
     pub fn show_all(self, ui: &mut Ui) -> Option<NoteResponse> {
         let p = theme::palette(ui.style());
         let outer = ui.available_width();
@@ -236,7 +236,7 @@ impl<'a> Note<'a> {
         }
     }
 
-    /// The way out and the other button, below the text.
+    /// The suggestion and the second button, below the text.
     fn buttons(&self, ui: &mut Ui, at: egui::Pos2, answer: &mut Option<NoteResponse>) {
         let mut x = at.x;
         if let Some((word, icon)) = self.action {
@@ -256,7 +256,7 @@ impl<'a> Note<'a> {
         }
     }
 
-    /// The title, the way out and a cross in one row: a step of the guide leaves room for what it is about.
+    /// The title, the suggestion and a cross in one row: a step of the tour must not cover its subject.
     fn titled(&self, ui: &mut Ui, head: Rect, title: &str) -> Option<NoteResponse> {
         let p = theme::palette(ui.style());
         let mut answer = None;

@@ -1,4 +1,4 @@
-//! A word beside a field, for a moment: what became of something that was typed there.
+//! A short-lived text next to a field about a value just typed there.
 
 use super::super::theme::{self, radius, size};
 use super::paint;
@@ -12,7 +12,7 @@ const SHOWN_S: f64 = 6.0;
 #[derive(Clone)]
 struct Notice {
     text: String,
-    /// Of the field.
+    /// The field's rectangle.
     place: Rect,
     until_s: f64,
 }
@@ -33,7 +33,7 @@ pub fn say(ui: &Ui, place: Rect, text: String) {
     ui.ctx().request_repaint();
 }
 
-/// Paints what was said, over everything, until its time is up or a button goes down.
+/// Paints the notice over everything until its time is up or a button is pressed.
 pub fn show(ui: &mut Ui, window: Rect) {
     let Some(notice) = ui.data(|d| d.get_temp::<Notice>(id())) else {
         return;

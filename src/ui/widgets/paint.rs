@@ -1,6 +1,7 @@
 //! Text and shapes at exact places.
 
 use super::super::theme::{self, Palette};
+use super::focus;
 use egui::epaint::RectShape;
 use egui::text::{LayoutJob, TextFormat, TextWrapping};
 use egui::{
@@ -33,7 +34,7 @@ pub fn line(spans: &[Span], max_width: f32) -> LayoutJob {
     job
 }
 
-/// Paints one line inside a rectangle, centred vertically; returns where.
+/// Paints one line inside a rectangle, centred vertically; returns its rectangle.
 pub fn spans(painter: &Painter, rect: Rect, align: Align2, spans: &[Span]) -> Rect {
     let galley = painter.layout_job(line(spans, rect.width()));
     let placed = align.align_size_within_rect(galley.size(), rect);
@@ -45,14 +46,14 @@ pub fn left(painter: &Painter, rect: Rect, text: &str, font: FontId, colour: Col
     spans(painter, rect, Align2::LEFT_CENTER, &[(text, font, colour)])
 }
 
-/// The same for a name: what tells names apart is often their end, so they are cut in the middle.
+/// The same for a name: names often differ only at their end, so they are shortened in the middle.
 pub fn name(painter: &Painter, rect: Rect, text: &str, font: FontId, colour: Color32) -> Rect {
     let text = elided(painter, text, font.clone(), rect.width());
     left(painter, rect, &text, font, colour)
 }
 
-/// `sub-Control…ollow_dwi`: as much of both ends as fits a width, a little more of the first: the names
-/// of anatomy have theirs behind a side, Left-Cerebral and Left-Cerebellum.
+/// `sub-Control…ollow_dwi`: as much of both ends as fits a width, slightly more of the first: anatomical names differ
+/// after the side, as in Left-Cerebral and Left-Cerebellum.
 pub fn elided(painter: &Painter, text: &str, font: FontId, width: f32) -> String {
     let measured = |text: &str| {
         let galley = painter.layout_no_wrap(text.to_owned(), font.clone(), Color32::PLACEHOLDER);
@@ -148,14 +149,14 @@ pub fn paragraph(
     rect
 }
 
-/// Text to be wrapped: a number and its unit, and what equals a number, stay on one line. egui breaks lines
-/// at every space but U+00A0.
+/// Text to be wrapped: a number and its unit, and both sides of an equation, stay on one line. egui breaks lines at
+/// every space but U+00A0.
 pub fn unbroken(text: &str) -> String {
     text.replace('\u{202F}', "\u{A0}")
         .replace(" = ", "\u{A0}=\u{A0}")
 }
 
-/// Distance of baselines for a type size.
+/// Distance between baselines for a type size.
 pub fn line_height(size: f32) -> f32 {
     if size >= theme::size::TITLE {
         32.0
@@ -174,11 +175,12 @@ pub fn underline(painter: &Painter, rect: Rect, colour: Color32) {
     painter.hline(rect.x_range(), y, Stroke::new(1.0, colour));
 }
 
-/// The ring around the widget that keys act on.
+/// The ring around the widget that has the keyboard focus.
 pub fn focus_ring(painter: &Painter, p: &Palette, response: &Response, rect: Rect, radius: u8) {
     if response.has_focus() {
         let stroke = Stroke::new(1.0, p.accent);
         painter.rect_stroke(rect, radius, stroke, StrokeKind::Inside);
+        focus::into_sight(response);
     }
 }
 
@@ -204,7 +206,7 @@ pub fn at_left(rect: Rect, size: Vec2) -> Rect {
     Rect::from_center_size(pos2(rect.left() + size.x * 0.5, rect.center().y), size)
 }
 
-/// Without this much on the left and the right.
+/// The rectangle reduced by these insets on the left and the right.
 pub fn inset(rect: Rect, left: f32, right: f32) -> Rect {
     Rect::from_min_max(rect.min + vec2(left, 0.0), rect.max - vec2(right, 0.0))
 }

@@ -1,4 +1,4 @@
-//! A rail with one or two knobs: what the hand, the keys and a screen reader do to them.
+//! The track of a slider with one or two handles: pointer, keys and screen reader.
 
 use super::super::theme::{self, Palette};
 use super::focus;
@@ -12,7 +12,7 @@ use egui::{
 use std::ops::RangeInclusive;
 
 const KNOB: f32 = 6.0;
-/// Around a marked value the hand finds what it is.
+/// Distance from a marked value within which its explanation is shown.
 const REACH: f32 = 5.0;
 
 pub(super) fn rail_id(ui: &Ui, knob: &str) -> Id {
@@ -24,21 +24,21 @@ pub(super) struct Knob<'a> {
     pub value: f64,
 }
 
-/// A value on a rail that means something, in words.
+/// A marked value with its meaning.
 #[derive(Clone, Copy)]
 pub(super) struct Mark<'a> {
     pub value: f64,
     pub text: &'a str,
 }
 
-/// Values with a tick.
+/// Values marked by a tick.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Ticks<'a> {
     pub default: Option<f64>,
     pub mark: Option<Mark<'a>>,
 }
 
-/// One or two knobs on a rail; returns all values when one moved.
+/// One or two handles on a track; returns all values when one has moved.
 pub(super) fn rail(
     ui: &mut Ui,
     rect: Rect,
@@ -49,7 +49,7 @@ pub(super) fn rail(
     let p = theme::palette(ui.style());
     let x_of = |value: f64| rect.left() + rect.width() * scale.share(value);
     let values: Vec<f64> = knobs.iter().map(|k| k.value).collect();
-    // Each knob owns the rail up to the middle between them.
+    // Each handle owns the track up to the midpoint between them.
     let middle = match values.as_slice() {
         [low, high] => 0.5 * (x_of(*low) + x_of(*high)),
         _ => rect.right() + KNOB,
@@ -85,7 +85,7 @@ pub(super) fn rail(
     change
 }
 
-/// The value a pointer, a key or a screen reader asks for.
+/// The value requested by the pointer, a key or a screen reader.
 fn moved(
     ui: &Ui,
     response: &Response,
@@ -101,7 +101,7 @@ fn moved(
         false => 1.0,
     };
     if response.drag_started() {
-        // Where frames are slow the pointer has gone on since it was pressed.
+        // In slow frames the pointer has moved on since it was pressed.
         let pointer = response.interact_pointer_pos()?;
         let pressed = ui.input(|i| i.pointer.press_origin()).unwrap_or(pointer);
         let knob = rect.left() + rect.width() * scale.share(value);
@@ -117,14 +117,14 @@ fn moved(
         .data(|d| d.get_temp::<(f32, bool)>(place))
         .unwrap_or((scale.share(value), false));
     if response.dragged() || response.drag_stopped() {
-        // The frame in which the button is let go has its own share of the way.
+        // The frame in which the button is released includes the last part of the drag.
         let by = ui.input(|i| i.pointer.delta().x) * fine / rect.width();
         let next = scale.value(share + by);
         let changed = next != value && by != 0.0;
         ui.data_mut(|d| d.insert_temp(place, (share + by, sent || changed)));
         let value = if changed { next } else { value };
         return match response.drag_stopped() {
-            // A knob that was only touched is no edit.
+            // A handle that was pressed but not moved is no edit.
             true => (sent || changed).then_some((value, Phase::Done)),
             false => changed.then_some((value, Phase::Live)),
         };
@@ -133,10 +133,9 @@ fn moved(
     asked(ui, response, id, stepped).map(|value| (value, Phase::Done))
 }
 
-/// The value that an arrow key or a screen reader asks for; `stepped` gives the one this many presses
-/// away.
+/// The value requested by an arrow key or a screen reader; `stepped` gives the value this many presses away.
 ///
-/// Arrow keys go to what the hand touched last, until it touches something else.
+/// Arrow keys go to the control last clicked.
 pub(super) fn asked(
     ui: &Ui,
     response: &Response,
@@ -177,7 +176,7 @@ pub(super) fn asked(
     })
 }
 
-/// What a screen reader says: the name, and the value in its range.
+/// The text for a screen reader: the name, and the value in its range.
 pub(super) fn describe(
     ui: &Ui,
     response: &Response,
@@ -198,7 +197,7 @@ pub(super) fn describe(
     });
 }
 
-/// The words of a mark, under the knobs' rail where its tick is: the knobs keep the rail itself.
+/// The text of a mark, below the track at its tick: the track itself belongs to the handles.
 fn explain(ui: &mut Ui, at: Pos2, knobs: &[Knob], mark: Mark) {
     let place = Rect::from_min_max(at + vec2(-REACH, KNOB - 1.0), at + vec2(REACH, KNOB + 7.0));
     let id = ui.make_persistent_id(("mark", knobs.first().map(|k| k.name)));
@@ -234,7 +233,7 @@ fn draw(
         painter.vline(x, y + 4.0..=y + 9.0, Stroke::new(1.0, p.t3));
     }
     if let Some(mark) = ticks.mark {
-        // Across the rail, and longer than that of the default.
+        // Across the track, and longer than the tick of the default.
         let x = x_of(mark.value).round() + 0.5;
         painter.vline(x, y - 5.0..=y + 11.0, Stroke::new(1.5, p.warning));
     }

@@ -1,4 +1,4 @@
-//! Regions' glyphs and chips. A role has a shape besides its colour.
+//! Glyphs and chips of regions. A role has a shape besides its colour.
 
 use super::super::theme::{self, radius, size};
 use super::paint;
@@ -111,7 +111,7 @@ pub fn chip(ui: &mut Ui, rect: Rect, region: &Region, selected: bool) -> Respons
         colour,
     );
     let role = region.role.name();
-    // A region that is named after its role needs the word once only.
+    // A region named after its role shows the word only once.
     let repeats = region.name.starts_with(role);
     let prefix = if repeats {
         String::new()

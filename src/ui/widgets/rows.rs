@@ -1,8 +1,8 @@
-//! Rows of lists: a name with a fact, over the whole width of a panel.
+//! Rows of lists: a name with a fact, across the whole width of a panel.
 
 use super::super::theme::{self, radius, size, space};
 use super::paint;
-use crate::state::defaults::STALE_OPACITY;
+use crate::state::core::display::STALE_OPACITY;
 use egui::{Rect, Response, Role, Sense, Ui, WidgetInfo, pos2, vec2};
 
 /// A row that can be selected and dragged; the caller paints into it.
@@ -22,7 +22,7 @@ pub fn row_id(ui: &Ui, salt: impl std::fmt::Debug) -> egui::Id {
     ui.make_persistent_id(("row", format!("{salt:?}")))
 }
 
-/// As [`list_row`] where its place is known.
+/// Like [`list_row`] with a given rectangle.
 pub fn list_row_at(
     ui: &mut Ui,
     rect: Rect,
@@ -43,7 +43,7 @@ pub fn list_row_at(
     response
 }
 
-/// An input of a task: a file or a field, with what it is.
+/// An input of a task: a file or a field, with its kind.
 pub fn input(ui: &mut Ui, icon: &str, kind: &str, name: &str, fact: &str) -> Response {
     let p = theme::palette(ui.style());
     let size_wanted = vec2(ui.available_width(), space::ROW + 4.0);
@@ -85,20 +85,20 @@ pub fn input(ui: &mut Ui, icon: &str, kind: &str, name: &str, fact: &str) -> Res
     response
 }
 
-/// The state of a check, in colour, icon and words.
+/// The state of a check, shown by colour, icon and text.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Verdict {
     Passed,
     Note,
-    /// Nobody knows yet.
+    /// Not yet checked.
     NotRun,
-    /// It is being found out.
+    /// The check is running.
     Running,
     Warning,
     Failed,
 }
 
-/// One check: verdict, name, fact; opens what there is to say about it. Returns whether it is open.
+/// One check: verdict, name, fact; opens its details. Returns whether it is open.
 pub fn check(ui: &mut Ui, verdict: Verdict, name: &str, fact: &str, open: bool) -> Response {
     use super::super::icons;
     let p = theme::palette(ui.style());
@@ -158,7 +158,7 @@ pub fn reading(ui: &mut Ui, name: &str, value: &str) {
     let (rect, response) = ui.allocate_exact_size(size_wanted, Sense::hover());
     let inner = paint::inset(rect, space::INSET, space::INSET);
     let painter = ui.painter();
-    // The name stays whole, however long the value is.
+    // The name stays whole, however long the value.
     let name_at = paint::left(painter, inner, name, theme::regular(size::LABEL), p.t2);
     let room = inner.right() - name_at.right() - 8.0;
     let font = theme::medium(size::LABEL);
@@ -170,7 +170,7 @@ pub fn reading(ui: &mut Ui, name: &str, value: &str) {
     }
 }
 
-/// What belongs to an earlier state than the rest is dimmed; it can be clicked all the same.
+/// Dims values older than the rest; they can still be clicked.
 pub fn dimmed(ui: &mut Ui, older: bool, add: impl FnOnce(&mut Ui)) {
     ui.scope(|ui| {
         if older {
@@ -180,7 +180,7 @@ pub fn dimmed(ui: &mut Ui, older: bool, add: impl FnOnce(&mut Ui)) {
     });
 }
 
-/// A line of grey text, as high without text; what does not fit is seen on hover.
+/// A line of grey text, of the same height without text; text that does not fit is shown on hover.
 pub fn line(ui: &mut Ui, text: &str) {
     let p = theme::palette(ui.style());
     let size_wanted = vec2(ui.available_width(), 24.0);
@@ -203,7 +203,7 @@ pub fn hint(ui: &mut Ui, text: &str) {
     hint_with_room(ui, text, []);
 }
 
-/// The same with room for the longest of all that may stand there: what is below stays where it is.
+/// The same with the height of the longest text that may appear there, so that the rows below do not move.
 pub fn hint_with_room<'a>(ui: &mut Ui, text: &str, all: impl IntoIterator<Item = &'a str>) {
     let p = theme::palette(ui.style());
     let width = ui.available_width() - 2.0 * space::INSET;

@@ -1,10 +1,10 @@
-//! How the values of a slider lie on its rail.
+//! Maps the values of a slider to its track.
 
 use super::super::format;
 use super::typed::with_unit;
 use std::ops::RangeInclusive;
 
-/// How values lie on a rail.
+/// Mapping of values to a track.
 #[derive(Clone)]
 pub struct Scale {
     pub range: RangeInclusive<f64>,
@@ -14,7 +14,7 @@ pub struct Scale {
 }
 
 impl Scale {
-    /// What a row says on hover: what it sets, and from where to where its rail goes.
+    /// The hint of a row: what it sets, and the range of its slider.
     pub fn hint(&self, help: &str, unit: &str) -> String {
         let end = |value: f64| {
             let text = self.text(value);
@@ -50,7 +50,7 @@ impl Scale {
         let share = f64::from(share.clamp(0.0, 1.0));
         if self.logarithmic {
             let value = (low.ln() + share * (high.ln() - low.ln())).exp();
-            // Two significant digits are enough for a rail that spans decades.
+            // Two significant digits are enough for a slider that spans decades.
             let unit = 10f64.powf(value.log10().floor() - 1.0);
             self.rounded((value / unit).round() * unit)
         } else {
@@ -63,7 +63,7 @@ impl Scale {
         (value * unit).round() / unit
     }
 
-    /// One press of an arrow key away.
+    /// The value one press of an arrow key away.
     pub(super) fn stepped(&self, value: f64, steps: f64) -> f64 {
         let (low, high) = (*self.range.start(), *self.range.end());
         if self.logarithmic {

@@ -6,7 +6,7 @@ use super::button::IconButton;
 use super::paint;
 use egui::{Rect, Response, Role, Sense, Ui, WidgetInfo, pos2, vec2};
 
-/// How high the head of a block is.
+/// Height of the head of a block.
 pub const HEAD: f32 = 36.0;
 
 /// The head of a block; returns the place of the icon or fact on its right.
@@ -58,11 +58,11 @@ pub fn end(ui: &mut Ui) {
     paint::underline(ui.painter(), rect, p.line);
 }
 
-/// A row that opens and closes what follows; returns whether it is open.
+/// A row that opens and closes the block below; returns whether it is open, and whether it was clicked.
 pub fn fold(ui: &mut Ui, title: &str, open: bool) -> (bool, bool) {
     let p = theme::palette(ui.style());
     let (rect, _) = ui.allocate_exact_size(vec2(ui.available_width(), space::ROW), Sense::hover());
-    // The same one wherever it stands.
+    // The same id wherever it is placed.
     let id = ui.make_persistent_id(("fold", title));
     let response = ui.interact(rect, id, Sense::click());
     let inner = paint::inset(rect, space::INSET, space::INSET);

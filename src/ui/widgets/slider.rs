@@ -1,4 +1,4 @@
-//! Rows of a label, a rail with one or two knobs, and a field.
+//! Rows of a label, a slider with one or two handles, and a field.
 
 use super::super::format;
 use super::super::theme::{self, size, space};
@@ -13,20 +13,20 @@ use std::ops::RangeInclusive;
 const LABEL: f32 = 116.0;
 const FIELD: f32 = 74.0;
 const GAP: f32 = 8.0;
-/// A rail is no shorter: before that the unit goes, which the hint has as well.
+/// Smallest length of a track: before it gets shorter, the unit is left out, which the hint includes as well.
 const RAIL: f32 = 72.0;
 
-/// Where label, rail and field of a row lie. Anything else in a control row keeps to this, too.
+/// Positions of label, track and field of a row, also used by other controls in such rows.
 pub struct Columns {
     pub label: Rect,
     pub rail: Rect,
     pub field: Rect,
-    /// Rail and field together.
+    /// Track and field together.
     pub wide: Rect,
 }
 
 impl Columns {
-    /// Allocates a row over the whole width, inset on both sides.
+    /// Allocates a row across the whole width, inset on both sides.
     pub fn allocate(ui: &mut Ui) -> Self {
         let size = vec2(ui.available_width(), space::ROW);
         let (rect, _) = ui.allocate_exact_size(size, Sense::hover());
@@ -57,7 +57,7 @@ pub struct SliderRow<'a> {
     mark: Option<Mark<'a>>,
     unit: &'a str,
     help: &'a str,
-    /// What may be typed; the rail's range if `None`.
+    /// Range of typed values; the slider's range if `None`.
     limits: Option<RangeInclusive<f64>>,
     switch: Option<bool>,
     off: &'a str,
@@ -66,7 +66,7 @@ pub struct SliderRow<'a> {
     inactive: Option<&'a str>,
 }
 
-/// What a user did to a row.
+/// The user's change of a row.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Change {
     To(f64, Phase),
@@ -97,13 +97,13 @@ impl<'a> SliderRow<'a> {
         }
     }
 
-    /// Another range of the rail, which data may give.
+    /// Another range of the slider, which data may determine.
     pub fn range(mut self, range: RangeInclusive<f64>) -> Self {
         self.scale.range = range;
         self
     }
 
-    /// Under another name: rows of one parameter may stand for several things.
+    /// Another name: rows of one parameter may serve several purposes.
     pub fn named(mut self, name: &'a str) -> Self {
         self.name = name;
         self
@@ -124,8 +124,7 @@ impl<'a> SliderRow<'a> {
         self
     }
 
-    /// A value that means something, with a tick on the rail that says so on hover; none where it is
-    /// beyond the rail.
+    /// A value marked by a tick whose meaning is shown on hover; no tick if it is outside the slider's range.
     pub fn marked(mut self, value: Option<f64>, text: &'a str) -> Self {
         let on_rail = value.filter(|value| self.scale.range.contains(value));
         self.mark = on_rail.map(|value| Mark { value, text });
@@ -143,34 +142,33 @@ impl<'a> SliderRow<'a> {
         self
     }
 
-    /// What may be typed beyond the rail.
+    /// Range of typed values beyond the slider's range.
     pub fn limits(mut self, limits: RangeInclusive<f64>) -> Self {
         self.limits = Some(limits);
         self
     }
 
-    /// Gives the row a checkbox; `off` says what its being off means.
+    /// Gives the row a checkbox; `off` is the label of the unchecked state.
     pub fn switch(mut self, on: bool, off: &'a str) -> Self {
         self.switch = Some(on);
         self.off = off;
         self
     }
 
-    /// The value is taken over at the end of a drag only: until then the row itself remembers where
-    /// the knob is.
+    /// The value is used only at the end of a drag: until then the row itself stores the position of the handle.
     pub fn waits(mut self) -> Self {
         self.waits = true;
         self
     }
 
-    /// There are only whole numbers, on the rail and typed.
+    /// Only whole numbers, dragged or typed.
     pub fn whole(mut self) -> Self {
         self.whole = true;
         self.scale.decimals = 0;
         self
     }
 
-    /// The row keeps its place but has nothing to set; says why.
+    /// The row keeps its place but cannot be set; it gives the reason.
     pub fn inactive(mut self, why: Option<&'a str>) -> Self {
         self.inactive = why;
         self
@@ -259,7 +257,7 @@ impl<'a> SliderRow<'a> {
         response.on_hover_text(self.help);
     }
 
-    /// As [`SliderRow::show`] for rows without a checkbox.
+    /// Like [`SliderRow::show`], for rows without a checkbox.
     pub fn value(self, ui: &mut Ui) -> Option<(f64, Phase)> {
         match self.show(ui)? {
             Change::To(value, phase) => Some((value, phase)),
@@ -268,17 +266,17 @@ impl<'a> SliderRow<'a> {
     }
 }
 
-/// A labelled slider with two knobs and one field for both values.
+/// A labelled slider with two handles and one field for both values.
 pub struct RangeRow<'a> {
     pub name: &'a str,
     pub values: (f64, f64),
     pub scale: Scale,
-    /// Asked on a double click only: it may take a pass over the data.
+    /// Called only on a double click: it may take a pass over the data.
     pub default: &'a dyn Fn() -> (f64, f64),
     pub unit: &'a str,
     pub help: &'a str,
     pub limits: RangeInclusive<f64>,
-    /// As [`SliderRow::waits`].
+    /// See [`SliderRow::waits`].
     pub waits: bool,
 }
 
@@ -314,7 +312,7 @@ impl RangeRow<'_> {
         );
         let (along, place, unit) = columns.split(ui, &shown, self.unit);
         let hint = self.scale.hint(self.help, self.unit);
-        // A unit that the field has no room for stands beside the name.
+        // A unit that does not fit in the field is shown next to the name.
         let title = match unit.is_empty() && !self.unit.is_empty() {
             true => format!("{}, {}", self.name, self.unit),
             false => self.name.to_owned(),
@@ -348,8 +346,8 @@ impl RangeRow<'_> {
 }
 
 impl Columns {
-    /// The rail and the field: long numbers need more than the common field, and the rail gives
-    /// way in steps, so that it does not wander while a knob moves.
+    /// The track and the field: long numbers need more than the common field, and the track shrinks in steps, so that
+    /// it does not shift while a handle moves.
     fn split<'a>(&self, ui: &Ui, shown: &str, unit: &'a str) -> (Rect, Rect, &'a str) {
         let (along, place) = self.split_for(ui, &format!("{shown} {unit}"));
         if along.width() >= RAIL || unit.is_empty() {
@@ -393,7 +391,7 @@ fn label_as(ui: &mut Ui, rect: Rect, (name, words): (&str, &str), help: &str) ->
     }
 }
 
-/// Where the knob of a row that waits is while it is dragged, else the value it stands for.
+/// Position of a waiting row's handle while it is dragged, else its value.
 fn held(ui: &Ui, knob: &str, value: f64) -> f64 {
     let id = rail_id(ui, knob);
     let dragged = ui.ctx().is_being_dragged(id) || ui.ctx().drag_stopped_id() == Some(id);
@@ -405,11 +403,11 @@ fn held(ui: &Ui, knob: &str, value: f64) -> f64 {
     })
 }
 
-/// Remembers what a drag that goes on asks for; false where it is over.
+/// Stores the value of an ongoing drag; returns false once it is over.
 fn keep(ui: &Ui, knob: &str, value: f64, phase: Phase) -> bool {
     if phase == Phase::Live {
         ui.data_mut(|d| d.insert_temp(rail_id(ui, knob), value));
-        // No action is sent that would show it.
+        // No action is sent that would cause a repaint.
         ui.ctx().request_repaint();
     }
     phase == Phase::Live

@@ -19,25 +19,25 @@ use egui::{
 const HEIGHT: f32 = 84.0;
 const STRIP: f32 = 8.0;
 const POINT: f32 = 4.5;
-/// Around a point the hand finds it.
+/// Distance within which a point can be grabbed.
 const REACH: f32 = 8.0;
-/// Of an arrow key: share of the window, and opacity.
+/// Step of an arrow key: fraction of the window, and opacity.
 const STEP: (f32, f32) = (1.0 / BINS as f32, 0.02);
 
 pub struct TransferEditor<'a> {
     pub name: &'a str,
     pub transfer: &'a Transfer,
-    /// Of the values within the window.
+    /// Histogram of the values within the window.
     pub counts: &'a [u32; BINS],
-    /// Values at the window's ends, as they are shown.
+    /// Displayed values at the window's ends.
     pub range: (f64, f64),
     pub unit: &'a str,
-    /// What the values are, in two words.
+    /// The quantity, in two words.
     pub axis: &'a str,
 }
 
 impl TransferEditor<'_> {
-    /// What it was changed to.
+    /// Returns the changed function.
     pub fn show(self, ui: &mut Ui) -> Option<(Transfer, Phase)> {
         let p = theme::palette(ui.style());
         let width = ui.available_width();
@@ -66,7 +66,7 @@ impl TransferEditor<'_> {
                 None => notice::say(
                     ui,
                     plot,
-                    format!("{} points are the most", Transfer::MAX_POINTS),
+                    format!("A curve has at most {} points", Transfer::MAX_POINTS),
                 ),
             }
         }
@@ -112,7 +112,7 @@ impl TransferEditor<'_> {
             return Some((self.transfer.clone(), Phase::Done));
         }
         if response.dragged() {
-            // Where the hand is less what it was off the point when it took it.
+            // The pointer's position minus its offset from the point at the start.
             let grip = response.id.with("grip");
             let at = response.interact_pointer_pos()?;
             if response.drag_started() {
@@ -162,7 +162,7 @@ impl TransferEditor<'_> {
         let text = format!("{}: {} to {}", self.name, ends[0], ends[1]);
         response.widget_info(|| WidgetInfo::labeled(Role::Image, true, &text));
         if response.hovered() {
-            let hint = "Drag a point · double click adds one · Delete removes it";
+            let hint = "Drag a point · double-click adds one · Delete removes it";
             response.clone().on_hover_text(hint);
         }
     }
@@ -200,7 +200,7 @@ impl TransferEditor<'_> {
         let most = self.counts.iter().copied().max().unwrap_or(0).max(1) as f32;
         let step = plot.width() / BINS as f32;
         for (i, &count) in self.counts.iter().enumerate().filter(|(_, c)| **c > 0) {
-            // Logarithmic: the background is thousands of times what is looked for.
+            // Logarithmic: the background is thousands of times more frequent than the structure of interest.
             let high = (count as f32).ln_1p() / most.ln_1p() * (plot.height() - 2.0);
             let left = plot.left() + i as f32 * step;
             let bar = Rect::from_min_max(
@@ -252,7 +252,7 @@ impl TransferEditor<'_> {
         paint::left(painter, texts, &low, font.clone(), p.t3);
         paint::centre(painter, texts, self.axis, font.clone(), p.t3);
         paint::right(painter, texts, &high, font.clone(), p.t3);
-        // Where the curve is lower.
+        // At the end where the curve is lower.
         let corner =
             Rect::from_min_size(plot.min + vec2(4.0, -4.0), vec2(plot.width() - 8.0, 14.0));
         let falls = transfer.opacity(0.0) > transfer.opacity(1.0);
@@ -281,7 +281,7 @@ impl TransferEditor<'_> {
                 notice::say(
                     ui,
                     place,
-                    format!("{what}: \"{}\" is no number", typed.trim()),
+                    format!("{what}: \"{}\" is not a number", typed.trim()),
                 );
             }
             number
@@ -320,7 +320,7 @@ fn place_of(plot: Rect, at: Pos2) -> (f32, f32) {
     )
 }
 
-/// What lies under the polyline, in its colours.
+/// Fills the area under the polyline, in its colours.
 fn under(ui: &Ui, plot: Rect, transfer: &Transfer) {
     const PIECES: usize = 96;
     let mut mesh = Mesh::default();
@@ -339,7 +339,7 @@ fn under(ui: &Ui, plot: Rect, transfer: &Transfer) {
     ui.painter().add(mesh);
 }
 
-/// Counts of the values within a window, of at most this many of them evenly spread.
+/// Histogram of the values within a window, from at most this many values evenly spread.
 pub fn histogram(values: &[f32], (low, high): (f32, f32)) -> [u32; BINS] {
     const MOST: usize = 500_000;
     let mut counts = [0; BINS];
@@ -347,7 +347,7 @@ pub fn histogram(values: &[f32], (low, high): (f32, f32)) -> [u32; BINS] {
     let scale = BINS as f32 / (high - low);
     for value in values.iter().step_by(stride) {
         let bin = (value - low) * scale;
-        // Also where one is not a number.
+        // False for NaN, too.
         if bin >= 0.0 && bin <= BINS as f32 {
             counts[(bin as usize).min(BINS - 1)] += 1;
         }
@@ -355,7 +355,7 @@ pub fn histogram(values: &[f32], (low, high): (f32, f32)) -> [u32; BINS] {
     counts
 }
 
-/// Keeps what was counted last.
+/// Caches the last histogram.
 #[derive(Default)]
 pub struct Counted {
     of: Option<(DataId, usize, [u32; 2])>,

@@ -1,11 +1,11 @@
-//! Typed numbers: brought to what there is, with a word beside the field.
+//! Typed numbers: brought into the permitted range, with a notice next to the field.
 
 use super::super::format;
 use super::notice;
 use egui::{Rect, Ui};
 use std::ops::RangeInclusive;
 
-/// A number as a field shows it.
+/// A number with its unit, as a field shows it.
 pub fn with_unit(number: &str, unit: &str) -> String {
     match unit {
         "°" => format!("{number}°"),
@@ -14,7 +14,7 @@ pub fn with_unit(number: &str, unit: &str) -> String {
     }
 }
 
-/// A typed value brought within the limits, with a word about it.
+/// A typed value brought within the limits, with a notice if it changed.
 pub fn within(
     ui: &Ui,
     place: Rect,
@@ -34,23 +34,23 @@ pub fn within(
     taken
 }
 
-/// A typed value as a whole number, with a word where it was none.
+/// A typed value as a whole number, with a notice if it was not one.
 pub fn whole(ui: &Ui, place: Rect, name: &str, value: f64) -> f64 {
     let taken = value.round();
     if taken != value {
         let number = format::fixed(taken, 0);
-        let text = format!("{name} takes whole numbers only: {number} was used");
+        let text = format!("{name} takes only whole numbers: {number} was used");
         notice::say(ui, place, text);
     }
     taken
 }
 
-/// A word about what cannot be read; the value stays.
+/// A notice that the text is not a number; the value stays.
 pub fn no_number(ui: &Ui, place: Rect, name: &str, typed: &str, kept: &str) {
     let typed: String = typed.trim().chars().take(20).collect();
     notice::say(
         ui,
         place,
-        format!("{name}: \"{typed}\" is no number, {kept} stays"),
+        format!("{name}: \"{typed}\" is not a number, {kept} stays"),
     );
 }

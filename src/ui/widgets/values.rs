@@ -1,27 +1,27 @@
-//! How many voxels have which value, for a band over it.
+//! Histogram of voxel values, for a band over it.
 
 use super::charts::BINS;
 use crate::data::{DataId, Volume};
 
-/// A second peak as low as this, of all that was counted, is the scale of the bars: what towers over it is
-/// background.
+/// Smallest fraction of all counts for a second peak that sets the scale of the bars: a first one that towers over it
+/// is background.
 const PEAK: f32 = 1e-3;
 
-/// From the highest bar down to the base.
+/// Decades from the highest bar down to the base.
 const DECADES: f32 = 2.0;
 
 pub struct Values {
     pub counts: [u32; BINS],
-    /// Values at the two ends; where there are only whole numbers, in the middle between two.
+    /// Values at the two ends; for whole numbers, midway between two of them.
     pub range: (f32, f32),
-    /// The bar that is as high as there is room.
+    /// Count of the bar that fills the height.
     pub highest: u32,
-    /// All are whole numbers.
+    /// All values are whole numbers.
     pub whole: bool,
 }
 
 impl Values {
-    /// Height of a bar, 0 to 1: by the logarithm of its count. What is rarer yet has a trace of one.
+    /// Height of a bar, 0 to 1: by the logarithm of its count. Rarer values keep a visible trace.
     pub fn height(&self, bin: usize) -> f32 {
         if self.counts[bin] == 0 {
             return 0.0;
@@ -30,7 +30,7 @@ impl Values {
         (1.0 + share.log10() / DECADES).clamp(1e-3, 1.0)
     }
 
-    /// The values at the two ends, of the middle of a bar where there are only whole ones.
+    /// The values at the two ends; for whole numbers, those at the centres of the end bars.
     pub fn ends(&self) -> (f32, f32) {
         let (low, high) = self.range;
         match self.whole {
@@ -72,7 +72,7 @@ impl Values {
     }
 }
 
-/// Of the bars behind a first one that towers over all: air, or what was cut away.
+/// Highest of the bars behind a first one that towers over all: air, or the part that was cut away.
 fn highest(counts: &[u32; BINS]) -> u32 {
     let tallest = (0..BINS)
         .max_by_key(|i| (counts[*i], BINS - i))
@@ -88,11 +88,11 @@ fn highest(counts: &[u32; BINS]) -> u32 {
     }
 }
 
-/// Keeps what was counted last.
+/// Caches the last histogram.
 #[derive(Default)]
 pub struct Kept(Option<(Of, Box<Values>)>);
 
-/// Image, frame, range.
+/// Key: image, frame, range.
 type Of = (DataId, usize, [u32; 2]);
 
 impl Kept {

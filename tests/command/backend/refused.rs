@@ -1,4 +1,4 @@
-//! Drivers that hang or answer badly, and an operating system that starts no threads: libraries of C stand in.
+//! Drivers that hang or answer incorrectly, and an operating system that starts no threads, replaced by C libraries.
 
 use super::{complaint, run};
 use crate::support::{PATIENCE, test};
@@ -20,7 +20,7 @@ pub fn tests() -> Vec<Trial> {
     ]
 }
 
-/// A shared library of this C text.
+/// A shared library from this C source.
 fn library(name: &str, text: &str) -> (TempDir, PathBuf) {
     let folder = tempfile::tempdir().expect("a folder");
     let source = folder.path().join("library.c");
@@ -63,7 +63,7 @@ fn driver(init: &str) -> (TempDir, PathBuf) {
     library("libcuda.so", &text)
 }
 
-/// After the time limit the CPU computes; a card that was asked for is refused in a sentence.
+/// After the time limit the CPU computes; an explicitly requested card is refused with a sentence.
 fn hangs() {
     let (folder, _) = driver("sleep(600);");
     let path = folder.path().to_str().expect("letters");
@@ -75,7 +75,7 @@ fn hangs() {
         let text = String::from_utf8_lossy(&output.stderr).into_owned();
         let warning = text.lines().next().unwrap_or_default();
         assert!(
-            warning.contains("warning: The CPU computes, because the NVIDIA driver gave no answer"),
+            warning.contains("warning: The CPU computes, because the NVIDIA driver did not answer"),
             "{text}"
         );
         assert!(
@@ -86,7 +86,7 @@ fn hangs() {
         let (text, code) = requested.join().expect("it ran");
         assert_eq!(code, Some(1), "{text}");
         assert!(
-            text.contains("gave no answer in") && text.contains("--backend cpu"),
+            text.contains("did not answer within") && text.contains("--backend cpu"),
             "{text}"
         );
     });
@@ -105,7 +105,7 @@ fn endless_name() {
     );
 }
 
-/// With so many threads allowed the program works with fewer, or says in a sentence why it cannot.
+/// With this many threads allowed the program works with fewer, or says why it cannot.
 fn threads() {
     let (folder, library) = library(
         "few.so",
@@ -178,7 +178,7 @@ fn threads() {
         text.contains("of 8 worker threads") && code == Some(0),
         "{text}"
     );
-    // Reading, choosing and writing are jobs with threads of their own, for which some are left.
+    // Reading, selecting and writing are jobs with threads of their own, for which some are left.
     let out = folder.path().join("b.tck");
     let out = out.to_str().expect("letters");
     let select = ["select", tracks, out, "--length", "0..900", "--force"];

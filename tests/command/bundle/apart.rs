@@ -1,18 +1,22 @@
-//! A filter of a layer beside regions that are placed for tracking.
+//! The rules of a layer, and regions placed for tracking.
 
 use super::{Desk, limit, weight};
 use crate::support::test;
 use arcuate::data::Role;
+use arcuate::state::ViewAction;
 use arcuate::state::streamlines::{RegionRule, StreamlineRules};
-use arcuate::state::{Action, BundleAction};
+use arcuate::state::{Action, BundleAction, LayerAction, RegionAction, RegionsChange, Task};
 use glam::DVec3;
 use libtest_mimic::Trial;
 
 pub fn tests() -> Vec<Trial> {
-    vec![test("bundle::a region for tracking does not filter", apart)]
+    vec![
+        test("bundle::a region for tracking does not filter", apart),
+        test("bundle::no role and no task narrows a filter", no_role),
+    ]
 }
 
-/// A target that is placed for tracking narrows no filter that was there; the filter's own list takes it in.
+/// A target placed for tracking does not change existing rules; the rules' own list includes it.
 fn apart() {
     let mut desk = Desk::new(50);
     let all = desk.layer("all");
@@ -26,17 +30,20 @@ fn apart() {
     let sieve = |desk: &Desk| desk.window.state.document.bundle.sieve.clone().unwrap();
     let (seed, target) = (regions[0].id, regions[1].id);
     assert_eq!(sieve(&desk).how(target, Role::Target), RegionRule::Nothing);
-    // Nor do one that is copied, and a seed that becomes an include region.
-    desk.window.act(Action::DuplicateRegion(target));
+    // Nor does a copied one, nor a seed that becomes an include region.
+    desk.window
+        .act(Action::Region(RegionAction::Duplicate(target)));
     let role = Role::Include;
-    desk.window.act(Action::SetRole { region: seed, role });
+    desk.window
+        .act(Action::Region(RegionAction::SetRole { region: seed, role }));
     assert_eq!(desk.shown(), before);
     let taken = sieve(&desk).using(target, Role::Target, RegionRule::Any);
     desk.sieve(taken);
     assert_eq!(desk.shown(), (27..=33).collect::<Vec<_>>());
     // It follows its role from then on.
     let (region, role) = (target, Role::Exclude);
-    desk.window.act(Action::SetRole { region, role });
+    desk.window
+        .act(Action::Region(RegionAction::SetRole { region, role }));
     let out = |y: &usize| !(27..=33).contains(y);
     assert_eq!(
         desk.shown(),
@@ -49,13 +56,63 @@ fn apart() {
         (desk.shown(), sieve(&desk).uses),
         (before.clone(), Vec::new())
     );
-    // Of another layer than the one at hand it is left alone, too.
+    // The rules of a layer other than the current one are left alone, too.
     desk.act(BundleAction::Keep);
     let kept = desk.window.state.document.layers.last().unwrap().id;
     assert_ne!(kept, all);
-    desk.window.act(Action::SelectLayer(Some(kept)));
+    desk.window
+        .act(Action::Layer(LayerAction::Select(Some(kept))));
     desk.sieve(StreamlineRules::new(all).limited(limit(weight(), Some(10.0), None)));
     assert_eq!(desk.shown(), before);
     desk.place(Role::Include, at(30.0), 3.0);
     assert_eq!(desk.shown(), before);
+}
+
+/// A target that is placed before there is a seed, and a region of any role that is placed or takes another role in
+/// another task, or beside another layer, leave the filter as it was.
+fn no_role() {
+    let mut desk = Desk::new(50);
+    let all = desk.layer("all");
+    let filter = StreamlineRules::new(all).limited(limit(weight(), Some(10.0), None));
+    desk.sieve(filter.clone());
+    let before = desk.shown();
+    let at = DVec3::new(20.0, 30.0, 0.0);
+    desk.place(Role::Target, at, 3.0);
+    assert_eq!(desk.shown(), before, "a target without a seed");
+    desk.act(BundleAction::Keep);
+    let kept = desk.window.state.document.layers.last().unwrap().id;
+    desk.sieve(filter);
+    assert_eq!(desk.shown(), before);
+    let look_at = |desk: &mut Desk, layer, task| {
+        desk.window.act(Action::View(ViewAction::SelectTask(task)));
+        desk.window
+            .act(Action::Layer(LayerAction::Select(Some(layer))));
+    };
+    for (layer, task) in [
+        (kept, Task::Track),
+        (all, Task::Pathways),
+        (all, Task::Segment),
+        (all, Task::Filter),
+    ] {
+        for role in Role::ALL {
+            look_at(&mut desk, layer, task);
+            desk.place(role, at, 3.0);
+            assert_eq!(desk.shown(), before, "{role:?} in {task:?}");
+            let region = desk.window.state.session.selected_region.unwrap();
+            for role in [Role::Include, Role::Exclude, Role::Target, Role::Region] {
+                desk.window
+                    .act(Action::Region(RegionAction::SetRole { region, role }));
+                assert_eq!(desk.shown(), before, "{role:?} set in {task:?}");
+                let (regions, change) = (vec![region], RegionsChange::Role(role));
+                desk.window.act(Action::Region(RegionAction::ChangeSeveral {
+                    regions,
+                    change,
+                }));
+                assert_eq!(desk.shown(), before, "{role:?} of several in {task:?}");
+            }
+            desk.window
+                .act(Action::Region(RegionAction::Delete(region)));
+            assert_eq!(desk.shown(), before);
+        }
+    }
 }

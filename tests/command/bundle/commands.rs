@@ -1,17 +1,18 @@
-//! What lies under the views has a command that makes the same file.
+//! Panels below the views have a command that writes the same file.
 
 use super::{Desk, limit, weight};
 use arcuate::compute::Control;
 use arcuate::io;
+use arcuate::state::AlignmentAction;
 use arcuate::state::streamlines::{
     Bundle, Column, ConnectSettings, Drawer, ProfileSettings, Shown, StreamlineRules, TableView,
 };
 use arcuate::state::update::{asked_recipe, sifted_recipe};
-use arcuate::state::{Action, BundleAction, Phase};
+use arcuate::state::{Action, BundleAction, Phase, TrackAction};
 use std::path::Path;
 use std::process::Command;
 
-/// What a shell makes of a command, in a folder.
+/// Runs a command in a shell, in a folder.
 fn run(command: &str, folder: &Path) {
     let binary = Path::new(env!("CARGO_BIN_EXE_arcuate"));
     let mut path = binary.parent().expect("a folder").as_os_str().to_owned();
@@ -29,7 +30,7 @@ fn run(command: &str, folder: &Path) {
     assert!(output.status.success(), "{command}: {message}");
 }
 
-/// Of each row what is behind the first comma: streamlines that were selected are numbered anew.
+/// The part of each row after the first comma: selected streamlines are renumbered.
 fn values(path: &Path) -> Vec<String> {
     let text = std::fs::read_to_string(path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
     let row = |line: &str| line.split_once(',').expect("a row").1.to_owned();
@@ -74,7 +75,7 @@ pub fn commands() {
         assert!(messages.is_empty(), "{messages:?}");
         let recipe = asked_recipe(&desk.window.state, drawer).expect("a command");
         let command = recipe.command();
-        // The streamlines that stay are there from the first time.
+        // The selected streamlines exist from the first run.
         run(
             &command.replace("arcuate select", "arcuate select --force"),
             folder.path(),
@@ -83,12 +84,12 @@ pub fn commands() {
         assert!(own.len() > 2, "{own:?}");
         assert_eq!(own, made, "{command}");
     }
-    // What is exported of a filtered layer is what the filter leaves, as its command makes it.
+    // An export of a filtered layer contains only the streamlines kept, like its command.
     let own = desk.folder.path().join("tracks.tck");
-    desk.window.act(Action::SaveTracks {
+    desk.window.act(Action::Track(TrackAction::Save {
         layer: Some(all),
         path: own.clone(),
-    });
+    }));
     let state = &desk.window.state;
     assert!(
         state.session.messages.is_empty(),
@@ -114,12 +115,12 @@ pub fn commands() {
     let layer = desk.window.state.document.layer(all).expect("a layer");
     let whole = sifted_recipe(&desk.window.state, layer).expect("a recipe");
     assert!(whole.command().starts_with("arcuate info "));
-    // What is in no file is named.
-    desk.window.act(Action::ShiftLayer {
+    // Inputs that are in no file are named.
+    desk.window.act(Action::Alignment(AlignmentAction::Shift {
         layer: desk.layer("y"),
         by: glam::DAffine3::from_translation(glam::DVec3::X),
         phase: Phase::Done,
-    });
+    }));
     let recipe = asked_recipe(&desk.window.state, Drawer::Table).expect("a recipe");
     let why = recipe.no_command().expect("no command");
     assert!(why.contains("\"y\" is in no file"), "{why}");

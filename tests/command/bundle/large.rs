@@ -1,21 +1,22 @@
-//! A hundred thousand streamlines in the live filter and the table: how long each answer takes.
+//! A hundred thousand streamlines in the live selection and the table: response times.
 
 use super::{limit, weight};
 use crate::support::{Window, test};
 use arcuate::compute::Control;
 use arcuate::data::{Grid, Role, Shape, Tractogram, Volume};
 use arcuate::io::{nifti, streamlines};
+use arcuate::state::FilesAction;
 use arcuate::state::streamlines::{Column, Drawer, StreamlineRules, TableView};
-use arcuate::state::{Action, BundleAction, Phase};
+use arcuate::state::{Action, BundleAction, Phase, RegionAction};
 use glam::DVec3;
 use libtest_mimic::Trial;
 use std::sync::Arc;
 use std::time::Instant;
 
 const COUNT: usize = 100_000;
-/// What a hand waits for without noticing, ms; on a machine that does other things besides, ten times that.
+/// A response time that users do not notice, ms; ten times that on a machine with other work.
 const AT_ONCE_MS: f64 = 100.0;
-/// What is done once, at all 7.5 million points: an image sampled, streamlines copied, ms.
+/// Time for work done once on all 7.5 million points: sampling an image, copying streamlines, ms.
 const ONCE_MS: f64 = 500.0;
 const LOADED: f64 = 10.0;
 
@@ -23,7 +24,7 @@ pub fn tests() -> Vec<Trial> {
     vec![test("bundle::100,000 streamlines stay fluid", large)]
 }
 
-/// Lines of 75 points, 1 mm apart, along x at places of a lattice.
+/// Lines of 75 points, 1 mm apart, along x at the points of a lattice.
 fn lines() -> Tractogram {
     let (mut points, mut offsets) = (Vec::new(), vec![0]);
     for i in 0..COUNT {
@@ -49,7 +50,7 @@ fn large() {
     let volume = Volume::scalar(grid, values);
     nifti::save_volume(&image, &volume, "test", &Control::new()).unwrap();
     let mut window = Window::new();
-    window.act(Action::Open(vec![image, file]));
+    window.act(Action::Files(FilesAction::Open(vec![image, file])));
     let layer = window.state.document.layer_named("all").expect("open").id;
     let timed = |window: &mut Window, what: &str, action: Action| {
         let began = Instant::now();
@@ -80,7 +81,7 @@ fn large() {
             radius_mm: 10.0,
         },
     );
-    window.act(Action::PlaceRegion { role, shape });
+    window.act(Action::Region(RegionAction::Place { role, shape }));
     let id = window.state.document.regions[0].id;
     for (y, phase) in [
         (41.0, Phase::Live),
@@ -92,11 +93,11 @@ fn large() {
             radius_mm: 10.0,
         };
         let region = id;
-        let action = Action::SetRegionShape {
+        let action = Action::Region(RegionAction::SetShape {
             region,
             shape,
             phase,
-        };
+        });
         timed(&mut window, &format!("region dragged, {phase:?}"), action);
         assert!(window.state.sifted(layer).expect("filtered").kept > 100);
     }

@@ -1,15 +1,16 @@
-//! What was done to streamlines, after a session was saved and opened.
+//! Edits of streamlines, after saving and opening a session.
 
 use super::{Desk, limit, rows, weight, write};
 use crate::program;
 use crate::support::Window;
 use crate::support::fields::region;
 use arcuate::data::{Grid, Role, Shape};
+use arcuate::state::LayerAction;
 use arcuate::state::sessions::Changed;
 use arcuate::state::streamlines::{
     Drawer, How, Measurement, RegionRule, StreamlineRules, lines_of,
 };
-use arcuate::state::{Action, BundleAction, Pane, SessionAction, UnsavedAction};
+use arcuate::state::{Action, BundleAction, Pane, RegionAction, SessionAction, UnsavedAction};
 use glam::DVec3;
 use std::path::Path;
 use std::sync::Arc;
@@ -27,14 +28,15 @@ fn save(desk: &mut Desk, name: &str) -> std::path::PathBuf {
 pub(super) fn session() {
     let mut desk = Desk::new(40);
     let all = desk.layer("all");
-    desk.window.act(Action::SelectLayer(Some(all)));
+    desk.window
+        .act(Action::Layer(LayerAction::Select(Some(all))));
     desk.act(BundleAction::Choose {
         lines: vec![0, 5, 6, 7],
         how: How::Replace,
         anchor: None,
     });
     desk.act(BundleAction::DeleteChosen);
-    // A mask that is in no file, in a rule that is recorded.
+    // A mask that is in no file, in a recorded rule.
     let grid =
         Arc::new(Grid::axis_aligned([60, 60, 3], DVec3::ONE, DVec3::new(0.0, 0.0, -1.0)).unwrap());
     let ball = region(
@@ -46,10 +48,10 @@ pub(super) fn session() {
     );
     let mask = Shape::Mask(ball.shape.mask_on(&grid));
     desk.place(Role::Exclude, DVec3::new(10.0, 22.0, 0.0), 1.0);
-    desk.window.act(Action::PlaceRegion {
+    desk.window.act(Action::Region(RegionAction::Place {
         role: Role::Include,
         shape: mask,
-    });
+    }));
     let sieve = StreamlineRules::new(all).limited(limit(weight(), None, Some(25.0)));
     desk.sieve(sieve);
     let shown = desk.shown();
@@ -97,12 +99,12 @@ pub(super) fn session() {
         before.bundle.measurements
     );
     assert_eq!(state.view.drawer, Some(Drawer::Table));
-    // Regions have other names now; the filter means the same one.
+    // Regions have other ids now; the rules refer to the same one.
     let sieve = state.document.bundle.sieve.clone().unwrap();
     let first = &state.document.regions[0];
     assert_eq!(sieve.how(first.id, first.role), RegionRule::Within);
     assert_eq!(sieve.layer, of("all, selected").0);
-    // Saved again it is the same session.
+    // Saved again, the session is unchanged.
     let again = desk.folder.path().join("again.arcuate");
     other.act(Action::Session(SessionAction::Save {
         path: Some(again.clone()),
@@ -135,7 +137,8 @@ pub(super) fn session() {
 pub(super) fn refused() {
     let mut desk = Desk::new(10);
     let all = desk.layer("all");
-    desk.window.act(Action::SelectLayer(Some(all)));
+    desk.window
+        .act(Action::Layer(LayerAction::Select(Some(all))));
     desk.act(BundleAction::Choose {
         lines: vec![3],
         how: How::Replace,
@@ -143,7 +146,7 @@ pub(super) fn refused() {
     });
     desk.act(BundleAction::DeleteChosen);
     let path = save(&mut desk, "s.arcuate");
-    // Another file under the same name.
+    // Another file with the same name.
     write(&desk.folder.path().join("all.trx"), 11);
     let mut other = Window::new();
     other.act(Action::Session(SessionAction::Leave(UnsavedAction::Open(

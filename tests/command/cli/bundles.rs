@@ -8,7 +8,7 @@ use glam::DVec3;
 use std::path::Path;
 use std::sync::Arc;
 
-/// Lines along x from x = 2 to 12, 22, 32, 42 mm at y = 5 mm, every second from its end; weights 0 to 3.
+/// Lines along x from x = 2 to 12, 22, 32, 42 mm at y = 5 mm, every second one reversed; weights 0 to 3.
 fn write(path: &Path) {
     let (mut points, mut offsets) = (Vec::new(), vec![0]);
     for i in 0..4 {
@@ -27,7 +27,7 @@ fn write(path: &Path) {
     streamlines::save(path, &lines, "test", &Control::new()).expect("written");
 }
 
-/// What `of` says of each voxel's x, on voxels of 1 mm.
+/// An image of `of(x)`, with voxels of 1 mm.
 fn image(path: &Path, of: impl Fn(f32) -> f32) {
     let grid = Grid::axis_aligned([60, 12, 12], DVec3::ONE, DVec3::ZERO).expect("a grid");
     let value = |i: usize| of(grid.voxel(i)[0] as f32);
@@ -108,7 +108,7 @@ pub(super) fn tables() {
     assert_eq!(rows[0], heads);
     for (i, row) in rows[1..].iter().enumerate() {
         let number = |column: usize| row[column].parse::<f32>().expect("a number");
-        // At a share s they are at 2 + 10 s, 2 + 20 s, …: the mean at 2 + 25 s, the spread 12.91 s.
+        // At a fraction s they are at 2 + 10 s, 2 + 20 s, …: the mean at 2 + 25 s, the spread 12.91 s.
         let s = i as f32 / 4.0;
         assert!((number(1) - s).abs() < 1e-6);
         assert!((number(2) - (2.0 + 25.0 * s)).abs() < 1e-4);

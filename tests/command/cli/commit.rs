@@ -1,4 +1,4 @@
-//! `arcuate commit`: weights in the order of the file, what is filtered, and what is refused.
+//! `arcuate commit`: weights in the order of the file, the filtered streamlines, and refusals.
 
 use super::{arcuate, json, refuses, small_head};
 use arcuate::compute::Control;
@@ -13,7 +13,7 @@ fn streamlines(path: &Path) -> Tractogram {
     }
 }
 
-/// With one streamline outside the box before all others and one of one point after them.
+/// Adds a streamline outside the box before all others, and one of a single point after them.
 fn with_odd_ones(from: &Path, to: &Path) {
     let tractogram = streamlines(from);
     let mut points = vec![[900.0f32, 0.0, 0.0], [910.0, 0.0, 0.0]];
@@ -74,7 +74,7 @@ pub fn weighs() {
         !here.join("a/free.nii.gz").exists(),
         "there is no such compartment"
     );
-    // Sums of a group are of what is kept of it.
+    // Sums of a group are those of its kept streamlines.
     let all = streamlines(&here.join("odd.tck"));
     let group: Vec<u32> = (1..n as u32 - 1).collect();
     let grouped = all.with_group("all", group.clone());
@@ -100,7 +100,7 @@ pub fn weighs() {
     assert!((sums["sum_weight"].as_f64().unwrap() / sum - 1.0).abs() < 1e-6);
     let product = sums["sum_weight_length_mm"].as_f64().unwrap();
     assert!(product > sum, "most are longer than 1 mm: {product} {sum}");
-    // The curve falls, and the same work in another way ends at the same place.
+    // The curve falls, and the same work done differently ends at the same value.
     let curve: Vec<f64> = reported["curve"]
         .as_array()
         .unwrap()
@@ -114,7 +114,7 @@ pub fn weighs() {
     );
     let objective = |v: &serde_json::Value| v["objective"].as_f64().unwrap();
     assert!((objective(&dense) / objective(&reported) - 1.0).abs() < 1e-2);
-    // From weights of its own, as text and in a file of streamlines, it starts lower and ends at the same place.
+    // From its own weights, as text and in a streamline file, it starts lower and ends at the same value.
     let weighted = streamlines(&here.join("odd.tck")).with_per_streamline("commit", weights);
     io::streamlines::save(&here.join("start.trx"), &weighted, "", &Control::new()).unwrap();
     for (i, start) in ["a/weights.txt", "start.trx"].iter().enumerate() {
@@ -135,7 +135,7 @@ pub fn weighs() {
         let line = [&plain[..], &["--start", start, "--out", "e"]].concat();
         refuses(&line, &[words, &whole.to_string(), start], here);
     }
-    // One number a segment; and cylinders with the protocol's timing.
+    // One number per segment; and cylinders with the protocol's timing.
     let density = json(
         &[&base[..], &["--model", "density", "--out", "c"]].concat(),
         here,
@@ -162,7 +162,7 @@ pub fn weighs() {
     ]
     .concat();
     assert_eq!(json(&line, here)["model"], "CylinderZeppelin");
-    // Of a file that needs no word of its own.
+    // For a file that needs no remark.
     let base = ["commit", "all.tck", "head/dwi.nii.gz"];
     let endless = ["--pulse", "30", "--between", "1e308", "--out", "e"];
     let line = [&base[..], &["--model", "cylinder"], &endless].concat();
@@ -183,7 +183,7 @@ pub fn weighs() {
         "{warning}"
     );
     assert!(reported["warning"].is_null());
-    // The warning comes before the fit: also where that is refused.
+    // The warning comes before the fit, even if that is refused.
     let few = ["--free", "0.003", "--force-model", "--iterations", "20"];
     let line = [&base[..], &few, &["--out", "h"]].concat();
     let untimed = ["--model", "cylinder", "--force"];
@@ -234,7 +234,7 @@ pub fn weighs() {
     strengths(here);
 }
 
-/// A scheme whose gradients give other b-values than the scan's is named with both.
+/// A scheme whose gradients give other b-values than the scan's is reported with both.
 fn strengths(here: &Path) {
     let row = |strength: &str| format!("1 0 0 {strength} 0.04 0.02 0.1\n");
     let rows = [vec![row("0"); 2], vec![row("0.04"); 15]].concat().concat();
@@ -252,8 +252,8 @@ fn strengths(here: &Path) {
     }
 }
 
-/// A thousand streamlines of one bundle are nearly equal, as in the guide; their fit converges before the largest number
-/// of iterations.
+/// A thousand streamlines of one bundle are nearly equal, as in the guide; their fit converges before the largest
+/// number of iterations.
 pub fn settles() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let here = folder.path();

@@ -1,10 +1,10 @@
-//! `arcuate cost`: its files agree with its numbers; what it refuses.
+//! `arcuate cost`: its files agree with its numbers; refusals.
 
 use super::{arcuate, json, refuses, shell_words, small_head};
 use arcuate::compute::Control;
 use arcuate::data::{Tractogram, Volume};
 use arcuate::io::{self, Opened};
-use arcuate::state::defaults;
+use arcuate::state::pathways::PathwaySettings;
 use std::path::Path;
 
 fn volume(path: &Path) -> Volume {
@@ -64,7 +64,7 @@ pub fn costs() {
     assert_eq!(path.len(), 1);
     let length = f64::from(path.length_mm(0));
     assert!((value["path"]["length_mm"].as_f64().unwrap() / length - 1.0).abs() < 1e-3);
-    // What it costs along the way adds up.
+    // The costs along the path add up.
     let along = |what: &str| -> Vec<f64> {
         let values = value["path"]["along"][what].as_array().unwrap();
         values.iter().map(|v| v.as_f64().unwrap()).collect()
@@ -90,13 +90,13 @@ pub fn costs() {
     ]) {
         assert!(glam::Vec3::from(end).distance(centre) <= radius + 1e-3);
     }
-    // The command that it prints gives the same again.
+    // The printed command gives the same result.
     let again = shell_words(value["repeat"].as_str().unwrap());
     let mut again: Vec<&str> = again[1..].iter().map(String::as_str).collect();
     again.push("--force");
     let again = json(&again, here);
     assert!((again["least"].as_f64().unwrap() / least - 1.0).abs() < 1e-5);
-    // A bundle of the head costs less than most random pairs; as many are compared as are asked for.
+    // A bundle of the head costs less than most random pairs; the requested number of pairs is compared.
     let compared = &value["random_pairs"];
     assert_eq!(compared["joined"].as_u64(), Some(200));
     for name in ["weakest_above", "cost_per_mm_above"] {
@@ -119,7 +119,7 @@ pub fn costs() {
     ends_close_together(here);
 }
 
-/// A path that hardly leaves its regions has no weakest stretch, and no number is given for one.
+/// A path that hardly leaves its regions has no costliest stretch, and no number is given for one.
 fn ends_close_together(here: &Path) {
     let ends = [
         "--from",
@@ -134,7 +134,7 @@ fn ends_close_together(here: &Path) {
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(text.contains("\nNo weakest stretch: "), "{text}");
     assert!(!text.contains("0.0 times the mean"), "{text}");
-    // The pairs are there: what is lacking is said.
+    // The pairs exist: the sentence says what is missing.
     let why = "the path hardly leaves the regions, or no path joins them";
     assert!(
         text.contains(why) && !text.contains("random pair"),
@@ -142,11 +142,11 @@ fn ends_close_together(here: &Path) {
     );
 }
 
-/// Defaults are those of the window, and what is said is what the numbers say.
+/// Defaults are those of the window, and the sentences agree with the numbers.
 fn said(here: &Path, value: &serde_json::Value) {
     let help = arcuate(&["cost", "--help"], here);
     let help = String::from_utf8_lossy(&help.stdout).into_owned();
-    let default_value = defaults::pathways();
+    let default_value = PathwaySettings::defaults();
     let sentence: Vec<&str> = help.split_whitespace().collect();
     let default_of = |option: &str| {
         let at = sentence.iter().position(|w| *w == option).unwrap();
@@ -182,7 +182,7 @@ fn said(here: &Path, value: &serde_json::Value) {
     );
     assert!(text.contains(&expected), "{text}");
     assert!(text.contains("a path exists between almost any two regions"));
-    // As many as the fit says, whatever sharpening does to costs.
+    // The number in the report of the fit, whatever sharpening does to costs.
     let fit = json(&["fit", "head/dwi.nii.gz", "--out", "maps"], here);
     assert_eq!(fit["repaired"].as_u64(), Some(repaired));
     let sharp = [&line[..], &["--alpha", "3.9", "--force"]].concat();
@@ -198,7 +198,7 @@ fn said(here: &Path, value: &serde_json::Value) {
         text.contains("costs was limited") == (limited(value) > 0),
         "{text}"
     );
-    // The mask that the fit found, and the file beside the scan that it did not use.
+    // The mask that the fit found, and the file next to the scan that it did not use.
     let mask = &fit["mask"];
     assert!(mask["volume_ml"].as_f64().unwrap() > 1000.0, "{fit}");
     assert!(mask["agreement"].as_f64().unwrap() > 0.9, "{fit}");
@@ -221,7 +221,7 @@ fn said(here: &Path, value: &serde_json::Value) {
     assert!(within["mask"].is_null() && within["mask_beside"].is_null());
 }
 
-/// The condition that failed, and whose mask it was.
+/// The condition that failed, and the name of the mask.
 fn nothing_starts(here: &Path) {
     let air = ["--seed", "sphere:-80,80,80,3"];
     let adjacent =
@@ -279,7 +279,7 @@ fn refused(here: &Path) {
     let with = |more: &[&'static str]| line(&[&ENDS[..], more].concat());
     let away = line(&["--from", "sphere:500,0,0,3", "--to", "sphere:-24,-18,8,6"]);
     refuses(&away, &["Region 'from' lies outside the volume"], here);
-    // In the volume's air.
+    // In the air of the volume.
     let air = line(&["--from", "sphere:-80,80,80,3", "--to", "sphere:-24,-18,8,6"]);
     refuses(
         &air,
@@ -291,7 +291,7 @@ fn refused(here: &Path) {
         &["The mask's highest FA is 0.", "lower Domain FA (--min-fa)"],
         here,
     );
-    // At the rim of the head, where the FA is low.
+    // At the edge of the head, where the FA is low.
     let dim = line(&[
         "--from",
         "sphere:0,0,0,1",

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 pub fn tests() -> Vec<Trial> {
     let name = "cli::pictures without a Vulkan driver";
-    // `.ci/run` installs a driver for OpenGL: there the test fails where none is found.
+    // `.ci/run` installs a driver for OpenGL: the test fails there if none is found.
     let opengl = match draws_by_opengl() || std::env::var_os("CI").is_some() {
         true => test(name, without_vulkan),
         false => Trial::test(
@@ -26,7 +26,7 @@ pub fn tests() -> Vec<Trial> {
     ]
 }
 
-/// Whether a driver for OpenGL is there, as the program would look for one.
+/// Whether there is a driver for OpenGL, searched for like the program does.
 fn draws_by_opengl() -> bool {
     let mut descriptor = wgpu::InstanceDescriptor::new_without_display_handle();
     descriptor.backends = wgpu::Backends::GL;
@@ -34,7 +34,7 @@ fn draws_by_opengl() -> bool {
     !pollster::block_on(found).is_empty()
 }
 
-/// Runs the program, not for ever: the text of standard error, and the exit code.
+/// Runs the program with a time limit: the text of standard error, and the exit code.
 fn run(here: &Path, arguments: &[&str], set: &[(&str, &str)]) -> (String, Option<i32>) {
     const LIMIT: Duration = Duration::from_secs(300);
     let message = here.join("said.txt");
@@ -74,12 +74,12 @@ fn picture(here: &Path, view: &str, out: &str, set: &[(&str, &str)]) -> (String,
     )
 }
 
-/// No file of this name: the loader finds no Vulkan driver.
+/// No file has this name: the loader finds no Vulkan driver.
 const NO_VULKAN: (&str, &str) = ("VK_DRIVER_FILES", "/nonexistent/no.json");
 /// The loader's older name for it.
 const NO_VULKAN_EITHER: (&str, &str) = ("VK_ICD_FILENAMES", "/nonexistent/no.json");
 
-/// OpenGL draws slices as Vulkan does, and no 3-D view, which it says.
+/// OpenGL draws slices like Vulkan, and reports that it draws no 3-D view.
 fn without_vulkan() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let here = folder.path();
@@ -105,7 +105,7 @@ fn without_vulkan() {
         "{text}"
     );
     assert!(text.contains("install a Vulkan driver") && !here.join("scene.png").exists());
-    // The window shows the sentence in place of the view, and does not wait for one.
+    // The window shows the sentence instead of the view, and does not wait for one.
     let (text, code) = picture(here, "window", "window.png", &set);
     assert_eq!((text.as_str(), code), ("", Some(0)));
     assert!(here.join("window.png").exists());

@@ -1,5 +1,5 @@
-//! Every command on inputs at the edge of what there is: it ends with exit code 0, or with 1 and one sentence.
-//! And scans that no tensor fits: no maps of them.
+//! Every command on degenerate inputs: it ends with exit code 0, or with 1 and one sentence. And scans that no tensor
+//! fits: they get no maps.
 
 use super::{arcuate, json, refuses};
 use crate::support::test;
@@ -26,7 +26,7 @@ pub fn tests() -> Vec<Trial> {
     ]
 }
 
-/// With `{}` for a streamline file. `O` begins the name of what is written.
+/// `{}` stands for a streamline file. Names of outputs begin with `O`.
 const STREAMLINES: &[&str] = &[
     "info {}",
     "convert {} O.tck",
@@ -49,7 +49,7 @@ const STREAMLINES: &[&str] = &[
     "render {} t1.nii --out O.png",
 ];
 
-/// With `{}` for an image.
+/// `{}` stands for an image.
 const IMAGES: &[&str] = &[
     "info {}",
     "convert {} O.nii.gz",
@@ -80,7 +80,7 @@ const IMAGES: &[&str] = &[
     "methods {}",
 ];
 
-/// They read no file.
+/// Commands that read no file.
 const WITHOUT_INPUT: &[&str] = &["phantom", "demo", "bench", "guide"];
 
 fn whole() {
@@ -109,7 +109,7 @@ fn save(here: &Path, name: &str, frames: usize, values: Vec<f32>) {
     nifti::save_volume(&here.join(name), &volume, "", &Control::new()).expect("saved");
 }
 
-/// Two volumes without weighting and twelve of b = 1000.
+/// Two volumes without diffusion weighting and twelve of b = 1000.
 fn gradients() -> Gradients {
     let golden = std::f64::consts::PI * (3.0 - 5f64.sqrt());
     let direction = |i: usize| {
@@ -124,7 +124,7 @@ fn gradients() -> Gradients {
     }
 }
 
-/// A scan with its table; `value` of a voxel in the ball or outside it, and of a volume's weighting.
+/// A scan with its table; `value` depends on whether a voxel is in the ball, and on a volume's weighting.
 fn scan(here: &Path, name: &str, value: impl Fn(bool, f64, DVec3) -> f64) {
     let (grid, table) = (grid(), gradients());
     let inside = |i: usize| {
@@ -283,14 +283,14 @@ fn of_images() {
     }
 }
 
-/// Nothing is written of a scan that no tensor fits.
+/// No output is written for a scan that no tensor fits.
 fn no_maps() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let here = folder.path();
     inputs(here);
     scan(here, "zero", |_, _, _| 0.0);
     scan(here, "nan", |_, _, _| f64::NAN);
-    // The signal grows with b in every direction: no tensor of it is positive definite.
+    // The signal grows with b in every direction: none of its tensors is positive definite.
     scan(here, "grows", |inside, b, _| {
         if inside {
             100.0 * (1e-3 * b).exp()
@@ -313,7 +313,7 @@ fn no_maps() {
             );
         }
     }
-    // As in most of a mask: that is worth a word.
+    // The same in most of a mask is worth a remark.
     let half = |inside: bool, b: f64, g: DVec3| match inside {
         true => tissue(true, b, g),
         false => 100.0 * (1e-3 * b).exp(),
@@ -327,7 +327,7 @@ fn no_maps() {
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
         assert_eq!(output.status.code(), Some(0), "{said}");
         assert_eq!(said.contains("71 % of the fitted voxels"), warned, "{said}");
-        // Whatever is made of the tensors.
+        // Whatever is computed from the tensors.
         let line = format!("track half.nii --mask {mask} --seeds random:20 --out {mask}.tck");
         let output = arcuate(&line.split(' ').collect::<Vec<_>>(), here);
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
@@ -339,7 +339,7 @@ fn no_maps() {
     }
 }
 
-/// b-values of other units give the very same tensors, and that is said.
+/// b-values in other units give exactly the same tensors, and this is reported.
 fn units() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let here = folder.path();
@@ -394,19 +394,19 @@ fn units() {
         refuses(&line, &["b-values up to", "s/mm²", "dwi.bval"], here);
         assert!(!here.join("O").exists(), "{b}");
     }
-    // A single slip does not change the unit of all others.
+    // A single error does not change the unit of all others.
     let slip = ["0 5", &["1500"; 11].join(" "), "1500000"].join(" ");
     std::fs::write(here.join("dwi.bval"), slip).expect("written");
     let line = ["fit", "dwi.nii", "--mask", "mask.nii", "--out", "O"];
     let words = ["a b-value of 1500000", "usual one is 1500,", "dwi.bval"];
     refuses(&line, &words, here);
-    // More than in people, in no other unit.
+    // Higher than in people, in any unit.
     write("25000");
     let (code, said) = fit("25000");
     assert_eq!(code, Some(0), "{said}");
     assert_eq!(said.lines().count(), 1, "{said}");
     assert!(said.contains("reach 25000 s/mm²"), "{said}");
-    // Weak weightings alone are none: no unit makes them strong.
+    // Weak weightings alone are no reason: no unit makes them strong.
     write("5");
     let line = ["fit", "dwi.nii", "--mask", "mask.nii", "--out", "O"];
     let output = arcuate(&line, here);
@@ -443,7 +443,7 @@ fn timing() {
         let text = format!("VERSION: STEJSKALTANNER\n{rows}");
         std::fs::write(here.join("a.scheme"), text).expect("written");
     };
-    // One thread: several add in another order each time.
+    // One thread: several add in a different order each time.
     let line = "commit one.tck dwi.nii --mask mask.nii --model cylinder --force-model --force --threads 1 --out c";
     let base: Vec<&str> = line.split(' ').collect();
     let weights = || std::fs::read_to_string(here.join("c/weights.txt")).expect("weights");
@@ -468,7 +468,7 @@ fn timing() {
         (1.0, 0.0204, ""),
         (1000.0, 0.0204, "read as ms"),
         (1.0, 20.4, "mT/m"),
-        // G that gives another b than the scan's: it is not used, and both are named.
+        // G that gives another b than the scan's: it is not used, and both are reported.
         (1.0, 0.06, "b = 8646 s/mm² for volume"),
     ] {
         row(unit, strength);
@@ -501,14 +501,14 @@ fn sentences() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let here = folder.path();
     inputs(here);
-    // Figures that show something, and whose limit it is.
+    // Informative figures, and whose limit it is.
     let said = arcuate(&["info", "dwi.nii", "--memory", "0.001"], here);
     let said = String::from_utf8_lossy(&said.stderr).into_owned();
     assert!(
         said.contains("74.5 kB") && said.contains("1.0 MB") && said.contains("--memory"),
         "{said}"
     );
-    // What cannot be read back for want of memory says nothing of the disk.
+    // Lack of memory when reading back is not blamed on the disk.
     let path = here.join("a.txt");
     let no_room = io::Error::Memory {
         path: path.clone(),
@@ -518,7 +518,7 @@ fn sentences() {
     let said = kept.expect_err("refused").to_string();
     assert!(said.contains("12.3 MB") && !said.contains("disk"), "{said}");
     assert!(!path.exists());
-    // A table that is there and broken is what is wrong.
+    // An existing but broken table is the error.
     let vectors = std::fs::read_to_string(here.join("dwi.bvec")).expect("there");
     std::fs::write(here.join("dwi.bvec"), vectors.replacen(' ', " x ", 1)).expect("written");
     refuses(
@@ -538,12 +538,12 @@ fn sentences() {
         &["Found no gradients beside the scan", "--bval"],
         here,
     );
-    // Two signals, which no tissue has.
+    // Two signals that no tissue has.
     scan(here, "two", |inside, _, _| if inside { 0.0 } else { 9.0 });
     let output = arcuate(&["fit", "two.nii", "--out", "O"], here);
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(said.contains("is not positive definite"), "{said}");
-    // A label that single precision does not tell from others.
+    // A label that single precision cannot distinguish from others.
     let n = grid().voxel_count();
     let big = (0..n).map(|i| if i < n / 2 { 1.0 } else { 1_073_741_824.0 });
     save(here, "big.nii", 1, big.collect());
@@ -568,7 +568,7 @@ fn sentences() {
     refuses(&line, &["no label but 0", "; choose"], here);
 }
 
-/// What cannot be kept stops a strict conversion; files beside the output are named.
+/// Data that would be lost stop a strict conversion; files next to the output are named.
 fn strict() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let here = folder.path();

@@ -1,5 +1,5 @@
-//! How the program ends, and what it leaves behind: by a signal, at the limit of a file's size, on a full standard
-//! output, and where other programs are faster. And what of strange names reaches a terminal.
+//! How the program ends and what it leaves behind: after a signal, at the limit of a file's size, with a full standard
+//! output, and with faster programs at work. And which parts of strange names reach a terminal.
 
 use super::arcuate;
 use crate::support::{test, wait_for};
@@ -36,7 +36,7 @@ pub fn tests() -> Vec<Trial> {
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_arcuate");
 
-/// Takes a noticeable time to be written: 60 MB.
+/// Writing it takes a noticeable time: 60 MB.
 fn large(folder: &Path) -> PathBuf {
     let path = folder.join("large.tck");
     let points: Vec<[f32; 3]> = (0..5_000_000)
@@ -48,7 +48,7 @@ fn large(folder: &Path) -> PathBuf {
     path
 }
 
-/// Temporary files and folders of ours that hold something.
+/// Temporary files and folders of ours that are not empty.
 fn temporary(folder: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(folder).expect("a folder").flatten();
     let ours = entries.map(|e| e.path()).filter(|p| {
@@ -68,12 +68,12 @@ fn send(signal: &str, child: &Child) {
 /// Whether a process is stopped or has ended.
 fn stands_still(child: &Child) -> bool {
     let stat = std::fs::read_to_string(format!("/proc/{}/stat", child.id()));
-    // The name of the program, in brackets, may hold spaces.
+    // The name of the program, in brackets, may contain spaces.
     let state = stat.as_ref().ok().and_then(|s| s.rsplit_once(") "));
     !cfg!(target_os = "linux") || state.is_none_or(|(_, s)| s.starts_with(['T', 'Z']))
 }
 
-/// A program that was stopped while it writes into a folder: `begin` starts it.
+/// A program that is stopped while it writes into a folder: `begin` starts it.
 fn stopped(folder: &Path, mut begin: impl FnMut() -> Command) -> Child {
     for _ in 0..20 {
         let mut child = begin()
@@ -99,7 +99,7 @@ fn stopped(folder: &Path, mut begin: impl FnMut() -> Command) -> Child {
 }
 
 fn convert(rest: &[&str]) -> Command {
-    // A shell that runs the tests in the background has them, and what they start, ignore SIGINT.
+    // A shell that runs the tests in the background makes them and their children ignore SIGINT.
     let mut command = Command::new("env");
     command.args(["--default-signal", PROGRAM]);
     command.args(["convert", "large.tck", "out.trx"]).args(rest);
@@ -125,7 +125,7 @@ fn signals() {
         ("-TERM", 143, &["--json"]),
         ("-HUP", 129, &[]),
     ] {
-        // On a busy machine the program may be done before the thread that waits for signals runs.
+        // On a busy machine the program may finish before the thread that waits for signals runs.
         let ended = (0..20).find_map(|_| {
             let child = stopped(here, || convert(rest));
             send(signal, &child);
@@ -151,7 +151,7 @@ fn signals() {
         assert_eq!(temporary(here), [] as [PathBuf; 0], "{signal}");
         assert!(!out.exists());
     }
-    // As nohup starts it.
+    // Started like by nohup.
     let ignoring = || {
         let mut command = Command::new("sh");
         let line = "trap '' HUP; exec \"$0\" convert large.tck out.trx";
@@ -279,7 +279,7 @@ fn halfway() {
     );
 }
 
-/// A file that is described at once.
+/// A file that is described quickly.
 fn small(folder: &Path) {
     let lines = Tractogram::new(vec![[0.0; 3], [1.0; 3]], vec![0, 2]);
     tck::save(&folder.join("small.tck"), &lines, "made", &Control::new()).expect("saved");
@@ -332,8 +332,7 @@ fn gone() {
     }
 }
 
-/// No control character but the ends of lines, none that turns the direction of text, and no line that a name has
-/// begun.
+/// No control character except line ends, none that changes the direction of text, and no line that starts with a name.
 fn harmless(text: &str) {
     let turns = ['\u{202e}', '\u{2066}', '\u{200f}'];
     let harms = |c: char| (c.is_control() || turns.contains(&c)) && c != '\n';
@@ -368,7 +367,7 @@ fn names() {
         harmless(&error);
         harmless(&String::from_utf8_lossy(&output.stdout));
     }
-    // Programs get the name as it is.
+    // Programs get the name unchanged.
     let output = arcuate(&["info", &name, "--json"], here);
     let value: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
     assert_eq!(value["files"][0]["path"], name.as_str());

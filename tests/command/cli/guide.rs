@@ -58,12 +58,12 @@ fn links() {
     for target in targets(README) {
         assert!(root.join(target).exists(), "README.md: {target}");
     }
-    // A page that is not built in could not be found.
+    // A page that is not built in would not be found.
     let files = std::fs::read_dir(&folder).expect("the guide").count();
     assert_eq!(files, PAGES.len());
 }
 
-/// The page about the command line names every command but the shell's own.
+/// The page about the command line names every command except the shell's own.
 fn complete() {
     let page = Page::named("command-line").expect("a page").text;
     let all = <Arguments as clap::CommandFactory>::command();
@@ -80,7 +80,7 @@ fn sections() {
         assert_eq!(whole, page.text, "{}", page.name);
         assert!(page.text.starts_with("# "), "{}", page.name);
     }
-    // A comment of the shell is no heading.
+    // A shell comment is not a heading.
     let page = Page::named("command-line").expect("a page");
     assert_eq!(page.sections()[1].heading, "Common options");
     let found = search("Leak  ALARM");
@@ -89,7 +89,7 @@ fn sections() {
         found[0].excerpt.to_lowercase().contains("leak"),
         "{found:?}"
     );
-    // A heading comes before a mention.
+    // A heading ranks before a mention.
     assert_eq!(search("recovery")[0].heading, "Recovery");
     assert!(search("  ").is_empty());
     assert!(search("no such words as these").is_empty());

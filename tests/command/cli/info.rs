@@ -1,4 +1,4 @@
-//! What `arcuate info` says of files: colours, what is no number, sheared axes, streamlines of a scan.
+//! Output of `arcuate info`: colours, missing values, sheared axes, streamlines of a scan.
 
 use super::{arcuate, json, refuses};
 use crate::support::{Random, test};
@@ -78,7 +78,7 @@ fn images() {
         (&file["not_a_number"], &file["infinite"]),
         (&1100.into(), &2.into())
     );
-    // Nothing is said of what is as it should be.
+    // Nothing is reported about correct files.
     let grid = Grid::axis_aligned([9, 9, 9], DVec3::splat(2.0), DVec3::ZERO).expect("regular");
     let image = Volume::scalar(Arc::new(grid), vec![1.0; 729]);
     nifti::save_volume(&here.join("fine.nii.gz"), &image, "", &Control::new()).expect("written");
@@ -89,8 +89,8 @@ fn images() {
     );
 }
 
-/// A series costs the memory of its first volume, and an image that unpacks from next to nothing is refused unless
-/// memory is allowed for it.
+/// A series takes the memory of its first volume, and an image that unpacks from very few bytes is refused unless the
+/// memory is permitted.
 fn large() {
     use flate2::Compression;
     use flate2::write::GzEncoder;
@@ -176,7 +176,7 @@ fn streamlines() {
     let grid = Grid::axis_aligned([10, 10, 10], DVec3::ONE, DVec3::ZERO).expect("regular");
     let image = Volume::scalar(Arc::new(grid), vec![1.0; 1000]);
     nifti::save_volume(&here.join("t1.nii.gz"), &image, "", &Control::new()).expect("written");
-    // Of four points three are inside; one lies a little below nought.
+    // Three of four points are inside; one lies slightly below zero.
     let tck = |name: &str, points: &[[f32; 3]]| tck(&here.join(name), points);
     let points = [
         [1.0, 1.0, -0.04],
@@ -199,7 +199,7 @@ fn streamlines() {
         message.contains("length      none") && !message.contains("0.0 mm"),
         "{message}"
     );
-    // Groups, and what is known of each.
+    // Groups, and their properties.
     let grouped = Tractogram::new(vec![[0.0; 3], [1.0; 3]], vec![0, 2])
         .with_group("left", vec![0])
         .with_per_group("left", "colour", vec![0.2, 0.4, 0.6]);

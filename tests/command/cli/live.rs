@@ -1,10 +1,11 @@
-//! The window's final result is the command line's, to the byte.
+//! The window's final result equals that of the command line, byte for byte.
 
 use super::{arcuate, coarse_head, points, shell_words};
 use crate::support::Window;
 use arcuate::data::{Role, Shape, Stroke};
 use arcuate::solvers::geodesic::{Cut, Sharpening};
-use arcuate::state::{Action, Method, Phase, Tool};
+use arcuate::state::FilesAction;
+use arcuate::state::{Action, Method, Phase, RegionAction, Tool, TrackAction, ViewAction};
 use glam::dvec3;
 
 trait PlacesRegions {
@@ -13,7 +14,7 @@ trait PlacesRegions {
 
 impl PlacesRegions for Window {
     fn place(&mut self, role: Role, shape: Shape) {
-        self.act(Action::PlaceRegion { role, shape });
+        self.act(Action::Region(RegionAction::Place { role, shape }));
     }
 }
 
@@ -22,8 +23,10 @@ pub fn rays() {
     let here = folder.path();
     coarse_head(here);
     let mut window = Window::new();
-    window.act(Action::Open(vec![here.join("head/dwi.nii.gz")]));
-    window.act(Action::SetMethod(Method::Rays));
+    window.act(Action::Files(FilesAction::Open(vec![
+        here.join("head/dwi.nii.gz"),
+    ])));
+    window.act(Action::Track(TrackAction::SetMethod(Method::Rays)));
     let sphere = |x, y, z, radius_mm| Shape::Sphere {
         centre: dvec3(x, y, z),
         radius_mm,
@@ -31,19 +34,19 @@ pub fn rays() {
     window.place(Role::Seed, sphere(-24.3, -16.1, 10.7, 5.5));
     let seed = window.state.session.selected_region.expect("a seed");
     window.place(Role::Target, sphere(-28.0, -20.0, 46.0, 12.0));
-    // Dragged and sharpened as by a hand, cut, then at rest.
+    // Dragged and sharpened as by a user, cut, then at rest.
     let mut rays = window.state.document.rays.clone();
     rays.medium.sharpening = Sharpening::Power { alpha: 1.7 };
     for phase in [Phase::Live, Phase::Done] {
-        window.act(Action::SetRegionShape {
+        window.act(Action::Region(RegionAction::SetShape {
             region: seed,
             shape: sphere(-24.9, -16.6, 9.3, 5.5),
             phase: Phase::Live,
-        });
-        window.act(Action::SetRays {
+        }));
+        window.act(Action::Track(TrackAction::SetRays {
             rays: rays.clone(),
             phase,
-        });
+        }));
     }
     window.act(Action::Settle);
     let live = window.state.session.live.as_ref().expect("rays");
@@ -52,17 +55,17 @@ pub fn rays() {
     let mut sorted = measures.to_vec();
     sorted.sort_by(f32::total_cmp);
     rays.cut = Cut::AtLeast(sorted[measures.len() / 3]);
-    window.act(Action::SetRays {
+    window.act(Action::Track(TrackAction::SetRays {
         rays,
         phase: Phase::Done,
-    });
+    }));
     let live = window.state.session.live.as_ref().expect("rays");
     assert!(live.output.kept.len() < measures.len());
     let command = live.recipe.command();
-    window.act(Action::SaveTracks {
+    window.act(Action::Track(TrackAction::Save {
         layer: None,
         path: here.join("window.tck"),
-    });
+    }));
     let sentence = shell_words(&command.replace("rays.tck", "command.tck"));
     let sentence: Vec<&str> = sentence.iter().skip(1).map(String::as_str).collect();
     let output = arcuate(&[&*sentence, &["--backend", "cpu"]].concat(), here);
@@ -84,7 +87,7 @@ pub fn rays() {
     };
     assert_eq!(numbers(&a), numbers(&b));
 
-    // Where none gets there, the command says what became of them.
+    // If none arrives, the command reports the outcomes.
     let nowhere = sentence.iter().map(|w| match *w {
         "command.tck" => "nowhere.tck",
         w if w.starts_with("sphere:-28") => "sphere:70,90,80,2",
@@ -99,19 +102,24 @@ pub fn rays() {
     );
 }
 
-/// Regions painted by hand, exported and named in the command: the same streamlines and rays.
+/// Regions painted manually, exported and named in the command: the same streamlines and rays.
 pub fn painted() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let here = folder.path();
     coarse_head(here);
     let mut window = Window::new();
-    window.act(Action::Open(vec![here.join("head/dwi.nii.gz")]));
+    window.act(Action::Files(FilesAction::Open(vec![
+        here.join("head/dwi.nii.gz"),
+    ])));
     let paint = |window: &mut Window, role, points: &[[f64; 3]], radius_mm: f64| {
-        window.act(Action::SetTool(Tool::Brush));
-        window.act(Action::DrawInto { region: None, role });
+        window.act(Action::View(ViewAction::SetTool(Tool::Brush)));
+        window.act(Action::Region(RegionAction::DrawInto {
+            region: None,
+            role,
+        }));
         for (i, ends) in points.windows(2).enumerate() {
             let last = i + 2 == points.len();
-            window.act(Action::Stroke {
+            window.act(Action::Region(RegionAction::Stroke {
                 stroke: Stroke {
                     points: vec![ends[0].into(), ends[1].into()],
                     radius_mm,
@@ -120,7 +128,7 @@ pub fn painted() {
                 erase: false,
                 begins: i == 0,
                 phase: if last { Phase::Done } else { Phase::Live },
-            });
+            }));
         }
         window
             .state
@@ -137,7 +145,7 @@ pub fn painted() {
     let seed = paint(&mut window, Role::Seed, &seed, 4.0);
     let target = paint(&mut window, Role::Target, &target, 9.0);
     for method in [Method::Streamlines, Method::Rays] {
-        window.act(Action::SetMethod(method));
+        window.act(Action::Track(TrackAction::SetMethod(method)));
         window.act(Action::Settle);
         let live = window.state.session.live.as_ref().expect("a live result");
         assert!(
@@ -152,17 +160,17 @@ pub fn painted() {
             );
             for (region, name) in [(seed, "seed.nii.gz"), (target, "target.nii.gz")] {
                 let path = here.join(name);
-                window.act(Action::SaveRegion { region, path });
+                window.act(Action::Region(RegionAction::Save { region, path }));
             }
         }
         let live = window.state.session.live.as_ref().expect("a live result");
         let command = live.recipe.command();
         assert!(command.contains("--seed mask:"), "{command}");
         let name = format!("{method:?}.tck");
-        window.act(Action::SaveTracks {
+        window.act(Action::Track(TrackAction::Save {
             layer: None,
             path: here.join(&name),
-        });
+        }));
         let command = command
             .replace("rays.tck", "command.tck")
             .replace("tracks.tck", "command.tck");
@@ -181,7 +189,7 @@ pub fn painted() {
     }
 }
 
-/// What the window does with regions, done by commands, and what those refuse.
+/// The window's operations on regions, done by commands, and the refusals of these.
 pub fn region_commands() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let here = folder.path();
@@ -209,7 +217,7 @@ pub fn region_commands() {
     let only = voxels("--union mask:a.nii.gz --subtract mask:b.nii.gz --out only.nii.gz");
     assert_eq!(a + b, either + both);
     assert_eq!(only, a - both);
-    // 12 mm and 5 mm more of a ball, on voxels of 4 mm.
+    // A ball 12 mm and 5 mm larger, on voxels of 4 mm.
     let grown = voxels("--union mask:a.nii.gz --grow 5 --out grown.nii.gz");
     let ratio = grown as f64 / a as f64;
     assert!((2.0..3.6).contains(&ratio), "{ratio}");

@@ -1,4 +1,4 @@
-//! Pictures without a window: what many of them cost.
+//! Pictures without a window: the cost of many.
 
 use super::arcuate;
 use crate::program;
@@ -21,7 +21,7 @@ pub fn tests() -> Vec<Trial> {
     ]
 }
 
-/// A point outside of what is open, and streamlines that were cut off.
+/// A point outside the opened data, and truncated streamlines.
 fn told() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let here = folder.path();
@@ -40,7 +40,7 @@ fn told() {
     }
 }
 
-/// Without a session of a desktop neither we nor the drivers say anything.
+/// Without a desktop session neither we nor the drivers print anything.
 fn silent() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let here = folder.path();
@@ -63,7 +63,7 @@ fn silent() {
     assert_eq!(String::from_utf8_lossy(&output.stderr), "");
 }
 
-/// The most that a process has held, kB; 0 once it is gone.
+/// Peak memory of a process, kB; 0 once it has ended.
 fn peak_kb(process: u32) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{process}/status"));
     let status = status.unwrap_or_default();
@@ -72,7 +72,7 @@ fn peak_kb(process: u32) -> u64 {
     number.and_then(|n| n.parse().ok()).unwrap_or(0)
 }
 
-/// The most that a turn of this many pictures holds, kB.
+/// Peak memory of a turntable of this many pictures, kB.
 fn turn(pictures: usize, folder: &Path) -> u64 {
     let mut command = program();
     command.args(["render", "t1.nii.gz", "--view", "3d", "--size", "64x64"]);
@@ -97,9 +97,9 @@ fn turn(pictures: usize, folder: &Path) -> u64 {
     peak
 }
 
-/// A software renderer that compiled a shader for every region of every picture, as it does where a shader
-/// branches on what is the same for a whole draw, kept a megabyte for each: 188 regions filled the memory
-/// of a machine while they were turned.
+/// A software renderer that compiled a shader for every region of every picture, as happens if a shader branches on a
+/// value that is constant in a draw, kept a megabyte for each: 188 regions filled the memory of a machine during a
+/// turntable.
 fn many() {
     if !cfg!(target_os = "linux") {
         return;
@@ -113,6 +113,6 @@ fn many() {
     let (few, more) = (turn(2, here), turn(10, here));
     let each = more.saturating_sub(few) / 8;
     println!("{few} kB of 2 pictures, {more} kB of 10: {each} kB each");
-    // It was more than 60 MB each.
+    // It used to be more than 60 MB each.
     assert!(each < 12_000, "{each} kB for a picture of 64 regions");
 }

@@ -1,4 +1,4 @@
-//! What the command line refuses, and the sentences it does so with.
+//! Refusals of the command line, and their sentences.
 
 use super::{arcuate, json, refuses, sentence_count, small_head};
 use crate::support::test;
@@ -33,7 +33,7 @@ pub fn tests() -> Vec<Trial> {
     ]
 }
 
-/// Our own sentence, not a complaint about an unknown option.
+/// Our own sentence, not one about an unknown option.
 fn wrong_numbers() {
     let cases = [
         ("--step", "-1", "of at least 1e-7"),
@@ -75,7 +75,7 @@ fn wrong_numbers() {
     assert!(spacing("0.01").contains("so small"), "{}", spacing("0.01"));
 }
 
-/// What no data could make right is exit code 2, in our own words, before anything is read.
+/// An error that no data could correct gives exit code 2 and our own sentence, before anything is read.
 fn wrong_rays() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let ends = ["--from", "sphere:0,0,0,2", "--to", "sphere:9,0,0,2"];
@@ -207,7 +207,7 @@ fn usage() {
     }
 }
 
-/// One case of a benchmark is measured alone; a word that is in no name is wrong usage.
+/// One case of a benchmark is measured alone; a word that is in no name is an error.
 fn one_case() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let bench = |case: &str| {
@@ -229,7 +229,7 @@ fn one_case() {
     assert_eq!(bench("no such").status.code(), Some(2));
 }
 
-/// Refused with a sentence, where the process may not take what it would need.
+/// Refused with a sentence if the process may not take the memory it needs.
 fn memory() {
     if !cfg!(target_os = "linux") {
         return;
@@ -257,7 +257,7 @@ fn memory() {
     assert!(!here.join("big.tck").exists());
 }
 
-/// What is wrong, not merely that something is.
+/// The cause, not merely the fact of an error.
 fn sentences() {
     let parsed = |line: &[&str]| {
         let line = ["arcuate"].iter().chain(line).collect::<Vec<_>>();
@@ -294,27 +294,27 @@ fn sentences() {
                 .is_some_and(|s| s.matches(" or ").count() == 1),
         "{said}"
     );
-    // More than a mebibyte: less is not compared with the limit.
+    // More than a mebibyte: smaller sizes are not compared with the limit.
     let grid = Grid::axis_aligned([80; 3], DVec3::ONE, DVec3::ZERO).expect("regular");
     let picture = Volume::scalar(Arc::new(grid), vec![1.0; 512_000]);
     nifti::save_volume(&here.join("t1.nii.gz"), &picture, "", &Control::new()).expect("written");
     if !cfg!(target_os = "linux") {
         return;
     }
-    // The limit is the user's own: no other program is in the way.
+    // The limit was set by the user: no other program is to blame.
     refuses(
         &["info", "t1.nii.gz", "--memory", "0.001"],
         &["limit for the program", "--memory"],
         here,
     );
-    // A folder of the system that is there and takes no files.
+    // An existing folder of the system that accepts no files.
     super::info::tck(&here.join("t.tck"), &[[0.0; 3], [1.0; 3]]);
     let output = arcuate(&["convert", "t.tck", "/proc/c.tck"], here);
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(said.contains("may not be written to"), "{said}");
 }
 
-/// A file that was cut off is converted with a word, and with `--strict` not at all.
+/// A truncated file is converted with a remark, and refused with `--strict`.
 fn cut_off() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let here = folder.path();
@@ -349,7 +349,7 @@ fn sent() {
     json(&[&map[..], &["--sent", "2"]].concat(), here);
 }
 
-/// Options of all commands stand before the command as well as behind it.
+/// Options of all commands may come before the command as well as after it.
 fn options_first() {
     let parsed = |line: &str| Arguments::try_parse_from(line.split(' ')).expect(line);
     let info = parsed("arcuate --quiet --threads 2 info a.nii --json");
@@ -359,7 +359,7 @@ fn options_first() {
     assert!(window.command.is_none() && window.files.len() == 2);
 }
 
-/// As [`refuses`], and tells something else before.
+/// Like [`refuses`], with something else reported before.
 fn refuses_last(arguments: &[&str], words: &[&str], folder: &Path) {
     let output = arcuate(arguments, folder);
     let error = String::from_utf8_lossy(&output.stderr).into_owned();
@@ -373,7 +373,7 @@ fn refuses_last(arguments: &[&str], words: &[&str], folder: &Path) {
     }
 }
 
-/// Each file of a set is looked at, before the work.
+/// Each file of a set is checked before the work.
 fn overwriting() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let here = folder.path();
@@ -441,7 +441,7 @@ fn bad_input() {
     refuses(&["fit", "noise.nii", "--out", "o"], &["noise.nii"], here);
     refuses(&["fit", "cut.nii.gz", "--out", "o"], &["cut.nii.gz"], here);
     refuses(&["fit", "t1.nii.gz", "--out", "o"], &["t1.nii.gz"], here);
-    // A file stands where a folder is needed: no user, not even root, can write below it.
+    // There is a file where a folder is needed: no user, not even root, can write below it.
     refuses(
         &["fit", "head/dwi.nii.gz", "--out", "noise.nii/o"],
         &["noise.nii/o"],
@@ -486,7 +486,7 @@ fn bad_input() {
         here,
     );
     assert!(!here.join("t.tck").exists());
-    // A bad place is found before the work: the scan need not even be there.
+    // An unusable path is detected before the work: the scan need not even exist.
     refuses(
         &["track", "none.nii", "--out", "missing/t.tck"],
         &["missing/t.tck"],
@@ -503,7 +503,7 @@ fn bad_input() {
         here,
     );
 
-    // Nothing kept is no failure, but not silent either.
+    // An empty result is no failure, but it is reported.
     let line = [
         "track",
         "head/dwi.nii.gz",
@@ -518,7 +518,7 @@ fn bad_input() {
     assert!(said.contains("Target lies outside the volume"), "{said}");
     assert_eq!(sentence_count(&said), 1, "{said}");
 
-    // A map in place of a mask is taken at a threshold: worth a word.
+    // A map in place of a mask is used with a threshold: worth a remark.
     let maps = ["fit", "head/dwi.nii.gz", "--maps", "fa", "--out", "maps"];
     json(&maps, here);
     let line = [
@@ -535,7 +535,7 @@ fn bad_input() {
     assert!(said.contains("neither 0 nor 1"), "{said}");
 }
 
-/// One sentence for each, and names that are no text are refused before anything is looked at.
+/// One sentence for each, and names that are not valid text are refused before any check.
 fn every_bad_file() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let here = folder.path();
@@ -563,7 +563,7 @@ fn every_bad_file() {
     assert!(arcuate::cli::check_letters(words.into_iter()).is_ok());
 }
 
-/// Places that take no file are refused before the work, not when its result is written.
+/// Paths that cannot be written are refused before the work, not when its result is written.
 fn no_place() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let here = folder.path();

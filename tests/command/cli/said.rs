@@ -1,4 +1,4 @@
-//! Notes, warnings and errors: apart on the terminal, apart in the object of `--json`, and the same in both.
+//! Notes, warnings and errors: distinguished on the terminal and in the object of `--json`, and the same in both.
 
 use super::{arcuate, json, small_head};
 use crate::support::test;
@@ -39,7 +39,7 @@ fn in_json(object: &Value, member: &str) -> Vec<String> {
     list.iter().map(text).collect()
 }
 
-/// Runs with `--json`, compares what both places say, and returns the object and how many of each kind there are.
+/// Runs with `--json`, compares both outputs, and returns the object and the number of sentences of each kind.
 fn said(line: &[&str], code: i32, here: &Path) -> (Value, [usize; 3]) {
     let output = arcuate(&[line, &["--json"]].concat(), here);
     let error = String::from_utf8_lossy(&output.stderr).into_owned();
@@ -98,9 +98,9 @@ fn half() {
     }
 }
 
-/// A header in µm is as good as one in mm: nothing may be wrong, so this is no warning.
+/// A header in µm is as good as one in mm: nothing need be wrong, so this is no warning.
 fn unit() {
-    /// Where NIfTI-1 has the units of space and time, and the code of µm.
+    /// Position of the units of space and time in NIfTI-1, and the code of µm.
     const UNITS: (usize, u8) = (123, 3);
     let folder = tempfile::tempdir().expect("a temporary folder");
     let here = folder.path();
@@ -126,11 +126,11 @@ fn apart() {
     let here = folder.path();
     small_head("4", 12, 2, here);
     let fit = ["fit", "head/dwi.nii.gz", "--maps", "fa"];
-    // A mask beside the scan is a note.
+    // A mask next to the scan gives a note.
     let (fitted, counts) = said(&[&fit[..], &["--out", "a"]].concat(), 0, here);
     assert_eq!(counts, [1, 0, 0], "{fitted}");
     assert!(fitted["notes"][0].as_str().unwrap().contains("--mask"));
-    // b-values in another unit are a warning; the result stands beside the sentence.
+    // b-values in another unit give a warning; the result is next to the sentence.
     let table = std::fs::read_to_string(here.join("head/dwi.bval")).expect("a table");
     let larger = table.split_whitespace().map(|b| match b {
         "0" => b.to_owned(),
@@ -150,7 +150,7 @@ fn apart() {
     std::fs::write(here.join("head/dwi.bval"), table).expect("written");
 }
 
-/// Whatever fails says so on both, with what was found out before.
+/// Every failure is reported in both, with the earlier remarks.
 fn failures() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let here = folder.path();
@@ -165,7 +165,7 @@ fn failures() {
         let (_, counts) = said(&text, 1, here);
         assert_eq!(counts[2], 1, "{line}");
     }
-    // Wrong usage, found by the parser of the command line or by the command.
+    // Wrong usage, detected by the parser of the command line or by the command.
     for line in [
         "fit",
         "fit t.tck --out a --maps nonsense",
@@ -182,14 +182,14 @@ fn failures() {
     assert_eq!(counts, [0, 0, 2], "{info}");
     assert_eq!(info["files"].as_array().map(Vec::len), Some(3), "{info}");
     assert_eq!(info["files"][1]["streamlines"], 1, "{info}");
-    // Nothing to say is said as such.
+    // Empty lists are included.
     let info = json(&["info", "t.tck"], here);
     for member in ["notes", "warnings", "errors"] {
         assert_eq!(info[member], Value::Array(Vec::new()), "{info}");
     }
 }
 
-/// Scripts and sessions that are none: what was found and where, in no words of the library that reads them.
+/// Invalid scripts and sessions: what was found and where, without the text of the library that reads them.
 fn not_ours() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let here = folder.path();
@@ -240,7 +240,7 @@ fn not_ours() {
     }
 }
 
-/// One of a thing is in the singular; a result that is empty is a warning; nothing is minus nought.
+/// A single item is in the singular; an empty result gives a warning; there is no minus zero.
 fn few() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let here = folder.path();

@@ -1,4 +1,4 @@
-//! `arcuate segment`: what it writes agrees with what it says, and a script gives it again.
+//! `arcuate segment`: its files agree with its report, and a script repeats it.
 
 use super::{arcuate, json, refuses};
 use crate::support::Random;
@@ -69,21 +69,21 @@ pub fn segments() {
     assert!((dice - 2.0 * both / all).abs() < 1e-9, "{dice}");
     assert!(dice > 0.95, "{dice}");
     assert!(here.join("a/surface.gii").exists());
-    // The same again, on another number of threads.
+    // The same run, with another number of threads.
     let script = ["segment", "--script", "a/run.json"];
     let again = [&script[..], &["--threads", "3", "--out", "b"]].concat();
     json(&again, here);
     assert_eq!(values(&here.join("b/labels.nii.gz")), labels);
     let text = |name: &str| std::fs::read_to_string(here.join(name)).unwrap();
     assert_eq!(text("a/run.json"), text("b/run.json"));
-    // A member that this version does not read: a misspelled name, or one of a newer version.
+    // A member that this version does not know: a misspelled name, or one of a newer version.
     let slip = text("a/run.json").replacen("\"params\": {", "\"params\": { \"toleranse\": 1,", 1);
     std::fs::write(here.join("slip.json"), slip).expect("written");
     let slip = json(&["segment", "--script", "slip.json", "--out", "slip"], here);
     let warned = slip["warnings"][0].as_str().unwrap_or_default();
     assert!(warned.contains("(run.params.toleranse)"), "{slip}");
 
-    // What is removed stays away, in the run and when it is done again.
+    // A removed region stays excluded, in the run and when it is repeated.
     let place = at + DVec3::X * 5.0;
     let black = format!("--remove=sphere:{},{},{},3", place.x, place.y, place.z);
     json(
@@ -114,7 +114,7 @@ pub fn segments() {
     );
     assert!(gone.iter().any(|i| labels[*i] != 0.0));
 
-    // What a hand did on the way.
+    // Changes made by a user during the run.
     let mut run: serde_json::Value = serde_json::from_str(&text("a/run.json")).unwrap();
     let mut done: RunHistory = serde_json::from_value(run["run"].clone()).unwrap();
     let mut params = done.params.clone();
@@ -144,7 +144,7 @@ pub fn segments() {
     json(&["segment", "--script", "c/run.json", "--out", "d"], here);
     assert_eq!(values(&here.join("d/labels.nii.gz")), cut_out);
 
-    // Regions and an image that come and go.
+    // Regions and an image that are added and removed.
     let half = done.steps / 2;
     let inputs = |step, number| Event {
         step,
@@ -201,7 +201,7 @@ pub fn segments() {
         here,
     );
 
-    // Other starts.
+    // Other initial surfaces.
     let from = [
         ["--threshold", "80..200"],
         ["--mask", "truth.nii.gz"],
@@ -230,7 +230,7 @@ pub fn segments() {
         "e",
     ];
     refuses(&away, &["holds no voxel"], here);
-    // What lies elsewhere, said before anything is written.
+    // Regions elsewhere, reported before anything is written.
     let nowhere = "sphere:90,0,0,4";
     for (options, word) in [
         (vec!["--probe=90,0,0"], "probe of 2 mm at 90, 0, 0"),
@@ -257,7 +257,7 @@ pub fn segments() {
     assert!(!here.join("e").exists());
 }
 
-/// A run that leaks ends with its own exit code, one sentence and what is known of the leak; the files are there.
+/// A run that leaks ends with its own exit code, one sentence and the details of the leak; the files are written.
 pub fn leaks() {
     let mut random = Random::fresh("cli leak");
     let folder = tempfile::tempdir().expect("a temporary folder");
@@ -287,7 +287,7 @@ pub fn leaks() {
         "--steps=800",
     ];
     let line = |rest: &[&'static str]| [&start[..], rest].concat();
-    // By itself it stays.
+    // With the default tolerance it stays inside.
     let stays = json(&line(&["--out", "stays"]), here);
     assert!(
         stays["leak"].is_null() && stays["ended"] != "leaked",
@@ -313,7 +313,7 @@ pub fn leaks() {
     assert!(error.contains("background"), "{error}");
     let value: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
     assert_eq!(value["leak"]["cause"], "background");
-    // Too wide a tolerance holds the tissue, through which the surface runs to the air.
+    // Too wide a tolerance includes the tissue, through which the surface reaches the air.
     let output = arcuate(&line(&["--tolerance=90", "--out", "leaks", "--json"]), here);
     let error = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(3), "{error}");
@@ -342,7 +342,7 @@ pub fn leaks() {
     let voxels = value["voxels"].as_f64().unwrap();
     let text = format!("{before:.3} ml became {:.3} ml", voxels * 1e-3);
     assert!(error.contains(&text), "{text}: {error}");
-    // The text report says in words how the run ended.
+    // The text report says how the run ended.
     for (steps, end) in [
         ("--steps=3", "3 steps (still moving), "),
         ("--steps=800", " steps (at rest), "),
@@ -354,14 +354,14 @@ pub fn leaks() {
         assert!(message.contains(end), "{message}");
     }
     assert!(here.join("leaks/labels.nii.gz").exists());
-    // Who knows lets it go on.
+    // A user who knows lets it continue.
     let more = ["--tolerance=90", "--ignore-leaks", "--out", "more"];
     let more = json(&line(&more), here);
     assert!(
         more["leak"].is_null() && volume_ml(&more) > volume_ml(&value),
         "{more}"
     );
-    // A run that ends while its surface grows on says so; one at rest has nothing to say.
+    // A run that ends while its surface is still growing says so; one at rest does not.
     assert_eq!(stays["warnings"], serde_json::json!([]));
     let mut grows = line(&["--tolerance=90", "--ignore-leaks", "--out", "grows"]);
     grows[start.len() - 1] = "--steps=120";
@@ -371,7 +371,7 @@ pub fn leaks() {
     assert!(warnings.contains("begin just outside"), "{grows}");
 }
 
-/// The summary of a run from probes, and from spheres of a radius, with further options.
+/// The summary of a run from probes, and from spheres of one radius, with further options.
 fn from_places(
     image: &Path,
     reference: &str,
@@ -392,7 +392,7 @@ fn from_places(
     value
 }
 
-/// Two probes and two spheres, everything else as it starts, against FreeSurfer's labels.
+/// Two probes and two spheres with default settings, against FreeSurfer's labels.
 pub fn ventricles(image: PathBuf) {
     let places = ["-22.2,-3.5,27.6", "12.8,-1.5,30.6"];
     let value = from_places(
@@ -405,9 +405,9 @@ pub fn ventricles(image: PathBuf) {
     assert!(dice >= 0.85, "{dice}");
 }
 
-/// Brain, from a probe of white and one of grey matter and two spheres within white matter, smooth enough for
-/// the vessels and nerves through which it would leak. ROBEX's mask is a silver standard with the fluid between
-/// the folds in it: at 0.92 three fifths of what is missed is darker than the tolerance.
+/// Brain, from a probe of white and one of grey matter and two spheres within white matter, smooth enough not to leak
+/// through vessels and nerves. ROBEX's mask is a silver standard that includes the fluid between the folds: at 0.92
+/// three fifths of the missed voxels are darker than the tolerance.
 pub fn brain(image: PathBuf) {
     let white = "-14.3,-38.9,24.2";
     let places = ([white, "13.1,-53.8,36"], [white, "35.7,-38.7,22.9"], 25.0);

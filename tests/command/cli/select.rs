@@ -22,7 +22,7 @@ fn write(path: &Path) {
     streamlines::save(path, &lines, "test", &Control::new()).expect("written");
 }
 
-/// An image that is x.
+/// An image whose values are x.
 fn ramp(path: &Path) {
     let grid = Grid::axis_aligned([101, 10, 3], DVec3::ONE, DVec3::new(0.0, 0.0, -1.0));
     let grid = Arc::new(grid.expect("a grid"));
@@ -91,7 +91,7 @@ pub(super) fn selects() {
         [5.0, 6.0, 7.0, 8.0, 9.0]
     );
     assert_eq!(select(&["--image", "x.nii.gz:..30:all"]), [0.0, 1.0, 2.0]);
-    // The values come along: beside a TCK as files of their own.
+    // The values are kept: next to a TCK as files of their own.
     let done = json(&["select", "in.trx", "out.tck", "--length", "95.."], here);
     let files = done["files"].as_array().expect("files");
     assert_eq!(files.len(), 3, "{done}");

@@ -3,7 +3,10 @@
 use super::{arcuate, coarse_head, json, points, shell_words};
 use crate::support::Window;
 use arcuate::data::{Role, Shape, TensorFrame, TensorLayout, TensorOrder};
-use arcuate::state::{Action, Content, SessionAction, State, UnsavedAction};
+use arcuate::state::FilesAction;
+use arcuate::state::{
+    Action, Content, RegionAction, SessionAction, State, TensorAction, TrackAction, UnsavedAction,
+};
 use glam::dvec3;
 use std::path::Path;
 
@@ -28,13 +31,13 @@ pub fn tracked() {
     let reported = json(&words(&dti), here);
     let [a, b] = ["scan.tck", "dti.tck"].map(|name| points(&here.join(name)));
     assert!(a.len() > 1_000 && a == b, "tensors of a fit are that fit");
-    // The command it prints does it again.
+    // The printed command repeats it.
     let again = reported["repeat"].as_str().expect("a command").to_owned();
     let again = shell_words(&again.replace("dti.tck", "again.tck"));
     let again: Vec<&str> = again.iter().skip(1).map(String::as_str).collect();
     json(&again, here);
     assert_eq!(points(&here.join("again.tck")), b);
-    // The other frame is the other fibres; rays and maps take tensors as well.
+    // The other frame gives other fibres; rays and maps accept tensors as well.
     let mirrored = format!(
         "track maps/tensor.nii.gz --tensor-order mrtrix --tensor-frame voxel --seed {SEED} --out m.tck"
     );
@@ -109,10 +112,12 @@ fn layout(state: &State) -> Option<TensorLayout> {
     }
 }
 
-/// It asks, the answer is a step that is undone, and a session opens with it.
+/// It asks, the answer is a step that can be undone, and a session restores it.
 fn window(here: &Path, expected: &[u8]) {
     let mut window = Window::new();
-    window.act(Action::Open(vec![here.join("maps/tensor.nii.gz")]));
+    window.act(Action::Files(FilesAction::Open(vec![
+        here.join("maps/tensor.nii.gz"),
+    ])));
     let state = &window.state;
     let (layer, found) = state.session.tensor_orders.clone().expect("compared");
     assert!(state.document.tensors.is_none() && layout(state).is_none());
@@ -122,7 +127,7 @@ fn window(here: &Path, expected: &[u8]) {
         "{}",
         found.sentence()
     );
-    let read = |layout| Action::ReadTensors { layer, layout };
+    let read = |layout| Action::Tensors(TensorAction::ReadAs { layer, layout });
     window.act(read(Some(TensorLayout {
         order: TensorOrder::Mrtrix,
         frame: TensorFrame::Voxel,
@@ -143,21 +148,21 @@ fn window(here: &Path, expected: &[u8]) {
         centre: dvec3(-24.3, -16.1, 10.7),
         radius_mm: 8.0,
     };
-    window.act(Action::PlaceRegion {
+    window.act(Action::Region(RegionAction::Place {
         role: Role::Seed,
         shape,
-    });
+    }));
     window.act(Action::Settle);
-    window.act(Action::KeepTracks);
+    window.act(Action::Track(TrackAction::Keep));
     let kept = window.state.document.layers.last().expect("kept").id;
     let document = &window.state.document;
     let text = document.recipe(document.layers.last().expect("kept"));
     let text = text.command();
     assert!(text.contains(OURS) && !text.contains("--method"), "{text}");
-    window.act(Action::SaveTracks {
+    window.act(Action::Track(TrackAction::Save {
         layer: Some(kept),
         path: here.join("window.tck"),
-    });
+    }));
     assert!(points(&here.join("window.tck")) == expected, "{text}");
     let methods = arcuate::state::methods::methods(&window.state);
     assert!(

@@ -54,7 +54,7 @@ pub fn help() {
     let mut add = |command: &mut clap::Command| {
         let _ = writeln!(text, "{}", command.render_long_help());
     };
-    // With the options of all commands, and names as they are typed.
+    // With the options of all commands, and names as typed.
     let mut all = Arguments::command().term_width(100);
     all.build();
     add(&mut all);
@@ -98,7 +98,7 @@ pub fn outputs() {
     holds("outputs.txt", &text);
 }
 
-/// The members of a JSON value with their types, arrays as one; of the command that repeats this one the text.
+/// The members of a JSON value with their types, arrays as one; for the command that repeats this one, its text.
 pub fn members(value: &Value) -> BTreeMap<String, String> {
     let mut found = BTreeMap::new();
     collect("", value, &mut found);
@@ -153,7 +153,7 @@ fn files(folder: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// The parts of a file that readers rely on besides its values.
+/// The parts of a file that readers rely on, besides its values.
 fn content(path: &Path) -> Vec<(String, String)> {
     let name = path.file_name().expect("a name").to_string_lossy();
     let bytes = std::fs::read(path).expect("read");

@@ -1,6 +1,6 @@
 //! The bytes of results whose solvers give the same bytes at any number of threads.
 //!
-//! They hold for one set of vector instructions; where a machine has another, the test says so and does not run.
+//! They hold for one set of vector instructions; on a machine with another, the test says so and does not run.
 
 use super::{commands, holds};
 use crate::support::test;
@@ -79,7 +79,7 @@ fn same_bytes() {
     holds(&format!("bytes_{LEVEL}.txt"), &text);
 }
 
-/// The values of an image or of streamlines without their headers, which hold dates and names; the whole text of a table.
+/// Values of an image or of streamlines without headers, which contain dates and names; the whole text of a table.
 fn values(path: &Path) -> Vec<(String, Vec<u8>)> {
     let bytes = std::fs::read(path).expect("read");
     if path.extension().is_some_and(|e| e == "trx") {

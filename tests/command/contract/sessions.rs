@@ -56,7 +56,7 @@ pub fn commands() {
 pub fn methods() {
     let folder = tempfile::tempdir().expect("a folder");
     let texts = windows(folder.path()).map(|window| paragraph::methods(&window.state));
-    // A sentence a line. The figures of a fit of weights differ a little from run to run.
+    // One sentence per line. The figures of a COMMIT fit vary a little from run to run.
     let lines = texts.join("\n").replace(". ", ".\n").replace("; ", ";\n");
     let figures = |line: &str| {
         let fitted = line.contains(" iterations, until") || line.contains("have a weight");
@@ -90,7 +90,9 @@ pub fn report() {
 pub fn file() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut window = everything(folder.path());
-    window.act(arcuate::state::Action::SelectTask(Task::View));
+    window.act(arcuate::state::Action::View(
+        arcuate::state::ViewAction::SelectTask(Task::View),
+    ));
     let path = folder.path().join("all.arcuate");
     window.save(&path);
     let text = std::fs::read_to_string(&path).expect("written");
@@ -108,7 +110,7 @@ pub fn file() {
     holds("session_members.txt", &anonymous(&text, folder.path()));
 }
 
-/// A sign for each number, also for one with spaces between its thousands.
+/// Replaces each number by a placeholder, including numbers with spaces between thousands.
 fn without_figures(line: &str) -> String {
     let mut text = String::new();
     let mut letters = line.chars().peekable();
@@ -125,7 +127,7 @@ fn without_figures(line: &str) -> String {
     text
 }
 
-/// Durations differ from run to run, and the figures of a fit of weights a little.
+/// Durations differ from run to run, and the figures of a COMMIT fit a little.
 fn without_what_varies(value: &mut Value) {
     match value {
         Value::Object(members) => {
@@ -141,7 +143,7 @@ fn without_what_varies(value: &mut Value) {
             }
         }
         Value::Array(items) => items.iter_mut().for_each(without_what_varies),
-        // The range of weights is that of a fit.
+        // The range of weights depends on a fit.
         Value::Number(number) if number.is_f64() => *value = Value::from("a number"),
         _ => {}
     }

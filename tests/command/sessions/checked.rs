@@ -1,5 +1,5 @@
-//! Nothing is taken on trust: files of equal size and date are read in the background, kept streamlines are
-//! compared before their name is used again, a session that somebody else changed is not overwritten unasked.
+//! Verification: files of equal size and date are read in the background, kept streamlines are compared before their
+//! name is reused, and a session changed by another program is not overwritten without asking.
 
 use crate::support::session_window::Window;
 use crate::support::test;
@@ -40,7 +40,7 @@ fn tamper(file: &Path) {
         .expect("a date");
     let mut bytes = std::fs::read(file).expect("read");
     let last = bytes.len() - 1;
-    // A blank for the line's end: the same numbers.
+    // A space instead of the line end: the same numbers.
     bytes[last] = if bytes[last] == b' ' { b'\n' } else { b' ' };
     let written = std::fs::File::options()
         .write(true)
@@ -78,7 +78,7 @@ fn verified() {
     );
 }
 
-/// It could not be read when the session was saved: whatever lies there now is none that was known.
+/// It could not be read when the session was saved: no file there now is the known one.
 fn unread() {
     let folder = tempfile::tempdir().expect("a folder");
     let (_, path) = saved(folder.path());
@@ -125,7 +125,7 @@ fn kept() {
     let first = written();
     store().expect("it is there");
     assert_eq!((written(), looked.get()), (first, 1));
-    // Another's streamlines, half a file, and nothing of a TRX have the name.
+    // Other streamlines, half a file, and a file that is no TRX have the name.
     let other = folder.path().join("other.trx");
     io::trx::save(&other, &lines(2.0), &Control::new()).expect("saved");
     let whole = std::fs::read(&path).expect("read");
@@ -140,7 +140,7 @@ fn kept() {
         store().expect("stored again");
         assert!(restored().is_ok());
     }
-    // In the window: the session that is saved next is whole.
+    // In the window: the next saved session is complete.
     let mut window = Window::with_scan(folder.path());
     window.work();
     window.session(SessionAction::SetStore(ResultStorage::All));
@@ -181,7 +181,7 @@ fn changed_since() {
         (&path, &Some(UnsavedAction::Quit))
     );
     assert!(window.state.is_dirty() && !window.closed);
-    // Cancel keeps all as it is; under another name both are kept.
+    // Cancel changes nothing; under another name both are kept.
     window.session(SessionAction::Stay);
     assert_eq!(window.state.session.saving.changed_since, None);
     assert!(!window.closed);
@@ -189,7 +189,7 @@ fn changed_since() {
     window.save(&elsewhere);
     assert_eq!(std::fs::read(&path).expect("read"), theirs);
     assert_eq!(Window::opened(&elsewhere).state.document.regions.len(), 2);
-    // Whoever overwrites it has been asked, and what was to follow follows.
+    // The user who overwrites it was asked, and the following action takes place.
     window.save(&path);
     let mut other = other;
     other.place(Role::Seed, dvec3(0.0, 2.0, 0.0), 2.0);
@@ -198,21 +198,21 @@ fn changed_since() {
     other.session(SessionAction::Overwrite);
     assert!(other.closed && !other.state.is_dirty(), "{}", other.said());
     assert_eq!(Window::opened(&path).state.document.regions.len(), 3);
-    // Of a window that has saved it itself nothing is asked.
+    // A window that has saved it itself does not ask.
     let mut again = Window::opened(&path);
     for _ in 0..2 {
         again.place(Role::Exclude, dvec3(8.0, 6.0, 0.0), 2.0);
         again.session(save(None));
         assert!(!again.state.is_dirty(), "{}", again.said());
     }
-    // One that is gone replaces nothing.
+    // A missing file replaces nothing.
     std::fs::remove_file(&path).expect("removed");
     again.place(Role::Exclude, dvec3(8.0, 6.0, 3.0), 2.0);
     again.session(save(None));
     assert!(path.exists() && !again.state.is_dirty());
 }
 
-/// What is saved for recovery says what its session was.
+/// A recovery copy records the state of its session.
 fn recovered() {
     let folder = tempfile::tempdir().expect("a folder");
     let (window, path) = saved(folder.path());

@@ -1,4 +1,4 @@
-//! Of a session: its methods paragraph, a transparent picture, a turn, a film.
+//! Figures of a session: its methods paragraph, a transparent picture, a turntable, a film.
 
 use crate::support::session_window::Window;
 use crate::support::test;
@@ -39,7 +39,7 @@ fn session() -> tempfile::TempDir {
     folder
 }
 
-/// What was asked for is in it, and no work is cited that has no number.
+/// The requested parts are in it, and every cited work has a number.
 fn methods() {
     let folder = session();
     let output = run(&["methods", "s.arcuate"], folder.path(), None);
@@ -74,7 +74,7 @@ fn methods() {
         );
     }
     assert!(!paragraph.contains(&format!("[{}]", count + 1)));
-    // Of several conditions the last follows an "and".
+    // The last of several conditions follows an "and".
     for rest in paragraph.split(", were at least").skip(1) {
         let rest = rest.split(". ").next().unwrap_or_default();
         assert!(rest.contains(" and "), "{paragraph}");
@@ -85,7 +85,7 @@ fn methods() {
     );
 }
 
-/// Frames differ, the first is the view itself, and ffmpeg gets them in their order.
+/// Frames differ, the first is the view itself, and ffmpeg receives them in order.
 fn turn() {
     let folder = session();
     let here = folder.path();
@@ -122,7 +122,7 @@ fn turn() {
     assert!(said(&output).1.contains("ffmpeg"), "{}", said(&output).1);
 
     if cfg!(unix) {
-        // Stands for ffmpeg: what it is given, in a row, in a film's last box, which goes on to the end.
+        // Replaces ffmpeg: stores its inputs, concatenated, in a film's last box, which extends to the end.
         let tools = here.join("tools");
         std::fs::create_dir(&tools).expect("a folder");
         let script = "#!/bin/sh\nfor last; do :; done\npattern=; before=\nfor a; do [ \"$before\" = -i ] && pattern=$a; before=$a; done\nprintf '\\000\\000\\000\\010ftyp\\000\\000\\000\\010moov\\000\\000\\000\\000mdat' >\"$last\"\n/bin/cat \"${pattern%/*}\"/*.png >>\"$last\"\n";

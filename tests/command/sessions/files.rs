@@ -1,4 +1,4 @@
-//! Files that are gone or changed, newer versions, edits by hand.
+//! Missing and changed files, newer versions, manual edits.
 
 use crate::support::origins::kept;
 use crate::support::session_window::Window;
@@ -7,6 +7,7 @@ use arcuate::compute::Control;
 use arcuate::data::{Role, Tractogram};
 use arcuate::io::trx;
 use arcuate::jobs::session::FileComparison;
+use arcuate::state::TrackAction;
 use arcuate::state::sessions::Changed;
 use arcuate::state::{Action, SessionAction};
 use glam::{DVec3, dvec3};
@@ -64,7 +65,7 @@ fn missing() {
     let mut window = Window::opened(&path);
     assert_eq!(names(&window), ["dwi.nii.gz", "mask.nii.gz"]);
     assert!(window.state.document.is_empty());
-    // Pointing to one finds the other beside it.
+    // Locating one file finds the other next to it.
     let path = moved.join("dwi.nii.gz");
     window.session(SessionAction::Relocate { index: 0, path });
     assert_eq!(names(&window), ["mask.nii.gz"]);
@@ -90,7 +91,7 @@ fn missing() {
     };
     assert!(points(&window) == points(&before));
     assert!(window.state.is_dirty(), "it is elsewhere now");
-    // A wrong one is told of.
+    // A wrong one is reported.
     let mut window = Window::opened(&folder.path().join("s.arcuate"));
     let path = moved.join("mask.nii.gz");
     window.session(SessionAction::Relocate { index: 0, path });
@@ -109,7 +110,7 @@ fn missing() {
     let opening = window.state.session.saving.opening.clone().expect("open");
     let suggestion = opening.read.files[1].suggestion.clone();
     assert_eq!(suggestion, Some(folder.path().join("brain.nii.gz")));
-    // Also where another has its name.
+    // Even if another has its name.
     let brain = moved.join("brain.nii.gz");
     std::fs::copy(folder.path().join("brain.nii.gz"), &brain).expect("copied");
     std::fs::write(moved.join("mask.nii.gz"), "another").expect("written");
@@ -134,7 +135,7 @@ fn later() {
     let absent = window.state.document.absent[0].clone();
     assert_eq!(absent.file(), Some(&*folder.path().join("dwi.nii.gz")));
     let layer = arcuate::state::LayerId(absent.layer.id);
-    // What is no scan is told of, and it is asked for again.
+    // A file that is no scan is reported, and the question stays open.
     let restore = |path: PathBuf| SessionAction::Restore { layer, path };
     window.session(restore(moved.join("gone.nii.gz")));
     assert!(window.said().contains("gone.nii.gz"), "{}", window.said());
@@ -152,7 +153,7 @@ fn later() {
     };
     assert!(kept(&window) == kept(&before));
     assert!(window.state.is_dirty());
-    // The session remembers where it is now.
+    // The session stores its present path.
     let again = folder.path().join("t.arcuate");
     window.save(&again);
     let window = Window::opened(&again);
@@ -187,7 +188,7 @@ fn changed() {
         assert_eq!(sentences.len(), 1, "{sentences:?}");
         assert!(sentences[0].contains(words), "{name}: {sentences:?}");
         std::fs::write(folder.path().join(name), old).expect("written");
-        // Written again, it is older than the session says, and the same.
+        // Written again, it is newer than in the session, with the same content.
         assert!(Window::opened(&path).state.document.tensors.is_some());
     }
     std::fs::remove_file(folder.path().join("dwi.bvec")).expect("removed");
@@ -205,7 +206,7 @@ const NOTHING: [u8; 20] = [
     0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0,
 ];
 
-/// Makes a file longer that holds the same.
+/// Makes a file longer without changing its content.
 fn lengthen(file: &Path) {
     let mut bytes = std::fs::read(file).expect("read");
     bytes.extend(NOTHING);
@@ -224,7 +225,7 @@ fn chosen() {
         let opening = opening.expect("it is being opened");
         opening.wrong().next().expect("the mask").0
     };
-    // Without a decision, and with the other one, it is not used and stays in the session.
+    // Without a decision, or with the other one, it is not used and stays in the session.
     for answer in [None, Some(Changed::LeaveOut)] {
         let mut window = Window::opened(&path);
         if let Some(answer) = answer {
@@ -243,7 +244,7 @@ fn chosen() {
         assert!(again.state.document.layer_named("mask").is_some());
         lengthen(&mask);
     }
-    // As it is, it is told of for good: in the window, in the paragraph, by a replay.
+    // Accepted as it is, this is reported permanently: in the window, in the paragraph, by a replay.
     let mut window = Window::opened(&path);
     let answer = Changed::UseAsItIs;
     window.session(SessionAction::Answer { index, answer });
@@ -273,7 +274,7 @@ fn chosen() {
     assert_eq!(value["replaced_files"][0], sentence);
 }
 
-/// Pointed to from Layers, another file does not come in unseen either.
+/// Another file chosen in Layers does not pass unnoticed either.
 fn wrong_later() {
     let folder = tempfile::tempdir().expect("a folder");
     let (_, path) = saved(folder.path());
@@ -316,7 +317,7 @@ fn without() {
         "{}",
         document.absent[0].why
     );
-    // Saved meanwhile and put back, it is there again.
+    // Saved meanwhile and put back, it is restored.
     window.save(&path);
     std::fs::write(&mask, bytes).expect("written");
     let window = Window::opened(&path);
@@ -394,7 +395,7 @@ fn by_hand() {
     one_sentence(&edited(&path, |v| {
         v["content"]["document"]["layers"][0]["id"] = json!(u64::MAX);
     }));
-    // A region without a size is left out, and told.
+    // A region without a size is left out, and reported.
     let window = edited(&path, |v| {
         let shape = &mut v["content"]["document"]["regions"][0]["shape"];
         shape["Sphere"]["radius_mm"] = json!(-1.0);
@@ -405,7 +406,7 @@ fn by_hand() {
         "{}",
         window.said()
     );
-    // A file that is no number of the list.
+    // A file number outside the list.
     let window = edited(&path, |v| {
         v["content"]["document"]["layers"][0]["from"]["File"]["file"] = json!(99);
     });
@@ -434,11 +435,11 @@ fn by_hand() {
     one_sentence(&Window::opened(&other));
 }
 
-/// Streamlines that somebody put in the place of those that a session kept: told of, and made again.
+/// Streamlines that replace those of a session: reported, and recomputed.
 fn other_lines() {
     let folder = tempfile::tempdir().expect("a folder");
     let (mut window, path) = saved(folder.path());
-    window.act(Action::KeepTracks);
+    window.act(Action::Track(TrackAction::Keep));
     assert_eq!(kept(&window.state.document).len(), 1, "{}", window.said());
     window.save(&path);
     let stored = folder.path().join("s.arcuate.files");

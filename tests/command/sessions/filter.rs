@@ -1,4 +1,4 @@
-//! Weights of streamlines: a session holds them with their maps, and what they were fitted from does it again.
+//! Weights of streamlines: a session stores them with their maps, and a fit with its stored inputs repeats them.
 
 use super::replay::{outcomes, run};
 use crate::support::origins::weight_maps;
@@ -6,9 +6,10 @@ use crate::support::session_window::Window;
 use crate::support::test;
 use arcuate::data::Role;
 use arcuate::io::session::PackedNumbers;
+use arcuate::state::TrackAction;
 use arcuate::state::filter::{FilterAction, Shown, VirtualLesionResult, WEIGHT, WeightMap};
 use arcuate::state::streamlines::{How, lines_of};
-use arcuate::state::{Action, BundleAction, Phase, SessionAction, Task};
+use arcuate::state::{Action, BundleAction, Phase, SessionAction, Task, ViewAction};
 use arcuate::ui::probe::{WEIGHTS, readings};
 use glam::dvec3;
 use libtest_mimic::Trial;
@@ -42,14 +43,14 @@ fn packed() {
     assert!(PackedNumbers::left_out(values.len()).unpack().is_err());
 }
 
-/// Numbers of a later version: the next save has them again, until there are others.
+/// Numbers of a later version: the next save keeps them until they are replaced.
 fn stay() {
     let folder = tempfile::tempdir().expect("a folder");
     let at = |name: &str| folder.path().join(name);
     let mut window = Window::with_scan(folder.path());
     window.place(Role::Seed, dvec3(0.0, -4.0, 0.0), 7.0);
-    window.act(Action::KeepTracks);
-    window.act(Action::SelectTask(Task::Filter));
+    window.act(Action::Track(TrackAction::Keep));
+    window.act(Action::View(ViewAction::SelectTask(Task::Filter)));
     act(&mut window, FilterAction::Run);
     let id = window.state.document.filtered().expect("kept").0.id;
     let path = at("w.arcuate");
@@ -91,7 +92,7 @@ fn stay() {
         (values, weighed.figures.clone(), weighed.from.clone())
     };
     assert_eq!(weights(&back), weights(&window));
-    // Of streamlines that were edited they say nothing.
+    // They do not apply to edited streamlines.
     without.act(Action::Bundle(BundleAction::Choose {
         lines: (0..5).collect(),
         how: How::Replace,
@@ -112,13 +113,13 @@ fn come_back() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut window = Window::with_scan(folder.path());
     window.place(Role::Seed, dvec3(0.0, -4.0, 0.0), 7.0);
-    window.act(Action::KeepTracks);
-    window.act(Action::SelectTask(Task::Filter));
+    window.act(Action::Track(TrackAction::Keep));
+    window.act(Action::View(ViewAction::SelectTask(Task::Filter)));
     act(&mut window, FilterAction::Run);
     let (layer, lines) = window.state.document.filtered().expect("kept");
     let (id, all) = (layer.id, lines.len());
     assert!(all > 20, "{all}: {}", window.said());
-    // Some are gone: they are fitted again without being asked.
+    // Some were deleted: the rest is refitted automatically.
     window.act(Action::Bundle(BundleAction::Choose {
         lines: (0..5).collect(),
         how: How::Replace,
@@ -172,9 +173,9 @@ fn come_back() {
     }
     let names = documents.map(|d| d.layers.iter().map(|l| l.name.clone()).collect::<Vec<_>>());
     assert_eq!(names[0], names[1]);
-    // They are those of the streamlines as they are, and can be fitted on.
-    again.act(Action::SelectTask(Task::Filter));
-    // Which of them run through a voxel is known before they are.
+    // They belong to the present streamlines, and the fit can continue.
+    again.act(Action::View(ViewAction::SelectTask(Task::Filter)));
+    // The streamlines that pass a voxel are known before that.
     let at_crosshair = [&window, &again].map(|w| {
         let all = readings(&w.state).into_iter();
         let found = all.filter(|r| r.name == WEIGHTS).map(|r| r.value).next();
@@ -194,7 +195,7 @@ fn come_back() {
             .any(|o| o.starts_with(&requested) && !o.contains("differ")),
         "{reported:?}"
     );
-    // A few letters may stand for more than any memory holds.
+    // A few characters may expand to more than any memory holds.
     let text = std::fs::read_to_string(&path).expect("read");
     let mut session: serde_json::Value = serde_json::from_str(&text).expect("JSON");
     let numbers = session["numbers"].as_array_mut().expect("numbers");
@@ -209,11 +210,11 @@ fn come_back() {
         "{message}"
     );
     assert!(full.state.document.layer(id).is_some(), "the others are");
-    // Where the streamlines are made again, the weights and their maps come back with them.
+    // If the streamlines are recomputed, the weights and their maps are restored with them.
     std::fs::remove_dir_all(folder.path().join("weights.arcuate.files")).expect("removed");
     let (code, _, reported) = run(&["replay", "weights.arcuate"], folder.path());
     assert_eq!(code, Some(1), "{reported}");
-    let sentence = "were not fitted again: the streamlines are not here";
+    let sentence = "were not fitted again: the streamlines are missing";
     assert!(reported.contains(sentence), "{reported}");
     let mut without = Window::opened(&path);
     let message = without.said();

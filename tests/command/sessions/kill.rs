@@ -1,8 +1,7 @@
-//! The kill test: a process that edits, saves for recovery, saves its session and exports is killed at
-//! random moments. What it had saved for recovery last comes back, and no file has a final name that
-//! is not whole.
+//! The kill test: a process that edits, saves for recovery, saves its session and exports is killed at random moments.
+//! Its last recovery copy is restored, and no file with a final name is incomplete.
 //!
-//! 200 kills, or as many as `ARCUATE_KILLS` says.
+//! 200 kills, or the number in `ARCUATE_KILLS`.
 
 use crate::support::origins::kept;
 use crate::support::session_window::Window;
@@ -10,7 +9,8 @@ use crate::support::{Random, test};
 use arcuate::compute::Control;
 use arcuate::data::{Role, Shape};
 use arcuate::io;
-use arcuate::state::{Action, Phase, SessionAction};
+use arcuate::state::RegionAction;
+use arcuate::state::{Action, Phase, SessionAction, TrackAction};
 use glam::{DVec3, dvec3};
 use libtest_mimic::Trial;
 use std::io::{BufRead as _, BufReader, Write as _};
@@ -19,7 +19,7 @@ use std::process::{Command, Stdio};
 use std::sync::mpsc::channel;
 use std::time::Duration;
 
-/// Tells a process of this program to be the one that is killed: the folder to work in.
+/// Makes a process of this program the one to be killed: the folder to work in.
 const CHILD: &str = "ARCUATE_KILL_CHILD";
 
 pub fn tests() -> Vec<Trial> {
@@ -30,7 +30,7 @@ pub fn tests() -> Vec<Trial> {
     }
 }
 
-/// Works until it is killed, if this process is to.
+/// Works until it is killed, if this process is meant to.
 pub fn child() {
     let Some(folder) = std::env::var_os(CHILD).map(PathBuf::from) else {
         return;
@@ -55,11 +55,11 @@ pub fn child() {
         }
         None => window.open(&folder.join("s.arcuate")),
     }
-    // Of a window that was killed after it had saved this one, before it had forgotten the other.
+    // Left by a window that was killed after it had saved this one, before it had removed the other.
     for other in left.iter().skip(1) {
         window.session(SessionAction::Forget(other.session.clone()));
     }
-    // Drops the note of recovered work: any later message is a fault.
+    // Removes the note of recovered work: any later message is a failure.
     window.state.session.messages.clear();
     let regions = window.state.document.regions.len();
     println!(
@@ -75,12 +75,12 @@ pub fn child() {
         say(&format!("autosaved {step}"));
         if step.is_multiple_of(3) {
             let path = folder.join(format!("out{}.tck", step % 4));
-            window.act(Action::SaveTracks { layer: None, path });
+            window.act(Action::Track(TrackAction::Save { layer: None, path }));
         }
         if step.is_multiple_of(5) {
             let region = window.state.document.regions[0].id;
             let path = folder.join("region.nii.gz");
-            window.act(Action::SaveRegion { region, path });
+            window.act(Action::Region(RegionAction::Save { region, path }));
         }
         if step.is_multiple_of(4) {
             say(&format!("saving {step}"));
@@ -97,7 +97,7 @@ fn say(line: &str) {
     let _ = std::io::stdout().flush();
 }
 
-/// Where the seed is after a step: says by itself which step it was.
+/// Position of the seed after a step, which identifies the step.
 fn place(step: u64) -> DVec3 {
     dvec3((step % 7) as f64 - 3.0, -6.0, step as f64 * 1e-3)
 }
@@ -109,13 +109,13 @@ fn edit(window: &mut Window, step: u64) {
         radius_mm: 5.0,
     };
     let phase = Phase::Done;
-    window.act(Action::SetRegionShape {
+    window.act(Action::Region(RegionAction::SetShape {
         region,
         shape,
         phase,
-    });
+    }));
     if step.is_multiple_of(6) && kept(&window.state.document).len() < 4 {
-        window.act(Action::KeepTracks);
+        window.act(Action::Track(TrackAction::Keep));
     }
 }
 
@@ -127,7 +127,7 @@ fn step_of(window: &Window) -> Option<u64> {
     }
 }
 
-/// Everything under a final name can be read whole; returns how many temporary files were left.
+/// Every file with a final name can be read completely; returns how many temporary files were left.
 fn whole(folder: &Path) -> usize {
     let mut left = 0;
     for entry in std::fs::read_dir(folder).expect("a folder") {
@@ -166,16 +166,16 @@ fn kills() {
     track.min_length_mm = 5.0;
     track.seeding = arcuate::solvers::curves::Seeding::Random { count: 40 };
     let phase = Phase::Done;
-    window.act(Action::SetTrack {
+    window.act(Action::Track(TrackAction::SetStreamlines {
         params: track,
         phase,
-    });
+    }));
     window.place(Role::Seed, place(0), 5.0);
     window.save(&here.join("s.arcuate"));
     drop(window);
     let mut random = Random::fresh("kills");
     let (mut last, mut temporary, mut steps) = (0, 0, 0);
-    // What the last process had done when it was killed.
+    // State of the last process when it was killed.
     let mut clean = true;
     for kill in 0..requested {
         let mut child = Command::new(std::env::current_exe().expect("this program"))
@@ -194,15 +194,15 @@ fn kills() {
         let [left, regions, step] = text[..] else {
             panic!("{first}")
         };
-        // All that had been saved for recovery, or in the session, is here.
+        // Everything saved for recovery, or in the session, is restored.
         assert!(clean || left >= 1, "kill {kill}: nothing was left behind");
         assert_eq!(regions, 1, "kill {kill}");
         assert!(
             step >= last,
             "kill {kill}: step {step} came back, {last} was saved"
         );
-        // The kill comes some milliseconds after a random number of lines: in the middle of a step, and after some work
-        // on a busy machine too.
+        // The kill comes some milliseconds after a random number of lines: during a step, and after some work on a busy
+        // machine, too.
         let awaited = random.bits() % 8;
         let pause = random.uniform(0.0, 30.0);
         let (go, gone) = channel::<()>();
@@ -227,7 +227,7 @@ fn kills() {
                 // Dropping the sender starts the kill.
                 go = None;
             }
-            // Between saving and saved either may be there.
+            // Between saving and saved either state is possible.
             clean = what != "autosaved";
         }
         drop(go);

@@ -7,9 +7,10 @@ use crate::support::session_window::{Window, told};
 use crate::support::test;
 use arcuate::data::Role;
 use arcuate::solvers::curves::{Deflection, Integrator, Seeding};
+use arcuate::state::LayerAction;
 use arcuate::state::density::{Value, Wanted};
 use arcuate::state::methods::methods;
-use arcuate::state::{Action, Content, LayerId, Phase, SessionAction};
+use arcuate::state::{Action, Content, LayerId, Phase, SessionAction, SnapshotAction, TrackAction};
 use glam::dvec3;
 use libtest_mimic::Trial;
 
@@ -32,7 +33,7 @@ fn sampled(folder: &std::path::Path) -> Window {
     params.integrator = Integrator::Euler;
     params.deflection = Some(Deflection { f: 0.2, g: 0.6 });
     let phase = Phase::Done;
-    window.act(Action::SetTrack { params, phase });
+    window.act(Action::Track(TrackAction::SetStreamlines { params, phase }));
     assert!(window.state.final_live().is_some(), "{}", window.said());
     window
 }
@@ -55,7 +56,7 @@ fn map(
     id
 }
 
-/// The streamlines that a map is of.
+/// The streamlines of a map.
 fn map_of(window: &Window, map: LayerId) -> LayerId {
     let made = window.state.document.density_map(map);
     made.expect("a density map").of.layer
@@ -116,8 +117,8 @@ fn come_back() {
     let mut found = again.state.clone();
     found.document.fit_mask = None;
     assert!(methods(&found).contains("Otsu N (1979)"));
-    // Taken back one by one.
-    again.act(Action::DeleteLayer(first));
+    // Undone one by one.
+    again.act(Action::Layer(LayerAction::Delete(first)));
     again.act(Action::Undo);
     assert_eq!(difference(&told(&window.state), &told(&again.state)), None);
 }
@@ -125,7 +126,7 @@ fn come_back() {
 fn made_again() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut window = sampled(folder.path());
-    window.act(Action::KeepTracks);
+    window.act(Action::Track(TrackAction::Keep));
     let path = folder.path().join("s.arcuate");
     window.save(&path);
     std::fs::remove_dir_all(folder.path().join("s.arcuate.files")).expect("removed");
@@ -136,12 +137,12 @@ fn made_again() {
     assert!(status.ends_with("same bytes"), "{status} {}", again.said());
 }
 
-/// As only a hand can write it.
+/// Only a manual edit can write this.
 fn of_each_other() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut window = sampled(folder.path());
     let map = map(&mut window, None, Value::Count, None);
-    window.act(Action::TakeSnapshot);
+    window.act(Action::Snapshot(SnapshotAction::Take));
     let path = folder.path().join("s.arcuate");
     window.save(&path);
     let text = std::fs::read_to_string(&path).expect("read");
@@ -173,7 +174,7 @@ fn together() {
     let layers = window.state.document.layers.len();
     let id = map(&mut window, None, Value::Count, None);
     let of = map_of(&window, id);
-    window.act(Action::DeleteLayer(of));
+    window.act(Action::Layer(LayerAction::Delete(of)));
     assert_eq!(window.state.document.layers.len(), layers);
     assert!(window.state.session.status.contains("maps"));
     window.act(Action::Undo);

@@ -1,4 +1,4 @@
-//! Masks in sessions: of every source of an affine they come back, and what cannot be read stays.
+//! Masks in sessions: those with every source of an affine are restored, and unreadable ones stay.
 
 use super::replay::{outcomes, run};
 use crate::support::origins::kept;
@@ -6,8 +6,9 @@ use crate::support::session_window::Window;
 use crate::support::test;
 use arcuate::data::{AffineSource, Grid, Mask, Region, Role, Shape};
 use arcuate::io::session::PackedMask;
+use arcuate::state::RegionAction;
 use arcuate::state::sessions::saved;
-use arcuate::state::{Action, SessionAction, UnsavedAction};
+use arcuate::state::{Action, SessionAction, TrackAction, UnsavedAction};
 use glam::{DVec3, dvec3};
 use libtest_mimic::Trial;
 use serde_json::Value;
@@ -23,7 +24,7 @@ pub fn tests() -> Vec<Trial> {
     ]
 }
 
-/// A small block far from the streamlines, on a grid whose affine is from there.
+/// A small block far from the streamlines, on a grid with this source of its affine.
 fn mask(source: AffineSource) -> Mask {
     let affine = glam::DAffine3::from_scale_rotation_translation(
         DVec3::splat(2.0),
@@ -35,23 +36,23 @@ fn mask(source: AffineSource) -> Mask {
     Mask::cut_to(&grid, ([2, 2, 2], [5, 4, 3]), |i| i % 3 > 0)
 }
 
-/// A scan with a seed, kept streamlines, and a region with a mask of each source.
+/// A scan with a seed, kept streamlines, and a region with a mask for each source.
 fn saved(folder: &Path) -> (Window, PathBuf) {
     let mut window = Window::with_scan(folder);
     window.place(Role::Seed, dvec3(0.0, -6.0, 0.0), 5.0);
     for source in AffineSource::ALL {
         let role = Role::Exclude;
         let shape = Shape::Mask(mask(*source));
-        window.act(Action::PlaceRegion { role, shape });
+        window.act(Action::Region(RegionAction::Place { role, shape }));
     }
-    window.act(Action::KeepTracks);
+    window.act(Action::Track(TrackAction::Keep));
     assert_eq!(kept(&window.state.document).len(), 1, "{}", window.said());
     let path = folder.join("s.arcuate");
     window.save(&path);
     (window, path)
 }
 
-/// What the mask regions are.
+/// Properties of the mask regions.
 fn masks(window: &Window) -> Vec<(String, Role, Grid, Vec<u8>)> {
     let one = |r: &Arc<Region>| match &*r.shape {
         Shape::Mask(mask) => Some((
@@ -71,7 +72,7 @@ fn masks(window: &Window) -> Vec<(String, Role, Grid, Vec<u8>)> {
         .collect()
 }
 
-/// As a window takes over what another left behind.
+/// Opened like a recovered session.
 fn recovered(path: &Path) -> Window {
     let mut window = Window::new();
     let leaving = UnsavedAction::Recover(path.to_owned());
@@ -126,14 +127,14 @@ fn unreadable() {
     }
     std::fs::write(&path, whole.to_string()).expect("written");
     let mut again = Window::opened(&path);
-    // The regions in one sentence, and the streamlines that they made.
+    // The regions in one sentence, and the streamlines computed from them.
     let message = again.said();
     assert_eq!(message.lines().count(), 2, "{message}");
     let count = AffineSource::ALL.len();
     let sentence = format!("{count} regions are left out and stay in the session");
     assert!(message.contains(&sentence), "{message}");
     assert!(message.contains("of a later version"), "{message}");
-    assert!(message.contains("cannot be made again"), "{message}");
+    assert!(message.contains("cannot be recomputed"), "{message}");
     assert!(masks(&again).is_empty());
     let lines = |w: &Window| {
         let layer = w.state.document.layer_named("Tracks").expect("kept");
@@ -160,7 +161,7 @@ fn unreadable() {
         {
             assert_eq!(was, now);
         }
-        // As the later version reads it.
+        // As a later version reads it.
         let masks_now = now["masks"].as_array_mut().expect("masks");
         for (mask, source) in masks_now.iter_mut().zip(AffineSource::ALL) {
             mask["affine"] = Value::from(source.name());
@@ -183,16 +184,18 @@ fn unreadable() {
         assert!(lines(&healed) == lines(&before));
         assert_eq!(kept(&healed.state.document).len(), 1);
     }
-    // Nothing takes the place of what was recovered in part.
+    // A partly recovered copy is not replaced.
     let mut recovered = recovered(&folder.path().join("t.arcuate"));
     assert!(
-        recovered.said().contains("kept until all of it is here"),
+        recovered
+            .said()
+            .contains("kept until everything is restored"),
         "{}",
         recovered.said()
     );
     recovered.save(&folder.path().join("part.arcuate"));
     assert!(recovered.state.session.saving.recovered.is_some());
-    // Taken out by hand, they are gone: those of one sentence, not those of another.
+    // Removed by the user, they are gone: those of one sentence, not those of another.
     whole["masks"][0]["affine"] = Value::from("of a version after that");
     let two = folder.path().join("two.arcuate");
     std::fs::write(&two, whole.to_string()).expect("written");
@@ -211,7 +214,7 @@ fn unreadable() {
     assert_eq!(two.state.document.left_out.len(), count);
 }
 
-/// A region that is the mask of a file stays while the file is away, and comes back with it.
+/// A region that is the mask of a file stays while the file is missing, and returns with it.
 fn waits() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut window = Window::with_scan(folder.path());
@@ -222,8 +225,8 @@ fn waits() {
         .expect("opened")
         .id;
     let role = Role::Mask;
-    window.act(Action::RegionFromLayer { layer, role });
-    // Also what it was in a label map.
+    window.act(Action::Region(RegionAction::FromLayer { layer, role }));
+    // Including its number in a label map.
     let region = window.state.document.regions[0].id;
     window.state.document.label_numbers.insert(region, 1024);
     let number = |window: &Window| {
@@ -259,14 +262,14 @@ fn waits() {
     assert!(again.state.document.left_out.is_empty());
 }
 
-/// A painted region that was exported is its file in commands, also after the session was opened again, as long
-/// as the file is what it was. Nobody is asked about a file that nothing is read from.
+/// Commands use the file of an exported painted region, even after reopening the session, as long as the file is
+/// unchanged. There is no question about a file from which nothing is read.
 fn exported() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut window = Window::with_scan(folder.path());
     window.place(Role::Seed, dvec3(0.0, -6.0, 0.0), 5.0);
     let (role, shape) = (Role::Exclude, Shape::Mask(mask(AffineSource::Sform)));
-    window.act(Action::PlaceRegion { role, shape });
+    window.act(Action::Region(RegionAction::Place { role, shape }));
     let region = window.state.session.selected_region.expect("selected");
     let command = |window: &Window| {
         let live = window.state.final_live().expect("tracked");
@@ -276,9 +279,9 @@ fn exported() {
     let in_command = |window: &Window| command(window).contains("painted.nii.gz");
     assert!(!in_command(&window));
     let path = file.clone();
-    window.act(Action::SaveRegion { region, path });
+    window.act(Action::Region(RegionAction::Save { region, path }));
     assert!(in_command(&window), "{}", command(&window));
-    window.act(Action::KeepTracks);
+    window.act(Action::Track(TrackAction::Keep));
     let path = folder.path().join("s.arcuate");
     window.save(&path);
     let again = Window::opened(&path);
@@ -292,13 +295,13 @@ fn exported() {
     };
     assert_eq!(kept(&again), kept(&window));
     assert!(kept(&again).contains("painted.nii.gz"), "{}", kept(&again));
-    // A recovery copy knows it, too, wherever it lies.
+    // A recovery copy stores it, too, whatever its folder.
     let elsewhere = tempfile::tempdir().expect("a folder");
     let copy = elsewhere.path().join("copy.arcuate");
     let mut again = again;
     again.save(&copy);
     assert!(in_command(&Window::opened(&copy)));
-    // What another program has put there is not the region.
+    // A file written there by another program is not the region.
     let bytes = std::fs::read(&file).expect("there");
     std::fs::write(&file, &bytes[1..]).expect("written");
     for gone in [false, true] {
@@ -314,7 +317,7 @@ fn exported() {
     std::fs::write(&file, &bytes).expect("written");
     let seed = window.state.document.regions[0].id;
     let path = file;
-    window.act(Action::SaveRegion { region: seed, path });
+    window.act(Action::Region(RegionAction::Save { region: seed, path }));
     window.place(Role::Target, dvec3(0.0, 6.0, 0.0), 5.0);
     assert!(!in_command(&window), "{}", command(&window));
 }

@@ -1,5 +1,4 @@
-//! Sessions that were damaged at random: a document or a sentence, never a panic, and memory in
-//! proportion to the file.
+//! Randomly damaged sessions: a document or a sentence, never a panic, and memory in proportion to the file.
 
 use crate::support::entries::document;
 use crate::support::session_window::Window;
@@ -14,11 +13,11 @@ pub fn tests() -> Vec<Trial> {
     vec![test("sessions::mutations", mutations)]
 }
 
-/// How many sessions are damaged; `ARCUATE_FUZZ_SECONDS` goes on for longer.
+/// Number of damaged sessions; `ARCUATE_FUZZ_SECONDS` continues for longer.
 const SESSIONS: usize = 500;
 
 /// Everything between the text and the document, without the disk.
-fn taken_in(text: &str) -> bool {
+fn is_accepted(text: &str) -> bool {
     let path = Path::new("/data/s.arcuate");
     let file = match session::parse(path, text) {
         Ok(file) => file,
@@ -35,7 +34,7 @@ fn taken_in(text: &str) -> bool {
     document(path, &file)
 }
 
-/// Another value somewhere in a JSON text.
+/// Changes a random value in a JSON text.
 fn change(value: &mut Value, random: &mut Random) {
     let pick = |random: &mut Random, n: usize| (random.bits() % n.max(1) as u64) as usize;
     match value {
@@ -85,7 +84,7 @@ fn mutations() {
     let path = folder.path().join("s.arcuate");
     window.save(&path);
     let text = std::fs::read_to_string(&path).expect("read");
-    assert!(taken_in(&text));
+    assert!(is_accepted(&text));
     let whole: Value = serde_json::from_str(&text).expect("JSON");
     let mut random = Random::fresh("mutations");
     let started = Instant::now();
@@ -114,7 +113,7 @@ fn mutations() {
             String::from_utf8_lossy(&bytes).into_owned()
         };
         tried += 1;
-        taken += usize::from(taken_in(&mutated));
+        taken += usize::from(is_accepted(&mutated));
     }
     println!("{tried} sessions, {taken} taken in");
     assert!(tried > 20 && taken > 0);

@@ -1,9 +1,10 @@
-//! Kept pathways: a session holds what they are solved from, and solves them again.
+//! Kept pathways: a session stores their inputs, and recomputes them.
 
 use super::replay::{outcomes, run};
 use crate::support::session_window::Window;
 use crate::support::test;
 use arcuate::data::Role;
+use arcuate::state::ViewAction;
 use arcuate::state::pathways::{AmongPairs, PathwayAction, Shown, Standing};
 use arcuate::state::{Action, Phase, Task};
 use glam::dvec3;
@@ -16,7 +17,7 @@ pub fn tests() -> Vec<Trial> {
 fn come_back() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut window = Window::with_scan(folder.path());
-    window.act(Action::SelectTask(Task::Pathways));
+    window.act(Action::View(ViewAction::SelectTask(Task::Pathways)));
     window.place(Role::Seed, dvec3(0.0, -12.0, 0.0), 4.0);
     window.place(Role::Target, dvec3(0.0, 10.0, 0.0), 4.0);
     window.act(Action::Pathway(PathwayAction::Keep));
@@ -39,7 +40,7 @@ fn come_back() {
     let mut settings = window.state.document.pathways.clone();
     (settings.shown, settings.contours) = (Shown::Second, Some(2.5));
     window.act(Action::Pathway(PathwayAction::Set { settings, phase }));
-    // The live one is another now, and is kept as it is.
+    // The live one has changed, and is kept as it is.
     window.place(Role::Exclude, dvec3(4.0, 0.0, 0.0), 2.0);
     window.act(Action::Pathway(PathwayAction::Keep));
     let path = folder.path().join("paths.arcuate");
@@ -70,7 +71,7 @@ fn come_back() {
             && (o.ends_with("same bytes") || o.ends_with("within tolerance"))
     });
     assert_eq!(costs.count(), 3, "{all:?}");
-    // Costs that are others are found out.
+    // Changed costs are detected.
     let text = std::fs::read_to_string(&path).expect("read");
     let mut session: serde_json::Value = serde_json::from_str(&text).expect("JSON");
     let results = session["results"].as_array_mut().expect("results");

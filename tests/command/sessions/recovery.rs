@@ -1,13 +1,16 @@
-//! What a window leaves behind, and who may take it.
+//! The unsaved work of a window, and who may recover it.
 
 use crate::support::session_window::{Window, everything, layer};
 use crate::support::test;
 use arcuate::data::Role;
 use arcuate::io::recovery::{RecoveryFolder, are_held, recoverable_folders};
 use arcuate::jobs::session::{ResultStorage, SessionRequest};
+use arcuate::state::LayerAction;
 use arcuate::state::sessions::saved;
 use arcuate::state::sessions::unsaved::UnsavedPart;
-use arcuate::state::{Action, Effect, Phase, SessionAction, UnsavedAction, update};
+use arcuate::state::{
+    Action, Effect, Phase, SessionAction, SnapshotAction, TrackAction, UnsavedAction, update,
+};
 use glam::DVec3;
 use libtest_mimic::Trial;
 use std::path::{Path, PathBuf};
@@ -41,7 +44,7 @@ fn windows() {
     assert!(recoverable_folders(root).is_empty(), "both windows live");
     assert!(are_held(root, &[]) && are_held(root, &[&other]));
     assert!(!are_held(root, &[&desk]), "its own is none of another's");
-    // The process ends: the lock goes, the folder stays.
+    // The process ends: the lock is released, the folder stays.
     let path = desk.session();
     drop(desk);
     drop(other);
@@ -63,7 +66,7 @@ fn windows() {
 fn newest() {
     let root = tempfile::tempdir().expect("a folder");
     let root = root.path();
-    // In an order that is neither that of their making nor its reverse.
+    // In an order that is neither that of creation nor its reverse.
     let ages_s = [300, 60, 900, 5];
     let desks = ages_s.map(|_| RecoveryFolder::new(root).expect("a desk"));
     for (desk, age) in desks.iter().zip(ages_s) {
@@ -81,7 +84,7 @@ fn newest() {
     assert_eq!(found, [3, 1, 0, 2].map(|i: usize| places[i].clone()));
 }
 
-/// What is saved after a recovery goes to the session that was open, not to the copy.
+/// Saving after a recovery writes to the session that was open, not to the copy.
 fn origin() {
     let folder = tempfile::tempdir().expect("a folder");
     let [own, copy] = ["own.arcuate", "copy.arcuate"].map(|n| folder.path().join(n));
@@ -98,7 +101,7 @@ fn origin() {
     );
     assert!(again.state.is_dirty());
     assert_eq!(again.state.document.regions.len(), 2);
-    // A note says what was recovered until it is saved; the offer is gone.
+    // A note says what was recovered until it is saved; the offer is removed.
     let message = again.said();
     assert!(
         message.starts_with("Recovered own.arcuate: ")
@@ -113,7 +116,7 @@ fn origin() {
     assert_eq!(Window::opened(&own).state.document.regions.len(), 2);
 }
 
-/// The work of a window in another one, by a copy for recovery.
+/// The work of a window in another one, through a recovery copy.
 pub fn recovered(window: &mut Window, copy: &Path) -> Window {
     let draft = Box::new(saved::autosave(&window.state));
     let path = copy.to_owned();
@@ -130,7 +133,7 @@ pub fn recovered(window: &mut Window, copy: &Path) -> Window {
     again
 }
 
-/// One thing of each kind is in the session, or nothing is; then one more is made.
+/// One item of each kind is in the session, or none is; then one more is made.
 fn asked_after() {
     let folder = tempfile::tempdir().expect("a folder");
     let copy = folder.path().join("copy.arcuate");
@@ -154,21 +157,21 @@ fn asked_after() {
         (
             &|w: &mut Window| {
                 let params = track.clone();
-                w.act(Action::SetTrack { params, phase });
+                w.act(Action::Track(TrackAction::SetStreamlines { params, phase }));
             },
             UnsavedPart::Parameters,
         ),
         (
-            &|w: &mut Window| w.act(Action::TakeSnapshot),
+            &|w: &mut Window| w.act(Action::Snapshot(SnapshotAction::Take)),
             UnsavedPart::Snapshots(2),
         ),
         (
             &|w: &mut Window| {
                 let name = name.clone();
-                w.act(Action::RenameLayer {
+                w.act(Action::Layer(LayerAction::Rename {
                     layer: tracks,
                     name,
-                });
+                }));
             },
             UnsavedPart::Other,
         ),
@@ -181,11 +184,11 @@ fn asked_after() {
         let mut again = recovered(&mut window, &copy);
         assert_eq!(again.state.unsaved(), requested, "{}", again.said());
         assert!(again.state.asks_before_leaving());
-        // A second crash changes nothing about that.
+        // A second crash changes nothing about this.
         let again = recovered(&mut again, &folder.path().join("second.arcuate"));
         assert_eq!(again.state.unsaved(), requested, "{}", again.said());
     }
-    // Where the session is another by now, it says nothing of the work.
+    // If the session has changed since, it says nothing about the work.
     window.state = start;
     place(&mut window);
     let text = std::fs::read_to_string(&file).expect("saved");
@@ -201,7 +204,7 @@ fn asked_after() {
     assert!(things.iter().any(is_layer), "{things:?}");
 }
 
-/// Of streamlines that a session never kept the copy has no more than the session that is saved.
+/// For streamlines that a session never stored, the copy has no more than the saved session.
 fn recipes() {
     let folder = tempfile::tempdir().expect("a folder");
     let [own, copy] = ["own.arcuate", "copy.arcuate"].map(|n| folder.path().join(n));
@@ -223,9 +226,9 @@ fn recipes() {
     again.session(save.clone());
     assert_eq!(again.state.session.saving.recovered, None, "it is dropped");
     assert!(!again.state.is_dirty(), "{:?}", again.state.unsaved());
-    // The header says it although nothing of them is in memory.
+    // The header says so although none of them is in memory.
     assert_eq!(again.state.saved_without().len(), 2);
-    // Streamlines that the copy has and that cannot be read now are nowhere else.
+    // Streamlines of the copy that cannot be read now exist nowhere else.
     window.session(SessionAction::SetStore(ResultStorage::All));
     window.save(&copy);
     let stored = folder.path().join("copy.arcuate.files");
@@ -238,7 +241,7 @@ fn recipes() {
     assert_eq!(again.state.session.saving.recovered, Some(copy));
 }
 
-/// Whoever has only opened files, or has all in files, is offered nothing at the next start.
+/// A user who has only opened files, or has everything in files, is offered nothing at the next start.
 fn copies_of_work() {
     let folder = tempfile::tempdir().expect("a folder");
     let copies = |window: &mut Window| {
@@ -252,14 +255,14 @@ fn copies_of_work() {
     };
     let mut window = Window::with_scan(folder.path());
     assert!(!copies(&mut window), "{:?}", window.state.unsaved());
-    window.act(Action::TrackWholeBrain);
+    window.act(Action::Track(TrackAction::WholeBrain));
     let brain = layer(&window, "Whole brain");
     assert!(copies(&mut window));
     let path: PathBuf = folder.path().join("brain.tck");
-    window.act(Action::SaveTracks {
+    window.act(Action::Track(TrackAction::Save {
         layer: Some(brain),
         path: path.clone(),
-    });
+    }));
     assert!(!copies(&mut window), "{:?}", window.state.unsaved());
     // A file that was opened is in a file.
     window.open(&path);
@@ -267,7 +270,7 @@ fn copies_of_work() {
     window.place(Role::Seed, DVec3::ZERO, 4.0);
     assert!(copies(&mut window));
     window.act(Action::Undo);
-    // The copy of before is taken away.
+    // The earlier copy is removed.
     let effects = update(&mut window.state, Action::Session(SessionAction::Autosave));
     let leaves = |e: &Effect| matches!(e.job::<SessionRequest>(), Some(SessionRequest::Leave));
     assert!(effects.iter().any(leaves), "{effects:?}");

@@ -1,9 +1,14 @@
-//! `arcuate replay`: the same bytes, or it says so.
+//! `arcuate replay`: the same bytes, or a report of the difference.
 
 use crate::support::session_window::Window;
 use crate::support::test;
-use arcuate::io::session::{Match, Recomputed, Sum, compare};
-use arcuate::state::{Action, Method, Phase};
+use arcuate::io::session::Match;
+use arcuate::io::session::Recomputed;
+use arcuate::io::session::Sum;
+use arcuate::io::session::compare;
+use arcuate::state::{
+    Action, FilesAction, Method, Phase, SnapshotAction, TensorAction, TrackAction,
+};
 use libtest_mimic::Trial;
 use serde_json::Value;
 use std::path::Path;
@@ -18,7 +23,7 @@ pub fn tests() -> Vec<Trial> {
     ]
 }
 
-/// Voxels are named by numbers of single precision, which above 2²⁴ are not all there.
+/// Voxels are numbered in single precision, which skips numbers above 2²⁴.
 fn by_sample() {
     let count = (1 << 24) + (1 << 22) + 3;
     let cost = |i: usize| 1.0 + (i % 1009) as f32;
@@ -30,7 +35,7 @@ fn by_sample() {
         compare(&expected, &Recomputed::Values(&others)).0
     };
     assert_eq!(with(1.0), Match::SameBytes);
-    // A half and twice of what the order of updates leaves open.
+    // Half and twice the variation due to the order of updates.
     assert_eq!(with(1.0 + 5e-5), Match::WithinTolerance);
     assert_eq!(with(1.0 + 2e-4), Match::Differs);
 }
@@ -81,7 +86,7 @@ fn replay() {
             .count(),
         3
     );
-    // Without the files beside it everything is made again all the same.
+    // Without the files next to it everything is still recomputed.
     std::fs::remove_dir_all(here.join("s.arcuate.files")).expect("removed");
     let (code, value, said) = run(&["replay", "s.arcuate"], here);
     assert_eq!(code, Some(0), "{said}");
@@ -89,7 +94,7 @@ fn replay() {
         outcomes(&value).iter().all(|o| o.ends_with("same bytes")),
         "{value}"
     );
-    // Another result than the session says.
+    // A result that differs from the session's.
     let text = std::fs::read_to_string(here.join("s.arcuate")).expect("read");
     let mut session: Value = serde_json::from_str(&text).expect("JSON");
     let results = session["results"].as_array_mut().expect("results");
@@ -104,7 +109,7 @@ fn replay() {
     let (code, value, said) = run(&["replay", "t.arcuate"], here);
     assert_eq!(code, Some(1), "{said}");
     assert!(
-        said.contains("1 of 4 results are not what they were"),
+        said.contains("1 of 4 results differ or could not be recomputed"),
         "{said}"
     );
     let all = outcomes(&value);
@@ -121,7 +126,7 @@ fn replay() {
     for sentence in [
         "dwi.nii.gz; name its folder with --look-in",
         "mask.nii.gz; name",
-        "Tensors could not be made again: There is no such file",
+        "Tensors could not be recomputed: There is no such file",
     ] {
         assert!(said.contains(sentence), "{said}");
     }
@@ -134,7 +139,7 @@ fn replay() {
     let sentence = "It is a folder now, and was a file";
     let line = said.lines().find(|l| l.contains(sentence)).expect("said");
     assert!(
-        line.contains("dwi.nii.gz; put the file back in place of the folder"),
+        line.contains("dwi.nii.gz; restore the file in place of the folder"),
         "{said}"
     );
     assert!(!said.contains("0 bytes"), "{said}");
@@ -142,14 +147,14 @@ fn replay() {
     assert_eq!(code, Some(0), "{said}");
 }
 
-/// What does not need a missing file is made again.
+/// Results that do not need a missing file are recomputed.
 fn partly() {
     let folder = tempfile::tempdir().expect("a folder");
     let here = folder.path();
     let mut window = Window::with_scan(here);
     let extra = here.join("extra.nii.gz");
     std::fs::copy(here.join("mask.nii.gz"), &extra).expect("copied");
-    window.act(Action::Open(vec![extra.clone()]));
+    window.act(Action::Files(FilesAction::Open(vec![extra.clone()])));
     window.work();
     window.save(&here.join("s.arcuate"));
     std::fs::remove_file(&extra).expect("removed");
@@ -166,29 +171,28 @@ fn partly() {
     assert_eq!(outcomes(&value)[0], "tensors: same bytes");
 }
 
-/// What is live in a snapshot is made again with its own parameters, fit and regions, and is called what
-/// the user calls it.
+/// Live results in a snapshot are recomputed with its own parameters, fit and regions, and have the user's name.
 fn snapshots() {
     let folder = tempfile::tempdir().expect("a folder");
     let here = folder.path();
     let mut window = Window::with_scan(here);
     window.work();
-    window.act(Action::TakeSnapshot);
+    window.act(Action::Snapshot(SnapshotAction::Take));
     let mut params = window.state.document.track.clone();
     params.min_length_mm = 12.0;
     let phase = Phase::Done;
-    window.act(Action::SetMethod(Method::Streamlines));
-    window.act(Action::SetTrack { params, phase });
-    window.act(Action::TakeSnapshot);
-    window.act(Action::NameSnapshot {
+    window.act(Action::Track(TrackAction::SetMethod(Method::Streamlines)));
+    window.act(Action::Track(TrackAction::SetStreamlines { params, phase }));
+    window.act(Action::Snapshot(SnapshotAction::Take));
+    window.act(Action::Snapshot(SnapshotAction::Rename {
         number: 1,
         name: "Longer".to_owned(),
-    });
+    }));
     let mut fit = window.state.document.fit.clone();
     fit.min_eigenvalue_mm2_per_s = 6e-4;
-    window.act(Action::SetFit { params: fit });
+    window.act(Action::Tensors(TensorAction::SetFit { params: fit }));
     window.save(&here.join("s.arcuate"));
-    // Also where nothing is kept beside it.
+    // Even if nothing is stored next to it.
     for stored in [true, false] {
         if !stored {
             std::fs::remove_dir_all(here.join("s.arcuate.files")).expect("removed");

@@ -1,4 +1,4 @@
-//! Segmentations: a session holds the masks and their scripts, and goes on with the surface in the hand.
+//! Segmentations: a session stores the masks and their scripts, and continues the live surface.
 
 use super::replay::{outcomes, run};
 use crate::support::session_window::Window;
@@ -7,9 +7,9 @@ use arcuate::compute::Control;
 use arcuate::data::{Role, Shape};
 use arcuate::io::Opened;
 use arcuate::solvers::level_set::{Cause, Ended, Leak, Sphere};
-use arcuate::state::State;
+use arcuate::state::RegionAction;
 use arcuate::state::segment::{SegmentAction, SegmentFile, Standing};
-use arcuate::state::{Action, Content, LeakNotice, Phase, Task};
+use arcuate::state::{Action, Content, LeakNotice, Phase, State, Task, ViewAction};
 use glam::{DVec3, dvec3};
 use libtest_mimic::Trial;
 
@@ -33,7 +33,7 @@ fn sphere(window: &mut Window, add: bool, centre: DVec3, radius_mm: f64) {
     act(window, SegmentAction::Sphere(sphere));
 }
 
-/// A region of voxels, in which the surface is to grow from now on.
+/// A region of voxels into which the surface grows from now on.
 fn speeds(window: &mut Window, centre: DVec3) {
     let layers = window.state.document.layers.iter();
     let grid = layers.filter_map(|l| l.content.volume()).next();
@@ -42,15 +42,15 @@ fn speeds(window: &mut Window, centre: DVec3) {
         centre,
         radius_mm: 5.0,
     };
-    window.act(Action::PlaceRegion {
+    window.act(Action::Region(RegionAction::Place {
         role: Role::Mask,
         shape: Shape::Mask(ball.mask_on(&grid)),
-    });
+    }));
     let region = window.state.session.selected_region;
     act(window, SegmentAction::Painted(0, region));
 }
 
-/// A surface paused by the alarm is paused by it in the window that opens its session, too.
+/// A surface paused because of a leak is also paused in the window that opens its session.
 fn leak() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut window = begun(folder.path());
@@ -76,7 +76,7 @@ fn leak() {
     let reopened = |path: &std::path::Path| {
         let mut again = Window::opened(path);
         assert_eq!(again.said(), "");
-        again.act(Action::SelectTask(Task::Segment));
+        again.act(Action::View(ViewAction::SelectTask(Task::Segment)));
         again
     };
     let standing = |window: &Window| window.state.segment_standing();
@@ -85,7 +85,7 @@ fn leak() {
     assert_eq!((found.step, found.inside), (live.step, live.inside));
     assert_eq!(found.leak, live.leak);
     assert_eq!(standing(&again), Some(Standing::Leaked));
-    // It is kept from session to session, until somebody goes back.
+    // It is kept from session to session, until the user goes back.
     again.save(&path);
     let mut again = reopened(&path);
     assert_eq!(standing(&again), Some(Standing::Leaked));
@@ -99,7 +99,7 @@ fn leak() {
 /// A scan whose surface waits for its first sphere.
 fn begun(folder: &std::path::Path) -> Window {
     let mut window = Window::with_scan(folder);
-    window.act(Action::SelectTask(Task::Segment));
+    window.act(Action::View(ViewAction::SelectTask(Task::Segment)));
     let layers = window.state.document.layers.iter();
     let mut scans = layers.filter(|l| matches!(l.content, Content::Scan { .. }));
     let scan = scans.next().expect("a scan").clone();
@@ -140,7 +140,7 @@ fn come_back() {
     };
     let labels: Vec<u8> = labels.values.iter().map(|v| u8::from(*v != 0.0)).collect();
     assert_eq!(labels, *mask.inside);
-    // The next one is on its way.
+    // The next run has started.
     sphere(&mut window, true, dvec3(0.0, 4.0, 0.0), 4.0);
     act(&mut window, SegmentAction::Step);
     sphere(&mut window, true, dvec3(0.0, -4.0, 0.0), 3.0);
@@ -166,19 +166,19 @@ fn come_back() {
         segmented(&again.state).script,
         segmented(&window.state).script
     );
-    // Any action is one after which it is looked at.
-    again.act(Action::SelectTask(Task::Segment));
+    // It is shown after any action.
+    again.act(Action::View(ViewAction::SelectTask(Task::Segment)));
     let resumed = again.state.session.segment.live.clone().expect("live");
     assert_eq!((resumed.step, resumed.inside), (live.step, live.inside));
     assert_eq!(resumed.script, live.script);
     assert_eq!(again.state.document.segment.spheres.len(), 2);
-    // And it goes on from there.
+    // And it continues from there.
     act(&mut again, SegmentAction::Step);
     act(&mut window, SegmentAction::Step);
     let steps = [&again, &window].map(|w| w.state.session.segment.live.clone().expect("live"));
     assert_eq!(steps[0].step, 40);
     assert_eq!(steps[0].inside, steps[1].inside);
-    // What it reads is what it wrote: nothing changes.
+    // It reads what it wrote: nothing changes.
     assert_eq!(steps[0].script, steps[1].script);
     assert_eq!(steps[0].speed_sources.len(), 2);
     let methods = arcuate::state::methods::methods(&again.state);
@@ -194,7 +194,7 @@ fn come_back() {
         "{:?}",
         outcomes(&value)
     );
-    // A sphere of another size is another mask.
+    // A sphere of another size gives another mask.
     let text = std::fs::read_to_string(&path).expect("read");
     let (from, to) = ("\"radius_mm\": 2.5", "\"radius_mm\": 4.5");
     assert!(text.contains(from), "{text}");
@@ -204,7 +204,7 @@ fn come_back() {
     assert_eq!(code, Some(1), "{message}");
     let name = format!("layer {}: differs", kept.id.0);
     assert!(outcomes(&value).contains(&name), "{:?}", outcomes(&value));
-    // What cannot be read stays in the session, and is back where it can.
+    // Unreadable parts stay in the session, and are restored when they can be read.
     let mut session: serde_json::Value = serde_json::from_str(&text).expect("JSON");
     let mut sources = Vec::new();
     for packed in session["masks"].as_array_mut().expect("masks") {
@@ -220,7 +220,7 @@ fn come_back() {
         message.contains("left out and stays in the session"),
         "{message}"
     );
-    // The surface in the hand was steered by such masks.
+    // Such masks moved the live surface.
     let sentence = "The surface that was segmented is left out and stays in the session until";
     assert!(message.contains(sentence), "{message}");
     assert!(without.state.document.segment.spheres.is_empty());
@@ -244,10 +244,10 @@ fn come_back() {
         steered[0][0].is_some() && steered[0] == steered[1],
         "{steered:?}"
     );
-    back.act(Action::SelectTask(Task::Segment));
+    back.act(Action::View(ViewAction::SelectTask(Task::Segment)));
     let surface = back.state.session.segment.live.clone().expect("live");
     assert_eq!((surface.step, surface.inside), (live.step, live.inside));
-    // One that is begun takes its place.
+    // A new surface replaces it.
     sphere(&mut without, true, DVec3::ZERO, 5.0);
     let other = folder.path().join("other.arcuate");
     without.save(&other);

@@ -1,4 +1,4 @@
-//! Snapshots come back with their session: their regions, layers, tensors and what was live.
+//! Snapshots are restored with their session: regions, layers, tensors and live results.
 
 use crate::support::session_window::Window;
 use crate::support::test;
@@ -7,12 +7,15 @@ use arcuate::data::{Mask, Role};
 use arcuate::io::nifti;
 use arcuate::scene;
 use arcuate::solvers::curves::Seeding;
+use arcuate::state::FilesAction;
 use arcuate::state::filter::FilterAction;
 use arcuate::state::session::Snapshot;
 use arcuate::state::sessions::Changed;
-use arcuate::state::snapshots;
 use arcuate::state::streamlines::lines_of;
-use arcuate::state::{Action, Document, Phase, SessionAction, Task};
+use arcuate::state::{
+    Action, Document, LayerAction, Phase, RegionAction, SessionAction, SnapshotAction, Task,
+    TensorAction, TrackAction, ViewAction, snapshots,
+};
 use glam::dvec3;
 use libtest_mimic::Trial;
 use std::path::Path;
@@ -42,7 +45,7 @@ fn tracked(folder: &Path) -> Window {
     params.min_length_mm = 5.0;
     params.seeding = Seeding::Random { count: 60 };
     let phase = Phase::Done;
-    window.act(Action::SetTrack { params, phase });
+    window.act(Action::Track(TrackAction::SetStreamlines { params, phase }));
     assert!(window.state.final_live().is_some(), "{}", window.said());
     window
 }
@@ -64,23 +67,23 @@ fn snapshot(window: &Window, number: usize) -> Arc<Snapshot> {
 fn come_back() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut window = tracked(folder.path());
-    window.act(Action::KeepTracks);
-    window.act(Action::TakeSnapshot);
+    window.act(Action::Track(TrackAction::Keep));
+    window.act(Action::Snapshot(SnapshotAction::Take));
     let kept = window
         .state
         .document
         .layer_named("Tracks")
         .expect("kept")
         .id;
-    window.act(Action::DeleteLayer(kept));
+    window.act(Action::Layer(LayerAction::Delete(kept)));
     window.place(Role::Exclude, dvec3(9.0, 9.0, 1.3), 3.0);
-    window.act(Action::TakeSnapshot);
-    window.act(Action::NameSnapshot {
+    window.act(Action::Snapshot(SnapshotAction::Take));
+    window.act(Action::Snapshot(SnapshotAction::Rename {
         number: 1,
         name: "With exclude".to_owned(),
-    });
+    }));
     let seed = window.state.document.regions[0].id;
-    window.act(Action::DeleteRegion(seed));
+    window.act(Action::Region(RegionAction::Delete(seed)));
     assert!(window.state.is_dirty());
     let path = folder.path().join("s.arcuate");
     window.save(&path);
@@ -101,7 +104,7 @@ fn come_back() {
         assert_eq!(names(&is.document), layers, "DEC and FA, too");
         let live = was.live.as_ref().expect("live").output.kept.clone();
         assert_eq!(points(&is.document, "Live"), &*live.points);
-        // It is seen where what is live is seen.
+        // It is visible where live results are visible.
         let mut state = again.state.clone();
         snapshots::compare(&mut state, Some(number));
         let with = state.session.comparing.clone().expect("a snapshot");
@@ -119,14 +122,14 @@ fn come_back() {
             |l: &arcuate::state::Layer| l.content.volume().expect("an image").values.clone();
         assert!(values(layer) == values(fa));
     }
-    // It was deleted since, and is in the first alone.
+    // It was deleted since, and is only in the first.
     let first = snapshot(&again, 0);
     let was = snapshot(&window, 0);
     assert_eq!(
         points(&first.document, "Tracks"),
         points(&was.document, "Tracks")
     );
-    // Twice there and back is the same.
+    // A second round trip gives the same.
     let mut again = again;
     let second = folder.path().join("t.arcuate");
     again.save(&second);
@@ -142,21 +145,21 @@ fn come_back() {
     });
 }
 
-/// Also what it alone is about: weights that cannot be read, a file that is another.
+/// Including parts of its own: unreadable weights, a replaced file.
 fn lacking() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut window = tracked(folder.path());
     let [mask, extra] = ["mask.nii.gz", "extra.nii.gz"].map(|n| folder.path().join(n));
     std::fs::copy(&mask, &extra).expect("copied");
-    window.act(Action::Open(vec![extra.clone()]));
-    window.act(Action::KeepTracks);
-    window.act(Action::SelectTask(Task::Filter));
+    window.act(Action::Files(FilesAction::Open(vec![extra.clone()])));
+    window.act(Action::Track(TrackAction::Keep));
+    window.act(Action::View(ViewAction::SelectTask(Task::Filter)));
     window.act(Action::Filter(FilterAction::Run));
     assert_eq!(window.said(), "");
-    window.act(Action::TakeSnapshot);
+    window.act(Action::Snapshot(SnapshotAction::Take));
     for name in ["extra", "Tracks"] {
         let id = window.state.document.layer_named(name).expect("there").id;
-        window.act(Action::DeleteLayer(id));
+        window.act(Action::Layer(LayerAction::Delete(id)));
     }
     let path = folder.path().join("s.arcuate");
     window.save(&path);
@@ -177,10 +180,7 @@ fn lacking() {
     again.session(SessionAction::Answer { index, answer });
     again.session(SessionAction::OpenAnyway);
     let message = again.said();
-    assert!(
-        message.contains("Of snapshot 1, these are not here"),
-        "{message}"
-    );
+    assert!(message.contains("Missing from snapshot 1"), "{message}");
     assert!(message.contains("weights of Tracks"), "{message}");
     let sentence = "Snapshot 1: extra.nii.gz is not the file this session was saved with";
     assert!(message.contains(sentence), "{message}");
@@ -189,15 +189,15 @@ fn lacking() {
 fn tensors() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut window = tracked(folder.path());
-    window.act(Action::TakeSnapshot);
+    window.act(Action::Snapshot(SnapshotAction::Take));
     let mut params = window.state.document.fit.clone();
     params.min_eigenvalue_mm2_per_s = 6e-4;
-    window.act(Action::SetFit { params });
+    window.act(Action::Tensors(TensorAction::SetFit { params }));
     let path = folder.path().join("s.arcuate");
     window.save(&path);
     let mut again = Window::opened(&path);
     assert!(snapshot(&again, 0).document.tensors.is_none(), "not yet");
-    again.act(Action::ToggleComparing);
+    again.act(Action::Snapshot(SnapshotAction::ToggleComparing));
     let with = again
         .state
         .session
@@ -221,22 +221,22 @@ fn tensors() {
 /// A day as a name is a number, too.
 fn counted() {
     let mut window = Window::new();
-    window.act(Action::TakeSnapshot);
+    window.act(Action::Snapshot(SnapshotAction::Take));
     let names = |window: &Window| {
         let all = window.state.session.snapshots.iter();
         all.map(|s| s.name.clone()).collect::<Vec<_>>()
     };
     let mut name = |name: &str| {
-        window.act(Action::NameSnapshot {
+        window.act(Action::Snapshot(SnapshotAction::Rename {
             number: 0,
             name: name.to_owned(),
-        });
-        window.act(Action::TakeSnapshot);
+        }));
+        window.act(Action::Snapshot(SnapshotAction::Take));
         names(&window).pop().expect("taken")
     };
     assert_eq!(name("2"), "3");
     assert_eq!(name("202611221930"), "202611221931");
-    // There is none after it.
+    // There is no number after it.
     let last = usize::MAX.to_string();
     assert_eq!(name(&last), last);
 }
@@ -244,8 +244,8 @@ fn counted() {
 fn of_one_document() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut window = tracked(folder.path());
-    window.act(Action::TakeSnapshot);
-    window.act(Action::ToggleComparing);
+    window.act(Action::Snapshot(SnapshotAction::Take));
+    window.act(Action::Snapshot(SnapshotAction::ToggleComparing));
     let path = folder.path().join("s.arcuate");
     window.save(&path);
     window.session(arcuate::state::SessionAction::Leave(
@@ -255,7 +255,7 @@ fn of_one_document() {
     assert!(session.snapshots.is_empty() && session.comparing.is_none());
 }
 
-/// Of more than are kept the newest stay, and the divider stays where it was when others are compared.
+/// With too many, the newest stay, and the divider stays in place when others are compared.
 fn oldest() {
     let mut window = Window::new();
     let shape = |i: usize| arcuate::data::Shape::Sphere {
@@ -264,20 +264,20 @@ fn oldest() {
     };
     let role = Role::Seed;
     for i in 0..12 {
-        window.act(Action::PlaceRegion {
+        window.act(Action::Region(RegionAction::Place {
             role,
             shape: shape(i),
-        });
-        window.act(Action::TakeSnapshot);
+        }));
+        window.act(Action::Snapshot(SnapshotAction::Take));
     }
     let kept = &window.state.session.snapshots;
     let counts: Vec<usize> = kept.iter().map(|s| s.document.regions.len()).collect();
     assert_eq!(counts, (5..=12).collect::<Vec<_>>());
     let names: Vec<String> = kept.iter().map(|s| s.name.clone()).collect();
     assert_eq!(names, (5..=12).map(|n| n.to_string()).collect::<Vec<_>>());
-    window.act(Action::Compare(Some(3)));
-    window.act(Action::MoveDivider(0.3));
-    window.act(Action::Compare(Some(6)));
+    window.act(Action::Snapshot(SnapshotAction::Compare(Some(3))));
+    window.act(Action::Snapshot(SnapshotAction::MoveDivider(0.3)));
+    window.act(Action::Snapshot(SnapshotAction::Compare(Some(6))));
     let comparing = window.state.session.comparing.as_ref().expect("compared");
     assert_eq!((comparing.share, &*comparing.with.name), (0.3, "11"));
 }

@@ -1,5 +1,5 @@
-//! What is in no file: no export saves more than the layer that it holds in full, and large layers are not
-//! left out of a session in silence.
+//! Work that is in no file: no export saves more than the layer that it holds in full, and large layers are not left
+//! out of a session silently.
 
 use super::recovery::recovered;
 use crate::support::origins::{density_maps, segments};
@@ -8,15 +8,16 @@ use crate::support::test;
 use arcuate::data::{Role, Tractogram};
 use arcuate::jobs::session::{ResultStorage, SessionRequest};
 use arcuate::solvers::tractogram::selection::PointStatistic;
+use arcuate::state::FilesAction;
+use arcuate::state::core::layer::OriginId;
 use arcuate::state::filter::{FilterAction, FilterFile, WeightMap};
-use arcuate::state::origin::OriginId;
 use arcuate::state::pathways::{PathwayAction, PathwayFile};
 use arcuate::state::segment::{SegmentAction, SegmentFile};
 use arcuate::state::sessions::unsaved::UnsavedPart;
 use arcuate::state::streamlines::{Column, Drawer, How, Limit, Measurement, StreamlineRules};
 use arcuate::state::{
-    Action, BundleAction, Content, Effect, LayerId, Pane, Phase, SessionAction, Task,
-    UnsavedAction, update,
+    Action, BundleAction, Content, Effect, LayerAction, LayerId, Pane, Phase, RegionAction,
+    SessionAction, SnapshotAction, Task, TrackAction, UnsavedAction, ViewAction, update,
 };
 use glam::{DVec3, dvec3};
 use libtest_mimic::Trial;
@@ -43,7 +44,7 @@ pub fn tests() -> Vec<Trial> {
     ]
 }
 
-/// What remains unsaved once a layer is saved; `weighed`: the layer that has weights, which are saved with it.
+/// Work that remains unsaved once a layer is saved; `weighed`: the layer with weights, which are saved with it.
 fn without(things: &[UnsavedPart], saved: Option<LayerId>, weighed: LayerId) -> Vec<UnsavedPart> {
     let is = |t: &&UnsavedPart| match t {
         UnsavedPart::Layer { layer, .. } => Some(*layer) != saved,
@@ -67,13 +68,17 @@ fn table(window: &Window, folder: &Path) -> Vec<(Action, Option<LayerId>)> {
         .id;
     let kept = document.kept_pathways[0].id;
     let region = document.regions[0].id;
-    let tracks_to = |layer, name: &str| Action::SaveTracks {
-        layer,
-        path: at(name),
+    let tracks_to = |layer, name: &str| {
+        Action::Track(TrackAction::Save {
+            layer,
+            path: at(name),
+        })
     };
-    let layer_to = |layer, name: &str| Action::SaveLayer {
-        layer,
-        path: at(name),
+    let layer_to = |layer, name: &str| {
+        Action::Files(FilesAction::SaveLayer {
+            layer,
+            path: at(name),
+        })
     };
     let filter_to = |what, name: &str| {
         Action::Filter(FilterAction::Save {
@@ -91,24 +96,24 @@ fn table(window: &Window, folder: &Path) -> Vec<(Action, Option<LayerId>)> {
         (layer_to(structure, "structure.nii.gz"), Some(structure)),
         (layer_to(structure, "structure.stl"), None),
         (
-            Action::SaveRegion {
+            Action::Region(RegionAction::Save {
                 region,
                 path: at("region.nii.gz"),
-            },
+            }),
             None,
         ),
         (
-            Action::SaveRegions {
+            Action::Region(RegionAction::SaveAll {
                 path: at("labels.nii.gz"),
                 as_labels: true,
-            },
+            }),
             None,
         ),
         (
-            Action::SaveRegions {
+            Action::Region(RegionAction::SaveAll {
                 path: at("masks.nii.gz"),
                 as_labels: false,
-            },
+            }),
             None,
         ),
         (filter_to(FilterFile::Weights, "weights.txt"), None),
@@ -191,7 +196,7 @@ fn exports() {
             "{text}"
         );
         window.session(SessionAction::Stay);
-        // Asked for, not carried out: the copy goes to the user's own folder.
+        // Requested, not carried out: the copy goes to the user's own folder.
         let autosave = Action::Session(SessionAction::Autosave);
         let effects = update(&mut window.state, autosave);
         let copies = |e: &Effect| {
@@ -202,23 +207,23 @@ fn exports() {
         };
         assert!(effects.iter().any(copies), "{text}");
     }
-    // Of a session with all of it nothing is lost, and what changes then no export saves.
+    // A session with everything loses nothing, and no export saves later changes.
     window.state = start;
     window.save(&folder.path().join("all.arcuate"));
     assert_eq!(window.state.unsaved(), []);
     let mut params = window.state.document.track.clone();
     params.min_length_mm = 6.0;
     let phase = Phase::Done;
-    window.act(Action::SetTrack { params, phase });
+    window.act(Action::Track(TrackAction::SetStreamlines { params, phase }));
     for name in ["live.tck", "kept.tck"] {
-        window.act(Action::SaveTracks {
+        window.act(Action::Track(TrackAction::Save {
             layer: (name == "kept.tck").then_some(tracks),
             path: folder.path().join(name),
-        });
+        }));
         assert_eq!(window.state.unsaved(), [UnsavedPart::Parameters]);
     }
-    // Weights that were fitted since are new; the streamlines that have them are not.
-    window.act(Action::SelectTask(Task::Filter));
+    // Weights fitted since are new; their streamlines are not.
+    window.act(Action::View(ViewAction::SelectTask(Task::Filter)));
     window.act(Action::Filter(FilterAction::Run));
     let things = window.state.unsaved();
     assert!(things.contains(&UnsavedPart::Weights(1)), "{things:?}");
@@ -227,30 +232,30 @@ fn exports() {
     assert!(!things.iter().any(is_tracks), "{things:?}");
 }
 
-/// The same beside a session file, which lacks one thing of each kind: a layer that another file holds, the
-/// colour of a region, a measurement, a snapshot. After a recovery the same is asked about.
+/// The same with a session file that lacks one item of each kind: a layer in another file, the colour of a region, a
+/// measurement, a snapshot. After a recovery the same question is asked.
 fn exports_beside_a_session() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut window = everything(folder.path());
     let tracks = layer(&window, "Tracks");
     let some = folder.path().join("some.tck");
-    window.act(Action::SaveTracks {
+    window.act(Action::Track(TrackAction::Save {
         layer: Some(tracks),
         path: some.clone(),
-    });
-    // Without a choice Filter would look at the topmost streamlines, which those of the file will be.
+    }));
+    // Without a choice Filter would show the topmost streamlines, which will be those of the file.
     let choice = FilterAction::Tractogram(tracks);
     window.act(Action::Filter(choice));
     window.save(&folder.path().join("all.arcuate"));
     window.open(&some);
     let region = window.state.document.regions[0].id;
     let colour = Some([1, 2, 3]);
-    window.act(Action::SetRegionColour { region, colour });
+    window.act(Action::Region(RegionAction::SetColour { region, colour }));
     window.act(Action::Bundle(BundleAction::Measure(Measurement {
         points: vec![DVec3::ZERO, DVec3::Y],
         pane: Pane::Coronal,
     })));
-    window.act(Action::TakeSnapshot);
+    window.act(Action::Snapshot(SnapshotAction::Take));
     let before = [
         UnsavedPart::Added(vec!["some".to_owned()]),
         UnsavedPart::Regions(1),
@@ -279,7 +284,7 @@ fn exports_beside_a_session() {
     for layer in [None, Some(tracks)] {
         let name = format!("again{}.tck", u8::from(layer.is_some()));
         let path = folder.path().join(name);
-        again.act(Action::SaveTracks { layer, path });
+        again.act(Action::Track(TrackAction::Save { layer, path }));
         assert!(again.state.session.status.starts_with("Saved "));
         assert_eq!(again.state.unsaved(), before);
     }
@@ -294,28 +299,28 @@ fn save(window: &mut Window, action: Action, tracks: LayerId) {
         _ => Task::Track,
     };
     if let Action::Bundle(_) = &action {
-        // Its numbers are computed for who looks at them.
+        // Its numbers are computed only when they are shown.
         let open = BundleAction::Open(Some(Drawer::Table));
-        window.act(Action::SelectLayer(Some(tracks)));
+        window.act(Action::Layer(LayerAction::Select(Some(tracks))));
         window.act(Action::Bundle(open));
     }
     window.act(action);
 }
 
-/// Nothing but one layer was made: its file is all that is needed, as long as it is that layer's.
+/// Only one layer was made: its file suffices, as long as it holds that layer.
 fn whole() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut window = Window::with_scan(folder.path());
-    window.act(Action::TrackWholeBrain);
+    window.act(Action::Track(TrackAction::WholeBrain));
     let brain = layer(&window, "Whole brain");
     let save = |window: &mut Window, name: &str| {
-        window.act(Action::SaveTracks {
+        window.act(Action::Track(TrackAction::Save {
             layer: Some(brain),
             path: folder.path().join(name),
-        });
+        }));
     };
     assert!(window.state.asks_before_leaving());
-    // Some of them are not the layer.
+    // A subset is not the layer.
     let all = match &window.state.document.layer(brain).expect("there").content {
         Content::Tractogram(t) => t.len(),
         _ => panic!("streamlines"),
@@ -345,19 +350,19 @@ fn whole() {
     assert_eq!(window.state.unsaved(), [], "{all} {}", window.said());
     window.session(SessionAction::Leave(UnsavedAction::Quit));
     assert!(window.closed);
-    // Another file in its place takes it away again.
+    // Another file in its place makes it unsaved again.
     window.place(Role::Seed, DVec3::ZERO, 4.0);
-    window.act(Action::SaveTracks {
+    window.act(Action::Track(TrackAction::Save {
         layer: None,
         path: folder.path().join("all.tck"),
-    });
+    }));
     let is_brain =
         |t: &UnsavedPart| matches!(t, UnsavedPart::Layer { layer, .. } if *layer == brain);
     assert!(window.state.unsaved().iter().any(is_brain));
-    // What was edited since is in no file.
+    // Later edits are in no file.
     save(&mut window, "all.tck");
     assert!(!window.state.unsaved().iter().any(is_brain));
-    window.act(Action::SelectLayer(Some(brain)));
+    window.act(Action::Layer(LayerAction::Select(Some(brain))));
     window.act(Action::Bundle(BundleAction::Choose {
         lines: vec![0],
         how: How::Replace,
@@ -383,12 +388,12 @@ fn named() {
     let mut again = again;
     again.place(Role::Exclude, dvec3(9.0, 0.0, 0.0), 2.0);
     assert_eq!(again.state.unsaved(), [UnsavedPart::Regions(1)]);
-    // The file that was saved is that of the window it is saved from.
+    // The saved file belongs to the window that saved it.
     again.act(Action::Undo);
     assert_eq!(again.state.unsaved(), [UnsavedPart::Other]);
 }
 
-/// More than 64 MB as a session counts.
+/// More than 64 MB in a session's count.
 fn large() -> Tractogram {
     let lines = 3000;
     let each = 2000u64;
@@ -402,7 +407,7 @@ fn large() -> Tractogram {
 /// A whole brain that a session does not store by itself.
 fn with_large(folder: &Path) -> (Window, LayerId) {
     let mut window = Window::with_scan(folder);
-    window.act(Action::TrackWholeBrain);
+    window.act(Action::Track(TrackAction::WholeBrain));
     let brain = layer(&window, "Whole brain");
     let document = &mut window.state.document;
     document.edit_layer(brain, |l| l.content = Content::Tractogram(large()));
@@ -426,7 +431,7 @@ fn recipes() {
         "Whole brain: 3\u{202F}000 streamlines, 72.0\u{202F}MB"
     );
     assert!(!window.state.is_dirty());
-    // Said again when the window is closed.
+    // Repeated when the window is closed.
     window.session(SessionAction::Leave(UnsavedAction::Quit));
     assert!(!window.closed);
     window.session(SessionAction::Stay);
@@ -441,7 +446,7 @@ fn recipes() {
         panic!("streamlines")
     };
     assert_eq!((back.len(), back.points.len()), (3000, 6_000_000));
-    // Saved and left in one go, it is asked about as well.
+    // Saved and closed at once, it is asked about as well.
     let (mut window, _) = with_large(folder.path());
     window.session(SessionAction::Save {
         path: Some(folder.path().join("t.arcuate")),
@@ -450,7 +455,7 @@ fn recipes() {
     assert!(!window.closed && window.state.session.saving.leaving == Some(UnsavedAction::Quit));
     window.session(SessionAction::Discard);
     assert!(window.closed);
-    // Whoever chose to store nothing is told at the save alone.
+    // A user who chose to store nothing is told only when saving.
     window.closed = false;
     window.session(SessionAction::SetStore(ResultStorage::Nothing));
     window.save(&folder.path().join("t.arcuate"));
@@ -476,10 +481,10 @@ fn made_again() {
         assert!(status.ends_with("same bytes"), "{status}");
         assert!(status.contains(" streamlines in "), "{status}");
         assert_eq!(again.state.unsaved(), []);
-        // Their streamlines are in memory now, and in no file still.
+        // Their streamlines are now in memory, and still in no file.
         assert_eq!(again.state.saved_without().len(), 2);
     }
-    // What is done to them afterwards is a change.
+    // A later edit is a change.
     again.act(Action::Undo);
     assert_eq!(again.state.unsaved(), [UnsavedPart::Other]);
 }
@@ -487,7 +492,7 @@ fn made_again() {
 fn without_recipe() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut window = Window::with_scan(folder.path());
-    window.act(Action::TrackWholeBrain);
+    window.act(Action::Track(TrackAction::WholeBrain));
     let brain = layer(&window, "Whole brain");
     let mut document = window.state.document.clone();
     document.edit_layer(brain, |l| l.origin = OriginId::default());
@@ -503,9 +508,9 @@ fn without_recipe() {
         "{message}"
     );
     assert!(window.state.is_dirty() && window.state.asks_before_leaving());
-    window.act(Action::SaveTracks {
+    window.act(Action::Track(TrackAction::Save {
         layer: Some(brain),
         path: folder.path().join("b.tck"),
-    });
+    }));
     assert!(!window.state.is_dirty(), "{:?}", window.state.unsaved());
 }

@@ -1,15 +1,17 @@
-//! What is in no file, task by task: weights and parameters.
+//! Work that is in no file, task by task: weights and parameters.
 
-use crate::support::session_window::Window;
-use crate::support::session_window::{everything, layer};
+use crate::support::session_window::{Window, everything, layer};
 use crate::support::test;
 use arcuate::data::Role;
 use arcuate::solvers::commit::cylinder::Timing;
+use arcuate::state::LayerAction;
 use arcuate::state::filter::{FilterAction, FilterFile, Times, VirtualLesionResult};
 use arcuate::state::segment::{self, SegmentAction};
 use arcuate::state::sessions::unsaved::UnsavedPart;
 use arcuate::state::streamlines::How;
-use arcuate::state::{Action, BundleAction, Phase, SessionAction, Task, WholeBrain};
+use arcuate::state::{
+    Action, BundleAction, Phase, SessionAction, Task, TrackAction, ViewAction, WholeBrain,
+};
 use glam::DVec3;
 use libtest_mimic::Trial;
 
@@ -27,12 +29,12 @@ pub fn tests() -> Vec<Trial> {
     ]
 }
 
-/// The weights of a file are those of its streamlines until others are fitted, or a bundle was left out.
+/// The weights of a file are those of its streamlines until others are fitted, or a virtual lesion is computed.
 fn weights() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut window = everything(folder.path());
     let tracks = layer(&window, "Tracks");
-    window.act(Action::SelectTask(Task::Filter));
+    window.act(Action::View(ViewAction::SelectTask(Task::Filter)));
     let unsaved = |window: &Window| {
         let things = window.state.unsaved();
         let of =
@@ -58,7 +60,7 @@ fn weights() {
     // The streamlines of the file have other weights.
     assert_eq!(unsaved(&window), (true, true), "{}", window.said());
     window.state = with;
-    window.act(Action::SelectLayer(Some(tracks)));
+    window.act(Action::Layer(LayerAction::Select(Some(tracks))));
     window.act(Action::Bundle(BundleAction::Choose {
         lines: vec![0],
         how: How::Replace,
@@ -74,17 +76,17 @@ fn weights() {
         window.state.session.status
     );
     assert_eq!(unsaved(&window), (false, true));
-    // Another file in its place takes both away again.
+    // Another file in its place makes both unsaved again.
     save(&mut window, FilterFile::Kept, "all.tck");
     assert_eq!(unsaved(&window), (true, true));
 }
 
-/// Each change by the user alone, without a session file; what the program chose for an image is none.
+/// Each change by the user on its own, without a session file; values chosen by the program for an image do not count.
 fn parameters() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut window = Window::with_scan(folder.path());
     for task in [Task::Filter, Task::Segment, Task::Pathways, Task::Track] {
-        window.act(Action::SelectTask(task));
+        window.act(Action::View(ViewAction::SelectTask(task)));
         assert_eq!(window.state.unsaved(), [], "{task:?}");
     }
     let start = window.state.clone();
@@ -104,9 +106,11 @@ fn parameters() {
         Action::Segment(SegmentAction::Set { settings, phase })
     };
     let whole = WholeBrain::default();
-    let whole_brain = |seeds, by_regions| Action::SetWholeBrain {
-        whole_brain: WholeBrain { seeds, by_regions },
-        phase,
+    let whole_brain = |seeds, by_regions| {
+        Action::Track(TrackAction::SetWholeBrain {
+            whole_brain: WholeBrain { seeds, by_regions },
+            phase,
+        })
     };
     let mask = layer(&window, "mask");
     let actions = [
@@ -136,7 +140,7 @@ fn parameters() {
         window.act(Action::Undo);
         assert_eq!(window.state.unsaved(), [], "{text} undone");
     }
-    // Where there are weights.
+    // If there are weights.
     window.state = start.clone();
     window.state.document.filter.cut = 0.1;
     assert_eq!(window.state.unsaved(), [UnsavedPart::Parameters]);
@@ -150,16 +154,16 @@ fn parameters() {
     assert_eq!(window.state.unsaved(), [UnsavedPart::Surface(0)]);
 }
 
-/// What a session does not list yet is opened again by itself where a file holds it: its points are not lost.
+/// A layer that the session does not list yet can be opened by itself if a file holds it: its points are not lost.
 fn added() {
     let folder = tempfile::tempdir().expect("a folder");
     let at = |name: &str| folder.path().join(name);
     let mut window = everything(folder.path());
     let tracks = layer(&window, "Tracks");
-    window.act(Action::SaveTracks {
+    window.act(Action::Track(TrackAction::Save {
         layer: Some(tracks),
         path: at("some.tck"),
-    });
+    }));
     // Without a session there is none to be added to.
     window.open(&at("some.tck"));
     let is_added = |t: &UnsavedPart| matches!(t, UnsavedPart::Added(_));
@@ -178,19 +182,19 @@ fn added() {
     );
     // Exported in full, whichever came first.
     window.state = start.clone();
-    window.act(Action::TrackWholeBrain);
+    window.act(Action::Track(TrackAction::WholeBrain));
     let brain = layer(&window, "Whole brain");
     let in_memory =
         |t: &UnsavedPart| matches!(t, UnsavedPart::Layer { layer, .. } if *layer == brain);
     let things = window.state.unsaved();
     assert!(things.len() == 1 && in_memory(&things[0]), "{things:?}");
-    window.act(Action::SaveTracks {
+    window.act(Action::Track(TrackAction::Save {
         layer: Some(brain),
         path: at("brain.tck"),
-    });
+    }));
     assert_eq!(window.state.unsaved(), [named("Whole brain")]);
     assert!(window.state.asks_before_leaving());
-    // Beside other things, each has its own line.
+    // Together with other items, each has its own line.
     window.place(Role::Exclude, DVec3::splat(9.0), 2.0);
     let both = [named("Whole brain"), UnsavedPart::Regions(1)];
     assert_eq!(window.state.unsaved(), both);
@@ -200,12 +204,12 @@ fn added() {
         then: None,
     });
     assert_eq!(window.state.unsaved(), []);
-    // What the session lists is not added, wherever its fit has brought it.
+    // A layer that the session lists is not added, wherever its fit has put it.
     let again = Window::opened(&at("s.arcuate"));
     assert_eq!(again.state.unsaved(), [], "{}", again.said());
-    // A change of a name is still one.
+    // A changed name still counts.
     let mut again = again;
     let name = "All".to_owned();
-    again.act(Action::RenameLayer { layer: brain, name });
+    again.act(Action::Layer(LayerAction::Rename { layer: brain, name }));
     assert_eq!(again.state.unsaved(), [UnsavedPart::Other]);
 }

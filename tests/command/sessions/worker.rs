@@ -1,4 +1,4 @@
-//! What takes long when a session is opened is done before the window has it.
+//! Slow work when opening a session is done before the window receives it.
 
 use crate::support::session_window::Window;
 use crate::support::test;
@@ -7,10 +7,13 @@ use arcuate::data::Tractogram;
 use arcuate::io::trx;
 use arcuate::jobs::Outcome;
 use arcuate::jobs::session::{Parser, Restored, SessionOutput, SessionRequest};
-use arcuate::state::Event;
+use arcuate::state::AlignmentAction;
 use arcuate::state::sessions::saved::Parse;
 use arcuate::state::streamlines::{BundleAction, How, lines_of};
-use arcuate::state::{Action, Document, Effect, Phase, SessionAction, update};
+use arcuate::state::{
+    Action, Document, Effect, Event, FilesAction, LayerAction, Phase, SessionAction,
+    SnapshotAction, update,
+};
 use glam::{DAffine3, DVec3};
 use libtest_mimic::Trial;
 use std::path::{Path, PathBuf};
@@ -32,28 +35,32 @@ fn up(mm: f64) -> DAffine3 {
     DAffine3::from_translation(DVec3::new(0.0, 0.0, mm))
 }
 
-/// Streamlines that were moved, and a snapshot of where they had been moved before.
+/// Moved streamlines, and a snapshot of their earlier transform.
 fn session(folder: &Path) -> PathBuf {
     let (file, path) = (folder.join("lines.trx"), folder.join("s.arcuate"));
     let points: Vec<[f32; 3]> = [3.0, 4.0, 7.0, 8.0].map(|z| [1.0, 2.0, z]).to_vec();
     let lines = Tractogram::new(points, vec![0, 2, 4]);
     trx::save(&file, &lines, &Control::new()).expect("saved");
     let mut window = Window::new();
-    window.act(Action::Open(vec![file]));
+    window.act(Action::Files(FilesAction::Open(vec![file])));
     let layer = window.state.document.layers[0].id;
     let phase = Phase::Done;
     for mm in [10.0, 20.0] {
         let by = up(mm);
-        window.act(Action::ShiftLayer { layer, by, phase });
+        window.act(Action::Alignment(AlignmentAction::Shift {
+            layer,
+            by,
+            phase,
+        }));
         if mm == 10.0 {
-            window.act(Action::TakeSnapshot);
+            window.act(Action::Snapshot(SnapshotAction::Take));
         }
     }
     window.save(&path);
     path
 }
 
-/// Has the one thing done that the window asks for.
+/// Runs the single job that the window requests.
 fn done(window: &mut Window, effects: &mut Vec<Effect>) -> (Event, SessionOutput) {
     let requested = effects.drain(..).find_map(|effect| match effect {
         Effect::Submit(request) => Some(request),
@@ -71,7 +78,10 @@ fn words() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = session(folder.path());
     let mut window = Window::new();
-    let mut effects = update(&mut window.state, Action::Open(vec![path.clone()]));
+    let mut effects = update(
+        &mut window.state,
+        Action::Files(FilesAction::Open(vec![path.clone()])),
+    );
     let (event, output) = done(&mut window, &mut effects);
     let SessionOutput::Read(read) = output else {
         panic!("{output:?}")
@@ -101,7 +111,10 @@ fn moved() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = session(folder.path());
     let mut window = Window::new();
-    let mut effects = update(&mut window.state, Action::Open(vec![path]));
+    let mut effects = update(
+        &mut window.state,
+        Action::Files(FilesAction::Open(vec![path])),
+    );
     let (event, _) = done(&mut window, &mut effects);
     effects = update(&mut window.state, Action::Event(event));
     let (event, output) = done(&mut window, &mut effects);
@@ -133,7 +146,7 @@ fn later() {
     let path = session(folder.path());
     let mut window = Window::opened(&path);
     let layer = window.state.document.layers[0].id;
-    window.act(Action::SelectLayer(Some(layer)));
+    window.act(Action::Layer(LayerAction::Select(Some(layer))));
     window.act(Action::Bundle(BundleAction::Choose {
         lines: vec![0],
         how: How::Replace,

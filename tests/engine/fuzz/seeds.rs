@@ -1,4 +1,4 @@
-//! Small files of every entry, by our own writers and by those of the tests: nothing is copied from elsewhere.
+//! Small files of every entry, from our own writers and those of the tests: nothing is copied from elsewhere.
 
 use crate::io::formats::rich;
 use crate::io::kept::Nifti;
@@ -305,7 +305,7 @@ fn streamlines(ending: &str) -> Seeds {
     seeds
 }
 
-/// A folder's files one behind the other.
+/// The files of a folder, concatenated.
 fn together(folder: &Path, first: &str) -> Vec<u8> {
     let mut bytes = std::fs::read(folder.join(first)).expect("read");
     let mut rest = vec![folder.to_owned()];
@@ -333,7 +333,7 @@ fn trx_folder() -> Vec<u8> {
     together(folder.path(), "a.trx/header.json")
 }
 
-/// Track scalars and weights beside a TCK.
+/// Track scalars and weights next to a TCK.
 fn values_beside() -> Vec<u8> {
     let folder = tempfile::tempdir().expect("a folder");
     let tracks = crate::support::lines(&[
@@ -373,7 +373,7 @@ fn picture() -> Seeds {
     vec![("words".to_owned(), std::fs::read(path).expect("read"))]
 }
 
-/// Files whose names say nothing: the first bytes do.
+/// Files whose names are uninformative: the first bytes decide.
 fn unnamed() -> Seeds {
     let first = |entry: &str| of(entry).remove(1).1;
     ["nifti", "mgh", "nrrd", "tck", "trk", "vtk"]
@@ -381,7 +381,7 @@ fn unnamed() -> Seeds {
         .to_vec()
 }
 
-/// A window's work, and its content alone. The results keep a few of their numbers, so that the file stays small.
+/// A window's work, and only its content. The results keep a few of their numbers, so that the file stays small.
 fn session() -> Seeds {
     let folder = tempfile::tempdir().expect("a folder");
     let mut window = Window::with_scan(folder.path());

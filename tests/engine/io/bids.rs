@@ -1,4 +1,4 @@
-//! BIDS folders: what is found by its name, for whom, and with which gradients.
+//! BIDS folders: files found by name, their subject, and their gradients.
 
 use super::sentence;
 use crate::support::test;
@@ -80,7 +80,7 @@ fn finds() {
             "sub-01_ses-1_tractography.trx",
         ]
     );
-    // One subject's folder is as good.
+    // A single subject's folder works as well.
     let one = bids::find(&root.join("sub-02")).expect("a subject");
     assert_eq!(
         (one.subjects.as_slice(), one.found.len()),
@@ -88,7 +88,7 @@ fn finds() {
     );
 }
 
-/// Sessions are chosen apart; what belongs to none of them belongs to all, what to nobody to none.
+/// Sessions are chosen separately; files in none of them belong to all sessions, files of no subject to none.
 fn sessions() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let root = folder.path();
@@ -162,7 +162,7 @@ fn others() {
     sentence(&bids::find(&folder.path().join("none")).expect_err("no folder"));
 }
 
-/// A folder of one kind of file, and that of the pipelines, are looked through like the whole.
+/// A folder of one kind of file, and that of the pipelines, are searched like the whole.
 fn within() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let root = folder.path();
@@ -209,7 +209,7 @@ fn labels() {
         Some(root.join("p/dseg.tsv"))
     );
     assert_eq!(of("p/sub-01/anat/sub-01_T1w.nii.gz"), None);
-    // Not out of the data set.
+    // Not outside the data set.
     std::fs::remove_file(root.join("p/dseg.tsv")).expect("removed");
     assert_eq!(of("p/sub-02/anat/sub-02_dseg.nii.gz"), None);
 }

@@ -1,5 +1,5 @@
-//! Formats by their definitions: bytes are made and taken apart here, so that a mistake that reading and
-//! writing share does not cancel out.
+//! Formats by their definitions: bytes are composed and parsed here, so that an error shared by reading and writing
+//! does not cancel out.
 
 use super::formats::{grid, open, rich};
 use super::sentence;
@@ -51,7 +51,7 @@ fn trx_folder(path: &Path, members: &[(&str, Vec<u8>)]) {
     ];
     let _ = std::fs::remove_dir_all(path);
     for (name, bytes) in own.iter().chain(members) {
-        // One of `members` takes the place of our own.
+        // Replaced by one of `members`, if given.
         let replaced = members.iter().any(|(m, _)| {
             *m != *name && m.split('.').next() == name.split('.').next() && !m.contains('/')
         });
@@ -64,7 +64,7 @@ fn trx_folder(path: &Path, members: &[(&str, Vec<u8>)]) {
     }
 }
 
-/// `VOXEL_TO_RASMM` is a list of rows: what it takes to mm stands in the columns.
+/// `VOXEL_TO_RASMM` is a list of rows: the images of the axes are in the columns.
 fn trx_affine() {
     let mut random = Random::fresh("trx rows");
     let folder = tempfile::tempdir().expect("a temporary folder");
@@ -86,7 +86,7 @@ fn trx_affine() {
             let found = header["VOXEL_TO_RASMM"][r][c].as_f64().expect("a number");
             assert!((found - place(r, c)).abs() < 1e-9, "row {r}, column {c}");
         }
-        // As another program writes it.
+        // In the form that another program writes.
         let row = |r: usize| (0..4).map(|c| place(r, c)).collect::<Vec<f64>>();
         let rows = [row(0), row(1), row(2), vec![0.0, 0.0, 0.0, 1.0]];
         let header = serde_json::json!({
@@ -98,7 +98,7 @@ fn trx_affine() {
     }
 }
 
-/// Numbers from one end of each type to the other, those below the smallest normal half among them.
+/// Numbers from one end of each type to the other, including those below the smallest normal half.
 fn trx_numbers() {
     let mut random = Random::fresh("trx numbers");
     let folder = tempfile::tempdir().expect("a temporary folder");
@@ -134,7 +134,7 @@ fn trx_numbers() {
     for round in 0..200 {
         let draw = [0; 5].map(|_| {
             let bits = random.bits() as u16;
-            // No number has all ones in its exponent; every other round none has any.
+            // No number has an exponent of all ones; in every other round none has.
             if round % 2 == 0 {
                 bits & 0x83ff
             } else {
@@ -165,7 +165,7 @@ fn half_by_parts(bits: u16) -> f32 {
     (sign * size) as f32
 }
 
-/// Points begin at any byte of an archive, and many are held otherwise than few. All halves are among them.
+/// Points begin at any byte of an archive, and many are stored differently from few. All halves are included.
 fn trx_at_any_byte() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path().join("a.trx");
@@ -214,7 +214,7 @@ fn trx_at_any_byte() {
     }
 }
 
-/// Whole numbers of 64 bits are not cut to 32: what would be right after that is refused.
+/// Integers of 64 bits are not truncated to 32: such files are refused.
 fn trx_beyond() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path().join("a.trx");
@@ -242,7 +242,7 @@ fn trx_beyond() {
     assert!(sentence(&wrong).contains("no streamlines"));
 }
 
-/// Two entries of an archive that name one place would be read as more than there is.
+/// Two entries of an archive with one name would be read as more data than there is.
 fn trx_overlap() {
     const SIZE: usize = 40_000;
     let folder = tempfile::tempdir().expect("a temporary folder");
@@ -259,7 +259,7 @@ fn trx_overlap() {
     }
     zip.finish().expect("finished");
     let mut bytes = std::fs::read(&path).expect("readable");
-    // Of the central directory (APPNOTE 4.3.12): sizes at 20 and 24, the place at 42, the name at 46.
+    // Fields of the central directory (APPNOTE 4.3.12): sizes at 20 and 24, the place at 42, the name at 46.
     let entries: Vec<usize> = (0..bytes.len() - 4)
         .filter(|&i| bytes[i..].starts_with(b"PK\x01\x02"))
         .collect();
@@ -274,8 +274,8 @@ fn trx_overlap() {
     assert!(sentence(&error).contains("overlap"), "{error}");
 }
 
-/// Behind the header each streamline is its number of points, points with their values, and its own
-/// values; names stand in the header in that order.
+/// After the header each streamline is its number of points, points with their values, and its own values; names are in
+/// the header in that order.
 fn trk_values() {
     let mut random = Random::fresh("trk values");
     let folder = tempfile::tempdir().expect("a temporary folder");
@@ -328,7 +328,7 @@ fn trk_values() {
     }
 }
 
-/// Voxels of 2 mm in the order LAS beside an identity matrix: the points are read, and the user is warned.
+/// Voxels of 2 mm in the order LAS together with an identity matrix: the points are read, and the user is warned.
 fn trk_contradiction() {
     let mut random = Random::fresh("trk contradiction");
     let folder = tempfile::tempdir().expect("a temporary folder");
@@ -405,7 +405,7 @@ fn track_scalars() {
     expected.push(f32::INFINITY);
     let bits = |all: &[f32]| all.iter().map(|v| v.to_bits()).collect::<Vec<u32>>();
     assert_eq!(bits(&numbers), bits(&expected));
-    // Without the marks nobody knows whose the values are.
+    // Without the marks the owners of the values are unknown.
     let bare: Vec<u8> = numbers
         .iter()
         .filter(|v| !v.is_nan())
@@ -420,7 +420,7 @@ fn track_scalars() {
     );
 }
 
-/// One number a line, the first for the first streamline.
+/// One number per line, the first for the first streamline.
 fn weights() {
     let mut random = Random::fresh("weights in order");
     let folder = tempfile::tempdir().expect("a temporary folder");
@@ -434,7 +434,7 @@ fn weights() {
     let written = text.lines().filter(|l| !l.starts_with('#'));
     let written: Vec<f32> = written.map(|l| l.parse().expect("a number")).collect();
     assert_eq!(written, own);
-    // As `tcksift2` writes them: all in one line, behind a remark.
+    // As `tcksift2` writes them: all on one line, after a comment.
     tck::save(&at("a.tck"), &lines, "", &Control::new()).expect("saved");
     let sentence: Vec<String> = own.iter().map(f32::to_string).collect();
     let text = format!(
@@ -449,7 +449,7 @@ fn weights() {
     );
 }
 
-/// Slicer says the space in the title, or in a field of one text.
+/// Slicer gives the space in the title, or in a field of one text.
 fn vtk_space() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path().join("a.vtk");
@@ -467,8 +467,7 @@ fn vtk_space() {
     }
 }
 
-/// A few points with many values, through which lines go again and again: what that would take is
-/// refused.
+/// A few points with many values, through which lines pass repeatedly: the required memory is refused.
 fn vtk_shared() {
     let (columns, uses) = (2000, 20_000);
     let folder = tempfile::tempdir().expect("a temporary folder");
@@ -495,7 +494,7 @@ fn vtk_shared() {
     );
 }
 
-/// Programs that read the qform (nifti1.h, method 2) see what those see that read the sform.
+/// Programs that read the qform (nifti1.h, method 2) get the same result as those that read the sform.
 fn quaternions() {
     let mut random = Random::fresh("quaternions");
     let folder = tempfile::tempdir().expect("a temporary folder");
@@ -544,7 +543,7 @@ fn quaternions() {
             };
             let found = DVec3::new(place(0), place(1), place(2));
             let expected = grid.world(DVec3::from_array(voxel));
-            // The part that is not stored is, near a half turn, a root of what rounding leaves of 1.
+            // Near a half turn the part that is not stored is a root of the rounding error of 1.
             assert!(
                 found.distance(expected) < 2e-3,
                 "{}: {found} {expected}",

@@ -1,7 +1,7 @@
-//! The same files read here and by nibabel, trx-python, VTK and pynrrd: whole ones in every format, type, byte order
-//! and orientation, of theirs and of ours, and copies with one thing wrong. Where both read, they read the same, or
-//! the table of known differences says why not; where one refuses, the table says why the other does not; what is
-//! damaged is refused here, or taken with a word about it.
+//! The same files read here and by nibabel, trx-python, VTK and pynrrd: valid ones in every format, type, byte order
+//! and orientation, of theirs and of ours, and copies with one error. If both read a file, they agree, or the table of
+//! known differences gives the reason; if one refuses it, the table says why the other does not; damaged files are
+//! refused here, or accepted with a remark.
 //!
 //! `tests/peers/differential.py` makes the files and reads them there; `.ci/run` installs what it needs.
 
@@ -20,11 +20,11 @@ use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
 
-/// Copies of each file with fields overwritten at random; `ARCUATE_DIFFERENTIAL` asks for others.
+/// Number of copies of each file with randomly overwritten fields; `ARCUATE_DIFFERENTIAL` sets another.
 const COPIES: usize = 20;
 /// Each side rounds a value to single precision once.
 const ROUNDING: f64 = 1.5 * f32::EPSILON as f64;
-/// An affine is worked out from single precision in double; sides of 100 mm.
+/// An affine is computed from single precision in double; sides of 100 mm.
 const NEAR_MM: f64 = 1e-4;
 
 pub fn tests() -> Vec<Trial> {
@@ -35,7 +35,7 @@ pub fn tests() -> Vec<Trial> {
     }]
 }
 
-/// Outcomes that a row of the table may name, besides those that [`compare`] gives.
+/// Outcomes that a row of the table may contain, besides those of [`compare`].
 const TAKEN: &str = "Taken";
 
 /// A row of `tests/peers/known.txt`.
@@ -44,7 +44,7 @@ struct Known {
     what: String,
     outcome: String,
     told: bool,
-    /// Random bytes alone bring it about: the fixed set need not.
+    /// Only random bytes cause it: the fixed set need not.
     seldom: bool,
     line: String,
 }
@@ -77,21 +77,21 @@ fn known() -> Vec<Known> {
     rows.map(row).collect()
 }
 
-/// A file as Python tells of it.
+/// A file as described by Python.
 struct File {
     name: String,
     format: String,
     base: String,
-    /// The field and the kind of its value: nothing for a whole file.
+    /// The field and the kind of its value: empty for a valid file.
     what: String,
     value: String,
     damaged: bool,
     theirs: Value,
 }
 
-/// A file on which the two sides do not agree, or about which Arcuate should say more.
+/// A file on which the two sides disagree, or about which Arcuate should say more.
 struct Finding {
-    /// As the table names it.
+    /// The name in the table.
     outcome: &'static str,
     ours: String,
     theirs: String,
@@ -106,7 +106,7 @@ fn agree() {
     let ran = Command::new(python())
         .arg(crate::support::root().join("tests/peers/differential.py"))
         .arg(here)
-        // As many bits as JavaScript and numpy agree on.
+        // The number of bits on which JavaScript and numpy agree.
         .args([
             (Random::fresh("files").bits() >> 12).to_string(),
             copies.to_string(),
@@ -124,7 +124,7 @@ fn agree() {
     let table = known();
     let mut used = BTreeSet::new();
     let mut unknown: BTreeMap<String, (usize, String)> = BTreeMap::new();
-    // What is said of a whole file is no word about damage.
+    // A remark about a valid file is no remark about damage.
     let mut default_value: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for file in &files {
         let ours = read(&here.join(&file.name));
@@ -173,7 +173,7 @@ fn agree() {
         list.len(),
         list.join("\n")
     );
-    // Another seed need not meet every row.
+    // Another seed need not produce every row.
     if seed() == Ok(FIXED_SEED) && copies == COPIES {
         let rows = table.iter().enumerate();
         let old = rows.filter(|(i, known)| !used.contains(i) && !known.seldom);
@@ -210,7 +210,7 @@ fn file(line: &str) -> File {
     }
 }
 
-/// Files of ours in every format, of every type that is written.
+/// Files of ours in every format, with every type that is written.
 fn write_ours(folder: &Path) {
     std::fs::create_dir(folder).expect("a folder");
     let mut random = Random::fresh("ours");
@@ -256,7 +256,7 @@ fn remarks(opened: &Opened) -> Vec<String> {
     all.map(|remark| remark.sentence).collect()
 }
 
-/// All that is said about a file that was read.
+/// All remarks about a file that was read.
 fn words(ours: &Result<Opened, Error>) -> BTreeSet<String> {
     let Ok(opened) = ours else {
         return BTreeSet::new();
@@ -298,13 +298,13 @@ fn compare(file: &File, ours: &Result<Opened, Error>, numbers: &[f64]) -> Vec<Fi
         .collect()
 }
 
-/// The numbers that a member of the answer names.
+/// The numbers that a member of the answer refers to.
 fn named<'a>(place: &Value, numbers: &'a [f64]) -> &'a [f64] {
     let number = |i: usize| place[i].as_u64().expect("a place") as usize;
     &numbers[number(0)..number(0) + number(1)]
 }
 
-/// Whether a value of ours is theirs, rounded to single precision.
+/// Whether our value is theirs, rounded to single precision.
 fn same(ours: f32, theirs: f64) -> bool {
     let (rounded, own) = (f64::from(theirs as f32), f64::from(ours));
     own == rounded
@@ -339,7 +339,7 @@ fn of_images(volume: &Volume, theirs: &Value, numbers: &[f64]) -> Vec<(&'static 
         let m = own.matrix3;
         [m.x_axis[r], m.y_axis[r], m.z_axis[r], own.translation[r]]
     });
-    // A rotation of long edges is off by a share of the longest.
+    // The error of a rotation of long edges is a fraction of the longest.
     let longest = affine
         .iter()
         .fold(0.0, |longest: f64, v| longest.max(v.abs()));
@@ -347,7 +347,7 @@ fn of_images(volume: &Volume, theirs: &Value, numbers: &[f64]) -> Vec<(&'static 
         let off = (a - b).abs();
         off.is_nan() || off > NEAR_MM.max(1e-6 * longest)
     };
-    // NaN throughout: an NRRD that names no space, of which pynrrd makes no affine.
+    // NaN throughout: an NRRD without a space, for which pynrrd computes no affine.
     let unsaid = affine.iter().all(|v| v.is_nan());
     if !unsaid && own.as_flattened().iter().zip(affine).any(far) {
         found.push(("Affine", format!("{own:?} and {affine:?}")));

@@ -1,4 +1,4 @@
-//! TCK: outside files, round trips, and what is refused.
+//! TCK: external files, round trips, and refusals.
 
 use super::sentence;
 use crate::support::{Random, data_test, test};
@@ -68,7 +68,7 @@ fn conforms(simple: PathBuf) {
     assert!(info.warnings[0].contains("announces 615000 streamlines; the file holds 1"));
     let (multiline, info) = file("multiline_header_field.tck");
     assert_eq!((multiline.len(), info.warnings.len()), (1, 0));
-    // A line of its own belongs to the one before; a key may come twice.
+    // A continuation line belongs to the line before; a key may occur twice.
     let histories = info
         .properties
         .iter()
@@ -128,7 +128,7 @@ fn there_and_back() {
     let mut random = Random::fresh("there_and_back");
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path().join("a.tck");
-    // The last is several chunks of reading long.
+    // The last one takes several read chunks.
     for streamlines in [0, 1, 2, 100, 10_000] {
         let tractogram = random_tractogram(&mut random, streamlines);
         let control = Control::new();
@@ -154,7 +154,7 @@ fn header() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path().join("a.tck");
     let tractogram = random_tractogram(&mut random, 7);
-    // Lengths around where the offset itself gets one more digit.
+    // Lengths around which the offset itself gets one more digit.
     for length in (0..3).chain(780..900) {
         let command = "x".repeat(length);
         tck::save(&path, &tractogram, &command, &Control::new()).expect("saved");
@@ -185,7 +185,7 @@ fn every_datatype() {
     for name in ["Float32LE", "Float32BE", "Float64LE", "Float64BE"] {
         let mut bytes =
             format!("mrtrix tracks\ndatatype: {name}\nfile: . 4000\nEND\n").into_bytes();
-        // The points may begin anywhere behind the header.
+        // The points may begin anywhere after the header.
         bytes.resize(4000, b'?');
         let mut put = |v: f32| match name {
             "Float32LE" => bytes.extend(v.to_le_bytes()),
@@ -207,7 +207,7 @@ fn every_datatype() {
     }
 }
 
-/// A line that starts with END is one like any other; letters need not be UTF-8.
+/// A line that starts with END is an ordinary one; text need not be UTF-8.
 fn odd_headers() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path().join("a.tck");
@@ -218,7 +218,7 @@ fn odd_headers() {
         let mut bytes = b"mrtrix tracks\ndatatype: Float32LE\n".to_vec();
         bytes.extend(line);
         bytes.extend(b"\nfile: . ");
-        // The points begin right behind the header, whose length has two digits or three.
+        // The points begin directly after the header, whose length has two digits or three.
         let rest = "00\nEND\n".len();
         let begin = bytes.len() + rest + usize::from(bytes.len() + rest > 98);
         bytes.extend(format!("{begin}\nEND\n").bytes());
@@ -233,7 +233,7 @@ fn odd_headers() {
     }
 }
 
-/// A file cut at any byte is refused (in its header) or read as far as it goes, and says so.
+/// A file truncated at any byte is refused (in its header) or read as far as possible, with a remark.
 fn cut() {
     let mut random = Random::fresh("cut");
     let folder = tempfile::tempdir().expect("a temporary folder");
@@ -292,7 +292,7 @@ fn nonsense() {
     let whole = format!("{type_}file: . 100\n");
     let text = refused(&whole, &[1.0, 2.0, 3.0, 1.0, f32::NAN, 3.0]);
     assert!(text.contains("in streamline 1"), "{text}");
-    // Beyond the end of the file: nothing to read, and it is said.
+    // Beyond the end of the file: nothing to read, which is reported.
     std::fs::write(
         &path,
         format!("mrtrix tracks\n{type_}file: . 99999999999\nEND\n"),
@@ -300,7 +300,7 @@ fn nonsense() {
     .expect("written");
     let (found, info) = read(&path);
     assert!(found.is_empty() && info.warnings[0].contains("no end mark"));
-    // What TCK cannot hold is not written.
+    // Data that TCK cannot hold are not written.
     let holed = Tractogram::new(vec![[0.0, f32::NAN, 0.0]], vec![0, 1]);
     let error = tck::save(&path, &holed, "", &Control::new()).expect_err("refused");
     assert!(sentence(&error).contains("streamline 1"));
@@ -313,8 +313,8 @@ fn nonsense() {
     assert!(matches!(error, Err(Error::Unsupported { .. })));
 }
 
-/// The way through the grid takes a coordinate that is not finite into the others of its point: a file whose points
-/// would differ is refused before it is written, not blamed on the disk after.
+/// A transform through the grid spreads a coordinate that is not finite to the others of its point: a file whose points
+/// would differ is refused before writing, not blamed on the disk afterwards.
 fn trk_points() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path().join("a.trk");

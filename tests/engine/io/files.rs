@@ -1,4 +1,4 @@
-//! The file system: what cannot be read or written is said, and nothing is lost.
+//! The file system: failures to read or write are reported, and nothing is lost.
 
 use super::sentence;
 use crate::support::made::Made;
@@ -34,7 +34,7 @@ pub fn tests() -> Vec<Trial> {
     ]
 }
 
-/// Two ways back at every step: 2⁴⁰ ways before the system refuses.
+/// Two paths back at every step: 2⁴⁰ paths before the system refuses.
 #[cfg(unix)]
 fn around() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -70,7 +70,7 @@ fn volume(count: usize) -> Volume {
     )
 }
 
-/// Temporary files of long ago go when the next file is written; anything else stays.
+/// Old temporary files are removed when the next file is written; anything else stays.
 fn left() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = |name: &str| folder.path().join(name);
@@ -122,7 +122,7 @@ fn kinds() {
     ] {
         assert_eq!(io::detect(&path(name)), Ok(format), "{name}");
     }
-    // By content, where the name says nothing.
+    // By content, if the name does not tell.
     Made::ramp(1).write(&path("image"));
     Made::ramp(2).write(&path("image.gz"));
     std::fs::write(path("lines.old"), "mrtrix tracks\n").expect("written");
@@ -166,7 +166,7 @@ fn unreadable() {
         use std::os::unix::fs::PermissionsExt as _;
         let locked = std::fs::Permissions::from_mode(0o000);
         std::fs::set_permissions(&file, locked).expect("ours");
-        // Permission bits do not bind the superuser.
+        // Permission bits do not restrict the superuser.
         if std::fs::File::open(&file).is_err() {
             assert!(matches!(error(file), Error::Denied { .. }));
         }
@@ -182,7 +182,7 @@ fn unreadable() {
     }
 }
 
-/// A writer that breaks off half-way, for every reason that has its own sentence.
+/// A writer that fails half-way, for every reason that has its own sentence.
 fn failed_write() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path().join("precious.nii");
@@ -216,7 +216,7 @@ fn failed_write() {
             untouched();
         }
     }
-    // Written, but not what was meant.
+    // Written, but with other content.
     let differing = write_verified(
         &path,
         |file| Ok(file.write_all(b"other")?),
@@ -248,7 +248,7 @@ fn unwritable() {
     let taken = folder.path().join("folder.nii");
     std::fs::create_dir(&taken).expect("made");
     assert!(matches!(error(&taken), Error::FolderInPlace { .. }));
-    // Permission bits do not bind the superuser, the kernel's own folders do.
+    // Permission bits do not restrict the superuser, but the kernel's own folders do.
     if Path::new("/sys/kernel").exists() {
         assert!(matches!(
             error(Path::new("/sys/kernel/a.nii")),
@@ -286,7 +286,7 @@ fn replaced() {
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt as _;
-        // What the owner set stays set.
+        // The owner's permissions stay.
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o640)).expect("ours");
         // A link stays a link; its target is replaced.
         let link = folder.path().join("link.nii");
@@ -320,7 +320,7 @@ fn cancelled() {
     assert_eq!(names(folder.path()), Vec::<String>::new());
 }
 
-/// Once all is written nothing but the reading back looks whether anybody still wants the file.
+/// Once everything is written, only the verification checks for cancellation.
 fn cancelled_late() {
     const LINES: usize = 10_000;
     const POINTS: usize = 100 * LINES;
@@ -329,7 +329,7 @@ fn cancelled_late() {
     let grid = Grid::axis_aligned([100; 3], DVec3::ONE, DVec3::ZERO).expect("regular");
     let lines = Tractogram::new(points, offsets).with_grid(grid.clone());
     let image = Volume::scalar(Arc::new(grid), vec![1.0; 1_000_000]);
-    // What each has told of its progress when it has looked for the last time.
+    // Progress reported at the last check.
     for (name, written) in [
         ("a.tck", LINES),
         ("a.trk", LINES),
@@ -353,7 +353,7 @@ fn cancelled_late() {
                 control.cancel();
                 saved.join().expect("no panic")
             });
-            // Whoever was late finds it whole.
+            // Cancelled too late, the file is complete.
             let there = if outcome.is_ok() { vec![name] } else { vec![] };
             assert_eq!(names(folder.path()), there);
             assert!(
@@ -373,7 +373,7 @@ fn wrong_names() {
         let error = nifti::save_volume(&path, &volume(2), "", &Control::new());
         sentence(&error.expect_err("no image's name"));
     }
-    // As long as the system allows.
+    // The longest name that the system permits.
     let long = folder.path().join("x".repeat(251) + ".nii");
     nifti::save_volume(&long, &volume(2), "", &Control::new()).expect("saved");
     let grid = Grid::axis_aligned([40_000, 1, 1], DVec3::ONE, DVec3::ZERO).expect("regular");
@@ -406,7 +406,7 @@ fn pictures() {
     for pair in &metadata {
         assert!(found.metadata.contains(pair), "{pair:?}");
     }
-    // Cut or damaged: a sentence.
+    // Truncated or damaged: a sentence.
     let whole = std::fs::read(&path).expect("readable");
     for length in (0..whole.len()).step_by(97) {
         std::fs::write(&path, &whole[..length]).expect("written");
@@ -421,15 +421,15 @@ fn pictures() {
             sentence(&error);
         }
     }
-    // What PNG cannot hold, and what is no picture.
+    // Text that PNG cannot hold, and files that are no picture.
     let long = vec![(String::from("k").repeat(80), String::new())];
     sentence(&png::save(&path, [width, height], &rgba, &long).expect_err("keyword too long"));
     sentence(&png::save(&path.with_extension("jpg"), [0, 0], &[], &[]).expect_err("no PNG name"));
     sentence(&png::save(&path, [0, 0], &[], &[]).expect_err("no pixels"));
 }
 
-/// On a disk that is really full: `ARCUATE_SMALL_DISK` names a folder on a file system of under
-/// 1 MiB (`mount -t tmpfs -o size=64k tmpfs folder`).
+/// On a disk that is really full: `ARCUATE_SMALL_DISK` names a folder on a file system of under 1 MiB (`mount -t tmpfs
+/// -o size=64k tmpfs folder`).
 fn full_disk() -> Trial {
     let name = "io::files::full_disk";
     let Some(folder) = std::env::var_os("ARCUATE_SMALL_DISK").map(PathBuf::from) else {
@@ -458,7 +458,7 @@ fn full_disk() -> Trial {
     })
 }
 
-/// A file that is named for another format is not called damaged: its own format is named.
+/// A file named for another format is not called damaged: its own format is named.
 fn misnamed() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let at = |name: &str| folder.path().join(name);
@@ -504,10 +504,10 @@ fn misnamed() {
         let text = message(&name);
         assert!(text.contains("an empty file"), "{text}");
     }
-    // What says nothing of itself keeps its format's own complaint.
+    // A file without recognisable content gets its format's own sentence.
     std::fs::write(at("noise.tck"), [7; 900]).expect("written");
     assert!(message("noise.tck").contains("mrtrix tracks"));
-    // Kinds that users have and that are not read, by name.
+    // Formats that users have and that are not read are named.
     for (name, words) in [
         ("a.gipl.gz", "GIPL"),
         ("a.mhd", "MetaImage"),
@@ -520,7 +520,7 @@ fn misnamed() {
     }
 }
 
-/// One that cannot get its name takes those before it back.
+/// If one cannot get its name, those before it are reverted.
 fn together() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let at = |name: &str| folder.path().join(name);
@@ -546,7 +546,7 @@ fn together() {
     assert_eq!(std::fs::read(at("a")).expect("read"), b"new");
 }
 
-/// What stands in the way of one of several files is found before the first is written.
+/// An obstacle to one of several files is found before the first is written.
 fn whole_or_nothing() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let at = |name: &str| folder.path().join(name);
@@ -561,13 +561,13 @@ fn whole_or_nothing() {
         let plan = io::convert::plan(&at("a.trx"), to, None, &reported, &Control::new())?;
         plan.write(true, "", &Control::new())
     };
-    // The name of the TCK is short enough, those of the values beside it are not.
+    // The name of the TCK is short enough, those of the values next to it are not.
     let long = at(&format!("{}.tck", "a".repeat(248)));
     let error = convert(&long).expect_err("a long name");
     assert!(matches!(error, Error::LongName { .. }), "{error}");
     assert!(sentence(&error).contains("shorter"), "{error}");
     assert!(!long.exists());
-    // A NaN ends a streamline in TSF: such values are left out, and that is said.
+    // A NaN ends a streamline in TSF: such values are left out, which is reported.
     let done = convert(&at("b.tck")).expect("converted");
     let written: Vec<_> = done.written.iter().map(|p| p.file_name()).collect();
     let expected = ["b.tck", "b.fa.tsf", "b.weight.weights.txt"];

@@ -1,5 +1,5 @@
-//! Streamline formats: what is written comes back, in every axis order, in every format that can
-//! hold it; and what cannot be held is said.
+//! Streamline formats: written data are read back, in every axis order, in every format that can hold them; losses are
+//! reported.
 
 use super::sentence;
 use crate::support::{Random, data, data_test, test};
@@ -13,7 +13,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Of the issue: what a file may move a point, mm.
+/// From the issue: the largest displacement of a point by a file, mm.
 const MOVED_MM: f32 = 1e-3;
 
 pub fn tests() -> Vec<Trial> {
@@ -42,7 +42,7 @@ pub fn open(path: &Path) -> (Tractogram, Vec<String>) {
     }
 }
 
-/// One of the 48 ways to lay voxel axes along world axes, a little oblique if asked for.
+/// One of the 48 ways to map voxel axes to world axes, a little oblique on request.
 pub fn grid(order: usize, oblique: bool, random: &mut Random) -> Grid {
     const PERMUTATIONS: [[usize; 3]; 6] = [
         [0, 1, 2],
@@ -82,7 +82,7 @@ pub fn streamlines(count: usize, grid: &Grid, random: &mut Random) -> Tractogram
     Tractogram::new(points, offsets).with_grid(grid.clone())
 }
 
-/// A name for every form that streamlines are written in.
+/// A name for every form in which streamlines are written.
 fn written() -> Vec<(Format, String)> {
     let named = |f: Format| (f, format!("a.{}", f.extensions()[0]));
     let others = [(Format::Trk, "b.trk.gz"), (Format::Trx, "folder.trx/")];
@@ -103,7 +103,7 @@ fn near(found: &Tractogram, expected: &Tractogram, what: &str) {
     }
 }
 
-/// What the format holds is there, with its name and bits.
+/// The data that the format holds are present, with the same names and bits.
 fn holds_the_same(found: &Tractogram, expected: &Tractogram, format: Format, what: &str) {
     near(found, expected, what);
     let holds = format.kind().holds;
@@ -141,7 +141,7 @@ fn holds_the_same(found: &Tractogram, expected: &Tractogram, format: Format, wha
         assert_eq!(found.groups, expected.groups, "{what}");
         assert_eq!(found.per_group, expected.per_group, "{what}");
     }
-    // One voxel at the origin stands for none in TRX.
+    // One voxel at the origin means no grid in TRX.
     let message = expected.grid.as_ref().filter(|g| g.shape != [1; 3]);
     if let Some(expected) = message.filter(|_| holds.grid) {
         let found = found.grid.as_ref().expect("a grid");
@@ -173,8 +173,8 @@ fn every_axis_order() {
     assert_eq!(handed, [48, 48]);
 }
 
-/// Points of a TRK are voxel-millimetres from the corner of the first voxel, in the order of the
-/// voxel axes, which the header spells out: computed here from the bytes.
+/// Points of a TRK are voxel-millimetres from the corner of the first voxel, in the order of the voxel axes given in
+/// the header: computed here from the bytes.
 fn trk_by_its_definition(path: &Path, tractogram: &Tractogram, grid: &Grid) {
     let bytes = std::fs::read(path).expect("readable");
     assert_eq!(&bytes[948..951], grid.orientation().as_bytes());
@@ -199,7 +199,7 @@ fn trk_by_its_definition(path: &Path, tractogram: &Tractogram, grid: &Grid) {
     assert_eq!(at, bytes.len());
 }
 
-/// With values of one and several numbers, groups and what belongs to them.
+/// With values of one and several numbers, groups and group values.
 pub fn rich(count: usize, values: usize, random: &mut Random) -> Tractogram {
     let grid = grid((random.bits() % 48) as usize, true, random);
     let mut tractogram = streamlines(count, &grid, random);
@@ -260,7 +260,7 @@ fn odd_numbers() {
             let short = tractogram.streamlines().any(|s| s.len() < 2);
             let reported = warnings.iter().any(|w| w.contains("fewer than two points"));
             assert_eq!(reported, short, "{what}: {warnings:?}");
-            // VTK's own reader complains of a section of no lines.
+            // VTK's own reader warns of a section without lines.
             if format == Format::Vtk && tractogram.is_empty() {
                 let bytes = std::fs::read(&path).expect("the file");
                 assert!(!bytes.windows(5).any(|w| w == b"LINES"), "{what}");
@@ -308,7 +308,7 @@ fn losses() {
         message.contains("writes “a name that is too long_for it”"),
         "{message}"
     );
-    // TRK without a grid is refused, in words that say what to do.
+    // TRK without a grid is refused, with advice.
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path().join("a.trk");
     let error = streamlines::save(&path, &bare, "", &Control::new()).expect_err("no grid");
@@ -335,7 +335,7 @@ fn table() {
     );
 }
 
-/// Outside files that are refused, and words of why.
+/// External files that are refused, with words of the reason.
 const REFUSED: &[(&str, &str)] = &[
     ("conformance/no_header_end.tck", "without its END"),
     ("conformance/no_header_end_eof.tck", "without its END"),
@@ -344,7 +344,7 @@ const REFUSED: &[(&str, &str)] = &[
     ("conformance/tinytrack_malformed.tt.gz", "cut off"),
 ];
 
-/// Number of streamlines, and of points, of some; all are named in the data's own README.
+/// Number of streamlines, and of points, for some files; all are listed in the data's own README.
 const COUNTS: &[(&str, usize, usize)] = &[
     ("whole_brain_36763.trk.gz", 36_763, 237_468),
     ("superiorfrontal_1241.trk", 1_241, 0),
@@ -418,7 +418,7 @@ fn outside_files(one: PathBuf) {
     same_streamlines(root);
 }
 
-/// Pairs of files that hold the same streamlines.
+/// Pairs of files with the same streamlines.
 fn same_streamlines(root: &Path) {
     let open = |name: &str| open(&root.join(name)).0;
     let standard = open("conformance/standard.trk");
@@ -468,7 +468,7 @@ fn names_in(folder: &Path) -> Vec<String> {
     names
 }
 
-/// A TRX folder takes the place of another one, with nothing left of it, and of nothing else.
+/// A TRX folder replaces another one completely, and nothing else.
 fn folders() {
     let mut random = Random::fresh("folders");
     let folder = tempfile::tempdir().expect("a temporary folder");
@@ -481,7 +481,7 @@ fn folders() {
     holds_the_same(&open(&path).0, &second, Format::Trx, "replaced");
     assert!(!path.join("groups").exists());
     assert_eq!(names_in(folder.path()), ["a.trx"]);
-    // Files that are no TRX's stay, wherever they lie in it.
+    // Files that do not belong to a TRX stay, wherever they are in it.
     for name in ["notes.txt", "dps/notes.txt", "photographs"] {
         let own = path.join(name);
         std::fs::create_dir_all(own.parent().expect("a folder")).expect("made");
@@ -503,18 +503,18 @@ fn folders() {
     std::fs::write(path.join(".DS_Store"), "x").expect("written");
     save(&rich(5, 2, &mut random)).expect("replaced");
     save(&second).expect("replaced");
-    // A folder of something else stays.
+    // Another kind of folder stays.
     let other = folder.path().join("photographs.trx/");
     std::fs::create_dir(&other).expect("made");
     std::fs::write(other.join("one.jpg"), "x").expect("written");
     let error = streamlines::save(&other, &second, "", &Control::new()).expect_err("not ours");
     sentence(&error);
     assert_eq!(names_in(&other), ["one.jpg"]);
-    // Neither is a file replaced by a folder.
+    // Nor is a file replaced by a folder.
     std::fs::write(folder.path().join("b.trx"), "x").expect("written");
     let error = streamlines::save(&folder.path().join("b.trx/"), &second, "", &Control::new());
     sentence(&error.expect_err("a file"));
-    // Stopped half-way: the old one is whole, and nothing else is left.
+    // Cancelled half-way: the old one is complete, and nothing else is left.
     let control = Control::new();
     control.cancel();
     assert!(streamlines::save(&path, &rich(5, 2, &mut random), "", &control).is_err());
@@ -528,8 +528,7 @@ fn folders() {
     assert_eq!(left, ["a.trx", "b.trx", "photographs.trx"]);
 }
 
-/// What was opened stays, whatever happens to the file: mapped bytes would be gone, and the program
-/// with them.
+/// Opened data stay, whatever happens to the file: with mapped bytes they would be lost, and the program would crash.
 fn shortened() {
     let mut random = Random::fresh("shortened");
     let folder = tempfile::tempdir().expect("a temporary folder");
@@ -553,7 +552,7 @@ fn shortened() {
     }
 }
 
-/// A VTK file without its space is what the user says; one that names it is not.
+/// The space of a VTK file that does not name it is the user's reading; otherwise the file decides.
 fn said_space() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let tractogram = Tractogram::new(vec![[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], vec![0, 2]);
@@ -573,7 +572,7 @@ fn said_space() {
         };
         let (ras, lps) = ([1.0, 2.0, 3.0], [-1.0, -2.0, 3.0]);
         assert_eq!(first(Some(io::Space::Lps)), (ras, None, 0), "{name}");
-        // The same without its name: eight letters that say nothing.
+        // The same without its name: eight characters without a meaning.
         let silent = String::from_utf8_lossy(&bytes).into_owned();
         assert!(silent.contains("SPACE"), "{name}");
         let silent: Vec<u8> = replaced(&bytes, b"SPACE", b"SPICE");

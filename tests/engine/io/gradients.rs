@@ -52,7 +52,7 @@ fn read(files: &TableFiles, grid: &Grid, volumes: usize) -> Table {
     gradients::read(files, grid, volumes).unwrap_or_else(|e| panic!("{e}"))
 }
 
-/// Space, frame and scale of the vectors, and vectors that stand for several volumes.
+/// Space, frame and scale of the vectors, and vectors that apply to several volumes.
 fn in_an_nrrd() {
     let mut random = Random::fresh("gradients in an NRRD");
     let folder = tempfile::tempdir().expect("a temporary folder");
@@ -75,7 +75,7 @@ fn in_an_nrrd() {
         let mut pairs = String::from("modality:=DWMRI\nDWMRI_b-value:=2000\n");
         let mut volume = 0;
         for (i, (b, direction)) in requested.iter().enumerate() {
-            // The file's axes are not the world's, and a vector's squared length is its share of b.
+            // The file's axes are not the world's, and a vector's squared length is its fraction of b.
             let message = frame.transpose() * (signs * *direction) * (b / 2000.0).sqrt();
             pairs += &format!(
                 "DWMRI_gradient_{volume:04}:= {} {} {}\n",
@@ -180,8 +180,7 @@ fn any_rotation() {
     }
 }
 
-/// A gantry tilt by t shears z towards y; the nearest rotation turns both axes by t/2, whatever
-/// the voxel sizes.
+/// A gantry tilt by t shears z towards y; the nearest rotation turns both axes by t/2, whatever the voxel sizes.
 fn shear() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let files = write(folder.path(), "1000 1000 1000", "1 0 0\n0 1 0\n0 0 1\n");
@@ -249,7 +248,7 @@ fn forms() {
 fn no_vectors() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let grid = grid(DMat3::IDENTITY);
-    // b 0 with a vector, b 50 with NaN, then b 1000 with zero, NaN, tiny, half and sound vectors.
+    // b 0 with a vector, b 50 with NaN, then b 1000 with zero, NaN, tiny, half and valid vectors.
     let files = write(
         folder.path(),
         "0 50 1000 1000 1000 1000 1000 1000",
@@ -274,14 +273,14 @@ fn no_vectors() {
     ];
     assert_eq!(weightings, requested);
     assert_eq!(&gradients.directions[5..], [-DVec3::X, DVec3::Y, -DVec3::X]);
-    // The half is named, 0.95 is rounding; b stays as it is.
+    // The half is reported, 0.95 is rounding; b stays unchanged.
     assert!(
         warnings[0].starts_with("1 vector has length 0.50"),
         "{warnings:?}"
     );
     assert!(warnings[1].contains("3 diffusion-weighted") && warnings[1].ends_with(": 2, 3, 4"));
     assert_eq!(gradients.b_s_per_mm2[5], 1000.0);
-    // Nothing to fit at all is said.
+    // A table without anything to fit is reported.
     let files = write(folder.path(), "0 1", "1 0\n0 1\n0 0");
     let warnings = read(&files, &grid, 2).warnings;
     assert!(
@@ -299,7 +298,7 @@ fn refused() {
         let error = gradients::read(&files, &grid, 4).expect_err("refused");
         (sentence(&error), error)
     };
-    // All three counts, and the file that is wrong last.
+    // All three counts, with the wrong file last.
     let (text, counts) = error("0 1000 1000", bvec);
     assert!(
         text.contains("3 b-values and 4 vectors, expected 4"),
@@ -341,7 +340,7 @@ fn refused() {
         let (text, _) = error(bval, bvec);
         assert!(text.contains(words), "{words}: {text}");
     }
-    // Binary files, and files too large to be a table.
+    // Binary files, and files too large for a table.
     let files = write(folder.path(), "", bvec);
     std::fs::write(&files.paths()[0], [0xff, 0xfe, 0, 1]).expect("written");
     let binary = gradients::read(&files, &grid, 4).expect_err("refused");
@@ -353,7 +352,7 @@ fn refused() {
     std::fs::write(&b, "0 0 0 0\n1 0 0 1000").expect("written");
     let one_file = gradients::read(&TableFiles::Mrtrix(b), &grid, 4).expect_err("refused");
     assert!(sentence(&one_file).contains("2 gradients, expected 4"));
-    // A table is no image: the sentence says what to open.
+    // A table is no image: the sentence says which file to open.
     let error = io::open(&files.paths()[1], &Control::new()).expect_err("refused");
     assert!(sentence(&error).contains("open the scan"));
 }
@@ -378,7 +377,7 @@ fn beside() {
         found("dwi.img"),
         Some(vec![path("dwi.bvals"), path("dwi.bvecs")])
     );
-    // Half a pair is none.
+    // Half a pair does not count.
     touch("dwi.bval");
     assert_eq!(
         found("dwi.hdr.gz"),
@@ -389,7 +388,7 @@ fn beside() {
     for scan in ["dwi.nii.gz", "dwi.nii", "dwi.NII.GZ", "dwi.hdr"] {
         assert_eq!(found(scan), pair, "{scan}");
     }
-    // As the user may name them.
+    // Names as the user may give them.
     let named = |names: &[&str]| {
         let paths: Vec<PathBuf> = names.iter().map(|n| path(n)).collect();
         TableFiles::from_paths(&paths)

@@ -1,4 +1,4 @@
-//! Headers that lie, files that are cut or damaged: refused in words, before memory is taken.
+//! False headers, truncated or damaged files: refused with a sentence, before memory is allocated.
 
 use super::sentence;
 use crate::support::made::{Made, gzip, put};
@@ -21,7 +21,7 @@ pub fn tests() -> Vec<Trial> {
     ]
 }
 
-/// An error ends with advice, also where the file name holds a semicolon.
+/// An error ends with advice, even if the file name contains a semicolon.
 fn names() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path().join("a; b.img");
@@ -87,7 +87,7 @@ fn each_claim() {
             let mut made = Made::ramp(1);
             made.big_endian = big_endian;
             lie(&mut made);
-            // The file stays as long as it was: only the header changes.
+            // The length of the file is unchanged: only the header differs.
             let mut bytes = made.header();
             bytes.extend([0; 52]);
             put(&path, &bytes);
@@ -95,7 +95,7 @@ fn each_claim() {
             assert!(sentence(&error).contains(words), "{words}: {error}");
         }
     }
-    // NIfTI-2 counts with 64 bits: sizes whose product overflows, alone and with the voxel's size.
+    // NIfTI-2 uses 64 bits: sizes whose product overflows, alone and with the voxel's size.
     for dim in [
         [3, i64::MAX, 1, 1, 1, 1, 1, 1],
         [4, 1 << 31, 1 << 31, 4, 1 << 30, 1, 1, 1],
@@ -121,7 +121,7 @@ fn each_claim() {
     }
 }
 
-/// What other programs write against the rules and everybody reads.
+/// Violations of the standard by other programs that everybody reads.
 fn oddities() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path().join("a.nii");
@@ -149,7 +149,7 @@ fn oddities() {
     assert!(warnings(&offset, &bytes)[0].contains("byte 352"));
     let mut longer = valid.bytes();
     longer.extend([1; 100]);
-    assert!(warnings(&valid, &longer)[0].contains("100 bytes behind"));
+    assert!(warnings(&valid, &longer)[0].contains("100 bytes after"));
     // "Not set", in nibabel's way and in the standard's.
     for (slope, inter) in [(f64::NAN, f64::NAN), (0.0, 5.0)] {
         let mut unset = valid.clone();
@@ -183,7 +183,7 @@ fn compressed() {
     made.dim = [3, 1 << 20, 1 << 20, 1, 1, 1, 1, 1];
     made.write(&path);
     short(544 + (2 << 40), 544 + 48);
-    // A little more than there is; a lie in the trailer must not help.
+    // Slightly too much; a false trailer must not help.
     let mut made = Made::ramp(1);
     made.dim[3] = 3;
     let mut packed = gzip(&made.bytes());
@@ -195,7 +195,7 @@ fn compressed() {
         matches!(error, Error::Short { .. } | Error::Damaged { .. }),
         "{error}"
     );
-    // Cut anywhere: never the image.
+    // Truncated anywhere: never the image.
     let packed = gzip(&whole);
     for length in 2..packed.len() {
         std::fs::write(&path, &packed[..length]).expect("written");
@@ -211,7 +211,7 @@ fn compressed() {
     std::fs::write(&path, members).expect("written");
     let (volume, _) = nifti::read(&path, &Control::new()).expect("sound");
     assert_eq!(volume.values[23], 23.0);
-    // Compression is told by content: the names may lie.
+    // Compression is detected by content: the names may be wrong.
     std::fs::write(&path, &whole).expect("written");
     assert!(nifti::read(&path, &Control::new()).is_ok());
     let plain = folder.path().join("b.nii");
@@ -219,7 +219,7 @@ fn compressed() {
     assert!(io::open(&plain, &Control::new()).is_ok());
 }
 
-/// One flipped bit of the compressed voxels is found by the checksum at the latest.
+/// One flipped bit of the compressed voxels is detected by the checksum at the latest.
 fn damaged() {
     let mut random = Random::fresh("damaged");
     let folder = tempfile::tempdir().expect("a temporary folder");
@@ -234,19 +234,19 @@ fn damaged() {
     let packed = gzip(&made.bytes());
     for _ in 0..300 {
         let mut bytes = packed.clone();
-        // Behind the ten bytes of gzip's own header, before its length.
+        // After the ten bytes of gzip's own header, before its length.
         let at = 10 + (random.bits() % (bytes.len() as u64 - 14)) as usize;
         bytes[at] ^= 1 << (random.bits() % 8);
         std::fs::write(&path, bytes).expect("written");
         match nifti::read(&path, &Control::new()) {
             Err(error) => drop(sentence(&error)),
-            // A bit that pads the last byte means nothing.
+            // A bit that pads the last byte has no meaning.
             Ok((volume, _)) => assert_eq!(volume.values, sound.values, "byte {at}"),
         }
     }
 }
 
-/// Text that gzip packs is read to its end: no row is left out without a word.
+/// Text compressed by gzip is read to its end: no row is left out silently.
 fn packed_text() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path().join("a.scheme");
@@ -278,8 +278,7 @@ fn every_length() {
     }
 }
 
-/// Random bytes of a sound header replaced, 5,000 times: an image that the file really holds, or
-/// a sentence.
+/// Random bytes of a valid header replaced, 5,000 times: an image that the file really contains, or a sentence.
 fn flipped_bytes() {
     let mut random = Random::fresh("flipped_bytes");
     let folder = tempfile::tempdir().expect("a temporary folder");

@@ -1,4 +1,4 @@
-//! NIfTI: reading against outside answers and closed forms, writing against another reader.
+//! NIfTI: reading against external results and closed forms, writing against another reader.
 
 use super::sentence;
 use crate::support::made::{Made, TYPES, put, random_affine};
@@ -72,7 +72,7 @@ fn conforms(list: PathBuf) {
         let rows: [[f64; 4]; 4] = serde_json::from_value(e["affine"].clone()).expect("an affine");
         let columns = [0, 1, 2, 3].map(|c| DVec3::new(rows[0][c], rows[1][c], rows[2][c]));
         let affine = DAffine3::from_cols(columns[0], columns[1], columns[2], columns[3]);
-        // The list keeps six decimals; a float32 near 122 mm has steps of 8e-6.
+        // The list has six decimals; a float32 near 122 mm has steps of 8e-6.
         let difference = off(&volume.grid.world_from_voxel, &affine);
         assert!(difference < 1e-5, "{name}: affine off by {difference}");
         assert_eq!(e["axcodes"], volume.grid.orientation(), "{name}");
@@ -102,7 +102,7 @@ fn five_orders(list: PathBuf) {
         for _ in 0..2_000 {
             let index = (random.bits() % ras.values.len() as u64) as usize;
             let centre = DVec3::from_array(ras.grid.voxel(index).map(|v| v as f64));
-            // Inside the voxel, a tenth away from its faces so that rounding cannot decide.
+            // Inside the voxel, a tenth away from its faces so that rounding has no effect.
             let jitter = DVec3::from_array([0; 3].map(|_| random.uniform(-0.4, 0.4)));
             let world = ras.grid.world(centre + jitter);
             assert_eq!(
@@ -133,7 +133,7 @@ fn not_listed(list: PathBuf) {
     // The pair by its other name.
     let (header, image) = (read(&file("pair_i16.hdr")), read(&file("pair_i16.img")));
     assert_eq!(header.0.values, image.0.values);
-    // NaN and infinities are kept as they are.
+    // NaN and infinities are kept unchanged.
     let (odd, _) = read(&file("f32_nan_inf.nii.gz"));
     assert!(odd.values.iter().any(|v| v.is_nan()));
     assert!(odd.values.contains(&f32::INFINITY));
@@ -172,7 +172,7 @@ fn truncated(list: PathBuf) {
     assert!(sentence(&error).contains("164016 of the 328032 bytes"));
 }
 
-/// One number as bytes of a type, and as what a float32 should hold.
+/// One number as bytes of a type, and the value that a float32 should have.
 fn encoded(code: i16, big_endian: bool, random: &mut Random) -> (Vec<u8>, f64) {
     let bits = random.bits();
     macro_rules! number {
@@ -251,13 +251,13 @@ fn every_type() {
             let case = format!("{name} {made:?}");
             assert_eq!(volume.grid.shape, [sides[0], sides[1], sides[2]], "{case}");
             assert_eq!((volume.frames, info.stored_as), (sides[3], name), "{case}");
-            // Version 1 keeps float32: steps of 1.6e-5 beyond 128 mm.
+            // Version 1 stores float32: steps of 1.6e-5 beyond 128 mm.
             let tolerance = if made.version == 1 { 2e-5 } else { 1e-12 };
             assert!(
                 off(&volume.grid.world_from_voxel, &affine) < tolerance,
                 "{case}"
             );
-            // Version 1 keeps slope and intercept as float32 too.
+            // Version 1 stores slope and intercept as float32, too.
             let stored = |v: f64| {
                 if made.version == 1 {
                     f64::from(v as f32)
@@ -280,7 +280,7 @@ fn which_affine() {
         made.write(&path);
         read(&path)
     };
-    // Both, 30 mm apart along x: the sform is used and the difference named.
+    // Both, 30 mm apart along x: the sform is used and the difference reported.
     let mut made = Made::ramp(1);
     made.qform_code = 1;
     made.qoffset = [34.0, -7.0, 11.0];
@@ -297,8 +297,7 @@ fn which_affine() {
             .any(|w| w.contains("the sform was used")),
         "{info:?}"
     );
-    // Both, and the same but for rounding: not a word. A half turn about y, then the third axis
-    // mirrored, is diag(-1, 1, 1).
+    // Both, equal up to rounding: no remark. A half turn about y, then the third axis mirrored, is diag(-1, 1, 1).
     made.qoffset = [4.0, -7.0, 11.0];
     let (_, info) = opened(&made);
     assert_eq!(
@@ -311,7 +310,7 @@ fn which_affine() {
     assert_eq!(alone.grid.source, AffineSource::Qform);
     assert!(off(&alone.grid.world_from_voxel, &volume.grid.world_from_voxel) < 1e-6);
     assert!(info.warnings.is_empty());
-    // Neither: the centre at 0, x growing to the right, said in words.
+    // Neither: the centre at 0, x increasing to the right, with a remark.
     made.qform_code = 0;
     let (sizes, info) = opened(&made);
     assert_eq!(sizes.grid.source, AffineSource::Pixdim);
@@ -328,8 +327,8 @@ fn which_affine() {
     assert_eq!(opened(&made).0.grid.source, AffineSource::Pixdim);
 }
 
-/// Random rotations through the quaternion fields, both handednesses; half turns included, where
-/// rounding pushes the stored part past length 1.
+/// Random rotations through the quaternion fields, both handednesses; including half turns, where rounding makes the
+/// stored part longer than 1.
 fn quaternions() {
     let mut random = Random::fresh("quaternions");
     let folder = tempfile::tempdir().expect("a temporary folder");
@@ -350,8 +349,8 @@ fn quaternions() {
         let handed = if i % 2 == 0 { -1.0 } else { 1.0 };
         let matrix = DMat3::from_quat(q) * DMat3::from_diagonal(DVec3::new(2.0, 2.5, 3.0 * handed));
         let requested = DAffine3::from_mat3_translation(matrix, DVec3::new(5.0, -6.0, 70.0));
-        // w comes from 1 - b² - c² - d², of which float32 rounds 4e-7 away near a half turn: its
-        // root, 6e-4, times an edge of 3 mm, twice. Half turns themselves are exact.
+        // w comes from 1 - b² - c² - d², of which float32 loses 4e-7 by rounding near a half turn: its root, 6e-4,
+        // times an edge of 3 mm, twice. Half turns themselves are exact.
         let tolerance = if q.w > 0.1 || i % 3 == 0 { 1e-5 } else { 4e-3 };
         let found = read(&path).0.grid.world_from_voxel;
         assert!(
@@ -384,7 +383,7 @@ fn units() {
         assert_eq!(info.notes.len(), usize::from(factor != 1.0), "{info:?}");
         assert!(info.warnings.is_empty(), "{info:?}");
     }
-    // A voxel of two metres is a slip of the header.
+    // A voxel of two metres is an error in the header.
     let mut made = Made::ramp(2);
     made.units = 1;
     made.write(&path);
@@ -462,7 +461,7 @@ fn another_reader() {
             assert!(found == value || found.is_nan() && value.is_nan());
         }
 
-        // Without the sform the qform must say the same; a sheared grid must have none.
+        // Without the sform the qform must give the same; a sheared grid must have none.
         assert_eq!(
             (header.sform_code, header.qform_code),
             (1, i16::from(!sheared))
@@ -476,7 +475,7 @@ fn another_reader() {
             assert_eq!(again.grid.source, AffineSource::Pixdim);
         } else {
             assert_eq!(again.grid.source, AffineSource::Qform);
-            // As in `quaternions`: what is nearly a half turn loses half the digits; over 7 voxels.
+            // As in `quaternions`: a rotation close to a half turn loses half the digits; over 7 voxels.
             assert!(again.grid.same_space(&grid, 0.02), "{affine:?}");
         }
     }
@@ -506,7 +505,7 @@ fn unknown_stays_unknown() {
     assert_eq!((info.sform_code, info.qform_code), (0, 0));
 }
 
-/// A template's image is written as one.
+/// An image in a template space is written as such.
 fn space_is_kept() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let (first, second) = (folder.path().join("a.nii"), folder.path().join("b.nii.gz"));
@@ -564,7 +563,7 @@ fn command_is_kept() {
             made => format!("{}; {made}", io::DISCLAIMER),
         };
         assert_eq!(read(&path).1.description, expected);
-        // Readers that know no extensions find the voxels.
+        // Readers that ignore extensions find the voxels.
         let object = ReaderOptions::new()
             .read_file(&path)
             .expect("the crate reads it");

@@ -1,5 +1,5 @@
-//! Converted images keep the type and every bit of their values, and their slope and intercept; what an output
-//! cannot hold is said.
+//! Converted images keep the type and every bit of their values, and their slope and intercept; losses in the output
+//! are reported.
 
 use super::peers::{imports, not_run, python};
 use crate::support::made::gzip;
@@ -44,7 +44,7 @@ pub fn go_told(
     plan.write(replace, "x", &Control::new())
 }
 
-/// NIfTI's code of a type, its bytes, and awkward numbers of it.
+/// NIfTI's code of a type, its bytes, and unusual numbers of that type.
 pub fn types() -> Vec<(&'static str, i16, usize, Vec<u8>)> {
     macro_rules! row {
         ($name:literal, $code:literal, $number:ty, $($value:expr),*) => {{
@@ -225,7 +225,7 @@ impl Nifti {
     }
 }
 
-/// A written NIfTI-1, unpacked.
+/// A written NIfTI-1, decompressed.
 pub struct Found(pub Vec<u8>);
 
 impl Found {
@@ -255,7 +255,7 @@ impl Found {
     }
 }
 
-/// An NRRD's header and its samples, unpacked.
+/// An NRRD's header and its samples, decompressed.
 fn nrrd(path: &Path) -> (String, Vec<u8>) {
     let file = std::fs::read(path).expect("written");
     let end = file.windows(2).position(|w| w == b"\n\n").expect("an end") + 2;
@@ -295,7 +295,7 @@ fn every_type() {
             assert_eq!(found.i16(72) as usize, 8 * size, "{name} {to}");
             assert_eq!(found.voxels(), bytes, "{name} {to}");
         }
-        // Numbers that are written out.
+        // Numbers that are written in full.
         let (header, samples) = nrrd(&here.join("c.nrrd"));
         if let "int64" | "uint64" = name {
             let word = |b: &[u8]| {
@@ -312,7 +312,7 @@ fn every_type() {
             assert_eq!(Found::read(&here.join("g.nii")).voxels(), bytes, "{name}");
         }
     }
-    // FreeSurfer's whole numbers, which are big-endian.
+    // FreeSurfer's integers, which are big-endian.
     let mut mgh: Vec<u8> = [1i32, 2, 2, 2, 1, 1, 0]
         .iter()
         .flat_map(|n| n.to_be_bytes())
@@ -328,7 +328,7 @@ fn every_type() {
     assert_eq!((found.i16(70), found.voxels()), (8, &*requested));
 }
 
-/// nibabel reads the same type, values and affine from a file and from what it was converted to.
+/// nibabel reads the same type, values and affine from a file and from its conversion.
 fn nibabel_reads_the_same() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let here = folder.path();
@@ -403,7 +403,7 @@ fn slopes() {
         intercept,
         ..Nifti::of(4, 2, bytes.clone())
     };
-    // A float32 slope stays, with the whole numbers.
+    // A float32 slope is kept, with the integers.
     let slope = f64::from(0.1f32);
     std::fs::write(here.join("a.nii"), image(false, slope, 3.0).file()).expect("written");
     let done = go(here, "a.nii", "b.nii.gz");
@@ -429,7 +429,7 @@ fn slopes() {
     let found = Found::read(&here.join("e.nii"));
     assert_eq!(found.i16(70), 64);
     assert_eq!(f64s(found.voxels()), raw.map(|v| f64::from(v) * 0.1 + 1.0));
-    // Whole numbers that no float64 holds, and products that it has no room for.
+    // Integers that no float64 holds, and products that do not fit in it.
     let wide = [0i64, 1, (1 << 53) + 1, i64::MAX, 4, 5, 6, 1 << 60];
     let long = Nifti {
         slope: 0.5,
@@ -443,7 +443,7 @@ fn slopes() {
         done.unsupported_contents
     );
     assert_eq!(go(here, "l.nii", "l2.nii").unsupported_contents, [""; 0]);
-    // Steps that are lost against the intercept, and such that are not.
+    // Steps that are lost relative to the intercept, and some that are not.
     let steps: Vec<u8> = (0i16..8).flat_map(i16::to_le_bytes).collect();
     for (intercept, lost) in [(1e16, Some("rounds 7 values")), (1e12, None)] {
         let fine = Nifti {
@@ -488,7 +488,7 @@ fn colours_and_axes() {
         let found = Found::read(&here.join("d.nii"));
         assert_eq!((found.i16(70), found.voxels()), (code, &*bytes));
     }
-    // A displacement field: five axes, and what it is.
+    // A displacement field: five axes, and its intent.
     let bytes: Vec<u8> = (0..24u8).flat_map(|v| f32::from(v).to_le_bytes()).collect();
     let warp = Nifti {
         dims: vec![2, 2, 2, 1, 3],

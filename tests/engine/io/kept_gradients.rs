@@ -1,4 +1,4 @@
-//! Gradients of a converted scan: where they go, how they turn, what of them is lost.
+//! Gradients of a converted scan: where they are written, how they are reoriented, what is lost.
 
 use super::formats::grid;
 use super::kept::{Nifti, go, go_told};
@@ -47,8 +47,8 @@ fn scan(here: &Path, name: &str, grid: &Grid, table: &[(f64, DVec3)]) {
     std::fs::write(here.join(format!("{name}.bvec")), vectors).expect("written");
 }
 
-/// An image that is said to lie elsewhere takes its gradients with it, in whatever axes their file has them; also
-/// where it is mirrored, which changes whether FSL negates x.
+/// An image with a transform takes its gradients with it, in whatever axes its file has them; even if it is mirrored,
+/// which changes whether FSL negates x.
 fn opened_moved() {
     let mut random = Random::fresh("gradients on opening");
     let mut handed = [false; 2];
@@ -114,7 +114,7 @@ fn opened_moved_by(turn: DMat3, large: &Grid, random: &mut Random) {
     }
 }
 
-/// b g gᵀ of every volume in the world, as a file and what lies beside it say; also of low b-values.
+/// b g gᵀ of every volume in the world, from a file and those next to it; including low b-values.
 fn matrices(path: &Path) -> Vec<DMat3> {
     let rows = gradients::rows_of(path, 6).unwrap_or_else(|e| panic!("{e}"));
     let rows = rows.expect("a table");
@@ -159,14 +159,14 @@ fn there_and_back() {
             let found = matrices(&here.join(name));
             for (volume, ((b, g), found)) in table.iter().zip(found).enumerate() {
                 let requested = DMat3::from_cols(*g * g.x, *g * g.y, *g * g.z) * *b;
-                // The header's float32 affine turns a vector by less than 1e-6.
+                // The header's float32 affine rotates a vector by less than 1e-6.
                 assert!(
                     found.abs_diff_eq(requested, 1e-6 * b.max(1.0)),
                     "{order} {name} {volume}: {found} {requested}"
                 );
             }
         }
-        // A pair of FSL's stays letter by letter where the image does not move.
+        // An FSL pair is kept character by character if the image does not move.
         let text = |name: &str| std::fs::read_to_string(here.join(name)).expect("text");
         assert_eq!(text("a.bvec").trim(), text("same.bvec").trim());
         // MRtrix's rows are in the world.
@@ -252,7 +252,7 @@ fn losses() {
     table[2].1 = 2.0 * random.direction();
     scan(here, "long", &grid, &table);
     says("long.nii", "a.nrrd", "1 length becomes 1");
-    // A table that cannot be read, or is half there, is no reason to be silent.
+    // An unreadable or incomplete table is no reason to be silent.
     std::fs::write(here.join("long.bvec"), "1 2 x").expect("written");
     says("long.nii", "c.nii", "gradients of this scan are left out");
     assert!(!here.join("c.bval").exists());
@@ -261,7 +261,7 @@ fn losses() {
     std::fs::write(here.join("long.bval"), "0 1000").expect("written");
     std::fs::write(here.join("long.bvec"), "0 1\n0 0\n0 0").expect("written");
     says("long.nii", "c.nii", "2 b-values and 2 vectors");
-    // A folder's table of another scan is not this one's.
+    // A folder's table for another scan does not belong to this one.
     for name in ["bvals", "bvecs"] {
         let from = name
             .replace("bvals", "long.bval")
@@ -293,7 +293,7 @@ fn rules() {
     assert_eq!(std::fs::read(here.join("b.bvec")).expect("there"), b"mine");
     go_told(here, "a.nii", "b.nii", &reported, true).expect("replaced");
     assert_ne!(std::fs::read(here.join("b.bvec")).expect("there"), b"mine");
-    // A table that is there would be taken for that of an image without one.
+    // An existing table would be used for an image without one.
     for ending in ["bval", "bvec"] {
         std::fs::remove_file(here.join(format!("a.{ending}"))).expect("removed");
     }
@@ -305,7 +305,7 @@ fn rules() {
     );
 }
 
-/// A pair that lies beside both names is the input's own: it stays letter by letter, unless the image moves.
+/// A pair next to both names is the input's own: it is kept character by character, unless the image moves.
 fn own_table() {
     let mut random = Random::fresh("own table");
     let folder = tempfile::tempdir().expect("a temporary folder");
@@ -315,7 +315,7 @@ fn own_table() {
     let table: Vec<(f64, DVec3)> = (0..6).map(|_| (1000.0, random.direction())).collect();
     scan(here, "y", &grid, &table);
     let at = |name: &str| here.join(name);
-    // A form that this program does not write.
+    // A format that this program does not write.
     let b = "1e3, 1e3 1e3 1e3 1e3 1000.0 # mine";
     std::fs::write(at("y.bval"), b).expect("written");
     let vectors = std::fs::read(at("y.bvec")).expect("there");
@@ -336,7 +336,7 @@ fn own_table() {
     for (found, own) in matrices(&at("y.nii.gz")).iter().zip(own) {
         assert!(found.abs_diff_eq(own, 1e-6 * 1000.0), "{found} {own}");
     }
-    // The image moves: its gradients turn, and the pair would be another.
+    // The image moves: its gradients rotate, and the pair would change.
     let turn = DMat3::from_quat(random.rotation());
     let by = DAffine3::from_mat3_translation(turn, DVec3::ZERO);
     let moves = Reading {
@@ -348,7 +348,7 @@ fn own_table() {
     assert!(error.to_string().contains("--force"), "{error}");
     assert!(!at("y.nii.gz").exists());
     stays();
-    // Half of a pair is the input's own as well, and no other image's.
+    // Half of a pair is the input's own as well, and belongs to no other image.
     std::fs::remove_file(at("y.bvec")).expect("removed");
     for to in ["y.nrrd", "y.nii.gz"] {
         let done = go_told(here, "y.nii", to, &reported, true).expect("converted");

@@ -5,7 +5,7 @@ use crate::support::{Window, test};
 use arcuate::compute::Control;
 use arcuate::io::convert::{plan, save_volume};
 use arcuate::io::{AffineReading, Reading};
-use arcuate::state::Action;
+use arcuate::state::{Action, FilesAction};
 use glam::{DAffine3, DVec3};
 use libtest_mimic::Trial;
 
@@ -53,19 +53,19 @@ fn saved_where_moved() {
     }
 }
 
-/// The window names what the new file lacks of the one that was opened; the next save without a loss removes the note.
+/// The window names what the new file lacks of the opened one; the next save without a loss removes the note.
 fn losses_are_said() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let (from, to) = (folder.path().join("a.nii"), folder.path().join("b.nii"));
     let image = Nifti::of(4, 2, (0..16).collect());
     std::fs::write(&from, image.file()).expect("written");
     let mut window = Window::new();
-    window.act(Action::Open(vec![from.clone()]));
+    window.act(Action::Files(FilesAction::Open(vec![from.clone()])));
     let layer = window.state.document.layers[0].id;
-    let save = Action::SaveLayer {
+    let save = Action::Files(FilesAction::SaveLayer {
         layer,
         path: to.clone(),
-    };
+    });
     let message = |window: &Window| {
         let messages = window.state.session.messages.iter();
         messages.map(|m| m.text.clone()).collect::<Vec<_>>()

@@ -1,5 +1,4 @@
-//! What a converted or saved image keeps besides its values: the rest of its header, how it was taken, the type of
-//! its file.
+//! Other content kept in a converted or saved image: the rest of its header, its acquisition, the type of its file.
 
 use super::kept::{Found, Nifti, go_told, types};
 use crate::support::made::gzip;
@@ -7,7 +6,7 @@ use crate::support::{Window, test};
 use arcuate::compute::Control;
 use arcuate::data::Mask;
 use arcuate::io::{AffineReading, Reading, nifti};
-use arcuate::state::Action;
+use arcuate::state::{Action, FilesAction};
 use glam::{DAffine3, DVec3};
 use libtest_mimic::Trial;
 use std::path::Path;
@@ -137,7 +136,7 @@ fn left_out() {
     );
 }
 
-/// Slope and intercept mean nothing for colours; a NIfTI keeps those of the header, and an NRRD names the loss.
+/// Slope and intercept have no meaning for colours; a NIfTI keeps those of the header, and an NRRD reports the loss.
 fn scaled_colours() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let here = folder.path();
@@ -185,7 +184,7 @@ fn too_far() {
     );
 }
 
-/// Extensions, the range to show and the times of slices are kept in a NIfTI, and said where they are lost.
+/// Extensions, the display range and slice times are kept in a NIfTI, and reported where they are lost.
 fn rest() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let here = folder.path();
@@ -255,7 +254,7 @@ fn rest() {
     }
 }
 
-/// The words of another program stay in the file, behind ours, however often it is converted.
+/// The description by another program stays in the file, after ours, however often it is converted.
 fn described() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let here = folder.path();
@@ -287,8 +286,8 @@ fn described() {
     }
 }
 
-/// A FreeSurfer volume says how it was taken behind its voxels: the repetition time has a place in a series, the rest
-/// is said.
+/// A FreeSurfer volume stores its acquisition after its voxels: the repetition time has a place in a series, the rest
+/// is reported.
 fn acquisition() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let here = folder.path();
@@ -331,8 +330,8 @@ fn acquisition() {
     }
 }
 
-/// An image that the window opened is saved in the type of its file, as `convert` does; where the file holds other
-/// values by now, what was opened is saved.
+/// An image opened by the window is saved in the type of its file, as by `convert`; if the file has other values by
+/// now, the opened data are saved.
 fn saved_as_opened() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let here = folder.path();
@@ -344,14 +343,14 @@ fn saved_as_opened() {
             ..Nifti::of(code, size, bytes.clone())
         };
         std::fs::write(&path, scaled.file()).expect("written");
-        window.act(Action::Open(vec![path.clone()]));
+        window.act(Action::Files(FilesAction::Open(vec![path.clone()])));
         let layers = &window.state.document.layers;
         let layer = layers.last().expect("opened").id;
         let out = here.join(format!("{name}_saved.nii.gz"));
-        let save = Action::SaveLayer {
+        let save = Action::Files(FilesAction::SaveLayer {
             layer,
             path: out.clone(),
-        };
+        });
         window.act(save.clone());
         let found = Found::read(&out);
         assert_eq!((found.i16(70), found.voxels()), (code, &*bytes), "{name}");

@@ -1,4 +1,4 @@
-//! Label maps: which images are one, and the tables of their names and colours.
+//! Label maps: how they are recognised, and the tables of their names and colours.
 
 use super::formats::grid;
 use super::sentence;
@@ -47,7 +47,7 @@ fn colour_tables() {
     let plain = read("1 Left Putamen\n2 Right\n").expect("names");
     assert_eq!(plain.name(1), Some("Left Putamen"));
     assert_eq!(plain.table[&1].colour, None);
-    // Numbers without a colour have one each, of their own.
+    // Numbers without a colour get one each, all different.
     let made: Vec<[u8; 3]> = (1..40).map(|n| plain.colour(n)).collect();
     for (i, a) in made.iter().enumerate() {
         assert!(a.iter().max().is_some_and(|&v| v > 100), "{a:?} is dark");
@@ -75,7 +75,7 @@ fn label_maps() {
     assert!(save("dwi.nii.gz", &three).labels.is_none());
     assert!(save("sub-01_dseg.nii.gz", &three).labels.is_some());
     assert!(save("aparc+aseg.nii.gz", &three).labels.is_some());
-    // A measured image of that name, and a mask, are none.
+    // A measured image with that name, and a mask, are not label maps.
     let real = |i: usize| i as f32 * 0.25;
     assert!(save("seg_probability.nii.gz", &real).labels.is_none());
     assert!(
@@ -83,13 +83,13 @@ fn label_maps() {
             .labels
             .is_none()
     );
-    // By what the header of ours says, whatever the name.
+    // By the header of our own files, whatever the name.
     let numbers: Vec<u16> = (0..grid.voxel_count()).map(|i| (i % 4) as u16).collect();
     nifti::save_labels(&at("b.nii"), &grid, &numbers, "", &Control::new()).expect("saved");
     let header = std::fs::read(at("b.nii")).expect("readable");
     assert_eq!(header[68..70], 1002i16.to_le_bytes(), "NIFTI_INTENT_LABEL");
     assert!(opened(&at("b.nii")).0.labels.is_some());
-    // By a table beside it; one that the user names goes before.
+    // By a table next to it; one named by the user takes precedence.
     std::fs::write(at("regions.txt"), "1 One 255 0 0\n2 Two 0 255 0\n").expect("written");
     let found = save("regions.nii.gz", &three);
     let labels = found.labels.clone().expect("labels");
@@ -116,7 +116,7 @@ fn label_maps() {
     sentence(&open("regions.nii.gz", "none.lut").expect_err("no table"));
 }
 
-/// Without a table beside them; of other label maps, and where a number is none of FreeSurfer's, none.
+/// Without a table next to them; other label maps, and numbers unknown to FreeSurfer, get none.
 fn freesurfer() {
     let mut random = Random::fresh("freesurfer");
     let folder = tempfile::tempdir().expect("a temporary folder");
@@ -154,7 +154,7 @@ fn freesurfer() {
             assert_eq!(labels.name(number), Some(name));
         }
         assert_eq!(labels.table.len(), known.len() - 1, "those that are there");
-        // Of FreeSurferColorLUT.txt.
+        // An excerpt of FreeSurferColorLUT.txt.
         for (number, rgb) in [
             (2, [245, 245, 245]),
             (41, [245, 245, 245]),
@@ -178,7 +178,7 @@ fn freesurfer() {
     assert_eq!((labels.name(2), labels.name(41)), (Some("White"), None));
 }
 
-/// A converted map brings its names and colours, under its own numbers.
+/// A converted map keeps its names and colours, under its own numbers.
 fn converted() {
     let mut random = Random::fresh("converted labels");
     let folder = tempfile::tempdir().expect("a temporary folder");
@@ -203,7 +203,7 @@ fn converted() {
     assert_eq!(after.name(1024), Some("Plain"));
     assert_eq!(after.colour(7), [10, 20, 30]);
     assert_eq!(after.colour(1024), before.colour(1024));
-    // Another text of that name is not replaced unasked.
+    // Another text file of that name is not replaced without asking.
     std::fs::remove_file(at("b.nii.gz")).expect("removed");
     std::fs::write(at("b.txt"), "notes").expect("written");
     assert!(sentence(&convert(false).expect_err("in the way")).contains("--force"));

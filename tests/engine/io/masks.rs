@@ -1,4 +1,4 @@
-//! Masks: only of one volume, on the right grid, and with something in them.
+//! Masks: only of one volume, on the right grid, and not empty.
 
 use super::sentence;
 use crate::support::made::random_affine;
@@ -48,8 +48,7 @@ fn shifted(grid: &Grid, by: DVec3) -> Arc<Grid> {
     Arc::new(Grid::new(grid.shape, affine, grid.source).expect("regular"))
 }
 
-/// The same voxels with axes flipped and exchanged are the same mask, by world position; anything less is
-/// another grid.
+/// The same voxels with axes flipped and permuted are the same mask, by world position; anything else is another grid.
 fn reordered() {
     let mut random = Random::fresh("reordered");
     for (order, flips) in [
@@ -88,7 +87,7 @@ fn reordered() {
         for i in 0..120 {
             assert_eq!(mask.inside[i] == 1, inside(at(&case.grid, i)), "{order:?}");
         }
-        // Half a voxel off it is refused.
+        // Half a voxel off, it is refused.
         let half = case.grid.world_from_voxel.matrix3.x_axis * 0.5;
         save(&case, shifted(&stored, half), 1, values);
         assert!(io::mask(&case.path, &case.grid).is_err());
@@ -101,7 +100,7 @@ fn on_their_grid() {
     let values: Vec<f32> = (0..120)
         .map(|_| [0.0, 0.4, 0.6, 1.0, 255.0, f32::NAN, -3.0][(random.bits() % 7) as usize])
         .collect();
-    // Off by less than a tenth of a voxel: other programs' rounding.
+    // Off by less than a tenth of a voxel: rounding in other programs.
     let near = random.direction() * 0.09 * case.grid.spacing().min_element();
     save(&case, shifted(&case.grid, near), 1, values.clone());
     let (mask, warnings) = io::mask(&case.path, &case.grid).expect("on the grid");
@@ -138,7 +137,7 @@ fn refused() {
         .split_whitespace()
         .find_map(|w| w.parse::<f64>().ok());
     assert!(message.is_some_and(|mm| (mm - by).abs() < 0.006));
-    // On its own grid it is a sound region.
+    // On its own grid it is a valid region.
     assert_eq!(
         io::mask_on_own_grid(&case.path).expect("a mask").0.count(),
         120
@@ -185,7 +184,7 @@ fn by_values() {
     assert!(io::as_mask(&two).is_none());
 }
 
-/// By name and grid: the scan's subject, a brain before other masks, never one of other voxels.
+/// By name and grid: the scan's subject, a brain before other masks, never one with other voxels.
 fn beside() {
     let mut random = Random::fresh("beside");
     let Case {
@@ -204,7 +203,7 @@ fn beside() {
     let scan = folder.path().join("sub-01_dwi.nii.gz");
     let found = || io::companion_mask(&scan, &grid);
     assert_eq!(found(), None, "an empty folder");
-    // Not masks by their names, of other voxels, of somebody else.
+    // No masks by their names, with other voxels, of another subject.
     save("sub-01_dwi_masked.nii.gz", &grid);
     save("sub-01_b0.nii.gz", &grid);
     save("sub-01_brain_mask.nii.gz", &shifted(&grid, DVec3::X * 40.0));

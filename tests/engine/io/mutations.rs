@@ -1,5 +1,5 @@
-//! Files that were damaged at random: every reader answers with streamlines or a sentence, never
-//! with a panic, and keeps no more than a stated multiple of the file.
+//! Randomly damaged files: every reader returns streamlines or a sentence, never panics, and keeps no more than a
+//! stated multiple of the file.
 
 use super::formats::{open, rich};
 use super::sentence;
@@ -15,10 +15,10 @@ use std::panic::AssertUnwindSafe;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// Bytes that streamlines may take for each byte of a file that is not compressed, and for none.
+/// Bytes of streamlines per byte of an uncompressed file, and for an empty one.
 const MOST_TIMES: usize = 16;
 const ALWAYS: usize = 1 << 16;
-/// What a compressed file may unpack to.
+/// Largest expansion of a compressed file.
 const MOST_EXPANSION: usize = 100;
 const ALWAYS_UNPACKED: usize = 1 << 20;
 
@@ -64,10 +64,10 @@ pub fn tests() -> Vec<Trial> {
     tests
 }
 
-/// How many files each of these tests damages; `ARCUATE_FUZZ_SECONDS` goes on for longer.
+/// Number of files that each test damages; `ARCUATE_FUZZ_SECONDS` continues for longer.
 const FILES: usize = 1000;
 
-/// Small files of a format: our own, and outside ones where there are any.
+/// Small files of a format: our own, and external ones if available.
 pub fn seeds(format: Format) -> Vec<Vec<u8>> {
     let mut random = Random::fresh("seeds");
     let folder = tempfile::tempdir().expect("a temporary folder");
@@ -101,7 +101,7 @@ fn mutate(bytes: &mut Vec<u8>, random: &mut Random) {
         if length == 0 {
             return;
         }
-        // Most mistakes are met near the beginning.
+        // Most errors are found near the beginning.
         let at = match below(random, 3) {
             0 => below(random, length.min(64)),
             1 => below(random, length.min(1100)),
@@ -229,7 +229,7 @@ fn affines(ending: &str) {
     fuzz_with(&seeds, ending, false, read);
 }
 
-/// Values of each point beside a TCK: as many as there are points, or a warning says why not.
+/// Values for each point next to a TCK: as many as there are points, or a warning says why not.
 fn track_scalars() {
     let mut random = Random::fresh("track scalars");
     let folder = tempfile::tempdir().expect("a temporary folder");
@@ -288,7 +288,7 @@ fn weights() {
     fuzz_with(&seeds, "txt", false, read);
 }
 
-/// Names and colours of a label map in every form that is known.
+/// Names and colours of a label map in every known form.
 fn colour_tables() {
     let seeds = [
         &b"#No. Label Name: R G B A\n\n0 Unknown 0 0 0 0\n12   Left-Putamen   236 13 176 0\n"[..],
@@ -340,7 +340,7 @@ pub fn fuzz(seeds: &[Vec<u8>], extension: &str, packed: bool) {
     fuzz_with(seeds, extension, packed, outcome);
 }
 
-/// `outcome` gets a file and its bytes, and says whether it was read.
+/// `outcome` receives a file and its bytes, and returns whether it was read.
 fn fuzz_with(
     seeds: &[Vec<u8>],
     extension: &str,
@@ -377,7 +377,7 @@ fn fuzz_with(
     println!("{extension}: {tried} files, {read} of them read");
 }
 
-/// Whether the file was read; what it gave must be sound either way.
+/// Whether the file was read; its data must be valid in either case.
 fn outcome(path: &Path, file_bytes: usize) -> bool {
     match io::open(path, &Control::new()) {
         Ok(Opened::Tractogram(tractogram, info)) => {
@@ -416,7 +416,7 @@ fn outcome(path: &Path, file_bytes: usize) -> bool {
     }
 }
 
-/// Headers that announce far more than there is, and packed zeros: refused at once.
+/// Headers that announce far more data than there are, and compressed zeros: refused at once.
 fn lies() {
     let mut random = Random::fresh("lies");
     let folder = tempfile::tempdir().expect("a temporary folder");

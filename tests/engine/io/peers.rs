@@ -1,5 +1,5 @@
-//! What other programs say: nibabel and trx-python read what is written here and write what is read
-//! here, with the same numbers. `.ci/run` installs them; elsewhere the test is reported as not run.
+//! Comparison with other programs: nibabel and trx-python read the files written here and write those read here, with
+//! the same numbers. `.ci/run` installs them; elsewhere the test is reported as not run.
 
 use super::formats::{grid, open, streamlines};
 use crate::support::{Random, test};
@@ -44,7 +44,7 @@ pub fn not_run(name: &str, needs: &str) -> Trial {
     Trial::test(name, || Err(Failed::from(reason))).with_ignored_flag(true)
 }
 
-/// `$ARCUATE_PYTHON`, where the packages are in an environment of their own.
+/// `$ARCUATE_PYTHON`, if the packages are in an environment of their own.
 pub fn python() -> String {
     std::env::var("ARCUATE_PYTHON").unwrap_or_else(|_| "python3".to_owned())
 }

@@ -1,4 +1,4 @@
-//! Other programs at the same names at the same time, links, and who may read what is being written.
+//! Other programs using the same names at the same time, links, and permissions of files being written.
 
 use super::sentence;
 use crate::support::test;
@@ -58,7 +58,7 @@ fn lines(count: usize, at: f32) -> Tractogram {
     Tractogram::new(points, offsets)
 }
 
-/// Calls `act` before the `nth` name is given, counted from 1.
+/// Calls `act` before the `nth` renaming, counted from 1.
 fn before_name(nth: usize, act: impl Fn() + Send + Sync + 'static) -> Watcher {
     let seen = AtomicUsize::new(0);
     Arc::new(move |operation, _| {
@@ -88,7 +88,7 @@ fn appeared() {
     assert!(sentence(&error).contains("--force"), "{error}");
     assert_eq!(std::fs::read(&path).expect("read"), b"theirs");
     assert_eq!(names(folder.path()), ["a.txt"]);
-    // Who lets files be replaced gets what was asked for.
+    // If files may be replaced, the requested content is written.
     let watch = disk::watch(folder.path(), before_name(1, act));
     ready().rename_into_place().expect("put");
     drop(watch);
@@ -101,7 +101,7 @@ fn appeared() {
     assert_eq!(names(folder.path()), ["a.txt"]);
 }
 
-/// Another one is there when the first is to get the name, or is gone when it is to be exchanged.
+/// Another one exists when the first is to get its name, or is gone when it is to be exchanged.
 fn folders() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("x.trx");
@@ -124,12 +124,12 @@ fn folders() {
     assert_eq!(names(folder.path()), ["x.trx"]);
 }
 
-/// Does `act` and ends it before the `nth` change of names in a folder, counted from 1; `false` where there are fewer.
+/// Runs `act` and ends it before the `nth` renaming in a folder, counted from 1; `false` if there are fewer.
 fn killed_at(folder: &Path, nth: usize, act: impl Fn()) -> bool {
     let seen = AtomicUsize::new(0);
     let changes = [Operation::Rename, Operation::Link, Operation::Remove];
     let watcher: Watcher = Arc::new(move |operation, path: &Path| {
-        // A process that is gone removes nothing of what it has not finished.
+        // A process that is gone removes none of its unfinished files.
         let is_finished = !path.to_string_lossy().ends_with(".tmp");
         if is_finished
             && changes.contains(&operation)
@@ -145,7 +145,7 @@ fn killed_at(folder: &Path, nth: usize, act: impl Fn()) -> bool {
     ended.is_err()
 }
 
-/// Makes copies of files that have two names.
+/// Replaces files with two names by copies.
 fn apart(folder: &Path) {
     for name in names(folder).iter().filter(|n| n.ends_with(".previous")) {
         let file = folder.join(name);
@@ -155,8 +155,8 @@ fn apart(folder: &Path) {
     }
 }
 
-/// Whatever kills a process while a set gets its names, and another while that is taken back: `look` finds all of
-/// the old (`false`) or all of the new, and once a command has ended nothing else is there.
+/// Kills a process at each point while a set gets its names, and another while that is reverted: `look` finds all of
+/// the old files (`false`) or all of the new, and nothing else is left once a command has ended.
 fn kills(folder: &Path, save: &dyn Fn(bool), look: &dyn Fn(&str) -> bool) {
     save(false);
     let before = names(folder);
@@ -186,8 +186,8 @@ fn kills(folder: &Path, save: &dyn Fn(bool), look: &dyn Fn(&str) -> bool) {
     assert!(old > 2 && new > 0, "{old} and {new}");
 }
 
-/// A process that is killed between two names: what lies there is read as the old set, and what the old set did not
-/// have is not taken for its own.
+/// A process killed between two renamings: the files there are read as the old set, and files that the old set did not
+/// have are not used.
 fn out_of_step() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("a.tck");
@@ -212,7 +212,7 @@ fn out_of_step() {
         assert_eq!(info.unread.len(), 0, "{when}: {:?}", info.unread);
         assert!(info.warnings.len() <= 1, "{when}: {:?}", info.warnings);
         for note in &info.warnings {
-            // The second process may replace a set that is new already.
+            // The second process may replace a set that is already new.
             let is_half = !is_new || when.contains("then");
             assert!(is_half && note.contains(".previous"), "{when}: {note}");
         }
@@ -223,7 +223,7 @@ fn out_of_step() {
         &|is_new| save(if is_new { &new } else { &old }),
         &look,
     );
-    // Values that were not there before.
+    // Values that did not exist before.
     for name in names(folder.path()) {
         std::fs::remove_file(folder.path().join(name)).expect("removed");
     }
@@ -314,8 +314,8 @@ fn label_map() {
     );
 }
 
-/// A set was left half replaced, and another program has written one of its files since: where the set cannot be
-/// written, that file stays, and so do the old ones.
+/// A set was left half replaced, and another program has since written one of its files: if the set cannot be written,
+/// that file stays, and so do the old ones.
 fn newer_file() {
     let folder = tempfile::tempdir().expect("a folder");
     let at = |name: &str| folder.path().join(name);
@@ -378,7 +378,7 @@ fn two_tables() {
             .spawn(move || put(&place, "second"))
             .expect("a thread");
         *started.lock().expect("no panic") = Some(thread);
-        // It is done by then, unless it waits.
+        // It has finished by then, unless it waits.
         std::thread::sleep(std::time::Duration::from_millis(300));
     };
     let watch = disk::watch(folder.path(), before_name(2, act));
@@ -426,7 +426,7 @@ fn links() {
         message.contains("itself") && message.contains("; choose another name"),
         "{message}"
     );
-    // No plain file, and no empty one either.
+    // Not a regular file, and not an empty one either.
     let _socket = std::os::unix::net::UnixListener::bind(at("s.tck")).expect("bound");
     let error = io::open_with_reading(&at("s.tck"), &io::Reading::default(), &Control::new());
     let message = sentence(&error.expect_err("no file"));
@@ -454,7 +454,7 @@ fn modes() {
     use std::sync::Mutex;
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("a.tck");
-    // What a new file has: the process's mask is not ours to set.
+    // The permissions of a new file: the process's mask is not ours to set.
     let plain = folder.path().join("plain");
     std::fs::write(&plain, "").expect("written");
     let mode = |path: &Path| std::fs::metadata(path).expect("there").permissions().mode() & 0o7777;

@@ -1,4 +1,4 @@
-//! Values beside a streamline file: MRtrix track scalars and weights.
+//! Values next to a streamline file: MRtrix track scalars and weights.
 
 use super::sentence;
 use crate::support::test;
@@ -27,8 +27,7 @@ fn lines(count: usize) -> Tractogram {
     Tractogram::new(points, offsets).with_per_point("cm", vec![1.0; 2 * count])
 }
 
-/// Every format with a place for it says that it is for research, and what numbers stand for; what
-/// is written is read back as it was.
+/// Every format that can says that it is for research, and what numbers mean; written data are read back unchanged.
 fn said_in_files() {
     let folder = tempfile::tempdir().expect("a folder");
     let sentence: Vec<String> = ["Reached target", "Left -- the mask"]
@@ -67,7 +66,7 @@ fn said_in_files() {
             "{name}: no key to what is not there"
         );
     }
-    // The weights of a TCK are read with their remarks; a TRX keeps the key.
+    // The weights of a TCK are read with their comments; a TRX keeps the key.
     let read = |name: &str| match io::open(&folder.path().join(name), &Control::new()) {
         Ok(io::Opened::Tractogram(tractogram, info)) => {
             assert!(info.warnings.is_empty(), "{:?}", info.warnings);
@@ -82,7 +81,7 @@ fn said_in_files() {
     assert_eq!(*read("a.vtp").per_streamline["stop_end"], [0.0, 1.0, 0.0]);
 }
 
-/// What lies beside a TCK that was replaced is not taken for values of the new streamlines.
+/// Files next to a replaced TCK are not used as values of the new streamlines.
 fn replaced() {
     let folder = tempfile::tempdir().expect("a folder");
     let at = |name: &str| folder.path().join(name);
@@ -111,7 +110,7 @@ fn replaced() {
         let expected = format!("{file} was not used: it belongs to other streamlines (timestamp ");
         assert!(warning.starts_with(&expected), "{warning}");
     }
-    // Of another program: by their number alone.
+    // From another program: matched only by their number.
     std::fs::write(
         at("a.w.weights.txt"),
         "# command_history: tcksift2\n4 5 6\n",
@@ -120,8 +119,8 @@ fn replaced() {
     assert_eq!(*read().0.per_streamline["w"], [4.0, 5.0, 6.0]);
 }
 
-/// Weights that a fit writes alone name the TCK that they are of: they are not taken for those of the file that
-/// replaces it, neither beside it nor as a start. Those of moved or chosen streamlines name none.
+/// Weights that a fit writes alone name their TCK: they are not used for the file that replaces it, neither next to it
+/// nor as a start. Those of transformed or selected streamlines name none.
 fn alone() {
     let folder = tempfile::tempdir().expect("a folder");
     let at = |name: &str| folder.path().join(name);
@@ -154,7 +153,7 @@ fn alone() {
     assert_eq!(first.filtered(&[true, false, true]).timestamp, None);
 }
 
-/// The codes of stop reasons are those that the guide lists.
+/// The codes of stop reasons are those listed in the guide.
 fn codes_in_guide() {
     let page = include_str!("../../../assets/guide/formats.md");
     for (code, reason) in StopReason::ALL.into_iter().enumerate() {
@@ -163,7 +162,7 @@ fn codes_in_guide() {
     }
 }
 
-/// Names that look alike once they are those of files.
+/// Names that become equal as file names.
 fn alike() {
     let names = ["a.b", "a:b", "A_B"].map(str::to_owned);
     let adjacent = scalars::files(Path::new("x.tck"), names.iter(), names[..1].iter());
@@ -178,7 +177,7 @@ fn alike() {
     assert_eq!(files, expected);
 }
 
-/// Values of three streamlines say nothing beside a file of five.
+/// Values of three streamlines do not apply to a file of five.
 fn another_file() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = |name: &str| folder.path().join(name);

@@ -1,4 +1,4 @@
-//! Surfaces of regions: closed, turned outwards, where the voxels are, and the same in every format.
+//! Surfaces of regions: closed, oriented outwards, where the voxels are, and the same in every format.
 
 use super::formats::grid;
 use super::sentence;
@@ -25,7 +25,7 @@ pub fn tests() -> Vec<Trial> {
     ]
 }
 
-/// Each edge is passed as often in one sense as in the other.
+/// Each edge is traversed equally often in both directions.
 fn closed(surface: &Surface, what: &str) {
     let mut edges: HashMap<(u32, u32), i64> = HashMap::new();
     for t in &surface.triangles {
@@ -50,7 +50,7 @@ fn euler(surface: &Surface) -> i64 {
     surface.points.len() as i64 - edges.len() as i64 + surface.triangles.len() as i64
 }
 
-/// A ball in the middle of the grid.
+/// A ball in the centre of the grid.
 fn ball(grid: &Grid, radius_mm: f64) -> Mask {
     let centre = grid.centre();
     let inside = |i: usize| {
@@ -73,7 +73,7 @@ fn of_masks() {
         let surface = Surface::of_mask(&mask);
         closed(&surface, &what);
         assert_eq!(euler(&surface), 2, "{what}");
-        // Turned outwards whatever the grid's handedness; smoothing takes a little of the voxels.
+        // Oriented outwards whatever the grid's handedness; smoothing removes a little of the voxels.
         let ratio = surface.volume_mm3() / (1000.0 * mask.volume_ml());
         assert!((0.9..1.05).contains(&ratio), "{what}: {ratio}");
         // Nowhere farther from the ball than a voxel's diagonal.
@@ -85,7 +85,7 @@ fn of_masks() {
     }
 }
 
-/// No voxel changes its side: centres inside stay inside, also of single voxels and thin sheets.
+/// No voxel changes sides: centres inside stay inside, including those of single voxels and thin sheets.
 fn random_voxels() {
     let mut random = Random::fresh("voxels");
     for share in [2, 5, 20] {
@@ -111,8 +111,8 @@ fn random_voxels() {
     assert_eq!(Surface::of_mask(&empty), Surface::default());
 }
 
-/// How often the surface goes around a point: the solid angles of its triangles (van Oosterom and
-/// Strackee 1983, IEEE Trans Biomed Eng 30:125) over that of the sphere.
+/// How often the surface winds around a point: the solid angles of its triangles (van Oosterom and Strackee 1983, IEEE
+/// Trans Biomed Eng 30:125) over that of the sphere.
 fn winding(surface: &Surface, at: DVec3) -> f64 {
     let angle = |t: &[u32; 3]| {
         let [a, b, c] = t.map(|i| Vec3::from(surface.points[i as usize]).as_dvec3() - at);
@@ -131,7 +131,7 @@ fn of_shapes() {
     closed(&sphere, "sphere");
     assert_eq!(euler(&sphere), 2);
     let ratio = sphere.volume_mm3() / (4.0 / 3.0 * PI * radius_mm.powi(3));
-    // Of flat triangles between 96 meridians.
+    // For flat triangles between 96 meridians.
     assert!((0.995..1.0).contains(&ratio), "{ratio}");
     let half_mm = DVec3::new(1.0, 2.0, 3.5);
     let cuboid = Surface::of_shape(&Shape::Box { centre, half_mm });

@@ -1,5 +1,5 @@
-//! The same streamlines in every form that a format has: number types, byte orders, text and binary,
-//! packed and not, as other programs write them.
+//! The same streamlines in every variant of a format: number types, byte orders, text and binary, compressed or not, as
+//! other programs write them.
 
 use super::formats::open;
 use super::sentence;
@@ -33,7 +33,7 @@ pub const POINTS: [f32; 15] = [
     1.5, -2.0, 3.25, 4.0, 5.5, -6.0, 7.0, 8.25, 9.0, -10.0, 11.0, 12.5, 13.0, 14.0, -15.75,
 ];
 const OFFSETS: [u64; 4] = [0, 2, 2, 5];
-/// A value for each point, of two numbers.
+/// A value for each point, consisting of two numbers.
 pub const VALUES: [f32; 10] = [0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0];
 pub const WEIGHTS: [f32; 3] = [3.0, 1.0, 2.0];
 
@@ -192,7 +192,7 @@ fn trx_refusals() {
     refused(&|m| m[3].0 = "dpv/uv.3.float32".into(), "bytes in dpv/uv");
     refused(&|m| m[3].0 = "dpv/uv.2.complex64".into(), "a member named");
     refused(&|m| m[5].1[0] = 3, "no streamlines");
-    // No values of a great many numbers each: nothing in the file, lists without end in memory.
+    // No values with very many numbers each: nothing in the file, endless lists in memory.
     refused(
         &|m| {
             header(m, ":5,", ":0,");
@@ -228,7 +228,7 @@ pub fn text(values: &[f32]) -> String {
     sentence.join(" ")
 }
 
-/// A legacy file in pieces: text, or numbers of a type.
+/// A legacy file from parts: text, or numbers of a type.
 pub fn legacy(binary: bool, version: &str, title: &str, points: &str, new_cells: bool) -> Vec<u8> {
     let mut file = Vec::new();
     let form = if binary { "BINARY" } else { "ASCII" };
@@ -254,7 +254,7 @@ pub fn legacy(binary: bool, version: &str, title: &str, points: &str, new_cells:
         number,
         &[&POINTS[..], &[9.0; 3]].concat(),
     );
-    // A vertex that is no line, and the lines, whose point 5 is used by nobody.
+    // A vertex that is no line, and the lines, none of which uses point 5.
     put("VERTICES 1 2", "int32", &[1.0, 5.0]);
     let ids = [0.0, 1.0, 2.0, 3.0, 4.0];
     if new_cells {
@@ -325,8 +325,8 @@ fn vtk() {
     }
 }
 
-/// Megabytes of text, of which a reader holds a part at a time; the line goes through its points in
-/// order, but for the last two.
+/// Megabytes of text, of which a reader holds only a part at a time; the line passes its points in order, except for
+/// the last two.
 fn long_texts() {
     const COUNT: usize = 150_000;
     let folder = tempfile::tempdir().expect("a temporary folder");
@@ -351,7 +351,7 @@ fn long_texts() {
         let expected = order.iter().map(|&i| point(i));
         assert!(found.points.iter().copied().eq(expected));
         assert_eq!(*found.offsets, [0, COUNT as u64]);
-        // Cut among the points.
+        // Truncated among the points.
         std::fs::write(&path, &file[..2 << 20]).expect("written");
         let error = io::open(&path, &Control::new()).expect_err("cut");
         assert!(sentence(&error).contains("cut off"), "{error}");
@@ -381,7 +381,7 @@ fn vtk_refusals() {
         let error = io::open(&path, &Control::new()).expect_err(words);
         assert!(sentence(&error).contains(words), "{words}: {error}");
     }
-    // Nothing in the file, lists without end in memory.
+    // Nothing in the file, endless lists in memory.
     let head =
         "# vtk DataFile Version 3.0\nt\nASCII\nDATASET POLYDATA\nPOINTS 0 float\nPOINT_DATA 0\n";
     for values in [
@@ -398,7 +398,7 @@ fn vtk_refusals() {
     let binary = legacy(true, "3.0", "t", "float", false);
     for length in (100..binary.len() - 80).step_by(7) {
         std::fs::write(&path, &binary[..length]).expect("written");
-        // Cut between two sections it may still be whole in itself.
+        // Truncated between two sections it may still be valid.
         if let Err(error) = io::open(&path, &Control::new()) {
             sentence(&error);
         }
@@ -481,7 +481,7 @@ fn tinytrack() {
     assert!(sentence(&error).contains("trans_to_mni"), "{error}");
 }
 
-/// Line ends of Windows, tabs, blanks behind a line.
+/// Line ends of Windows, tabs, trailing blanks.
 fn tck_text() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path().join("a.tck");
@@ -532,11 +532,11 @@ fn values_beside() {
     assert_eq!(found.points, rich.points);
     assert_eq!(found.per_point, rich.per_point);
     assert_eq!(found.per_streamline, rich.per_streamline);
-    // Nothing is replaced unasked.
+    // Nothing is replaced without asking.
     let error = go(at("in.trx"), at("out.tck"), false).expect_err("there already");
     assert!(sentence(&error).contains("--force"), "{error}");
     go(at("in.trx"), at("out.tck"), true).expect("replaced");
-    // Values of other streamlines are named, and left out.
+    // Values of other streamlines are reported, and left out.
     let other = super::formats::rich(31, 0, &mut random);
     streamlines::save(&at("out.tck"), &other, "", &Control::new()).expect("saved");
     let (found, warnings) = open(&at("out.tck"));
@@ -554,7 +554,7 @@ fn values_beside() {
     let plan = convert::plan(&at("out.tck"), &to, Some(&image), &told, &control).expect("a plan");
     plan.write(false, "", &control).expect("a grid");
     assert_eq!(open(&to).0.offsets, other.offsets);
-    // Only streamlines, and only to a name that says a format.
+    // Only streamlines, and only to a name that determines a format.
     let error = go(image, at("b.trx"), false).expect_err("an image");
     assert!(sentence(&error).contains("an image"), "{error}");
     for name in ["b", "b.nii", "b.tt.gz"] {

@@ -1,5 +1,5 @@
-//! Images of every format, in every axis order: what lies at a place in the world lies there again.
-//! FreeSurfer and NRRD files are made here byte by byte from their definitions.
+//! Images of every format, in every axis order: a value at a world position is found there again. FreeSurfer and NRRD
+//! files are composed here byte by byte from their definitions.
 
 use super::formats::grid;
 use super::sentence;
@@ -13,7 +13,7 @@ use libtest_mimic::Trial;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// A float32 header's rounding of places around 200 mm.
+/// Rounding of a float32 header for positions around 200 mm.
 const OFF_MM: f64 = 1e-3;
 
 pub fn tests() -> Vec<Trial> {
@@ -40,14 +40,14 @@ pub fn opened(path: &Path) -> (Volume, Vec<String>) {
     }
 }
 
-/// A value that says where it is: a different number for each voxel.
+/// A different number for each voxel, which identifies its position.
 fn ramp(grid: &Grid, frames: usize) -> Vec<f32> {
     (0..grid.voxel_count() * frames)
         .map(|i| (i * 7 % 30_011) as f32)
         .collect()
 }
 
-/// Every voxel of one is found in the other at the same place in the world.
+/// Every voxel of one is found in the other at the same world position.
 fn same_in_the_world(found: &Volume, grid: &Grid, values: &[f32], random: &mut Random, what: &str) {
     assert_eq!(found.grid.shape, grid.shape, "{what}");
     assert!(found.grid.same_space(grid, OFF_MM), "{what}");
@@ -96,8 +96,7 @@ impl Mgh {
         let m = self.grid.world_from_voxel.matrix3;
         let spacing = self.grid.spacing();
         let axes = (0..3).map(|a| m.col(a) / spacing[a]);
-        // In a volume of an even number of voxels this is the corner of the eight in the middle's
-        // last: index n / 2.
+        // In a volume with an even number of voxels this is the corner shared by the eight central ones, index n / 2.
         let centre = self
             .grid
             .world(DVec3::from_array(self.grid.shape.map(|n| n as f64 / 2.0)));
@@ -116,7 +115,7 @@ impl Mgh {
                 _ => bytes.extend(value.to_be_bytes()),
             }
         }
-        // The scan's times, as FreeSurfer writes them behind the voxels.
+        // The acquisition times, as FreeSurfer writes them after the voxels.
         bytes.extend([0; 20]);
         bytes
     }
@@ -147,7 +146,7 @@ fn little(values: &[f32]) -> Vec<u8> {
     values.iter().flat_map(|v| v.to_le_bytes()).collect()
 }
 
-/// Small files to be damaged: our own, and outside ones where there are any.
+/// Small files to be damaged: our own, and external ones if available.
 pub fn seeds(ending: &str) -> Vec<Vec<u8>> {
     let mut seeds = own_seeds(ending);
     if ending.starts_with("nii") {
@@ -252,7 +251,7 @@ fn every_axis_order() {
         let (found, _) = opened(&at("dseg.nii.gz"));
         assert!(found.labels.is_some());
         same_in_the_world(&found, &grid, &labels, &mut random, &what);
-        // The colours lie where the numbers do.
+        // The colours are at the positions of the numbers.
         let painted = found.picture();
         assert_eq!(
             (painted.kind, &*painted.grid),
@@ -310,7 +309,7 @@ fn mgh_types() {
             assert_eq!(&*found.values, values, "type {code}");
         }
     }
-    // Without its name, by its content; and without a place, which is said.
+    // Without its name, by its content; and without a position, which is reported.
     let mut made = Mgh::of(grid);
     made.stated = false;
     let values = ramp(&made.grid, 1);
@@ -357,7 +356,7 @@ fn mgh_refusals() {
             assert!(sentence(&error).contains(words), "{words}: {error}");
         }
     }
-    // A packed one that is cut off anywhere is never an image.
+    // A compressed one that is truncated anywhere is never an image.
     let packed = gzip(&whole);
     for length in (2..packed.len()).step_by(17) {
         std::fs::write(&path, &packed[..length]).expect("written");
@@ -365,7 +364,7 @@ fn mgh_refusals() {
     }
 }
 
-/// Encodings, files of their own, and where the axis that is not in space stands.
+/// Encodings, separate files, and the position of the axis that is not spatial.
 fn nrrd_forms() {
     let mut random = Random::fresh("nrrd");
     let folder = tempfile::tempdir().expect("a temporary folder");
@@ -392,12 +391,12 @@ fn nrrd_forms() {
     )
     .expect("written");
     check("text.nrrd", &mut random);
-    // Windows' line ends, and a raw part that begins like gzip.
+    // Windows' line ends, and raw data that begin like gzip.
     let dos = String::from_utf8(nrrd(&grid, space, "encoding: raw\n", &[])).expect("text");
     let dos = [dos.replace('\n', "\r\n").into_bytes(), raw.clone()].concat();
     std::fs::write(at("dos.nrrd"), dos).expect("written");
     check("dos.nrrd", &mut random);
-    // Samples of their own, behind lines and bytes of something else.
+    // Separate samples, after lines and bytes of other content.
     std::fs::write(at("plain.raw"), [&b"one\ntwo\nxyz"[..], &raw].concat()).expect("written");
     std::fs::write(at("packed.raw.gz"), gzip(&raw)).expect("written");
     for (name, fields) in [
@@ -414,7 +413,7 @@ fn nrrd_forms() {
         std::fs::write(at(name), nrrd(&grid, space, fields, &[])).expect("written");
         check(name, &mut random);
     }
-    // Four axes, of which the one without a direction may stand anywhere.
+    // Four axes; the one without a direction may have any position.
     let frames = 4;
     let several = ramp(&grid, frames);
     let n = grid.voxel_count();
@@ -460,7 +459,7 @@ fn nrrd_forms() {
     let (found, _) = opened(&at("rgb.nrrd"));
     assert_eq!(found.kind, VolumeKind::Rgb);
     assert_eq!(*found.frame(0), [1.0, 0.0, 0.0, 0.2]);
-    // Without a space nobody knows left from right.
+    // Without a space left and right are unknown.
     let silent =
         "NRRD0004\ntype: uchar\ndimension: 3\nsizes: 2 2 3\nspacings: 1.5 2 2.5\nencoding: raw\n\n";
     std::fs::write(at("silent.nrrd"), [silent.as_bytes(), &[1; 12]].concat()).expect("written");
@@ -526,7 +525,7 @@ fn nrrd_refusals() {
         "encoding: raw\nand more",
         "header line “and more”",
     );
-    // Packed zeros that the header does not announce, and a header that announces what is not there.
+    // Compressed zeros that the header does not announce, and a header that announces missing data.
     let bomb = whole
         .replace("raw", "gzip")
         .replace("2 2 2", "3000 3000 3000");
@@ -564,7 +563,7 @@ fn converted() {
     }
 }
 
-/// The same volume as MGZ and as NIfTI; labels where FreeSurfer put them.
+/// The same volume as MGZ and as NIfTI; labels at FreeSurfer's positions.
 fn real_freesurfer(mgz: PathBuf) {
     let (t1, _) = opened(&mgz);
     let (twin, _) = opened(&mgz.with_file_name("t1_norm.nii.gz"));

@@ -1,4 +1,4 @@
-//! The same streamlines in every encoding that VTP has, as other programs write them.
+//! The same streamlines in every encoding of VTP, as other programs write them.
 
 use super::formats::open;
 use super::mutations::fuzz;
@@ -20,7 +20,7 @@ pub fn tests() -> Vec<Trial> {
     ]
 }
 
-/// An array as VTP holds it.
+/// An array in VTP's format.
 struct Encoder {
     form: &'static str,
     big: bool,
@@ -41,7 +41,7 @@ impl Encoder {
         bytes
     }
 
-    /// Head and data, in blocks of 16 bytes if they are compressed.
+    /// Header and data, in blocks of 16 bytes if they are compressed.
     fn raw(&self, bytes: &[u8]) -> (Vec<u8>, Vec<u8>) {
         if !self.zlib {
             return (self.length(bytes.len()), bytes.to_vec());
@@ -192,7 +192,7 @@ fn vtp() {
             (false, true, true),
             (true, true, true),
         ] {
-            // What is encoded by itself are blocks anyway.
+            // Separately encoded arrays are blocks anyway.
             if form == "separate" && (zlib || wide == big) {
                 continue;
             }

@@ -3,8 +3,8 @@
 use arcuate::parameters::{self, Parameters};
 use arcuate::solvers::{curves, density, geodesic, region};
 
-/// Texts of composite values come back as they were; what is no such text is refused, and a part beyond its limits by
-/// its own name.
+/// Texts of composite values are read back unchanged; other texts are refused, and a part beyond its limits by its own
+/// name.
 pub fn composites() {
     fn same<P: Parameters>(key: &str, texts: &[&str], refused: &[&str]) {
         let row = parameters::row::<P>(key).unwrap();
@@ -85,14 +85,14 @@ pub fn composites() {
     }
 }
 
-/// The help of a fill writes its default out.
+/// The help of a fill includes its default.
 pub fn defaults_in_help() {
     let row = parameters::row::<region::Fill>("at-most").unwrap();
     let default = row.text(&row.value(&region::Fill::defaults()));
     assert!(row.help.ends_with(&format!("(default: {default})")));
 }
 
-/// Rows whose default a command text leaves out, and those that have it.
+/// Rows whose default a command text leaves out, and those whose default it includes.
 pub fn defaults_written() {
     let mut map = density::Params::defaults();
     assert_eq!(parameters::arguments(&map), "");

@@ -1,4 +1,4 @@
-//! Bundles are what they say: direction, distance, membership and sides.
+//! Properties of bundles: direction, distance, membership and sides.
 
 use crate::support::{Random, test};
 use arcuate::phantom::{Bundle, Head, Tissue, directions::half_sphere};
@@ -19,7 +19,7 @@ pub fn tests() -> Vec<Trial> {
     ]
 }
 
-/// A bundle, and a point of it not at the ends or the rim.
+/// A bundle, and a point in it that is not at an end or the surface.
 fn pick<'a>(head: &'a Head, random: &mut Random) -> (&'a Bundle, f64, f64, f64) {
     let all = head.bundles();
     let bundle = &all[random.bits() as usize % all.len()];
@@ -55,7 +55,7 @@ fn coordinates() {
         let error = (c.t - t).abs().max((c.u - u).abs()).max((c.v - v).abs());
         assert!(error < 1e-6, "{} {t} {u} {v}: {c:?}", bundle.name);
         assert!(bundle.contains(x));
-        // Just outside the rim.
+        // Just outside the surface.
         let out = 1.02 / u.hypot(v);
         assert!(!bundle.contains(bundle.point(t, u * out, v * out)));
     }
@@ -90,7 +90,7 @@ fn ends() {
             assert!(bundle.contains(end.centre - 0.1 * end.outward));
             assert!(!bundle.contains(end.centre + 0.1 * end.outward));
         }
-        // Chords are shorter than the curve, and with 2000 of them hardly.
+        // Chords are shorter than the curve, with 2000 of them only slightly.
         let fibre = bundle.fibre(0.0, 0.0, 2001);
         let chords: f64 = fibre.windows(2).map(|w| w[0].distance(w[1])).sum();
         let short = bundle.length_mm() - chords;
@@ -120,7 +120,7 @@ fn sides() {
         pairs += 1;
     }
     assert!(pairs >= 4, "{pairs} pairs");
-    // The callosum runs from left to right and is cut in half by the midline.
+    // The callosum runs from left to right and is halved by the midline.
     let genu = head.bundle("Corpus callosum, genu").unwrap();
     let [from, to] = genu.ends();
     assert!(from.centre.x < -10.0 && to.centre.x > 10.0);

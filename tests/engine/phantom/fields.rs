@@ -1,4 +1,4 @@
-//! The analytic fields obey their own equations.
+//! The analytic fields satisfy their own equations.
 
 use crate::support::{Random, test};
 use arcuate::phantom::fields::{
@@ -36,7 +36,7 @@ fn check<F: Geodesics>(name: &str, field: &F, from: DVec3, toward: DVec3, reach:
     const H: f64 = 1e-4;
     let at = |s: f64| field.geodesic(from, toward, s);
     assert!(at(0.0).distance(from) < 1e-12, "{name} starts elsewhere");
-    // Of fourth order: what is left is the rounding of `at`, 1e-12 / H.
+    // Fourth order: the remaining error is the rounding of `at`, 1e-12 / H.
     let across = |s: f64, h: f64| at(s + h) - at(s - h);
     let velocity = |s: f64| (8.0 * across(s, H) - across(s, 2.0 * H)) / (12.0 * H);
     let start = velocity(0.0).normalize();
@@ -80,7 +80,7 @@ fn geodesics() {
         let tensor = tensor(&mut random);
         check("constant", &Constant { tensor }, near, toward, 3.0);
         check("half-space", &HalfSpace, raised, toward, 2.0);
-        // Shortest up to the point opposite on the sphere, at distance π.
+        // Shortest up to the opposite point of the sphere, at distance π.
         check("fish-eye", &FishEye, near, toward, 3.0);
         let linear = LinearSpeed {
             speed_at_origin: 2.0,
@@ -150,7 +150,7 @@ fn pulled_back() {
         let toward = random.direction();
         let length = random.uniform(1.0, 5.0);
         assert!(field.bent(field.flat(from)).distance(from) < 1e-12);
-        // Length by Simpson's rule over the curve against the stated one.
+        // Length by Simpson's rule along the curve against the stated one.
         const N: usize = 400;
         let h = length / N as f64;
         let speed = |i: usize| {
@@ -180,7 +180,7 @@ fn follows<F: Streamlines>(name: &str, field: &F, from: DVec3, reach: f64) {
     for i in -10..=10 {
         let s = reach * f64::from(i) / 10.0 + 1e-3;
         let tangent = (at(s + H) - at(s - H)) / (2.0 * H);
-        // A kink of the curvature (U-fibre) leaves an error of order H.
+        // A discontinuity of the curvature (U-fibre) leaves an error of order H.
         assert!(
             tangent.distance(field.direction(at(s))) < 1e-4,
             "{name} at {s}"

@@ -1,4 +1,4 @@
-//! The head has the size and the parts of a head, and its pictures agree with its labels.
+//! The head has the size and the parts of a head, and its images agree with its labels.
 
 use super::cube;
 use crate::support::{Random, test};
@@ -36,8 +36,7 @@ fn count(tissue: &Volume, requested: Tissue) -> f64 {
     voxels.count() as f64 * tissue.grid.world_from_voxel.matrix3.determinant().abs() / 1000.0
 }
 
-/// Ranges in millilitres of healthy adults (Blatter et al. 1995; Luders et al. 2002), with room
-/// for a 2 mm grid.
+/// Ranges in millilitres of healthy adults (Blatter et al. 1995; Luders et al. 2002), with a margin for a 2 mm grid.
 fn volumes() {
     let mut random = Random::fresh("phantom volumes");
     let head = Head::new(random.bits());
@@ -58,18 +57,18 @@ fn volumes() {
     let cerebellum = ml(Tissue::CerebellarGrey) + ml(Tissue::CerebellarWhite);
     within("cerebellum", cerebellum, 90.0, 200.0);
     within("eyes", ml(Tissue::Eye), 8.0, 20.0);
-    // The other way to the same mask, from finer parts of the voxels.
+    // The other method for the same mask, from finer parts of the voxels.
     let mask = head.brain_mask(&grid, &control).unwrap();
     let differ = mask.inside.iter().zip(&*picture.brain.inside);
     let differ = differ.filter(|(a, b)| a != b).count() as f64;
     assert!(differ < 0.06 * mask.count() as f64, "{differ} voxels");
-    // Nothing of the brain leaves the field of view but the spinal cord.
+    // Only the spinal cord leaves the field of view.
     for (i, _) in mask.inside.iter().enumerate().filter(|(_, v)| **v != 0) {
         let v = grid.voxel(i);
         let rim = (0..2).any(|a| v[a] == 0 || v[a] + 1 == grid.shape[a]);
         assert!(!rim && v[2] + 1 < grid.shape[2], "brain at {v:?}");
     }
-    // Left and right are alike, not equal.
+    // Left and right are similar, not equal.
     let (mut left, mut right) = (0.0, 0.0);
     for (i, _) in mask.inside.iter().enumerate().filter(|(_, v)| **v != 0) {
         let voxel = grid.voxel(i).map(|v| v as f64);
@@ -95,7 +94,7 @@ fn shares() {
             "{f:?}"
         );
     }
-    // Finer voxels of one cube hold together what the cube holds.
+    // The finer voxels of a cube together contain the same as the cube.
     let x = head.world(DVec3::new(-30.0, 20.0, 40.0));
     let fine = cube(x, 16, 0.5);
     let mut white = 0.0;
@@ -109,7 +108,7 @@ fn shares() {
         let at = coarse.world(DVec3::from_array(coarse.voxel(i).map(|v| v as f64)));
         shown += f64::from(head.tissues(at, 2.0).white()) / coarse.voxel_count() as f64;
     }
-    // Sulci are thinner than the coarse voxels: a few per cent is what four parts can tell.
+    // Sulci are thinner than the coarse voxels: four parts resolve a few per cent.
     assert!((white - shown).abs() < 0.06, "{white} {shown}");
 }
 
@@ -121,7 +120,7 @@ fn t1() {
     let picture = head.t1(&grid, &PLAIN, &control).unwrap();
     for (value, tissue) in picture.image.values.iter().zip(&*picture.tissue.values) {
         let tissue = Tissue::ALL[*tissue as usize];
-        // Its own intensity makes up the largest share; nothing here is brighter than white matter.
+        // Its own intensity has the largest fraction; nothing here is brighter than white matter.
         assert!(*value <= t1_intensity(Tissue::White) + 1.0);
         if tissue == Tissue::White {
             assert!(*value > 500.0, "{value}");
@@ -180,7 +179,7 @@ fn labels() {
         if label != 0 {
             let bundle = &head.bundles()[usize::from(label) - 1];
             assert_eq!(bundle.label, label);
-            // Half a voxel and the soft rim away at most.
+            // At most half a voxel and the soft edge away.
             let c = bundle.coordinates(x);
             let [a, b] = bundle.radii_mm(c.t);
             let past = (c.u.hypot(c.v) - 1.0) * a.min(b);

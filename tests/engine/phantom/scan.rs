@@ -1,4 +1,4 @@
-//! Signals in closed form, noise by its moments, bytes that do not depend on threads.
+//! Signals in closed form, noise by its moments, bytes independent of the number of threads.
 
 use super::cube;
 use crate::support::{Random, test};
@@ -52,12 +52,12 @@ fn closed_form() {
     let bundles: Vec<_> = head.bundles().iter().filter(|b| b.weight == 1.0).collect();
     for i in 0..grid.voxel_count() {
         let x = grid.world(DVec3::from_array(grid.voxel(i).map(|v| v as f64)));
-        // Wider than the voxel, whose four parts may lie elsewhere in it.
+        // Wider than the voxel, whose four parts may be elsewhere in it.
         let f = head.tissues(x, 6.0);
         let Some(tissue) = Tissue::ALL.into_iter().find(|&t| f.fraction(t) > 0.99999) else {
             continue;
         };
-        // Shares are told by the distance to walls; a thin fold beside the voxel may be missed.
+        // Fractions are computed from the distance to walls; a thin fold next to the voxel may be missed.
         let adjacent = |o: DVec3| head.tissues(x + o, 6.0).fraction(tissue) > 0.99999;
         let mut around = DVec3::AXES.into_iter().flat_map(|a| [a * 2.5, a * -2.5]);
         let fluid = matches!(tissue, Tissue::Ventricle | Tissue::Csf);
@@ -65,7 +65,7 @@ fn closed_form() {
             continue;
         }
         let along = if tissue == Tissue::White {
-            // Well inside one bundle that claims its voxels whole.
+            // Well inside a bundle that fills its voxels completely.
             let inside = bundles.iter().find(|b| {
                 let c = b.coordinates(x);
                 let [r, s] = b.radii_mm(c.t);
@@ -102,7 +102,7 @@ fn closed_form() {
                 }
             };
             let found = f64::from(dwi.frame(v)[i]);
-            // f32 sums, and shares of up to 1e-5 of another tissue.
+            // f32 sums, and fractions of up to 1e-5 of another tissue.
             assert!(
                 (found - truth).abs() < 0.1,
                 "{tissue:?} at {x}: {found} {truth}"
@@ -112,7 +112,7 @@ fn closed_form() {
     for tissue in [Tissue::Air, Tissue::Muscle, Tissue::Eye] {
         assert!(seen[tissue as usize] > 0, "no pure voxel of {tissue:?}");
     }
-    // Outside the brain fluid is nowhere as wide as these voxels: a smaller one.
+    // Outside the brain, fluid is nowhere as wide as these voxels: a smaller one.
     let fluid = |x: &DVec3| head.tissues(*x, 2.0).fraction(Tissue::Csf) > 0.99999;
     let adjacent = |x: &DVec3| {
         DVec3::AXES
@@ -130,7 +130,7 @@ fn closed_form() {
     let found = noise_free(&parts, 1000.0, random.direction());
     assert!((found - truth).abs() < 1e-3 * truth, "{found} {truth}");
     println!("{fibres} voxels of one bundle alone");
-    // A bundle alone, by its compartments: the tensor is the one stated.
+    // A single bundle, by its compartments: the tensor is the one stated.
     let genu = head.bundle("Corpus callosum, genu").unwrap();
     let edges = [DVec3::X, DVec3::Y, DVec3::Z];
     let x = genu.centre_line(0.5);
@@ -171,7 +171,7 @@ fn moments() {
         (square - second).abs() < 5.0 * second / n.sqrt(),
         "{square} {second}"
     );
-    // Where there is signal A: E M² = A² + 2 σ², Var M² = 4 A² σ² + 4 σ⁴.
+    // With signal A: E M² = A² + 2 σ², Var M² = 4 A² σ² + 4 σ⁴.
     let brain = cube(head.world(DVec3::new(20.0, 0.0, 30.0)), 20, 2.0);
     let scan = options(brain.clone(), Some(snr), random.bits());
     let (noisy, _) = head.diffusion_scan(&scan, &Control::new()).unwrap();
@@ -194,7 +194,7 @@ fn moments() {
         "variance {}",
         z2 / count
     );
-    // Neighbouring voxels and volumes do not know of each other.
+    // Neighbouring voxels and volumes are uncorrelated.
     let voxels = brain.voxel_count();
     let residual: Vec<f64> = noisy
         .values
@@ -202,7 +202,7 @@ fn moments() {
         .zip(&*clean.values)
         .map(|(m, a)| {
             let (m, a) = (f64::from(*m), f64::from(*a));
-            // Of equal variance everywhere, so that 1 / √n is the standard error.
+            // Equal variance everywhere, so that 1 / √n is the standard error.
             let deviation = (4.0 * a * a * sigma * sigma + 4.0 * sigma.powi(4)).sqrt();
             (m * m - a * a - second) / deviation
         })

@@ -1,6 +1,6 @@
-//! What is fuzzed: each entry puts bytes before one reader as a user's files would, and asks that it answers with
-//! something sound or with one sentence. The fuzzers (`main.rs`, a package of its own) and the regression
-//! test (`tests/engine/fuzz.rs`) share this file, so it uses nothing but the library.
+//! Subjects of fuzzing: each entry passes bytes to one reader like a user's files, and requires a valid result or one
+//! sentence. The fuzzers (`main.rs`, a package of its own) and the regression test (`tests/engine/fuzz.rs`) share this
+//! file, so it uses only the library.
 
 mod words;
 
@@ -31,15 +31,15 @@ enum Form {
     Plain(&'static str),
     /// One file of this name, which gzip compresses: no fuzzer finds its checksum.
     Packed(&'static str),
-    /// Several files, each behind its name: `<<name>>`. The first is the one that is opened.
+    /// Several files, each after its name: `<<name>>`. The first is opened.
     Several(&'static str),
 }
 
-/// Something that reads what others wrote.
+/// A reader of files by others.
 pub struct Entry {
     pub name: &'static str,
     form: Form,
-    /// Looks at the file; whether it was read.
+    /// Reads the file; returns whether that succeeded.
     read: fn(&Path) -> bool,
 }
 
@@ -79,8 +79,8 @@ pub const ENTRIES: &[Entry] = &[
     Entry::new("command", Form::Plain("words.txt"), words::command),
 ];
 
-/// Most that any input takes, and what a byte of it may take beyond that: of one that is compressed, deflate's own
-/// limit times a float32 and what it was made from.
+/// Memory limit for any input, and for each byte beyond that: for a compressed one, deflate's own limit times a float32
+/// and its source.
 const ALWAYS_BYTES: u64 = 48 << 20;
 const TIMES: u64 = 64;
 const TIMES_PACKED: u64 = 1032 * 8;
@@ -94,19 +94,19 @@ impl Entry {
         ENTRIES.iter().find(|e| e.name == name)
     }
 
-    /// Memory that an input may take.
+    /// Memory limit for an input.
     pub fn allowed_bytes(&self, input: &[u8]) -> u64 {
         let holds = |magic: &[u8]| input.windows(magic.len()).any(|w| w == magic);
         let packed =
             matches!(self.form, Form::Packed(_)) || holds(b"\x1f\x8b") || holds(b"PK\x03\x04");
-        // They name what they work on, and how finely.
+        // They choose their work and its resolution.
         let asks = matches!(self.name, "command" | "script" | "session" | "picture");
         let times = if packed { TIMES_PACKED } else { TIMES };
         ALWAYS_BYTES + times * input.len() as u64 + if asks { 512 << 20 } else { 0 }
     }
 
-    /// Puts the bytes into an empty folder and reads them; whether they were understood. Panics where the answer is
-    /// neither sound nor a sentence.
+    /// Puts the bytes into an empty folder and reads them; returns whether they were understood. Panics if the answer
+    /// is neither valid nor a sentence.
     pub fn run(&self, folder: &Path, input: &[u8]) -> bool {
         let opened = match self.form {
             Form::Plain(name) => put(folder, name, input),
@@ -133,12 +133,12 @@ fn put(folder: &Path, name: &str, bytes: &[u8]) -> PathBuf {
     if let Some(above) = path.parent() {
         let _ = std::fs::create_dir_all(above);
     }
-    // A name may be that of a folder of another part: then there is no such file.
+    // A name may be that of another part's folder: then there is no such file.
     let _ = std::fs::write(&path, bytes);
     path
 }
 
-/// `<<a.hdr>>…<<a.img>>…`: names and contents. What stands before the first name belongs to `first`.
+/// `<<a.hdr>>…<<a.img>>…`: names and contents. Bytes before the first name belong to `first`.
 pub fn parts<'a>(input: &'a [u8], first: &str) -> Vec<(String, &'a [u8])> {
     const MOST: usize = 24;
     let (mut parts, mut name, mut begin, mut at) = (Vec::new(), first.to_owned(), 0, 0);
@@ -156,7 +156,7 @@ pub fn parts<'a>(input: &'a [u8], first: &str) -> Vec<(String, &'a [u8])> {
     parts
 }
 
-/// The name in double brackets at a place, and where what it names begins.
+/// The name in double brackets at a position, and the start of its content.
 fn name_at(input: &[u8], at: usize) -> Option<(String, usize)> {
     let rest = input[at..].strip_prefix(b"<<")?;
     let rest = &rest[..rest.len().min(80)];
@@ -168,28 +168,28 @@ fn name_at(input: &[u8], at: usize) -> Option<(String, usize)> {
         .then(|| (name.to_owned(), at + 2 + end + 2))
 }
 
-/// The sentence of an error: one line, no full stop, the path last, none of Rust's own words.
+/// The sentence of an error: one line, no full stop, the path last, no text of Rust's own.
 pub fn sentence(error: &Error) -> String {
     let text = error.to_string();
     assert_eq!(text.lines().count(), 1, "{text}");
     assert!(!text.contains("os error"), "{text}");
     assert!(text.starts_with(|c: char| c.is_uppercase()), "{text}");
     if let Some(path) = error.path() {
-        // A name from a file may hold anything.
+        // A name from a file may contain anything.
         let plain = |c: char| if c.is_control() { '·' } else { c };
         let name: String = path.to_string_lossy().chars().map(plain).collect();
         let path = format!(": {name}");
         assert!(text.ends_with(&path), "{text}");
         let words = text.trim_end_matches(&path);
         assert!(words.len() > 15 && !words.ends_with('.'), "{text}");
-        // What to do about it.
+        // The advice.
         let remedies = ["; ", ", check", ", ask", ", choose", ", create"];
         assert!(remedies.iter().any(|r| words.contains(r)), "{text}");
     }
     text
 }
 
-/// Whether there is a value; the sentence of an error is looked at.
+/// Whether there is a value; the sentence of an error is checked.
 fn answered<T>(read: Result<T, Error>) -> Option<T> {
     match read {
         Ok(value) => Some(value),
@@ -206,7 +206,7 @@ fn notes<T: AsRef<str>>(notes: &[T]) {
     }
 }
 
-/// An image or streamlines, by every way in.
+/// An image or streamlines, through every reader.
 fn any(path: &Path) -> bool {
     let control = Control::new();
     let Some(opened) = answered(io::open(path, &control)) else {
@@ -224,7 +224,7 @@ fn any(path: &Path) -> bool {
             assert!(volume.grid.world_from_voxel.is_finite());
             let grid = answered(image::read_grid(path, &control)).expect("a grid of what was read");
             assert_eq!(grid.shape, volume.grid.shape);
-            // The first volume, with the sums of all: the whole was read, so this is, too.
+            // The first volume, with the sums of all: the whole was read, so this succeeds, too.
             if let Some(seen) = answered(image::overview(path, &control)).expect("an overview") {
                 assert_eq!(seen.frames, volume.frames);
             }
@@ -249,7 +249,7 @@ fn streamlines(tractogram: &Tractogram) {
     streamlines::total(tractogram);
 }
 
-/// Writing what was read, in a format that its length chooses: it reads back as it should, or is refused.
+/// Writes the data in a format chosen by the length: they are read back correctly, or refused.
 fn tractogram_again(path: &Path, tractogram: &Tractogram) {
     let endings = ["tck", "trk", "trx", "vtk", "vtp"];
     let bytes = io::length_of(path).unwrap_or_default() as usize;
@@ -269,7 +269,7 @@ fn tractogram_again(path: &Path, tractogram: &Tractogram) {
     let _ = std::fs::remove_file(&out);
 }
 
-/// An image written again in the type of its values.
+/// Writes an image again in the type of its values.
 fn image_again(path: &Path) {
     let bytes = io::length_of(path).unwrap_or_default();
     let ending = match bytes % 4 {
@@ -291,7 +291,7 @@ fn image_again(path: &Path) {
     }
 }
 
-/// Data that was read can be written, or the format has no place for it.
+/// Data that were read can be written, or the format cannot hold them.
 fn written<T>(done: Result<T, Error>) {
     if let Err(error) = done {
         sentence(&error);
@@ -375,7 +375,7 @@ fn picture(path: &Path) -> bool {
     answered(io::png::read(path)).is_some()
 }
 
-/// A folder whose names say what is in it; its files are opened as the window opens a visit's.
+/// A folder whose names determine its content; its files are opened as by the window for a visit.
 fn bids_folder(description: &Path) -> bool {
     let folder = description.parent().expect("a folder");
     bids::is_folder(folder);
@@ -401,7 +401,7 @@ fn a_session(path: &Path) -> bool {
     document(path, &file)
 }
 
-/// What a session file that could be read becomes.
+/// The document of a readable session file.
 pub fn document(path: &Path, file: &session::SessionFile) -> bool {
     let folder = path.parent().expect("a folder");
     let numbers = file.numbers.iter().map(|n| {

@@ -1,4 +1,4 @@
-//! What is typed or kept as text: settings, scripts of segmentations, command lines.
+//! Typed or stored text: settings, scripts of segmentations, command lines.
 
 use super::answered;
 use arcuate::cli::{self, Command};
@@ -20,7 +20,7 @@ pub fn settings(path: &Path) -> bool {
     let Ok(settings) = serde_json::from_str::<Preferences>(&text) else {
         return false;
     };
-    // What was kept is kept again.
+    // Stored settings are stored again unchanged.
     let words = serde_json::to_string(&settings).expect("JSON");
     assert!(
         serde_json::from_str::<Preferences>(&words).is_ok(),
@@ -29,7 +29,7 @@ pub fn settings(path: &Path) -> bool {
     true
 }
 
-/// Steps that a run may ask for here: each takes microseconds, and more of them find nothing more.
+/// Largest number of steps of a run here: each takes microseconds, and more of them find nothing new.
 const MOST_STEPS: u64 = 60;
 
 /// A script of a segmentation, as a recipe's command and run on a small image.
@@ -55,8 +55,8 @@ pub fn script(path: &Path) -> bool {
     true
 }
 
-/// Words of a command line, one a line: parsed, and carried out where the command computes little and writes
-/// nowhere but here.
+/// Arguments of a command line, one per line: parsed, and executed if the command computes little and writes nowhere
+/// else.
 pub fn command(path: &Path) -> bool {
     let bytes = std::fs::read(path).expect("it was written");
     let Ok(text) = String::from_utf8(bytes) else {
@@ -80,13 +80,13 @@ fn run(path: &Path, words: &[&str]) -> bool {
             return false;
         }
     };
-    // One worker, and memory that a fuzzer has.
+    // One worker, and the memory of a fuzzer.
     arguments.global.threads = Some(1);
     arguments.global.backend = Some(BackendKind::Cpu);
     arguments.global.memory = Some(arguments.global.memory.unwrap_or(1.0).min(1.0));
     let here =
         |word: &&str| !word.contains("phantom") && !word.contains("..") && !word.contains('/');
-    // A run of many steps is no fault where it is asked for.
+    // Many steps are no failure if they were requested.
     let soon = |word: &&str| word.parse::<u64>().is_ok_and(|n| n <= MOST_STEPS);
     let begins = |name: &str| words.get(1) == Some(&name);
     let soon = !begins("segment") || words.contains(&"--script") || words.iter().any(soon);
@@ -119,7 +119,7 @@ fn run(path: &Path, words: &[&str]) -> bool {
     true
 }
 
-/// Files that a command line may name.
+/// Files to which a command line may refer.
 const AT_HAND: [&str; 5] = [
     "t1.nii",
     "labels.nii.gz",
@@ -128,7 +128,7 @@ const AT_HAND: [&str; 5] = [
     "run.json",
 ];
 
-/// Makes them.
+/// Writes these files.
 pub fn prepare(folder: &Path) {
     let grid = Grid::axis_aligned([8; 3], DVec3::splat(2.0), DVec3::splat(-8.0));
     let grid = Arc::new(grid.expect("a grid"));

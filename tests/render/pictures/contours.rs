@@ -29,8 +29,7 @@ fn contour(volume: &Volume, level: f32, every: Option<f32>) -> Contour {
     }
 }
 
-/// Distance from the middle of a random grid, a plane through it: a circle as wide as told, whatever
-/// the slope.
+/// Distance from the centre of a random grid, a plane through it: a circle of the requested width, whatever the slope.
 fn circle() {
     let mut random = Random::fresh("contours");
     let mut offscreen = offscreen();
@@ -70,7 +69,7 @@ fn circle() {
     }
 }
 
-/// A ramp: a line at every multiple but 0.
+/// A ramp: a line at every multiple except 0.
 fn every() {
     let mut offscreen = offscreen();
     let grid = super::plain_grid([64, 3, 3]);

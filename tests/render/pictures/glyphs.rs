@@ -24,7 +24,7 @@ pub fn tests() -> Vec<Trial> {
 
 const SIZE: u32 = 160;
 
-/// One tensor with these eigenvalues and axes, in the middle of a grid that is turned any way.
+/// One tensor with these eigenvalues and axes, in the centre of a grid with any rotation.
 fn one(random: &mut Random, axes: DMat3, values: DVec3) -> (TensorField, DVec3) {
     let grid = random_grid(random, [3, 3, 3]);
     let middle = grid.world(DVec3::ONE);
@@ -64,7 +64,7 @@ fn shown(
     }
 }
 
-/// How far from the centre of the picture something reaches in a direction, mm at the origin.
+/// Extent from the centre of the picture in a direction, mm at the origin.
 fn reach(picture: &arcuate::render::offscreen::Picture, x: f64, y: f64) -> f64 {
     let mm = 40.0 / f64::from(SIZE);
     let middle = f64::from(SIZE) * 0.5;
@@ -88,8 +88,8 @@ fn eigen(random: &mut Random) -> (DMat3, DVec3) {
     )
 }
 
-/// Across the view an ellipsoid with half axes aᵢ along eᵢ reaches √Σ (aᵢ eᵢ·u)² in direction u, whatever
-/// the tensor, the grid and the view.
+/// Across the view an ellipsoid with half axes aᵢ along eᵢ extends to √Σ (aᵢ eᵢ·u)² in direction u, whatever the
+/// tensor, the grid and the view.
 fn outline() {
     let mut random = Random::fresh("glyph outline");
     let mut offscreen = offscreen();
@@ -98,14 +98,14 @@ fn outline() {
         let (field, spacing) = one(&mut random, axes, values);
         let half = random.uniform(9.0, 14.0);
         let direction = random.direction();
-        // From so far that perspective is none.
+        // So far away that perspective is negligible.
         let eye = direction.with_z(direction.z * 0.7).normalize() * 5000.0;
         let list = shown(&field, spacing, half, GlyphShape::Ellipsoid, eye);
         let picture = offscreen.scene(&list).expect("a picture");
         let right = DVec3::Z.cross(eye).normalize();
         let up = eye.normalize().cross(right);
         let lengths = values / values.x * half;
-        // Of a convex body: the support over all directions is what its outline reaches.
+        // For a convex body the support over all directions is the extent of its outline.
         let mut supports = [0.0f64; 24];
         let mm = 40.0 / f64::from(SIZE);
         let middle = f64::from(SIZE) * 0.5 - 0.5;
@@ -130,13 +130,13 @@ fn outline() {
                 "{i}: {found} {expected}"
             );
         }
-        // Coloured by its main direction where it has one.
+        // Coloured by its main direction if it has one.
         let [r, g, b, _] = picture.pixel(SIZE / 2, SIZE / 2);
         assert!(r > 20 || g > 20 || b > 20, "{r} {g} {b}");
     }
 }
 
-/// Seen along one axis, a superquadric reaches as far along the two others as its ellipsoid.
+/// Seen along one axis, a superquadric extends along the two others as far as its ellipsoid.
 fn superquadric() {
     let mut random = Random::fresh("glyph superquadric");
     let mut offscreen = offscreen();
@@ -229,7 +229,7 @@ fn crossed() {
         let expected = if there { whole } else { 0 };
         assert_eq!(seen(&list), expected, "{value} of {limit}");
     }
-    // Other limits of what is known already, also beside an image that holds none.
+    // Other limits of known values, also next to an image without any.
     excess[62] = limit;
     let known = Volume::scalar(grid.clone(), excess);
     let nowhere = Volume::scalar(grid, vec![f32::NAN; 125]);
@@ -245,8 +245,8 @@ fn crossed() {
     }
 }
 
-/// Over a slice an ellipsoid reaches as far as it is long, where the slice shows its voxel; seen from
-/// either side, in colour of its axis.
+/// Over a slice an ellipsoid extends as far as it is long, where the slice shows its voxel; seen from either side, in
+/// the colour of its axis.
 fn over() {
     let mut random = Random::fresh("glyph over slice");
     let mut offscreen = offscreen();
@@ -279,7 +279,7 @@ fn over() {
                 let found = reach(&picture, x, y);
                 assert!((found - along(axis)).abs() < 0.5, "{found} {}", along(axis));
             }
-            // Lit from the viewer's side: its middle has the direction's colour.
+            // Lit from the viewer's side: its centre has the direction's colour.
             let seen = picture.pixel(SIZE / 2, SIZE / 2);
             let direction = turn.x_axis.abs().to_array();
             let largest = (0..3).max_by(|&a, &b| direction[a].total_cmp(&direction[b]));

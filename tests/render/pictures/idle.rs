@@ -1,4 +1,4 @@
-//! What stays in memory that no pane shows.
+//! Memory of data that no pane shows.
 
 use super::loading::{PANE, busy_scene, difference};
 use super::{fresh_offscreen, image, plain_grid};
@@ -8,8 +8,9 @@ use arcuate::data::labels::{Label, Labels};
 use arcuate::data::{DataId, Volume};
 use arcuate::render::PaneId;
 use arcuate::scene;
+use arcuate::state::core::display;
 use arcuate::state::origin::Origin;
-use arcuate::state::{Content, Document, Layer, LayerId, defaults};
+use arcuate::state::{Content, Document, Layer, LayerId};
 use glam::DVec3;
 use libtest_mimic::Trial;
 use std::sync::Arc;
@@ -37,8 +38,8 @@ fn idle_data() {
     assert!(offscreen.renderer.device_bytes() >= 4 * one);
 }
 
-/// What was shown last is let go of on the device and on the host, whatever may stay idle; shown again it is
-/// the same picture.
+/// The last picture's data are released on the device and on the host, whatever may stay idle; shown again it is the
+/// same picture.
 fn nothing_shows() {
     let mut random = Random::fresh("nothing_shows");
     let mut offscreen = fresh_offscreen();
@@ -69,7 +70,7 @@ fn nothing_shows() {
     assert_eq!(difference(&shown, &again).0, 0);
 }
 
-/// A worker has painted it: drawing it turns no voxel's number into a colour, and loads nothing but colours.
+/// A worker has computed its picture: drawing it converts no voxel's number to a colour, and loads only colours.
 fn label_map() {
     let colours = [[0; 3], [10, 200, 30], [250, 20, 120]];
     let label = |number: u32| Label {
@@ -84,7 +85,7 @@ fn label_map() {
     let numbers: Vec<f32> = (0..32 * 32 * 32).map(|i| (i % 3) as f32).collect();
     let map = Volume::scalar(grid, numbers).with_labels(Arc::new(labels));
     let picture = map.picture().id();
-    let display = defaults::image_display((0.0, 2.0));
+    let display = display::image_display((0.0, 2.0));
     let mut document = Document::default();
     let origin = document.origins.add(Origin::file("/data/aseg.mgz"));
     let layer = Layer::new(

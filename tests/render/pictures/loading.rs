@@ -1,4 +1,4 @@
-//! Drawing only what changed, loading in pieces, small devices, tiles and the window.
+//! Drawing only changes, loading in pieces, small devices, tiles and the window.
 
 use super::{ball, curve, fresh_offscreen, image, lines, offscreen, plain_grid, tractogram};
 use crate::support::panes::{pane, scene};
@@ -70,7 +70,7 @@ pub fn busy_scene(random: &mut Random, streamlines: usize) -> ScenePane {
     list
 }
 
-/// Nothing here takes longer, on the slowest machine.
+/// Nothing here takes longer, even on the slowest machine.
 const LONGEST: Duration = Duration::from_secs(60);
 
 /// Largest difference between bytes, and the mean.
@@ -98,7 +98,7 @@ fn only_what_changed() {
     renderer.scene(&list, PANE);
     renderer.slice(&slice, PaneId(2));
     assert_eq!(renderer.draws(), 3);
-    // Equal data under a new id is a new value.
+    // Equal data with a new id is a new value.
     slice.images[0].volume = ById(Volume::scalar(plain_grid([4, 4, 4]), vec![0.5; 64]));
     renderer.slice(&slice, PaneId(2));
     slice.size_px = [33, 32];
@@ -150,7 +150,7 @@ fn tiles() {
     .expect("a device");
     let tiled = small.scene(&list).expect("a picture");
     let (most, mean) = difference(&whole, &tiled);
-    // Edges of lines fall on the samples of a pixel within rounding only.
+    // Edges of lines fall on the samples of a pixel only up to rounding.
     assert!(mean < 0.3, "{most} {mean}");
     let columns = |picture: &Picture, x: u32| -> f64 {
         let off = (0..380).map(|y| {
@@ -188,12 +188,12 @@ fn large_grids() {
     }
 }
 
-/// Loaded a slice of time per call, the picture becomes that of loading at once, and `busy` says
-/// until when.
+/// Loaded during a time slice per call, the picture becomes that of loading at once, and `busy` tells when it is
+/// complete.
 fn pieces() {
     let mut random = Random::fresh("pieces");
     let base: Vec<_> = (0..50).map(|_| curve(&mut random, 100, 0.3)).collect();
-    // A million points: more than one call's slice of time.
+    // A million points: more than one call's time slice.
     let many: Vec<_> = (0..10_000).map(|i| base[i % 50].clone()).collect();
     let many = tractogram(&many);
     let mut list = scene(64, DVec3::new(120.0, -260.0, 70.0));
@@ -205,10 +205,10 @@ fn pieces() {
     fresh.renderer.load_in_pieces();
     let (mut calls, begun) = (0, Instant::now());
     while calls == 0 || fresh.renderer.busy() {
-        // Better pictures wait until the view rests: asking again meanwhile would count calls, not pieces.
+        // Better pictures wait until the view rests: calls meanwhile would be counted instead of pieces.
         std::thread::sleep(fresh.renderer.due_in().unwrap_or_default());
         fresh.renderer.scene(&list, PANE);
-        // While a piece is on its way no other one begins.
+        // While a piece is being drawn no other one begins.
         fresh.renderer.wait();
         calls += 1;
         assert!(
@@ -221,8 +221,7 @@ fn pieces() {
     assert_eq!(difference(&at_once, &slowly).0, 0);
 }
 
-/// While moving a slow device draws fewer pixels; at rest the picture is the full one, without a
-/// new list.
+/// During motion a slow device draws fewer pixels; at rest the picture is the full one, without a new list.
 fn rough_then_better() {
     let mut random = Random::fresh("rough_then_better");
     let mut offscreen = fresh_offscreen();
@@ -253,12 +252,12 @@ fn rough_then_better() {
     assert!(renderer.device_ms() > 0.0);
 }
 
-/// Nothing is drawn better while a gesture may go on.
+/// Nothing is refined while a gesture may continue.
 fn pause() {
     std::thread::sleep(std::time::Duration::from_millis(300));
 }
 
-/// Calls until nothing is owed; how many.
+/// Calls until nothing is pending; returns their number.
 fn at_rest(renderer: &mut Renderer, list: &ScenePane) -> usize {
     pause();
     for calls in 0..10_000 {
@@ -271,8 +270,8 @@ fn at_rest(renderer: &mut Renderer, list: &ScenePane) -> usize {
     panic!("never at rest");
 }
 
-/// A picture that takes longer than a hand would wait is drawn in pieces: a rough one shows until
-/// the last is there, a change in between begins anew, and the end is the whole picture.
+/// A picture that takes longer than users wait is drawn in pieces: a rough one shows until the last piece is finished,
+/// a change meanwhile restarts it, and the result is the whole picture.
 fn slow_pictures() {
     let mut random = Random::fresh("slow_pictures");
     let mut offscreen = fresh_offscreen();
@@ -295,28 +294,28 @@ fn slow_pictures() {
     let mut fresh = fresh_offscreen();
     let renderer = &mut fresh.renderer;
     renderer.load_in_pieces();
-    // Everything is slow to it.
+    // Makes everything count as slow.
     renderer.set_patience_ms(0.0);
     renderer.scene(&list, PANE);
     at_rest(renderer, &list);
-    // Its time is known once it is done.
+    // Its time is known once it is finished.
     renderer.wait();
     pause();
     renderer.scene(&turned, PANE);
     assert!(renderer.busy() && !renderer.shows(&turned, PANE));
-    // Some pieces, then the hand moves again.
+    // Some pieces, then the view moves again.
     pause();
     for _ in 0..3 {
         renderer.wait();
         renderer.scene(&turned, PANE);
     }
     assert!(renderer.busy() && !renderer.shows(&turned, PANE));
-    // None comes while the hand does something, and they go on once it rests.
+    // None is drawn during interaction, and drawing continues once it pauses.
     let share = renderer.share([PANE]);
     assert!(share > 0.0 && share < 1.0, "{share}");
     renderer.wait();
     assert_eq!(renderer.due_in(), Some(Duration::ZERO));
-    // A machine that is busy may take longer than a hand rests.
+    // A busy machine may take longer than the pause.
     let at_once = (0..50).any(|_| {
         let (share, began) = (renderer.share([PANE]), Instant::now());
         renderer.touch();
@@ -335,7 +334,7 @@ fn slow_pictures() {
     assert_eq!(renderer.due_in(), Some(Duration::ZERO));
     renderer.scene(&turned, PANE);
     assert!(renderer.share([PANE]) > share);
-    // Nor does the last of them put it together: that is a piece of its own.
+    // The last of them does not composite it either: that is a piece of its own.
     while renderer.share([PANE]) < 1.0 {
         renderer.wait();
         renderer.scene(&turned, PANE);
@@ -351,7 +350,7 @@ fn slow_pictures() {
         renderer.wait();
         renderer.scene(&list, PANE);
     }
-    // The hand moves again before it is done.
+    // The view moves again before it is finished.
     renderer.scene(&turned, PANE);
     renderer.scene(&list, PANE);
     assert!(!renderer.shows(&list, PANE));
@@ -369,7 +368,7 @@ fn slow_pictures() {
     assert!(renderer.shows(&turned, PANE) && !renderer.shows(&other, PANE));
 }
 
-/// Slices with many streamlines in the same way: what is half drawn never shows.
+/// The same for slices with many streamlines: a half-drawn one is never shown.
 fn slow_slices() {
     let mut random = Random::fresh("slow_slices");
     let scene = busy_scene(&mut random, 600);
@@ -389,7 +388,7 @@ fn slow_slices() {
     let mut fresh = fresh_offscreen();
     let renderer = &mut fresh.renderer;
     renderer.load_in_pieces();
-    // Everything is slow to it.
+    // Makes everything count as slow.
     renderer.set_patience_ms(0.0);
     let at_rest = |renderer: &mut Renderer, list| {
         pause();
@@ -420,7 +419,7 @@ fn slow_slices() {
     at_rest(renderer, &moved);
     assert_eq!(renderer.draws(), draws + 1);
     assert_eq!(difference(&full_moved, &read(renderer)).0, 0);
-    // Begun anew in the middle.
+    // Restarted in the middle.
     pause();
     renderer.slice(&list, PANE);
     pause();
@@ -433,7 +432,7 @@ fn slow_slices() {
     assert_eq!(difference(&full_moved, &read(renderer)).0, 0);
 }
 
-/// Where more points are to be drawn than a slow device draws at once, some show before all.
+/// If there are more points than a slow device draws at once, some are shown before all.
 fn very_many() {
     let mut random = Random::fresh("very_many");
     let base: Vec<_> = (0..40).map(|_| curve(&mut random, 100, 0.3)).collect();
@@ -458,7 +457,7 @@ fn very_many() {
     let draws = renderer.draws();
     let mut first = None;
     for _ in 0..10_000 {
-        // Asking again while the view does not rest draws nothing.
+        // Calls while the view does not rest draw nothing.
         std::thread::sleep(renderer.due_in().unwrap_or_default());
         renderer.scene(&list, PANE);
         renderer.wait();
@@ -469,12 +468,12 @@ fn very_many() {
         assert!(!renderer.shows(&list, PANE));
     }
     assert!(renderer.shows(&list, PANE));
-    // Nobody knows yet how long a piece takes: the first is small.
+    // The time of a piece is not yet known: the first is small.
     assert!(
         !software || first.is_some_and(|share| share < 0.1),
         "{first:?}"
     );
-    // Roughly, a million points, all.
+    // A rough picture, a million points, all.
     let expected = if software { 3 } else { 1 };
     assert_eq!(renderer.draws() - draws, expected);
     let read = renderer.read(PANE).expect("a picture");
@@ -531,7 +530,7 @@ fn windows_show_the_same() {
                 color_attachments: &[Some(attachment)],
                 ..Default::default()
             });
-            // As egui does: the pane's rectangle is the viewport.
+            // Like egui: the pane's rectangle is the viewport.
             pass.set_viewport(40.0, 0.0, 200.0, 200.0, 0.0, 1.0);
             renderer.blit(PANE, &mut pass);
         }

@@ -1,4 +1,4 @@
-//! The 3-D view: what is in front, what is seen through, what is cut away.
+//! The 3-D view: occlusion, translucency, and cut-outs.
 
 use super::{apart, ball, image, lines, offscreen, project, tractogram};
 use crate::support::panes::scene;
@@ -62,7 +62,7 @@ fn straight(from: DVec3, to: DVec3) -> Vec<DVec3> {
         .collect()
 }
 
-/// A line through a sphere: covered behind it, seen through it dimly inside, whole in front.
+/// A line through a sphere: hidden behind it, dim inside, fully visible in front.
 fn before_and_behind() {
     let mut random = Random::fresh("before_and_behind");
     let mut offscreen = offscreen();
@@ -82,14 +82,14 @@ fn before_and_behind() {
         let picture = offscreen.scene(&list).expect("a picture");
         let [r, g, ..] = picture.pixel(80, 80);
         assert!(green.contains(&g) && red.contains(&r), "{offset}: {r} {g}");
-        // Beside the sphere the line is itself.
+        // Next to the sphere the line has its own colour.
         let [x, y] = project(&list, middle + across * 12.0);
         let [r, g, ..] = picture.pixel(x, y);
         assert!(g > 150 && r < 70, "{offset}: {r} {g}");
     }
 }
 
-/// As many pixels as the sphere's disc, in perspective and in parallel projection.
+/// The number of pixels of the sphere's disc, in perspective and in parallel projection.
 fn spheres_have_their_size() {
     let mut offscreen = offscreen();
     let perspective = scene(200, DVec3::new(120.0, -250.0, 90.0));
@@ -111,13 +111,12 @@ fn spheres_have_their_size() {
             .map(|i| f64::from(picture.pixel(i % 200, i / 200)[0] > 60))
             .sum();
         let expected = std::f64::consts::PI * 50.0 * 50.0;
-        // A pixel of edge more or less.
+        // Up to an edge pixel.
         assert!((sum / expected - 1.0).abs() < 0.05, "{sum} {expected}");
     }
 }
 
-/// A box covers its faces and nothing else; a ball of voxels is as large as the sphere it was
-/// made from.
+/// A box covers exactly its faces; a ball of voxels is as large as the sphere from which it was made.
 fn boxes_and_masks() {
     let mut offscreen = offscreen();
     let eye = DVec3::new(0.0, -400.0, 0.001);
@@ -144,11 +143,11 @@ fn boxes_and_masks() {
         .count();
     let expected = std::f64::consts::PI * 48.0 * 48.0;
     let share = count as f64 / expected;
-    // The blur of a convex mask's surface moves it a little, far less than a voxel (12 %).
+    // The blur moves a convex mask's surface a little, far less than a voxel (12 %).
     assert!((share - 1.0).abs() < 0.06, "{count} {expected}");
 }
 
-/// A sheet one voxel thick along each axis, a rod and a single voxel are seen as large as they are.
+/// A sheet one voxel thick along each axis, a rod and a single voxel appear at their true size.
 fn thin_masks() {
     const N: usize = 24;
     let mut offscreen = offscreen();
@@ -196,12 +195,12 @@ fn thin_masks() {
     }
     let voxel = seen(of([11; 3], [11; 3]), DVec3::new(0.001, -400.0, 0.001));
     assert!((0.2..=1.3).contains(&voxel), "{voxel} of 1 mm²");
-    // A block of two voxels a side, which the blur alone hides as well.
+    // A block of two voxels per side, which the blur alone would hide as well.
     let block = seen(of([11; 3], [12; 3]), DVec3::new(0.001, -400.0, 0.001));
     assert!((2.0..=5.0).contains(&block), "{block} of 4 mm²");
 }
 
-/// Of two crossing tubes the nearer is seen, in whichever order they are listed.
+/// The nearer of two crossing tubes is visible, in whichever order they are listed.
 fn nearer_hides() {
     let mut offscreen = offscreen();
     let near = tractogram(&[straight(
@@ -253,8 +252,7 @@ fn luminance(colour: &[u8]) -> f64 {
     0.2126 * linear(colour[0]) + 0.7152 * linear(colour[1]) + 0.0722 * linear(colour[2])
 }
 
-/// A lit tube is compared with a colour bar: seen from anywhere, it is read as its own value, not
-/// as a lower one.
+/// A lit tube is compared with a colour bar: from any viewpoint it is read as its own value, not as a lower one.
 fn lightness() {
     let mut random = Random::fresh("lightness");
     let mut offscreen = offscreen();
@@ -274,14 +272,14 @@ fn lightness() {
             let tube = LineStyle::Tubes { radius_mm };
             list.lines = vec![lines(&line, colour.clone(), tube)];
             let picture = offscreen.scene(&list).expect("a picture");
-            // The lighter half of what is covered: edges are mixed with the background.
+            // The lighter half of the covered pixels: edges are mixed with the background.
             let all = (0..160 * 160).map(|i| picture.pixel(i % 160, i / 160));
             let mut lit: Vec<[u8; 4]> = all.filter(|p| p[..3] != [0; 3]).collect();
             lit.sort_by(|a, b| luminance(b).total_cmp(&luminance(a)));
             let half = &lit[..lit.len() / 2];
             assert!(half.len() > 100, "{}", half.len());
             let mean = half.iter().map(|p| luminance(p)).sum::<f64>() / half.len() as f64;
-            // Read back on the bar: off by less than a tenth of its range.
+            // Read off the bar: wrong by less than a tenth of its range.
             let read = |t: f32| (luminance(&ColourMap::Viridis.at(t)) - mean).abs();
             let steps = (0..=1000).map(|i| i as f32 / 1000.0);
             let read = steps.min_by(|a, b| read(*a).total_cmp(&read(*b)));
@@ -313,7 +311,7 @@ pub(super) fn grey_block(value: f32) -> Volume {
     Volume::scalar(Arc::new(grid), vec![value; count])
 }
 
-/// A slice shows its image inside the mask and what is behind it outside.
+/// A slice shows its image inside the mask and the objects behind it outside.
 fn cut_out() {
     let mut offscreen = offscreen();
     let mut list = scene(160, DVec3::new(0.0, -300.0, 0.001));
@@ -324,7 +322,7 @@ fn cut_out() {
         for x in 0..160u32 {
             let mm = (f64::from(x) + 0.5 - 80.0).hypot(f64::from(y) + 0.5 - 80.0) / 4.0;
             let found = picture.pixel(x, y);
-            // The smoothed mask's edge lies within half a voxel of the ball's.
+            // The smoothed mask's edge is within half a voxel of the ball's.
             if mm < 9.2 {
                 assert!(apart(found, [128; 3]) <= 1, "{mm} {found:?}");
             } else if mm > 10.8 {
@@ -334,7 +332,7 @@ fn cut_out() {
     }
 }
 
-/// Where pixels span many voxels of a slice nothing of it is seen outside the mask, nor of its black.
+/// Where pixels span many voxels of a slice, nothing outside the mask is visible, nor its black.
 fn cut_out_aslant() {
     let mut offscreen = offscreen();
     for (value, mask) in [(0.5, Some(ball(10.0, 1.0))), (0.0, None)] {
@@ -359,7 +357,7 @@ fn cut_out_aslant() {
     }
 }
 
-/// Without a mask the image's black is left away.
+/// Without a mask the image's black is discarded.
 fn lose_black() {
     let mut offscreen = offscreen();
     let mut list = scene(80, DVec3::new(0.0, -300.0, 0.001));
@@ -372,7 +370,7 @@ fn lose_black() {
     }
 }
 
-/// The corner between two slices is dark as far as they are opaque: white on white.
+/// The corner between two slices is darkened in proportion to their opacity: white on white.
 fn faint_hollows() {
     let mut offscreen = offscreen();
     let origin = DVec3::splat(-15.5);
@@ -398,7 +396,7 @@ fn faint_hollows() {
     };
     let [whole, faint] = [1.0, 0.3].map(|opacity| darkest(opacity, &mut offscreen));
     assert!(whole < 235, "{whole}");
-    // As much of the light as of the slice.
+    // The fraction of the light equals that of the slice.
     let expected = 255.0 - 0.3 * (255.0 - f64::from(whole));
     assert!(
         (f64::from(faint) - expected).abs() < 2.0,
@@ -406,7 +404,7 @@ fn faint_hollows() {
     );
 }
 
-/// Around a head there is air, whose noise is cut away as black is; the head stays whole.
+/// Around a head there is air, whose noise is cut away like black; the head stays whole.
 fn lose_air() {
     let mut random = Random::fresh("air");
     let mut offscreen = offscreen();
@@ -417,7 +415,7 @@ fn lose_air() {
         let [x, _, z] = grid.voxel(i).map(|v| v as f64 - 15.5);
         x.hypot(z) < 8.0
     };
-    // Rayleigh's, as of a magnitude without signal: 0.038 in the mean, one in ten above 0.064.
+    // Rayleigh-distributed, like a magnitude without signal: 0.038 on average, one in ten above 0.064.
     let values = (0..grid.voxel_count()).map(|i| match head(i) {
         true => 0.5,
         false => 0.03 * (-2.0 * (1.0 - random.uniform(0.0, 1.0)).ln()).sqrt() as f32,
@@ -443,7 +441,7 @@ fn lose_air() {
                 left += usize::from(apart(found, [255; 3]) > 0);
             }
         }
-        // Five values of that kind are above 0.08 in the mean in less than one place of a thousand.
+        // The mean of five such values exceeds 0.08 in less than one place of a thousand.
         assert!(left * 100 < air, "{left} of {air}");
     }
 }
@@ -458,7 +456,7 @@ fn outlined(size: u32) -> ScenePane {
     list
 }
 
-/// Bright where the ball is seen edge-on, clear in its middle and outside.
+/// The outline is bright where the ball is seen edge-on, and clear in its middle and outside.
 fn outline_is_a_rim() {
     let mut offscreen = offscreen();
     let list = outlined(160);
@@ -489,7 +487,7 @@ fn outline_ends_at_slices() {
         let mut slice = quad(&grey_block(0.3), None);
         slice.origin.y = y;
         list.slices = vec![slice];
-        // Off its own grid a slice shows nothing, so give it one that reaches there.
+        // A slice shows nothing outside its own grid, so it gets one that reaches there.
         let origin = DVec3::new(-15.5, y - 1.0, -15.5);
         let grid = Grid::axis_aligned([32, 3, 32], DVec3::ONE, origin).expect("regular");
         let values = vec![0.3; grid.voxel_count()];
@@ -512,7 +510,7 @@ fn faint_lines() {
     }];
     let picture = offscreen.scene(&list).expect("a picture");
     let found = picture.pixel(40, 40);
-    // Black at a quarter over white, with a highlight of at most a quarter of 22 %.
+    // A quarter of black over white, with a highlight of at most a quarter of 22 %.
     assert!((180..=215).contains(&found[1]), "{found:?}");
     assert!(picture.pixel(40, 60)[1] > 240);
 }
@@ -523,7 +521,7 @@ fn brush(random: &mut Random, count: usize) -> Vec<Vec<DVec3>> {
     (0..count).map(|_| straight(end(), end())).collect()
 }
 
-/// The background's grey over white is a light grey, however many lines lie behind each other.
+/// The background's grey over white is a light grey, however many lines overlap.
 fn light_background() {
     let mut random = Random::fresh("light_background");
     let mut offscreen = offscreen();
@@ -543,12 +541,12 @@ fn light_background() {
     let (darkest, marked) = all.fold((255, 0), |(least, marked), c| {
         (c.min(least), marked + usize::from(c < 250))
     });
-    // The darkest shade of a line is black: a quarter of it takes 64.
+    // The darkest shade of a line is black: at a quarter of opacity it takes away 64.
     assert!(darkest >= 255 - 64 - 2, "{darkest}");
     assert!(marked > 1000, "{marked} pixels of lines");
 }
 
-/// Context in front of a line and of a sphere changes neither.
+/// Context in front of a line or of a sphere changes neither.
 fn context() {
     let mut random = Random::fresh("context");
     let mut offscreen = offscreen();

@@ -29,13 +29,13 @@ pub fn tests() -> Vec<Trial> {
     ]
 }
 
-/// Any oblique plane through any oblique grid: each pixel shows the voxel that holds its centre.
+/// Any oblique plane through any oblique grid: each pixel shows the voxel that contains its centre.
 fn voxels_land() {
     let mut random = Random::fresh("voxels_land");
     let mut offscreen = offscreen();
     for _ in 0..6 {
         let grid = random_grid(&mut random, [9, 7, 5]);
-        // All different: a mirrored or transposed axis shows.
+        // All values differ, so a mirrored or transposed axis is noticed.
         let values: Vec<f32> = (0..grid.voxel_count())
             .map(|i| (i % 251 + 4) as f32)
             .collect();
@@ -48,7 +48,7 @@ fn voxels_land() {
         for y in 0..61 {
             for x in 0..61 {
                 let at = volume.grid.voxel_at(world(&list, x, y));
-                // The device computes in f32: leave out centres on a border between voxels.
+                // The device computes in f32, so centres on a border between voxels are skipped.
                 if (at - at.floor() - 0.5).abs().min_element() < 1e-3 {
                     continue;
                 }
@@ -91,9 +91,8 @@ fn windows_and_maps() {
         for (x, &value) in values.iter().enumerate() {
             let expected = colour_map.at((value - low) / (high - low));
             let found = picture.pixel(x as u32, 0);
-            // The device looks 256 colours up and mixes two. The ten of the stops differ by up to 9
-            // levels from one of these to the next: a kink between two is cut by a quarter of its
-            // turn.
+            // The device looks up 256 colours and mixes two. The ten colours of the stops differ by up to 9 levels from
+            // one of the 256 to the next: a kink between two of them is cut by a quarter of its turn.
             let tolerance = if colour_map == ColourMap::Stops { 4 } else { 1 };
             assert!(
                 apart(found, expected) <= tolerance,
@@ -104,8 +103,8 @@ fn windows_and_maps() {
     }
 }
 
-/// A bright voxel on the patient's right, seen with right to the left: it is on the left, whichever
-/// way the file stores it.
+/// A bright voxel on the patient's right, in a view with right shown on the left, appears on the left, whichever way
+/// the file stores it.
 fn left_and_right() {
     let mut random = Random::fresh("left_and_right");
     let mut offscreen = offscreen();
@@ -127,8 +126,8 @@ fn left_and_right() {
     }
 }
 
-/// Nearest keeps the voxel's value, linear is exact on a linear ramp, cubic on a parabola, where
-/// linear is not.
+/// Nearest-neighbour interpolation keeps the voxel's value; linear is exact on a linear ramp, and cubic on a parabola,
+/// where linear is not.
 fn interpolation() {
     let mut offscreen = offscreen();
     let grid = plain_grid([32, 4, 4]);
@@ -152,16 +151,16 @@ fn interpolation() {
     let ramp = |x: f64| x / 32.0;
     let bowl = |x: f64| (x - 15.5).powi(2) * 0.008 + 0.05;
     let zigzag = |x: f64| 0.2 + 0.2 * (x.round() % 3.0);
-    // Half a byte of rounding, and what f32 adds.
+    // Half a byte of rounding, and the rounding of f32.
     let rounding = 0.55 / 255.0;
     assert!(shown(Interpolation::Nearest, zigzag) < rounding);
     assert!(shown(Interpolation::Linear, ramp) < rounding);
     assert!(shown(Interpolation::Cubic, ramp) < rounding);
     assert!(shown(Interpolation::Cubic, bowl) < rounding);
-    // A chord misses a parabola by an eighth of its second derivative.
+    // A chord deviates from a parabola by an eighth of its second derivative.
     let chord = shown(Interpolation::Linear, bowl);
     assert!((0.0018..0.004).contains(&chord), "{chord}");
-    // Nearest is off by up to half a voxel of the ramp, and rounding.
+    // Nearest-neighbour interpolation is off by up to half a voxel of the ramp, plus rounding.
     let step = shown(Interpolation::Nearest, ramp);
     assert!(
         (0.4 / 32.0..0.5 / 32.0 + rounding).contains(&step),
@@ -206,7 +205,7 @@ fn missing_values() {
     }
 }
 
-/// An overlay of half opacity lies over the image; below its window it leaves the image alone.
+/// An overlay of half opacity covers the image; below its window it does not change the image.
 fn overlays() {
     let mut random = Random::fresh("overlays");
     let mut offscreen = offscreen();
@@ -233,7 +232,7 @@ fn overlays() {
             (f32::from(c) * over + 153.0 * (1.0 - over)).round() as u8
         });
         let found = picture.pixel(i as u32 % 8, i as u32 / 8);
-        // Twice rounded: the layer below, and the sum.
+        // Rounded twice: the layer below, and the sum.
         assert!(
             apart(found, expected) <= 2,
             "{value}: {found:?} {expected:?}"
@@ -241,7 +240,7 @@ fn overlays() {
     }
 }
 
-/// Colour images are shown as they are, times brightness, cut at white.
+/// Colour images are shown unchanged, times brightness, clipped at white.
 fn colour_images() {
     let mut random = Random::fresh("colour_images");
     let mut offscreen = offscreen();
@@ -285,7 +284,7 @@ fn hidden_below() {
     }
 }
 
-/// A mask is its one colour where it is 1 and nothing where it is 0.
+/// A mask shows its single colour where it is 1 and nothing where it is 0.
 fn single_colour() {
     let mut offscreen = offscreen();
     let values = (0..64).map(|i| f32::from(i % 8 > 3)).collect::<Vec<_>>();
@@ -315,7 +314,7 @@ fn single_colour() {
     }
 }
 
-/// A slice of directions is drawn black within the head where there is no direction, and not at all outside.
+/// A slice of directions is black within the head where there is no direction, and is not drawn outside the head.
 fn black_within() {
     let mut offscreen = offscreen();
     let mut list = scene(160, DVec3::new(0.0, -300.0, 0.001));

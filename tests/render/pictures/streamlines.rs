@@ -37,14 +37,14 @@ fn lit(picture: &Picture) -> Vec<(u32, u32)> {
         .collect()
 }
 
-/// A straight line through an oblique slab is drawn exactly where it is within the slab.
+/// A straight line through an oblique slab is drawn exactly where it lies within the slab.
 fn slabs_cut() {
     let mut random = Random::fresh("slabs_cut");
     let mut offscreen = offscreen();
     for _ in 0..5 {
         let axes = DMat3::from_quat(random.rotation());
         let centre = random.direction() * 50.0;
-        // 40 mm along the plane for 10 mm through it.
+        // 40 mm along the plane for each 10 mm through it.
         let slope = (axes.x_axis * 4.0 + axes.z_axis).normalize();
         let points = (-30..=30).map(|i| centre + slope * f64::from(i)).collect();
         let mut list = pane(101, centre, axes.x_axis, axes.y_axis, 0.5);
@@ -61,7 +61,7 @@ fn slabs_cut() {
                 assert_eq!(bright, 0, "{along}");
             }
         }
-        // Two pixels wide: nothing three pixels away.
+        // Two pixels wide: nothing at a distance of three pixels.
         assert!(lit(&picture).iter().all(|&(_, y)| (48..=52).contains(&y)));
     }
 }
@@ -89,7 +89,7 @@ fn directions_are_colours() {
     }
 }
 
-/// Per point, else per streamline, through the map; grey where missing.
+/// Values per point, otherwise per streamline, through the colour map; grey where missing.
 fn values_are_colours() {
     let mut offscreen = offscreen();
     let streamline = |y: f64| (0..=40).map(|x| DVec3::new(f64::from(x), y, 0.0)).collect();
@@ -120,11 +120,11 @@ fn values_are_colours() {
     for x in 1..40 {
         let found = fa.pixel(x, 20);
         let expected = ColourMap::Viridis.at(x as f32 / 40.0);
-        // Joints overlap by a pixel and carry their colour on in a straight line; where the map
-        // bends most, from -3 to +39 per seventh of the range, that is off by up to 7.
+        // Joints overlap by a pixel and continue their colour linearly; where the map bends most, from -3 to +39 per
+        // seventh of the range, the error is up to 7.
         assert!(apart(found, expected) <= 7, "{x}: {found:?} {expected:?}");
     }
-    // A name that is not there: grey, not a crash.
+    // A name that does not exist gives grey, not a crash.
     assert!(apart(colours("none").pixel(20, 20), [128; 3]) <= 1);
 }
 
@@ -157,7 +157,7 @@ fn not_joined() {
     assert!((17..24).all(|x| !on(x, 25)));
 }
 
-/// A line that runs straight through the plane is a round dot of its width.
+/// A line perpendicular to the plane is a round dot of its width.
 fn through_plane() {
     let mut offscreen = offscreen();
     let points = (-5..=5)
@@ -173,7 +173,7 @@ fn through_plane() {
     assert!(picture.pixel(20, 20)[0] > 250);
     let area = lit(&picture).len() as f64;
     let expected = std::f64::consts::PI * 9.0;
-    // The dark border takes a little.
+    // The dark border covers a little of it.
     assert!((0.7..1.1).contains(&(area / expected)), "{area} {expected}");
 }
 
@@ -200,8 +200,8 @@ fn one_in_so_many() {
     }
 }
 
-/// A circle of 5000 points is drawn with fewer of them, and stays a circle to a quarter of a pixel,
-/// however tight.
+/// A circle of 5000 points is drawn with fewer of them, and stays a circle to within a quarter of a pixel, however
+/// tight it is.
 fn fine_curves() {
     let mut offscreen = fresh_offscreen();
     for radius in [30.0, 12.0, 5.0, 2.0] {
@@ -230,8 +230,8 @@ fn fine_curves() {
     }
 }
 
-/// However far other points are, or the ends of the same streamline: a line is within a step of 4 µm, here a
-/// pixel, of where it is.
+/// However far away other points are, even the ends of the same streamline, a line is within a step of 4 µm, here a
+/// pixel, of its true place.
 fn exact_points() {
     let mut random = Random::fresh("exact_points");
     let mut offscreen = fresh_offscreen();
@@ -239,7 +239,7 @@ fn exact_points() {
         let centre = random.direction() * random.uniform(20.0, 80.0);
         let (along, normal) = (random.direction(), random.direction());
         let across = along.cross(normal).normalize();
-        // None that crosses the picture, of 0.4 mm: one in 1500 runs would have one.
+        // None crosses the 0.4 mm of the picture: one in 1500 runs would have one.
         let adjacent = |a: DVec3, b: DVec3| {
             let share = (centre - a).dot(b - a) / (b - a).length_squared().max(1e-9);
             (a + (b - a) * share.clamp(0.0, 1.0)).distance(centre) > 1.0
@@ -250,7 +250,7 @@ fn exact_points() {
                 break line;
             }
         };
-        // A head is 200 mm long; the points that are wild fill blocks of their own.
+        // A head is 200 mm long; the outlying points fill blocks of their own.
         let wild = other(40, far);
         let through: Vec<_> = [-100.0, -1.0, 1.0, 90.0].map(|t| centre + along * t).into();
         let mut all: Vec<Vec<DVec3>> = (0..20).map(|_| other(3, 80.0)).collect();
@@ -299,16 +299,16 @@ fn curved_colours() {
             let at = world(&list, x, y);
             let (off_px, around) = ((at.length() / radius - 1.0) * 180.0, at.y.atan2(at.x));
             let expected = [around.sin(), around.cos(), 0.0];
-            // Where a part of the direction changes its sign along a chord, its colour does not reach 0.
+            // Where a component of the direction changes sign along a chord, its colour does not reach 0.
             let turns = expected[..2].iter().any(|c| c.abs() < 0.18);
             if off_px.abs() > 0.4 || turns || !(0.2..2.8).contains(&around) {
                 continue;
             }
             let expected = expected.map(|c| (c.abs() * 255.0).round() as u8);
             let found = picture.pixel(x, y);
-            // Chords turn by 0.17 at most, which is a level in their middle and one at their ends; the ends
-            // of a short one are rounded by 2 µm each along each axis, 4 levels, which joints carry on by a
-            // half. Of a plain mean of the chords' directions 17 levels are wrong.
+            // Chords turn by at most 0.17, which is one level in their middle and one at their ends; the ends of a
+            // short one are rounded by 2 µm each along each axis, 4 levels, which joints continue by a half. With a
+            // plain mean of the chords' directions the error is 17 levels.
             assert!(
                 apart(found, expected) <= 10,
                 "{radius}: {found:?} {expected:?}"
@@ -319,14 +319,14 @@ fn curved_colours() {
     }
 }
 
-/// On the device a point takes no more than 6.6 bytes, where it takes 12 in memory.
+/// On the device a point takes no more than 6.6 bytes; in memory it takes 12.
 fn small_points() {
     let mut random = Random::fresh("small_points");
     let mut offscreen = fresh_offscreen();
     let mut list = pane(16, DVec3::ZERO, DVec3::X, DVec3::Y, 1.0);
     offscreen.slice(&list).expect("a picture");
     let before = offscreen.renderer.device_bytes();
-    // Steps in all directions: none can be left out.
+    // Steps in all directions, so that none can be left out.
     let mut steps = |_| (0..100).map(|_| random.direction() * 50.0).collect();
     let many: Vec<Vec<DVec3>> = (0..3000).map(&mut steps).collect();
     list.lines = vec![lines(&tractogram(&many), WHITE, THIN)];

@@ -1,4 +1,4 @@
-//! See-through streamlines, and those cut to a slab, in the 3-D view.
+//! Translucent streamlines, and streamlines cut to a slab, in the 3-D view.
 
 use super::{apart, lines, offscreen, project, tractogram};
 use crate::support::panes::scene;
@@ -25,7 +25,7 @@ fn layer(toward: DVec3, depth: f64) -> Vec<DVec3> {
     (-10..=10).map(at).collect()
 }
 
-/// Black layers over white: white times the product of what each lets through, whatever their depths.
+/// Black layers over white: white times the product of their transmittances, whatever their depths.
 fn background_left() {
     let mut random = Random::fresh("background_left");
     let mut offscreen = offscreen();
@@ -43,7 +43,7 @@ fn background_left() {
         }];
         let found = offscreen.scene(&list).expect("a picture").pixel(30, 30);
         let left = (1.0 - opacity).powi(count);
-        // A highlight adds at most 0.22 to black, and of white haze all that diffuse light shows.
+        // A highlight adds at most 0.22 to black, and white haze all the diffuse light there is.
         let glow = 0.22 + (0.32 + 0.80) * haze(toward, &depths, &layers.concat());
         let (least, most) = (
             255.0 * left - 2.0,
@@ -57,7 +57,7 @@ fn background_left() {
     }
 }
 
-/// The share of haze in layers of the same opacity, of which each counts by its depth among all points.
+/// The fraction of haze in layers of the same opacity, each of which counts by its depth among all points.
 fn haze(toward: DVec3, depths: &[f64], points: &[DVec3]) -> f64 {
     let ends = |(low, high): (DVec3, DVec3), p: &DVec3| (low.min(*p), high.max(*p));
     let (low, high) = points.iter().fold((DVec3::MAX, DVec3::MIN), ends);
@@ -72,7 +72,7 @@ fn haze(toward: DVec3, depths: &[f64], points: &[DVec3]) -> f64 {
     0.42 * cues().map(|c| c * counts(c)).sum::<f64>() / all
 }
 
-/// The share of a layer halves over a twelfth of the depth of what is seen, whichever comes first.
+/// The share of a layer halves over a twelfth of the visible depth, whichever comes first.
 fn nearer_counts_more() {
     let mut offscreen = offscreen();
     let mut list = scene(60, DVec3::new(0.0, -1000.0, 0.001));
@@ -87,7 +87,7 @@ fn nearer_counts_more() {
                 WIDE,
             )
         };
-        // The bounds hold the same points whatever the depth.
+        // The bounds contain the same points whatever the depth.
         let ends = [layer(toward, 30.0), layer(toward, -30.0)];
         let unseen = Lines {
             opacity: 1e-6,
@@ -102,7 +102,7 @@ fn nearer_counts_more() {
     let extent = (60f64.powi(2) * 2.0).sqrt();
     for depth in [3.0, -3.0, 6.0] {
         let found = shares(depth);
-        // Haze and light are the same for both but for their depth.
+        // Haze and light are the same for both except for their depth.
         let expected = 2f64.powf(12.0 * 2.0 * depth / (0.8 * extent));
         let ratio = found[0] / found[1].max(1.0);
         println!("{depth} mm nearer: {ratio} times, {expected} by weight");
@@ -141,14 +141,14 @@ fn any_order() {
     let mut seen = 0;
     for (x, y) in (0..120 * 120).map(|i| (i % 120, i / 120)) {
         let (a, b) = (forward.pixel(x, y), backward.pixel(x, y));
-        // Sums in half precision round.
+        // Sums in half precision are rounded.
         assert!(apart(a, [b[0], b[1], b[2]]) <= 3, "{x} {y}: {a:?} {b:?}");
         seen += usize::from(a[0].max(a[1]).max(a[2]) > 30);
     }
     assert!(seen > 2000, "{seen}");
 }
 
-/// Of a line through an oblique slab that part is drawn which lies within it, opaque or not.
+/// The part of a line that lies within an oblique slab is drawn, opaque or not.
 fn slab() {
     let mut random = Random::fresh("slab");
     let mut offscreen = offscreen();

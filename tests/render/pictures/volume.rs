@@ -1,5 +1,5 @@
-//! Volumes in the 3-D view: how much light a cloud lets through, where a surface is and how it is lit,
-//! what hides what, what is cut away.
+//! Volumes in the 3-D view: how much light a cloud transmits, where a surface lies and how it is lit, which objects
+//! hide which, and what is cut away.
 
 mod bricks;
 mod hiding;
@@ -15,7 +15,9 @@ use arcuate::scene::draw_list::{
     ById, Colours, Interpolation, ScenePane, Transfer, VolumeDraw, VolumeStyle,
 };
 use arcuate::state::Display;
-use arcuate::state::volume_look::{Cut, VolumeLook, VolumeStyle as Style};
+use arcuate::state::core::volume_look::Cut;
+use arcuate::state::core::volume_look::VolumeLook;
+use arcuate::state::core::volume_look::VolumeStyle as Style;
 use glam::{DAffine3, DMat3, DVec2, DVec3};
 use libtest_mimic::Trial;
 use std::sync::Arc;
@@ -41,10 +43,10 @@ pub fn tests() -> Vec<Trial> {
 }
 
 const SIZE: u32 = 96;
-/// Values of the fields: distances from a centre, mm, up to this.
+/// The fields are distances from a centre, in mm, up to this value.
 const WIDE: f32 = 20.0;
 
-/// A grid turned, mirrored, stretched and sheared, about the origin.
+/// A rotated, mirrored, stretched and sheared grid about the origin.
 fn any_grid(random: &mut Random, n: usize, reach_mm: f64) -> Grid {
     let edge = 2.0 * reach_mm / n as f64;
     let spacing = DVec3::from_array([0; 3].map(|_| edge * random.uniform(0.8, 1.4)));
@@ -71,7 +73,7 @@ fn distances(grid: Grid, centre: DVec3) -> Volume {
     field(grid, |at| at.distance(centre) as f32)
 }
 
-/// White wherever the share is at most so much, nothing beyond.
+/// White wherever the value is at most this fraction of the range, nothing beyond.
 fn up_to(share: f32, opacity: f32) -> Transfer {
     Transfer::new(
         &[(0.0, opacity), (share, opacity), (share, 0.0), (1.0, 0.0)],
@@ -139,8 +141,8 @@ fn chord((origin, direction): Ray, centre: DVec3, radius: f64) -> Option<(f64, f
     (off < radius).then_some((along - half, along + half))
 }
 
-/// Asserts that every pixel of a ball about the origin, of colour (0, 160, 0) and lit, has the brightness of
-/// its true normal, and the ball its true outline.
+/// Asserts that every pixel of a lit ball about the origin, of colour (0, 160, 0), has the brightness of its true
+/// normal, and that the ball has its true outline.
 fn lit_ball(picture: &Picture, list: &ScenePane, radius: f64) {
     let forward = -list.eye.normalize();
     let right = forward.cross(DVec3::Z).normalize();
@@ -153,7 +155,7 @@ fn lit_ball(picture: &Picture, list: &ScenePane, radius: f64) {
         if off > radius + 0.6 {
             assert_eq!(found, 0.0, "{x} {y}");
         }
-        // Near the outline a pixel's rays meet quite different normals.
+        // Near the outline the rays of a pixel meet very different normals.
         if off > radius * 0.92 {
             continue;
         }
@@ -168,7 +170,7 @@ fn lit_ball(picture: &Picture, list: &ScenePane, radius: f64) {
     }
     let mean = sum / f64::from(count);
     println!("{worst:.1} at most, {mean:.2} on average over {count}");
-    // A degree off changes the brightness by up to 2.7, and the highlight by up to 8.
+    // An error of one degree changes the brightness by up to 2.7, and the highlight by up to 8.
     assert!(
         count > 1500 && worst <= 8.0 && mean <= 1.2,
         "{worst} {mean}"
@@ -179,8 +181,8 @@ fn pixels() -> impl Iterator<Item = (u32, u32)> {
     (0..SIZE * SIZE).map(|i| (i % SIZE, i / SIZE))
 }
 
-/// A ball of even density lets through (1 − α)^(chord / reference), on any grid, in any direction, for
-/// steps of any length.
+/// A ball of uniform density transmits (1 − α)^(chord / reference), on any grid, in any direction, for steps of any
+/// length.
 fn opacity() {
     let mut random = Random::fresh("volume opacity");
     let mut offscreen = offscreen();
@@ -205,8 +207,8 @@ fn opacity() {
         for (x, y) in pixels() {
             let found = f64::from(picture.pixel(x, y)[0]);
             let run = chord(ray(&list, x, y), centre, radius).map_or(0.0, |(a, b)| b - a);
-            // Nearer to the silhouette an error of the radius counts more than four times, and beside it
-            // the table's steps of 0.02 mm show a ray that just misses some of the ball.
+            // Near the silhouette an error of the radius counts more than four times, and just outside it the table's
+            // steps of 0.02 mm show some of the ball to a ray that just misses it.
             let misses = chord(ray(&list, x, y), centre, radius + 0.1).is_none();
             if run < radius && !misses {
                 continue;
@@ -216,8 +218,8 @@ fn opacity() {
             worst = worst.max((found - expected).abs());
         }
         println!("step {step:?}: {worst:.2} of 255 over {inside} pixels");
-        // Linear interpolation between voxels bends the ball by h² / 4 r, 0.02 mm: 0.4 % of a cloud
-        // that a millimetre takes a sixth of, at either end.
+        // Linear interpolation between voxels bends the ball by h² / 4 r, 0.02 mm: 0.4 % of a cloud of which a
+        // millimetre absorbs a sixth, at either end.
         assert!(inside > 800 && worst <= 2.5, "{step:?} {worst} {inside}");
     }
 }
@@ -245,7 +247,7 @@ fn steps() {
         offscreen.scene(&list).expect("a picture")
     };
     let fine = picture(0.125);
-    // Of second order: a step twice as long is four times as far off.
+    // Second order: a step twice as long has four times the error.
     for (step, tolerance) in [(0.25, 2), (0.5, 3), (1.0, 12)] {
         let other = picture(step);
         let off = |(x, y)| {
@@ -261,7 +263,7 @@ fn steps() {
     assert!(seen > 1500, "{seen}");
 }
 
-/// Whatever the function, the interpolation and the style, with voxels missing here and there.
+/// Whatever the transfer function, the interpolation and the style, with scattered missing voxels.
 fn skipping() {
     let mut random = Random::fresh("volume skipping");
     let mut offscreen = offscreen();
@@ -313,7 +315,7 @@ fn skipping() {
         let (without, with) = (picture(false), picture(true));
         offscreen.renderer.set_march(March::default());
         let differ = pixels().filter(|&(x, y)| with.pixel(x, y) != without.pixel(x, y));
-        // Where a sample is a rounding error beside a brick's wall a byte may round the other way.
+        // Where a sample lies within a rounding error of a brick's wall, a byte may be rounded the other way.
         let differ: Vec<_> = differ.collect();
         let most = differ.iter().map(|&(x, y)| {
             let [r, g, b, _] = without.pixel(x, y);
@@ -334,7 +336,7 @@ fn skipping() {
     }
 }
 
-/// NaN and infinities are holes with the shape that slices show: no value bleeds out of them.
+/// NaN and infinities are holes with the shape that slices show: no value spreads from them.
 fn missing() {
     let mut random = Random::fresh("volume missing");
     let mut offscreen = offscreen();
@@ -369,15 +371,15 @@ fn missing() {
         }
         let mean = sum / count as f64;
         println!("{hole}: {worst:.1}, on average {mean:.2} over {count}");
-        // Half a millimetre of 12, twice: 255 · 0.9⁶ · 0.05 · 1 = 7. Where the ray leaves by voxels'
-        // corners at both ends, 1.2 mm as above, it is 16; those are few, and lie on both sides.
+        // Half a millimetre of 12, twice: 255 · 0.9⁶ · 0.05 · 1 = 7. Where the ray leaves through voxel corners at both
+        // ends, 1.2 mm as above, it is 16; those rays are few, and lie on both sides.
         assert!(count > 400 && worst <= 16.0, "{worst} {count}");
         assert!(
             beyond * 100 <= count,
             "{beyond} of {count} are off by more than 9"
         );
         assert!(mean.abs() < 3.0, "{mean}");
-        // The surface of what is there, whatever its inside is called.
+        // The surface of the values that exist, whichever side is called inside.
         let list = shown(
             vec![ball_surface(&volume, 12.0, [0, 255, 0])],
             any_eye(&mut random),
@@ -393,7 +395,7 @@ fn missing() {
     }
 }
 
-/// A processor draws a whole picture of a usual volume in seconds.
+/// The CPU draws a whole picture of an ordinary volume within seconds.
 fn speed() {
     let mut offscreen = offscreen();
     let grid =
@@ -413,11 +415,11 @@ fn speed() {
     offscreen.scene(&list).expect("a picture");
     let second = began.elapsed().as_secs_f64();
     println!("400 × 300 of 96³: {first:.2} s with the pipelines, then {second:.2} s");
-    // About 0.3 s on two idle cores; tests run beside each other.
+    // About 0.3 s on two idle cores; tests run in parallel.
     assert!(second < 20.0, "{second}");
 }
 
-/// What is written is read again; what an older program wrote has no volume; no infinity is written.
+/// A written transfer function is read back; a document of an older program has no volume; infinities are not written.
 fn kept() {
     let voxels = Grid::axis_aligned([4; 3], DVec3::splat(2.0), DVec3::ZERO);
     let volume = distances(voxels.expect("regular"), DVec3::ZERO);
@@ -477,7 +479,7 @@ fn transfer_points() {
         full = fewer;
     }
     assert_eq!(full.points().len(), Transfer::MIN_POINTS);
-    // From a file that somebody else wrote.
+    // From a file that another program wrote.
     let text = r#"{"points":[[0.9,0.1],[0.1,7.0]],"colours":{"Map":"Cost"}}"#;
     let read: Transfer = serde_json::from_str(text).expect("a transfer function");
     assert_eq!(read.points(), [(0.1, 1.0), (0.9, 0.1)]);

@@ -68,7 +68,7 @@ fn apart(a: DAffine3, b: DAffine3) -> f64 {
     off.into_iter().fold(0.0, f64::max)
 }
 
-/// By hand: millimetres from the first voxel; the first axis from the last where the affine is
+/// The definition written out: millimetres from the first voxel; along the first axis from the last where the affine is
 /// right-handed.
 fn flirt() {
     let mut random = Random::fresh("flirt");
@@ -143,7 +143,7 @@ fn itk() {
         let by = read(&write(folder.path(), "a.txt", &text)).unwrap();
         let by = by.in_world(None, None).unwrap();
         for _ in 0..5 {
-            // Of the fixed image to the moving one, as ITK's documentation says it.
+            // From the fixed image to the moving one, as ITK's documentation defines it.
             let fixed = random.direction() * 80.0;
             let moving = lps(m * (lps(fixed) - c) + c + t);
             assert!(by.transform_point3(moving).distance(fixed) < 1e-9);
@@ -200,13 +200,13 @@ fn ants() {
         let path = folder.path().join("0GenericAffine.mat");
         std::fs::write(&path, &bytes).unwrap();
         let [a, b] = [plain, read(&path).unwrap()].map(|f| f.in_world(None, None).unwrap());
-        // Numbers of single precision hold 30 mm to 2e-6, and turns to 6e-8 of 100 mm and more.
+        // Single-precision numbers hold 30 mm to 2e-6, and rotations to 6e-8 of 100 mm and more.
         let within = if single { 1e-4 } else { 1e-9 };
         assert!(apart(a, b) < within, "{}", apart(a, b));
         for cut in 0..bytes.len() {
             std::fs::write(&path, &bytes[..cut]).unwrap();
             let found = read(&path);
-            // Without its last column the centre is the origin.
+            // Without the last column the centre is the origin.
             assert!(found.is_err() || cut >= bytes.len() - 20 - 6 - 24);
         }
     }
@@ -262,7 +262,7 @@ fn damaged() {
     assert!(matches!(read(folder), Err(Error::Folder { .. })));
 }
 
-/// `--affine`: an image's header and a tractogram's points are moved, values stay.
+/// `--affine`: an image's header and a tractogram's points are moved, values do not change.
 fn opened() {
     let mut random = Random::fresh("affine opened");
     let folder = tempfile::tempdir().unwrap();
@@ -295,7 +295,7 @@ fn opened() {
             panic!("no image")
         };
         assert_eq!(found.values, volume.values);
-        // A header holds numbers of single precision.
+        // A header holds single-precision numbers.
         let requested = by * grid.world_from_voxel;
         assert!(apart(found.grid.world_from_voxel, requested) < 1e-3);
         let Opened::Tractogram(found, _) = open_with_reading(&tracks, &reported, &control).unwrap()

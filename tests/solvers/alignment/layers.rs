@@ -1,9 +1,8 @@
-//! Layers that are moved: taken back, saved, told as commands.
+//! Moved layers: undone, saved, written as commands.
 
 use super::{head, moved, random_move};
-use crate::support::origins;
 use crate::support::session_window::{Window, told};
-use crate::support::{Random, test};
+use crate::support::{Random, origins, test};
 use arcuate::compute::Control;
 use arcuate::data::{Role, Shared, Tractogram};
 use arcuate::io::affine::save_flirt;
@@ -12,7 +11,10 @@ use arcuate::state::alignment::Nudge;
 use arcuate::state::alignment::jobs::MOVE_STREAMLINES;
 use arcuate::state::density::{Value, Wanted};
 use arcuate::state::streamlines::{BundleAction, ManualSelection, SameArc, lines_of};
-use arcuate::state::{Action, Content, Effect, LayerId, Phase, State, update};
+use arcuate::state::{
+    Action, AlignmentAction, Content, Effect, FilesAction, LayerId, Phase, RegionAction, State,
+    update,
+};
 use glam::{DAffine3, DVec3};
 use libtest_mimic::Trial;
 use std::path::{Path, PathBuf};
@@ -31,7 +33,7 @@ pub fn tests() -> Vec<Trial> {
     ]
 }
 
-/// A scan, its mask and an image beside it.
+/// A scan, its mask and an image next to it.
 fn window(folder: &Path) -> (Window, LayerId) {
     let mut window = Window::with_scan(folder);
     let image = folder.join("t1.nii.gz");
@@ -40,7 +42,7 @@ fn window(folder: &Path) -> (Window, LayerId) {
         panic!("an image")
     };
     nifti::save_volume(&image, volume, "test", &Control::new()).unwrap();
-    window.act(Action::Open(vec![image]));
+    window.act(Action::Files(FilesAction::Open(vec![image])));
     let id = window.state.document.layer_named("t1").unwrap().id;
     (window, id)
 }
@@ -54,7 +56,11 @@ fn grid(window: &Window, id: LayerId) -> DAffine3 {
 }
 
 fn shift(window: &mut Window, layer: LayerId, by: DAffine3, phase: Phase) {
-    window.act(Action::ShiftLayer { layer, by, phase });
+    window.act(Action::Alignment(AlignmentAction::Shift {
+        layer,
+        by,
+        phase,
+    }));
 }
 
 fn comes_back() {
@@ -75,13 +81,16 @@ fn comes_back() {
     assert_eq!(grid(&window, id), there);
     assert!(origins::moved(&window.state.document).is_empty());
     window.act(Action::Redo);
-    // The second move is from the file's place, too.
+    // The second move also starts from the file's position.
     shift(&mut window, id, other, Phase::Done);
     assert_eq!(grid(&window, id), other * there);
     shift(&mut window, mask, by, Phase::Done);
     let role = Role::Include;
-    window.act(Action::RegionFromLayer { layer: mask, role });
-    // Nothing that stands for its file says that it is there.
+    window.act(Action::Region(RegionAction::FromLayer {
+        layer: mask,
+        role,
+    }));
+    // No text that refers to its file places it at the file's position.
     let text = told(&window.state);
     assert!(
         text.contains("arcuate convert") && text.contains("--affine matrix:"),
@@ -93,11 +102,11 @@ fn comes_back() {
     assert_eq!(again.said(), "");
     assert_eq!(told(&window.state), told(&again.state));
     assert_eq!(grid(&again, id), other * there);
-    // And back.
+    // And back again.
     shift(&mut again, id, DAffine3::IDENTITY, Phase::Done);
     assert_eq!(grid(&again, id), there);
     assert!(again.state.document.moved(id).is_none());
-    // The scan, and what is made of it, stay.
+    // The scan and everything computed from it stay in place.
     for name in ["dwi", "FA"] {
         let id = again.state.document.layer_named(name).unwrap().id;
         let before = grid(&again, id);
@@ -117,9 +126,9 @@ fn aligned() {
     nifti::save_volume(&paths[0], &head.b0, "test", &control).unwrap();
     nifti::save_volume(&paths[1], &moved(&head.t1, put), "test", &control).unwrap();
     let mut window = Window::new();
-    window.act(Action::Open(paths.to_vec()));
+    window.act(Action::Files(FilesAction::Open(paths.to_vec())));
     let id = window.state.document.layer_named("t1").unwrap().id;
-    window.act(Action::AlignLayer(id));
+    window.act(Action::Alignment(AlignmentAction::Align(id)));
     assert_eq!(window.said(), "");
     let by = window.state.document.moved_by(id);
     for p in [DVec3::ZERO, DVec3::new(40.0, -50.0, 30.0)] {
@@ -150,18 +159,24 @@ fn by_file() {
     let by = random_move(&mut random, 10.0, 20.0);
     let path = folder.path().join("t1_to_dwi.mat");
     save_flirt(&path, by, &own, &scan).unwrap();
-    window.act(Action::ApplyAffine { layer: id, path });
+    window.act(Action::Alignment(AlignmentAction::ApplyAffine {
+        layer: id,
+        path,
+    }));
     assert_eq!(window.said(), "");
     let found = window.state.document.moved_by(id);
     for p in [DVec3::ZERO, DVec3::splat(50.0)] {
         assert!(found.transform_point3(p).distance(by.transform_point3(p)) < 1e-9);
     }
     let path = folder.path().join("none.mat");
-    window.act(Action::ApplyAffine { layer: id, path });
+    window.act(Action::Alignment(AlignmentAction::ApplyAffine {
+        layer: id,
+        path,
+    }));
     assert!(window.said().contains("none.mat"), "{}", window.said());
 }
 
-/// A map stays where it was made when its streamlines are moved after it, in the session, too.
+/// A map stays where it was computed when its streamlines are moved afterwards, in the session as well.
 fn maps() {
     let mut random = Random::fresh("moved maps");
     let folder = tempfile::tempdir().unwrap();
@@ -179,7 +194,7 @@ fn maps() {
     let lines = Tractogram::new(line, vec![0, 20]).with_grid(grid);
     let path = folder.path().join("lines.trx");
     trx::save(&path, &lines, &Control::new()).unwrap();
-    window.act(Action::Open(vec![path]));
+    window.act(Action::Files(FilesAction::Open(vec![path])));
     let id = window.state.document.layer_named("lines").unwrap().id;
     let [by, other] = [(); 2].map(|()| random_move(&mut random, 5.0, 20.0));
     shift(&mut window, id, by, Phase::Done);
@@ -216,7 +231,7 @@ fn nudges() {
         let scaled = nudge.about(centre) * DAffine3::from_scale(DVec3::splat(1.01));
         assert_eq!(Nudge::of(scaled, centre), None);
     }
-    // Right-handed about the axes to the right, front and top: a turn to the left.
+    // Right-handed about the axes that point right, front and up: a turn to the left.
     let turn = Nudge {
         shift_mm: DVec3::ZERO,
         turn_deg: DVec3::new(0.0, 0.0, 90.0),
@@ -242,8 +257,8 @@ fn points(state: &State, id: LayerId) -> Shared<[f32; 3]> {
     }
 }
 
-/// The window only asks for streamlines elsewhere, and not again while they are on their way; a drag ends
-/// where the hand let go, as one step.
+/// The window only requests the moved streamlines, and does not request them again while they are in progress; a drag
+/// ends where the pointer was released, as one step.
 fn many() {
     const COUNT: usize = 600_000;
     let folder = tempfile::tempdir().unwrap();
@@ -252,7 +267,7 @@ fn many() {
     let offsets: Vec<u64> = (0..=COUNT as u64 / 100).map(|i| 100 * i).collect();
     trx::save(&path, &Tractogram::new(line, offsets), &Control::new()).unwrap();
     let mut window = Window::new();
-    window.act(Action::Open(vec![path.clone()]));
+    window.act(Action::Files(FilesAction::Open(vec![path.clone()])));
     let layer = window.state.document.layers[0].id;
     let before = points(&window.state, layer);
     let to = |mm: f64| DAffine3::from_translation(DVec3::new(0.0, mm, 0.0));
@@ -266,8 +281,11 @@ fn many() {
     for (mm, phase) in steps {
         let by = to(mm);
         let state = &mut window.state;
-        requested.extend(update(state, Action::ShiftLayer { layer, by, phase }));
-        // A nudge goes on from there.
+        requested.extend(update(
+            state,
+            Action::Alignment(AlignmentAction::Shift { layer, by, phase }),
+        ));
+        // A nudge continues from there.
         assert_eq!(state.moved_to(layer), by);
         assert!(std::ptr::eq(&*points(state, layer), &*before));
     }
@@ -288,11 +306,14 @@ fn many() {
     assert!(std::ptr::eq(&*points(&window.state, layer), &*before));
     assert!(origins::moved(&window.state.document).is_empty());
     assert_eq!(window.state.history.undo_label(), None);
-    // What is taken back while it is on its way does not come.
+    // A move undone while it is in progress does not arrive.
     shift(&mut window, layer, to(5.0), Phase::Done);
     assert_eq!(points(&window.state, layer)[7], [7.0, 5.0, 1.0]);
     let (by, phase) = (to(6.0), Phase::Done);
-    let requested = update(&mut window.state, Action::ShiftLayer { layer, by, phase });
+    let requested = update(
+        &mut window.state,
+        Action::Alignment(AlignmentAction::Shift { layer, by, phase }),
+    );
     let [Effect::Submit(request)] = &requested[..] else {
         panic!("one request");
     };
@@ -304,7 +325,7 @@ fn many() {
         [Effect::Cancel(MOVE_STREAMLINES), ..]
     ));
     assert_eq!(window.state.moved_to(layer), DAffine3::IDENTITY);
-    // Also where the worker was there before.
+    // Also when the worker finished before that.
     let redo = window.state.history.redo_label().map(str::to_owned);
     window.act(Action::Event(there));
     assert!(std::ptr::eq(&*points(&window.state, layer), &*before));
@@ -315,10 +336,10 @@ fn many() {
     edited_meanwhile(&mut window, layer);
 }
 
-/// Two layers that are nudged in turn, the first again before it is there, both come where they were nudged
-/// last, each step by step.
+/// Two layers that are nudged in turn, the first again before it has arrived, both end where they were last nudged,
+/// each step by step.
 fn in_turn(window: &mut Window, first: LayerId, path: PathBuf) {
-    window.act(Action::Open(vec![path]));
+    window.act(Action::Files(FilesAction::Open(vec![path])));
     let second = window.state.document.layers.last().expect("opened").id;
     assert!(second != first);
     let from = window.state.document.moved_by(first);
@@ -328,7 +349,10 @@ fn in_turn(window: &mut Window, first: LayerId, path: PathBuf) {
     for (layer, mm) in requested {
         let (by, phase) = (to(mm), Phase::Done);
         let state = &mut window.state;
-        query.extend(update(state, Action::ShiftLayer { layer, by, phase }));
+        query.extend(update(
+            state,
+            Action::Alignment(AlignmentAction::Shift { layer, by, phase }),
+        ));
     }
     assert_eq!(window.state.moved_to(first), to(4.0));
     assert_eq!(window.state.moved_to(second), to(3.0));
@@ -351,7 +375,7 @@ fn in_turn(window: &mut Window, first: LayerId, path: PathBuf) {
     assert_eq!(window.state.document.moved_by(first), from);
 }
 
-/// Streamlines are deleted before they are moved or after: never is one lost in the other.
+/// Streamlines are deleted before they are moved or after: neither change is lost in the other.
 fn edited_meanwhile(window: &mut Window, layer: LayerId) {
     let to = |mm: f64| DAffine3::from_translation(DVec3::new(0.0, mm, 0.0));
     shift(window, layer, to(5.0), Phase::Done);
@@ -374,8 +398,11 @@ fn edited_meanwhile(window: &mut Window, layer: LayerId) {
     };
     let edits = delete(window);
     let (by, phase) = (to(6.0), Phase::Done);
-    let moves = update(&mut window.state, Action::ShiftLayer { layer, by, phase });
-    // One more while they are on their way is refused.
+    let moves = update(
+        &mut window.state,
+        Action::Alignment(AlignmentAction::Shift { layer, by, phase }),
+    );
+    // Another move while they are in progress is refused.
     let message = window.said();
     assert!(
         !delete(window)

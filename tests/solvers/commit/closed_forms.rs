@@ -62,7 +62,7 @@ fn polynomials() {
     }
 }
 
-/// The bound is what degree 12 leaves out, four times the next coefficient of exp(−a t²): a^7 2^... for the
+/// The bound is the part that degree 12 leaves out, four times the next coefficient of exp(−a t²): a^7 2^... for the
 /// stick, the least smooth of all.
 fn rotation() {
     let mut random = Random::fresh("commit rotation");
@@ -97,13 +97,12 @@ fn cylinder() {
     }
     let b = 2000.0;
     assert_eq!(across(b, TIMING, ALONG, 0.0), 0.0);
-    // Far from the wall water is free: the wall holds back a share of about √(D Δ) / R.
+    // Far from the wall water diffuses freely: the wall holds back a fraction of about √(D Δ) / R.
     let free = across(b, TIMING, ALONG, 5000.0) / (b * ALONG);
     assert!((free - 1.0).abs() < 0.02, "{free}");
     let freer = across(b, TIMING, ALONG, 20_000.0) / (b * ALONG);
     assert!((freer - 1.0).abs() < (free - 1.0).abs(), "{free} {freer}");
-    // Neuman 1974, for R² ≪ D τ in a gradient that is on all the time (δ = Δ = τ):
-    // 7/96 γ²G²R⁴/D (2τ − 99/112 R²/D).
+    // Neuman 1974, for R² ≪ D τ in a gradient that is always on (δ = Δ = τ): 7/96 γ²G²R⁴/D (2τ − 99/112 R²/D).
     let steady = Timing {
         pulse_ms: 40.0,
         between_ms: 40.0,
@@ -120,7 +119,7 @@ fn cylinder() {
             "{radius_um} µm: {found} {requested}"
         );
     }
-    // More gradient, more attenuation; wider, more.
+    // A stronger gradient attenuates more, and so does a wider cylinder.
     let at = |r: f64| across(b, TIMING, ALONG, r);
     assert!((1..100).all(|i| at(0.2 * f64::from(i)) < at(0.2 * f64::from(i + 1))));
 }
@@ -135,7 +134,7 @@ fn gamma() {
     let square = gamma.mean(|r| r * r);
     assert!((mean - 5.0 * 0.7).abs() < 1e-6, "{mean}");
     assert!((square - 5.0 * 6.0 * 0.49).abs() < 1e-5, "{square}");
-    // So narrow that there is one radius, (k + 2) θ.
+    // So narrow that only one radius remains, (k + 2) θ.
     let narrow = GammaRadii {
         shape: 1e5,
         scale_um: 3e-5,
@@ -169,7 +168,7 @@ fn codes() {
         coarse = coarse.max(angle(directions::cell(axis, 64), 64));
     }
     let mean = sum / N as f64;
-    // As the documentation says.
+    // As documented.
     assert!(
         mean < 0.25 && most < 0.6 && coarse < 2.4,
         "{mean} {most} {coarse}"

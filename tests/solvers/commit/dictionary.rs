@@ -64,7 +64,7 @@ fn conserved() {
         let counts = dictionary.counts;
         assert!((counts.inside_mm - map.inside_mm).abs() < 1e-6 * map.inside_mm);
         assert!((counts.outside_mm - map.outside_mm).abs() < 1e-6 * map.outside_mm.max(1.0));
-        // Half a unit a streamline.
+        // Half a unit per streamline.
         let sum: f64 = dictionary.lengths_mm().iter().sum();
         let bound = 0.5 * dictionary.unit_mm * tractogram.len() as f64;
         assert!(
@@ -72,7 +72,7 @@ fn conserved() {
             "{sum} {}",
             map.inside_mm
         );
-        // A unit a record.
+        // One unit per record.
         for (i, &voxel) in dictionary.voxels.iter().enumerate() {
             let own = dictionary.in_voxel(i);
             let found: f64 = own.iter().map(|s| dictionary.length_mm(s)).sum();
@@ -87,7 +87,7 @@ fn conserved() {
     }
 }
 
-/// Σ ℓ o oᵀ of the records is that of the segments, but for merged bends and the codes' cells.
+/// Σ ℓ o oᵀ of the records equals that of the segments, except for merged bends and the codes' cells.
 fn directed() {
     let mut random = Random::fresh("commit directed");
     let grid =
@@ -153,7 +153,7 @@ fn blurred() {
         let plain = build(tractogram, &grid, false, None);
         let blurred = build(tractogram, &grid, false, Some(2.0));
         let (a, b) = (plain.counts.inside_mm, blurred.counts.inside_mm);
-        // Copies inside a bend are shorter, outside longer.
+        // Copies inside a bend are shorter, copies outside longer.
         assert!((a - b).abs() < tolerance * a, "{a} {b}");
         assert!(blurred.voxels.len() > 3 * plain.voxels.len());
         for &voxel in &blurred.voxels {
@@ -206,7 +206,7 @@ fn odd() {
     for (found, wanted) in lengths.iter().zip([0.0, 0.0, 0.0, 2.0, 1.0, 0.0, 10.0]) {
         assert!((found - wanted).abs() < 1e-4, "{lengths:?}");
     }
-    // There and back in one voxel more often than a record can hold.
+    // Back and forth in one voxel more often than a record can hold.
     let there_and_back: Vec<DVec3> = (0..400)
         .map(|i| p(5.0 + 0.4 * f64::from(i % 2), 5.0, 5.0))
         .collect();
@@ -217,7 +217,7 @@ fn odd() {
 
 fn peaks() {
     let grid = Arc::new(Grid::axis_aligned([2, 1, 1], DVec3::ONE, DVec3::ZERO).unwrap());
-    // Two peaks and one that is too short; then NaN and one.
+    // Two peaks and one that is too short; then NaN and one peak.
     let first = [DVec3::X, DVec3::Y * 0.5, DVec3::Z * 0.05];
     let second = [DVec3::NAN, DVec3::ZERO, DVec3::new(0.6, 0.0, -0.8)];
     let mut values = vec![0f32; 18];
@@ -280,7 +280,7 @@ fn estimated() {
             "{reported:?} {found}"
         );
     }
-    // Streamlines that turn by 5° in each step.
+    // Streamlines that turn by 5° at each step.
     let spacing = DVec3::new(2.0, 2.0, 2.5);
     let grid = Arc::new(Grid::axis_aligned([40; 3], spacing, DVec3::ZERO).unwrap());
     let mut random = Random::fresh("commit estimated");

@@ -1,4 +1,4 @@
-//! A x and Aᵀ y: two ways, each against plain sums in double precision.
+//! A x and Aᵀ y: two implementations, each against plain sums in double precision.
 
 use super::{RAW, apart, cylinders, dictionary_of, gammas, gradients, model, only, samples, stick};
 use crate::support::fields::backend;
@@ -81,7 +81,7 @@ fn arcs() -> (Arcs, Dictionary) {
     (arcs, dictionary)
 }
 
-/// Where the backend has it, in single precision.
+/// On the backend's device, in single precision.
 pub fn operator(
     place: &Backend,
     dictionary: &Dictionary,
@@ -102,7 +102,7 @@ pub fn operator(
     }
 }
 
-/// From the reference's order to an operator's.
+/// From the reference's order to the operator's.
 fn scattered(operator: &Operator, dictionary: &Dictionary, x: &[f64]) -> Vec<f32> {
     let shape = operator.shape();
     let mut out = vec![0f32; operator.columns()];
@@ -173,7 +173,7 @@ fn against_reference() {
                 let operator = Operator::new(&dictionary, &responses, &case.samples, Some(way));
                 let samples = &case.samples;
                 let errors = errors(&operator, &dictionary, &responses, samples, &mut random);
-                // Factorised = dense to 1e-5: both to half of it from the same.
+                // Factorised = dense to 1e-5: both are within half of that of the same reference.
                 assert!(
                     errors.iter().all(|e| *e < 5e-6),
                     "{} {way:?}: {errors:?}",
@@ -184,7 +184,7 @@ fn against_reference() {
     }
 }
 
-/// |⟨Ax, y⟩ − ⟨x, Aᵀy⟩| as a share of |Ax| |y|.
+/// |⟨Ax, y⟩ − ⟨x, Aᵀy⟩| as a fraction of |Ax| |y|.
 pub fn gap(
     operator: &Operator,
     dictionary: &Dictionary,
@@ -313,7 +313,7 @@ fn squares() {
             operator.apply(&x, &mut y).unwrap();
             let found: f64 = y.iter().map(|v| f64::from(*v).powi(2)).sum();
             let reported = f64::from(reported[column]);
-            // A mean over directions, and pieces of several directions in a voxel as one.
+            // A mean over directions; pieces of several directions in a voxel count as one.
             assert!(
                 (found - reported).abs() <= 0.25 * reported,
                 "{column}: {found} {reported}"
@@ -327,7 +327,7 @@ fn picked() {
     let samples = samples(2, &[(1000.0, 30), (2000.0, 60)]);
     let responses = model(stick()).responses(&samples, false);
     let few = dictionary_of(&Arcs::new(3, 20, 1).unwrap(), true);
-    // Some 90 segments a voxel: where there are 45 both take the same.
+    // Some 90 segments per voxel: at 45 both take the same time.
     let many = dictionary_of(&Arcs::new(12_000, 20, 1).unwrap(), true);
     let way = |d: &Dictionary| OperatorCost::new(d, &responses, &samples).cheaper();
     assert_eq!(way(&few), OperatorKind::Dense { side: 256 });

@@ -1,5 +1,5 @@
-//! The graphics card against the processor: the operator against the plain sum, the solver against the conditions
-//! of its own minimum, whole fits.
+//! The GPU against the CPU: the operator against the plain sum, the solver against the conditions of its own minimum,
+//! whole fits.
 
 use super::operator::{Case, cases, errors, gap, operator};
 use super::{TIMING, cylinders, model, only, samples, solver, stick};
@@ -44,7 +44,7 @@ pub fn tests() -> Vec<Trial> {
 }
 
 /// Streamlines that wander on an oblique grid of unequal sides: most of them anywhere, `crowd` of them through one
-/// voxel, one through a far corner alone; every voxel takes part.
+/// voxel, one alone through a far corner; every voxel takes part.
 fn dictionary(random: &mut Random, crowd: usize) -> Dictionary {
     let grid = Arc::new(odd_grid(random));
     let world = |v: DVec3| grid.world_from_voxel.transform_point3(v);
@@ -121,14 +121,14 @@ fn products(cuda: Backend) {
                 "{}: {off:?}, adjoint {gap_exact:.1e}; fast {off_fast:?}, {gap_fast:.1e}",
                 case.name
             );
-            // Exact = processor to 1e-5: both to half of it from the same.
+            // Exact = CPU to 1e-5: both are within half of that of the same reference.
             assert!(off.iter().all(|e| *e < 5e-6) && gap_exact <= 1e-6);
             assert!(off_fast.iter().all(|e| *e < 1e-3) && gap_fast <= 1e-5);
         }
     }
 }
 
-/// A scan of arcs as the processor predicts it from known weights, and what is fitted to it.
+/// A scan of arcs as the CPU predicts it from known weights, and the weights fitted to it.
 struct Scan {
     arcs: Arcs,
     gradients: Gradients,
@@ -263,7 +263,7 @@ fn fits(cuda: Backend) {
         }
     }
     let prepared = scan.prepared(&cuda);
-    // For another backend it is prepared again.
+    // It is prepared again for another backend.
     assert!(!prepared.is_for(&backend(2)));
 }
 
@@ -276,10 +276,10 @@ fn full(cuda: Backend) {
         },
         ..Scan::new(&mut Random::fresh("parity commit full"))
     };
-    // What other tests left makes no room.
+    // Memory that other tests left behind is released, but that is not enough.
     let all = device.needs(2 * device.total(), "everything", "ask for less");
     assert!(all.is_err() && device.cached_bytes() == 0);
-    // What others freed is used first, which leaves as much as before.
+    // Memory that others freed is used first, so the free memory stays the same.
     const LEFT: u64 = 60 << 20;
     let mut ballast = Vec::new();
     for _ in 0..8 {

@@ -1,4 +1,4 @@
-//! What is found on a made-up head whose fibres are known, and on a real one.
+//! Results on a synthetic head whose fibres are known, and on a real one.
 
 use super::{ALONG, gradients, model, only, stick};
 use crate::support::fields::backend;
@@ -66,8 +66,8 @@ fn fitted(inputs: &Inputs, params: &Params) -> (Prepared, Fit) {
     (prepared, fit)
 }
 
-/// The fibres of a head's bundles, and as many arcs through the same voxels that follow none. The signal of a
-/// voxel is that of the bundles' fibres as sticks by their exact segments (neither codes of directions nor
+/// The fibres of a head's bundles, and the same number of arcs through the same voxels that follow no bundle. The
+/// signal of a voxel consists of the bundles' fibres as sticks by their exact segments (neither codes of directions nor
 /// harmonics), a zeppelin along their main direction and free water, with Rician noise.
 fn false_streamlines() {
     let mut random = Random::fresh("commit false streamlines");
@@ -97,7 +97,7 @@ fn false_streamlines() {
             });
         }
     }
-    // Voxels that are well inside; half of their signal comes from sticks in the mean.
+    // Voxels well inside; on average half of their signal comes from sticks.
     let mut known: Vec<f64> = lengths.iter().copied().filter(|l| *l > 0.0).collect();
     known.sort_by(f64::total_cmp);
     let default_value = known[known.len() / 2];
@@ -162,7 +162,7 @@ fn false_streamlines() {
         mask: Some(&mask),
         peaks: Some(&peaks),
     };
-    // Near-duplicates share a weight arbitrarily: a small penalty does not change what is found.
+    // Near-duplicates share a weight arbitrarily; a small penalty does not change the result.
     let params = Params {
         lasso: 0.005,
         ..params(model(stick()))
@@ -176,7 +176,7 @@ fn false_streamlines() {
         prepared.dictionary.voxels.len()
     );
     assert!(area >= 0.95, "{area}");
-    // Shares of the compartments are shares.
+    // The fractions of the compartments are fractions.
     let maps = &fit.maps;
     for voxel in &prepared.dictionary.voxels {
         let of = |v: &Volume| v.values[*voxel as usize];
@@ -228,7 +228,7 @@ fn real(path: PathBuf) {
     assert!(error.contains("needs at least two shells"), "{error}");
     let mut two = three;
     two.free.clear();
-    // What free water would take, a rounder zeppelin takes.
+    // A rounder zeppelin takes the signal that free water would.
     two.extra.push(Zeppelin {
         along: ALONG,
         across: 1.2e-3,
@@ -249,7 +249,7 @@ fn real(path: PathBuf) {
         );
         assert!(above > tractogram.len() / 20 && above < tractogram.len());
         assert!(fit.rmse.is_finite() && fit.rmse > 0.0);
-        // What nobody explained has a root mean square of its own.
+        // The unexplained part has a root mean square of its own.
         let zero: f64 = prepared
             .y
             .iter()

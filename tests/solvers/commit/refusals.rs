@@ -1,4 +1,4 @@
-//! One sentence each, before any work.
+//! Refusals: one sentence each, before any work.
 
 use super::{gradients, model, only, stick};
 use crate::support::fields::backend;
@@ -140,7 +140,7 @@ fn refusals() {
     };
     says(&["Cylinders need", "timing"], &with(model(cylinder(2.0))));
     says(&["radius is 70 µm"], &with(model(cylinder(70.0))));
-    // The series of the signal underflow for so thin a cylinder.
+    // The series of the signal underflow for such a thin cylinder.
     says(
         &["radius is 1e-300 µm", "0.001 to 50"],
         &with(model(cylinder(1e-300))),
@@ -252,11 +252,11 @@ fn strengths() {
         };
         let message = one.against(&[1000.0]).unwrap();
         assert!(message.contains("in 1 of 1 volume;"), "{message}");
-        // The order of the volumes is another.
+        // The volumes are in another order.
         let message = timing.against(&[1527.0, 0.0, 1527.0]).unwrap();
         assert!(message.contains("in 2 of 3"), "{message}");
     }
-    // G is unknown, or the tables are not of the same volumes; another check reports the latter.
+    // G is unknown, or the tables do not describe the same volumes; another check reports the latter.
     assert_eq!(read("0").against(&[0.0, 1000.0, 1000.0]), None);
     assert_eq!(read("0.04").against(&[0.0, 1000.0]), None);
 }

@@ -1,5 +1,5 @@
-//! Voxels in slabs: how they are cut; and on graphics cards that all slabs together are the same operator and give the
-//! same fit.
+//! Voxels in slabs: how they are divided; and on GPUs, that all slabs together are the same operator and give the same
+//! fit.
 
 use super::operator::{cases, errors, gap};
 use super::{apart, cylinders, dictionary_of, model, samples, stick};
@@ -22,7 +22,7 @@ pub fn tests() -> Vec<Trial> {
         cards_test("parity::commit on several cards", |cuda| {
             let mut places: Vec<usize> = (0..cuda.devices().len()).collect();
             agree(&cuda, &places);
-            // A card with two slabs, which NCCL refuses: sums go from card to card.
+            // One card with two slabs, which NCCL refuses: sums are passed from card to card.
             places.push(0);
             agree(&cuda, &places);
         }),
@@ -50,7 +50,7 @@ fn cut() {
                 segments.extend_from_slice(slab.segments);
                 assert_eq!(slab.peaks.len(), slab.voxels.len() * dictionary.places);
                 peaks += slab.peak_counts.iter().map(|n| u64::from(*n)).sum::<u64>();
-                // Both ends are half a voxel off at most, but where slabs would be empty.
+                // Both ends are off by at most half a voxel, except where slabs would be empty.
                 let even = work(0..all) / slabs.len() as f64;
                 let off = (work(slab.voxels.clone()) - even).abs();
                 assert!(count > 7 || off <= 1.01 * most, "{count}: {off} {most}");
@@ -61,7 +61,7 @@ fn cut() {
     }
 }
 
-/// With this many slabs on these cards against the plain sum, and against a fit on one.
+/// This many slabs on these cards against the plain sum, and against a fit on one card.
 fn agree(cuda: &Backend, places: &[usize]) {
     let Some(Accelerator::Cuda(devices)) = cuda.accelerator() else {
         panic!("no card")
@@ -84,11 +84,11 @@ fn agree(cuda: &Backend, places: &[usize]) {
             case.name,
             cards.adds_up()
         );
-        // As one card and the processor, which are as far from the same.
+        // The same bound as between one card and the CPU.
         assert!(off.iter().all(|e| *e < 5e-6) && gap <= 1e-6);
     }
-    // Columns of several radii are nearly the same: where a fit of them ends, rounding decides (by a thousandth of
-    // the objective between one thread and two), so they are compared on the way.
+    // Columns of several radii are nearly the same: rounding decides where their fit ends (the objective differs by a
+    // thousandth between one thread and two), so they are compared before the end.
     for (intra, lasso, group, iterations) in [
         (stick(), 0.0, 0.0, 4000),
         (stick(), 0.02, 0.0, 4000),
@@ -119,7 +119,7 @@ fn agree(cuda: &Backend, places: &[usize]) {
         let off = (alone.objective / shared.objective - 1.0).abs();
         let wide = |v: &[f32]| v.iter().copied().map(f64::from).collect::<Vec<_>>();
         let same = apart(wide(&shared.predicted), wide(&alone.predicted));
-        // Had cards other weights for a streamline, what they predict would not be that of one card's.
+        // If the cards had different weights for a streamline, their prediction would differ from that of one card.
         let mut predicted = vec![0.0; several.rows()];
         several.apply(&shared.x, &mut predicted).unwrap();
         let stored = apart(wide(&shared.predicted), wide(&predicted));
@@ -128,8 +128,8 @@ fn agree(cuda: &Backend, places: &[usize]) {
              {stored:.1e} in its own",
             alone.iterations, shared.iterations
         );
-        // Which iteration is the last hangs on rounding, too. What is predicted goes with the root of how far the
-        // objective is from its least: of 136 and 145 iterations it was 7e-7 and 1.3e-4 apart.
+        // Rounding also decides which iteration is the last. The prediction varies with the root of the objective's
+        // distance from its minimum: after 136 and 145 iterations the two differed by 7e-7 and 1.3e-4.
         let limit = match alone.iterations == shared.iterations {
             true => 1e-4,
             false => 1e-3,
@@ -138,7 +138,7 @@ fn agree(cuda: &Backend, places: &[usize]) {
     }
 }
 
-/// Of every third streamline and of free water, with some noise.
+/// The signal of every third streamline and of free water, with some noise.
 fn signal(operator: &Operator, dictionary: &Dictionary, random: &mut Random) -> Vec<f32> {
     let shape = operator.shape();
     let mut x = vec![0.0; operator.columns()];

@@ -1,4 +1,4 @@
-//! The solver against the conditions of its own minimum, and against weights that were planted.
+//! The solver against the conditions of its own minimum, and against planted weights.
 
 use super::operator::operator;
 use super::{apart, cylinders, dictionary_of, model, only, samples, stick};
@@ -60,7 +60,7 @@ struct Setup {
     x: Vec<f32>,
 }
 
-/// Every third streamline has weights, the voxels have free water where there is such a column.
+/// Every third streamline has weights; the voxels have free water where the model has such a column.
 fn setup(count: usize, model: &Model, noise: f64, place: &Backend, random: &mut Random) -> Setup {
     let arcs = Arcs::new(count, 20, 7).unwrap();
     let dictionary = dictionary_of(&arcs, !model.extra.is_empty());
@@ -70,7 +70,7 @@ fn setup(count: usize, model: &Model, noise: f64, place: &Backend, random: &mut 
     let shape = operator.shape();
     let mut x = vec![0.0; operator.columns()];
     for fibre in (0..count).step_by(3) {
-        // One of the columns, so that radii are sparse, too.
+        // Only one of the columns, so that radii are sparse, too.
         let atom = random.uniform(0.0, shape.atoms as f64) as usize;
         x[fibre * shape.atoms + atom] = random.uniform(0.05, 0.2) as f32;
     }
@@ -147,7 +147,7 @@ pub fn gradient(place: &Backend) {
             .map(|(a, b)| f64::from(a - b).powi(2))
             .sum::<f64>()
     };
-    // Of a parabola central differences are exact at any step: a long one, for rounding's sake.
+    // For a parabola central differences are exact at any step; a long one reduces rounding.
     let found = 0.5 * (objective(1.0) - objective(-1.0));
     let slope = setup.slope(&x);
     let requested: f64 = slope
@@ -161,7 +161,7 @@ pub fn gradient(place: &Backend) {
     );
 }
 
-/// x ≥ 0; ∇ = 0 where x > 0 and ≥ 0 where x = 0, against the size of Aᵀ y.
+/// x ≥ 0; ∇ = 0 where x > 0 and ≥ 0 where x = 0, relative to the size of Aᵀ y.
 pub fn kkt(place: &Backend) {
     let mut random = Random::fresh("commit kkt");
     for (m, lasso) in [
@@ -189,12 +189,12 @@ pub fn kkt(place: &Backend) {
             let g = g + if i < intra { penalty.lasso } else { 0.0 };
             let pull = setup.operator.squares()[i].sqrt() * most.sqrt();
             assert!(*x >= 0.0);
-            // 1e-3 of what a column of its length could pull.
+            // 1e-3 of the gradient that a column of its length can have.
             let bound = 1e-3 * pull.max(0.01 * most);
             assert!(g >= -bound, "{i}: {g} {pull}");
             assert!(*x == 0.0 || g <= bound, "{i}: {x} {g} {pull}");
         }
-        // Nothing near is lower.
+        // No nearby point is lower.
         let objective = |x: &[f32]| -> f64 {
             let mut y = vec![0.0; setup.y.len()];
             setup.operator.apply(x, &mut y).unwrap();
@@ -216,7 +216,7 @@ pub fn kkt(place: &Backend) {
     }
 }
 
-/// Without noise, relative error below 1e-3 of weights that can be told apart.
+/// Without noise, the relative error of weights that can be distinguished is below 1e-3.
 pub fn planted(place: &Backend) {
     let mut random = Random::fresh("commit planted");
     for m in [only(stick()), model(stick())] {
@@ -257,7 +257,7 @@ pub fn lasso(place: &Backend) {
 pub fn groups(place: &Backend) {
     let mut random = Random::fresh("commit groups");
     let setup = setup(120, &only(stick()), 0.1, place, &mut random);
-    // Of those with weights, and of those without.
+    // Groups with weights, and groups without.
     let class = |rest: u32| (0..120).filter(|f| f % 3 == rest).collect::<Vec<u32>>();
     let pull = setup.slope(&vec![0.0; setup.operator.columns()]);
     let size = |fibres: &[u32], g: &[f32]| -> f64 {
@@ -299,7 +299,7 @@ pub fn groups(place: &Backend) {
             );
         }
     }
-    // So large a weight that no group is left.
+    // A penalty so large that no group is left.
     let all = Penalty {
         lasso: 0.0,
         groups: (0..3)
@@ -330,16 +330,16 @@ pub fn same_place(place: &Backend) {
     let curve = curve.values();
     assert_eq!(curve.len(), other.iterations as usize + 1);
     assert!(curve[curve.len() - 1] < 0.1 * curve[0]);
-    // The weights of single streamlines may differ among duplicates, what they predict may not.
+    // The weights of single streamlines may differ among duplicates, their prediction may not.
     let both = zero.predicted.iter().zip(&other.predicted);
     let (a, b): (Vec<f64>, Vec<f64>) = both.map(|(a, b)| (f64::from(*a), f64::from(*b))).unzip();
     assert!(apart(a, b) < 1e-3);
-    // The start was below 0 here and there.
+    // Some weights of the start were below 0.
     assert!(other.x.iter().all(|x| *x >= 0.0), "a weight below 0");
 }
 
-/// After some streamlines are taken away: the same as from zero, and sooner where a percent is enough. The
-/// last per mille is the same slow tail from anywhere.
+/// After some streamlines are removed: the same result as from zero, and sooner where a percent is enough. The last per
+/// mille is the same slow tail from any start.
 pub fn warm(place: &Backend) {
     let mut random = Random::fresh("commit warm");
     let setup = setup(150, &model(stick()), 0.05, place, &mut random);
@@ -372,8 +372,8 @@ pub fn warm(place: &Backend) {
     assert!((0..150).all(|f| !without[f] || warm.x[f] == 0.0));
 }
 
-/// By the usual stop the objective is within a few of its tolerances of the least. Three short steps in a row, as
-/// after each round of the second phase, say less.
+/// At the usual stop the objective is within a few of its tolerances of the minimum. Three short steps in a row, as
+/// after each round of the second phase, are weaker evidence.
 pub fn usual_stop(place: &Backend) {
     let mut random = Random::fresh("commit usual stop");
     let default_value = commit::Params::defaults_for(2).stop;
@@ -405,7 +405,7 @@ pub fn usual_stop(place: &Backend) {
         let ended = run(&most, &Curve::default());
         let gap = ended.objective / best.objective - 1.0;
         let reached = curve.values();
-        // Where three short steps in a row would have ended it; rounds stand still.
+        // Three short steps in a row would have ended it here; rounds stand still.
         let mut short = 0;
         let steps = reached.windows(2).position(|w| {
             let change = (w[0] - w[1]) / w[1];
@@ -459,7 +459,7 @@ pub fn plain(place: &Backend) {
     let penalty = Penalty::default();
     let best = setup.solve(&penalty, &LONG);
     let size = |x: &[f32]| x.iter().map(|v| f64::from(*v).powi(2)).sum::<f64>();
-    // Powers from another start than the solver's.
+    // Power iterations from another start than the solver's.
     let mut x: Vec<f32> = (0..setup.operator.columns())
         .map(|_| random.uniform(0.5, 1.0) as f32)
         .collect();
@@ -488,14 +488,14 @@ pub fn plain(place: &Backend) {
     assert!(made.ended == Ended::Iterations && made.iterations == 300);
     let reached = curve.values();
     for (k, objective) in reached.iter().enumerate().skip(1) {
-        // Steps are a hundredth shorter, or a twentieth where |A|² was found to be more on the way.
+        // Steps are shorter by a hundredth, or by a twentieth where |A|² was found to be larger during the run.
         let bound = 2.0 * 1.1 * norm * size(&best.x) / (k as f64 + 1.0).powi(2);
         assert!(
             objective - best.objective <= bound,
             "{k}: {objective} {bound}"
         );
     }
-    // To its objective in fewer iterations.
+    // It reaches the same objective in fewer iterations.
     let target = Stop {
         target: made.objective,
         kkt: 0.0,

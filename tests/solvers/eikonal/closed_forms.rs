@@ -1,4 +1,4 @@
-//! Against distances that are known exactly.
+//! Against exactly known distances.
 
 use super::{cube, oblique, spread};
 use crate::support::fields::odd_grid;
@@ -19,8 +19,8 @@ pub fn tests() -> Vec<Trial> {
     ]
 }
 
-/// Outside the ball: the mean error over the mean of the exact values; the mean relative error of voxels
-/// near the fibre, where a mm costs less than twice the least; and voxels that were not reached.
+/// Outside the ball: the mean error over the mean of the exact values; the mean relative error of voxels near the
+/// fibre, where a mm costs less than twice the minimum; and the number of unreached voxels.
 fn errors(field: &CostField, from: [i64; 3], exact: impl Fn(DVec3) -> f64) -> (f64, f64, usize) {
     let metric = &field.prepared.metric;
     let world = |v: [i64; 3]| metric.grid.world(DVec3::from_array(v.map(|c| c as f64)));
@@ -85,14 +85,14 @@ fn constant() {
                 sums[1].2
             );
             means[s] = [sums[1].0, sums[1].1];
-            // Only Selling's scheme alone may miss voxels: its offsets are long.
+            // Only Selling's scheme may miss voxels: its offsets are long.
             assert!(local == LocalSolver::Selling || sums[1].2 == 0);
             assert!(sums[1].0 < sums[0].0 || local == LocalSolver::Selling);
         }
         let [godunov, hopf_lax, _, hybrid] = means;
         assert!(hybrid[0] <= hopf_lax[0] * 1.001 && hybrid[1] <= hopf_lax[1] * 1.001);
         if anisotropy <= 18.0 {
-            // Isotropic fields have the most in the mean, 1 %.
+            // Isotropic fields have the largest mean error, 1 %.
             let most = if anisotropy < 18.0 { 1.4 } else { 1.0 };
             assert!(hybrid[0] <= most, "mean error {hybrid:?} %");
             assert!(hybrid[1] <= 20.0, "along the fibre {hybrid:?} %");
@@ -104,8 +104,7 @@ fn constant() {
     }
 }
 
-/// A curved metric: geodesics are straight in another space. Voxels whose geodesic leaves the cube are
-/// left out.
+/// A curved metric: geodesics are straight in another space. Voxels whose geodesic leaves the cube are left out.
 fn pulled_back() {
     let mut random = Random::fresh("pulled back");
     let size = 24.0;
@@ -147,8 +146,8 @@ fn pulled_back() {
             "{}: mean relative errors {means:?} at h = 2, 1, 1/2 mm",
             local.name()
         );
-        // First order, less a logarithm: each halving takes at least a fifth off; of the upwind scheme's
-        // large error less.
+        // First order, less a logarithm: each halving reduces the error by at least a fifth; that of the upwind scheme,
+        // which is large, by less.
         let (share, finest) = match local {
             LocalSolver::Godunov6 => (1.0, 0.08),
             _ => (0.8, 0.025),
@@ -158,7 +157,7 @@ fn pulled_back() {
     }
 }
 
-/// World tensors on grids of any axes: distances are those of the world.
+/// World tensors on grids with any axes: distances are in world space.
 fn odd() {
     let mut random = Random::fresh("odd grids");
     for _ in 0..6 {
@@ -173,7 +172,7 @@ fn odd() {
         let (mean, _, lost) = errors(&field, from, exact);
         println!("{:?}: mean relative error {mean:.4}", grid.shape);
         assert_eq!(lost, 0);
-        // A wrong frame is off by tens of percent.
+        // A wrong frame would be off by tens of percent.
         assert!(mean < 0.03, "{mean}");
         // Paths are never shorter than the shortest.
         for place in 0..metric.len() {

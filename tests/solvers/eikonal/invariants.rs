@@ -1,4 +1,4 @@
-//! What must hold of every field.
+//! Properties that hold for every field.
 
 use super::{PARAMS, cube, nested, oblique, source, spread, spread_by, swirl};
 use crate::support::fields::{backend, cuboid, sphere};
@@ -63,14 +63,14 @@ fn schedules() {
                 })
                 .fold(0.0, f32::max);
             println!("{} {schedule:?} on {threads}: {off:.1e}", local.name());
-            // The tolerance times the hops to the farthest voxel.
+            // The tolerance times the number of hops to the farthest voxel.
             assert!(off <= 5e-5, "{off}");
         }
     }
 }
 
-/// With every local solver, whatever the schedule and the number of threads: a visit writes what is less
-/// than it read, and no two visits of a batch write to one brick.
+/// With every local solver, schedule and number of threads: a visit writes only values below those it read, and no two
+/// visits of a batch write to one brick.
 fn falling() {
     let mut random = Random::fresh("falling");
     let grid = cube(31);
@@ -107,7 +107,7 @@ fn falling() {
                 "{} on {threads}: {looks} batches, {reached} values fell {fell} times once reached",
                 local.name()
             );
-            // Some are mended after they were reached: there was something to look at.
+            // Some are corrected after they were reached, so the test had something to check.
             assert!(looks > 2 && reached > 1000 && fell > 0);
             let fields = solve(&prepared, &sources, &params, &backend, &control).unwrap();
             for (seen, field) in seen.iter().zip(&fields) {
@@ -123,10 +123,10 @@ fn above() {
     from_above(&backend(2));
 }
 
-/// No value is ever less than the solution, however early solving ends, and a larger region or mask never
-/// costs more: what iterations that only lower values, by monotone local solvers, guarantee. On a card,
-/// where one launch spreads a field and nobody can look at it meanwhile, this is what shows from outside;
-/// that no value rises holds there by construction, since the kernel writes values by atomicMin alone.
+/// No value is ever less than the solution, however early solving ends, and a larger region or mask never costs more:
+/// iterations that only lower values, by monotone local solvers, guarantee this. On a card, where one launch computes a
+/// field and nobody can look at it meanwhile, this is the part visible from outside; there no value rises by
+/// construction, since the kernel writes values by atomicMin alone.
 pub fn from_above(backend: &Backend) {
     let mut random = Random::fresh("from above");
     let grid = cube(31);
@@ -138,7 +138,7 @@ pub fn from_above(backend: &Backend) {
     let mut pick = || holed.voxel(random.bits() as usize % holed.len());
     let (a, b) = (pick(), pick());
     let control = Control::new();
-    // Two ways of rounding one fixed point.
+    // Two ways to round one fixed point.
     const ROUNDING: f32 = 1e-5;
     let lower = |low: f32, high: f32| low <= high * (1.0 + ROUNDING);
     for local in LocalSolver::ALL {
@@ -170,7 +170,7 @@ pub fn from_above(backend: &Backend) {
         let open = &of(&whole, &[&[a]], 0.0)[0];
         for place in 0..holed.len() {
             assert!(lower(both[place], one[place].min(other[place])));
-            // The hybrid charges a long step what its dearer way costs: of a way that opens, too.
+            // The hybrid charges a long step the cost of its dearer path, even of a path that opens.
             let there = whole.place_of(holed.voxel(place)).unwrap();
             let more = local == LocalSolver::Hybrid || lower(open.values[there], one[place]);
             assert!(more, "{} {}", open.values[there], one[place]);
@@ -178,14 +178,14 @@ pub fn from_above(backend: &Backend) {
     }
 }
 
-/// Voxels that touch by edges alone: only laying them out takes time.
+/// Voxels that touch only along edges: only laying them out takes time.
 fn cancelled() {
     let grid = cube(112);
     let apart = |v: [usize; 3]| (v[0] + v[1] + v[2]).is_multiple_of(2);
     let metric = Metric::from_speed(&grid, |v| apart(v).then_some(DMat3::IDENTITY)).unwrap();
     let backend = backend(1);
     let sources = [Arc::new(source(&metric, "A", &[[4, 4, 4]]))];
-    // Processor time of the only worker, which other programs do not change.
+    // CPU time of the only worker, which other programs do not change.
     let solve = |control: &Control| {
         let prepared = Prepared::new(&metric, LocalSolver::HopfLax26, &backend, control).unwrap();
         backend.install(|| {
@@ -201,7 +201,7 @@ fn cancelled() {
         .filter(|v| v.is_finite())
         .count();
     assert_eq!(reached, 1);
-    // The system may wake the sleeping thread late, so a run may need another try.
+    // The system may wake the sleeping thread late, so a run may need another attempt.
     let early = (0..10).any(|_| {
         let control = Control::new();
         let (solved, early) = std::thread::scope(|scope| {
@@ -274,11 +274,11 @@ fn triangles() {
         });
         println!("{}: {worst:.4?} at h = 2, 1, ½ mm", local.name());
         for ((sides, _), h) in worst.iter().zip([2.0, 1.0, 0.5]) {
-            // A step is charged by the metric where it ends, so that b's field and a's differ on the way by
-            // as much as there and back: first order.
+            // A step is charged by the metric where it ends, so b's field and a's differ on the way by as much as the
+            // outward path and its reverse: first order.
             assert!(*sides < 0.06 * h, "{sides}");
         }
-        // There as back, on average: first order, less a logarithm at either source.
+        // The outward path equals its reverse on average: first order, less a logarithm at either source.
         let [coarse, _, fine] = worst.map(|w| w.1);
         assert!(fine < 0.1, "{fine}");
         sums = (sums.0 + coarse, sums.1 + fine);
@@ -287,14 +287,14 @@ fn triangles() {
     assert!(sums.1 < 0.9 * sums.0, "{sums:?}");
 }
 
-/// Rooms that touch along an edge, at a corner, or through a door.
+/// Chambers that touch along an edge, at a corner, or through a door.
 fn mask() {
     let mut random = Random::fresh("mask");
     let grid = cube(16);
     let speed = oblique(&mut random, 10.0);
     let room = |v: [usize; 3]| [v[0] / 8, v[1] / 8, v[2] / 8];
     for local in LocalSolver::ALL {
-        // Rooms 000 and 011 share an edge, 000 and 111 a corner.
+        // Chambers 000 and 011 share an edge, 000 and 111 a corner.
         for other in [[0, 1, 1], [1, 1, 1]] {
             let inside = |v: [usize; 3]| room(v) == [0; 3] || room(v) == other;
             let metric = Metric::from_speed(&grid, |v| inside(v).then_some(speed)).unwrap();
@@ -306,7 +306,7 @@ fn mask() {
                 assert!(reached || !here || local == LocalSolver::Selling);
             }
         }
-        // A wall at x = 8 with one door: whoever is behind it came through.
+        // A wall at x = 8 with one door: every path behind it passes the door.
         let door = [8, 2, 13];
         let inside = |v: [usize; 3]| v[0] != 8 || v == door;
         let metric = Metric::from_speed(&grid, |v| inside(v).then_some(DMat3::IDENTITY)).unwrap();
@@ -339,7 +339,7 @@ fn sources() {
         let zero = source.zero.binary_search(&(place as u32)).is_ok();
         assert_eq!(zero, stored(place));
     }
-    // In the ball around it the metric is flat: straight ways to the nearest voxel.
+    // In the ball around it the metric is flat: straight paths to the nearest voxel.
     for seed in &source.seeds {
         let ways = source.zero.iter().map(|&z| {
             let [a, b] = [z, seed.place]
@@ -349,11 +349,11 @@ fn sources() {
         let least = ways.fold(f64::INFINITY, f64::min);
         assert!((f64::from(seed.value) - least).abs() < 1e-5);
     }
-    // A region between voxel centres stands for the voxel that holds its middle.
+    // A region between voxel centres is represented by the voxel that contains its centre.
     let small = sphere(Role::Seed, DVec3::new(5.3, 5.3, 5.3), 0.1);
     let one = CostSource::region(&metric, &small).unwrap();
     assert_eq!(one.zero, [metric.place_of([5, 5, 5]).unwrap() as u32]);
-    // A sheet of a finer grid between their centres, drawn on another scan: those that hold it.
+    // A thin region on a finer grid between their centres, drawn on another scan: the voxels that contain it.
     let fine = Grid::axis_aligned([80; 3], DVec3::splat(0.25), DVec3::splat(0.125)).unwrap();
     let fine = Arc::new(fine);
     let sheet = |v: usize| {

@@ -1,4 +1,4 @@
-//! The graphics card against the processor, on the same preparation.
+//! The GPU against the CPU, on the same preparation.
 
 use super::{PARAMS, cube, oblique, source, swirl};
 use crate::support::fields::{backend, odd_grid};
@@ -159,7 +159,7 @@ fn refusals(cuda: Backend) {
     assert_eq!(error.to_string(), "Cancelled");
 }
 
-/// What stays for a metric takes most of the memory: asked for before anything is laid down.
+/// The data kept for a metric take most of the memory, which is requested before anything is laid out.
 fn full(cuda: Backend) {
     let device = &cuda.devices()[0];
     let metric = Metric::from_speed(&cube(128), |_| Some(DMat3::IDENTITY)).unwrap();
@@ -168,7 +168,7 @@ fn full(cuda: Backend) {
     let sources = [Arc::new(source(&metric, "A", &[[64, 64, 64]]))];
     // Each voxel has a record of 64 bytes, 16 of floors, 80 of terms, a cell; its value twice.
     let least = (64 + 16 + 80 + 4 + 8) * metric.len() as u64;
-    // What other tests left makes no room.
+    // Memory that other tests left behind is released, but that is not enough.
     let all = device.needs(2 * device.total(), "everything", "ask for less");
     assert!(all.is_err() && device.cached_bytes() == 0);
     let room = least / 2 + (64 << 20);
@@ -195,6 +195,6 @@ fn full(cuda: Backend) {
     let (after, _) = device.memory().unwrap();
     println!("asked for {needs}, took {}", before.saturating_sub(after));
     assert!(field[0].values.iter().all(|v| v.is_finite()));
-    // The fields themselves are given back, what the metric needs stays.
+    // The fields themselves are released, the metric's data stay.
     assert!(before - after <= needs + (32 << 20));
 }

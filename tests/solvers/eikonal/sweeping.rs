@@ -1,5 +1,5 @@
-//! Against an independent solution: sweeping in double precision until nothing falls, with the quadratic
-//! equations of the upwind scheme written out as in the paper.
+//! Against an independent solution: sweeping in double precision until no value falls, with the quadratic equations of
+//! the upwind scheme written out as in the paper.
 
 use super::{PARAMS, cube, helix, oblique, source, spread, spread_on, swirl};
 use crate::support::fields::backend;
@@ -75,8 +75,8 @@ pub fn sweep(metric: &Metric, source: &CostSource) -> Vec<f64> {
     panic!("sweeping did not end");
 }
 
-/// The least of the solutions that are upwind: for each sign of the three differences, with all, two or
-/// one of the axes; axes left out have no flow, (W p)_k = 0.
+/// The smallest upwind solution: for each sign of the three differences, with all, two or one of the axes; axes left
+/// out have no flow, (W p)_k = 0.
 fn upwind(w: DMat3, near: [[f64; 2]; 3]) -> f64 {
     let mut best = f64::INFINITY;
     for signs in 0..8 {
@@ -147,7 +147,7 @@ fn godunov() {
             middle,
             5e-5,
         ),
-        // Contracts slowly: what wakes nobody adds up.
+        // Contracts slowly: changes too small to wake a voxel add up.
         (
             "Ex2",
             Metric::from_speed(&grid, |v| Some(ex2(v))).unwrap(),
@@ -170,8 +170,8 @@ fn godunov() {
     }
 }
 
-/// Each value is what the local solver, written again in double precision, makes of its neighbours: to the share of
-/// itself by which a value may fall and wake nobody, however often it falls and whatever the order of visits.
+/// Each value equals the local solver's result for its neighbours, reimplemented in double precision, to the relative
+/// change by which a value may fall without waking a voxel, whatever the order of visits.
 pub fn residual(runs: &[(f32, Backend)]) {
     let mut random = Random::fresh("residual");
     let grid = cube(20);
@@ -208,7 +208,7 @@ pub fn residual(runs: &[(f32, Backend)]) {
     }
 }
 
-/// How far values lie above and below what the local solver makes of their neighbours, as shares.
+/// Relative deviations of values above and below the local solver's result for their neighbours.
 fn residuals(field: &CostField) -> (f64, f64) {
     let (mut too_high, mut too_low) = (0.0f64, 0.0f64);
     let mut reached = 0;
@@ -230,8 +230,8 @@ fn residuals(field: &CostField) -> (f64, f64) {
     (too_high, too_low)
 }
 
-/// The least value over all corners, edges and triangles, each triangle's one by one, steps asked for one by
-/// one: 336 parts on 26 neighbours, where 146 differ.
+/// The smallest value over all corners, edges and triangles, one triangle at a time, with the cost of each step
+/// computed separately: 336 parts on 26 neighbours, of which 146 differ.
 fn least_of_all(field: &CostField, place: usize) -> Option<f64> {
     let metric = &field.prepared.metric;
     let (voxel, g) = (metric.voxel(place), matrix(&metric.cost[place]));
@@ -296,7 +296,7 @@ fn over(g: DMat3, corners: &[(DVec3, f64)]) -> Option<f64> {
     (0..n).all(|i| shares[i] >= 0.0).then_some(value + low)
 }
 
-/// What is shared between triangles is looked at once, and what cannot be the least not at all.
+/// Parts shared between triangles are examined once, and parts that cannot be the minimum not at all.
 fn simplices() {
     let mut random = Random::fresh("simplices");
     let grid = cube(16);
@@ -329,7 +329,7 @@ fn simplices() {
                 "{} at {anisotropy}: {us:.2} µs a voxel, all parts {all_us:.1} µs",
                 local.name()
             );
-            // Four to ten times as fast where nothing else runs.
+            // Four to ten times as fast on an otherwise idle machine.
             assert!(us < 0.5 * all_us, "{us} {all_us}");
         }
     }

@@ -1,4 +1,4 @@
-//! Curves that are known.
+//! Known curves.
 
 use super::{as_they_are, last_stop, params, prepared_on, ray_on, run_on, sampled, towards};
 use crate::support::fields::{backend, cube, field, odd_grid, prolate, sphere};
@@ -13,7 +13,7 @@ use arcuate::solvers::geodesic::{Cut, Directions, Form, Precision, RayMetric, Sh
 use glam::{DAffine3, DMat3, DVec3};
 use libtest_mimic::Trial;
 
-/// Each on the processor and, where there is one, on a graphics card.
+/// Each on the CPU and, where there is one, on a GPU.
 pub fn tests() -> Vec<Trial> {
     type Case = (&'static str, fn(&Backend));
     let all: [Case; 11] = [
@@ -23,7 +23,7 @@ pub fn tests() -> Vec<Trial> {
         ("arcs where speed grows linearly", linear_speed),
         ("a bent flat space on any grid", pulled_back),
         ("order of the integrators on a spline", |backend| {
-            // A spline's gradient is once differentiable: knots cost an error of third order.
+            // A spline's gradient is once differentiable: knots cause an error of third order.
             orders(
                 backend,
                 Interpolation::CubicBSpline,
@@ -35,7 +35,7 @@ pub fn tests() -> Vec<Trial> {
             );
         }),
         ("order 4 of RK4 across many knots", |backend| {
-            // Steps of several voxels see the smooth field that was sampled, not its knots.
+            // Steps of several voxels follow the smooth field that was sampled, not its knots.
             orders(
                 backend,
                 Interpolation::CubicBSpline,
@@ -46,7 +46,7 @@ pub fn tests() -> Vec<Trial> {
             );
         }),
         ("order 1 on linear interpolation", |backend| {
-            // Its gradient jumps at cell faces: each crossing costs an error of first order.
+            // Its gradient jumps at cell faces: each crossing causes an error of first order.
             orders(
                 backend,
                 Interpolation::Trilinear,
@@ -95,7 +95,7 @@ fn straight(backend: &Backend) {
                 assert_eq!(last_stop(&output), StopReason::LeftVolume);
                 for (i, p) in points.iter().enumerate() {
                     let truth = seed + direction * (0.5 * i as f64);
-                    // f32: a few units in the last place of 60 mm a step.
+                    // f32: a few units in the last place of 60 mm per step.
                     assert!(
                         p.distance(truth) < 2e-6 * (100.0 + 60.0 * i as f64),
                         "{i} {p}"
@@ -113,8 +113,8 @@ fn straight(backend: &Backend) {
     }
 }
 
-/// Largest distance of a ray of `length_mm` from the closed form, as a share of the length, and the
-/// error of its Riemannian length, as a share too.
+/// The largest distance of a ray of `length_mm` from the closed form, and the error of its Riemannian length, both
+/// relative to the length.
 fn off(
     backend: &Backend,
     analytic: &impl Geodesics,
@@ -141,7 +141,7 @@ fn off(
         let truth = analytic.geodesic(seed, direction, s);
         worst[0] = worst[0].max(p.distance(truth) / length_mm);
     }
-    // By the length of the found polygon in the true metric.
+    // From the length of the found polygon in the true metric.
     let sum: f64 = points
         .windows(2)
         .map(|w| analytic.length(0.5 * (w[0] + w[1]), w[1] - w[0]))
@@ -151,7 +151,7 @@ fn off(
     worst
 }
 
-/// A turned, anisotropic grid about `centre` that reaches `reach_mm`.
+/// A rotated, anisotropic grid about `centre` that extends to `reach_mm`.
 fn turned(random: &mut Random, centre: DVec3, reach_mm: f64, spacing: f64) -> Grid {
     let stretch = DVec3::new(1.0, random.uniform(0.8, 1.2), random.uniform(0.8, 1.2)) * spacing;
     let mut shear = DMat3::IDENTITY;
@@ -197,7 +197,7 @@ fn linear_speed(backend: &Backend) {
     }
 }
 
-/// From P the ray passes the antipode −P/|P|² and comes back to P.
+/// From P the ray passes the antipode −P/|P|² and returns to P.
 fn fish_eye(backend: &Backend) {
     let mut random = Random::fresh("fish_eye");
     for _ in 0..2 {
@@ -267,8 +267,8 @@ fn ends(
         .collect()
 }
 
-/// Error against steps so small that they no longer count, on the same samples: the median over
-/// many rays in several grids.
+/// Error relative to steps so small that they no longer matter, on the same samples: the median over many rays in
+/// several grids.
 fn orders(
     backend: &Backend,
     interpolation: Interpolation,
@@ -334,16 +334,16 @@ fn reversal(backend: &Backend) {
         let tangent = (3.0 * c - 4.0 * b + a).normalize();
         let (back, _) = ray_on(backend, &medium, c, &towards(&params, -tangent));
         let off = back[back.len() - 1].distance(seed);
-        // The tangent is good to about 1e-4.
+        // The tangent is accurate to about 1e-4.
         assert!(off < 0.02, "{interpolation:?} {off}");
     }
 }
 
-/// In tensors that change along x alone the component of p along y is constant, to the last bit, so that
-/// what (G x′)_y / √(x′ᵀGx′) = p_y / √(pᵀDp) changes is pᵀDp. The ray swings in a channel.
+/// In tensors that change along x alone the component of p along y is constant to the last bit, so (G x′)_y / √(x′ᵀGx′)
+/// = p_y / √(pᵀDp) changes only through pᵀDp. The ray oscillates in a channel.
 fn conserved(backend: &Backend) {
     let mut random = Random::fresh("conserved");
-    // On linear interpolation each cell face costs some D″ h mm: the weaker channel has a fifth of it.
+    // With linear interpolation each cell face causes an error of D″ h mm: the weaker channel has a fifth of it.
     let channel = |x: f64, depth: f64| 1.0 - depth * (std::f64::consts::TAU * x / 40.0).cos();
     let angle = random.uniform(-0.1, 0.1);
     let origin = DVec3::new(-22.0, -10.0, -4.0);
@@ -381,7 +381,7 @@ fn conserved(backend: &Backend) {
             let lowered = interpolated(middle).inverse() * way;
             way.dot(lowered) / lowered.y.powi(2)
         };
-        // Mean of a millimetre: coordinates are rounded to some 1e-5 of a step.
+        // Mean over a millimetre: coordinates are rounded to some 1e-5 of a step.
         let parts: Vec<f64> = points.windows(2).map(energy).collect();
         let means: Vec<f64> = parts
             .chunks_exact(16)
@@ -438,7 +438,7 @@ fn u_fibre(backend: &Backend) {
         sphere(Role::Target, goal, 4.0),
     ];
     let output = run_on(backend, &medium, &regions, &params);
-    // How much of a ray runs in the bundle; those that keep to it, and those that mostly do not.
+    // The fraction of a ray within the bundle; rays that keep to it, and rays that mostly do not.
     let share = |line: &[[f32; 3]]| {
         let inside = line.iter().filter(|p| in_bundle(p.map(f64::from).into()));
         inside.count() as f64 / line.len() as f64
@@ -459,7 +459,7 @@ fn u_fibre(backend: &Backend) {
     println!("{} along the U: {u:?}", u.len());
     println!("{} across: {void:?}", void.len());
     assert!(u.len() > 20 && void.len() > 50);
-    // Some weave through the bundle and pay for it; none pays as much as all that cross the void.
+    // Some weave through the bundle at a cost; none costs as much as those that cross the void.
     let cut = (u[u.len() / 2] * void[void.len() / 2]).sqrt();
     let [u_left, void_left] = split(&rank(&output.rays.kept, Cut::AtLeast(cut)).0);
     assert_eq!(void_left.len(), 0);

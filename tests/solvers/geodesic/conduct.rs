@@ -1,4 +1,4 @@
-//! How the solver treats who waits for it: cancelled, short of memory, in half precision.
+//! Behaviour of the solver: cancelled, short of memory, in half precision.
 
 use super::{Error, medium, params, run_on, sampled, try_run};
 use crate::support::fields::{backend, cube, odd_grid, sphere};
@@ -27,7 +27,7 @@ pub fn tests() -> Vec<Trial> {
             cuda_test(&on_card, move |cuda| run(&cuda)),
         ]
     };
-    // Alone on the card: 16 ms, where it was up to 1.9 s while other tests worked there.
+    // Alone on the card: 16 ms; up to 1.9 s while other tests ran there.
     let cancelling = [
         test("geodesic::cancelled while rays run", || {
             cancelled(&backend(1))
@@ -49,7 +49,7 @@ fn bent() -> PulledBack {
     }
 }
 
-/// A cancel ends the work within a second of processor time, before it begins and in the middle of minutes of work.
+/// Cancelling ends the work within a second of CPU time, before it begins and in the middle of minutes of work.
 fn cancelled(backend: &Backend) {
     let on_card = !backend.devices().is_empty();
     let medium = medium(&sampled(cube(20, 1.0), &bent()), LINEAR, Precision::Single);
@@ -57,13 +57,13 @@ fn cancelled(backend: &Backend) {
     for form in [Form::Hamiltonian, Form::Christoffel] {
         let mut params = params(LINEAR);
         params.form = form;
-        // A card's kernels may have to be loaded first, which is not called off.
+        // A card's kernels may have to be loaded first, which is not interrupted.
         shoot(&medium, &seed, &params, backend, &Control::new()).unwrap();
         let control = Control::new();
         control.cancel();
         let output = shoot(&medium, &seed, &params, backend, &control);
         assert!(matches!(output, Err(Error::Cancelled)));
-        // Rays that circle in a small volume, each for as long as it may.
+        // Rays that circle in a small volume, each up to the limit.
         params.walk.seeding = Seeding::Random { count: 4000 };
         params.directions = Directions::Sphere { count: 1000 };
         params.walk.step_mm = 1e-4;
@@ -85,8 +85,8 @@ fn cancelled(backend: &Backend) {
             control.cancel();
             let most = started.elapsed();
             let (output, worked) = shooting.join().unwrap();
-            // Before the cancel the thread cannot have worked longer than the elapsed time. The clock may time a card,
-            // which no other test uses meanwhile.
+            // Before the cancellation the thread cannot have worked longer than the elapsed time. The clock may be used
+            // for a card, which no other test uses meanwhile.
             match on_card {
                 true => (output, cancelled.elapsed()),
                 false => (output, worked.saturating_sub(most)),
@@ -94,7 +94,7 @@ fn cancelled(backend: &Backend) {
         });
         println!("{form:?}: felt after {:.0} ms", felt.as_secs_f64() * 1e3);
         assert!(matches!(output, Err(Error::Cancelled)), "it ended before");
-        // Some 20 ms where nothing else runs.
+        // Some 20 ms on an otherwise idle machine.
         assert!(felt < Duration::from_secs(1), "{form:?} {felt:?}");
     }
 }
@@ -114,7 +114,7 @@ fn full(backend: &Backend) {
     assert!(fits.is_ok());
 }
 
-/// Of many rays a sample says before the others are shot that they would not fit.
+/// A sample of many rays shows before the others are shot that they would not fit.
 fn foretold(backend: &Backend) {
     let medium = medium(&sampled(cube(20, 1.0), &bent()), LINEAR, Precision::Single);
     let mut params = params(LINEAR);
@@ -125,12 +125,12 @@ fn foretold(backend: &Backend) {
     let within = |bytes| shoot_within(&medium, &[], &params, Some(bytes), backend, &control);
     let sentence = within(50_000_000).unwrap_err().to_string();
     assert!(sentence.contains("would take about"), "{sentence}");
-    // 400,000 rays of 5 points and less.
+    // 400,000 rays of at most 5 points.
     let output = within(400_000 * (150 + 5 * 52)).unwrap();
     assert_eq!(output.rays.seed_outcomes.iter().sum::<u64>(), 400_000);
 }
 
-/// The same rays through the same tensors, rounded to 11 bits and not.
+/// The same rays through the same tensors, rounded to 11 bits and unrounded.
 fn precision(backend: &Backend) {
     let mut random = Random::fresh("precision");
     let field = sampled(odd_grid(&mut random), &bent());
@@ -168,7 +168,7 @@ fn precision(backend: &Backend) {
         measures[0],
         measures[1],
     );
-    // Eleven bits of a tensor turn a ray by some 1e-4 a voxel; neighbours part where space is bent most.
+    // Eleven bits of a tensor turn a ray by some 1e-4 per voxel; neighbours diverge where space is bent most.
     assert!(apart[0] < 0.02 && apart[1] < 0.5, "{apart:?}");
     assert!(measures[1] < 2e-3, "{measures:?}");
     assert_ne!(single.points, half.points);

@@ -13,7 +13,7 @@ pub fn tests() -> Vec<Trial> {
     ]
 }
 
-/// The mean of directions, and of their outer products, are those of the whole sphere.
+/// The mean of directions, and of their outer products, equal those of the whole sphere.
 fn even() {
     for count in [50, 200, 1000] {
         let fan = Directions::Sphere { count }.fan(false, DVec3::X);
@@ -57,7 +57,7 @@ fn icospheres() {
         assert_eq!(corners.len(), [12, 42, 162, 642][level]);
         assert_eq!(corners.len(), directions.count());
         for (i, a) in corners.iter().enumerate() {
-            // Its opposite is there too, and no corner twice.
+            // Its opposite is a corner too, and no corner appears twice.
             assert!(corners.iter().any(|b| (*a + *b).length() < 1e-9));
             assert!(corners[..i].iter().all(|b| a.distance(*b) > 1e-3));
         }

@@ -1,8 +1,8 @@
-//! Rays and streamlines in the made-up head, from a scan with much noise on.
+//! Rays and streamlines in the synthetic head, from a scan with much noise.
 //!
-//! Both run through the same tensors from the same seed points with the parameters that the program
-//! starts with, rays through sharpened ones; as many rays are kept as there are streamlines, those
-//! with the highest measure among all that reach a target, right or wrong.
+//! Both run through the same tensors from the same seed points with the program's default parameters, rays through
+//! sharpened tensors; the number of rays kept equals the number of streamlines: the rays with the highest measure among
+//! all that reach a target, right or wrong.
 
 use super::run;
 use crate::support::fields::{backend, run as track, sphere};
@@ -12,9 +12,9 @@ use arcuate::data::{Grid, Region, Role, TensorField, Tractogram};
 use arcuate::phantom::{Bundle, Head, scan_options};
 use arcuate::solvers::curves::{self, Seeding};
 use arcuate::solvers::geodesic;
+use arcuate::solvers::geodesic::Rays;
 use arcuate::solvers::geodesic::{Cut, Directions, Params, Precision, RayMetric, Sharpening, rank};
 use arcuate::solvers::tensor_fit;
-use arcuate::state::defaults;
 use glam::{DVec3, Vec3};
 use libtest_mimic::Trial;
 use std::collections::BTreeSet;
@@ -31,13 +31,13 @@ pub fn tests() -> Vec<Trial> {
     ]
 }
 
-/// Signal over noise of white matter at b = 0: half that of the demo.
+/// Signal-to-noise ratio of white matter at b = 0: half that of the demo.
 const SNR: f64 = 15.0;
 
 /// Tensors around some points from a scan of 2 mm, 6 b = 0 and 30 directions at b = 1000 s/mm².
 fn fitted(head: &Head, around: &[DVec3], noise_seed: u64) -> TensorField {
     const SPACING_MM: f64 = 2.0;
-    // Curves that stray leave the scan no sooner than the brain.
+    // Stray curves leave the scan no earlier than the brain.
     const MARGIN_MM: f64 = 24.0;
     let (low, high) = around
         .iter()
@@ -61,14 +61,14 @@ fn fitted(head: &Head, around: &[DVec3], noise_seed: u64) -> TensorField {
     fit.unwrap().field
 }
 
-/// Single precision: the eigenvalues' ratio becomes its `alpha`th power, of which half precision
-/// would round the smaller ones away.
+/// Single precision: the eigenvalues' ratio is raised to the power `alpha`, so half precision would round the smaller
+/// ones to 0.
 fn sharpened(field: &TensorField, alpha: f64) -> RayMetric {
     let interpolation = geodesic::Params::defaults().walk.interpolation;
     super::sharpened(field, alpha, interpolation, Precision::Single)
 }
 
-/// Mean distance of a curve's points from a bundle's centre line, mm; not of those past its ends.
+/// Mean distance of a curve's points from a bundle's centre line, in mm, without the points beyond its ends.
 fn off_mm(bundle: &Bundle, line: &[[f32; 3]]) -> f64 {
     let distances = line.iter().filter_map(|p| {
         let point = Vec3::from(*p).as_dvec3();
@@ -79,12 +79,12 @@ fn off_mm(bundle: &Bundle, line: &[[f32; 3]]) -> f64 {
     sum / f64::from(count)
 }
 
-/// What curves reached.
+/// The targets that curves reached.
 #[derive(Default, Debug)]
 struct Reached {
     /// The first target along the bundle.
     far: usize,
-    /// The first target, wherever they ran.
+    /// The first target, whatever the path.
     far_anyhow: usize,
     /// Any other target.
     control: usize,
@@ -94,7 +94,7 @@ struct Reached {
 
 impl Reached {
     fn new(bundle: &Bundle, kept: &Tractogram) -> Self {
-        // As the issue asks: within the bundle's core.
+        // Within the bundle's core, as the issue requires.
         const TRUE_MM: f64 = 3.0;
         let mut reached = Self::default();
         let values = |name: &str| {
@@ -119,15 +119,15 @@ impl Reached {
     }
 }
 
-/// Each of the arcuate's ends from the other. Three regions of the same size are ends of other
-/// bundles, one of them nearer than the far end: whatever reaches these is wrong. What is compared
-/// is what the program shows: rays after the cut. Of all rays shot, only a few in a hundred are true.
+/// Each end of the arcuate from the other. Three regions of the same size are ends of other bundles, one of them nearer
+/// than the far end: every curve that reaches these is wrong. The comparison uses the rays that the program shows,
+/// those after the cut. Of all rays shot, only a few in a hundred are true.
 fn arcuate() {
     const SEEDS: usize = 400;
     const DIRECTIONS: usize = 50;
-    // Noise scatters rays, sharpening holds them together. In other heads, of the rays kept 0.3 to 12 %
-    // were true at α = 1 to 3, 66 to 100 % at 4, 92 to 100 % at 5 and 96 to 100 % at 6, the slider's
-    // end. From a scan with 6 directions at most 2 % were at 3 and 5, and 80 % of the streamlines.
+    // Noise scatters rays, sharpening holds them together. In other heads 0.3 to 12 % of the kept rays were true at α =
+    // 1 to 3, 66 to 100 % at 4, 92 to 100 % at 5 and 96 to 100 % at 6, the slider's end. From a scan with 6 directions
+    // at most 2 % were true at 3 and 5, and 80 % of the streamlines.
     const ALPHA: f64 = 6.0;
     // Within the 3 mm that count as true: every fibre from here does.
     const SEED_MM: f64 = 3.0;
@@ -206,18 +206,18 @@ fn arcuate() {
         rays[0] > lines[0],
         "{rays:?} of rays, {lines:?} of streamlines"
     );
-    // Where none is seen, up to three must be expected (95 %; Hanley and Lippman-Hand 1983).
+    // Where none is observed, up to three must be expected (95 %; Hanley and Lippman-Hand 1983).
     assert!(
         rays[1] <= lines[1] + 3,
         "{rays:?} of rays, {lines:?} of streamlines"
     );
 }
 
-/// Of what a window shows before a control is moved nearly all is true; of all rays through plain tensors,
-/// little. The seeds are fixed: what is judged is the defaults, not the noise.
+/// Nearly all rays that a window shows with the default controls are true; of all rays through plain tensors, few. The
+/// seeds are fixed: the defaults are judged, not the noise.
 fn defaults_hold() {
     let head = Head::new(3);
-    let default_value = defaults::rays();
+    let default_value = Rays::defaults();
     let Sharpening::Power { alpha } = default_value.medium.sharpening else {
         panic!("a power");
     };
@@ -258,9 +258,9 @@ fn defaults_hold() {
     assert!(now > 0.9 && plain < 0.3);
 }
 
-/// A streamline from where the callosal radiation crosses the corticospinal tract follows the
-/// stronger one; some of many rays from there run along each. Sharpened, more reach the tract's ends
-/// than straight lines would; fewer the radiation's, whose share of the tensor is too small.
+/// A streamline from the point where the callosal radiation crosses the corticospinal tract follows the stronger one;
+/// among many rays from there some run along each. With sharpened tensors more rays reach the tract's ends than
+/// straight lines would, and fewer reach the radiation's, whose share of the tensor is too small.
 fn crossing() {
     const DIRECTIONS: usize = 4000;
     const TARGET_MM: f64 = 8.0;
@@ -288,7 +288,7 @@ fn crossing() {
     let field = fitted(&head, &ends.map(at), random.bits());
     let mut regions: Vec<Region> = vec![sphere(Role::Seed, seed, 1e-3)];
     regions.extend(ends.map(|end| sphere(Role::Target, at(end), TARGET_MM)));
-    // One seed; the ends are nearer than the shortest streamline that is usually kept.
+    // One seed; the ends are nearer than the shortest streamline usually kept.
     let one = |walk: curves::Params| curves::Params {
         seeding: Seeding::Grid { spacing_mm: 1.0 },
         min_length_mm: 0.0,

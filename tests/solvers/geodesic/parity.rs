@@ -1,4 +1,4 @@
-//! The graphics card against the processor, on the same stored tensors.
+//! The GPU against the CPU, on the same stored tensors.
 
 use super::{Output, params, sampled, sharpened};
 use crate::support::fields::{backend, ball, cuboid, odd_grid, prolate, region, sphere};
@@ -31,7 +31,7 @@ fn media(field: &TensorField, interpolation: Interpolation, precision: Precision
     sharpened(field, 1.5, interpolation, precision)
 }
 
-/// Records made on the card and on the processor, of tensors some of which are not positive definite.
+/// Records made on the GPU and on the CPU, from tensors some of which are not positive definite.
 fn prepared(cuda: Backend) {
     let mut random = Random::fresh("parity media");
     for sharpening in [
@@ -66,7 +66,7 @@ fn prepared(cuda: Backend) {
             );
             assert!((a.mean_diffusivity / b.mean_diffusivity - 1.0).abs() < 1e-12);
             assert!(b.kernel_s.is_some());
-            // Single precision on the card, raised to a power; halves may round to a neighbour.
+            // Single precision on the GPU, raised to a power; half-precision numbers may round to a neighbour.
             let tolerance = match precision {
                 Precision::Half => 1.0 / 1024.0,
                 Precision::Single => 2e-5,
@@ -79,7 +79,7 @@ fn prepared(cuda: Backend) {
                 assert!((a[7] - b[7]).abs() < 1e-3);
             }
             println!("{sharpening:?} {precision:?}: records differ by {worst:.1e}");
-            // A neighbour at a power of two is that far exactly.
+            // A neighbour at a power of two is exactly this far away.
             assert!(worst <= tolerance);
         }
     }
@@ -167,7 +167,7 @@ fn smooth(cuda: Backend) {
         for integrator in [Integrator::Euler, Integrator::Rk2, Integrator::Rk4] {
             let field = sampled(odd_grid(&mut random), &bent(&mut random));
             let medium = media(&field, Interpolation::Trilinear, precision);
-            // Few rays share four threads each, many have one.
+            // A few rays share four threads each; many have one each.
             for count in [3000, 20_000] {
                 let mut params = base(Interpolation::Trilinear);
                 params.walk.integrator = integrator;
@@ -258,7 +258,7 @@ fn splines(cuda: Backend) {
     }
 }
 
-/// The processor computes the papers' form in double precision.
+/// The CPU computes the papers' form in double precision.
 fn papers(cuda: Backend) {
     let mut random = Random::fresh("parity papers");
     for (rough_field, count) in [(false, 3000), (true, 20_000)] {
@@ -288,11 +288,11 @@ fn papers(cuda: Backend) {
     }
 }
 
-/// Rays with more steps than a launch takes.
+/// Rays with more steps than one launch takes.
 fn pauses(cuda: Backend) {
     let mut random = Random::fresh("parity pauses");
     let field = sampled(odd_grid(&mut random), &bent(&mut random));
-    // Few leave the volume, at least eight voxels wide.
+    // Few leave the volume, which is at least eight voxels wide.
     let step_mm = field.grid.spacing().min_element() * 2.4e-4;
     for interpolation in [Interpolation::Trilinear, Interpolation::CubicBSpline] {
         let medium = media(&field, interpolation, Precision::Single);
@@ -310,7 +310,7 @@ fn pauses(cuda: Backend) {
     }
 }
 
-/// Straight rays through boxes: every fate and every stop is the same but for rays that touch an edge.
+/// Straight rays through boxes: every fate and every stop is the same, except for rays that touch an edge.
 fn fates(cuda: Backend) {
     let field = crate::support::fields::field(crate::support::fields::cube(60, 1.0), |x| {
         (x.x < 20.2).then_some(prolate(1.7e-3, 0.3e-3, DVec3::X))
@@ -340,7 +340,7 @@ fn fates(cuda: Backend) {
             let [cpu, gpu] = compare(&medium, &regions, &params, &cuda);
             let off =
                 |a: &[u64], b: &[u64]| a.iter().zip(b).map(|(a, b)| a.abs_diff(*b)).sum::<u64>();
-            // f32 and f64 disagree on a ray that touches an edge, now and then.
+            // f32 and f64 occasionally disagree on a ray that touches an edge.
             assert!(off(&cpu.rays.seed_outcomes, &gpu.rays.seed_outcomes) <= 4);
             assert!(off(&cpu.rays.stops, &gpu.rays.stops) <= 8);
             assert!(off(&cpu.rays.per_target, &gpu.rays.per_target) <= 8);

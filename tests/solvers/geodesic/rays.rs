@@ -195,7 +195,7 @@ fn loops() {
         let (_, output) = ray(&medium, seed, &params);
         (last_stop(&output), output.rays.kept.length_mm(0))
     };
-    // The fish-eye's circle of 2π · 4.775 = 30 mm: a ray that is back after the guard's 30 mm is stopped.
+    // The fish-eye's circle of 2π · 4.775 = 30 mm: a ray that returns after the guard's 30 mm is stopped.
     let round = field(cube(50, 0.5), |x| {
         use arcuate::phantom::fields::Field as _;
         Some(FishEye.tensor(x / 4.775))
@@ -227,7 +227,7 @@ fn stops() {
         assert_eq!(found.1, f32::from(reason as u8), "{reason:?}");
         assert!((low..=high).contains(&found.0), "{reason:?} {}", found.0);
     };
-    // Voxels up to 9.5 are fitted (centres at halves): half way to the next is the border.
+    // Voxels up to 9.5 are fitted (centres at halves): the border is halfway to the next.
     is(through(&along_x, &|_| ()), StopReason::LeftMask, 9.4, 10.0);
     let far = |p: &mut super::Params| p.walk.max_length_mm = Some(4.0);
     is(through(&along_x, &far), StopReason::MaxLength, 4.249, 4.251);
@@ -426,7 +426,7 @@ fn paper() {
             distances.fold(f64::INFINITY, f64::min)
         };
         let apart = theirs.iter().map(near).fold(0.0, f64::max);
-        // What is left at small steps: four interpolated fields are not one and its derivatives.
+        // The remaining difference at small steps: four interpolated fields are not one field and its derivatives.
         assert!(apart < 0.1, "{apart} mm at steps of {step_mm} mm");
         theirs[theirs.len() - 1]
     });
@@ -476,7 +476,7 @@ fn thin(backend: &Backend) {
     }
 }
 
-/// Rays leave a mask of one FA because they leave it.
+/// Rays leave a mask of uniform FA because of the mask.
 fn fa_beside_mask(backend: &Backend) {
     let mut random = Random::fresh("FA beside the mask");
     let edge = random.uniform(3.0, 5.0);
@@ -504,7 +504,7 @@ fn fa_beside_mask(backend: &Backend) {
     }
 }
 
-/// Where neighbours have nothing in common, steps of equal parameter grow without end.
+/// Where neighbours have nothing in common, steps of equal parameter grow without limit.
 fn leaps(backend: &Backend) {
     let mut random = Random::fresh("leaps");
     for (spacing, step_mm) in [(2.0, 0.2), (2.0, 1.0)] {
@@ -534,7 +534,7 @@ fn leaps(backend: &Backend) {
     }
 }
 
-/// A cubic B-spline falls below zero beside a steep step.
+/// A cubic B-spline falls below zero next to a steep step.
 fn indefinite(backend: &Backend) {
     let field = field(cube(30, 1.0), |x| {
         Some(DMat3::from_diagonal(DVec3::splat(if x.x > 0.0 {

@@ -18,7 +18,7 @@ fn symmetric(m: DMat3) -> [f64; 6] {
     [x.x, x.y, x.z, y.y, y.z, z.z]
 }
 
-/// Γ makes the metric constant along: ∂ₐ Gᵦᵧ = Γᵈₐᵦ G_dᵧ + Γᵈₐᵧ G_dᵦ, 18 equations for 18 symbols.
+/// Γ makes the metric covariantly constant: ∂ₐ Gᵦᵧ = Γᵈₐᵦ G_dᵧ + Γᵈₐᵧ G_dᵦ, 18 equations for 18 symbols.
 fn by_definition() {
     let mut random = Random::fresh("symbols");
     for _ in 0..50 {

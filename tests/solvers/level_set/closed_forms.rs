@@ -21,7 +21,7 @@ pub fn tests() -> Vec<Trial> {
     ]
 }
 
-/// Of the distances of the surface from the centre, mm.
+/// Statistics of the surface's distances from the centre, in mm.
 #[derive(Clone, Copy, Debug)]
 struct Error {
     mean: f64,
@@ -41,8 +41,7 @@ impl Error {
     }
 }
 
-/// Error when a sphere of `from` mm has the radius `to` by the closed form; voxels
-/// are `scale` times as large.
+/// Error when a sphere of `from` mm has the radius `to` by the closed form; voxels are `scale` times as large.
 fn error(
     axes: DMat3,
     scale: f64,
@@ -56,7 +55,7 @@ fn error(
     Error::of(&all.into_iter().map(|(_, error)| error).collect::<Vec<_>>())
 }
 
-/// The same of each point of the surface, and which way that is from the centre.
+/// The same for each point of the surface, with its direction from the centre.
 fn errors(
     axes: DMat3,
     scale: f64,
@@ -74,7 +73,7 @@ fn errors(
     let mut evolution = begin(&ones(&grid), &[sphere(off, from)], params, layout);
     let h = evolution.field().unwrap().h_mm;
     let expected = |time: f64| match params.smoothness {
-        // In units of h: κ̂ = 2 h / r, speeds in h a unit of time.
+        // In units of h: κ̂ = 2 h / r, speeds in h per unit of time.
         1.0 => (from * from - 4.0 * time * h * h).max(0.0).sqrt(),
         _ => from + time * h,
     };
@@ -101,8 +100,7 @@ fn curvature() {
         println!("{name}: {coarse:.4?} and {fine:.4?} mm at half the size, order {order:.2}");
         assert!(coarse.worst < 0.12, "{coarse:?}");
         assert!(fine.worst < 0.04, "{fine:?}");
-        // Second order, down to what the band's end costs: a fortieth of a voxel, more where it is
-        // nearer.
+        // Second order, down to the error of the band's end: a fortieth of a voxel, more where it is nearer.
         assert!(order > 1.5 || fine.rms < 0.025 * 0.5, "{order} {fine:?}");
         let default_value = error(axes, 0.5, 11.0, 8.0, &CURVATURE, off, 3.0);
         println!("{name}: {default_value:.4?} mm with the usual band");
@@ -110,7 +108,7 @@ fn curvature() {
     }
 }
 
-/// Any rescaling holds back what curves; 0.2 voxels is what it may cost.
+/// Any rescaling slows curvature motion; it may cost 0.2 voxels.
 fn rescaled_curvature() {
     let mut random = Random::fresh("level set rescaled curvature");
     let off = random.direction() * random.uniform(0.0, 0.5);
@@ -141,7 +139,7 @@ fn growth() {
         println!("{name}: beyond the lag {more:.4?} and {fine_more:.4?} mm");
         assert!(coarse.mean < 0.0, "{coarse:?}");
         assert!((0.7..1.3).contains(&order), "{order}");
-        // What is left is of second order.
+        // The remaining error is of second order.
         assert!(more.mean.abs() < 0.09 && more.worst < 0.2, "{more:?}");
         assert!(
             fine_more.mean.abs() < 0.02 && fine_more.worst < 0.05,
@@ -150,16 +148,16 @@ fn growth() {
     }
 }
 
-/// How far a sphere of constant speed lags behind along n once it is twice as large: |∇φ|² is Σ ρ d² of
-/// one-sided differences along offsets e, each off by ½ ∂²φ/∂e², which is (|e|² − (e·n)²) / r of a sphere; and r
-/// goes from r₀ to 2 r₀.
+/// How far a sphere of constant speed lags behind along n once it is twice as large: |∇φ|² is Σ ρ d² of one-sided
+/// differences along offsets e, each off by ½ ∂²φ/∂e², which is (|e|² − (e·n)²) / r for a sphere; and r grows from r₀
+/// to 2 r₀.
 fn lag(axes: DMat3, n: DVec3) -> f64 {
     let along =
         |(e, rho): &(DVec3, f64)| rho * e.dot(n).abs() * (e.length_squared() - e.dot(n).powi(2));
     0.5 * 2f64.ln() * offsets(axes).iter().map(along).sum::<f64>()
 }
 
-/// Offsets and weights with Σ ρ e eᵀ = 1, by Selling's reduction (1874); those of a grid without shear are its axes.
+/// Offsets and weights with Σ ρ e eᵀ = 1, by Selling's reduction (1874); for a grid without shear they are its axes.
 fn offsets(axes: DMat3) -> Vec<(DVec3, f64)> {
     let metric = (axes.transpose() * axes).inverse();
     let mut base = [DVec3::X, DVec3::Y, DVec3::Z, DVec3::NEG_ONE];
@@ -207,7 +205,7 @@ fn resting() {
             run(&mut evolution, 100);
             run(&mut evolution, 100);
             let after = crossings(&evolution.field().unwrap());
-            // Nothing changed sides: crossings pair up.
+            // No voxel changed sides: crossings pair up.
             assert_eq!(before.len(), after.len());
             let moved = before.iter().zip(&after).map(|(p, q)| p.distance(*q));
             let moved: Vec<f64> = moved.collect();

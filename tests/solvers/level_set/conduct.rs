@@ -1,4 +1,4 @@
-//! Read-outs against closed forms, what is refused and in which words, accuracy on a phantom tumour.
+//! Read-outs against closed forms, refusals and their wording, accuracy on a phantom tumour.
 
 use super::{CURVATURE, GROWTH, STILL, USUAL, axes, begin, grid, ones, run, sphere};
 use crate::support::fields::backend;
@@ -30,7 +30,7 @@ pub fn tests() -> Vec<Trial> {
     ]
 }
 
-/// The bricks that are handed over hold φ of every voxel, as they come and go, whatever their size.
+/// The exported bricks hold φ of every voxel, as bricks come and go, whatever their size.
 fn drawn() {
     let mut random = Random::fresh("level set drawn");
     for brick in [8, 16] {
@@ -87,7 +87,7 @@ fn measured() {
         assert_eq!(found.voxels, field.mask().count() as u64);
         let mesh = surface(&field);
         closed(&mesh);
-        // Outwards, and as large as the ball.
+        // Facing outwards, with the volume of the ball.
         let volume = mesh.volume_mm3() / 1000.0;
         assert!(
             (volume / exact[0] - 1.0).abs() < 0.03,
@@ -256,7 +256,7 @@ fn refusals() {
             "{sentence}"
         );
     }
-    // Nothing is painted, and nothing else moves: on the way all stays as it was.
+    // Nothing is painted and no term moves the surface: refused, and a run on the way is unchanged.
     let unmoved = Params {
         intensity: 0.0,
         bias: 1.0,
@@ -268,7 +268,7 @@ fn refusals() {
     let before = (made.field().unwrap().dense(), made.script());
     assert!(made.set(&unmoved, &backend(1)).is_err());
     assert_eq!((made.field().unwrap().dense(), made.script()), before);
-    // Voxels without a value keep the surface out and harm nothing.
+    // Voxels without a value keep the surface out and do no harm.
     let mut values = vec![1.0f32; grid.voxel_count()];
     for (i, v) in values.iter_mut().enumerate() {
         let at = grid.world(DVec3::from_array(grid.voxel(i).map(|c| c as f64)));
@@ -283,7 +283,7 @@ fn refusals() {
     let image = Volume::scalar(grid.clone(), values);
     let inputs = backend(1).install(|| Inputs::new(&image, 0)).unwrap();
     assert_eq!(inputs.missing, missing);
-    // Also where region statistics alone draw it to what looks as it does inside.
+    // Also where region statistics alone draw it to voxels that resemble its inside.
     let by_region = Params {
         intensity: 0.0,
         region: 1.0,
@@ -331,7 +331,7 @@ fn lost() {
             .unwrap()
             .contains("the state before is kept")
     );
-    // What is kept is whole: a surface, and all that goes with it.
+    // Everything kept is complete: a surface, and all data that belong to it.
     let inside = *made.growth().last().unwrap();
     assert!(inside > 0 && made.field().unwrap().mask().count() as u64 == inside);
     assert_eq!(made.growth().len() as u64, made.step() + 1);
@@ -358,8 +358,8 @@ fn lost() {
     assert!(made.run(10, &backend(1), &control).is_err());
 }
 
-/// Bodies with a contrast of so many standard deviations of the noise, one sphere in each, T and ε probed
-/// inside, everything else as it starts.
+/// Bodies with a contrast of this many standard deviations of the noise, one sphere in each, T and ε sampled inside,
+/// all other parameters at their defaults.
 fn tumour() {
     let mut random = Random::fresh("level set tumour");
     // A large one with bumps, and a ball of nine voxels.
@@ -406,8 +406,8 @@ fn body_in_noise(random: &mut Random, radius: f64, bumpy: f64) {
         let probe = backend(2).install(|| Probe::new(&image, 0, &near)).unwrap();
         let params = level_set::Params::defaults_for(probe.target, probe.tolerance);
         let mut made = begin(&image, &[sphere(DVec3::ZERO, 5.0)], &params, Layout::BEST);
-        // Where noise is half the contrast, some of the background lies in the range and the alarm pauses the run
-        // before it has reached the border. The alarm has tests of its own.
+        // Where noise is half the contrast, some of the background lies in the range and the leak detector pauses the
+        // run before it has reached the border. The detector has tests of its own.
         made.watched = false;
         let ended = run(&mut made, 600);
         let mask = made.field().unwrap().mask();
@@ -417,7 +417,7 @@ fn body_in_noise(random: &mut Random, radius: f64, bumpy: f64) {
             made.step()
         );
         assert!(agreement.dice >= least, "{}", agreement.dice);
-        // In noise of up to a sixth of the contrast the alarm stays silent until the surface rests.
+        // In noise of up to a sixth of the contrast the leak detector stays silent until the surface rests.
         if cnr >= 6.0 {
             let mut made = begin(&image, &[sphere(DVec3::ZERO, 5.0)], &params, Layout::BEST);
             assert!(made.watched);
@@ -460,8 +460,8 @@ fn at_rest() {
         mode: Mode::Paper,
         ..default_value.clone()
     };
-    // Without anything that keeps distances φ ends as a step, of a voxel here and there in its middle,
-    // and a run where the surface creeps by less than 0.005 voxels in 100 steps.
+    // Without any term that keeps distances φ ends as a step, with single voxels in its middle, and a run ends where
+    // the surface creeps by less than 0.005 voxels in 100 steps.
     let step = Params {
         smoothness: 0.0,
         ..every(0, 0.0)
@@ -476,7 +476,7 @@ fn at_rest() {
         ("a step", step, 6.0 * 0.005 + 0.01),
     ] {
         let mut made = begin(&image, &[place], &params, Layout::BEST);
-        // Noise may set off the alarm, which has tests of its own.
+        // Noise may set off the leak detector, which has tests of its own.
         made.watched = false;
         let (backend, control) = (backend(2), Control::new());
         let ended = made.run(3000, &backend, &control).unwrap();
@@ -489,7 +489,7 @@ fn at_rest() {
         println!("{name}: {step} steps, {moved:.4} voxels in 600 more");
         assert!(moved < most, "{name}: {moved}");
     }
-    // A twentieth of a voxel in 100 steps: a hand's change or a leak may begin so.
+    // A twentieth of a voxel in 100 steps: a user's change or a leak may begin this way.
     let grid = grid(DMat3::IDENTITY, 36.0);
     for (redistance_every, rescaling) in [(20, 0.1), (0, 0.1), (0, 0.0)] {
         let creeping = Params {
@@ -533,8 +533,8 @@ fn moves(random: &mut Random) {
             let s = f64::from(slope);
             let exact = by * (s * (1.0 - s * by / 3.0)).sqrt();
             println!("{name}, slope {slope}: {found:.4} of {exact:.4}");
-            // Voxels that change; where ramps are steep on a flat grid they are few hundreds, and whole
-            // patches of a layer lie within them or not.
+            // Voxels that change; where ramps are steep on a flat grid there are a few hundred, and whole patches of a
+            // layer lie within them or not.
             let thick = (by + 1.0 / s) * h;
             let voxels =
                 4.0 * PI * 14.0 * 14.0 * thick / grid.world_from_voxel.matrix3.determinant().abs();
@@ -571,7 +571,7 @@ fn masks() {
         &control,
     )
     .unwrap();
-    // The same voxels, a distance about them.
+    // The same voxels, with a distance around them.
     assert_eq!(made.field().unwrap().mask().inside, mask.inside);
     let (mean, worst) = super::radius(&made.field().unwrap(), centre, 9.0);
     println!("{mean:.3}, off by {worst:.3} at most");

@@ -1,4 +1,4 @@
-//! How near a surface comes to streamlines and other surfaces: closed forms, brute force on random fields.
+//! Distance of a surface from streamlines and other surfaces: closed forms, brute force on random fields.
 
 use super::{axes, grid};
 use crate::support::{Random, lines, test};
@@ -23,7 +23,7 @@ pub fn tests() -> Vec<Trial> {
     ]
 }
 
-/// Nothing nearer is missed by more than so much.
+/// No nearer point is missed by more than this.
 const EXACT_MM: f64 = 1e-3;
 
 fn shortest_edge(grid: &Grid) -> f64 {
@@ -44,7 +44,7 @@ fn voxel(grid: &Grid, index: [i64; 3]) -> usize {
     grid.index(index.map(|v| v as usize))
 }
 
-/// φ as it is drawn, at a point in voxels within the grid.
+/// φ as drawn, at a point in voxels within the grid.
 fn phi(dense: &[f32], grid: &Grid, at: DVec3) -> f64 {
     let low = at.floor();
     let t = at - low;
@@ -77,8 +77,8 @@ fn to_lines(p: DVec3, of: &Tractogram) -> f64 {
         .fold(f64::INFINITY, f64::min)
 }
 
-/// Points of the drawn surface: where it crosses the edges of `n`³ parts of every cell, at most a part's
-/// diagonal from any of its points.
+/// Points of the drawn surface: its crossings of the edges of `n`³ parts of every cell, at most a part's diagonal from
+/// any of its points.
 fn points_of(field: &Field, n: usize) -> Vec<DVec3> {
     let (grid, dense) = (&field.grid, field.dense());
     let mut found = Vec::new();
@@ -120,7 +120,7 @@ fn points_of(field: &Field, n: usize) -> Vec<DVec3> {
     found
 }
 
-/// What holds of every answer: both points are where they should be, and the bounds are close.
+/// Properties of every answer: both points are where they should be, and the bounds are tight.
 fn sound(found: &Approach, field: &Field, of: Option<&Tractogram>) {
     let Approach {
         mm,
@@ -151,7 +151,7 @@ fn planes() {
             let off = random.uniform(-2.0, 2.0);
             let field = field(&grid, |p| normal.dot(p) - off);
             let surface = Isosurface::of_field(&field);
-            // Long segments, whose ends are far and whose middle is near.
+            // Long segments whose ends are far and whose middle is near.
             let along = normal.cross(random.direction()).normalize();
             let near = random.uniform(0.5, 6.0);
             let middle = normal * (off - near);
@@ -183,7 +183,7 @@ fn planes() {
     }
 }
 
-/// A streamline of two points 60 mm apart passes a sphere: the way to its points says nothing.
+/// A streamline of two points 60 mm apart passes a sphere: the distance of its points alone is no guide.
 fn spheres() {
     let mut random = Random::fresh("distance sphere");
     for (name, axes) in axes(&mut random) {
@@ -206,7 +206,7 @@ fn spheres() {
                 let off = found.mm - away;
                 assert!(off.abs() < drawn + EXACT_MM, "{name}: {away} {found:?}");
                 assert_eq!(through(&field, &surface, &line).count, 0);
-                // From a point that was near before it is the same.
+                // From a point that was near before, the result is the same.
                 let known = Some(middle + random.uniform(-5.0, 5.0) * along);
                 let again = to_streamlines(&surface, &line, known).unwrap();
                 assert!(
@@ -235,7 +235,7 @@ fn blobs(grid: &Arc<Grid>, random: &mut Random, side: f64) -> Field {
     })
 }
 
-/// Wiggling lines outside of a box of this half side.
+/// Wiggling lines outside a box of this half side.
 fn wiggles(random: &mut Random, count: usize, half: f64) -> Tractogram {
     let line = |random: &mut Random| -> Vec<DVec3> {
         let out = random.direction();
@@ -290,7 +290,7 @@ fn brute_force() {
     }
 }
 
-/// The distance image of a sphere's centre: voxels at most so far from it are another sphere.
+/// The distance image of a sphere's centre: the voxels within a given distance are another sphere.
 fn ball(grid: &Arc<Grid>, centre: DVec3) -> Volume {
     let away = |i: usize| {
         let at = grid.world(DVec3::from_array(grid.voxel(i).map(|v| v as f64)));
@@ -331,14 +331,14 @@ fn surfaces() {
             );
             assert_eq!(overlap(&field, &surface, &volume, level).count, 0);
         }
-        // They overlap, the one is within the other, and the other way round.
+        // They overlap, one is within the other, and the other way round.
         let met = overlap(&field, &surface, &volume, 20.0);
         let at = met.at.expect("a place");
         assert!(met.count > 0 && at.distance(own) < radius && at.distance(other) < 20.0);
         let inner = ball(&second, own);
         assert!(overlap(&field, &surface, &inner, 2.0).count > 0);
         assert!(overlap(&field, &surface, &inner, 15.0).count > 0);
-        // So few voxels that none lies within: only the surface says that it lies among them.
+        // So few voxels that none lies within: only the surface shows that it lies among them.
         let small = self::field(&grid, |p| 0.4 - p.distance(own));
         let tiny = Isosurface::of_field(&small);
         let coarse = ball(&self::grid(axes * 7.0, 44.0), own);
@@ -352,7 +352,7 @@ fn tiny_is_there(field: &Field) -> bool {
     field.census(1.0).inside > 0
 }
 
-/// Dense samples along every streamline say whether it enters.
+/// Dense samples along every streamline decide whether it enters.
 fn crossing() {
     let mut random = Random::fresh("distance through");
     let mut counted = [0; 2];
@@ -378,7 +378,7 @@ fn crossing() {
                 let most = most.filter(within).map(|p| phi(&dense, &grid, p));
                 let most = most.fold(f64::NEG_INFINITY, f64::max);
                 sure += u64::from(most > 0.0);
-                // Between two samples it may be higher by what they miss.
+                // Between two samples it may be higher by the part they miss.
                 perhaps += u64::from(most > -0.01);
             }
             let found = through(&field, &surface, &some);
@@ -416,14 +416,14 @@ fn crossing() {
     assert_eq!(through(&field, &surface, &across).count, 3);
 }
 
-/// All along the line it is equally near, so that no part can be left out early.
+/// The distance is the same all along the line, so no part can be left out early.
 fn tube() {
     let grid = grid(DMat3::IDENTITY, 60.0);
     let axis = DVec3::new(1.0, 0.2, -0.1).normalize();
     let radius = 6.0;
     let field = field(&grid, |p| {
         let across = p - p.dot(axis) * axis;
-        // Inside is what lies around the hollow.
+        // The inside surrounds the hollow.
         across.length() - radius
     });
     let surface = Isosurface::of_field(&field);
@@ -450,7 +450,7 @@ fn nothing() {
     assert!(to_streamlines(&surface, &Tractogram::empty(), None).is_none());
     assert!(to_surface(&surface, &none, None).is_none());
     assert!(to_surface(&none, &surface, None).is_none());
-    // What is no number is passed over; one point alone counts.
+    // NaN is skipped; a single point counts.
     let nan = f64::NAN;
     let odd = lines(&[
         vec![
@@ -463,7 +463,7 @@ fn nothing() {
         vec![],
     ]);
     let found = to_streamlines(&surface, &odd, Some(DVec3::splat(nan))).unwrap();
-    // Trilinear between the distances of so small a sphere.
+    // Trilinear between the distances of such a small sphere.
     let drawn = 3.0 / 8.0 / (5.0 - 3f64.sqrt());
     assert!((found.mm - 1.5).abs() < drawn, "{found:?}");
     // A surface that reaches the grid's border is closed half a voxel beyond it.

@@ -1,4 +1,4 @@
-//! What must not matter does not: bricks, threads, the band, how a run is cut into pieces, the way back.
+//! Independence of bricks, threads, the band's width, how a run is divided, and rewinding.
 
 use super::{USUAL, axes, begin_on, crossings, grid, run, sphere};
 use crate::support::fields::backend;
@@ -65,13 +65,13 @@ pub fn everything() -> Params {
     }
 }
 
-/// With a layer, and with painted places to grow and not to.
+/// With a layer, and with painted places to grow and not to grow.
 pub fn inputs(random: &mut Random, image: &Volume) -> Inputs {
     let plain = backend(2).install(|| Inputs::new(image, 0)).unwrap();
     beside(random, &plain)
 }
 
-/// The same beside an image that is alone.
+/// The same next to an image that is alone.
 pub fn beside(random: &mut Random, plain: &Inputs) -> Inputs {
     let grid = &plain.image.grid;
     let layer = body(random, grid, 0.2);
@@ -103,7 +103,7 @@ fn start(spheres: &[Sphere]) -> Start {
 fn bricks() {
     let mut random = Random::fresh("level set bricks");
     for (name, axes) in axes(&mut random) {
-        // No side a multiple of a brick's.
+        // No side is a multiple of a brick's.
         let grid = grid(axes, random.uniform(33.0, 39.0));
         let image = body(&mut random, &grid, 0.3);
         let inputs = inputs(&mut random, &image);
@@ -157,17 +157,17 @@ fn band() {
     let mut random = Random::fresh("level set band");
     let all: Vec<[f64; 2]> = (0..BODIES).map(|_| bands(&mut random)).collect();
     for band in 0..2 {
-        // Grey values keep the surface between the same voxels; where it lies between them changes with each
-        // redistancing, which uses slopes up to the band's end. The difference depends on the body: with a band of
-        // 6 voxels it is 0.033 in the mean over 170 bodies, above 0.05 for one in 40, and 0.088 at most. The mean
-        // over eight bodies is therefore what is limited.
+        // Grey values keep the surface between the same voxels; its place between them changes with each redistancing,
+        // which uses slopes up to the band's end. The difference depends on the body: with a band of 6 voxels its mean
+        // over 170 bodies is 0.033, it exceeds 0.05 for one in 40, and is 0.088 at most. The mean over eight bodies is
+        // therefore limited.
         let mean = all.iter().map(|means| means[band]).sum::<f64>() / BODIES as f64;
         assert!(mean < 0.05, "{mean}");
     }
 }
 
-/// Mean distance between the surface of a body computed with a band of 3 and of 6 voxels and that computed
-/// everywhere, voxels.
+/// Mean distance in voxels between a body's surface computed with a band of 3 and of 6 voxels and the surface computed
+/// everywhere.
 fn bands(random: &mut Random) -> [f64; 2] {
     let grid = grid(DMat3::IDENTITY, 34.0);
     let image = body(random, &grid, 0.15);
@@ -235,7 +235,7 @@ fn again() {
         .unwrap();
     run(&mut made, 40);
     let end = made.field().unwrap().dense();
-    // A script survives being written down.
+    // A script can be written and read back.
     let script = made.script();
     let text = serde_json::to_string(&script).unwrap();
     assert_eq!(serde_json::from_str::<RunHistory>(&text).unwrap(), script);
@@ -245,7 +245,7 @@ fn again() {
     assert_eq!(ended, Ended::Steps);
     assert_eq!(replayed.field().unwrap().dense(), end);
     assert_eq!(replayed.growth(), made.growth());
-    // Back to before the cut; then the same again.
+    // Back to before the cut; then the same run again.
     made.rewind(47, &backend, &control).unwrap();
     assert_eq!(
         (made.step(), made.field().unwrap().dense() == at_47),
@@ -279,7 +279,7 @@ fn with(made: &Evolution) -> (Vec<f32>, Vec<u64>, RunHistory, Params, f64) {
     )
 }
 
-/// Another layer and other painted places while the surface moves: φ stays, and all can be done again.
+/// Another layer and other painted places while the surface moves: φ is kept, and every change can be repeated.
 fn inputs_change() {
     let mut random = Random::fresh("level set inputs change");
     let grid = grid(DMat3::IDENTITY, 34.0);
@@ -301,21 +301,21 @@ fn inputs_change() {
     };
     run(&mut made, 30);
     let at_30 = made.field().unwrap().dense();
-    // Its speed is asked for only now: before there is no layer.
+    // Its speed is set only now: before there is no layer.
     assert!(made.set(&everything(), &backend).is_err());
     made.change(&others[0], &everything(), &backend).unwrap();
     assert_eq!(made.field().unwrap().dense(), at_30, "φ stays");
     assert_eq!(made.script().events.len(), 2);
     run(&mut made, 17);
     let before = with(&made);
-    // What cannot be leaves all as it was.
+    // A refused change leaves everything as it was.
     assert!(made.change(&plain, &everything(), &backend).is_err());
     assert!(with(&made) == before && made.inputs().is(&others[0]));
     assert_eq!(made.all_inputs().len(), 2);
     made.change(&others[1], &everything(), &backend).unwrap();
     run(&mut made, 13);
     let at_60 = with(&made);
-    // Those that were there have their number.
+    // Known inputs keep their number.
     made.change(&others[0], &everything(), &backend).unwrap();
     run(&mut made, 5);
     made.change(&plain, &USUAL, &backend).unwrap();
@@ -323,7 +323,7 @@ fn inputs_change() {
     assert_eq!(numbers(&made), [(30, 1), (47, 2), (60, 1), (65, 0)]);
     assert_eq!(made.all_inputs().len(), 3);
     let end = with(&made);
-    // Without the changes it would be elsewhere.
+    // Without the changes the surface would be elsewhere.
     let mut alone =
         Evolution::new(&plain, &begin, &USUAL, Layout::BEST, &backend, &control).unwrap();
     alone.watched = false;
@@ -351,7 +351,7 @@ fn inputs_change() {
     made.change(&plain, &USUAL, &backend).unwrap();
     run(&mut made, 20);
     assert!(with(&made) == end);
-    // What is forgotten has no number.
+    // Forgotten inputs have no number.
     made.rewind(40, &backend, &control).unwrap();
     assert!(made.inputs().is(&others[0]));
     assert_eq!(
@@ -364,7 +364,7 @@ fn inputs_change() {
     assert_eq!(made.params(), &USUAL);
 }
 
-/// All is as if nobody had asked for it, also what comes later.
+/// A stopped rewind changes nothing, not even the later course.
 fn stopped_way_back() {
     let mut random = Random::fresh("level set stopped way back");
     let grid = grid(DMat3::IDENTITY, 34.0);
@@ -389,7 +389,7 @@ fn stopped_way_back() {
     let before = with(&made);
     let stopped = Control::new();
     stopped.cancel();
-    // From one and from several kept states, across the sphere and the change.
+    // From one and from several stored states, across the sphere and the change.
     for step in [110, 74, 44, 12] {
         let error = made.rewind(step, &backend, &stopped).unwrap_err();
         assert!(
@@ -412,12 +412,12 @@ fn stopped_way_back() {
     assert!(with(&made) == with(&twin) && made.step() == 52);
 }
 
-/// Each term alone moves the surface to where it should be.
+/// Each term alone moves the surface to the right place.
 fn speeds() {
     let mut random = Random::fresh("level set speeds");
     let grid = grid(DMat3::IDENTITY, 40.0);
     let centre = random.direction() * 1.5;
-    // A smooth edge at 11 voxels, half way up.
+    // A smooth edge at 11 voxels, at half the height.
     let value = |i: usize| {
         let at = grid.world(DVec3::from_array(grid.voxel(i).map(|v| v as f64)));
         (1.0 / (1.0 + ((at.distance(centre) - 11.0) / 0.7).exp())) as f32
@@ -462,7 +462,7 @@ fn speeds() {
             Params {
                 edge: 1.0,
                 edge_contrast: 0.03,
-                // Outwards everywhere: g alone stops it.
+                // Outwards everywhere: only g stops it.
                 intensity: 0.3,
                 tolerance: 10.0,
                 smoothness: 0.0,

@@ -1,4 +1,4 @@
-//! What a hand cuts away stays away, whatever draws the surface there, until something else is added in its place.
+//! Voxels that the user cuts away stay empty, whatever draws the surface there, until something is added there.
 
 use super::invariants::{body, everything, inputs};
 use super::{CURVATURE, GROWTH, USUAL, axes, grid, ones, run, sphere};
@@ -27,11 +27,11 @@ pub fn cut(centre: DVec3, radius_mm: f64) -> Sphere {
     }
 }
 
-/// How many voxels within a sphere are inside the surface, and how many there are.
+/// The number of voxels within a sphere that are inside the surface, and the number of all voxels within it.
 pub fn within(field: &Field, cut: &Sphere) -> (usize, usize) {
     let shape = Shape::Sphere {
         centre: cut.centre,
-        // Rounding decides about those on its very border.
+        // Rounding decides about voxels exactly on its border.
         radius_mm: cut.radius_mm - 1e-3,
     };
     let voxels: Vec<_> = shape.mask_on(&field.grid).voxels_inside().collect();
@@ -39,7 +39,7 @@ pub fn within(field: &Field, cut: &Sphere) -> (usize, usize) {
     (inside.count(), voxels.len())
 }
 
-/// The middle of a voxel near a place.
+/// The centre of a voxel near a place.
 fn on_voxel(grid: &Grid, at: DVec3) -> DVec3 {
     let voxel = grid.nearest(at).expect("a voxel");
     grid.world(DVec3::from_array(voxel.map(|v| v as f64)))
@@ -102,7 +102,7 @@ fn stays() {
                     assert!(voxels > 0, "{label}");
                     assert_eq!(inside, 0, "{label}: of {voxels} at {} steps", made.step());
                 }
-                // The way back leads to before it, and the script to the same again.
+                // Rewinding leads back to before it, and the script to the same result.
                 let (script, end) = (made.script(), made.field().unwrap().dense());
                 let given = [inputs.clone()];
                 let again = Evolution::replay(&given, &begin, &script, &backend, &control);
@@ -115,7 +115,7 @@ fn stays() {
     }
 }
 
-/// A white sphere takes the place of a black one; gone back from the black one the surface grows there.
+/// A white sphere replaces a black one; after rewinding to before the black one the surface grows there.
 fn added() {
     let grid = grid(DMat3::IDENTITY, 36.0);
     let image = ones(&grid);
@@ -132,7 +132,7 @@ fn added() {
     made.edit(&black, &backend).unwrap();
     run(&mut made, 60);
     assert_eq!(within(&made.field().unwrap(), &black).0, 0);
-    // Other speeds do not let it in either.
+    // Other speeds do not admit it either.
     let other = Params {
         smoothness: 0.6,
         ..USUAL
@@ -140,7 +140,7 @@ fn added() {
     made.set(&other, &backend).unwrap();
     run(&mut made, 30);
     assert_eq!(within(&made.field().unwrap(), &black).0, 0);
-    // With little smoothness: alone in what is cut away, a ball of 2 mm would shrink under more.
+    // With little smoothness: alone in the cut-away region, a ball of 2 mm would shrink under more.
     made.set(&USUAL, &backend).unwrap();
     let white = sphere(DVec3::X * 6.0, 2.0);
     made.edit(&white, &backend).unwrap();

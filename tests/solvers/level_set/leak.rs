@@ -1,4 +1,4 @@
-//! The thesis' figure 4.1: a body in a wall with a gap, beyond which the same grey value goes on.
+//! Figure 4.1 of the thesis: a body in a wall with a gap, beyond which the same grey value continues.
 
 use super::{USUAL, begin, grid, run, sphere};
 use crate::support::{Random, test};
@@ -32,16 +32,15 @@ pub fn tests() -> Vec<Trial> {
 }
 
 const RADIUS: f64 = 16.0;
-/// The voxels that a line passes through share faces, and their centres lie within √3/2 of it: from 1 + √3/2
-/// on, a gap in any direction holds such a chain and all neighbours that its steps read.
+/// The voxels on a line share faces, and their centres lie within √3/2 of it: from 1 + √3/2 on, a gap in any direction
+/// contains such a chain and all neighbours that its steps read.
 const GAP: f64 = 2.2;
-/// D̂ in the gap. A voxel of φ = −x before one of p gains D̂ (p + x) and loses w x (1 − p − x) to the
-/// rescaling: it comes in if D̂ > w (1 − √p)², here from p = 0.36 on, and walls nearer by hold p below that.
-/// Slow enough that the alarm takes the body's surface to be at rest meanwhile.
+/// D̂ in the gap. A voxel of φ = −x before one of p gains D̂ (p + x) and loses w x (1 − p − x) to the rescaling: it
+/// enters if D̂ > w (1 − √p)², here from p = 0.36 on, and nearby walls hold p below that. Slow enough for the detector
+/// to regard the body's surface as at rest meanwhile.
 const CREEP: f64 = 0.016;
 
-/// 1 inside and far outside, 0 in a wall of 3 voxels, through which a gap leads whose grey value lets a
-/// surface creep.
+/// 1 inside and far outside, 0 in a wall of 3 voxels with a gap whose grey value lets a surface creep through.
 fn phantom(random: &mut Random) -> Volume {
     let grid = grid(DMat3::IDENTITY, 58.0);
     let gap = random.direction();
@@ -62,8 +61,8 @@ fn phantom(random: &mut Random) -> Volume {
     Volume::scalar(grid.clone(), values)
 }
 
-/// A ball from which a thin neck leads to a large room, and a wide branch to nowhere. The branch is full first, and
-/// grows most at once; most of what the surface gains came through the neck.
+/// A ball from which a thin neck leads to a large chamber, and a wide branch to a dead end. The branch is filled first,
+/// and grows most at once; most of the surface's gain came through the neck.
 fn neck() {
     const BALL: f64 = 10.0;
     let mut random = Random::fresh("level set neck");
@@ -85,7 +84,7 @@ fn neck() {
             smoothness: 0.0,
             ..USUAL
         };
-        // From what nearly fills the ball, and from a seed in it, whose growth fills ball and branch as well.
+        // From a surface that nearly fills the ball, and from a seed in it, whose growth fills ball and branch as well.
         for seed in [BALL - 1.0, 5.0] {
             let start = [sphere(DVec3::ZERO, seed)];
             let mut made = begin(&image, &start, &rough, Layout::BEST);
@@ -107,7 +106,7 @@ fn gap() {
     let image = phantom(&mut random);
     let place = [sphere(random.direction() * 2.0, 4.0)];
     let body = 4.0 / 3.0 * std::f64::consts::PI * RADIUS.powi(3);
-    // Without smoothing it gets out, and the alarm pauses it before it is far.
+    // Without smoothing it leaks, and the detector pauses it before it is far.
     let rough = Params {
         smoothness: 0.0,
         ..USUAL
@@ -133,12 +132,12 @@ fn gap() {
         inside(leak.from)
     );
     assert!(leak.noticed - leak.from <= 40);
-    // It stays paused until somebody lets it go on.
+    // It stays paused until the user continues it.
     assert_eq!(run(&mut made, 10), Ended::Leaked(leak));
     let backend = crate::support::fields::backend(2);
     made.continue_past_leak(&backend).expect("a field");
     assert_eq!(run(&mut made, 10), Ended::Steps);
-    // Had it gone on, it would have filled everything.
+    // If it had continued, it would have filled everything.
     let before = made.growth()[leak.from as usize];
     made.watched = false;
     let ended = run(&mut made, 300);
@@ -152,7 +151,7 @@ fn gap() {
         .unwrap();
     assert_eq!(made.growth().last(), Some(&before));
 
-    // With it the gap stays shut.
+    // With smoothing the gap stays closed.
     let mut made = begin(&image, &place, &USUAL, Layout::BEST);
     let ended = run(&mut made, 1500);
     let inside = made.growth().last().copied().unwrap_or(0) as f64 / body;
@@ -166,7 +165,7 @@ fn gap() {
 
 fn alarm() {
     let new = |inside| LeakDetector::new(inside, Contact::default());
-    // Growth that decays, rest, then 60 voxels a step.
+    // Decaying growth, rest, then 60 voxels per step.
     let inside = |step: u64| match step {
         0..400 => 10_000 - (5_000.0 * (-(step as f64) / 30.0).exp()) as u64,
         _ => 10_000 + 60 * (step - 400),
@@ -179,8 +178,8 @@ fn alarm() {
     let leak = alarm.leak().unwrap();
     assert_eq!((leak.from, leak.noticed), (400, 430));
     assert_eq!(leak.cause, Cause::Growth);
-    // A surface that slows down early and wanders on, before it runs out at step 700: back to then, not to where it
-    // was slowest.
+    // A surface that slows down early and wanders on, before it leaks at step 700: rewind to then, not to the slowest
+    // moment.
     let wanders = |step: u64| {
         let steps = |from: u64, to: u64| step.clamp(from, to) as f64 - from as f64;
         let [early, slow, on, out] = [(0, 100), (100, 300), (300, 700), (700, 900)];
@@ -206,7 +205,7 @@ fn alarm() {
         (650..=700).contains(&leak.from) && leak.noticed <= 750,
         "{leak:?}"
     );
-    // Where what joined belongs it goes on, and is suspected again only when it slows down and runs out once more.
+    // If the joined part belongs to it the run continues, suspected again only when it slows and speeds up once more.
     let mut alarm = wandered();
     alarm.judge(true);
     (800..900).for_each(|step| alarm.record(wanders(step)));
@@ -217,7 +216,7 @@ fn alarm() {
     let from = alarm.leak().map(|leak| leak.from);
     let again = alarm.suspected_since().or(from);
     assert!(again.is_some_and(|from| from >= 1000), "{again:?}");
-    // Steady growth is none, nor is a single jump.
+    // Steady growth is no leak, nor is a single jump.
     let mut alarm = new(1000);
     for step in 1..1000u64 {
         alarm.record(1000 + 10 * step);
@@ -230,7 +229,7 @@ fn alarm() {
     assert!(alarm.is_at_rest() && alarm.leak().is_none());
 }
 
-/// A T1 head, 35 to 138, from one side of a ventricle: voxels at every 50th step. It nearly stands at 17 ml, then runs
+/// A T1 head, 35 to 138, from one side of a ventricle: voxels at every 50th step. It nearly rests at 17 ml, then leaks
 /// into the cisterns.
 const CISTERNS: [u64; 25] = [
     113, 1141, 3114, 5022, 6123, 6864, 9186, 10676, 12136, 13297, 13933, 14197, 14476, 15311,
@@ -257,7 +256,7 @@ fn again() {
     let leak = alarm.leak().expect("a leak");
     assert_eq!((leak.cause, leak.noticed), (Cause::Growth, step));
     assert!(step <= 1000 && (750..=900).contains(&leak.from), "{leak:?}");
-    // Where it is noticed by what it touches, the way back is the same plateau, not the last look.
+    // If contact reveals it, the rewind leads to the same plateau, not to the last check.
     let mut alarm = LeakDetector::new(cisterns(0), Contact::default());
     for step in 1..=1200 {
         alarm.record(cisterns(step));
@@ -274,7 +273,7 @@ fn again() {
     assert!((700..=900).contains(&leak.from), "{leak:?}");
 }
 
-/// The same growth after a small part of the surface was cut away on the plateau, just before growth sets in.
+/// The same growth after a small part of the surface was cut away on the plateau, just before the leak begins.
 fn cut() {
     for edited in [700, 800, 850] {
         let mut alarm = LeakDetector::new(cisterns(0), Contact::default());
@@ -294,7 +293,7 @@ fn cut() {
         assert_eq!(leak.cause, Cause::Growth, "{edited}");
         assert!((edited..=950).contains(&leak.from), "{edited}: {leak:?}");
     }
-    // Of a surface of which little is left, what it was says nothing.
+    // When little of a surface is left, its history has no meaning.
     let mut alarm = LeakDetector::new(cisterns(0), Contact::default());
     (1..=850).for_each(|step| alarm.record(cisterns(step)));
     let left = |step: u64| cisterns(step) / 4;
@@ -308,7 +307,7 @@ fn cut() {
     }
 }
 
-/// A ball that grows at a steady speed from a seed to a structure, of so many voxels.
+/// A ball that grows at a steady speed from a seed to a structure of this many voxels.
 fn fills(structure: f64) -> impl Fn(u64) -> u64 {
     let last = (structure / (4.0 / 3.0 * std::f64::consts::PI)).cbrt();
     move |step| {
@@ -325,13 +324,13 @@ fn changes() {
         let mut alarm = new(volume(0));
         for step in 1..2000 {
             alarm.record(volume(step));
-            // On the way to the structure the hand moves sliders.
+            // On the way to the structure the user moves sliders.
             if step < 300 && step % 7 == 0 {
                 alarm.record_change();
             }
             assert_eq!(alarm.leak(), None, "{structure} {step}");
         }
-        // It stands there. A slider moves and the volume grows by a half, then another and it doubles.
+        // It rests there. A slider moves and the volume grows by a half, then another and it doubles.
         let stands = volume(1999);
         alarm.record_change();
         let grown =
@@ -344,20 +343,20 @@ fn changes() {
         alarm.record_change();
         for n in 1..45 {
             alarm.record(grown(10, 0.5) + n * stands / 10);
-            // While it leaks the slider goes on.
+            // During the leak the slider keeps moving.
             if n == 5 && alarm.leak().is_none() {
                 alarm.record_change();
             }
         }
         let leak = alarm.leak().expect("a leak");
         assert_eq!((leak.from, leak.cause), (before, Cause::Change));
-        // Narrowed again the surface draws back, which is no other leak.
+        // With a narrower range the surface withdraws, which is no other leak.
         alarm.record_change();
         for n in (1..40).rev() {
             alarm.record(grown(10, 0.5) + n * stands / 10);
             assert_eq!(alarm.leak(), None, "{structure} {n}");
         }
-        // A sphere that is added is a new seed.
+        // An added sphere is a new seed.
         let now = grown(10, 0.5) + stands / 10;
         alarm.record_sphere(now + 100, true, Contact::default());
         for n in 0..200 {
@@ -375,7 +374,7 @@ fn changes() {
         alarm.record(510 + 100 * n);
     }
     assert_eq!(alarm.leak(), None);
-    // What it may touch is what it touched at the start.
+    // It may touch what it touched at the start.
     let touches = |background, border| Contact { background, border };
     let growth: Vec<u64> = (0..=100).map(|n| 1000 + 100 * n).collect();
     for (contact, cause) in [
@@ -395,7 +394,7 @@ fn changes() {
     }
 }
 
-/// The leak of a surface that grows so while speeds change at these steps.
+/// The leak of a surface with this growth, while speeds change at these steps.
 fn leak_of(inside: impl Fn(u64) -> u64, changes: &[u64]) -> Leak {
     let mut alarm = LeakDetector::new(inside(0), Contact::default());
     for step in 1..4000 {
@@ -428,10 +427,10 @@ fn drags() {
         (drag[0], Cause::Change),
         "{leak:?}"
     );
-    // Taken back on the way: part of the same change.
+    // Reversed on the way: part of the same change.
     let leak = leak_of(slow, &[1270, 1272, 1275, 1279, 1281]);
     assert_eq!(leak.from, drag[0], "{leak:?}");
-    // The surface grows by a sixth, creeps or rests there for long, then runs out.
+    // The surface grows by a sixth, creeps or rests there for a long time, then leaks.
     let drag: Vec<u64> = (0..6).map(|i| 1200 + 8 * i).collect();
     for creeps in [0, 1] {
         let inside = |step: u64| {
@@ -444,7 +443,7 @@ fn drags() {
         assert_eq!(leak.from, drag[0], "{creeps} {leak:?}");
         assert!(leak.noticed > 1552, "{leak:?}");
     }
-    // Between two drags the surface rests: back to before the second.
+    // Between two drags the surface rests: rewind to before the second.
     let inside = |step: u64| {
         let out = 1_000 * step.saturating_sub(1000);
         settles(step, 10_000) + 100 * step.saturating_sub(400).min(50) + out
@@ -453,8 +452,8 @@ fn drags() {
     assert_eq!((leak.from, leak.cause), (1000, Cause::Change), "{leak:?}");
 }
 
-/// A surface at rest with 10,000 voxels; `steps` after which speeds change; it grows by `pace` a step after `grows`.
-/// Looks as on a processor or on a card; background is reached `after` so many steps of growth.
+/// A surface at rest with 10,000 voxels; speeds change after `steps`; it grows by `pace` per step after `grows`. Checks
+/// as on a CPU or on a GPU; background is reached after `after` steps of growth.
 fn contact_from(
     seed: u64,
     steps: &[u64],
@@ -475,7 +474,7 @@ fn contact_from(
         }
         if let Some(leak) = alarm.leak() {
             assert_eq!(leak.cause, Cause::Background, "{leak:?}");
-            // Looks wait for half a percent of volume.
+            // Checks wait for half a percent of volume.
             assert!(leak.noticed <= grows + after + 110 + every, "{leak:?}");
             return leak;
         }
@@ -495,27 +494,27 @@ fn contact_after(steps: &[u64], growth: (u64, f64, u64), every: u64) -> Leak {
 
 fn contacts() {
     for every in [50, 100] {
-        // The change comes just before a look, just after one, or the surface is still fine at several looks after it.
+        // The change comes just before a check or just after one, or several checks find nothing at first.
         for change in [398, 400, 401, 449] {
             for (pace, after) in [(30.0, 0), (30.0, 120), (9.0, 200), (3.0, 400), (0.5, 300)] {
                 let leak = contact_after(&[change], (change, pace, after), every);
                 assert_eq!(leak.from, change, "{pace} {after} {leak:?}");
-                // A slider that is dragged is one change: back to before its first value.
+                // A dragged slider is one change: rewind to before its first value.
                 let drag: Vec<u64> = (0..12).map(|i| change - 33 + 11 * i).collect();
                 let leak = contact_after(&drag, (change, pace, after), every);
                 assert_eq!(leak.from, drag[0], "{pace} {after} {leak:?}");
             }
         }
-        // Without a change: back to where growth set in, however long the surface had rested.
+        // Without a change: rewind to the beginning of the growth, however long the surface had rested.
         for grows in [500, 1230] {
             let leak = contact_after(&[], (grows, 0.5, 400), every);
             assert!((grows..=grows + 40).contains(&leak.from), "{leak:?}");
-            // A change under which it came to rest again is not to blame.
+            // A change after which it came to rest again is not to blame.
             let leak = contact_after(&[250], (grows, 0.5, 400), every);
             assert!((grows..=grows + 40).contains(&leak.from), "{leak:?}");
         }
     }
-    // On the way from the seed: back to the change before the last look or near it, else to that look.
+    // On the way from the seed: rewind to the change before the last check or near it, otherwise to that check.
     for (change, from) in [
         (None, 100),
         (Some(98), 98),
@@ -558,7 +557,7 @@ fn shrinks() {
         }
         assert_eq!(alarm.leak(), None, "{pair:?}");
     }
-    // A small surface at rest breathes by some voxels; what then runs out is a leak.
+    // A small surface at rest fluctuates by some voxels; a later steady growth is a leak.
     for n in 0..400 {
         alarm.record(603 + n % 20 / 10 * 4);
     }
@@ -567,8 +566,8 @@ fn shrinks() {
     assert_eq!(alarm.leak().map(|leak| leak.cause), Some(Cause::Growth));
 }
 
-/// Of a small surface a few voxels are a large share: who changes by them is not at rest, and nothing that follows is a
-/// leak. One that breathes by less is at rest, and what then runs out is a leak.
+/// A few voxels are a large share of a small surface: a surface that changes by them is not at rest, and no later
+/// growth is a leak. One that fluctuates by less is at rest, and its later growth is a leak.
 fn small() {
     let mut alarm = LeakDetector::new(20, Contact::default());
     let course = (0..150u64).map(|n| 20 - n / 30);
@@ -588,7 +587,7 @@ fn small() {
         alarm.record(40 + n % 20 / 10 * 2);
     }
     assert!(alarm.is_at_rest() && alarm.leak().is_none());
-    // A few voxels more are no leak yet.
+    // A few voxels more are not yet a leak.
     for n in 0..40 {
         alarm.record(40 + n / 10);
         assert_eq!(alarm.leak(), None);

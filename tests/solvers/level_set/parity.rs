@@ -1,4 +1,4 @@
-//! The graphics card against the processor.
+//! The GPU against the CPU.
 
 use super::conduct::in_noise;
 use super::invariants::{beside, body, everything, inputs};
@@ -31,7 +31,7 @@ pub fn tests() -> Vec<Trial> {
     ]
 }
 
-/// What the card draws is the surface that it has, while it goes on: the bricks stay there.
+/// The GPU draws the surface that it holds while the run continues: the bricks stay there.
 fn pictures(cuda: Backend, mut offscreen: Offscreen, lend: ImageExporter) {
     let (image, place) = in_noise(&mut Random::fresh("level set pictures without a copy"));
     let control = Control::new();
@@ -58,7 +58,7 @@ fn pictures(cuda: Backend, mut offscreen: Offscreen, lend: ImageExporter) {
         assert!(there.device_copy().is_some() && there.pages().is_none());
         let fetched = made.image(None).unwrap();
         assert!(fetched.device_copy().is_none());
-        // It has gone on when the picture is drawn.
+        // The run has continued when the picture is drawn.
         made.measure(5, &cuda, &control).unwrap();
         let before = offscreen.renderer.uploaded_bytes();
         let found = offscreen.scene(&shown(there.clone())).unwrap();
@@ -68,7 +68,7 @@ fn pictures(cuda: Backend, mut offscreen: Offscreen, lend: ImageExporter) {
         assert!(found.rgba.chunks(4).filter(|p| p[0] > 60).count() > 500);
         kept.push((there, found.rgba));
     }
-    // Those that somebody still has are as they were.
+    // Surfaces that are still referenced are unchanged.
     for (there, before) in kept {
         let again = offscreen.scene(&shown(there)).unwrap();
         assert_eq!(again.rgba, before);
@@ -82,8 +82,8 @@ fn start(spheres: &[Sphere]) -> Start {
     }
 }
 
-/// After so many steps on both: largest difference of φ, and the share of the band's voxels that differ
-/// by more than a hundredth of a voxel.
+/// After this many steps on both: the largest difference of φ, and the fraction of the band's voxels that differ by
+/// more than a hundredth of a voxel.
 fn compare(
     name: &str,
     inputs: &Inputs,
@@ -120,7 +120,7 @@ fn compare(
         cpu.size(),
         gpu.size()
     );
-    // What is counted along the way is what is there.
+    // The count kept during the run equals the voxels of the result.
     let inside = fields[1].mask().count() as u64;
     assert_eq!(gpu.growth().last(), Some(&inside), "{name}");
     assert_eq!(gpu.growth().len(), cpu.growth().len());
@@ -163,8 +163,8 @@ fn terms(cuda: Backend) {
             for steps in [1, 23, 80] {
                 let label = format!("{name}, {what}, {steps} steps");
                 let (worst, share) = compare(&label, &inputs, &place, params, steps, &cuda);
-                // One step rounds; later, voxels whose neighbours change sides a step sooner or later
-                // are drawn to other slopes for a while.
+                // One step rounds; later, voxels whose neighbours change sides a step sooner or later are pulled
+                // towards other slopes for a while.
                 if steps == 1 {
                     assert!(worst < 1e-4, "{label}: {worst}");
                 }
@@ -174,7 +174,7 @@ fn terms(cuda: Backend) {
     }
 }
 
-/// A cut of the start and one on the way: the surface keeps out of both, on the card as elsewhere.
+/// A cut at the start and one on the way: the surface stays out of both, on the GPU as elsewhere.
 fn cut_away(cuda: Backend) {
     let mut random = Random::fresh("parity level set cut away");
     for (name, axes) in axes(&mut random) {
@@ -201,7 +201,7 @@ fn cut_away(cuda: Backend) {
     }
 }
 
-/// Bricks are taken and freed over and over.
+/// Bricks are allocated and freed over and over.
 fn long(cuda: Backend) {
     let mut random = Random::fresh("parity level set long");
     let grid = grid(DMat3::IDENTITY, 70.0);
@@ -219,7 +219,7 @@ fn long(cuda: Backend) {
     }
 }
 
-/// Enough of them for the kernels in which a warp has a brick.
+/// Enough bricks for the kernels that assign a warp to each.
 fn many(cuda: Backend) {
     let mut random = Random::fresh("parity level set many");
     for turn in [
@@ -282,7 +282,7 @@ fn again(cuda: Backend) {
     let (replayed, ended) = replayed.unwrap();
     assert_eq!(ended, Ended::Steps);
     assert!(replayed.field().unwrap().dense() == end, "a replay differs");
-    // A way back that is stopped goes nowhere.
+    // A stopped rewind changes nothing.
     let stopped = Control::new();
     stopped.cancel();
     assert!(made.rewind(57, &cuda, &stopped).is_err());
@@ -323,7 +323,7 @@ fn conduct(cuda: Backend) {
     };
     let error = new(sixteen).err().unwrap().to_string();
     assert!(error.contains("bricks of 8"), "{error}");
-    // What comes to rest on one comes to rest on the other.
+    // A surface that comes to rest on one comes to rest on the other.
     let (image, place) = in_noise(&mut Random::fresh("parity level set at rest"));
     let fields = [&backend(4), &cuda].map(|backend| {
         let inputs = backend.install(|| Inputs::new(&image, 0)).unwrap();

@@ -1,4 +1,4 @@
-//! The default tolerance: from the sample's spread, the contrast to what lies around, and the background.
+//! The default tolerance: from the sample's spread, the contrast to the surroundings, and the background.
 
 use super::grid;
 use crate::support::fields::backend;
@@ -18,7 +18,7 @@ pub fn tests() -> Vec<Trial> {
     ]
 }
 
-/// Values by the distance from the middle, mm, with noise; and the voxels within 2 mm of it.
+/// Values by the distance from the middle in mm, with noise; and the voxels within 2 mm of it.
 fn image(noise: f64, value: impl Fn(f64) -> f64) -> (Volume, Vec<usize>) {
     let grid = grid(DMat3::IDENTITY, 64.0);
     let mut random = Random::fresh("level set probe");
@@ -44,7 +44,7 @@ fn contrast() {
     let found = probe(&image(0.5, ball));
     assert!((found.target - 100.0).abs() < 0.5);
     assert!((24.0..27.0).contains(&found.tolerance), "{found:?}");
-    // The nearer of two that lie around: a shell of 70 in 0.
+    // The nearer of two surrounding values: a shell of 70 in 0.
     let shelled = |r: f64| match r {
         _ if r < 8.0 => 100.0,
         _ if r < 14.0 => 70.0,
@@ -52,7 +52,7 @@ fn contrast() {
     };
     let found = probe(&image(0.5, shelled));
     assert!((12.0..18.0).contains(&found.tolerance), "{found:?}");
-    // In noise one and a half of its spreads, but not up to what lies around.
+    // In noise one and a half of its spreads, but not up to the surroundings.
     let found = probe(&image(25.0, ball));
     let spread = 1.5 * found.spread;
     assert!(
@@ -61,7 +61,7 @@ fn contrast() {
     );
     assert!(found.tolerance < 50.0, "{found:?}");
     assert!(!found.mixed);
-    // A sample over the border holds both.
+    // A sample across the border contains both.
     let (volume, _) = image(2.0, ball);
     let grid = &volume.grid;
     let at = |i: usize| grid.world(DVec3::from_array(grid.voxel(i).map(|v| v as f64)));
@@ -80,7 +80,7 @@ fn contrast() {
         let found = probe(&(volume.clone(), near(x)));
         assert_eq!(found.mixed, mixed, "{x} {found:?}");
     }
-    // The probe reports the values beside the sample by side, and doubts a range that holds one of them.
+    // The probe reports the values next to the sample by side, and doubts a range that contains one of them.
     let found = probe(&(volume.clone(), near(0.0)));
     let [Some(darker), None] = found.adjacent else {
         panic!("{found:?}");
@@ -130,18 +130,18 @@ fn background() {
         let low = found.target - found.tolerance;
         assert!(low > air.mode + air.spread, "{found:?} {}", air.mode);
         assert!(found.tolerance > 20.0, "{found:?}");
-        // The air is a neighbour like any other: the range ends nearly half way to it, or where noise ends.
+        // The air is a neighbour like any other: the range ends nearly halfway to it, or where noise ends.
         let half = 40.0 - 0.5 * (40.0 - noise * 3.0);
         let noise_ends = 40.0 - 3.0 * found.spread;
         assert!(f64::from(low) > half.min(noise_ends) - 1.0, "{found:?}");
-        // The skull is dark, and no air: it is not connected to the border.
+        // The skull is dark, but not air: it is not connected to the border.
         let grid = &made.0.grid;
         let at = |x: f64| grid.nearest(DVec3::new(x, 0.0, 0.0)).expect("within");
         let stored = |x: f64| air.holds(at(x), made.0.frame(0)[grid.index(at(x))]);
         assert!(stored(30.0) && !stored(21.5) && !stored(0.0));
         assert!(air.is_target(air.mode) && !air.is_target(found.target));
     }
-    // A crop of tissue has none.
+    // A crop of tissue has no background.
     let crop = image(3.0, |r| if r < 8.0 { 40.0 } else { 200.0 });
     assert!(
         backend(2)

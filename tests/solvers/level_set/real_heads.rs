@@ -1,6 +1,6 @@
-//! Real heads: a probe in a ventricle ends in the ventricle without an alarm, and ranges too wide are leaks.
+//! Real heads: a run from a probe in a ventricle ends in the ventricle without a leak notice, and too wide ranges leak.
 //!
-//! | head | probe, mm | range by default | volume, ml | reference | alarm |
+//! | head | probe, mm | range by default | volume, ml | reference | leak notice |
 //! | --- | --- | --- | --- | --- | --- |
 //! | t1_a, whole | -16, -32, 6.5 | 53 to 163 | 16.7 | both lateral ventricles, by eye | none |
 //! | | 6.3, 14.2, 18.6 | 49 to 136 | 14.7 | the same | none |
@@ -57,7 +57,7 @@ fn labelled(labels: &Volume, label: f32) -> Mask {
     Mask::new(labels.grid.clone(), inside.collect::<Vec<u8>>())
 }
 
-/// Where a probe ends by default, which is no leak.
+/// The result of a default run from a probe, which is no leak.
 fn ends(image: &Volume, at: DVec3) -> (f64, Mask, Params) {
     let (params, mut run) = probed(image, at);
     let ended = go(&mut run, 3000);
@@ -72,7 +72,7 @@ fn ends(image: &Volume, at: DVec3) -> (f64, Mask, Params) {
     (volume, run.field().expect("a field").mask(), params)
 }
 
-/// Where a range of values leaks to.
+/// The volume at which a range of values leaks.
 fn leaks(image: &Volume, at: DVec3, range: [f32; 2], default_value: &Params) -> f64 {
     let [low, high] = range;
     let params = Params {
@@ -95,7 +95,7 @@ fn whole(path: PathBuf) {
         DVec3::new(6.3, 14.2, 18.6),
         DVec3::new(25.5, -12.7, 21.1),
     ];
-    // Both lateral ventricles: what two probes give is nearly the same.
+    // Both lateral ventricles: two probes give nearly the same.
     let found = probes.map(|at| ends(&image, at));
     for (volume, mask, _) in &found {
         assert!((14.0..18.0).contains(volume), "{volume}");
@@ -103,7 +103,7 @@ fn whole(path: PathBuf) {
         assert!(dice > 0.9, "{dice}");
     }
     let default_value = &found[0].2;
-    // Narrower ranges end in one of them or in both, past narrow places at which the surface nearly stands.
+    // Narrower ranges end in one of them or in both, past narrow places at which the surface nearly stops.
     for range in [[55.0, 145.0], [63.0, 137.0], [38.0, 129.0]] {
         let params = Params {
             target: 0.5 * (range[0] + range[1]),
@@ -117,12 +117,12 @@ fn whole(path: PathBuf) {
         assert_eq!(ended, Ended::Converged, "{range:?}");
         assert!((6.0..16.0).contains(&volume), "{volume}");
     }
-    // Values further down the way to air let it out into cisterns and sulci.
+    // Values nearer to those of air let it out into cisterns and sulci.
     for range in [[38.0, 163.0], [38.0, 147.0]] {
         let volume = leaks(&image, probes[0], range, default_value);
         assert!(volume < 30.0, "{volume}");
     }
-    // So do values of a small sample: the surface nearly stands at 17 ml, and the way back leads there.
+    // So do the values of a small sample: the surface nearly stops at 17 ml, and the rewind leads there.
     let at = DVec3::new(24.5, 6.8, 24.2);
     let params = Params {
         target: 86.6,
@@ -200,7 +200,7 @@ fn crop(path: PathBuf) {
     let ventricles = labelled(&labels, 1.0);
     for at in [DVec3::new(21.0, 66.0, 47.0), DVec3::new(57.0, 69.0, 42.0)] {
         let (_, found, _) = ends(&image, at);
-        // The label holds both sides: the one that the probe is in.
+        // The label contains both sides: the side of the probe.
         let grid = &image.grid;
         let side = |i: usize| (grid.voxel(i)[0] < 39) == (at.x < 39.0);
         let stored = ventricles.inside.iter().enumerate();
@@ -209,7 +209,7 @@ fn crop(path: PathBuf) {
         println!("{at}: Dice {:.3}", dice.dice);
         assert!(dice.dice > 0.8, "{}", dice.dice);
     }
-    // Choroid plexus was sampled, whose values are those of borders.
+    // The sample is choroid plexus, whose values are those of borders.
     let at = DVec3::new(15.0, 72.0, 35.0);
     let (params, mut run) = probed(&image, at);
     let ended = go(&mut run, 3000);

@@ -1,4 +1,4 @@
-//! Surfaces that part and meet.
+//! Surfaces that split and merge.
 
 use super::{CURVATURE, GROWTH, begin, grid, ones, run, run_for, sphere};
 use crate::support::{Random, test};
@@ -15,7 +15,7 @@ pub fn tests() -> Vec<Trial> {
     ]
 }
 
-/// Parts that are connected through faces, largest first.
+/// Parts connected through faces, largest first.
 pub fn parts(mask: &Mask) -> Vec<usize> {
     let grid = &mask.grid;
     let steps = [1, grid.shape[0], grid.shape[0] * grid.shape[1]];
@@ -59,7 +59,7 @@ fn dumbbell() {
     };
     let mut evolution = begin(&ones(&grid), &spheres, &params, Layout::BEST);
     assert_eq!(parts(&evolution.field().unwrap().mask()).len(), 1);
-    // The neck, a cylinder, is gone after r²/2; the balls, r² = 49 − 4 t, are still there.
+    // The neck, a cylinder, has vanished after r²/2; the balls, r² = 49 − 4 t, still exist.
     run_for(&mut evolution, 5.0);
     let found = parts(&evolution.field().unwrap().mask());
     println!("{found:?} after {} steps", evolution.step());
@@ -68,7 +68,7 @@ fn dumbbell() {
     for part in found {
         assert!((part as f64 / ball - 1.0).abs() < 0.3, "{part} {ball}");
     }
-    // Both are gone after 49 / 4; what was there before stays.
+    // Both have vanished after 49 / 4; the growth curve remains.
     assert_eq!(run(&mut evolution, 400), Ended::Vanished);
     assert!(evolution.growth().last().is_some_and(|n| *n > 0));
 }
@@ -84,7 +84,7 @@ fn merging() {
     let time = run_for(&mut evolution, 5.0);
     let mask = evolution.field().unwrap().mask();
     assert_eq!(parts(&mask).len(), 1);
-    // First-order upwinding lags by (h/2) ln(r/r₀) at most, here a third of a voxel.
+    // First-order upwinding lags by at most (h/2) ln(r/r₀), here a third of a voxel.
     let shape = |radius: f64| {
         let within = |i: usize| {
             let at = grid.world(DVec3::from_array(grid.voxel(i).map(|v| v as f64)));

@@ -1,5 +1,5 @@
-//! Whole made-up heads, with scalp, skull and air: a probe gives the structure, ordinary growth is no leak, and
-//! leaks are.
+//! Whole synthetic heads, with scalp, skull and air: a probe yields the structure, ordinary growth is no leak, and
+//! leaks are found.
 
 use super::{begin, sphere};
 use crate::support::fields::backend;
@@ -38,7 +38,7 @@ pub fn tests() -> Vec<Trial> {
     ]
 }
 
-/// In the body of the left lateral ventricle, of the drawn head.
+/// In the body of the left lateral ventricle of the drawn head.
 const VENTRICLE: DVec3 = DVec3::new(-7.5, 8.0, 16.0);
 
 fn whole(head: &Head) -> WholeHead {
@@ -56,7 +56,7 @@ fn made() -> &'static (Head, WholeHead) {
     })
 }
 
-/// As window and command sample: a ball of 2 mm.
+/// Sampled like the window and the command do: a ball of 2 mm.
 fn sampled(image: &Volume, at: DVec3) -> Probe {
     let ball = Shape::Sphere {
         centre: at,
@@ -68,7 +68,7 @@ fn sampled(image: &Volume, at: DVec3) -> Probe {
     probe.expect("a probe")
 }
 
-/// As window and command begin: a sample, and a sphere of 3 mm.
+/// Started like the window and the command do: a sample, and a sphere of 3 mm.
 pub fn probed(image: &Volume, at: DVec3) -> (Params, Evolution) {
     let probe = sampled(image, at);
     let params = level_set::Params::defaults_for(probe.target, probe.tolerance);
@@ -84,8 +84,8 @@ pub fn millilitres(run: &Evolution) -> f64 {
     run.growth().last().copied().unwrap_or(0) as f64 * 1e-3
 }
 
-/// The least Dice of what probes in a ventricle give. The septum is thinner than a voxel: where it opens, both lateral
-/// ventricles are one.
+/// The smallest Dice of the results of probes in a ventricle. The septum is thinner than a voxel: where it opens, both
+/// lateral ventricles are one.
 fn least(head: &Head, whole: &WholeHead, noises: &[f64]) -> f64 {
     let at = head.world(VENTRICLE);
     let one = whole.ventricle(at);
@@ -162,7 +162,7 @@ fn tumours() {
     }
 }
 
-/// Noise-free T2, or the same with fluid suppressed, with a bright ball in white matter; and where that is.
+/// Noise-free T2, or the same with suppressed fluid, with a bright ball in white matter; and the ball's place.
 fn lesion(whole: &WholeHead, suppressed: bool) -> (Vec<f32>, Mask, DVec3) {
     const RADIUS_MM: f64 = 9.0;
     let clean = whole.image(&Imaging {
@@ -245,7 +245,7 @@ fn into_air() {
         seed: 8,
     };
     let image = whole.image(&imaging);
-    // The range says so before it runs, and a default never reaches it.
+    // The range warns of it before the run, and a default never reaches it.
     let probe = sampled(&image, at);
     let range = |half: f32| [probe.target - half, probe.target + half].map(f64::from);
     assert!(probe.background_within(range(480.0)), "{probe:?}");
@@ -273,8 +273,8 @@ fn into_air() {
     );
     assert!(leak.from < leak.noticed);
     assert!(millilitres(&run) < 150.0, "{}", millilitres(&run));
-    // A session that was paused there comes back: the growth up to there is not judged once more, and a narrower range
-    // does not leak.
+    // A session paused there is restored: the growth up to there is not judged again, and a narrower range does not
+    // leak.
     let started = Start {
         mask: None,
         spheres: vec![sphere(at, 3.0)],
@@ -287,13 +287,13 @@ fn into_air() {
     again.set(&params, &threads).expect("set");
     let ended = go(&mut again, 10);
     assert!(!matches!(ended, Ended::Leaked(_)), "{ended:?}");
-    // It stays paused; whoever lets it go on is stopped again only by more.
+    // It stays paused; once continued, it is stopped again only by more growth.
     assert_eq!(go(&mut run, 10), Ended::Leaked(leak));
     run.continue_past_leak(&backend(2)).expect("a field");
     assert_ne!(go(&mut run, 10), Ended::Leaked(leak));
 }
 
-/// The brain alone, in zeros: a range at which the surface holds, then one that also holds what lies around.
+/// The brain alone, in zeros: a range at which the surface rests, then one that also includes the surroundings.
 fn widened() {
     let (head, whole) = made();
     let at = head.world(VENTRICLE);
@@ -327,7 +327,7 @@ fn widened() {
         };
         assert_eq!(leak.from, rests, "back to before the change: {leak:?}");
         assert!(millilitres(&run) < 20.0 * settled, "{}", millilitres(&run));
-        // One click back: the surface and its speeds as they were, and the alarm is armed as before.
+        // One click back: the surface and its speeds are as they were, and the leak detector is armed as before.
         run.rewind(leak.from, &threads, &Control::new())
             .expect("back");
         assert_eq!(
@@ -336,7 +336,7 @@ fn widened() {
             "{again}"
         );
     }
-    // A little wider is none.
+    // A slightly wider range is no leak.
     let wider = Params {
         tolerance: 1.15 * params.tolerance,
         ..params

@@ -1,4 +1,4 @@
-//! What a kernel writes is what the window draws, without a copy between them.
+//! The window draws the output of a kernel without a copy between them.
 
 use super::between;
 use crate::eikonal::{cube, swirl};
@@ -23,7 +23,7 @@ pub fn tests() -> Vec<Trial> {
     vec![shared("parity::pathway pictures without a copy", pictures)]
 }
 
-/// A test where one card draws and computes; reported as ignored, with the reason, elsewhere.
+/// A test for a card that both draws and computes; elsewhere it is reported as ignored, with the reason.
 pub fn shared(name: &str, run: fn(Backend, Offscreen, ImageExporter)) -> Trial {
     let Some(backend) = crate::support::cuda_backend() else {
         return cuda_test(name, move |_| unreachable!("there is none"));
@@ -107,7 +107,7 @@ fn pictures(backend: Backend, mut offscreen: Offscreen, lend: ImageExporter) {
         println!(
             "{n}³: made dense {dense_ms:.2} ms; lent {lent_ms:.2} ms, written {written_ms:.2} ms"
         );
-        // The host's own values are wrong: what is seen can come from the card alone.
+        // The host's own values are wrong, so the picture can only come from the card.
         let wrong = vec![0.3; grid.voxel_count()];
         let on_card = Volume::scalar(grid.clone(), wrong).with_device_copy(copy);
         let centre = DVec3::splat(n as f64 * 0.5 - 0.5);

@@ -1,5 +1,5 @@
-//! Pathways in the made-up head against its true bundles, the noisier the scan the less is left to
-//! streamlines from the same regions.
+//! Pathways in the synthetic head against its true bundles; with more noise they outperform streamlines from the same
+//! regions by more.
 
 use crate::eikonal::PARAMS;
 use crate::support::fields::{backend, params as track_params, run, sphere};
@@ -24,11 +24,11 @@ pub fn tests() -> Vec<Trial> {
     vec![test("pathway::bundles of noisy heads", bundles)]
 }
 
-/// The least is that of a scan which no one would keep.
+/// The smallest is that of a scan that no one would keep.
 const SNR: [f64; 4] = [3.0, 10.0, 20.0, 30.0];
 const EPSILON: [f64; 5] = [0.02, 0.05, 0.1, 0.2, 0.4];
 
-/// 2.5 mm and 30 directions, as noisy as asked for.
+/// 2.5 mm and 30 directions, at the given noise.
 pub(super) fn fitted(head: &Head, grid: &Arc<Grid>, snr: f64, noise_seed: u64) -> Output {
     let (backend, control) = (backend(2), Control::new());
     let options = ScanOptions {
@@ -58,7 +58,7 @@ fn dice(a: &Mask, b: &Mask) -> f64 {
     2.0 * both as f64 / (a.count() + b.count()) as f64
 }
 
-/// Without the regions themselves, whose inside costs nothing and says nothing.
+/// Without the regions themselves, whose inside costs nothing and carries no information.
 fn outside(mask: &Mask, ends: &[&Placement]) -> Mask {
     let keep = mask.inside.iter().enumerate().map(|(i, inside)| {
         let voxel = mask.grid.voxel(i).map(|v| v as f64);
@@ -114,7 +114,7 @@ fn bundles() {
             let ends = [seed, target];
             let truth = outside(&truth(bundle, &grid, between), &ends);
             let found = EPSILON.map(|e| dice(&outside(&pathway.mask(e), &ends), &truth));
-            // The share of the cheapest path in the bundle.
+            // The fraction of the cheapest path in the bundle.
             let path = pathway.minimal().unwrap();
             let off = path.points.iter().map(|p| {
                 let at = bundle.coordinates(*p);
@@ -151,8 +151,8 @@ fn bundles() {
                 continue;
             }
             assert!(stored > 0.9, "the cheapest path leaves the bundle");
-            // Steps of several voxels cost what they cost along their way: charged by the voxel where
-            // they end they came to 78 to 93 % of what neighbours say.
+            // Steps of several voxels cost what they cost along their way: charged by the voxel where they end they
+            // came to 78 to 93 % of the cost with neighbours only.
             if snr == 30.0 {
                 let near = LocalSolver::HopfLax26;
                 let prepared = Prepared::new(metric, near, &backend, &control).unwrap();
@@ -163,8 +163,8 @@ fn bundles() {
                 println!("E* of steps to neighbours alone: {least:.3}, times {share:.3}");
                 assert!((0.93..1.001).contains(&share), "{share}");
             }
-            // A narrow set is too small to overlap the whole width, and lies in it; the narrowest hold a
-            // few voxels, of which one on the rim is much.
+            // A narrow set is too small to overlap the whole width, and lies in it; the narrowest contain a few voxels,
+            // so one on the rim weighs much.
             let outliers = (1.0 - within[1]) * sizes[1] as f64;
             assert!(sizes[1] > 0 && outliers < 1.5, "{sizes:?} {within:?}");
             assert!(within[2] > 0.8, "{within:?}");
@@ -172,7 +172,7 @@ fn bundles() {
             assert!(found[4] > 0.3 && found[3] > 0.1, "{found:?}");
         }
     }
-    // Noise turns streamlines off their way where the cheapest path keeps to it.
+    // Noise diverts streamlines where the cheapest path stays on course.
     let (noisy, clear) = (&fractions[..2], &fractions[fractions.len() - 2..]);
     let [noisy, clear] = [noisy, clear].map(|both| both.iter().sum::<f64>());
     assert!(noisy < 0.85 * clear, "{fractions:?}");

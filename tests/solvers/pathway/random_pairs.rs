@@ -1,4 +1,4 @@
-//! Random pairs of a made-up head: bundles rank below false pairs, and the same arguments give the same.
+//! Random pairs of a synthetic head: bundles rank below false pairs, and the same arguments give the same result.
 
 use super::phantom::fitted;
 use crate::support::fields::{backend, sphere};
@@ -36,7 +36,7 @@ struct Scene {
     fa: Volume,
 }
 
-/// One head at 2.5 mm and SNR 25, whose seeds are fixed: ranks are shares of few pairs.
+/// One head at 2.5 mm and SNR 25, with fixed seeds: ranks are fractions of few pairs.
 fn scene() -> &'static Scene {
     static SCENE: OnceLock<Scene> = OnceLock::new();
     SCENE.get_or_init(|| {
@@ -81,7 +81,7 @@ fn random_pairs(scene: &Scene, mask: &Mask, pairs: usize, threads: usize) -> Ran
     .unwrap()
 }
 
-/// Shares of random pairs that cost less than the way between two points.
+/// Fractions of random pairs that cost less than the path between two points.
 fn shares(scene: &Scene, pairs: &RandomPairs, [from, to]: [DVec3; 2]) -> Option<Rates> {
     let regions = [
         sphere(Role::Seed, from, RADIUS_MM),
@@ -137,7 +137,7 @@ fn ranks() {
     let mean = |of: &[Rates], value: fn(&Rates) -> f64| {
         of.iter().map(value).sum::<f64>() / of.len() as f64
     };
-    // The chance that a bundle has less than a false pair.
+    // The probability that a bundle has less than a false pair.
     let auc = |value: fn(&Rates) -> f64| {
         let below = truly.iter().flat_map(|t| {
             falsely
@@ -168,7 +168,7 @@ fn ranks() {
     assert!(truly.len() > 8 && falsely.len() > 15);
 }
 
-/// Whatever the number of threads and of pairs: those of fewer pairs are the first of more.
+/// Whatever the number of threads and of pairs: the pairs of a smaller number are the first of a larger one.
 fn repeated() {
     let scene = scene();
     let mask = domain(scene, &[]);
@@ -186,7 +186,7 @@ fn repeated() {
     }
 }
 
-/// A ball in which no two regions are far enough apart: nothing is compared, and it ends.
+/// A ball in which no two regions are far enough apart: nothing is compared, and the computation ends.
 fn small() {
     let scene = scene();
     let at = scene.head.bundles()[0].centre_line(0.5);

@@ -1,4 +1,4 @@
-//! Regions out of images and of each other.
+//! Regions computed from images and from each other.
 
 use super::{any_grid, brute, centres};
 use crate::support::{Random, test};
@@ -114,7 +114,7 @@ fn fill() {
         for (i, inside) in filled.mask.inside.iter().enumerate() {
             let centre = grid.world(DVec3::from_array(grid.voxel(i).map(|v| v as f64)));
             let near_a = centre.distance(a) < centre.distance(b);
-            // A ball of voxels is connected but for odd ones at its rim, which brute force knows.
+            // A ball of voxels is connected except for single ones at its rim, which brute force finds.
             if *inside != 0 {
                 assert!(near_a && alike[i]);
             } else if near_a && alike[i] {
@@ -125,7 +125,7 @@ fn fill() {
                 );
             }
         }
-        // Nothing that is alike lies beside what was filled.
+        // No similar voxel is adjacent to the filled ones.
         let shape = grid.shape;
         for (i, inside) in filled
             .mask
@@ -159,7 +159,7 @@ fn fill_ends() {
         2000,
         "millilitres of voxels of a cubic millimetre"
     );
-    // The nearest in steps come first: an octahedron of 2000 voxels reaches 11 steps, no arm farther.
+    // The nearest in steps come first: an octahedron of 2000 voxels reaches 11 steps, no arm reaches farther.
     let steps = |v: [usize; 3]| v.map(|v| v.abs_diff(30)).iter().sum::<usize>();
     assert!(filled.mask.voxels_inside().all(|v| steps(v) <= 11));
     let whole = region::fill(&volume, 0, at, 0.0, 1e6, &Control::new()).unwrap();
@@ -210,12 +210,12 @@ fn no_labels() {
         (0.5, "whole numbers"),
         (f32::NAN, "whole numbers"),
         (f32::INFINITY, "whole numbers"),
-        // Whole, but single precision has one number for many of its size.
+        // Whole numbers, but single precision cannot distinguish many of this size.
         (
             3e9,
             "a label near 3000000000, expected labels up to 16777215",
         ),
-        // What 16777217 is rounded to.
+        // The value to which 16777217 is rounded.
         (
             16_777_216.0,
             "a label near 16777216, expected labels up to 16777215",
@@ -231,7 +231,7 @@ fn no_labels() {
     }
 }
 
-/// Against asking every pair of voxels; on grids with right angles the transform, on others the balls.
+/// Against testing every pair of voxels; the transform serves grids with right angles, the balls all others.
 fn by_distance() {
     let mut random = Random::fresh("distance");
     for shear in [0.0, 0.0, 0.5] {
@@ -270,8 +270,8 @@ fn by_distance() {
     }
 }
 
-/// What lies beyond the image is unknown, not outside: shrunk, a region stays at its edge; grown, it is
-/// what asking every pair says.
+/// Voxels beyond the image are unknown, not outside: a shrunk region stays at the edge; a grown one equals the result
+/// of testing every pair.
 fn at_the_edge() {
     let mut random = Random::fresh("at the edge");
     for shear in [0.0, 0.0, 0.4] {
@@ -299,7 +299,7 @@ fn at_the_edge() {
     }
 }
 
-/// 4/3 π (R ± r)³: a few thousandths of voxels' widths, by the rule of centres.
+/// 4/3 π (R ± r)³: a few thousandths of voxel widths, by the rule of centres.
 fn grown_ball() {
     let mut random = Random::fresh("ball");
     let spacing = dvec3(0.5, 0.6, 0.8);
@@ -368,7 +368,7 @@ fn duality() {
             shrunk.inside,
             complement(&change(&complement(&a), mm, 0.0)).inside
         );
-        // Growing a union is the union of what is grown.
+        // Growing a union equals the union of the grown regions.
         let union = |a: &Mask, b: &Mask| {
             region::combine(
                 Combine::Union,
@@ -395,8 +395,8 @@ fn smooth_planes() {
             let half = Mask::new(grid.clone(), brute(&grid, |c| c.dot(normal) <= level));
             let width = random.uniform(3.0, 5.0);
             let smooth = change(&half, 0.0, width);
-            // Half of the Gaussian lies on either side; a voxelised plane is off by less than half a
-            // voxel. At the grid's edge the Gaussian is cut: askew to the plane it leans.
+            // Half of the Gaussian lies on either side; a voxelised plane is off by less than half a voxel. At the
+            // grid's edge the Gaussian is truncated: oblique to the plane it is asymmetric.
             let most = grid.spacing().max_element() * 0.6;
             for (i, c) in centres(&grid).enumerate() {
                 let v = grid.voxel(i);
@@ -491,7 +491,7 @@ fn other_grids() {
     for _ in 0..4 {
         let near = any_grid(&mut random, [20, 20, 20], 0.2);
         let mut far = (*any_grid(&mut random, [26, 26, 26], 0.2)).clone();
-        // About the same place.
+        // In about the same place.
         far.world_from_voxel.translation += near.centre() - far.centre();
         far.voxel_from_world = far.world_from_voxel.inverse();
         let far = Arc::new(far);

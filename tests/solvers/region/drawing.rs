@@ -56,7 +56,7 @@ fn distance_to_segment(p: DVec3, a: DVec3, b: DVec3) -> f64 {
     p.distance(a + along * t)
 }
 
-/// What is painted is what brute force says, but for rounding at the rim and the voxels under the hand.
+/// Painted voxels agree with brute force, except for rounding at the rim and the voxels under the pointer.
 fn check(mask: &Mask, expected: &[u8], rim: impl Fn(DVec3) -> f64, under: &[DVec3]) {
     let grid = &mask.grid;
     let under: Vec<_> = under.iter().filter_map(|p| grid.nearest(*p)).collect();
@@ -98,7 +98,7 @@ fn stroke_is_a_capsule() {
             stroke(vec![a, b], radius).apply(&mut mask, true);
             let far = |c: DVec3| distance_to_segment(c, a, b) - radius;
             let expected = brute(&grid, |c| far(c) <= 0.0);
-            // The brush is thicker than half a voxel's diagonal: all under the hand is in it anyway.
+            // The brush is thicker than half a voxel's diagonal: everything under the pointer is in it anyway.
             let under: Vec<DVec3> = (0..=2000).map(|i| a.lerp(b, i as f64 / 2000.0)).collect();
             check(&mask, &expected, far, &under);
             consistent(&mask);
@@ -106,12 +106,12 @@ fn stroke_is_a_capsule() {
     }
 }
 
-/// However often the mouse is asked on its way, the result is the same.
+/// However often the mouse is sampled along the stroke, the result is the same.
 fn pieces_make_the_whole() {
     let mut random = Random::fresh("pieces");
     let grid = any_grid(&mut random, [30, 30, 30], 0.2);
     let [a, b] = [0; 2].map(|_| inside_of(&grid, &mut random));
-    // No centre lies on the rim to the last digit but by a chance of 1e-10.
+    // The chance that a centre lies exactly on the rim is 1e-10.
     let paint = |pieces: usize| {
         let points = (0..=pieces).map(|i| a.lerp(b, i as f64 / pieces as f64));
         let mut mask = Mask::empty(&grid);
@@ -125,7 +125,7 @@ fn pieces_make_the_whole() {
     }
 }
 
-/// 4/3 π r³ to the share of voxels that the surface cuts: with 20 voxels in a radius under 1 %.
+/// 4/3 π r³ to the fraction of voxels that the surface cuts: with 20 voxels in a radius under 1 %.
 fn volume_of_a_ball() {
     let mut random = Random::fresh("volume");
     let spacing = dvec3(0.4, 0.5, 0.3);
@@ -172,7 +172,7 @@ fn disc_is_thin() {
             let mut mask = Mask::empty(&grid);
             disc.apply(&mut mask, true);
             let (low, high) = mask.block_inside().unwrap();
-            // At a face the voxel under the hand may be the other layer's.
+            // At a face the voxel under the pointer may belong to the other layer.
             let thick = high[axis] - low[axis] + 1;
             assert!(
                 thick == 1 || on_a_face && thick == 2,
@@ -218,7 +218,7 @@ fn keeps_count() {
             .zip(mask.inside.iter())
             .filter(|(a, b)| a != b);
         assert_eq!(differ.count(), changed);
-        // What others hold stays as it was.
+        // Masks held elsewhere are unchanged.
         consistent(&before);
     }
 }
@@ -235,7 +235,7 @@ fn even_odd(corners: &[DVec2], p: DVec2) -> bool {
         == 1
 }
 
-/// Against a rule of its own, on grids that stand askew to the plane.
+/// Against an independent rule, on grids oblique to the plane.
 fn polygon_fill() {
     let mut random = Random::fresh("polygon");
     let mut filled = 0;
@@ -271,7 +271,7 @@ fn polygon_fill() {
                 .zip(&expected)
                 .filter(|(a, b)| a != b)
                 .count();
-            // A centre on an edge to the last digit would be a chance of 1e-10.
+            // The chance that a centre lies exactly on an edge is 1e-10.
             assert_eq!(differ, 0, "of {}", mask.count());
             filled += mask.count();
             consistent(&mask);
@@ -306,7 +306,7 @@ fn polygon_area() {
     let mut mask = Mask::empty(&grid);
     outline(&corners).apply(&mut mask, true);
     let found = mask.count() as f64 * spacing.x * spacing.y;
-    // A voxel along the rim counts whole or not at all: errors of random sign.
+    // A voxel along the rim counts as a whole or not at all: errors of random sign.
     assert!(
         (found / area - 1.0).abs() < 0.005,
         "{found} mm², expected {area}"
@@ -327,7 +327,7 @@ fn polygon_area() {
     let both = a.inside.iter().zip(b.inside.iter()).zip(mask.inside.iter());
     assert!(both.clone().all(|((a, b), whole)| a + b == *whole));
 
-    // One that holds no centre still marks where it lies.
+    // One that contains no centre still marks its place.
     let tiny = [
         DVec2::new(10.1, 10.1),
         DVec2::new(10.2, 10.1),
@@ -353,7 +353,7 @@ fn cut_to_voxels() {
     assert_eq!(cut.whole().inside, mask.inside);
     assert!(Arc::ptr_eq(cut.frame(), &grid));
     let (a, b) = (cut.bounds_inside().unwrap(), mask.bounds_inside().unwrap());
-    // Sums of a few numbers of size 100.
+    // Sums of a few numbers of magnitude 100.
     assert!(a.0.distance(b.0) < 1e-11 && a.1.distance(b.1) < 1e-11);
     for _ in 0..2000 {
         let p = inside_of(&grid, &mut random);

@@ -1,9 +1,9 @@
-//! Strokes in the history: each can be taken back, and a long day of them fits into memory.
+//! Strokes in the history: each can be undone, and a long day of strokes fits into memory.
 
 use crate::support::{Random, opened_event, opened_file, test};
 use arcuate::data::{Grid, Mask, Shape, Stroke, Volume};
 use arcuate::state::files::jobs::open::Loaded;
-use arcuate::state::{Action, Phase, State, Tool, update};
+use arcuate::state::{Action, Phase, RegionAction, State, Tool, ViewAction, update};
 use glam::{DVec3, dvec3};
 use libtest_mimic::Trial;
 use std::sync::Arc;
@@ -35,7 +35,7 @@ fn with_image(shape: [usize; 3]) -> State {
     let loaded = Loaded::Image(Volume::scalar(grid, values));
     let event = opened_event(1, opened_file("/data/t1.nii", loaded));
     update(&mut state, Action::Event(event));
-    update(&mut state, Action::SetTool(Tool::Brush));
+    update(&mut state, Action::View(ViewAction::SetTool(Tool::Brush)));
     state
 }
 
@@ -53,12 +53,12 @@ fn paint(state: &mut State, points: &[DVec3], radius_mm: f64, erase: bool) {
         let begins = i == 0;
         update(
             state,
-            Action::Stroke {
+            Action::Region(RegionAction::Stroke {
                 stroke,
                 erase,
                 begins,
                 phase,
-            },
+            }),
         );
         from = *to;
     }
@@ -91,7 +91,10 @@ fn stroke_by_stroke() {
         if i % 10 == 9 {
             // A region of its own.
             let role = arcuate::data::Role::Target;
-            update(&mut state, Action::DrawInto { region: None, role });
+            update(
+                &mut state,
+                Action::Region(RegionAction::DrawInto { region: None, role }),
+            );
         }
         let erase = i % 4 == 3;
         paint(&mut state, &points, random.uniform(1.0, 4.0), erase);
@@ -99,9 +102,9 @@ fn stroke_by_stroke() {
             seen.push(masks(&state));
         }
         if i % 7 == 6 {
-            // Something in between that is no stroke.
+            // A step in between that is no stroke.
             let region = state.document.regions[0].id;
-            update(&mut state, Action::ToggleRegion(region));
+            update(&mut state, Action::Region(RegionAction::Toggle(region)));
             seen.push(masks(&state));
         }
     }
@@ -120,7 +123,7 @@ fn stroke_by_stroke() {
     }
 }
 
-/// The button goes up where no window sees it: the next stroke is a step of its own all the same.
+/// The button is released where no window notices: the next stroke is a step of its own all the same.
 fn cut_off() {
     let mut state = with_image([40, 30, 20]);
     let mut seen = vec![masks(&state)];
@@ -132,12 +135,12 @@ fn cut_off() {
                 disc: None,
             };
             let (erase, phase) = (false, Phase::Live);
-            let stroke = Action::Stroke {
+            let stroke = Action::Region(RegionAction::Stroke {
                 stroke,
                 erase,
                 begins,
                 phase,
-            };
+            });
             update(&mut state, stroke);
         }
         seen.push(masks(&state));
@@ -158,7 +161,7 @@ fn bounded_memory() {
     }
     let whole = n * n * n;
     let bytes = state.history.mask_bytes();
-    // One mask is whole, the step before the last; a stroke touches some dozens of blocks of 128 bytes.
+    // One mask is whole, that of the step before the last; a stroke touches some dozens of blocks of 128 bytes.
     assert!(bytes < 2 * whole, "{bytes} bytes, one mask has {whole}");
     for _ in 0..75 {
         update(&mut state, Action::Undo);
@@ -174,8 +177,11 @@ fn sphere_to_voxels() {
         radius_mm: 6.0,
     };
     let role = arcuate::data::Role::Seed;
-    update(&mut state, Action::PlaceRegion { role, shape });
-    update(&mut state, Action::SetTool(Tool::Brush));
+    update(
+        &mut state,
+        Action::Region(RegionAction::Place { role, shape }),
+    );
+    update(&mut state, Action::View(ViewAction::SetTool(Tool::Brush)));
     paint(&mut state, &[DVec3::splat(28.0)], 3.0, false);
     let is_voxels = |state: &State| matches!(&*state.document.regions[0].shape, Shape::Mask(_));
     assert_eq!(
@@ -213,7 +219,7 @@ fn nothing_is_no_step() {
         }
         n
     };
-    // Again the same: no change, no step.
+    // The same again: no change, no step.
     paint(&mut state, &[DVec3::splat(10.0)], 3.0, false);
     assert_eq!(steps(&mut state), 1);
 }
@@ -223,14 +229,17 @@ fn deleted_come_back() {
     let mut state = with_image([50, 50, 50]);
     let role = arcuate::data::Role::Include;
     for _ in 0..12 {
-        update(&mut state, Action::DrawInto { region: None, role });
+        update(
+            &mut state,
+            Action::Region(RegionAction::DrawInto { region: None, role }),
+        );
         let p = DVec3::from_array([0; 3].map(|_| random.uniform(5.0, 45.0)));
         paint(&mut state, &[p], 4.0, false);
     }
     let all = masks(&state);
     let ids: Vec<_> = state.document.regions.iter().map(|r| r.id).collect();
     for id in &ids {
-        update(&mut state, Action::DeleteRegion(*id));
+        update(&mut state, Action::Region(RegionAction::Delete(*id)));
     }
     assert!(state.document.regions.is_empty());
     // Twelve small balls, not twelve images.

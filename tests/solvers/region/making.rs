@@ -1,4 +1,4 @@
-//! Regions that follow their controls, and files of them.
+//! Regions that follow their controls, and their files.
 
 use crate::support::{Random, Window, opened_event, opened_file, test};
 use arcuate::data::{Grid, Role, Shape, Volume};
@@ -6,8 +6,11 @@ use arcuate::solvers::region::{Change, Combine, LabelCount};
 use arcuate::state::files::jobs::open::Loaded;
 use arcuate::state::regions::drawing::measured;
 use arcuate::state::regions::jobs::make::REGION;
-use arcuate::state::regions::making::Source;
-use arcuate::state::{Action, Content, Effect, LayerId, Phase, State, Tool, update};
+use arcuate::state::regions::types::Source;
+use arcuate::state::{
+    Action, Content, Effect, FilesAction, LayerId, Phase, RegionAction, State, Tool, ViewAction,
+    update,
+};
 use glam::{DVec3, dvec3};
 use libtest_mimic::Trial;
 use std::collections::BTreeMap;
@@ -51,7 +54,7 @@ trait MakesRegions {
 
 impl MakesRegions for Window {
     fn make(&mut self, source: Source, phase: Phase) {
-        self.act(Action::Make { source, phase });
+        self.act(Action::Region(RegionAction::Make { source, phase }));
     }
 
     fn open(&mut self, path: &str, volume: Volume) -> LayerId {
@@ -60,7 +63,7 @@ impl MakesRegions for Window {
         self.state.document.layers.last().unwrap().id
     }
 
-    /// All numbers of the label map that was counted last.
+    /// All numbers of the label map counted last.
     fn numbered(&self) -> Vec<LabelCount> {
         let labels = self.state.session.labels.clone().unwrap();
         labels.numbers.unwrap().unwrap().0.clone()
@@ -89,7 +92,7 @@ fn window() -> (Window, LayerId) {
     (window, layer)
 }
 
-/// Voxels with centres this near to the middle.
+/// Number of voxels with centres this near to the middle.
 fn ball(radius: f64) -> usize {
     let n = N as i64;
     let near = |x: i64, y: i64, z: i64| {
@@ -102,7 +105,7 @@ fn ball(radius: f64) -> usize {
 fn threshold_follows() {
     let (mut window, layer) = window();
     assert!(measured::image(&window.state.document).is_some());
-    window.act(Action::SetTool(Tool::Threshold));
+    window.act(Action::View(ViewAction::SetTool(Tool::Threshold)));
     let of = |high: f32| Source::Threshold {
         layer,
         frame: 0,
@@ -120,9 +123,9 @@ fn threshold_follows() {
     assert!(window.state.document.regions.is_empty(), "one step");
     window.act(Action::Redo);
     assert_eq!(window.count(), ball(7.0));
-    // Put away and taken again it makes another region.
-    window.act(Action::SetTool(Tool::Crosshair));
-    window.act(Action::SetTool(Tool::Threshold));
+    // Deselected and selected again the tool makes another region.
+    window.act(Action::View(ViewAction::SetTool(Tool::Crosshair)));
+    window.act(Action::View(ViewAction::SetTool(Tool::Threshold)));
     window.make(of(3.0), Phase::Done);
     assert_eq!(window.state.document.regions.len(), 2);
     window.act(Action::Undo);
@@ -131,7 +134,7 @@ fn threshold_follows() {
 
 fn fill_follows() {
     let (mut window, layer) = window();
-    window.act(Action::SetTool(Tool::Fill));
+    window.act(Action::View(ViewAction::SetTool(Tool::Fill)));
     let of = |tolerance: f32, from: DVec3, erase: bool| Source::Fill {
         layer,
         frame: 0,
@@ -151,13 +154,13 @@ fn fill_follows() {
             "from what was there before the click"
         );
     }
-    // Another click joins.
+    // Another click adds to it.
     let corner = dvec3(15.0, 15.0, 23.0);
     window.make(of(0.4, corner, false), Phase::Done);
     let with_shell = window.count();
     assert!(with_shell > ball(5.0));
     assert_eq!(window.state.document.regions.len(), 1);
-    // The right button takes away what is alike.
+    // The right button removes similar voxels.
     window.make(of(0.4, corner, true), Phase::Done);
     assert_eq!(window.count(), ball(5.0));
     let steps: Vec<usize> = (0..3)
@@ -185,7 +188,7 @@ fn change_from_base() {
         },
         phase,
     );
-    window.act(Action::SetTool(Tool::Change));
+    window.act(Action::View(ViewAction::SetTool(Tool::Change)));
     let of = |grow_mm: f64, smooth_mm: f64| Source::Change(Change { grow_mm, smooth_mm });
     for (grow, expected) in [(2.0, 8.0), (5.0, 11.0), (-3.0, 3.0)] {
         window.make(of(grow, 0.0), Phase::Live);
@@ -203,8 +206,8 @@ fn change_from_base() {
     );
     window.make(of(3.0, 0.0), Phase::Done);
     let grown = window.count();
-    window.act(Action::SetTool(Tool::Crosshair));
-    window.act(Action::SetTool(Tool::Change));
+    window.act(Action::View(ViewAction::SetTool(Tool::Crosshair)));
+    window.act(Action::View(ViewAction::SetTool(Tool::Change)));
     window.make(of(-3.0, 0.0), Phase::Done);
     assert!(window.count() < grown);
     window.act(Action::Undo);
@@ -234,18 +237,18 @@ fn combined() {
         centre: dvec3(15.0, 15.0, 23.0),
         radius_mm: 5.0,
     };
-    window.act(Action::PlaceRegion {
+    window.act(Action::Region(RegionAction::Place {
         role: Role::Exclude,
         shape: shape.clone(),
-    });
+    }));
     let other = window.state.session.selected_region.unwrap();
     let inside = |window: &Window| {
         let region = window.state.document.region(first).unwrap().clone();
         move |p: DVec3| region.shape.contains(p)
     };
     for how in Combine::ALL {
-        window.act(Action::SelectRegion(Some(first)));
-        window.act(Action::SetTool(Tool::Change));
+        window.act(Action::Region(RegionAction::Select(Some(first))));
+        window.act(Action::View(ViewAction::SetTool(Tool::Change)));
         window.make(Source::Combine { how, with: other }, phase);
         let now = inside(&window);
         for i in 0..N * N * N {
@@ -282,12 +285,12 @@ fn label_map_and_back() {
         .map(|_| names[random.bits() as usize % 5])
         .collect();
     let layer = window.open("/data/atlas.nii", Volume::scalar(grid.clone(), values));
-    window.act(Action::CountLabels(layer));
+    window.act(Action::Region(RegionAction::CountLabels(layer)));
     let labels = window.numbered();
-    window.act(Action::RegionsFromLabels {
+    window.act(Action::Region(RegionAction::FromLabels {
         labels,
         role: Role::Include,
-    });
+    }));
     let regions = &window.state.document.regions;
     let found: Vec<&str> = regions.iter().map(|r| r.name.as_str()).collect();
     assert_eq!(found, ["atlas 3", "atlas 5", "atlas 8", "atlas 21"]);
@@ -306,58 +309,58 @@ fn label_map_and_back() {
     let before = sets(&window.state);
 
     let path = folder.path().join("all.nii.gz");
-    window.act(Action::SaveRegions {
+    window.act(Action::Region(RegionAction::SaveAll {
         path: path.clone(),
         as_labels: true,
-    });
+    }));
     assert!(
         window.state.session.messages.is_empty(),
         "{:?}",
         window.state.session.messages
     );
-    // Under the numbers that they had.
+    // Under their original numbers.
     let table = std::fs::read_to_string(folder.path().join("all.txt")).unwrap();
     assert!(table.contains("5 204 121 167 1 1 1 \"atlas 5\""), "{table}");
     let (mut again, _) = self::window();
-    again.act(Action::Open(vec![path]));
+    again.act(Action::Files(FilesAction::Open(vec![path])));
     let opened = again.state.document.layers.last().unwrap();
     assert!(matches!(opened.content, Content::Image(_)));
     let layer = opened.id;
-    again.act(Action::CountLabels(layer));
+    again.act(Action::Region(RegionAction::CountLabels(layer)));
     let labels = again.numbered();
     let numbers: Vec<i64> = labels.iter().map(|found| found.number).collect();
     assert_eq!(numbers, [3, 5, 8, 21]);
-    again.act(Action::RegionsFromLabels {
+    again.act(Action::Region(RegionAction::FromLabels {
         labels: labels.clone(),
         role: Role::Target,
-    });
+    }));
     assert_eq!(sets(&again.state), before);
-    // One that is from nowhere gets a number that is free; where two have one, all are counted anew.
+    // A region without a source gets a free number; where two have the same, all are renumbered.
     let rows = |window: &mut Window, name: &str| {
         let path = folder.path().join(format!("{name}.nii.gz"));
         let as_labels = true;
-        window.act(Action::SaveRegions { path, as_labels });
+        window.act(Action::Region(RegionAction::SaveAll { path, as_labels }));
         let table = std::fs::read_to_string(folder.path().join(format!("{name}.txt"))).unwrap();
         let number = |row: &str| row.split(' ').next().unwrap().to_owned();
         table.lines().skip(1).map(number).collect::<Vec<_>>()
     };
     let first = again.state.document.regions[0].id;
-    again.act(Action::DuplicateRegion(first));
+    again.act(Action::Region(RegionAction::Duplicate(first)));
     assert_eq!(rows(&mut again, "free"), ["1", "3", "5", "8", "21"]);
-    again.act(Action::RegionsFromLabels {
+    again.act(Action::Region(RegionAction::FromLabels {
         labels: labels[..1].to_vec(),
         role: Role::Target,
-    });
+    }));
     assert_eq!(rows(&mut again, "twice"), ["1", "2", "3", "4", "5", "6"]);
     let status = &again.state.session.status;
     assert!(status.contains("since two had the same number"), "{status}");
 
     // And as masks, one file each.
     let path = folder.path().join("each.nii.gz");
-    window.act(Action::SaveRegions {
+    window.act(Action::Region(RegionAction::SaveAll {
         path,
         as_labels: false,
-    });
+    }));
     for (i, name) in ["atlas_3", "atlas_5", "atlas_8", "atlas_21"]
         .iter()
         .enumerate()
@@ -397,13 +400,13 @@ fn duplicate() {
         phase,
     );
     let id = window.state.session.selected_region.unwrap();
-    window.act(Action::DuplicateRegion(id));
+    window.act(Action::Region(RegionAction::Duplicate(id)));
     let regions = &window.state.document.regions;
     assert_eq!(
         (regions.len(), regions[1].name.as_str()),
         (2, "Region copy")
     );
-    window.act(Action::SetTool(Tool::Change));
+    window.act(Action::View(ViewAction::SetTool(Tool::Change)));
     let grown = Change {
         grow_mm: 3.0,
         smooth_mm: 0.0,
@@ -425,18 +428,18 @@ fn late_results() {
         high: 5.0,
     };
     let phase = Phase::Live;
-    window.act(Action::SetTool(Tool::Threshold));
+    window.act(Action::View(ViewAction::SetTool(Tool::Threshold)));
     let effects = update(
         &mut window.state,
-        Action::Make {
+        Action::Region(RegionAction::Make {
             source: source.clone(),
             phase,
-        },
+        }),
     );
     let [Effect::Submit(request)] = effects.as_slice() else {
         panic!("{effects:?}");
     };
-    // While it runs another value is wanted: no second job, but one after it.
+    // During the run another value is requested: no second job, but one after it.
     let next = Source::Threshold {
         layer,
         frame: 0,
@@ -445,10 +448,10 @@ fn late_results() {
     };
     let none = update(
         &mut window.state,
-        Action::Make {
+        Action::Region(RegionAction::Make {
             source: next,
             phase,
-        },
+        }),
     );
     assert!(none.is_empty(), "{none:?}");
     let job = window.jobs.submit(request.clone());
@@ -460,14 +463,14 @@ fn late_results() {
         .filter(|e| matches!(e, Effect::Submit(_)))
         .count();
     assert_eq!(asks, 1, "{effects:?}");
-    // The tool is put away: what is on its way comes too late.
+    // The tool is deselected: the result in progress arrives too late.
     let effects = update(&mut window.state, Action::Escape);
     assert!(effects.iter().any(|e| matches!(e, Effect::Cancel(REGION))));
     let before = window.count();
     update(&mut window.state, Action::Event(event));
     assert_eq!(window.count(), before);
     // Undo in the middle does the same.
-    window.act(Action::SetTool(Tool::Threshold));
+    window.act(Action::View(ViewAction::SetTool(Tool::Threshold)));
     window.make(source, phase);
     window.act(Action::Undo);
     assert!(window.state.session.making.is_none());
@@ -481,27 +484,27 @@ fn order() {
             centre,
             radius_mm: 2.0,
         };
-        window.act(Action::PlaceRegion {
+        window.act(Action::Region(RegionAction::Place {
             role: Role::Include,
             shape,
-        });
+        }));
     }
     let ids = |state: &State| -> Vec<_> { state.document.regions.iter().map(|r| r.id).collect() };
     let first = ids(&window.state);
-    window.act(Action::MoveRegion {
+    window.act(Action::Region(RegionAction::Move {
         region: first[5],
         to: 0,
-    });
-    window.act(Action::MoveRegion {
+    }));
+    window.act(Action::Region(RegionAction::Move {
         region: first[1],
         to: 99,
-    });
+    }));
     let expected = [5, 0, 2, 3, 4, 1].map(|i: usize| first[i]);
     assert_eq!(ids(&window.state), expected);
-    window.act(Action::MoveRegion {
+    window.act(Action::Region(RegionAction::Move {
         region: first[1],
         to: 5,
-    });
+    }));
     window.act(Action::Undo);
     window.act(Action::Undo);
     assert_eq!(

@@ -1,4 +1,4 @@
-//! The brain mask on made-up heads with dark nuclei and uneven coils, and on real scans.
+//! The brain mask on synthetic heads with dark nuclei and uneven coils, and on real scans.
 
 use super::backend;
 use super::brain_mask::dice;
@@ -51,7 +51,7 @@ fn coil(kind: u64, volume: &Volume, voxel: usize) -> f64 {
     1.0 + 0.4 * field
 }
 
-/// A head's scan without noise, and what each voxel holds.
+/// A head's scan without noise, and the content of each voxel.
 struct Scanned {
     dwi: Volume,
     gradients: Gradients,
@@ -86,13 +86,13 @@ impl Scanned {
         }
     }
 
-    /// Voxels of which these tissues are at least half.
+    /// Voxels that consist of these tissues by at least half.
     fn of(&self, wanted: impl Fn(&Fractions) -> f32) -> Mask {
         let inside = self.tissue.iter().map(|f| u8::from(wanted(f) >= 0.5));
         Mask::new(self.dwi.grid.clone(), inside.collect::<Vec<u8>>())
     }
 
-    /// Deep grey matter at this share of its brightness, seen by such a coil, with Rician noise.
+    /// Deep grey matter at this fraction of its brightness, imaged with such a coil, with Rician noise.
     fn seen(&self, dark: f64, kind: u64, snr: f64, random: &mut Random) -> Volume {
         let n = self.tissue.len();
         let share: Vec<f64> = (0..n)
@@ -120,8 +120,8 @@ fn found(dwi: &Volume, gradients: &Gradients) -> BrainMask {
     tensor_fit::brain_mask(dwi, gradients, &backend(2), &Control::new()).unwrap()
 }
 
-/// How many pieces connected by faces the voxels inside, or outside, have; what is outside counts the
-/// surroundings of the grid as its own.
+/// Number of face-connected components of the voxels inside, or outside; outside, the surroundings of the grid count
+/// too.
 fn pieces(mask: &Mask, inside: bool) -> usize {
     let grid = &mask.grid;
     let wide = grid.shape.map(|n| n as i64 + 2);
@@ -158,7 +158,7 @@ fn pieces(mask: &Mask, inside: bool) -> usize {
     count
 }
 
-/// Share of a set that a mask holds.
+/// Fraction of a set that a mask contains.
 fn held(mask: &Mask, set: &Mask) -> f64 {
     let both = mask.inside.iter().zip(set.inside.iter());
     both.filter(|(m, s)| **m != 0 && **s != 0).count() as f64 / set.count() as f64
@@ -170,9 +170,9 @@ fn whole(found: &BrainMask, what: &str) {
     assert!((found.found.volume_ml - found.mask.volume_ml()).abs() < 1e-6);
 }
 
-/// The reference is the brain with its fluid: masks made by BET, by dwi2mask or by a careful editor are the hull
-/// inside the skull with ventricles and sulci, as those of the scans here are (1.46 to 1.55 l, without a hole).
-/// Against tissue alone every such mask would lose 10 %; a separate check makes sure that no tissue is missing.
+/// The reference is the brain with its fluid: masks made by BET, by dwi2mask or by a careful editor are the hull inside
+/// the skull with ventricles and sulci, like those of the scans here (1.46 to 1.55 l, without a hole). Against tissue
+/// alone every such mask would lose 10 %; a separate check ensures that no tissue is missing.
 fn heads(first: u64) {
     let mut random = Random::fresh("brain_mask_of_heads");
     for n in first..first + 4 {
@@ -213,8 +213,8 @@ fn closed(brain: &Mask) -> Mask {
     moved(&moved(brain, 6.0), -6.0)
 }
 
-/// Without b = 0 volumes fluid is as dark as air, so that nothing closes the brain off; the reference
-/// is the brain with its sulci. Where the noise covers the weighted signal the mask is doubted.
+/// Without b = 0 volumes fluid is as dark as air, so nothing encloses the brain; the reference is the brain with its
+/// sulci. Where the noise covers the weighted signal the mask is marked as doubtful.
 fn without_b0() {
     let mut random = Random::fresh("brain_mask_of_dark_fluid");
     let head = Scanned::new(1, 0, 2000.0);
@@ -248,8 +248,8 @@ fn without_b0() {
     assert!(found.found.doubtful(), "{:?}", found.found);
 }
 
-/// A mask that noise makes wrong is doubted. Of 48 at these ratios, by three coils each, 15 had a Dice below 0.9, and
-/// all of these changed with the threshold.
+/// A mask spoilt by noise is marked as doubtful. Of 48 at these ratios, by three coils each, 15 had a Dice below 0.9,
+/// and all of these changed with the threshold.
 fn in_noise() {
     let mut random = Random::fresh("brain_mask_in_noise");
     let mut wrong = 0;
@@ -273,8 +273,8 @@ fn in_noise() {
     assert!(wrong >= 3, "{wrong}: not noisy enough for this test");
 }
 
-/// The nuclei of this head are so dark at b = 0 that Otsu's threshold cuts them out, with the internal
-/// capsule and the callosum between them. The middle of a brain is brain.
+/// The nuclei of this head are so dark at b = 0 that Otsu's threshold excludes them, with the internal capsule and the
+/// callosum between them. The middle of a brain is brain.
 fn dark_nuclei(path: &Path) {
     let (dwi, _) = nifti::read(path, &Control::new()).unwrap();
     let table = Gradients {

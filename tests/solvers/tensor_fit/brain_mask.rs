@@ -1,4 +1,4 @@
-//! The brain mask on made-up heads.
+//! The brain mask on synthetic heads.
 
 use super::{backend, random_gradients};
 use crate::support::{Random, test};
@@ -28,9 +28,8 @@ pub fn dice(a: &Mask, b: &Mask) -> f64 {
     2.0 * common as f64 / (a.count() + b.count()) as f64
 }
 
-/// A ball of 40 mm with a dark hollow, a small bright blob apart from it, Rician noise, and a few
-/// values that are not numbers; b = 0 volumes first, the weighted ones half as bright. Also the
-/// ball as a mask, hollow filled.
+/// A ball of 40 mm with a dark hollow, a small separate bright blob, Rician noise, and a few NaN values; b = 0 volumes
+/// first, the weighted ones half as bright. Also the ball as a mask, with the hollow filled.
 fn head(random: &mut Random, gradients: &Gradients) -> (Volume, Mask) {
     let grid = Grid::axis_aligned([50, 40, 30], DVec3::new(2.0, 2.5, 3.0), DVec3::ZERO).unwrap();
     let grid = Arc::new(grid);
@@ -140,7 +139,7 @@ fn firmness() {
     let firm = of(&|mm| f64::from(u8::from(mm < 60.0))).found;
     assert!(firm.agreement > 0.97 && firm.holes == 0, "{firm:?}");
     assert!(!firm.doubtful(), "{firm:?}");
-    // A hole of 20 mm is 4 % of the ball, one of 30 mm 12 %; the median filter takes a little off.
+    // A hole of 20 mm is 4 % of the ball, one of 30 mm 12 %; the median filter removes a little.
     let hollow = |radius: f64| of(&move |mm| f64::from(u8::from(mm < 60.0 && mm >= radius)));
     for (radius, doubtful) in [(20.0, false), (30.0, true)] {
         let found = hollow(radius).found;
@@ -151,7 +150,7 @@ fn firmness() {
         assert_eq!(found.has_large_hole(), doubtful, "{found:?}");
         assert_eq!(found.doubtful(), doubtful, "{found:?}");
     }
-    // A dim rim around it belongs to one of the two thresholds alone, as a face would.
+    // A dim rim around it passes only one of the two thresholds, as a face would.
     let rim = |mm: f64| match mm {
         mm if mm < 60.0 => 1.0,
         mm if mm < 66.0 => 0.42,

@@ -1,4 +1,4 @@
-//! Symmetric eigen-decomposition: what it gives back is the matrix, whatever the matrix.
+//! Symmetric eigen-decomposition: the result reproduces the matrix, whatever the matrix.
 
 use super::components;
 use crate::support::{Random, test};
@@ -18,7 +18,7 @@ pub fn tests() -> Vec<Trial> {
     ]
 }
 
-/// Matrices with far apart, nearly equal, equal, zero and negative eigenvalues.
+/// Matrices with distant, nearly equal, equal, zero and negative eigenvalues.
 fn matrices(random: &mut Random) -> Vec<DMat3> {
     let mut matrices = vec![DMat3::ZERO, DMat3::IDENTITY, DMat3::from_diagonal(DVec3::X)];
     let spectra = [
@@ -45,7 +45,7 @@ fn matrices(random: &mut Random) -> Vec<DMat3> {
 
 fn eigen_gives_the_matrix_back() {
     let mut random = Random::fresh("eigen");
-    // A dozen rotations, each a rounding or two.
+    // A dozen rotations, with one or two roundings each.
     const ROUNDING: f64 = 30.0 * f64::EPSILON;
     for matrix in matrices(&mut random) {
         for scale in [1.0, 1e-3, 1e-300, 1e300] {
@@ -101,7 +101,7 @@ fn principal_lanes_match() {
                 assert!((value - exact).abs() < 3e-6, "{value} for {exact}");
                 let v = DVec3::from_array(vectors.map(|axis| f64::from(axis.0[lane])));
                 assert!((v.length() - 1.0).abs() < 2e-6, "{v}");
-                // Any vector of a plane of equal eigenvalues is right: judge by the residual.
+                // Any vector in a plane of equal eigenvalues is correct, so the residual is tested.
                 let residual = (*matrix * v - exact * v).length();
                 assert!(residual < 6e-6, "{residual} for {matrix}");
             }

@@ -1,5 +1,5 @@
-//! Tensors that other programs fitted: every order and frame on turned and mirrored grids, our own
-//! export, units, holes; and which order and frame it is.
+//! Tensors fitted by other programs: every order and frame on rotated and mirrored grids, our own export, units, holes;
+//! and recognising the order and the frame.
 
 use super::{MIN_EIGENVALUE, backend, components, params, random_tensor};
 use crate::support::{Random, test};
@@ -26,7 +26,7 @@ pub fn tests() -> Vec<Trial> {
     ]
 }
 
-/// Turned anyhow, of either handedness, with edges of its own.
+/// In any orientation, of either handedness, with unequal edges.
 fn turned_grid(random: &mut Random, shape: [usize; 3]) -> (Arc<Grid>, DMat3) {
     let rotation = DMat3::from_quat(random.rotation());
     let flip = if random.bits() & 1 == 0 { -1.0 } else { 1.0 };
@@ -39,7 +39,7 @@ fn turned_grid(random: &mut Random, shape: [usize; 3]) -> (Arc<Grid>, DMat3) {
 
 /// The six volumes as another program would write them.
 fn image(grid: &Arc<Grid>, world: &[DMat3], layout: TensorLayout, axes: DMat3) -> Volume {
-    // FSL: along the image's axes, x turned round where those are right-handed.
+    // FSL: along the image's axes, x reversed where those are right-handed.
     let right_handed = axes.determinant() > 0.0;
     let x = if right_handed { -1.0 } else { 1.0 };
     let fsl = axes * DMat3::from_diagonal(DVec3::new(x, 1.0, 1.0));
@@ -107,7 +107,7 @@ fn orders() {
             }
         }
     }
-    // Anything but six volumes is refused, with what was found.
+    // Anything but six volumes is refused, with the number found.
     let (grid, _) = turned_grid(&mut random, [2, 2, 2]);
     let five = Volume::new(grid, 5, VolumeKind::Scalar, vec![1e-3; 40]);
     let five = five.with_tensors(Some(TensorLayout::MRTRIX));
@@ -193,14 +193,14 @@ fn holes() {
     let least = rotation.z_axis;
     let across = least.dot(output.field.tensors[5].matrix() * least);
     assert!((across - MIN_EIGENVALUE).abs() < 1e-9, "{across}");
-    // Within a mask, what holds no tensor is counted.
+    // Within a mask, voxels without a tensor are counted.
     let all = Mask::new(volume.grid.clone(), vec![1; 8]);
     let control = Control::new();
     let within = given(&volume, &all, &params(Method::Ols), &backend(1), &control);
     assert_eq!(within.expect("tensors").unfitted, 2);
 }
 
-/// The tensors of a head, written in a layout that nobody tells.
+/// The tensors of a head, written in an unstated layout.
 fn found() {
     let mut random = Random::fresh("found");
     let (field, _) = head(&mut random, 3.0);
@@ -220,7 +220,7 @@ fn found() {
         let best = &output.ranked[0];
         assert!(best.definite > 0.99 && best.slice.rgb.iter().any(|v| *v > 100));
     }
-    // Six images of anything are not taken for tensors.
+    // Six arbitrary images are not taken for tensors.
     let noise = (0..6 * field.grid.voxel_count()).map(|_| random.normal() as f32);
     let noise = Volume::new(
         field.grid.clone(),

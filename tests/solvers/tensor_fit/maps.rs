@@ -1,4 +1,4 @@
-//! Maps of tensors whose eigenvalues and directions are known.
+//! Maps of tensors with known eigenvalues and directions.
 
 use super::{backend, components, fa, random_tensor};
 use crate::support::{Random, test};
@@ -82,7 +82,7 @@ fn maps_where_eigenvalues_meet() {
         let r = DMat3::from_quat(random.rotation());
         let d = r * DMat3::from_diagonal(values) * r.transpose();
         let maps = maps_of(vec![Tensor::new(components(&d).map(|v| v as f32))]);
-        // FA is the root of a difference of rounded squares: 1e-7 leaves 3e-4 where it is 0.
+        // FA is the root of a difference of rounded squares: 1e-7 becomes 3e-4 where it is 0.
         let off = f64::from(maps.fa.values[0]) - fa([values.x, 0.0, 0.0, values.y, 0.0, values.z]);
         assert!(off.abs() < 1e-3, "FA off by {off} for {values}");
         assert!(maps.fa.values[0] <= 1.0);

@@ -45,7 +45,7 @@ fn with_eigenvalues(random: &mut Random, values: DVec3) -> DMat3 {
     r * DMat3::from_diagonal(values) * r.transpose()
 }
 
-/// Noise-free signals of matrices whose eigenvalues are known, some below the limit or negative.
+/// Noise-free signals of matrices with known eigenvalues, some below the limit or negative.
 fn repairs_exactly_the_broken() {
     let mut random = Random::fresh("repairs");
     let gradients = random_gradients(&mut random, &[(0.0, 2), (1000.0, 30)]);
@@ -53,7 +53,7 @@ fn repairs_exactly_the_broken() {
     let mut values = Vec::new();
     for voxel in 0..300 {
         let low = match voxel % 5 {
-            // Not positive definite, by a little and by a lot.
+            // Not positive definite, by a little or by a lot.
             0 => random.uniform(-1e-6, 0.0),
             1 => random.uniform(-1e-3, -1e-4),
             // Positive, but below the limit by more than the fit's rounding.
@@ -78,7 +78,7 @@ fn repairs_exactly_the_broken() {
         for (voxel, (truth, values)) in truths.iter().zip(&values).enumerate() {
             let broken = values.z < MIN_EIGENVALUE;
             assert_eq!(output.repaired.inside[voxel] == 1, broken, "{values}");
-            // The repair keeps the eigenvectors: clamp the truth in its own frame.
+            // The repair keeps the eigenvectors, so the truth is clamped in its own frame.
             let (_, axes) = eigen_symmetric(components(truth));
             let r = DMat3::from_cols(axes[0], axes[1], axes[2]);
             let clamped = DMat3::from_diagonal(values.max(DVec3::splat(MIN_EIGENVALUE)));
@@ -164,7 +164,7 @@ fn too_few_samples_are_counted() {
         vec![f64::NAN; 21],
         only(&[0, 10, 11, 12, 13, 14]),
         only(&[0, 1, 2, 3, 4, 5, 6, 7, 8]),
-        // Without the b = 0 volume one shell cannot tell S0 from mean diffusivity.
+        // Without the b = 0 volume one shell cannot distinguish S0 from mean diffusivity.
         only(&(1..21).collect::<Vec<_>>()),
         full.clone(),
     ];
@@ -186,7 +186,7 @@ fn volumes_left_out_are_named() {
     let mut gradients = random_gradients(&mut random, &[(0.0, 1), (1000.0, 15), (3000.0, 15)]);
     gradients.directions[4] = DVec3::ZERO;
     gradients.directions[20] = DVec3::ZERO;
-    // At or below 50 counts as b = 0, direction or not.
+    // At or below 50 counts as b = 0, with or without a direction.
     gradients.b_s_per_mm2[0] = 40.0;
     gradients.directions[0] = DVec3::X;
     let d = random_tensor(&mut random);
@@ -195,7 +195,7 @@ fn volumes_left_out_are_named() {
     for volume in [4].into_iter().chain(16..31) {
         samples[volume] = 1e6;
     }
-    // One that the file holds no signal of.
+    // A volume without signal in the file.
     samples[3] = 0.0;
     let dwi = scan(&[samples.clone(), samples]);
     let params = Params {
@@ -344,7 +344,7 @@ fn bad_input_in_words() {
     );
 }
 
-/// Its six axes: the most even choice of six directions there is.
+/// Its six axes: the most even choice of six directions.
 fn icosahedron() -> [DVec3; 6] {
     let phi = (1.0 + 5f64.sqrt()) / 2.0;
     let axes = [
@@ -376,7 +376,7 @@ fn six_directions_suffice() {
     }
 }
 
-/// Fast diffusion below 0: a pivot that is negative by less than 1e-3 of the trace's size.
+/// Fast diffusion below 0: a pivot that is negative by less than 1e-3 of the trace's magnitude.
 fn negative_trace() {
     let mut random = Random::fresh("negative trace");
     let gradients = random_gradients(&mut random, &[(0.0, 2), (1000.0, 30)]);
@@ -393,8 +393,7 @@ fn negative_trace() {
     }
 }
 
-/// One volume without weighting is one, whether 30 or 3000 are weighted; and so it is in a voxel
-/// that misses some samples.
+/// One unweighted volume counts as one, whether 30 or 3000 are weighted, even in a voxel with some missing samples.
 fn many_volumes() {
     let mut random = Random::fresh("many volumes");
     let mut gradients = random_gradients(&mut random, &[(0.0, 1), (1000.0, 3000)]);
@@ -405,9 +404,8 @@ fn many_volumes() {
     holed[100..110].fill(0.0);
     let output = fit(&scan(&[whole, holed]), &gradients, Method::Ols);
     assert_eq!(output.unfitted, 0);
-    // The holed voxel's normal matrix is of single precision, its last pivot 1/3000 of the diagonal;
-    // the correction takes that error away, and leaves the rounding of sums of 3000, times some
-    // tens.
+    // The normal matrix of the voxel with missing samples is of single precision, its last pivot 1/3000 of the
+    // diagonal; the correction removes that error, and leaves the rounding of sums of 3000, times some tens.
     for (tensor, tolerance) in output.field.tensors.iter().zip([2e-5, 1.5e-4]) {
         let off = relative_difference(tensor, components(&d));
         assert!(off < tolerance, "off by {off}");

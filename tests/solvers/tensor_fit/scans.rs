@@ -62,7 +62,7 @@ fn vector(volume: &Volume, voxel: usize) -> DVec3 {
     DVec3::from_array([0, 1, 2].map(|f| f64::from(volume.frame(f)[voxel])))
 }
 
-/// Angle between two lines, degrees.
+/// Angle between two lines in degrees.
 fn angle_deg(a: DVec3, b: DVec3) -> f64 {
     a.cross(b).length().atan2(a.dot(b).abs()).to_degrees()
 }
@@ -78,7 +78,7 @@ fn agrees_with_dipy_wls(folder: &Path) {
     let reference = folder.join("reference_dipy_wls");
     let their_fa = volume(&reference.join("FA.nii.gz"));
     let their_direction = volume(&reference.join("V1_fsl_frame.nii.gz"));
-    // FSL's frame: voxel axes, x the other way where the affine is right-handed (here it is not).
+    // FSL's frame: voxel axes, x reversed where the affine is right-handed (here it is not).
     let voxel_axes = their_direction.grid.world_from_voxel.matrix3;
     assert!(voxel_axes.determinant() < 0.0, "this scan is stored LAS");
     let unit = [0, 1, 2].map(|axis| voxel_axes.col(axis).normalize());
@@ -88,7 +88,7 @@ fn agrees_with_dipy_wls(folder: &Path) {
     let mut fa_off = Vec::new();
     let mut angles = Vec::new();
     for voxel in inside {
-        // Repairs differ: theirs raises eigenvalues to a smaller limit.
+        // Repairs differ: the other program raises eigenvalues to a smaller limit.
         if output.repaired.inside[voxel] == 0 {
             fa_off.push(f64::from(maps.fa.values[voxel] - their_fa.values[voxel]).abs());
         }
@@ -157,7 +157,7 @@ fn oblique_agrees_with_straight(folder: &Path) {
     }
     let (voxels, angle) = (angles.len(), median(angles));
     println!("directions {angle:.2} deg apart, median over {voxels} voxels");
-    // Any axis flipped gives more than 45 degrees, the tilt ignored 33.
+    // Any flipped axis gives more than 45 degrees, ignoring the tilt 33.
     assert!(
         voxels > 1000 && angle < 8.0,
         "{angle} deg over {voxels} voxels"

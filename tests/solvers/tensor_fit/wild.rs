@@ -1,4 +1,4 @@
-//! The wild bootstrap against noise made again and again, and what it must be without noise.
+//! The wild bootstrap against repeated noise, and its result without noise.
 
 use super::{backend, noisy, params, random_gradients, signal};
 use crate::support::{Random, test};
@@ -103,8 +103,8 @@ fn rms(angles: impl Iterator<Item = f64>) -> f64 {
     (sum / n as f64).sqrt()
 }
 
-/// The cone of uncertainty of one scan's bootstrap, averaged over scans, is that of the direction over
-/// scans with fresh noise.
+/// The cone of uncertainty of one scan's bootstrap, averaged over scans, equals that of the direction over scans with
+/// fresh noise.
 fn cone() {
     let mut random = Random::fresh("bootstrap cone");
     for method in [Method::Ols, Method::Wls, Method::Iwls { iterations: 2 }] {
@@ -120,8 +120,8 @@ fn cone() {
             rms(pairs.map(|(e, fit)| angle(e, *fit)))
         };
         let repeated = rms((0..24).map(repeat));
-        // 1500 directions give the spread of fresh noise to 1.3 %; leverages of 60 samples for 7
-        // unknowns leave a bias of as much, weights that are estimated another.
+        // 1500 directions give the spread of fresh noise to 1.3 %; leverages of 60 samples for 7 unknowns leave a bias
+        // of the same size, and estimated weights another.
         let ratio = repeated / fresh;
         assert!(
             (0.93..1.07).contains(&ratio),
@@ -130,14 +130,14 @@ fn cone() {
     }
 }
 
-/// Twelve samples for seven unknowns: residuals have five twelfths of the noise's variance, and their
-/// leverages give it back. Of errors with one variance in ln S the mean covariance of the repetitions is
-/// that of the least-squares fit, whatever the number of samples.
+/// Twelve samples for seven unknowns: residuals have five twelfths of the noise's variance, and their leverages restore
+/// it. For errors with one variance in ln S the mean covariance of the repetitions is that of the least-squares fit,
+/// whatever the number of samples.
 fn few_samples() {
     let mut random = Random::fresh("bootstrap few");
     let d = DMat3::from_diagonal(DVec3::splat(0.7e-3));
     let (count, repetitions) = (600, 24);
-    // Weak weighting: ln S has nearly one variance. Directions well enough spread to be solved.
+    // Weak weighting: ln S has nearly uniform variance. The directions are spread well enough to be solved.
     let mut gradients = random_gradients(&mut random, &[(0.0, 2), (200.0, 10)]);
     let first = random.rotation();
     for (i, direction) in gradients.directions.iter_mut().enumerate().skip(2) {
@@ -178,12 +178,12 @@ fn few_samples() {
             .sum::<f64>();
     }
     let ratio = (repeated / repetitions as f64 / fresh).sqrt();
-    // Six components of 600 voxels give each spread to 2 %; five degrees of freedom a voxel that of the
-    // repetitions to as much.
+    // Six components of 600 voxels give each spread to 2 %; five degrees of freedom per voxel give that of the
+    // repetitions to the same accuracy.
     assert!((0.9..1.1).contains(&ratio), "{ratio}");
 }
 
-/// No residuals: every repetition is the fit, as far as single precision holds it.
+/// No residuals: every repetition equals the fit, to single precision.
 fn without_noise() {
     let mut random = Random::fresh("bootstrap without noise");
     let d = super::random_tensor(&mut random);
@@ -196,7 +196,7 @@ fn without_noise() {
             for (a, b) in field.tensors.iter().zip(fit.tensors.iter()) {
                 assert_eq!(a.inside, b.inside);
                 for (a, b) in a.d.iter().zip(b.d) {
-                    // Samples in f32 leave 1e-7 of ln S over b = 1000 s/mm².
+                    // Samples in f32 have an error of 1e-7 of ln S over b = 1000 s/mm².
                     assert!((a - b).abs() < 3e-9, "{a} {b}");
                 }
             }

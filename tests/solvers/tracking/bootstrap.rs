@@ -1,4 +1,4 @@
-//! Probabilistic streamlines: spread by the noise of the scan, and by nothing else.
+//! Probabilistic streamlines: the scan's noise, and nothing else, spreads them.
 
 use crate::support::fields::{backend, fibre, params, sphere};
 use crate::support::{Random, test};
@@ -83,7 +83,7 @@ fn wanted(seeds: usize, repetitions: usize) -> Params {
     }
 }
 
-/// Of the fibres; from here they run up.
+/// The low end of the fibres; from here they run upwards.
 fn low_end() -> arcuate::data::Region {
     sphere(Role::Seed, DVec3::new(0.0, 0.0, -20.0), 1.0)
 }
@@ -155,8 +155,8 @@ fn determined() {
     assert!(three != bytes(&other, 2));
 }
 
-/// Where streamlines come out beside the axis: the spread over repetitions of one scan is that over scans
-/// with fresh noise.
+/// Where streamlines end next to the axis: the spread over repetitions of one scan equals that over scans with fresh
+/// noise.
 fn spread() {
     let mut random = Random::fresh("tracking bootstrap spread");
     let gradients = gradients(&mut random);
@@ -183,7 +183,7 @@ fn spread() {
         };
         let seed = low_end();
         let own = track(&fitted.field, &[seed], &plain, &backend(2), &Control::new()).unwrap();
-        // The truth is straight: what is off is noise.
+        // The truth is straight: every deviation is noise.
         let own = across(&own.kept, &[]);
         let sampled = across(&sample(&fitted, &wanted(SEEDS, 6), &backend(2)), &own);
         fresh.extend(own);
@@ -193,7 +193,7 @@ fn spread() {
         (all.iter().map(|v| v.length_squared()).sum::<f64>() / all.len() as f64).sqrt()
     };
     let ratio = rms(&repeated) / rms(&fresh);
-    // Seeds of one scan share its noise: 40 scans in two axes give the spread to 8 %; three times that.
+    // Seeds of one scan share its noise: 40 scans along two axes give the spread to 8 %; three times that.
     assert!((0.75..1.25).contains(&ratio), "{ratio}, {} mm", rms(&fresh));
 }
 

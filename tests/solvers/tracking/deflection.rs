@@ -1,4 +1,4 @@
-//! Tensor deflection against its formula in double precision, and what it comes to at its ends.
+//! Tensor deflection against its formula in double precision, and in its limiting cases.
 
 use crate::support::fields::{
     apart, cube, fibre, field, one_seed, params, points, prolate, run, stops, try_run,
@@ -39,12 +39,12 @@ fn deflected(f: f64, g: f64) -> Params {
     }
 }
 
-/// Directions of the steps of a streamline from its seed on, one way.
+/// Directions of a streamline's steps from its seed on, in one direction.
 fn steps(line: &[DVec3]) -> Vec<DVec3> {
     line.windows(2).map(|p| (p[1] - p[0]).normalize()).collect()
 }
 
-/// A tensor that is linear in place, as linear interpolation keeps it.
+/// A tensor that is linear in space, so linear interpolation preserves it.
 struct Linear {
     at_origin: DMat3,
     along: [DMat3; 3],
@@ -107,7 +107,7 @@ fn formula() {
             let rest = (1.0 - g) * direction + g * (d * direction).normalize();
             direction = (f * principal(d, direction) + (1.0 - f) * rest).normalize();
         }
-        // Directions of single precision are known to 1e-4 rad; errors of 36 steps add.
+        // Single-precision directions are accurate to 1e-4 rad; errors of 36 steps add.
         let error = apart(&line, &requested);
         assert!(error < 4e-3, "f {f} g {g}: {error} mm");
         assert_eq!(stops(&output, 0)[1], StopReason::MaxLength);
@@ -118,7 +118,7 @@ fn formula() {
 fn power() {
     let mut random = Random::fresh("deflection power");
     for _ in 0..10 {
-        // Fibres along x, then, above x = 0, along another direction: what comes is turned by degrees.
+        // Fibres along x, then, above x = 0, along another direction: the incoming direction turns by degrees.
         let other = (DVec3::X + random.direction() * 0.8).normalize();
         let (before, beyond) = (fibre(DVec3::X), prolate(1.2e-3, 0.8e-3, other));
         let field = field(cube(41, 1.0), |p| {
@@ -130,14 +130,14 @@ fn power() {
         if line[0].x > line[line.len() - 1].x {
             line.reverse();
         }
-        // All eight voxels around a point beyond the border are of one tensor.
+        // All eight voxels around a point beyond the border have the same tensor.
         let first = line.iter().position(|p| p.x > 0.6).unwrap();
         let steps = steps(&line[first..]);
         let mut direction = steps[0];
         for (n, step) in steps.iter().enumerate().take(12) {
             let turned = direction.dot(*step).min(1.0).acos();
-            // Steps of 0.5 mm between points in f32, 10 mm from the origin, show 4e-6 rad; those of
-            // the directions add.
+            // Steps of 0.5 mm between points in f32, 10 mm from the origin, resolve 4e-6 rad; the errors of the
+            // directions add.
             assert!(turned < 1e-3, "step {n}: {turned} rad");
             direction = (beyond * direction).normalize();
         }
@@ -161,11 +161,11 @@ fn all_principal() {
     };
     let [plain, deflected] =
         [&euler, &all].map(|p| points(&run(&field, std::slice::from_ref(&seed), p), 0));
-    // One more rounding a step.
+    // One more rounding per step.
     assert!(apart(&plain, &deflected) < 1e-3);
 }
 
-/// A round tensor turns nothing: with f = 0 the way through is straight.
+/// An isotropic tensor deflects nothing: with f = 0 the path through it is straight.
 fn round() {
     let mut random = Random::fresh("deflection round");
     let along = random.direction();

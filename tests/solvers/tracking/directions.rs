@@ -20,8 +20,8 @@ pub fn tests() -> Vec<Trial> {
     ]
 }
 
-/// Eigenvalues with FA ≥ 0.1 whose two largest differ by 5 % of the root mean square deviator: the
-/// promise of `direction.rs`.
+/// Eigenvalues with FA ≥ 0.1 whose two largest differ by 5 % of the root mean square deviator: the guarantee of
+/// `direction.rs`.
 fn distinct(random: &mut Random) -> DVec3 {
     loop {
         let mut l = [0; 3].map(|_| random.uniform(0.05e-3, 3e-3));
@@ -54,7 +54,7 @@ fn first_eigenvector() {
         let values = distinct(&mut random);
         let turn = DMat3::from_quat(random.rotation());
         let rounded = components(turn * DMat3::from_diagonal(values) * turn.transpose());
-        // The eigenvector of what the solver is given: single precision, any scale.
+        // The eigenvector of the solver's input: single precision, any scale.
         let scale = 10f32.powf(random.uniform(-3.0, 3.0) as f32);
         let d = rounded.map(|v| v * scale);
         let [xx, xy, xz, yy, yz, zz] = d.map(f64::from);

@@ -23,8 +23,8 @@ pub fn tests() -> Vec<Trial> {
     ]
 }
 
-/// A grid turned against the helix, so that interpolation is needed along all axes; wide enough that
-/// its borders are not felt.
+/// A grid rotated against the helix, so that interpolation is needed along all axes; wide enough for its borders not to
+/// matter.
 fn around(spacing: f64, half_mm: f64) -> Grid {
     let n = (2.0 * half_mm / spacing).round() as usize + 1;
     let linear =
@@ -133,13 +133,13 @@ fn circle() {
                 .max((p.z - seed.z).abs())
         });
         let worst = off.fold(0.0, f64::max);
-        // After two turns, a twentieth of a voxel: linear interpolation of a curved field is off by
-        // about (voxel / radius)² / 8 a mm, of either sign.
+        // After two turns, a twentieth of a voxel: linear interpolation of a curved field is off by about (voxel /
+        // radius)² / 8 per mm, of either sign.
         assert!(worst < 0.05, "{interpolation:?}: {worst}");
     }
 }
 
-/// Turning grid, tensors and regions turns the streamlines.
+/// Rotating grid, tensors and regions rotates the streamlines.
 fn equivariant() {
     let mut random = Random::fresh("equivariant");
     let helix = Helix::random(&mut random);
@@ -159,7 +159,7 @@ fn equivariant() {
             tensor(by.transpose() * x).map(|d| by * d * by.transpose())
         }),
     ];
-    // Random within voxels, so that the seeds turn along.
+    // Random within voxels, so that the seeds rotate too.
     let params = Params {
         seeding: arcuate::solvers::curves::Seeding::PerVoxel { count: 1 },
         max_angle_rad: Some(0.5),
@@ -184,7 +184,7 @@ fn equivariant() {
         compared += 1;
         let one: Vec<DVec3> = points(&outputs[0], i).into_iter().map(|p| by * p).collect();
         let mut other = points(&outputs[1], j);
-        // Which half is called forward depends on the world's axes.
+        // The choice of the forward half depends on the world's axes.
         if one[0].distance(other[0]) > one[0].distance(other[other.len() - 1]) {
             other.reverse();
         }

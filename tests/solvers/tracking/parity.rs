@@ -1,4 +1,4 @@
-//! Graphics cards against the processor, on the same tensors.
+//! GPUs against the CPU, on the same tensors.
 
 use crate::support::fields::{
     Helix, backend, ball, cube, cuboid, fibre, field, odd_grid, params, prolate, region, sphere,
@@ -23,7 +23,7 @@ pub fn tests() -> Vec<Trial> {
     ]
 }
 
-/// Largest distance between two curves' points, voxels, from each to the other's polygon.
+/// Largest distance in voxels between two curves: of each one's points from the other's polygon.
 pub fn hausdorff(a: &[[f32; 3]], b: &[[f32; 3]], grid: &Grid) -> f64 {
     let voxel = |p: &[f32; 3]| grid.voxel_at(DVec3::from_array(p.map(f64::from)));
     let [a, b] = [a, b].map(|line| line.iter().map(voxel).collect::<Vec<_>>());
@@ -180,7 +180,7 @@ fn noisy(cuda: Backend) {
     for (integrator, interpolation) in KINDS {
         let field = rough(&mut random);
         let regions = obstacles(&mut random, &field);
-        // Limits that noise seldom breaks, and often.
+        // Limits that noise breaks seldom, and often.
         for (count, min_fa, max_angle, min_length_mm, regions) in [
             (2000, 0.3, 0.4, 3.0, &regions[..]),
             (20_000, 0.3, 0.4, 3.0, &regions[..]),
@@ -237,7 +237,7 @@ fn fates(cuda: Backend) {
             ..params()
         };
         let [cpu, gpu] = compare(&field, &regions, &params, &cuda);
-        // f32 and f64 disagree on a line that touches an edge, now and then.
+        // f32 and f64 occasionally disagree on a line that touches an edge.
         assert!(off(&cpu.seed_outcomes, &gpu.seed_outcomes) <= 4);
         assert!(off(&cpu.stops, &gpu.stops) <= 8);
         assert!(off(&cpu.per_target, &gpu.per_target) <= 8);
@@ -251,7 +251,7 @@ fn fates(cuda: Backend) {
     }
 }
 
-/// Lengths and steps count alike; a half that takes more steps than a launch goes on in the next.
+/// Lengths and steps count alike; a half that takes more steps than a launch continues in the next.
 fn limits(cuda: Backend) {
     let field = field(cube(60, 1.0), |_| Some(fibre(DVec3::X)));
     let seed = [cuboid(Role::Seed, DVec3::ZERO, DVec3::new(25.0, 5.0, 5.0))];
@@ -346,7 +346,7 @@ fn refusals(cuda: Backend) {
         ..few
     };
     match track(&field, &seed, &endless, &cuda, &Control::new()) {
-        // 2.4 GB a streamline: a large card follows them a few at a time.
+        // 2.4 GB per streamline: a large card follows a few at a time.
         Ok(output) => assert_eq!(output.seed_outcomes[0], 500),
         Err(error) => assert!(error.to_string().contains("--backend cpu"), "{error}"),
     }

@@ -1,4 +1,4 @@
-//! Streamlines in the made-up head against its true fibres, from a noisy scan on.
+//! Streamlines in the synthetic head against its true fibres, from a noisy scan on.
 
 use crate::support::fields::{backend, params, region, run};
 use crate::support::{Random, test};
@@ -17,7 +17,7 @@ pub fn tests() -> Vec<Trial> {
     vec![test("tracking::bundles of a noisy head", bundles)]
 }
 
-/// Bundles wide enough for voxels of 2 mm whose fibres nothing stronger runs along.
+/// Bundles wide enough for voxels of 2 mm, along whose fibres nothing stronger runs.
 const BUNDLES: [&str; 4] = [
     "Corticospinal tract",
     "Arcuate fasciculus",
@@ -25,10 +25,10 @@ const BUNDLES: [&str; 4] = [
     "Corpus callosum",
 ];
 
-/// Fibres of two bundles that cross at more than this, rad, are where one tensor is not enough.
+/// Where fibres of two bundles cross at more than this angle in rad, one tensor is not enough.
 const CROSSING_RAD: f64 = 0.5;
 
-/// Tensors from a scan as a clinic makes it: 2 mm, 30 directions, SNR 30.
+/// Tensors from a typical clinical scan: 2 mm, 30 directions, SNR 30.
 fn fitted(head: &Head, grid: &Arc<Grid>, noise_seed: u64) -> TensorField {
     let (backend, control) = (backend(2), Control::new());
     let options = scan_options(grid.clone(), noise_seed);
@@ -47,14 +47,14 @@ fn fitted(head: &Head, grid: &Arc<Grid>, noise_seed: u64) -> TensorField {
 /// Where a seed lies with respect to crossings.
 #[derive(Clone, Copy, PartialEq)]
 enum Place {
-    /// Neither the seed nor its fibre meets one.
+    /// Neither the seed nor its fibre meets a crossing.
     Outside,
-    /// Its fibre runs through one.
+    /// Its fibre runs through a crossing.
     Before,
     Inside,
 }
 
-/// The voxels in the inner half of a bundle's section, where they hold nothing else, by place.
+/// The voxels in the inner half of a bundle's section that contain no other tissue, by place.
 fn core(head: &Head, bundle: &Bundle, grid: &Grid) -> Vec<Option<Place>> {
     let crosses = |p: DVec3| head.crossing_rad(p) > CROSSING_RAD;
     let place = |i: usize| {
@@ -74,8 +74,8 @@ fn core(head: &Head, bundle: &Bundle, grid: &Grid) -> Vec<Option<Place>> {
     voxels.map(place).collect()
 }
 
-/// Share of the seeds whose streamline comes within 5 mm of both ends, and the median distance (mm)
-/// between streamlines and the true fibres through their seeds.
+/// Fraction of the seeds whose streamline comes within 5 mm of both ends, and the median distance (mm) between
+/// streamlines and the true fibres through their seeds.
 fn follow(bundle: &Bundle, field: &TensorField, seeds: Mask) -> (f64, f64) {
     const END_MM: f64 = 5.0;
     let params = Params {
@@ -94,7 +94,7 @@ fn follow(bundle: &Bundle, field: &TensorField, seeds: Mask) -> (f64, f64) {
     let (output, ahead) = (run(field, &seeds, &params), run(field, &seeds, &one_way));
     let world = |p: &[f32; 3]| Vec3::from(*p).as_dvec3();
     let number = |value: &f32| *value as u32;
-    // One way, streamlines start at their seeds.
+    // In one direction, streamlines start at their seeds.
     let starts: BTreeMap<u32, DVec3> = ahead.kept.per_streamline["seed"]
         .iter()
         .map(number)
@@ -104,7 +104,7 @@ fn follow(bundle: &Bundle, field: &TensorField, seeds: Mask) -> (f64, f64) {
     let mut off_mm = Vec::new();
     let numbers = output.kept.per_streamline["seed"].iter().map(number);
     for (seed, line) in numbers.zip(output.kept.streamlines()) {
-        // A few have no step to go in the forward sense.
+        // A few have no step in the forward direction.
         let Some(start) = starts.get(&seed) else {
             continue;
         };

@@ -38,7 +38,7 @@ fn helices(random: &mut Random) -> TensorField {
     field(cube(31, 2.0), |x| Some(fibre(helix.direction(x))))
 }
 
-/// How far outside a region a point is, mm; negative inside.
+/// The distance of a point outside a region in mm; negative inside.
 fn outside(shape: &Shape, p: DVec3) -> f64 {
     match shape {
         Shape::Sphere { centre, radius_mm } => p.distance(*centre) - radius_mm,
@@ -61,7 +61,7 @@ fn finely(line: &[DVec3]) -> impl Iterator<Item = (usize, DVec3)> {
     inner.chain(line.last().map(|p| (line.len().saturating_sub(2), *p)))
 }
 
-/// Single precision at 50 mm, and a little.
+/// Single precision at 50 mm, with a small margin.
 const SURFACE_MM: f64 = 2e-5;
 
 fn exact_cut() {
@@ -94,7 +94,7 @@ fn exact_cut() {
             assert!(outside(&shape.shape, line[line.len() - 1]).abs() < SURFACE_MM);
             cuts += 1;
         }
-        // Nothing that was dropped as a miss touches the target.
+        // No streamline dropped as a miss touches the target.
         for line in output.missed.streamlines() {
             let line: Vec<DVec3> = line
                 .iter()
@@ -132,7 +132,7 @@ fn mask_cut() {
             .map(|_| u8::from(random.uniform(0.0, 1.0) < 0.05))
             .collect();
         let shape = Shape::Mask(Mask::new(grid, inside));
-        // Off the origin, where corners of voxels may lie.
+        // Away from the origin, where corners of voxels may lie.
         let from = random.direction() * 3.0 - up * 35.0;
         let base = Params {
             both_ways: false,
@@ -147,7 +147,7 @@ fn mask_cut() {
         let output = run(&constant, &[seed, region(Role::Target, shape)], &params);
         match first {
             Some(expected) => {
-                // The step of the search, and single precision over some 30 steps.
+                // The step of the search, plus single precision over some 30 steps.
                 let end = *points(&output, 0).last().unwrap();
                 assert!(end.distance(expected) < 2e-3, "{end} {expected}");
             }
@@ -177,7 +177,7 @@ fn two_ends() {
     };
     let [up, down] = targets;
     let near = |a: f64, b: f64| assert!((a - b).abs() < 1e-4, "{a} {b}");
-    // Both: cut at both ends, ends in the target named first, counted for both.
+    // Both: cut at both ends, the end in the first-named target comes first, counted for both.
     let (start, end, why, target, per_target) = ends(vec![seed.clone(), up.clone(), down.clone()]);
     near(start, -11.0);
     near(end, 11.0);
@@ -192,7 +192,7 @@ fn two_ends() {
         (why, target, per_target),
         ([StopReason::ReachedTarget; 2], 0.0, vec![1, 1])
     );
-    // The backward half alone: the streamline is turned to end in it.
+    // The backward half alone: the streamline is reversed to end in it.
     let far = sphere(Role::Target, DVec3::X * 20.0, 1.0);
     let (start, end, why, target, per_target) = ends(vec![seed, far, down]);
     near(end, -11.0);
@@ -201,8 +201,8 @@ fn two_ends() {
     assert_eq!((target, per_target), (1.0, vec![0, 1]));
 }
 
-/// What should become of a seed, from the streamline without regions; `grow` enlarges every region.
-/// `None` where sampling cannot tell.
+/// The expected fate of a seed, from the streamline without regions; `grow` enlarges every region. `None` where
+/// sampling cannot decide.
 fn expected_fate(halves: [&[DVec3]; 2], regions: &[Region], grow: f64) -> Option<SeedOutcome> {
     let is_in = |r: &Region, p| outside(&r.shape, p) <= grow;
     let mut touched = vec![false; regions.len()];
@@ -225,7 +225,7 @@ fn expected_fate(halves: [&[DVec3]; 2], regions: &[Region], grow: f64) -> Option
                 reached = true;
             }
             if has(Role::Target) || has(Role::Terminate) {
-                // Which of two came first is beyond this resolution.
+                // Their order is beyond this resolution.
                 if new > 1 {
                     return None;
                 }
@@ -272,7 +272,7 @@ fn brute_force() {
             Role::Terminate,
         ];
         for role in roles {
-            // Every other round without targets, where the other roles have more to decide.
+            // Every other round has no targets, so that the other roles decide more.
             let likely = match role {
                 Role::Target => 0.8 * (round % 2) as f64,
                 Role::Exclude => 0.9,
@@ -323,7 +323,7 @@ fn brute_force() {
             let at = line.len() - points(&ahead, i).len();
             let back: Vec<DVec3> = line[..=at].iter().rev().copied().collect();
             let halves = [&line[at..], &back[..]];
-            // Sampling misses what is grazed by less than this.
+            // Sampling misses a region grazed by less than this.
             const GRAZE_MM: f64 = 0.02;
             let [fate, larger, smaller] =
                 [0.0, GRAZE_MM, -GRAZE_MM].map(|grow| expected_fate(halves, &regions, grow));
@@ -344,7 +344,7 @@ fn brute_force() {
             assert!(*found >= expected && *found <= expected + doubtful);
         }
     }
-    // Each fate must have been put to the test.
+    // Each fate must have been tested.
     println!("fates compared: {seen:?}");
     assert!(compared > 1500 && seen.iter().all(|n| *n > 10), "{seen:?}");
 }
@@ -362,7 +362,7 @@ fn hidden() {
     );
 }
 
-/// A straight line along x from the origin, and regions on it and beside it.
+/// A straight line along x from the origin, and regions on it and next to it.
 fn any_and_all() {
     let constant = field(cube(31, 2.0), |_| Some(fibre(DVec3::X)));
     let (seed, one) = one_seed(DVec3::ZERO, &params());
@@ -398,7 +398,7 @@ fn any_and_all() {
     assert!(whole.iter().any(|p| p.x > 25.0) && whole.iter().any(|p| p.x < -25.0));
     assert!(!output.kept.per_streamline.contains_key("target"));
     assert!(!stops(&output, 0).contains(&StopReason::ReachedTarget));
-    // One beside the line.
+    // One next to the line.
     let adjacent = [at(target, 10.0, 0.0), at(target, 0.0, 20.0)];
     assert_eq!(
         fate(&adjacent, &rules(Match::Any, Match::All)).0,
@@ -428,7 +428,7 @@ fn any_and_all() {
     );
 }
 
-/// On curved lines, by asking all points of the uncut ones.
+/// On curved lines, by testing all points of the uncut ones.
 fn all_by_brute_force() {
     let mut random = Random::fresh("all targets");
     let (mut met_all, mut compared) = (0, 0);
@@ -465,7 +465,7 @@ fn all_by_brute_force() {
                 .iter()
                 .map(nearest)
                 .fold(f64::NEG_INFINITY, f64::max);
-            // Between two of the points looked at a line may still touch: by less than this.
+            // Between two tested points a line may still touch by less than this.
             if far.abs() < 1e-3 {
                 doubtful += 1;
             } else if far < 0.0 {

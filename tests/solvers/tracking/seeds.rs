@@ -37,7 +37,7 @@ pub fn tests() -> Vec<Trial> {
     ]
 }
 
-/// The seed points: the first of streamlines of one step, too short to leave the volume.
+/// The seed points: the first points of streamlines of one step, too short to leave the volume.
 fn seeds(field: &TensorField, regions: &[Region], seeding: Seeding) -> Vec<DVec3> {
     let params = Params {
         seeding,
@@ -52,7 +52,7 @@ fn seeds(field: &TensorField, regions: &[Region], seeding: Seeding) -> Vec<DVec3
         .collect()
 }
 
-/// Fails about once in a million runs on sound numbers (Wilson and Hilferty 1931).
+/// Fails about once in a million runs on correct numbers (Wilson and Hilferty 1931).
 fn assert_chi_square(observed: &[f64], expected: &[f64]) {
     let used: Vec<usize> = (0..expected.len())
         .filter(|&i| expected[i] >= 5.0)
@@ -85,7 +85,7 @@ fn uniform_in_union() {
     const COUNT: usize = 60_000;
     let found = seeds(&everywhere, &regions, Seeding::Random { count: COUNT });
     assert_eq!(found.len(), COUNT);
-    // Cells of 3 mm; their share of the union by a grid of points 0.15 mm apart.
+    // Cells of 3 mm; their fraction of the union by a grid of points 0.15 mm apart.
     let cell = |p: DVec3| {
         let c = ((p - centre + 24.0) / 3.0).floor();
         (c.x + 16.0 * (c.y + 16.0 * c.z)) as usize
@@ -104,7 +104,7 @@ fn uniform_in_union() {
     for e in &mut expected {
         *e *= COUNT as f64 / total;
     }
-    // Cells at the surface have the error of the counting grid; leave those that are mostly outside.
+    // Cells at the surface have the error of the counting grid; those mostly outside are skipped.
     let full = COUNT as f64 * (20f64.powi(3) / total);
     for p in &found {
         observed[cell(*p)] += 1.0;
@@ -139,7 +139,7 @@ fn uniform_over_masks() {
     let some = Mask::new(grid.clone(), inside);
     const COUNT: usize = 20_000;
     for (mask, regions) in [
-        // Seeds outside the interpolated mask do not start, so take the whole volume here.
+        // Seeds outside the interpolated mask do not start, so the mask is the whole volume here.
         (some.clone(), vec![region(Role::Seed, Shape::Mask(some))]),
         (everywhere.mask(), vec![]),
     ] {
@@ -177,7 +177,7 @@ fn uniform_over_masks() {
         let pick = |v: &[f64]| cells.iter().map(|&i| v[i]).collect::<Vec<_>>();
         assert_eq!(pick(&per_voxel).iter().sum::<f64>(), COUNT as f64);
         assert_chi_square(&pick(&per_voxel), &pick(&expected));
-        // Inside the voxels too: octants over all voxels.
+        // Uniform within the voxels too: octants over all voxels.
         let mut sum = [0.0; 8];
         for (i, n) in octants.iter().enumerate() {
             sum[i % 8] += n;
@@ -240,10 +240,10 @@ fn on_grid() {
     );
 }
 
-/// 17 million points of a grid are refused with their number, to the point.
+/// A grid of 17 million points is refused with the exact number.
 fn counted_first() {
     let everywhere = field(cube(21, 2.0), |_| Some(fibre(DVec3::Z)));
-    // 258 points a side about the middle; spacing 0.125 is exact.
+    // 258 points per side about the middle; spacing 0.125 is exact.
     let half = DVec3::splat(128.5 * 0.125);
     let regions = [cuboid(Role::Seed, DVec3::ZERO, half)];
     let params = Params {
@@ -271,7 +271,7 @@ fn no_start() {
     let outside = output.seed_outcomes[SeedOutcome::NoStart as usize] as f64;
     // Binomial: five standard deviations.
     assert!((outside - 2000.0).abs() < 5.0 * (count as f64 / 4.0).sqrt());
-    // Low FA and mask regions refuse a start too.
+    // Low FA and mask regions prevent a start too.
     let picky = Params {
         min_fa: Some(0.9),
         ..params.clone()
@@ -311,7 +311,7 @@ fn reproducible() {
     let first = run(1, 300, 1);
     assert_eq!(first, run(1, 300, 3));
     assert_ne!(first, run(2, 300, 1));
-    // A seed draws by its index: fewer seeds are the same first seeds.
+    // A seed draws by its index: a smaller number gives the same first seeds.
     assert!(first.starts_with(&run(1, 100, 1)));
 }
 

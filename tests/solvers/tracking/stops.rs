@@ -1,4 +1,4 @@
-//! Why streamlines stop, and what is counted.
+//! The reasons why streamlines stop, and the counts.
 
 use crate::support::fields::{
     Helix, apart, backend, cube, cuboid, fibre, field, odd_grid, one_seed, params, points, prolate,
@@ -35,8 +35,8 @@ fn count(output: &Output, reason: StopReason) -> u64 {
     output.stops[reason as usize]
 }
 
-/// With as much as the result takes it goes through, with a little less it ends with a sentence;
-/// many seeds are refused by a sample, before most of the work.
+/// With as much memory as the result takes the run succeeds, with a little less it ends with a sentence; many seeds are
+/// refused by a sample, before most of the work.
 fn memory() {
     let mut random = Random::fresh("memory");
     let e = random.direction();
@@ -51,7 +51,7 @@ fn memory() {
         (outcome, control.progress().done)
     };
     let all = with(2_000, None).0.unwrap();
-    // 52 bytes a point and 150 a streamline: see `solvers::curves::memory_budget`.
+    // 52 bytes per point and 150 per streamline: see `solvers::curves::memory_budget`.
     let bytes = all.kept.points.len() as u64 * 52 + all.kept.len() as u64 * 150;
     let enough = with(2_000, Some(bytes)).0.unwrap();
     assert_eq!(enough.kept.points, all.kept.points);
@@ -88,8 +88,8 @@ fn leaves_mask() {
         for i in 0..output.kept.len() {
             let line = points(&output, i);
             for end in [line[0], line[line.len() - 1]] {
-                // Within a step and a voxel's diagonal of the ball's surface, and not beyond it by
-                // more than half of that diagonal.
+                // Within a step and a voxel's diagonal of the ball's surface, and beyond it by at most half of that
+                // diagonal.
                 let r = end.length();
                 assert!(r > 12.0 - 0.5 - 1.8 && r < 12.0 + 0.9, "{r}");
             }
@@ -116,7 +116,7 @@ fn low_fa() {
     );
     let output = run(&fading, &[region], &params);
     assert_eq!(stops(&output, 0), [StopReason::LowFa; 2]);
-    // Points at multiples of half a mm: the last that passes is at 6.
+    // Points at multiples of half a mm: the last one that passes is at 6.
     let line = points(&output, 0);
     assert!((line[0].z + 6.0).abs() < 1e-4 && (line[line.len() - 1].z - 6.0).abs() < 1e-4);
     assert_eq!(count(&output, StopReason::LowFa), 2);
@@ -135,7 +135,7 @@ fn turn() {
     let at = DVec3::new(0.0, 0.0, -5.0);
     let with = |degrees: Option<f64>| {
         let max_angle_rad = degrees.map(f64::to_radians);
-        // A step of 2 mm makes the turn at once.
+        // A step of 2 mm turns at once.
         let base = Params {
             integrator: Integrator::Euler,
             step_mm: 2.0,
@@ -174,7 +174,7 @@ fn limits() {
     assert!((output.kept.length_mm(0) - 20.0).abs() < 1e-3);
     let line = points(&output, 0);
     assert!(line[line.len() / 2].length() < 1e-4);
-    // One way gets all of it.
+    // One direction gets all of it.
     let one_way = Params {
         both_ways: false,
         ..limited.clone()
@@ -193,10 +193,10 @@ fn limits() {
         stops(&output, 0),
         [StopReason::MaxLength, StopReason::Terminated]
     );
-    // Whole steps: the cut one is 4 mm long to within rounding, so 16 mm are left.
+    // Whole steps: the cut one is 4 mm long to within rounding, so 16 mm remain.
     assert!((output.kept.length_mm(0) - 20.0).abs() < 0.5 + 1e-3);
     assert!((points(&output, 0).last().unwrap().distance(up * 4.0)) < 1e-4);
-    // Steps a half.
+    // Steps per half.
     let steps = Params {
         max_steps: 7,
         max_length_mm: None,
@@ -240,7 +240,7 @@ fn walls() {
         [StopReason::LeftVolume, StopReason::Terminated]
     );
     assert!(points(&output, 0).last().unwrap().distance(up * 8.7) < 1e-4);
-    // A seed inside a terminate region goes nowhere.
+    // A seed inside a terminate region does not move.
     let output = run(
         &constant,
         &[seed, sphere(Role::Terminate, DVec3::ZERO, 1.0)],
@@ -266,7 +266,7 @@ fn messy(random: &mut Random) -> TensorField {
     })
 }
 
-/// Each half is followed as if it were alone.
+/// Each half is followed independently.
 fn halves() {
     let mut random = Random::fresh("halves");
     let messy = messy(&mut random);
@@ -314,7 +314,7 @@ fn threads() {
         max_length_mm: Some(60.0),
         ..params()
     };
-    // One target lies where streamlines come past for certain.
+    // One target lies where streamlines certainly pass.
     let found = track(
         &messy,
         std::slice::from_ref(&seed),
@@ -395,7 +395,7 @@ fn cancel() {
         let around = DVec3::new(-x.y, x.x, 0.0);
         (around.length() > 0.0).then(|| fibre(around.normalize()))
     });
-    // For ever round in circles, 16 million times.
+    // Endless circles, 16 million times.
     let params = Params {
         seeding: Seeding::Random { count: 1 << 24 },
         ..params()
@@ -406,7 +406,7 @@ fn cancel() {
     assert!(matches!(refused, Err(Error::Cancelled)));
     let control = Control::new();
     let started = Instant::now();
-    // Processor time of the only worker, which other programs do not change.
+    // CPU time of the only worker, which other programs do not change.
     let worker = std::thread::Builder::new()
         .spawn({
             let (control, backend) = (control.clone(), backend(1));
@@ -424,7 +424,7 @@ fn cancel() {
     let most = started.elapsed();
     let (tracked, worked) = worker.join().unwrap();
     assert_eq!(tracked, Err(Error::Cancelled));
-    // Before the cancel the worker cannot have worked longer than the elapsed time; it usually works 20 ms more.
+    // Before the cancellation the worker cannot have worked longer than the elapsed time; it usually works 20 ms more.
     let after = worked.saturating_sub(most);
     assert!(after < Duration::from_secs(1), "{after:?}");
 }

@@ -46,7 +46,7 @@ fn field(at: f64, slope: DVec3) -> Volume {
     Volume::scalar(Arc::new(grid), values)
 }
 
-/// A straight line in pieces of random length, from one end or the other.
+/// A straight line in pieces of random length, from either end.
 fn straight(random: &mut Random, from: DVec3, to: DVec3) -> Vec<DVec3> {
     let mut shares: Vec<f64> = (0..random.uniform(0.0, 30.0) as usize)
         .map(|_| random.uniform(0.0, 1.0))
@@ -65,8 +65,8 @@ fn linear() {
     for _ in 0..10 {
         let slope = random.direction() * 0.008;
         let volume = field(0.4, slope);
-        // Parallel lines at different heights: at each node the mean is that of the mean line, and the
-        // spread that of the heights times the slope across.
+        // Parallel lines at different heights: at each node the mean is that of the mean line, and the spread is that
+        // of the heights times the slope across.
         let (from, to) = (DVec3::new(5.0, 20.0, 20.0), DVec3::new(85.0, 30.0, 25.0));
         let count = 40;
         let offs: Vec<DVec3> = (0..count)
@@ -109,7 +109,7 @@ fn linear() {
     }
 }
 
-/// Half circles whose ends lie side by side: which end is which shows only along the way.
+/// Half circles whose ends lie next to each other: only the course of the lines distinguishes the ends.
 fn arc() {
     let mut random = Random::fresh("profile arc");
     let one = |random: &mut Random| {
@@ -137,8 +137,8 @@ fn arc() {
     let all = all.with_per_point("angle", angles);
     let along = [Along::Value("angle".to_owned())];
     let found = run(&all, &along, 50, &Start::Axis, Sense::AsIs, 2).unwrap();
-    // Chords of 20 pieces and more: the angle at a share of the length is that share, but for what
-    // interpolation between two points leaves.
+    // Chords of 20 pieces and more: the angle at a fraction of the length is that fraction, except for the error of
+    // interpolation between two points.
     for (node, (mean, sd)) in found.tracks[0]
         .mean
         .iter()
@@ -168,7 +168,7 @@ fn senses() {
         let found = run(&all, &[], 5, start, sense, 1).unwrap();
         glam::Vec3::from(found.centre[0]).as_dvec3().y
     };
-    // It spans y most: it starts behind.
+    // It extends furthest along y: it starts at the back.
     assert!((first(&Start::Axis, Sense::AsIs) - 5.0).abs() < 2.0);
     assert!((first(&Start::Axis, Sense::Turned) - 55.0).abs() < 2.0);
     let front = Start::Near(Arc::new(sphere(Role::Seed, high, 3.0)));
@@ -216,7 +216,7 @@ fn odd() {
     assert!(error(&some, &named, 5).contains("no value \"md\""));
     let none = lines(&[vec![at], vec![]]);
     assert!(error(&none, &along, 5).contains("no streamline with a length"));
-    // A value that is no number is left out where it is.
+    // NaN is left out where it occurs.
     let mut values = volume.values.to_vec();
     values
         .iter_mut()

@@ -1,4 +1,4 @@
-//! Selecting streamlines: regions against dense sampling, the logic of roles, values, chance.
+//! Selecting streamlines: regions against dense sampling, the logic of roles, values, random choice.
 
 mod extremes;
 mod images;
@@ -92,7 +92,7 @@ fn walks(random: &mut Random, count: usize) -> Tractogram {
     Tractogram::new(points, offsets)
 }
 
-/// Voxels of a rotated, sheared grid, each inside by chance.
+/// Voxels of a rotated, sheared grid, each inside at random.
 fn speckles(random: &mut Random, share: f64) -> Mask {
     let grid = Arc::new(odd_grid(random));
     let inside: Vec<u8> = (0..grid.voxel_count())
@@ -161,7 +161,7 @@ fn logic() {
         };
         let roles = [Role::Include, Role::Exclude, Role::Target, Role::Mask];
         let mut regions: Vec<Region> = roles.iter().flat_map(|r| of(*r, &mut random)).collect();
-        // Some stay inside of this one.
+        // Some stay inside this one.
         regions.push(sphere(Role::Mask, DVec3::ZERO, 30.0));
         let ends = SelectionRules {
             by_ends,
@@ -185,7 +185,7 @@ fn logic() {
         let target: Vec<_> = with(Role::Target)
             .map(|r| alone(r, Role::Target, &ends))
             .collect();
-        // An exclude region is touched anywhere, also where ends count.
+        // An exclude region is touched anywhere, even where ends count.
         let touched: Vec<_> = with(Role::Exclude)
             .map(|r| alone(r, Role::Exclude, &SelectionRules::default()))
             .map(|left| left.iter().map(|kept| !kept).collect::<Vec<bool>>())
@@ -208,7 +208,7 @@ fn logic() {
         };
         let found = run(&lines, &rules);
         assert_eq!(found.marks, expected);
-        // Just the others.
+        // The complement.
         let inverted = run(
             &lines,
             &SelectionRules {
@@ -221,7 +221,7 @@ fn logic() {
             inverted.dropped[RejectReason::Inverted as usize],
             found.kept_count() as u64
         );
-        // What an exclude region touches meets it; else only what was cut at it does.
+        // A streamline that touches an exclude region meets it; otherwise only one cut at it does.
         let exclude = with(Role::Exclude).next().unwrap();
         let met = alone(exclude, Role::Include, &SelectionRules::default());
         for (i, line) in lines.streamlines().enumerate() {
@@ -254,7 +254,7 @@ fn values() {
     let lines = lines
         .with_per_point("fa", fa)
         .with_per_streamline("weight", weight)
-        // What the file says of lengths may be old.
+        // The lengths stored in the file may be outdated.
         .with_per_streamline("length", vec![0.0; 500]);
     let within = |name: &str, low: f32, high: f32| Within {
         name: name.to_owned(),
@@ -279,7 +279,7 @@ fn values() {
         &with(vec![within("weight", 3.0, 9.0), within("fa", 0.0, 1.0)]),
     );
     let kept: Vec<usize> = (0..500).filter(|&i| middle.marks[i]).collect();
-    // Both limits are allowed; what is no number is within none.
+    // Both limits are inclusive; NaN is within none.
     assert_eq!(kept, [3, 4, 5, 6, 8, 9]);
     assert_eq!(middle.dropped[RejectReason::Value as usize], 494);
     let high = run(&lines, &with(vec![within("fa", 0.5, 1.0)]));
@@ -295,7 +295,7 @@ fn values() {
         error.to_string(),
         "The streamlines have no value \"md\", expected one of length, fa, weight"
     );
-    // Of what is kept the values come along.
+    // The values of the kept streamlines are kept too.
     let kept = lines.filtered(&middle.marks);
     assert_eq!(
         kept.per_streamline["weight"][..],
@@ -322,16 +322,16 @@ fn chance() {
         }
         if seed == 0 {
             assert_eq!(found, run(&lines, &some(50, seed)), "the same again");
-            // Fewer are some of more.
+            // A smaller number is a subset of a larger one.
             let fewer = run(&lines, &some(20, seed));
             assert!((0..200).all(|i| !fewer.marks[i] || found.marks[i]));
         }
     }
-    // Each is drawn in a quarter of the rounds: 100 times, give or take 8.7; six times that has odds
-    // of 1 in 10⁹.
+    // Each is drawn in a quarter of the rounds: 100 times, give or take 8.7; a deviation of six times that has odds of
+    // 1 in 10⁹.
     assert!(times.iter().all(|t| (48..=152).contains(t)), "{times:?}");
-    // Nor are early ones drawn more often than late ones: the mean place of those drawn is the middle,
-    // give or take 57.7 √(150 / 199 / 50 / 400) = 0.35; six times that.
+    // Nor are early ones drawn more often than late ones: the mean place of the drawn ones is the middle, give or take
+    // 57.7 √(150 / 199 / 50 / 400) = 0.35; six times that.
     let places = times.iter().enumerate();
     let sum: u64 = places.map(|(i, t)| i as u64 * u64::from(*t)).sum();
     let mean = sum as f64 / (50 * ROUNDS) as f64;
@@ -352,7 +352,7 @@ fn threads() {
         ..by_regions(regions)
     };
     let one = select(&lines, &rules, &on(1), &Control::new()).unwrap();
-    // With boxes of its own.
+    // With its own boxes.
     let again = Tractogram::new(lines.points.clone(), lines.offsets.clone());
     let four = select(&again, &rules, &on(4), &Control::new()).unwrap();
     assert!(one.kept_count() > 100);
@@ -362,7 +362,7 @@ fn threads() {
     assert!(select(&lines, &rules, &on(2), &control).is_err());
 }
 
-/// Nothing, a point, points that are no numbers, an empty mask.
+/// Nothing, a point, points of NaN, an empty mask.
 fn odd() {
     let nan = [f32::NAN, 0.0, 0.0];
     let points = vec![
@@ -446,7 +446,7 @@ fn given() {
     assert!(error.to_string().contains("Found 199 values"), "{error}");
 }
 
-/// Steps one after the other leave what the marks of each leave.
+/// Consecutive steps leave what the marks of each leave.
 fn edits() {
     let mut random = Random::fresh("selection edits");
     let lines = walks(&mut random, 500);
@@ -475,7 +475,7 @@ fn edits() {
     assert_eq!(found.per_streamline["id"], left.per_streamline["id"]);
     assert_eq!(found.points[..], left.points[..]);
     assert_eq!(found.len(), 50);
-    // Among others they would be other streamlines.
+    // In another set they would be other streamlines.
     let others = by_hand.len() - 1;
     let fewer = lines.filtered(&(0..500).map(|i| i < others).collect::<Vec<_>>());
     let error = apply(&fewer, &[Edit::Keep(runs)], None, &on(1), &Control::new()).unwrap_err();
@@ -490,7 +490,7 @@ fn edits() {
     assert!(error.to_string().contains("beyond the last"), "{error}");
 }
 
-/// Those that are marked, each with all that is known of it; refused where there is no room for them.
+/// The marked streamlines, each with all its data; refused where there is no room for them.
 fn copies() {
     let mut random = Random::fresh("selection copies");
     let lines = walks(&mut random, 300);
@@ -516,7 +516,7 @@ fn copies() {
         assert_eq!(of(&some, new), of(&lines, old));
         assert_eq!(some.groups["some"].contains(&(new as u32)), old % 7 == 0);
     }
-    // Twelve bytes a point, and four for its value.
+    // Twelve bytes per point, and four for its value.
     let bytes = 16 * some.points.len() as u64;
     assert!(copied(&lines, &marks, Some(bytes)).is_ok());
     let error = copied(&lines, &marks, Some(bytes - 1)).unwrap_err();
@@ -531,7 +531,7 @@ fn image_means() {
     let of = |at: DVec3| 3.0 + slope.dot(at);
     let n = grid.voxel_count();
     let world = |i: usize| grid.world(DVec3::from_array(grid.voxel(i % n).map(|c| c as f64)));
-    // Trilinear values of a linear field are its own; the second frame is that times two.
+    // Trilinear values of a linear field are exact; the second frame is that times two.
     let value = |i: usize| (of(world(i)) * if i < n { 1.0 } else { 2.0 }) as f32;
     let values: Vec<f32> = (0..2 * n).map(value).collect();
     let kind = arcuate::data::VolumeKind::Scalar;
@@ -559,7 +559,7 @@ fn world_in(point: [f32; 3], low: DVec3, high: DVec3) -> DVec3 {
     world(point).clamp(low, high)
 }
 
-/// Those of a group alone, in their order; of a group that is not there nothing is silently kept.
+/// Only the streamlines of a group, in their order; a group that does not exist never silently keeps anything.
 fn groups() {
     let mut random = Random::fresh("groups");
     let all = 200;

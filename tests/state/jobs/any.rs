@@ -1,4 +1,4 @@
-//! Jobs of any kind: slots with numbers, cancelling all about the document, partial results.
+//! Jobs of any kind: numbered slots, cancelling all jobs about the document, partial results.
 
 use super::wait_until_started;
 use crate::support::{test, wait_for};
@@ -22,7 +22,7 @@ pub fn tests() -> Vec<Trial> {
     ]
 }
 
-/// A state of this test's own: which jobs are there is nothing that the threads know.
+/// A state of this test's own: the threads do not know which jobs there are.
 #[derive(Default)]
 struct Received(Vec<(u32, Outcome<u32>)>);
 
@@ -34,9 +34,9 @@ impl JobState for Received {
 struct Counting {
     number: u32,
     slot: Slot,
-    /// Until so many of them have begun.
+    /// Waits until this many of them have begun.
     together: Option<(u32, Arc<AtomicU64>)>,
-    /// Until it is cancelled, or for this long.
+    /// Runs until it is cancelled, or for this long.
     lasts: Duration,
     partials: u32,
 }
@@ -100,7 +100,7 @@ impl Receive<Received> for Counting {
     }
 }
 
-/// All that comes until so many jobs have ended.
+/// All results until this many jobs have ended.
 fn received(jobs: &mut Jobs<Received>, count: usize) -> Vec<(u32, Outcome<u32>)> {
     let (mut state, mut effects) = (Received::default(), Vec::new());
     wait_for("all results", || {
@@ -118,7 +118,7 @@ fn counting_jobs() -> Jobs<Received> {
     Jobs::new(backend, Arc::new(|| {}))
 }
 
-/// In one slot the second would cancel the first, and neither would find the other.
+/// In one slot the second would cancel the first, and neither would meet the other.
 fn instances() {
     let slot = Slot::latest_wins("test");
     let there = Arc::new(AtomicU64::new(0));
@@ -137,7 +137,7 @@ fn instances() {
     }
 }
 
-/// What writes files is done, and so is what outlives the document.
+/// Jobs that write files are finished, and so are those that outlive the document.
 fn of_document() {
     let slots = [
         (Slot::latest_wins("shown"), false),
@@ -161,7 +161,7 @@ fn of_document() {
     }
 }
 
-/// In the order in which they were sent, and each once.
+/// In the order in which they were sent, each once.
 fn partial() {
     let mut jobs = counting_jobs();
     jobs.submit(Counting {
@@ -176,7 +176,7 @@ fn partial() {
             _ => None,
         })
         .collect();
-    // The last may be overtaken by the end.
+    // The end may overtake the last one.
     assert!(
         steps == [0, 1, 2, 3, 4] || steps == [0, 1, 2, 3],
         "{steps:?}"

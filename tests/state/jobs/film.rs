@@ -1,4 +1,4 @@
-//! Films: an ffmpeg that complains at length, stands still or is stopped hangs nobody.
+//! Films: an ffmpeg that prints much, stands still or is stopped never hangs the program.
 
 use crate::support::{PATIENCE, test};
 use arcuate::compute::Control;
@@ -39,7 +39,7 @@ fn set_mode(_file: &Path, _mode: u32) {
     }
 }
 
-/// A program in the place of ffmpeg; the last of its arguments is the film to write.
+/// A program in place of ffmpeg; its last argument is the film to write.
 fn in_place(folder: &Path, script: &str, patience: Duration) -> Ffmpeg {
     let program = folder.join("ffmpeg");
     let text = format!("#!/bin/sh\nfor film; do :; done\n{script}\n");
@@ -66,8 +66,8 @@ fn long_line() {
     assert_eq!(sentence.matches('x').count() / 100, 2, "{sentence}");
 }
 
-/// One that nobody may execute is passed over, as the system does; where it is the only one, or is another
-/// user's, the remedy is not to install one.
+/// A file without execute permission is skipped, as the system does; where it is the only one, or belongs to another
+/// user, the remedy is not to install ffmpeg.
 fn may_not_run() {
     let folder = tempfile::tempdir().expect("a folder");
     let [first, second] = ["first", "second"].map(|name| folder.path().join(name));
@@ -88,7 +88,7 @@ fn may_not_run() {
     assert!(
         sentence.starts_with(&format!(
             "Found an ffmpeg that may not be executed ({program}), expected one that can be started; make it \
-             executable, or use the pictures, which are there"
+             executable, or use the pictures, which were saved"
         )),
         "{sentence}"
     );
@@ -110,7 +110,7 @@ fn missing_frame() {
 const FILM: &[u8] = b"\0\0\0\x08ftyp\0\0\0\x08moov\0\0\0\x08mdat";
 const WHOLE: &str = r"printf '\000\000\000\010ftyp\000\000\000\010moov\000\000\000\010mdat'";
 
-/// A full disk cuts a film off, and ffmpeg may end with success.
+/// A full disk truncates a film, and ffmpeg may end with success.
 fn cut_off() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("a.mp4");
@@ -131,7 +131,7 @@ fn cut_off() {
 
 const LONG: Duration = Duration::from_secs(300);
 
-/// Two megabytes of complaints are many times what a pipe holds.
+/// Two megabytes of messages are many times the capacity of a pipe.
 fn talks() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("a.mp4");
@@ -150,7 +150,7 @@ fn talks() {
     assert_eq!(std::fs::read(&path).expect("the film of before"), FILM);
 }
 
-/// ffmpeg gives up where it gets fewer threads than it wants, and is asked to do with one.
+/// ffmpeg fails when it gets fewer threads than it requests, and is run again with one.
 fn few_threads() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("a.mp4");
@@ -168,8 +168,8 @@ fn few_threads() {
     }
 }
 
-/// One thread does not mend a full disk: ffmpeg is not started again, and the sentence gives the reason, also where ffmpeg
-/// says more after it or ends with success.
+/// One thread does not help against a full disk: ffmpeg is not started again, and the sentence states the reason, even
+/// where ffmpeg prints more after it or ends with success.
 fn full_disk() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("a.mp4");

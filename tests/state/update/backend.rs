@@ -1,4 +1,4 @@
-//! Another backend by hand, and the CPU for what a graphics card failed to do.
+//! The user chooses another backend, and the CPU takes over work that failed on a GPU.
 
 use super::{Window, only_job};
 use crate::support::test;
@@ -7,7 +7,10 @@ use arcuate::jobs::{BackendOpened, Delivery, DeviceFailure, Job, Outcome, Receiv
 use arcuate::solvers::curves::Params;
 use arcuate::state::device::jobs::{LoadKernels, UseBackend};
 use arcuate::state::track::jobs::streamlines::{TrackStreamlines, TrackWholeBrain};
-use arcuate::state::{Action, BackendKind, DeviceChoice, Effect, Event, Phase, State, update};
+use arcuate::state::{
+    Action, BackendKind, DeviceAction, DeviceChoice, Effect, Event, Phase, RegionAction, State,
+    TrackAction, update,
+};
 use glam::DVec3;
 use libtest_mimic::Trial;
 
@@ -24,7 +27,7 @@ pub fn tests() -> Vec<Trial> {
 const LOST: &str =
     "The graphics card stopped working while tracing rays (unspecified launch failure)";
 
-/// A job as if a card had failed it.
+/// A job as if it had failed on a card.
 fn failure<J: Receive<State>>(job: &J) -> Action {
     let delivery = Delivery {
         slot: Job::slot(job),
@@ -64,7 +67,7 @@ fn by_hand() {
     let mut state = on_two_cards();
     state.session.rays_per_ms = Some(1e6);
     let kind = BackendKind::Cuda(DeviceChoice::Number(1));
-    let effects = update(&mut state, Action::ChooseBackend(kind));
+    let effects = update(&mut state, Action::Device(DeviceAction::Choose(kind)));
     let Some(UseBackend { kind: asked }) = only_job(&effects) else {
         panic!("{effects:?}")
     };
@@ -89,9 +92,9 @@ fn by_hand() {
 
 fn fails() {
     let mut window = Window::new();
-    // No machine has so many cards.
+    // No machine has this many cards.
     let kind = BackendKind::Cuda(DeviceChoice::Number(4_000));
-    window.act(Action::ChooseBackend(kind));
+    window.act(Action::Device(DeviceAction::Choose(kind)));
     let session = &window.state.session;
     assert_eq!(session.messages.len(), 1);
     let message = &session.messages[0].text;
@@ -101,8 +104,8 @@ fn fails() {
     );
     assert_eq!(session.backend_setting, BackendKind::Auto);
     assert_eq!(session.backend.label, "");
-    // The next that opens takes the message away.
-    window.act(Action::ChooseBackend(BackendKind::Cpu));
+    // The next backend that opens removes the message.
+    window.act(Action::Device(DeviceAction::Choose(BackendKind::Cpu)));
     assert!(window.state.session.messages.is_empty());
     assert_eq!(window.state.session.backend_setting, BackendKind::Cpu);
     assert!(
@@ -116,11 +119,11 @@ fn fails() {
     assert_eq!(window.state.session.backend.reason, "CPU: chosen by hand");
 }
 
-/// What ran on the card runs again as it was, once the CPU is open; the setting stays.
+/// Jobs that ran on the card run again unchanged, once the CPU is open; the setting stays.
 fn stranded() {
     let mut window = Window::fitted();
     window.state.session.backend_setting = BackendKind::Cuda(DeviceChoice::First);
-    window.act(Action::TrackWholeBrain);
+    window.act(Action::Track(TrackAction::WholeBrain));
     let request = window
         .jobs_of::<TrackWholeBrain>()
         .last()
@@ -129,10 +132,10 @@ fn stranded() {
     let layers = window.state.document.layers.len();
     let mut changed = window.state.document.track.clone();
     changed.step_mm = 2.0;
-    window.act(Action::SetTrack {
+    window.act(Action::Track(TrackAction::SetStreamlines {
         params: changed,
         phase: Phase::Done,
-    });
+    }));
     window.act(failure(&request));
     let message = &window.state.session.messages[0];
     assert!(message.on_card && message.text == LOST);
@@ -142,7 +145,7 @@ fn stranded() {
         "all is still there"
     );
     let before = window.submitted.len();
-    window.act(Action::RunOnCpu);
+    window.act(Action::Device(DeviceAction::RunOnCpu));
     let [first, second] = &window.submitted[before..] else {
         panic!("{:?}", &window.submitted[before..])
     };
@@ -169,7 +172,7 @@ fn stranded() {
     assert!(!window.state.session.is_on_card());
 }
 
-/// Live curves are those of the regions as they are by then.
+/// Live curves are those of the regions at that moment.
 fn live() {
     let mut window = Window::fitted();
     let seed = window.place(Role::Seed, DVec3::ZERO);
@@ -181,21 +184,21 @@ fn live() {
     let session = |window: &Window| window.state.session.clone();
     window.act(failure(&request));
     assert!(session(&window).live.is_none() && session(&window).stranded.live);
-    assert_eq!(session(&window).live_error.as_deref(), Some(LOST));
+    assert_eq!(session(&window).tracking.failure(), Some(LOST));
     assert_eq!(window.state.document.regions.len(), 1);
     window.holding = true;
-    window.act(Action::RunOnCpu);
+    window.act(Action::Device(DeviceAction::RunOnCpu));
     let centre = DVec3::X * 3.0;
     let shape = Shape::Sphere {
         centre,
         radius_mm: 4.0,
     };
-    // What is asked for while the CPU is being opened fails as well.
-    window.act(Action::SetRegionShape {
+    // Jobs submitted while the CPU is being opened fail as well.
+    window.act(Action::Region(RegionAction::SetShape {
         region: seed,
         shape,
         phase: Phase::Done,
-    });
+    }));
     let request = window
         .jobs_of::<TrackStreamlines>()
         .last()
@@ -207,8 +210,8 @@ fn live() {
     window.deliver(|_| {});
     let live = session(&window).live.expect("streamlines");
     assert!(live.recipe.command().contains("--seed sphere:3,0,0,4"));
-    assert!(session(&window).live_error.is_none() && !session(&window).stranded.live);
-    // One that was under way on the card, and fails after the change.
+    assert!(session(&window).tracking.failure().is_none() && !session(&window).stranded.live);
+    // A job that was in progress on the card, and fails after the change.
     let before = window.jobs_of::<TrackStreamlines>().count();
     window.act(failure(&request));
     assert_eq!(
@@ -218,22 +221,22 @@ fn live() {
     );
     window.holding = true;
     let params = window.state.document.track.clone();
-    window.act(Action::SetTrack {
+    window.act(Action::Track(TrackAction::SetStreamlines {
         params: Params {
             step_mm: 1.0,
             ..params
         },
         phase: Phase::Done,
-    });
+    }));
     let before = window.jobs_of::<TrackStreamlines>().count();
     window.act(failure(&request));
     assert_eq!(window.jobs_of::<TrackStreamlines>().count(), before + 1);
-    assert!(session(&window).live.is_some() && session(&window).live_error.is_none());
+    assert!(session(&window).live.is_some() && session(&window).tracking.failure().is_none());
 }
 
 fn no_offer() {
     let mut window = Window::fitted();
-    window.act(Action::TrackWholeBrain);
+    window.act(Action::Track(TrackAction::WholeBrain));
     let request = window
         .jobs_of::<TrackWholeBrain>()
         .last()
@@ -242,7 +245,7 @@ fn no_offer() {
     window.act(failure(&request));
     window.act(failure(&request));
     assert_eq!(window.state.session.stranded.requests.len(), 1);
-    window.act(Action::TrackWholeBrain);
+    window.act(Action::Track(TrackAction::WholeBrain));
     assert!(window.state.session.messages.is_empty());
     assert!(window.state.session.stranded.requests.is_empty());
     window.act(failure(&request));

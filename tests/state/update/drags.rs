@@ -1,19 +1,22 @@
-//! What is seen while a knob or a region is dragged, what is dim, and how pathways are compared.
+//! The views while a slider or a region is dragged: what is shown, what is dimmed, and how pathways are compared.
 
-use super::Window;
 use super::pathways::{A, change, drag, live, looking};
-use super::rays;
+use super::{Window, rays};
 use crate::support::{start_of_old_job, test};
 use arcuate::data::{Role, Shape};
 use arcuate::jobs::Outcome;
 use arcuate::scene::{self, Size};
 use arcuate::solvers::geodesic::{Cut, Sharpening};
 use arcuate::solvers::pathway::Rates;
-use arcuate::state::Event;
+use arcuate::state::LayerAction;
+use arcuate::state::action::BeforeDrag;
+use arcuate::state::core::live::LAG;
 use arcuate::state::pathways::jobs::{COMPARE, ComparePathway, FindPathway, PATHWAY};
-use arcuate::state::pathways::{LAG, PathwayAction, Standing};
+use arcuate::state::pathways::{PathwayAction, Standing};
 use arcuate::state::track::jobs::LIVE;
-use arcuate::state::{Action, Pane, Phase, Rays, Task};
+use arcuate::state::{
+    Action, Event, Pane, Phase, Rays, RegionAction, Task, TrackAction, ViewAction,
+};
 use glam::{DVec2, DVec3};
 use libtest_mimic::Trial;
 use std::sync::Arc;
@@ -30,6 +33,12 @@ pub fn tests() -> Vec<Trial> {
         test("update::rays::coarse_ones_are_enough_to_judge_by", enough),
         test("update::pathways::comparing_stops_for_a_drag", interrupted),
         test("update::pathways::kept_with_its_percentiles", kept_among),
+        test("update::live::other_controls_move_nothing", others),
+        test("update::live::a_stop_outlasts_another_task", stays_stopped),
+        test(
+            "update::live::a_drag_that_is_abandoned_elsewhere",
+            abandoned,
+        ),
         test(
             "update::pathways::only_its_task_shows_the_status",
             status_of_task,
@@ -41,12 +50,12 @@ fn to_alpha(window: &mut Window, alpha: f64, phase: Phase) {
     change(window, phase, |s| s.params.metric.alpha = alpha);
 }
 
-/// As on a head, where a full result takes seconds.
+/// Slow solves, like those on a head, where a full result takes seconds.
 fn slow(window: &mut Window) {
     window.state.session.pathways.full_ms = [Some(1e4); 2];
 }
 
-/// Whether the pathways that were asked for are coarse, from a job on.
+/// Whether the requested pathways are coarse, from a given job on.
 fn coarse(window: &Window, from: usize) -> Vec<bool> {
     let jobs = window.submitted[from..].iter();
     let pathways = jobs.filter_map(|job| job.job::<FindPathway>());
@@ -57,7 +66,7 @@ fn alpha(window: &Window) -> f64 {
     live(window).params.metric.alpha
 }
 
-/// A drag of α with pauses shows a coarse pathway of every place where it pauses.
+/// A drag of α with pauses shows a coarse pathway at every pause.
 fn pauses() {
     let mut window = looking();
     slow(&mut window);
@@ -84,7 +93,7 @@ fn pauses() {
     window.deliver(|_| {});
     assert!(live(&window).coarse && alpha(&window) == 4.0);
     assert_eq!(window.state.pathway_standing(), Some(Standing::Coarse));
-    // The pointer rests: the full result; it goes on: the next is coarse at once.
+    // The pointer rests: the full result; it continues: the next is coarse at once.
     window.act(Action::Settle);
     assert_eq!(coarse(&window, from), [true, true, false]);
     to_alpha(&mut window, 4.5, Phase::Live);
@@ -98,7 +107,7 @@ fn pauses() {
     assert_eq!(alpha(&window), 4.5);
 }
 
-/// A number that is typed, too; where the coarse grid has no path the full one decides.
+/// Likewise a typed number; where the coarse grid has no path the full one decides.
 fn first() {
     let mut window = looking();
     slow(&mut window);
@@ -149,7 +158,7 @@ fn gives_way() {
     );
 }
 
-/// The opacities of what is drawn of the live pathway: on slices, its paths, its cloud.
+/// The opacities of the drawn parts of the live pathway: on slices, its paths, its cloud.
 fn strengths(window: &Window) -> [f32; 4] {
     let size = Size {
         points: DVec2::splat(200.0),
@@ -167,7 +176,7 @@ fn strengths(window: &Window) -> [f32; 4] {
 
 fn dim() {
     let mut window = looking();
-    window.act(Action::MoveCrosshair(A));
+    window.act(Action::View(ViewAction::MoveCrosshair(A)));
     let bright = strengths(&window);
     slow(&mut window);
     window.holding = true;
@@ -176,7 +185,7 @@ fn dim() {
     for (now, then) in strengths(&window).into_iter().zip(bright) {
         assert!(now < 0.5 * then, "{now} {then}");
     }
-    // A coarse one of the same drag may lag behind by what a coarse solve takes, and no more.
+    // A coarse one of the same drag may lag behind by the time of one coarse solve, and no more.
     window.deliver(|_| {});
     assert_eq!(strengths(&window), bright);
     to_alpha(&mut window, 5.5, Phase::Live);
@@ -186,7 +195,7 @@ fn dim() {
     assert!(window.state.pathway_is_stale());
     window.deliver(|_| {});
     assert!(!window.state.pathway_is_stale());
-    // What was stopped leaves the old one, dim.
+    // A stopped computation leaves the old pathway, dimmed.
     to_alpha(&mut window, 6.0, Phase::Done);
     window.act(Action::CancelJob(PATHWAY));
     assert!(window.state.pathway_is_stale());
@@ -206,7 +215,7 @@ fn dim_rays() {
     let sharpen = |window: &mut Window, alpha: f64, phase: Phase| {
         let mut rays = window.state.document.rays.clone();
         rays.medium.sharpening = Sharpening::Power { alpha };
-        window.act(Action::SetRays { rays, phase });
+        window.act(Action::Track(TrackAction::SetRays { rays, phase }));
     };
     let bright = strength(&window);
     assert!(!window.state.live_is_stale());
@@ -219,7 +228,7 @@ fn dim_rays() {
     for (now, then) in strength(&window).into_iter().zip(&bright) {
         assert!(now < 0.5 * then, "{now} {then}");
     }
-    // Coarse ones of the same drag may lag behind by what they take, and no more.
+    // Coarse ones of the same drag may lag behind by their own time, and no more.
     window.deliver(|_| {});
     assert!(rays::live(&window).coarse);
     assert_eq!(strength(&window), bright);
@@ -230,18 +239,18 @@ fn dim_rays() {
     assert!(window.state.live_is_stale());
     window.deliver(|_| {});
     assert!(!window.state.live_is_stale());
-    // The cut needs no others.
+    // The cut needs no new rays.
     let cut = Cut::Top(3);
     let rays = Rays {
         cut,
         ..window.state.document.rays.clone()
     };
-    window.act(Action::SetRays {
+    window.act(Action::Track(TrackAction::SetRays {
         rays,
         phase: Phase::Live,
-    });
+    }));
     assert!(!window.state.live_is_stale());
-    // What was stopped leaves the old ones, dim.
+    // A stopped computation leaves the old rays, dimmed.
     sharpen(&mut window, 3.0, Phase::Done);
     window.act(Action::CancelJob(LIVE));
     assert!(window.state.live_is_stale());
@@ -260,7 +269,7 @@ fn compared() {
     };
     let before = known(&window).expect("compared");
     let count = comparisons(&window).len();
-    // Ends that move are compared with the same pairs, which another metric needs anew.
+    // Moved ends are compared with the same pairs; another metric needs new ones.
     drag(&mut window, Role::Seed, A + DVec3::X, Phase::Done);
     assert_eq!(comparisons(&window).len(), count + 1);
     assert!(Arc::ptr_eq(&before, &known(&window).expect("compared")));
@@ -269,12 +278,12 @@ fn compared() {
     // A width solves nothing, and compares nothing.
     let count = comparisons(&window).len();
     change(&mut window, Phase::Done, |s| s.epsilon = 0.3);
-    window.act(Action::SelectTask(Task::View));
-    window.act(Action::SelectTask(Task::Pathways));
+    window.act(Action::View(ViewAction::SelectTask(Task::View)));
+    window.act(Action::View(ViewAction::SelectTask(Task::Pathways)));
     assert_eq!(comparisons(&window).len(), count);
     assert!(known(&window).is_some());
     // They belong to the full result: a coarse one of the same request has none.
-    let live = window.state.session.pathways.live.as_mut();
+    let live = window.state.session.pathways.live.value_mut();
     Arc::make_mut(live.expect("a pathway")).coarse = true;
     assert!(known(&window).is_none());
 }
@@ -301,7 +310,7 @@ fn interrupted() {
         window.deliver(|_| {});
     }
     assert!(window.state.pathway_compared().is_none());
-    // A drag takes the processors, and nothing is said of it.
+    // A drag takes the CPU, and no message reports it.
     assert!(!cancelled(&window));
     drag(&mut window, Role::Seed, A + DVec3::X * 2.0, Phase::Live);
     assert!(cancelled(&window));
@@ -311,13 +320,13 @@ fn interrupted() {
     while window.state.session.pathways.compared.running().is_none() {
         window.deliver(|_| {});
     }
-    // Whoever stops it is not shown it again unless they ask.
+    // After the user stops it, it appears again only on request.
     window.act(Action::CancelJob(COMPARE));
     ends(&mut window);
     let why = window.state.session.pathways.not_compared.as_deref();
     assert_eq!(why, Some("Stopped"));
     let count = comparisons(&window).len();
-    window.act(Action::MoveCrosshair(DVec3::ONE));
+    window.act(Action::View(ViewAction::MoveCrosshair(DVec3::ONE)));
     assert_eq!(comparisons(&window).len(), count);
     window.holding = false;
     window.act(Action::Pathway(PathwayAction::CompareAgain));
@@ -325,8 +334,8 @@ fn interrupted() {
     assert!(window.state.pathway_compared().is_some());
 }
 
-/// As many as the last ones' speed allows in a third of a tenth of a second, up to three times as many
-/// where too few are kept; of one size the same.
+/// As many as the last ones' speed allows in a third of a tenth of a second, up to three times as many where too few
+/// are kept; the number stays the same while the size does.
 fn budget() {
     let mut window = rays::shooting(50_000);
     let region = window.state.session.selected_region.expect("the seed");
@@ -339,11 +348,11 @@ fn budget() {
             radius_mm: 5.0,
         };
         let phase = Phase::Live;
-        window.act(Action::SetRegionShape {
+        window.act(Action::Region(RegionAction::SetShape {
             region,
             shape,
             phase,
-        });
+        }));
         assert!(rays::live(&window).coarse);
         (
             rays::live(&window).seeds,
@@ -353,7 +362,7 @@ fn budget() {
     let mut first = None;
     for (i, (speed, expected)) in [
         ((30.0, 0.5), 1_000),
-        // Of 1 000 one would be kept, of 2 000 twenty, of 3 000 three.
+        // With 1 000 one would be kept, with 2 000 twenty, with 3 000 three.
         ((30.0, 0.01), 2_000),
         ((30.0, 0.001), 3_000),
         ((30.0, 0.0), 3_000),
@@ -376,15 +385,15 @@ fn budget() {
     }
 }
 
-/// A tenth of the few coarse rays that pass would be one or two: as many as are enough are seen, and the
-/// full result is cut as asked.
+/// A tenth of the few coarse rays that pass would be one or two: a sufficient number is shown, and the full result is
+/// cut as set.
 fn enough() {
     let mut window = rays::shooting(50_000);
     let mut requested = window.state.document.rays.clone();
     requested.cut = Cut::TopShare(0.01);
     let set = |window: &mut Window, phase: Phase| {
         let rays = requested.clone();
-        window.act(Action::SetRays { rays, phase });
+        window.act(Action::Track(TrackAction::SetRays { rays, phase }));
     };
     set(&mut window, Phase::Done);
     window.state.session.rays_per_ms = Some(1.0);
@@ -394,11 +403,11 @@ fn enough() {
         radius_mm: 5.0,
     };
     let phase = Phase::Live;
-    window.act(Action::SetRegionShape {
+    window.act(Action::Region(RegionAction::SetShape {
         region,
         shape,
         phase,
-    });
+    }));
     let passed = |window: &Window| {
         let rays = rays::live(window).rays.as_ref().expect("rays");
         rays.measures.len()
@@ -415,7 +424,7 @@ fn enough() {
     assert_eq!(rays::live(&window).output.kept.len(), expected);
 }
 
-/// A pathway that is kept before the comparison ends has its percentiles as one that is kept after it.
+/// A pathway kept before the comparison ends has the same percentiles as one kept after it.
 fn kept_among() {
     let mut window = looking();
     let keep = |window: &mut Window| window.act(Action::Pathway(PathwayAction::Keep));
@@ -439,7 +448,7 @@ fn kept_among() {
     let among = of(&window, 1).expect("compared");
     assert_eq!((among.weakest, among.mean), (0.25, 0.5));
     assert_eq!(of(&window, 0), Some(among));
-    // Another pathway is none of theirs.
+    // Another pathway has none of them.
     drag(&mut window, Role::Seed, A + DVec3::X * 2.0, Phase::Done);
     while window.state.pathway_standing() != Some(Standing::Final) {
         window.deliver(|_| {});
@@ -448,22 +457,22 @@ fn kept_among() {
     assert_eq!(of(&window, 2), None);
 }
 
-/// The status about a pathway goes when another task is selected, also after a step that was undone.
+/// The status about a pathway disappears when another task is selected, also after an undo.
 fn status_of_task() {
     let mut window = looking();
     to_alpha(&mut window, 2.0, Phase::Done);
     let message = window.state.session.status.clone();
     assert!(message.starts_with("Solved in "), "{message}");
-    window.act(Action::SelectTask(Task::Pathways));
+    window.act(Action::View(ViewAction::SelectTask(Task::Pathways)));
     assert_eq!(window.state.session.status, message);
-    // Streamlines that were put off are tracked now, and have a status of their own.
+    // Postponed streamlines are tracked now, and have a status of their own.
     let not_solved = |window: &mut Window| {
-        window.act(Action::SelectTask(Task::View));
+        window.act(Action::View(ViewAction::SelectTask(Task::View)));
         let now = &window.state.session.status;
         assert!(!now.contains("Solved in "), "{now}");
     };
     not_solved(&mut window);
-    window.act(Action::SelectTask(Task::Pathways));
+    window.act(Action::View(ViewAction::SelectTask(Task::Pathways)));
     to_alpha(&mut window, 3.0, Phase::Done);
     window.act(Action::Undo);
     let message = window.state.session.status.clone();
@@ -472,4 +481,68 @@ fn status_of_task() {
         "{message}"
     );
     not_solved(&mut window);
+}
+
+/// A drag of other controls takes nothing from streamlines that are on their way.
+fn others() {
+    let mut window = Window::fitted();
+    window.holding = true;
+    window.place(Role::Seed, DVec3::ZERO);
+    assert_eq!(window.coarse_requests(), [false]);
+    let layer = window.state.document.layer_named("FA").expect("FA");
+    let (layer, mut display) = (layer.id, layer.display.clone());
+    for opacity in [0.75, 0.5] {
+        display.opacity = opacity;
+        window.act(Action::Layer(LayerAction::SetDisplay {
+            layer,
+            display: display.clone(),
+            phase: Phase::Live,
+        }));
+        assert!(window.state.is_dragging() && !window.state.waits_for_rest());
+    }
+    assert_eq!(window.coarse_requests(), [false]);
+    assert!(!window.cancelled.contains(&LIVE));
+    window.deliver(|_| {});
+    assert!(window.state.is_dragging() && window.state.final_live().is_some());
+    assert_eq!(window.coarse_requests(), [false]);
+}
+
+/// Streamlines that the user stopped are tracked again on request or after a change, not by looking elsewhere.
+fn stays_stopped() {
+    let mut window = Window::fitted();
+    window.holding = true;
+    window.place(Role::Seed, DVec3::ZERO);
+    window.act(Action::CancelJob(LIVE));
+    window.held.clear();
+    window.holding = false;
+    for task in [Task::Pathways, Task::Track, Task::View] {
+        window.act(Action::View(ViewAction::SelectTask(task)));
+        window.act(Action::View(ViewAction::MoveCrosshair(DVec3::ONE)));
+    }
+    assert_eq!(window.coarse_requests(), [false]);
+    assert!(window.state.session.tracking.failure().is_none());
+    window.act(Action::Track(TrackAction::Repeat));
+    assert_eq!(window.coarse_requests(), [false; 2]);
+    assert!(window.state.final_live().is_some());
+}
+
+/// Where streamlines are not seen a drag that ends where it began leaves them.
+fn abandoned() {
+    let mut window = looking();
+    window.act(Action::View(ViewAction::SelectTask(Task::Track)));
+    let known = window
+        .state
+        .final_live()
+        .expect("streamlines")
+        .output
+        .clone();
+    window.act(Action::View(ViewAction::SelectTask(Task::Pathways)));
+    let count = window.coarse_requests().len();
+    let before = BeforeDrag::of(&window.state);
+    drag(&mut window, Role::Seed, A + DVec3::X, Phase::Live);
+    window.act(Action::AbandonDrag(Box::new(before)));
+    window.act(Action::View(ViewAction::SelectTask(Task::Track)));
+    let live = window.state.final_live().expect("streamlines");
+    assert!(Arc::ptr_eq(&live.output, &known));
+    assert_eq!(window.coarse_requests().len(), count);
 }

@@ -1,14 +1,16 @@
-//! Weights of streamlines: asked for, cut, shown, fitted again; what is said where that cannot be.
+//! Weights of streamlines: requested, cut, shown, fitted again; and the messages where that is impossible.
 
 mod commands;
 mod left_behind;
 
 use super::{Window, file};
-use crate::support::{origins::weight_maps, test};
+use crate::support::origins::weight_maps;
+use crate::support::test;
 use arcuate::data::{Role, Shape, Tractogram};
+use arcuate::solvers::commit;
+use arcuate::solvers::commit::cylinder::Timing;
 use arcuate::solvers::commit::model::Intra;
-use arcuate::solvers::commit::{self, cylinder::Timing};
-use arcuate::state::document::LineColouring;
+use arcuate::state::core::display::LineColouring;
 use arcuate::state::files::jobs::open::Loaded;
 use arcuate::state::filter::{
     ExtraBundle, FilterAction, Shown, Times, VirtualLesionResult, WEIGHT, Weighed, WeightMap,
@@ -16,7 +18,9 @@ use arcuate::state::filter::{
 };
 use arcuate::state::segment::{SegmentAction, Start};
 use arcuate::state::streamlines::{Column, How, Limit, StreamlineRules, lines_of};
-use arcuate::state::{Action, BundleAction, Layer, Phase, Task};
+use arcuate::state::{
+    Action, BundleAction, Layer, LayerAction, Phase, RegionAction, Task, ViewAction,
+};
 use glam::DVec3;
 use libtest_mimic::Trial;
 use std::sync::Arc;
@@ -40,8 +44,8 @@ pub fn tests() -> Vec<Trial> {
     own.into_iter().chain(left_behind::tests()).collect()
 }
 
-/// Along the fibres of the ball, 4 mm apart; then one far outside and one of a single point. Those at x < 0
-/// and those at x > 0 are a group each.
+/// Along the fibres of the ball, 4 mm apart; then one far outside and one of a single point. Those at x < 0 and those
+/// at x > 0 form a group each.
 fn lines() -> Tractogram {
     let (mut points, mut offsets) = (Vec::new(), vec![0u64]);
     let (mut left, mut right) = (Vec::new(), Vec::new());
@@ -73,7 +77,7 @@ fn opened() -> Window {
     let mut window = Window::fitted();
     let event = file("/data/lines.trx", Loaded::Tractogram(lines()));
     window.act(Action::Event(event));
-    window.act(Action::SelectTask(Task::Filter));
+    window.act(Action::View(ViewAction::SelectTask(Task::Filter)));
     window
 }
 
@@ -150,16 +154,16 @@ fn weights() {
         voxels += usize::from(sum > 0.0);
     }
     assert_eq!(voxels as u64, weighed.figures.voxels);
-    // One step, with all that came of it.
+    // One step, with all its results.
     window.act(Action::Undo);
     assert!(window.state.document.weighed.is_empty());
     assert!(weight_maps(&window.state.document).is_empty());
     assert!(window.state.document.bundle.sieve.is_none());
     window.act(Action::Redo);
     assert_eq!(values(&window), all);
-    // The maps go with their streamlines.
+    // The maps disappear with their streamlines.
     let id = layer(&window).id;
-    window.act(Action::DeleteLayer(id));
+    window.act(Action::Layer(LayerAction::Delete(id)));
     assert!(
         !window
             .state
@@ -170,7 +174,7 @@ fn weights() {
     );
 }
 
-/// A target that no streamline passes was placed for tracking: what stays is what has a weight.
+/// A target that no streamline passes was placed for tracking: streamlines with a weight stay.
 fn by_weight_alone() {
     let mut window = opened();
     window.place(arcuate::data::Role::Target, DVec3::splat(200.0));
@@ -214,7 +218,7 @@ fn cut() {
         .filter(|i| values(&window)[**i as usize] >= least);
     let stay = stay.count();
     assert_eq!(left(&window), stay);
-    // Of the group, too, the difference is what goes of it.
+    // For the group, too, the difference is the discarded part.
     act(&mut window, FilterAction::Show(Shown::Difference));
     assert_eq!(left(&window), of_group.len() - stay);
     assert_eq!(window.state.document.shown_by_weight(id), Shown::Difference);
@@ -255,7 +259,7 @@ fn set(window: &mut Window, edit: impl FnOnce(&mut arcuate::solvers::commit::Par
 
 fn refused() {
     let mut window = Window::fitted();
-    window.act(Action::SelectTask(Task::Filter));
+    window.act(Action::View(ViewAction::SelectTask(Task::Filter)));
     let why = window.state.cannot_filter().expect("no streamlines");
     assert!(why.contains("no streamlines"), "{why}");
     act(&mut window, FilterAction::Run);
@@ -307,7 +311,7 @@ fn again() {
     let second = weighed(&window).figures.clone();
     assert!(second.objective <= first.objective * (1.0 + 1e-6));
     assert!(second.iterations <= first.iterations, "{second:?}");
-    // The curve goes on, from the objective that the first ended with.
+    // The curve continues from the objective at which the first fit ended.
     let curve = weighed(&window).curve.clone();
     let whole = 1 + first.iterations + second.iterations;
     assert_eq!(curve.len(), whole as usize);
@@ -335,7 +339,7 @@ fn lesion() {
     assert_eq!(then, before.1.objective);
     assert!(now > then, "{lesions:?}");
     assert!(lesions[0].rmse[1] > lesions[0].rmse[0]);
-    // All that is missed is missed where they ran, whose voxels no other streamline shares.
+    // All the missing signal is where they ran, in voxels that no other streamline shares.
     let there = lesions[0].there.expect("their voxels");
     let figures = &before.1;
     assert!(there.voxels > 0 && there.voxels < figures.voxels);
@@ -351,9 +355,9 @@ fn lesion() {
     let worse = map(&window, &WeightMap::Worse("left".to_owned())).expect("a map");
     let sum: f32 = worse.iter().sum();
     assert!(sum > 0.0, "{sum}");
-    // What is chosen, and what passes a region.
+    // The selected group, and the streamlines that pass a region.
     let id = layer(&window).id;
-    window.act(Action::SelectLayer(Some(id)));
+    window.act(Action::Layer(LayerAction::Select(Some(id))));
     window.act(Action::Bundle(BundleAction::Choose {
         lines: vec![0, 1, 2],
         how: How::Replace,
@@ -368,7 +372,7 @@ fn lesion() {
     assert!(lesions[2].streamlines > 0 && lesions[2].streamlines < 27);
     window.act(Action::Undo);
     assert_eq!(weighed(&window).lesions.len(), 2);
-    // The same once more says the same of them, another model says nothing.
+    // Fitting the same model again keeps them, another model discards them.
     let worse = |window: &Window| map(window, &WeightMap::Worse("left".to_owned()));
     act(&mut window, FilterAction::Run);
     assert_eq!(weighed(&window).lesions.len(), 2);
@@ -379,29 +383,29 @@ fn lesion() {
     assert!(weighed(&window).lesions.is_empty() && worse(&window).is_none());
 }
 
-/// Its voxels are counted by the worker, and are those of its mask.
+/// Its voxels are counted by the worker, and equal those of its mask.
 fn along() {
     let mut window = fitted();
-    window.act(Action::SelectTask(Task::Pathways));
+    window.act(Action::View(ViewAction::SelectTask(Task::Pathways)));
     let ends = [(Role::Seed, -14.0), (Role::Target, 14.0)];
     for (role, y) in ends {
         window.place(role, DVec3::new(5.0, y, 1.0));
     }
     let found = window.state.final_pathway().expect("a pathway").clone();
     let mask = found.mask(window.state.document.pathways.epsilon);
-    // A surface may begin with it, too.
-    window.act(Action::SelectTask(Task::Segment));
+    // A surface may start from it, too.
+    window.act(Action::View(ViewAction::SelectTask(Task::Segment)));
     window.act(Action::Segment(SegmentAction::StartFromPathway(None)));
     let Start::Mask(name, begun) = &window.state.document.segment.start else {
         panic!("a mask");
     };
     assert_eq!((&**name, &begun.inside), ("Pathway", &mask.inside));
-    window.act(Action::SelectTask(Task::Filter));
+    window.act(Action::View(ViewAction::SelectTask(Task::Filter)));
     cut_out(&mut window, VirtualLesionResult::Pathway(None));
-    window.act(Action::PlaceRegion {
+    window.act(Action::Region(RegionAction::Place {
         role: Role::Include,
         shape: Shape::Mask(mask),
-    });
+    }));
     let region = window.state.session.selected_region.expect("a region");
     cut_out(&mut window, VirtualLesionResult::Region(region));
     assert_eq!(said(&window), "");
@@ -417,7 +421,7 @@ fn along() {
 
 fn edited() {
     let mut window = opened();
-    // By the usual stop the objective may be percents from its least: bundles and water are nearly one.
+    // At the usual stop the objective may be percents from its minimum: bundles and water are nearly collinear.
     set(&mut window, |p| {
         (p.stop.kkt, p.stop.objective, p.stop.iterations) = (1e-6, 0.0, 20_000);
     });
@@ -425,7 +429,7 @@ fn edited() {
     assert_eq!(said(&window), "");
     let before = weighed(&window).figures.clone();
     let id = layer(&window).id;
-    window.act(Action::SelectLayer(Some(id)));
+    window.act(Action::Layer(LayerAction::Select(Some(id))));
     window.act(Action::Bundle(BundleAction::Choose {
         lines: vec![0, 6, 12, 26],
         how: How::Replace,
@@ -433,13 +437,13 @@ fn edited() {
     }));
     window.act(Action::Bundle(BundleAction::DeleteChosen));
     assert_eq!(said(&window), "");
-    // By itself, from the last weights.
+    // Automatically, from the last weights.
     let (now, lines) = (weighed(&window), lines_of(layer(&window)).expect("lines"));
     assert_eq!((lines.len(), values(&window).len()), (23, 23));
     assert_eq!(now.of, lines.id());
     assert!(now.figures.objective > before.objective);
     let warm = now.figures.clone();
-    // Of one step with the edit, which is taken back and done again as a whole.
+    // One step with the edit, undone and redone as a whole.
     let fitted = values(&window);
     window.act(Action::Undo);
     assert_eq!(values(&window).len(), 27);
@@ -447,14 +451,14 @@ fn edited() {
     window.act(Action::Redo);
     assert_eq!(values(&window), fitted);
     assert_eq!(weighed(&window).figures, warm);
-    // As from none.
+    // The same as from zero.
     act(&mut window, FilterAction::RunAnew);
     let cold = weighed(&window).figures.clone();
     let ratio = warm.objective / cold.objective;
     assert!((ratio - 1.0).abs() < 1e-3, "{ratio}");
     assert_eq!((warm.voxels, warm.samples), (cold.voxels, cold.samples));
-    // By themselves: where nothing but what was deleted ran, the signal is not asked for any more, and no
-    // other weight hangs on it.
+    // Automatically: where only deleted streamlines ran, the signal is no longer fitted, and no other weight depends on
+    // it.
     window.state.session.filter.held = None;
     act(&mut window, FilterAction::RunAnew);
     let alone = weighed(&window).figures.clone();
@@ -470,7 +474,6 @@ fn edited() {
     assert_eq!(weighed(&window).figures.objective, before.objective);
 }
 
-/// Of the bundles that are no groups: what they are of, their streamlines and sums.
 fn cut_out(window: &mut Window, what: VirtualLesionResult) {
     act(window, FilterAction::Lesion(what));
 }
@@ -492,13 +495,13 @@ fn sums_apart() {
         assert!((sums.groups[name] / sum - 1.0).abs() < 1e-9, "{name}");
     }
     assert!((sums.rest / figures.rest - 1.0).abs() < 1e-9);
-    // A region that all but those outside pass, and one that some do.
+    // A region that all streamlines inside pass, and one that some pass.
     let role = arcuate::data::Role::Seed;
     let shape = arcuate::data::Shape::Sphere {
         centre: DVec3::splat(-1.0),
         radius_mm: 60.0,
     };
-    window.act(Action::PlaceRegion { role, shape });
+    window.act(Action::Region(RegionAction::Place { role, shape }));
     let all = window.state.session.selected_region.expect("placed");
     let some = window.place(role, DVec3::new(7.0, -1.0, -1.0));
     let rows = apart(&window);
@@ -510,7 +513,7 @@ fn sums_apart() {
     assert!((25..27).contains(&rows[0].1), "all but the one far outside");
     assert!((rows[0].2 / whole - 1.0).abs() < 1e-9, "{rows:?} {whole}");
     assert!(rows[1].1 > 0 && rows[1].1 < 26 && rows[1].2 < whole);
-    // The filter of the streamlines, but not what is cut by weight.
+    // The streamline rules, but not the cut by weight.
     let id = layer(&window).id;
     let sieve = StreamlineRules::new(id).limited(Limit {
         column: Column::length(),
@@ -530,17 +533,17 @@ fn sums_apart() {
     let rows = apart(&window);
     assert_eq!((rows[2].0, rows[2].1), (ExtraBundle::Filter, 25));
     assert!((rows[2].2 / whole - 1.0).abs() < 1e-9);
-    // Where they run is known without the fit, too.
+    // Their course is known without the fit, too.
     let segments = |window: &Window| window.state.course().expect("known").0.segments.clone();
     let with = segments(&window);
     window.state.session.filter.held = None;
     window.state.session.filter.sums = Default::default();
-    window.act(Action::SelectTask(Task::Filter));
+    window.act(Action::View(ViewAction::SelectTask(Task::Filter)));
     assert_eq!(segments(&window), with);
     assert_eq!(apart(&window), rows);
-    // Those that are kept have the weights that they had, and sums of their own once Filter looks at them.
+    // The kept ones have their old weights, and sums of their own once Filter shows them.
     let before = values(&window);
-    window.act(Action::SelectLayer(Some(id)));
+    window.act(Action::Layer(LayerAction::Select(Some(id))));
     window.act(Action::Bundle(BundleAction::Choose {
         lines: (0..12).collect(),
         how: How::Replace,

@@ -1,15 +1,17 @@
-//! Which mask, which volumes and which gradients a fit uses, and what its command says of them.
+//! The mask, the volumes and the gradients that a fit uses, and its command.
 
 use super::{Window, file, noisy_scan, opened, scan};
 use crate::support::{Random, test};
 use arcuate::data::{Gradients, Grid, Mask, Role, Volume};
 use arcuate::jobs::Outcome;
 use arcuate::solvers::tensor_fit;
-use arcuate::state::core::words;
 use arcuate::state::files::jobs::open::{Loaded, OpenFile, Opened};
 use arcuate::state::sessions::unsaved::UnsavedPart;
 use arcuate::state::tensors::jobs::fit::FitTensors;
-use arcuate::state::{Action, LayerId, Severity, State, update};
+use arcuate::state::{
+    Action, FilesAction, LayerAction, LayerId, RegionAction, Severity, State, TensorAction,
+    ViewAction, update,
+};
 use arcuate::ui::probe;
 use glam::{DAffine3, DVec3, dvec3};
 use libtest_mimic::Trial;
@@ -77,9 +79,9 @@ fn repaired() {
     let fit = window.jobs_of::<FitTensors>().last().expect("a fit");
     assert!(fit.mask.is_none(), "found again from the scan");
     assert_eq!(window.tensors().fitted, before);
-    // Nor by asking for it.
+    // Nor on request.
     let repaired = layer(&window.state, "Repaired tensors");
-    window.act(Action::SetFitMask(Some(repaired)));
+    window.act(Action::Tensors(TensorAction::SetMask(Some(repaired))));
     assert_eq!(window.tensors().fitted, before);
 }
 
@@ -93,7 +95,7 @@ fn chosen() {
         "a region"
     );
     let roi = layer(&window.state, "roi");
-    window.act(Action::SetFitMask(Some(roi)));
+    window.act(Action::Tensors(TensorAction::SetMask(Some(roi))));
     assert!(window.tensors().fitted < all * 3 / 4);
     let command = window.fit().command();
     assert!(command.contains(" --mask /data/roi.nii.gz"), "{command}");
@@ -102,7 +104,7 @@ fn chosen() {
     window.act(Action::Redo);
     assert_eq!(window.fits(), 2);
     // Without its layer the mask is found again.
-    window.act(Action::DeleteLayer(roi));
+    window.act(Action::Layer(LayerAction::Delete(roi)));
     assert_eq!(window.tensors().fitted, all);
     assert!(!window.fit().command().contains("--mask"));
 }
@@ -111,7 +113,7 @@ fn elsewhere() {
     let mut random = Random::fresh("elsewhere");
     for (share, taken) in [(0.09, true), (0.2, false)] {
         let mut window = Window::new();
-        // The scan is not fitted yet when the mask arrives.
+        // The scan is not yet fitted when the mask arrives.
         window.holding = true;
         window.act(Action::Event(opened()));
         let by = random.direction() * share * 2.0;
@@ -130,7 +132,7 @@ fn elsewhere() {
     }
 }
 
-/// A mask of the scan's voxels whose axes are stored otherwise gives the fit that it gives in their order.
+/// A mask of the scan's voxels with its axes stored differently gives the same fit as in their order.
 fn reordered() {
     let Loaded::Mask(plain) = half_ball(DVec3::ZERO) else {
         unreachable!("a mask");
@@ -164,14 +166,17 @@ fn reordered() {
     assert_eq!(fits[0], fits[1]);
 }
 
-/// Files dropped together mean each other, in whatever order and however late they arrive.
+/// Files dropped together belong together, in whatever order and however late they arrive.
 fn together() {
     let paths = ["/data/scan.nii.gz", "/data/brain.nii.gz"].map(PathBuf::from);
     let events = || [opened(), file("/data/brain.nii.gz", half_ball(DVec3::ZERO))];
     for order in [[0, 1], [1, 0]] {
         let mut window = Window::new();
-        // Only notes what was asked for.
-        update(&mut window.state, Action::Open(paths.to_vec()));
+        // Only notes the request.
+        update(
+            &mut window.state,
+            Action::Files(FilesAction::Open(paths.to_vec())),
+        );
         for i in order {
             window.act(Action::Event(events()[i].clone()));
         }
@@ -200,7 +205,7 @@ fn shells() {
     for (shells, high_left_out) in [
         (vec![(0.0, 1), (1000.0, 30), (3000.0, 60)], true),
         (vec![(0.0, 1), (1000.0, 15), (2000.0, 60)], true),
-        // Six directions solve for a tensor but leave its noise.
+        // Six directions determine a tensor but leave its noise.
         (vec![(0.0, 1), (700.0, 6), (2000.0, 60)], false),
         (vec![(0.0, 1), (700.0, 7), (2000.0, 7)], true),
         (vec![(0.0, 4), (700.0, 5), (2000.0, 5)], false),
@@ -233,7 +238,7 @@ fn shells() {
 fn gradients_to_scans() {
     let requested = |state: &mut State| {
         let files = vec!["/d/x.bval".into(), "/d/x.bvec".into()];
-        let effects = update(state, Action::Open(files));
+        let effects = update(state, Action::Files(FilesAction::Open(files)));
         effects.iter().find_map(|e| match e.job() {
             Some(OpenFile { path, .. }) => Some(path.clone()),
             _ => None,
@@ -266,7 +271,7 @@ fn gradients_to_scans() {
     update(&mut state, Action::Event(image()));
     assert_eq!(requested(&mut state), Some("/d/waits.nii".into()));
     let waits = layer(&state, "waits");
-    update(&mut state, Action::DeleteLayer(waits));
+    update(&mut state, Action::Layer(LayerAction::Delete(waits)));
     assert_eq!(requested(&mut state), Some("/d/has.nii".into()));
 }
 
@@ -300,10 +305,10 @@ fn no_file() {
     let mut window = Window::fitted();
     window.place(Role::Seed, dvec3(0.0, 2.0, 0.0));
     let mask = layer(&window.state, "Brain mask");
-    window.act(Action::RegionFromLayer {
+    window.act(Action::Region(RegionAction::FromLayer {
         layer: mask,
         role: Role::Mask,
-    });
+    }));
     let live = window.state.session.live.clone().expect("live");
     let sentence = live.recipe.no_command().expect("no command");
     assert!(sentence.contains("\"Brain mask\""), "{sentence}");
@@ -314,7 +319,7 @@ fn no_file() {
     assert!(window.state.session.messages.iter().any(reported));
 }
 
-/// The fit starts without it, and takes it on a word; chosen or open it is offered no more.
+/// The fit starts without it, and uses it on request; once chosen or open it is no longer offered.
 fn beside() {
     let (dwi, gradients) = scan();
     let loaded = Loaded::Scan {
@@ -333,7 +338,7 @@ fn beside() {
     assert!(window.tensors().mask_found.is_some(), "found from the scan");
     assert_eq!(window.state.offered_mask(), Some(&path));
     assert_eq!(window.state.unsaved(), []);
-    // Opened together they give the same fit whenever they are opened again: that is no work.
+    // Opened together they give the same fit whenever they are opened again: that is no unsaved work.
     let together = ["/data/scan.nii.gz", "/data/scan_brain_mask.nii.gz"];
     let mut both = window.state.clone();
     both.session.together = together.map(PathBuf::from).to_vec();
@@ -341,30 +346,37 @@ fn beside() {
     update(&mut both, Action::Event(mask()));
     assert!(both.document.chosen_mask().is_some());
     assert_eq!(both.unsaved(), []);
-    let effects = update(&mut window.state, Action::TakeOfferedMask);
+    let effects = update(
+        &mut window.state,
+        Action::Tensors(TensorAction::TakeOfferedMask),
+    );
     let requested = effects
         .iter()
         .any(|e| matches!(e.job(), Some(OpenFile { path: requested, .. }) if *requested == path));
     assert!(requested, "{effects:?}");
     window.act(Action::Event(mask()));
-    // A choice of the user's is.
-    assert_eq!(window.state.unsaved(), [UnsavedPart::Parameters]);
+    // A choice of the user's is unsaved work.
+    let unsaved = window.state.unsaved();
+    let name = "scan_brain_mask".to_owned();
+    assert_eq!(unsaved, [UnsavedPart::FitMask(Some(name))]);
+    let named = "The choice of \"scan_brain_mask\" as the brain mask of the fit";
+    assert_eq!(unsaved[0].words(), named);
     let (chosen, mask) = window.state.document.chosen_mask().expect("the mask");
     assert_eq!(chosen.path.as_ref(), Some(&path));
     assert_eq!(window.tensors().mask.inside, mask.inside);
     assert_eq!(window.tensors().mask_found, None);
     assert_eq!(window.state.offered_mask(), None);
-    let name = words::mask::name_of(&window.state.document);
+    let name = arcuate::state::tensors::mask_text::name_of(&window.state.document);
     assert_eq!(name, "the mask 'scan_brain_mask'");
 }
 
-/// Maps are 0 where there is no tensor: that is no FA of 0.
+/// Maps are 0 where there is no tensor: that is not an FA of 0.
 fn no_fa() {
     let mut window = Window::new();
     window.act(Action::Event(opened()));
     let grid = window.tensors().field.grid.clone();
     let corner = grid.world(DVec3::splat(1.0));
-    window.act(Action::MoveCrosshair(corner));
+    window.act(Action::View(ViewAction::MoveCrosshair(corner)));
     let all = probe::readings(&window.state);
     for name in ["FA", "MD", "AD", "RD"] {
         let reading = all.iter().find(|r| r.name == name).expect(name);
@@ -375,12 +387,12 @@ fn no_fa() {
         .map(|r| r.value.as_str())
         .collect();
     assert_eq!(brief, ["outside the mask"]);
-    window.act(Action::MoveCrosshair(grid.centre()));
+    window.act(Action::View(ViewAction::MoveCrosshair(grid.centre())));
     let all = probe::readings(&window.state);
     let fa = all.iter().find(|r| r.name == "FA").expect("FA");
     assert!(fa.value.parse::<f64>().is_ok(), "{}", fa.value);
     let outside = grid.bounds().1 + 50.0;
-    window.act(Action::MoveCrosshair(outside));
+    window.act(Action::View(ViewAction::MoveCrosshair(outside)));
     let all = probe::readings(&window.state);
     let fa = all.iter().find(|r| r.name == "FA").expect("FA");
     assert_eq!(fa.value, "outside");

@@ -1,12 +1,11 @@
-//! Masks on slices: over images only when somebody wants them, alone at once; and what a first file starts.
+//! Masks on slices: over images only on request, alone at once; and the initial view of a first file.
 
 use super::{file, opened};
 use crate::support::test;
 use arcuate::data::{Grid, Mask};
 use arcuate::scene;
-use arcuate::state::Event;
 use arcuate::state::files::jobs::open::Loaded;
-use arcuate::state::{Action, Pane, Phase, State, update};
+use arcuate::state::{Action, Event, LayerAction, Pane, Phase, State, ViewAction, update};
 use glam::DVec3;
 use libtest_mimic::Trial;
 use std::sync::Arc;
@@ -41,7 +40,7 @@ fn shown(events: Vec<Event>) -> State {
     state
 }
 
-/// Names of what the slices show.
+/// Names of the layers that the slices show.
 fn seen(state: &State) -> Vec<String> {
     let layers = state.document.layers.iter();
     let seen = layers.filter(|l| l.display.visible && l.display.opacity > 0.0);
@@ -53,16 +52,19 @@ fn alone() {
     assert_eq!(seen(&state), ["brain_mask"]);
     let images = scene::images(&state.document);
     assert!(images.len() == 1 && images[0].opacity > 0.5);
-    // Eight voxels have a border in their middle; what is looked at first is a voxel.
+    // Eight voxels share a corner in their middle; the view starts on a voxel.
     let voxel = state.view.crosshair / VOXEL_MM;
     assert!(
         (voxel - voxel.round()).abs().max_element() < 1e-9,
         "{voxel}"
     );
-    // A step of the wheel is a voxel of it.
+    // A step of the wheel is one of its voxels.
     let before = state.view.crosshair;
     let pane = Pane::Axial;
-    update(&mut state, Action::StepSlice { pane, steps: 1 });
+    update(
+        &mut state,
+        Action::View(ViewAction::StepSlice { pane, steps: 1 }),
+    );
     let step = (state.view.crosshair - before).abs().max_element();
     assert!((step - VOXEL_MM).abs() < 1e-9, "{step} mm");
 }
@@ -70,7 +72,7 @@ fn alone() {
 fn with_a_scan() {
     assert_eq!(seen(&shown(vec![opened(), mask()])), ["scan"]);
     assert_eq!(seen(&shown(vec![mask(), opened()])), ["scan"]);
-    // What was set by hand stays so.
+    // The user's settings are kept.
     let mut state = shown(vec![mask()]);
     let layer = state.document.layers[0].clone();
     let mut display = layer.display.clone();
@@ -78,11 +80,11 @@ fn with_a_scan() {
     let (layer, phase) = (layer.id, Phase::Done);
     update(
         &mut state,
-        Action::SetDisplay {
+        Action::Layer(LayerAction::SetDisplay {
             layer,
             display,
             phase,
-        },
+        }),
     );
     update(&mut state, Action::Event(opened()));
     assert_eq!(seen(&state), ["brain_mask", "scan"]);

@@ -1,4 +1,4 @@
-//! Names, second tries and looks of pathways.
+//! Names, repeated attempts and appearance of pathways.
 
 use super::Window;
 use super::pathways::{A, drag, live, looking};
@@ -8,10 +8,10 @@ use arcuate::data::{Role, VolumeKind};
 use arcuate::scene::draw_list::GlyphPlace::Below;
 use arcuate::scene::draw_list::{ById, LineColour, VolumeDraw, VolumeStyle};
 use arcuate::scene::{self, Size};
-use arcuate::state::glyph_look::{GlyphLook, GlyphPlace};
+use arcuate::state::core::glyph_look::{GlyphLook, GlyphPlace};
+use arcuate::state::core::volume_look::Cut;
 use arcuate::state::pathways::{PathwayAction, PathwaySettings, Shown};
-use arcuate::state::volume_look::Cut;
-use arcuate::state::{Action, Pane, Phase};
+use arcuate::state::{Action, LayerAction, Pane, Phase, ViewAction};
 use arcuate::ui::probe;
 use arcuate::ui::views::path_at_pointer;
 use glam::{DVec2, DVec3, dvec3};
@@ -64,7 +64,7 @@ fn names() {
     for (id, typed, expected) in [
         (ids[0], " Arch ", ["Arch", "Seed – Target 2"]),
         (ids[1], "Arch", ["Arch", "Arch 2"]),
-        // Its own name is free.
+        // Its own name is available.
         (ids[1], "Arch 2", ["Arch", "Arch 2"]),
         (ids[1], "Arch", ["Arch", "Arch 2"]),
         (ids[0], "  ", ["Arch", "Arch 2"]),
@@ -83,14 +83,14 @@ fn again() {
     let id = window.state.document.kept_pathways[0].id;
     Arc::make_mut(&mut window.state.document.kept_pathways[0]).found = None;
     window.state.session.pathways.unsolved.push(id);
-    window.act(Action::MoveCrosshair(DVec3::ONE));
+    window.act(Action::View(ViewAction::MoveCrosshair(DVec3::ONE)));
     let solved = |window: &Window| window.state.document.kept_pathways[0].found.is_some();
     assert!(!solved(&window), "not asked for as it is");
     act(&mut window, PathwayAction::SolveKept(id));
     assert!(solved(&window), "{:?}", window.state.session.messages);
 }
 
-/// A cut is one of the live cloud, the live surface and those of kept ones.
+/// One cut serves the live cloud, the live surface and those of kept ones.
 fn cut() {
     let mut window = looking();
     act(&mut window, PathwayAction::Keep);
@@ -108,7 +108,7 @@ fn cut() {
             assert!(taken.planes.iter().all(|p| p.at == crosshair));
         }
     }
-    // A session keeps it; what cannot be written is no cut.
+    // A session keeps it; a cut that cannot be written is dropped.
     let text = serde_json::to_string(&window.state.document.pathways).expect("text");
     let read: PathwaySettings = serde_json::from_str(&text).expect("settings");
     assert_eq!(read.cut, Cut::Side(DVec3::X));
@@ -125,7 +125,7 @@ fn cut() {
     assert_eq!(older.cut, Cut::Nothing);
 }
 
-/// Voxels of twice the size are no denser and no thinner.
+/// Voxels of twice the size are neither denser nor thinner.
 fn density() {
     let mut window = looking();
     let reference_mm = |window: &Window| {
@@ -143,12 +143,12 @@ fn density() {
     assert_eq!(reference_mm(&window), fine);
 }
 
-/// Below the cost images are grey; its last colour is where the range says, in the cloud too, which is
-/// denser on white.
+/// Images below the cost are grey; its last colour is at the end of the range, in the cloud too, which is denser on
+/// white.
 fn colours() {
     let mut window = looking();
     let dec = window.state.document.layer_named("DEC").expect("DEC").id;
-    window.act(Action::ShowOnly(dec));
+    window.act(Action::Layer(LayerAction::ShowOnly(dec)));
     let size = Size {
         points: DVec2::splat(200.0),
         pixels_per_point: 1.0,
@@ -173,7 +173,7 @@ fn colours() {
     set(&mut window, |s| s.greys = false);
     let kind = images(&window).0[0].volume.0.kind;
     assert_eq!(kind, VolumeKind::Rgb);
-    // Without the cost there is nothing to tell apart.
+    // Without the cost there is nothing to distinguish.
     set(&mut window, |s| (s.greys, s.shown) = (true, Shown::Off));
     assert_eq!(images(&window).1.volume.0.kind, VolumeKind::Rgb);
     set(&mut window, |s| (s.shown, s.range) = (Shown::Total, 0.2));
@@ -186,9 +186,9 @@ fn colours() {
     };
     assert_eq!(cloud(&window).window, (0.0, 0.2));
     let on_black = cloud(&window).reference_mm;
-    window.act(Action::ToggleTheme);
+    window.act(Action::View(ViewAction::ToggleTheme));
     assert!(cloud(&window).reference_mm < 0.8 * on_black);
-    // What a file may not say.
+    // A value that a file may not contain.
     set(&mut window, |s| s.range = f32::NAN);
     assert_eq!(window.state.document.pathways.range, 0.5);
     set(&mut window, |s| s.range = 9.0);
@@ -222,7 +222,7 @@ fn hovered() {
     let (rest, stretch) = (&list.lines[1], &list.lines[2]);
     assert_eq!(rest.tractogram, ById(weak.rest.clone()));
     assert_eq!(stretch.tractogram, ById(weak.line.clone()));
-    // The path in three parts, of which neighbours share a point.
+    // The path in three parts; neighbouring parts share a point.
     let points = weak.line.points.len() + weak.rest.points.len();
     assert_eq!(
         (weak.rest.len(), points),
@@ -242,7 +242,7 @@ fn hovered() {
         "{colours:?}"
     );
     assert!(!colours.contains(&format!("{:?}", LineColour::Fixed(list.contours[0].colour))));
-    // No voxel of the ends or of their rims is in it.
+    // It contains no voxel of the ends or of their rims.
     for role in [Role::Seed, Role::Target] {
         let regions = &window.state.document.regions;
         let end = regions.iter().find(|r| r.role == role).expect("there");
@@ -258,26 +258,29 @@ fn hovered() {
     assert_eq!(list.contours.len(), 1, "the set's outline");
     assert!(list.images.last().expect("the cost").fades);
     assert!(list.glyphs.is_none());
-    // Of the tensors those within the pathway, in 3-D: what glyphs that are switched on start with.
+    // The tensors within the pathway, in 3-D: the initial setting of glyphs switched on here.
     let glyphs = GlyphLook {
         shown: true,
         ..GlyphLook::default()
     };
-    window.act(Action::SetGlyphs(glyphs));
+    window.act(Action::View(ViewAction::SetGlyphs(glyphs)));
     let look = window.state.view.glyphs;
     assert_eq!(look.place, GlyphPlace::Pathways);
-    // Chosen while they are on, another place is kept.
+    // A place chosen while they are shown is kept.
     let place = GlyphPlace::Scene;
-    window.act(Action::SetGlyphs(GlyphLook { place, ..look }));
+    window.act(Action::View(ViewAction::SetGlyphs(GlyphLook {
+        place,
+        ..look
+    })));
     assert_eq!(window.state.view.glyphs.place, place);
-    window.act(Action::SetGlyphs(look));
+    window.act(Action::View(ViewAction::SetGlyphs(look)));
     let list = scene::slice(&window.state, Pane::Axial, size).expect("a slice");
     assert!(list.glyphs.is_none());
     let glyphs = scene::scene(&window.state, size).glyphs.expect("glyphs");
     let epsilon = window.state.document.pathways.epsilon as f32;
     let excess = ById(live(&window).excess.clone());
     assert_eq!(glyphs.place, Below(vec![(excess, epsilon)]));
-    // Beside the pointer.
+    // Next to the pointer.
     let sentence =
         |window: &Window, at: DVec3| path_at_pointer::words(&window.state, live(window), at);
     let (told, there) = sentence(&window, at).expect("words");
@@ -297,8 +300,8 @@ fn hovered() {
         400.0,
     )))));
     assert!(window.state.path_hovered().is_none());
-    // What is told of the crosshair's voxel adds up.
-    window.act(Action::MoveCrosshair(at));
+    // The values at the crosshair's voxel add up.
+    window.act(Action::View(ViewAction::MoveCrosshair(at)));
     let readings = probe::readings(&window.state);
     let value = |name: &str| {
         let found = readings.iter().find(|r| r.name.starts_with(name));

@@ -1,4 +1,4 @@
-//! What pathways leave alone, what they take over, and what their steps are called.
+//! Data that pathways leave unchanged or take over, and the names of their steps.
 
 use super::Window;
 use super::pathways::{A, drag, live, looking};
@@ -8,7 +8,7 @@ use arcuate::solvers::eikonal::LocalSolver;
 use arcuate::state::methods::methods;
 use arcuate::state::pathways::{PathwayAction, percent_joined};
 use arcuate::state::track::jobs::streamlines::TrackStreamlines;
-use arcuate::state::{Action, KeptPathway, Phase, Task};
+use arcuate::state::{Action, KeptPathway, Phase, Task, ViewAction};
 use arcuate::ui::format;
 use glam::DVec3;
 use libtest_mimic::Trial;
@@ -30,10 +30,10 @@ fn tracked(window: &Window) -> usize {
     window.jobs_of::<TrackStreamlines>().count()
 }
 
-/// None are made where they are not seen; who goes there finds them.
+/// None are computed where they are not visible; the task that shows them computes them.
 fn tracks() {
     let mut window = looking();
-    window.act(Action::SelectTask(Task::Pathways));
+    window.act(Action::View(ViewAction::SelectTask(Task::Pathways)));
     let count = tracked(&window);
     for phase in [Phase::Live, Phase::Done] {
         drag(&mut window, Role::Seed, A + DVec3::X, phase);
@@ -45,18 +45,18 @@ fn tracks() {
     );
     let status = &window.state.session.status;
     assert!(status.starts_with("Solved in "), "{status}");
-    window.act(Action::SelectTask(Task::Track));
+    window.act(Action::View(ViewAction::SelectTask(Task::Track)));
     assert!(tracked(&window) > count);
     assert!(window.state.final_live().is_some());
-    // Nothing has changed: nothing is made again.
+    // Nothing has changed: nothing is recomputed.
     let count = tracked(&window);
-    window.act(Action::SelectTask(Task::Pathways));
+    window.act(Action::View(ViewAction::SelectTask(Task::Pathways)));
     assert!(window.state.final_live().is_some());
-    window.act(Action::SelectTask(Task::Track));
+    window.act(Action::View(ViewAction::SelectTask(Task::Track)));
     assert_eq!(tracked(&window), count);
 }
 
-/// A drag's coarse results, and the full one after it, solve the side that was moved only.
+/// A drag's coarse results, and the full one after it, solve only the moved side.
 fn one_side() {
     let mut window = looking();
     let fields = |window: &Window| live(window).pathway.fields.clone().map(|f| f.id());
@@ -85,7 +85,7 @@ fn one_side() {
     let after = fields(&window);
     assert_ne!(before[0], after[0]);
     assert_eq!(before[1], after[1], "as it was before the drag");
-    // So for a hand that rests in the middle of a drag, and for the other end after that.
+    // Also when the pointer rests in the middle of a drag, and for the other end after that.
     slow(&mut window);
     drag(&mut window, Role::Seed, A + DVec3::X * 2.0, Phase::Live);
     window.act(Action::Settle);
@@ -128,7 +128,7 @@ fn steps() {
     let begin = "Undid: width of pathway (";
     assert!(status.starts_with(begin), "{status}");
     assert!(status.contains(": Pathway width ε 33.0 % → "), "{status}");
-    // A drag is one step, which its end does not double.
+    // A drag is one step, which its end does not duplicate.
     change(&mut window, Phase::Live, &|k| k.epsilon = 0.4);
     change(&mut window, Phase::Live, &|k| k.epsilon = 0.5);
     change(&mut window, Phase::Done, &|_| {});
@@ -164,7 +164,7 @@ fn said_once() {
     let phase = Phase::Done;
     window.act(Action::Pathway(PathwayAction::Set { settings, phase }));
     assert_eq!(count(&window), 2, "another width is another pathway");
-    // Nothing is said of streamlines that there are none of.
+    // The text does not mention streamlines when there are none.
     let text = methods(&window.state);
     assert!(!text.contains(" 0 streamlines"), "{text}");
 }

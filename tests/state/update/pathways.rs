@@ -1,19 +1,20 @@
-//! Pathways in the window's state: asked for where they are looked at, coarse while dragged, one side at
-//! a time, kept, undone.
+//! Pathways in the window's state: requested where they are shown, coarse while dragged, one side at a time, kept,
+//! undone.
 
 use super::Window;
 use crate::support::test;
 use arcuate::data::{Role, Shape};
 use arcuate::solvers::eikonal::CostField;
 use arcuate::solvers::metric::Params;
+use arcuate::state::core::layer::OriginId;
 use arcuate::state::document::FitMask;
 use arcuate::state::files::jobs::open::Loaded;
-use arcuate::state::origin::{Origin, OriginId, TensorFit};
+use arcuate::state::origin::{Origin, TensorFit};
 use arcuate::state::pathways::jobs::region::MakePathwayRegion;
 use arcuate::state::pathways::jobs::{FindPathway, KEPT_PATHWAY, PATHWAY};
 use arcuate::state::pathways::{PathwayAction, PathwayFile, PathwayKey, PathwaySettings, Standing};
 use arcuate::state::update::pathway_recipe;
-use arcuate::state::{Action, Phase, Recipe, Task};
+use arcuate::state::{Action, Phase, Recipe, RegionAction, Task, TensorAction, ViewAction};
 use arcuate::ui::views::path_at_pointer;
 use glam::{DVec3, dvec3};
 use libtest_mimic::Trial;
@@ -42,24 +43,24 @@ pub fn tests() -> Vec<Trial> {
 pub(super) const A: DVec3 = dvec3(0.0, -14.0, 0.0);
 const B: DVec3 = dvec3(1.0, 14.0, 1.0);
 
-/// Fibres along y, a seed and a target at either end of some.
+/// Fibres along y, with a seed and a target at the two ends of some.
 pub(super) fn looking() -> Window {
     let mut window = Window::fitted();
-    window.act(Action::SelectTask(Task::Pathways));
+    window.act(Action::View(ViewAction::SelectTask(Task::Pathways)));
     window.place(Role::Seed, A);
     window.place(Role::Target, B);
     window
 }
 
-/// Full ones: whether a coarse one comes before depends on how fast the machine is.
-fn asked(window: &Window) -> Vec<&FindPathway> {
+/// Full requests: whether a coarse one comes first depends on the speed of the machine.
+fn full_requests(window: &Window) -> Vec<&FindPathway> {
     let jobs = window.submitted.iter();
     let pathways = jobs.filter_map(|job| job.job::<FindPathway>());
     pathways.filter(|pathway| !pathway.coarse).collect()
 }
 
 pub(super) fn live(window: &Window) -> &arcuate::state::pathways::PathwayResult {
-    let live = window.state.session.pathways.live.as_ref();
+    let live = window.state.session.pathways.live.value();
     live.expect("a live pathway")
 }
 
@@ -76,19 +77,19 @@ pub(super) fn drag(window: &mut Window, role: Role, centre: DVec3, phase: Phase)
         centre,
         radius_mm: 5.0,
     };
-    window.act(Action::SetRegionShape {
+    window.act(Action::Region(RegionAction::SetShape {
         region,
         shape,
         phase,
-    });
+    }));
 }
 
 fn looked_at() {
     let mut window = Window::fitted();
     window.place(Role::Seed, A);
     window.place(Role::Target, B);
-    assert!(asked(&window).is_empty(), "nobody looks");
-    window.act(Action::SelectTask(Task::Pathways));
+    assert!(full_requests(&window).is_empty(), "nobody looks");
+    window.act(Action::View(ViewAction::SelectTask(Task::Pathways)));
     assert_eq!(window.state.pathway_standing(), Some(Standing::Final));
     let found = live(&window);
     // Along the fibres, from sphere to sphere.
@@ -105,15 +106,15 @@ fn looked_at() {
         "{command}"
     );
     assert!(command.contains("--from sphere:0,-14,0,") && command.contains("--epsilon 0.2"));
-    let count = asked(&window).len();
-    window.act(Action::SelectTask(Task::View));
+    let count = full_requests(&window).len();
+    window.act(Action::View(ViewAction::SelectTask(Task::View)));
     drag(&mut window, Role::Seed, A + DVec3::X, Phase::Done);
-    assert_eq!(asked(&window).len(), count, "nobody looks");
-    window.act(Action::SelectTask(Task::Pathways));
-    assert_eq!(asked(&window).len(), count + 1);
+    assert_eq!(full_requests(&window).len(), count, "nobody looks");
+    window.act(Action::View(ViewAction::SelectTask(Task::Pathways)));
+    assert_eq!(full_requests(&window).len(), count + 1);
     let target = window.state.document.regions[1].id;
-    window.act(Action::DeleteRegion(target));
-    assert!(window.state.session.pathways.live.is_none());
+    window.act(Action::Region(RegionAction::Delete(target)));
+    assert!(window.state.session.pathways.live.value().is_none());
     window.act(Action::Undo);
     assert_eq!(window.state.pathway_standing(), Some(Standing::Final));
 }
@@ -131,7 +132,7 @@ fn coarse() {
         assert!(live(&window).coarse);
         assert_eq!(window.state.pathway_standing(), Some(Standing::Coarse));
     }
-    // Streamlines are not seen here: none are made for the hand.
+    // Streamlines are not visible here: none are computed during the drag.
     assert!(!window.coarse_requests().contains(&true));
     // An eighth of the voxels, or nearly so.
     let few = live(&window).voxels;
@@ -139,13 +140,13 @@ fn coarse() {
     assert_eq!(window.state.pathway_standing(), Some(Standing::Final));
     let all = live(&window).voxels;
     assert!(few * 5 < all && few * 9 > all, "{few} of {all}");
-    // On with the drag, and its end.
+    // The drag continues and ends.
     window.state.session.pathways.full_ms = [Some(1e4); 2];
     drag(&mut window, Role::Seed, A + DVec3::X * 4.0, Phase::Live);
     assert!(live(&window).coarse);
     drag(&mut window, Role::Seed, A + DVec3::X * 4.0, Phase::Done);
     assert_eq!(window.state.pathway_standing(), Some(Standing::Final));
-    // What takes less than a frame or two is solved at once.
+    // A solve of less than a frame or two is full at once.
     window.state.session.pathways.full_ms = [Some(5.0); 2];
     drag(&mut window, Role::Seed, A + DVec3::X * 3.0, Phase::Live);
     assert!(!live(&window).coarse);
@@ -169,15 +170,15 @@ fn one_side() {
     let before = fields(&window);
     window.place(Role::Exclude, dvec3(8.0, 0.0, 0.0));
     assert!(fields(&window).iter().zip(before).all(|(a, b)| *a != b));
-    // A region that has no part changes nothing.
-    let count = asked(&window).len();
+    // A region without a part in pathways changes nothing.
+    let count = full_requests(&window).len();
     window.place(Role::Include, dvec3(-8.0, 0.0, 0.0));
-    assert_eq!(asked(&window).len(), count);
+    assert_eq!(full_requests(&window).len(), count);
 }
 
 fn width() {
     let mut window = looking();
-    let count = asked(&window).len();
+    let count = full_requests(&window).len();
     let volumes: Vec<f64> = [0.02, 0.1, 0.4]
         .map(|epsilon| {
             change(&mut window, Phase::Live, |s| s.epsilon = epsilon);
@@ -188,8 +189,8 @@ fn width() {
         volumes.is_sorted() && volumes[0] < volumes[2],
         "{volumes:?}"
     );
-    assert_eq!(asked(&window).len(), count);
-    // As many voxels as the set has.
+    assert_eq!(full_requests(&window).len(), count);
+    // The number of voxels in the set.
     let found = live(&window);
     for epsilon in [0.013, 0.37] {
         let (count, mask) = (found.count(epsilon), found.pathway.mask(epsilon));
@@ -199,7 +200,7 @@ fn width() {
             mask.count()
         );
     }
-    // What is told of its size is that of what is written.
+    // The reported size equals that of the written mask.
     let found = live(&window);
     let from = found.pathway.joining_epsilon;
     let apart = (from > 0.01).then_some(0.5 * from);
@@ -212,7 +213,7 @@ fn width() {
             (reported - written.volume_ml()).abs() / (written.volume_ml() / written.count() as f64);
         assert!(off < 1.5, "{epsilon}: {off} voxels of {}", written.count());
     }
-    // The command tells the width as it is.
+    // The command contains the present width.
     let reported = arcuate::state::update::pathway_recipe(&window.state, None);
     assert!(
         reported
@@ -224,26 +225,30 @@ fn width() {
 
 fn apart() {
     let mut window = looking();
-    window.act(Action::PlaceRegion {
+    window.act(Action::Region(RegionAction::Place {
         role: Role::Exclude,
         shape: Shape::Box {
             centre: DVec3::ZERO,
             half_mm: dvec3(100.0, 4.0, 100.0),
         },
-    });
+    }));
     let working = &window.state.session.pathways;
-    assert!(working.live.is_none() && working.running.is_none());
-    let (_, why) = working.failed.as_ref().expect("a sentence");
+    assert!(working.live.value().is_none() && working.live.running().is_none());
+    let why = working.live.failure().expect("a sentence");
     assert!(
         why.starts_with("No path: region 'Target' is not connected to 'Seed'"),
         "{why}"
     );
-    let count = asked(&window).len();
-    window.act(Action::MoveCrosshair(DVec3::ONE));
-    assert_eq!(asked(&window).len(), count, "not asked for as it is");
+    let count = full_requests(&window).len();
+    window.act(Action::View(ViewAction::MoveCrosshair(DVec3::ONE)));
+    assert_eq!(
+        full_requests(&window).len(),
+        count,
+        "not asked for as it is"
+    );
     window.act(Action::Undo);
     assert_eq!(window.state.pathway_standing(), Some(Standing::Final));
-    // A wall beside the way: of what it takes the pointer says so.
+    // A wall next to the path: the pointer's readout names it.
     window.place(Role::Exclude, dvec3(8.0, 0.0, 0.0));
     let at = dvec3(8.0, 0.0, 0.0);
     let reported = path_at_pointer::words(&window.state, live(&window), at);
@@ -254,15 +259,15 @@ fn apart() {
     window.act(Action::Undo);
     // An FA that no voxel has.
     change(&mut window, Phase::Done, |s| s.params.min_fa = 1.0);
-    let failed = &window.state.session.pathways.failed;
-    let (_, why) = failed.as_ref().expect("a sentence");
+    let why = window.state.session.pathways.live.failure();
+    let why = why.expect("a sentence");
     assert!(why.ends_with("lower Domain FA (--min-fa)"), "{why}");
-    // One region in the other.
+    // One region inside the other.
     window.act(Action::Undo);
     assert_eq!(window.state.pathway_standing(), Some(Standing::Final));
     drag(&mut window, Role::Seed, B + DVec3::Y, Phase::Done);
-    let failed = &window.state.session.pathways.failed;
-    let (_, why) = failed.as_ref().expect("a sentence");
+    let why = window.state.session.pathways.live.failure();
+    let why = why.expect("a sentence");
     assert_eq!(
         why,
         "Regions 'Seed' and 'Target' overlap, expected two apart; move one"
@@ -308,7 +313,7 @@ fn kept() {
         panic!("{recipe:?}")
     };
     assert_eq!(epsilon, 0.3);
-    // It stays what it is while the ends move on.
+    // It stays unchanged while the ends move on.
     drag(&mut window, Role::Seed, A + DVec3::X, Phase::Done);
     let found = window.state.document.kept_pathways[0].found.clone();
     assert!(Arc::ptr_eq(
@@ -344,11 +349,11 @@ fn region() {
     let before = live(&window).voxels;
     let role = Role::Mask;
     window.act(Action::Pathway(PathwayAction::Region { of: None, role }));
-    // Its voxels are counted by a worker.
+    // A worker counts its voxels.
     assert_eq!(window.jobs_of::<MakePathwayRegion>().count(), 1);
     let region = window.state.document.regions.last().expect("there").clone();
     assert_eq!((&*region.name, region.role), ("Pathway", Role::Mask));
-    // Paths keep to it from now on.
+    // Paths stay inside it from now on.
     assert_eq!(window.state.pathway_standing(), Some(Standing::Final));
     assert!(live(&window).voxels < before);
     let Shape::Mask(mask) = &*region.shape else {
@@ -377,7 +382,7 @@ fn swapped() {
     let solved = fields(&window);
     window.act(Action::Pathway(PathwayAction::SwapEnds));
     assert_ne!(PathwayKey::of(live(&window)), before);
-    // Nothing is solved again, and names that only tell the role tell the new one.
+    // Nothing is solved again, and names derived from the role are those of the new role.
     assert_eq!(fields(&window), [solved[1], solved[0]]);
     assert_eq!(live(&window).pathway.fields[0].source.name, "Seed");
     let reported = |(role, name): &(Role, String)| name.starts_with(role.name());
@@ -389,18 +394,18 @@ fn swapped() {
     assert_eq!(PathwayKey::of(live(&window)), before);
 }
 
-/// A hand that is faster than the solver sees the results that there are.
+/// A user faster than the solver sees the existing results.
 fn quick() {
     let mut window = looking();
     window.state.session.pathways.full_ms = [Some(5.0); 2];
-    let count = asked(&window).len();
+    let count = full_requests(&window).len();
     window.holding = true;
     let at = |x: f64| A + DVec3::X * x;
     for x in [1.0, 2.0, 3.0] {
         drag(&mut window, Role::Seed, at(x), Phase::Live);
     }
     assert_eq!(
-        asked(&window).len(),
+        full_requests(&window).len(),
         count + 1,
         "none is cancelled for the next"
     );
@@ -413,19 +418,23 @@ fn quick() {
     let shown = live(&window);
     assert_ne!(PathwayKey::of(shown), before, "the first of them is seen");
     assert!(!shown.coarse);
-    assert_eq!(asked(&window).len(), count + 2, "and the last is asked for");
+    assert_eq!(
+        full_requests(&window).len(),
+        count + 2,
+        "and the last is asked for"
+    );
     window.holding = false;
     window.deliver(at_once);
     assert_eq!(window.state.pathway_standing(), Some(Standing::Final));
-    // A metric that must be made anew is not known to be quick.
+    // A metric that must be recomputed is not known to be quick.
     window.state.session.pathways.full_ms = [Some(5.0), Some(1e4)];
     change(&mut window, Phase::Live, |s| {
         s.params.metric.alpha = 2.0;
     });
     assert!(live(&window).coarse);
-    // Who leaves in the middle of it is asked for nothing.
-    window.act(Action::SelectTask(Task::View));
-    assert!(!window.state.session.pathways.unsettled);
+    // When the user leaves in the middle of it nothing is requested.
+    window.act(Action::View(ViewAction::SelectTask(Task::View)));
+    assert!(!window.state.session.pathways.live.waits_for_rest());
 }
 
 fn nowhere() {
@@ -450,11 +459,15 @@ fn another() {
         .alpha = 2.0;
     window.state.document = document;
     window.state.session.pathways.full_ms = [Some(5.0); 2];
-    let count = asked(&window).len();
+    let count = full_requests(&window).len();
     window.holding = true;
     drag(&mut window, Role::Seed, A + DVec3::X, Phase::Done);
     assert!(window.state.session.pathways.solving.is_some());
-    assert_eq!(asked(&window).len(), count + 2, "the live and the kept one");
+    assert_eq!(
+        full_requests(&window).len(),
+        count + 2,
+        "the live and the kept one"
+    );
     let leave = arcuate::state::SessionAction::Leave(arcuate::state::UnsavedAction::New);
     window.state.history.clear();
     window.act(Action::Session(leave));
@@ -462,23 +475,26 @@ fn another() {
     window.act(Action::Session(discard));
     assert!(window.state.document.regions.is_empty(), "left");
     let working = &window.state.session.pathways;
-    assert!(working.live.is_none() && working.known.iter().all(Option::is_none));
+    assert!(working.live.value().is_none() && working.known.iter().all(Option::is_none));
     for slot in [PATHWAY, KEPT_PATHWAY] {
         assert!(window.cancelled_of_document && slot.is_of_document());
     }
     window.state.document = other;
-    window.act(Action::MoveCrosshair(DVec3::ONE));
-    assert_eq!(asked(&window).len(), count + 3);
+    window.act(Action::View(ViewAction::MoveCrosshair(DVec3::ONE)));
+    assert_eq!(full_requests(&window).len(), count + 3);
     window.holding = false;
     window.deliver(|_| {});
     let kept = &window.state.document.kept_pathways[0];
     let found = kept.found.as_ref().expect("solved");
     assert_eq!(found.params.metric, Params::sharpened(2.0));
     assert!(window.state.session.pathways.unsolved.is_empty());
-    assert!(window.state.session.pathways.live.is_none(), "nobody looks");
+    assert!(
+        window.state.session.pathways.live.value().is_none(),
+        "nobody looks"
+    );
 }
 
-/// What a session keeps is solved as soon as it can be.
+/// Pathways kept in a session are solved as soon as possible.
 fn tried_again() {
     let mut window = looking();
     window.act(Action::Pathway(PathwayAction::Keep));
@@ -495,18 +511,18 @@ fn tried_again() {
         ..(**fit).clone()
     });
     change(&mut window, elsewhere);
-    window.act(Action::MoveCrosshair(DVec3::ONE));
+    window.act(Action::View(ViewAction::MoveCrosshair(DVec3::ONE)));
     assert_eq!(window.state.session.pathways.unsolved.len(), 1);
     let reported = window.state.session.messages.last().expect("a sentence");
     assert!(reported.text.contains("Seed – Target"), "{}", reported.text);
     change(&mut window, there);
-    window.act(Action::MoveCrosshair(DVec3::ZERO));
+    window.act(Action::View(ViewAction::MoveCrosshair(DVec3::ZERO)));
     assert!(kept(&window).found.is_none(), "nothing has changed");
     window.ordinary();
     assert!(kept(&window).found.is_some());
 }
 
-/// An error about a kept pathway names the mask of its own fit, also where the tensors have another mask now.
+/// An error about a kept pathway names the mask of its own fit, even where the tensors have another mask now.
 fn own_mask() {
     let mut window = looking();
     window.act(Action::Pathway(PathwayAction::Keep));
@@ -516,8 +532,8 @@ fn own_mask() {
     window.act(Action::Event(super::file("/data/roi.nii.gz", loaded)));
     let mut layers = window.state.document.layers.iter();
     let roi = layers.find(|l| l.name == "roi").expect("opened").id;
-    window.act(Action::SetFitMask(Some(roi)));
-    let now = arcuate::state::core::words::mask::name_of(&window.state.document);
+    window.act(Action::Tensors(TensorAction::SetMask(Some(roi))));
+    let now = arcuate::state::tensors::mask_text::name_of(&window.state.document);
     assert_eq!(now, "the mask 'roi'");
     for (mask, name) in [
         (FitMask::Found, "the automatic mask"),
@@ -532,7 +548,7 @@ fn own_mask() {
         };
         (kept.found, kept.fit) = (None, document.origins.add(fit));
         window.state.session.pathways.unsolved_with = Default::default();
-        window.act(Action::MoveCrosshair(DVec3::ONE));
+        window.act(Action::View(ViewAction::MoveCrosshair(DVec3::ONE)));
         let mut jobs = window.submitted.iter().rev();
         let requested = jobs.find_map(|job| job.job::<FindPathway>().filter(|f| f.kept.is_some()));
         assert_eq!(requested.expect("solved again").mask_name, name);

@@ -1,12 +1,11 @@
-//! Pictures of a turn: one after the other, evenly, stopped by Escape.
+//! Pictures of a turntable: one after the other, evenly spaced, stopped by Escape.
 
 use super::*;
-use crate::support::event_of;
-use crate::support::saved_event;
+use crate::support::{event_of, saved_event};
 use arcuate::compute::Control;
 use arcuate::jobs::{Delivery, JobHandle};
 use arcuate::state::pictures::jobs::SaveFilm;
-use arcuate::state::{Layout, Look, Shot, Turn};
+use arcuate::state::{Layout, Look, PictureAction, Shot, Turn, ViewAction};
 use std::f64::consts::TAU;
 use std::time::Instant;
 
@@ -25,14 +24,14 @@ pub fn tests() -> Vec<Trial> {
 }
 
 fn shot(pane: Option<Pane>, frames: u32, film: bool) -> Action {
-    Action::Screenshot(Shot {
+    Action::Picture(PictureAction::Take(Shot {
         pane,
         path: PathBuf::from("/tmp/t.png"),
         look: Look {
             turn: Some(Turn { frames, film }),
             ..Look::default()
         },
-    })
+    }))
 }
 
 fn taken(effects: &[Effect]) -> Option<(PathBuf, f64)> {
@@ -48,7 +47,7 @@ fn turn() {
         let began = state.view.camera.azimuth;
         assert!(taken(&update(&mut state, shot(Some(Pane::Scene), 12, film))).is_none());
         for i in 0..12 {
-            let effects = update(&mut state, Action::NextFrame);
+            let effects = update(&mut state, Action::Picture(PictureAction::NextFrame));
             let (path, azimuth) = taken(&effects).expect("a frame");
             assert_eq!(path, PathBuf::from(format!("/tmp/t-{:03}.png", i + 1)));
             let off = (azimuth - began - TAU * f64::from(i) / 12.0).rem_euclid(TAU);
@@ -56,7 +55,7 @@ fn turn() {
             let film = |e: &Effect| e.job::<SaveFilm>().is_some();
             assert!(!effects.iter().any(film), "the last is not written yet");
         }
-        let effects = update(&mut state, Action::NextFrame);
+        let effects = update(&mut state, Action::Picture(PictureAction::NextFrame));
         let films = effects.iter().filter(|e| {
             matches!(e.job(), Some(SaveFilm { path, frames, .. })
                 if path == &PathBuf::from("/tmp/t.mp4") && frames.len() == 12)
@@ -67,7 +66,7 @@ fn turn() {
             "Saved 12 pictures of a turn, /tmp/t-001.png to t-012.png"
         );
         assert!(state.session.turning.is_none());
-        assert!(update(&mut state, Action::NextFrame).is_empty());
+        assert!(update(&mut state, Action::Picture(PictureAction::NextFrame)).is_empty());
         assert_eq!(state.view.camera.azimuth, began, "the view itself stays");
     }
 }
@@ -75,26 +74,26 @@ fn turn() {
 fn escape() {
     let mut state = State::new(String::new());
     update(&mut state, shot(Some(Pane::Scene), 12, true));
-    update(&mut state, Action::NextFrame);
+    update(&mut state, Action::Picture(PictureAction::NextFrame));
     update(&mut state, Action::Escape);
-    assert!(update(&mut state, Action::NextFrame).is_empty());
+    assert!(update(&mut state, Action::Picture(PictureAction::NextFrame)).is_empty());
     assert!(
         state.session.status.contains("after 1 of 12"),
         "{}",
         state.session.status
     );
-    // Nonsense is refused.
+    // Invalid values are refused.
     update(&mut state, shot(Some(Pane::Scene), 1, false));
     assert!(state.session.turning.is_none() && !state.session.messages.is_empty());
 }
 
-/// A picture that is not written ends the turn, which then does not claim all its pictures.
+/// A picture that is not written ends the turntable, which then does not claim all its pictures.
 fn not_saved() {
     let mut state = State::new(String::new());
     update(&mut state, shot(Some(Pane::Scene), 12, true));
-    update(&mut state, Action::NextFrame);
+    update(&mut state, Action::Picture(PictureAction::NextFrame));
     update(&mut state, drawn(1, "/tmp/t-001.png", Ok(2)));
-    update(&mut state, Action::NextFrame);
+    update(&mut state, Action::Picture(PictureAction::NextFrame));
     update(&mut state, drawn(3, "/tmp/t-002.png", Ok(4)));
     let failed = |ticket, path: &str| {
         Action::Event(event_of(Delivery {
@@ -115,7 +114,7 @@ fn not_saved() {
     assert!(state.session.turning.is_some());
     update(&mut state, failed(4, "/tmp/t-002.png"));
     assert!(state.session.turning.is_none());
-    assert!(update(&mut state, Action::NextFrame).is_empty());
+    assert!(update(&mut state, Action::Picture(PictureAction::NextFrame)).is_empty());
     assert_eq!(
         state.session.status,
         "Stopped after 1 of 12 pictures · Not saved: The disk is full: /tmp/t-002.png"
@@ -123,24 +122,24 @@ fn not_saved() {
 }
 
 fn drawn(ticket: u64, path: &str, writing: Result<u64, String>) -> Action {
-    Action::ShotTaken {
+    Action::Picture(PictureAction::Taken {
         ticket,
         path: PathBuf::from(path),
         writing,
-    }
+    })
 }
 
-/// The last picture of a turn is in its file.
+/// The last picture of a turntable is in its file.
 fn picture_saved() -> Action {
     Action::Event(saved_event(99, "/tmp/t-001.png", "picture"))
 }
 
-/// By its button, which ends a turn as well, or by Escape; one that cannot be drawn ends it, too.
+/// Stopped by its button or by Escape; a picture that cannot be drawn ends it, too.
 fn stopped() {
     let start_time = |ticket| {
         let mut state = State::new(String::new());
         update(&mut state, shot(Some(Pane::Scene), 12, false));
-        update(&mut state, Action::NextFrame);
+        update(&mut state, Action::Picture(PictureAction::NextFrame));
         update(
             &mut state,
             Action::JobStarted(JobHandle {
@@ -163,11 +162,14 @@ fn stopped() {
     assert!(state.session.turning.is_none());
     assert_eq!(state.session.status, "Stopped after 0 of 12 pictures");
     // The event of the cancelled picture changes no status.
-    update(&mut state, Action::ShotCancelled { ticket: 1 });
+    update(
+        &mut state,
+        Action::Picture(PictureAction::Cancelled { ticket: 1 }),
+    );
     assert!(state.session.jobs.is_empty());
     assert_eq!(state.session.status, "Stopped after 0 of 12 pictures");
     let mut state = start_time(2);
-    // First the turn, whose present picture is finished, then that.
+    // First the turntable, whose present picture is finished, then that picture.
     assert!(update(&mut state, Action::Escape).is_empty());
     assert!(state.session.turning.is_none());
     assert_eq!(state.session.status, "Stopped after 1 of 12 pictures");
@@ -187,13 +189,13 @@ fn stopped() {
     assert_eq!(state.session.messages.len(), 1);
 }
 
-/// What was changed since the session was saved, the sides of the view, too, would not be in the picture.
+/// Changes since the session was saved, even to the sides of the view, would not be in the picture.
 fn copied() {
     let mut state = State::new(String::new());
     let copy = |state: &mut State| {
         let effects = update(
             state,
-            Action::CopyPicture(Some(Pane::Axial), Look::default()),
+            Action::Picture(PictureAction::Copy(Some(Pane::Axial), Look::default())),
         );
         effects.into_iter().find_map(|e| match e {
             Effect::CopyText(text) => Some(text),
@@ -204,18 +206,27 @@ fn copied() {
     state.session.saving.file = Some(PathBuf::from("/tmp/s.arcuate"));
     state.session.saving.view = Some(state.view.clone());
     state.session.saving.base = Arc::new(arcuate::state::sessions::unsaved::Base::saved(&state));
-    update(&mut state, Action::MoveCrosshair(DVec3::new(1.0, 2.0, 3.0)));
+    update(
+        &mut state,
+        Action::View(ViewAction::MoveCrosshair(DVec3::new(1.0, 2.0, 3.0))),
+    );
     let text = copy(&mut state).expect("a command");
     assert!(
         text.starts_with("arcuate render /tmp/s.arcuate --view axial --at 1,2,3"),
         "{text}"
     );
     let kept = state.view.convention;
-    update(&mut state, Action::SetConvention(Convention::Neurological));
+    update(
+        &mut state,
+        Action::View(ViewAction::SetConvention(Convention::Neurological)),
+    );
     assert!(copy(&mut state).is_none());
-    update(&mut state, Action::SetConvention(kept));
+    update(&mut state, Action::View(ViewAction::SetConvention(kept)));
     assert!(copy(&mut state).is_some());
-    update(&mut state, Action::SetLayout(Layout::Single));
+    update(
+        &mut state,
+        Action::View(ViewAction::SetLayout(Layout::Single)),
+    );
     assert!(copy(&mut state).is_none());
 }
 

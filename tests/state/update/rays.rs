@@ -12,7 +12,10 @@ use arcuate::state::track::jobs::LIVE;
 use arcuate::state::track::jobs::cut::{CUT, CutRays};
 use arcuate::state::track::jobs::shoot::ShootRays;
 use arcuate::state::track::jobs::streamlines::TrackStreamlines;
-use arcuate::state::{Action, Content, Method, Pane, Phase, Rays, Recipe, Standing, Task};
+use arcuate::state::{
+    Action, Content, FilesAction, Method, Pane, Phase, Rays, Recipe, RegionAction, Standing, Task,
+    TrackAction, ViewAction,
+};
 use arcuate::ui::probe;
 use glam::{DVec3, dvec3};
 use libtest_mimic::Trial;
@@ -40,7 +43,7 @@ pub fn tests() -> Vec<Trial> {
 /// A seed in the middle of the ball and rays that may be short.
 pub(super) fn shooting(seeds: usize) -> Window {
     let mut window = Window::fitted();
-    window.act(Action::SetMethod(Method::Rays));
+    window.act(Action::Track(TrackAction::SetMethod(Method::Rays)));
     change(&mut window, Phase::Done, |rays| {
         rays.params.walk.min_length_mm = 5.0;
         rays.params.walk.seeding = Seeding::Random { count: seeds };
@@ -53,7 +56,7 @@ pub(super) fn shooting(seeds: usize) -> Window {
 fn change(window: &mut Window, phase: Phase, edit: impl FnOnce(&mut Rays)) {
     let mut rays = window.state.document.rays.clone();
     edit(&mut rays);
-    window.act(Action::SetRays { rays, phase });
+    window.act(Action::Track(TrackAction::SetRays { rays, phase }));
 }
 
 fn shots(window: &Window) -> Vec<&ShootRays> {
@@ -72,10 +75,10 @@ fn follow_the_switch() {
     let mut window = Window::fitted();
     window.place(Role::Seed, DVec3::ZERO);
     assert!(live(&window).rays.is_none());
-    window.act(Action::SetMethod(Method::Rays));
+    window.act(Action::Track(TrackAction::SetMethod(Method::Rays)));
     assert!(live(&window).rays.is_some());
     assert_eq!(live(&window).seeds, 8_000, "the default");
-    // Of all that pass, the strongest tenth.
+    // The strongest tenth of all that pass.
     let passed = live(&window).rays.as_ref().map_or(0, |r| r.measures.len());
     assert_eq!(live(&window).output.kept.len(), passed.div_ceil(10));
     let command = live(&window).recipe.command();
@@ -108,14 +111,14 @@ fn coarse() {
             centre: DVec3::X * f64::from(x),
             radius_mm: 5.0,
         };
-        window.act(Action::SetRegionShape {
+        window.act(Action::Region(RegionAction::SetShape {
             region,
             shape,
             phase: Phase::Live,
-        });
+        }));
         steps += 1;
         assert!(live(&window).coarse && live(&window).seeds < all);
-        assert!(window.state.session.unsettled);
+        assert!(window.state.session.tracking.waits_for_rest());
         let Recipe::Geodesic { regions, .. } = &live(&window).recipe else {
             panic!("{:?}", live(&window).recipe)
         };
@@ -127,11 +130,11 @@ fn coarse() {
     let coarse: Vec<bool> = shots(&window).iter().map(|s| s.coarse).collect();
     let expected = [before, vec![true; steps], vec![false]].concat();
     assert_eq!(coarse, expected);
-    // Few enough to be shot within a frame are shot at once.
+    // Few enough to be shot within a frame: shot at once.
     let mut window = shooting(2);
     window.state.session.rays_per_ms = Some(1e6);
     change(&mut window, Phase::Live, |r| r.params.walk.step_mm = 1.0);
-    assert!(!live(&window).coarse && !window.state.session.unsettled);
+    assert!(!live(&window).coarse && !window.state.session.tracking.waits_for_rest());
 }
 
 fn medium() {
@@ -179,7 +182,7 @@ fn cut() {
         assert_eq!(live(&window).rays.as_ref().and_then(|r| r.least), least);
         assert!(matches!(&live(&window).recipe, Recipe::Geodesic { cut: c, .. } if *c == cut));
     }
-    // A drag was one step; so were the others. None of them shot, nor does taking them back.
+    // A drag was one step; so were the others. None of them shot, nor does undoing them.
     window.act(Action::Undo);
     assert_eq!(live(&window).output.kept.len(), 17);
     window.act(Action::Undo);
@@ -190,7 +193,7 @@ fn cut() {
     let above = sorted.iter().filter(|m| **m >= middle).count();
     assert_eq!(live(&window).output.kept.len(), above);
     assert_eq!(shots(&window).len(), before);
-    // What is shot later is cut, too.
+    // Rays shot later are cut, too.
     change(&mut window, Phase::Done, |r| r.params.walk.step_mm = 1.0);
     let kept = &live(&window).output.kept.per_streamline["cm"];
     assert!(kept.iter().all(|m| *m >= middle));
@@ -217,7 +220,7 @@ fn cut_of_many() {
     assert_eq!(live(&window).output.kept.len(), 50);
     assert!(window.state.final_live().is_some());
     assert_eq!(shots(&window).len(), before);
-    // What was cut from other rays is not taken.
+    // A cut of other rays is not applied.
     cut_to(&mut window, Cut::Top(20), Phase::Done);
     let ranked = std::mem::take(&mut window.held);
     change(&mut window, Phase::Done, |r| r.params.walk.step_mm = 1.0);
@@ -228,7 +231,7 @@ fn cut_of_many() {
     assert!((step - 1.0).abs() < 1e-3, "{step}");
 }
 
-/// A hand that never rests sees the cut follow it: each job ends before the next begins.
+/// While the user keeps dragging, the cut follows: each job ends before the next begins.
 fn moving_cut() {
     let mut window = shooting(1_500);
     let all = live(&window).rays.as_ref().expect("rays").measures.len();
@@ -244,7 +247,7 @@ fn moving_cut() {
     assert_eq!(live(&window).output.kept.len(), 100, "the first is shown");
     assert!(window.state.final_live().is_none(), "but not kept");
     assert_eq!(ranks(&window), 2, "and the newest follows");
-    // At once where that is quick; what comes later is older.
+    // At once where that is quick; later results are older.
     cut_to(&mut window, Cut::All, Phase::Done);
     assert_eq!(live(&window).output.kept.len(), all);
     window.deliver(|_| {});
@@ -255,7 +258,7 @@ fn moving_cut() {
     assert!(window.state.final_live().is_some());
 }
 
-/// Splines are stored in single precision whatever is asked for: they are shown and used again.
+/// Splines are always stored in single precision: they are shown and used again.
 fn splines() {
     let mut window = shooting(20);
     change(&mut window, Phase::Done, |r| {
@@ -302,7 +305,7 @@ fn undo() {
     assert_eq!(picture(&window.state), pictures[0]);
 }
 
-/// All views show those of one reason, the 3-D view also what missed; the list keeps all.
+/// All views show the rays of one reason, the 3-D view also those that missed; the list keeps all.
 fn one_reason() {
     let mut window = shooting(50);
     window.place(Role::Target, dvec3(0.0, 12.0, 0.0));
@@ -325,10 +328,10 @@ fn one_reason() {
     let (kept, missed) = (output.kept.len(), output.missed.len());
     assert!(kept > 0 && missed > 0 && drawn(&window, true) == kept + missed);
     let reason = StopReason::ReachedTarget;
-    window.act(Action::ShowStop(Some(reason)));
+    window.act(Action::View(ViewAction::ShowStop(Some(reason))));
     assert_eq!(drawn(&window, true), kept, "what missed reached none");
     let reason = StopReason::LeftMask;
-    window.act(Action::ShowStop(Some(reason)));
+    window.act(Action::View(ViewAction::ShowStop(Some(reason))));
     let ended = |t: &arcuate::data::Tractogram| {
         let ends = &t.per_streamline["stop_end"];
         ends.iter()
@@ -344,7 +347,7 @@ fn one_reason() {
     let output = live(&window).output.clone();
     let expected = ended(&output.kept) + ended(&output.missed);
     assert_eq!(drawn(&window, true), expected);
-    window.act(Action::ShowStop(None));
+    window.act(Action::View(ViewAction::ShowStop(None)));
     assert_eq!(
         drawn(&window, true),
         output.kept.len() + output.missed.len()
@@ -353,10 +356,10 @@ fn one_reason() {
 
 fn crosshair() {
     let mut window = shooting(50);
-    window.act(Action::SelectTask(Task::Track));
+    window.act(Action::View(ViewAction::SelectTask(Task::Track)));
     let passing = |window: &Window| window.state.session.passing.expect("in the grid");
     for at in [DVec3::ZERO, dvec3(2.3, 5.1, -1.2), dvec3(0.0, -21.0, 0.0)] {
-        window.act(Action::MoveCrosshair(at));
+        window.act(Action::View(ViewAction::MoveCrosshair(at)));
         let grid = &window.tensors().field.grid;
         let voxel = grid.nearest(at).expect("inside");
         let curves = &live(&window).output.kept;
@@ -375,10 +378,10 @@ fn crosshair() {
             None => assert!(through.is_empty()),
         }
     }
-    window.act(Action::MoveCrosshair(DVec3::ZERO));
+    window.act(Action::View(ViewAction::MoveCrosshair(DVec3::ZERO)));
     let all = passing(&window).count;
     assert!(all > 10, "{all}");
-    // Those that the cut leaves.
+    // The rays that pass the cut.
     cut_to(&mut window, Cut::Top(3), Phase::Done);
     assert!(passing(&window).count <= 3);
     let command = probe::readings(&window.state);
@@ -389,7 +392,7 @@ fn crosshair() {
     if passing(&window).count > 0 {
         assert_eq!(brief[1].name, probe::CONNECTIVITY);
     }
-    window.act(Action::SelectTask(Task::View));
+    window.act(Action::View(ViewAction::SelectTask(Task::View)));
     assert!(window.state.session.passing.is_none());
 }
 
@@ -398,7 +401,7 @@ fn late() {
     window.holding = true;
     change(&mut window, Phase::Done, |r| r.params.walk.step_mm = 1.0);
     change(&mut window, Phase::Done, |r| r.params.walk.step_mm = 2.0);
-    // The older of two results comes last.
+    // The older of two results arrives last.
     window.deliver(|events| {
         assert!(matches!(
             events[0].outcome::<ShootRays>(),
@@ -411,15 +414,15 @@ fn late() {
         other => panic!("{other:?}"),
     };
     assert_eq!(step(&window), 2.0);
-    // Rays that come after the switch are no streamlines.
+    // Rays that arrive after the switch are not taken for streamlines.
     change(&mut window, Phase::Done, |r| r.params.walk.step_mm = 0.5);
-    window.act(Action::SetMethod(Method::Streamlines));
+    window.act(Action::Track(TrackAction::SetMethod(Method::Streamlines)));
     window.deliver(|events| events.reverse());
     assert!(live(&window).rays.is_none());
-    // Nor do any stay whose seed is gone.
-    window.act(Action::SetMethod(Method::Rays));
+    // Nor do rays stay whose seed was deleted.
+    window.act(Action::Track(TrackAction::SetMethod(Method::Rays)));
     let seed = window.state.document.regions[0].id;
-    window.act(Action::DeleteRegion(seed));
+    window.act(Action::Region(RegionAction::Delete(seed)));
     window.deliver(|_| {});
     assert!(window.state.session.live.is_none());
 }
@@ -430,7 +433,7 @@ fn kept() {
     let range = live(&window).rays.as_ref().expect("rays").range;
     let count = live(&window).output.kept.len();
     assert!(count > 0, "some reach the target along the fibres");
-    window.act(Action::KeepTracks);
+    window.act(Action::Track(TrackAction::Keep));
     let layer = window.state.document.layer_named("Rays").expect("a layer");
     assert_eq!(layer.display.window, range, "the colours stay");
     let table = &window.state.view.table;
@@ -441,14 +444,14 @@ fn kept() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = |name: &str| folder.path().join(name);
     let (live, layer) = (path("live.tck"), path("layer.tck"));
-    window.act(Action::SaveTracks {
+    window.act(Action::Track(TrackAction::Save {
         layer: None,
         path: live.clone(),
-    });
-    window.act(Action::SaveLayer {
+    }));
+    window.act(Action::Files(FilesAction::SaveLayer {
         layer: id,
         path: layer.clone(),
-    });
+    }));
     for tck in [live, layer] {
         assert!(tck.exists());
         let tsf = std::fs::read(tck.with_extension("tsf")).expect("measures");
@@ -462,7 +465,7 @@ fn kept() {
     assert!(window.state.session.messages.is_empty());
 }
 
-/// A million of rays is asked for; the result shown stays that of before until they are there.
+/// A million rays are requested; the previous result stays until they are there.
 fn out_of_date() {
     let mut window = shooting(20);
     assert_eq!(window.state.standing(), Some(Standing::Final));
@@ -473,11 +476,11 @@ fn out_of_date() {
     assert_eq!(window.state.standing(), Some(Standing::Updating));
     assert!(window.state.final_live().is_none());
     let layers = window.state.document.layers.len();
-    window.act(Action::KeepTracks);
-    window.act(Action::SaveTracks {
+    window.act(Action::Track(TrackAction::Keep));
+    window.act(Action::Track(TrackAction::Save {
         layer: None,
         path: "/nowhere/rays.tck".into(),
-    });
+    }));
     assert_eq!(
         window.state.document.layers.len(),
         layers,
@@ -491,7 +494,7 @@ fn out_of_date() {
         "nothing is saved"
     );
     assert_eq!(window.state.session.messages.len(), 2);
-    // Stopped: said, and the way back offered.
+    // Stopped: the status says so, and offers the way back.
     window.cancelled.clear();
     window.act(Action::Escape);
     assert_eq!(window.cancelled, [LIVE]);
@@ -510,7 +513,7 @@ fn out_of_date() {
         (seeds, kept)
     );
     window.holding = false;
-    window.act(Action::Retrack);
+    window.act(Action::Track(TrackAction::Repeat));
     assert_eq!(window.state.standing(), Some(Standing::Final));
     assert!(live(&window).recipe.command().contains("--step 0.4"));
     // A cut that many rays wait for is not their result either.
@@ -518,18 +521,18 @@ fn out_of_date() {
     assert_ne!(window.state.standing(), Some(Standing::Final));
 }
 
-/// How often live curves were asked for.
-fn asked(window: &Window) -> usize {
+/// How often live curves were requested.
+fn request_count(window: &Window) -> usize {
     window.jobs_of::<ShootRays>().count() + window.jobs_of::<TrackStreamlines>().count()
 }
 
 fn undo_stops() {
     for method in Method::ALL {
         let mut window = shooting(20);
-        window.act(Action::SetMethod(method));
+        window.act(Action::Track(TrackAction::SetMethod(method)));
         window.holding = true;
         window.cancelled.clear();
-        let requests = asked(&window);
+        let requests = request_count(&window);
         match method {
             Method::Rays => change(&mut window, Phase::Done, |r| r.params.walk.step_mm = 0.4),
             Method::Streamlines => {
@@ -538,15 +541,15 @@ fn undo_stops() {
                     ..window.state.document.track.clone()
                 };
                 let phase = Phase::Done;
-                window.act(Action::SetTrack { params, phase });
+                window.act(Action::Track(TrackAction::SetStreamlines { params, phase }));
             }
         }
-        assert!(asked(&window) > requests);
-        let requests = asked(&window);
+        assert!(request_count(&window) > requests);
+        let requests = request_count(&window);
         window.act(Action::Undo);
         assert_eq!(window.cancelled, [LIVE], "{method:?}");
         assert_eq!(
-            asked(&window),
+            request_count(&window),
             requests,
             "what is there is not asked for again"
         );
@@ -557,14 +560,14 @@ fn undo_stops() {
 fn coarse_first() {
     let mut window = shooting(20);
     window.holding = true;
-    // So slow that 400 rays take four seconds.
+    // Slow enough for 400 rays to take four seconds.
     window.state.session.rays_per_ms = Some(0.1);
     change(&mut window, Phase::Done, |r| {
         r.params.walk.seeding = Seeding::Random { count: 2_000 };
     });
     let coarse = |w: &Window| shots(w).iter().map(|s| s.coarse).collect::<Vec<_>>();
     assert_eq!(coarse(&window)[1..], [true]);
-    // A hand that rests meanwhile does not take the coarse answer away.
+    // A rest of the pointer meanwhile does not discard the coarse result.
     window.act(Action::Settle);
     assert_eq!(coarse(&window)[1..], [true]);
     window.deliver(|_| {});

@@ -1,4 +1,4 @@
-//! What counts as saved, and what is said in the status and on the badge.
+//! Saved and unsaved work, and the messages in the status and on the badge.
 
 use super::{Window, opened};
 use crate::support::{saved_event, test, thread_time};
@@ -7,7 +7,7 @@ use arcuate::io::convert::Converted;
 use arcuate::jobs::{Delivery, Outcome, Slot};
 use arcuate::solvers::curves::Seeding;
 use arcuate::solvers::tractogram::selection::{Edit, Runs};
-use arcuate::state::Event;
+use arcuate::state::core::display;
 use arcuate::state::files::jobs::{ConvertedFiles, SaveWithValues};
 use arcuate::state::origin::Origin;
 use arcuate::state::regions::jobs::SaveRegion;
@@ -15,7 +15,8 @@ use arcuate::state::sessions::saved;
 use arcuate::state::sessions::unsaved::UnsavedPart;
 use arcuate::state::streamlines::How;
 use arcuate::state::{
-    Action, BundleAction, Content, Layer, LayerId, Method, Phase, State, Task, defaults, update,
+    Action, BundleAction, Content, Event, Layer, LayerId, Method, Phase, RegionAction, State, Task,
+    TrackAction, ViewAction, update,
 };
 use glam::DVec3;
 use libtest_mimic::Trial;
@@ -63,7 +64,7 @@ fn later_edits() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut window = Window::fitted();
     window.place(Role::Seed, DVec3::ZERO);
-    window.act(Action::KeepTracks);
+    window.act(Action::Track(TrackAction::Keep));
     let layer = window.state.session.selected_layer.expect("kept");
     let dirty = |window: &Window| {
         let things = window.state.unsaved();
@@ -71,10 +72,10 @@ fn later_edits() {
         things.iter().any(is)
     };
     let path = folder.path().join("t.tck");
-    let save = Action::SaveTracks {
+    let save = Action::Track(TrackAction::Save {
         layer: Some(layer),
         path,
-    };
+    });
     assert!(dirty(&window));
     window.holding = true;
     window.act(save.clone());
@@ -95,8 +96,8 @@ fn kept_streamlines() {
     let mut window = Window::fitted();
     assert!(!window.state.is_dirty());
     let seed = window.place(Role::Seed, DVec3::ZERO);
-    window.act(Action::KeepTracks);
-    window.act(Action::DeleteRegion(seed));
+    window.act(Action::Track(TrackAction::Keep));
+    window.act(Action::Region(RegionAction::Delete(seed)));
     assert!(window.state.document.regions.is_empty());
     assert!(window.state.is_dirty());
 }
@@ -111,7 +112,7 @@ fn failed_folder() {
     let mut window = Window::fitted();
     let region = window.place(Role::Seed, DVec3::ZERO);
     let mut save = |path: PathBuf| {
-        window.act(Action::SaveRegion { region, path });
+        window.act(Action::Region(RegionAction::Save { region, path }));
         let session = &window.state.session;
         (session.exports.clone(), session.status.clone())
     };
@@ -125,26 +126,26 @@ fn failed_folder() {
     assert!(status.starts_with("Saved "), "{status}");
 }
 
-/// Rays go to several files: where one cannot be written all others stay as they were.
+/// Rays go to several files: where one cannot be written all others stay unchanged.
 fn after_a_failure() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = |name: &str| folder.path().join(name);
     let mut window = Window::fitted();
-    window.act(Action::SetMethod(Method::Rays));
+    window.act(Action::Track(TrackAction::SetMethod(Method::Rays)));
     let mut rays = window.state.document.rays.clone();
     rays.params.walk.min_length_mm = 5.0;
     rays.params.walk.seeding = Seeding::Random { count: 20 };
     let phase = Phase::Done;
-    window.act(Action::SetRays { rays, phase });
+    window.act(Action::Track(TrackAction::SetRays { rays, phase }));
     window.place(Role::Seed, DVec3::ZERO);
     let mut save = |name: &str| {
-        window.act(Action::SaveTracks {
+        window.act(Action::Track(TrackAction::Save {
             layer: None,
             path: path(name),
-        });
+        }));
         errors(&window)
     };
-    // Where a folder has the name no file can be.
+    // No file can be written where a folder has its name.
     std::fs::create_dir(path("a.tck")).expect("a folder");
     for name in ["a.tsf", "a.weights.txt"] {
         std::fs::write(path(name), "old").expect("written");
@@ -181,7 +182,7 @@ fn after_a_failure() {
     for name in ["c.tck", "c.tsf", "c.weights.txt", "c.fa.tsf"] {
         assert!(written.iter().any(|w| w == name), "{written:?}");
     }
-    // What is beside it comes back.
+    // The files next to it are read too.
     let opened = arcuate::io::open(&path("c.tck"), &Default::default()).expect("opened");
     let arcuate::io::Opened::Tractogram(found, info) = opened else {
         panic!("streamlines")
@@ -194,7 +195,7 @@ fn after_a_failure() {
         "{found:?}"
     );
     assert!(names(".").is_empty(), "{:?}", names("."));
-    // All of one export is one job.
+    // One export is one job.
     let saves = window
         .submitted
         .iter()
@@ -202,7 +203,7 @@ fn after_a_failure() {
     assert_eq!(saves.count(), 3);
 }
 
-/// Of two files that wait in line the second must not take away what became of the first.
+/// With two queued files the second must not discard the outcome of the first.
 fn two_saves() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut window = Window::fitted();
@@ -210,7 +211,7 @@ fn two_saves() {
     window.holding = true;
     for name in ["no/such/folder/r.nii.gz", "r.nii.gz"] {
         let path = folder.path().join(name);
-        window.act(Action::SaveRegion { region, path });
+        window.act(Action::Region(RegionAction::Save { region, path }));
     }
     window.deliver(|_| {});
     assert!(folder.path().join("r.nii.gz").exists());
@@ -225,10 +226,16 @@ fn regions_by_a_job() {
         radius_mm: 5.0,
     };
     let role = Role::Seed;
-    update(&mut state, Action::PlaceRegion { role, shape });
+    update(
+        &mut state,
+        Action::Region(RegionAction::Place { role, shape }),
+    );
     let region = state.session.selected_region.expect("selected");
     let path = PathBuf::from("/data/r.nii");
-    let effects = update(&mut state, Action::SaveRegion { region, path });
+    let effects = update(
+        &mut state,
+        Action::Region(RegionAction::Save { region, path }),
+    );
     use arcuate::state::Effect;
     let [Effect::Store, save] = &effects[..] else {
         panic!("{effects:?}")
@@ -245,7 +252,7 @@ fn regions_by_a_job() {
     }
 }
 
-/// Streamlines that were chosen by hand are a long list, which the worker that writes it puts into words.
+/// Streamlines selected by the user form a long list, which the worker that writes it turns into text.
 fn long_lists() {
     const COUNT: usize = 1_000_000;
     let mut state = State::new(String::new());
@@ -261,7 +268,7 @@ fn long_lists() {
         id,
         "all".to_owned(),
         Content::Tractogram(lines),
-        defaults::line_display(),
+        display::line_display(),
         origin,
     );
     let path = Some(path);
@@ -289,12 +296,11 @@ fn long_lists() {
     );
 }
 
-/// What was said of live streamlines, in the status, as a note and on the badge, is said where they are
-/// seen.
+/// Messages about live streamlines, in the status, as a note and on the badge, appear where they are shown.
 fn elsewhere() {
     let mut window = Window::fitted();
     let too_early = |window: &mut Window| {
-        window.act(Action::KeepTracks);
+        window.act(Action::Track(TrackAction::Keep));
         window.state.session.messages.len()
     };
     assert_eq!(too_early(&mut window), 1);
@@ -303,16 +309,16 @@ fn elsewhere() {
         (Task::Filter, false),
         (Task::Pathways, false),
     ] {
-        window.act(Action::SelectTask(Task::Track));
+        window.act(Action::View(ViewAction::SelectTask(Task::Track)));
         assert_eq!(too_early(&mut window), 1);
-        window.act(Action::SelectTask(task));
+        window.act(Action::View(ViewAction::SelectTask(task)));
         assert_eq!(
             window.state.session.messages.len(),
             usize::from(seen),
             "{task:?}"
         );
     }
-    window.act(Action::SelectTask(Task::Track));
+    window.act(Action::View(ViewAction::SelectTask(Task::Track)));
     too_early(&mut window);
     window.place(Role::Seed, DVec3::ZERO);
     assert!(
@@ -322,20 +328,20 @@ fn elsewhere() {
     assert!(window.state.session.status.contains(" streamlines from "));
     let badge = |window: &Window| arcuate::ui::views::badge::words(&window.state);
     assert!(badge(&window).is_some_and(|(text, _)| text.starts_with("Final")));
-    window.act(Action::SelectTask(Task::Filter));
+    window.act(Action::View(ViewAction::SelectTask(Task::Filter)));
     assert!(badge(&window).is_none(), "{:?}", badge(&window));
     assert_eq!(window.state.session.status, "");
-    // The same holds for curves tracked in that task, and after an undone step.
+    // The same holds for curves tracked in that task, and after an undo.
     window.place(Role::Seed, DVec3::X);
     assert!(!window.state.session.status.contains(" streamlines from "));
     for task in [Task::Filter, Task::Pathways] {
-        window.act(Action::SelectTask(Task::Track));
+        window.act(Action::View(ViewAction::SelectTask(Task::Track)));
         window.place(Role::Seed, DVec3::ZERO);
         window.act(Action::Undo);
         let status = window.state.session.status.clone();
         assert!(status.starts_with("Undid: "), "{status}");
         assert!(status.contains(" streamlines from "), "{status}");
-        window.act(Action::SelectTask(task));
+        window.act(Action::View(ViewAction::SelectTask(task)));
         assert_eq!(window.state.session.status, "", "{task:?}");
     }
 }
@@ -370,6 +376,6 @@ fn beside() {
     window.act(Action::Event(Event::new(job, delivery)));
     assert_eq!(
         window.state.session.status,
-        "Saved 9 streamlines with a.fa.tsf, a.commit.weights.txt, read back and equal: /data/a.tck"
+        "Saved and verified 9 streamlines with a.fa.tsf, a.commit.weights.txt: /data/a.tck"
     );
 }

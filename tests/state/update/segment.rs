@@ -1,16 +1,16 @@
-//! The surface of Segment: sampled, placed, run, steered, rewound, undone, kept; the notice where it cannot be.
+//! The surface of Segment: sampled, placed, run, steered, rewound, undone, kept; the message where it cannot be.
 
 use super::Window;
-use crate::support::{Random, origins::segments, test};
+use crate::support::origins::segments;
+use crate::support::{Random, test};
 use arcuate::data::{Grid, Role, Volume};
 use arcuate::solvers::level_set::{Cause, Ended, ScriptEvent, Sphere};
-use arcuate::state::SaveLabels;
-use arcuate::state::document::Content;
+use arcuate::state::core::layer::Content;
 use arcuate::state::files::jobs::open::Loaded;
 use arcuate::state::sampling::SampleAction;
 use arcuate::state::segment::jobs::RunRequest;
 use arcuate::state::segment::{SegmentAction, SegmentFile, SegmentSettings, Standing, Start};
-use arcuate::state::{Action, Phase, RunControl, SurfaceUpdate, Task};
+use arcuate::state::{Action, Phase, RunControl, SaveLabels, SurfaceUpdate, Task, ViewAction};
 use arcuate::ui::probe;
 use glam::{DVec3, dvec3};
 use libtest_mimic::Trial;
@@ -53,7 +53,7 @@ pub(super) fn opened(volume: Volume) -> Window {
         "/data/t1.nii.gz",
         Loaded::Image(volume),
     )));
-    window.act(Action::SelectTask(Task::Segment));
+    window.act(Action::View(ViewAction::SelectTask(Task::Segment)));
     window
 }
 
@@ -95,7 +95,7 @@ pub(super) fn live(window: &Window) -> &SurfaceUpdate {
         .expect("a surface")
 }
 
-/// Moves the surface by this many steps, fewer where it ends.
+/// Moves the surface by this many steps, or fewer if it ends.
 pub(super) fn go(window: &mut Window, steps: u64) {
     let end = live(window).step + steps;
     while live(window).step < end {
@@ -136,7 +136,7 @@ fn run() {
         "{}",
         settings.params.target
     );
-    // 0.42 of the contrast to what lies around.
+    // 0.42 of the contrast to the surroundings.
     assert!(
         (32.0..37.0).contains(&settings.params.tolerance),
         "{}",
@@ -157,7 +157,7 @@ fn run() {
     sphere(&mut window, true, DVec3::ZERO, 5.0);
     assert_eq!(window.state.cannot_segment(), None);
     assert_eq!(live(&window).step, 0, "shown before it runs");
-    // What noise leaves out the curvature takes in.
+    // Smoothing includes the voxels that noise excludes.
     set(&mut window, Phase::Done, |s| s.params.tolerance = 20.0);
     go(&mut window, 150);
     let found = live(&window);
@@ -178,7 +178,7 @@ fn run() {
     assert!((figures.measures.diameter_mm - 2.0 * RADIUS_MM).abs() < 1.5);
     let steps = found.growth.iter().map(|(step, _)| *step);
     assert!(steps.clone().zip(steps.skip(1)).all(|(a, b)| a < b));
-    // At the start a change of speeds is none of the run's.
+    // At the start a change of speeds is no event of the run.
     assert!(found.script.events.is_empty());
     assert_eq!(found.script.params.tolerance, 20.0);
     let command = arcuate::state::update::segment_recipe(&window.state)
@@ -204,7 +204,7 @@ fn steered() {
         RunControl::Rest,
         "a step is over"
     );
-    // Paused: nothing is an event before it goes on.
+    // Paused: a change is no event before the run continues.
     for smoothness in [0.4, 0.5, 0.6] {
         set(&mut window, Phase::Live, |s| {
             s.params.smoothness = smoothness
@@ -226,7 +226,7 @@ fn steered() {
     assert_eq!(live(&window).placed.len(), 2);
     let command = arcuate::state::update::segment_recipe(&window.state).expect("a recipe");
     assert!(command.no_command().is_some(), "its script is in no file");
-    // The file is asked for with the script and stands for the command from then on.
+    // The file is requested with the script and stands for the command from then on.
     let path = std::path::PathBuf::from("/nowhere/at/all/run.json");
     let what = SegmentFile::Script;
     act(&mut window, SegmentAction::Save { what, path });
@@ -296,7 +296,7 @@ fn undone() {
     );
 }
 
-/// By a drag, which is one step to undo; the surface begins where the sphere is.
+/// By a drag, which is one step to undo; the surface begins at the sphere's place.
 fn moved() {
     let mut window = ready();
     let (number, before) = window.state.document.segment.spheres[0];
@@ -330,7 +330,7 @@ fn moved() {
     );
 }
 
-/// What the status line tells there.
+/// The status line's content in that case.
 fn told() {
     let mut window = ready();
     let named = |window: &Window| {
@@ -338,20 +338,24 @@ fn told() {
         let brief = probe::brief(&window.state, &all, 2);
         brief.iter().map(|r| r.name.clone()).collect::<Vec<_>>()
     };
-    window.act(Action::MoveCrosshair(dvec3(4.0, 0.0, 0.0)));
+    window.act(Action::View(ViewAction::MoveCrosshair(dvec3(
+        4.0, 0.0, 0.0,
+    ))));
     assert_eq!(named(&window), ["t1", probe::PHI]);
     set(&mut window, Phase::Done, |s| s.speed_opacity = 0.4);
     assert_eq!(named(&window), ["t1", "Speed", probe::PHI]);
     // Far from the surface only the image has a value.
     set(&mut window, Phase::Done, |s| s.speed_opacity = 0.0);
-    window.act(Action::MoveCrosshair(dvec3(18.0, 18.0, 18.0)));
+    window.act(Action::View(ViewAction::MoveCrosshair(dvec3(
+        18.0, 18.0, 18.0,
+    ))));
     assert_eq!(named(&window), ["t1"]);
-    window.act(Action::SelectTask(Task::View));
+    window.act(Action::View(ViewAction::SelectTask(Task::View)));
     assert_eq!(named(&window), ["t1"]);
 }
 
 fn said() {
-    // What is missing is told without a note that would stay.
+    // Missing inputs are reported without a note that would stay.
     let mut window = opened(image());
     for action in [SegmentAction::Play, SegmentAction::Step] {
         window.state.session.status.clear();
@@ -367,7 +371,7 @@ fn said() {
         1,
         "it is not there"
     );
-    // Until something else is asked for.
+    // Until another request.
     set(&mut window, Phase::Done, |s| s.params.smoothness = 0.2);
     assert_eq!(messages(&window), "");
     assert_eq!(live(&window).step, 0);
@@ -391,7 +395,7 @@ fn said() {
         live(&window).mask.as_ref().expect("at rest").inside,
         then.inside
     );
-    // A target that nothing has: the surface vanishes, the state before is kept.
+    // A target that no voxel has: the surface vanishes, the state before is kept.
     set(&mut window, Phase::Done, |s| {
         (s.params.target, s.params.tolerance) = (1000.0, 1.0)
     });
@@ -400,12 +404,12 @@ fn said() {
     assert!(live(&window).inside > 0);
     says(&window, "vanished");
     assert_eq!(window.state.session.segment.play, RunControl::Rest);
-    // All of the image is within the tolerance; of what is left now curvature may close it.
+    // The whole image is within the tolerance; curvature may close the rest.
     act(&mut window, SegmentAction::Rewind(0));
     set(&mut window, Phase::Done, |s| {
         (s.params.target, s.params.tolerance) = (60.0, 1000.0)
     });
-    // The alarm pauses it at the background, and again at the border, until it is let go on.
+    // The leak detector pauses it at the background, and again at the border, until it is continued.
     go(&mut window, 1000);
     let ended = live(&window).ended;
     assert!(matches!(ended, Ended::Leaked(leak) if leak.cause == Cause::Background));
@@ -415,7 +419,7 @@ fn said() {
         }
     }
     assert_eq!(live(&window).ended, Ended::Filled);
-    // An image of one value; one with voxels that have none.
+    // An image with one value; one with voxels without values.
     let grid = image().grid.clone();
     let mut flat = opened(Volume::scalar(grid.clone(), vec![5.0; grid.voxel_count()]));
     set(&mut flat, Phase::Done, |s| s.told = true);
@@ -459,7 +463,7 @@ fn kept() {
         "the next one begins"
     );
     assert!(window.state.document.segment.spheres.is_empty());
-    // All that was kept goes into one label map, with the surface in the hand.
+    // Everything kept goes into one label map, with the live surface.
     let structures = |window: &mut Window| {
         let path = "/nowhere/at/all/all.nii.gz".into();
         let what = SegmentFile::Structures;
@@ -493,7 +497,7 @@ fn kept() {
     assert!(window.state.session.segment.live.is_none());
     window.act(Action::Undo);
     assert!(segments(&window.state.document).is_empty());
-    // The surface is where it was.
+    // The surface is at its old place.
     let back = |window: &Window| {
         assert_eq!(live(window).script.steps, mask_step);
         let now = live(window).mask.as_ref().expect("at rest");
@@ -530,12 +534,14 @@ fn starts() {
         .iter()
         .filter(|v| (80.0..=120.0).contains(*v))
         .count() as u64;
-    // Noise is drawn anew for each image; redistancing rounds single voxels off.
+    // Noise is drawn anew for each image; redistancing rounds off single voxels.
     assert!(
         (inside as f64 / voxels as f64 - 1.0).abs() < 0.05,
         "{inside} of {voxels}"
     );
-    window.act(Action::MoveCrosshair(dvec3(1.0, 0.0, 0.0)));
+    window.act(Action::View(ViewAction::MoveCrosshair(dvec3(
+        1.0, 0.0, 0.0,
+    ))));
     act(&mut window, SegmentAction::StartFromFill);
     assert!((live(&window).inside as f64 / voxels as f64 - 1.0).abs() < 0.08);
     window.place(Role::Seed, dvec3(2.0, 2.0, 2.0));
@@ -554,12 +560,12 @@ fn looked_at() {
     };
     let mut window = ready();
     let count = steers(&window);
-    window.act(Action::MoveCrosshair(DVec3::ONE));
+    window.act(Action::View(ViewAction::MoveCrosshair(DVec3::ONE)));
     assert_eq!(steers(&window), count, "a look asks for nothing");
-    window.act(Action::SelectTask(Task::View));
+    window.act(Action::View(ViewAction::SelectTask(Task::View)));
     set(&mut window, Phase::Done, |s| s.params.smoothness = 0.7);
     assert_eq!(steers(&window), count, "nobody looks");
-    window.act(Action::SelectTask(Task::Segment));
+    window.act(Action::View(ViewAction::SelectTask(Task::Segment)));
     assert_eq!(steers(&window), count + 1);
     assert!(window.state.session.segment.speed.is_none());
     set(&mut window, Phase::Done, |s| s.speed_opacity = 0.4);
@@ -575,7 +581,7 @@ fn looked_at() {
         -params.advection(),
         "far from the target it shrinks"
     );
-    // What stands still goes on for new speeds and when somebody says so, not for another look.
+    // A surface at rest continues for new speeds and on request, not for another display setting.
     set(&mut window, Phase::Done, |s| {
         (s.params.tolerance, s.params.smoothness) = (20.0, 0.15)
     });

@@ -1,4 +1,4 @@
-//! What changes beside the surface while it moves, and a way back that somebody stops.
+//! Changes of other inputs while the surface moves, and a rewind that the user stops.
 
 mod near;
 
@@ -8,11 +8,10 @@ use crate::support::test;
 use arcuate::data::{Grid, Role, Shape, Volume};
 use arcuate::jobs::Outcome;
 use arcuate::solvers::level_set::{ScriptEvent, Sphere};
-use arcuate::state::segment::jobs::{CountVoxels, SaveScript};
-use arcuate::state::segment::jobs::{RunRequest, SEGMENT};
+use arcuate::state::segment::jobs::{CountVoxels, RunRequest, SEGMENT, SaveScript};
 use arcuate::state::segment::recipe::SegmentScript;
 use arcuate::state::segment::{SegmentAction, SegmentFile, Standing, Start};
-use arcuate::state::{Action, Effect, Phase, RunControl};
+use arcuate::state::{Action, Effect, Phase, RegionAction, RunControl, ViewAction};
 use glam::{DVec3, dvec3};
 use libtest_mimic::Trial;
 use std::sync::Arc;
@@ -45,7 +44,7 @@ pub fn tests() -> Vec<Trial> {
     own.into_iter().chain(near::tests()).collect()
 }
 
-/// The steps after which the speeds' regions or layer became others, and their numbers.
+/// The steps after which the speeds' regions or layer changed, and their numbers.
 fn changes(window: &Window) -> Vec<(u64, usize)> {
     let events = live(window).script.events.iter();
     let inputs = events.filter_map(|e| match e.what {
@@ -63,12 +62,12 @@ fn regions() {
     let run = window.state.session.segment.run;
     act(&mut window, SegmentAction::Painted(0, Some(region)));
     assert_eq!((live(&window).step, changes(&window).len()), (10, 0));
-    // Nothing begins anew.
+    // Nothing restarts.
     act(&mut window, SegmentAction::Step);
     assert_eq!((live(&window).step, changes(&window)), (20, vec![(10, 1)]));
     assert_eq!(window.state.session.segment.run, run);
     assert_eq!(live(&window).speed_sources.len(), 2);
-    // A drag is taken when it ends.
+    // A drag is applied when it ends.
     let requested = |window: &Window| window.state.session.segment.asked.clone().expect("asked");
     let shape = |x: f64| Shape::Sphere {
         centre: dvec3(x, 0.0, 0.0),
@@ -80,11 +79,11 @@ fn regions() {
         (13.0, Phase::Live),
         (12.0, Phase::Done),
     ] {
-        window.act(Action::SetRegionShape {
+        window.act(Action::Region(RegionAction::SetShape {
             region,
             shape: shape(x),
             phase,
-        });
+        }));
         assert_eq!(
             requested(&window).speed_sources == before,
             phase == Phase::Live
@@ -93,12 +92,12 @@ fn regions() {
     act(&mut window, SegmentAction::Step);
     assert_eq!(changes(&window), [(10, 1), (20, 2)]);
     let grown = live(&window).mask.clone().expect("at rest");
-    // Undone: it goes on with what it had before, by the number that has.
+    // Undone: it continues with its earlier input, by that input's number.
     window.act(Action::Undo);
     assert_eq!(live(&window).step, 30, "it does not go back");
     act(&mut window, SegmentAction::Step);
     assert_eq!(changes(&window), [(10, 1), (20, 2), (30, 1)]);
-    // A layer, whose weight changes with it.
+    // A layer, with its weight.
     let image = window.state.document.layers[0].id;
     act(&mut window, SegmentAction::SpeedLayer(Some(image)));
     act(&mut window, SegmentAction::Step);
@@ -108,7 +107,7 @@ fn regions() {
     let script = live(&window).script.clone();
     assert_eq!(changes(&window)[3..], [(40, 3), (50, 1)]);
     assert_eq!(script.events.len(), 7);
-    // As a file: what it began with, and what came later.
+    // As a file: its initial inputs, and the later ones.
     let path = std::path::PathBuf::from("/nowhere/at/all/run.json");
     let what = SegmentFile::Script;
     act(&mut window, SegmentAction::Save { what, path });
@@ -122,7 +121,7 @@ fn regions() {
         written.later[2].layer.as_deref(),
         Some("/data/t1.nii.gz".as_ref())
     );
-    // Back to where the region lay there for ten steps.
+    // Back to where the region was for ten steps.
     act(&mut window, SegmentAction::Rewind(30));
     assert_eq!(changes(&window), [(10, 1), (20, 2)]);
     assert_eq!(
@@ -137,7 +136,7 @@ fn regions() {
     assert!(!methods.contains("give a speed were changed"), "{methods}");
 }
 
-/// Esc while it goes back: nothing is asked for again, and the spheres are those of the surface.
+/// Esc during a rewind: nothing is requested again, and the spheres are those of the surface.
 fn stopped() {
     let mut window = ready();
     set(&mut window, Phase::Done, |s| s.params.tolerance = 20.0);
@@ -175,7 +174,7 @@ fn stopped() {
             before.mask.as_ref().expect("at rest").inside
         );
     }
-    // It goes there when it is asked to once more.
+    // It goes there when asked once more.
     act(&mut window, SegmentAction::Rewind(5));
     assert_eq!(
         (
@@ -186,7 +185,7 @@ fn stopped() {
     );
 }
 
-/// What a surface is to begin with is counted by a worker: what is chosen meanwhile stands.
+/// A worker counts the surface's initial voxels: choices made meanwhile stand.
 fn counted() {
     let mut window = ready();
     let region = window.place(Role::Seed, dvec3(2.0, 2.0, 2.0));
@@ -207,7 +206,7 @@ fn counted() {
     ));
 }
 
-/// A range that holds the ball, then one that holds all.
+/// A range that contains the ball, then one that contains everything.
 fn leaks() {
     let mut window = ready();
     act(&mut window, SegmentAction::Play);
@@ -222,7 +221,7 @@ fn leaks() {
     let range = window.state.document.segment.settings.params.tolerance;
     for goes_on in [true, false] {
         set(&mut window, Phase::Done, |s| s.params.tolerance = 95.0);
-        // A surface that stands still goes on by itself; to run on from a leak is to allow it.
+        // A surface at rest continues by itself; continuing from a leak allows it.
         if !goes_on {
             act(&mut window, SegmentAction::Play);
         }
@@ -242,13 +241,13 @@ fn leaks() {
         let at = leaked.at.expect("a place");
         assert!(at.length() > RADIUS_MM - 3.0, "{at}");
         assert_eq!(window.state.session.segment.earlier(), rests);
-        // Back to before it, and the alarm is armed as it was.
+        // Back to before it, and the leak detector is armed as it was.
         act(&mut window, SegmentAction::Rewind(leaked.leak.from));
         set(&mut window, Phase::Done, |s| s.params.tolerance = range);
         assert_eq!((live(&window).step, live(&window).inside), (rests, inside));
         assert!(live(&window).leak.is_none());
     }
-    // Who lets it go on sees it go on.
+    // When the user continues, the run continues.
     set(&mut window, Phase::Done, |s| s.params.tolerance = 95.0);
     act(&mut window, SegmentAction::Play);
     let leaked = live(&window).step;
@@ -256,7 +255,7 @@ fn leaks() {
     assert!(live(&window).step > leaked, "{:?}", live(&window).ended);
 }
 
-/// The values of a drag are events where the surface moves meanwhile: none of them is the way back.
+/// Values of a drag are events if the surface moves meanwhile: the rewind leads to none of them.
 fn drag() {
     let mut window = ready();
     act(&mut window, SegmentAction::Play);
@@ -300,7 +299,7 @@ fn camera() {
     };
     let values: Vec<f32> = (0..grid.voxel_count()).map(value).collect();
     let mut window = opened(Volume::scalar(Arc::new(grid), values));
-    window.act(Action::FrameAll);
+    window.act(Action::View(ViewAction::FrameAll));
     let all = window.state.view.camera;
     set(&mut window, Phase::Done, |s| {
         (s.params.target, s.params.tolerance, s.told) = (100.0, 30.0, true);
@@ -316,8 +315,8 @@ fn camera() {
     assert!(near.focus.distance(at) < 30.0, "{near:?}");
     assert!(near.distance_mm < 0.5 * all.distance_mm, "{near:?} {all:?}");
     assert_eq!((near.azimuth, near.elevation), (all.azimuth, all.elevation));
-    // Later it stays where the user moves it to.
-    window.act(Action::FrameAll);
+    // Later it stays where the user moves it.
+    window.act(Action::View(ViewAction::FrameAll));
     let moved = window.state.view.camera;
     act(&mut window, SegmentAction::Step);
     sphere(&mut window, true, at + 12.0, 6.0);
@@ -367,7 +366,7 @@ fn refused() {
     assert_eq!(steps(&window), (0, None));
 }
 
-/// Two spheres that are placed before an answer comes are refused in one answer.
+/// Two spheres placed before an answer comes are refused in one answer.
 fn both_refused() {
     let mut window = ready();
     act(&mut window, SegmentAction::Step);
@@ -398,7 +397,7 @@ fn both_refused() {
     assert_eq!(left.len() + 1, spheres.len(), "{left:?}");
 }
 
-/// The state names the step to go back to until the surface has reached it.
+/// The state names the step to rewind to until the surface has reached it.
 fn goes_back() {
     let mut window = ready();
     act(&mut window, SegmentAction::Step);
@@ -425,7 +424,7 @@ fn goes_back() {
     );
 }
 
-/// A new reference leaves the measures of the surface: its volume neither changes nor disappears meanwhile.
+/// A new reference keeps the measures of the surface: its volume neither changes nor disappears meanwhile.
 fn measured() {
     let mut window = ready();
     act(&mut window, SegmentAction::Play);

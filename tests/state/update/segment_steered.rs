@@ -1,11 +1,13 @@
-//! The surface in the hand: what was cut away stays away, the way back leads to the parameters of that step.
+//! The live surface: cut-away parts stay away, rewinding restores the parameters of that step.
 
 use super::Window;
 use super::segment::{act, go, image, live, opened, ready, sample, set, sphere};
 use crate::support::test;
 use arcuate::data::Shape;
+use arcuate::jobs::Outcome;
+use arcuate::state::segment::jobs::RunRequest;
 use arcuate::state::segment::{RangeDoubt, SegmentAction};
-use arcuate::state::{Action, Phase, Task};
+use arcuate::state::{Action, Phase, Task, ViewAction};
 use glam::dvec3;
 use libtest_mimic::Trial;
 
@@ -31,11 +33,13 @@ pub fn tests() -> Vec<Trial> {
             "update::segment::a_range_beyond_the_border_is_doubted",
             doubted,
         ),
+        test("update::segment::a_late_answer_undoes_no_undo", late),
+        test("update::segment::a_cancelled_run_undoes_no_undo", cancelled),
     ]
 }
 
-/// Values of a drag act while the surface moves: the button goes to before all of them, and from there to before the
-/// change that came before the drag.
+/// Values of a drag act while the surface moves: the button leads to before all of them, and from there to before the
+/// change that preceded the drag.
 fn drag() {
     let mut window = ready();
     act(&mut window, SegmentAction::Step);
@@ -46,7 +50,7 @@ fn drag() {
         set(&mut window, phase, |s| s.params.smoothness = smoothness);
         act(&mut window, SegmentAction::Step);
     }
-    // What lets go may bring the last value once more, or a new one.
+    // The release may repeat the last value, or bring a new one.
     set(&mut window, Phase::Done, |s| s.params.smoothness = 0.35);
     act(&mut window, SegmentAction::Step);
     let earlier = |window: &Window| window.state.session.segment.earlier();
@@ -62,7 +66,7 @@ fn drag() {
     }
 }
 
-/// The first value of a drag may be the one before it: the drag is a change all the same, from where it first acts.
+/// The first value of a drag may equal the one before it: the drag is still a change, from where it first acts.
 fn from_the_same() {
     let mut window = ready();
     act(&mut window, SegmentAction::Step);
@@ -81,7 +85,7 @@ fn from_the_same() {
     assert_eq!((live(&window).step, earlier), (60, 30));
 }
 
-/// How fast a run was says nothing of the branch that goes on elsewhere.
+/// The speed of a run does not apply to the branch that continues elsewhere.
 fn speed() {
     let mut window = ready();
     act(&mut window, SegmentAction::Step);
@@ -93,7 +97,7 @@ fn speed() {
     assert!(live(&window).steps_per_s > 0.0);
 }
 
-/// The way back leads to the parameters of that step, and says what has changed; undo says it with values.
+/// Rewinding restores the parameters of that step, and reports what has changed; undo reports it with values.
 fn parameters() {
     let mut window = ready();
     set(&mut window, Phase::Done, |s| s.params.tolerance = 20.0);
@@ -111,7 +115,7 @@ fn parameters() {
         (params.tolerance, params.smoothness)
     };
     let status = |window: &Window| window.state.session.status.clone();
-    // Between two changes: those of the step, not those made there.
+    // Between two changes: those of the step, not the later ones.
     act(&mut window, SegmentAction::Rewind(20));
     assert_eq!(now(&window), (30.0, 0.4));
     let message = status(&window);
@@ -142,7 +146,7 @@ fn parameters() {
         "{}",
         status(&window)
     );
-    // Where nothing changes nothing is to be undone.
+    // Where nothing changes there is nothing to undo.
     let before = window.state.history.undo_label().map(str::to_owned);
     act(&mut window, SegmentAction::Rewind(2));
     assert_eq!(window.state.history.undo_label().map(str::to_owned), before);
@@ -156,7 +160,7 @@ fn parameters() {
     );
 }
 
-/// A surface that comes to rest after a step was undone leaves what was undone in the status line.
+/// A surface that comes to rest after an undo keeps the undo's message in the status line.
 fn undone() {
     let mut window = ready();
     set(&mut window, Phase::Done, |s| s.params.tolerance = 20.0);
@@ -174,18 +178,18 @@ fn undone() {
         message.contains("The surface is at rest after "),
         "{message}"
     );
-    // In another task nothing is said of it, nor of the way back.
-    window.act(Action::SelectTask(Task::Track));
+    // In another task it is not mentioned, nor is the rewind.
+    window.act(Action::View(ViewAction::SelectTask(Task::Track)));
     let status = |window: &Window| window.state.session.status.clone();
     assert_eq!(status(&window), "");
-    window.act(Action::SelectTask(Task::Segment));
+    window.act(Action::View(ViewAction::SelectTask(Task::Segment)));
     act(&mut window, SegmentAction::Rewind(10));
     assert!(status(&window).starts_with("Back at step 10"));
-    window.act(Action::SelectTask(Task::Track));
+    window.act(Action::View(ViewAction::SelectTask(Task::Track)));
     assert_eq!(status(&window), "");
 }
 
-/// What was sampled goes and comes back with target and tolerance.
+/// The sample disappears and returns with target and tolerance.
 fn unsampled() {
     let mut window = opened(image());
     let count = |window: &Window| window.state.segment_sample().map_or(0, |s| s.count());
@@ -203,7 +207,7 @@ fn unsampled() {
     assert!(message.starts_with("Undid: sample (Target T "), "{message}");
     window.act(Action::Redo);
     assert_eq!((count(&window), values(&window)), (sampled, found));
-    // Sampled anew after the undo, it is of these voxels alone.
+    // Sampled again after the undo, it contains only these voxels.
     window.act(Action::Undo);
     sample(&mut window);
     assert_eq!(count(&window), sampled);
@@ -215,7 +219,7 @@ fn unsampled() {
     assert_eq!(count(&window), sampled);
 }
 
-/// A tolerance that takes in what lies around the sample is doubted while the target is that of the sample.
+/// A tolerance that includes the sample's surroundings is doubted while the target is that of the sample.
 fn doubted() {
     let mut window = ready();
     assert_eq!(window.state.range_doubt(), None);
@@ -226,7 +230,7 @@ fn doubted() {
             Some(RangeDoubt::TakesIn(value)) if value.is_finite()
         )
     };
-    // What lies around is all of one value, up to the border of the image.
+    // The surroundings have a uniform value, up to the border of the image.
     let air = Some(RangeDoubt::Background);
     assert!(takes_in(&window) || window.state.range_doubt() == air);
     set(&mut window, Phase::Done, |s| s.params.target -= 1.0);
@@ -237,7 +241,7 @@ fn doubted() {
     assert_eq!(window.state.range_doubt(), None);
 }
 
-/// At rest, a black sphere and on: it stays away until the sphere is taken back.
+/// At rest, a black sphere, then continued: the cut-away part stays away until the sphere is undone.
 fn cut_away() {
     let mut window = ready();
     set(&mut window, Phase::Done, |s| s.params.tolerance = 20.0);
@@ -271,4 +275,61 @@ fn cut_away() {
     assert_eq!(inside(&window), 0, "cut away once more");
     go(&mut window, 60);
     assert_eq!(inside(&window), 0);
+}
+
+/// A window whose run has come to step 20, with a second sphere from step 10 on.
+fn two_spheres() -> Window {
+    let mut window = ready();
+    set(&mut window, Phase::Done, |s| s.params.tolerance = 20.0);
+    act(&mut window, SegmentAction::Step);
+    sphere(&mut window, true, dvec3(8.0, 0.0, 0.0), 4.0);
+    act(&mut window, SegmentAction::Step);
+    assert_eq!((live(&window).step, spheres(&window)), (20, 2));
+    window
+}
+
+fn spheres(window: &Window) -> usize {
+    window.state.document.segment.spheres.len()
+}
+
+/// The answer to a request from before an undo comes after it: it changes nothing, and the surface is out of date until
+/// that of the undo comes.
+fn late() {
+    let mut window = two_spheres();
+    window.holding = true;
+    act(&mut window, SegmentAction::Step);
+    assert_eq!(window.state.going_back_to(), None);
+    window.act(Action::Undo);
+    let waits = |window: &Window| {
+        let goes_to = window.state.going_back_to();
+        (live(window).step, spheres(window), goes_to)
+    };
+    assert_eq!(waits(&window), (20, 1, Some(10)));
+    let mut answers = std::mem::take(&mut window.held);
+    assert_eq!(answers.len(), 2);
+    window.act(Action::Event(answers.remove(0)));
+    assert_eq!(waits(&window), (20, 1, Some(10)));
+    assert!(window.state.session.segment.running);
+    window.act(Action::Event(answers.remove(0)));
+    assert_eq!(waits(&window), (30, 1, None));
+    assert_eq!(live(&window).spheres.len(), 1);
+    assert!(!window.state.session.segment.running);
+}
+
+/// A run that ends because its task is left does not put back what is undone meanwhile.
+fn cancelled() {
+    let mut window = two_spheres();
+    window.holding = true;
+    act(&mut window, SegmentAction::Step);
+    window.act(Action::View(ViewAction::SelectTask(Task::View)));
+    window.act(Action::Undo);
+    assert_eq!(spheres(&window), 1);
+    let mut answer = window.held.pop().expect("an answer");
+    *answer.outcome_mut::<RunRequest>().expect("of a run") = Outcome::Cancelled;
+    window.act(Action::Event(answer));
+    assert_eq!(spheres(&window), 1);
+    // What was undone is gone from the surface as soon as it is looked at.
+    window.holding = false;
+    window.act(Action::View(ViewAction::SelectTask(Task::Segment)));
+    assert_eq!((live(&window).step, live(&window).spheres.len()), (10, 1));
 }

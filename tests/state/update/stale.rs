@@ -1,4 +1,4 @@
-//! Results that come when the document has moved on.
+//! Results that arrive after the document has changed.
 
 use super::{Window, file, opened, picture, scan};
 use crate::support::origins::moved;
@@ -12,7 +12,8 @@ use arcuate::state::files::jobs::open::Loaded;
 use arcuate::state::tensors::jobs::fit::FIT;
 use arcuate::state::track::jobs::streamlines::TrackStreamlines;
 use arcuate::state::{
-    Action, Content, Event, LayerId, Phase, Recipe, SessionAction, UnsavedAction, WholeBrain,
+    Action, AlignmentAction, Content, Event, LayerAction, LayerId, Phase, Recipe, RegionAction,
+    SessionAction, TrackAction, UnsavedAction, WholeBrain,
 };
 use glam::{DAffine3, DVec3, dvec3};
 use libtest_mimic::Trial;
@@ -40,7 +41,7 @@ pub fn tests() -> Vec<Trial> {
     ]
 }
 
-/// What was asked of one document does nothing to the next, and nobody hears of it.
+/// Requests about one document do nothing to the next, and no message mentions them.
 fn left() {
     let mut window = Window::fitted();
     let image = || {
@@ -55,7 +56,7 @@ fn left() {
     window.act(image());
     let first = opened(&window);
     window.holding = true;
-    window.act(Action::AlignLayer(first));
+    window.act(Action::Alignment(AlignmentAction::Align(first)));
     let jobs = &window.state.session.jobs;
     let running = jobs.iter().find(|j| j.slot == ALIGN).cloned();
     let ticket = running.expect("asked for").ticket;
@@ -65,7 +66,7 @@ fn left() {
     window.act(Action::Session(SessionAction::Leave(UnsavedAction::New)));
     assert!(window.state.document.is_empty());
     assert!(window.cancelled_of_document && ALIGN.is_of_document());
-    // A file that is being written is written, and one that is being opened is opened.
+    // A file being written is finished, and a file being opened is opened.
     for slot in [Slot::Save, Slot::Recovery, Slot::Load] {
         assert!(!slot.is_of_document(), "{slot:?}");
         assert!(!window.cancelled.contains(&slot), "{slot:?}");
@@ -115,7 +116,7 @@ fn undone_fit() {
     window.deliver(in_order);
     assert_eq!(picture(&window.state), before);
     assert_eq!(window.tensors().key.params.method, method);
-    // What came too late for the present is there for redo.
+    // Results that came too late for the present are there for redo.
     window.act(Action::Redo);
     assert_eq!(window.tensors().key.params.method, Method::Ols);
     assert_eq!(window.fits(), 2, "{method:?} and the other");
@@ -132,11 +133,11 @@ fn first_fit_stays() {
     let layer = window.state.document.layers[0].clone();
     let mut display = layer.display.clone();
     display.opacity = 0.5;
-    window.act(Action::SetDisplay {
+    window.act(Action::Layer(LayerAction::SetDisplay {
         layer: layer.id,
         display,
         phase: Phase::Done,
-    });
+    }));
     window.deliver(in_order);
     let dec = window.state.document.layer_named("DEC").expect("DEC").id;
     window.act(Action::Undo);
@@ -162,7 +163,7 @@ fn scan_gone() {
         window.act(Action::Event(opened()));
         let scan = window.state.document.layer_named("scan").expect("scan").id;
         window.act(if deleted {
-            Action::DeleteLayer(scan)
+            Action::Layer(LayerAction::Delete(scan))
         } else {
             Action::Undo
         });
@@ -180,7 +181,7 @@ fn reopening() {
     window.place(Role::Seed, DVec3::ZERO);
     let before = picture(&window.state);
     let (dwi, mut gradients) = scan();
-    // Another table asks for another b range.
+    // Another table needs another b range.
     gradients.b_s_per_mm2.iter_mut().for_each(|b| *b *= 2.0);
     let loaded = Loaded::Scan {
         dwi,
@@ -206,10 +207,10 @@ fn step(window: &mut Window, step_mm: f64) {
         step_mm,
         ..window.state.document.track.clone()
     };
-    window.act(Action::SetTrack {
+    window.act(Action::Track(TrackAction::SetStreamlines {
         params,
         phase: Phase::Done,
-    });
+    }));
 }
 
 fn whole_brain() {
@@ -220,7 +221,7 @@ fn whole_brain() {
         by_regions: true,
     };
     window.holding = true;
-    window.act(Action::TrackWholeBrain);
+    window.act(Action::Track(TrackAction::WholeBrain));
     step(&mut window, 1.75);
     window.deliver(in_order);
     let layer = window.state.document.layer_named("Whole brain");
@@ -232,8 +233,8 @@ fn whole_brain() {
         panic!("{:?}", layer.origin)
     };
     assert_eq!((params.step_mm, regions.len()), (0.5, 1));
-    // Of tensors that are gone nothing is kept, and that is said.
-    window.act(Action::TrackWholeBrain);
+    // Results of removed tensors are not kept, and the message says so.
+    window.act(Action::Track(TrackAction::WholeBrain));
     window.ordinary();
     window.deliver(|events| events.reverse());
     let layers = window.state.document.layers.iter();
@@ -248,7 +249,7 @@ fn live_of_old_tensors() {
     window.holding = true;
     window.place(Role::Seed, DVec3::ZERO);
     window.ordinary();
-    // The fit comes first, then the streamlines of the tensors before it.
+    // The fit arrives first, then the streamlines of the earlier tensors.
     window.deliver(|events| events.sort_by_key(|e| e.slot != FIT));
     assert!(window.state.session.live.is_none(), "of the old tensors");
     let field = window.tensors().field.id();
@@ -270,12 +271,12 @@ fn live_without_seed() {
         centre: DVec3::X,
         radius_mm: 5.0,
     };
-    window.act(Action::SetRegionShape {
+    window.act(Action::Region(RegionAction::SetShape {
         region: seed,
         shape: moved,
         phase: Phase::Done,
-    });
-    // The older of two results comes last.
+    }));
+    // The older of two results arrives last.
     window.deliver(|events| {
         assert!(matches!(
             events[0].outcome::<TrackStreamlines>(),
@@ -286,7 +287,7 @@ fn live_without_seed() {
     let recipe = |w: &Window| w.state.session.live.as_ref().map(|l| l.recipe.command());
     assert!(recipe(&window).is_some_and(|c| c.contains("sphere:1,0,0,5")));
     step(&mut window, 1.0);
-    window.act(Action::DeleteRegion(seed));
+    window.act(Action::Region(RegionAction::Delete(seed)));
     window.deliver(in_order);
     assert_eq!(recipe(&window), None);
 }

@@ -1,10 +1,12 @@
-//! What is a step and what is none: views, a drag that is given up.
+//! Actions that are steps and actions that are not: views, an abandoned drag.
 
 use super::{Window, picture};
 use crate::support::test;
 use arcuate::data::{Role, Shape};
 use arcuate::state::action::BeforeDrag;
-use arcuate::state::{Action, Content, Convention, Layout, Pane, Phase, Task};
+use arcuate::state::{
+    Action, Content, Convention, Layout, Pane, Phase, RegionAction, Task, ViewAction,
+};
 use glam::{DVec3, dvec3};
 use libtest_mimic::Trial;
 
@@ -23,15 +25,17 @@ fn given_up() {
     let (before, view) = (picture(&window.state), window.state.view.clone());
     let requested = BeforeDrag::of(&window.state);
     for i in 1..=5 {
-        window.act(Action::MoveCrosshair(DVec3::X * f64::from(i)));
-        window.act(Action::SetRegionShape {
+        window.act(Action::View(ViewAction::MoveCrosshair(
+            DVec3::X * f64::from(i),
+        )));
+        window.act(Action::Region(RegionAction::SetShape {
             region: seed,
             shape: Shape::Sphere {
                 centre: DVec3::X * f64::from(i),
                 radius_mm: 5.0,
             },
             phase: Phase::Live,
-        });
+        }));
     }
     assert_ne!(picture(&window.state), before);
     window.act(Action::AbandonDrag(Box::new(requested)));
@@ -39,12 +43,12 @@ fn given_up() {
     assert_eq!(window.state.view, view);
     let live = window.state.final_live().expect("streamlines");
     assert_eq!(live.key.regions[0].shape.centre(), DVec3::ZERO);
-    // No step is left, and what could be redone before can be.
+    // No step is left, and redo works as before.
     assert_eq!(window.state.history.undo_label(), Some("Place region"));
     assert_eq!(window.state.history.redo_label(), Some("Place region"));
     window.act(Action::Redo);
     assert_eq!(window.state.document.regions.len(), 2);
-    // Where nothing was dragged, no step of before is taken back.
+    // Where nothing was dragged, no earlier step is undone.
     let requested = BeforeDrag::of(&window.state);
     window.act(Action::AbandonDrag(Box::new(requested)));
     assert_eq!(window.state.document.regions.len(), 2);
@@ -54,16 +58,16 @@ fn views_are_no_steps() {
     let mut window = Window::fitted();
     let label = window.state.history.undo_label().map(str::to_owned);
     for action in [
-        Action::MoveCrosshair(dvec3(1.0, 2.0, 3.0)),
-        Action::StepSlice {
+        Action::View(ViewAction::MoveCrosshair(dvec3(1.0, 2.0, 3.0))),
+        Action::View(ViewAction::StepSlice {
             pane: Pane::Axial,
             steps: 2,
-        },
-        Action::SetConvention(Convention::Neurological),
-        Action::SetLayout(Layout::SceneFirst),
-        Action::SelectTask(Task::Track),
-        Action::ToggleMaximised(Pane::Coronal),
-        Action::FrameAll,
+        }),
+        Action::View(ViewAction::SetConvention(Convention::Neurological)),
+        Action::View(ViewAction::SetLayout(Layout::SceneFirst)),
+        Action::View(ViewAction::SelectTask(Task::Track)),
+        Action::View(ViewAction::ToggleMaximised(Pane::Coronal)),
+        Action::View(ViewAction::FrameAll),
     ] {
         window.act(action);
     }
@@ -74,7 +78,7 @@ fn views_are_no_steps() {
         "two voxels of 2 mm up"
     );
     // Far outside, the crosshair stays in the data.
-    window.act(Action::MoveCrosshair(DVec3::splat(1e6)));
+    window.act(Action::View(ViewAction::MoveCrosshair(DVec3::splat(1e6))));
     let (low, high) = window.state.document.bounds();
     assert!(
         window.state.view.crosshair.cmple(high).all()

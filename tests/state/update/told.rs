@@ -1,14 +1,15 @@
-//! What the user says about opened files: axes of gradients, the space of points, colours of labels,
-//! and which files of a folder are opened.
+//! The user's statements about opened files: axes of gradients, the space of points, colours of labels, and which files
+//! of a folder are opened.
 
 use super::{Window, file, only_job, scan};
 use crate::support::{opened_event, opened_file, test};
 use arcuate::data::axis_change::AxisChange;
 use arcuate::data::{Gradients, Grid, Labels, Tractogram, Volume};
-use arcuate::state::Event;
-use arcuate::state::document::Content;
+use arcuate::state::core::layer::Content;
 use arcuate::state::files::jobs::open::{Loaded, OpenFile, OpenedFile};
-use arcuate::state::{Action, Reading, Recipe, Space, State, update};
+use arcuate::state::{
+    Action, Event, FilesAction, Reading, Recipe, Space, State, TensorAction, update,
+};
 use glam::DVec3;
 use libtest_mimic::Trial;
 use std::path::PathBuf;
@@ -47,21 +48,21 @@ fn turned() {
     let before = command(&window);
     let first: AxisChange = "y,x,z".parse().expect("a turn");
     let second: AxisChange = "x,z,-y".parse().expect("a turn");
-    window.act(Action::TurnGradients(first));
+    window.act(Action::Tensors(TensorAction::TurnGradients(first)));
     let grid = window.tensors().field.grid.clone();
     assert_eq!(
         gradients(&window.state),
         table.turned(first.in_world(&grid))
     );
-    // The fit is that of the turned table, and says so.
+    // The fit uses the turned table, and its command says so.
     let text = command(&window);
     assert!(text.contains("/data/scan.nii.gz --turn=y,x,z"), "{text}");
-    window.act(Action::TurnGradients(second));
+    window.act(Action::Tensors(TensorAction::TurnGradients(second)));
     let both = second.after(first);
     let text = command(&window);
     assert!(text.contains(&format!(" --turn={both}")), "{text}");
-    // There and back is as if nothing had been.
-    window.act(Action::TurnGradients(both.inverse()));
+    // Back and forth leaves no trace.
+    window.act(Action::Tensors(TensorAction::TurnGradients(both.inverse())));
     assert_eq!(command(&window), before);
     for _ in 0..3 {
         window.act(Action::Undo);
@@ -102,10 +103,10 @@ fn spaces() {
     let id = state.document.layers[0].id;
     let effects = update(
         &mut state,
-        Action::OpenAs {
+        Action::Files(FilesAction::OpenAs {
             path: PathBuf::from(path),
             reading: told(Space::Lps),
-        },
+        }),
     );
     assert!(
         matches!(only_job(&effects), Some(OpenFile { reading, .. }) if *reading == told(Space::Lps))
@@ -132,7 +133,10 @@ fn spaces() {
 fn colours() {
     let mut state = State::new(String::new());
     let table = PathBuf::from("/data/labels.txt");
-    let effects = update(&mut state, Action::Open(vec![table.clone()]));
+    let effects = update(
+        &mut state,
+        Action::Files(FilesAction::Open(vec![table.clone()])),
+    );
     assert!(effects.is_empty());
     assert!(state.session.messages[0].text.contains("needs a label map"));
     let grid = Grid::axis_aligned([4, 4, 4], DVec3::ONE, DVec3::ZERO).expect("a grid");
@@ -143,7 +147,10 @@ fn colours() {
         &mut state,
         Action::Event(opened_as("/data/dseg.nii.gz", loaded, Reading::default())),
     );
-    let effects = update(&mut state, Action::Open(vec![table.clone()]));
+    let effects = update(
+        &mut state,
+        Action::Files(FilesAction::Open(vec![table.clone()])),
+    );
     let Some(OpenFile { path, reading, .. }) = only_job(&effects) else {
         panic!("{effects:?}");
     };

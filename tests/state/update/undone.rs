@@ -11,15 +11,17 @@ use arcuate::solvers::geodesic::{Cut, Sharpening};
 use arcuate::solvers::level_set::Sphere;
 use arcuate::solvers::metric::Cost;
 use arcuate::solvers::tensor_fit::Method as Fit;
-use arcuate::state::document::LineColouring;
+use arcuate::state::core::colours;
+use arcuate::state::core::display::LineColouring;
+use arcuate::state::core::volume_look::{VolumeLook, VolumeStyle};
 use arcuate::state::files::jobs::open::Loaded;
 use arcuate::state::filter::{FilterAction, Times};
 use arcuate::state::pathways::{PathwayAction, Shown};
 use arcuate::state::segment::SegmentAction;
 use arcuate::state::streamlines::{Column, Limit, StreamlineRules};
-use arcuate::state::volume_look::{VolumeLook, VolumeStyle};
 use arcuate::state::{
-    Action, BundleAction, Display, LayerId, Method, Phase, RegionsChange, State, Task, WholeBrain,
+    Action, AlignmentAction, BundleAction, Display, LayerAction, LayerId, Method, Phase,
+    RegionAction, RegionsChange, State, Task, TensorAction, TrackAction, ViewAction, WholeBrain,
 };
 use glam::{DAffine3, DVec3, dvec3};
 use libtest_mimic::Trial;
@@ -40,11 +42,11 @@ fn seed(state: &State) -> RegionId {
 }
 
 fn reshaped(state: &State, shape: Shape) -> Action {
-    Action::SetRegionShape {
+    Action::Region(RegionAction::SetShape {
         region: seed(state),
         shape,
         phase: DONE,
-    }
+    })
 }
 
 fn sphere(x: f64, radius_mm: f64) -> Shape {
@@ -62,16 +64,16 @@ fn named(state: &State, name: &str) -> LayerId {
 fn track(state: &State, edit: impl FnOnce(&mut arcuate::solvers::curves::Params)) -> Action {
     let mut params = state.document.track.clone();
     edit(&mut params);
-    Action::SetTrack {
+    Action::Track(TrackAction::SetStreamlines {
         params,
         phase: DONE,
-    }
+    })
 }
 
 fn rays(state: &State, edit: impl FnOnce(&mut arcuate::state::Rays)) -> Action {
     let mut rays = state.document.rays.clone();
     edit(&mut rays);
-    Action::SetRays { rays, phase: DONE }
+    Action::Track(TrackAction::SetRays { rays, phase: DONE })
 }
 
 fn pathway(
@@ -111,11 +113,11 @@ fn display(state: &State, layer: &str, edit: impl FnOnce(&mut Display)) -> Actio
     let layer = named(state, layer);
     let mut display = state.document.layer(layer).expect("it").display.clone();
     edit(&mut display);
-    Action::SetDisplay {
+    Action::Layer(LayerAction::SetDisplay {
         layer,
         display,
         phase: DONE,
-    }
+    })
 }
 
 fn sieve(state: &State, edit: impl FnOnce(&mut StreamlineRules)) -> Action {
@@ -152,22 +154,26 @@ fn regions() -> Vec<Row> {
             ["0.0, 0.0, 0.0 mm", "3.0, 0.0, 0.0 mm"],
             |s| reshaped(s, sphere(3.0, 7.3)),
         ),
-        row("Seed: Role", ["Seed", "Include"], |s| Action::SetRole {
-            region: seed(s),
-            role: Role::Include,
+        row("Seed: Role", ["Seed", "Include"], |s| {
+            Action::Region(RegionAction::SetRole {
+                region: seed(s),
+                role: Role::Include,
+            })
         }),
-        row("Name", ["Seed", "Left V1"], |s| Action::RenameRegion {
-            region: seed(s),
-            name: "Left V1".to_owned(),
+        row("Name", ["Seed", "Left V1"], |s| {
+            Action::Region(RegionAction::Rename {
+                region: seed(s),
+                name: "Left V1".to_owned(),
+            })
         }),
         row("Left V1: Colour", ["of the role", "Pink"], |s| {
-            Action::SetRegionColour {
+            Action::Region(RegionAction::SetColour {
                 region: seed(s),
-                colour: Some(arcuate::state::defaults::CATEGORIES[1]),
-            }
+                colour: Some(colours::CATEGORIES[1]),
+            })
         }),
         row("Left V1:", ["shown", "hidden"], |s| {
-            Action::ToggleRegion(seed(s))
+            Action::Region(RegionAction::Toggle(seed(s)))
         }),
     ]
 }
@@ -186,7 +192,7 @@ fn curves() -> Vec<Row> {
         row("Stop below FA", ["0.15", "0.20"], |s| {
             track(s, |p| p.min_fa = Some(0.2))
         }),
-        // Nearer to each other than the panel shows: as many digits as tell them apart.
+        // Closer to each other than the panel shows: as many digits as distinguish them.
         row("Stop below FA", ["0.200", "0.203"], |s| {
             track(s, |p| p.min_fa = Some(0.203))
         }),
@@ -202,15 +208,17 @@ fn curves() -> Vec<Row> {
         row("Both ways from the seed", ["on", "off"], |s| {
             track(s, |p| p.both_ways = false)
         }),
-        row("Seeds", ["50 000", "70 000"], |_| Action::SetWholeBrain {
-            whole_brain: WholeBrain {
-                seeds: 70_000,
-                by_regions: false,
-            },
-            phase: DONE,
+        row("Seeds", ["50 000", "70 000"], |_| {
+            Action::Track(TrackAction::SetWholeBrain {
+                whole_brain: WholeBrain {
+                    seeds: 70_000,
+                    by_regions: false,
+                },
+                phase: DONE,
+            })
         }),
         row("Method", ["Streamlines", "Geodesic rays"], |_| {
-            Action::SetMethod(Method::Rays)
+            Action::Track(TrackAction::SetMethod(Method::Rays))
         }),
         row("Sharpening α", ["", "4.5"], |s| {
             let power = |alpha| Sharpening::Power { alpha };
@@ -225,7 +233,7 @@ fn curves() -> Vec<Row> {
         row("Method", ["", "Ordinary least squares"], |s| {
             let mut params = s.document.fit.clone();
             params.method = Fit::Ols;
-            Action::SetFit { params }
+            Action::Tensors(TensorAction::SetFit { params })
         }),
     ]
 }
@@ -270,7 +278,7 @@ fn segments() -> Vec<Row> {
         row("Speed overlay", ["0 %", "25 %"], |s| {
             segment(s, |p| p.speed_opacity = 0.25)
         }),
-        row("Steps a frame", ["auto", "20"], |s| {
+        row("Steps per frame", ["auto", "20"], |s| {
             segment(s, |p| p.pace = Some(20))
         }),
         row("Pause at leaks", ["on", "off"], |s| {
@@ -348,10 +356,10 @@ fn filters() -> Vec<Row> {
                 })
             })
         }),
-        row("At most", ["all that pass", "1 000"], |s| {
+        row("At most", ["no limit", "1 000"], |s| {
             sieve(s, |of| of.at_most = Some(1_000))
         }),
-        row("Show", ["What passes", "What fails"], |s| {
+        row("Show", ["Matching", "Not matching"], |s| {
             sieve(s, |of| of.invert = true)
         }),
         row("Nodes", ["100", "60"], |s| {
@@ -383,31 +391,35 @@ fn looks() -> Vec<Row> {
                 d.volume.as_mut().expect("a look").opacity = 0.3
             })
         }),
-        row("Name", ["FA", "Anisotropy"], |s| Action::RenameLayer {
-            layer: named(s, "FA"),
-            name: "Anisotropy".to_owned(),
+        row("Name", ["FA", "Anisotropy"], |s| {
+            Action::Layer(LayerAction::Rename {
+                layer: named(s, "FA"),
+                name: "Anisotropy".to_owned(),
+            })
         }),
-        // What was computed from the scan stays where it is.
-        row("T1: Right", ["0.0 mm", "2.5 mm"], |s| Action::ShiftLayer {
-            layer: named(s, "T1"),
-            by: DAffine3::from_translation(dvec3(2.5, 0.0, 0.0)),
-            phase: DONE,
+        // Data computed from the scan stay in place.
+        row("T1: Right", ["0.0 mm", "2.5 mm"], |s| {
+            Action::Alignment(AlignmentAction::Shift {
+                layer: named(s, "T1"),
+                by: DAffine3::from_translation(dvec3(2.5, 0.0, 0.0)),
+                phase: DONE,
+            })
         }),
         row("Colour by", ["Direction", "Length"], |s| {
             let mut display = s.document.live_display().clone();
             display.line_colouring = LineColouring::Length;
-            Action::SetLiveDisplay {
+            Action::Track(TrackAction::SetDisplay {
                 display,
                 phase: DONE,
-            }
+            })
         }),
         row("Tube radius", ["0.35 mm", "0.50 mm"], |s| {
             let mut display = s.document.live_display().clone();
             display.line_style = arcuate::scene::draw_list::LineStyle::Tubes { radius_mm: 0.5 };
-            Action::SetLiveDisplay {
+            Action::Track(TrackAction::SetDisplay {
                 display,
                 phase: DONE,
-            }
+            })
         }),
     ]
 }
@@ -438,14 +450,14 @@ fn table() {
     ];
     let mut missed = Vec::new();
     for (task, rows) in tasks {
-        window.act(Action::SelectTask(task));
+        window.act(Action::View(ViewAction::SelectTask(task)));
         for (label, [from, to], action) in rows {
             let action = action(&window.state);
             window.act(action);
             let mut check = |window: &mut Window, step: Action, verb: &str, [a, b]: [&str; 2]| {
                 window.act(step);
                 let now = status(window);
-                // What is not given here depends on the scan or on defaults.
+                // Omitted values depend on the scan or on defaults.
                 let begin = format!("({label} {a}");
                 let end = format!(" → {b}");
                 let step = now.split(". Result: ").next().unwrap_or_default();
@@ -462,11 +474,11 @@ fn table() {
     assert!(missed.is_empty(), "{}", missed.join("\n"));
 }
 
-/// How many streamlines there are after it is no part of what was undone.
+/// The resulting number of streamlines is no part of the undone change.
 fn result() {
     let mut window = Window::fitted();
     window.place(Role::Seed, DVec3::ZERO);
-    window.act(Action::SelectTask(Task::Track));
+    window.act(Action::View(ViewAction::SelectTask(Task::Track)));
     let action = track(&window.state, |p| p.step_mm = 0.75);
     window.act(action);
     window.act(Action::Undo);
@@ -483,10 +495,10 @@ fn several() {
         window.place(Role::Include, DVec3::X * f64::from(i));
     }
     let regions = window.state.document.regions.iter().map(|r| r.id).collect();
-    window.act(Action::ChangeRegions {
+    window.act(Action::Region(RegionAction::ChangeSeveral {
         regions,
         change: RegionsChange::Role(Role::Exclude),
-    });
+    }));
     window.act(Action::Undo);
     let now = status(&window);
     let named = "(Include: Role Exclude → Include, Include 2: Role Exclude → Include, ";
@@ -501,7 +513,7 @@ fn came_or_went() {
     assert_eq!(status(&window), "Undid: place region (Seed removed)");
     window.act(Action::Redo);
     assert!(status(&window).starts_with("Redid: place region (Seed restored)"));
-    window.act(Action::DeleteRegion(id));
+    window.act(Action::Region(RegionAction::Delete(id)));
     window.act(Action::Undo);
     assert!(status(&window).starts_with("Undid: delete region (Seed restored)"));
     let ball = Sphere {
@@ -509,7 +521,7 @@ fn came_or_went() {
         radius_mm: 3.5,
         add: true,
     };
-    window.act(Action::SelectTask(Task::Segment));
+    window.act(Action::View(ViewAction::SelectTask(Task::Segment)));
     window.act(Action::Segment(SegmentAction::Sphere(ball)));
     window.act(Action::Undo);
     let now = status(&window);

@@ -1,11 +1,11 @@
-//! The whole brain has seeds of its own, and counts regions only where it is asked to.
+//! The whole brain has its own seeds, and uses regions only on request.
 
 use super::Window;
 use crate::support::test;
 use arcuate::data::Role;
 use arcuate::solvers::curves::Seeding;
 use arcuate::state::track::jobs::streamlines::TrackWholeBrain;
-use arcuate::state::{Action, Phase, Recipe, WholeBrain, methods};
+use arcuate::state::{Action, Phase, Recipe, TrackAction, WholeBrain, methods};
 use glam::{DVec3, dvec3};
 use libtest_mimic::Trial;
 
@@ -16,7 +16,7 @@ pub fn tests() -> Vec<Trial> {
     ]
 }
 
-/// A seed and a target that nothing reaches.
+/// A seed and a target that no streamline reaches.
 fn regions_placed() -> Window {
     let mut window = Window::fitted();
     window.place(Role::Seed, DVec3::ZERO);
@@ -26,7 +26,10 @@ fn regions_placed() -> Window {
 
 fn set(window: &mut Window, whole_brain: WholeBrain) {
     let phase = Phase::Done;
-    window.act(Action::SetWholeBrain { whole_brain, phase });
+    window.act(Action::Track(TrackAction::SetWholeBrain {
+        whole_brain,
+        phase,
+    }));
 }
 
 fn last(window: &Window) -> (Seeding, usize) {
@@ -39,11 +42,11 @@ fn seeds() {
     let mut window = regions_placed();
     window.state.document.track.min_length_mm = 5.0;
     window.holding = true;
-    window.act(Action::TrackWholeBrain);
+    window.act(Action::Track(TrackAction::WholeBrain));
     let count = WholeBrain::SEEDS;
     assert!(count >= 20_000, "a whole brain, not {count}");
     assert_eq!(last(&window), (Seeding::Random { count }, 0));
-    // As many as are wanted, whatever the live streamlines have.
+    // The requested number, whatever the live streamlines have.
     window.holding = false;
     window.held.clear();
     let few = WholeBrain {
@@ -51,7 +54,7 @@ fn seeds() {
         ..WholeBrain::default()
     };
     set(&mut window, few);
-    window.act(Action::TrackWholeBrain);
+    window.act(Action::Track(TrackAction::WholeBrain));
     assert_eq!(last(&window).0, Seeding::Random { count: 700 });
     let layer = window.state.document.layers.last().unwrap().clone();
     assert!(layer.name.starts_with("Whole brain"));
@@ -68,10 +71,10 @@ fn seeds() {
     assert!(!command.contains("--target"), "{command}");
     let methods = methods::methods(&window.state);
     assert!(methods.contains("700"), "{methods}");
-    // A grid holds for any area.
+    // A grid applies to any area.
     window.state.document.track.seeding = Seeding::PerVoxel { count: 2 };
     window.holding = true;
-    window.act(Action::TrackWholeBrain);
+    window.act(Action::Track(TrackAction::WholeBrain));
     assert_eq!(last(&window).0, Seeding::PerVoxel { count: 2 });
     window.act(Action::Undo);
 }
@@ -83,7 +86,7 @@ fn regions() {
         by_regions: true,
     };
     set(&mut window, by_regions);
-    window.act(Action::TrackWholeBrain);
+    window.act(Action::Track(TrackAction::WholeBrain));
     // Not the seed.
     assert_eq!(last(&window), (Seeding::Random { count: 700 }, 1));
     let layer = window.state.document.layers.last().unwrap().clone();

@@ -1,11 +1,11 @@
-//! Window and level of a file are known when it is opened again.
+//! Window and level of a file are restored when it is opened again.
 
 use super::*;
 use crate::support::done_event;
 use arcuate::data::Tractogram;
 use arcuate::state::files::jobs::open::{OpenFile, Opened};
 use arcuate::state::update::losses;
-use arcuate::state::{Convention, Mouse, Preferences};
+use arcuate::state::{Convention, FilesAction, LayerAction, Mouse, Preferences};
 use arcuate::ui::files::{PathPurpose, suggestion};
 use std::path::Path;
 
@@ -30,7 +30,7 @@ fn image(path: &str) -> Action {
     Action::Event(file(path, loaded))
 }
 
-/// Every point is in the 3-D view, from all sides; an image that follows is framed in their place.
+/// Every point is in the 3-D view, from all sides; a later image is framed instead.
 fn alone() {
     let mut random = Random::fresh("alone");
     for _ in 0..20 {
@@ -61,7 +61,7 @@ fn alone() {
     }
 }
 
-/// They are kept as text, nonsense in it is passed over, and a new document starts with them.
+/// They are stored as text, invalid entries are skipped, and a new document starts with them.
 fn settings() {
     let mut state = State::new(String::new());
     let mut requested = Preferences::default();
@@ -79,7 +79,7 @@ fn settings() {
     assert_eq!((track.step_mm, track.min_fa), (0.25, None));
     assert_eq!(state.document.rays.params.walk.min_length_mm, 12.0);
     assert_eq!(state.view.convention, Convention::Neurological);
-    // A document keeps what it has; the next starts with what is set then.
+    // A document keeps its own; the next starts with the present settings.
     update(&mut state, image("/data/a.nii.gz"));
     requested.paths.step_mm = 0.75;
     update(&mut state, Action::Set(requested.clone()));
@@ -90,13 +90,13 @@ fn settings() {
     let text = serde_json::to_string(&requested).expect("JSON");
     let read: Preferences = serde_json::from_str(&text).expect("read");
     assert_eq!(read.sound(), requested);
-    // Of other versions.
+    // From other versions.
     let odd = r#"{"paths":{"step_mm":-1.0,"streamlines":0,"new":3},"memory_gb":0.001}"#;
     let read: Preferences = serde_json::from_str(odd).expect("read");
     assert_eq!(read.sound(), Preferences::default());
 }
 
-/// Of one visit all is opened at once; of several the user is asked, and may say no.
+/// A data set with one visit is opened at once; with several the user is asked, and may decline.
 fn visits() {
     let folder = tempfile::tempdir().expect("a folder");
     for name in ["sub-01", "sub-02"] {
@@ -121,12 +121,24 @@ fn visits() {
             .collect()
     };
     assert!(opened(&update(&mut state, found(folder.path()))).is_empty());
-    let effects = update(&mut state, Action::OpenVisit(Some(1)));
+    let effects = update(&mut state, Action::Files(FilesAction::OpenVisit(Some(1))));
     assert_eq!(opened(&effects), ["sub-02_dwi.nii.gz"]);
     assert!(state.session.folder.is_none());
     update(&mut state, found(folder.path()));
-    assert!(opened(&update(&mut state, Action::OpenVisit(None))).is_empty());
-    assert!(opened(&update(&mut state, Action::OpenVisit(Some(0)))).is_empty());
+    assert!(
+        opened(&update(
+            &mut state,
+            Action::Files(FilesAction::OpenVisit(None))
+        ))
+        .is_empty()
+    );
+    assert!(
+        opened(&update(
+            &mut state,
+            Action::Files(FilesAction::OpenVisit(Some(0)))
+        ))
+        .is_empty()
+    );
     let effects = update(&mut state, found(&folder.path().join("sub-01")));
     assert_eq!(opened(&effects), ["sub-01_dwi.nii.gz"]);
 }
@@ -143,11 +155,11 @@ fn remembered() {
     for (phase, stores) in [(Phase::Live, false), (Phase::Done, true)] {
         let effects = update(
             &mut state,
-            Action::SetDisplay {
+            Action::Layer(LayerAction::SetDisplay {
                 layer: layer.id,
                 display: display.clone(),
                 phase,
-            },
+            }),
         );
         let stored = effects.iter().any(|e| matches!(e, Effect::Store));
         assert_eq!(stored, stores, "{phase:?}");
@@ -171,8 +183,8 @@ fn remembered() {
     assert_eq!(old[0].window, None);
 }
 
-/// Under the letters that the file has, in the format that holds what it brought, and not over it; what
-/// we name ourselves is in small letters.
+/// The file keeps the case of its name, and gets the format that holds its contents, without overwriting it; names of
+/// our own are lower case.
 fn export() {
     let mut state = State::new(String::new());
     let lines = Tractogram::new(vec![[0.0; 3], [1.0; 3]], vec![0, 2]);
@@ -186,11 +198,11 @@ fn export() {
     let live = PathPurpose::tracks(&state, None);
     let named = suggestion(&state, "Tracks", &live);
     assert_eq!(named, "/data/sub-01_Bundle_L_tracks.tck");
-    // The grid that the file brought is lost in a TCK, and that is said before it is saved.
+    // A TCK loses the grid of the file, which is reported before saving.
     let lost = |name: &str| losses(&state, layer, Path::new(name)).join("; ");
     assert!(lost("a.tck").contains("grid"), "{}", lost("a.tck"));
     assert_eq!(lost("a.trk"), "");
-    // So are a NaN, which ends a streamline in TSF, and groups; other values go beside it.
+    // So are a NaN, which ends a streamline in TSF, and groups; other values go into files next to it.
     state
         .document
         .edit_layer(state.document.layers[0].id, |layer| {

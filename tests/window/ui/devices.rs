@@ -1,11 +1,11 @@
-//! Where solvers run: the status bar's menu, and the offer of the CPU.
+//! The backend of the solvers: the status bar's menu, and the offer of the CPU.
 
 use super::{Window, click, sample, small_scan, submitted, tracking, window};
 use crate::support::test;
 use arcuate::jobs::DeviceFailure;
 use arcuate::state::device::jobs::{FindCards, UseBackend};
 use arcuate::state::track::jobs::streamlines::WHOLE_BRAIN;
-use arcuate::state::{Action, BackendKind, DeviceChoice};
+use arcuate::state::{Action, BackendKind, DeviceAction, DeviceChoice};
 use egui_kittest::kittest::Queryable as _;
 use libtest_mimic::Trial;
 
@@ -42,14 +42,14 @@ fn menu() {
         click(&mut window, name);
         let last = window.state().actions.last();
         assert!(
-            matches!(last, Some(Action::ChooseBackend(k)) if *k == kind),
+            matches!(last, Some(Action::Device(DeviceAction::Choose(k))) if *k == kind),
             "{name}: {last:?}"
         );
-        // The choice closes it.
+        // Choosing closes it.
         assert!(window.query_by_label("All 2 cards").is_none());
         open(&mut window);
     }
-    // Known cards are not looked for again.
+    // Known cards are not searched for again.
     assert_eq!(submitted::<FindCards>(&window).len(), 1);
 }
 
@@ -83,10 +83,11 @@ fn offers() {
     else {
         panic!("{:?}", submitted::<UseBackend>(&window))
     };
-    // Of live curves beside their results.
+    // A note about live curves, next to their results.
     let mut state = tracking();
     state.session.live = None;
-    state.session.live_error = Some(found.clone());
+    let key = state.document.curve_key();
+    state.session.tracking.halt(key.as_ref(), Some(&found));
     let mut window = super::window(state.clone(), [1280.0, 800.0]);
     window.get_by_label(&found);
     assert!(window.query_by_label("Run on the CPU").is_none());

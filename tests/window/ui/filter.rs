@@ -1,4 +1,4 @@
-//! The task Filter as a user drives it.
+//! The task Filter, driven as by a user.
 
 use super::{
     Window, click, double_click, pathways, sample, small_scan, submitted, tracking, type_over,
@@ -11,16 +11,18 @@ use arcuate::jobs::{Jobs, Receive};
 use arcuate::scene::draw_list::LineColour;
 use arcuate::scene::{self, Size};
 use arcuate::solvers::commit::model::Intra;
+use arcuate::state::core::display::{self, LineColouring};
+use arcuate::state::core::live::Detail;
 use arcuate::state::core::words::{counted, significant};
-use arcuate::state::document::LineColouring;
 use arcuate::state::files::jobs::SaveWithValues;
 use arcuate::state::filter::jobs::{EstimateFit, FitWeights, StartFrom, SumBundles};
 use arcuate::state::filter::{FilterAction, FilterFile, Shown, Times, VirtualLesionResult, WEIGHT};
 use arcuate::state::origin::Origin;
+use arcuate::state::pathways::PathwayKey;
 use arcuate::state::streamlines::{Column, lines_of};
 use arcuate::state::track::jobs::streamlines::TrackWholeBrain;
 use arcuate::state::{
-    Action, Content, Display, Effect, Layer, LayerId, Phase, State, Task, defaults, update,
+    Action, Content, Display, Effect, Layer, LayerId, Phase, State, Task, ViewAction, update,
 };
 use arcuate::ui::palette::names;
 use arcuate::ui::views::badge;
@@ -48,7 +50,7 @@ pub fn tests() -> Vec<Trial> {
     ]
 }
 
-/// The signal of streamlines that all have one weight: sticks among zeppelins, all along z.
+/// The signal of streamlines of one common weight: sticks among zeppelins, all along z.
 fn explained(dwi: &Volume, gradients: &Gradients, lines: &Tractogram) -> Volume {
     const STEP_MM: f64 = 0.5;
     let grid = dwi.grid.clone();
@@ -79,7 +81,7 @@ fn explained(dwi: &Volume, gradients: &Gradients, lines: &Tractogram) -> Volume 
 
 /// Streamlines of two groups as a layer, and a scan that they explain.
 pub fn weighing(task: Task) -> State {
-    // The sample's six directions say as much as five: too little for a tensor.
+    // The sample's six directions count as only five: too few for a tensor.
     let mut state = sample::state([16, 20, 15], 12);
     state.view.task = task;
     let lines: Tractogram = sample::output(60).kept;
@@ -105,7 +107,7 @@ pub fn weighing(task: Task) -> State {
     let id = LayerId(state.document.fresh_id());
     let display = Display {
         visible: true,
-        ..defaults::line_display()
+        ..display::line_display()
     };
     let origin = state.document.origins.add(Origin::file(&path));
     let content = Content::Tractogram(lines);
@@ -124,12 +126,15 @@ pub(super) fn filtering() -> Window {
     window
 }
 
-/// With weights, and what one of the groups adds.
+/// With weights, and the contribution of one of the groups.
 pub fn weighed() -> State {
     let mut state = weighing(Task::Filter);
     let backend = Backend::choose(&BackendChoice::cpu(Some(2))).expect("two threads");
     let mut jobs = Jobs::new(backend, Arc::new(|| {}));
-    let mut needs = update(&mut state, Action::SelectTask(Task::Filter));
+    let mut needs = update(
+        &mut state,
+        Action::View(ViewAction::SelectTask(Task::Filter)),
+    );
     let lesion = FilterAction::Lesion(VirtualLesionResult::Group("Cingulum".to_owned()));
     for action in [FilterAction::Run, lesion] {
         let mut effects = std::mem::take(&mut needs);
@@ -162,7 +167,7 @@ fn fit(window: &Window) -> Option<FitWeights> {
     submitted(window).last().copied().cloned()
 }
 
-/// What was asked for last is done.
+/// Carries out the latest request.
 fn carry_out<J: Receive<State>>(window: &mut Window) {
     let jobs = submitted::<J>(window);
     let job = (*jobs.last().expect("asked for")).clone();
@@ -176,16 +181,16 @@ fn carry_out<J: Receive<State>>(window: &mut Window) {
 fn nothing() {
     let mut window = window(tracking(), [1920.0, 1080.0]);
     click(&mut window, "Filter");
-    window.get_by_label_contains("There are no streamlines to weigh");
-    click(&mut window, "Keep the live ones");
+    window.get_by_label_contains("There are no streamlines to fit");
+    click(&mut window, "Keep live streamlines");
     let document = &window.state().state.document;
     assert_eq!(document.filtered().map(|(_, lines)| lines.len()), Some(450));
     assert!(
         window
-            .query_by_label_contains("no streamlines to weigh")
+            .query_by_label_contains("no streamlines to fit")
             .is_none()
     );
-    // A small window says as much.
+    // A small window shows the same text.
     let mut small = super::window(small_scan(), [1280.0, 800.0]);
     click(&mut small, "Filter");
     click(&mut small, "Track the whole brain");
@@ -256,7 +261,7 @@ fn model() {
     choose(&mut window, "Fibres", "Streamline density");
     assert!(params(&window).model.check().is_ok());
     assert!(window.query_by_label("Free water: Ball").is_none());
-    click(&mut window, "Signal, stop, operator");
+    click(&mut window, "Signal, stopping, operator");
     choose(&mut window, "Stop at change", "10⁻⁶");
     assert_eq!(params(&window).stop.objective, 1e-6);
     click(&mut window, "Reset to defaults");
@@ -276,7 +281,7 @@ fn run() {
     let requested = fit(&window).expect("asked for");
     assert!(requested.prepared.is_none() && matches!(requested.start, StartFrom::Zero));
     assert!(window.state().state.is_filtering());
-    // Neither stands where the other was, before, while and after it runs.
+    // Neither appears at the other's place, before, during and after the run.
     let rect = |window: &Window, name: &str| window.get_by_label(name).rect();
     let stop = rect(&window, "Stop");
     assert_eq!(before, stop);
@@ -296,7 +301,7 @@ fn run() {
     click(&mut window, "Run again");
     let requested = fit(&window).expect("asked for");
     assert!(requested.prepared.is_some() && matches!(requested.start, StartFrom::Fit(_)));
-    // The run goes on from the iterations before: the badge counts them, as the panel and the status bar do.
+    // The run continues after the earlier iterations: the badge counts them, as the panel and the status bar do.
     let state = &window.state().state;
     let weighed = state.document.weighed.values().next().expect("weights");
     let (words, _) = badge::words(state).expect("a badge");
@@ -315,21 +320,24 @@ fn run() {
     window.get_by_label_contains(&fact);
 }
 
-/// Weights are told apart in Filter, with the key of their colours; in Pathways streamlines are what lies behind.
+/// Weights have colours with a key in Filter; in Pathways streamlines are the background.
 fn behind() {
     let size = Size {
         points: DVec2::splat(200.0),
         pixels_per_point: 1.0,
     };
     let mut state = weighed();
-    // The pathway is what the document asks for: a stale one is dim.
+    // The pathway is the requested one: a stale one is dimmed.
     let solved = pathways::solved();
     state.document.regions = solved.document.regions.clone();
     state.document.pathways = solved.document.pathways.clone();
-    let mut live = solved.session.pathways.live.expect("solved");
+    let live = solved.session.pathways.live.value();
+    let mut live = live.expect("solved").clone();
     let tensors = state.document.tensors.as_ref().expect("tensors");
     Arc::make_mut(&mut live).field = tensors.field.id();
-    state.session.pathways.live = Some(live);
+    let key = PathwayKey::of(&live);
+    let shown = &mut state.session.pathways.live;
+    assert!(shown.done(key.clone(), Detail::Full, live, Some(&key)));
     assert!(state.final_pathway().is_some());
     let by_weight =
         |colour: &LineColour| matches!(colour, LineColour::Scalar { name, .. } if name == WEIGHT);
@@ -354,7 +362,7 @@ fn behind() {
     assert!(own.context && own.opacity < 0.3, "{}", own.opacity);
     let path = lines.last().expect("the pathway");
     assert!(!path.context && path.opacity == 1.0);
-    // A colour that the user gave has no key.
+    // A colour set by the user has no key.
     let id = state.document.filtered().expect("streamlines").0.id;
     let fixed = [200, 100, 0];
     state.document.edit_layer(id, |l| {
@@ -385,7 +393,7 @@ fn own_cut() {
     let phase = Phase::Done;
     filter(&mut window, FilterAction::Cut { least, phase });
     assert!(kept(&window, first) < all);
-    // Nobody cut the other ones.
+    // The others are uncut.
     filter(&mut window, FilterAction::Tractogram(other));
     assert_eq!(kept(&window, other), all);
     filter(&mut window, FilterAction::Show(Shown::After));
@@ -401,7 +409,7 @@ fn own_cut() {
     filter(&mut window, FilterAction::Cut { least, phase });
     let more = fit.sorted[0];
     filter(&mut window, FilterAction::Cut { least: more, phase });
-    // Each is as it was left.
+    // Each keeps its own settings.
     filter(&mut window, FilterAction::Tractogram(first));
     let filter = &window.state().state.document.filter;
     assert_eq!([first, other].map(|of| filter.cut_of(of)), [least, more]);
@@ -491,7 +499,7 @@ fn results() {
     assert!(visible(&window, "Fit error (RMSE)"));
     click(&mut window, "Map on slices: Off");
     assert!(!visible(&window, "Fit error (RMSE)"));
-    // A scroll away, where nothing is folded.
+    // Reached by scrolling when nothing is folded.
     window
         .get_by_role_and_label(egui::Role::ComboBox, "Fit without")
         .scroll_to_me();
@@ -502,7 +510,7 @@ fn results() {
     carry_out::<FitWeights>(&mut window);
     window.get_by_label_contains("Without CST L RMSE");
     let all = names(&window.state().state, "filter");
-    for name in ["Filter: run", "Filter: export weights, one a line…"] {
+    for name in ["Filter: run", "Filter: export weights (text)…"] {
         assert!(all.iter().any(|n| n == name), "{all:?}");
     }
     let what = FilterFile::Kept;
@@ -516,7 +524,7 @@ fn results() {
     let kept = window.state().state.document.weighed[&id].kept(f32::MIN_POSITIVE);
     let only = saved.expect("asked for");
     assert_eq!(only.iter().filter(|m| **m).count(), kept);
-    // A TCK holds no weights: the sheet names the file that does.
+    // A TCK contains no weights: the sheet names the file that does.
     click(&mut window, "Export…");
     click(&mut window, &FilterFile::Kept.name());
     click(&mut window, "Format: TCK");
@@ -535,7 +543,7 @@ fn lesion() {
     let mut window = window(weighing(Task::Filter), [1280.0, 800.0]);
     click(&mut window, "Run");
     carry_out::<FitWeights>(&mut window);
-    // Folded in a narrow window, and opened by hand.
+    // Folded in a narrow window, and opened by the user.
     window.get_by_label("Virtual lesion").scroll_to_me();
     window.run();
     click(&mut window, "Virtual lesion");
@@ -548,7 +556,7 @@ fn lesion() {
     act(&mut window, Action::Filter(FilterAction::Lesion(what)));
     carry_out::<FitWeights>(&mut window);
     window.get_by_label_contains("Without Cingulum RMSE");
-    // A session that was opened has the weights, but not what they were fitted from.
+    // An opened session has the weights, but not the data to which they were fitted.
     window.state_mut().state.session.filter.held = None;
     window.run();
     assert_eq!(choices(&window), 0);

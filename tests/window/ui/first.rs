@@ -1,4 +1,4 @@
-//! The first page: the demo head, files of before.
+//! The first page: the demo head, recent files.
 
 use super::{click, sample, submitted, window};
 use crate::shapes::texts;
@@ -26,12 +26,12 @@ fn first_page() {
     assert_eq!(page.state().state.session.guide, None);
     click(&mut page, "Start the guide");
     assert_eq!(page.state().state.session.guide, Some(TourStep::ClickSlice));
-    // Tasks wait for something to work on.
+    // Tasks need an open file.
     click(&mut page, "Track");
     assert_eq!(page.state().state.view.task, Task::View);
 }
 
-/// However narrow the card is, its picture begins 176 points from its left side; words begin at 20.
+/// However narrow the card is, its picture begins 176 points from its left side; text begins at 20.
 fn demo_card() {
     let page = window(State::new(sample::BACKEND.to_owned()), [1280.0, 800.0]);
     let left = page.get_by_label("Start the guide").rect().left();

@@ -1,19 +1,22 @@
-//! Results are in sight without scrolling in a window of 1280 × 800 less a title bar.
+//! Results are visible without scrolling in a window of 1280 × 800 less a title bar.
 
 use super::filter::{weighed, weighing};
+use super::segment::leaked;
 use super::{Window, click, pathways, sample, small_scan, tracking, window};
 use crate::support::{start_of_old_job, test};
 use arcuate::compute::Control;
 use arcuate::state::filter::FilterAction;
 use arcuate::state::session::TourStep;
-use arcuate::state::{Action, JobHandle, Phase, Severity, Slot, State, Task, update};
+use arcuate::state::{
+    Action, JobHandle, Phase, Severity, Slot, State, Task, TrackAction, ViewAction, update,
+};
 use egui::Rect;
 use egui_kittest::kittest::Queryable as _;
 use libtest_mimic::Trial;
 use std::time::Duration;
 
 const SIZE: [f32; 2] = [1270.0, 770.0];
-/// Where the buttons under the results begin.
+/// Top of the buttons under the results.
 const FOOT: f32 = 770.0 - 28.0 - 50.0;
 
 pub fn tests() -> Vec<Trial> {
@@ -27,6 +30,10 @@ pub fn tests() -> Vec<Trial> {
         test("ui::fold::nothing moves under a pointer", pointed),
         test("ui::fold::notes make room when nobody points", left_out),
         test("ui::fold::what is asked for is in sight", asked),
+        test(
+            "ui::fold::a surface is compared without scrolling",
+            reference,
+        ),
     ]
 }
 
@@ -36,7 +43,7 @@ fn heading(window: &Window) -> Rect {
         .rect()
 }
 
-/// With the guide's note, and without it.
+/// With the tour's note, and without it.
 fn results() {
     let states: [(Task, State); 5] = [
         (Task::View, small_scan()),
@@ -51,7 +58,7 @@ fn results() {
             state.session.guide = guide;
             let window = window(state.clone(), SIZE);
             let head = heading(&window);
-            // Room for the head and a histogram, or for one sentence where there is no surface yet.
+            // Enough space for the head and a histogram, or for one sentence where there is no surface yet.
             let room = FOOT - head.bottom();
             let needed = if task == Task::Segment { 24.0 } else { 100.0 };
             assert!(room >= needed, "{task:?} {guide:?}: {room}");
@@ -70,7 +77,7 @@ fn results() {
     assert!(cut.rect().bottom() < FOOT, "{:?}", cut.rect());
 }
 
-/// From the cost to the last sentence all of a pathway's results are in sight, with the guide's note and without it.
+/// All of a pathway's results, from the cost to the last sentence, are visible, with the tour's note and without it.
 fn pathway() {
     let mut state = pathways::solved();
     state.document.regions.truncate(2);
@@ -84,19 +91,30 @@ fn pathway() {
     }
 }
 
-/// Large windows have all of it, one under the other.
+/// The mask to compare with is in sight below the plot of the first surface.
+fn reference() {
+    let size = [1280.0, 760.0];
+    let window = window(leaked().state, size);
+    let reference = window.get_by_role_and_label(egui::Role::ComboBox, "Reference");
+    let (row, foot) = (reference.rect(), size[1] - 28.0 - 50.0);
+    assert!(row.bottom() <= foot, "{row:?} {foot}");
+    let smoothness = window.get_by_role_and_label(egui::Role::Slider, "Smoothness");
+    assert!(smoothness.rect().bottom() <= heading(&window).top());
+}
+
+/// Large windows show all of it, one part below the other.
 fn held() {
     let mut window = window(tracking(), [2560.0, 1440.0]);
     let button = window.get_by_label("Track whole brain").rect();
     let before = heading(&window);
     let gap = before.top() - button.bottom();
     assert!((0.0..60.0).contains(&gap), "{gap}");
-    // What is kept has a block of its own, below.
+    // Kept streamlines have a block of their own, below.
     click(&mut window, "Keep as layer");
     let kept = window.get_by_role_and_label(egui::Role::Heading, "Streamlines");
     assert!(kept.rect().top() > before.bottom());
     assert_eq!(heading(&window), before);
-    // In a small one nothing moves under a pointer that holds something.
+    // In a small window nothing moves under a pressed pointer.
     let mut window = super::window(weighed(), SIZE);
     let cut = |window: &Window| {
         let slider = window.get_by_role_and_label(egui::Role::Slider, "Weight");
@@ -133,12 +151,12 @@ fn first_page() {
     state.session.jobs.push(JobHandle {
         slot: Slot::Load,
         ticket: 1,
-        label: "Making the demo head".to_owned(),
+        label: "Building the demo head".to_owned(),
         control,
         started: start_of_old_job(Duration::from_secs(1)),
     });
     let mut page = window(state, SIZE);
-    let shown = page.get_by_role_and_label(egui::Role::ProgressIndicator, "Making the demo head");
+    let shown = page.get_by_role_and_label(egui::Role::ProgressIndicator, "Building the demo head");
     let shown = shown.rect();
     let cards = page.get_by_label("Start the guide").rect();
     assert!(shown.bottom() < cards.top(), "{shown:?}");
@@ -160,9 +178,9 @@ fn guide() {
     assert!(window.query_by_label("Run the fit").is_none());
     window.get_by_label_contains("No streamlines yet");
     click(&mut window, "Track whole brain");
-    let tracks = |a: &Action| matches!(a, Action::TrackWholeBrain);
+    let tracks = |a: &Action| matches!(a, Action::Track(TrackAction::WholeBrain));
     assert!(window.state().actions.iter().any(tracks));
-    // A fit alone is not the step.
+    // A fit alone does not complete the step.
     let mut state = weighed();
     state.session.guide = Some(TourStep::Weigh);
     let mut window = super::window(state, SIZE);
@@ -177,12 +195,12 @@ fn guide() {
     let state = &window.state().state;
     assert!(state.document.filter.cut > 0.0);
     assert_eq!(state.session.guide, Some(TourStep::Save));
-    // What stays is what is saved.
-    window.get_by_label_contains("Save the streamlines that stay");
-    let action = Action::SelectTask(Task::Track);
+    // The streamlines that stay are saved.
+    window.get_by_label_contains("Save the kept streamlines");
+    let action = Action::View(ViewAction::SelectTask(Task::Track));
     update(&mut window.state_mut().state, action);
     window.run();
-    window.get_by_label_contains("Save the streamlines that stay");
+    window.get_by_label_contains("Save the kept streamlines");
     let exports = window.query_all_by_label("Export…");
     let first = exports.min_by(|a, b| a.rect().top().total_cmp(&b.rect().top()));
     first.expect("the guide's own").click();
@@ -192,7 +210,7 @@ fn guide() {
     use egui_kittest::kittest::NodeT as _;
     let typed = path.accesskit_node().value().unwrap_or_default();
     assert!(typed.contains("filtered"), "{typed}");
-    // Where it would go is seen.
+    // The destination is visible.
     assert!(std::path::Path::new(&typed).is_absolute(), "{typed}");
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("kept.tck");
@@ -205,7 +223,7 @@ fn guide() {
     assert!(text.count() > 0, "its last words");
 }
 
-/// The border between controls and results stays below what is under the pointer, and follows once it has left.
+/// The border between controls and results stays below the pointer's widget, and moves once the pointer has left.
 fn pointed() {
     let full = tracking();
     let mut empty = full.clone();
@@ -219,7 +237,7 @@ fn pointed() {
             "Deflection, integrator, seeding",
             "Bootstrap",
         ];
-        // The lowest that is in sight.
+        // The lowest visible one.
         let place = |name: &str| window.query_by_label(name).map(|n| n.rect());
         let in_sight = |name: &&str| place(name).is_some_and(|r| r.bottom() <= before.top());
         let Some(name) = names.into_iter().find(in_sight) else {
@@ -233,7 +251,7 @@ fn pointed() {
         assert_eq!(window.get_by_label(name).rect(), under);
         let border = heading(&window).top();
         assert!(border >= under.bottom(), "{height}: {border} {under:?}");
-        // From the results nothing moves either.
+        // Nothing moves from the results either.
         let results = heading(&window);
         window.hover_at(results.center());
         window.run();
@@ -245,7 +263,7 @@ fn pointed() {
     assert!(moved, "none of these windows lacks room");
 }
 
-/// The note about layers that a save left out stands above the controls, which make room once the pointer is elsewhere.
+/// The note about layers left out of a save is above the controls, which make room once the pointer is elsewhere.
 fn left_out() {
     let mut window = window(tracking(), [1920.0, 1080.0]);
     let step = |window: &Window| {
@@ -320,7 +338,7 @@ fn asked() {
         before.top() > 44.0 && before.bottom() < 0.4 * FOOT,
         "{before:?}"
     );
-    // However the controls are scrolled.
+    // Whatever the scroll position of the controls.
     window.hover_at(egui::pos2(1150.0, heading(&window).top() - 20.0));
     let (unit, delta) = (egui::MouseWheelUnit::Point, egui::vec2(0.0, -300.0));
     window.event(egui::Event::MouseWheel {

@@ -1,9 +1,9 @@
-//! Keys do what the shortcut sheet says, and nothing while something is being typed.
+//! Keys act as in the shortcut sheet, and do nothing while the user types.
 
 use super::{Window, click, small_scan, tracking, window};
 use crate::support::test;
 use arcuate::data::{Role, Shape};
-use arcuate::state::{Action, Convention, Layout, Pane, Task, Tool, update};
+use arcuate::state::{Action, Convention, LayerAction, Layout, Pane, Task, Tool, update};
 use egui::{Key, Modifiers};
 use egui_kittest::kittest::{By, NodeT as _, Queryable as _};
 use libtest_mimic::Trial;
@@ -106,7 +106,7 @@ fn parts() {
     window.key_press_modifiers(Modifiers::SHIFT, Key::F6);
     window.run();
     assert_eq!(focused(&window), way[3]);
-    // From a part Tab goes on into it, and F6 from there to the next.
+    // Tab goes on into a part, and F6 from there to the next.
     press(&mut window, Key::F6);
     press(&mut window, Key::Tab);
     let inside = focused(&window);
@@ -155,7 +155,7 @@ fn selection() {
     assert_eq!(window.state().state.document.regions.len(), 3);
     command(&mut window, Modifiers::SHIFT, Key::Z);
     assert_eq!(window.state().state.document.regions.len(), 2);
-    // Nothing was segmented: what the clipboard holds is not of this.
+    // Nothing was segmented: the clipboard has none of it.
     command(&mut window, Modifiers::NONE, Key::Num4);
     command(&mut window, Modifiers::SHIFT, Key::C);
     let status = &window.state().state.session.status;
@@ -169,8 +169,10 @@ fn last_layer() {
     for _ in 0..before {
         let last = window.state().state.document.layers[0].id;
         let app = window.state_mut();
-        app.effects
-            .extend(update(&mut app.state, Action::DeleteLayer(last)));
+        app.effects.extend(update(
+            &mut app.state,
+            Action::Layer(LayerAction::Delete(last)),
+        ));
         window.run();
     }
     assert!(window.state().state.document.is_empty());
@@ -203,7 +205,7 @@ fn escape() {
     assert!(window.state().state.session.selected_region.is_none());
 }
 
-/// Keys of one slow frame, in the order given.
+/// Keys pressed in one slow frame, in the given order.
 fn at_once(window: &mut Window, keys: &[Key]) {
     for &key in keys {
         let text = key.symbol_or_name();
@@ -222,7 +224,7 @@ fn at_once(window: &mut Window, keys: &[Key]) {
     window.run();
 }
 
-/// A value and its Enter in one frame: the focus is gone before keys are looked at.
+/// A value and its Enter in one frame: the focus is lost before keys are handled.
 fn typed_in_one_frame() {
     let mut window = window(tracking(), [1280.0, 800.0]);
     window
@@ -245,7 +247,7 @@ fn typed_in_one_frame() {
     );
 }
 
-/// The first Esc closes a list, the second goes on: also in one frame.
+/// The first Esc closes a list, the second acts further up: also in one frame.
 fn two_escapes() {
     for slow in [false, true] {
         let mut window = window(tracking(), [1280.0, 800.0]);
@@ -277,14 +279,14 @@ fn typing() {
     assert_eq!(window.state().state.document.regions.len(), 3);
 }
 
-/// At the smallest usual size no word of it is cut, whatever the mouse does.
+/// At the smallest common size no text of it is cut, whatever the mouse setting.
 fn sheet() {
     use arcuate::state::Mouse;
     use arcuate::ui::theme::{self, size};
     use egui_kittest::kittest::NodeT as _;
-    /// The column of the keys.
+    /// Width of the column of keys.
     const KEYS: f32 = 134.0;
-    // The second is 1280 × 800 at 150 %: fewer columns, and the foot is within reach.
+    // The second is 1280 × 800 at 150 %: fewer columns, and the bottom is within reach.
     let sizes = [[1280.0_f32, 800.0], [853.0, 533.0]];
     for (mouse, size @ [wide, high]) in Mouse::ALL.into_iter().flat_map(|m| sizes.map(|s| (m, s))) {
         let mut state = small_scan();
@@ -292,8 +294,8 @@ fn sheet() {
         let mut window = window(state, size);
         window.key_press(Key::Questionmark);
         window.run();
-        window.get_by_label("Ctrl + Shift + S: Save it under another name");
-        window.get_by_label("Space: Press what has the focus");
+        window.get_by_label("Ctrl + Shift + S: Save the session as…");
+        window.get_by_label("Space: Press the focused control");
         let painter = window.ctx.debug_painter();
         let width = |text: &str, font| {
             let galley = painter.layout_no_wrap(text.to_owned(), font, egui::Color32::WHITE);
@@ -319,7 +321,7 @@ fn sheet() {
         }
         assert!(found > 40, "{found} rows");
         for button in ["Close", "Start the guide"] {
-            // Others of that name are elsewhere in the window.
+            // Other widgets with that name are elsewhere in the window.
             for node in window.query_all_by_label(button) {
                 let place = node.rect();
                 assert!(place.top() > 0.0 && place.bottom() < high, "{button}");

@@ -1,4 +1,4 @@
-//! At every size: everything has a name, stays inside the window, and no text is cut. By numbers.
+//! At every size: everything has a name, stays inside the window, and no text is cut. Measured in numbers.
 
 use super::{Window, click, filter, pathways, sample, tracking, window};
 use crate::support::test;
@@ -36,7 +36,7 @@ pub fn tests() -> Vec<Trial> {
     ]
 }
 
-/// What a window shows, with its name for a failing test.
+/// The pages of a window, with a name for a failing test.
 fn pages() -> Vec<(&'static str, State)> {
     let empty = State::new(sample::BACKEND.to_owned());
     let (first, _) = sample::with_recent(empty);
@@ -47,7 +47,7 @@ fn pages() -> Vec<(&'static str, State)> {
     scalar.session.selected_layer = scalar.document.layer_named("MD").map(|l| l.id);
     let mut no_seed = sample::state([16, 20, 15], 6);
     no_seed.view.task = Task::Track;
-    // The set does not join the ends, and says so; one was kept.
+    // The set does not join the ends, and the panel says so; one was kept.
     let mut apart = pathways::kept("Arch");
     apart.document.pathways.epsilon = 0.001;
     vec![
@@ -80,28 +80,28 @@ fn orientation() {
     }
 }
 
-/// Opens every block that is folded.
+/// Opens every folded block.
 fn unfold(window: &mut Window) {
     for name in [
         "Tensor fit",
         "Deflection, integrator, seeding",
-        "Why ends stopped",
+        "Why tracking stopped",
         "Appearance",
         "Colours, outline, contours",
         "Pathways in 3-D",
         "Metric, local solver",
         "Tensor glyphs",
         "Diffusivities",
-        "Signal, stop, operator",
+        "Signal, stopping, operator",
         "Virtual lesion",
-        "Single weights",
-        "Figures of the fit",
+        "Individual weights",
+        "Fit statistics",
     ] {
         let folded = window
             .query_by_role_and_label(egui::Role::DisclosureTriangle, name)
             .is_some_and(|n| n.accesskit_node().toggled() == Some(egui::accesskit::Toggled::False));
         if folded {
-            // A click falls where it is, seen or not.
+            // A click lands at the widget's place, visible or not.
             window.get_by_label(name).scroll_to_me();
             window.run();
             click(window, name);
@@ -122,7 +122,7 @@ fn every_size() {
     }
 }
 
-/// No widget reaches out of the window to the left or the right (panels scroll up and down).
+/// No widget extends beyond the left or right of the window (panels scroll up and down).
 fn inside(window: &Window, size: [f32; 2], at: &str) {
     let mut seen = 0;
     for node in window.root().children_recursive() {
@@ -139,7 +139,7 @@ fn inside(window: &Window, size: [f32; 2], at: &str) {
     assert!(seen > 10, "{at}: only {seen} widgets");
 }
 
-/// Every line of text is complete: not elided, and not cut off by what it is in.
+/// Every line of text is complete: not elided, and not cut off by its container.
 fn whole_texts(window: &Window, at: &str) {
     fn texts(shape: &Shape, clip: Rect, found: &mut Vec<(String, bool, Rect, Rect)>) {
         match shape {
@@ -256,7 +256,7 @@ fn contrast() {
     }
 }
 
-/// Every filled rectangle that covers the window's corner is of the theme that was chosen.
+/// Every filled rectangle that covers the window's corner has the chosen theme's colour.
 fn themes() {
     let pages = || [tracking(), pathways::kept("Arch")];
     for (light, mut state) in [false, true]

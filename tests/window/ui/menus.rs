@@ -1,10 +1,12 @@
 //! Drop-down fields by keys: after a click, and after Tab.
 
 use super::filter::{weighed, weighing};
+use super::segment::leaked;
 use super::{Window, click, pathways, rays, small_scan, tracking, window};
 use crate::support::test;
 use arcuate::scene::draw_list::Interpolation;
 use arcuate::state::filter::jobs::FitWeights;
+use arcuate::state::session::TourStep;
 use arcuate::state::{State, Task, Tool};
 use egui::{Key, Modifiers, Pos2};
 use egui_kittest::kittest::{By, NodeT as _, Queryable as _};
@@ -14,6 +16,8 @@ pub fn tests() -> Vec<Trial> {
     vec![
         test("ui::menus::arrows and Enter choose", arrows),
         test("ui::menus::from the keyboard alone", by_keyboard),
+        test("ui::menus::by Tab, a drop-down and a menu", by_tab),
+        test("ui::menus::what Tab reaches is in sight", tab_scrolls),
         test("ui::menus::over a slice the arrows are its own", over_slice),
         test("ui::menus::a menu at a row", at_a_row),
         test("ui::menus::as wide as the longest row", wide),
@@ -55,7 +59,7 @@ fn arrows() {
     let at = row(&window);
     super::click_with(&mut window, at, egui::Modifiers::NONE);
     assert!(open(&window));
-    // Beginning with what is chosen now, around the ends.
+    // Beginning with the present choice, wrapping at the ends.
     let now = focused(&window);
     let mut names = vec![now.clone()];
     for _ in 0..3 {
@@ -79,10 +83,10 @@ fn arrows() {
     press(&mut window, Key::Enter);
     assert!(!open(&window));
     assert_ne!(smoothing(&window), before);
-    // Neither did the crosshair go anywhere nor was a tool taken.
+    // The crosshair did not move and no tool was selected.
     let view = &window.state().state.view;
     assert_eq!((view.crosshair, view.tool), (crosshair, Tool::Crosshair));
-    // What was used last keeps the arrows; Esc gives them back to the crosshair.
+    // The widget used last keeps the arrows; Esc returns them to the crosshair.
     press(&mut window, Key::ArrowLeft);
     assert_eq!(window.state().state.view.crosshair, crosshair);
     press(&mut window, Key::Escape);
@@ -150,7 +154,66 @@ fn by_keyboard() {
     assert_eq!(focused(&window), "Smoothing");
 }
 
-/// No row is cut while the window has room; none is wider than the window.
+/// Tab until this has the focus.
+fn tab_to(window: &mut Window, name: &str) {
+    for _ in 0..200 {
+        if focused(window) == name {
+            return;
+        }
+        press(window, Key::Tab);
+    }
+    panic!("Tab does not reach {name}");
+}
+
+/// Tab reaches them, Enter and the space bar open them, arrows move in them, Esc closes them: the crosshair stays.
+fn by_tab() {
+    let mut window = window(small_scan(), [1920.0, 1080.0]);
+    let was = |window: &Window| {
+        let view = &window.state().state.view;
+        (view.crosshair, view.tool)
+    };
+    let (before, chosen) = (was(&window), smoothing(&window));
+    for name in ["File", "Smoothing"] {
+        tab_to(&mut window, name);
+        for opens in [Key::Enter, Key::Space] {
+            press(&mut window, opens);
+            assert!(open(&window), "{name}: {opens:?}");
+            let first = focused(&window);
+            assert!(!first.is_empty() && first != name, "{name}: {first}");
+            press(&mut window, Key::ArrowDown);
+            assert_ne!(focused(&window), first, "{name}");
+            press(&mut window, Key::Escape);
+            assert!(!open(&window), "{name}: {opens:?}");
+            assert_eq!(focused(&window), name);
+        }
+    }
+    assert_eq!(smoothing(&window), chosen, "Esc chooses nothing");
+    press(&mut window, Key::Space);
+    press(&mut window, Key::ArrowDown);
+    press(&mut window, Key::Enter);
+    assert!(!open(&window));
+    assert_ne!(smoothing(&window), chosen);
+    assert_eq!(focused(&window), "Smoothing");
+    assert_eq!(was(&window), before);
+}
+
+/// A drop-down below the rows in sight comes into sight with the focus.
+fn tab_scrolls() {
+    let mut state = leaked().state;
+    state.session.guide = Some(TourStep::Weigh);
+    let size = [1280.0, 700.0];
+    let mut window = window(state, size);
+    let bottom = |window: &Window, name: &str| {
+        let field = window.get_by_role_and_label(egui::Role::ComboBox, name);
+        field.rect().bottom()
+    };
+    let foot = size[1] - 28.0 - 50.0;
+    assert!(bottom(&window, "Reference") > foot);
+    tab_to(&mut window, "Reference");
+    assert!(bottom(&window, "Reference") <= foot);
+}
+
+/// No row is cut while the window has space; none is wider than the window.
 fn wide() {
     let mut state = small_scan();
     state.view.task = Task::Segment;
@@ -193,7 +256,7 @@ fn at_a_row() {
     let crosshair = window.state().state.view.crosshair;
     click(&mut window, "Add a layer");
     assert!(open(&window));
-    // Nothing is chosen there yet: a mouse lights no row.
+    // Nothing is highlighted there yet: a mouse highlights no row.
     assert_eq!(focused(&window), "");
     press(&mut window, Key::ArrowDown);
     let first = focused(&window);
@@ -202,17 +265,17 @@ fn at_a_row() {
     assert_eq!(window.state().state.view.crosshair, crosshair);
 }
 
-/// The middles of all drop-downs on screen, with their names.
+/// The centres of all drop-downs on screen, with their names.
 fn fields(window: &Window) -> Vec<(String, Pos2)> {
     let all = window.query_all_by_role(egui::Role::ComboBox);
     let named = all.filter_map(|n| Some((n.accesskit_node().label()?, n.rect().center())));
     let mut found: Vec<_> = named.collect();
-    // The tasks of a narrow window are a menu of commands.
+    // In a narrow window the tasks are a menu of commands.
     found.retain(|(name, _)| name != "Tasks");
     found
 }
 
-/// A menu's rows that can be chosen: the first of them.
+/// The first selectable row of a menu.
 fn first_row(window: &Window) -> Pos2 {
     let rows = window.query_all_by_role(egui::accesskit::Role::MenuItem);
     let mut rows = rows.filter(|n| !n.accesskit_node().is_disabled());
@@ -255,7 +318,7 @@ fn every() {
             };
             for by_mouse in [true, false] {
                 let Some(at) = field(&window) else {
-                    // Another choice has taken it away.
+                    // Another choice has removed it.
                     continue;
                 };
                 match by_mouse {
@@ -279,7 +342,7 @@ fn every() {
                     false => press(&mut window, Key::Enter),
                 }
                 assert!(!open(&window), "{what}: chosen");
-                // A choice may ask for a file, or take the field away.
+                // A choice may open a file dialog, or remove the field.
                 let there = field(&window).is_some() && focused(&window) == name;
                 tried.push((what.clone(), there));
                 if there {

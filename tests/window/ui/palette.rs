@@ -1,9 +1,9 @@
-//! The command palette: what is typed finds what is meant, and does what keys do.
+//! The command palette: typed words find the intended command, and run it as keys do.
 
 use super::{Window, small_scan, tracking, window};
 use crate::support::test;
 use arcuate::data::Role;
-use arcuate::state::{Action, Convention, Effect, Pane, Slab, State, Task, Tool};
+use arcuate::state::{Action, Convention, Effect, Pane, Slab, State, Task, Tool, ViewAction};
 use arcuate::ui::palette::{fit, names};
 use egui::{Event, Key, Modifiers};
 use egui_kittest::kittest::Queryable as _;
@@ -55,7 +55,7 @@ fn finds() {
         ("distance", "Measure: distance"),
         ("density live", "Map the density of the live result"),
         ("quit", "Quit"),
-        // What other programs call it.
+        // Names in other programs.
         ("flood", "Draw: fill"),
         ("ruler", "Measure: distance"),
         ("lightbox", "Layout: mosaic of slices"),
@@ -65,7 +65,7 @@ fn finds() {
         assert_eq!(first(typed), name, "{typed}: {:?}", names(&state, typed));
     }
     assert!(names(&state, "qqq").is_empty());
-    // What is done with regions: with the selected one, and with all of several.
+    // Commands for regions: for the selected one, and for several.
     let mut several = super::regions::with_regions(tracking(), 3);
     let ids: Vec<_> = several.document.regions.iter().map(|r| r.id).collect();
     several.session.selected_region = Some(ids[0]);
@@ -92,7 +92,7 @@ fn finds() {
     several.document.regions.clear();
     let found = names(&several, "erode");
     assert!(!found.iter().any(|n| n.starts_with("Grow")), "{found:?}");
-    // Nothing is offered that has nothing to act on.
+    // Commands that have nothing to act on are not offered.
     let (empty, _) = super::sample::with_recent(State::new(String::new()));
     let offered = names(&empty, "");
     let about = [
@@ -120,7 +120,7 @@ fn finds() {
 
 fn does() {
     let mut window = window(tracking(), [1280.0, 800.0]);
-    // What the menu of regions does.
+    // The command of the menu of regions.
     enter(&mut window, "label map");
     let labels = window.state().state.session.labels.as_ref();
     assert!(labels.is_some(), "{:?}", window.state().state.view.tool);
@@ -184,10 +184,13 @@ fn keys_alone() {
     window.key_press(Key::Enter);
     window.run();
     let last = window.state().actions.last();
-    assert!(matches!(last, Some(Action::ToggleCrosshair)), "{last:?}");
+    assert!(
+        matches!(last, Some(Action::View(ViewAction::ToggleCrosshair))),
+        "{last:?}"
+    );
 }
 
-/// A slow frame holds Ctrl+K, a word and Enter.
+/// One slow frame contains Ctrl+K, a word and Enter.
 fn one_frame() {
     let mut window = window(small_scan(), [1280.0, 800.0]);
     let dark = window.state().state.view.light_theme;
@@ -206,7 +209,10 @@ fn one_frame() {
         window.key_press(Key::Enter);
         window.run();
         let last = window.state().actions.last();
-        assert!(matches!(last, Some(Action::ToggleTheme)), "{last:?}");
+        assert!(
+            matches!(last, Some(Action::View(ViewAction::ToggleTheme))),
+            "{last:?}"
+        );
     }
     assert_eq!(window.state().state.view.light_theme, dark, "twice");
     assert_eq!(window.state().state.view.tool, Tool::Crosshair);
@@ -254,7 +260,13 @@ fn first_frame() {
         window.run();
         let done = &window.state().actions[before..];
         assert!(
-            matches!(done, [Action::ToggleTheme, Action::SelectTask(Task::Track)]),
+            matches!(
+                done,
+                [
+                    Action::View(ViewAction::ToggleTheme),
+                    Action::View(ViewAction::SelectTask(Task::Track))
+                ]
+            ),
             "{name}: {done:?}"
         );
         assert!(!window.state().state.document.segment.settings.told);

@@ -1,4 +1,4 @@
-//! Every row of every table of parameters is in the window, under its label.
+//! Every row of every parameter table is in the window, under its label.
 
 use super::{Window, click, filter, pathways, segment, small_scan, tracking, window};
 use crate::support::test;
@@ -21,15 +21,15 @@ pub fn tests() -> Vec<Trial> {
     ]
 }
 
-/// All of the panel is seen.
+/// The whole panel is visible.
 const SIZE: [f32; 2] = [1920.0, 1700.0];
 
-/// Looks for the label of every row.
+/// Finds the label of every row.
 fn reachable<P: Parameters>(window: &Window) {
     reachable_but::<P>(window, &[]);
 }
 
-/// The same, but for rows that stand for others or have no effect now.
+/// The same, except for rows that stand for others or have no effect now.
 fn reachable_but<P: Parameters>(window: &Window, but: &[&str]) {
     for row in P::TABLE.iter().filter(|row| !but.contains(&row.key)) {
         let found = window.query_all_by_label_contains(row.label).next();
@@ -56,14 +56,14 @@ fn of_tensor_fit() {
 fn of_commit() {
     let mut window = filter::filtering();
     click(&mut window, "Diffusivities");
-    click(&mut window, "Signal, stop, operator");
+    click(&mut window, "Signal, stopping, operator");
     reachable::<commit::Params>(&window);
 }
 
 fn of_streamlines() {
     let mut window = window(tracking(), SIZE);
     click(&mut window, "Deflection, integrator, seeding");
-    // Both lengths are one row, composite values stand in parts, and there are no two targets or includes.
+    // Both lengths share one row, composite values are split, and there are no two targets or includes.
     let but = [
         "min-length",
         "max-length",
@@ -91,7 +91,7 @@ fn of_rays() {
 fn of_density() {
     let mut window = window(tracking(), SIZE);
     click(&mut window, "Density map");
-    // The row Value stands for both.
+    // The row Value represents both.
     reachable_but::<density::Params>(&window, &["measure", "sent"]);
     reachable::<density::Voxels>(&window);
     window.get_by_label("Value: Count");
@@ -103,7 +103,7 @@ fn of_segmentation() {
     reachable::<level_set::Params>(&window);
 }
 
-/// A row without an effect says why, and its value comes back with the choice.
+/// A row without an effect says why, and its value returns with the choice.
 fn disabled() {
     let mut state = pathways::solved();
     state.document.pathways.params.metric.alpha = 4.5;

@@ -1,14 +1,13 @@
-//! Paths that are typed where the desktop has no file dialog.
+//! Paths typed where the desktop has no file dialog.
 
 use super::{
     App, Window, click, count_submitted, sample, small_scan, submitted, tracking, type_over, window,
 };
 use crate::support::{test, wait_for};
 use arcuate::jobs::{Delivery, Event, Outcome, Slot};
-use arcuate::state::PathCheck;
 use arcuate::state::files::jobs::SaveTractogram;
 use arcuate::state::files::jobs::open::OpenFile;
-use arcuate::state::{Action, Effect, State, update};
+use arcuate::state::{Action, Effect, PathCheck, State, update};
 use arcuate::ui;
 use egui::Rect;
 use egui_kittest::kittest::{NodeT as _, Queryable as _};
@@ -50,7 +49,7 @@ impl eframe::App for App {
 }
 
 impl App {
-    /// What a worker does with the questions about paths.
+    /// A worker's answers to queries about paths.
     pub(super) fn answer_paths(&mut self, now: bool) {
         if !now {
             return;
@@ -86,7 +85,7 @@ fn text(window: &Window) -> String {
     field.accesskit_node().value().unwrap_or_default()
 }
 
-/// The disk is asked on a thread.
+/// The disk is queried on a thread.
 fn wait(window: &mut Window, until: impl Fn(&Window) -> bool) {
     wait_for("an answer", || {
         window.run();
@@ -126,7 +125,7 @@ fn opened() {
     );
 }
 
-/// A slow frame holds all that was typed since Ctrl+O, and the Enter behind it.
+/// One slow frame contains all text typed since Ctrl+O, and the Enter after it.
 fn at_once() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("dwi.nii.gz");
@@ -148,7 +147,7 @@ fn at_once() {
     page.step();
     wait(&mut page, |w| count_submitted(w) > 0);
     assert!(page.query_by_label("Path").is_none(), "the field closes");
-    // What was typed then is not what undo brings back now.
+    // Text typed earlier is not restored by undo now.
     click(&mut page, "Enter a path");
     typed(&mut page, "/tmp/a");
     page.key_press_modifiers(egui::Modifiers::COMMAND, egui::Key::Z);
@@ -161,11 +160,11 @@ fn mistyped() {
     let wrong = folder.path().join("dwj.nii.gz");
     let mut page = page();
     type_over(&mut page, wrong.to_str().unwrap());
-    let sentence = format!("There is no file of this name: {}", wrong.display());
+    let sentence = format!("File not found: {}", wrong.display());
     wait(&mut page, |w| w.query_by_label(&sentence).is_some());
     assert_eq!(Path::new(&text(&page)), wrong);
     assert!(count_submitted(&page) == 0);
-    // One letter is mended, and it opens.
+    // One letter is corrected, and it opens.
     let right = folder.path().join("dwi.nii.gz");
     std::fs::write(&right, "").unwrap();
     type_over(&mut page, right.to_str().unwrap());
@@ -192,7 +191,7 @@ fn completed() {
     page.get_by_label("dwi_a.nii.gz, dwi_b.nii.gz");
     tab(&mut page, "a", "dwi_a.nii.gz");
     assert!(page.query_by_label_contains("dwi_b.nii.gz").is_none());
-    // The caret is at the end: what follows is the next path, of which the last is completed.
+    // The caret is at the end: the next path follows, and the last one is completed.
     let before = text(&page);
     typed(&mut page, &format!("; {here}/s"));
     page.key_press(egui::Key::Tab);
@@ -201,7 +200,7 @@ fn completed() {
     assert!(count_submitted(&page) == 0);
 }
 
-/// A slow disk: the window and typing go on, and nothing is saved before the answer about exactly the typed path.
+/// A slow disk: the window and typing continue, and nothing is saved before the answer about exactly the typed path.
 fn slow() {
     let folder = tempfile::tempdir().unwrap();
     let [first, second] = ["first.tck", "second.tck"].map(|name| folder.path().join(name));
@@ -224,7 +223,7 @@ fn slow() {
     window.run_steps(60);
     assert!(begin.elapsed().as_secs() < 20, "{:?}", begin.elapsed());
     assert_eq!(saved(&window), [] as [&Path; 0]);
-    // The first answer comes when another path stands there: it leads to nothing.
+    // The first answer arrives when the field contains another path: it has no effect.
     window.key_press_modifiers(egui::Modifiers::COMMAND, egui::Key::A);
     typed(&mut window, second.to_str().unwrap());
     answer(&mut window);
@@ -233,13 +232,13 @@ fn slow() {
     assert_eq!(saved(&window), [] as [&Path; 0]);
     window.key_press(egui::Key::Enter);
     window.run();
-    // Enter once more does not help.
+    // Pressing Enter again does not help.
     window.key_press(egui::Key::Enter);
     window.run();
     assert_eq!(saved(&window), [] as [&Path; 0]);
     answer(&mut window);
     assert_eq!(saved(&window), [second]);
-    // A format that is chosen after Enter is another path, too.
+    // A format chosen after Enter makes another path, too.
     click(&mut window, "Export…");
     type_over(
         &mut window,
@@ -266,7 +265,10 @@ fn named() {
     let (id, name) = layer.map(|l| (l.id, l.name.clone())).unwrap();
     let select = |window: &mut Window, id| {
         let app = window.state_mut();
-        arcuate::state::update(&mut app.state, arcuate::state::Action::SelectLayer(id));
+        arcuate::state::update(
+            &mut app.state,
+            arcuate::state::Action::Layer(arcuate::state::LayerAction::Select(id)),
+        );
         window.run();
     };
     select(&mut window, Some(id));

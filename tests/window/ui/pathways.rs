@@ -1,14 +1,14 @@
-//! The task Pathways as a user drives it: widths, the table, its menus and names, notes, the chart.
+//! The task Pathways, driven as by a user: widths, the table, its menus and names, notes, the chart.
 
 use super::{Window, click, double_click, sample, submitted, type_over, window};
 use crate::support::{self, start_of_new_job, test};
 use arcuate::data::Role;
 use arcuate::data::appearance::ColourMap;
 use arcuate::scene::draw_list::{Colours, Transfer};
+use arcuate::state::core::volume_look::Cut;
 use arcuate::state::pathways::jobs::FindPathway;
 use arcuate::state::pathways::{PathwayAction, PathwaySettings, Shown};
-use arcuate::state::volume_look::Cut;
-use arcuate::state::{Action, KeptPathway, State, Task};
+use arcuate::state::{Action, KeptPathway, State, Task, ViewAction};
 use arcuate::ui::format;
 use arcuate::ui::palette::names;
 use arcuate::ui::views::legend::{Legend, of_scene, of_slices};
@@ -37,21 +37,21 @@ pub fn tests() -> Vec<Trial> {
     ]
 }
 
-/// All of the panel is seen.
+/// The whole panel is visible.
 const SIZE: [f32; 2] = [1920.0, 1700.0];
 
-/// Two regions joined by a pathway that was solved.
+/// Two regions joined by a solved pathway.
 pub(super) fn solved() -> State {
     static SOLVED: OnceLock<State> = OnceLock::new();
     let solve = || {
         let mut window = support::Window::new();
         window.state = sample::tracked(sample::state([32, 40, 30], 6));
-        window.act(Action::SelectTask(Task::Pathways));
+        window.act(Action::View(ViewAction::SelectTask(Task::Pathways)));
         let session = &window.state.session;
         assert!(
             window.state.final_pathway().is_some(),
             "{:?} {:?}",
-            session.pathways.failed,
+            session.pathways.live.failure(),
             session.messages
         );
         window.state
@@ -59,7 +59,7 @@ pub(super) fn solved() -> State {
     SOLVED.get_or_init(solve).clone()
 }
 
-/// With one that was kept, of this name, chosen.
+/// With a kept, selected pathway of this name.
 pub(super) fn kept(name: &str) -> State {
     let mut state = solved();
     arcuate::state::update(&mut state, Action::Pathway(PathwayAction::Keep));
@@ -85,7 +85,7 @@ fn solves(window: &Window) -> usize {
     submitted::<FindPathway>(window).len()
 }
 
-/// ε_h in percent, as a tenth that is no less.
+/// ε_h in percent, rounded up to a tenth.
 fn percent_joined(state: &State) -> f64 {
     let live = state.final_pathway().expect("a pathway");
     (live.pathway.joining_epsilon * 1000.0).ceil() / 10.0
@@ -116,11 +116,11 @@ fn keys() {
     let alpha = settings(&window).params.metric.alpha;
     assert!((alpha - 3.1).abs() < 1e-9, "{alpha}");
     assert_eq!(solves(&window), 1);
-    // What cannot be kept says so.
+    // A pathway that cannot be kept says so.
     window.get_by_label("updating…");
 }
 
-/// A tick stands on the rail where the ends meet, and says so; the kept one's slider has its own.
+/// A tick on the rail marks where the ends meet, and says so; the kept one's slider has its own.
 fn tick() {
     let state = kept("Arch");
     let from = percent_joined(&state);
@@ -134,7 +134,7 @@ fn tick() {
     assert_eq!(ticks.len(), 2);
     let share = ((from / 0.5).ln() / (50.0f64 / 0.5).ln()) as f32;
     for (name, tick) in ["Pathway width ε", "Its width ε"].into_iter().zip(ticks) {
-        // The knob's radius is at both ends.
+        // The knob's radius is left free at both ends.
         let slider = window.get_by_role_and_label(Widget::Slider, name);
         let rail = slider.rect().shrink2(egui::vec2(6.0, 0.0));
         let x = rail.left() + share * rail.width();
@@ -166,11 +166,11 @@ fn not_joined() {
     assert_eq!(solves(&window), 0);
     click(&mut window, "Undo");
     window.get_by_label(note);
-    // The status line tells the same number.
+    // The status line shows the same number.
     let live = window.state().state.final_pathway().expect("a pathway");
     assert!(from >= live.pathway.joining_epsilon * 100.0);
-    // Where no width joins them another way out is told, and none that does not help.
-    let live = window.state_mut().state.session.pathways.live.as_mut();
+    // Where no width joins them another remedy is offered, and none that does not help.
+    let live = window.state_mut().state.session.pathways.live.value_mut();
     Arc::make_mut(live.expect("a pathway"))
         .pathway
         .joining_epsilon = 1.3;
@@ -201,7 +201,7 @@ fn table() {
     let kept = kept_of(&window)[0].clone();
     let selected = window.state().state.session.pathways.selected;
     assert_eq!(selected, Some(kept.id));
-    // What is known of it.
+    // Its properties.
     let found = kept.found.as_ref().expect("solved");
     let (length_mm, cost) = (found.path.total_mm(), found.path.total_cost());
     for reported in [
@@ -215,12 +215,12 @@ fn table() {
         window.get_by_label(&reported);
     }
     let volume = match kept.epsilon < found.pathway.joining_epsilon {
-        true => "Volume, not joined ",
+        true => "Volume, ends not joined ",
         false => "Volume that joins the ends ",
     };
     window.get_by_label_contains(volume);
     window.get_by_role_and_label(Widget::Slider, "Its width ε");
-    // A double click opens its name.
+    // A double click edits its name.
     let at = window.get_by_label_contains(&row).rect().left_center();
     double_click(&mut window, at + egui::vec2(50.0, 0.0));
     type_over(&mut window, "  Arch ");
@@ -242,7 +242,7 @@ fn menus() {
         window.get_by_label_contains(row).click_secondary();
         window.run();
     };
-    // No two have one name.
+    // No two have the same name.
     open(&mut window, "Capsule L – Motor L: cost ");
     click(&mut window, "Rename");
     type_over(&mut window, "Arch");
@@ -293,14 +293,14 @@ fn swap() {
 }
 
 fn cloud() {
-    // What is beyond the window is the rest of the head.
+    // The rest of the head is beyond the window.
     for (name, curve) in Transfer::cost_presets() {
         assert_eq!(curve.opacity(1.0), 0.0, "{name}");
         assert_eq!(curve.colours, Colours::Map(ColourMap::Cost), "{name}");
     }
     let mut window = window(solved(), SIZE);
     click(&mut window, "Cut away");
-    click(&mut window, "What faces you");
+    click(&mut window, "The half facing you");
     assert_eq!(settings(&window).cut, Cut::Facing);
     click(&mut window, "Curve");
     click(&mut window, "Cheapest only");
@@ -313,7 +313,7 @@ fn cloud() {
     assert_eq!(settings(&window).transfer, Transfer::cost());
 }
 
-/// Bars of the cloud, and of the cost that the slices show; none of what is in one colour.
+/// Colour bars of the cloud, and of the cost on the slices; none for objects of a single colour.
 fn legends() {
     let mut state = solved();
     let bar = |legend: &Legend| match legend {
@@ -405,7 +405,7 @@ fn tabs() {
         "Show it",
         "Keep pathway",
         "Export…",
-        // Round again.
+        // Around again.
         "Swap seed and target",
     ] {
         assert!(
@@ -427,7 +427,7 @@ fn row_keys() {
     window.get_by_label("Rename");
     press(&mut window, Key::Escape);
     assert!(window.query_by_label("Rename").is_none());
-    // The row that has the focus, else the one that is selected.
+    // The focused row, otherwise the selected one.
     window.get_by_label_contains("Arch: cost ").focus();
     window.run();
     press(&mut window, Key::Delete);
@@ -444,7 +444,7 @@ fn row_keys() {
     assert_eq!(kept_of(&window).len(), 1);
 }
 
-/// A name that does not fit beside the numbers is above them, uncut.
+/// A name that does not fit next to the numbers is above them, uncut.
 fn room() {
     let long = "Capsule L – Motor L, a second time";
     for size in [[1280.0, 1700.0], SIZE] {
@@ -457,10 +457,10 @@ fn room() {
     }
 }
 
-/// With all blocks folded the results are seen: the table, the chart, what is weakest.
+/// With all blocks folded the results are visible: the table, the chart, the weakest part.
 fn folded() {
     let mut state = solved();
-    // Two ends are what most have.
+    // Most pathways have two ends.
     state.document.regions.truncate(2);
     let window = window(state, [1280.0, 800.0]);
     let foot = window.get_by_label("Keep pathway").rect().top();
@@ -509,7 +509,7 @@ fn commands() {
     assert_eq!(once.len(), all.len(), "each name stands for one thing");
 }
 
-/// Before anything is open a task can be chosen once something is on its way.
+/// Before anything is open a task can be selected once something is loading.
 fn early() {
     let command = |window: &mut Window| {
         window.key_press_modifiers(egui::Modifiers::COMMAND, Key::Num3);

@@ -5,11 +5,11 @@ mod exports;
 use super::{Window, click, count_submitted, sample, submitted, tracking, type_over, window};
 use crate::support::test;
 use arcuate::data::Role;
-use arcuate::solvers::geodesic::{Cut, Directions, Sharpening};
-use arcuate::state::document::LineColouring;
+use arcuate::solvers::geodesic::{Cut, Directions, Rays, Sharpening};
+use arcuate::state::core::display::LineColouring;
 use arcuate::state::session::{CurveKey, CurveParams, RayResult, measure_range};
 use arcuate::state::track::jobs::shoot::ShootRays;
-use arcuate::state::{Action, Effect, Method, Phase, State, Tool};
+use arcuate::state::{Action, Effect, Method, Phase, State, Tool, TrackAction, ViewAction};
 use egui_kittest::kittest::{NodeT as _, Queryable as _};
 use libtest_mimic::Trial;
 use std::sync::Arc;
@@ -82,14 +82,14 @@ fn kept(window: &Window) -> usize {
     live.map_or(0, |l| l.output.kept.len())
 }
 
-/// A place on the histogram, by the share of its width.
+/// A position on the histogram, by the fraction of its width.
 fn in_histogram(window: &Window) -> impl Fn(f32) -> egui::Pos2 + use<> {
     let histogram = window.get_by_role_and_label(egui::Role::Slider, "Connectivity measure");
     let place = histogram.rect();
     move |share| place.left_top() + egui::vec2(place.width() * share, 20.0)
 }
 
-/// With a measure at every point of what is kept.
+/// With a measure at every point of the kept rays.
 pub(super) fn measured() -> State {
     let mut state = shot();
     let live = state.session.live.as_mut().unwrap();
@@ -108,7 +108,7 @@ fn switch() {
         window.get_by_role_and_label(egui::Role::Slider, name);
     }
     window.get_by_label("Stop below FA");
-    // Other directions have no opening angle; all of them stay what they are in number.
+    // Other directions have no opening angle; their number stays the same.
     click(&mut window, "Directions, integrator, precision");
     let list = |window: &Window| {
         let node = window.get_by_role_and_label(egui::Role::ComboBox, "Directions");
@@ -129,12 +129,12 @@ fn switch() {
             .query_by_role_and_label(egui::Role::Slider, "Opening angle")
             .is_none()
     );
-    // The row keeps its place, and going back brings back what was set.
+    // The row keeps its place, and switching back restores its value.
     window.get_by_label("Opening angle: of a cone only");
     list(&window);
     window.run();
     click(&mut window, "Cone");
-    assert_eq!(*rays(&window), arcuate::state::defaults::rays());
+    assert_eq!(*rays(&window), Rays::defaults());
     window.get_by_label("Method: Streamlines").scroll_to_me();
     window.run();
     click(&mut window, "Method: Streamlines");
@@ -147,7 +147,7 @@ fn cut() {
     let at = in_histogram(&window);
     window.get_by_label("Connectivity measure (CM) 400 kept");
     window.get_by_label("3 tensors repaired: not positive definite");
-    // Anywhere in the widget; the count follows while the hand moves, nothing is shot.
+    // Anywhere in the widget; the count follows the drag, nothing is shot.
     window.drag_at(at(0.25));
     window.run();
     for share in [0.3, 0.4, 0.5] {
@@ -167,7 +167,7 @@ fn cut() {
         panic!("{:?}", rays(&window).cut)
     };
     assert!((value - 1.2).abs() < 0.01, "{value}");
-    // An arrow is a bin: 0.8 over 64.
+    // An arrow key moves by a bin: 0.8 over 64.
     window
         .get_by_role_and_label(egui::Role::Slider, "Connectivity measure")
         .focus();
@@ -194,7 +194,7 @@ fn cut() {
     window.drop_at(at(-0.2));
     window.run();
     assert_eq!((rays(&window).cut, kept(&window)), (Cut::All, 400));
-    // The drags, the key and the typed value were a step each.
+    // The drags, the key and the typed value were one step each.
     for expected in [100, kept_at(next), kept_at(value), 400] {
         click(&mut window, "Undo");
         assert_eq!(kept(&window), expected);
@@ -230,7 +230,7 @@ fn slider() {
         .actions
         .iter()
         .filter_map(|a| match a {
-            Action::SetRays { phase, .. } => Some(*phase),
+            Action::Track(TrackAction::SetRays { phase, .. }) => Some(*phase),
             _ => None,
         })
         .collect();
@@ -244,7 +244,7 @@ fn nothing() {
     let live = state.session.live.as_mut().unwrap();
     let mut output = sample::output(0);
     output.seed_outcomes = [0, 81_920, 0, 0, 0, 0];
-    // 71 % of the ends that are no seeds.
+    // 71 % of the ends other than seeds.
     output.stops = [0, 0, 3_000, 58_163, 0, 0, 20_757, 0, 81_920, 0, 0, 0];
     live.output = Arc::new(output);
     let rays_live = live.rays.as_mut().unwrap();
@@ -291,8 +291,8 @@ fn reasons() {
     assert_eq!(window.state().state.view.stop, Some(reason));
     click(&mut window, &name);
     assert_eq!(window.state().state.view.stop, None);
-    // On the bar, by its place.
-    let bar = window.get_by_label("Reasons why ends stopped").rect();
+    // On the bar, by its position.
+    let bar = window.get_by_label("Stop reasons of all ends").rect();
     for _ in 0..2 {
         window.hover_at(bar.left_center() + egui::vec2(2.0, 0.0));
         window.run();
@@ -302,7 +302,7 @@ fn reasons() {
         let first = Some(parts[0].what);
         let last = window.state().actions.last();
         assert!(
-            matches!(last, Some(Action::ShowStop(r)) if *r == first || r.is_none()),
+            matches!(last, Some(Action::View(ViewAction::ShowStop(r))) if *r == first || r.is_none()),
             "{last:?}"
         );
     }
@@ -314,7 +314,7 @@ fn change(window: &mut Window, edit: impl FnOnce(&mut arcuate::state::Rays)) {
     edit(&mut rays);
     let phase = Phase::Done;
     let state = &mut window.state_mut().state;
-    arcuate::state::update(state, Action::SetRays { rays, phase });
+    arcuate::state::update(state, Action::Track(TrackAction::SetRays { rays, phase }));
     window.run();
 }
 
@@ -399,7 +399,7 @@ fn arrows() {
     };
     assert!((next - value - 0.0125).abs() < 1e-3, "{value} to {next}");
     assert_eq!(window.state().state.view.crosshair, crosshair);
-    // Single keys are still the window's.
+    // Single keys still act on the window.
     window.key_press(egui::Key::T);
     window.run();
     let tool = window.state().state.view.tool;
@@ -417,15 +417,15 @@ fn arrows() {
 
 fn best() {
     let mut window = window(shot(), [1280.0, 800.0]);
-    click(&mut window, "Keep: Best n");
+    click(&mut window, "Keep: Top n");
     assert_eq!((rays(&window).cut, kept(&window)), (Cut::Top(100), 100));
     window
-        .get_by_role_and_label(egui::Role::TextInput, "Best number")
+        .get_by_role_and_label(egui::Role::TextInput, "Top number")
         .click();
     window.run();
     type_over(&mut window, "30");
     assert_eq!(kept(&window), 30);
-    click(&mut window, "Keep: Best %");
+    click(&mut window, "Keep: Top %");
     assert_eq!(
         (rays(&window).cut, kept(&window)),
         (Cut::TopShare(0.075), 30)
@@ -433,25 +433,25 @@ fn best() {
     click(&mut window, "Keep: Cut");
     assert!(matches!(rays(&window).cut, Cut::AtLeast(_)));
     assert_eq!(kept(&window), 30, "the cut stands where the best begin");
-    click(&mut window, "Keep: Best n");
+    click(&mut window, "Keep: Top n");
     assert_eq!(rays(&window).cut, Cut::Top(30));
-    // There is no half ray, and that is said.
+    // There is no half ray, and a message says so.
     window
-        .get_by_role_and_label(egui::Role::TextInput, "Best number")
+        .get_by_role_and_label(egui::Role::TextInput, "Top number")
         .click();
     window.run();
     type_over(&mut window, "5.5");
     assert_eq!(kept(&window), 6);
-    window.get_by_label_contains("takes whole numbers only: 6 was used");
-    // Setting the controls back leaves the cut, which is none of them.
+    window.get_by_label_contains("takes only whole numbers: 6 was used");
+    // Resetting the controls keeps the cut, which is none of them.
     change(&mut window, |r| r.params.walk.step_mm = 0.3);
     click(&mut window, "Reset to defaults");
-    let default_value = arcuate::state::defaults::rays();
+    let default_value = Rays::defaults();
     assert_eq!(rays(&window).params, default_value.params);
     assert_eq!(rays(&window).cut, Cut::Top(6));
     // From all of them to some.
     change(&mut window, |r| r.cut = Cut::All);
-    click(&mut window, "Keep: Best %");
+    click(&mut window, "Keep: Top %");
     assert_eq!(kept(&window), 40);
 }
 
@@ -464,7 +464,7 @@ fn no_target() {
     window.get_by_label("Click where paths should end. Esc puts the target away");
 }
 
-/// How bright the brightest bar of a histogram is.
+/// Brightness of the brightest bar of a histogram.
 pub(super) fn brightest(window: &Window, name: &str) -> u8 {
     fn of(shape: &egui::Shape, place: egui::Rect, most: &mut u8) {
         match shape {
@@ -496,16 +496,16 @@ fn stale() {
     assert_eq!(bright, 255);
     state.document.rays.params.walk.step_mm = 0.3;
     let mut window = window(state, [1920.0, 1080.0]);
-    // It is dim until there are others.
+    // It is dimmed until there are others.
     assert!(brightest(&window, "Connectivity measure") < 128);
-    window.get_by_label("This is from before the last change");
+    window.get_by_label("Out of date: settings have changed since");
     for name in ["Keep as layer", "Export…", "Copy as command"] {
         assert!(
             window.get_by_label(name).accesskit_node().is_disabled(),
             "{name}"
         );
     }
-    // Its command would not make what the controls say.
+    // Its command would not reproduce the controls.
     window.key_press_modifiers(
         egui::Modifiers::COMMAND | egui::Modifiers::SHIFT,
         egui::Key::C,

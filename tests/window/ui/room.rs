@@ -1,4 +1,4 @@
-//! Panels and bars depend on the room there is: at 200 %, and in a window of 1280 × 800 less a title bar.
+//! Panels and bars depend on the available space: at 200 %, and in a window of 1280 × 800 less a title bar.
 
 use super::{App, Window, click, filter, pathways, segment, small_scan, tracking};
 use crate::shapes::texts;
@@ -7,12 +7,14 @@ use crate::support::{lines, start_of_old_job, test};
 use arcuate::compute::Control;
 use arcuate::data::{Role, Shape, Tractogram};
 use arcuate::solvers::curves::SeedOutcome;
-use arcuate::state::origin::OriginId;
+use arcuate::state::core::display;
+use arcuate::state::core::layer::OriginId;
 use arcuate::state::pathways::PathwayAction;
 use arcuate::state::session::TourStep;
 use arcuate::state::tensors::jobs::fit::FIT;
 use arcuate::state::{
-    Action, Content, Display, JobHandle, Layer, LayerId, State, Task, defaults, update,
+    Action, Content, Display, JobHandle, Layer, LayerId, RegionAction, State, Task, ViewAction,
+    update,
 };
 use arcuate::ui::{self, Memory};
 use egui::Rect;
@@ -23,11 +25,11 @@ use libtest_mimic::Trial;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Of 1280 × 800 pixels, and of 2560 × 1440, less borders.
+/// 1280 × 800 pixels, and 2560 × 1440, less borders.
 const SCALED: [[f32; 2]; 2] = [[640.0, 380.0], [1280.0, 700.0]];
-/// Where the buttons under the results begin.
+/// Height of the area with the buttons under the results.
 const FOOT: f32 = 28.0 + 50.0;
-/// As a window of 1280 × 800 with a title bar.
+/// A window of 1280 × 800 with a title bar.
 const LOW: [f32; 2] = [1278.0, 760.0];
 
 pub fn tests() -> Vec<Trial> {
@@ -61,7 +63,7 @@ fn window(state: State, size: [f32; 2], pixels_per_point: f32) -> Window {
     window
 }
 
-/// A job with long words: bar, words, button and readings stand side by side, and how far it is can be read.
+/// A job with a long name: bar, text, button and readings share one line, and the progress is readable.
 fn status() {
     for (size, light) in SCALED.into_iter().flat_map(|s| [(s, false), (s, true)]) {
         let mut state = tracking();
@@ -145,7 +147,7 @@ fn controls() {
     }
 }
 
-/// Where the results are behind the switch a dot says that they warn of something.
+/// Where the results are behind the switch, a dot indicates their warnings.
 fn dotted() {
     let dot = |window: &Window| {
         let dot = window.query_by_role_and_label(egui::Role::Status, "The results hold a warning");
@@ -157,7 +159,7 @@ fn dotted() {
         let place = window.get_by_label(part).rect();
         let now = dot(&window);
         click(&mut window, part);
-        // Beside what it points to there is none.
+        // Next to the warning itself there is none.
         assert_eq!(dot(&window), None);
         let notes = window.query_all_by_role(egui::Role::Note).count();
         assert!(now.is_none() || notes > 0, "{now:?}");
@@ -180,22 +182,22 @@ fn dotted() {
 pub fn through() -> State {
     let mut full = Full::new();
     full.state = filter::weighed();
-    full.act(Action::SelectTask(Task::Filter));
+    full.act(Action::View(ViewAction::SelectTask(Task::Filter)));
     for y in [-12.0, -14.0] {
         let shape = Shape::Sphere {
             centre: DVec3::new(-21.0, y, 20.0),
             radius_mm: 12.0,
         };
         let role = Role::Target;
-        full.act(Action::PlaceRegion { role, shape });
+        full.act(Action::Region(RegionAction::Place { role, shape }));
     }
     full.act(Action::Settle);
     full.state
 }
 
-/// `Through Target 2` and how many pass it.
+/// `Through Target 2` and the number of streamlines that pass it.
 fn bundles() {
-    // High enough for all rows: the width is what matters.
+    // High enough for all rows: the width matters.
     let window = window(through(), [LOW[0], 1300.0], 1.0);
     let all = texts(&window.output().shapes);
     let name = all
@@ -209,7 +211,7 @@ fn bundles() {
     assert!(number - name.right() >= 10.0, "{text} {name:?} {number}");
 }
 
-/// As it is named by itself; what is below stays in sight, with the guide's note and without it.
+/// With its default name; the content below stays visible, with the tour's note and without it.
 fn pathway() {
     let mut state = pathways::kept("Seed – Target");
     state.document.regions.truncate(2);
@@ -230,7 +232,7 @@ fn pathway() {
     }
 }
 
-/// A surface beside two layers of streamlines.
+/// A surface next to two layers of streamlines.
 pub fn beside_beams() -> State {
     let mut window = segment::segmenting();
     segment::field(&mut window, "Target T", "0.5");
@@ -240,7 +242,7 @@ pub fn beside_beams() -> State {
         let content = Content::Tractogram(lines(&[vec![at(-30.0), at(30.0)]]));
         let display = Display {
             visible: true,
-            ..defaults::line_display()
+            ..display::line_display()
         };
         let id = LayerId(state.document.fresh_id());
         let layer = Layer::new(id, name.to_owned(), content, display, OriginId::default());
@@ -251,7 +253,7 @@ pub fn beside_beams() -> State {
     window.state().state.clone()
 }
 
-/// To two things, with the whole plot of the volume below them.
+/// Distances to two layers, with the whole plot of the volume below them.
 fn distances() {
     let window = window(beside_beams(), LOW, 1.0);
     let foot = LOW[1] - FOOT;

@@ -6,11 +6,12 @@ use arcuate::data::{
 };
 use arcuate::solvers::curves;
 use arcuate::solvers::tensor_fit;
+use arcuate::state::core::display;
 use arcuate::state::document::FitMask;
 use arcuate::state::origin::{MapOfFit, Origin, TensorFit};
 use arcuate::state::session::{CurveKey, CurveParams, Recent, RecentKind};
 use arcuate::state::tensors::types::{FitKey, ResidualCache};
-use arcuate::state::{Content, CurveResult, Display, Layer, LayerId, State, Tensors, defaults};
+use arcuate::state::{Content, CurveResult, Display, Layer, LayerId, State, Tensors};
 use glam::DVec3;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -19,7 +20,7 @@ pub const BACKEND: &str = "CPU 2 threads · AVX2";
 
 fn gradients(n: usize) -> Gradients {
     let direction = |i: usize| {
-        // Golden-angle spiral: well spread, no two alike.
+        // Golden-angle spiral: evenly spread, no two alike.
         let z = 1.0 - 2.0 * (i as f64 + 0.5) / n as f64;
         let angle = i as f64 * 2.399_963;
         let r = (1.0 - z * z).sqrt();
@@ -33,9 +34,9 @@ fn gradients(n: usize) -> Gradients {
     }
 }
 
-/// An ellipsoid's worth of fibres along the head's long axis.
+/// An ellipsoid of fibres along the head's long axis.
 pub fn state(shape: [usize; 3], directions: usize) -> State {
-    // Quarters of a millimetre, as scanners have.
+    // Quarters of a millimetre, as on scanners.
     let spacing = DVec3::new(142.0, 184.0, 150.0) / DVec3::from_array(shape.map(|n| n as f64));
     let spacing = (spacing * 4.0).round() / 4.0;
     let origin = DVec3::new(-71.0, -104.0, -66.0);
@@ -97,7 +98,7 @@ pub fn state(shape: [usize; 3], directions: usize) -> State {
     };
     let hidden = |window| Display {
         visible: false,
-        ..defaults::image_display(window)
+        ..display::image_display(window)
     };
     let dwi = Volume::new(grid.clone(), directions + 1, VolumeKind::Scalar, dwi);
     let scan_id = dwi.id();
@@ -120,7 +121,7 @@ pub fn state(shape: [usize; 3], directions: usize) -> State {
     add(
         "Brain mask",
         content,
-        defaults::mask_display(),
+        display::mask_display(),
         file(),
         Some("/data/sub-01/brain_mask.nii.gz"),
         "",
@@ -149,7 +150,7 @@ pub fn state(shape: [usize; 3], directions: usize) -> State {
     let rgb = Volume::new(grid.clone(), 3, VolumeKind::Rgb, dec);
     let display = Display {
         brightness: 1.5,
-        ..defaults::image_display((0.0, 1.0))
+        ..display::image_display((0.0, 1.0))
     };
     add(
         "DEC",

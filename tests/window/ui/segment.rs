@@ -1,4 +1,4 @@
-//! The task Segment as a user drives it.
+//! The task Segment, driven as by a user.
 
 use super::{Window, click, click_with, small_scan, submitted, type_over, window};
 use crate::support::{self, lines, opened_event, opened_file, test};
@@ -8,13 +8,16 @@ use arcuate::jobs::Jobs;
 use arcuate::scene;
 use arcuate::solvers::level_set::distance::{Isosurface, to_streamlines};
 use arcuate::solvers::level_set::{Cause, Ended, Params, Sphere};
+use arcuate::state::core::display;
+use arcuate::state::core::layer::OriginId;
 use arcuate::state::files::jobs::open::Loaded;
-use arcuate::state::origin::OriginId;
 use arcuate::state::sampling::SampleAction;
 use arcuate::state::segment::Standing;
 use arcuate::state::segment::jobs::{RunControl, RunRequest};
+use arcuate::state::session::TourStep;
 use arcuate::state::{
-    Action, Content, Display, Distance, Layer, LayerId, SegmentAction, Task, Tool, defaults, update,
+    Action, Content, Display, Distance, Effect, Layer, LayerId, SegmentAction, Task, Tool,
+    ViewAction, update,
 };
 use arcuate::ui::views::badge;
 use egui_kittest::kittest::Queryable as _;
@@ -40,6 +43,7 @@ pub fn tests() -> Vec<Trial> {
         test("ui::no hint of Segment moves what is below", hints),
         test("ui::a surface of other parameters is dim", stale),
         test("ui::cuts are no spheres of the start", cuts),
+        test("ui::the way back moves no control", way_back_is_still),
         test(
             "ui::after a surface is kept the head is seen again",
             unframed,
@@ -84,10 +88,10 @@ pub(super) fn place(window: &mut Window) {
 
 fn run() {
     let mut window = segmenting();
-    window.get_by_label_contains("Hold P and drag over what you look for");
+    window.get_by_label_contains("Hold P and drag over the structure");
     field(&mut window, "Target T", "0.5");
     assert!(window.state().state.document.segment.settings.told);
-    window.get_by_label_contains("Press A, then click in what you look for");
+    window.get_by_label_contains("Press A, then click inside the structure");
     window.key_press(egui::Key::A);
     window.run();
     assert_eq!(window.state().state.view.tool, Tool::Sphere { add: true });
@@ -103,7 +107,7 @@ fn run() {
     window.key_press(egui::Key::Space);
     window.run();
     assert_eq!(steered(&window).expect("asked for").play, RunControl::Run);
-    click(&mut window, "Clear: no spheres, no surface");
+    click(&mut window, "Delete the spheres and the surface");
     assert!(window.state().state.document.segment.spheres.is_empty());
 }
 
@@ -158,7 +162,7 @@ fn speeds() {
     assert_eq!(requested.params.region, 0.8);
     assert_eq!(requested.params.edge, 0.5);
     window.get_by_role_and_label(egui::Role::TextInput, "Edge contrast");
-    // Folded, so that the rows below it are in sight.
+    // Folded, so that the rows below it are visible.
     click(&mut window, "Further speeds");
     click(&mut window, "Display, steps");
     assert!(!requested.speed);
@@ -171,7 +175,7 @@ fn speeds() {
     assert_eq!((settings.params.region, settings.params.target), (0.0, 0.5));
 }
 
-/// The newest request for a surface, worked off.
+/// Carries out the latest request for a surface.
 pub(super) fn answer(window: &mut Window) {
     let requested = steered(window).expect("asked for");
     let backend = Backend::choose(&BackendChoice::cpu(Some(2))).expect("two threads");
@@ -191,7 +195,7 @@ fn near() {
     let id = LayerId(state.document.fresh_id());
     let display = Display {
         visible: true,
-        ..defaults::line_display()
+        ..display::line_display()
     };
     let content = Content::Tractogram(lines(&beams));
     let (name, origin) = ("Beams".to_owned(), OriginId::default());
@@ -205,7 +209,7 @@ fn near() {
     let Distance::Away { mm, at } = figures.near[0].met else {
         panic!("{:?}", figures.near);
     };
-    // As exact as the search itself; rounding up would be too far.
+    // As exact as the search itself; rounding up would be too large.
     let field = live.map(|l| l.field.clone()).expect("a surface");
     let exact = to_streamlines(&Isosurface::of_field(&field), &lines(&beams), None);
     assert!((mm - exact.expect("both").mm).abs() <= 1e-3, "{mm}");
@@ -214,14 +218,14 @@ fn near() {
     let row = format!("To Beams {down:.1}\u{202F}mm");
     click(&mut window, &row);
     assert_eq!(window.state().state.view.crosshair, at);
-    // Hidden, it is named.
+    // A hidden one is named.
     let state = &mut window.state_mut().state;
     state.document.edit_layer(id, |l| l.display.visible = false);
     window.run();
     window.get_by_label("Not counted: Beams (hidden)");
 }
 
-/// A ball of 100 in tissue of 40 in air, run with a range that holds both.
+/// A ball of 100 in tissue of 40 in air, run with a range that includes both.
 pub fn leaked() -> support::Window {
     let grid =
         Grid::axis_aligned([32; 3], DVec3::splat(1.5), DVec3::splat(-23.25)).expect("a grid");
@@ -238,7 +242,7 @@ pub fn leaked() -> support::Window {
     let image = Loaded::Image(Volume::scalar(Arc::new(grid), values));
     let opened = opened_event(1, opened_file("/data/t1.nii.gz", image));
     window.act(Action::Event(opened));
-    window.act(Action::SelectTask(Task::Segment));
+    window.act(Action::View(ViewAction::SelectTask(Task::Segment)));
     let (from, to) = (dvec3(-4.0, 0.0, 0.0), dvec3(4.0, 0.0, 0.0));
     for action in [
         SampleAction::Begin(from),
@@ -268,7 +272,7 @@ fn leak() {
     let from = live.leak.expect("a leak").leak.from;
     for size in [[1280.0, 770.0], [1920.0, 1080.0]] {
         let mut window = window(driven.state.clone(), size);
-        // Beside the task's name: above all that is scrolled, so that nothing below moves.
+        // Next to the task's name: above everything that scrolls, so nothing below moves.
         let note = window.get_by_label_contains("Possible leak into the background");
         let (note, run) = (note.rect(), window.get_by_label("Run").rect());
         assert!(
@@ -276,7 +280,7 @@ fn leak() {
             "{note:?}"
         );
         assert!(run.top() > note.bottom(), "{run:?} {note:?}");
-        // What it asks for is in sight.
+        // The controls that it names are visible.
         let results = window.get_by_role_and_label(egui::Role::Heading, "Results");
         for name in ["Range ε", "Smoothness"] {
             let slider = window
@@ -285,8 +289,8 @@ fn leak() {
             assert!(slider.top() > note.bottom(), "{name} {slider:?} {note:?}");
             assert!(slider.bottom() <= results.rect().top(), "{name} {slider:?}");
         }
-        // The views are no part of this window; theirs: views::a leak is shown, and the way back from it.
-        let back = window.get_by_label("Back to before").rect();
+        // The views are not in this window; their test is `views::a leak is shown, and the way back from it`.
+        let back = window.get_by_label("Undo the leak").rect();
         assert!(note.contains_rect(back), "{note:?} {back:?}");
         click_with(&mut window, back.center(), egui::Modifiers::NONE);
         window.run();
@@ -300,7 +304,7 @@ fn leak() {
         let at = live.leak.and_then(|l| l.at).expect("a place");
         assert!(window.state().state.view.crosshair.distance(at) < 1.0);
     }
-    // Without a leak nothing is said, and the controls are where they were.
+    // Without a leak there is no note, and the controls keep their places.
     let run = window(driven.state.clone(), [1280.0, 770.0])
         .get_by_label("Run")
         .rect();
@@ -310,11 +314,34 @@ fn leak() {
     state.session.segment.live = Some(Arc::new(calm));
     let window = window(state, [1280.0, 770.0]);
     assert!(window.query_by_label_contains("Possible leak").is_none());
-    assert!(window.query_by_label("Back to before").is_none());
+    assert!(window.query_by_label("Undo the leak").is_none());
     assert_eq!(window.get_by_label("Run").rect(), run);
 }
 
-/// Whatever the cause, the note leaves the tools in sight that it names.
+/// Back to before takes the note away, and no control moves, with or without other notes.
+fn way_back_is_still() {
+    for guide in [None, Some(TourStep::Weigh)] {
+        let mut driven = leaked();
+        driven.state.session.guide = guide;
+        let live = driven.state.session.segment.live.clone();
+        let leaked = live.and_then(|live| live.leak).expect("a leak");
+        let mut window = window(driven.state.clone(), [1280.0, 760.0]);
+        let names = ["Run", "Back to step 0", "Range ε"];
+        let places = |window: &Window| {
+            let place = |name| window.query_all_by_label(name).next().map(|n| n.rect());
+            names.map(|name| place(name).expect(name))
+        };
+        let before = places(&window);
+        window.get_by_label("Undo the leak");
+        driven.act(Action::Segment(SegmentAction::Rewind(leaked.leak.from)));
+        window.state_mut().state = driven.state.clone();
+        window.run();
+        assert!(window.query_by_label("Undo the leak").is_none());
+        assert_eq!(places(&window), before, "{guide:?}");
+    }
+}
+
+/// Whatever the cause, the tools that the note names stay visible.
 fn tools_in_sight() {
     for cause in [
         Cause::Background,
@@ -342,7 +369,7 @@ fn tools_in_sight() {
     }
 }
 
-/// A surface that came to rest is not said to run while it is measured; one that something else is asked of is.
+/// A surface that came to rest is not called running while it is measured; one with a pending request is.
 fn rests() {
     let mut state = leaked().state;
     let mut live = (**state.session.segment.live.as_ref().expect("a surface")).clone();
@@ -390,7 +417,7 @@ fn after_change() {
     state.session.segment.live = Some(Arc::new(live));
     let window = window(state, [1920.0, 1080.0]);
     window.get_by_label_contains("Possible leak after a change: 6.67");
-    // While the run goes back, no note describes the abandoned branch and the plot counts its leak once.
+    // During a rewind no note describes the abandoned branch and the plot counts its leak once.
     let mut state = leaked().state;
     let from = state.session.segment.live.as_ref().and_then(|l| l.leak);
     let from = from.expect("a leak").leak.from;
@@ -426,11 +453,11 @@ fn eye() {
     assert_eq!(drawn(&window), 1);
     click(&mut window, "Hide Surface, live");
     assert_eq!(drawn(&window), 0);
-    // It is the same surface: nothing is asked for.
+    // It is the same surface: nothing is requested.
     assert!(steered(&window).is_none());
     click(&mut window, "Show Surface, live");
     assert_eq!(drawn(&window), 1);
-    // A hidden one is seen again as soon as somebody works on it.
+    // A hidden one becomes visible as soon as the user works on it.
     click(&mut window, "Hide Surface, live");
     place(&mut window);
     assert_eq!(drawn(&window), 1);
@@ -461,7 +488,7 @@ fn drawn_opacity(state: &arcuate::state::State) -> f32 {
     opacity
 }
 
-/// After an undo, too, the surface is of the parameters that moved it.
+/// After an undo, too, the surface belongs to the parameters that moved it.
 fn stale() {
     let mut driven = leaked();
     assert_eq!(drawn_opacity(&driven.state), 1.0);
@@ -477,11 +504,36 @@ fn stale() {
     shown.get_by_label_contains("before the change");
     driven.act(Action::Redo);
     assert_eq!(drawn_opacity(&driven.state), 1.0);
-    // What has no influence on where it goes leaves it as it is.
+    // Settings without influence on its course do not change it.
     let mut settings = driven.state.document.segment.settings.clone();
     settings.dims = !settings.dims;
     let phase = arcuate::state::Phase::Done;
     driven.act(Action::Segment(SegmentAction::Set { settings, phase }));
+    assert_eq!(drawn_opacity(&driven.state), 1.0);
+    // A sphere that is undone is in the surface until the answer comes.
+    let sphere = Sphere {
+        add: false,
+        centre: DVec3::ZERO,
+        radius_mm: 3.0,
+    };
+    driven.act(Action::Segment(SegmentAction::Sphere(sphere)));
+    assert_eq!(drawn_opacity(&driven.state), 1.0);
+    let effects = update(&mut driven.state, Action::Undo);
+    assert!(drawn_opacity(&driven.state) < 1.0, "beside other spheres");
+    let shown = window(driven.state.clone(), [1920.0, 1080.0]);
+    assert!(
+        shown
+            .query_all_by_label_contains("Going back to step")
+            .count()
+            > 0
+    );
+    for effect in effects {
+        if let Effect::Submit(job) = effect {
+            let job = driven.jobs.submit(job);
+            let answer = driven.jobs.wait(&job, |_| {});
+            driven.act(Action::Event(answer));
+        }
+    }
     assert_eq!(drawn_opacity(&driven.state), 1.0);
 }
 
@@ -500,7 +552,7 @@ fn cuts() {
     assert_eq!(shown, "1 sphere, 1 keep-out");
 }
 
-/// A surface in view, whose camera came from afar.
+/// A visible surface, framed by a camera that came from afar.
 fn framed() -> support::Window {
     let mut driven = leaked();
     let sphere = driven.state.document.segment.spheres[0].1;

@@ -1,4 +1,4 @@
-//! The plot of a surface's volume: which leak it marks, and where.
+//! The plot of a surface's volume: the leak that it marks, and its place.
 
 use super::segment::{leaked, painted};
 use super::window;
@@ -37,7 +37,7 @@ fn span() {
         texts.iter().any(|(text, _)| text == "leak")
     };
     assert!(!marked(&state), "the branch that leaked is left");
-    // The same leak again, on the branch that is alive: one leak, however often the user went back from it.
+    // The same leak again, on the live branch: one leak, however often the user rewound.
     for _ in 0..4 {
         let left = state.session.segment.left[0].clone();
         state.session.segment.left.push(left);
@@ -65,7 +65,7 @@ fn span() {
     assert_eq!(lines(&state), 0);
 }
 
-/// A leak just before the end of the plot, beside one of another branch.
+/// A leak just before the end of the plot, next to one of another branch.
 fn plotted() {
     let mut state = leaked().state;
     let mut live = (**state.session.segment.live.as_ref().expect("a surface")).clone();

@@ -1,4 +1,4 @@
-//! Sessions in the window: what is asked, offered and named.
+//! Sessions in the window: its questions, offers and names.
 
 use super::{Window, click, small_scan, submitted, tracking, window};
 use crate::support::{event_of, saved_event, test};
@@ -7,9 +7,8 @@ use arcuate::jobs::session::{
     RecoverableSession, ResultStorage, SessionOutput, SessionRequest,
 };
 use arcuate::jobs::{Delivery, Outcome, Slot};
-use arcuate::state::sessions::saved;
-use arcuate::state::sessions::{Changed, Opening};
-use arcuate::state::{Action, Effect, SessionAction, State, UnsavedAction, update};
+use arcuate::state::sessions::{Changed, Opening, saved};
+use arcuate::state::{Action, Effect, SessionAction, State, TrackAction, UnsavedAction, update};
 use egui::{Key, Modifiers};
 use egui_kittest::kittest::Queryable as _;
 use libtest_mimic::Trial;
@@ -37,7 +36,7 @@ fn sessions(window: &Window) -> Vec<&SessionRequest> {
     requests.collect()
 }
 
-/// Whether a note begins so; its cross has its words, too.
+/// Whether a note begins with these words; its cross has a text, too.
 fn is_said(window: &Window, begins: &str) -> bool {
     window.query_all_by_label_contains(begins).next().is_some()
 }
@@ -67,12 +66,12 @@ fn question() {
         assert_eq!(closes(&window), ends);
         assert!(window.state().state.session.saving.leaving.is_none());
     }
-    // Without a name the path is asked for, and the question is not in the way.
+    // Without a name the path is requested, and the question does not hide the field.
     let mut unnamed = window(state.clone(), [1280.0, 800.0]);
     click(&mut unnamed, "Save…");
     unnamed.get_by_label("Path");
     assert!(sessions(&unnamed).is_empty() && !closes(&unnamed));
-    // With one it is saved at once.
+    // With a name it is saved at once.
     state.session.saving.file = Some(PathBuf::from("/data/s.arcuate"));
     let mut named = window(state, [1280.0, 800.0]);
     named.key_press(Key::Enter);
@@ -85,10 +84,10 @@ fn question() {
     assert_eq!(*then, Some(UnsavedAction::Quit));
 }
 
-/// An export of something else changes nothing of what the header, the title and the question say.
+/// An export of something else does not change the header, the title and the question.
 fn named() {
     let mut state = tracking();
-    update(&mut state, Action::KeepTracks);
+    update(&mut state, Action::Track(TrackAction::Keep));
     let event = saved_event(0, "/data/t.tck", "something");
     update(&mut state, Action::Event(event));
     assert!(arcuate::ui::quit::title(&state).starts_with('•'));
@@ -101,7 +100,7 @@ fn named() {
 
 fn store_too() {
     let mut state = tracking();
-    update(&mut state, Action::KeepTracks);
+    update(&mut state, Action::Track(TrackAction::Keep));
     state.document.store = ResultStorage::Nothing;
     let path = PathBuf::from("/data/s.arcuate");
     let save = SessionAction::Save {
@@ -124,7 +123,7 @@ fn store_too() {
     update(&mut state, Action::Event(event));
     assert!(!state.is_dirty(), "{:?}", state.unsaved());
     let mut window = window(state, [1280.0, 800.0]);
-    // The size is said once, with the layer.
+    // The size is stated once, with the layer.
     let note = "The session holds the recipe of 1 layer, not its streamlines";
     assert!(is_said(&window, note));
     window.get_by_label_contains(" · saved without 1 layer");
@@ -134,7 +133,7 @@ fn store_too() {
         panic!("{requests:?}")
     };
     assert_eq!(draft.store, ResultStorage::All);
-    // What is stored by then is not said any more.
+    // Once stored it is no longer mentioned.
     assert!(!is_said(&window, note));
 }
 
@@ -151,7 +150,7 @@ fn recovery() {
             origin: None,
         });
         let mut window = window(state, [1280.0, 800.0]);
-        let banner = "Arcuate ended without saving";
+        let banner = "Arcuate quit without saving";
         assert!(is_said(&window, banner));
         click(&mut window, answer);
         asked_first(&mut window, read);
@@ -161,7 +160,7 @@ fn recovery() {
             [SessionRequest::Forget { session: path }] => assert!(!read && *path == session),
             _ => panic!("{requests:?}"),
         }
-        // What is being recovered can be discarded no more, unless it cannot be read.
+        // A session being recovered can no longer be discarded, unless it cannot be read.
         assert!(!is_said(&window, banner));
         let mut state = window.state().state.clone();
         let event = event_of(Delivery {
@@ -175,7 +174,7 @@ fn recovery() {
     }
 }
 
-/// Work is discarded after a question alone, which Esc and "Keep" answer with no.
+/// Work is discarded only after a question, which Esc and "Keep" answer with no.
 fn asked_first(window: &mut Window, read: bool) {
     const FOR_GOOD: &str = "Discard for good";
     assert_eq!(window.query_by_label(FOR_GOOD).is_none(), read);
@@ -193,7 +192,7 @@ fn asked_first(window: &mut Window, read: bool) {
     click(window, FOR_GOOD);
 }
 
-/// Beside a scan the offer takes one row, which leaves space for the task.
+/// Next to a scan the offer takes one row, which leaves space for the task.
 fn recovery_in_a_task() {
     for size in [[1280.0, 770.0], [1920.0, 1080.0]] {
         for (answer, read) in [("Recover", true), ("Discard", false)] {
@@ -232,7 +231,7 @@ fn recovery_in_a_task() {
     }
 }
 
-/// A session of one scan that is not there.
+/// A session of one missing scan.
 fn opening(state: &State) -> Opening {
     let draft = saved::draft(state);
     let entry = Entry {
@@ -293,8 +292,7 @@ fn missing() {
     }
 }
 
-/// A file that has changed is used, or left out, by choice alone; whatever is taken for it, the row keeps
-/// its name.
+/// The user chooses to use a changed file or to leave it out; whatever file replaces it, the row keeps its name.
 fn changed() {
     let mut state = small_scan();
     let mut opening = opening(&state);

@@ -4,7 +4,7 @@ use super::{Window, click, small_scan, window};
 use crate::shapes::texts;
 use crate::support::test;
 use arcuate::io::bids;
-use arcuate::state::{Action, Convention, Effect, Mouse, State, Tool};
+use arcuate::state::{Action, Convention, Effect, FilesAction, Mouse, State, Tool};
 use egui::{Key, Modifiers, Rect};
 use egui_kittest::kittest::Queryable as _;
 use libtest_mimic::Trial;
@@ -30,7 +30,7 @@ fn help() {
     let mut window = window(small_scan(), [1280.0, 800.0]);
     press(&mut window, Modifiers::NONE, Key::F1);
     window.get_by_label("Close Help");
-    // Pages are chosen from the list, and follow their links.
+    // Pages are selected from the list, and by their links.
     click(&mut window, "Limits");
     assert!(window.query_by_label_contains("resolve crossing").is_some());
     let page = window.get_by_role_and_label(egui::Role::ListItem, "Track");
@@ -47,7 +47,7 @@ fn help() {
             .query_by_label_contains("leak alarm pauses")
             .is_some()
     );
-    // Letters of the search are no tools; Esc leaves the field, then closes Help.
+    // Letters of the search select no tools; Esc leaves the field, then closes Help.
     assert_eq!(window.state().state.view.tool, Tool::Crosshair);
     press(&mut window, Modifiers::NONE, Key::Escape);
     press(&mut window, Modifiers::NONE, Key::Escape);
@@ -61,7 +61,7 @@ fn help() {
     assert!(window.query_by_label_contains("No point moves").is_some());
 }
 
-/// Letters of headings are higher, of other words lower.
+/// Letters of headings are higher than this, those of other text lower.
 const LARGE: f32 = 14.0;
 
 fn painted(window: &Window) -> Vec<(String, Rect)> {
@@ -86,7 +86,7 @@ fn links() {
         first.click();
         window.run();
         assert!(is_on(&window, "First steps"), "{:?}", painted(&window));
-        // Also one that has to be scrolled to.
+        // Also one that must be scrolled to.
         let link = window.get_by_role_and_label(egui::Role::Link, link);
         link.click_accesskit();
         window.run();
@@ -99,7 +99,7 @@ struct Word {
     baseline: f32,
 }
 
-/// The words of the page alone, and the middles of its bullets.
+/// The text of the page alone, and the centres of its bullets.
 fn page(window: &Window, heading: &str) -> (Vec<Word>, Vec<f32>) {
     let is = |(text, rect): &&(String, Rect)| text == heading && rect.height() > LARGE;
     let all = painted(window);
@@ -111,7 +111,7 @@ fn page(window: &Window, heading: &str) -> (Vec<Word>, Vec<f32>) {
         }
         match &clipped.shape {
             egui::Shape::Circle(circle) if circle.radius < 4.0 => bullets.push(circle.center.y),
-            // The list of pages stands left of the page.
+            // The list of pages is left of the page.
             egui::Shape::Text(shape) if shape.pos.x >= heading.left() - 1.0 => {
                 for row in &shape.galley.rows {
                     let text: String = row.row.glyphs.iter().map(|g| g.chr).collect();
@@ -129,7 +129,7 @@ fn page(window: &Window, heading: &str) -> (Vec<Word>, Vec<f32>) {
     (sentence, bullets)
 }
 
-/// Help with the hit of a search, in a window of its own.
+/// Help with the hit of a search, in its own window.
 fn help_at(search: &str, hit: &str) -> Window {
     let mut window = window(small_scan(), [1280.0, 800.0]);
     press(&mut window, Modifiers::NONE, Key::F1);
@@ -148,17 +148,17 @@ fn line(words: &[Word], text: &str) -> f32 {
 fn lines() {
     let window = help_at("writes TCK", "First steps: Keep and export");
     let (words, _) = page(&window, "Keep and export");
-    // A link and a key stand on the line of the words around them.
+    // A link and a key are on the line of the surrounding text.
     assert!((line(&words, "writes TCK, TRK") - line(&words, "Formats")).abs() < 0.6);
     let window = help_at("finds every command", "First steps: Find anything");
     let (words, bullets) = page(&window, "Find anything");
     let finds = line(&words, "finds every command");
     let key = words.iter().find(|w| w.text.trim() == "K");
     assert!((finds - key.expect("the key").baseline).abs() < 0.6);
-    // So does what begins an item: the middle of its bullet is that of its letters.
+    // So is the beginning of an item: its bullet is centred on its letters.
     let on_line = |y: &f32| (finds - y - 4.9).abs() < 1.0;
     assert!(bullets.iter().any(on_line), "{finds} {bullets:?}");
-    // All lines of an item have one distance.
+    // All lines of an item have the same spacing.
     let item = line(&words, "opens the settings");
     let below = words.iter().map(|w| w.baseline - item);
     let next = below.filter(|y| *y > 1.0).fold(f32::INFINITY, f32::min);
@@ -197,7 +197,7 @@ fn settings() {
             .iter()
             .any(|e| matches!(e, Effect::Store))
     );
-    // Keys are the sheet's as long as it is open.
+    // Keys act on the sheet as long as it is open.
     press(&mut window, Modifiers::NONE, Key::R);
     assert_eq!(
         window.state().state.view.convention,
@@ -210,7 +210,7 @@ fn settings() {
         window.state().state.view.convention,
         Convention::Radiological
     );
-    // The sheet of keys says what the mouse does.
+    // The sheet of keys lists the mouse's functions.
     press(&mut window, Modifiers::SHIFT, Key::Questionmark);
     window.get_by_label("Right-drag: Zoom; Ctrl: window, level");
     press(&mut window, Modifiers::NONE, Key::Escape);
@@ -233,7 +233,7 @@ fn visits() {
         state.session.folder = Some(Arc::new(found));
         window(state, [1280.0, 800.0])
     };
-    let chosen = |a: &Action| matches!(a, Action::OpenVisit(Some(1)));
+    let chosen = |a: &Action| matches!(a, Action::Files(FilesAction::OpenVisit(Some(1))));
     let mut clicked = requested();
     click(&mut clicked, "sub-02: diffusion scan");
     assert!(clicked.state().actions.iter().any(chosen));

@@ -1,9 +1,9 @@
-//! Sliders whose value waits, and fields that are only visited.
+//! Sliders whose value is applied late, and fields that are only focused.
 
 use super::{Window, click, small_scan, tracking, window};
 use crate::support::test;
 use arcuate::solvers::tensor_fit::Method;
-use arcuate::state::{Action, Task};
+use arcuate::state::{Action, Task, TensorAction, TrackAction};
 use egui_kittest::kittest::{NodeT as _, Queryable as _};
 use libtest_mimic::Trial;
 
@@ -19,7 +19,7 @@ pub fn tests() -> Vec<Trial> {
     ]
 }
 
-/// The form of the fit takes values over at the end of a drag, its knobs follow before.
+/// The form of the fit applies values at the end of a drag, its knobs follow before.
 fn waiting_sliders() {
     let mut state = small_scan();
     state.view.task = Task::View;
@@ -31,7 +31,7 @@ fn waiting_sliders() {
         node.accesskit_node().numeric_value().unwrap()
     };
     let drag = |window: &mut Window, name: &str, from: f64, to: f64, range: (f64, f64)| {
-        // A knob's area is the rail's part that is its own, and a knob's radius at both ends.
+        // A knob's area is its own part of the rail, and a knob's radius at both ends.
         let area = window
             .get_by_role_and_label(egui::Role::Slider, name)
             .rect();
@@ -51,7 +51,7 @@ fn waiting_sliders() {
             window.hover_at(at(from + (to - from) * share));
             window.run();
         }
-        // The rail gives way to longer numbers while the knob moves.
+        // The rail shrinks for longer numbers while the knob moves.
         let stands = value(window, name);
         assert!(
             (stands - to).abs() < 0.1 * (range.1 - range.0),
@@ -62,7 +62,10 @@ fn waiting_sliders() {
         window.run();
         let sent = std::mem::take(&mut window.state_mut().actions);
         assert!(
-            matches!(sent.as_slice(), [Action::SetFit { .. }]),
+            matches!(
+                sent.as_slice(),
+                [Action::Tensors(TensorAction::SetFit { .. })]
+            ),
             "{name}: {sent:?}"
         );
     };
@@ -82,7 +85,7 @@ fn waiting_sliders() {
     assert!((low - 0.4 * high).abs() < 0.1 * high, "{low} of {high}");
 }
 
-/// One that is live, and one that waits for the end of the drag.
+/// One that is live, and one that applies its value at the end of the drag.
 fn given_up() {
     let mut state = tracking();
     state.document.fit.method = Method::Iwls { iterations: 2 };
@@ -108,14 +111,15 @@ fn given_up() {
     drag(&mut window, "Step");
     let sent = &window.state().actions;
     assert!(
-        sent.iter().any(|a| matches!(a, Action::SetTrack { .. })),
+        sent.iter()
+            .any(|a| matches!(a, Action::Track(TrackAction::SetStreamlines { .. }))),
         "it was live"
     );
     assert_eq!(window.state().state.document.track, before);
     assert_eq!(window.state().state.history.undo_label(), None);
     let regions = window.state().state.document.regions.len();
     assert!(window.state().state.session.selected_region.is_none() || regions > 0);
-    // The next drag is one like any other.
+    // The next drag is an ordinary one.
     let slider = window.get_by_role_and_label(egui::Role::Slider, "Step");
     let to = slider.rect().right_center() - egui::vec2(12.0, 0.0);
     window.drag_at(slider.rect().center());
@@ -129,13 +133,13 @@ fn given_up() {
     click(&mut window, "Tensor fit");
     window.state_mut().actions.clear();
     drag(&mut window, "Iterations");
-    let fit = |a: &Action| matches!(a, Action::SetFit { .. });
+    let fit = |a: &Action| matches!(a, Action::Tensors(TensorAction::SetFit { .. }));
     assert!(!window.state().actions.iter().any(fit));
     let method = window.state().state.document.fit.method;
     assert_eq!(method, Method::Iwls { iterations: 2 });
 }
 
-/// Beside two numbers and a rail a narrow panel has no room for the unit.
+/// A narrow panel has no room for the unit next to two numbers and a rail.
 fn range_unit() {
     let window = window(tracking(), [1280.0, 1400.0]);
     let texts = super::segment::painted(&window);

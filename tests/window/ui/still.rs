@@ -1,5 +1,5 @@
-//! Controls stay where they are while results come, become final and are compared; notes and the guide's steps do
-//! not move what is under the pointer; no step of the guide is higher than another.
+//! Controls keep their places while results arrive, become final and are compared; notes and the tour's steps do not
+//! move the widget under the pointer; all steps of the tour have the same height.
 
 use super::filter::{weighed, weighing};
 use super::rays::brightest;
@@ -14,7 +14,7 @@ use arcuate::state::pathways::AmongPairs;
 use arcuate::state::session::TourStep;
 use arcuate::state::tensors::jobs::fit::FIT;
 use arcuate::state::track::jobs::LIVE;
-use arcuate::state::{Action, JobHandle, Method, Severity, State, Task, update};
+use arcuate::state::{Action, JobHandle, Method, Severity, State, Task, TrackAction, update};
 use arcuate::ui::theme;
 use arcuate::ui::widgets::rows;
 use egui::{Event, Key, Modifiers, PointerButton, Pos2, Rect, Shape};
@@ -39,7 +39,7 @@ pub fn tests() -> Vec<Trial> {
     ]
 }
 
-/// Where a control or a heading is; the topmost of that name.
+/// The place of a control or a heading; the topmost of that name.
 fn place(window: &Window, name: &str) -> Rect {
     let all = window.query_all_by_label(name).map(|n| n.rect());
     let first = all.min_by(|a, b| a.top().total_cmp(&b.top()));
@@ -50,10 +50,10 @@ fn pathway() {
     let mut last = pathways::solved();
     last.document.regions.truncate(2);
     let mut coarse = last.clone();
-    let live = coarse.session.pathways.live.as_mut().expect("solved");
+    let live = coarse.session.pathways.live.value_mut().expect("solved");
     Arc::make_mut(live).coarse = true;
     let mut none = last.clone();
-    none.session.pathways.live = None;
+    none.session.pathways.live.clear_shown();
     let mut compared = last.clone();
     compared.session.pathways.not_compared = None;
     let steps = [None, Some(TourStep::Width), Some(TourStep::Weigh)];
@@ -82,13 +82,13 @@ fn pathway() {
             );
             let before = *before.get_or_insert(now);
             assert_eq!(now, before, "{what} {guide:?} {size:?}");
-            // Its neighbours stand side by side.
+            // Its neighbours are on the same line.
             assert!(now[1].top() - now[0].bottom() < 16.0, "{now:?}");
         }
     }
 }
 
-/// In the narrowest panel, beside the names that they have there.
+/// In the narrowest panel, next to the names used there.
 fn figures() {
     fn painted(shape: &Shape, texts: &mut Vec<String>) {
         match shape {
@@ -127,7 +127,7 @@ fn streamlines() {
         }
         live.coarse = coarse;
         if coarse {
-            // The full result is on its way.
+            // The full result is in progress.
             state.session.jobs.push(JobHandle {
                 slot: LIVE,
                 ticket: 1,
@@ -160,7 +160,7 @@ fn streamlines() {
         for state in &states {
             window.state_mut().state = state.clone();
             window.run();
-            let names = ["Step", "Results", "Why ends stopped", "Appearance"];
+            let names = ["Step", "Results", "Why tracking stopped", "Appearance"];
             let there = names.map(|name| place(&window, name));
             let before = *before.get_or_insert(there);
             assert_eq!(there, before, "{size:?}");
@@ -196,7 +196,7 @@ fn fit() {
         let measure = |window: &Window| place(window, "Measure");
         window.get_by_label("fit running");
         window.get_by_label("Tensor fit, running: running");
-        // The controls of tensors come with the tensors; below the heading nothing moves.
+        // The controls of tensors appear with the tensors; below the heading nothing moves.
         let rows = |window: &Window| measure(window).top() - heading(window).top();
         let before = rows(&window);
         window.state_mut().state = ended.clone();
@@ -205,12 +205,12 @@ fn fit() {
     }
 }
 
-/// In the very frame in which something comes, and when all has come to rest.
+/// In the very frame in which something arrives, and when everything has come to rest.
 fn under() {
     let mut solved = pathways::solved();
     solved.document.regions.truncate(2);
     let mut unsolved = solved.clone();
-    unsolved.session.pathways.live = None;
+    unsolved.session.pathways.live.clear_shown();
     let mut untracked = tracking();
     untracked.session.live = None;
     let mut unfitted = small_scan();
@@ -285,7 +285,7 @@ fn under() {
     }
 }
 
-/// What can be clicked under a place in the window, with its place.
+/// The clickable widgets below a place in the window, with their rectangles.
 fn controls(window: &Window, at: Pos2) -> Vec<(String, Rect)> {
     let roles = [
         egui::Role::Button,
@@ -302,7 +302,7 @@ fn controls(window: &Window, at: Pos2) -> Vec<(String, Rect)> {
     all.filter(|(_, rect)| rect.contains(at)).collect()
 }
 
-/// A place in a row of a menu with the most that can be clicked below it.
+/// A place in a row of a menu with the most clickable widgets below it.
 fn over_controls(window: &Window, row: Rect) -> (Pos2, Vec<(String, Rect)>) {
     let shares = [0.5, 0.1, 0.3, 0.7, 0.9];
     let places = shares.iter().flat_map(|x| shares.map(|y| (*x, y)));
@@ -312,7 +312,7 @@ fn over_controls(window: &Window, row: Rect) -> (Pos2, Vec<(String, Rect)>) {
     best.expect("places")
 }
 
-/// The choice that closes a drop-down brings rows and takes some: the control below its row stays where it is.
+/// The choice that closes a drop-down adds rows and removes some: the control below its row keeps its place.
 fn covered() {
     let choices = [
         ("Fibres", "Cylinders"),
@@ -323,7 +323,7 @@ fn covered() {
         ("Timing", "Not known"),
         ("Fibres", "Streamline density"),
         ("Fibres", "Cylinders"),
-        ("Mask", "wherever they run"),
+        ("Mask", "voxels they cross"),
     ];
     let mut stored = 0;
     for size in SIZES {
@@ -334,7 +334,7 @@ fn covered() {
                 let Some(field) = fields.last().map(|n| n.rect().center()) else {
                     panic!("{name}");
                 };
-                // Closed once, to see what the row will cover.
+                // Closed once, to see which widgets the row will cover.
                 super::click_with(&mut window, field, Modifiers::NONE);
                 let at = window.get_by_role_and_label(egui::accesskit::Role::MenuItem, row);
                 let row_at = at.rect();
@@ -360,13 +360,13 @@ fn covered() {
                             let far = |r: &Rect| r.center().distance(before.center());
                             far(a).total_cmp(&far(b))
                         });
-                        // What the choice has taken away cannot stay.
+                        // A widget that the choice removed cannot stay.
                         let Some(now) = near else { continue };
                         stored += 1;
                         assert_eq!(now, *before, "{of} below {row} of {name}, {size:?}");
                     }
                 }
-                // The pointer leaves, and the panel goes back.
+                // The pointer leaves, and the panel returns.
                 window.hover_at(egui::pos2(600.0, 300.0));
                 window.run();
             }
@@ -375,7 +375,7 @@ fn covered() {
     assert!(stored > 50, "{stored}");
 }
 
-/// Where the guide's card ends, in every task.
+/// The lower end of the tour's card, in every task.
 fn guide() {
     let mut states = vec![small_scan(), tracking(), weighed()];
     states[0].document.method = Method::Rays;
@@ -396,15 +396,18 @@ fn guide() {
     assert_eq!(other, None, "the first ends at {first}");
 }
 
-/// An earlier export does not end the guide; starting the guide again removes its last note.
+/// An earlier export does not end the tour; starting the tour again removes its last note.
 fn last_step() {
     let folder = tempfile::tempdir().unwrap();
     let export = |state: &mut State| {
         let path = folder.path().join("tracks.tck");
-        update(state, Action::SaveTracks { layer: None, path });
+        update(
+            state,
+            Action::Track(TrackAction::Save { layer: None, path }),
+        );
     };
     let mut state = tracking();
-    // The steps before are done by the regions that are there.
+    // The existing regions complete the earlier steps.
     for step in [TourStep::Width, TourStep::Weigh, TourStep::Save] {
         state.session.guide = Some(step);
         export(&mut state);
@@ -436,24 +439,24 @@ fn stopped() {
     set(&mut state, Ended::Cancelled, 0);
     let mut window = super::window(state.clone(), [1920.0, 1700.0]);
     window.get_by_label("Stopped after 1 iteration: not converged");
-    click(&mut window, "Figures of the fit");
+    click(&mut window, "Fit statistics");
     let figure = window.get_by_label_contains("Ended by").accesskit_node();
     let text = figure.label().or(figure.value());
     assert_eq!(text.as_deref(), Some("Ended by user, not converged"));
-    // A run that went on from weights that were there.
+    // A run that continued from existing weights.
     set(&mut state, Ended::Cancelled, 8);
     let window = super::window(state.clone(), SIZES[1]);
     window.get_by_label("Stopped after 9 iterations: not converged");
     window.get_by_label_contains("stopped, 9 iterations");
-    // It is a result: as bright as that of a fit that ended by itself.
+    // It is a result: as bright as that of a completed fit.
     assert_eq!(brightest(&window, "Weight"), 255);
     set(&mut state, Ended::Iterations, 0);
     let window = super::window(state.clone(), SIZES[1]);
-    window.get_by_label("Not converged after 1 iteration, the most allowed");
+    window.get_by_label("Not converged after 1 iteration, the limit");
     set(&mut state, Ended::Iterations, 8);
     let window = super::window(state.clone(), SIZES[1]);
     window.get_by_label("Not converged after 9 iterations; a run has at most 1");
-    // What a run is about to replace is dim.
+    // A result about to be replaced by a run is dimmed.
     update(&mut state, Action::Filter(FilterAction::Run));
     let window = super::window(state, SIZES[1]);
     assert!(brightest(&window, "Weight") < 128);

@@ -1,5 +1,5 @@
-//! What the window says about a surface: every figure of one step, nothing that moves under the pointer, the
-//! surface in the list of layers, slices that do not hide it.
+//! The window's texts about a surface: every figure of one step, nothing that moves under the pointer, the surface in
+//! the list of layers, slices that do not hide it.
 
 use super::segment::leaked;
 use super::{Window, click, click_with, small_scan, submitted, window};
@@ -10,10 +10,13 @@ use arcuate::jobs::session::RecoverableSession;
 use arcuate::jobs::{Delivery, Event, Jobs, Outcome};
 use arcuate::scene::{Flat, flats};
 use arcuate::solvers::level_set::Sphere;
+use arcuate::state::core::display;
+use arcuate::state::core::layer::OriginId;
 use arcuate::state::filter::{MapOf, WeightMap};
-use arcuate::state::origin::OriginId;
 use arcuate::state::segment::jobs::{RunRequest, RunUpdate, SEGMENT, SurfaceUpdate};
-use arcuate::state::{Action, Layer, LayerId, Phase, SegmentAction, State, Task, Tool, update};
+use arcuate::state::{
+    Action, Layer, LayerId, Phase, SegmentAction, State, Task, Tool, ViewAction, update,
+};
 use arcuate::ui::probe;
 use arcuate::ui::widgets::slider::SliderRow;
 use arcuate::ui::widgets::values::Values;
@@ -43,7 +46,7 @@ pub fn tests() -> Vec<Trial> {
     ]
 }
 
-/// What a screen reader says of a node.
+/// The text that a screen reader reads for a node.
 fn words(node: egui_kittest::kittest::AccessKitNode) -> String {
     node.label().or(node.value()).expect("words")
 }
@@ -55,13 +58,13 @@ fn act(window: &mut Window, action: Action) {
     window.run();
 }
 
-/// The last that was asked of the surface.
+/// The latest request about the surface.
 fn asked(window: &Window) -> RunRequest {
     let jobs = submitted::<RunRequest>(window);
     (*jobs.last().expect("asked for")).clone()
 }
 
-/// It is done.
+/// Carries it out.
 fn carry_out(window: &mut Window) {
     let request = asked(window);
     let backend = Backend::choose(&BackendChoice::cpu(Some(2))).expect("two threads");
@@ -101,7 +104,7 @@ fn live(window: &Window) -> SurfaceUpdate {
     (**live.expect("a surface")).clone()
 }
 
-/// How it stands while it goes on.
+/// The surface's state during a run.
 fn partly(window: &mut Window, surface: SurfaceUpdate) {
     let update = RunUpdate {
         run: surface.run,
@@ -120,8 +123,8 @@ fn partly(window: &mut Window, surface: SurfaceUpdate) {
     act(window, Action::Event(event));
 }
 
-/// A surface that has moved on since it was measured: volume, area and diameter are of the step at which they
-/// were, and say so; what is drawn now has its own step.
+/// A surface that has moved since it was measured: volume, area and diameter are those of the measured step, and say
+/// so; the drawn surface has its own step.
 fn figures() {
     let mut window = begun();
     let first = live(&window);
@@ -145,9 +148,12 @@ fn figures() {
         readings.iter().any(|r| r.name == probe::PHI)
     };
     let on_surface = dvec3(0.0, -10.0, 40.0);
-    act(&mut window, Action::MoveCrosshair(on_surface));
+    act(
+        &mut window,
+        Action::View(ViewAction::MoveCrosshair(on_surface)),
+    );
     assert!(phi(&window), "the distance of this step");
-    // Twice as large, and not measured yet.
+    // Twice as large, and not yet measured.
     let moving = SurfaceUpdate {
         step: 130,
         inside: 2 * first.inside,
@@ -163,7 +169,7 @@ fn figures() {
     let voxels = words(voxels.accesskit_node());
     assert!(voxels.ends_with("at step 130"), "{voxels}");
     assert!(!phi(&window), "no distance of another step");
-    // Measured on the way; then at the step that is drawn.
+    // Measured on the way; then at the drawn step.
     for (step, of) in [(140, 100), (150, 150)] {
         let mut next = moving.clone();
         next.step = step;
@@ -178,7 +184,7 @@ fn figures() {
     window.get_by_label("step 150");
 }
 
-/// A long branch that was left does not squeeze the one that goes on.
+/// A long abandoned branch does not squeeze the one that continues.
 fn plot() {
     let mut window = begun();
     let first = live(&window);
@@ -218,7 +224,7 @@ fn whole_plot() {
         let beam = [vec![DVec3::X * -30.0, DVec3::X * 30.0]];
         let display = arcuate::state::Display {
             visible: true,
-            ..arcuate::state::defaults::line_display()
+            ..display::line_display()
         };
         let content = arcuate::state::Content::Tractogram(crate::support::lines(&beam));
         let origin = OriginId::default();
@@ -247,7 +253,7 @@ fn tools() {
     let mut window = begun();
     click(&mut window, "Tool: Add sphere  A");
     window.get_by_label("Each click adds a sphere, until A or Esc");
-    // A second click puts it away, as the key does.
+    // A second click deselects it, as the key does.
     click(&mut window, "Tool: Add sphere  A");
     assert_eq!(window.state().state.view.tool, Tool::Crosshair);
     window.key_press(egui::Key::D);
@@ -260,7 +266,7 @@ fn tools() {
     assert_eq!(speeds(&window), before, "what is below stays where it is");
 }
 
-/// Rows that come and go above it leave the control under the pointer where it is.
+/// Rows that come and go above it do not move the control under the pointer.
 fn anchored() {
     let mut window = Harness::builder().with_size([300.0, 200.0]).build_ui_state(
         |ui, notes: &mut u32| {
@@ -282,13 +288,13 @@ fn anchored() {
     window.run();
     for notes in [3, 1, 9, 0, 2] {
         *window.state_mut() = notes;
-        // In the very frame in which they come.
+        // In the very frame in which they appear.
         window.step();
         assert_eq!(place(&window), before, "{notes} notes");
         window.run();
         assert_eq!(place(&window), before, "{notes} notes");
     }
-    // What has come is seen once the pointer has left.
+    // New rows are shown once the pointer has left.
     window.hover_at(egui::pos2(600.0, 600.0));
     window.run();
     let note = window.get_by_label("note 0").rect();
@@ -298,7 +304,7 @@ fn anchored() {
     );
 }
 
-/// The controls do not move when the note of a leak goes with the pointer on it and another note stays.
+/// The controls do not move when the note of a leak disappears under the pointer and another note stays.
 fn note_gone() {
     for size in [[1280.0, 770.0], [1920.0, 1080.0]] {
         let mut state = leaked().state;
@@ -311,7 +317,7 @@ fn note_gone() {
             origin: None,
         });
         let mut window = window(state, size);
-        let back = window.get_by_label("Back to before").rect().center();
+        let back = window.get_by_label("Undo the leak").rect().center();
         window.hover_at(back);
         window.run();
         let run = |window: &Window| window.get_by_label("Run").rect();
@@ -333,13 +339,13 @@ fn bars() {
     let found = Values::new(&all, (0.0, 255.0));
     assert!(found.counts.iter().all(|n| *n == 4), "{:?}", found.counts);
     assert_eq!(found.range, (-0.5, 255.5));
-    // A few values stand in bars of their own, as wide as each other.
+    // A few values have bars of their own, all of the same width.
     let few: Vec<f32> = (0..10).flat_map(|v| vec![v as f32; 3]).collect();
     let found = Values::new(&few, (0.0, 9.0));
     let own = found.counts.iter().filter(|n| **n == 3).count();
     let empty = found.counts.iter().filter(|n| **n == 0).count();
     assert_eq!((own, empty), (60, 4), "{:?}", found.counts);
-    // Air towers over tissue, whose bar is as high as there is room; rare values are still seen.
+    // Air has far more voxels than tissue, whose bar is as high as possible; rare values are still visible.
     let mut head = vec![3.0; 90_000];
     head.extend(vec![110.0; 4000]);
     head.extend(vec![200.0; 20]);
@@ -357,7 +363,7 @@ fn bars() {
         "a tenth stands half as high"
     );
     assert_eq!(found.height(bin(150.0)), 0.0);
-    // Real numbers stay between the ends that were asked for.
+    // Real numbers stay between the given ends.
     let found = Values::new(&[0.25, 0.5, 0.75], (0.0, 1.0));
     assert_eq!(found.range, (0.0, 1.0));
 }
@@ -387,7 +393,7 @@ fn listed() {
     window.get_by_label(&format!("Layer Segment 1, {ml:.2}\u{202f}ml"));
 }
 
-/// An image of 60 mm with something to see in the middle 20.
+/// An image of 60 mm with structure only in the middle 20.
 fn middle() -> State {
     let grid = Grid::axis_aligned([60; 3], DVec3::ONE, DVec3::splat(-29.5)).expect("a grid");
     let grid = Arc::new(grid);
@@ -469,7 +475,7 @@ fn errors() {
         first,
         "the topmost one is no image of a head"
     );
-    // Nor is any other map of a fit of weights, seen or not, however many lie above.
+    // Nor is any other map of a weight fit, visible or not, however many lie above.
     let maps = [WeightMap::Intra, WeightMap::Extra, WeightMap::Free];
     for (id, map) in (902..).zip(maps) {
         let (of, fit) = (LayerId(1), OriginId::default());

@@ -1,5 +1,5 @@
-//! The table of streamlines: what a click takes is what the row shows, however the rows are sorted; rows by
-//! why streamlines stopped.
+//! The table of streamlines: a click takes the streamline shown in the row, however the rows are sorted; rows by the
+//! reasons to stop.
 
 use super::{App, Window, click, click_with, window};
 use crate::support::{Random, Window as Worker, test};
@@ -9,7 +9,7 @@ use arcuate::solvers::curves::StopReason;
 use arcuate::state::streamlines::{
     BundleAction, Column, Drawer, SameArc, StreamlineRules, StreamlineSelection, TableView,
 };
-use arcuate::state::{Action, Content, Phase, Task, update};
+use arcuate::state::{Action, Content, FilesAction, LayerAction, Phase, Task, update};
 use egui::{Key, Modifiers, Role, pos2};
 use egui_kittest::kittest::Queryable as _;
 use libtest_mimic::Trial;
@@ -41,15 +41,15 @@ fn clicks() {
     trx::save(&path, &lines, &arcuate::compute::Control::new()).unwrap();
     for descending in [false, true] {
         let mut worker = Worker::new();
-        worker.act(Action::Open(vec![path.clone()]));
+        worker.act(Action::Files(FilesAction::Open(vec![path.clone()])));
         let layer = worker.state.document.layers[0].id;
-        worker.act(Action::SelectLayer(Some(layer)));
+        worker.act(Action::Layer(LayerAction::Select(Some(layer))));
         worker.act(Action::Bundle(BundleAction::Open(Some(Drawer::Table))));
         worker.act(Action::Bundle(BundleAction::Sort(TableView {
             by: Some(Column::Value("worth".to_owned())),
             descending,
         })));
-        // Sorted here, from what was written.
+        // Sorted here, from the written values.
         let mut expected: Vec<usize> = (0..COUNT).collect();
         expected.sort_by(|a, b| values[*a].total_cmp(&values[*b]));
         if descending {
@@ -80,7 +80,7 @@ fn clicks() {
     }
 }
 
-/// Shift takes all rows from the last one on, and the table stays where the hand is.
+/// Shift selects all rows from the last one on, and the table does not scroll away from the pointer.
 fn ranges() {
     let mut window = tabled();
     let at = window
@@ -122,7 +122,7 @@ fn tabled() -> Window {
     let mut window = window(state, [1920.0, 1080.0]);
     let app: &mut App = window.state_mut();
     for action in [
-        Action::SelectLayer(Some(layer)),
+        Action::Layer(LayerAction::Select(Some(layer))),
         Action::Bundle(BundleAction::Open(Some(Drawer::Table))),
     ] {
         app.effects.extend(update(&mut app.state, action));
@@ -143,14 +143,14 @@ fn stopped() {
         (StopReason::LowFa.label(), Some(StopReason::LowFa)),
         ("Any reason", None),
     ] {
-        click(&mut window, "Rows stopped for");
+        click(&mut window, "Stop reason of the rows");
         window.get_by_role_and_label(Role::MenuItem, word).click();
         window.run();
         assert_eq!(stop(&window), wanted);
     }
 }
 
-/// A filter that cannot be done leaves what the one before showed, and nobody takes it for its own.
+/// A rule that fails leaves the display of the previous one, and the window does not present that as its result.
 fn refused() {
     let mut window = tabled();
     let app: &mut App = window.state_mut();

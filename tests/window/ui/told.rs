@@ -1,4 +1,4 @@
-//! What the window says when something did not go as asked.
+//! The window's messages when something did not go as requested.
 
 use super::rays::shot;
 use super::{
@@ -38,7 +38,7 @@ fn messages() {
     assert!(window.state().state.session.messages.is_empty());
 }
 
-/// Three notes at most; the rest is counted and goes together. A success takes its failure away.
+/// At most three notes; the rest is counted and disappears together. A success removes its failure.
 fn many_messages() {
     let mut state = small_scan();
     for i in 0..7 {
@@ -113,7 +113,7 @@ fn out_of_range() {
         .click();
     window.run();
     type_over(&mut window, "abc");
-    window.get_by_label("Step: \"abc\" is no number, 20.00 stays");
+    window.get_by_label("Step: \"abc\" is not a number, 20.00 stays");
     window
         .get_by_role_and_label(egui::Role::TextInput, "Streamlines")
         .click();
@@ -184,7 +184,7 @@ fn unreached(centre: glam::DVec3) -> State {
 
 fn out_of_reach() {
     let far = glam::DVec3::new(0.0, 0.0, 500.0);
-    // Said once, and no control has moved for it.
+    // Stated once, and no control has moved for it.
     let controls = |window: &Window| {
         let head = window.get_by_role_and_label(egui::Role::Heading, "Controls");
         head.rect().top()
@@ -196,12 +196,12 @@ fn out_of_reach() {
     assert_eq!(message.count(), 1);
     window.get_by_label("Motor L lies outside the scan: nothing can reach it");
     click(&mut window, "Show it");
-    // At the border of the scan that is nearest to it.
+    // At the nearest border of the scan.
     let crosshair = window.state().state.view.crosshair;
     assert_eq!((crosshair.x, crosshair.y), (far.x, far.y));
     assert!(crosshair.z > 70.0, "{crosshair}");
     assert!(window.query_by_label("Widen the cone").is_none());
-    // Inside: how near they come, and where.
+    // Inside: the shortest distance, and its place.
     let near = glam::DVec3::new(-21.0 - 12.0, -14.0, 20.0);
     let mut window = super::window(unreached(near), [1280.0, 800.0]);
     let text = "0 of 8\u{202F}000 rays reach 'Motor L'; 100\u{202F}% left the mask. The nearest of \

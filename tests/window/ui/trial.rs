@@ -1,13 +1,15 @@
-//! What a user's trial of the rays found: lost digits, rows that jump, a guide and a dialog that forget.
+//! Findings of a user's trial of the rays: lost digits, rows that jump, a tour and a dialog that forget.
 
 use super::rays::{measured, rays, shot};
 use super::{App, Window, click, count_submitted, small_scan, tracking, type_over, window};
 use crate::support::{Random, test, wait_for};
 use arcuate::data::{Role, Shape};
 use arcuate::solvers::geodesic::Cut;
-use arcuate::state::document::LineColouring;
+use arcuate::state::core::display::LineColouring;
 use arcuate::state::origin::{Origin, PhantomPart};
-use arcuate::state::{Action, Content, Phase, State, Task, update};
+use arcuate::state::{
+    Action, Content, LayerAction, Phase, RegionAction, State, Task, TrackAction, ViewAction, update,
+};
 use arcuate::ui::status_bar::Pace;
 use egui_kittest::kittest::{NodeT as _, Queryable as _};
 use libtest_mimic::Trial;
@@ -33,12 +35,12 @@ pub fn tests() -> Vec<Trial> {
     ]
 }
 
-/// Axes of gradients that nobody has compared did not pass.
+/// Gradient axes that were not compared did not pass.
 fn not_run() {
     let state = small_scan();
     let open = |state: State| window(state, [1280.0, 800.0]);
     let before = open(state.clone());
-    // That tensors were repaired is a note, no check.
+    // A note about repaired tensors is no check.
     before.get_by_label("2 of 3 checks passed · 1 not run");
     assert!(before.query_by_label("checks passed").is_none());
     before.get_by_label_contains("axes not compared");
@@ -46,7 +48,7 @@ fn not_run() {
     let tensors = none.document.tensors.as_mut().expect("tensors");
     Arc::make_mut(tensors).repaired = 0;
     open(none).get_by_label("3 of 4 checks passed · 1 not run");
-    // Those of a head that was made are known.
+    // The axes of a synthetic head are known.
     let mut known = state;
     let scan = known.document.scan().expect("a scan").id;
     let (seed, part) = (1, PhantomPart::Dwi);
@@ -56,7 +58,7 @@ fn not_run() {
     after.get_by_label("checks passed");
 }
 
-/// Of no streamlines there is no length, not one of 0 mm.
+/// No streamlines have no length, not one of 0 mm.
 fn unreached() {
     let reached = |n: u64| {
         let mut state = tracking();
@@ -80,7 +82,7 @@ fn unreached() {
     none.get_by_label("Target Motor L, 0 streamlines, median –");
 }
 
-/// How far the panel was scrolled belongs to what was open.
+/// The scroll position of the panel belongs to the open document.
 fn begins() {
     let mut window = window(small_scan(), [1280.0, 600.0]);
     let slider = |window: &Window| {
@@ -106,8 +108,8 @@ fn begins() {
     assert_eq!(slider(&window), at);
 }
 
-/// At an even pace the time left only falls, whatever was done before; where others take the
-/// processor for a while it follows, without a leap.
+/// At an even pace the remaining time only falls, whatever was done before; where others take the CPU for a while it
+/// follows, without a jump.
 fn time_left() {
     let start = Instant::now();
     let at = |s: f64| start + Duration::from_secs_f64(s);
@@ -118,14 +120,14 @@ fn time_left() {
         None,
         "too little is known"
     );
-    // 20 a second, give or take one.
+    // 20 per second, give or take one.
     let mut last = f64::INFINITY;
     for tenth in 20..1_000 {
         let s = f64::from(tenth) * 0.1;
         let done = (700.0 + 20.0 * s + random.uniform(-1.0, 1.0)) as u64;
         let left = pace.left((done, 4_700), at(s)).unwrap();
         let truth = 200.0 - s;
-        // One of forty at first, less and less later.
+        // Off by a fortieth at first, less and less later.
         assert!(
             (left - truth).abs() < 0.06 * truth + 1.0,
             "{s}: {left} of {truth}"
@@ -144,7 +146,7 @@ fn time_left() {
     assert!(last > 80.0, "{last}");
 }
 
-/// What is typed right behind the click replaces the value, however few frames there are.
+/// Text typed right after the click replaces the value, however few frames there are.
 fn typed_at_once() {
     let mut window = window(shot(), [1280.0, 800.0]);
     let field = window.get_by_role_and_label(egui::Role::TextInput, "Rays");
@@ -159,7 +161,7 @@ fn typed_at_once() {
     window.run();
     events.into_iter().for_each(|e| window.event(e));
     window.step();
-    // The frame after the click brings all digits at once.
+    // The frame after the click receives all digits at once.
     window.event(egui::Event::Text("120".to_owned()));
     window.event(egui::Event::Text("0".to_owned()));
     window.step();
@@ -180,13 +182,16 @@ fn colours() {
     let mut display = state.document.ray_display.clone();
     display.line_colouring = LineColouring::Direction;
     let phase = Phase::Done;
-    arcuate::state::update(state, Action::SetLiveDisplay { display, phase });
+    arcuate::state::update(
+        state,
+        Action::Track(TrackAction::SetDisplay { display, phase }),
+    );
     window.run();
     window.get_by_label("Colour map: of CM only");
     assert!((row(&window) - before).abs() < 0.5);
 }
 
-/// The guide speaks of what there is, and asks for nothing that is there.
+/// The tour mentions existing things, and requests nothing that exists.
 fn guided() {
     use arcuate::state::session::TourStep;
     let mut state = shot();
@@ -200,11 +205,11 @@ fn guided() {
         centre: glam::DVec3::splat(3.0),
         radius_mm: 4.0,
     };
-    let moved = Action::SetRegionShape {
+    let moved = Action::Region(RegionAction::SetShape {
         region: seed,
         shape,
         phase: Phase::Done,
-    };
+    });
     arcuate::state::update(state, moved);
     // There is a target.
     assert_eq!(state.session.guide, Some(TourStep::Width));
@@ -215,23 +220,23 @@ fn guided() {
     click(&mut window, "Widen it");
     let state = &window.state().state;
     assert_eq!(state.session.guide, Some(TourStep::Weigh));
-    click(&mut window, "Weigh streamlines");
+    click(&mut window, "Fit weights");
     assert_eq!(window.state().state.view.task, Task::Filter);
     window.get_by_label_contains("No streamlines yet: track the whole brain");
     let state = &mut window.state_mut().state;
     state.session.guide_done(TourStep::Weigh);
-    arcuate::state::update(state, Action::SelectTask(Task::Pathways));
+    arcuate::state::update(state, Action::View(ViewAction::SelectTask(Task::Pathways)));
     window.run();
     window.get_by_label_contains("Save the pathway as a NIfTI mask");
     arcuate::state::update(
         &mut window.state_mut().state,
-        Action::SelectTask(Task::Track),
+        Action::View(ViewAction::SelectTask(Task::Track)),
     );
     window.run();
     window.get_by_label_contains("rays and their CM");
 }
 
-/// Whether a file exists is asked on a thread.
+/// A thread checks whether a file exists.
 fn asked(window: &mut Window) {
     wait_for("a save", || {
         window.run();
@@ -258,18 +263,21 @@ fn remembered() {
     assert!(next.ends_with(".trx"), "{next}");
 }
 
-/// As the command beside it, whatever layer is selected.
+/// Like the command next to it, whatever layer is selected.
 fn live_first() {
     let mut window = window(tracking(), [1280.0, 800.0]);
     let app: &mut App = window.state_mut();
-    update(&mut app.state, Action::KeepTracks);
+    update(&mut app.state, Action::Track(TrackAction::Keep));
     let layers = &app.state.document.layers;
     let kept = layers
         .iter()
         .rev()
         .find(|l| matches!(l.content, Content::Tractogram(_)));
     let kept = kept.expect("a layer").id;
-    update(&mut app.state, Action::SelectLayer(Some(kept)));
+    update(
+        &mut app.state,
+        Action::Layer(LayerAction::Select(Some(kept))),
+    );
     assert!(app.state.final_live().is_some());
     window.run();
     click(&mut window, "Export…");
@@ -278,7 +286,7 @@ fn live_first() {
     type_over(&mut window, file.to_str().unwrap());
     asked(&mut window);
     let mut actions = window.state().actions.iter();
-    let live = |a: &Action| matches!(a, Action::SaveTracks { layer: None, .. });
+    let live = |a: &Action| matches!(a, Action::Track(TrackAction::Save { layer: None, .. }));
     assert!(actions.any(live));
 }
 
@@ -298,7 +306,7 @@ fn counted_once() {
     }
     let cut = Cut::AtLeast(1.2);
     assert_eq!(cache.kept(&rays, cut), 200);
-    // The same rays by their id: nobody looks at the measures again.
+    // The same rays by their id: the measures are not examined again.
     rays.measures = Arc::new([]);
     assert_eq!(cache.kept(&rays, cut), 200);
     assert_eq!(cache.kept(&rays, Cut::All), 0);

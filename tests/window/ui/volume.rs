@@ -5,8 +5,10 @@ use crate::support::test;
 use arcuate::scene::draw_list::GlyphShape;
 use arcuate::scene::{self, Size};
 use arcuate::state::State;
-use arcuate::state::glyph_look::GlyphPlace;
-use arcuate::state::volume_look::{Cut, VolumeLook, VolumeStyle};
+use arcuate::state::core::glyph_look::GlyphPlace;
+use arcuate::state::core::volume_look::Cut;
+use arcuate::state::core::volume_look::VolumeLook;
+use arcuate::state::core::volume_look::VolumeStyle;
 use egui_kittest::kittest::Queryable as _;
 use libtest_mimic::Trial;
 
@@ -95,12 +97,12 @@ fn surface() {
     assert_eq!(look(&window).cut, Cut::Corner);
     click(&mut window, "Cut shows: Open");
     assert!(!look(&window).face);
-    // How far from the cut anything is seen.
+    // The distance from the cut up to which anything is visible.
     assert_eq!(look(&window).fade_mm, None);
     click(&mut window, "Fades from the cut");
     assert_eq!(look(&window).fade_mm, Some(30.0));
     click(&mut window, "Shown as: Off");
-    // What was set stays for when it is shown again.
+    // The setting is kept for when it is shown again.
     assert_eq!(
         (look(&window).style, look(&window).cut),
         (VolumeStyle::Hidden, Cut::Corner)
@@ -123,7 +125,7 @@ fn glyphs() {
     assert!(!window.state().state.view.glyphs.shown);
 }
 
-/// A slice of 1.1 million voxels: every other is shown, and the form says so.
+/// A slice of 1.1 million voxels: every other one is shown, and the form says so.
 fn thinned() {
     let mut state = sample::state([1100, 1000, 1], 1);
     state.view.glyphs.shown = true;

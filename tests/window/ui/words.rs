@@ -1,4 +1,4 @@
-//! Numbers in words, and the numbers behind them.
+//! Numbers in text, and the numbers behind them.
 
 use super::sample;
 use crate::support::{Random, test};
@@ -65,14 +65,14 @@ fn undone() {
             format!("Undid: move region. Result: {what}")
         );
     }
-    // In another task the step is no news.
+    // In another task the step is not shown.
     session.forget_step();
     assert_eq!(session.status, "Tracked 9 streamlines");
     session.status = "Undid: add keep-out sphere".to_owned();
     session.status_about.step = Some(session.status.clone());
     session.forget_step();
     assert_eq!(session.status, "");
-    // The guide goes back to what is missing again.
+    // The tour returns to the missing step.
     session.guide = Some(TourStep::Save);
     for role in [Role::Target, Role::Seed] {
         state.document.regions.push(Arc::new(Region {
@@ -98,7 +98,7 @@ fn undone() {
     session.guide = Some(TourStep::ClickSlice);
     session.guide_back(&state.document);
     assert_eq!(session.guide, Some(TourStep::ClickSlice));
-    // A sentence that only begins like a step is none.
+    // A sentence that only begins like a step is not one.
     session.status = "Undid: 3 seeds".to_owned();
     session.follows("Tracked 9 streamlines".to_owned());
     assert_eq!(session.status, "Tracked 9 streamlines");
@@ -134,7 +134,7 @@ fn numbers() {
     assert_eq!(format::parse("nonsense"), None);
 }
 
-/// Rays that reached their goal and were dropped did not miss it.
+/// Rays that reached their target and were dropped did not miss it.
 fn no_rays() {
     let mut output = sample::output(0);
     output.stops = [0; StopReason::COUNT];
@@ -215,7 +215,7 @@ fn principal() {
         );
         let direction = probe::principal_direction(&tensor).unwrap();
         let sine = direction.cross(frame.x_axis).length();
-        // Rounding the tensor to f32 turns its axes by about 6e-8 times the size over the gap.
+        // Rounding the tensor to f32 rotates its axes by about 6e-8 times the size over the gap.
         let tolerance = 2e-7 * first / (first - second) * 4.0;
         assert!(sine < tolerance, "{sine} above {tolerance}");
         assert!((direction.length() - 1.0).abs() < 1e-12);
@@ -234,7 +234,7 @@ fn lengths() {
     assert_eq!(lengths.bins.iter().sum::<u32>(), 451);
     assert!(lengths.low <= sorted[0] && lengths.high >= sorted[450]);
     assert_eq!(lengths.per_target, [sorted[225]]);
-    // Recounted by hand.
+    // Recounted independently.
     let width = (lengths.high - lengths.low) / 64.0;
     let tenth = sorted
         .iter()
@@ -324,7 +324,7 @@ fn remarks() {
         "{overlap:?}"
     );
     assert!(outside.outside_at.is_some() && overlap.outside_at.is_none());
-    // Inside the scan's box the mask is what is in the way.
+    // Inside the scan's box the mask is the obstacle.
     let empty = Mask::new(mask.grid.clone(), vec![0; mask.inside.len()]);
     let inside = region(6, "Seed 3", Role::Seed, middle);
     let message = tracks::remarks(&[inside], &empty, "the automatic mask");
@@ -353,7 +353,7 @@ fn told() {
     output.stops = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12];
     let parts = tracks::stops(&output, &curves::Params::defaults(), None);
     let counted: u64 = parts.iter().map(|p| p.count).sum();
-    // All but the ends that are seeds by wish.
+    // All ends except those that are seeds by intent.
     let all: u64 = output.stops.iter().sum();
     assert_eq!(counted, all - output.stops[StopReason::Seed as usize]);
     let mut colours: Vec<_> = parts.iter().map(|p| p.colour.to_array()).collect();
@@ -384,7 +384,7 @@ fn told() {
     );
 }
 
-/// Each condition has its own words, and only a limit that is to blame can be lowered.
+/// Each condition has its own text, and only a limit that caused the failure can be lowered.
 fn no_start() {
     let none = Starts {
         min_fa: Some(0.15),
@@ -464,16 +464,16 @@ fn found_mask() {
         agreement: 0.968,
     };
     assert_eq!(
-        words::mask::facts(&firm),
+        arcuate::state::tensors::mask_text::facts(&firm),
         "1\u{202F}392\u{202F}ml, 2 holes filled (13.8\u{202F}ml, the largest 8.6\u{202F}ml), agreement of two \
          thresholds 0.97"
     );
-    assert_eq!(words::mask::doubtful(&firm), None);
+    assert_eq!(arcuate::state::tensors::mask_text::doubtful(&firm), None);
     let vague = MaskReport {
         agreement: 0.81,
         ..firm
     };
-    let reported = words::mask::doubtful(&vague).unwrap();
+    let reported = arcuate::state::tensors::mask_text::doubtful(&vague).unwrap();
     assert!(
         reported.starts_with("The automatic brain mask is doubtful: it changes with the threshold")
     );
@@ -487,7 +487,7 @@ fn found_mask() {
         largest_hole_ml: 130.0,
         ..firm
     };
-    let reported = words::mask::doubt(&hollow).unwrap();
+    let reported = arcuate::state::tensors::mask_text::doubt(&hollow).unwrap();
     assert!(
         reported.contains("a hole of 130\u{202F}ml was filled (9\u{202F}%"),
         "{reported}"

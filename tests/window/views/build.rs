@@ -9,10 +9,12 @@ use arcuate::jobs::Jobs;
 use arcuate::scene::draw_list::{LineColour, Lines, SolidShape};
 use arcuate::scene::{self, Size};
 use arcuate::solvers::curves::{self, StopReason};
-use arcuate::state::document::{Content, LineColouring};
+use arcuate::state::core::display::{self, LineColouring};
+use arcuate::state::core::layer::Content;
 use arcuate::state::track::jobs::stopped::STOPPED;
 use arcuate::state::{
-    Action, Convention, Display, Effect, Pane, State, Task, Tool, defaults, update,
+    Action, Convention, Display, Effect, LayerAction, Pane, RegionAction, State, Task, Tool,
+    ViewAction, update,
 };
 use arcuate::ui::views::layout;
 use arcuate::ui::views::legend::{Legend, of_scene};
@@ -70,7 +72,10 @@ fn pixels_are_points() {
     for convention in [Convention::Radiological, Convention::Neurological] {
         for pane in [Pane::Axial, Pane::Sagittal, Pane::Coronal] {
             let mut state = state();
-            update(&mut state, Action::SetConvention(convention));
+            update(
+                &mut state,
+                Action::View(ViewAction::SetConvention(convention)),
+            );
             let size = size(&mut random);
             let list = scene::slice(&state, pane, size).unwrap();
             let plane = state
@@ -100,7 +105,7 @@ fn images_are_stacked() {
     let grid = grid(AffineSource::Sform);
     let n = grid.voxel_count();
     let mask = Mask::new(grid.clone(), vec![1; n]);
-    let mut display = defaults::mask_display();
+    let mut display = display::mask_display();
     display.visible = true;
     display.hide_below_fa = 0.2;
     let id = add_layer(&mut state, "mask", Content::Mask(mask), display.clone());
@@ -119,7 +124,10 @@ fn images_are_stacked() {
     let (limit, value) = images[1].hide_below.as_ref().unwrap();
     assert_eq!((limit.0.id(), *value), (fa.id(), 0.2));
     assert!(images[0].hide_below.is_none());
-    update(&mut state, Action::MoveLayer { layer: id, to: 0 });
+    update(
+        &mut state,
+        Action::Layer(LayerAction::Move { layer: id, to: 0 }),
+    );
     let images = scene::images(&state.document);
     assert_eq!(images[0].colour_map, ColourMap::Mask);
 }
@@ -132,7 +140,7 @@ fn scene_list() {
     };
     let seed = add_sphere(&mut state, Role::Seed, DVec3::ZERO, 5.0);
     add_sphere(&mut state, Role::Target, DVec3::X, 6.0);
-    update(&mut state, Action::SelectRegion(Some(seed)));
+    update(&mut state, Action::Region(RegionAction::Select(Some(seed))));
     let list = scene::scene(&state, size);
     assert_eq!(list.size_px, [800, 600]);
     assert_eq!(list.solids.len(), 2);
@@ -149,29 +157,32 @@ fn scene_list() {
     ));
     let head = &state.document.tensors.as_ref().unwrap().mask;
     assert_eq!(list.outline.as_ref().unwrap().mask.0.id(), head.id());
-    update(&mut state, Action::ToggleOutline);
+    update(&mut state, Action::View(ViewAction::ToggleOutline));
     assert!(scene::scene(&state, size).outline.is_none());
     // Slices hide streamlines: off in Track, unless a region is to be placed on them.
     assert!(scene::scene(&state, size).slices.is_empty());
     update(
         &mut state,
-        Action::SetTool(Tool::Place {
+        Action::View(ViewAction::SetTool(Tool::Place {
             role: Role::Seed,
             cube: false,
-        }),
+        })),
     );
     assert_eq!(scene::scene(&state, size).slices.len(), 3);
-    update(&mut state, Action::SetTool(Tool::Crosshair));
-    update(&mut state, Action::ToggleSlicesInScene);
+    update(
+        &mut state,
+        Action::View(ViewAction::SetTool(Tool::Crosshair)),
+    );
+    update(&mut state, Action::View(ViewAction::ToggleSlicesInScene));
     assert_eq!(scene::scene(&state, size).slices.len(), 3);
-    update(&mut state, Action::SelectTask(Task::View));
-    update(&mut state, Action::ToggleSlicesInScene);
+    update(&mut state, Action::View(ViewAction::SelectTask(Task::View)));
+    update(&mut state, Action::View(ViewAction::ToggleSlicesInScene));
     assert!(
         scene::scene(&state, size).slices.is_empty(),
         "each task has its own switch"
     );
     assert_eq!(scene::scene(&state, size).background, [0; 3]);
-    update(&mut state, Action::ToggleTheme);
+    update(&mut state, Action::View(ViewAction::ToggleTheme));
     assert_eq!(scene::scene(&state, size).background, [255; 3]);
 }
 
@@ -239,24 +250,24 @@ fn colours_streamlines() {
     );
     let stops = scalar("stop_end", (0.0, 11.0), ColourMap::Stops);
     assert_eq!(coloured(LineColouring::StopReason), stops);
-    // A reason's number lands on its own colour.
+    // A reason's number gets its own colour.
     assert_eq!(ColourMap::Stops.at(0.0), [0x2B, 0xB6, 0x8A]);
     assert_eq!(ColourMap::Stops.at(5.0 / 11.0), [0xE6, 0x9F, 0x00]);
 
-    // A file without values is coloured by direction, whatever was asked for.
+    // A file without values is coloured by direction, whatever the setting.
     let bare = Tractogram::new(vec![[0.0; 3], [1.0; 3]], vec![0, 2]);
     for colouring in [
         LineColouring::Fa,
         LineColouring::Length,
         LineColouring::StopReason,
     ] {
-        let mut display = defaults::line_display();
+        let mut display = display::line_display();
         display.line_colouring = colouring;
         assert_eq!(scene::line_colour(&bare, &display), LineColour::Direction);
     }
 }
 
-/// Each layer that is coloured another way is told of, one of two bars by the layer's name.
+/// Each layer with a different colouring has a legend, one of two bars with the layer's name.
 fn legends_of_layers() {
     let mut state = state();
     add_live(&mut state, output());
@@ -267,7 +278,7 @@ fn legends_of_layers() {
         let display = Display {
             line_colouring: LineColouring::Measure,
             window,
-            ..defaults::line_display()
+            ..display::line_display()
         };
         add_layer(state, name, Content::Tractogram(lines), display);
     };
@@ -304,9 +315,9 @@ fn missed_with_targets() {
         let kept = lines.iter().find(|l| !grey(l)).expect("the kept ones");
         (lines.len(), kept.opacity, missed)
     };
-    // These curves did not ask for the target: all are dim until those that did are there.
+    // These curves were computed without the target: all are dimmed until those computed with it are there.
     let (count, kept, missed) = opacities(&state);
-    let dim = defaults::STALE_OPACITY;
+    let dim = display::STALE_OPACITY;
     assert!(dim < 1.0 && count == 2, "{dim} {count}");
     assert!((kept - dim).abs() < 1e-6 && (missed - 0.24 * dim).abs() < 1e-6);
     add_live(&mut state, output());
@@ -323,7 +334,7 @@ fn missed_with_targets() {
 
 fn quads_cross() {
     let mut state = state();
-    update(&mut state, Action::SelectTask(Task::View));
+    update(&mut state, Action::View(ViewAction::SelectTask(Task::View)));
     let size = Size {
         points: dvec2(300.0, 300.0),
         pixels_per_point: 1.0,
@@ -361,7 +372,7 @@ fn panes_fill() {
             let panes = layout::panes(layout, Pane::Axial, area, 2.0);
             assert_eq!(panes.len(), 4);
             let covered: f32 = panes.iter().map(|p| p.1.area()).sum();
-            // Two gaps of two points, more or less a pixel.
+            // Two gaps of two points, give or take a pixel.
             let most = 5.0 * (area.width() + area.height());
             assert!(covered < area.area() && covered > area.area() - most);
             for (i, (_, a)) in panes.iter().enumerate() {
@@ -393,7 +404,7 @@ trait Distance {
 }
 
 impl Distance for Rect {
-    /// The gap between two rectangles that do not meet.
+    /// The gap between two rectangles that do not overlap.
     fn gap_to(&self, other: &Rect) -> f32 {
         let x = (other.left() - self.right()).max(self.left() - other.right());
         let y = (other.top() - self.bottom()).max(self.top() - other.bottom());
@@ -422,7 +433,7 @@ fn masks_have_one_image() {
     near(high, outer_high, 1e-9);
 }
 
-/// Of half a million points the window looks for none itself, asks once, and shows all until the answer comes.
+/// With half a million points the window searches none itself, requests once, and shows all until the answer arrives.
 fn many_stopped() {
     const COUNT: usize = 6000;
     let reason = StopReason::LowFa;
@@ -440,6 +451,8 @@ fn many_stopped() {
     });
     let ends: Vec<f32> = ends.map(|r| f32::from(r as u8)).collect();
     let kept = Tractogram::new(points, offsets).with_per_streamline("stop_end", ends);
+    // Without a seed there is no live result.
+    add_sphere(&mut state, Role::Seed, DVec3::ZERO, 5.0);
     add_live(&mut state, curves::Output { kept, ..output() });
     let drawn = |state: &State| {
         let size = Size {
@@ -448,8 +461,8 @@ fn many_stopped() {
         };
         scene::scene(state, size).lines[0].tractogram.0.len()
     };
-    let mut requested = update(&mut state, Action::ShowStop(Some(reason)));
-    assert!(update(&mut state, Action::ToggleCrosshair).is_empty());
+    let mut requested = update(&mut state, Action::View(ViewAction::ShowStop(Some(reason))));
+    assert!(update(&mut state, Action::View(ViewAction::ToggleCrosshair)).is_empty());
     assert_eq!(drawn(&state), COUNT);
     let Some(Effect::Submit(request)) = requested.pop() else {
         panic!("nothing is asked for")
@@ -461,6 +474,6 @@ fn many_stopped() {
     let event = jobs.wait(&job, |_| {});
     assert!(update(&mut state, Action::Event(event)).is_empty());
     assert_eq!(drawn(&state), COUNT / 3);
-    update(&mut state, Action::ShowStop(None));
+    update(&mut state, Action::View(ViewAction::ShowStop(None)));
     assert_eq!(drawn(&state), COUNT);
 }

@@ -5,8 +5,11 @@ use crate::support::{Random, test, thread_time};
 use arcuate::data::{AffineSource, Grid, Mask, Shape, Volume};
 use arcuate::render::Renderer;
 use arcuate::render::offscreen::Offscreen;
-use arcuate::state::document::Content;
-use arcuate::state::{Action, Convention, Drawing, Pane, State, Tool, defaults, update};
+use arcuate::state::core::display;
+use arcuate::state::core::layer::Content;
+use arcuate::state::{
+    Action, Convention, Drawing, Pane, RegionAction, State, Tool, ViewAction, update,
+};
 use arcuate::ui::snapshot;
 use egui::{Key, Modifiers, PointerButton, Pos2, Vec2, vec2};
 use glam::{DAffine3, DMat3, DVec3, dvec3};
@@ -81,18 +84,18 @@ fn state_on(order: DMat3, source: AffineSource) -> State {
     let shape =
         [0, 1, 2].map(|a| (along[a].abs() / (order.transpose() * spacing)[a].abs()) as usize);
     let matrix = order * DMat3::from_diagonal((order.transpose() * spacing).abs());
-    // Its middle not in the origin.
+    // Its centre is away from the origin.
     let n = DVec3::from_array(shape.map(|n| n as f64 - 1.0));
     let origin = dvec3(7.0, -11.0, 5.0) - matrix * n * 0.5;
     let affine = DAffine3::from_mat3_translation(matrix, origin);
     let grid = Arc::new(Grid::new(shape, affine, source).unwrap());
     let mut state = State::new("CPU".to_owned());
     let volume = Volume::scalar(grid.clone(), vec![1.0; grid.voxel_count()]);
-    let display = defaults::image_display((1e3, 2e3));
+    let display = display::image_display((1e3, 2e3));
     add_layer(&mut state, "image", Content::Image(volume), display);
     state.view.crosshair = grid.centre() + dvec3(3.3, -4.1, 2.2);
-    update(&mut state, Action::FrameAll);
-    update(&mut state, Action::SetTool(Tool::Brush));
+    update(&mut state, Action::View(ViewAction::FrameAll));
+    update(&mut state, Action::View(ViewAction::SetTool(Tool::Brush)));
     state
 }
 
@@ -116,7 +119,7 @@ fn left(hands: &mut Hands, path: &[Pos2]) {
     drag(hands, path, PointerButton::Primary);
 }
 
-/// Both conventions, every pane, every order of axes, and a turned grid.
+/// Both conventions, every pane, every order of axes, and a rotated grid.
 fn lands_under_pointer() {
     let mut random = Random::fresh("lands");
     let askew = DMat3::from_quat(random.rotation());
@@ -132,24 +135,27 @@ fn lands_under_pointer() {
             let grid = Arc::new(grid);
             let volume = Volume::scalar(grid.clone(), vec![1.0; grid.voxel_count()]);
             state.document.layers.clear();
-            let display = defaults::image_display((0.0, 1.0));
+            let display = display::image_display((0.0, 1.0));
             add_layer(&mut state, "askew", Content::Image(volume), display);
             state.view.crosshair = grid.centre();
             state
         };
         let mut hands = Hands::new(state);
         for convention in [Convention::Radiological, Convention::Neurological] {
-            hands.act(Action::SetConvention(convention));
+            hands.act(Action::View(ViewAction::SetConvention(convention)));
             let pane = SLICES[random.bits() as usize % 3];
             let role = arcuate::data::Role::Seed;
-            hands.act(Action::DrawInto { region: None, role });
+            hands.act(Action::Region(RegionAction::DrawInto {
+                region: None,
+                role,
+            }));
             let off = [0; 2].map(|_| random.uniform(-30.0, 30.0) as f32);
             let at = hands.rect(pane).center() + vec2(off[0], off[1]);
             let world = hands.world(pane, at);
             left(&mut hands, &[at]);
             let mask = mask(hands.state());
             assert!(mask.contains(world), "order {i}, {pane:?}, {convention:?}");
-            // The ball of 4 mm about the pointer: its middle to less than half a voxel.
+            // The ball of 4 mm about the pointer: its centre to less than half a voxel.
             near(mask.centre_inside().unwrap(), world, 1.2);
             let expected = 4.0 / 3.0 * std::f64::consts::PI * 64.0 / 1000.0;
             let off = mask.volume_ml() / expected;
@@ -166,7 +172,10 @@ fn seen_where_painted() {
     for (i, order) in orders().into_iter().enumerate() {
         let mut state = state_on(order, AffineSource::Sform);
         let convention = [Convention::Radiological, Convention::Neurological][i % 2];
-        update(&mut state, Action::SetConvention(convention));
+        update(
+            &mut state,
+            Action::View(ViewAction::SetConvention(convention)),
+        );
         state.view.show_crosshair = false;
         let pane = SLICES[i % 3];
         let size = glam::DVec2::new(f64::from(SIZE.x), f64::from(SIZE.y));
@@ -184,12 +193,12 @@ fn seen_where_painted() {
         let phase = arcuate::state::Phase::Done;
         update(
             &mut state,
-            Action::Stroke {
+            Action::Region(RegionAction::Stroke {
                 stroke,
                 erase: false,
                 begins: true,
                 phase,
-            },
+            }),
         );
         let frame = snapshot::Frame {
             size: SIZE,
@@ -200,8 +209,7 @@ fn seen_where_painted() {
         for y in 0..picture.size_px[1] {
             for x in 0..picture.size_px[0] {
                 let [r, g, b, _] = picture.pixel(x, y);
-                // Seed yellow, ring or fill.
-                // The amber of "neurological" is redder.
+                // The seed's yellow, as ring or filling. The amber of "neurological" is redder.
                 let yellow = u32::from(g) * 100 > u32::from(r) * 82;
                 if r > 25 && yellow && u32::from(b) * 3 < u32::from(g) {
                     sum += glam::DVec2::new(f64::from(x) + 0.5, f64::from(y) + 0.5);
@@ -235,7 +243,7 @@ fn paints_and_erases() {
         erase: true,
         ..hands.state().view.drawing.clone()
     };
-    hands.act(Action::SetDrawing(drawing));
+    hands.act(Action::Region(RegionAction::SetDrawing(drawing)));
     left(&mut hands, &[at]);
     assert!(!mask(hands.state()).contains(world(&hands, 0.0)));
     hands.act(Action::Undo);
@@ -284,14 +292,17 @@ fn rectangle() {
     let mut hands = Hands::new(plain());
     for (pane, axis) in [(Pane::Axial, 2), (Pane::Sagittal, 0), (Pane::Coronal, 1)] {
         for thickness_mm in [None, Some(12.0)] {
-            hands.act(Action::SetTool(Tool::Rectangle));
+            hands.act(Action::View(ViewAction::SetTool(Tool::Rectangle)));
             let role = arcuate::data::Role::Include;
-            hands.act(Action::DrawInto { region: None, role });
+            hands.act(Action::Region(RegionAction::DrawInto {
+                region: None,
+                role,
+            }));
             let drawing = Drawing {
                 thickness_mm,
                 ..hands.state().view.drawing.clone()
             };
-            hands.act(Action::SetDrawing(drawing));
+            hands.act(Action::Region(RegionAction::SetDrawing(drawing)));
             let at = hands.rect(pane).center();
             let path = [at + vec2(40.0, 30.0), at, at - vec2(35.0, 25.0)];
             left(&mut hands, &path);
@@ -314,12 +325,12 @@ fn rectangle() {
                 "{pane:?}: {thick} mm"
             );
             assert!(low[axis] <= a[axis] && a[axis] <= high[axis]);
-            // The right button takes it away again.
+            // The right button removes it again.
             drag(&mut hands, &path, RIGHT);
             assert_eq!(mask(hands.state()).count(), 0);
         }
     }
-    // A click is no rectangle.
+    // A click makes no rectangle.
     let steps = hands.state().history.undo_label().map(str::to_owned);
     let at = hands.rect(Pane::Axial).center();
     hands.click(at);
@@ -348,7 +359,7 @@ fn click_corners(hands: &mut Hands, corners: &[Pos2]) {
 fn polygon() {
     for close in ["enter", "first", "double"] {
         let mut hands = Hands::new(plain());
-        hands.act(Action::SetTool(Tool::Polygon));
+        hands.act(Action::View(ViewAction::SetTool(Tool::Polygon)));
         let corners = corners(&hands);
         click_corners(&mut hands, &corners);
         assert!(hands.state().document.regions.is_empty(), "not closed yet");
@@ -378,9 +389,9 @@ fn polygon() {
         hands.act(Action::Undo);
         assert!(hands.state().document.regions.is_empty());
     }
-    // Freehand: the button stays down.
+    // Freehand: the button stays pressed.
     let mut hands = Hands::new(plain());
-    hands.act(Action::SetTool(Tool::Polygon));
+    hands.act(Action::View(ViewAction::SetTool(Tool::Polygon)));
     let [a, b, c, d] = corners(&hands);
     let mut path = Vec::new();
     for (from, to) in [(a, b), (b, c), (c, d)] {
@@ -393,19 +404,19 @@ fn polygon() {
 
 fn polygon_given_up() {
     let mut hands = Hands::new(plain());
-    hands.act(Action::SetTool(Tool::Polygon));
+    hands.act(Action::View(ViewAction::SetTool(Tool::Polygon)));
     let corners = corners(&hands);
     click_corners(&mut hands, &corners);
     hands.key(Key::Escape, Modifiers::NONE);
     hands.key(Key::Enter, Modifiers::NONE);
     assert!(hands.state().document.regions.is_empty() && hands.state().view.tool == Tool::Polygon);
-    // Backspace takes corners back, one by one: a line is no polygon.
+    // Backspace removes corners, one by one: a line is no polygon.
     click_corners(&mut hands, &corners);
     hands.key(Key::Backspace, Modifiers::NONE);
     drag(&mut hands, &[corners[0] + vec2(60.0, 60.0)], RIGHT);
     hands.key(Key::Enter, Modifiers::NONE);
     assert!(hands.state().document.regions.is_empty());
-    // In another pane another one begins.
+    // In another pane another outline begins.
     click_corners(&mut hands, &corners[..2]);
     let other = hands.rect(Pane::Axial).center();
     let more = [other, other + vec2(40.0, 0.0), other + vec2(0.0, 40.0)];
@@ -423,26 +434,29 @@ fn into_the_hand() {
     assert_eq!(hands.state().document.regions.len(), 1, "strokes join");
     let first = hands.state().document.regions[0].id;
     let role = arcuate::data::Role::Target;
-    hands.act(Action::DrawInto { region: None, role });
+    hands.act(Action::Region(RegionAction::DrawInto {
+        region: None,
+        role,
+    }));
     left(&mut hands, &[at + vec2(0.0, 40.0)]);
     let regions = &hands.state().document.regions;
     assert_eq!((regions.len(), regions[1].role), (2, role));
     let second = mask(hands.state());
-    hands.act(Action::SelectRegion(Some(first)));
+    hands.act(Action::Region(RegionAction::Select(Some(first))));
     left(&mut hands, &[at - vec2(60.0, 0.0)]);
     assert_eq!(
         mask(hands.state()).id(),
         second.id(),
         "the second is left alone"
     );
-    // A hidden region shows when it is drawn on.
-    hands.act(Action::ToggleRegion(first));
+    // A hidden region becomes visible when it is drawn on.
+    hands.act(Action::Region(RegionAction::Toggle(first)));
     left(&mut hands, &[at - vec2(60.0, 30.0)]);
     assert!(hands.state().document.regions[0].visible);
     hands.key(Key::Escape, Modifiers::NONE);
 }
 
-/// Every frame of a stroke has what the hand has painted so far.
+/// Every frame of a stroke shows everything painted so far.
 fn shown_while_moving() {
     let mut hands = Hands::new(plain());
     let at = hands.rect(Pane::Axial).center();
@@ -476,16 +490,19 @@ fn keeps_up() {
         &mut state,
         "T1",
         Content::Image(volume),
-        defaults::image_display((0.0, 2.0)),
+        display::image_display((0.0, 2.0)),
     );
     state.view.crosshair = DVec3::splat(0.3);
-    update(&mut state, Action::FrameAll);
-    update(&mut state, Action::SetTool(Tool::Brush));
+    update(&mut state, Action::View(ViewAction::FrameAll));
+    update(&mut state, Action::View(ViewAction::SetTool(Tool::Brush)));
     let drawing = Drawing {
         radius_mm: 8.0,
         ..Drawing::default()
     };
-    update(&mut state, Action::SetDrawing(drawing));
+    update(
+        &mut state,
+        Action::Region(RegionAction::SetDrawing(drawing)),
+    );
     let mut hands = Hands::new(state);
     let at = hands.rect(Pane::Axial).center();
     hands.press(at, PointerButton::Primary, Modifiers::NONE);

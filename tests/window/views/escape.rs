@@ -1,10 +1,10 @@
-//! Esc while a button is down gives up the drag, whatever is dragged.
+//! Esc while a button is pressed gives up the drag, whatever is dragged.
 
 use super::hands::with_seed;
 use super::sample::{Hands, near, state};
 use crate::support::test;
 use arcuate::data::{Role, Shape};
-use arcuate::state::{Action, BundleAction, Pane, Task, Tool};
+use arcuate::state::{Action, BundleAction, Pane, Task, Tool, ViewAction};
 use egui::{Key, Modifiers, PointerButton, Pos2, vec2};
 use libtest_mimic::Trial;
 
@@ -20,7 +20,7 @@ pub fn tests() -> Vec<Trial> {
     ]
 }
 
-/// Drags from one place some way, presses Esc with the button down, goes on and lets go.
+/// Drags from one place, presses Esc with the button pressed, continues and releases it.
 fn given_up(hands: &mut Hands, from: Pos2, button: PointerButton) {
     hands.press(from, button, Modifiers::NONE);
     for i in 1..=4 {
@@ -37,7 +37,7 @@ fn given_up(hands: &mut Hands, from: Pos2, button: PointerButton) {
 fn region() {
     for pane in [Pane::Axial, Pane::Coronal, Pane::Scene] {
         let (mut hands, centre) = with_seed();
-        hands.act(Action::MoveCrosshair(centre));
+        hands.act(Action::View(ViewAction::MoveCrosshair(centre)));
         let crosshair = hands.state().view.crosshair;
         let from = match pane {
             Pane::Scene => hands.scene_screen(centre),
@@ -49,7 +49,7 @@ fn region() {
         assert!(moved.distance(centre) > 2.0, "{pane:?} drags");
         hands.release(from, LEFT);
         hands.act(Action::Undo);
-        hands.act(Action::MoveCrosshair(crosshair));
+        hands.act(Action::View(ViewAction::MoveCrosshair(crosshair)));
         given_up(&mut hands, from, LEFT);
         near(
             hands.state().document.regions[0].shape.centre(),
@@ -60,7 +60,7 @@ fn region() {
         let history = &hands.state().history;
         assert_eq!(history.undo_label(), None, "{pane:?}");
         assert_eq!(history.redo_label(), Some("Move region"), "{pane:?}");
-        // The next drag is one like any other.
+        // The next drag is an ordinary one.
         hands.press(from, LEFT, Modifiers::NONE);
         hands.move_to(from + vec2(20.0, 10.0));
         hands.release(from + vec2(20.0, 10.0), LEFT);
@@ -103,7 +103,7 @@ fn nothing_new() {
     };
     for tool in [place, Tool::Brush, Tool::Rectangle, Tool::Ruler, Tool::Pick] {
         let mut hands = Hands::new(state());
-        hands.act(Action::SetTool(tool));
+        hands.act(Action::View(ViewAction::SetTool(tool)));
         let from = hands.rect(Pane::Axial).center();
         hands.take();
         given_up(&mut hands, from, LEFT);
@@ -114,9 +114,9 @@ fn nothing_new() {
         assert!(!hands.take().iter().any(picks), "{tool:?}");
         assert_eq!(hands.state().view.tool, tool, "the tool stays selected");
     }
-    // A stroke into a region that is there takes back only what it painted.
+    // Giving up a stroke into an existing region removes only what it painted.
     let mut hands = Hands::new(state());
-    hands.act(Action::SetTool(Tool::Brush));
+    hands.act(Action::View(ViewAction::SetTool(Tool::Brush)));
     let from = hands.rect(Pane::Axial).center();
     hands.drag(&[from, from + vec2(10.0, 0.0)], LEFT, Modifiers::NONE);
     let painted = |hands: &Hands| match &*hands.state().document.regions[0].shape {
@@ -128,8 +128,10 @@ fn nothing_new() {
     assert_eq!(painted(&hands), before);
     // A sphere for a surface.
     let mut hands = Hands::new(state());
-    hands.act(Action::SelectTask(Task::Segment));
-    hands.act(Action::SetTool(Tool::Sphere { add: true }));
+    hands.act(Action::View(ViewAction::SelectTask(Task::Segment)));
+    hands.act(Action::View(ViewAction::SetTool(Tool::Sphere {
+        add: true,
+    })));
     let from = hands.rect(Pane::Axial).center();
     given_up(&mut hands, from, LEFT);
     assert!(hands.state().document.segment.spheres.is_empty());

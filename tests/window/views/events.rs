@@ -65,7 +65,7 @@ fn order() {
         for event in events.iter() {
             match event {
                 Event::PointerMoved(to) => at = *to,
-                // Where egui will think that the pointer is.
+                // The pointer position that egui will assume.
                 Event::PointerButton { pos, .. } => assert_eq!(at, *pos),
                 _ => {}
             }
@@ -89,7 +89,7 @@ fn order() {
     }
     assert_eq!(frames.concat(), all, "nothing is lost, nothing is swapped");
     assert!(!queue.feed(&mut input, false) && input.events.is_empty());
-    // What happens between two frames on a fast machine passes at once.
+    // Events between two frames on a fast machine pass at once.
     input.events = vec![Event::PointerMoved(a), Event::PointerMoved(b), key(Key::R)];
     assert!(!queue.feed(&mut input, false));
     assert_eq!(input.events.len(), 3);
@@ -125,7 +125,7 @@ fn typed_behind() {
     }
 }
 
-/// How many double clicks a button sees of clicks that come at these times, in frames of `frame_s`.
+/// The number of double clicks that a button sees for clicks at these times, in frames of `frame_s`.
 fn doubles(clicks_s: &[f64], frame_s: f64) -> usize {
     let at = pos2(50.0, 50.0);
     let (context, mut queue) = (Context::default(), Queue::default());
@@ -163,7 +163,7 @@ fn double_click() {
         assert_eq!(doubles(&[start, start + 0.1], 0.5), 1, "{start}");
     }
     assert_eq!(doubles(&[0.0, 0.1], 0.01), 1);
-    // Two clicks of their own stay two.
+    // Two separate clicks stay two.
     assert_eq!(doubles(&[0.0, 0.5], 0.01), 0);
     assert_eq!(doubles(&[0.0, 1.6], 0.5), 0);
 }

@@ -1,12 +1,12 @@
-//! Where a volume is cut open in 3-D: its face is sampled, and spheres and regions are placed on it.
+//! The cut face of a volume in 3-D: it is sampled, and spheres and regions are placed on it.
 
 use super::hands::somewhere;
 use super::sample::{Hands, state};
 use crate::support::{Random, test};
 use arcuate::data::Role;
 use arcuate::scene::head_mask;
-use arcuate::state::volume_look::{Cut, VolumeLook, VolumeStyle};
-use arcuate::state::{Action, Pane, State, Task, Tool};
+use arcuate::state::core::volume_look::{Cut, VolumeLook, VolumeStyle};
+use arcuate::state::{Action, Pane, State, Task, Tool, ViewAction};
 use egui::{Key, Modifiers, PointerButton, Pos2, vec2};
 use glam::{DVec2, DVec3};
 use libtest_mimic::Trial;
@@ -27,7 +27,7 @@ fn unit(random: &mut Random) -> DVec3 {
     v.try_normalize().unwrap_or(DVec3::Z)
 }
 
-/// A cloud of which all before a plane is gone, seen from anywhere.
+/// A cloud with everything in front of a plane removed, seen from anywhere.
 fn cut(random: &mut Random, at: DVec3, normal: DVec3) -> Hands {
     let mut state = state();
     let layer = Arc::make_mut(&mut state.document.layers[0]);
@@ -44,7 +44,7 @@ fn cut(random: &mut Random, at: DVec3, normal: DVec3) -> Hands {
     Hands::new(state)
 }
 
-/// Where the ray through a position meets the plane from its open side, inside the head.
+/// The point where the ray through a position meets the plane from its open side, inside the head.
 fn expected(hands: &Hands, on_screen: Pos2, at: DVec3, normal: DVec3) -> Option<DVec3> {
     let rect = hands.rect(Pane::Scene);
     let size = DVec2::new(f64::from(rect.width()), f64::from(rect.height()));
@@ -112,7 +112,7 @@ fn placed() {
             Tool::Sphere { add: true },
             Tool::Place { role, cube: false },
         ];
-        hands.act(Action::SetTool(tools[which]));
+        hands.act(Action::View(ViewAction::SetTool(tools[which])));
         hands.step();
         let on_screen = somewhere(&hands, Pane::Scene, &mut random);
         let face = expected(&hands, on_screen, at, normal);

@@ -1,12 +1,14 @@
-//! What the pointer does in the views.
+//! Effects of the pointer in the views.
 
 use super::sample::{Hands, POINT_MM, add_sphere, near, state};
 use crate::support::{Random, test};
 use arcuate::data::{Role, Shape};
 use arcuate::solvers::tractogram::pick::PickQuery;
+use arcuate::state::regions::region_radius_mm;
 use arcuate::state::track::jobs::streamlines::TrackStreamlines;
 use arcuate::state::{
-    Action, BundleAction, Convention, Effect, Layout, Pane, Phase, State, Tool, defaults,
+    Action, BundleAction, Convention, Effect, LayerAction, Layout, Pane, Phase, RegionAction,
+    State, Tool, ViewAction,
 };
 use egui::{CursorIcon, Key, Modifiers, PointerButton, Pos2, pos2, vec2};
 use glam::{DVec3, dvec3};
@@ -79,7 +81,7 @@ fn click_moves_crosshair() {
     for convention in [Convention::Radiological, Convention::Neurological] {
         for pane in SLICES {
             let mut hands = Hands::new(state());
-            hands.act(Action::SetConvention(convention));
+            hands.act(Action::View(ViewAction::SetConvention(convention)));
             let before = hands.state().view.crosshair;
             let at = somewhere(&hands, pane, &mut random);
             let axis = pane.normal_axis().unwrap();
@@ -99,8 +101,8 @@ fn click_moves_crosshair() {
     }
 }
 
-/// The law of the display, without the code's own geometry: on a radiological slice the patient's
-/// right is on screen left, the nose up (axial) or left (sagittal), the head up.
+/// The rule of the display, without the code's own geometry: on a radiological slice the patient's right is on the left
+/// of the screen, the nose is up (axial) or left (sagittal), the head is up.
 fn left_is_left() {
     let centre = |hands: &Hands, pane: Pane| hands.rect(pane).center();
     for (convention, right_of_screen) in [
@@ -109,7 +111,7 @@ fn left_is_left() {
     ] {
         for pane in [Pane::Axial, Pane::Coronal] {
             let mut hands = Hands::new(state());
-            hands.act(Action::SetConvention(convention));
+            hands.act(Action::View(ViewAction::SetConvention(convention)));
             let at = centre(&hands, pane);
             hands.click(at);
             let from = hands.state().view.crosshair;
@@ -125,7 +127,7 @@ fn left_is_left() {
             assert!(upwards > 5.0, "{pane:?} {convention:?} {up}");
         }
         let mut hands = Hands::new(state());
-        hands.act(Action::SetConvention(convention));
+        hands.act(Action::View(ViewAction::SetConvention(convention)));
         let at = centre(&hands, Pane::Sagittal);
         hands.click(at);
         let from = hands.state().view.crosshair;
@@ -146,7 +148,7 @@ fn crosshair_follows() {
         hands.move_to(at);
         near(hands.state().view.crosshair, expected, POINT_MM);
     }
-    // Over another view it is still this slice's hand.
+    // Over another view the drag still belongs to this slice.
     let outside = hands.rect(Pane::Sagittal).center();
     let expected = clamped(&hands, hands.world(Pane::Axial, outside));
     hands.move_to(outside);
@@ -195,7 +197,7 @@ fn wheel_steps() {
         hands.wheel(at, -1.0, Modifiers::SHIFT);
         expected[axis] -= 10.0 * spacing;
         near(hands.state().view.crosshair, expected, 1e-9);
-        // Three thirds of a notch, as free wheels send them, make one step.
+        // Three thirds of a notch, as free-running wheels send them, make one step.
         for _ in 0..3 {
             hands.wheel(at, 1.0 / 3.0 + 1e-4, Modifiers::NONE);
         }
@@ -221,9 +223,9 @@ fn zoom_keeps_the_point() {
             hands
                 .take()
                 .iter()
-                .all(|a| matches!(a, Action::SetSlice { .. }))
+                .all(|a| matches!(a, Action::View(ViewAction::SetSlice { .. })))
         );
-        hands.act(Action::FrameAll);
+        hands.act(Action::View(ViewAction::FrameAll));
         assert_eq!(
             hands.state().view.slices,
             arcuate::state::View::default().slices
@@ -266,7 +268,7 @@ fn right_drag() {
         .take()
         .iter()
         .filter_map(|a| match a {
-            Action::SetDisplay { phase, .. } => Some(*phase),
+            Action::Layer(LayerAction::SetDisplay { phase, .. }) => Some(*phase),
             _ => None,
         })
         .collect();
@@ -283,7 +285,7 @@ fn right_drag() {
     for _ in 0..2 {
         hands.drag(&[from], PointerButton::Secondary, Modifiers::NONE);
     }
-    // The image has two values: 1 % and 99 % of its voxels are them, to one of 4096 bins.
+    // The image has two values: they are 1 % and 99 % of its voxels, to one of 4096 bins.
     let (low, high) = window(&hands);
     assert!(
         (low - 20.0).abs() < 0.1 && (high - 100.0).abs() < 0.1,
@@ -303,14 +305,17 @@ fn places_regions() {
     for pane in SLICES {
         for role in [Role::Seed, Role::Target, Role::Exclude] {
             let mut hands = Hands::new(state());
-            hands.act(Action::SetTool(Tool::Place { role, cube: false }));
+            hands.act(Action::View(ViewAction::SetTool(Tool::Place {
+                role,
+                cube: false,
+            })));
             hands.take_effects();
             let at = somewhere(&hands, pane, &mut random);
             let expected = hands.world(pane, at);
             hands.click(at);
             let (centre, radius) = region_shape(hands.state(), 0);
             near(centre, expected, POINT_MM);
-            assert_eq!(radius, defaults::region_radius_mm(role));
+            assert_eq!(radius, region_radius_mm(role));
             assert_eq!(hands.state().document.regions[0].role, role);
             assert_eq!(hands.state().view.tool, Tool::Crosshair, "one region a key");
             near(
@@ -323,13 +328,13 @@ fn places_regions() {
             assert_eq!(hands.take_effects().iter().any(tracks), role == Role::Seed);
         }
     }
-    // Pulled open, it is as large as the pull.
+    // Dragged open, it is as large as the drag.
     let mut hands = Hands::new(state());
     let tool = Tool::Place {
         role: Role::Target,
         cube: false,
     };
-    hands.act(Action::SetTool(tool));
+    hands.act(Action::View(ViewAction::SetTool(tool)));
     let from = hands.rect(Pane::Axial).center();
     let to = from + vec2(24.0, 18.0);
     let expected = hands
@@ -339,7 +344,7 @@ fn places_regions() {
     assert!((region_shape(hands.state(), 0).1 - expected).abs() < POINT_MM);
 }
 
-/// A seed that the axial slice cuts 1 mm off its middle.
+/// A seed that the axial slice cuts 1 mm off its centre.
 pub fn with_seed() -> (Hands, DVec3) {
     let mut state = state();
     let centre = state.view.crosshair + dvec3(8.0, -6.0, 1.0);
@@ -355,8 +360,10 @@ fn drags_regions() {
         (Pane::Sagittal, Convention::Neurological),
     ] {
         let (mut hands, centre) = with_seed();
-        hands.act(Action::MoveCrosshair(centre - dvec3(1.0, 1.0, 1.0)));
-        hands.act(Action::SetConvention(convention));
+        hands.act(Action::View(ViewAction::MoveCrosshair(
+            centre - dvec3(1.0, 1.0, 1.0),
+        )));
+        hands.act(Action::View(ViewAction::SetConvention(convention)));
         let from = hands.screen(pane, centre) + vec2(2.0, 1.0);
         let offset = vec2(33.0, -21.0);
         let moved = hands.world(pane, from + offset) - hands.world(pane, from);
@@ -374,7 +381,7 @@ fn drags_regions() {
                 _ => None,
             })
             .collect();
-        // Nothing answers here, so that the next coarse one waits for the first.
+        // Nothing answers here, so the next coarse one waits for the first.
         assert_eq!(coarse, [true, false], "the last result is the full one");
         // The other views follow; this one keeps its slice.
         let axis = pane.normal_axis().unwrap();
@@ -394,7 +401,7 @@ fn drags_regions() {
 
 fn rims_resize() {
     let (mut hands, centre) = with_seed();
-    // Off its middle, the ring is smaller than the sphere.
+    // Off its centre, the ring is smaller than the sphere.
     let scale = hands.slice_plane(Pane::Axial).mm_per_point;
     let ring_mm = (81.0f64 - 1.0).sqrt();
     let direction = vec2(0.6, -0.8);
@@ -404,13 +411,13 @@ fn rims_resize() {
     hands.drag(&[from, from + direction * 7.0, to], LEFT, Modifiers::NONE);
     let (now, radius) = region_shape(hands.state(), 0);
     assert_eq!(now, centre);
-    // The hand went from 9 mm of the centre to this far.
+    // The pointer moved from 9 mm of the centre to this distance.
     let expected = (1.0 + (ring_mm + 20.0 * scale).powi(2)).sqrt();
     assert!(
         (radius - expected).abs() < 2.0 * POINT_MM,
         "{radius} {expected}"
     );
-    // Through the middle and beyond nothing turns inside out.
+    // Through the centre and beyond nothing turns inside out.
     let edge = middle + direction * ((radius * radius - 1.0).sqrt() / scale) as f32;
     hands.drag(&[edge, middle], LEFT, Modifiers::NONE);
     let radius = region_shape(hands.state(), 0).1;
@@ -424,11 +431,11 @@ fn box_edges() {
     let half_mm = dvec3(10.0, 14.0, 8.0);
     let shape = Shape::Box { centre, half_mm };
     let mut hands = Hands::new(state);
-    hands.act(Action::SetRegionShape {
+    hands.act(Action::Region(RegionAction::SetShape {
         region: id,
         shape,
         phase: Phase::Done,
-    });
+    }));
     let from = hands.screen(Pane::Axial, centre + dvec3(10.0, 3.0, 0.0));
     let to = hands.screen(Pane::Axial, centre + dvec3(16.0, -5.0, 0.0));
     hands.drag(&[from, from + (to - from) * 0.5, to], LEFT, Modifiers::NONE);
@@ -491,7 +498,7 @@ fn settles() {
     let from = hands.screen(Pane::Axial, centre);
     hands.press(from, LEFT, Modifiers::NONE);
     hands.move_to(from + vec2(12.0, 0.0));
-    assert!(hands.state().session.unsettled);
+    assert!(hands.state().session.tracking.waits_for_rest());
     hands.take_effects();
     hands.wait(0.09);
     assert!(
@@ -501,10 +508,10 @@ fn settles() {
     hands.wait(0.06);
     let full = |e: &Effect| matches!(e.job(), Some(TrackStreamlines { coarse: false, .. }));
     assert!(hands.take_effects().iter().any(full));
-    assert!(!hands.state().session.unsettled);
+    assert!(!hands.state().session.tracking.waits_for_rest());
     hands.wait(1.0);
     assert!(hands.take_effects().is_empty(), "once");
-    // The drag goes on and is still one step.
+    // The drag continues and is still one step.
     hands.move_to(from + vec2(20.0, 4.0));
     hands.release(from + vec2(20.0, 4.0), LEFT);
     hands.act(Action::Undo);
@@ -514,7 +521,7 @@ fn settles() {
 fn hidden_regions() {
     let (mut hands, centre) = with_seed();
     let id = hands.state().document.regions[0].id;
-    hands.act(Action::ToggleRegion(id));
+    hands.act(Action::Region(RegionAction::Toggle(id)));
     let at = hands.screen(Pane::Axial, centre);
     let expected = hands.world(Pane::Axial, at);
     hands.drag(&[at, at + vec2(3.0, 0.0), at], LEFT, Modifiers::NONE);
@@ -524,7 +531,7 @@ fn hidden_regions() {
 
 fn arrows() {
     let mut hands = Hands::new(state());
-    hands.act(Action::SetLayout(Layout::SceneFirst));
+    hands.act(Action::View(ViewAction::SetLayout(Layout::SceneFirst)));
     hands.step();
     let at = hands.rect(Pane::Coronal).center();
     hands.move_to(at);
@@ -551,7 +558,7 @@ fn outlines() {
     for pane in [Pane::Axial, Pane::Scene] {
         for fast in [false, true] {
             let mut hands = Hands::new(state());
-            hands.act(Action::SetTool(Tool::Pick));
+            hands.act(Action::View(ViewAction::SetTool(Tool::Pick)));
             hands.step();
             hands.take();
             let corner = hands.rect(pane).center() - vec2(40.0, 30.0);

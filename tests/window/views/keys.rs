@@ -1,9 +1,9 @@
-//! The views without a mouse: Tab gives one the focus, keys do there what a hand would.
+//! The views without a mouse: Tab gives one the focus, keys act there like the pointer.
 
 use super::sample::{Hands, add_sphere, near, state};
 use crate::support::test;
 use arcuate::data::{Role, Shape};
-use arcuate::state::{Action, BundleAction, Convention, Pane, Tool};
+use arcuate::state::{Action, BundleAction, Convention, Pane, RegionAction, Tool, ViewAction};
 use egui::{Key, Modifiers};
 use libtest_mimic::Trial;
 
@@ -29,13 +29,13 @@ fn focused(convention: Convention, pane: Pane) -> Hands {
     let crosshair = state.view.crosshair;
     add_sphere(&mut state, Role::Seed, crosshair, 5.0);
     let mut hands = Hands::new(state);
-    hands.act(Action::SetConvention(convention));
+    hands.act(Action::View(ViewAction::SetConvention(convention)));
     hands.step();
     let at = Pane::ALL.iter().position(|p| *p == pane).unwrap();
     for _ in 0..=at {
         hands.key(Key::Tab, NONE);
     }
-    // The keys of a view are known to it from the next frame on.
+    // A view knows its keys from the next frame on.
     hands.step();
     hands.take();
     hands
@@ -62,7 +62,7 @@ fn arrows() {
                 hands.key(key, Modifiers::SHIFT);
                 let all = hands.state().view.crosshair - before;
                 near(all, one * 11.0, 1e-9);
-                hands.act(Action::MoveCrosshair(before));
+                hands.act(Action::View(ViewAction::MoveCrosshair(before)));
                 hands.step();
             }
         }
@@ -91,7 +91,7 @@ fn orbit() {
     let before = hands.state().view.camera;
     hands.key(Key::ArrowRight, NONE);
     let turned = hands.state().view.camera;
-    // As a drag to the right does.
+    // Like a drag to the right.
     let dragged = before.orbited(std::f64::consts::PI / 36.0, 0.0);
     assert_eq!(turned, dragged);
     hands.key(Key::ArrowLeft, NONE);
@@ -109,7 +109,10 @@ fn enter() {
     for pane in Pane::ALL {
         let mut hands = focused(Convention::Radiological, pane);
         let (role, cube) = (Role::Target, false);
-        hands.act(Action::SetTool(Tool::Place { role, cube }));
+        hands.act(Action::View(ViewAction::SetTool(Tool::Place {
+            role,
+            cube,
+        })));
         hands.step();
         hands.key(Key::Enter, NONE);
         hands.step();
@@ -122,14 +125,14 @@ fn enter() {
     }
     for pane in [Pane::Scene, Pane::Axial] {
         let mut hands = focused(Convention::Radiological, pane);
-        hands.act(Action::SetTool(Tool::Brush));
+        hands.act(Action::View(ViewAction::SetTool(Tool::Brush)));
         hands.step();
         hands.key(Key::Enter, NONE);
         hands.step();
         let strokes = hands.take();
         let strokes = strokes
             .iter()
-            .filter(|a| matches!(a, Action::Stroke { .. }));
+            .filter(|a| matches!(a, Action::Region(RegionAction::Stroke { .. })));
         assert_eq!(strokes.count(), 1, "in {pane:?}");
         let painted = hands.state().document.regions.last().unwrap();
         let Shape::Mask(mask) = &*painted.shape else {
@@ -138,7 +141,7 @@ fn enter() {
         assert!(mask.contains(hands.state().view.crosshair));
     }
     let mut hands = focused(Convention::Radiological, Pane::Axial);
-    hands.act(Action::SetTool(Tool::Ruler));
+    hands.act(Action::View(ViewAction::SetTool(Tool::Ruler)));
     hands.step();
     let from = hands.state().view.crosshair;
     for key in [Key::Enter, Key::ArrowRight, Key::ArrowRight, Key::Enter] {
@@ -157,7 +160,7 @@ fn choose() {
         hands.step();
         let id = hands.state().document.regions[0].id;
         assert_eq!(hands.state().session.selected_region, Some(id), "{pane:?}");
-        hands.act(Action::SetTool(Tool::Pick));
+        hands.act(Action::View(ViewAction::SetTool(Tool::Pick)));
         hands.step();
         hands.take();
         hands.key(Key::Enter, NONE);
@@ -168,7 +171,7 @@ fn choose() {
 
 fn polygon() {
     let mut hands = focused(Convention::Radiological, Pane::Axial);
-    hands.act(Action::SetTool(Tool::Polygon));
+    hands.act(Action::View(ViewAction::SetTool(Tool::Polygon)));
     hands.step();
     hands.take();
     let keys = [
@@ -181,15 +184,15 @@ fn polygon() {
     for key in keys {
         let far = matches!(key, Key::ArrowRight | Key::ArrowDown);
         hands.key(key, if far { Modifiers::SHIFT } else { NONE });
-        // Two within a moment would be a double click.
+        // Two in quick succession would be a double click.
         hands.wait(0.5);
     }
-    let drawn = |a: &Action| matches!(a, Action::DrawOutline { .. });
+    let drawn = |a: &Action| matches!(a, Action::Region(RegionAction::DrawOutline { .. }));
     assert!(!hands.take().iter().any(drawn), "three corners");
-    // Once more where the last corner is closes it.
+    // A second point at the last corner closes it.
     hands.key(Key::Enter, NONE);
     let outline = hands.take().into_iter().find_map(|a| match a {
-        Action::DrawOutline { outline, .. } => Some(outline),
+        Action::Region(RegionAction::DrawOutline { outline, .. }) => Some(outline),
         _ => None,
     });
     assert_eq!(outline.expect("closed").points.len(), 3);

@@ -1,13 +1,18 @@
-//! Words over pictures in panes of every size: whole, clear of each other, and each beside what it names.
+//! Text over pictures in panes of every size: complete, free of overlaps, and each next to its object.
 
-use super::sample::{Hands, POINT_MM, add_sphere, near, state};
-use crate::shapes::texts;
+use super::sample::{Hands, POINT_MM, add_layer, add_sphere, near, state};
+use crate::shapes::{is_covered, texts};
 use crate::support::{Random, test};
 use arcuate::data::appearance::ColourMap;
-use arcuate::data::{Role, Shape};
-use arcuate::state::{Action, Display, Layout, Pane, Phase, State, Task, update};
-use arcuate::ui::theme;
+use arcuate::data::{Role, Shape, Tractogram};
+use arcuate::state::ViewAction;
+use arcuate::state::core::display::{self, LineColouring};
+use arcuate::state::{
+    Action, Content, Display, LayerAction, Layout, Pane, Phase, State, Task, Tool, update,
+};
 use arcuate::ui::views::{Views, layout};
+use arcuate::ui::{format, theme};
+use egui::epaint::ClippedShape;
 use egui::{Event, Modifiers, PointerButton, Pos2, Rect, Vec2, pos2, vec2};
 use glam::{DVec2, DVec3, dvec3};
 use libtest_mimic::Trial;
@@ -25,11 +30,18 @@ pub fn tests() -> Vec<Trial> {
         test("views::labels::names keep clear of scales", clear),
         test("views::labels::in 3-D a name is beside its region", beside),
         test("views::labels::a handle is held where it is drawn", handle),
+        test("views::labels::each colour scale has its bar", bars),
+        test("views::labels::no plate of a bar covers a word", uncovered),
     ]
 }
 
-/// The words of the views with the pointer at a place.
-fn words(state: &State, (area, scale): (Vec2, f32), pointer: Option<Pos2>) -> Vec<(String, Rect)> {
+/// The text of the views with the pointer at a place.
+fn words(state: &State, area: (Vec2, f32), pointer: Option<Pos2>) -> Vec<(String, Rect)> {
+    texts(&painted(state, area, pointer))
+}
+
+/// What the views paint with the pointer at a place.
+fn painted(state: &State, (area, scale): (Vec2, f32), pointer: Option<Pos2>) -> Vec<ClippedShape> {
     let ctx = egui::Context::default();
     theme::install(&ctx);
     ctx.all_styles_mut(|style| style.animation_time = 0.0);
@@ -46,9 +58,9 @@ fn words(state: &State, (area, scale): (Vec2, f32), pointer: Option<Pos2>) -> Ve
         for viewport in input.viewports.values_mut() {
             viewport.native_pixels_per_point = Some(scale);
         }
-        let output = ctx.run_ui(input, |ui| views.show(ui, state, &mut Vec::new()));
+        let mut output = ctx.run_ui(input, |ui| views.show(ui, state, &mut Vec::new()));
         assert!(i < 2 || ctx.pixels_per_point() == scale);
-        found = texts(&output.shapes);
+        found = std::mem::take(&mut output.shapes);
         output.drop_without_applying_deltas();
     }
     found
@@ -59,7 +71,7 @@ fn panes(state: &State, (area, scale): (Vec2, f32)) -> Vec<(Pane, Rect)> {
     layout::panes(state.view.layout, state.view.single, all, scale)
 }
 
-/// Coordinates and sides are not cut at the pane's edge, and no word lies over another.
+/// Coordinates and sides are not cut at the pane's edge, and no texts overlap.
 fn titles() {
     let mut state = state();
     state.view.crosshair = dvec3(-26.9, -14.0, 8.0);
@@ -99,7 +111,7 @@ fn titles() {
     }
 }
 
-/// The name of a region under the pointer gives way to the figures of the colour bar.
+/// The name of a region under the pointer makes room for the figures of the colour bar.
 fn clear() {
     let mut state = state();
     let layer = state.document.layers[0].clone();
@@ -110,11 +122,11 @@ fn clear() {
     let phase = Phase::Done;
     update(
         &mut state,
-        Action::SetDisplay {
+        Action::Layer(LayerAction::SetDisplay {
             layer: layer.id,
             display,
             phase,
-        },
+        }),
     );
     state.view.layout = Layout::Single;
     state.view.single = Pane::Axial;
@@ -125,7 +137,7 @@ fn clear() {
             .view
             .plane(pane, state.document.framed(), size)
             .expect("a plane");
-        // Beside the upper figure of the bar, so that the name would stand on it.
+        // Next to the upper figure of the bar, so that the name would cover it.
         let bare = words(&state, area, None);
         let high = bare
             .iter()
@@ -150,7 +162,7 @@ fn clear() {
     }
 }
 
-/// However the head is turned and however close it is: a name touches the room around its region, or is not there.
+/// However the head is rotated and however close it is: a name touches the space around its region, or is not shown.
 fn beside() {
     let mut random = Random::fresh("names beside regions");
     let mut state = state();
@@ -195,13 +207,13 @@ fn beside() {
             };
             let at = screen(*centre);
             let radius = screen(*centre + camera.axes().x_axis * 4.2).distance(at);
-            // The plate around the words, and the gap to the rim.
+            // The plate around the text, and the gap to the rim.
             let around = Rect::from_center_size(at, Vec2::splat(2.0 * (radius + 12.0 + 8.0)));
             assert!(
                 around.intersects(*place),
                 "{area:?}: {name} at {place:?} is far from {at:?}, {radius} points"
             );
-            // Its own region is the nearest, but for a step and the border of the plate.
+            // Its own region is the nearest, except for a step and the border of the plate.
             for (_, other) in spheres.iter().filter(|(n, _)| n != name) {
                 let (own, far) = (
                     place.distance_to_pos(at),
@@ -223,7 +235,7 @@ fn beside() {
     assert!(seen > 60, "only {seen} names");
 }
 
-/// The squares around a small sphere stand outside it, and resize it there.
+/// The squares around a small sphere are outside it, and resize it there.
 fn handle() {
     for pane in [Pane::Axial, Pane::Scene] {
         let mut state = state();
@@ -246,5 +258,97 @@ fn handle() {
             other => panic!("{other:?}"),
         };
         assert!(radius > 3.0, "{pane:?}: {radius}");
+    }
+}
+
+/// Streamlines of four layers, each with colours of its own over values from 1 to 2, 3, 4 and 5.
+fn four_scales() -> State {
+    let mut state = state();
+    for high in [2.0, 3.0, 4.0, 5.0] {
+        let lines = Tractogram::new(vec![[0.0; 3], [9.0; 3]], vec![0, 2]);
+        let lines = lines.with_per_streamline("measure", vec![1.5]);
+        let display = Display {
+            line_colouring: LineColouring::Measure,
+            window: (1.0, high),
+            ..display::line_display()
+        };
+        let name = format!("Kept {high}");
+        add_layer(&mut state, &name, Content::Tractogram(lines), display);
+    }
+    state
+}
+
+/// A view with room has a bar for each, named with its layer; where there is less room, the last bar says how many are
+/// missing. None covers the title.
+fn bars() {
+    let state = four_scales();
+    let highs = [2.0, 3.0, 4.0, 5.0].map(format::measure);
+    for area in AREAS {
+        let shapes = painted(&state, area, None);
+        let all = texts(&shapes);
+        for (pane, rect) in panes(&state, area) {
+            let inside = all.iter().filter(|(_, r)| rect.contains(r.center()));
+            let inside: Vec<&str> = inside.map(|(words, _)| &**words).collect();
+            let shown = highs.iter().filter(|high| inside.contains(&&***high));
+            let shown = shown.count();
+            let more = inside.iter().find_map(|w| w.strip_suffix(" more"));
+            let missing = more.and_then(|w| w.rsplit(' ').next()?.parse().ok());
+            let missing: usize = missing.unwrap_or(0);
+            assert!(
+                shown + missing == 4 || shown == 0,
+                "{area:?} {pane:?}: {inside:?}"
+            );
+            let large = rect.height() > 250.0;
+            assert!(!large || shown > 1, "{area:?} {pane:?}: {inside:?}");
+            if large {
+                let first = inside.iter().any(|w| w.starts_with("Kept 2 · CM"));
+                assert!(first, "{area:?} {pane:?}: {inside:?}");
+            }
+            if pane == Pane::Scene {
+                assert!(shown > 0, "{area:?}: {inside:?}");
+                let title = inside.iter().find(|w| w.starts_with("3-D"));
+                let title = title.expect("a title");
+                assert!(!is_covered(&shapes, title), "{area:?}");
+            }
+        }
+    }
+}
+
+/// The word beside a tool keeps clear of the colour bar, and nothing is painted over it.
+fn uncovered() {
+    let mut state = state();
+    let layer = state.document.layers[0].clone();
+    let display = Display {
+        colour_map: ColourMap::Viridis,
+        ..layer.display.clone()
+    };
+    let (layer, phase) = (layer.id, Phase::Done);
+    let coloured = Action::Layer(LayerAction::SetDisplay {
+        layer,
+        display,
+        phase,
+    });
+    for action in [
+        coloured,
+        Action::View(ViewAction::SelectTask(Task::Segment)),
+    ] {
+        update(&mut state, action);
+    }
+    state.view.layout = Layout::Single;
+    state.view.single = Pane::Axial;
+    let area = AREAS[2];
+    let bare = words(&state, area, None);
+    let high = bare.iter().find(|(words, _)| words == "110");
+    let high = high.expect("a bar").1;
+    state.view.tool = Tool::Sphere { add: true };
+    for shift in [vec2(-30.0, 0.0), vec2(-20.0, 40.0), vec2(-60.0, 80.0)] {
+        let shapes = painted(&state, area, Some(high.center() + shift));
+        let all = texts(&shapes);
+        let word = all.iter().find(|(words, _)| words.starts_with("Add"));
+        let (word, place) = word.unwrap_or_else(|| panic!("{shift}: {all:?}"));
+        for (other, beside) in all.iter().filter(|(other, _)| other != word) {
+            assert!(!place.intersects(*beside), "{shift}: {word} over {other}");
+        }
+        assert!(!is_covered(&shapes, word), "{shift}");
     }
 }

@@ -1,4 +1,4 @@
-//! Five hundred regions in every view: what a frame costs the processor, apart from the graphics card.
+//! Five hundred regions in every view: the CPU time of a frame, without the GPU.
 
 use super::sample::{Hands, state};
 use crate::support::test;
@@ -11,7 +11,7 @@ use libtest_mimic::Trial;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// A frame of a fluid window, ms; on a machine that does other things besides, six times that.
+/// A frame of a fluid window in ms; six times that on a machine with other work.
 const FLUID_MS: f64 = 16.0;
 const LOADED: f64 = 6.0;
 
@@ -67,7 +67,7 @@ fn regions() {
                 hands.move_to(middle + vec2(cos, sin) * 60.0);
                 ms.push(began.elapsed().as_secs_f64() * 1e3);
             }
-            // The first look at each mask finds its outlines.
+            // The first display of each mask finds its outlines.
             let mut later = ms.split_off(8);
             later.sort_by(f64::total_cmp);
             let (median, worst) = (later[later.len() / 2], later[later.len() - 1]);

@@ -1,4 +1,4 @@
-//! What pictures say in numbers: lengths, limits of colours, how they were made.
+//! Numbers in pictures: lengths, limits of colours, the command.
 
 use super::sample::{add_layer, add_live, state};
 use crate::support::{Random, test};
@@ -7,11 +7,11 @@ use arcuate::data::{Tractogram, Volume};
 use arcuate::render::offscreen::{Offscreen, Picture};
 use arcuate::scene::{self, Size};
 use arcuate::solvers::curves::{self, SeedOutcome, StopReason};
-use arcuate::state::document::LineColouring;
+use arcuate::state::core::display::{self, LineColouring};
 use arcuate::state::filter::WEIGHT;
 use arcuate::state::{
-    Action, Content, Convention, Display, Layout, Pane, Phase, Slab, State, defaults, report,
-    update,
+    Action, Content, Convention, Display, LayerAction, Layout, Pane, Phase, Slab, State,
+    ViewAction, report, update,
 };
 use arcuate::ui::snapshot::{self, Frame};
 use arcuate::ui::theme;
@@ -35,7 +35,7 @@ pub fn tests() -> Vec<Trial> {
     ]
 }
 
-/// The white pixels of a part, cut to them.
+/// The white pixels of a part, cropped to them.
 fn shape_of(picture: &Picture, [x0, y0, x1, y1]: [u32; 4]) -> Vec<Vec<bool>> {
     let white = |x: u32, y: u32| picture.pixel(x, y)[..3].iter().all(|c| *c > 150);
     let columns = (x0..x1).filter(|&x| (y0..y1).any(|y| white(x, y)));
@@ -45,7 +45,7 @@ fn shape_of(picture: &Picture, [x0, y0, x1, y1]: [u32; 4]) -> Vec<Vec<bool>> {
         .collect()
 }
 
-/// Whether letters are an L: nothing in the upper right of it, which an R has.
+/// Whether letters are an L: nothing in its upper right, which an R has.
 fn is_l(shape: &[Vec<bool>]) -> bool {
     let (high, wide) = (shape.len(), shape.first().map_or(0, Vec::len));
     assert!(high > 10 && wide > 5, "{wide} × {high}");
@@ -53,8 +53,7 @@ fn is_l(shape: &[Vec<bool>]) -> bool {
     upper_right.filter(|p| **p).count() == 0
 }
 
-/// As pixels: in both conventions the letter L is on the side where the image is that lies to the
-/// patient's left.
+/// In the pixels: in both conventions the letter L is on the side of the image that lies to the patient's left.
 fn letters() {
     let device = Offscreen::new().expect("a graphics device (mesa-vulkan-drivers)");
     let mut renderer = Some(device.renderer);
@@ -62,7 +61,7 @@ fn letters() {
         size: vec2(360.0, 300.0),
         pixels_per_point: 2.0,
     };
-    // Bright where x is less, which is left.
+    // Bright where x is smaller, which is left.
     let mut bright = state();
     bright.view.show_crosshair = false;
     let mut black = bright.clone();
@@ -71,7 +70,10 @@ fn letters() {
         for pane in [Pane::Axial, Pane::Coronal] {
             let mut take = |state: &State| {
                 let mut state = state.clone();
-                update(&mut state, Action::SetConvention(convention));
+                update(
+                    &mut state,
+                    Action::View(ViewAction::SetConvention(convention)),
+                );
                 snapshot::pane(&mut renderer, &state, pane, frame, false).expect("a picture")
             };
             let (image, marks) = (take(&bright), take(&black));
@@ -88,7 +90,7 @@ fn letters() {
                 [left > right, right > left],
                 "{pane:?} {convention:?}"
             );
-            // So says the state, too.
+            // The state agrees.
             let letters = letters_of(&bright, pane, convention);
             assert_eq!(letters.map(|l| l == 'L'), found);
         }
@@ -98,12 +100,15 @@ fn letters() {
 /// At the left and right edge.
 fn letters_of(state: &State, pane: Pane, convention: Convention) -> [char; 2] {
     let mut state = state.clone();
-    update(&mut state, Action::SetConvention(convention));
+    update(
+        &mut state,
+        Action::View(ViewAction::SetConvention(convention)),
+    );
     let [left, right, ..] = state.view.letters(pane).expect("a slice");
     [left, right]
 }
 
-/// One of the lengths that it may have, to a pixel, at any zoom.
+/// One of the permitted lengths, to a pixel, at any zoom.
 fn scale_bar() {
     const SIZE: [f32; 2] = [420.0, 360.0];
     let mut random = Random::fresh("scale bar");
@@ -117,11 +122,11 @@ fn scale_bar() {
     let phase = Phase::Done;
     update(
         &mut state,
-        Action::SetDisplay {
+        Action::Layer(LayerAction::SetDisplay {
             layer: layer.id,
             display,
             phase,
-        },
+        }),
     );
     for round in 0..6 {
         let pane = [Pane::Axial, Pane::Coronal, Pane::Sagittal][round % 3];
@@ -169,7 +174,7 @@ fn bar(legend: Option<Legend>) -> [f64; 2] {
     [low, high].map(|end| end.trim_end_matches(unit).parse().expect(&end))
 }
 
-/// In the layer's unit on slices, as the streamlines' window in 3-D; what is low is at the lower end.
+/// In the layer's unit on slices, as the streamlines' window in 3-D; low values are at the lower end.
 fn limits() {
     let mut state = state();
     let layer = Arc::make_mut(&mut state.document.layers[0]);
@@ -191,7 +196,7 @@ fn limits() {
         let display = Display {
             line_colouring: colouring,
             window: (0.25, 1.5),
-            ..defaults::line_display()
+            ..display::line_display()
         };
         let id = add_layer(&mut state, name, Content::Tractogram(lines), display);
         let found = bar(of_scene(&state).into_iter().next());
@@ -200,7 +205,7 @@ fn limits() {
     }
 }
 
-/// As the window copies it.
+/// The text that the window copies.
 fn command() {
     let mut state = state();
     let chunk = |state: &State| {
@@ -230,7 +235,7 @@ fn command() {
     assert_eq!(chunk(&state), recipe);
 }
 
-/// About the slice, half of it to either side.
+/// About the slice, half of it on either side.
 fn slab() {
     let mut random = Random::fresh("slab");
     let mut state = state();
@@ -243,7 +248,7 @@ fn slab() {
         let thickness_mm = random.uniform(1.0, 40.0);
         update(
             &mut state,
-            Action::CutToSlab(Some(Slab { pane, thickness_mm })),
+            Action::View(ViewAction::CutToSlab(Some(Slab { pane, thickness_mm }))),
         );
         let slab = scene::scene(&state, size).slab.expect("a slab");
         assert_eq!(slab.half_mm * 2.0, thickness_mm);
@@ -252,11 +257,17 @@ fn slab() {
     }
 }
 
-/// A click on one takes the crosshair to the place that stands on it.
+/// A click on one moves the crosshair to the place written on it.
 fn mosaic() {
     let mut state = state();
-    update(&mut state, Action::SetLayout(Layout::Mosaic));
-    update(&mut state, Action::SetMosaic(Pane::Axial, 9.0));
+    update(
+        &mut state,
+        Action::View(ViewAction::SetLayout(Layout::Mosaic)),
+    );
+    update(
+        &mut state,
+        Action::View(ViewAction::SetMosaic(Pane::Axial, 9.0)),
+    );
     let places = state.view.mosaic_slices(state.document.head());
     let taken: Arc<Mutex<Vec<Action>>> = Arc::default();
     let (mut views, actions) = (Views::default(), taken.clone());
@@ -276,7 +287,7 @@ fn mosaic() {
         window.get_by_label(&name).click();
         window.run_steps(3);
         let found = taken.lock().unwrap().iter().find_map(|a| match a {
-            Action::MoveCrosshair(to) => Some(to.z),
+            Action::View(ViewAction::MoveCrosshair(to)) => Some(to.z),
             _ => None,
         });
         let found = found.unwrap_or_else(|| panic!("{name}: no click"));

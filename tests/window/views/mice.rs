@@ -1,10 +1,10 @@
-//! The mouse as other programs have it, and what is measured by clicks.
+//! The mouse as in other programs, and measurements by clicks.
 
 use super::hands::clamped;
 use super::sample::{Hands, POINT_MM, near, state};
 use crate::support::test;
 use arcuate::state::streamlines::Measurement;
-use arcuate::state::{Action, BundleAction, Mouse, Pane, Preferences, Tool};
+use arcuate::state::{Action, BundleAction, Mouse, Pane, Preferences, Tool, ViewAction};
 use egui::{Modifiers, PointerButton, Pos2, vec2};
 use libtest_mimic::Trial;
 
@@ -19,7 +19,7 @@ pub fn tests() -> Vec<Trial> {
     ]
 }
 
-/// ITK-SNAP: the right button zooms. Slicer: the left one is for window and level, its click for the
+/// ITK-SNAP: the right button zooms. Slicer: dragging the left one sets window and level, clicking it moves the
 /// crosshair.
 fn mice() {
     let settings = |mouse| Preferences {
@@ -52,14 +52,14 @@ fn mice() {
     near(hands.state().view.crosshair, expected, POINT_MM);
 }
 
-/// Two clicks, or three; a second click on the same place is none; the right button starts anew.
+/// Two clicks, or three; a second click at the same place does not count; the right button restarts.
 fn measured_by_clicks() {
     let mut hands = Hands::new(state());
     let middle = hands.rect(Pane::Axial).center();
     let places = [vec2(-40.0, 0.0), vec2(0.0, 0.0), vec2(0.0, 50.0)].map(|by| middle + by);
     let worlds = places.map(|at| hands.world(Pane::Axial, at));
     let measured = |hands: &Hands| hands.state().document.bundle.measurements.clone();
-    hands.act(Action::SetTool(Tool::Ruler));
+    hands.act(Action::View(ViewAction::SetTool(Tool::Ruler)));
     hands.click(places[0]);
     hands.wait(0.5);
     hands.click(places[0]);
@@ -75,7 +75,7 @@ fn measured_by_clicks() {
     hands.wait(0.5);
     hands.click(middle + vec2(60.0, 60.0));
     hands.drag(&[places[2]], PointerButton::Secondary, Modifiers::NONE);
-    hands.act(Action::SetTool(Tool::Angle));
+    hands.act(Action::View(ViewAction::SetTool(Tool::Angle)));
     for at in [
         places[0] + vec2(-6.0, 15.0),
         middle + vec2(20.0, 15.0),
@@ -94,7 +94,7 @@ fn measured_by_clicks() {
     assert!((angle - expected).abs() < 1.0, "{angle} {expected}");
 }
 
-/// The end of an angle is in the hand while steps are taken back, and a distance is in its place.
+/// The end of an angle is still being placed during an undo, and a distance is in its place.
 fn taken_back() {
     let mut hands = Hands::new(state());
     let middle = hands.rect(Pane::Axial).center();
@@ -111,7 +111,7 @@ fn taken_back() {
     hands.act(Action::Bundle(BundleAction::Erase(0)));
     measure(&mut hands, &places);
     let angle = measured(&hands);
-    hands.act(Action::SetTool(Tool::Ruler));
+    hands.act(Action::View(ViewAction::SetTool(Tool::Ruler)));
     let there = places[2] + vec2(20.0, 10.0);
     hands.press(places[2], LEFT, Modifiers::NONE);
     hands.move_to(there);
@@ -125,14 +125,16 @@ fn taken_back() {
     assert_eq!(measured(&hands), distance);
 }
 
-/// Slices as far apart as is said, one of them the crosshair's; a click goes to its place.
+/// Slices at the given spacing, one of them the crosshair's; a click goes to its place.
 fn mosaic() {
     let mut hands = Hands::new(state());
     let (low, high) = hands.state().document.head();
     let here = hands.state().view.crosshair;
     for (pane, axis) in [(Pane::Axial, 2), (Pane::Sagittal, 0), (Pane::Coronal, 1)] {
-        hands.act(Action::SetLayout(arcuate::state::Layout::Mosaic));
-        hands.act(Action::SetMosaic(pane, 7.0));
+        hands.act(Action::View(ViewAction::SetLayout(
+            arcuate::state::Layout::Mosaic,
+        )));
+        hands.act(Action::View(ViewAction::SetMosaic(pane, 7.0)));
         let places = hands.state().view.mosaic_slices((low, high));
         assert!(
             places.iter().any(|p| (p - here[axis]).abs() < 1e-9),
@@ -143,11 +145,11 @@ fn mosaic() {
         let last = places[places.len() - 1];
         assert!(last <= high[axis] && last + 7.0 > high[axis]);
     }
-    hands.act(Action::SetMosaic(Pane::Axial, 7.0));
+    hands.act(Action::View(ViewAction::SetMosaic(Pane::Axial, 7.0)));
     hands.step();
     let places = hands.state().view.mosaic_slices((low, high));
     let area = hands.rect(Pane::Axial);
-    // In the first row and column is the lowest.
+    // The lowest is in the first row and column.
     hands.click(area.min + vec2(12.0, 12.0));
     assert!((hands.state().view.crosshair.z - places[0]).abs() < 1e-6);
 }

@@ -1,4 +1,4 @@
-//! Pictures: what is burned in, at which size.
+//! Pictures: the marks drawn into them, and their size.
 
 use super::sample::{add_live, add_sphere, state, state_with};
 use crate::support::test;
@@ -9,7 +9,10 @@ use arcuate::render::{PaneId, Renderer};
 use arcuate::scene::draw_list::ScenePane;
 use arcuate::scene::{self, Size};
 use arcuate::solvers::curves::{self, SeedOutcome, StopReason};
-use arcuate::state::{Action, Convention, Layout, Pane, State, report, update};
+use arcuate::state::{
+    Action, Convention, LayerAction, Layout, Pane, SnapshotAction, State, ViewAction, report,
+    update,
+};
 use arcuate::ui::snapshot::{self, AddViews, Drawing, Frame};
 use arcuate::ui::theme;
 use arcuate::ui::views::layout;
@@ -90,7 +93,7 @@ impl Studio {
     }
 }
 
-/// Pixels of a part of a picture (in points) that a test picks.
+/// Pixels of a part of a picture (in points) that satisfy a condition.
 fn count(picture: &Picture, scale: f32, part: [f32; 4], is: impl Fn([u8; 4]) -> bool) -> usize {
     let [x0, y0, x1, y1] = part.map(|v| (v * scale) as u32);
     (y0..y1)
@@ -121,11 +124,11 @@ pub fn on_black(mut state: State) -> State {
     let phase = arcuate::state::Phase::Done;
     update(
         &mut state,
-        Action::SetDisplay {
+        Action::Layer(LayerAction::SetDisplay {
             layer,
             display,
             phase,
-        },
+        }),
     );
     state
 }
@@ -134,7 +137,7 @@ fn burned_in() {
     let mut studio = Studio::new();
     let mut state = on_black(state());
     // Switched off in the window, they are in the picture all the same.
-    update(&mut state, Action::ToggleLetters);
+    update(&mut state, Action::View(ViewAction::ToggleLetters));
     for (scale, expected) in [(1.0, [360, 300]), (3.0, [1080, 900])] {
         let picture = studio.take(&state, Pane::Axial, scale);
         assert_eq!(picture.size_px, expected);
@@ -154,7 +157,10 @@ fn burned_in() {
         );
         assert!(picture.rgba.chunks(4).all(|p| p[3] == 255));
     }
-    update(&mut state, Action::SetConvention(Convention::Neurological));
+    update(
+        &mut state,
+        Action::View(ViewAction::SetConvention(Convention::Neurological)),
+    );
     let picture = studio.take(&state, Pane::Axial, 2.0);
     assert!(
         count(&picture, 2.0, SECOND, amber) > 60,
@@ -177,7 +183,10 @@ fn left_in_pictures() {
         radiological.0 < 100 && radiological.1 > 800,
         "{radiological:?}"
     );
-    update(&mut state, Action::SetConvention(Convention::Neurological));
+    update(
+        &mut state,
+        Action::View(ViewAction::SetConvention(Convention::Neurological)),
+    );
     let neurological = brightness(&studio.take(&state, Pane::Coronal, 1.0));
     assert!(
         neurological.0 > 800 && neurological.1 < 100,
@@ -227,7 +236,7 @@ fn scene_picture() {
     );
 }
 
-/// Laid on any ground it is the picture on that ground.
+/// Over any background it equals the picture on that background.
 fn transparent() {
     let mut studio = Studio::new();
     let mut state = state();
@@ -245,7 +254,7 @@ fn transparent() {
             let covers = f64::from(over[3]) / 255.0;
             for c in 0..3 {
                 let laid = f64::from(over[c]) * covers + ground * (1.0 - covers);
-                // Three colours share one cover.
+                // Three colours share one opacity.
                 assert!(
                     (laid - f64::from(under[c])).abs() <= 4.0,
                     "{over:?} {under:?}"
@@ -266,11 +275,11 @@ fn scene_of(state: &State) -> ScenePane {
     scene::scene_from(state, &state.view.camera, size)
 }
 
-/// Panes of the window, one of them of what is compared with.
+/// Panes of the window, one of them of the compared snapshot.
 const WINDOW: [PaneId; 2] = [PaneId(1), PaneId(203)];
 
-/// A piece at a time, while the window goes on, it is the picture of all at once; one that is left leaves
-/// nothing behind.
+/// Drawn in pieces while the window continues, it equals the picture drawn at once; an abandoned one leaves nothing
+/// behind.
 fn by_pieces() {
     let mut studio = Studio::new();
     let mut state = state();
@@ -305,12 +314,15 @@ fn by_pieces() {
             starts: None,
         },
     );
-    update(&mut state, Action::TakeSnapshot);
-    update(&mut state, Action::Compare(Some(0)));
+    update(&mut state, Action::Snapshot(SnapshotAction::Take));
+    update(
+        &mut state,
+        Action::Snapshot(SnapshotAction::Compare(Some(0))),
+    );
     let size = frame(SIZE, 1.0);
     for (pane, transparent) in [(Pane::Scene, true), (Pane::Axial, false)] {
         let at_once = snapshot::pane(&mut studio.0, &state, pane, size, transparent).unwrap();
-        // Everything is slow to it.
+        // Every piece counts as slow.
         let renderer = studio.0.as_mut().unwrap();
         renderer.set_patience_ms(0.0);
         let begin = |renderer: &Renderer| {
@@ -333,7 +345,7 @@ fn by_pieces() {
         let mut drawing = begin(studio.0.as_ref().unwrap());
         let mut moved = scene_of(&state);
         for _ in 0..3 {
-            // What moves in the window meanwhile does not keep it.
+            // Movement in the window meanwhile does not delay it.
             let renderer = studio.0.as_mut().unwrap();
             moved.background[0] ^= 1;
             for id in WINDOW {
@@ -354,11 +366,11 @@ fn by_pieces() {
     }
 }
 
-/// Left of the divider is the present, right of it the snapshot, each from where the view is now.
+/// The present is left of the divider and the snapshot right of it, each from the present viewpoint.
 fn compared() {
     let mut studio = Studio::new();
     let mut state = state();
-    update(&mut state, Action::TakeSnapshot);
+    update(&mut state, Action::Snapshot(SnapshotAction::Take));
     add_sphere(&mut state, Role::Seed, dvec3(5.0, 2.0, 3.0), 30.0);
     let before = state.session.snapshots[0].document.clone();
     for pane in [Pane::Scene, Pane::Axial] {
@@ -367,16 +379,22 @@ fn compared() {
         let mut old = state.clone();
         old.document = before.clone();
         let then = studio.take(&old, pane, 1.0);
-        update(&mut state, Action::Compare(Some(0)));
+        update(
+            &mut state,
+            Action::Snapshot(SnapshotAction::Compare(Some(0))),
+        );
         for share in [0.3f32, 0.6] {
-            update(&mut state, Action::MoveDivider(share));
+            update(
+                &mut state,
+                Action::Snapshot(SnapshotAction::MoveDivider(share)),
+            );
             let both = studio.take(&state, pane, 1.0);
             let [width, height] = both.size_px;
             let divider = (width as f32 * share).round() as u32;
             let mut different = 0;
             let mut moved: Option<[u32; 4]> = None;
             for (x, y) in (0..height).flat_map(|y| (0..width).map(move |x| (x, y))) {
-                // The divider and, beside it, the names.
+                // The divider and, next to it, the names.
                 let named = (height - 66..height - 42).contains(&y) && x.abs_diff(divider) < 90;
                 if x.abs_diff(divider) <= 2 || named {
                     continue;
@@ -389,17 +407,20 @@ fn compared() {
                 different += usize::from(now.pixel(x, y) != then.pixel(x, y));
             }
             assert!(different > 500, "{different}");
-            // The region's name in the 3-D view gives way to the divider, a line of it and its two places.
+            // The region's name in the 3-D view makes room for the divider, a line of it and its two places.
             let high = moved.map_or(0, |[_, _, top, bottom]| bottom - top + 1);
             let most = if pane == Pane::Scene { 24 } else { 0 };
             assert!(high <= most, "{pane:?} at {share}: {moved:?}");
         }
-        update(&mut state, Action::ToggleComparing);
+        update(
+            &mut state,
+            Action::Snapshot(SnapshotAction::ToggleComparing),
+        );
         assert!(state.session.comparing.is_none());
     }
 }
 
-/// The letter of the upper edge stands beside the divider, and each half's colour bar at its own edge.
+/// The letter of the upper edge is next to the divider, and each half's colour bar at its own edge.
 fn halves() {
     const WIDE: Vec2 = vec2(720.0, 600.0);
     let mut studio = Studio::new();
@@ -407,11 +428,17 @@ fn halves() {
     let layer = Arc::make_mut(&mut state.document.layers[0]);
     layer.display.colour_map = ColourMap::Viridis;
     layer.display.opacity = 0.0;
-    update(&mut state, Action::TakeSnapshot);
+    update(&mut state, Action::Snapshot(SnapshotAction::Take));
     let layer = Arc::make_mut(&mut state.document.layers[0]);
     layer.display.window = (2e6, 3e6);
-    update(&mut state, Action::Compare(Some(0)));
-    update(&mut state, Action::MoveDivider(0.5));
+    update(
+        &mut state,
+        Action::Snapshot(SnapshotAction::Compare(Some(0))),
+    );
+    update(
+        &mut state,
+        Action::Snapshot(SnapshotAction::MoveDivider(0.5)),
+    );
     let frame = frame(WIDE, 1.0);
     let picture = snapshot::pane(&mut studio.0, &state, Pane::Axial, frame, false).unwrap();
     let letter = |x: [f32; 2]| count(&picture, 1.0, [x[0], 6.0, x[1], 26.0], white);
@@ -424,13 +451,15 @@ fn halves() {
     assert!(bar([300.0, 356.0]) < 20, "beside the divider");
 }
 
-/// Of a session that was opened a snapshot has no rays that missed.
+/// A snapshot of an opened session has no missed rays.
 fn missed_in_both() {
     let mut state = state();
     let size = Size {
         points: dvec2(300.0, 300.0),
         pixels_per_point: 1.0,
     };
+    // Without a seed there is no live result.
+    add_sphere(&mut state, Role::Seed, dvec3(5.0, 2.0, 3.0), 5.0);
     add_sphere(&mut state, Role::Target, dvec3(5.0, 2.0, 3.0), 5.0);
     let curve = |y: f32| Tractogram::new(vec![[0.0, y, 0.0], [9.0, y, 0.0]], vec![0, 2]);
     let mut fates = [0; 6];
@@ -450,8 +479,11 @@ fn missed_in_both() {
             starts: None,
         },
     );
-    update(&mut state, Action::TakeSnapshot);
-    update(&mut state, Action::Compare(Some(0)));
+    update(&mut state, Action::Snapshot(SnapshotAction::Take));
+    update(
+        &mut state,
+        Action::Snapshot(SnapshotAction::Compare(Some(0))),
+    );
     let lines = |state: &State| {
         let seen = state.session.comparing.as_ref().unwrap().seen(state);
         [state, &seen].map(|s| scene::scene(s, size).lines.len())
@@ -460,7 +492,10 @@ fn missed_in_both() {
     let mut bare = (*state.session.snapshots[0]).clone();
     bare.live = None;
     state.session.snapshots[0] = Arc::new(bare);
-    update(&mut state, Action::Compare(Some(0)));
+    update(
+        &mut state,
+        Action::Snapshot(SnapshotAction::Compare(Some(0))),
+    );
     assert_eq!(lines(&state), [1, 0]);
 }
 
@@ -501,14 +536,19 @@ fn parameters() {
         report["pathways"]["settings"]["epsilon"],
         state.document.pathways.epsilon
     );
-    assert_eq!(report::name(&Action::FrameAll), "FrameAll");
     assert_eq!(
-        report::name(&Action::MoveCrosshair(dvec3(1.0, 2.0, 3.0))),
+        report::name(&Action::View(ViewAction::FrameAll)),
+        "FrameAll"
+    );
+    assert_eq!(
+        report::name(&Action::View(ViewAction::MoveCrosshair(dvec3(
+            1.0, 2.0, 3.0
+        )))),
         "MoveCrosshair"
     );
 }
 
-/// What no pane covers is a line to the pixel, however many of them a point has; what one does is its own.
+/// The gaps between panes are lines exact to the pixel, however many pixels a point has; panes keep their pixels.
 fn between_panes() {
     let mut studio = Studio::new();
     let mut state = state();
@@ -546,7 +586,7 @@ fn between_panes() {
     }
 }
 
-/// Panels that open during a turn change the view's size on screen; a film of such pictures would be stretched.
+/// Panels that open during a turntable change the view's size on screen; a film of such pictures would be stretched.
 fn turn_keeps_its_size() {
     let frame = |width: f32| snapshot::Frame {
         size: vec2(width, 300.0),
@@ -556,7 +596,7 @@ fn turn_keeps_its_size() {
     assert_eq!(turn.frame(0, frame(400.0)), frame(400.0));
     assert_eq!(turn.frame(1, frame(250.0)), frame(400.0));
     assert_eq!(turn.frame(119, frame(420.0)), frame(400.0));
-    // The next turn has the size of its own begin.
+    // The next turntable has the size at its own start.
     assert_eq!(turn.frame(0, frame(250.0)), frame(250.0));
     assert_eq!(turn.frame(1, frame(400.0)), frame(250.0));
 }

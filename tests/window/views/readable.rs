@@ -1,12 +1,13 @@
-//! Pictures on bright tissue, of small regions, and of a turn.
+//! Pictures on bright tissue, of small regions, and of a turntable.
 
 use super::picture::{SIZE, Studio, frame, on_black};
 use super::sample::{add_sphere, state};
 use crate::support::test;
 use arcuate::data::Role;
 use arcuate::data::appearance::ColourMap;
-use arcuate::state::volume_look::{VolumeLook, VolumeStyle};
-use arcuate::state::{Action, Display, Layout, Pane, Phase, State, defaults, update};
+use arcuate::state::core::colours;
+use arcuate::state::core::volume_look::{VolumeLook, VolumeStyle};
+use arcuate::state::{Action, Display, LayerAction, Layout, Pane, Phase, State, update};
 use arcuate::ui::snapshot::{self, AddViews, Drawing};
 use egui::{Ui, vec2};
 use libtest_mimic::Trial;
@@ -25,8 +26,8 @@ pub fn tests() -> Vec<Trial> {
     ]
 }
 
-/// Titles, letters, the scale bar and a colour bar have a dark ground of their own: letters are surrounded by it,
-/// on both sides of where they begin.
+/// Titles, letters, the scale bar and a colour bar have a dark background of their own, which surrounds letters on all
+/// sides.
 fn on_white() {
     let mut studio = Studio::new();
     let mut state = state();
@@ -40,14 +41,14 @@ fn on_white() {
         let phase = Phase::Done;
         update(
             state,
-            Action::SetDisplay {
+            Action::Layer(LayerAction::SetDisplay {
                 layer,
                 display,
                 phase,
-            },
+            }),
         );
     };
-    // White everywhere, as bone in the window of a brain; the image fills the view.
+    // White everywhere, like bone in a brain window; the image fills the view.
     show(&mut state, (-2e6, -1e6), ColourMap::Grey);
     for view in &mut state.view.slices {
         view.zoom = 12.0;
@@ -75,12 +76,12 @@ fn on_white() {
     show(&mut state, (-2e6, -1e6), ColourMap::Viridis);
     let picture = studio.take(&state, Pane::Axial, 1.0);
     let [width, _] = picture.size_px;
-    // Right of the bar, which stands 12 to 20 points before the edge.
+    // Right of the bar, which is 12 to 20 points from the edge.
     let [r, g, b, _] = picture.pixel(width - 10, 70);
     assert!(r.max(g).max(b) < 110, "{r} {g} {b}");
 }
 
-/// In software the first picture measures how large a piece may be; the next one starts with that size.
+/// In software rendering the first picture measures how large a piece may be; the next one starts with that size.
 fn fewer_pieces() {
     let mut studio = Studio::new();
     let mut state = state();
@@ -93,11 +94,11 @@ fn fewer_pieces() {
     let phase = Phase::Done;
     update(
         &mut state,
-        Action::SetDisplay {
+        Action::Layer(LayerAction::SetDisplay {
             layer,
             display,
             phase,
-        },
+        }),
     );
     let steps = |studio: &mut Studio, state: &State| {
         let renderer = studio.0.as_ref().unwrap();
@@ -119,11 +120,11 @@ fn fewer_pieces() {
     state.view.camera = state.view.camera.orbited(0.3, 0.0);
     let second = steps(&mut studio, &state);
     println!("{first} steps, then {second}");
-    // A graphics card draws all of it at once.
+    // A GPU draws all of it at once.
     assert!(!software || second < first, "{first} {second}");
 }
 
-/// The white squares stand outside the ring, whose inside they would fill, also of the smallest.
+/// The white squares are outside the ring, even of the smallest sphere, whose inside they would fill.
 fn small_sphere() {
     for radius_mm in [1.5, 2.0, 4.0] {
         sphere_in_sight(radius_mm);
@@ -143,7 +144,7 @@ fn sphere_in_sight(radius_mm: f64) {
     let picture = snapshot::window(&mut studio.0, &state, vec2(360.0, 300.0), 2.0, add).unwrap();
     let [width, height] = picture.size_px;
     let all = || (0..height).flat_map(|y| (0..width).map(move |x| (x, y)));
-    let [r, g, b] = defaults::role_rgb(Role::Seed);
+    let [r, g, b] = colours::role_rgb(Role::Seed);
     let ring: Vec<(u32, u32)> = all()
         .filter(|&(x, y)| picture.pixel(x, y) == [r, g, b, 255])
         .collect();

@@ -3,13 +3,14 @@
 use arcuate::data::region::RegionId;
 use arcuate::data::{AffineSource, Grid, Mask, Region, Role, Shape, Tensor, TensorField, Volume};
 use arcuate::solvers::{curves, tensor_fit};
+use arcuate::state::core::display;
+use arcuate::state::core::layer::{Content, LayerId};
 use arcuate::state::document::FitMask;
-use arcuate::state::document::{Content, LayerId};
 use arcuate::state::origin::{Origin, PhantomPart, TensorFit};
 use arcuate::state::session::{CurveKey, CurveParams};
 use arcuate::state::tensors::types::{FitKey, ResidualCache};
 use arcuate::state::{
-    Action, CurveResult, Display, Effect, Layer, Pane, State, Task, Tensors, defaults, update,
+    Action, CurveResult, Display, Effect, Layer, Pane, State, Task, Tensors, ViewAction, update,
 };
 use arcuate::ui::theme;
 use arcuate::ui::views::{Views, layout};
@@ -19,7 +20,7 @@ use std::sync::Arc;
 
 pub const SIZE: egui::Vec2 = vec2(902.0, 702.0);
 
-/// A box of voxels that is larger to one side in every axis, so that nothing is symmetric by luck.
+/// A box of voxels that extends further to one side along every axis, so that nothing is symmetric by chance.
 pub fn grid(source: AffineSource) -> Arc<Grid> {
     let matrix = DMat3::from_diagonal(dvec3(-2.0, 2.5, 3.0));
     let affine = DAffine3::from_mat3_translation(matrix, dvec3(60.0, -70.0, -40.0));
@@ -51,7 +52,7 @@ pub fn add_layer(state: &mut State, name: &str, content: Content, display: Displ
     id
 }
 
-/// One scalar image, and tensors over all of it but a margin.
+/// One scalar image, and tensors over all of it except a margin.
 pub fn state() -> State {
     state_with(AffineSource::Sform)
 }
@@ -61,7 +62,7 @@ pub fn state_with(source: AffineSource) -> State {
     let mut state = State::new("CPU".to_owned());
     state.document.name = "test".to_owned();
     let volume = left_volume(&grid);
-    let display = defaults::image_display((0.0, 110.0));
+    let display = display::image_display((0.0, 110.0));
     add_layer(&mut state, "image", Content::Image(volume.clone()), display);
     let inside = |i: usize| {
         let voxel = grid.voxel(i);
@@ -100,7 +101,7 @@ pub fn state_with(source: AffineSource) -> State {
     }));
     state.view.task = Task::Track;
     state.view.crosshair = grid.centre() + dvec3(6.0, -9.0, 4.0);
-    update(&mut state, Action::FrameAll);
+    update(&mut state, Action::View(ViewAction::FrameAll));
     state
 }
 
@@ -140,7 +141,7 @@ pub fn add_live(state: &mut State, output: curves::Output) {
     });
 }
 
-/// The views with a state behind them, an egui without a window, and hands.
+/// The views with their state, an egui without a window, and a simulated pointer and keyboard.
 pub struct Hands {
     ctx: egui::Context,
     views: Views,
@@ -171,7 +172,7 @@ impl Hands {
             time_s: 10.0,
             cursor: egui::CursorIcon::Default,
         };
-        // Widgets are known to the pointer from the second frame on.
+        // Widgets react to the pointer from the second frame on.
         hands.step();
         hands.step();
         hands.actions.clear();
@@ -186,7 +187,7 @@ impl Hands {
         self.effects.extend(update(&mut self.state, action));
     }
 
-    /// What came out since the last call.
+    /// The actions since the last call.
     pub fn take(&mut self) -> Vec<Action> {
         std::mem::take(&mut self.actions)
     }
@@ -264,7 +265,7 @@ impl Hands {
         self.hold(Modifiers::NONE);
     }
 
-    /// Presses at the first position, moves along the others, lets go at the last.
+    /// Presses at the first position, moves along the others, releases at the last.
     pub fn drag(&mut self, path: &[Pos2], button: PointerButton, modifiers: Modifiers) {
         self.press(path[0], button, modifiers);
         for at in &path[1..] {
@@ -273,7 +274,7 @@ impl Hands {
         self.release(*path.last().unwrap(), button);
     }
 
-    /// All of a way and its end within one frame, as a slow machine sees it.
+    /// A whole drag and its end within one frame, as on a slow machine.
     pub fn fast_drag(&mut self, path: &[Pos2], button: PointerButton) {
         self.press(path[0], button, Modifiers::NONE);
         let moves = path[1..].iter().map(|at| Event::PointerMoved(*at));
@@ -285,7 +286,7 @@ impl Hands {
         self.drag(&[at], PointerButton::Primary, Modifiers::NONE);
     }
 
-    /// Down and up between two frames, as a fast hand on a slow machine does.
+    /// Press and release between two frames, as by a fast user on a slow machine.
     pub fn fast_click(&mut self, at: Pos2) {
         self.move_to(at);
         self.button(at, PointerButton::Primary, true);
@@ -308,7 +309,7 @@ impl Hands {
         self.hold(Modifiers::NONE);
     }
 
-    /// Goes down and stays so, or up again.
+    /// Presses and holds a key, or releases it.
     pub fn hold_key(&mut self, key: egui::Key, pressed: bool) {
         self.events.push(Event::Key {
             key,
@@ -345,7 +346,7 @@ impl Hands {
             .unwrap()
     }
 
-    /// Where a world point is on screen, in a slice view.
+    /// Position of a world point on screen, in a slice view.
     pub fn screen(&self, pane: Pane, world: DVec3) -> Pos2 {
         let at = self.slice_plane(pane).position(world);
         self.rect(pane).min + vec2(at.x as f32, at.y as f32)
@@ -357,7 +358,7 @@ impl Hands {
             .world(glam::DVec2::new(f64::from(d.x), f64::from(d.y)))
     }
 
-    /// Where a world point is on screen, in the 3-D view.
+    /// Position of a world point on screen, in the 3-D view.
     pub fn scene_screen(&self, world: DVec3) -> Pos2 {
         let rect = self.rect(Pane::Scene);
         let aspect = f64::from(rect.width()) / f64::from(rect.height());
@@ -366,7 +367,7 @@ impl Hands {
     }
 }
 
-/// World points are compared to this, mm: positions on screen are 32-bit numbers of points.
+/// Tolerance for world points in mm: positions on screen are 32-bit numbers of points.
 pub const POINT_MM: f64 = 1e-3;
 
 pub fn near(a: DVec3, b: DVec3, mm: f64) {

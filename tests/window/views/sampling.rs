@@ -1,13 +1,13 @@
-//! P held and a drag: the values passed over, and the curve they make.
+//! A drag with P held: the sampled values, and the resulting curve.
 
 use super::hands::somewhere;
 use super::sample::{Hands, state};
 use crate::support::{Random, test};
 use arcuate::data::Volume;
 use arcuate::scene::draw_list::Transfer;
+use arcuate::state::core::volume_look::{VolumeLook, VolumeStyle};
 use arcuate::state::sampling::{Sample, Sampled};
-use arcuate::state::volume_look::{VolumeLook, VolumeStyle};
-use arcuate::state::{Action, Content, Display, LayerId, Pane, Phase, State};
+use arcuate::state::{Action, Content, Display, LayerAction, LayerId, Pane, Phase, State};
 use egui::{Key, Modifiers, PointerButton, vec2};
 use glam::DVec3;
 use libtest_mimic::Trial;
@@ -22,10 +22,10 @@ pub fn tests() -> Vec<Trial> {
     ]
 }
 
-/// Places looked at on each piece of the way.
+/// Positions tested on each piece of the path.
 const STEPS: u32 = 20_000;
 
-/// The image's values are unlike everywhere.
+/// The image's values all differ.
 fn noise(random: &mut Random) -> (State, LayerId) {
     let mut state = state();
     let layer = Arc::make_mut(&mut state.document.layers[0]);
@@ -43,7 +43,7 @@ fn image(state: &State, id: LayerId) -> Volume {
     layer.content.volume().expect("an image").clone()
 }
 
-/// Mean and standard deviation of voxels by the book.
+/// Textbook mean and standard deviation of voxels.
 fn moments(volume: &Volume, voxels: &BTreeSet<usize>) -> (f64, f64) {
     let values = voxels.iter().map(|v| f64::from(volume.frame(0)[*v]));
     let values: Vec<f64> = values.collect();
@@ -69,8 +69,8 @@ fn sampled() {
             hands.move_to(*at);
         }
         let sample = hands.state().session.sample.clone().expect("a sample");
-        // All voxels passed over, and those in which a stretch is longer than
-        // half a spacing, the widest that samples are apart.
+        // All voxels passed, and those in which the path is longer than half a spacing, the largest distance between
+        // samples.
         let way: Vec<DVec3> = path.iter().map(|at| hands.world(pane, *at)).collect();
         let (mut passed, mut certain) = (BTreeSet::new(), BTreeSet::new());
         let apart = volume.grid.spacing().min_element() / 2.0;
@@ -96,7 +96,7 @@ fn sampled() {
             .collect();
         assert_eq!(found.len(), sample.count());
         assert!(found.is_subset(&passed));
-        // What is missed is cut at a corner only.
+        // A missed voxel is cut at a corner only.
         assert!(found.is_superset(&certain), "{found:?} and {certain:?}");
         assert!(certain.len() > 3, "{certain:?}");
         let (mean, deviation) = moments(&volume, &found);
@@ -136,11 +136,11 @@ fn curve() {
     };
     arcuate::state::update(
         &mut state,
-        Action::SetDisplay {
+        Action::Layer(LayerAction::SetDisplay {
             layer: id,
             display,
             phase: Phase::Done,
-        },
+        }),
     );
     let mut hands = Hands::new(state);
     let from = hands.rect(Pane::Axial).center();
@@ -165,7 +165,7 @@ fn curve() {
     assert_eq!(transfer(&hands), before);
 }
 
-/// Whatever the range: nowhere above the most, at its middle the most, nothing far from it.
+/// Whatever the range: nowhere above the maximum, the maximum at its middle, nothing far from it.
 fn around() {
     let mut random = Random::fresh("curves around");
     for _ in 0..200 {
@@ -186,7 +186,7 @@ fn around() {
             assert!(off.abs() < 2e-4, "{middle} {half} at {share}: {off}");
         }
     }
-    // The ground stays clear, whatever the values' spread, unless it was sampled.
+    // The background stays transparent, whatever the values' spread, unless it was sampled.
     for half in [0.01, 0.2, 2.0] {
         let made = Transfer::rising().around(0.5, half, Some(0.02));
         assert_eq!((made.opacity(0.0), made.opacity(0.02)), (0.0, 0.0));
@@ -194,7 +194,7 @@ fn around() {
         let ground = Transfer::rising().around(0.01, half, Some(0.02));
         assert!(ground.opacity(0.01) > 0.59);
     }
-    // A value by itself has no spread.
+    // A single value has no spread.
     let mut of = noise(&mut random);
     let volume = image(&of.0, of.1);
     let mut sample = Sample::new(Sampled::Layer(of.1), "image".to_owned(), (&volume, 7));

@@ -1,11 +1,11 @@
-//! What the pointer does in the 3-D view.
+//! Effects of the pointer in the 3-D view.
 
 use super::hands::{region_shape, somewhere, with_seed};
 use super::sample::{Hands, near, state};
 use crate::support::{Random, test};
 use arcuate::data::Role;
 use arcuate::state::track::jobs::streamlines::TrackStreamlines;
-use arcuate::state::{Action, Camera, Effect, Pane, Phase, Tool};
+use arcuate::state::{Action, Camera, Effect, Pane, Phase, Tool, ViewAction};
 use egui::{Modifiers, PointerButton, vec2};
 use glam::DVec3;
 use libtest_mimic::Trial;
@@ -47,7 +47,7 @@ fn scene_far() {
 
 fn scene_camera() {
     let mut hands = Hands::new(state());
-    // Beside everything.
+    // Next to everything.
     let from = hands.rect(Pane::Scene).left_bottom() + vec2(20.0, -20.0);
     let before = hands.state().view.camera;
     hands.press(from, LEFT, Modifiers::NONE);
@@ -92,15 +92,15 @@ fn scene_places() {
         let mut camera = hands.state().view.camera;
         camera.azimuth = random.uniform(0.0, std::f64::consts::TAU);
         camera.elevation = random.uniform(-1.2, 1.2);
-        hands.act(Action::SetCamera {
+        hands.act(Action::View(ViewAction::SetCamera {
             camera,
             phase: Phase::Done,
-        });
+        }));
         let tool = Tool::Place {
             role: Role::Seed,
             cube: false,
         };
-        hands.act(Action::SetTool(tool));
+        hands.act(Action::View(ViewAction::SetTool(tool)));
         hands.step();
         let at = somewhere(&hands, Pane::Scene, &mut random);
         hands.click(at);
@@ -113,12 +113,12 @@ fn scene_places() {
             .mask
             .clone();
         let Some(region) = hands.state().document.regions.first().cloned() else {
-            // The ray missed the head's slices: the tool stays in hand.
+            // The ray missed the head's slices: the tool stays selected.
             assert_eq!(hands.state().view.tool, tool);
             continue;
         };
         let centre = region.shape.centre();
-        // The crosshair went there, so the slice it lies on is told by the state before.
+        // The crosshair went there, so the state before shows the slice on which it lies.
         let crosshair = state().view.crosshair;
         let axis = (0..3)
             .find(|&a| centre[a] == crosshair[a])
@@ -129,7 +129,7 @@ fn scene_places() {
             hands.scene_screen(centre).distance(at) < 0.5,
             "under the pointer"
         );
-        // Nothing of the other slices lies before it.
+        // No part of the other slices lies in front of it.
         let eye = camera.eye();
         for other in (0..3).filter(|&a| a != axis) {
             let t = (crosshair[other] - eye[other]) / (centre[other] - eye[other]);
@@ -164,7 +164,7 @@ fn scene_drags() {
     assert_eq!((radius, hands.state().view.camera), (9.0, camera));
     let coarse = |e: &Effect| matches!(e.job(), Some(TrackStreamlines { coarse: true, .. }));
     assert!(hands.take_effects().iter().any(coarse));
-    // By the silhouette it grows.
+    // Its silhouette resizes it.
     let mm = camera.axes().x_axis * 9.0;
     let rim = hands.scene_screen(now + mm);
     let out = rim + (rim - hands.scene_screen(now)).normalized() * 15.0;

@@ -1,10 +1,10 @@
-//! The brush in the 3-D view: it paints what is in sight, and nothing behind or before that.
+//! The brush in the 3-D view: it paints visible surfaces, and nothing behind or in front of them.
 
 use super::hands::somewhere;
 use super::sample::{Hands, add_sphere, state};
 use crate::support::{Random, test};
 use arcuate::data::{Mask, Role, Shape};
-use arcuate::state::{Action, Pane, State, Tool};
+use arcuate::state::{Action, Pane, RegionAction, State, Tool, ViewAction};
 use egui::{Modifiers, PointerButton, Pos2, vec2};
 use glam::DVec3;
 use libtest_mimic::Trial;
@@ -46,7 +46,7 @@ fn voxels(mask: &Mask) -> Vec<DVec3> {
     centres.filter(|p| mask.contains(*p)).collect()
 }
 
-/// Where a region is placed the brush paints, too.
+/// Where a region can be placed the brush paints, too.
 fn on_slices() {
     let mut random = Random::fresh("3-D brush on slices");
     let mut painted = 0;
@@ -55,15 +55,15 @@ fn on_slices() {
         turned(&mut state, &mut random);
         let camera = state.view.camera;
         let mut placing = Hands::new(state.clone());
-        placing.act(Action::SetTool(Tool::Place {
+        placing.act(Action::View(ViewAction::SetTool(Tool::Place {
             role: Role::Seed,
             cube: false,
-        }));
+        })));
         placing.step();
         let at = somewhere(&placing, Pane::Scene, &mut random);
         placing.click(at);
         let mut hands = Hands::new(state);
-        hands.act(Action::SetTool(Tool::Brush));
+        hands.act(Action::View(ViewAction::SetTool(Tool::Brush)));
         hands.step();
         hands.click(at);
         assert_eq!(hands.state().view.camera, camera, "the view does not turn");
@@ -84,17 +84,17 @@ fn on_slices() {
     assert!(painted > 10, "{painted}");
 }
 
-/// A ball of voxels in the hand, from somewhere, without slices.
+/// A selected ball of voxels, from some direction, without slices.
 fn with_ball(random: &mut Random, radius_mm: f64) -> (Hands, DVec3) {
     let mut state = state();
     turned(&mut state, random);
     let centre = state.view.crosshair;
-    // Slices beside the head are not seen.
+    // Slices outside the head are not visible.
     state.view.crosshair = state.document.bounds().0;
     let id = add_sphere(&mut state, Role::Seed, centre, radius_mm);
     let mut hands = Hands::new(state);
-    hands.act(Action::SelectRegion(Some(id)));
-    hands.act(Action::SetTool(Tool::Brush));
+    hands.act(Action::Region(RegionAction::Select(Some(id))));
+    hands.act(Action::View(ViewAction::SetTool(Tool::Brush)));
     hands.step();
     (hands, centre)
 }
@@ -115,7 +115,7 @@ fn sculpts() {
             let before = hands.state().document.regions[0].shape.mask_on(&grid);
             let middle = hands.scene_screen(centre);
             let end = middle + vec2(22.0, -13.0);
-            // To and fro: where it has been already nothing more is met.
+            // Back and forth: where it has already been nothing more is hit.
             let path: Vec<Pos2> = [0.0, 0.5, 1.0, 0.5, 0.0, 0.5, 1.0]
                 .map(|share| middle.lerp(end, share))
                 .to_vec();
@@ -145,7 +145,7 @@ fn sculpts() {
             let undone = hands.state().document.regions[0].shape.mask_on(&grid);
             assert_eq!(voxels(&undone), voxels(&before), "one stroke, one step");
         }
-        // Beside it there is nothing to paint on: the view turns.
+        // Next to it there is nothing to paint on: the view rotates.
         let (mut hands, _) = with_ball(&mut random, BALL_MM);
         let before = hands.state().view.camera;
         let corner = hands.rect(Pane::Scene).left_bottom() + vec2(20.0, -20.0);
@@ -166,8 +166,8 @@ fn leaps() {
     let centre = crosshair - camera.forward() * 45.0;
     let id = add_sphere(&mut state, Role::Seed, centre, BALL_MM);
     let mut hands = Hands::new(state);
-    hands.act(Action::SelectRegion(Some(id)));
-    hands.act(Action::SetTool(Tool::Brush));
+    hands.act(Action::Region(RegionAction::Select(Some(id))));
+    hands.act(Action::View(ViewAction::SetTool(Tool::Brush)));
     hands.step();
     let from = hands.scene_screen(centre);
     hands.drag(&[from, from + vec2(70.0, 40.0)], LEFT, Modifiers::NONE);

@@ -1,12 +1,13 @@
-//! The surface of the task Segment in the views: leaks, the way back, what can no longer be moved.
+//! The surface of the task Segment in the views: leaks, rewinding, objects that can no longer be moved.
 
 use crate::support::{lines, test};
 use crate::ui::segment::leaked;
 use arcuate::solvers::level_set::Sphere;
-use arcuate::state::document::LineColouring;
-use arcuate::state::origin::OriginId;
+use arcuate::state::core::display;
+use arcuate::state::core::display::LineColouring;
+use arcuate::state::core::layer::OriginId;
 use arcuate::state::{
-    Action, Content, Display, Layer, LayerId, Layout, Pane, SegmentAction, State, defaults,
+    Action, Content, Display, Layer, LayerId, Layout, Pane, SegmentAction, State,
 };
 use arcuate::ui::theme;
 use arcuate::ui::views::{Views, layout};
@@ -36,7 +37,7 @@ fn way_back() {
     let mut state = leaked().state;
     let leak = state.session.segment.live.as_ref().and_then(|l| l.leak);
     let from = leak.expect("a leak").leak.from;
-    // In the 3-D view, else in the first one.
+    // In the 3-D view, otherwise in the first one.
     for (layout, single, pane) in [
         (Layout::Grid, Pane::Axial, Pane::Scene),
         (Layout::Single, Pane::Scene, Pane::Scene),
@@ -57,7 +58,7 @@ fn way_back() {
                 actions.lock().unwrap().extend(new);
             });
         window.run_steps(3);
-        let back = window.get_by_label("Back to before");
+        let back = window.get_by_label("Undo the leak");
         let rect = back.rect();
         assert!(place.contains_rect(rect), "{pane:?} {place:?} {rect:?}");
         back.click();
@@ -70,13 +71,13 @@ fn way_back() {
     }
 }
 
-/// The legend of streamlines and the buttons at the right keep clear of the button.
+/// The legend of streamlines and the buttons at the right do not overlap the button.
 fn clear() {
     let mut state = leaked().state;
     let id = LayerId(state.document.fresh_id());
     let display = Display {
         visible: true,
-        ..defaults::line_display()
+        ..display::line_display()
     };
     let beam = [vec![DVec3::X * -30.0, DVec3::X * 30.0]];
     let content = Content::Tractogram(lines(&beam));
@@ -93,16 +94,16 @@ fn clear() {
             _ => None,
         });
         let texts: Vec<_> = texts.collect();
-        let own = texts.iter().find(|(words, _)| *words == "Back to before");
+        let own = texts.iter().find(|(words, _)| *words == "Undo the leak");
         let button = own.expect("the button").1.expand2(vec2(10.0, 6.0));
-        // With its rim, once for each side.
+        // With its outline, once for each side.
         let mut legend = texts.iter().filter(|(words, _)| *words == "R–L");
         assert!(
             legend.any(|(_, rect)| scene.contains_rect(*rect)),
             "{pointer:?}"
         );
         for (words, rect) in &texts {
-            let own = *words == "Back to before";
+            let own = *words == "Undo the leak";
             assert!(
                 own || !button.intersects(*rect),
                 "{words} {rect:?} {button:?}"
@@ -111,8 +112,8 @@ fn clear() {
     }
 }
 
-/// In a window of 1280 × 800 the 3-D view shows each colour bar beside the key of directions, and slices show that of
-/// the streamlines over them.
+/// In a window of 1280 × 800 the 3-D view shows each colour bar next to the key of directions, and slices show the bar
+/// of the streamlines on them.
 fn bars() {
     let mut state = super::sample::state();
     let mut add = |name: &str, window, line_colouring| {
@@ -122,7 +123,7 @@ fn bars() {
             visible: true,
             line_colouring,
             window,
-            ..defaults::line_display()
+            ..display::line_display()
         };
         super::sample::add_layer(&mut state, name, Content::Tractogram(lines), display);
     };
@@ -158,7 +159,7 @@ fn painted(state: &State, pointer: Option<Pos2>) -> Vec<Shape> {
     painted_in(SIZE, state, pointer)
 }
 
-/// What is painted in the second frame, with the pointer there.
+/// Shapes painted in the second frame, with the pointer there.
 fn painted_in(size: egui::Vec2, state: &State, pointer: Option<Pos2>) -> Vec<Shape> {
     let context = egui::Context::default();
     theme::install(&context);

@@ -60,7 +60,7 @@ impl Error {
                 version % 1000 / 10
             ),
             Self::NoAnswer { doing, seconds } => {
-                format!("the NVIDIA driver gave no answer in {seconds} s while {doing}")
+                format!("the NVIDIA driver did not answer within {seconds} s while {doing}")
             }
             Self::NoDevice => "no NVIDIA graphics card found".to_owned(),
             Self::NoSuchDevice { number, count } => {
@@ -137,7 +137,7 @@ impl Error {
             Self::TooMany { lower, .. } => return format!("{lower}, or choose --backend cpu"),
             Self::Lost { .. } => "start again, with --backend cpu if it happens again",
             Self::NoAnswer { .. } => {
-                "look whether nvidia-smi answers, restart the machine if not, or choose --backend cpu"
+                "check whether nvidia-smi answers, restart the machine if not, or choose --backend cpu"
             }
             Self::Module { .. } | Self::Driver { .. } => {
                 "update the NVIDIA driver, or choose --backend cpu"

@@ -91,7 +91,7 @@ impl Device {
     ) -> Result<SharedBuffer, Error> {
         Err(Error::Driver {
             doing: OPERATION.to_owned(),
-            why: "it is done on Linux alone".to_owned(),
+            why: "it is supported only on Linux".to_owned(),
         })
     }
 

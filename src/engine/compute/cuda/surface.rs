@@ -89,7 +89,7 @@ impl Device {
     ) -> Result<Surface, Error> {
         Err(Error::Driver {
             doing: OPERATION.to_owned(),
-            why: "it is done on Linux alone".to_owned(),
+            why: "it is supported only on Linux".to_owned(),
         })
     }
 }

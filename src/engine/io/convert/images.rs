@@ -246,7 +246,7 @@ impl Image {
         if let Some((there, what)) = adjacent.iter().find(|(path, _)| !replace && path.exists()) {
             return Err(Error::unsupported(
                 there,
-                format!("a file that is there already, which {what} would replace"),
+                format!("an existing file, which {what} would replace"),
                 "add --force to replace it",
             ));
         }

@@ -206,7 +206,7 @@ impl Header {
         if found < BYTES_1 {
             return Err(Error::other_format(
                 &path,
-                format!("{}, which is no NIfTI file", counted(found, "byte")),
+                format!("{}, which is not a NIfTI file", counted(found, "byte")),
                 &format!("at least a header of {BYTES_1} bytes"),
             ));
         }
@@ -442,8 +442,8 @@ impl RawHeader {
         let vox_offset = match self.vox_offset {
             0.0 if least_offset > 0 => {
                 warnings.push(format!(
-                    "The header does not say where the voxels begin; they were read from byte \
-                     {least_offset}, right behind it"
+                    "The header does not say where the voxels begin; they were read from byte {least_offset}, \
+                     directly after it"
                 ));
                 least_offset as u64
             }

@@ -76,7 +76,7 @@ impl OpenedImage {
         };
         if behind > 0 {
             self.info.warnings.push(format!(
-                "The file goes on for {} behind its voxels, which {} not used",
+                "The file continues for {} after its voxels, which {} not used",
                 counted(behind as usize, "byte"),
                 singular_or_plural(behind as usize, "was", "were")
             ));

@@ -122,7 +122,7 @@ impl PackedMask {
             ));
         }
         let bytes = STANDARD.decode(&self.runs);
-        let bytes = bytes.map_err(|_| "its voxels are no base64 text")?;
+        let bytes = bytes.map_err(|_| "its voxels are not base64 text")?;
         let mut reader = BufReader::new(DeflateDecoder::new(&*bytes));
         let mut values: Vec<u8> = Vec::new();
         let room = memory::claim("Unpacking a mask", voxels as u64);

@@ -131,7 +131,7 @@ fn text(path: &Path) -> Result<String, Error> {
         .read_to_end(&mut bytes)
         .map_err(failed)?;
     String::from_utf8(bytes)
-        .map_err(|_| Error::malformed(path, "bytes that are no text", "a session file"))
+        .map_err(|_| Error::malformed(path, "bytes that are not text", "a session file"))
 }
 
 /// An upper bound on the number of values in a JSON text; it counts separators in strings, too.

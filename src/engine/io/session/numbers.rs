@@ -62,7 +62,7 @@ impl PackedNumbers {
             return Err("there are more than any tractogram has".to_owned());
         }
         let bytes = STANDARD.decode(&self.bytes);
-        let bytes = bytes.map_err(|_| "they are no base64 text")?;
+        let bytes = bytes.map_err(|_| "they are not base64 text")?;
         const MORE: &str = "they are more than the memory holds";
         // Checked before memory is allocated for missing numbers.
         if 4 * self.count as u64 / GREATEST_EXPANSION > bytes.len() as u64 {

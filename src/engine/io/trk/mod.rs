@@ -12,10 +12,10 @@ mod write;
 pub(super) use write::renamed;
 pub use write::save;
 
+use super::Error;
 use super::atomic::VerifyFailure;
 use super::file_bytes::FileBytes;
-use super::streamlines::{FibreInfo, free_name};
-use super::{Error, streamlines};
+use super::streamlines::{self, FibreInfo, free_name};
 use crate::compute::Control;
 use crate::data::text::{counted, singular_or_plural};
 use crate::data::tractogram::column_name;
@@ -190,7 +190,7 @@ fn records(
         if header.count > 0 && records.len() == header.count as usize {
             let behind = body.len() - at;
             info.warn_unread(format!(
-                "The file goes on for {} behind its streamlines, which {} not used",
+                "The file continues for {} after its streamlines, which {} not used",
                 counted(behind, "byte"),
                 singular_or_plural(behind, "was", "were")
             ));

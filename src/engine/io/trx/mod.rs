@@ -353,7 +353,7 @@ impl<'a> Arrays<'a> {
                 }
                 None => {
                     info.warn_unread(format!(
-                        "{} is no part of a TRX; it was not used",
+                        "{} is not part of a TRX; it was not used",
                         part.name
                     ));
                     Ok(())
@@ -490,7 +490,7 @@ impl<'a> Arrays<'a> {
             .and_then(|i| i.iter().map(member).collect());
         let Some(members) = members else {
             return Err(self.malformed(
-                format!("members of {} that are no streamlines", part.name),
+                format!("members of {} that are not streamlines", part.name),
                 (
                     format!("whole numbers below {}", self.lines),
                     "write the file again",

@@ -170,7 +170,7 @@ fn archive(
     };
     let mut archive = ZipArchive::new(reader).map_err(|e| match e {
         ZipError::InvalidArchive(_) => {
-            damaged(&"it has no directory, so it was cut off or is no archive")
+            damaged(&"it has no directory, so it was cut off or is not an archive")
         }
         other => unread(other),
     })?;

@@ -276,7 +276,7 @@ impl<'a> Unpacker<'a> {
     fn cut(&self) -> Error {
         Error::malformed(
             self.path,
-            "an array that ends before its time",
+            "an array that ends too early",
             ("a whole VTP file", "it was cut off, copy it again"),
         )
     }

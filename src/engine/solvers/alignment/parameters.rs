@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 pub struct Params {
     /// Initial transform of the moving image in world space, mm.
     pub from: DAffine3,
-    /// Whether to begin at other positions, too.
+    /// Also start from other positions.
     pub wide: bool,
 }
 
@@ -22,12 +22,12 @@ impl Params {
 
 impl Parameters for Params {
     const TABLE: &'static [Param<Self>] = &[Param {
-        help: "Begin only from where the images lie",
+        help: "Start only from the present position of the images",
         reason: "scanners place heads differently",
         default_text: DefaultText::Omitted,
         ..Param::new(
             "near",
-            "Begin from other places, too",
+            "Also start from other positions",
             Kind::Switch(Switch {
                 flag: false,
                 labels: None,

@@ -71,7 +71,7 @@ impl JoinedCurves {
 pub const MISSED_EVERY: usize = 7;
 
 /// Begins the error about a lack of memory.
-const GATHER: &str = "Putting the curves together";
+const GATHER: &str = "Joining the curves";
 
 /// One output in the order of the parts, whose curves have a connectivity measure if they are `measured`. Needs the
 /// backend's threads installed.

@@ -206,7 +206,7 @@ impl Parameters for Params {
         },
         Param {
             value_name: "N",
-            help: "Starts the random numbers; the same seed gives the same result",
+            help: "Seed of the random numbers; the same seed gives the same result",
             hint: "Same seed, same paths",
             default_text: DefaultText::Listed,
             ..Param::new(
@@ -267,7 +267,7 @@ impl Parameters for Params {
         Param {
             value_name: "FA|off",
             help: "Stop below this FA, or off",
-            hint: "Stops a path where the tensor has little direction",
+            hint: "Stops a path where the anisotropy is low",
             default_text: DefaultText::Listed,
             ..Param::new(
                 "fa",
@@ -282,7 +282,7 @@ impl Parameters for Params {
         },
         Param {
             value_name: "MM",
-            help: "Shorter curves are dropped, mm",
+            help: "Discard curves shorter than this, mm",
             hint: "Shorter paths are discarded and counted; longer ones end there",
             default_text: DefaultText::Listed,
             ..Param::new(
@@ -302,7 +302,7 @@ impl Parameters for Params {
         },
         Param {
             value_name: "MM|off",
-            help: "Curves stop at this length, mm, or off; of rays both ways, each half does",
+            help: "Stop curves at this length, mm, or off; with --both-ways, this applies to each half of a ray",
             default_text: DefaultText::Listed,
             ..Param::new(
                 "max-length",
@@ -319,7 +319,7 @@ impl Parameters for Params {
         },
         Param {
             value_name: "N",
-            help: "Each half stops after N steps",
+            help: "Stop each half after N steps",
             reason: "a guard: the length limit ends a streamline long before",
             default_text: DefaultText::Listed,
             ..Param::new(
@@ -338,7 +338,7 @@ impl Parameters for Params {
         },
         Param {
             value_name: "INTEGRATOR",
-            help: "How steps are taken; rk2 is the midpoint rule",
+            help: "Integration scheme; rk2 is the midpoint rule",
             hint: "Higher orders follow bends more closely at the same step",
             default_text: DefaultText::Listed,
             ..Param::new(
@@ -392,8 +392,8 @@ impl Parameters for Params {
         },
         Param {
             value_name: "TARGETS",
-            help: "One target is enough, or all have to be reached",
-            hint: "Any: it ends in the first target it meets. All: it has to meet every one and is not cut",
+            help: "Whether one target is enough or all must be reached",
+            hint: "Any: it ends in the first target it meets. All: it must meet every one and is not cut",
             default_text: DefaultText::Omitted,
             ..Param::new(
                 "targets",
@@ -416,8 +416,8 @@ impl Parameters for Params {
         },
         Param {
             value_name: "INCLUDES",
-            help: "One include region is enough, or all have to be passed",
-            hint: "Any: one of the include regions is enough. All: it has to pass through every one",
+            help: "Whether one include region is enough or all must be passed",
+            hint: "Any: one of the include regions is enough. All: it must pass through every one",
             default_text: DefaultText::Omitted,
             ..Param::new(
                 "includes",
@@ -440,8 +440,9 @@ impl Parameters for Params {
         },
         Param {
             value_name: "F,G",
-            help: "Tensor deflection (TEND) instead of the principal direction: its share f, and of the rest the \
-                   share g of what the tensor makes of the last direction; each from 0 to 1. Takes Euler's steps",
+            help: "Tensor deflection (TEND) instead of the principal direction: f is the weight of the \
+                   principal direction, and g the weight of the deflected direction in the rest; each from 0 \
+                   to 1. Takes Euler steps",
             default_text: DefaultText::Omitted,
             ..Param::new(
                 "deflect",
@@ -466,7 +467,8 @@ impl Parameters for Params {
         },
         Param {
             value_name: "N",
-            help: "Probabilistic: track so often, each time in tensors of a wild bootstrap of the fit's residuals",
+            help: "Probabilistic tracking: track from each seed N times, each time in tensors from a wild \
+                   bootstrap of the fit's residuals",
             hint: "Probabilistic: tracks from every seed several times, each time through tensors refitted with \
                    random signs of the residuals (wild bootstrap)",
             default_text: DefaultText::Omitted,
@@ -489,8 +491,8 @@ impl Parameters for Params {
             )
         },
         Param {
-            help: "Follow one sense only from each seed (rays always do without --both-ways)",
-            hint: "Paths leave the seed in both senses",
+            help: "Follow only one direction from each seed (as rays do without --both-ways)",
+            hint: "Paths leave the seed in both directions",
             default_text: DefaultText::Omitted,
             ..Param::new(
                 "one-way",

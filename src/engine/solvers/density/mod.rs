@@ -83,8 +83,8 @@ pub fn density(
     params.check()?;
     if let Some(sent) = params.sent.filter(|&n| n < tractogram.len() as u64) {
         return Err(Error::Input(format!(
-            "The number of streamlines sent is {sent}, fewer than the {} that are there; give how many \
-             were sent from the seeds, or leave it out for counts",
+            "The number of streamlines sent is {sent}, fewer than the {} in the file; give the number sent \
+             from the seeds, or leave it out for counts",
             tractogram.len()
         )));
     }

@@ -48,7 +48,7 @@ impl Parameters for Params {
     const TABLE: &'static [Param<Self>] = &[
         Param {
             value_name: "MEASURE",
-            help: "Streamlines that pass each voxel, or their length in it, mm",
+            help: "Number of streamlines that pass each voxel, or their length in it, mm",
             default_text: DefaultText::Implied,
             ..Param::new(
                 "measure",
@@ -71,7 +71,7 @@ impl Parameters for Params {
         },
         Param {
             value_name: "N",
-            help: "Divide by the number of streamlines that were sent",
+            help: "Divide by this number of streamlines sent",
             default_text: DefaultText::Omitted,
             ..Param::new(
                 "sent",
@@ -90,7 +90,7 @@ impl Parameters for Params {
             )
         },
         Param {
-            help: "Three volumes, by direction",
+            help: "Write three volumes, one for each direction",
             hint: "Red: left–right, green: front–back, blue: up–down",
             default_text: DefaultText::Omitted,
             ..Param::new(
@@ -129,7 +129,8 @@ impl Voxels {
 impl Parameters for Voxels {
     const TABLE: &'static [Param<Self>] = &[Param {
         value_name: "MM",
-        help: "Cubes of this edge instead, mm: in the template's box, or around the streamlines where there is none",
+        help: "Use cubic voxels with this edge instead, mm: in the box of the template, or around the \
+               streamlines if there is none",
         hint: "Smaller than the scan's: a super-resolved track-density image",
         default_text: DefaultText::Omitted,
         ..Param::new(

@@ -318,8 +318,8 @@ const SHARPEST: f64 = 6.0;
 impl Parameters for SharpeningParts {
     const TABLE: &'static [Param<Self>] = &[
         Param {
-            help: "All: a real power α of every tensor, its volume preserved. Low FA: a whole power n of tensors \
-                   below an FA, the others as they are (van Aart et al. 2010)",
+            help: "All: a real power α of every tensor, its volume preserved. Low FA: an integer power n of \
+                   tensors below an FA, the others as they are (van Aart et al. 2010)",
             ..Param::new(
                 "low-fa-only",
                 "Sharpen",
@@ -348,7 +348,7 @@ impl Parameters for SharpeningParts {
             )
         },
         Param {
-            help: "Whole power of the tensor where the FA is below the threshold",
+            help: "Integer power of the tensor where the FA is below the threshold",
             unused: all_are,
             ..Param::new(
                 "power",

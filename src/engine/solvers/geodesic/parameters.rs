@@ -112,8 +112,8 @@ impl Parameters for Rays {
     const TABLE: &'static [Param<Self>] = &[
         Param {
             value_name: "FAN",
-            help: "Directions of each seed's rays: principal, sphere:N, cone:N,DEGREES (half angle), icosphere:LEVEL \
-                   or towards:X,Y,Z",
+            help: "Directions of the rays of each seed: principal, sphere:N, cone:N,DEGREES (half angle), \
+                   icosphere:LEVEL or towards:X,Y,Z",
             default_text: DefaultText::Listed,
             ..Param::new(
                 "directions",
@@ -132,8 +132,8 @@ impl Parameters for Rays {
         },
         Param {
             value_name: "HOW",
-            help: "power:ALPHA (volume kept; 1 is the plain tensor, whose rays mostly run beside real fibres), or the \
-                   papers' paper:N,FA (whole power below an FA)",
+            help: "power:ALPHA (keeps the volume; 1 is the plain tensor, whose rays mostly run beside real \
+                   fibres), or paper:N,FA as in the papers (an integer power below an FA)",
             default_text: DefaultText::Listed,
             ..Param::new(
                 "sharpen",
@@ -175,7 +175,7 @@ impl Parameters for Rays {
         },
         Param {
             value_name: "N",
-            help: "Keep one point in N steps, and the last",
+            help: "Keep one point every N steps, and the last",
             default_text: DefaultText::Listed,
             ..Param::new(
                 "keep-every",
@@ -192,7 +192,7 @@ impl Parameters for Rays {
             )
         },
         Param {
-            help: "Carry each ray on behind its seed",
+            help: "Also follow each ray backwards from its seed",
             default_text: DefaultText::Omitted,
             ..Param::new(
                 "both-ways",
@@ -206,8 +206,8 @@ impl Parameters for Rays {
             )
         },
         Param {
-            help: "Do not stop rays that circle on the spot",
-            hint: "A ray that comes back to where it was ends there",
+            help: "Do not stop rays that loop in place",
+            hint: "A ray that returns to an earlier point ends there",
             default_text: DefaultText::Omitted,
             ..Param::new(
                 "no-loop-guard",
@@ -222,8 +222,8 @@ impl Parameters for Rays {
         },
         Param {
             value_name: "FORM",
-            help: "Equations: hamiltonian, or the papers' christoffel, whose steps, length limit and loop guard count \
-                   its parameter instead of mm",
+            help: "Equations: hamiltonian, or christoffel as in the papers, whose steps, length limit and loop \
+                   guard are in units of its parameter instead of mm",
             hint: "Hamiltonian: the gradient of the interpolated tensors themselves. Christoffel: symbols from four \
                    interpolated fields, held during a step (van Aart et al. 2011); as there, a step is one of the \
                    parameter: where the metric changes fast it grows, a ray can become longer than the longest \

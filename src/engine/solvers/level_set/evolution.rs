@@ -49,7 +49,7 @@ pub struct Evolution {
     inputs: Vec<Inputs>,
     /// Index of the inputs from which the speeds are computed.
     number: usize,
-    /// Spheres of the start.
+    /// Initial spheres.
     start_spheres: Vec<Sphere>,
     stencil: Stencil,
     speeds: Arc<Speeds>,

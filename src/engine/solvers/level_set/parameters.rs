@@ -117,7 +117,7 @@ impl Parameters for Params {
             key: "smoothness",
             value_name: "X",
             label: "Smoothness",
-            help: "Weight of the curvature against that of all speeds",
+            help: "Weight of curvature relative to that of all speeds",
             reason: "smooth enough for noise of a third of the contrast, rough enough to follow gyri",
             hint: "",
             default_text: DefaultText::Stated,
@@ -131,7 +131,7 @@ impl Parameters for Params {
             key: "intensity",
             value_name: "X",
             label: "Intensity",
-            help: "Weight of the grey value's own speed",
+            help: "Weight of the grey-value speed",
             reason: "",
             hint: "",
             default_text: DefaultText::Stated,
@@ -145,8 +145,8 @@ impl Parameters for Params {
             key: "region",
             value_name: "X",
             label: "Region means",
-            help: "Weight of region statistics (Chan and Vese 2001): the surface grows where values are nearer to the mean \
-                   inside than to that outside",
+            help: "Weight of region statistics (Chan and Vese 2001): the surface grows where values are closer \
+                   to the mean inside than to the mean outside",
             reason: "",
             hint: "",
             default_text: DefaultText::Stated,
@@ -160,7 +160,7 @@ impl Parameters for Params {
             key: "edge",
             value_name: "X",
             label: "Edge stopping",
-            help: "How strongly edges slow the surface and draw it onto them (geodesic active contour)",
+            help: "How strongly edges slow and attract the surface (geodesic active contour)",
             reason: "",
             hint: "",
             default_text: DefaultText::Stated,
@@ -174,7 +174,7 @@ impl Parameters for Params {
             key: "edge-contrast",
             value_name: "V",
             label: "Edge contrast",
-            help: "Gradient that half stops the surface, grey values a mm",
+            help: "Gradient at which the speed is halved, grey values per mm",
             reason: "",
             hint: "",
             default_text: DefaultText::Noted("the tolerance"),
@@ -195,8 +195,8 @@ impl Parameters for Params {
             key: "layer-weight",
             value_name: "X",
             label: "Layer weight",
-            help: "Weight of the layer's speed, which goes inwards at the low end of its range and outwards at the high \
-                   one; negative turns it",
+            help: "Weight of the speed image, which moves the surface inwards at the low end of its range and \
+                   outwards at the high end; a negative weight reverses it",
             reason: "",
             hint: "",
             default_text: DefaultText::Stated,
@@ -214,7 +214,7 @@ impl Parameters for Params {
             key: "bias",
             value_name: "X",
             label: "Speed of regions",
-            help: "Speed in regions that draw the surface outwards or keep it out; smoothness leaves it alone",
+            help: "Speed in regions that draw the surface outwards or keep it out; smoothness does not change it",
             reason: "",
             hint: "",
             default_text: DefaultText::Stated,
@@ -228,7 +228,8 @@ impl Parameters for Params {
             key: "paper",
             value_name: "",
             label: "As in Lefohn 2004",
-            help: "Lefohn's discretisation and units of 2004, for comparison: grey values, smoothness and rescaling alone",
+            help: "Use the discretisation and units of Lefohn 2004, for comparison: only grey values, \
+                   smoothness and rescaling",
             reason: "speeds then mean the same on every scan",
             hint: "",
             default_text: DefaultText::Stated,
@@ -244,7 +245,7 @@ impl Parameters for Params {
             key: "rescaling",
             value_name: "X",
             label: "Rescaling",
-            help: "How fast φ is drawn back to a distance, a unit of time",
+            help: "How strongly φ is kept a signed distance, per unit of time",
             reason: "",
             hint: "",
             default_text: DefaultText::Stated,
@@ -258,7 +259,7 @@ impl Parameters for Params {
             key: "redistance-every",
             value_name: "N",
             label: "Redistance every",
-            help: "Steps between two redistancings; 0: none",
+            help: "Number of steps between two redistancings; 0: none",
             reason: "before speeds of opposite sign have squeezed the band",
             hint: "",
             default_text: DefaultText::Stated,
@@ -300,7 +301,7 @@ impl Parameters for Params {
             return wrong(
                 format!("a target of {}", self.target),
                 "a grey value",
-                "probe voxels of what you look for",
+                "probe voxels of the structure",
             );
         }
         if let Some(layer) = self.layer
@@ -309,7 +310,7 @@ impl Parameters for Params {
             return wrong(
                 format!("a layer speed from {} to {}", layer.low, layer.high),
                 "two different numbers",
-                "choose the values where the surface shall shrink and grow",
+                "choose the values at which the surface should shrink and grow",
             );
         }
         let layer = self.layer.map_or(0.0, |_| self.layer_weight.abs());

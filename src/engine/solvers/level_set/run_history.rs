@@ -102,8 +102,8 @@ impl Ended {
         match self {
             Self::Steps | Self::Converged => None,
             Self::Vanished => Some(
-                "The surface vanished, expected voxels that it can hold on to; the state before is kept: \
-                 widen the tolerance or lower the smoothness"
+                "The surface vanished, expected voxels inside it; the state before is kept: widen the \
+                 tolerance or lower the smoothness"
                     .to_owned(),
             ),
             Self::Filled => Some(

@@ -72,7 +72,7 @@ impl Parameters for Params {
                 Choice {
                     key: "sharpened",
                     label: "Sharpened",
-                    help: "The inverse of the tensor raised to the power alpha, volume kept",
+                    help: "The inverse of the tensor raised to the power alpha, with its volume kept",
                     is: |p| p.cost == Cost::Sharpened,
                     choose: |p| p.cost = Cost::Sharpened,
                 },

@@ -36,7 +36,7 @@ impl Parameters for Change {
     const TABLE: &'static [Param<Self>] = &[
         Param {
             value_name: "MM",
-            help: "Moves the border outwards by so much, or inwards below 0, mm",
+            help: "Move the border outwards by this distance, mm; inwards if negative",
             hint: "Moves the border outwards by this distance, or inwards if negative",
             default_text: DefaultText::Omitted,
             ..Param::new(
@@ -56,7 +56,7 @@ impl Parameters for Change {
         },
         Param {
             value_name: "MM",
-            help: "Rounds away what is finer than about this, mm",
+            help: "Smooth away details finer than about this, mm",
             hint: "Full width at half maximum of the Gaussian: details finer than this are rounded away, and widths \
                    below about two voxels change next to nothing",
             default_text: DefaultText::Omitted,
@@ -116,7 +116,7 @@ impl Parameters for Fill {
     const TABLE: &'static [Param<Self>] = &[
         Param {
             value_name: "V",
-            help: "How far their values may be from its",
+            help: "Largest difference of their values from its value",
             hint: "Values that differ by more from the clicked one stay out",
             reason: "a share of the width of the image's window",
             default_text: DefaultText::Listed,
@@ -136,8 +136,8 @@ impl Parameters for Fill {
         Param {
             value_name: "ML",
             // The number is that of `DEFAULT_MOST_ML`; a test compares them.
-            help: "A fill ends at this volume, ml (default: 50)",
-            hint: "A fill that runs out into its surroundings ends here",
+            help: "End a fill at this volume, ml (default: 50)",
+            hint: "A fill that leaks into its surroundings ends here",
             reason: "more than most structures",
             default_text: DefaultText::Omitted,
             ..Param::new(

@@ -39,7 +39,7 @@ fn check_volumes(volume: &Volume) -> Result<TensorLayout, Error> {
             counted(volume.frames, "volume")
         ))),
         None => Err(Error::Input(
-            "Nothing says how the image holds tensors; say their order and their frame".to_owned(),
+            "The order and the frame of the image's tensors are unknown; name them".to_owned(),
         )),
     }
 }

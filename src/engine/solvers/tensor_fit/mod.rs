@@ -183,8 +183,7 @@ fn check_gradients(dwi: &Volume, gradients: &Gradients) -> Result<(), Error> {
         |v: &usize| gradients.b_s_per_mm2[*v].is_finite() && gradients.directions[*v].is_finite();
     match (0..given).find(|v| !valid(v)) {
         Some(volume) => Err(Error::Input(format!(
-            "Volume {} has b-value {} and direction {}, which are not all numbers; mend the \
-             gradient table",
+            "Volume {} has b-value {} and direction {}, which are not all numbers; correct the gradient table",
             volume_numbers(&[volume]),
             gradients.b_s_per_mm2[volume],
             gradients.directions[volume]

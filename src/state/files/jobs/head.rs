@@ -4,11 +4,11 @@ use crate::compute::{Backend, Control, memory};
 use crate::jobs::{Delivery, Job, JobError, PartialSender, Receive, Slot, Worker};
 use crate::phantom::Demo;
 use crate::state::files::opening;
-use crate::state::update::ended;
+use crate::state::job_end::ended;
 use crate::state::{Effect, State};
 use std::sync::Arc;
 
-/// Makes the head of a seed.
+/// Generates the head of a seed.
 #[derive(Clone, Debug)]
 pub struct MakeHead {
     pub seed: u64,
@@ -22,7 +22,7 @@ impl Job for MakeHead {
     }
 
     fn label(&self) -> String {
-        "Making the demo head".to_owned()
+        "Building the demo head".to_owned()
     }
 
     fn run(
@@ -50,7 +50,7 @@ impl Receive<State> for MakeHead {
     }
 }
 
-/// Makes the head of a seed; an error is a sentence.
+/// Generates the head of a seed; an error is a sentence.
 pub fn make(seed: u64, backend: &Backend, control: &Control) -> Result<Demo, String> {
     memory::claim("The built-in head", Demo::bytes()).map_err(|e| e.to_string())?;
     let demo = backend.install(|| Demo::new(seed, control));

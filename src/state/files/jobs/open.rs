@@ -1,4 +1,4 @@
-//! Opening a file: what it holds decides what it becomes.
+//! Opens a file: its content determines the kind of layer.
 
 use super::label;
 use crate::compute::Control;
@@ -7,7 +7,7 @@ use crate::data::{Gradients, Grid, Mask, Region, Role, Tractogram, Volume, Volum
 use crate::io;
 use crate::jobs::{Delivery, Folder, Job, JobError, PartialSender, Receive, Slot, Values, Worker};
 use crate::state::files::opening;
-use crate::state::update::ended;
+use crate::state::job_end::ended;
 use crate::state::{Effect, State};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -18,21 +18,21 @@ pub enum Loaded {
     Scan {
         dwi: Volume,
         gradients: Option<Arc<Gradients>>,
-        /// Where they do not lie beside it: one `.b`, or bval and bvec.
+        /// Gradient files that are not next to it: one `.b`, or bval and bvec.
         gradient_files: Vec<PathBuf>,
     },
     Image(Volume),
-    /// An image with values 0 and 1 only.
+    /// An image that has only the values 0 and 1.
     Mask(Mask),
     Tractogram(Tractogram),
 }
 
-/// Opens one file, with the gradients given, or those beside it.
+/// Opens one file, with the gradients given, or those next to it.
 #[derive(Clone, Debug)]
 pub struct OpenFile {
     pub path: PathBuf,
     pub gradients: Vec<PathBuf>,
-    /// The user's statements where the file says nothing.
+    /// The user's reading where the file leaves something open.
     pub reading: io::Reading,
 }
 
@@ -50,7 +50,7 @@ impl OpenFile {
         }
     }
 
-    /// The file as the user says it is.
+    /// Opens the file with the user's reading.
     pub fn with_reading(path: PathBuf, reading: io::Reading) -> Self {
         Self {
             reading,
@@ -63,7 +63,7 @@ impl OpenFile {
 #[derive(Clone, Debug)]
 pub enum Opened {
     File(Box<OpenedFile>),
-    /// A folder was looked through instead.
+    /// The path is a folder, which was searched.
     Folder(Folder),
 }
 
@@ -71,13 +71,13 @@ pub enum Opened {
 pub struct OpenedFile {
     pub path: PathBuf,
     pub loaded: Loaded,
-    /// The assumptions made where the file says nothing; the window may ask about them.
+    /// The assumptions made where the file leaves something open; the window may ask about them.
     pub reading: io::Reading,
     pub notes: Vec<io::Remark>,
-    /// A file beside a scan that seems to be its brain mask.
+    /// A file next to a scan that appears to be its brain mask.
     pub mask_beside: Option<PathBuf>,
-    /// Why a scan has no gradients although something of a table lies beside it: one sentence with the name of
-    /// a file, which `notes` hold without it.
+    /// Why a scan has no gradients although there are gradient files next to it: one sentence with the name of a file;
+    /// `notes` have it without the name.
     pub gradients_refused: Option<String>,
 }
 
@@ -133,11 +133,11 @@ impl Loaded {
     }
 }
 
-/// With each streamline's whole length, mm: what the window can colour by. Bounds are looked for here, so
-/// that the window does not have to.
+/// Adds each streamline's total length, mm, for colouring. Bounds are computed here to keep that off the interface
+/// thread.
 pub fn with_lengths(tractogram: Tractogram) -> Tractogram {
     tractogram.bounds();
-    // A file may have brought its own.
+    // A file may have its own lengths.
     if tractogram.per_streamline.contains_key(LENGTH) {
         return tractogram;
     }
@@ -147,7 +147,7 @@ pub fn with_lengths(tractogram: Tractogram) -> Tractogram {
     tractogram.with_per_streamline(LENGTH, lengths)
 }
 
-/// With the names of the targets that its numbers stand for.
+/// Adds the names of the targets that its numbers denote.
 pub fn with_target_names(tractogram: Tractogram, regions: &[Region]) -> Tractogram {
     let targets = regions.iter().filter(|r| r.role == Role::Target);
     let names: Vec<String> = targets.map(|r| r.name.clone()).collect();
@@ -161,15 +161,15 @@ pub fn with_target_names(tractogram: Tractogram, regions: &[Region]) -> Tractogr
 #[derive(Default)]
 pub struct ScanGradients {
     pub gradients: Option<Arc<Gradients>>,
-    /// Their files where they do not lie beside the scan.
+    /// Their files, if they are not next to the scan.
     pub files: Vec<PathBuf>,
     pub notes: Vec<io::Remark>,
-    /// Why the scan has none although something of a table lies beside it: one sentence with the name of a file. It
-    /// is among `notes`, too.
+    /// Why the scan has none although there are gradient files next to it: one sentence with the name of a file. It is
+    /// also among `notes`.
     pub refused: Option<String>,
 }
 
-/// The gradients of a scan. A table that nobody named and that is wrong must not stand in the way of its scan.
+/// The gradients of a scan. A faulty table that the user did not name must not prevent opening its scan.
 pub fn table(
     path: &Path,
     named: &[PathBuf],
@@ -209,8 +209,8 @@ pub fn table(
     })
 }
 
-/// How much of the work is left when a file has been read: the display windows of an image of 256³ voxels take
-/// longer than its bytes. Of streamlines it is less, but nobody knows what a file holds before it is read.
+/// Fraction of the work that remains once a file has been read: the display windows of an image of 256³ voxels take
+/// longer than reading its bytes. For streamlines it is less, but the content is unknown before reading.
 const PREPARING: f32 = 0.6;
 
 /// Opens a file; a NIfTI with several volumes is a scan, one with values 0 and 1 only is a mask.
@@ -229,7 +229,7 @@ pub fn open(
     }
     control.plan_last(PREPARING);
     let opened = io::open_with_reading(path, reading, control).map_err(sentence)?;
-    // One step to find out what it is, one to colour it.
+    // One step to determine the content, one to colour it.
     control.begin_last("Preparing the views", 2 + Volume::PRECOMPUTE_STEPS);
     let windows = |volume: &Volume| {
         control.advance(1);
@@ -246,7 +246,7 @@ pub fn open(
             let tractogram = with_lengths(tractogram);
             control.advance(Volume::PRECOMPUTE_STEPS);
             let tractogram = Values::shown(tractogram);
-            // Looked for here, so that the window does not have to.
+            // Computed here to keep it off the interface thread.
             tractogram.bounds();
             Loaded::Tractogram(tractogram)
         }

@@ -1,4 +1,4 @@
-//! Weights of streamlines by the signal that they explain.
+//! Fits the weights of streamlines to the signal that they explain.
 
 use crate::compute::{Backend, Control, DataId};
 use crate::data::region::RegionId;
@@ -13,9 +13,9 @@ use crate::solvers::commit::solver::Curve;
 use crate::solvers::commit::{Fit, Inputs, MemoryDemand, Params, Prepared, TimeEstimate};
 use crate::solvers::tensor_fit::{self, MaskReport};
 use crate::solvers::tractogram::selection::{SelectionRules, select};
+use crate::state::job_end::ended;
 use crate::state::pathways::PathwayResult;
 use crate::state::tensors::jobs::fit::{fitted, in_order};
-use crate::state::update::ended;
 use crate::state::{Effect, State, filter};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
@@ -30,36 +30,36 @@ pub const ESTIMATE: Slot = Slot::latest_wins("needs");
 #[derive(Clone, Debug)]
 pub struct FitWeights {
     pub tractogram: Tractogram,
-    /// A diffusion scan, or for the density model an image without gradients.
+    /// A diffusion scan or, for the density model, an image without gradients.
     pub scan: Volume,
     pub gradients: Option<Arc<Gradients>>,
     /// None, one for all volumes, or one each.
     pub timing: Vec<Timing>,
     pub mask: Option<Mask>,
-    /// `None`: those of the tensors, which are fitted first where the model needs them.
+    /// `None`: those of the tensors, which are fitted first if the model needs them.
     pub peaks: Option<Volume>,
     pub tensors: tensor_fit::Params,
     pub params: Params,
-    /// What an earlier fit of the same streamlines, scan and model built.
+    /// Data structures from an earlier fit of the same streamlines, scan and model.
     pub prepared: Option<Arc<Prepared>>,
     pub start: StartFrom,
     pub without: Excluded,
-    /// Those of the tractogram that are left by now, in its order: the others stay at 0 and get no weight.
+    /// The remaining streamlines of the tractogram, in its order: the others stay at 0 and get no weight.
     pub left: Option<Tractogram>,
-    /// What was not explained before: what is worse now is told as an image.
+    /// The unexplained signal before: its increase is returned as an image.
     pub before: Option<Volume>,
-    /// The objective, for whoever watches.
+    /// The objective, for observers.
     pub curve: Curve,
 }
 
-/// What the first iteration starts from.
+/// Initial values of the first iteration.
 #[derive(Clone, Debug, Default)]
 pub enum StartFrom {
     #[default]
     Zero,
-    /// All unknowns of the fit that was prepared.
+    /// All unknowns of the prepared fit.
     Fit(Arc<[f32]>),
-    /// Weights of the streamlines, from anywhere.
+    /// Weights of the streamlines, of any origin.
     Weights(Arc<[f32]>),
 }
 
@@ -69,9 +69,9 @@ pub enum Excluded {
     #[default]
     Nobody,
     Marked(Arc<[bool]>),
-    /// All that meet a region.
+    /// All that pass a region.
     Through(Region),
-    /// All that meet the voxels of a pathway of some width.
+    /// All that pass the voxels of a pathway of some width.
     Along(Arc<PathwayResult>, f64),
 }
 
@@ -79,31 +79,31 @@ pub enum Excluded {
 pub struct CommitFit {
     pub tractogram: DataId,
     pub fit: Fit,
-    /// What was prepared is of these.
+    /// The streamlines that the preparation covers.
     pub whole: Tractogram,
-    /// One for each streamline that is left.
+    /// One for each remaining streamline.
     pub weights: Arc<[f32]>,
-    /// How many of the streamlines that are left were to stay at 0.
+    /// Number of remaining streamlines that were to stay at 0.
     pub without: usize,
-    /// Their voxels, where what was not explained before is known.
+    /// Their voxels, if the unexplained signal before is known.
     pub there: Option<LesionEvidence>,
-    /// The unexplained signal, now and before.
+    /// The difference of the unexplained signal, now minus before.
     pub worse: Option<Volume>,
     pub prepared: Arc<Prepared>,
-    /// After each iteration, from the start's on.
+    /// One value per iteration, including the start.
     pub curve: Vec<f64>,
     pub prepare_ms: f64,
     pub fit_ms: f64,
-    /// How reliable the mask of the tensors' fit is, where that found one.
+    /// Reliability of the mask of the tensors' fit, if it was found.
     pub mask_found: Option<MaskReport>,
 }
 
-/// The voxels that the streamlines that are left out run through, where alone their signal is missed (the
-/// evidence for a tract: Pestilli et al. 2014, Nat Methods 11:1058).
+/// The voxels that the excluded streamlines pass, the only ones where their signal is missing (the evidence for a
+/// tract: Pestilli et al. 2014, Nat Methods 11:1058).
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 pub struct LesionEvidence {
     pub voxels: u64,
-    /// Root mean square of what is not explained, with them and without.
+    /// Root mean square of the unexplained signal, with them and without.
     pub rmse: [f64; 2],
 }
 
@@ -125,19 +125,19 @@ impl LesionEvidence {
     }
 }
 
-/// Computes what a fit takes, or why it cannot be.
+/// Computes the cost of a fit, or why it is impossible.
 #[derive(Clone, Debug)]
 pub struct EstimateFit {
     pub fit: FitWeights,
 }
 
-/// Memory and time that a fit will take, known before it starts.
+/// Memory and time that a fit will take, estimated before it starts.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct FitEstimate {
     pub demand: MemoryDemand,
-    /// Bytes that it may take.
+    /// Bytes available to it.
     pub free: Option<u64>,
-    /// Bytes on each graphics card, and those that are free on the first.
+    /// Bytes on each graphics card, and those free on the first.
     pub on_card: Option<(u64, u64)>,
     pub expected: TimeEstimate,
 }
@@ -221,7 +221,7 @@ impl Receive<State> for EstimateFit {
         match end {
             Unfinished::Cancelled => state.session.filter.needs.fail(),
             Unfinished::Failed(sentence) => filter::update::refused(state, sentence),
-            // The estimate waits until the user lets the CPU do it.
+            // The estimate waits until the user permits the CPU.
             Unfinished::DeviceFailed(_) => return false,
         }
         true
@@ -237,7 +237,7 @@ impl FitWeights {
             .as_ref()
             .map(|left| marks_of(&self.tractogram, left));
         let left = match (left, self.left.take()) {
-            // More was done to them than to take some away.
+            // Some edits were not removals.
             (Some(None), Some(now)) => {
                 (self.tractogram, self.prepared) = (now, None);
                 None
@@ -258,7 +258,7 @@ impl FitWeights {
         };
         let start = match &self.start {
             StartFrom::Fit(x) if is_known => Some(Cow::Borrowed(&**x)),
-            // Unknowns of another operator lie elsewhere.
+            // Unknowns of another operator have a different order.
             StartFrom::Zero | StartFrom::Fit(_) => None,
             StartFrom::Weights(weights) => {
                 Some(Cow::Owned(prepared.unknowns_from_weights(weights)))
@@ -287,7 +287,7 @@ impl FitWeights {
             .before
             .as_ref()
             .map(|before| difference(&fit.maps.rmse, before));
-        // Streamlines that are gone already are no loss.
+        // Streamlines already removed do not count as excluded.
         let out = without.map_or_else(Vec::new, |marks| {
             let is_left = |i: usize| left.as_ref().is_none_or(|left| left[i]);
             let each = marks.iter().enumerate();
@@ -298,7 +298,7 @@ impl FitWeights {
             let maps = [before, &fit.maps.rmse];
             LesionEvidence::new(&out, &prepared.dictionary, maps)
         });
-        // Looked for here, so that the window does not have to.
+        // Computed here to keep it off the interface thread.
         let maps = &fit.maps;
         for map in [&maps.intra, &maps.extra, &maps.free, &maps.rmse] {
             map.precompute_windows();
@@ -328,7 +328,7 @@ impl FitWeights {
         control: &Control,
     ) -> Result<Option<Vec<bool>>, JobError> {
         let now = self.left.as_ref().unwrap_or(&self.tractogram);
-        // Weights of the streamlines that are left.
+        // Weights of the remaining streamlines.
         let marks: Option<Vec<bool>> = match &self.without {
             Excluded::Nobody => None,
             Excluded::Marked(marks) => Some(marks.to_vec()),
@@ -390,7 +390,7 @@ impl FitWeights {
         })
     }
 
-    /// Where its streamlines run, in the voxels that it is of.
+    /// The course of its streamlines through the fit's voxels.
     pub(super) fn course(
         &self,
         memory: Option<u64>,
@@ -411,12 +411,12 @@ impl FitWeights {
         mask.map(|mask| in_order(mask, &self.scan))
     }
 
-    /// Whether peaks have to be made.
+    /// Whether peaks must be computed.
     fn lacks_peaks(&self) -> bool {
         self.peaks.is_none() && !self.params.model.extra.is_empty()
     }
 
-    /// As if nothing needed the peaks that are not there yet.
+    /// The parameters as if nothing needed the missing peaks.
     fn without_missing(&self) -> Params {
         let mut params = self.params.clone();
         if self.lacks_peaks() && self.gradients.is_some() {
@@ -431,7 +431,7 @@ impl FitWeights {
         control: &Control,
     ) -> Result<(Prepared, Option<MaskReport>), JobError> {
         let mut mask_found = None;
-        // What can be refused is refused before tensors are fitted.
+        // Invalid inputs are refused before tensors are fitted.
         if self.lacks_peaks() {
             backend.install(|| self.inputs().check(&self.without_missing()))?;
             if let Some(gradients) = self.gradients.as_deref() {
@@ -459,7 +459,7 @@ impl FitWeights {
     }
 }
 
-/// One mark for each streamline: whether it meets a region.
+/// One mark for each streamline: whether it passes a region.
 fn meeting(
     lines: &Tractogram,
     region: Region,
@@ -473,8 +473,7 @@ fn meeting(
     Ok(select(lines, &rules, backend, control)?.marks)
 }
 
-/// Which streamlines are left of all, where nothing was done but to take some away; `None` where something
-/// else was.
+/// The remaining ones of all streamlines, if some were only removed; `None` if they were edited otherwise.
 fn marks_of(all: &Tractogram, left: &Tractogram) -> Option<Vec<bool>> {
     let mut rest = left.streamlines().peekable();
     let marks = all.streamlines().map(|line| {
@@ -488,12 +487,12 @@ fn marks_of(all: &Tractogram, left: &Tractogram) -> Option<Vec<bool>> {
     rest.peek().is_none().then_some(marks)
 }
 
-/// A point that is no number is equal to itself, too.
+/// NaN equals itself, too.
 fn same_bits(a: &[[f32; 3]], b: &[[f32; 3]]) -> bool {
     bytemuck::cast_slice::<_, u32>(a) == bytemuck::cast_slice::<_, u32>(b)
 }
 
-/// Now less before, voxel by voxel.
+/// Now minus before, voxel by voxel.
 fn difference(now: &Volume, before: &Volume) -> Volume {
     let (now_values, before) = (now.frame(0), before.frame(0));
     let values: Vec<f32> = now_values.iter().zip(before).map(|(n, b)| n - b).collect();

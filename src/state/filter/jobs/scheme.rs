@@ -5,7 +5,7 @@ use crate::data::Gradients;
 use crate::io;
 use crate::jobs::{Delivery, Job, JobError, PartialSender, Receive, Slot, Worker};
 use crate::solvers::commit::cylinder::Timing;
-use crate::state::update::ended;
+use crate::state::job_end::ended;
 use crate::state::{Effect, State, filter};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -14,14 +14,14 @@ use std::sync::Arc;
 #[derive(Clone, PartialEq, Debug)]
 pub struct ReadScheme {
     pub path: PathBuf,
-    /// The scan's, with which the file has to agree.
+    /// The scan's gradients, with which the file must agree.
     pub gradients: Option<Arc<Gradients>>,
 }
 
 #[derive(Clone, PartialEq, Debug)]
 pub struct Scheme {
     pub path: PathBuf,
-    /// One a volume.
+    /// One per volume.
     pub timing: Vec<Timing>,
     /// One sentence each.
     pub notes: Vec<String>,

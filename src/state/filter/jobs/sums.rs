@@ -1,4 +1,4 @@
-//! What bundles of weighed streamlines explain together, and where all of them run.
+//! The signal explained by bundles of weighted streamlines together, and the course of all of them.
 
 use crate::compute::{Backend, Control};
 use crate::jobs::{
@@ -7,7 +7,7 @@ use crate::jobs::{
 use crate::solvers::commit::dictionary::Dictionary;
 use crate::solvers::tractogram::selection::{SelectionRules, select};
 use crate::state::filter::jobs::FitWeights;
-use crate::state::update::ended;
+use crate::state::job_end::ended;
 use crate::state::{Effect, State};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -16,16 +16,16 @@ pub const SUMS: Slot = Slot::latest_wins("sums");
 
 #[derive(Clone, Debug)]
 pub struct SumBundles {
-    /// The fit that the weights are from, of the streamlines as they are.
+    /// The fit that gave the weights, with the present streamlines.
     pub fit: FitWeights,
     pub weights: Arc<[f32]>,
-    /// What an earlier fit or sum found of the same streamlines.
+    /// The course of the same streamlines from an earlier fit or sum.
     pub course: Option<Arc<Dictionary>>,
     /// The sums of each bundle.
     pub rules: Vec<SelectionRules>,
 }
 
-/// A bundle that is no group of the streamlines' file.
+/// A bundle that is not a group in the streamlines' file.
 #[derive(Clone, Debug)]
 pub struct Summed {
     pub marks: Arc<[bool]>,
@@ -39,7 +39,7 @@ pub struct BundleSums {
     pub course: Arc<Dictionary>,
     /// Length of each streamline within the voxels of the fit.
     pub lengths_mm: Arc<[f64]>,
-    /// Sums of weight times length of the groups of the file, and of those in none.
+    /// Sums of weight times length for the groups in the file, and for streamlines in none.
     pub groups: BTreeMap<String, f64>,
     pub rest: f64,
     pub bundles: Vec<Summed>,

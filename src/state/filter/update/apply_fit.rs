@@ -1,10 +1,12 @@
-//! What a fit leaves in the document: weights of the streamlines, maps, what a bundle adds.
+//! Applies a fit to the document: weights of the streamlines, maps, contributions of bundles.
 
 use crate::data::Volume;
 use crate::data::appearance::{ColourMap, Interpolation};
 use crate::data::text::counted;
+use crate::state::core::display::{self, LineColouring};
+use crate::state::core::layer::{Content, Layer, LayerId};
 use crate::state::core::words::{THIN, count};
-use crate::state::document::{Content, Layer, LayerId, LineColouring};
+use crate::state::edit::{changed, edit};
 use crate::state::filter::jobs::CommitFit;
 use crate::state::filter::{
     FitInputs, FitPurpose, FitStatistics, MapOf, PreviousFit, Running, Shown, VirtualLesion,
@@ -13,14 +15,13 @@ use crate::state::filter::{
 use crate::state::recipes::weight_fit;
 use crate::state::session::Severity;
 use crate::state::streamlines::lines_of;
-use crate::state::update::{changed, edit};
-use crate::state::{Display, Document, State, defaults};
+use crate::state::{Display, Document, State};
 use std::sync::Arc;
 
 const CHANGED: &str =
-    "The streamlines were changed while they were weighed, so the weights were dropped: run again";
+    "Weights discarded because the streamlines changed during the fit: run it again";
 
-/// `earlier`: the fit that it went on from.
+/// `earlier`: the fit that it continued.
 fn figures(
     committed: &CommitFit,
     streamlines: usize,
@@ -55,7 +56,7 @@ fn figures(
     }
 }
 
-/// The maps that a fit has: none of a compartment that it had not.
+/// The maps of a fit: none for compartments that it did not have.
 fn maps(committed: &CommitFit) -> Vec<(WeightMap, Volume)> {
     let shape = committed.prepared.operator.shape();
     let maps = &committed.fit.maps;
@@ -105,9 +106,9 @@ pub(in crate::state) fn weights(
     let kept = sorted.len();
     let all = lines.len();
     let known = state.document.weighed.get(&id);
-    // What some add was told of these streamlines and this model.
+    // Contributions of bundles that were found with these streamlines and this model.
     let same = known.filter(|w| w.from == running.from && w.of == lines.id());
-    // The curve goes on from that of these weights, and so does the time.
+    // The curve and the time continue those of these weights.
     let earlier = known.filter(|_| running.before > 0).map(|w| &w.figures);
     let figures = figures(&committed, all, earlier);
     let before = state.document.without_weights(id, lines.id());
@@ -140,7 +141,7 @@ pub(in crate::state) fn weights(
             display.visible = true;
         });
         let from = weighed.from.clone();
-        // What an earlier model had and this one has not.
+        // Maps of an earlier model that this one does not have.
         let stays = |map: &WeightMap| match map {
             WeightMap::Worse(name) => weighed.lesions.iter().any(|l| l.name == *name),
             of_fit => maps.iter().any(|(map, _)| map == of_fit),
@@ -163,7 +164,7 @@ pub(in crate::state) fn weights(
         d.show_by_weight(id, shown);
     };
     match by_itself {
-        // What the edit led to goes with it.
+        // The results of an edit belong to its step.
         true => {
             put(&mut state.document);
             changed(state);
@@ -177,7 +178,7 @@ pub(in crate::state) fn weights(
     ))
 }
 
-/// Puts a map in the place of the one before, or over all images, where it is seen once it is shown.
+/// Replaces the earlier map, or adds one over all images, where it is visible once shown.
 fn put_map(document: &mut Document, of: LayerId, map: WeightMap, volume: Volume, from: &FitInputs) {
     let fit = weight_fit(document, of, from);
     let fit = fit.map(|fit| document.origins.add(fit)).unwrap_or_default();
@@ -207,9 +208,9 @@ fn put_map(document: &mut Document, of: LayerId, map: WeightMap, volume: Volume,
     let display = Display {
         visible: false,
         colour_map: colours(&map),
-        // Beside most voxels that were fitted lies one that was not, whose 0 is no number to mix in.
+        // Most fitted voxels have unfitted neighbours, whose 0 must not be mixed in.
         interpolation: Interpolation::Nearest,
-        ..defaults::image_display(window)
+        ..display::image_display(window)
     };
     let layer = Layer::new(id, name, Content::Image(volume), display, origin);
     let image = |l: &Arc<Layer>| lines_of(l).is_none();
@@ -225,7 +226,7 @@ fn colours(map: &WeightMap) -> ColourMap {
     }
 }
 
-/// Shares run from 0 to 1, errors from 0, changes as far down as up.
+/// Fractions range from 0 to 1, errors from 0, and changes symmetrically about 0.
 fn window(map: &WeightMap, volume: &Volume) -> (f32, f32) {
     match map {
         WeightMap::Intra | WeightMap::Extra | WeightMap::Free => (0.0, 1.0),

@@ -4,7 +4,7 @@ use crate::state::filter::update::of;
 use crate::state::recipes::weight_recipe;
 use crate::state::{Recipe, State};
 
-/// The recipe of the weights that are shown, else of those that would be fitted now.
+/// The recipe of the weights shown, else of those that would be fitted now.
 pub fn recipe(state: &State) -> Option<Recipe> {
     let (layer, _) = state.document.filtered()?;
     let least = state.document.filter.least(layer.id);

@@ -1,4 +1,4 @@
-//! Bundles that are no groups of the streamlines' file: what passes a region, what the filter leaves.
+//! Bundles that are not groups in the streamlines' file: those that pass a region, and those that the rules keep.
 
 use crate::data::{Region, Role, Tractogram};
 use crate::solvers::tractogram::selection::SelectionRules;
@@ -9,7 +9,7 @@ use crate::state::streamlines::update::{regions, rules};
 use crate::state::streamlines::{RegionRule, Same, StreamlineRules};
 use crate::state::{Document, Effect, LayerId, State};
 
-/// Asks for their sums, and where the streamlines run, once there are weights.
+/// Requests their sums, and the course of the streamlines, once there are weights.
 pub fn follow(state: &mut State, effects: &mut Vec<Effect>) {
     if state.is_filtering() {
         return;
@@ -45,7 +45,7 @@ pub fn follow(state: &mut State, effects: &mut Vec<Effect>) {
     }
 }
 
-/// The bundles, and what each is; `None` while values are on their way that the filter asks for.
+/// The bundles, and what each is; `None` while values that the rules need are being computed.
 fn rows(
     state: &State,
     id: LayerId,
@@ -75,7 +75,7 @@ fn rows(
     }
     if let Some(sieve) = apart(document, id) {
         let rules = rules(state, &sieve, lines)?;
-        // What passes one region has a row already.
+        // Streamlines that pass one region already have a row.
         let one = rules.regions.len() < 2 && !rules.by_ends;
         let same = |r: &Region| matches!(r.role, Role::Include | Role::Target);
         let plain = SelectionRules {
@@ -95,7 +95,7 @@ fn rows(
     Some((key, all))
 }
 
-/// The filter of a layer's streamlines as it is without their weights and one group.
+/// The rules of a layer's streamlines without their weights and a single group.
 fn apart(document: &Document, layer: LayerId) -> Option<StreamlineRules> {
     let sieve = document.bundle.sieve.as_ref();
     let sieve = sieve.filter(|s| s.layer == layer)?;

@@ -1,4 +1,4 @@
-//! A pathway beside those of random pairs of the same head, on voxels of twice the size.
+//! Compares a pathway with those of random pairs of the same head, on voxels of twice the size.
 
 use crate::compute::{Backend, Control};
 use crate::data::{DataId, Region, Role};
@@ -7,13 +7,13 @@ use crate::jobs::{Delivery, Job, JobError, PartialSender, Receive, Slot, Unfinis
 use crate::solvers::eikonal::Prepared;
 use crate::solvers::metric::Metric;
 use crate::solvers::pathway::{Domain, Ends, Params, RandomPairs, Rates};
+use crate::state::job_end::ended;
 use crate::state::pathways::jobs::find::{Wall, coarse, same_walls, shapes, walls};
-use crate::state::update::ended;
 use crate::state::{Effect, State, pathways};
 use std::sync::Arc;
 use std::time::Instant;
 
-/// The pathway beside those of random pairs.
+/// Comparing the pathway with those of random pairs.
 pub const COMPARE: Slot = Slot::latest_wins("compare");
 
 /// A pathway to be compared.
@@ -23,32 +23,33 @@ pub struct ComparePathway {
     /// The regions that take part.
     pub regions: Vec<Region>,
     pub params: Params,
-    /// How many random pairs.
+    /// Number of random pairs.
     pub pairs: usize,
-    /// From the last comparison.
+    /// Results of the last comparison.
     pub known: Option<Arc<KnownPairs>>,
 }
 
-/// Random pairs, and what they were solved for.
+/// Random pairs, and the inputs that they were solved for.
 #[derive(Clone, Debug)]
 pub struct KnownPairs {
     field: DataId,
     params: Params,
     walls: Vec<Wall>,
     volumes_mm3: [f64; 2],
-    asked: usize,
+    /// Pairs that were requested, of which some may have no path.
+    pair_count: usize,
     pub pairs: RandomPairs,
 }
 
-/// How a pathway compares.
+/// The result of comparing a pathway.
 #[derive(Clone, Debug)]
 pub struct Compared {
     pub field: DataId,
     pub regions: Vec<Region>,
     pub params: Params,
     pub known: Arc<KnownPairs>,
-    /// The share of random pairs that cost less a mm: along the whole path, on the weakest stretch. `None`
-    /// where there are too few pairs, or the coarse grid has no path.
+    /// The fraction of random pairs that cost less per mm: along the whole path, on the costliest stretch. `None` if
+    /// there are too few pairs, or the coarse grid has no path.
     pub shares: Option<Rates>,
     pub wall_ms: f64,
 }
@@ -115,7 +116,7 @@ impl ComparePathway {
             k.field == field.id()
                 && k.params == params
                 && k.volumes_mm3 == volumes_mm3
-                && k.asked == self.pairs
+                && k.pair_count == self.pairs
                 && same_walls(&k.walls, &walls)
         };
         let known = match self.known.filter(serves) {
@@ -138,7 +139,7 @@ impl ComparePathway {
                     params,
                     walls,
                     volumes_mm3,
-                    asked: self.pairs,
+                    pair_count: self.pairs,
                     pairs,
                 })
             }

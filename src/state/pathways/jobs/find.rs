@@ -1,44 +1,43 @@
-//! Pathways between regions: cost fields, of which those are taken over that nothing has changed.
+//! Pathways between regions, from cost fields; unchanged fields are reused.
 
 use crate::compute::{Backend, Control};
 use crate::data::{DataId, ImageExporter, Mask, Region, Role, Shape, TensorField, Volume};
 use crate::jobs::session::Tensors;
 use crate::jobs::{Delivery, Job, JobError, PartialSender, Receive, Slot, Unfinished, Worker};
-use crate::solvers::eikonal::{CostField, CostSource, LocalSolver, Prepared, solve};
+use crate::solvers::eikonal::{self, CostField, CostSource, LocalSolver, Prepared, solve};
 use crate::solvers::metric::{Metric, halved};
 use crate::solvers::pathway::{Domain, Params, Pathway, excess_on_card};
-use crate::solvers::tractogram;
-use crate::solvers::{Error, eikonal};
+use crate::solvers::{Error, tractogram};
+use crate::state::job_end::{ended, remove_job};
 use crate::state::pathways::{self, CostliestStretch, PathwayResult};
 use crate::state::session::Severity;
-use crate::state::update::{ended, remove_job};
 use crate::state::{Effect, State};
 use std::sync::Arc;
 use std::time::Instant;
 
 /// The pathway between the regions, while they are dragged.
 pub const PATHWAY: Slot = Slot::latest_wins("pathway");
-/// Kept pathways, solved again.
+/// Kept pathways that are recomputed.
 pub const KEPT_PATHWAY: Slot = Slot::queue("pathways");
 
-/// A pathway to be found.
+/// Finds a pathway.
 #[derive(Clone, Debug)]
 pub struct FindPathway {
     pub tensors: Tensors,
-    /// Those that take part.
+    /// The participating regions.
     pub regions: Vec<Region>,
     pub params: Params,
-    /// On voxels of twice the size: something is being dragged.
+    /// On voxels of twice the size: a drag is in progress.
     pub coarse: bool,
-    /// From the last one of this coarseness.
+    /// Results of the last pathway of the same resolution.
     pub known: Option<Arc<PreparedCosts>>,
-    /// One that was kept; `None`: that of the regions as they are.
+    /// A kept pathway; `None`: that of the present regions.
     pub kept: Option<u64>,
-    /// The mask of the tensors, as sentences name it.
+    /// The name of the tensors' mask in sentences.
     pub mask_name: String,
 }
 
-/// What holds paths or keeps them out.
+/// A region that confines or excludes paths.
 pub(super) type Wall = (Role, Arc<Shape>);
 
 pub(super) fn walls(regions: &[Region]) -> Vec<Wall> {
@@ -58,7 +57,7 @@ pub(super) fn shapes(regions: &[Region], role: Role) -> Vec<Arc<Shape>> {
     these.map(|r| r.shape.clone()).collect()
 }
 
-/// Tensors and domain on voxels of twice the size; where so few voxels make no grid, as they are.
+/// Tensors and domain on voxels of twice the size; unchanged if so few voxels would make no grid.
 pub(super) fn coarse(
     field: &TensorField,
     domain: &Domain,
@@ -69,13 +68,13 @@ pub(super) fn coarse(
     Ok(halves.unwrap_or_else(|| (field.clone(), mask)))
 }
 
-/// What the next pathway need not compute again.
+/// Results that the next pathway need not recompute.
 #[derive(Clone, Debug)]
 pub struct PreparedCosts {
     field: DataId,
     params: Params,
     walls: Vec<Wall>,
-    /// Where the metric is made: a change of the metric alone needs no new ones.
+    /// The domain of the metric: a change of the metric alone needs no new one.
     domain: (TensorField, Mask),
     prepared: Prepared,
     ends: [Vec<Arc<Shape>>; 2],
@@ -83,14 +82,13 @@ pub struct PreparedCosts {
 }
 
 impl PreparedCosts {
-    /// Whether the metric of such a pathway need not be made again.
+    /// Whether the metric of such a pathway need not be recomputed.
     pub fn serves(&self, field: DataId, params: &Params) -> bool {
         self.field == field && self.params == *params
     }
 }
 
-/// Writes the excess cost where the window draws from, if it is drawn by the card that computes;
-/// else the window uploads it.
+/// Writes the excess cost to renderer memory, if the card that computes also draws; otherwise the window uploads it.
 fn upload_shared(result: &mut PathwayResult, lend: &ImageExporter, backend: &Backend) {
     let Some(device) = backend.devices().first() else {
         return;
@@ -109,7 +107,7 @@ fn upload_shared(result: &mut PathwayResult, lend: &ImageExporter, backend: &Bac
     }
 }
 
-/// Why an end holds no voxel that paths may run in, where that is because it holds none with a tensor.
+/// The reason why an end has no voxel in the domain, if it has none with a tensor.
 fn elsewhere(regions: &[Region], role: Role, field: &TensorField, whose: &str) -> Option<Error> {
     let fitted = field.mask();
     let ends = regions.iter().filter(|r| r.role == role);
@@ -190,7 +188,7 @@ impl Receive<State> for FindPathway {
         }
         let Some(why) = end.sentence() else {
             // A newer one replaced it, unless the user stopped it.
-            return state.session.pathways.failed.is_none();
+            return !state.session.pathways.live.has_failed();
         };
         pathways::update::failed(state, why);
         !matches!(end, Unfinished::DeviceFailed(_))
@@ -198,8 +196,8 @@ impl Receive<State> for FindPathway {
 }
 
 impl FindPathway {
-    /// The local solver. Selling's decomposition takes most of the time of a coarse solve, whose voxels are a larger
-    /// error than the difference between the local solvers.
+    /// The local solver. Selling's decomposition takes most of the time of a coarse solve, where the error of large
+    /// voxels exceeds the difference between the local solvers.
     fn local(&self) -> LocalSolver {
         match (self.coarse, self.params.local) {
             (true, LocalSolver::Selling | LocalSolver::Hybrid) => LocalSolver::HopfLax26,
@@ -248,7 +246,7 @@ impl FindPathway {
                 let mut pairs = shapes.iter().zip(&ends[side]);
                 shapes.len() == ends[side].len() && pairs.all(|(a, b)| Arc::ptr_eq(a, b))
             };
-            // Ends that were exchanged have each other's fields.
+            // Exchanged ends can use each other's fields.
             let there = known.and_then(|known| {
                 let at = [side, 1 - side]
                     .into_iter()
@@ -316,7 +314,7 @@ impl FindPathway {
         let joining = pathway.joining(PathwayResult::MOST_EXCESS);
         let excess = pathway.excess(PathwayResult::MOST_EXCESS);
         control.check()?;
-        // Looked for here, so that the window does not have to.
+        // Computed here to keep it off the interface thread.
         sides.iter().for_each(Volume::precompute_windows);
         line.bounds();
         Ok(PathwayResult {

@@ -3,13 +3,13 @@
 use crate::compute::Control;
 use crate::data::{Mask, Role};
 use crate::jobs::{Delivery, Job, JobError, PartialSender, Receive, Slot, Worker};
+use crate::state::job_end::ended;
 use crate::state::pathways::{PathwayResult, update};
 use crate::state::regions::jobs::labels::LABELS;
-use crate::state::update::ended;
 use crate::state::{Effect, State};
 use std::sync::Arc;
 
-/// The voxels of a pathway of some width, as a region of this name and role.
+/// The voxels of a pathway of some width, as a region with this name and role.
 #[derive(Clone, Debug)]
 pub struct MakePathwayRegion {
     pub found: Arc<PathwayResult>,
@@ -40,9 +40,9 @@ impl Job for MakePathwayRegion {
 
 impl Receive<State> for MakePathwayRegion {
     fn receive(&self, delivery: Delivery<Mask>, state: &mut State, effects: &mut Vec<Effect>) {
-        ended(state, self, delivery, effects, |state, mask, _, effects| {
+        ended(state, self, delivery, effects, |state, mask, _, _| {
             let region = (self.name.clone(), self.role, mask);
-            update::region_made(state, self.found.field, region, effects);
+            update::region_made(state, self.found.field, region);
         });
     }
 }

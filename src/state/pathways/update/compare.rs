@@ -1,28 +1,28 @@
-//! The live pathway beside random pairs: compared while nothing else is done.
+//! Compares the live pathway with random pairs while no other job runs.
 
 use crate::jobs::Slot;
 use crate::jobs::session::Tensors;
 use crate::state::pathways::jobs::{COMPARE, ComparePathway, Compared, RANDOM_PAIRS, TRACE};
-use crate::state::pathways::update::follow::wanted;
-use crate::state::pathways::{AmongPairs, PathwayKey, Standing};
+use crate::state::pathways::update::follow::is_looked_at;
+use crate::state::pathways::{AmongPairs, PathwayKey};
 use crate::state::{Effect, State};
 use std::sync::Arc;
 
-/// Asks for what is missing, and stops what nobody waits for any more.
+/// Requests what is missing, and stops what nobody waits for any more.
 pub(in crate::state) fn follow(state: &mut State, effects: &mut Vec<Effect>) {
     let key = key(state);
     let working = &mut state.session.pathways;
-    if let Some(asked) = working.compared.running() {
-        if key.as_ref() != Some(asked) {
+    if let Some(running) = working.compared.running() {
+        if key.as_ref() != Some(running) {
             effects.push(Effect::Cancel(COMPARE));
         }
         return;
     }
-    let Some(asked) = key.filter(|_| is_idle(state)) else {
+    let Some(key) = key.filter(|_| is_idle(state)) else {
         return;
     };
     let working = &mut state.session.pathways;
-    let Some(asked) = working.compared.ask(Some(asked)) else {
+    let Some(key) = working.compared.ask(Some(key)) else {
         return;
     };
     let Some(tensors) = &state.document.tensors else {
@@ -35,29 +35,28 @@ pub(in crate::state) fn follow(state: &mut State, effects: &mut Vec<Effect>) {
             fa: tensors.fa.clone(),
             resample: None,
         },
-        regions: asked.regions,
-        params: asked.params,
+        regions: key.regions,
+        params: key.params,
         pairs: RANDOM_PAIRS,
         known: working.pairs.clone(),
     }));
 }
 
-/// What is to be compared: the final pathway, while nothing is dragged.
+/// The key to compare: of the final pathway, while nothing is dragged.
 fn key(state: &State) -> Option<PathwayKey> {
     let strict = state.session.saving.strict;
-    let rests = wanted(state) && !strict && !state.history.is_open();
-    let live = state.session.pathways.live.as_ref();
-    let live = live.filter(|_| rests && state.pathway_standing() == Some(Standing::Final));
+    let rests = is_looked_at(state) && !strict && !state.history.is_open();
+    let live = state.final_pathway().filter(|_| rests);
     live.map(|live| PathwayKey::of(live))
 }
 
-/// Whether no other job wants the processors for longer than a moment.
+/// Whether no other job uses the processors for longer than a moment.
 fn is_idle(state: &State) -> bool {
     let short = |slot| matches!(slot, TRACE | Slot::Save | Slot::Recovery | COMPARE);
     state.session.jobs.iter().all(|j| short(j.slot))
 }
 
-/// Takes it in.
+/// Receives the comparison.
 pub fn compared(state: &mut State, compared: Compared) {
     let working = &mut state.session.pathways;
     let requested = PathwayKey {
@@ -71,8 +70,8 @@ pub fn compared(state: &mut State, compared: Compared) {
     working.pairs = Some(compared.known.clone());
     let among = AmongPairs::of(&compared);
     working.compared.finish(Arc::new(compared));
-    // One that was kept while the comparison ran.
-    let live = working.live.as_ref().map(|live| live.excess.id());
+    // A pathway kept while the comparison ran.
+    let live = working.live.value().map(|live| live.excess.id());
     for kept in &mut state.document.kept_pathways {
         let excess = kept.found.as_ref().map(|found| found.excess.id());
         if excess.is_some() && excess == live && kept.compared.is_none() {
@@ -81,16 +80,16 @@ pub fn compared(state: &mut State, compared: Compared) {
     }
 }
 
-/// It was stopped, or failed with a sentence.
+/// The comparison was stopped, or failed with a sentence.
 pub fn not_compared(state: &mut State, why: Option<&str>) {
     let key = key(state);
     let working = &mut state.session.pathways;
-    // It may be one of a document that was left.
-    let Some(asked) = working.compared.running() else {
+    // It may belong to a closed document.
+    let Some(running) = working.compared.running() else {
         return;
     };
-    match key.as_ref() == Some(asked) {
-        // The same comparison is not asked for again.
+    match key.as_ref() == Some(running) {
+        // The same comparison is not requested again.
         true => {
             working.not_compared = Some(why.unwrap_or("Stopped").to_owned());
             working.compared.fail();

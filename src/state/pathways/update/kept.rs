@@ -1,16 +1,16 @@
-//! Pathways that a session brought without their costs: solved again, one after the other.
+//! Recomputes, one at a time, pathways that a session restored without their costs.
 
 use crate::data::DataId;
-use crate::state::core::words::mask;
-use crate::state::document::LayerId;
+use crate::state::core::layer::LayerId;
 use crate::state::pathways::KeptPathway;
 use crate::state::pathways::jobs::FindPathway;
 use crate::state::session::Severity;
+use crate::state::tensors::mask_text;
 use crate::state::update::basis;
 use crate::state::{Content, Document, Effect, State};
 use std::sync::Arc;
 
-/// The request that finds a kept pathway; an error is a sentence.
+/// The job that finds a kept pathway; an error is a sentence.
 pub fn find(document: &Document, kept: &KeptPathway) -> Result<FindPathway, String> {
     Ok(FindPathway {
         tensors: basis::tensors(document, &kept.name, kept.fit)?,
@@ -19,12 +19,12 @@ pub fn find(document: &Document, kept: &KeptPathway) -> Result<FindPathway, Stri
         coarse: false,
         known: None,
         kept: Some(kept.id.0),
-        mask_name: mask::name_of_fit(document, kept.fit),
+        mask_name: mask_text::name_of_fit(document, kept.fit),
     })
 }
 
-/// Solves those again that a session brought, one after the other.
-pub(in crate::state) fn kept_again(state: &mut State, effects: &mut Vec<Effect>) {
+/// Recomputes, one at a time, the kept pathways that a session restored.
+pub(in crate::state) fn solve_kept(state: &mut State, effects: &mut Vec<Effect>) {
     if state.session.fitting.is_some() || state.document.kept_pathways.is_empty() {
         return;
     }
@@ -53,7 +53,7 @@ pub(in crate::state) fn kept_again(state: &mut State, effects: &mut Vec<Effect>)
     }
 }
 
-/// What kept pathways can be solved with.
+/// The inputs available to kept pathways.
 fn basics(document: &Document) -> (Option<DataId>, Vec<(LayerId, bool)>) {
     let known = |content: &Content| matches!(content, Content::Scan { dwi, gradients } if gradients.is_some() || dwi.tensors.is_some());
     let layers = document.layers.iter().map(|l| (l.id, known(&l.content)));
@@ -61,7 +61,7 @@ fn basics(document: &Document) -> (Option<DataId>, Vec<(LayerId, bool)>) {
     (tensors, layers.collect())
 }
 
-/// A kept one was not solved again. Its name.
+/// A kept pathway could not be recomputed; returns its name.
 pub fn kept_failed(state: &mut State) -> Option<String> {
     let id = state.session.pathways.solving.take()?;
     state.session.pathways.unsolved.push(id);

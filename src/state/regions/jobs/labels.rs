@@ -1,13 +1,13 @@
-//! Label maps, counted and taken apart.
+//! Label maps: counting labels, and extracting regions.
 
 use crate::compute::Control;
 use crate::data::{Mask, Role, Volume};
 use crate::jobs::{Delivery, Job, JobError, PartialSender, Receive, Slot, Worker};
 use crate::solvers;
 use crate::solvers::region::{self, LabelCount, Numbers};
-use crate::state::document::LayerId;
+use crate::state::core::layer::LayerId;
+use crate::state::job_end::ended;
 use crate::state::regions::make;
-use crate::state::update::ended;
 use crate::state::{Effect, State};
 use std::sync::Arc;
 
@@ -20,10 +20,10 @@ pub struct CountLabels {
     pub frame: usize,
 }
 
-/// The numbers, or a sentence where it is no label map.
+/// The numbers, or a sentence if it is no label map.
 pub type LabelCounts = Result<Arc<Numbers>, String>;
 
-/// Makes masks of some of them.
+/// Makes masks of some labels.
 #[derive(Clone, Debug)]
 pub struct MakeLabelRegions {
     pub volume: Volume,
@@ -111,14 +111,8 @@ impl Receive<State> for MakeLabelRegions {
         state: &mut State,
         effects: &mut Vec<Effect>,
     ) {
-        ended(
-            state,
-            self,
-            delivery,
-            effects,
-            |state, masks, _, effects| {
-                make::labelled(state, LayerId(self.layer), self.role, masks, effects);
-            },
-        );
+        ended(state, self, delivery, effects, |state, masks, _, _| {
+            make::labelled(state, LayerId(self.layer), self.role, masks);
+        });
     }
 }

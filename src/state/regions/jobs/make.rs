@@ -1,23 +1,23 @@
-//! Regions that take time to make: by threshold, flood fill, growing, smoothing, of others.
+//! Regions that take time to compute: by threshold, flood fill, growing, smoothing, combination.
 
 use crate::compute::Control;
 use crate::data::{Grid, Mask, Shape, Volume};
 use crate::jobs::{Delivery, Job, JobError, PartialSender, Receive, Slot, Unfinished, Worker};
 use crate::solvers;
 use crate::solvers::region::{self, Change, Combine};
+use crate::state::job_end::ended;
 use crate::state::regions::make;
-use crate::state::update::ended;
 use crate::state::{Effect, State};
 use std::sync::Arc;
 
-/// A region by computation.
+/// Computing a region.
 pub const REGION: Slot = Slot::latest_wins("region");
 
 /// Makes a region.
 #[derive(Clone, Debug)]
 pub struct MakeRegion {
     pub operation: RegionOperation,
-    /// Tells the regions that are made apart.
+    /// Distinguishes the regions being made.
     pub serial: u64,
 }
 
@@ -41,7 +41,7 @@ pub enum RegionOperation {
     },
     Change {
         base: Arc<Shape>,
-        /// Grid on which a shape that is no mask yet is rasterized.
+        /// Grid for rasterizing a shape that is not yet a mask.
         grid: Arc<Grid>,
         change: Change,
     },
@@ -132,8 +132,7 @@ impl RegionOperation {
                 let filled = region::fill(&volume, frame, from, tolerance, most_ml, control)?;
                 let note = filled.limited.then(|| {
                     format!(
-                        "Stopped at {most_ml} ml: it would have gone on; lower the tolerance or raise \
-                         the limit"
+                        "The fill reached its limit of {most_ml} ml; lower the tolerance or raise the limit"
                     )
                 });
                 let mask = match base {

@@ -1,4 +1,4 @@
-//! Files of all regions: one label map, or a mask each.
+//! Files of all regions: one label map, or one mask each.
 
 use crate::compute::Control;
 use crate::data::{Grid, Shape};
@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Regions as the numbers of one image.
+/// Saves regions as the numbers of one image.
 #[derive(Clone, Debug)]
 pub struct SaveLabels {
     /// Name, colour and shape.
@@ -22,7 +22,7 @@ pub struct SaveLabels {
     pub command: String,
 }
 
-/// Masks of several regions, each in its file.
+/// Saves masks of several regions, each to its file.
 #[derive(Clone, Debug)]
 pub struct SaveMasks {
     pub regions: Vec<(PathBuf, Arc<Shape>, String)>,
@@ -30,13 +30,13 @@ pub struct SaveMasks {
 }
 
 impl SaveLabels {
-    /// Where names and colours are written.
+    /// The file of names and colours.
     pub fn table(path: &Path) -> PathBuf {
         io::label_table::table_path(path)
     }
 
-    /// Number of each region, and a note about them. Regions keep their own numbers if these differ, and the others
-    /// get free numbers; otherwise all are numbered 1, 2, ….
+    /// Number of each region, and a note about them. Regions keep their own numbers if these are distinct, and the
+    /// others get free numbers; otherwise all are numbered 1, 2, ….
     fn numbers(&self) -> (Vec<u16>, &'static str) {
         let own = || self.own.iter().copied().chain(std::iter::repeat(None));
         let mut taken = BTreeSet::new();
@@ -56,7 +56,7 @@ impl SaveLabels {
             let own = own.and_then(|number| u16::try_from(number).ok());
             own.or_else(|| free.next()).unwrap_or_default()
         });
-        (numbers.collect(), " of the numbers that they had")
+        (numbers.collect(), " with their previous numbers")
     }
 }
 
@@ -75,14 +75,14 @@ impl WriteFile for SaveLabels {
             )));
         }
         let (numbers, said) = self.numbers();
-        control.begin("Putting regions together", count as u64);
+        control.begin("Combining regions", count as u64);
         for (number, (_, _, shape)) in numbers.iter().zip(&self.regions) {
             control.check().map_err(solvers::Error::from)?;
-            // On the voxels of the image, whatever the region was made on.
+            // On the voxels of the image, whatever grid the region was made on.
             for voxel in region::voxels(shape, &self.grid) {
                 let value = &mut values[self.grid.index(voxel)];
                 shared += usize::from(*value != 0);
-                // Where regions overlap the first in the list stays.
+                // Where regions overlap, the first in the list wins.
                 if *value == 0 {
                     *value = *number;
                 }
@@ -104,15 +104,14 @@ impl WriteFile for SaveLabels {
         );
         if shared > 0 {
             let shared = io::text::counted(shared, "voxel");
-            what += &format!("; {shared} of several regions went to the first of them");
+            what += &format!("; {shared} in several regions went to the first of them");
         }
         Ok(saved(self.path, what, None))
     }
 }
 
 impl SaveMasks {
-    /// `regions_capsule_l.nii.gz` for `regions.nii.gz`; of two regions with one name the second has a
-    /// number.
+    /// `regions_capsule_l.nii.gz` for `regions.nii.gz`; the second of two regions with one name gets a number.
     pub fn files(base: &Path, names: &[String]) -> Vec<PathBuf> {
         let file = base
             .file_name()
@@ -143,7 +142,7 @@ impl SaveMasks {
 }
 
 impl WriteFile for SaveMasks {
-    /// The first of them.
+    /// The first file.
     fn path(&self) -> &Path {
         self.regions.first().map_or(Path::new(""), |r| &r.0)
     }

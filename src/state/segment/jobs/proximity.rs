@@ -1,4 +1,4 @@
-//! How far a surface is from streamlines and pathways.
+//! Distances of a surface from streamlines and pathways.
 
 use crate::data::{DataId, Tractogram, Volume};
 use crate::solvers::level_set::Field;
@@ -7,14 +7,14 @@ use crate::solvers::level_set::distance::{
 };
 use glam::DVec3;
 
-/// Streamlines with more points wait until the surface rests: a first look at them takes seconds.
+/// Streamlines with more points wait until the surface rests: preparing them takes seconds.
 const AT_ONCE: usize = 30_000_000;
 
-/// Something that a surface comes near to.
+/// An object whose distance from the surface is measured.
 #[derive(Clone, Debug)]
 pub enum ProximityTarget {
     Lines(String, Tractogram),
-    /// The voxels where an image is at most so much.
+    /// The voxels where an image is at most this value.
     Set(String, Volume, f32),
 }
 
@@ -24,28 +24,28 @@ impl PartialEq for ProximityTarget {
     }
 }
 
-/// How a surface and a thing lie, both as they are drawn.
+/// Relative position of a surface and an object, both as drawn.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Distance {
-    /// Not known before the surface rests.
+    /// Unknown until the surface rests.
     Later,
     /// One of them is empty.
     Never,
     /// They do not touch.
     Away {
-        /// No part of the thing is nearer.
+        /// The distance; no part of the object is nearer.
         mm: f64,
-        /// Where it is nearest, world mm.
+        /// The nearest point, world mm.
         at: DVec3,
     },
-    /// `count` of its streamlines, or voxels, lie within the surface, wholly or in part.
+    /// `count` of its streamlines, or voxels, lie within the surface, wholly or partly.
     Through { count: u64, of: u64, at: DVec3 },
 }
 
 #[derive(Clone, PartialEq, Debug)]
 pub struct Proximity {
     pub name: String,
-    /// The thing is streamlines.
+    /// Whether the object is streamlines.
     pub lines: bool,
     pub met: Distance,
 }
@@ -68,7 +68,7 @@ impl ProximityTarget {
         matches!(self, Self::Lines(_, lines) if lines.points.len() > AT_ONCE)
     }
 
-    /// How many there are of what goes through.
+    /// Total number of streamlines or voxels.
     fn count(&self) -> u64 {
         match self {
             Self::Lines(_, lines) => lines.len() as u64,
@@ -80,22 +80,22 @@ impl ProximityTarget {
     }
 }
 
-/// The parts of a thing's distance that stay the same while the surface moves.
+/// The parts of an object's distance that do not change while the surface moves.
 struct KnownTarget {
     key: (DataId, u32),
     /// The surface of a pathway.
     surface: Option<Isosurface>,
     count: u64,
-    /// Where it was nearest last.
+    /// The last nearest point.
     at: Option<DVec3>,
 }
 
-/// What is known of things.
+/// Cached data of the objects.
 #[derive(Default)]
 pub(super) struct ProximityCache(Vec<KnownTarget>);
 
 impl ProximityCache {
-    /// How near a surface comes to each, `rests`: also to large ones. Needs the backend's threads installed.
+    /// Distances of a surface from each object; `rests`: including large ones. Needs the backend's threads installed.
     pub fn near(
         &mut self,
         things: &[ProximityTarget],

@@ -1,21 +1,21 @@
-//! A level set in the hand: one run that goes on from request to request.
+//! The live level set: one run that continues from request to request.
 //!
-//! A request says all that is wanted (speeds, spheres, whether it runs), so that the newest stands for
-//! those before it. The worker brings the run there, moves the surface in pieces, and shows it whenever
-//! somebody has looked at the last picture.
+//! A request contains the whole desired state (speeds, spheres, whether it runs), so that the newest one replaces those
+//! before it. The worker brings the run to this state, moves the surface in pieces, and sends an update whenever the
+//! last one was taken.
 
 use crate::compute::Control;
 use crate::data::{BrickImage, Mask, Volume};
 use crate::jobs::{
-    Delivery, Job, JobError, Outcome, PartialSender, Receive, Slot, Unfinished, Worker,
+    Delivery, Job, JobError, JobHandle, Outcome, PartialSender, Receive, Slot, Unfinished, Worker,
 };
 use crate::solvers::level_set::{
     Agreement, Ended, Evolution, Field, InputError, Leak, Measures, Params, RunHistory, Size,
     Sphere,
 };
+use crate::state::job_end::ended;
 use crate::state::segment::jobs::run_worker::WorkerMemory;
 use crate::state::segment::jobs::{Proximity, ProximityTarget, SEGMENT, SpeedSources};
-use crate::state::update::ended;
 use crate::state::{Effect, State, segment};
 use glam::DVec3;
 use serde::{Deserialize, Serialize};
@@ -23,49 +23,49 @@ use std::sync::Arc;
 
 pub(super) type RunSender<'a> = PartialSender<'a, Box<RunUpdate>>;
 
-/// A sphere that a hand placed, by its number.
+/// A sphere placed by the user, with its number.
 pub type PlacedSphere = (u64, Sphere);
 
-/// How far a run is to go.
+/// The target of a run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum RunControl {
     Rest,
-    /// Up to so many steps since its start.
+    /// Up to this many steps since its start.
     Until(u64),
-    /// Until the surface stands still, is gone or leaks.
+    /// Until the surface converges, vanishes or leaks.
     Run,
 }
 
-/// Back to the state after so many steps, once for each number; to more than there were: nowhere.
+/// Rewinds to the state after this many steps, once for each number; has no effect beyond the present step.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Rewind {
     pub number: u64,
     pub step: u64,
 }
 
-/// How far a run was, in another window or on another backend.
+/// Progress of a run in another window or on another backend.
 #[derive(Clone, PartialEq, Debug)]
 pub struct RunCheckpoint {
     pub script: RunHistory,
-    /// Spheres that were placed since the start, and after how many steps.
+    /// Spheres placed since the start, each with the step after which it was placed.
     pub placed: Vec<(u64, u64)>,
-    /// What gave speeds, by the numbers of the script; none: what is wanted now.
+    /// Inputs of the speed, by the numbers of the script; empty: the present ones.
     pub speed_sources: Vec<SpeedSources>,
     /// The leak at which it was paused.
     pub leak: Option<LeakNotice>,
 }
 
-/// What the surface begins with, before spheres.
+/// Initial surface before any spheres are added.
 #[derive(Clone, Debug)]
 pub enum InitialSurface {
     Nothing,
     Mask(Mask),
-    /// Voxels with values from here to there.
+    /// Voxels with values in this range.
     Values {
         low: f32,
         high: f32,
     },
-    /// Voxels connected to a world point whose values are within so much of the one there.
+    /// Voxels connected to a world point whose values differ by at most this much from the value there.
     Filled {
         at: DVec3,
         within: f32,
@@ -86,10 +86,10 @@ impl PartialEq for InitialSurface {
     }
 }
 
-/// All that is wanted of a run.
+/// The desired state of a run.
 #[derive(Clone, Debug)]
 pub struct RunRequest {
-    /// Another number begins anew.
+    /// A new number starts a new run.
     pub run: u64,
     pub image: Volume,
     pub frame: usize,
@@ -97,18 +97,18 @@ pub struct RunRequest {
     pub speed_sources: SpeedSources,
     pub params: Params,
     pub spheres: Vec<PlacedSphere>,
-    /// Where a run begins that is not there yet.
+    /// Progress to restore for a run that does not exist yet.
     pub resume: Option<Arc<RunCheckpoint>>,
     pub back: Option<Rewind>,
     pub play: RunControl,
-    /// A leak ends it.
+    /// Whether a leak ends it.
     pub watched: bool,
-    /// Steps from picture to picture; none: as many as fit.
+    /// Steps per update; `None`: as many as fit.
     pub pace: Option<u64>,
     pub reference: Option<Mask>,
-    /// The speeds are looked at, too.
+    /// Whether the speeds are shown, too.
     pub speed: bool,
-    /// Distances to these are measured.
+    /// Objects whose distances are measured.
     pub things: Vec<ProximityTarget>,
 }
 
@@ -117,7 +117,7 @@ impl RunRequest {
         self.image.id() == other.image.id() && self.frame == other.frame
     }
 
-    /// Whether a run of the one is one of the other.
+    /// Whether both requests belong to the same run.
     pub(super) fn same_run(&self, other: &Self) -> bool {
         self.same_image(other) && self.run == other.run && self.origin == other.origin
     }
@@ -137,49 +137,49 @@ impl PartialEq for RunRequest {
     }
 }
 
-/// How it stands.
+/// Progress of the run.
 #[derive(Clone, Debug)]
 pub struct RunUpdate {
     pub run: u64,
     /// Voxels of the image without a value.
     pub missing: usize,
-    /// Of the speeds that were asked for.
+    /// The requested speeds.
     pub speed: Option<Volume>,
-    /// Spheres that were not placed, and why; the surface is as it was.
+    /// Spheres that could not be placed, and why; the surface is unchanged.
     pub refused: Vec<(u64, String)>,
-    /// None while there is nothing to begin with.
+    /// `None` while there is no initial surface.
     pub surface: Option<SurfaceUpdate>,
 }
 
-/// A surface and what is said about it.
+/// A surface with its statistics.
 #[derive(Clone, Debug)]
 pub struct SurfaceUpdate {
-    /// Of this run.
+    /// Number of its run.
     pub run: u64,
-    /// The last way back that it went.
+    /// Number of the last rewind done.
     pub back: u64,
-    /// As it is drawn.
+    /// The surface to draw.
     pub bricks: BrickImage,
-    /// As it was when it was last measured; at rest, as it is.
+    /// The field when it was last measured; at rest, the present one.
     pub field: Arc<Field>,
-    /// After how many steps that was.
+    /// The step of that field.
     pub field_step: u64,
     /// φ around the surface, once it rests.
     pub phi: Option<Volume>,
-    /// Of the voxels inside, once it rests.
+    /// The voxels inside, once it rests.
     pub mask: Option<Mask>,
     pub step: u64,
-    /// What was done so far.
+    /// The history so far.
     pub script: RunHistory,
-    /// What gave speeds, by the numbers of the script.
+    /// Inputs of the speed, by the numbers of the script.
     pub speed_sources: Vec<SpeedSources>,
-    /// All spheres that are in it, those of the start first.
+    /// All spheres in it, initial ones first.
     pub spheres: Vec<PlacedSphere>,
     /// The steps after which spheres were placed since the start.
     pub placed: Vec<(u64, u64)>,
     pub ended: Ended,
     pub leak: Option<LeakNotice>,
-    /// Voxels inside by steps, thinned out.
+    /// Number of voxels inside by step, thinned out.
     pub growth: Vec<(u64, u64)>,
     pub inside: u64,
     pub size: Size,
@@ -187,20 +187,20 @@ pub struct SurfaceUpdate {
     pub figures: Option<SurfaceStatistics>,
 }
 
-/// A leak, and where.
+/// A leak and its position.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 pub struct LeakNotice {
     pub leak: Leak,
-    /// World mm: where most of what is new came through.
+    /// World mm: where most of the new volume came through.
     pub at: Option<DVec3>,
-    /// Volume before.
+    /// Volume before the leak.
     pub before_ml: f64,
-    /// Share of the voxels inside before.
+    /// Growth as a fraction of the voxels inside before.
     pub grown: f64,
 }
 
 impl LeakNotice {
-    /// Where a run leaked, if it ended by that.
+    /// The leak of a run, if it ended because of one.
     pub fn of(evolution: &Evolution, now: &Field, ended: Ended) -> Option<Self> {
         let Ended::Leaked(leak) = ended else {
             return None;
@@ -217,10 +217,10 @@ impl LeakNotice {
     }
 }
 
-/// What takes a while to know.
+/// Statistics that take a while to compute.
 #[derive(Clone, Debug)]
 pub struct SurfaceStatistics {
-    /// Of the surface after so many steps.
+    /// The step of the surface.
     pub step: u64,
     pub measures: Measures,
     /// Voxels with |φ| < 3 h.
@@ -246,7 +246,7 @@ impl Job for RunRequest {
         control: &Control,
         partial: &RunSender,
     ) -> Result<Self::Output, JobError> {
-        control.begin("Steering the surface", 0);
+        control.begin("Growing the surface", 0);
         let memory = worker.memory::<WorkerMemory>();
         let (lend, backend) = (worker.image_exporter(), worker.backend());
         let update = memory.steer(self, lend, &backend, control, partial)?;
@@ -261,6 +261,11 @@ impl Receive<State> for RunRequest {
         state: &mut State,
         effects: &mut Vec<Effect>,
     ) {
+        // A newer request stands for this one: its answer says how the surface stands.
+        let newer = |job: &JobHandle| job.slot == SEGMENT && job.ticket > delivery.ticket;
+        if state.session.jobs.iter().any(newer) {
+            return;
+        }
         match delivery.outcome {
             Outcome::Partial(update) => segment::update::done(state, *update, false),
             _ => ended(state, self, delivery, effects, |state, update, _, _| {
@@ -272,7 +277,7 @@ impl Receive<State> for RunRequest {
     fn unfinished(&self, end: &Unfinished, state: &mut State) -> bool {
         match end.sentence() {
             Some(sentence) => segment::update::failed(state, sentence),
-            None => segment::update::stopped(state),
+            None => segment::update::cancelled(state),
         }
         !matches!(end, Unfinished::DeviceFailed(_))
     }

@@ -1,4 +1,4 @@
-//! A run in the hand, with what a script alone does not say: by which spheres and which speeds it came about.
+//! The live run, with data that its script alone lacks: which spheres and which speeds produced it.
 
 use crate::compute::{Backend, Control};
 use crate::solvers::Error;
@@ -11,23 +11,23 @@ use std::time::{Duration, Instant};
 
 pub(super) struct Run {
     pub evolution: Evolution,
-    /// Spheres of the start.
+    /// Initial spheres.
     pub start: Vec<PlacedSphere>,
-    /// Those placed since, and after how many steps.
+    /// Spheres placed since, each with its step.
     pub placed: Vec<(PlacedSphere, u64)>,
-    /// What gave speeds, by the numbers of the script.
+    /// Inputs of the speed, by the numbers of the script.
     pub speed_sources: Vec<SpeedSources>,
-    /// The last way back that was gone.
+    /// Number of the last rewind done.
     pub back: u64,
     pub ended: Ended,
     pub leak: Option<LeakNotice>,
     pub steps_per_s: f64,
     pub figures: Option<SurfaceStatistics>,
-    /// Whether `figures` hold the distances to other structures and the agreement with the reference.
+    /// Whether `figures` include the distances to other structures and the agreement with the reference.
     pub compared: bool,
-    /// When those were made, and how long that took.
+    /// When those were computed, and how long that took.
     pub figured: Option<(Instant, Duration)>,
-    /// The field that was last fetched, and after how many steps.
+    /// The last fetched field, with its step.
     pub looked: Option<(Arc<Field>, u64)>,
 }
 
@@ -68,7 +68,7 @@ impl Run {
         }
     }
 
-    /// Where it has moved in the same before.
+    /// Inputs with these sources, if it has used them before.
     pub fn inputs_of(&self, speed_sources: &SpeedSources) -> Option<Inputs> {
         let number = self
             .speed_sources
@@ -77,12 +77,12 @@ impl Run {
         self.evolution.all_inputs().get(number).cloned()
     }
 
-    /// Whether nothing about its speeds is to change; `inputs`: what is wanted.
+    /// Whether its speeds need no change; `inputs`: the requested ones.
     pub fn is_moved_by(&self, requested: &RunRequest, inputs: &Inputs) -> bool {
         *self.evolution.params() == requested.params && self.evolution.inputs().is(inputs)
     }
 
-    /// By the speeds that are wanted, from the next step on.
+    /// Sets the requested speeds, from the next step on.
     pub fn steer(
         &mut self,
         requested: &RunRequest,
@@ -97,21 +97,21 @@ impl Run {
         Ok(())
     }
 
-    /// To the state after so many steps; spheres placed then or later are forgotten. Where somebody stops it
-    /// all is as it was.
+    /// Rewinds to the state after this many steps; spheres placed then or later are dropped. If it is cancelled,
+    /// nothing changes.
     pub fn rewind(&mut self, step: u64, backend: &Backend, control: &Control) -> Result<(), Error> {
         self.evolution.rewind(step, backend, control)?;
         self.speed_sources
             .truncate(self.evolution.all_inputs().len());
         self.placed.retain(|(_, at)| *at < step);
         self.leak = None;
-        // The speed was that of the branch that is left.
+        // The rate belonged to the abandoned branch.
         self.steps_per_s = 0.0;
         self.forget();
         Ok(())
     }
 
-    /// Figures were of another surface.
+    /// The statistics belonged to another surface.
     pub fn forget(&mut self) {
         self.figures = None;
         self.figured = None;

@@ -1,4 +1,4 @@
-//! The run that the worker holds.
+//! The run of the level-set worker.
 
 use crate::compute::{Backend, Control};
 use crate::data::{ImageExporter, Mask, Volume};
@@ -19,49 +19,49 @@ use crate::state::segment::jobs::{
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// A piece of a run takes about so long: between two a newer request is heard.
-/// Pictures come no sooner either: 120 of them a second leave time to draw.
+/// Approximate duration of a piece of a run; between two pieces a newer request is received. Updates are no more
+/// frequent: 120 per second leave time to draw.
 const PIECE: Duration = Duration::from_millis(4);
-/// Figures of a moving surface come so often at most, and take a fifth of the time.
+/// Shortest interval between statistics of a moving surface, which take at most a fifth of the time.
 const FIGURES: Duration = Duration::from_millis(250);
 const FIGURES_SHARE: u32 = 5;
-/// Points of the plot of volume.
+/// Number of points in the plot of volume.
 const PLOTTED: usize = 400;
-/// Bricks from which on a surface is seen before its figures are known.
+/// Number of bricks from which on a surface is shown before its statistics are known.
 const LARGE: usize = 1000;
 
-/// What a picture of the surface comes with.
+/// The additional content of an update.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum With {
-    /// No figures: they follow.
+    /// No statistics: they follow.
     Nothing,
-    /// Figures now and then: it moves on.
+    /// Statistics at intervals: it moves on.
     SurfaceStatistics,
-    /// Figures and voxels: it rests.
+    /// Statistics and voxels: it rests.
     All,
 }
 
-/// Of the one worker that steers; nobody waits for it.
+/// State of the single level-set worker; never contended.
 #[derive(Default)]
 pub(super) struct WorkerMemory(Mutex<Option<RunMemory>>);
 
 struct RunMemory {
     of: RunRequest,
-    /// Where it runs.
+    /// Label of the backend it runs on.
     backend: String,
-    /// Of the image alone, and with what is wanted beside it.
+    /// Inputs of the image alone, and with the requested additional sources.
     image: Inputs,
     inputs: Inputs,
-    /// What it begins with, where that is no sphere.
+    /// The initial surface, if it is not made of spheres.
     mask: Option<Mask>,
     run: Option<Run>,
     speed: Option<(Params, (i64, u64), Volume)>,
     things: ProximityCache,
-    /// The same is asked for once more.
+    /// The same request was made again.
     again: bool,
-    /// Somebody has just said that it is to run.
+    /// The user has just started it.
     played: bool,
-    /// Of the window, which draws.
+    /// The exporter of the window, which draws.
     lend: Option<ImageExporter>,
 }
 
@@ -78,7 +78,7 @@ impl WorkerMemory {
         let label = backend.label();
         let stored = match memory.take() {
             Some(stored) if stored.of.same_run(&requested) && stored.backend == label => stored,
-            // On another backend a run begins anew, or goes to where it was.
+            // On another backend a run starts anew, or is restored to its former step.
             old => RunMemory::new(&requested, label, old, backend, control)?,
         };
         let stored = memory.insert(stored);
@@ -134,7 +134,7 @@ impl RunMemory {
         })
     }
 
-    /// Brings the run to what is wanted, but for steps; returns the spheres that could not be placed.
+    /// Brings the run to the requested state, except for steps; returns the spheres that could not be placed.
     fn follow(
         &mut self,
         requested: RunRequest,
@@ -177,14 +177,14 @@ impl RunMemory {
             };
             match started {
                 Ok(run) => {
-                    // One and the same where it has moved in them.
+                    // Shared if it has used them before.
                     if let Some(inputs) = run.inputs_of(&self.of.speed_sources) {
                         self.inputs = inputs;
                     }
                     self.run = Some(run);
                 }
                 Err(Error::Input(why)) => {
-                    // The newest of them is what is wrong, if those before it were right.
+                    // The newest one is at fault if those before it were accepted.
                     let last = spheres.last().filter(|(number, _)| {
                         let before = self.run.as_ref().map_or(&[][..], |run| &run.start);
                         before.iter().all(|(n, _)| n != number)
@@ -227,7 +227,7 @@ impl RunMemory {
         Ok(refused)
     }
 
-    /// What is wanted beside the image now; what was wanted last is known.
+    /// The requested additional inputs; those of the last request are reused.
     fn speed_inputs(&self, before: &SpeedSources, backend: &Backend) -> Inputs {
         let requested = &self.of.speed_sources;
         let run = self.run.as_ref();
@@ -258,7 +258,7 @@ impl RunMemory {
         Ok(Run::new(evolution, spheres, speed_sources, self.of.back))
     }
 
-    /// Goes to where a run was.
+    /// Restores the progress of a run.
     fn resumed(
         &self,
         resume: &RunCheckpoint,
@@ -288,14 +288,14 @@ impl RunMemory {
         let placed = placed.filter_map(|hand| Some((hand, later(hand.0)?.1)));
         Ok(Run {
             placed: placed.collect(),
-            // Nobody watches on the way there.
+            // Leaks before that point are ignored.
             ended: resume.leak.map_or(ended, |l| Ended::Leaked(l.leak)),
             leak: resume.leak,
             ..Run::new(evolution, start, speed_sources, self.of.back)
         })
     }
 
-    /// Moves the surface as far as is wanted, and shows it on the way.
+    /// Moves the surface as far as requested, and sends updates.
     fn go(
         &mut self,
         refused: Vec<(u64, String)>,
@@ -309,18 +309,18 @@ impl RunMemory {
             && run.evolution.step() == 0
             && !run.is_moved_by(&self.of, &self.inputs)
         {
-            // At the start a change of speeds is no event.
+            // At the start a change of speeds is not an event.
             let start = run.start.clone();
             self.run = Some(self.begin(start, backend, control)?);
         }
-        // A surface that stands still goes on where its speeds change, or where somebody says so; not where
-        // it is only looked at in another way.
+        // A converged surface continues if its speeds change, or if the user requests it; not if only its display
+        // changes.
         let rests = !self.again
             && self.of.play == RunControl::Run
             && self.run.as_ref().is_some_and(|run| {
                 run.ended == Ended::Converged && run.is_moved_by(&self.of, &self.inputs)
             });
-        // Who runs it on after a leak has seen it; a request that came meanwhile has not.
+        // A user who continues a run after a leak has seen it; a request that arrived meanwhile has not.
         if let Some(run) = &mut self.run
             && self.played
             && self.of.play != RunControl::Rest
@@ -348,7 +348,7 @@ impl RunMemory {
                 .min(piece)
                 .min(shown.saturating_add(pace).saturating_sub(step).max(1));
             let started = Instant::now();
-            // A piece is done whatever is asked meanwhile: a hand that never rests sees it move.
+            // A piece is finished whatever is requested meanwhile, so that the surface moves during a drag.
             run.ended = run.evolution.run(steps, backend, &Control::new())?;
             let took = started.elapsed().as_secs_f64().max(1e-9);
             let done = run.evolution.step().saturating_sub(step);
@@ -374,7 +374,7 @@ impl RunMemory {
                 partial.send(Box::new(steered));
             }
         }
-        // That it rests is said before it is measured, and a large one is drawn before.
+        // That it rests is reported before it is measured, and a large one is drawn before.
         let first = |run: &Run| match run.ended {
             Ended::Converged => {
                 let figures = run.figures.as_ref();
@@ -389,7 +389,7 @@ impl RunMemory {
         self.shown(&refused, With::All, backend)
     }
 
-    /// The speeds as they are wanted now.
+    /// The speeds requested now.
     fn see_speed(&mut self, backend: &Backend) -> Result<(), JobError> {
         if !self.of.speed {
             self.speed = None;
@@ -449,13 +449,13 @@ impl RunMemory {
             last.elapsed() > FIGURES && last.elapsed() > took * FIGURES_SHARE
         });
         let due = due && with != With::Nothing;
-        // Between two looks nothing but its bricks is fetched.
+        // Between measurements only its bricks are fetched.
         let (field, field_step) = match run.looked.take().filter(|_| !rests && !due) {
             Some(looked) => looked,
             None => (Arc::new(evolution.field()?), step),
         };
         run.looked = Some((field.clone(), field_step));
-        let gone = || Error::Input("The surface is nowhere: go back, or begin anew".to_owned());
+        let gone = || Error::Input("The surface has vanished: go back, or start again".to_owned());
         let (mut phi, mut mask) = (None, None);
         if rests {
             phi = Some(backend.install(|| field.cropped()).ok_or_else(gone)?);

@@ -1,16 +1,16 @@
-//! What gives a surface a speed beside its image.
+//! Inputs of a surface's speed besides its image.
 
 use crate::data::{Grid, Mask, Shape, Volume};
 use crate::solvers::level_set::Inputs;
 use crate::solvers::region::{Combine, combine};
 use std::sync::Arc;
 
-/// Another image, regions. Each change of them during a run is one of its script.
+/// Another image, regions. Each change of them during a run is an event of its script.
 #[derive(Clone, Debug, Default)]
 pub struct SpeedSources {
-    /// An image whose values are a speed, and which volume of it; the first number comes back.
+    /// An image whose values are a speed, and the index of its volume; the first number is returned.
     pub layer: Option<(u64, Volume, usize)>,
-    /// Where to grow, where not to.
+    /// Regions to grow into, and regions to avoid.
     pub painted: [Vec<Arc<Shape>>; 2],
 }
 
@@ -25,7 +25,7 @@ impl PartialEq for SpeedSources {
 }
 
 impl SpeedSources {
-    /// Whether one shape, and no other, is where to grow (0) or where not to (1).
+    /// Whether the regions to grow into (0) or to avoid (1) consist of exactly this shape.
     pub fn paints(&self, which: usize, shape: &Arc<Shape>) -> bool {
         matches!(&*self.painted[which], [own] if Shape::same(own, shape))
     }
@@ -35,8 +35,8 @@ impl SpeedSources {
         layer(self) == layer(other)
     }
 
-    /// Beside an image that is alone; `before`: what another had, of which the same layer is taken. Needs the
-    /// backend's threads installed.
+    /// Adds these to the inputs of an image alone; `before`: other sources, whose inputs are reused for the same layer.
+    /// Needs the backend's threads installed.
     pub fn inputs(&self, image: &Inputs, before: Option<(&Self, &Inputs)>) -> Inputs {
         let grid = &image.image.grid;
         let masks = self.painted.each_ref().map(|shapes| union(shapes, grid));
@@ -49,7 +49,7 @@ impl SpeedSources {
         layered.with_painted(grow, hold)
     }
 
-    /// The same of several.
+    /// The same for several.
     pub fn all(several: &[Self], image: &Inputs) -> Vec<Inputs> {
         let mut made: Vec<Inputs> = Vec::with_capacity(several.len());
         for (i, speed_sources) in several.iter().enumerate() {
@@ -60,7 +60,7 @@ impl SpeedSources {
     }
 }
 
-/// All of them together.
+/// The union of all shapes.
 fn union(shapes: &[Arc<Shape>], grid: &Arc<Grid>) -> Option<Mask> {
     let (first, others) = shapes.split_first()?;
     let join =

@@ -1,14 +1,14 @@
-//! The way back of a surface, with what steered it there.
+//! Rewinding a surface, together with its parameters.
 
+use crate::state::core::layer::LayerId;
 use crate::state::core::words::count;
-use crate::state::document::LayerId;
+use crate::state::edit::edit;
 use crate::state::segment::jobs::{Rewind, RunControl, RunRequest, SurfaceUpdate};
 use crate::state::segment::update::wanted;
 use crate::state::segment::{EarlierRun, SegmentRuntime, Segmentation};
-use crate::state::update::edit;
 use crate::state::{State, Task};
 
-/// Back to the state after so many steps.
+/// Rewinds to the state after this many steps.
 pub(in crate::state) fn rewind(state: &mut State, step: u64) {
     let working = &mut state.session.segment;
     let Some(live) = working.live.clone() else {
@@ -22,7 +22,7 @@ pub(in crate::state) fn rewind(state: &mut State, step: u64) {
     }
     let number = working.back.map_or(1, |b| b.number + 1);
     working.back = Some(Rewind { number, step });
-    // Changes of the branch that is left are none of the one that goes on.
+    // Changes on the abandoned branch do not belong to the one that continues.
     working.changes.retain(|change| *change < step);
     working.play = RunControl::Rest;
     let before = state.document.segment.clone();
@@ -39,8 +39,8 @@ pub(in crate::state) fn rewind(state: &mut State, step: u64) {
     state.session.status = sentence;
 }
 
-/// What steered the surface after so many steps, before what a hand did there: parameters, what gave speeds
-/// beside the image, spheres.
+/// The settings in effect after this many steps, before the user changed them there: parameters, additional inputs of
+/// the speed, spheres.
 fn as_after(state: &State, live: &SurfaceUpdate, step: u64) -> Segmentation {
     let document = &state.document;
     let mut then = document.segment.clone();
@@ -53,7 +53,7 @@ fn as_after(state: &State, live: &SurfaceUpdate, step: u64) -> Segmentation {
     let (params, number) = live.script.at(step);
     let layer = then.settings.params.layer;
     then.settings.params = params.clone();
-    // Where it has no effect it is as it was.
+    // It stays unchanged if it has no effect.
     then.settings.params.layer = params.layer.or(layer);
     let now = wanted(state).map(|wanted| wanted.speed_sources);
     let speed_sources = live.speed_sources.get(number);
@@ -68,7 +68,7 @@ fn as_after(state: &State, live: &SurfaceUpdate, step: u64) -> Segmentation {
     then
 }
 
-/// A way back that somebody stopped was not gone: the surface is where it was, with the spheres that it had.
+/// A cancelled rewind did not happen: the surface is unchanged, with its spheres.
 pub(in crate::state) fn stay(state: &mut State, live: &SurfaceUpdate) {
     let working = &mut state.session.segment;
     if let Some(back) = working.back.as_mut().filter(|b| b.number > live.back) {
@@ -91,8 +91,8 @@ pub(in crate::state) fn stay(state: &mut State, live: &SurfaceUpdate) {
 }
 
 impl SegmentRuntime {
-    /// Notes where a change of what steers the surface begins, and returns whether one does; `dragged`: it belongs to
-    /// a drag whose beginning is noted.
+    /// Records where a change of the motion begins, and returns whether one does; `dragged`: it belongs to a drag whose
+    /// start is recorded.
     pub(in crate::state) fn begins_change(
         &mut self,
         requested: &RunRequest,
@@ -107,7 +107,7 @@ impl SegmentRuntime {
             || query.spheres != requested.spheres;
         let begins = same_run && steers && !dragged;
         if begins {
-            // On its way back the surface is still shown at the step that it leaves.
+            // During a rewind the surface still shows the step that it leaves.
             let back = self.back.filter(|back| live.back < back.number);
             let step = back.map_or(live.step, |back| back.step.min(live.step));
             self.changes.retain(|before| *before < step);
@@ -116,8 +116,8 @@ impl SegmentRuntime {
         begins
     }
 
-    /// The earlier state that the button goes back to: before the leak, else before the last change by
-    /// hand, else the start.
+    /// The earlier state that the button returns to: before the leak, else before the last change by the user, else the
+    /// start.
     pub fn earlier(&self) -> u64 {
         let Some(live) = &self.live else { return 0 };
         if let Some(leaked) = live.leak {
@@ -127,7 +127,7 @@ impl SegmentRuntime {
         let events = events.filter(|step| *step < live.step);
         let last = events.clone().next_back().unwrap_or(0);
         let started = self.changes.iter().rfind(|step| **step <= last);
-        // A drag acts first at or after the step that is known when it begins.
+        // A drag takes effect at or after the step that is known when it begins.
         started.map_or(last, |started| {
             events
                 .into_iter()

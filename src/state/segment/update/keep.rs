@@ -1,9 +1,11 @@
-//! What stays of a surface: mask layers, regions, files, the command that makes it.
+//! Permanent results of a surface: mask layers, regions, files, its command.
 
 use crate::data::region::RegionId;
 use crate::data::{Mask, Role, Shape};
+use crate::state::core::layer::{Content, Layer, LayerId};
 use crate::state::core::words::{fixed, with_unit};
-use crate::state::document::{Content, Layer, LayerId};
+use crate::state::core::{colours, display};
+use crate::state::edit::edit;
 use crate::state::files::jobs::SaveMask;
 use crate::state::recipes::{segment_script, segmented_recipe};
 use crate::state::regions::jobs::save::SaveLabels;
@@ -13,12 +15,11 @@ use crate::state::segment::{
     KeptSurface, LIVE_RGB, SegmentFile, Segmented, SpeedInputs, Start, frame_of,
 };
 use crate::state::session::Severity;
-use crate::state::update::edit;
-use crate::state::{Display, Document, Effect, Recipe, State, defaults};
+use crate::state::{Display, Document, Effect, Recipe, State};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// How the surface as it is was made.
+/// The recipe of the present surface.
 fn made(document: &Document, live: &SurfaceUpdate) -> Option<Segmented> {
     let (layer, image) = document.segmented_image()?;
     let segment = &document.segment;
@@ -41,12 +42,12 @@ fn made(document: &Document, live: &SurfaceUpdate) -> Option<Segmented> {
     })
 }
 
-/// How the surface at rest was made.
+/// The recipe of the surface at rest.
 pub fn now(state: &State) -> Option<Segmented> {
     made(&state.document, state.resting_surface()?.0)
 }
 
-/// The command of the surface in the hand.
+/// The command of the live surface.
 pub fn recipe(state: &State) -> Option<Recipe> {
     let (live, _) = state.resting_surface()?;
     let made = made(&state.document, live)?;
@@ -60,12 +61,12 @@ pub fn recipe(state: &State) -> Option<Recipe> {
     ))
 }
 
-/// Makes a mask layer of the surface as it is.
+/// Makes a mask layer from the present surface.
 pub(in crate::state) fn keep(state: &mut State) {
     let Some((live, mask)) = state.resting_surface().map(|(l, m)| (l.clone(), m.clone())) else {
         let working = &mut state.session.segment;
         if working.live.is_some() {
-            // Kept as it is once it rests.
+            // Kept once it rests.
             (working.keeps, working.play) = (true, RunControl::Rest);
         } else {
             state.session.notify(Severity::Information, NONE_YET);
@@ -78,7 +79,7 @@ pub(in crate::state) fn keep(state: &mut State) {
     let used = state.document.surfaces.len();
     let surface = KeptSurface {
         phi: live.phi.clone(),
-        colour: defaults::CATEGORIES[used % defaults::CATEGORIES.len()],
+        colour: colours::CATEGORIES[used % colours::CATEGORIES.len()],
         measures: live.figures.as_ref().map(|f| f.measures),
     };
     let ml = surface
@@ -92,13 +93,13 @@ pub(in crate::state) fn keep(state: &mut State) {
         let name = names.find(|name| !taken(name)).unwrap_or_default();
         let display = Display {
             visible: true,
-            ..defaults::mask_display()
+            ..display::mask_display()
         };
         let origin = document.origins.add(made);
         let layer = Layer::new(id, name, Content::Mask(mask), display, origin);
         document.layers.push(Arc::new(layer));
         document.surfaces.insert(id, Arc::new(surface));
-        // The next structure begins with nothing.
+        // The next structure begins without a surface.
         document.segment.start = Start::Spheres;
     });
     state.session.segment.live = None;
@@ -109,12 +110,12 @@ pub(in crate::state) fn keep(state: &mut State) {
     };
 }
 
-/// The surface at rest with its voxels; else it is said what is missing.
+/// The surface at rest with its voxels; otherwise a notice says what is missing.
 fn rests(state: &mut State) -> Option<(Arc<SurfaceUpdate>, Mask)> {
     let found = state.resting_surface().map(|(l, m)| (l.clone(), m.clone()));
     if found.is_none() {
         let sentence = match state.session.segment.live {
-            Some(_) => "The surface moves: pause it first",
+            Some(_) => "The surface is moving: pause it first",
             None => NONE_YET,
         };
         state.session.notify(Severity::Information, sentence);
@@ -122,7 +123,7 @@ fn rests(state: &mut State) -> Option<(Arc<SurfaceUpdate>, Mask)> {
     found
 }
 
-/// A region of the voxels inside: mask or obstacle of streamlines, rays and costs.
+/// Makes a region from the voxels inside: a mask or an obstacle for streamlines, rays and costs.
 pub(in crate::state) fn region(state: &mut State, role: Role) {
     let Some((_, mask)) = rests(state) else {
         return;
@@ -139,7 +140,7 @@ pub(in crate::state) fn region(state: &mut State, role: Role) {
     );
 }
 
-/// All that was kept, and the surface if it rests, in the order of the layers.
+/// All kept masks, and the surface if it rests, in the order of the layers.
 fn structures(state: &State, path: PathBuf) -> Option<SaveLabels> {
     let document = &state.document;
     let (_, image) = document.segmented_image()?;
@@ -165,7 +166,7 @@ fn structures(state: &State, path: PathBuf) -> Option<SaveLabels> {
     })
 }
 
-/// The run so far, and the masks that it names.
+/// The run so far, and the masks that it refers to.
 fn run_script(state: &mut State, live: &SurfaceUpdate, path: PathBuf) -> Option<SaveScript> {
     let made = made(&state.document, live)?;
     let (script, unfiled, masks) = segment_script(&state.document, &made, Some(&path));

@@ -1,18 +1,17 @@
-//! Layers of a session that are made of what it holds itself: masks that were segmented, maps of weights.
+//! Layers whose data are stored in a session: segmented masks, maps of weights.
 
 use crate::jobs::session::ReadSession;
 use crate::state::Document;
-use crate::state::document::{Layer, LayerId};
+use crate::state::core::layer::{Layer, LayerId};
 use crate::state::sessions::saved::{SavedDocument, SavedLayer};
 use std::sync::Arc;
 
-/// What makes a layer of what a session holds itself; `None`: it is of another kind. An error says why it
-/// cannot be.
+/// Makes a layer from data stored in a session; `None`: it is of another kind. An error says why that is impossible.
 pub(in crate::state) type Maker =
     fn(&mut Document, &ReadSession, &SavedLayer) -> Option<Result<Layer, String>>;
 
-/// Puts such layers into a document whose other layers and regions are there; returns those that cannot be,
-/// with a sentence each, in which they are called `what`.
+/// Adds such layers to a document whose other layers and regions are loaded; returns those that fail, with a sentence
+/// each, in which they are called `what`.
 pub(in crate::state) fn put(
     document: &mut Document,
     read: &ReadSession,
@@ -35,7 +34,7 @@ pub(in crate::state) fn put(
     missing
 }
 
-/// Layers that lacked one that has come.
+/// Restores layers that lacked one that has been loaded since.
 pub(in crate::state) fn find_again(document: &mut Document, make: Maker) {
     for absent in document.absent.clone() {
         if let Some(Ok(made)) = make(document, &absent.read, &absent.layer) {
@@ -45,7 +44,7 @@ pub(in crate::state) fn find_again(document: &mut Document, make: Maker) {
     }
 }
 
-/// Puts a layer where the session had it among those that are here.
+/// Inserts a layer where the session had it among the loaded ones.
 fn insert(document: &mut Document, saved: &SavedDocument, layer: Layer) {
     let before = saved.layers.iter().take_while(|l| l.id != layer.id.0);
     let here = before.filter(|l| document.layer(LayerId(l.id)).is_some());

@@ -1,8 +1,8 @@
-//! Layers of a session whose files are found after it was opened.
+//! Layers of a session whose files are found after opening it.
 
 use crate::io::Remark;
 use crate::jobs::session::{FileComparison, Found, Item, Restored};
-use crate::state::document::LayerId;
+use crate::state::core::layer::LayerId;
 use crate::state::sessions::saved::held::find_again;
 use crate::state::sessions::saved::read::{edits, item, put_edits, restore};
 use crate::state::sessions::saved::results::result_name;
@@ -11,7 +11,7 @@ use crate::state::{Document, alignment, filter, regions, segment};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// What has to be read for a layer that was not here, whose file is there now.
+/// The content to read for a missing layer whose file has been found.
 pub fn moved_to(absent: &MissingLayer, path: PathBuf) -> Result<Item, String> {
     let mut read = (*absent.read).clone();
     if let SavedOrigin::File { file, .. } = absent.layer.from
@@ -29,7 +29,7 @@ pub fn moved_to(absent: &MissingLayer, path: PathBuf) -> Result<Item, String> {
             moves,
             ..
         } => Ok(Item::File {
-            // Another file may lie there.
+            // Another file may now have this path.
             entry: own_file(absent).map(|f| Box::new(f.entry.clone())),
             path,
             gradients,
@@ -41,7 +41,7 @@ pub fn moved_to(absent: &MissingLayer, path: PathBuf) -> Result<Item, String> {
     }
 }
 
-/// The file that a layer is of, as its session has it.
+/// The file of a layer, as in its session.
 fn own_file(absent: &MissingLayer) -> Option<&Found> {
     match absent.layer.from {
         SavedOrigin::File { file, .. } => absent.read.files.get(file),
@@ -49,7 +49,7 @@ fn own_file(absent: &MissingLayer) -> Option<&Found> {
     }
 }
 
-/// That layer, from what was read for it, with sentences about it.
+/// The layer, from what was read for it, with sentences about it.
 pub fn one(
     document: &mut Document,
     absent: &MissingLayer,
@@ -77,7 +77,7 @@ pub fn one(
     let steps = edits(&absent.read, &saved.edits)?;
     document.absent.retain(|a| a.layer.id != saved.id);
     document.layers.push(Arc::new(layer));
-    // What was edited is what was opened no more, and could not be moved.
+    // An edited layer no longer has the opened content, and could not be moved.
     notes.extend(
         alignment::saved::lay(document, saved, there)
             .err()
@@ -92,8 +92,8 @@ pub fn one(
     Ok(notes)
 }
 
-/// The weights of streamlines that were made again, and their maps; an error is a sentence. `same`: they
-/// are what they were, bit for bit.
+/// Restores the weights of recomputed streamlines, and their maps; an error is a sentence. `same`: they are bitwise
+/// equal to the original.
 pub fn weigh(document: &mut Document, absent: &MissingLayer, same: bool) -> Result<(), String> {
     match same {
         true => filter::saved::attach(document, &absent.read, &absent.layer)?,

@@ -6,10 +6,11 @@ use crate::jobs::session::{
     FileComparison, Item, NotRestored, ReadSession, Restored, RestoredLayers,
 };
 use crate::solvers::tractogram::selection::{Edit, SelectionRules, Within};
+use crate::state::core::layer::{Content as DocumentContent, Layer, LayerId, OriginId};
 use crate::state::density::{self, words};
-use crate::state::document::{Content as DocumentContent, DensityMap, Layer, LayerId, Made, Rays};
+use crate::state::document::{DensityMap, Made, Rays};
 use crate::state::files::jobs::open::Loaded;
-use crate::state::origin::{Origin, OriginId, Origins, PhantomPart};
+use crate::state::origin::{Origin, Origins, PhantomPart};
 use crate::state::pathways::saved::basis;
 use crate::state::regions::saved::region;
 use crate::state::sessions::saved::results::result_name;
@@ -27,15 +28,14 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// The content of a session, and the names of what it holds that is not known here. An error is the
-/// beginning of a sentence.
+/// The content of a session, and the names of its unknown parts. An error is the beginning of a sentence.
 pub type Parse = Result<(Arc<Content>, Vec<String>), String>;
 
-/// Understands what a session's file says; nothing is read for its layers yet.
+/// Parses the content of a session's file; nothing is read for its layers yet.
 pub fn parse(text: Value) -> Parse {
     let content = Content::deserialize(&text)
         .map_err(|e| format!("Found a session with {}", crate::io::json::found(&e)))?;
-    // Far below where counting on would overflow.
+    // Far below overflow.
     const MOST: u64 = 1 << 53;
     let snapshots = content.snapshots.iter().map(|s| &s.document);
     for document in snapshots.chain([&content.document]) {
@@ -56,12 +56,12 @@ pub fn parse(text: Value) -> Parse {
     Ok((Arc::new(content), unknown))
 }
 
-/// What has to be read, by the layers' numbers.
+/// Files that must be read, by the layers' numbers.
 pub type Items = Vec<(u64, Item)>;
 /// Layers that cannot be read, and why.
 pub type Missing = Vec<(u64, String)>;
 
-/// What has to be read for a session's layers; what cannot be, with the reason.
+/// Files that must be read for a session's layers, and the layers that cannot be read, with the reasons.
 pub fn items(content: &Content, read: &ReadSession) -> (Items, Missing) {
     let (mut items, mut absent) = (Vec::new(), Vec::new());
     for layer in &content.document.layers {
@@ -78,7 +78,7 @@ pub fn items(content: &Content, read: &ReadSession) -> (Items, Missing) {
     (items, absent)
 }
 
-/// A session's file, if it is there.
+/// A session's file, if it exists.
 fn file(read: &ReadSession, number: usize) -> Result<PathBuf, String> {
     let found = read.files.get(number);
     let found = found.ok_or_else(|| format!("The session has no file {number}"))?;
@@ -92,7 +92,7 @@ fn files(read: &ReadSession, numbers: &[usize]) -> Result<Vec<PathBuf>, String> 
     numbers.iter().map(|n| file(read, *n)).collect()
 }
 
-/// `name`: of its streamlines, where they are kept beside the session.
+/// `name`: of its streamlines, if they are stored next to the session.
 pub(in crate::state) fn item(
     layer: &SavedLayer,
     name: &str,
@@ -130,8 +130,7 @@ pub(in crate::state) fn item(
         SavedOrigin::Kept(_) => {
             let sum = read.results.iter().find(|r| r.of == name);
             let stored = sum.and_then(|s| Some((s, s.file.as_ref()?)));
-            let (sum, stored) =
-                stored.ok_or("The session keeps how it was made, not its streamlines")?;
+            let (sum, stored) = stored.ok_or("The session has its recipe, not its streamlines")?;
             let folder = read.path.parent().unwrap_or(std::path::Path::new("/"));
             Some(Item::Stored {
                 path: folder.join(stored),
@@ -141,9 +140,9 @@ pub(in crate::state) fn item(
     })
 }
 
-/// What was done to a layer's streamlines; an error is a sentence.
+/// The edits of a layer's streamlines; an error is a sentence.
 pub fn edits(read: &ReadSession, saved: &[SavedEdit]) -> Result<Vec<Edit>, String> {
-    // Its masks are all in the session.
+    // All its masks are in the session.
     let nothing = Document::default();
     let one = |edit: &SavedEdit| {
         let rules = match edit {
@@ -171,8 +170,7 @@ pub fn edits(read: &ReadSession, saved: &[SavedEdit]) -> Result<Vec<Edit>, Strin
     saved.iter().map(one).collect()
 }
 
-/// A document of a session, with sentences about what is not as it was, and about what is left out and stays
-/// in the session.
+/// A document of a session, with sentences about changes, and about parts left out, which stay in the session.
 pub struct Built {
     pub document: Document,
     pub notes: Vec<Remark>,
@@ -224,7 +222,7 @@ pub fn build(
             }
         }
     }
-    // Regions say why their masks are not here.
+    // Regions report why their masks are missing.
     document.absent = absent_layers(&missing, saved, read);
     let regions = regions::saved::put(&mut document, read, saved);
     for layer in &saved.layers {
@@ -244,7 +242,7 @@ pub fn build(
                 document.edit_layer(id, |l| l.origin = origin);
             }
             Err(why) => {
-                notes.push(format!("{} cannot be made again: {why}", layer.name).into());
+                notes.push(format!("{} cannot be recomputed: {why}", layer.name).into());
                 let (layer, read) = (layer.clone(), read.clone());
                 let unread = MissingLayer { layer, why, read };
                 document.unread.insert(id, Arc::new(unread));
@@ -295,7 +293,7 @@ fn absent_layers(
     missing.iter().filter_map(one).collect()
 }
 
-/// Notes what was done to a layer's streamlines, which is done to them already.
+/// Records the edits of a layer's streamlines, which have already been applied.
 pub(in crate::state) fn put_edits(document: &mut Document, id: LayerId, steps: &[Edit]) {
     let Some(before) = document.layer(id).map(|l| l.origin) else {
         return;
@@ -304,7 +302,7 @@ pub(in crate::state) fn put_edits(document: &mut Document, id: LayerId, steps: &
     document.edit_layer(id, |l| l.origin = origin);
 }
 
-/// What is said of a layer of which a file is not what it was.
+/// The sentence about a layer with a file that has changed.
 fn replaced(layer: &SavedLayer, read: &ReadSession) -> Option<String> {
     let SavedOrigin::File {
         file,
@@ -322,7 +320,7 @@ fn replaced(layer: &SavedLayer, read: &ReadSession) -> Option<String> {
     })
 }
 
-/// What the maps among the layers are of, and their recipes.
+/// The origins of the maps among the layers.
 fn map_recipes(document: &mut Document, read: &ReadSession, saved: &SavedDocument) {
     for layer in &saved.layers {
         let (id, SavedOrigin::Density(from)) = (LayerId(layer.id), &layer.from) else {
@@ -350,7 +348,7 @@ fn map_recipes(document: &mut Document, read: &ReadSession, saved: &SavedDocumen
     }
 }
 
-/// What is neither layer nor region.
+/// Everything except layers and regions.
 fn fill(document: &mut Document, saved: &SavedDocument) {
     document.name.clone_from(&saved.name);
     document.fit = saved.fit.clone();
@@ -414,7 +412,7 @@ pub(in crate::state) fn restore(
             let (seed, part) = (*seed, *part);
             (content, Origin::Phantom { seed, part }, None)
         }
-        // Their origins follow once all layers are there.
+        // Their origins follow once all layers are loaded.
         (SavedOrigin::Kept(_), Restored::Curves(tractogram)) => {
             let content = DocumentContent::Tractogram(tractogram);
             (content, Origin::Unknown, None)
@@ -422,7 +420,7 @@ pub(in crate::state) fn restore(
         (SavedOrigin::Density(_), Restored::Density(volume)) => {
             (DocumentContent::Image(volume), Origin::Unknown, None)
         }
-        _ => return Err("The session says something else of it".to_owned()),
+        _ => return Err("The session file describes this layer differently".to_owned()),
     };
     let can_turn = matches!(&origin, Origin::Phantom { .. })
         || matches!(&origin, Origin::File { reading, .. } if reading.is_empty());
@@ -444,7 +442,7 @@ pub(in crate::state) fn restore(
     Ok((layer, notes))
 }
 
-/// A scan with axes of its gradients exchanged or flipped.
+/// A scan with gradient axes permuted or flipped.
 fn turned(
     origins: &Origins,
     content: DocumentContent,
@@ -465,7 +463,7 @@ fn turned(
     }
 }
 
-/// What kept streamlines were made from; an error is half a sentence.
+/// The recipe of kept streamlines; an error is half a sentence.
 pub fn made(document: &Document, read: &ReadSession, saved: &SavedCurves) -> Result<Made, String> {
     let regions = saved.regions.iter().map(|r| region(document, read, r));
     Ok(Made {
@@ -476,7 +474,7 @@ pub fn made(document: &Document, read: &ReadSession, saved: &SavedCurves) -> Res
     })
 }
 
-/// Where the user looked, as far as it still can be; the theme and the tool are the window's.
+/// The saved view, as far as it still applies; theme and tool are those of the window.
 pub fn view(saved: &View, now: &View) -> View {
     let camera = &saved.camera;
     let mut view = View {

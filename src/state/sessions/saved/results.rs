@@ -1,7 +1,7 @@
 //! Checksums of results that a session holds, under the names of these results.
 
 use crate::jobs::session::ToSum;
-use crate::state::document::Content as DocumentContent;
+use crate::state::core::layer::Content as DocumentContent;
 use crate::state::filter::WEIGHT;
 use crate::state::pathways::PathwayResult;
 use crate::state::{State, Task};
@@ -36,13 +36,13 @@ pub(in crate::state) fn results(state: &State) -> Vec<ToSum> {
         if let (DocumentContent::Tractogram(tractogram), true) = (&layer.content, made || edited) {
             let mut tractogram = tractogram.clone();
             if document.weighed.contains_key(&layer.id) {
-                // Fitted to them, and no part of how they were made.
+                // They were fitted to the streamlines, and are not part of their recipe.
                 tractogram.per_streamline.remove(WEIGHT);
             }
             results.push(ToSum::Curves {
                 of: result_name(layer.id.0),
                 tractogram,
-                // A layer of a file is read again from it.
+                // A layer from a file is read from it again.
                 stored: made,
             });
         }

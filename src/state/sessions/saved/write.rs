@@ -8,8 +8,10 @@ use crate::jobs::session::{
 use crate::solvers::tensor_fit::FitMap;
 use crate::solvers::tractogram::selection::{Edit, Within};
 use crate::state::alignment::AlignedBy;
-use crate::state::document::{Content as DocumentContent, Display, FitMask, Layer, LayerId, Made};
-use crate::state::origin::{Computed, Origin, OriginId};
+use crate::state::core::display::Display;
+use crate::state::core::layer::{Content as DocumentContent, Layer, LayerId, OriginId};
+use crate::state::document::{FitMask, Made};
+use crate::state::origin::{Computed, Origin};
 use crate::state::recipe::Source;
 use crate::state::sessions::saved::results::results;
 use crate::state::sessions::saved::{
@@ -24,7 +26,7 @@ use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// What the content refers to by numbers.
+/// Items to which the content refers by number.
 pub(in crate::state) struct Lists<'a> {
     state: &'a State,
     files: Vec<Listed>,
@@ -32,12 +34,12 @@ pub(in crate::state) struct Lists<'a> {
     numbers: Vec<StoredNumbers>,
 }
 
-/// The session of the state as it is.
+/// The session of the present state.
 pub fn draft(state: &State) -> SessionDraft {
     make(state, false)
 }
 
-/// A draft for recovery, which names the session that it belongs to.
+/// A draft for recovery, with the session that it belongs to.
 pub fn autosave(state: &State) -> SessionDraft {
     make(state, true)
 }
@@ -72,7 +74,7 @@ fn make(state: &State, copy: bool) -> SessionDraft {
         }
     }
     SessionDraft {
-        // What is written here is plain data with names of its own: it cannot fail.
+        // Plain data with names of its own cannot fail to serialize.
         content: Wording::new(move || serde_json::to_value(&content).unwrap_or(Value::Null)),
         computed_on: state.session.backend.label.clone(),
         results,
@@ -117,7 +119,7 @@ impl Lists<'_> {
         })
     }
 
-    /// Files that hold masks which the session has.
+    /// Files that hold masks of the session.
     fn mask_files(&self) -> Vec<(usize, PathBuf)> {
         let of = |id: DataId| {
             let is = |m: &Stored| matches!(m, Stored::Mask(m) if m.id() == id);
@@ -139,8 +141,7 @@ impl Lists<'_> {
         })
     }
 
-    /// Numbers of the session that was read, as they were there where they cannot be read; `None` where
-    /// that one has none of this number.
+    /// Numbers of the session that was read, unchanged if they cannot be read; `None` if it has none with this index.
     pub(in crate::state) fn known_numbers(
         &mut self,
         read: &ReadSession,
@@ -154,8 +155,7 @@ impl Lists<'_> {
         Some(self.numbers.len() - 1)
     }
 
-    /// A mask of the session that was read, as it was there where it cannot be read; `None` where that
-    /// one has none of this number.
+    /// A mask of the session that was read, unchanged if it cannot be read; `None` if it has none with this index.
     pub(in crate::state) fn known_mask(
         &mut self,
         read: &ReadSession,
@@ -179,7 +179,7 @@ impl Lists<'_> {
             .iter()
             .filter_map(|layer| self.layer(d, layer))
             .collect();
-        // The fit has not brought them yet.
+        // The fit has not produced them yet.
         if let Some(awaited) = &d.awaited {
             let here: Vec<u64> = layers.iter().map(|l| l.id).collect();
             let missing = awaited.iter().enumerate();
@@ -192,7 +192,7 @@ impl Lists<'_> {
         for absent in &d.absent {
             layers.extend(self.absent(absent));
         }
-        // At their ends, so that the places of those that are here stay.
+        // Appended at the end, so that the indices of loaded ones do not change.
         let (lacking, lost) = self.left_out(d);
         let here = d.regions.iter();
         let mut regions: Vec<SavedRegion> = here.map(|r| self.region(d, r)).collect();
@@ -218,10 +218,10 @@ impl Lists<'_> {
                 kept.chain(lost).collect()
             },
             segment: {
-                // A snapshot keeps what it was to become.
+                // A snapshot keeps the progress that it was to restore.
                 let own = std::ptr::eq(d, &self.state.document);
                 let live = self.state.session.segment.resume().filter(|_| own);
-                // One that nobody has looked at since is still to be gone to.
+                // A surface that has not been shown since is still to be restored.
                 let run = live.or_else(|| d.segment.resume.clone());
                 let lacking = self.lacking_surface(d).filter(|_| run.is_none());
                 lacking.unwrap_or_else(|| self.segmentation(d, run.as_deref()))
@@ -272,7 +272,7 @@ impl Lists<'_> {
         })
     }
 
-    /// Where a layer comes from, before it was edited, moved and turned; `None` where nothing can make it again.
+    /// The origin of a layer before it was edited, moved and reoriented; `None` if it cannot be recomputed.
     fn from(&mut self, document: &Document, layer: &Layer) -> Option<SavedOrigin> {
         Some(match document.origins.base(layer.origin) {
             Origin::Phantom { seed, part } => SavedOrigin::Head {
@@ -392,7 +392,7 @@ impl Lists<'_> {
         let finite = |v: f32| Some(v).filter(|v| v.is_finite());
         let value = |w: &Within| (w.name.clone(), finite(w.low), finite(w.high));
         let region = |region: &Region| SavedRegion {
-            // Read before the layers are.
+            // Read before the layers.
             shape: match &*region.shape {
                 Shape::Mask(mask) => SavedShape::Mask(self.mask(mask)),
                 _ => self.region(document, region).shape,
@@ -421,7 +421,7 @@ impl Lists<'_> {
                 half_mm: *half_mm,
             },
             Shape::Mask(mask) => {
-                // What the fit finds anew may be another.
+                // A mask found by another fit may differ.
                 let same = |l: &&Arc<Layer>| {
                     let found =
                         matches!(&l.content, DocumentContent::Mask(m) if m.id() == mask.id());
@@ -443,8 +443,7 @@ impl Lists<'_> {
         }
     }
 
-    /// What is not here, in the numbers of the new session; `None` where its own session refers to
-    /// what it does not have.
+    /// A missing layer, in the numbers of the new session; `None` if its own session refers to items that it lacks.
     fn absent(&mut self, absent: &MissingLayer) -> Option<SavedLayer> {
         let (read, mut layer) = (&absent.read, absent.layer.clone());
         match &mut layer.from {
@@ -480,7 +479,7 @@ impl Lists<'_> {
                     *region = self.as_it_was(read, region)?;
                 }
             }
-            // They are made, never read.
+            // They are computed, never read.
             SavedOrigin::Head { .. } | SavedOrigin::Made { .. } => {}
         }
         if let Some(weights) = &mut layer.weights {
@@ -530,7 +529,7 @@ impl Lists<'_> {
     }
 }
 
-/// JSON knows no infinity.
+/// JSON has no infinity.
 fn finite(display: &Display) -> Display {
     let or = |value: f32, other: f32| if value.is_finite() { value } else { other };
     Display {

@@ -4,13 +4,14 @@ use crate::data::region::RegionId;
 use crate::data::{DataId, Region, Shape};
 use crate::solvers::geodesic::{self, Cut};
 use crate::solvers::{commit, curves, level_set, pathway, tensor_fit};
-use crate::state::document::{Document, Layer, LayerId};
+use crate::state::State;
+use crate::state::core::layer::{Layer, LayerId};
+use crate::state::document::Document;
 use crate::state::filter::{Times, Weighed};
 use crate::state::recipe::RayMetricParams;
-use crate::state::segment::Start;
+use crate::state::segment::{SegmentSettings, Start};
 use crate::state::sessions::unsaved::{absent, same_start, turned};
-use crate::state::track::whole_brain::WholeBrain;
-use crate::state::{State, defaults};
+use crate::state::track::types::WholeBrain;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -30,7 +31,7 @@ pub(in crate::state) struct Parameters {
 /// Parameters of the task Filter.
 #[derive(Clone, PartialEq, Debug)]
 struct Filtered {
-    /// `None`: those that the scan's shells ask for.
+    /// `None`: the defaults for the scan's shells.
     params: Option<commit::Params>,
     mask: Option<LayerId>,
     peaks: Option<LayerId>,
@@ -54,7 +55,7 @@ impl Filtered {
     }
 }
 
-/// Parameters of the task Segment; how the surface is shown is none of them.
+/// Parameters of the task Segment, without the display of the surface.
 #[derive(Clone, PartialEq, Debug)]
 struct Segment {
     params: level_set::Params,
@@ -66,8 +67,8 @@ impl Segment {
         let settings = &document.segment.settings;
         let mut params = settings.params.clone();
         if !settings.told {
-            // The image's window gave them, not the user.
-            let default_value = defaults::segment().params;
+            // They come from the image's window, not from the user.
+            let default_value = SegmentSettings::defaults().params;
             (params.target, params.tolerance) = (default_value.target, default_value.tolerance);
         }
         Self {
@@ -91,9 +92,24 @@ impl Parameters {
             pathways: document.pathways.params,
         }
     }
+
+    /// Whether the fit has the same mask by these as by others.
+    pub(in crate::state) fn has_mask_of(&self, other: &Self) -> bool {
+        self.fit_mask == other.fit_mask
+    }
+
+    /// Whether all but the mask of the fit are the same.
+    pub(in crate::state) fn is_but_for_mask(&self, other: &Self) -> bool {
+        let fit_mask = other.fit_mask;
+        let with_mask = Self {
+            fit_mask,
+            ..self.clone()
+        };
+        with_mask == *other
+    }
 }
 
-/// Content of the session file, or the state when the first scan was opened; all else is unsaved.
+/// Content of the session file, or the state when the first scan was opened; everything else is unsaved.
 #[derive(Clone, Debug, Default)]
 pub struct Base {
     pub(in crate::state) revision: u64,
@@ -101,16 +117,16 @@ pub struct Base {
     pub(in crate::state) parameters: Option<Parameters>,
     /// Recovered parameters differ from those of the file, which are not known.
     pub(in crate::state) parameters_differ: bool,
-    /// It was recovered: none of it is in a file that the user has.
+    /// It was recovered: none of it is in a file of the user.
     pub(in crate::state) recovered: bool,
     pub(in crate::state) regions: BTreeMap<RegionId, Arc<Region>>,
     pub(in crate::state) layers: BTreeMap<LayerId, DataId>,
-    /// All layers that the file lists, also those that are not here.
+    /// All layers that the file lists, including missing ones.
     pub(in crate::state) listed: BTreeSet<LayerId>,
     pub(in crate::state) weights: BTreeMap<LayerId, Arc<Weighed>>,
     pub(in crate::state) pathways: Vec<LayerId>,
     pub(in crate::state) start: Start,
-    /// That of what was recovered is not the file's, which is not known.
+    /// The recovered start differs from that of the file, which is unknown.
     pub(in crate::state) start_differs: bool,
     pub(in crate::state) spheres: usize,
     pub(in crate::state) measurements: usize,
@@ -120,7 +136,7 @@ pub struct Base {
 }
 
 impl Base {
-    /// Nothing was done yet with what was opened.
+    /// The state just after opening, without any work.
     pub fn untouched(state: &State) -> Self {
         Self {
             revision: state.session.revision,
@@ -149,8 +165,8 @@ impl Base {
         }
     }
 
-    /// What was left behind: in a file of the user's is only what the copy says is in its session, as long
-    /// as that one is what it was.
+    /// A recovered state: only the parts that the copy marks as stored in its session count as saved, as long as that
+    /// session is unchanged.
     pub fn recovered(state: &State, in_session: Option<&InSession>) -> Self {
         let document = &state.document;
         let nothing = InSession::default();
@@ -159,7 +175,7 @@ impl Base {
         let layers = in_session.layers.iter().filter_map(layer);
         let weights = in_session.weights.iter().map(|id| LayerId(*id));
         let regions = in_session.regions.iter();
-        // Where some of them could not be read the places are those of others.
+        // If some could not be read, the indices belong to others.
         let all_read = document.left_out.is_empty();
         let regions = regions.filter_map(|at| document.regions.get(*at).filter(|_| all_read));
         Self {
@@ -187,7 +203,7 @@ impl Base {
         }
     }
 
-    /// Whether a region is in the file as it is.
+    /// Whether a region is in the file unchanged.
     pub(in crate::state) fn has_region(&self, region: &Arc<Region>) -> bool {
         let before = self.regions.get(&region.id);
         before.is_some_and(|b| Arc::ptr_eq(b, region) || same(b, region))
@@ -198,18 +214,18 @@ impl Base {
         before.is_some_and(|b| Arc::ptr_eq(b, weights))
     }
 
-    /// Whether the surface begins with the same there.
+    /// Whether the initial surface is the same there.
     pub(in crate::state) fn has_start(&self, document: &Document) -> bool {
         !self.start_differs && same_start(&document.segment.start, &self.start)
     }
 
-    /// Whether the file names a layer, or there is no file yet.
+    /// Whether the file lists a layer, or there is no file yet.
     pub(in crate::state) fn lists(&self, layer: LayerId) -> bool {
         self.listed.contains(&layer)
     }
 
-    /// A layer that the file lists as its recipe alone was made again, and is what it was when the file was
-    /// written. `revision`: of the document before and now.
+    /// A layer that the file lists only as a recipe was recomputed, with the same result as when the file was written.
+    /// `revision`: of the document before and now.
     pub fn is_back(&mut self, document: &Document, layer: LayerId, revision: (u64, u64)) {
         let Some(here) = document.layer(layer) else {
             return;
@@ -226,12 +242,12 @@ impl Base {
         }
     }
 
-    /// Whether it is of this revision of the document.
+    /// Whether it belongs to this revision of the document.
     pub fn is_of(&self, revision: u64) -> bool {
         self.revision == revision
     }
 
-    /// A fit whose parameters follow from the files that were opened is none that the user chose.
+    /// A fit whose parameters follow from the opened files was not chosen by the user.
     pub fn follow_fit(&mut self, before: &Document, after: &Document) {
         if let Some(parameters) = &mut self.parameters
             && (&parameters.fit, parameters.fit_mask) == (&before.fit, before.fit_mask)
@@ -254,8 +270,8 @@ fn listed(document: &Document) -> BTreeSet<LayerId> {
     here.chain(away).chain(awaited).collect()
 }
 
-/// What of a copy for recovery is in the session that it belongs to. Layers and pathways are named by their
-/// numbers, regions by their places.
+/// The part of a recovery copy that is in the session it belongs to. Layers and pathways are referred to by their
+/// numbers, regions by their indices.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct InSession {
@@ -264,9 +280,9 @@ pub struct InSession {
     listed: Vec<u64>,
     weights: Vec<u64>,
     pathways: Vec<u64>,
-    /// The surface begins as in the session.
+    /// The initial surface is that of the session.
     same_start: bool,
-    /// It is known to be another.
+    /// It is known to differ.
     start_differs: bool,
     spheres: usize,
     measurements: usize,
@@ -275,12 +291,12 @@ pub struct InSession {
     absent: usize,
     /// Parameters are those of the session.
     parameters: bool,
-    /// They are known to be others; neither: nothing is known of them.
+    /// They are known to differ; if neither is set, nothing is known about them.
     parameters_differ: bool,
 }
 
 impl InSession {
-    /// Of a copy of the state as it is.
+    /// For a copy of the present state.
     pub fn of(state: &State) -> Self {
         let (document, base) = (&state.document, &state.session.saving.base);
         let places = document.regions.iter().enumerate();

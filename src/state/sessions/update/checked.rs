@@ -1,5 +1,4 @@
-//! Checks whether the files of a session are what they were, and whether the session itself is still the one that
-//! was read.
+//! Checks whether the files of a session, and the session itself, have changed.
 
 use crate::jobs::session::{FileComparison, SessionRequest};
 use crate::state::session::Severity;
@@ -8,11 +7,11 @@ use crate::state::sessions::{ChangedSince, Verified};
 use crate::state::{Effect, State};
 use std::path::{Path, PathBuf};
 
-/// The checksum of what saving may replace: of the document's own file what was read or written here last, of
-/// another anything, since whoever chose it was asked.
+/// The checksum of the file that saving may replace: for the document's own file the one last read or written here; for
+/// another file any, since the user was asked when choosing it.
 pub(in crate::state) fn known(state: &State, path: Option<&Path>) -> Option<String> {
     let own = path.is_none();
-    // Where nothing is known of the own file, that is asked about as well.
+    // If the checksum of the own file is unknown, the user is asked as well.
     own.then(|| state.session.saving.seen.clone().unwrap_or_default())
 }
 
@@ -30,7 +29,7 @@ pub(in crate::state) fn overwrite(state: &mut State, effects: &mut Vec<Effect>) 
     }
 }
 
-/// Files that were taken for those of the session by size and age alone are read in the background.
+/// Files that were accepted as the session's by size and age alone are read in the background.
 pub(in crate::state) fn verify(state: &mut State, effects: &mut Vec<Effect>) {
     let saving = &mut state.session.saving;
     saving.opened_status.clone_from(&state.session.status);
@@ -38,7 +37,7 @@ pub(in crate::state) fn verify(state: &mut State, effects: &mut Vec<Effect>) {
     let same = opened.files.iter();
     let same = same.filter(|f| f.standing == FileComparison::Same);
     let files: Vec<_> = same.map(|f| (f.path.clone(), f.entry.clone())).collect();
-    // Whoever asked for that has read them before they were opened.
+    // With that setting they were read before they were opened.
     if saving.strict {
         saving.verified = Some(Verified::Same(files.len()));
     } else if !files.is_empty() {
@@ -70,13 +69,13 @@ pub(in crate::state) fn verified(
         let path = path.display();
         let sentence = match standing {
             FileComparison::Missing(why) => format!(
-                "{why}, so the session cannot tell whether it has changed; make the file readable again and open the \
+                "{why}, so the session cannot tell whether it has changed; make the file readable and open the \
                  session again: {path}"
             ),
-            // Names the file beside a scan or streamlines that differs.
+            // Names the changed file next to a scan or streamlines.
             FileComparison::Changed(why) => format!(
-                "{why}; the window shows what is there now: put the earlier file back and open the session again, or \
-                 save the session to keep the new one: {path}"
+                "{why}; the window shows the present file: restore the earlier one and open the session again, \
+                 or save the session to keep the new one: {path}"
             ),
             FileComparison::Same => continue,
         };

@@ -1,20 +1,21 @@
-//! Layers of a session that come after it was opened: their files are found, or they are made again.
+//! Layers of a session that are restored after opening it: their files are found, or they are recomputed.
 
 use crate::data::Tractogram;
 use crate::jobs::Slot;
 use crate::jobs::session::{FileComparison, Match, Remake, RestoredLayers, SessionRequest};
+use crate::state::core::layer::{Content as Held, Layer, LayerId};
 use crate::state::core::words::counted;
-use crate::state::document::{Content as Held, Layer, LayerId, Made};
+use crate::state::document::Made;
+use crate::state::edit::{changed, edit};
 use crate::state::session::{Severity, Topic};
 use crate::state::sessions::saved::{self, MissingLayer};
 use crate::state::sessions::update::{arrange_read, submit};
 use crate::state::update::basis::remake;
-use crate::state::update::{changed, edit};
 use crate::state::{Document, Effect, State, tensors};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// Reads the file of a layer that was not here.
+/// Reads the file of a missing layer.
 pub(in crate::state) fn restore(
     state: &mut State,
     layer: LayerId,
@@ -45,7 +46,7 @@ pub(in crate::state) fn was_restored(
         };
         let mut notes = Vec::new();
         let outcome = one.map_err(|why| why.to_string()).and_then(|one| {
-            // It belongs to the session: to take it back would be to lose it again.
+            // It belongs to the session: undoing this would remove it again.
             notes = saved::one(&mut state.document, &absent, one)?;
             Ok(())
         });
@@ -69,7 +70,7 @@ pub(in crate::state) fn was_restored(
     tensors::update::fit(state, effects);
 }
 
-/// What lies there now is the session's file from here on.
+/// The file now at this path is the session's from here on.
 fn is_taken(state: &mut State, path: Option<PathBuf>) {
     let (Some(path), Some(opened)) = (path, &mut state.session.saving.opened) else {
         return;
@@ -99,7 +100,7 @@ pub(in crate::state) fn make_again(state: &mut State, layer: LayerId, effects: &
     let name = absent.layer.name.clone();
     let request = match made_of(document, &absent) {
         None => return,
-        Some(Err(why)) => Err(format!("{name} cannot be made again: {why}")),
+        Some(Err(why)) => Err(format!("{name} cannot be recomputed: {why}")),
         Some(Ok(made)) => remake(document, layer.0, &name, &made),
     };
     match request {
@@ -160,21 +161,20 @@ pub(in crate::state) fn was_made_again(
     }
     let text = outcome.map_or(String::new(), |o| format!(", {}", o.label()));
     let seconds = wall_ms / 1e3;
-    state.session.status = format!("Made {name} again: {streamlines} in {seconds:.1} s{text}");
+    state.session.status = format!("Recomputed {name}: {streamlines} in {seconds:.1} s{text}");
     if outcome == Some(Match::Differs) {
         state.session.notify(
             Severity::Warning,
             format!(
-                "{name} was made again and is not what the session had: another version, or files \
-                 that changed"
+                "{name} was recomputed and differs from the session: another version, or changed files"
             ),
         );
     }
 }
 
-/// Says that unsaved work was recovered, until it is saved; returns the status line.
+/// Reports that unsaved work was recovered, until it is saved; returns the status line.
 pub(in crate::state) fn notify_recovered(state: &mut State, layers: usize) -> String {
-    // It has the name that the header gives it, and the offer gave.
+    // It has the name shown in the header and in the offer.
     let file = state.session.saving.file.as_ref();
     let recovered = match file.and_then(|f| f.file_name()) {
         Some(file) => format!("Recovered {}", file.to_string_lossy()),

@@ -5,11 +5,11 @@ use crate::data::Volume;
 use crate::jobs::{Delivery, Job, JobError, PartialSender, Receive, Slot, Unfinished, Worker};
 use crate::solvers::connectivity::{Connectome, connectome};
 use crate::solvers::region::numbers;
+use crate::state::job_end::ended;
 use crate::state::streamlines::Connected;
 use crate::state::streamlines::jobs::Among;
 use crate::state::streamlines::jobs::table::Measure;
 use crate::state::streamlines::update::follow;
-use crate::state::update::ended;
 use crate::state::{Effect, State};
 use std::sync::Arc;
 

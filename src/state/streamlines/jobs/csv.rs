@@ -1,4 +1,4 @@
-//! Tables as text, values parted by commas.
+//! Tables as text, with values separated by commas.
 
 use crate::compute::Control;
 use crate::io::atomic::{Stop, write_rows};
@@ -16,30 +16,30 @@ use std::sync::Arc;
 /// A column with its name.
 pub type Named = (String, Arc<[f32]>);
 
-/// A row per streamline.
+/// Saves one row per streamline.
 #[derive(Clone, Debug)]
 pub struct SaveTable {
     pub path: PathBuf,
     pub columns: Vec<Named>,
-    /// Which streamlines, in which order.
+    /// The streamlines, in this order.
     pub order: Arc<[u32]>,
 }
 
-/// A row per node.
+/// Saves one row per node.
 #[derive(Clone, Debug)]
 pub struct SaveProfile {
     pub path: PathBuf,
     pub profile: Arc<Profile>,
-    /// Of its tracks.
+    /// Names of its tracks.
     pub names: Vec<String>,
 }
 
-/// A matrix, or a row per pair that is connected.
+/// Saves a matrix, or one row per connected pair.
 #[derive(Clone, Debug)]
 pub struct SaveConnectome {
     pub path: PathBuf,
     pub connectome: Arc<Connectome>,
-    /// Of its nodes.
+    /// Names of its nodes.
     pub names: Vec<String>,
     pub what: ConnectomeTable,
 }
@@ -52,8 +52,8 @@ pub enum ConnectomeTable {
     Pairs,
 }
 
-/// A name as spreadsheets read it. One that they would take for a formula begins with an apostrophe, which they
-/// take for the sign of a text; control characters are left out.
+/// A name that spreadsheets read correctly. One that looks like a formula is preceded by an apostrophe, which marks
+/// text; control characters are removed.
 fn field(text: &str) -> String {
     let text = in_line(text, ' ');
     let is_formula = match text.trim_start().chars().next() {
@@ -72,7 +72,7 @@ fn field(text: &str) -> String {
     }
 }
 
-/// Nothing for what is no number.
+/// Empty for a value that is not finite.
 fn number(value: f32) -> String {
     if value.is_finite() {
         value.to_string()
@@ -88,7 +88,7 @@ fn stop(value: f32) -> String {
     found.map_or_else(|| number(value), |reason| reason.key().to_owned())
 }
 
-/// Rows between two looks at whether somebody stopped it.
+/// Number of rows between two checks for cancellation.
 const ROWS: usize = 1 << 12;
 
 fn save(

@@ -1,4 +1,4 @@
-//! Streamlines that are deleted or kept.
+//! Deleting streamlines, or keeping some.
 
 use crate::compute::Control;
 use crate::data::Tractogram;
@@ -6,8 +6,8 @@ use crate::jobs::{
     Delivery, Job, JobError, PartialSender, Receive, Slot, Worker, memory_for_curves,
 };
 use crate::solvers::tractogram::selection::{Edit, apply};
+use crate::state::job_end::ended;
 use crate::state::streamlines::update::edits;
-use crate::state::update::ended;
 use crate::state::{Effect, State};
 
 pub const EDIT: Slot = Slot::queue("edit");
@@ -18,12 +18,12 @@ pub struct EditStreamlines {
     pub layer: u64,
     pub tractogram: Tractogram,
     pub edit: Edit,
-    /// The result is a new layer.
+    /// Whether the result becomes a new layer.
     pub fresh: bool,
 }
 
 impl Job for EditStreamlines {
-    /// The streamlines that are left.
+    /// The remaining streamlines.
     type Output = Tractogram;
 
     fn slot(&self) -> Slot {

@@ -1,4 +1,4 @@
-//! Streamlines under the pointer, and those that were chosen.
+//! Picking streamlines at the pointer, and extracting selected ones.
 
 use crate::compute::Control;
 use crate::data::Tractogram;
@@ -7,16 +7,16 @@ use crate::jobs::{
 };
 use crate::solvers::tractogram::pick;
 use crate::solvers::tractogram::selection::copied;
+use crate::state::job_end::ended;
 use crate::state::streamlines::jobs::Among;
 use crate::state::streamlines::update::select_manually;
-use crate::state::update::ended;
 use crate::state::{Effect, State};
 use std::sync::Arc;
 
 pub const PICK: Slot = Slot::latest_wins("pick");
 pub const EXTRACT: Slot = Slot::latest_wins("extract");
 
-/// Looks for streamlines on the screen.
+/// Searches for streamlines on the screen.
 #[derive(Clone, Debug)]
 pub struct PickStreamlines {
     pub among: Among,
@@ -97,7 +97,7 @@ impl Job for ExtractStreamlines {
         _: &PartialSender<Self::Output>,
     ) -> Result<Self::Output, JobError> {
         let some = match self.marks.iter().all(|m| *m) {
-            // They are on the graphics card already.
+            // They are already on the graphics card.
             true => self.tractogram,
             false => copied(
                 &self.tractogram.without_values(),

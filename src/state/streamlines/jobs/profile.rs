@@ -3,10 +3,10 @@
 use crate::compute::Control;
 use crate::jobs::{Delivery, Job, JobError, PartialSender, Receive, Slot, Unfinished, Worker};
 use crate::solvers::tractogram::profile::{self, Along, Profile, Sense, Start};
+use crate::state::job_end::ended;
 use crate::state::streamlines::Profiled;
 use crate::state::streamlines::jobs::Among;
 use crate::state::streamlines::update::follow;
-use crate::state::update::ended;
 use crate::state::{Effect, State};
 use std::sync::Arc;
 

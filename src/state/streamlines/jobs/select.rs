@@ -1,4 +1,4 @@
-//! Streamlines that rules keep.
+//! Streamlines kept by rules.
 
 use crate::compute::Control;
 use crate::data::Tractogram;
@@ -7,8 +7,8 @@ use crate::jobs::{
     Delivery, Job, JobError, PartialSender, Receive, Slot, Unfinished, Worker, memory_for_curves,
 };
 use crate::solvers::tractogram::selection::{Selection, SelectionRules, copied, select};
+use crate::state::job_end::ended;
 use crate::state::streamlines::{SameArc, StreamlineSelection};
-use crate::state::update::ended;
 use crate::state::{Effect, State};
 
 pub const SELECT: Slot = Slot::latest_wins("select");
@@ -17,7 +17,7 @@ pub const SELECT: Slot = Slot::latest_wins("select");
 pub struct FilteredStreamlines {
     pub selection: Selection,
     pub shown: Tractogram,
-    /// One in this many is shown.
+    /// The thinning factor of the shown streamlines.
     pub every: usize,
 }
 
@@ -27,8 +27,7 @@ pub struct SelectedStreamlines {
     pub selection: Selection,
 }
 
-/// Finds the streamlines that rules keep; where they are more than `most_shown`, one in a fixed number comes back to
-/// be drawn.
+/// Finds the streamlines that rules keep; if they are more than `most_shown`, a thinned subset is returned for display.
 #[derive(Clone, Debug)]
 pub struct FilterStreamlines {
     pub tractogram: Tractogram,

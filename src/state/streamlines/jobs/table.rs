@@ -4,16 +4,16 @@ use crate::compute::{Backend, Control};
 use crate::data::{Tractogram, Volume};
 use crate::jobs::{Delivery, Job, JobError, PartialSender, Receive, Slot, Unfinished, Worker};
 use crate::solvers::tractogram::selection::{column, means};
-use crate::state::update::ended;
+use crate::state::job_end::ended;
 use crate::state::{Effect, State};
 use std::sync::Arc;
 
 /// Values of streamlines.
 pub const VALUES: Slot = Slot::latest_wins("columns");
-/// The rows, sorted.
+/// Sorting the rows.
 pub const SORT: Slot = Slot::latest_wins("order");
 
-/// One value for each streamline.
+/// A value for each streamline.
 #[derive(Clone, Debug)]
 pub enum Measure {
     /// `length`, a value per streamline, or the mean of one per point.
@@ -74,7 +74,7 @@ impl Receive<State> for ComputeValues {
     }
 }
 
-/// Sorts the rows of a table by values (NaN last), else leaves them as they are.
+/// Sorts the rows of a table by values (NaN last), or leaves them in their order.
 #[derive(Clone, Debug)]
 pub struct SortRows {
     pub count: usize,
@@ -154,7 +154,7 @@ fn order(
         None if descending => rows.reverse(),
         None => {}
         Some(values) => {
-            // Equal ones in their own order, so that sorting twice changes nothing.
+            // Equal values keep the order of the streamlines, so that sorting is repeatable.
             let key = |row: u32| values[row as usize];
             rows.sort_unstable_by(|a, b| {
                 let (x, y) = (key(*a), key(*b));

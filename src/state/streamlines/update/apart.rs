@@ -1,22 +1,21 @@
-//! A filter of a layer's streamlines keeps asking for what it asked: a region that is placed for tracking takes
-//! no part in it.
+//! Keeps the rules of a layer's streamlines unchanged: a region placed for tracking takes no part in them.
 
 use crate::data::Role;
 use crate::data::region::RegionId;
 use crate::state::streamlines::{RegionRule, StreamlineRules};
-use crate::state::{Action, Layer, State};
+use crate::state::{Action, Layer, State, Task};
 use std::sync::Arc;
 
-/// A filter before an action, and the regions that take part in it.
+/// The rules before an action, and the regions that take part in them.
 pub struct Before {
     sieve: StreamlineRules,
     layer: Arc<Layer>,
     part: Vec<RegionId>,
-    /// The user is at work on that layer, not on the live result.
+    /// Whether the user works on that layer rather than on the live result.
     asked_about: bool,
 }
 
-/// `None` where the action may change the filter as it likes: there is none, or a step is travelled.
+/// `None` if the action may change the rules freely: there are none, or it is undo or redo.
 pub fn before(state: &State, action: &Action) -> Option<Before> {
     if matches!(
         action,
@@ -32,7 +31,9 @@ pub fn before(state: &State, action: &Action) -> Option<Before> {
     let mut regions = state.document.regions.iter();
     let seeded = regions.any(|r| r.role == Role::Seed);
     let subject = state.bundle().map(|(layer, _)| layer.id);
-    let asked_about = subject == Some(sieve.layer) && !seeded;
+    // In the other tasks regions are ends of pathways, obstacles, or bundles of their own.
+    let by_task = matches!(state.view.task, Task::View | Task::Track);
+    let asked_about = by_task && subject == Some(sieve.layer) && !seeded;
     Some(Before {
         sieve,
         layer,
@@ -42,9 +43,9 @@ pub fn before(state: &State, action: &Action) -> Option<Before> {
 }
 
 /// Regions that took no part, or were not there, take none now either, whatever their role; unless the user is
-/// about the filter's layer.
+/// about the filter's layer. A target is for tracking in any case.
 pub fn keep(state: &mut State, before: Option<Before>) {
-    let Some(before) = before.filter(|before| !before.asked_about) else {
+    let Some(before) = before else {
         return;
     };
     let document = &state.document;
@@ -57,7 +58,8 @@ pub fn keep(state: &mut State, before: Option<Before>) {
     let mut sieve = before.sieve;
     for region in &document.regions {
         let joins = sieve.how(region.id, region.role) != RegionRule::Nothing;
-        if joins && !before.part.contains(&region.id) {
+        let is_asked_for = before.asked_about && region.role != Role::Target;
+        if joins && !is_asked_for && !before.part.contains(&region.id) {
             sieve = sieve.using(region.id, region.role, RegionRule::Nothing);
         }
     }

@@ -1,8 +1,9 @@
-//! The commands of what lies under the views.
+//! The commands of the panel below the views.
 
 use crate::io::quoted;
 use crate::solvers::tractogram::profile::Sense;
-use crate::state::document::{Layer, Unfiled};
+use crate::state::core::layer::Layer;
+use crate::state::document::Unfiled;
 use crate::state::filter::WEIGHT;
 use crate::state::recipes::{filed, selection_options};
 use crate::state::streamlines::tables::TableRecipe;
@@ -12,17 +13,17 @@ use crate::state::{LayerId, Recipe, State};
 use std::fmt::Write as _;
 use std::path::Path;
 
-/// The command's parts, as they come together.
+/// The parts of a command as they are collected.
 struct Parts<'a> {
     state: &'a State,
     layer: &'a Layer,
     needs: Vec<String>,
     options: String,
-    /// The first thing that is in no file.
+    /// The first input that is in no file.
     unfiled: Option<String>,
 }
 
-/// As the command line makes it; `None` where there are no streamlines, or not all is known yet.
+/// The recipe of a panel; `None` if there are no streamlines, or not all of it is known yet.
 pub fn asked(state: &State, what: Drawer) -> Option<Recipe> {
     let (layer, lines) = state.bundle()?;
     let mut parts = Parts::of(state, layer);
@@ -118,8 +119,8 @@ pub fn asked(state: &State, what: Drawer) -> Option<Recipe> {
     })))
 }
 
-/// What the filter leaves of a layer, as the command line makes it, or the layer's own recipe; `None` while
-/// values that the filter needs are on their way.
+/// The recipe of the streamlines that a layer's rules keep, or the layer's own recipe; `None` while values that the
+/// rules need are being computed.
 pub fn sifted(state: &State, layer: &Layer) -> Option<Recipe> {
     Parts::of(state, layer).streamlines()
 }
@@ -139,7 +140,7 @@ impl<'a> Parts<'a> {
         self.unfiled.get_or_insert_with(|| what.to_owned());
     }
 
-    /// Whether a value is in the streamlines' own file: weights that were fitted here are not.
+    /// Whether a value is in the streamlines' own file: weights fitted here are not.
     fn has(&self, name: &str) -> bool {
         name != WEIGHT || !self.state.document.weighed.contains_key(&self.layer.id)
     }
@@ -156,7 +157,7 @@ impl<'a> Parts<'a> {
         }
     }
 
-    /// Adds an image; its name in the table.
+    /// Adds an image; returns its name in the table.
     fn image(&mut self, id: LayerId) -> Option<String> {
         let layer = self.state.document.layer(id)?;
         let Some((file, need)) = filed(&self.state.document, layer) else {
@@ -168,7 +169,7 @@ impl<'a> Parts<'a> {
         Some(stem(&file))
     }
 
-    /// Those that count: what the filter leaves, or all. `None` while values that it needs are on their way.
+    /// The streamlines that count: those that the rules keep, or all. `None` while values for the rules are pending.
     fn streamlines(&mut self) -> Option<Recipe> {
         let (state, layer) = (self.state, self.layer);
         let recipe = state.document.recipe(layer);
@@ -195,7 +196,7 @@ impl<'a> Parts<'a> {
     }
 }
 
-/// What the command line calls an image.
+/// The name that the command line gives an image.
 fn stem(file: &Path) -> String {
     let name = file.file_name().unwrap_or_default().to_string_lossy();
     let name = name.strip_suffix(".gz").unwrap_or(&name);

@@ -1,21 +1,22 @@
-//! Streamlines that are deleted, or kept as a layer of their own: each a recorded step.
+//! Deleting streamlines, or keeping some as a layer of their own: each is a recorded step.
 
 use crate::data::{DataId, Tractogram};
 use crate::solvers::tractogram::selection::{Edit, Runs};
+use crate::state::core::display::Display;
+use crate::state::core::layer::{Content, Layer, LayerId};
 use crate::state::core::words::streamlines;
-use crate::state::document::{Content, Display, Layer, LayerId};
+use crate::state::edit::edit;
 use crate::state::filter::WEIGHT;
 use crate::state::recipes::selection_options;
 use crate::state::session::Severity;
 use crate::state::streamlines::jobs::edit::{EDIT, EditStreamlines};
 use crate::state::streamlines::lines_of;
 use crate::state::streamlines::update::follow;
-use crate::state::update::edit;
 use crate::state::{Document, Effect, State, Task};
 use std::sync::Arc;
 
-/// What the filter leaves, as a new layer. Rules are recorded as they are; where they ask for images, which
-/// another session may not have, or the streamlines were moved, what they leave is.
+/// Keeps the streamlines that the rules select as a new layer. The rules themselves are recorded; if they need images,
+/// which another session may not have, or if the streamlines were moved, the selection is recorded instead.
 pub fn keep(state: &mut State, effects: &mut Vec<Effect>) {
     let Some(sieve) = state.document.bundle.sieve.clone() else {
         return;
@@ -28,7 +29,7 @@ pub fn keep(state: &mut State, effects: &mut Vec<Effect>) {
         return;
     };
     let moved = state.document.moved(sieve.layer).is_some();
-    // Weights that were fitted here are in no file that another session would read.
+    // Weights fitted here are in no file that another session would read.
     let weighed = state.document.weighed.contains_key(&sieve.layer);
     let weighed = weighed && rules.values.iter().any(|v| v.name == WEIGHT);
     let by_rules = rules.given.is_empty() && rules.images.is_empty() && !moved && !weighed;
@@ -76,7 +77,7 @@ pub fn delete_chosen(state: &mut State, effects: &mut Vec<Effect>) {
     }
 }
 
-/// Some of a layer's streamlines, as a new layer.
+/// Keeps some of a layer's streamlines as a new layer.
 pub fn keep_marked(state: &mut State, layer: LayerId, marks: &[bool], effects: &mut Vec<Effect>) {
     let lines = state.document.layer(layer).and_then(|l| lines_of(l));
     if let Some(lines) = lines.filter(|lines| lines.len() == marks.len()).cloned() {
@@ -95,7 +96,7 @@ fn ask(
 ) {
     state.session.forget_failures(EDIT);
     if state.shifting(layer).is_some() {
-        let sentence = "The streamlines are being moved: delete or keep them once they are there";
+        let sentence = "The streamlines are being moved: wait, then delete or keep them";
         return state.session.notify(Severity::Information, sentence);
     }
     effects.push(Effect::submit(EditStreamlines {
@@ -106,7 +107,7 @@ fn ask(
     }));
 }
 
-/// Takes in what a step leaves.
+/// Receives the result of a step.
 pub fn done(
     state: &mut State,
     layer: u64,
@@ -119,12 +120,12 @@ pub fn done(
         return;
     };
     let Some(before) = lines_of(&old).filter(|lines| lines.id() == of) else {
-        let sentence = "The streamlines are others by now: nothing was deleted or kept";
+        let sentence = "The streamlines have changed: nothing was deleted or kept";
         return state.session.notify(Severity::Information, sentence);
     };
     let (had, left) = (before.len(), tractogram.len());
     if fresh && left == 0 {
-        let sentence = "Nothing is left: there is nothing to keep";
+        let sentence = "No streamline is left to keep";
         return state.session.notify(Severity::Information, sentence);
     }
     let document = &state.document;
@@ -138,7 +139,7 @@ pub fn done(
         let weights = tractogram.per_streamline.get(WEIGHT);
         Arc::new(weighed.of_some(weights.map_or(&[], |w| &**w)))
     });
-    // In Filter weights, maps and the cut stay those of what is looked at: what the cut leaves is seen there already.
+    // In Filter weights, maps and the cut stay those of the shown layer, where the cut's result is already visible.
     let filtered = state.document.filtered().map(|(layer, _)| layer.id);
     let stays = state.view.task == Task::Filter && filtered == Some(id) && weighed.is_some();
     let mut shown = id;
@@ -156,11 +157,11 @@ pub fn done(
         }
         shown = LayerId(document.fresh_id());
         if let Some(mut weighed) = weighed {
-            // What others add was asked of all of them.
+            // Virtual lesions were computed for all of them.
             Arc::make_mut(&mut weighed).lesions.clear();
             document.weighed.insert(shown, weighed);
         }
-        // In the place of what it is from, which is not seen through it.
+        // Replaces its source, which becomes invisible.
         document.edit_layer(id, |layer| layer.display.visible = stays);
         if stays {
             document.filter.tractogram = Some(id);
@@ -198,7 +199,7 @@ pub fn done(
     };
 }
 
-/// `Tracks, selected`, and a number where there are more.
+/// `Tracks, selected`, with a number if there are several.
 fn name(document: &Document, of: &str) -> String {
     let of = of.split(", selected").next().unwrap_or(of);
     let first = format!("{of}, selected");

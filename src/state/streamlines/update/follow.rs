@@ -1,5 +1,5 @@
-//! What follows from the document as it is, asked for where it is not known: what the filter leaves, the
-//! table's values and rows, the profile, the matrix.
+//! Requests what follows from the present document and is not known yet: the result of rules, the table's values and
+//! rows, the profile, the matrix.
 
 use crate::data::{Region, Tractogram};
 use crate::solvers::connectivity::Connectome;
@@ -20,9 +20,9 @@ use crate::state::streamlines::{
 use crate::state::{Effect, LayerId, State};
 use std::sync::Arc;
 
-/// While something is dragged at most this many streamlines are drawn.
+/// Largest number of streamlines drawn during a drag.
 const FEW: usize = 10_000;
-/// Values of this many columns are remembered.
+/// Number of columns whose values are cached.
 const MOST_VALUES: usize = 64;
 
 pub fn follow(state: &mut State, effects: &mut Vec<Effect>) {
@@ -35,7 +35,7 @@ pub fn follow(state: &mut State, effects: &mut Vec<Effect>) {
     connect(state, effects);
 }
 
-/// What is of streamlines that are gone.
+/// Drops data of streamlines that no longer exist.
 fn forget(state: &mut State) {
     let selected = state.session.selected_layer;
     if let Some(layer) = selected.and_then(|id| state.document.layer(id))
@@ -51,7 +51,7 @@ fn forget(state: &mut State) {
     let subject = state.bundle().map(|(_, lines)| lines.id());
     let values = &mut state.session.bundle.values;
     values.retain(|(key, _)| here.contains(&key.of));
-    // Those that are looked at stay, or they would be asked for again and again.
+    // Values in use stay, or they would be requested again and again.
     let mut more = values.len().saturating_sub(MOST_VALUES);
     values.retain(|(key, _)| {
         let goes = more > 0 && Some(key.of) != subject;
@@ -60,7 +60,7 @@ fn forget(state: &mut State) {
     });
 }
 
-/// Regions as a filter has them, with how they count.
+/// Regions with their rules.
 pub(in crate::state) fn regions(
     state: &State,
     sieve: &StreamlineRules,
@@ -76,13 +76,13 @@ fn filtered(state: &State) -> Option<(&StreamlineRules, &Tractogram)> {
     Some((sieve, lines_of(state.document.layer(sieve.layer)?)?))
 }
 
-/// Images that the filter asks about.
+/// Images that the rules use.
 fn image_columns(sieve: &StreamlineRules) -> impl Iterator<Item = &Column> {
     let limited = sieve.limits.iter().map(|l| &l.column);
     limited.filter(|c| matches!(c, Column::Image(_)))
 }
 
-/// The rules of a filter; `None` while values that it needs are on their way.
+/// The rules in the form of the job; `None` while values that they need are being computed.
 pub(in crate::state) fn rules(
     state: &State,
     sieve: &StreamlineRules,
@@ -94,7 +94,7 @@ pub(in crate::state) fn rules(
         let low = limit.low.unwrap_or(f32::NEG_INFINITY);
         let high = limit.high.unwrap_or(f32::INFINITY);
         match &limit.column {
-            // Of other streamlines the filter may have asked for more than these know.
+            // Rules made for other streamlines may use values that these lack.
             Column::Value(name) if lines.value_names().contains(&name.as_str()) => {
                 values.push(Within {
                     name: name.clone(),
@@ -132,7 +132,7 @@ pub(in crate::state) fn rules(
     });
     let says = ["stop_start", "stop_end"];
     let says = says.iter().any(|n| lines.per_streamline.contains_key(*n));
-    // Of other streamlines the filter may have asked for a group that these have not.
+    // Rules made for other streamlines may use a group that these lack.
     let group = sieve.group.clone();
     Some(SelectionRules {
         group: group.filter(|name| lines.groups.contains_key(name)),
@@ -171,7 +171,7 @@ fn sift(state: &mut State, effects: &mut Vec<Effect>) {
             coarse: requested.coarse,
             ..known.clone()
         };
-        // All were shown, or those that are shown are enough for now.
+        // All were returned, or the returned ones suffice for now.
         if alike == *requested && (sifted.every == 1 || requested.coarse) {
             return;
         }
@@ -194,7 +194,7 @@ fn sift(state: &mut State, effects: &mut Vec<Effect>) {
     }
 }
 
-/// Values that the filter or the table need.
+/// Requests values that the rules or the table need.
 fn columns(state: &mut State, effects: &mut Vec<Effect>) {
     let mut needed: Vec<(Tractogram, Column)> = Vec::new();
     if let Some((sieve, lines)) = filtered(state) {
@@ -233,7 +233,7 @@ fn columns(state: &mut State, effects: &mut Vec<Effect>) {
         missing.push((lines, key, measure));
     }
     let Some((tractogram, ..)) = missing.first().cloned() else {
-        // What is forgotten with its streamlines is asked for again when they come back.
+        // Values dropped with their streamlines are requested again when these return.
         state.session.bundle.columns.ask(None);
         return;
     };
@@ -262,7 +262,7 @@ fn order(state: &mut State, effects: &mut Vec<Effect>) {
         Column::Image(layer) => state.column_image(*layer).is_some(),
     });
     let values = by.map(|column| state.values(lines.id(), column));
-    // What it is sorted by is on its way.
+    // The values to sort by are being computed.
     if values == Some(None) {
         return;
     }
@@ -284,7 +284,7 @@ fn order(state: &mut State, effects: &mut Vec<Effect>) {
     }
 }
 
-/// Those that are chosen, to be drawn.
+/// Extracts the selected streamlines for display.
 fn extract(state: &mut State, effects: &mut Vec<Effect>) {
     let chosen = state.chosen().map(|c| (c.layer, c.marks.clone()));
     let requested = chosen.as_ref().map(|(_, marks)| marks.clone());
@@ -299,7 +299,7 @@ fn extract(state: &mut State, effects: &mut Vec<Effect>) {
     }
 }
 
-/// What the profile is of.
+/// The columns of the profile.
 pub(in crate::state) fn profile_columns(state: &State, lines: &Tractogram) -> Vec<Column> {
     let requested = &state.document.bundle.profile.along;
     let can = |column: &&Column| match column {
@@ -420,7 +420,7 @@ fn connect(state: &mut State, effects: &mut Vec<Effect>) {
     }
 }
 
-/// Names of the labels that were asked for.
+/// Names of the requested labels.
 pub(in crate::state) fn node_names(state: &State, connectome: &Connectome) -> Arc<[String]> {
     let requested = state
         .session

@@ -1,12 +1,12 @@
 //! Rulers and angles.
 
 use crate::state::State;
-use crate::state::action::Phase;
+use crate::state::core::phase::Phase;
+use crate::state::edit::edit;
 use crate::state::streamlines::Measurement;
-use crate::state::update::edit;
 use glam::DVec3;
 
-/// On whole micrometres, as regions are.
+/// Rounded to whole micrometres, like regions.
 fn snapped(points: Vec<DVec3>) -> Vec<DVec3> {
     let whole = |mm: f64| (mm * 1e3).round() / 1e3;
     points.into_iter().map(|p| p.map(whole)).collect()

@@ -11,8 +11,8 @@ use std::path::PathBuf;
 
 const NOT_YET: &str = "It is still being computed: wait for it, then export again";
 
-/// The rows as they are shown, with all columns that are there and the values that the table does not show,
-/// as `arcuate table` writes them.
+/// Saves the rows as shown, with all available columns and the values that the table does not show, like `arcuate
+/// table`.
 pub fn table(state: &mut State, path: PathBuf, effects: &mut Vec<Effect>) {
     state.session.forget_failures(Slot::Save);
     let found = state.bundle().and_then(|(_, lines)| {
@@ -60,7 +60,7 @@ pub fn profile(state: &mut State, path: PathBuf, effects: &mut Vec<Effect>) {
     }
 }
 
-/// What the matrix shows.
+/// Saves the values of the matrix.
 pub fn matrix(state: &mut State, path: PathBuf, effects: &mut Vec<Effect>) {
     state.session.forget_failures(Slot::Save);
     let what = match state.document.bundle.connect.shown {

@@ -1,4 +1,4 @@
-//! Streamlines that are chosen: by the mouse, in the table, in the matrix.
+//! Manual selection of streamlines: with the mouse, in the table, in the matrix.
 
 use crate::data::text::counted;
 use crate::solvers::tractogram::pick::{PickQuery, Screen};
@@ -49,7 +49,7 @@ fn tell(state: &mut State) {
     };
 }
 
-/// Chooses streamlines of the layer by their numbers.
+/// Selects streamlines of the layer by their numbers.
 pub fn lines(state: &mut State, lines: &[u32], how: How, anchor: Option<u32>) {
     let Some((layer, tractogram)) = state.bundle() else {
         return;
@@ -82,13 +82,13 @@ fn put(
         anchor,
     });
     if count > 0 {
-        // What Delete and Esc act on.
+        // The target of Delete and Esc.
         state.session.selected_region = None;
         state.session.selected_layer = Some(layer);
     }
 }
 
-/// Of what the filter leaves.
+/// Among the streamlines that the rules keep.
 fn each(state: &mut State, choose: impl Fn(bool) -> bool) {
     let Some((layer, tractogram)) = state.bundle() else {
         return;
@@ -116,7 +116,7 @@ pub fn others(state: &mut State) {
     each(state, |was| !was);
 }
 
-/// Those that connect two labels.
+/// Selects the streamlines that connect two labels.
 pub fn pair(state: &mut State, row: usize, column: usize, how: How) {
     let subject = state.bundle().map(|(_, lines)| lines.id());
     let found = match state.session.bundle.connect.shown() {

@@ -1,36 +1,35 @@
-//! Tensors: fitted to a scan, or as an image brings them.
+//! Tensors: fitted to a scan, or read from an image.
 
 use crate::compute::{Backend, Control};
 use crate::data::text::counted;
 use crate::data::{Gradients, Mask, Volume};
 use crate::jobs::{Delivery, Job, JobError, JobHandle, PartialSender, Receive, Slot, Worker};
 use crate::solvers::tensor_fit::{self, Maps, MaskReport, Output, Params};
+use crate::state::job_end::ended;
 use crate::state::tensors::types::FitKey;
 use crate::state::tensors::update;
-use crate::state::update::ended;
-use crate::state::{Effect, State, track};
+use crate::state::{Effect, State};
 use std::sync::Arc;
 
 pub const FIT: Slot = Slot::latest_wins("fit");
 
-/// Finds a brain mask where none is given, fits tensors and makes their maps; of an image that holds tensors these
-/// are taken.
+/// Finds a brain mask if none is given, fits tensors and computes their maps; an image of tensors is used as it is.
 #[derive(Clone, Debug)]
 pub struct FitTensors {
     pub dwi: Volume,
-    /// None for an image of tensors.
+    /// `None` for an image of tensors.
     pub gradients: Option<Arc<Gradients>>,
     pub mask: Option<Mask>,
     pub params: Params,
 }
 
-/// Tensors, their maps, and the mask they are in.
+/// Tensors, their maps, and their mask.
 #[derive(Clone, Debug)]
 pub struct TensorFit {
     pub fit: Output,
     pub maps: Maps,
     pub mask: Mask,
-    /// How reliable the mask is, where it was found from the scan.
+    /// Reliability of the mask, if it was found from the scan.
     pub found: Option<MaskReport>,
 }
 
@@ -85,7 +84,7 @@ impl Receive<State> for FitTensors {
         state: &mut State,
         effects: &mut Vec<Effect>,
     ) {
-        // Not where a newer fit has taken its place.
+        // Not if a newer fit has replaced it.
         let is_newer = |j: &JobHandle| j.slot == FIT && j.ticket != delivery.ticket;
         if !state.session.jobs.iter().any(is_newer) {
             state.session.fitting = None;
@@ -104,9 +103,7 @@ impl Receive<State> for FitTensors {
                     mask_found: fitted.found,
                     wall_ms,
                 };
-                if update::fitted(state, &result) {
-                    track::update::retrack(state, false, effects);
-                }
+                update::fitted(state, &result);
                 update::fit(state, effects);
             },
         );
@@ -121,7 +118,7 @@ pub fn in_order(mask: Mask, scan: &Volume) -> Mask {
     }
 }
 
-/// Fits within a mask, which is found where none is given.
+/// Fits within a mask, which is found if none is given.
 pub fn fitted(
     dwi: &Volume,
     gradients: Option<&Gradients>,

@@ -6,7 +6,7 @@ use crate::solvers::tensor_fit::{self, Residuals};
 use crate::state::tensors::types::BootstrapInput;
 use std::sync::Arc;
 
-/// The residuals of a fit, from its cache where they are known; `memory`: bytes that are free.
+/// The residuals of a fit, from its cache if known; `memory`: free bytes.
 pub fn residuals(
     input: &BootstrapInput,
     memory: Option<u64>,

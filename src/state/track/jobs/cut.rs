@@ -1,14 +1,14 @@
-//! Cutting rays that were shot, where they are many.
+//! Applying a cut to existing rays, if they are many.
 
 use crate::compute::Control;
 use crate::data::Tractogram;
 use crate::jobs::{Delivery, Job, JobError, PartialSender, Receive, Slot, Unfinished, Worker};
 use crate::solvers::geodesic::{Cut, rank};
+use crate::state::job_end::ended;
 use crate::state::track::rays;
-use crate::state::update::ended;
 use crate::state::{Effect, State};
 
-/// Rays that a cut leaves.
+/// Applying the cut.
 pub const CUT: Slot = Slot::latest_wins("rank");
 
 #[derive(Clone, Debug)]
@@ -20,7 +20,7 @@ pub struct CutRays {
 #[derive(Clone, Debug)]
 pub struct RaysAfterCut {
     pub kept: Tractogram,
-    /// Their least measure.
+    /// Their smallest measure.
     pub least: Option<f32>,
 }
 
@@ -61,8 +61,6 @@ impl Receive<State> for CutRays {
             state.session.cut.stop();
             rays::ranked(state, self.all.id(), self.cut, after.kept, after.least);
         });
-        // It may have moved meanwhile.
-        rays::follow_cut(state, effects);
     }
 
     fn unfinished(&self, _: &Unfinished, state: &mut State) -> bool {

@@ -1,4 +1,4 @@
-//! Geodesic rays: shot in a medium that is prepared where it is not there yet, then cut by their measure.
+//! Geodesic rays: shot in a metric, which is prepared if it does not exist yet, then cut by their measure.
 
 use crate::compute::{Backend, Control};
 use crate::data::{Region, TensorField, Tractogram, Volume};
@@ -8,17 +8,18 @@ use crate::jobs::{
 };
 use crate::solvers::{curves, geodesic, tractogram};
 use crate::state::files::jobs::open::{with_lengths, with_target_names};
-use crate::state::track::jobs::{LIVE, live_unfinished, receive_live};
+use crate::state::job_end::ended;
+use crate::state::track::jobs::{LIVE, live_unfinished};
 use crate::state::track::rays;
 use crate::state::{Effect, State};
 use std::sync::Arc;
 use std::time::Instant;
 
-/// Geodesic rays to be shot; `fa` is sampled along them.
+/// Shoots geodesic rays; `fa` is sampled along them.
 #[derive(Clone, Debug)]
 pub struct ShootRays {
     pub field: TensorField,
-    /// Prepared before, with the same field, sharpening, precision and interpolation.
+    /// Prepared earlier with the same field, sharpening, precision and interpolation.
     pub medium: Option<geodesic::RayMetric>,
     pub sharpening: geodesic::Sharpening,
     pub precision: geodesic::Precision,
@@ -26,7 +27,7 @@ pub struct ShootRays {
     pub regions: Vec<Region>,
     pub params: geodesic::Params,
     pub cut: geodesic::Cut,
-    /// Fewer seeds: something is being dragged.
+    /// Fewer seeds: a drag is in progress.
     pub coarse: bool,
 }
 
@@ -45,7 +46,7 @@ pub struct RayOutput {
     pub kernel_s: Option<f64>,
     /// Wall time of the rays alone, without preparing the metric.
     pub shoot_ms: f64,
-    /// To be handed in again with the next request; it may be stored in another precision than was asked for.
+    /// To be passed to the next job; its precision may differ from the requested one.
     pub medium: geodesic::RayMetric,
 }
 
@@ -122,15 +123,9 @@ impl Receive<State> for ShootRays {
         state: &mut State,
         effects: &mut Vec<Effect>,
     ) {
-        receive_live(
-            self,
-            delivery,
-            state,
-            effects,
-            |state, rays, wall_ms, effects| {
-                rays::shot(state, self, *rays, wall_ms, effects);
-            },
-        );
+        ended(state, self, delivery, effects, |state, rays, wall_ms, _| {
+            rays::shot(state, self, *rays, wall_ms);
+        });
     }
 
     fn unfinished(&self, end: &Unfinished, state: &mut State) -> bool {

@@ -1,15 +1,15 @@
-//! Live curves of which an end stopped for one reason, where they are many.
+//! Live curves with an end that stopped for one reason, if they are many.
 
 use crate::compute::Control;
 use crate::data::Tractogram;
 use crate::jobs::{Delivery, Job, JobError, PartialSender, Receive, Slot, Unfinished, Worker};
 use crate::solvers::curves::StopReason;
-use crate::state::update::ended;
+use crate::state::job_end::ended;
 use crate::state::{Effect, State};
 
 pub const STOPPED: Slot = Slot::latest_wins("stopped");
 
-/// Collects those of live curves, kept and missed, of which an end stopped for a reason.
+/// Collects the live curves, kept and missed, with an end that stopped for a reason.
 #[derive(Clone, Debug)]
 pub struct CollectStopped {
     pub curves: [Tractogram; 2],
@@ -24,7 +24,7 @@ impl Job for CollectStopped {
     }
 
     fn label(&self) -> String {
-        "Looking why curves stopped".to_owned()
+        "Finding why curves stopped".to_owned()
     }
 
     fn run(

@@ -1,4 +1,4 @@
-//! Tracking streamlines, of the regions and of the whole brain.
+//! Tracking streamlines from the regions, and in the whole brain.
 
 use crate::compute::{Backend, Control};
 use crate::data::{Region, TensorField, Tractogram, Volume};
@@ -7,12 +7,12 @@ use crate::jobs::{
 };
 use crate::solvers::{curves, tracking, tractogram};
 use crate::state::files::jobs::open::{with_lengths, with_target_names};
+use crate::state::job_end::ended;
 use crate::state::session::{CurveKey, CurveParams};
 use crate::state::tensors::types::BootstrapInput;
 use crate::state::track::jobs::bootstrap::residuals;
-use crate::state::track::jobs::{LIVE, live_unfinished, receive_live};
+use crate::state::track::jobs::{LIVE, live_unfinished};
 use crate::state::track::{kept, update};
-use crate::state::update::ended;
 use crate::state::{Effect, State};
 use std::sync::Arc;
 
@@ -27,7 +27,7 @@ pub struct TrackStreamlines {
     pub params: curves::Params,
     /// For a bootstrap.
     pub resample: Option<Box<BootstrapInput>>,
-    /// Fewer seeds: something is being dragged.
+    /// Fewer seeds: a drag is in progress.
     pub coarse: bool,
 }
 
@@ -100,10 +100,10 @@ impl Receive<State> for TrackStreamlines {
         state: &mut State,
         effects: &mut Vec<Effect>,
     ) {
-        receive_live(
+        ended(
+            state,
             self,
             delivery,
-            state,
             effects,
             |state, output, wall_ms, _| {
                 update::live_done(state, output, self.key(), wall_ms);

@@ -1,13 +1,14 @@
-//! Bundles with the sums of their weights, and how much worse the signal is explained without one.
+//! Bundles with the sums of their weights, and how much worse the signal is explained without each.
 
 use super::act;
 use crate::data::Tractogram;
+use crate::state::core::colours;
 use crate::state::core::words::counted;
 use crate::state::filter::{
     ExtraBundle, FilterAction, Summed, VirtualLesion, VirtualLesionResult, Weighed, WeightMap,
 };
 use crate::state::streamlines::{How, SameArc, lines_of};
-use crate::state::{Action, BundleAction, Layer, Severity, State, defaults};
+use crate::state::{Action, BundleAction, Layer, LayerAction, RegionAction, Severity, State};
 use crate::ui::format::{count, fixed, significant, with_unit};
 use crate::ui::forms::display::select_row;
 use crate::ui::theme::{self, size, space};
@@ -20,9 +21,9 @@ use egui::{Color32, Rect, Response, Sense, Ui, pos2, vec2};
 
 const MORE: f32 = 22.0;
 const SWATCH: f32 = 18.0;
-/// Widths of the columns, from the right: Σ weight × length, Σ weight, how many stay.
+/// Widths of the columns from the right: Σ weight × length, Σ weight, number kept.
 const COLUMNS: [f32; 3] = [60.0, 54.0, 50.0];
-/// Between a name and its number: closer they would read as one.
+/// Space between a name and its number: closer, they would read as one.
 const APART: f32 = 12.0;
 const HEADS: [&str; 3] = ["Σ w × mm", "Σ weight", "Kept"];
 
@@ -35,8 +36,8 @@ fn columns(inner: Rect) -> [Rect; 3] {
     })
 }
 
-const SUM: &str = "Over the streamlines above the cut. Σ w × mm: sum of weight × length in mm, what the bundle \
-                   explains as a whole";
+const SUM: &str = "Sums over the streamlines above the cut. Σ w × mm: sum of weight × length in mm, which the \
+                   whole bundle explains";
 
 pub fn show(
     ui: &mut Ui,
@@ -71,7 +72,7 @@ pub fn show(
     let groups = counted.into_iter().enumerate().map(|(i, counted)| Row {
         name: match &counted.group {
             Some(name) => name.clone(),
-            // Three columns of numbers leave no room for a longer word.
+            // Three columns of numbers leave no space for a longer text.
             None if alone => "All".to_owned(),
             None => "Not in a bundle".to_owned(),
         },
@@ -81,18 +82,18 @@ pub fn show(
         all: counted.all,
     });
     let all: Vec<Row> = groups.chain(apart.iter().cloned()).collect();
-    // In every row, or in none: a column has one form.
+    // In every row or in none: a column has one form.
     let both = all.iter().all(|row| has_room(ui, inner, row));
     for (i, row) in all.iter().enumerate() {
         one(ui, state, layer, (i, row, both), actions);
     }
     if alone && apart.is_empty() {
-        let text = "Groups of a TRX file, regions and a filter of the streamlines have a row each";
+        let text = "Each TRX group, each region and the streamline filter get a row here";
         rows::hint(ui, text);
     }
 }
 
-/// Streamlines with a sum.
+/// Streamlines with a sum of weights.
 #[derive(Clone)]
 struct Row {
     name: String,
@@ -110,7 +111,7 @@ enum Of {
     Apart(ExtraBundle, SameArc<bool>),
 }
 
-/// What passes regions, and what the filter leaves, as far as it is known.
+/// Streamlines that pass regions, and those that the filter keeps, as far as they are known.
 fn apart(state: &State, lines: &Tractogram, memory: &mut Memory, least: f32) -> Vec<Row> {
     let known = state.session.filter.sums.shown();
     let Some((key, sums)) = known.filter(|(key, _)| key.of == lines.id()) else {
@@ -142,7 +143,7 @@ fn colour(i: usize, group: bool) -> Color32 {
     if !group {
         return Color32::from_rgb(0x8D, 0x95, 0xA1);
     }
-    let [r, g, b] = defaults::CATEGORIES[i % defaults::CATEGORIES.len()];
+    let [r, g, b] = colours::CATEGORIES[i % colours::CATEGORIES.len()];
     Color32::from_rgb(r, g, b)
 }
 
@@ -151,7 +152,7 @@ fn of_all(row: &Row) -> String {
     format!("{} of {}", count(row.kept.count), count(row.all))
 }
 
-/// Whether a row has room for its whole name and both numbers of streamlines.
+/// Whether a row has space for its whole name and both numbers of streamlines.
 fn has_room(ui: &Ui, inner: Rect, row: &Row) -> bool {
     let font = theme::regular(size::LABEL);
     let number = paint::width(ui, &of_all(row), font.clone());
@@ -189,7 +190,7 @@ fn one(
     painter.rect_filled(swatch, 2.0, row.colour);
     let places = columns(inner);
     let font = theme::regular(size::LABEL);
-    // The number of all is said on hover where it has no room.
+    // Where the total does not fit, it is shown on hover.
     let shown = match both {
         true => kept.clone(),
         false => count(row.kept.count),
@@ -197,7 +198,7 @@ fn one(
     for (place, text) in places.iter().zip([&sum, &weight, &shown]) {
         paint::right(&painter, *place, text, font.clone(), p.t1);
     }
-    // The name has the room that the number leaves.
+    // The name gets the space that the number leaves.
     let number = paint::width(ui, &shown, font.clone());
     let name_at = paint::inset(inner, SWATCH, 0.0).with_max_x(places[2].right() - number - APART);
     paint::name(&painter, name_at, name, font, p.t1);
@@ -208,7 +209,9 @@ fn one(
                 act(actions, FilterAction::ShowGroup(group));
             }
             Of::Apart(ExtraBundle::Region(id), _) => {
-                actions.push(Action::SelectRegion((!selected).then_some(*id)));
+                actions.push(Action::Region(RegionAction::Select(
+                    (!selected).then_some(*id),
+                )));
             }
             Of::Rest | Of::Apart(ExtraBundle::Filter, _) => {}
         }
@@ -219,7 +222,7 @@ fn one(
             return;
         }
         (Of::Group(_), true) => "Click to show all streamlines again",
-        (Of::Group(_), false) => "Click: this bundle alone",
+        (Of::Group(_), false) => "Click to show this bundle alone",
         (Of::Apart(ExtraBundle::Region(_), _), _) => {
             "All streamlines that pass the region, of any bundle. Click to select the region"
         }
@@ -236,7 +239,7 @@ fn one(
     more_of(&more, layer, &row.of, actions);
 }
 
-/// What can be done with the streamlines of a row.
+/// Actions on the streamlines of a row.
 fn more_of(button: &Response, layer: &Layer, of: &Of, actions: &mut Vec<Action>) {
     enum Does {
         Lesion(VirtualLesionResult),
@@ -273,7 +276,7 @@ fn more_of(button: &Response, layer: &Layer, of: &Of, actions: &mut Vec<Action>)
                 }
                 _ => Vec::new(),
             };
-            actions.push(Action::SelectLayer(Some(layer.id)));
+            actions.push(Action::Layer(LayerAction::Select(Some(layer.id))));
             actions.push(Action::Bundle(BundleAction::Choose {
                 anchor: lines.first().copied(),
                 lines,
@@ -285,10 +288,10 @@ fn more_of(button: &Response, layer: &Layer, of: &Of, actions: &mut Vec<Action>)
 }
 
 const LESION: &str = "Virtual lesion";
-/// The fold with some.
+/// Key of the fold once it has results.
 const LESIONS: &str = "Virtual lesions";
 
-/// What can be left out, and what was.
+/// Streamlines that can be left out, and results without them.
 pub fn lesions(
     ui: &mut Ui,
     state: &State,
@@ -296,7 +299,7 @@ pub fn lesions(
     memory: &mut Memory,
     actions: &mut Vec<Action>,
 ) {
-    // What came of one is seen, whoever had opened the empty fold.
+    // Results are shown even if the user had toggled the empty fold.
     let (key, open) = match weighed.lesions.is_empty() {
         true => (LESION, !memory.narrow),
         false => (LESIONS, true),
@@ -324,7 +327,7 @@ pub fn lesions(
     }
 }
 
-/// What can be left out.
+/// The streamlines that can be left out.
 fn without(ui: &mut Ui, state: &State, weighed: &Weighed, actions: &mut Vec<Action>) {
     let help = "Refits the weights without some streamlines and shows how much worse the signal is explained; \
                 no streamline is deleted";
@@ -348,7 +351,7 @@ fn without(ui: &mut Ui, state: &State, weighed: &Weighed, actions: &mut Vec<Acti
             );
         }
         for region in &state.document.regions {
-            let name = format!("What passes {}", region.name);
+            let name = format!("Streamlines through {}", region.name);
             item(ui, &name, VirtualLesionResult::Region(region.id));
         }
         for kept in state
@@ -357,13 +360,13 @@ fn without(ui: &mut Ui, state: &State, weighed: &Weighed, actions: &mut Vec<Acti
             .iter()
             .filter(|k| k.found.is_some())
         {
-            let name = format!("What passes {}", kept.name);
+            let name = format!("Streamlines through {}", kept.name);
             item(ui, &name, VirtualLesionResult::Pathway(Some(kept.id)));
         }
         if state.final_pathway().is_some() {
             item(
                 ui,
-                "What passes the live pathway",
+                "Streamlines through the live pathway",
                 VirtualLesionResult::Pathway(None),
             );
         }
@@ -375,12 +378,12 @@ fn without(ui: &mut Ui, state: &State, weighed: &Weighed, actions: &mut Vec<Acti
     if weighed.lesions.is_empty() {
         rows::hint(
             ui,
-            "Choose streamlines (K), place a region or open a TRX with groups to leave some out",
+            "To leave some out, choose streamlines (K), place a region or open a TRX with groups",
         );
     }
 }
 
-/// Of numbers that differ by little.
+/// Formats numbers that differ by little.
 fn figures(value: f64) -> String {
     let before = value.abs().max(f64::MIN_POSITIVE).log10().floor();
     fixed(value, (3.0 - before).clamp(0.0, 8.0) as usize)

@@ -1,4 +1,4 @@
-//! What a fit is of: streamlines, scan, mask, peaks, timing.
+//! Inputs of a fit: streamlines, scan, mask, peaks, timing.
 
 use super::act;
 use crate::solvers::commit::cylinder::Timing;
@@ -15,7 +15,7 @@ use crate::ui::widgets::{menu, rows};
 use crate::ui::{Memory, icons};
 use egui::Ui;
 
-/// One of the layers that can be chosen, or none where that means something.
+/// A row to choose one of the layers, or none if that is permitted.
 fn layer_row(
     ui: &mut Ui,
     state: &State,
@@ -51,7 +51,7 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     let live = state
         .final_live()
         .is_some_and(|l| !l.output.kept.is_empty());
-    let help = "The streamlines whose weights are fitted: tracked here, or of a file of any format";
+    let help = "Streamlines whose weights are fitted: tracked here, or from a file of any format";
     let chosen = select_row(ui, "Streamlines", help, &shown, |ui| {
         let mut chosen = None;
         for layer in document.layers.iter().rev() {
@@ -64,7 +64,7 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
                 chosen = Some(FilterAction::Tractogram(layer.id));
             }
         }
-        if live && menu::Item::new("Keep the live ones").show(ui) {
+        if live && menu::Item::new("Keep live streamlines").show(ui) {
             chosen = Some(FilterAction::TakeLive);
         }
         chosen
@@ -77,7 +77,7 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     let shown = scan.map_or("none", |(layer, ..)| &layer.name);
     let text = (
         "Scan",
-        "The signal that the streamlines are to explain: a diffusion scan with its gradients",
+        "Scan whose signal the streamlines should explain: a diffusion scan with its gradients",
         icons::IMAGE,
     );
     let fits = |layer: &crate::state::Layer| document.explains(layer);
@@ -99,7 +99,7 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     }
 }
 
-const EVERYWHERE: &str = "wherever they run";
+const EVERYWHERE: &str = "voxels they cross";
 
 fn mask(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     let document = &state.document;
@@ -115,7 +115,7 @@ fn mask(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     let now = mask.map(|(layer, _)| layer.id);
     let shown = mask.map_or(EVERYWHERE, |(layer, _)| &layer.name);
     let none = (!head).then_some(EVERYWHERE);
-    // Voxels whose tensor was repaired are marked, too, and are nobody's mask.
+    // The map of repaired tensors is a mask, too, but not one to fit within.
     let mark =
         |layer: &crate::state::Layer| document.origin(layer).fit_map() == Some(FitMap::Repaired);
     let fits =
@@ -125,7 +125,7 @@ fn mask(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     }
 }
 
-/// Where the model has water around fibres.
+/// Shown if the model has water around fibres.
 fn peaks(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     const TENSORS: &str = "from the tensor fit";
     let document = &state.document;
@@ -135,7 +135,7 @@ fn peaks(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     let peaks = document.filter_peaks();
     let text = (
         "Peaks",
-        "Directions of the water around fibres: three volumes a peak in world axes, or those of tensors",
+        "Directions of the water around fibres: three volumes per peak in world axes, or those of the tensors",
         icons::MAP,
     );
     let now = peaks.map(|(layer, _)| layer.id);
@@ -146,7 +146,7 @@ fn peaks(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     }
 }
 
-/// Of a scanner with strong gradients, where nothing is known.
+/// Timing of a scanner with strong gradients, used if nothing is known.
 const USUAL: Timing = Timing {
     pulse_ms: 20.0,
     between_ms: 40.0,
@@ -167,7 +167,7 @@ fn timing(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Act
             .file_name()
             .map_or_else(String::new, |n| n.to_string_lossy().into_owned()),
     };
-    let help = "When the gradient pulses are, on which the signal of cylinders depends";
+    let help = "Timing of the gradient pulses, on which the signal of cylinders depends";
     let chosen = select_row(ui, "Timing", help, &shown, |ui| {
         let items = [
             ("Not known", From::Unknown, *times == Times::Unknown),

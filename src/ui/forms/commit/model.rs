@@ -1,4 +1,4 @@
-//! What a fibre, its surround and free water look like, and how the fit goes; what it will take.
+//! The model of fibres, their surroundings and free water, the settings of the fit, and its estimated cost.
 
 use super::act;
 use crate::parameters::row;
@@ -21,8 +21,8 @@ use crate::ui::{Memory, panels};
 use egui::Ui;
 
 const DIFFUSIVITIES: &str = "Diffusivities";
-const MORE: &str = "Signal, stop, operator";
-/// Rows with a place of their own; all others are under [`MORE`].
+const MORE: &str = "Signal, stopping, operator";
+/// Parameters with a row elsewhere; all others are under [`MORE`].
 const PLACED: &[&str] = &[
     "model",
     "radii",
@@ -33,7 +33,7 @@ const PLACED: &[&str] = &[
     "group",
     "tolerance",
 ];
-/// mm²/s to what is shown.
+/// Factor from mm²/s to the displayed unit.
 const SHOWN: f64 = 1e3;
 
 type Set<'a> = dyn FnMut(Params, Phase) + 'a;
@@ -81,7 +81,7 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     needs(ui, state);
 }
 
-/// What is inside the fibres.
+/// The model inside the fibres.
 fn fibres(ui: &mut Ui, params: &Params, default_value: &Params, set: &mut Set) {
     let rows = Rows::These(&["model"]);
     parameters::rows(
@@ -90,7 +90,7 @@ fn fibres(ui: &mut Ui, params: &Params, default_value: &Params, set: &mut Set) {
         default_value,
         rows,
         &mut |mut changed, phase| {
-            // The density model leaves out all water; other models come with it.
+            // The density model has no water compartments; the other models get the default ones.
             if params.model.intra == Intra::Density && changed.model.intra != Intra::Density {
                 changed.model.extra.clone_from(&default_value.model.extra);
                 changed.model.free.clone_from(&default_value.model.free);
@@ -118,7 +118,7 @@ fn gamma(ui: &mut Ui, params: &Params, along: f64, radii: &[GammaRadii], set: &m
     let row = SliderRow::new("Shape", first.shape, 0.5..=10.0)
         .default(commit::DEFAULT_GAMMA.shape)
         .limits(0.05..=100.0)
-        .help("Of the gamma distribution of radii");
+        .help("Shape of the gamma distribution of radii");
     if let Some((shape, phase)) = row.value(ui) {
         to(GammaRadii { shape, ..first }, phase);
     }
@@ -126,7 +126,7 @@ fn gamma(ui: &mut Ui, params: &Params, along: f64, radii: &[GammaRadii], set: &m
         .default(commit::DEFAULT_GAMMA.scale_um)
         .limits(0.01..=50.0)
         .unit("µm")
-        .help("Of the gamma distribution: the mean radius is shape times scale");
+        .help("Scale of the gamma distribution: the mean radius is shape × scale");
     if let Some((scale_um, phase)) = row.value(ui) {
         to(GammaRadii { scale_um, ..first }, phase);
     }
@@ -147,7 +147,7 @@ fn surround(ui: &mut Ui, params: &Params, default_value: &Params, shells: usize,
     }
     let help = match shells {
         0 | 1 => {
-            "Water that diffuses equally in all directions. One shell does not separate it from the other \
+            "Water that diffuses equally in all directions. A single shell cannot separate it from the other \
              compartments"
         }
         _ => "Water that diffuses equally in all directions",
@@ -164,7 +164,7 @@ fn surround(ui: &mut Ui, params: &Params, default_value: &Params, shells: usize,
     }
 }
 
-/// Warns where the scan does not determine the model, which can be forced.
+/// Warns if the scan does not determine the model, which can be forced.
 fn undetermined(ui: &mut Ui, state: &State, params: &Params, set: &mut Set) {
     let Some(what) = state.document.undetermined_model() else {
         return;
@@ -197,7 +197,7 @@ fn diffusivity(
         .default(usual.unwrap_or(now) * SHOWN)
         .limits(0.001..=10.0)
         .help(help);
-    // Whole units in the seventh place, as they are typed.
+    // Rounded to the digits that can be typed.
     let exact = |v: f64| (v / SHOWN * 1e9).round() / 1e9;
     row.value(ui).map(|(v, phase)| (exact(v), phase))
 }
@@ -207,7 +207,7 @@ fn diffusivities(ui: &mut Ui, params: &Params, default_value: &Params, set: &mut
     parameters::rows(ui, params, default_value, Rows::These(&["along"]), set);
     for (i, zeppelin) in params.model.extra.iter().enumerate() {
         let name = numbered("Radial", i);
-        let text = (&*name, "Across fibres, around them");
+        let text = (&*name, "Of the water around fibres, across them");
         let known = default_value.model.extra.get(i).map(|z| z.across);
         let row = diffusivity(ui, text, (zeppelin.across, known), 0.1..=1.5);
         if let Some((across, phase)) = row {
@@ -221,7 +221,7 @@ fn diffusivities(ui: &mut Ui, params: &Params, default_value: &Params, set: &mut
     }
     for (i, free) in params.model.free.iter().enumerate() {
         let name = numbered("Ball", i);
-        let text = (&*name, "Of free water: in tissue, in cerebrospinal fluid");
+        let text = (&*name, "Of free water, in tissue or cerebrospinal fluid");
         let known = default_value.model.free.get(i).copied();
         if let Some((to, phase)) = diffusivity(ui, text, (*free, known), 1.0..=4.0) {
             let mut params = params.clone();
@@ -244,7 +244,7 @@ fn penalties(ui: &mut Ui, state: &State, params: &Params, default_value: &Params
         .document
         .filtered()
         .is_some_and(|(_, lines)| !lines.groups.is_empty());
-    // One that is on can be switched off.
+    // A weight that is already set can be switched off.
     let why = (!groups && params.group == 0.0).then_some("needs groups (TRX)");
     let shown = Shown {
         unused: why,
@@ -253,7 +253,7 @@ fn penalties(ui: &mut Ui, state: &State, params: &Params, default_value: &Params
     parameters::number(ui, params, default_value, "group", shown, set);
 }
 
-/// Powers of ten: others are for the command line.
+/// Powers of ten; other values are left to the command line.
 fn stop(ui: &mut Ui, params: &Params, set: &mut Set) {
     const POWERS: [i32; 6] = [3, 4, 5, 6, 7, 8];
     const SUPERSCRIPTS: [&str; 6] = ["10⁻³", "10⁻⁴", "10⁻⁵", "10⁻⁶", "10⁻⁷", "10⁻⁸"];
@@ -280,7 +280,7 @@ fn stop(ui: &mut Ui, params: &Params, set: &mut Set) {
     });
     if let Some(power) = chosen {
         let mut params = params.clone();
-        // The number that is written so, not a power that is nearly it.
+        // Parsed from the text, since a computed power may differ in the last digit.
         let tolerance = format!("1e-{power}").parse();
         params.stop = params
             .stop
@@ -289,9 +289,9 @@ fn stop(ui: &mut Ui, params: &Params, set: &mut Set) {
     }
 }
 
-/// What the fit will take, before it starts.
+/// Time and memory that the fit will take, before it starts.
 fn needs(ui: &mut Ui, state: &State) {
-    // What is known is of what was asked for before.
+    // The last estimate belongs to earlier inputs.
     if state.cannot_filter().is_some() {
         return;
     }
@@ -322,10 +322,10 @@ fn needs(ui: &mut Ui, state: &State) {
     rows::reading(ui, "Time", &text);
 }
 
-/// Most fits to a change of 10⁻⁵ end before.
+/// Most fits end earlier at a relative change of 10⁻⁵.
 const ITERATIONS: u32 = 350;
 
-/// Until the fit ends, nearly.
+/// Estimated duration of the fit.
 fn seconds(needs: &FitEstimate, pace: f64, most: u32) -> f64 {
     let iterations = f64::from(most.min(ITERATIONS));
     needs.expected.build_s + iterations * needs.expected.iteration_s * pace

@@ -1,4 +1,4 @@
-//! How the fit goes: the objective by iterations.
+//! Progress of the fit: the objective by iterations.
 
 use crate::solvers::commit::solver::Ended;
 use crate::state::State;
@@ -12,7 +12,7 @@ use egui::{Rect, Role, Sense, Shape, Stroke, Ui, WidgetInfo, pos2, vec2};
 use std::time::Duration;
 
 const HEIGHT: f32 = 76.0;
-/// Left of the plot, for its numbers.
+/// Width left of the plot for its numbers.
 const NUMBERS: f32 = 38.0;
 const REPAINT: Duration = Duration::from_millis(100);
 
@@ -75,12 +75,12 @@ fn going(ui: &mut Ui, state: &State, running: &Running) {
     ui.ctx().request_repaint_after(REPAINT);
 }
 
-/// `12 iterations`, with those of the weights that a run went on from.
+/// `12 iterations`.
 fn ran(n: u64) -> String {
     counted(n as usize, "iteration")
 }
 
-/// Why weights are not those of a converged fit, if they are not.
+/// Why the weights are not those of a converged fit, if so.
 pub fn unfinished(weighed: &Weighed) -> Option<String> {
     let all = weighed.iterations();
     let (iterations, own) = (ran(all), u64::from(weighed.figures.iterations));
@@ -90,14 +90,12 @@ pub fn unfinished(weighed: &Weighed) -> Option<String> {
             "Not converged after {iterations}; a run has at most {}",
             count(own)
         )),
-        Ended::Iterations => Some(format!(
-            "Not converged after {iterations}, the most allowed"
-        )),
+        Ended::Iterations => Some(format!("Not converged after {iterations}, the limit")),
         Ended::Objective | Ended::Kkt | Ended::Target => None,
     }
 }
 
-/// The best guess of the last iteration: what most fits need, and some more than there have been.
+/// An estimate of the last iteration: enough for most fits, and always more than those already done.
 pub fn expected_end(done: u64, most: u64) -> u64 {
     const USUAL: u64 = 200;
     (done + done / 4)
@@ -107,7 +105,7 @@ pub fn expected_end(done: u64, most: u64) -> u64 {
         .max(1)
 }
 
-/// Relative to that of no weights; `most`: it goes on.
+/// Plots the objective relative to that of zero weights; `most` is set while the fit runs.
 fn plot(ui: &mut Ui, curve: &[f64], most: Option<u64>) {
     let p = theme::palette(ui.style());
     let size_wanted = vec2(ui.available_width(), HEIGHT + 18.0);
@@ -120,7 +118,7 @@ fn plot(ui: &mut Ui, curve: &[f64], most: Option<u64>) {
     let first = curve.first().copied().unwrap_or(1.0).max(f64::MIN_POSITIVE);
     let relative: Vec<f64> = curve.iter().map(|v| (v / first).max(1e-12)).collect();
     let least = relative.iter().copied().fold(1.0, f64::min);
-    // Whole powers of ten, at least one.
+    // At least one whole power of ten.
     let decades = (-least.log10()).ceil().clamp(1.0, 12.0);
     let last = match most {
         Some(most) => expected_end(curve.len().saturating_sub(1) as u64, most),
@@ -199,7 +197,7 @@ fn superscript(n: i32) -> String {
     each.map(|d| DIGITS[d as usize]).collect()
 }
 
-/// Why a fit ended.
+/// The reason why a fit ended.
 pub fn ended(ended: Ended) -> &'static str {
     match ended {
         Ended::Objective => "change of the objective",

@@ -1,4 +1,4 @@
-//! What came of the fit: weights with a cut, maps, figures.
+//! Results of the fit: weights with a cut, maps, figures.
 
 use super::{act, bundles};
 use crate::state::filter::{FilterAction, Shown, WEIGHT, Weighed, WeightMap};
@@ -16,17 +16,17 @@ use crate::ui::{Memory, panels};
 use egui::{Color32, Rect, Sense, Ui, vec2};
 use std::sync::Arc;
 
-const SINGLE: &str = "Single weights";
-const FIGURES: &str = "Figures of the fit";
+const SINGLE: &str = "Individual weights";
+const FIGURES: &str = "Fit statistics";
 
-/// Of the streamlines that are looked at.
+/// The weights of the streamlines being filtered.
 pub fn weighed(state: &State) -> Option<(&Arc<Layer>, &Arc<Weighed>)> {
     let (layer, _) = state.document.filtered()?;
     let (weighed, _) = state.document.weighed_of(layer)?;
     Some((layer, weighed))
 }
 
-/// The maps that there are.
+/// The maps that exist.
 pub fn maps(state: &State) -> Vec<WeightMap> {
     let Some((layer, _)) = weighed(state) else {
         return Vec::new();
@@ -47,7 +47,7 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
         section::head(ui, "Results");
         let text = match state.is_filtering() {
             true => "Fitting…",
-            false => "Weights of the streamlines appear here: run the fit",
+            false => "Run the fit to see the weights of the streamlines",
         };
         return rows::hint(ui, text);
     };
@@ -62,7 +62,7 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
         let p = theme::palette(ui.style());
         Note::new(p, Severity::Warning, why).show(ui);
     }
-    // A stopped fit is a result; what a run is about to replace is none.
+    // A stopped fit is a result; one that a run is about to replace is dimmed.
     let dim = state.is_filtering();
     rows::dimmed(ui, dim, |ui| {
         histogram(ui, state, (layer, weighed), all, memory, actions);
@@ -77,7 +77,7 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     rows::dimmed(ui, dim, |ui| figures(ui, weighed, memory));
 }
 
-/// The streamlines are others than those that were weighed.
+/// Warns that the streamlines differ from those that were fitted.
 fn stale(ui: &mut Ui, state: &State, layer: &Layer, weighed: &Weighed, actions: &mut Vec<Action>) {
     let lines = crate::state::streamlines::lines_of(layer);
     if lines.is_none_or(|lines| lines.id() == weighed.of) || state.is_filtering() {
@@ -101,8 +101,8 @@ fn histogram(
 ) {
     let zero = all.saturating_sub(weighed.sorted.len());
     let fact = format!("weight 0: {}", count(zero as u64));
-    let help = "Share of the b = 0 signal that a streamline explains per mm of its length in a voxel. The split \
-                between near-duplicates is arbitrary: trust sums over bundles";
+    let help = "Fraction of the b = 0 signal that a streamline explains per mm of its length in a voxel. The \
+                split between near-duplicates is arbitrary: trust sums over bundles";
     panels::caption(ui, "Weight, log scale", &fact).on_hover_text(help);
     if weighed.sorted.is_empty() {
         return rows::hint(ui, "No streamline explains any of the signal");
@@ -130,7 +130,7 @@ fn histogram(
     }
 }
 
-/// Which of them are seen, and what stays as a layer of its own.
+/// The choice of the displayed streamlines, and the button that keeps them as a layer.
 fn shown(
     ui: &mut Ui,
     state: &State,
@@ -154,7 +154,7 @@ fn shown(
         Shown::Difference => all - kept,
     };
     if let Some(seen) = narrowed(state, layer, requested) {
-        let text = "of these are shown: regions or another filter hide the rest";
+        let text = "of these are shown: regions or another filter hide the others";
         rows::hint(ui, &format!("{} {text}", count(seen as u64)));
     }
     let (rect, _) = ui.allocate_exact_size(
@@ -175,7 +175,7 @@ fn shown(
     }
 }
 
-/// How many are seen, where more than weights says it.
+/// The number shown, if rules other than the weights reduce it.
 fn narrowed(state: &State, layer: &Layer, requested: usize) -> Option<usize> {
     let sieve = state.document.bundle.sieve.as_ref();
     let sieve = sieve.filter(|s| s.layer == layer.id && s.group.is_none())?;
@@ -183,7 +183,7 @@ fn narrowed(state: &State, layer: &Layer, requested: usize) -> Option<usize> {
     (key.sieve == *sieve && sifted.kept != requested).then_some(sifted.kept)
 }
 
-/// Which map lies over the images.
+/// The choice of the map over the images.
 fn map_row(ui: &mut Ui, state: &State, layer: &Layer, actions: &mut Vec<Action>) {
     let maps: Vec<WeightMap> = maps(state)
         .into_iter()
@@ -200,11 +200,11 @@ fn map_row(ui: &mut Ui, state: &State, layer: &Layer, actions: &mut Vec<Action>)
     let text: Vec<&str> = std::iter::once("Off")
         .chain(maps.iter().map(WeightMap::short))
         .collect();
-    let help = "Shares of the signal that fibres (IC), the water around them (EC) and free water (ISO) explain, or \
-                what is left unexplained (RMSE)";
+    let help = "Fractions of the signal that fibres (IC), the water around them (EC) and free water (ISO) \
+                explain, or what is left unexplained (RMSE)";
     let columns = Columns::allocate(ui);
     slider::label(ui, columns.label, "Map", help);
-    // Five words need more than the usual room.
+    // Five labels need more than the default width.
     let row = columns.wide.with_min_x(columns.label.left() + 40.0);
     if let Some(i) = segmented(ui, row, "Map on slices", &text, now) {
         let map = i.checked_sub(1).map(|i| maps[i].clone());
@@ -212,7 +212,7 @@ fn map_row(ui: &mut Ui, state: &State, layer: &Layer, actions: &mut Vec<Action>)
     }
 }
 
-/// The table, with what its weights are worth.
+/// The table of single weights, with a note on their reliability.
 fn single(ui: &mut Ui, memory: &mut Memory, actions: &mut Vec<Action>) {
     let (open, clicked) = section::fold(ui, SINGLE, memory.is_open(SINGLE, false));
     if clicked {
@@ -270,7 +270,7 @@ fn figures(ui: &mut Ui, weighed: &Weighed, memory: &mut Memory) {
         ("Ended by", ended.to_owned()),
         ("Segments", count(f.segments)),
         ("Voxels", count(f.voxels)),
-        ("Samples a voxel", count(f.samples)),
+        ("Samples per voxel", count(f.samples)),
     ];
     for (name, value) in readings {
         rows::reading(ui, name, &value);

@@ -1,4 +1,4 @@
-//! The live pathway beside those of random pairs of the same head.
+//! The live pathway compared with those of random pairs of the same head.
 
 use crate::state::core::words::counted;
 use crate::state::pathways::jobs::COMPARE;
@@ -21,8 +21,8 @@ fn help(pairs: usize) -> String {
     )
 }
 
-/// The two figures. Their rows are there as long as there is a pathway, so that nothing below them moves when the
-/// figures arrive.
+/// The two figures. Their rows exist as long as there is a pathway, so that nothing below them moves when the figures
+/// arrive.
 pub fn show(ui: &mut Ui, state: &State) {
     let compared = state.pathway_compared();
     let shares = compared.and_then(|c| c.shares);
@@ -34,11 +34,11 @@ pub fn show(ui: &mut Ui, state: &State) {
         None if compared.is_some_and(|c| c.known.pairs.too_few()) => {
             "too few pairs are joined".to_owned()
         }
-        // On double voxels the path hardly leaves the regions, or no path joins them.
+        // With doubled voxels the path hardly leaves the regions, or no path joins them.
         None if compared.is_some() => "no path to compare".to_owned(),
         None if state.session.pathways.not_compared.is_some() => "not compared".to_owned(),
         None if state.pathway_standing() == Some(Standing::Final) => "waits".to_owned(),
-        None => "waits for the full result".to_owned(),
+        None => "waiting for the full result".to_owned(),
     };
     let both = ui.scope(|ui| {
         rows::reading(ui, "Weakest stretch", &words(shares.map(|s| s.weakest)));

@@ -1,4 +1,4 @@
-//! How the cost is shown: on slices, and in 3-D.
+//! Display of the cost: on slices, and in 3-D.
 
 use super::super::display::select_row;
 use super::super::volume::{curve_row, cut_row};
@@ -6,7 +6,7 @@ use super::Set;
 use crate::scene;
 use crate::scene::draw_list::Transfer;
 use crate::state::pathways::{EXCESS_SHOWN, PathwaySettings, Shown};
-use crate::state::{Phase, State, defaults};
+use crate::state::{Phase, State};
 use crate::ui::Memory;
 use crate::ui::theme::space;
 use crate::ui::widgets::button::{checkbox, segmented};
@@ -18,9 +18,9 @@ use egui::{Rect, Ui, pos2};
 const ON_SLICES: &str = "Colours, outline, contours";
 const IN_SCENE: &str = "Pathways in 3-D";
 
-/// Which cost is shown.
+/// The choice of the displayed cost.
 pub fn cost(ui: &mut Ui, settings: &PathwaySettings, set: &mut Set) {
-    // The words need more than the common field.
+    // The labels need more space than the common field has.
     const LABEL: f32 = 72.0;
     let columns = Columns::allocate(ui);
     let name_at = columns.label.with_max_x(columns.label.left() + LABEL);
@@ -47,7 +47,7 @@ pub fn on_slices(ui: &mut Ui, settings: &PathwaySettings, memory: &mut Memory, s
     if !folded(ui, ON_SLICES, memory) {
         return;
     }
-    let default_value = defaults::pathways();
+    let default_value = PathwaySettings::defaults();
     let limits = [
         *PathwaySettings::RANGE.start(),
         *PathwaySettings::RANGE.end(),
@@ -74,7 +74,7 @@ pub fn on_slices(ui: &mut Ui, settings: &PathwaySettings, memory: &mut Memory, s
     .decimals(0)
     .default(f64::from(default_value.opacity) * 100.0)
     .unit("%")
-    .help("Of the cost on slices");
+    .help("Opacity of the cost on slices");
     if let Some((percent, phase)) = row.value(ui) {
         let opacity = (percent / 100.0) as f32;
         let settings = settings.clone();
@@ -103,7 +103,7 @@ pub fn on_slices(ui: &mut Ui, settings: &PathwaySettings, memory: &mut Memory, s
     contours(ui, settings, set);
 }
 
-/// A block that is closed where there is little room; whether it is open.
+/// A block that starts closed in a narrow window; returns whether it is open.
 fn folded(ui: &mut Ui, name: &'static str, memory: &mut Memory) -> bool {
     let (open, clicked) = section::fold(ui, name, memory.is_open(name, !memory.narrow));
     if clicked {
@@ -134,7 +134,7 @@ fn contours(ui: &mut Ui, settings: &PathwaySettings, set: &mut Set) {
         .unit(of.name())
         .switch(settings.contours.is_some(), "off")
         .help(
-            "Spacing of lines of equal cost from the seed (u₁), or from the target where u₂ is shown; 1 is the \
+            "Spacing of lines of equal cost from the seed (u₁), or from the target if u₂ is shown; 1 is the \
              cost of 1 mm of isotropic tissue",
         );
     let (contours, phase) = match row.show(ui) {
@@ -152,7 +152,7 @@ fn contours(ui: &mut Ui, settings: &PathwaySettings, set: &mut Set) {
     );
 }
 
-/// The cost as a cloud, the set as a surface, both or neither; and the cloud's curve.
+/// The cost as a cloud, the pathway as a surface, both or neither; and the cloud's curve.
 pub fn in_scene(ui: &mut Ui, state: &State, memory: &mut Memory, set: &mut Set) {
     if !folded(ui, IN_SCENE, memory) {
         return;

@@ -1,8 +1,8 @@
-//! The cost per mm along the path, and its weakest stretch.
+//! The cost per mm along the path, and its costliest stretch.
 
 use crate::solvers::pathway::Path;
 use crate::state::pathways::{CostliestStretch, PathwayResult};
-use crate::state::{Action, State};
+use crate::state::{Action, State, ViewAction};
 use crate::ui::theme::{self, size, space};
 use crate::ui::widgets::button::IconButton;
 use crate::ui::widgets::paint;
@@ -10,7 +10,7 @@ use crate::ui::{format, icons, panels};
 use egui::{Painter, Rect, Role as Spoken, Sense, Stroke, Ui, WidgetInfo, pos2, vec2};
 
 const CHART: f32 = 52.0;
-/// Left of the chart: its values.
+/// Width left of the chart for its values.
 const VALUES: f32 = 34.0;
 
 pub fn show(ui: &mut Ui, state: &State, live: &PathwayResult, actions: &mut Vec<Action>) {
@@ -37,7 +37,7 @@ pub fn show(ui: &mut Ui, state: &State, live: &PathwayResult, actions: &mut Vec<
         rect.min + vec2(VALUES, 0.0),
         vec2(rect.width() - VALUES, CHART),
     );
-    // The step over a region's rim costs much or little: the mean leaves it out.
+    // The step across a region's boundary may cost much or little: the mean leaves it out.
     let (mean, of) = match weakest {
         Some(weak) => (weak.mean_per_mm, "between the ends"),
         None => (
@@ -83,7 +83,7 @@ fn weakest_stretch(ui: &mut Ui, weak: &CostliestStretch, actions: &mut Vec<Actio
     response.on_hover_text(&spoken);
     let shows = IconButton::new(icons::CROSSHAIR, "Show it").side(panels::CAPTION);
     if shows.show_at(ui, button).clicked() {
-        actions.push(Action::MoveCrosshair(weak.at));
+        actions.push(Action::View(ViewAction::MoveCrosshair(weak.at)));
     }
 }
 
@@ -92,7 +92,7 @@ pub fn percent(share: f64) -> String {
     format::with_unit(&format::fixed(share * 100.0, 1), "%")
 }
 
-/// The least of 1, 2, 5, 10 … that is no less.
+/// The smallest of 1, 2, 5, 10 … that is not below the value.
 fn round_up(value: f64) -> f64 {
     let decade = 10f64.powf(value.max(1e-9).log10().floor());
     let steps = [1.0, 2.0, 5.0, 10.0].map(|step| step * decade);
@@ -105,7 +105,7 @@ fn draw(ui: &Ui, chart: Rect, path: &Path, weakest: Option<&CostliestStretch>, m
     painter.rect_filled(chart, 0.0, p.b2);
     let total_mm = path.total_mm().max(f64::MIN_POSITIVE);
     let rates = smoothed(&path.length_mm, &path.cost);
-    // The cost of the first and last voxels beside the regions says little and may leave the chart.
+    // The cost of the first and last voxels next to the regions says little and may exceed the chart.
     let ends_mm = 0.1 * total_mm;
     let inner = rates
         .iter()
@@ -132,14 +132,14 @@ fn draw(ui: &Ui, chart: Rect, path: &Path, weakest: Option<&CostliestStretch>, m
     within.line(line, Stroke::new(1.5, p.accent));
 }
 
-/// 0, half of the most and the most, at lines across the chart.
+/// 0, half the maximum and the maximum, at lines across the chart.
 fn values(painter: &Painter, p: &theme::Palette, chart: Rect, most: f64) {
     for share in [0.0, 0.5, 1.0] {
         let y = chart.bottom() - chart.height() * share as f32;
         painter.hline(chart.x_range(), y, Stroke::new(1.0, p.line));
         let text = match share > 0.0 {
             true => {
-                // Of 1, 2, 5 and their halves no digit is lost.
+                // Enough decimals for 1, 2, 5 and their halves.
                 let decimals = (1.0 - (most * 0.5).log10().floor()).clamp(0.0, 6.0) as usize;
                 let text = format::fixed(most * share, decimals);
                 match text.contains('.') {
@@ -158,7 +158,7 @@ fn values(painter: &Painter, p: &theme::Palette, chart: Rect, most: f64) {
     }
 }
 
-/// Cost per mm over stretches of 2 mm; from voxel to voxel it jumps.
+/// Cost per mm over stretches of 2 mm, since it jumps from voxel to voxel.
 fn smoothed(length_mm: &[f64], cost: &[f64]) -> Vec<(f64, f64)> {
     const STRETCH_MM: f64 = 2.0;
     let mut start = 0;

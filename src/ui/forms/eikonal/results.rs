@@ -1,7 +1,7 @@
 //! Results of Pathways: a table of pathways, and the cost along one path.
 
 use super::{compared, profile, row_menu};
-use crate::state::defaults::STALE_OPACITY;
+use crate::state::core::display::STALE_OPACITY;
 use crate::state::pathways::jobs::PATHWAY;
 use crate::state::pathways::{LIVE_RGB, PathwayAction, PathwayResult, Standing};
 use crate::state::tensors::jobs::fit::FIT;
@@ -24,16 +24,16 @@ const BESIDE_EYE: f32 = 2.0;
 /// Width of all columns, menu and eye.
 const NUMBERS: f32 = COLUMNS[0] + COLUMNS[1] + COLUMNS[2] + 2.0 * EYE + BESIDE_EYE;
 const SWATCH: f32 = 16.0;
-/// Lower than the rows of lists: what is below is in sight with a kept pathway, too.
+/// Lower than the rows of lists: the blocks below stay in sight even with a kept pathway.
 const ROW: f32 = 24.0;
-/// A second line of a row.
+/// Height of a second line of a row.
 const LINE: f32 = 16.0;
 
 pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
     let p = theme::palette(ui.style());
     let working = &state.session.pathways;
     let standing = state.pathway_standing();
-    let fact = match (&working.live, standing) {
+    let fact = match (working.live.value(), standing) {
         (Some(_), Some(Standing::Updating)) => "updating…".to_owned(),
         (Some(_), Some(Standing::Coarse)) if state.pathway_is_stale() => "updating…".to_owned(),
         (Some(_), Some(Standing::OutOfDate)) => "out of date".to_owned(),
@@ -41,28 +41,28 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
         (None, _) => String::new(),
     };
     section::head_with(ui, "Results", &fact);
-    if let Some((_, why)) = &working.failed {
+    if let Some(why) = working.live.failure() {
         let note = Note::new(p, Severity::Error, why).action("Solve again");
         if note.show(ui) == Some(NoteResponse::Taken) {
             actions.push(Action::Pathway(PathwayAction::SolveAgain));
         }
-    } else if working.live.is_none() {
-        // Without a solve no error names these regions.
+    } else if working.live.value().is_none() {
+        // Until something is solved, no error names these regions.
         let out = |r: &Remark| r.outside_at.is_some();
         tracking::remarks(ui, state, memory, out, actions);
         let busy = |j: &crate::state::JobHandle| matches!(j.slot, PATHWAY | FIT | Slot::Load);
         let text = if state.session.jobs.iter().any(busy) {
             "Solving…"
         } else {
-            "The pathway appears here as soon as there are a seed and a target"
+            "The pathway appears here once there are a seed and a target"
         };
         rows::hint(ui, text);
     }
     let kept = &state.document.kept_pathways;
-    if working.live.is_some() || !kept.is_empty() {
+    if working.live.value().is_some() || !kept.is_empty() {
         head(ui);
     }
-    if let Some(live) = &working.live {
+    if let Some(live) = working.live.value() {
         let epsilon = state.document.pathways.epsilon;
         ui.scope(|ui| {
             dim(ui, state);
@@ -74,7 +74,7 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
         row(ui, state, Some(kept), found, memory, actions);
     }
     selected(ui, state, actions);
-    if let Some(live) = &working.live {
+    if let Some(live) = working.live.value() {
         ui.scope(|ui| {
             dim(ui, state);
             compared::show(ui, state);
@@ -96,7 +96,7 @@ fn head(ui: &mut Ui) {
     let size_wanted = vec2(ui.available_width(), 20.0);
     let (rect, response) = ui.allocate_exact_size(size_wanted, Sense::hover());
     response.on_hover_text(
-        "Volume of the part that joins the ends, else of all · length and cost E* of the cheapest path",
+        "Volume of the part that joins the ends, or of all voxels · length and cost E* of the cheapest path",
     );
     let inner = paint::inset(rect, space::INSET, space::INSET);
     let font = theme::regular(size::CAPTION);
@@ -113,7 +113,7 @@ fn head(ui: &mut Ui) {
     }
 }
 
-/// Places of volume, length and cost.
+/// Rectangles of volume, length and cost.
 fn columns(inner: Rect) -> [Rect; 3] {
     let mut right = inner.right() - 2.0 * EYE - BESIDE_EYE;
     COLUMNS.map(|width| {
@@ -129,9 +129,9 @@ fn columns(inner: Rect) -> [Rect; 3] {
 /// The figures of a pathway, one line each: cost, length, cost per mm, volume, mean FA along it.
 fn statistics(found: &PathwayResult, epsilon: f64) -> [(&'static str, String); 5] {
     let (length_mm, cost) = (found.path.total_mm(), found.path.total_cost());
-    // A set in pieces has no part that joins the ends.
+    // A pathway in pieces has no component that joins the ends.
     let volume = match epsilon < found.pathway.joining_epsilon {
-        true => "Volume, not joined",
+        true => "Volume, ends not joined",
         false => "Volume that joins the ends",
     };
     let unit = format::with_unit;
@@ -172,14 +172,14 @@ fn row(
         ),
         None => format!("{name}: {}", unsolved_word(state, id)),
     };
-    // A name for which there is no room beside the numbers has a line of its own above them.
+    // A name that does not fit next to the numbers gets a line of its own above them.
     let needed = paint::width(ui, name, theme::medium(size::LABEL));
     let there = ui.available_width() - 2.0 * space::INSET - SWATCH - NUMBERS;
     let above = if needed > there { LINE } else { 0.0 };
     let size_wanted = vec2(ui.available_width(), ROW + above);
     let (whole, _) = ui.allocate_exact_size(size_wanted, Sense::hover());
     let response = rows::list_row_at(ui, whole, &spoken, ("pathway", id), chosen);
-    // The eye and the menu stay beside a name that is being typed.
+    // The eye and the menu stay next to a name that is being typed.
     let typed_at = response
         .rect
         .with_max_x(response.rect.right() - EYE - space::INSET)
@@ -210,10 +210,10 @@ fn row(
     let ink = row_menu::colour(kept.map_or(LIVE_RGB, |k| k.colour));
     painter.rect_filled(swatch, 2.0, ink);
     let line = |top: f32| Rect::from_min_size(inner.min + vec2(0.0, top), vec2(inner.width(), ROW));
-    // Of two lines the distance is that of text.
+    // Two lines are spaced like lines of text.
     let places = columns(line(above));
     if going {
-        // The field is over all this.
+        // The text field covers this.
     } else if let Some((found, epsilon)) = found {
         let texts = [
             format::with_unit(&format::fixed(found.volume_ml(epsilon), 1), "ml"),

@@ -1,4 +1,4 @@
-//! What is done with one pathway: from the menu of its row, or by a right click on it.
+//! Actions on one pathway: from the menu of its row, or by a right click on it.
 
 use super::ask;
 use crate::data::Role;
@@ -23,7 +23,7 @@ enum More {
     Delete,
 }
 
-/// Under the row's button, and at a right click on the row.
+/// Opens under the row's button, and at a right click on the row.
 pub fn show(
     (button, row): (&Response, &Response),
     state: &State,
@@ -48,7 +48,7 @@ pub fn show(
     }
 }
 
-/// The rows of what can be written.
+/// The files that can be written.
 pub fn files(ui: &mut Ui) -> Option<PathwayFile> {
     menu::choice(ui, PathwayFile::ALL, |what| what.name())
 }

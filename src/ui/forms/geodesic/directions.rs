@@ -4,21 +4,21 @@ use super::{Kinds, Set, with};
 use crate::parameters::{Kind, Parameters as _, row};
 use crate::solvers::curves::{MAX_SEEDS, Seeding};
 use crate::solvers::geodesic::{DirectionKind, DirectionParts, Directions, Params};
-use crate::state::{Phase, Rays, defaults};
+use crate::state::{Phase, Rays};
 use crate::ui::forms::display::select_row;
 use crate::ui::forms::parameters::{self, Shown};
 use crate::ui::widgets::menu;
 use crate::ui::widgets::slider::SliderRow;
 use egui::Ui;
 
-/// A cone of no angle is refused by the solver; this one is as good as none, radians.
+/// The solver refuses a cone of zero angle; this one is practically the same, radians.
 const LEAST_ANGLE: f64 = 1e-3;
-/// Rays in all that the solver takes.
+/// Largest number of rays that the solver accepts.
 const MOST: f64 = MAX_SEEDS as f64;
 
-/// Of another kind, about as many in all.
+/// Another kind of directions, with about the same number of rays.
 fn with_directions(rays: &Rays, directions: Directions, kinds: &mut Kinds) -> Rays {
-    let defaults = defaults::rays().count();
+    let defaults = Rays::defaults().count();
     let all = kinds.asked(rays).or(defaults).unwrap_or(1);
     let params = Params {
         directions,
@@ -27,7 +27,7 @@ fn with_directions(rays: &Rays, directions: Directions, kinds: &mut Kinds) -> Ra
     with_count(&with(rays, params), all, kinds)
 }
 
-/// About this many rays in all: whole seed points, one at least.
+/// About this many rays in total: a whole number of seed points, at least one.
 fn with_count(rays: &Rays, all: usize, kinds: &mut Kinds) -> Rays {
     let directions = rays.params.directions.count().max(1);
     let most = MOST as usize / directions;
@@ -45,7 +45,7 @@ pub fn number(ui: &mut Ui, rays: &Rays, defaults: &Rays, kinds: &mut Kinds, set:
         .whole()
         .default(defaults.count().unwrap_or(1) as f64)
         .limits(1.0..=MOST)
-        .help("Number of rays, started in the seed in whole fans");
+        .help("Number of rays; every seed point starts a whole fan");
     if let Some((all, phase)) = row.value(ui) {
         set(with_count(rays, all as usize, kinds), phase);
     }
@@ -76,7 +76,7 @@ pub fn opening_angle(ui: &mut Ui, rays: &Rays, parts: &DirectionParts, set: &mut
     );
 }
 
-/// Their kind, and how many leave each seed point.
+/// Kind of directions, and how many leave each seed point.
 pub fn kind(ui: &mut Ui, rays: &Rays, kinds: &mut Kinds, set: &mut Set) {
     let parts = kinds.directions;
     let row = row::<DirectionParts>("kind");
@@ -107,7 +107,7 @@ pub fn kind(ui: &mut Ui, rays: &Rays, kinds: &mut Kinds, set: &mut Set) {
 fn per_seed(ui: &mut Ui, rays: &Rays, kinds: &mut Kinds, set: &mut Set) {
     let (parts, defaults) = (kinds.directions, DirectionParts::defaults());
     let (key, limits) = match parts.kind {
-        // More of them than the rail has take long to follow.
+        // Levels beyond the slider's range take long to compute.
         DirectionKind::Icosphere => ("level", Some(0.0..=4.0)),
         _ => ("count", None),
     };

@@ -1,5 +1,5 @@
-//! What each kind of directions and of sharpening was last set to, so that choosing another kind and
-//! going back loses nothing.
+//! The last settings of each kind of directions and of sharpening, so that choosing another kind and going back loses
+//! nothing.
 
 use crate::parameters::Parameters as _;
 use crate::solvers::geodesic::{DirectionParts, SharpeningParts};
@@ -8,7 +8,7 @@ use crate::state::Rays;
 pub struct Kinds {
     pub directions: DirectionParts,
     pub sharpening: SharpeningParts,
-    /// How many rays there are, and how many were asked for: whole fans rarely are just as many.
+    /// The number of rays, and the number requested: whole fans rarely match it exactly.
     rounded: Option<(usize, usize)>,
 }
 
@@ -23,13 +23,13 @@ impl Default for Kinds {
 }
 
 impl Kinds {
-    /// Takes note of the kinds that are chosen.
+    /// Stores the settings of the chosen kinds.
     pub fn remember(&mut self, rays: &Rays) {
         self.directions = self.directions.with(rays.params.directions);
         self.sharpening = self.sharpening.with(rays.medium.sharpening);
     }
 
-    /// How many rays were asked for before they were rounded to these whole fans.
+    /// The number of rays requested before it was rounded to these whole fans.
     pub fn asked(&self, rays: &Rays) -> Option<usize> {
         let now = rays.count()?;
         match self.rounded {

@@ -1,11 +1,12 @@
-//! What came of rays: the histogram of their measures with the cut, and why there are none.
+//! Results of rays: the histogram of their measures with the cut, and why there are none.
 
 use crate::data::appearance::ColourMap;
 use crate::solvers::curves::Seeding;
 use crate::solvers::geodesic::{Cut, Directions};
-use crate::state::core::words::{counted, mask};
+use crate::state::core::words::counted;
 use crate::state::session::RayResult;
-use crate::state::{Action, CurveResult, Phase, Rays, State};
+use crate::state::tensors::mask_text;
+use crate::state::{Action, CurveResult, Phase, Rays, State, TrackAction};
 use crate::ui::forms::display::colour_of;
 use crate::ui::forms::tracking::empty::{Empty, targets};
 use crate::ui::rays::{self, Suggestion};
@@ -17,13 +18,13 @@ use crate::ui::widgets::{field, notice, paint, rows, typed};
 use crate::ui::{Memory, format, panels};
 use egui::{Color32, Rect, Ui, vec2};
 
-/// What the measure is, on hover.
-const CM: &str = "Length of a ray divided by its length in the metric of the inverse tensors, whose \
-    unit is the mean diffusivity over the whole mask, CSF included. Rays that follow fibres have \
-    more than others: through plain tensors (α = 1) mostly less than 1 in white matter, through sharpened \
-    ones several. Compare rays with each other";
+/// Explanation of the measure, on hover.
+const CM: &str = "Length of a ray divided by its length in the metric of the inverse tensors, whose unit is \
+                  the mean diffusivity over the whole mask, CSF included. Rays along fibres score higher than \
+                  others: with plain tensors (α = 1) mostly below 1 in white matter, with sharpened ones \
+                  several units. Compare rays with each other";
 
-/// Why there are none, with one way out.
+/// Why there are none, with one suggestion.
 pub fn nothing(
     ui: &mut Ui,
     state: &State,
@@ -31,7 +32,7 @@ pub fn nothing(
     memory: &mut Memory,
     actions: &mut Vec<Action>,
 ) {
-    // A few rays say nothing about the others that are on their way.
+    // A few coarse rays say nothing about those still being computed.
     if live.coarse && !state.stalled() {
         return;
     }
@@ -39,7 +40,7 @@ pub fn nothing(
     let targets = targets(state, live);
     let names: Vec<&str> = targets.iter().map(|r| r.name.as_str()).collect();
     let Some((text, remedy)) =
-        rays::nothing_kept(live, now, &names, &mask::name_of(&state.document))
+        rays::nothing_kept(live, now, &names, &mask_text::name_of(&state.document))
     else {
         return;
     };
@@ -76,14 +77,14 @@ pub fn nothing(
         starts: remedy != Suggestion::Nothing,
     };
     if empty.show(ui, state, live, memory, actions) {
-        actions.push(Action::SetRays {
+        actions.push(Action::Track(TrackAction::SetRays {
             rays: better,
             phase: Phase::Done,
-        });
+        }));
     }
 }
 
-/// Measures of all rays, and the cut to be dragged; returns the cut as it is asked for by now.
+/// Measures of all rays, and the cut, which can be dragged; returns the cut now requested.
 pub fn histogram(
     ui: &mut Ui,
     state: &State,
@@ -106,7 +107,7 @@ pub fn histogram(
         Cut::AtLeast(least) => Some(least),
         Cut::Top(_) | Cut::TopShare(_) => rays.least,
     };
-    // The caption stands above, but says how many the cut leaves as it is moved.
+    // The caption stands above, but its count follows the cut as it is moved.
     let above = ui.cursor().min;
     ui.add_space(panels::CAPTION);
     let moved = CutHistogram {
@@ -128,7 +129,7 @@ pub fn histogram(
     });
     let coarse = state.session.live.as_ref().filter(|l| l.coarse);
     let kept = match (requested, coarse) {
-        // Of few rays more are kept than the share says.
+        // With few rays, more are kept than the share says.
         (None, Some(live)) => live.output.kept.len(),
         (requested, _) => memory
             .rays
@@ -148,12 +149,12 @@ pub fn histogram(
     let requested = requested.or(keep(ui, now, rays, kept));
     if let Some((cut, phase)) = requested {
         let rays = Rays { cut, ..now.clone() };
-        actions.push(Action::SetRays { rays, phase });
+        actions.push(Action::Track(TrackAction::SetRays { rays, phase }));
     }
     requested.map_or(now.cut, |(cut, _)| cut)
 }
 
-/// The share that leaves just as many, with as few digits as that takes.
+/// The share that keeps the same number, with as few digits as possible.
 fn share_of(measures: &[f32], kept: usize) -> Cut {
     let exact = kept as f64 / measures.len().max(1) as f64;
     let rounded = (0..6).map(|digits| {
@@ -164,7 +165,7 @@ fn share_of(measures: &[f32], kept: usize) -> Cut {
     same.next().unwrap_or(Cut::TopShare(exact))
 }
 
-/// Which rays stay: those above the cut, or the best ones.
+/// The choice of the kept rays: those above the cut, or the best ones.
 fn keep(ui: &mut Ui, now: &Rays, live: &RayResult, kept: usize) -> Option<(Cut, Phase)> {
     let columns = Columns::allocate(ui);
     let p = theme::palette(ui.style());
@@ -175,12 +176,12 @@ fn keep(ui: &mut Ui, now: &Rays, live: &RayResult, kept: usize) -> Option<(Cut, 
         Cut::Top(_) => 1,
         Cut::TopShare(_) => 2,
     };
-    let sentence = ["Cut", "Best n", "Best %"];
+    let sentence = ["Cut", "Top n", "Top %"];
     let mut place = columns.field;
     place.min.x = columns.label.left() + 40.0;
     place.max.x = columns.field.left() - 8.0;
     if let Some(i) = segmented(ui, place, "Keep", &sentence, chosen) {
-        // As many as are kept now; where all are, fewer to begin with.
+        // Start with the number kept now; if all are, with fewer.
         let cut = match (i, now.cut) {
             (0, _) => live.least.map_or(Cut::All, Cut::AtLeast),
             (1, Cut::All) => Cut::Top(kept.clamp(1, 100)),
@@ -192,12 +193,12 @@ fn keep(ui: &mut Ui, now: &Rays, live: &RayResult, kept: usize) -> Option<(Cut, 
     }
     let (name, shown, unit) = match now.cut {
         Cut::All | Cut::AtLeast(_) => return None,
-        Cut::Top(count) => ("Best number", format::count(count as u64), ""),
+        Cut::Top(count) => ("Top number", format::count(count as u64), ""),
         Cut::TopShare(share) => ("Best share", format::significant(share * 100.0), "%"),
     };
     let text = field::value(ui, columns.field, name, &shown, unit)?;
     let Some(number) = format::parse(&text) else {
-        let sentence = format!("{name}: \"{}\" is no number", text.trim());
+        let sentence = format!("{name}: \"{}\" is not a number", text.trim());
         notice::say(ui, columns.field, sentence);
         return None;
     };
@@ -211,7 +212,7 @@ fn keep(ui: &mut Ui, now: &Rays, live: &RayResult, kept: usize) -> Option<(Cut, 
     Some((cut, Phase::Done))
 }
 
-/// Tensors that had to be changed before rays could run through them.
+/// Tensors that had to be repaired before rays could pass through them.
 pub fn repaired(ui: &mut Ui, rays: &RayResult) {
     if rays.repaired > 0 {
         let count = counted(rays.repaired as usize, "tensor");

@@ -1,25 +1,25 @@
-//! The leak alarm at the top of the panel.
+//! The leak notice at the top of the panel.
 
 use super::act;
 use super::results::voxels_ml;
 use crate::state::segment::SegmentAction;
-use crate::state::{Action, LeakNotice, Severity, State, Task};
+use crate::state::{Action, LeakNotice, Severity, State, Task, ViewAction};
 use crate::ui::format::{count, significant, with_unit};
 use crate::ui::theme;
 use crate::ui::widgets::note::{Note, NoteResponse};
 use egui::Ui;
 
 /// The button that goes back to the state before the leak.
-pub const BACK: &str = "Back to before";
+pub const BACK: &str = "Undo the leak";
 
-/// The leak at which the surface was paused, where it is looked at.
+/// The leak at which the surface was paused, if that state is shown.
 pub fn leaked(state: &State) -> Option<LeakNotice> {
     let live = state.session.segment.live.as_ref()?;
-    let seen = state.view.task == Task::Segment && state.rewinding_to().is_none();
+    let seen = state.view.task == Task::Segment && state.going_back_to().is_none();
     live.leak.filter(|_| seen)
 }
 
-/// Why it may be a leak; the views mark the place. Short enough that all controls below stay in sight.
+/// Why it may be a leak; the views mark the place. Short, so that all controls below stay in sight.
 pub fn sentence(state: &State, leaked: &LeakNotice) -> String {
     let why = leaked.leak.cause.short_label();
     let live = state.session.segment.live.as_ref();
@@ -31,7 +31,7 @@ pub fn sentence(state: &State, leaked: &LeakNotice) -> String {
     )
 }
 
-/// The leak's cause, and the ways to go on.
+/// The leak's cause, and the possible next steps.
 pub fn show(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     let Some(leaked) = leaked(state) else { return };
     let p = theme::palette(ui.style());
@@ -43,7 +43,11 @@ pub fn show(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     };
     match answer {
         Some(NoteResponse::Taken) => act(actions, SegmentAction::Rewind(leaked.leak.from)),
-        Some(NoteResponse::Left) => actions.extend(leaked.at.map(Action::MoveCrosshair)),
+        Some(NoteResponse::Left) => actions.extend(
+            leaked
+                .at
+                .map(|world| Action::View(ViewAction::MoveCrosshair(world))),
+        ),
         Some(NoteResponse::Dismissed) | None => {}
     }
 }

@@ -1,5 +1,6 @@
-//! How near the surface comes to streamlines and pathways.
+//! Distances of the surface from streamlines and pathways.
 
+use crate::state::ViewAction;
 use crate::state::{Action, Distance, Proximity, State, SurfaceStatistics};
 use crate::ui::format::{count, fixed, with_unit};
 use crate::ui::theme::{self, radius, size, space};
@@ -8,7 +9,7 @@ use egui::{CursorIcon, Rect, Role, Sense, Ui, WidgetInfo, pos2, vec2};
 
 const ROW: f32 = 22.0;
 
-/// Never more than the distance: rounded down.
+/// Rounded down, so that it never exceeds the distance.
 pub fn millimetres(mm: f64) -> String {
     match (mm * 10.0).floor() * 0.1 {
         down if down < 0.05 => with_unit("<0.1", "mm"),
@@ -18,21 +19,21 @@ pub fn millimetres(mm: f64) -> String {
 
 fn words(near: &Proximity) -> String {
     match near.met {
-        Distance::Later => "once it rests".to_owned(),
+        Distance::Later => "once it is at rest".to_owned(),
         Distance::Never => "–".to_owned(),
         Distance::Away { mm, .. } => millimetres(mm),
         Distance::Through { count: n, of, .. } => {
             let [through, of] = [n, of].map(count);
             match (near.lines, n) {
-                (true, 1) => format!("1 of {of} goes through"),
-                (true, _) => format!("{through} of {of} go through"),
+                (true, 1) => format!("1 of {of} enters it"),
+                (true, _) => format!("{through} of {of} enter it"),
                 (false, _) => format!("{through} of {of} voxels inside"),
             }
         }
     }
 }
 
-/// One row each; a click moves the crosshair to where it is nearest.
+/// One row each; a click moves the crosshair to the nearest point.
 pub fn show(
     ui: &mut Ui,
     state: &State,
@@ -40,7 +41,7 @@ pub fn show(
     actions: &mut Vec<Action>,
 ) {
     let Some(figures) = figures else {
-        // Room for what is measured first: what is below stays where it is.
+        // Reserves rows for the first measurement, so that the rows below do not move.
         for thing in state.measured_things() {
             rows::reading(ui, &format!("To {}", thing.name()), "…");
         }
@@ -50,24 +51,24 @@ pub fn show(
         let (place, help) = match near.met {
             Distance::Away { at, .. } => (
                 Some(at),
-                "From the surface to the nearest drawn line, rounded down. Click: the crosshair goes to the nearest \
-                 point",
+                "From the surface to the nearest drawn line, rounded down. Click to move the crosshair to the \
+                 nearest point",
             ),
             Distance::Through { at, .. } => (
                 Some(at),
-                "Any part within the surface counts. Click: the crosshair goes to a point inside",
+                "Any part inside the surface counts. Click to move the crosshair to a point inside",
             ),
             Distance::Later | Distance::Never => (None, ""),
         };
         if row(ui, &format!("To {}", near.name), &words(near), help)
             && let Some(at) = place
         {
-            actions.push(Action::MoveCrosshair(at));
+            actions.push(Action::View(ViewAction::MoveCrosshair(at)));
         }
     }
 }
 
-/// Layers that distances leave out, and why.
+/// Layers left out of the distances, and why.
 pub fn left_out(ui: &mut Ui, state: &State) {
     let left_out = state.not_measured();
     if !left_out.is_empty() {
@@ -75,7 +76,7 @@ pub fn left_out(ui: &mut Ui, state: &State) {
     }
 }
 
-/// A reading that can be clicked where there is help for it.
+/// A reading that can be clicked if there is help for it.
 fn row(ui: &mut Ui, name: &str, value: &str, help: &str) -> bool {
     if help.is_empty() {
         rows::reading(ui, name, value);

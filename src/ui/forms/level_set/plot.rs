@@ -1,5 +1,4 @@
-//! Volume by step: what was gone back from stays as a grey trace, the leak of the branch that is alive is marked, a
-//! click goes back.
+//! Volume by step: abandoned branches stay as grey traces, the leak of the live branch is marked, a click goes back.
 
 use super::results::voxels_ml;
 use crate::state::core::words::counted;
@@ -10,36 +9,48 @@ use crate::ui::widgets::paint;
 use egui::{Color32, Rect, Role, Sense, Shape, Stroke, Ui, WidgetInfo, pos2, vec2};
 
 const HEIGHT: f32 = 64.0;
-/// Where rows above leave less room in the panel, down to this.
-const LEAST: f32 = 34.0;
-/// For the labels below it.
+/// Where other rows leave less room in the panel, down to this.
+const LEAST: f32 = 28.0;
+/// The rows below it that are in sight with it: the state, "Use as" and "Reference".
+const BELOW: f32 = 22.0 + 2.0 * space::ROW;
+/// Height of the labels below the plot.
 const LABELS: f32 = 18.0;
-/// Between two labels below the plot.
+/// Space between two labels below the plot.
 const GAP: f32 = 8.0;
 const LINE: Color32 = Color32::from_rgb(0xFF, 0xD4, 0x00);
-/// On white yellow is hard to see.
+/// Yellow is hard to see on white.
 const LINE_ON_WHITE: Color32 = Color32::from_rgb(0xB0, 0x86, 0x00);
 const LEAK: Color32 = Color32::from_rgb(0xF5, 0x6A, 0x3A);
 const LEAK_WORD: &str = "leak";
 
-/// Returns the step that was clicked.
-pub fn show(ui: &mut Ui, state: &State, live: &SurfaceUpdate) -> Option<u64> {
-    let p = theme::palette(ui.style());
-    // The plot fills the height that is in sight before the panel is scrolled.
+/// The height that is in sight before the panel is scrolled, with the rows below the plot.
+pub fn height(ui: &Ui) -> f32 {
     let above = ui.cursor().top() - ui.min_rect().top();
-    let height = (ui.clip_rect().height() - above - LABELS).clamp(LEAST, HEIGHT);
+    let free = ui.clip_rect().height() - above - LABELS - BELOW;
+    free.clamp(LEAST, HEIGHT).round()
+}
+
+/// The room below all results that keeps them as high with a low plot as with a high one: else a panel that had little
+/// room once would ask for no more.
+pub fn fill(ui: &mut Ui, height: f32) {
+    ui.add_space(HEIGHT - height);
+}
+
+/// Returns the step that was clicked.
+pub fn show(ui: &mut Ui, state: &State, live: &SurfaceUpdate, height: f32) -> Option<u64> {
+    let p = theme::palette(ui.style());
     let room = vec2(ui.available_width(), height.round() + LABELS);
     let (rect, _) = ui.allocate_exact_size(room, Sense::hover());
     let id = ui.make_persistent_id("volume by step");
     let response = ui.interact(rect, id, Sense::click());
     let inner = paint::inset(rect, space::INSET + 38.0, space::INSET);
     let plot = Rect::from_min_size(inner.min, vec2(inner.width(), height.round()));
-    // While the run goes back, the newest abandoned branch is still the live one.
+    // While the run rewinds, the newest abandoned branch is still the live one.
     let left = match (state.rewinding_to(), &*state.session.segment.left) {
         (Some(_), [left @ .., _]) => left,
         (_, left) => left,
     };
-    // The branch that is alive has the whole plot; what was gone back from ends at its edges.
+    // The live branch fills the whole plot; abandoned branches end at its edges.
     let last = live.growth.iter().map(|(step, _)| *step).max();
     let most = live.growth.iter().map(|(_, n)| *n).max();
     let [last, most] = [last, most].map(|most| most.unwrap_or(0).max(1));
@@ -68,14 +79,14 @@ pub fn show(ui: &mut Ui, state: &State, live: &SurfaceUpdate) -> Option<u64> {
         let line: Vec<_> = points.iter().map(|point| at(*point)).collect();
         inside.add(Shape::line(line, Stroke::new(wide, colour)));
     };
-    // At the start there are no steps along which others could be drawn.
+    // At the start there are no steps along which the others could be drawn.
     for gone in left.iter().filter(|_| live.growth.len() > 1) {
         curve(&gone.growth, p.t3.gamma_multiply(0.8), 1.25);
     }
     let dark = p.canvas == Color32::BLACK;
     let ink = if dark { LINE } else { LINE_ON_WHITE };
     let leak = live.leak.map(|l| l.leak.from);
-    // Only the live branch has a leak: an abandoned one may have passed the same steps, and the same leak is found
+    // Only the live branch shows a leak: an abandoned one may have passed the same steps, and the same leak is found
     // again on each branch that runs into it.
     if let Some(from) = leak {
         let x = at((from, 0)).x..=at((live.step, 0)).x;
@@ -102,7 +113,7 @@ pub fn show(ui: &mut Ui, state: &State, live: &SurfaceUpdate) -> Option<u64> {
             let laid = painter.layout_no_wrap(text.to_owned(), font.clone(), p.t3);
             laid.size().x
         };
-        // Between the first step and the last, whose labels keep their room.
+        // Between the labels of the first and the last step.
         let wide = width(LEAK_WORD);
         let begin = plot.left() + width("0") + GAP + 0.5 * wide;
         let end = plot.right() - width(&steps) - GAP - 0.5 * wide;

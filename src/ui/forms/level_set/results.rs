@@ -1,9 +1,9 @@
-//! What is known of the surface.
+//! Figures of the surface.
 
 use super::{act, as_region, near, plot};
 use crate::state::segment::{SegmentAction, Standing};
 use crate::state::sessions::unsaved::size as size_of;
-use crate::state::{Action, Content, State, SurfaceStatistics, SurfaceUpdate};
+use crate::state::{Action, Content, State, SurfaceStatistics, SurfaceUpdate, ViewAction};
 use crate::ui::format::{count, fixed, significant, with_unit};
 use crate::ui::forms::display::select_row;
 use crate::ui::theme::{self, size, space};
@@ -20,8 +20,8 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     let Some(live) = &working.live else {
         section::head(ui, "Results");
         let sentence = match working.running && state.cannot_segment().is_none() {
-            true => "The surface is being placed",
-            false => "Nothing yet: sample, add a sphere, run",
+            true => "Placing the surface…",
+            false => "No surface yet: sample, add a sphere, run",
         };
         rows::hint(ui, sentence);
         return reference(ui, state, actions);
@@ -29,7 +29,7 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     let older = live.figures.as_ref().is_some_and(|f| f.step != live.step);
     let step = live.figures.as_ref().map_or(live.step, |f| f.step);
     let stale = state.surface_is_stale();
-    let goes = state.rewinding_to().is_some();
+    let goes = state.going_back_to().is_some();
     let fact = match (older, stale, goes) {
         (true, ..) => format!("of step {}", count(step)),
         (false, _, true) => format!("step {}, going back", count(step)),
@@ -37,8 +37,9 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
         (false, false, _) => format!("step {}", count(step)),
     };
     section::head_with(ui, "Results", &fact);
-    three(ui, live, older, older || stale || goes);
-    // Figures that a person acts on stand above those that are only watched.
+    let stale = stale || goes;
+    three(ui, live, older, older || stale);
+    // Figures that the user acts on stand above those that are only observed.
     let figures = live.figures.as_ref();
     rows::dimmed(ui, older || stale, |ui| {
         near::show(ui, state, figures, actions)
@@ -47,15 +48,16 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     let fact = format!("{now} at step {}", count(live.step));
     rows::dimmed(ui, stale, |ui| {
         panels::caption(ui, "Volume of whole voxels", &fact).on_hover_text(
-            "Voxels whose middle is inside. The volume above is that within the surface itself",
+            "Voxels whose centre is inside. The volume above is that inside the surface itself",
         );
     });
     ui.add_space(4.0);
-    if let Some(step) = plot::show(ui, state, live) {
+    let height = plot::height(ui);
+    if let Some(step) = plot::show(ui, state, live, height) {
         act(actions, SegmentAction::Rewind(step));
     }
     speed_line(ui, state, live);
-    // What comes and goes is below what is clicked.
+    // Rows that come and go are below those that are clicked.
     as_region(ui, state, actions);
     reference(ui, state, actions);
     spheres(ui, state, memory, actions);
@@ -73,9 +75,10 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
         );
         rows::hint(ui, &text);
     }
+    plot::fill(ui, height);
 }
 
-/// Of so many voxels.
+/// Volume of this many voxels.
 pub(super) fn voxels_ml(state: &State, voxels: u64) -> f64 {
     let image = state.document.segmented_image();
     let voxel = image.map_or(1.0, |(_, v)| {
@@ -84,10 +87,10 @@ pub(super) fn voxels_ml(state: &State, voxels: u64) -> f64 {
     voxels as f64 * voxel * 1e-3
 }
 
-/// Three figures side by side, all of one step; dimmed where the surface has gone on since.
+/// Three figures side by side, all of one step; dimmed if the surface has moved on since.
 fn three(ui: &mut Ui, live: &SurfaceUpdate, older: bool, dim: bool) {
     let figures = live.figures.as_ref();
-    // The volume inside the surface; the volume of whole voxels has its own line below.
+    // The volume inside the surface; the volume of whole voxels has a line of its own below.
     let volume = figures.map_or("…".to_owned(), |f| {
         with_unit(&significant(f.measures.volume_ml), "ml")
     });
@@ -158,7 +161,7 @@ pub fn rate(live: &SurfaceUpdate) -> Option<String> {
 
 fn speed_line(ui: &mut Ui, state: &State, live: &SurfaceUpdate) {
     let rate = rate(live);
-    let text = match (state.rewinding_to(), state.segment_standing()) {
+    let text = match (state.going_back_to(), state.segment_standing()) {
         (Some(step), _) => format!("Going back to step {}", count(step)),
         (None, Some(Standing::Running)) => match &rate {
             Some(rate) => format!("Step {}, {rate}", count(live.step)),
@@ -168,7 +171,7 @@ fn speed_line(ui: &mut Ui, state: &State, live: &SurfaceUpdate) {
         (_, Some(Standing::Converged)) => "At rest".to_owned(),
         (_, Some(Standing::Leaked)) => "Paused: a leak".to_owned(),
         _ if live.step == 0 => "At the start".to_owned(),
-        // A surface of an opened session has no rate.
+        // The surface of an opened session has no rate.
         _ => match &rate {
             Some(rate) => format!("Paused, {rate} before"),
             None => "Paused".to_owned(),
@@ -178,7 +181,7 @@ fn speed_line(ui: &mut Ui, state: &State, live: &SurfaceUpdate) {
     rows::reading(ui, &text, &size_of(bytes));
 }
 
-/// The mask to compare with, where there is one to choose.
+/// The mask to compare with, if there is one to choose.
 fn reference(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     let document = &state.document;
     let masks = || {
@@ -189,7 +192,7 @@ fn reference(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     };
     let reference = document.segment.reference.and_then(|id| document.layer(id));
     let shown = reference.map_or("none", |l| &l.name);
-    let help = "A mask to compare with: Dice, sensitivity, distances of the borders";
+    let help = "Mask to compare with: Dice, sensitivity, distances between the borders";
     let chosen = select_row(ui, "Reference", help, shown, |ui| {
         let mut chosen = None;
         if menu::Item::new("none").chosen(reference.is_none()).show(ui) {
@@ -231,13 +234,13 @@ fn agreement(ui: &mut Ui, figures: &SurfaceStatistics, memory: &mut Memory) {
     let readings = [
         ("Sensitivity", fixed(agreement.sensitivity, 3)),
         ("Specificity", fixed(agreement.specificity, 4)),
-        ("Total correct fraction", fixed(agreement.correct, 4)),
+        ("Accuracy", fixed(agreement.correct, 4)),
         (
-            "Mean distance",
+            "Mean surface distance",
             with_unit(&fixed(agreement.mean_mm, 2), "mm"),
         ),
         (
-            "Hausdorff, 95 %",
+            "Hausdorff, 95th percentile",
             with_unit(&fixed(agreement.hausdorff95_mm, 2), "mm"),
         ),
         (
@@ -250,7 +253,7 @@ fn agreement(ui: &mut Ui, figures: &SurfaceStatistics, memory: &mut Memory) {
     }
 }
 
-/// The spheres in their order; each can be taken back, with all that the surface did since.
+/// The spheres in their order; each can be undone, together with everything that the surface did since.
 fn spheres(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
     let spheres = &state.document.segment.spheres;
     if spheres.is_empty() {
@@ -286,7 +289,7 @@ fn spheres(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Ac
         let placed = state.session.segment.live.as_ref();
         let placed = placed.and_then(|live| live.placed.iter().find(|(n, _)| n == number));
         let back =
-            placed.map(|(_, step)| format!("Take back: the surface of step {}", count(*step)));
+            placed.map(|(_, step)| format!("Undo: back to the surface of step {}", count(*step)));
         let mut take = IconButton::new(icons::CLOSE, "Take back").side(22.0);
         if let Some(back) = &back {
             take = take.hint(back);
@@ -294,7 +297,7 @@ fn spheres(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Ac
         if take.show_right(ui, inner).clicked() {
             act(actions, SegmentAction::TakeBack(*number));
         } else if response.clicked() {
-            actions.push(Action::MoveCrosshair(sphere.centre));
+            actions.push(Action::View(ViewAction::MoveCrosshair(sphere.centre)));
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What else moves the surface, and how it is shown.
+//! Other terms that move the surface, and their display.
 
 use super::act;
 use crate::data::region::RegionId;
@@ -35,7 +35,7 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     }
 }
 
-/// Rows with a place of their own; all others come last.
+/// Parameters with a row elsewhere; all others come last.
 const PLACED: &[&str] = &[
     "smoothness",
     "intensity",
@@ -53,7 +53,7 @@ fn speeds(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     let contrast = contrast(state);
     let mut chosen: Option<(Params, Phase)> = None;
     let set: &mut parameters::Set<Params> = &mut |changed, phase| {
-        // The first weight comes with a contrast that suits the image.
+        // The first positive weight sets a contrast that suits the image.
         let first = params.edge == 0.0 && changed.edge > 0.0;
         let edge_contrast = if first {
             0.1 * contrast
@@ -89,20 +89,20 @@ fn speeds(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     }
 }
 
-/// How far apart the values are that the image's window shows, above 0.
+/// Width of the image's display window, above 0.
 fn contrast(state: &State) -> f32 {
     let image = state.document.segmented_image();
     let (low, high) = image.map_or((0.0, 1.0), |(l, _)| l.display.window);
     (high - low).abs().max(1e-6)
 }
 
-/// An image whose values are a speed: FA, a cost, a probability.
+/// An image that serves as a speed: FA, a cost, a probability.
 fn layer(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     let document = &state.document;
     let now = document.segment.layer.and_then(|id| document.layer(id));
-    let help = "Another image whose values are a speed: FA, a cost, a probability";
+    let help = "Another image whose values act as a speed: FA, a cost, a probability";
     let shown = now.map_or("none", |l| &l.name);
-    let chosen = select_row(ui, "Speed of layer", help, shown, |ui| {
+    let chosen = select_row(ui, "Speed image", help, shown, |ui| {
         let mut chosen = None;
         if menu::Item::new("none").chosen(now.is_none()).show(ui) {
             chosen = Some(None);
@@ -124,17 +124,17 @@ fn layer(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     }
 }
 
-/// Regions, painted with the brush or of any other kind, that draw the surface out or keep it off.
+/// Regions, painted with the brush or of any other kind, that attract or repel the surface.
 fn painted(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     let document = &state.document;
     let rows = [
         (
             "Grow in",
-            "A region that draws the surface outwards: paint one with B",
+            "Region that draws the surface outwards: paint one with B",
         ),
         (
             "Keep out of",
-            "A region that the surface is kept out of: paint one with B",
+            "Region that keeps the surface out: paint one with B",
         ),
     ];
     for (which, (name, help)) in rows.into_iter().enumerate() {
@@ -169,7 +169,7 @@ fn display(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
         .default(0.0)
         .limits(0.0..=100.0)
         .unit("%")
-        .help("Blue grows, black shrinks; the layout Source beside speed shows it by itself");
+        .help("Blue grows, black shrinks; the layout Image beside speed shows it on its own");
     if let Some((percent, phase)) = row.value(ui) {
         let speed_opacity = (percent / 100.0) as f32;
         chosen = Some((
@@ -182,7 +182,7 @@ fn display(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     }
     const SLOW: u64 = 10;
     let row = SliderRow::new(
-        "Steps a frame",
+        "Steps per frame",
         settings.pace.unwrap_or(SLOW) as f64,
         1.0..=500.0,
     )
@@ -191,7 +191,7 @@ fn display(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     .default(SLOW as f64)
     .limits(1.0..=1e6)
     .switch(settings.pace.is_some(), "auto")
-    .help("Slow it down to watch; else as many as there is time for");
+    .help("A fixed number slows the surface down so that you can watch it; otherwise as many as time allows");
     let pace = match row.show(ui) {
         Some(Change::To(n, phase)) => Some((Some(n as u64), phase)),
         Some(Change::Switched(on)) => Some((on.then_some(SLOW), Phase::Done)),
@@ -206,7 +206,7 @@ fn display(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
             phase,
         ));
     }
-    let help = "How far from the cut of the image's volume the surface is seen";
+    let help = "Distance from the cut of the image at which the surface fades out";
     if let Some((fade_mm, phase)) = fade_row(ui, "Surface fades", help, settings.fade_mm) {
         chosen = Some((
             SegmentSettings {
@@ -234,7 +234,7 @@ fn display(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     );
     check(
         ui,
-        "Sampling sets the volume's curve",
+        "Sampling sets the opacity curve",
         settings.curve,
         &|curve| SegmentSettings { curve, ..base() },
     );

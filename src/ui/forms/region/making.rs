@@ -1,12 +1,14 @@
-//! Regions by computation: threshold, flood fill's tolerance, growing and smoothing, label maps. The
-//! region follows its controls; there is nothing to apply.
+//! Computed regions: threshold, flood fill's tolerance, growing and smoothing, label maps. The region follows its
+//! controls; there is nothing to apply.
 
 use crate::data::{DataId, Region, Role, Shape, Volume};
 use crate::solvers::region::{Change, Combine, Fill, LabelCount};
 use crate::state::core::words::counted;
 use crate::state::regions::drawing::measured;
-use crate::state::regions::making::{Labels, Making, Source, region_name};
-use crate::state::{Action, Drawing, Layer, LayerId, Phase, Severity, State, Tool};
+use crate::state::regions::types::{Labels, Making, Source, region_name};
+use crate::state::{
+    Action, Drawing, Layer, LayerId, Phase, RegionAction, Severity, State, Tool, ViewAction,
+};
 use crate::ui::forms::display::{extent, select_row, short_unit};
 use crate::ui::forms::parameters::{self, Rows, Shown};
 use crate::ui::theme::{self, size, space};
@@ -23,17 +25,17 @@ use std::sync::Arc;
 /// Range that the field of a fill's largest volume accepts, ml.
 const TYPED_ML: RangeInclusive<f64> = 0.001..=10_000.0;
 
-/// The head of a tool's block, with its way out.
+/// The head of a tool's block, with a button to leave it.
 pub fn head(ui: &mut Ui, title: &str, actions: &mut Vec<Action>) {
     let place = section::head(ui, title);
     let close = IconButton::new(icons::CLOSE, "Put the tool away");
     let close = close.hint("Put the tool away (Esc)").side(24.0);
     if close.show_right(ui, place).clicked() {
-        actions.push(Action::SetTool(Tool::Crosshair));
+        actions.push(Action::View(ViewAction::SetTool(Tool::Crosshair)));
     }
 }
 
-/// The threshold that a layer starts with: the brighter half of what is shown.
+/// The initial threshold of a layer: the brighter half of its window.
 pub fn first_threshold(layer: &Layer, volume: &Volume, memory: &mut Memory) -> Source {
     let frame = frame(layer, volume);
     let (_, most) = extent(memory, volume, frame);
@@ -50,10 +52,10 @@ fn frame(layer: &Layer, volume: &Volume) -> usize {
     layer.display.frame.min(volume.frames.saturating_sub(1))
 }
 
-/// The image whose values count, chosen among those that are loaded.
+/// The image whose values are used, chosen among the loaded ones.
 fn image_row(ui: &mut Ui, state: &State, chosen: LayerId) -> Option<LayerId> {
     let name = |id: LayerId| state.document.layer(id).map_or("", |l| l.name.as_str());
-    let help = "The image whose values count";
+    let help = "Image whose values are used";
     let picked = select_row(ui, "Image", help, name(chosen), |ui| {
         let mut picked = None;
         let layers = state.document.layers.iter().rev();
@@ -82,12 +84,12 @@ pub fn threshold(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut 
         match measured::image(&state.document) {
             Some((layer, volume)) => {
                 let p = theme::palette(ui.style());
-                let text = format!("No region follows the threshold of {}", layer.name);
+                let text = format!("No region uses the threshold of {}", layer.name);
                 let note = Note::new(p, Severity::Information, &text).action("Make one");
                 if note.show(ui) == Some(NoteResponse::Taken) {
                     let source = first_threshold(layer, volume, memory);
                     let phase = Phase::Done;
-                    actions.push(Action::Make { source, phase });
+                    actions.push(Action::Region(RegionAction::Make { source, phase }));
                 }
             }
             None => rows::hint(ui, "No scalar image: open one first"),
@@ -101,7 +103,7 @@ pub fn threshold(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut 
     if let Some((other, volume)) = image_row(ui, state, *layer).and_then(of) {
         let source = first_threshold(other, volume, memory);
         let phase = Phase::Done;
-        actions.push(Action::Make { source, phase });
+        actions.push(Action::Region(RegionAction::Make { source, phase }));
     }
     if let Some((shown, volume)) = of(*layer) {
         let scale = f64::from(shown.unit_scale);
@@ -129,7 +131,7 @@ pub fn threshold(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut 
                 low: (low / scale) as f32,
                 high: (high / scale) as f32,
             };
-            actions.push(Action::Make { source, phase });
+            actions.push(Action::Region(RegionAction::Make { source, phase }));
         }
     }
     let made = making.and_then(|m| state.document.region(m.region?));
@@ -137,13 +139,13 @@ pub fn threshold(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut 
         && let Some(role) = role_row(ui, "What the region does", made.role)
     {
         let region = made.id;
-        actions.push(Action::SetRole { region, role });
+        actions.push(Action::Region(RegionAction::SetRole { region, role }));
     }
     outcome(ui, state, making);
     section::end(ui);
 }
 
-/// What is made is made as this.
+/// The role of the region being made.
 fn role_row(ui: &mut Ui, help: &str, role: Role) -> Option<Role> {
     select_row(ui, "As", help, role.name(), |ui| {
         let mut picked = None;
@@ -160,7 +162,7 @@ fn role_row(ui: &mut Ui, help: &str, role: Role) -> Option<Role> {
     })
 }
 
-/// How large the region is by now, and what is to be said about it.
+/// The current volume of the region, and remarks about it.
 fn outcome(ui: &mut Ui, state: &State, making: Option<&Making>) {
     let p = theme::palette(ui.style());
     let Some(making) = making else {
@@ -185,18 +187,18 @@ fn outcome(ui: &mut Ui, state: &State, making: Option<&Making>) {
     rows::hint(ui, "The region updates. Esc keeps it, Ctrl+Z undoes it");
 }
 
-/// Tolerance and limit of flood fills; what was filled last follows.
+/// Tolerance and limit of flood fills; the last fill follows.
 pub fn fill(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     let drawing = &state.view.drawing;
     let Some((layer, _)) = measured::image(&state.document) else {
-        return rows::hint(ui, "No scalar image to fill by");
+        return rows::hint(ui, "There is no scalar image to fill on");
     };
     let (low, high) = layer.display.window;
     let width = (high - low).abs().max(f32::MIN_POSITIVE);
     let scale = f64::from(layer.unit_scale);
     let range = f64::from(width) * scale;
     let decimals = (2.0 - range.max(1e-30).log10().round()).clamp(-3.0, 8.0) as i32;
-    // In the unit that the window shows.
+    // In the displayed unit.
     let now = Fill {
         tolerance: f64::from(drawing.tolerance * width) * scale,
         most_ml: drawing.most_ml,
@@ -204,7 +206,7 @@ pub fn fill(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     let defaults = Fill::defaults_for(range);
     let mut changed = None;
     let mut set = |fill: Fill, phase: Phase| {
-        // A value that was not moved keeps all of its digits.
+        // An unchanged value keeps all its digits.
         let tolerance = match fill.tolerance == now.tolerance {
             true => drawing.tolerance,
             false => (fill.tolerance / scale) as f32 / width,
@@ -256,9 +258,9 @@ pub fn fill(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
                 most_ml: next.most_ml,
                 erase: *erase,
             };
-            actions.push(Action::Make { source, phase });
+            actions.push(Action::Region(RegionAction::Make { source, phase }));
         }
-        actions.push(Action::SetDrawing(next));
+        actions.push(Action::Region(RegionAction::SetDrawing(next)));
     }
     if let Some(note) = making.and_then(|m| m.note.as_ref()) {
         let p = theme::palette(ui.style());
@@ -266,7 +268,7 @@ pub fn fill(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     }
 }
 
-/// Growing, shrinking, smoothing of the selected region, and putting it together with others.
+/// Growing, shrinking and smoothing of the selected region, and combining it with others.
 pub fn change(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
     head(ui, "Change a region", actions);
     let selected = state.session.selected_region;
@@ -281,11 +283,11 @@ pub fn change(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec
         _ => Change::defaults(),
     };
     if let Some(region) = region_row(ui, state, "Region", Some(chosen), |_| true) {
-        actions.push(Action::SelectRegion(Some(region)));
+        actions.push(Action::Region(RegionAction::Select(Some(region))));
     }
     let mut set = |change: Change, phase: Phase| {
         let source = Source::Change(change);
-        actions.push(Action::Make { source, phase });
+        actions.push(Action::Region(RegionAction::Make { source, phase }));
     };
     let defaults = Change::defaults();
     parameters::rows(ui, &now, &defaults, Rows::AllBut(&[]), &mut set);
@@ -307,7 +309,7 @@ pub fn change(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec
     section::end(ui);
 }
 
-/// A row that names a region, and offers others.
+/// A row that names a region and offers others.
 fn region_row(
     ui: &mut Ui,
     state: &State,
@@ -335,16 +337,16 @@ fn combine(
     }
     let why = with.is_none().then_some("Choose the other region first");
     let ways = [
-        (Combine::Union, "Add it", "Union: what is in either"),
+        (Combine::Union, "Add it", "Union: voxels in either region"),
         (
             Combine::Intersection,
             "Keep common",
-            "Intersection: what is in both",
+            "Intersection: voxels in both regions",
         ),
         (
             Combine::Difference,
-            "Take it away",
-            "Difference: what is in this one only",
+            "Subtract it",
+            "Difference: voxels in this region only",
         ),
     ];
     let height = space::BUTTON + 8.0;
@@ -359,12 +361,12 @@ fn combine(
         {
             let source = Source::Combine { how, with: with.id };
             let phase = Phase::Done;
-            actions.push(Action::Make { source, phase });
+            actions.push(Action::Region(RegionAction::Make { source, phase }));
         }
     }
 }
 
-/// The structures of a label map: a click makes a region of one.
+/// The structures of a label map: a click makes a region from one.
 pub fn labels(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
     head(ui, "Regions from labels", actions);
     let p = theme::palette(ui.style());
@@ -373,7 +375,7 @@ pub fn labels(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec
         return section::end(ui);
     };
     if let Some(other) = image_row(ui, state, labels.layer) {
-        actions.push(Action::CountLabels(other));
+        actions.push(Action::Region(RegionAction::CountLabels(other)));
     }
     match &labels.numbers {
         None => rows::hint(ui, "Counting…"),
@@ -385,9 +387,9 @@ pub fn labels(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec
                 && let Some((layer, volume)) = layer.zip(volume)
             {
                 let source = first_threshold(layer, volume, memory);
-                actions.push(Action::SetTool(Tool::Threshold));
+                actions.push(Action::View(ViewAction::SetTool(Tool::Threshold)));
                 let phase = Phase::Done;
-                actions.push(Action::Make { source, phase });
+                actions.push(Action::Region(RegionAction::Make { source, phase }));
             }
         }
         Some(Ok(numbers)) if numbers.0.is_empty() => {
@@ -416,7 +418,7 @@ pub fn labels(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec
             let rest = numbers.0.iter().filter(absent).filter(sought);
             let rest: Vec<LabelCount> = rest.copied().collect();
             let text = match (rest.len(), numbers.0.len()) {
-                (0, _) if !search.is_empty() => "No other is found".to_owned(),
+                (0, _) if !search.is_empty() => "No others were found".to_owned(),
                 (n, _) if !search.is_empty() => {
                     format!("The {} found as regions", format::count(n as u64))
                 }
@@ -433,21 +435,24 @@ pub fn labels(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec
             let place = vec2(button.width(ui), space::BUTTON);
             let place = Rect::from_min_size(pos2(row.left(), row.top() + 6.0), place);
             if button.show_at(ui, place).clicked() {
-                actions.push(Action::RegionsFromLabels { labels: rest, role });
+                actions.push(Action::Region(RegionAction::FromLabels {
+                    labels: rest,
+                    role,
+                }));
             }
         }
     }
     section::end(ui);
 }
 
-/// A label in words: `17 Left-Hippocampus`, or its number.
+/// A label as text: `17 Left-Hippocampus`, or its number.
 fn described(volume: Option<&Volume>, found: &LabelCount) -> String {
     let table = volume.and_then(|v| v.labels.as_ref());
     let named = table.zip(u32::try_from(found.number).ok());
     named.map_or(found.number.to_string(), |(labels, n)| labels.described(n))
 }
 
-/// As many rows as are in sight of possibly thousands.
+/// Lays out only the visible rows, of possibly thousands.
 fn label_list(
     ui: &mut Ui,
     state: &State,
@@ -515,10 +520,10 @@ fn label_list(
             let name_at = Rect::from_min_max(text.min, pos2(fact.left() - 8.0, text.bottom()));
             paint::name(ui.painter(), name_at, &words(found), font, p.t1);
             if response.clicked() && !there {
-                actions.push(Action::RegionsFromLabels {
+                actions.push(Action::Region(RegionAction::FromLabels {
                     labels: vec![**found],
                     role,
-                });
+                }));
             }
         }
     });

@@ -1,10 +1,10 @@
-//! Axes of the gradients: fibres with each of the 24 ways to exchange and flip them, best first.
+//! Axes of the gradients: fibres for each of the 24 axis permutations and flips, best first.
 
 use crate::data::axis_change::AxisChange;
 use crate::data::{DataId, Tractogram};
 use crate::solvers::gradient_check::{Candidate, Output, Verdict};
 use crate::state::tensors::jobs::CHECK;
-use crate::state::{Action, State};
+use crate::state::{Action, State, TensorAction};
 use crate::ui::theme::{self, radius, size, space};
 use crate::ui::widgets::button::Button;
 use crate::ui::widgets::{paint, rows};
@@ -16,13 +16,13 @@ use egui::{
 use glam::{DVec3, Vec3};
 use std::sync::Arc;
 
-/// Pictures in a row.
+/// Pictures per row.
 const COLUMNS: usize = 4;
 const GAP: f32 = 6.0;
 const CAPTION: f32 = 17.0;
-/// Pixels of a picture: twice its size on a usual screen.
+/// Pixels of a picture: twice its size on an ordinary screen.
 const PIXELS: usize = 160;
-/// Streamlines in a picture: the longest.
+/// Number of streamlines in a picture: the longest.
 const DRAWN: usize = 250;
 
 /// The pictures of the last comparison.
@@ -32,7 +32,7 @@ pub struct Pictures {
     textures: Vec<TextureHandle>,
 }
 
-/// Under the check of the gradients: the button, and what came of it.
+/// Below the check of the gradients: the button, and its results.
 pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
     let scan = state.document.scan().and_then(|l| l.content.volume());
     let Some(scan) = scan else { return };
@@ -53,7 +53,7 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     };
     let button = Button::plain(word)
         .disabled(why)
-        .hint("Tracks the whole brain with all 24 ways to exchange and flip the axes of the table");
+        .hint("Tracks the whole brain with all 24 ways to swap and flip the axes of the table");
     let left = space::INSET + 24.0;
     let at = ui.cursor().min + vec2(left, 6.0);
     let place = Rect::from_min_size(at, vec2(button.width(ui), space::BUTTON));
@@ -62,7 +62,7 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
         Sense::hover(),
     );
     if button.show_at(ui, place).clicked() {
-        actions.push(Action::CheckGradients);
+        actions.push(Action::Tensors(TensorAction::CheckGradients));
     }
     let Some(output) = output.cloned() else {
         return;
@@ -76,20 +76,18 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
 
 fn hint(output: &Output) -> String {
     match output.verdict() {
-        Verdict::AsTheyAre => {
-            "As they are: nothing gives longer and more coherent fibres".to_owned()
-        }
+        Verdict::AsTheyAre => "Correct: no change gives longer and more coherent fibres".to_owned(),
         Verdict::Better(turn, _) => {
             format!(
-                "Better with {}: click its picture to take it",
+                "Better with {}: click its picture to use it",
                 turn.description()
             )
         }
-        Verdict::Undecided => "Undecided: the best are as good as each other".to_owned(),
+        Verdict::Undecided => "Undecided: the best candidates are equally good".to_owned(),
     }
 }
 
-/// All 24, best first; a click takes one.
+/// All 24, best first; a click chooses one.
 fn pictures(ui: &mut Ui, pictures: &Pictures, output: &Arc<Output>, actions: &mut Vec<Action>) {
     let p = theme::palette(ui.style());
     let width = ui.available_width() - 2.0 * space::INSET;
@@ -137,7 +135,7 @@ fn pictures(ui: &mut Ui, pictures: &Pictures, output: &Arc<Output>, actions: &mu
         let role = if now { Role::Label } else { Role::Button };
         response.widget_info(|| WidgetInfo::labeled(role, true, &words));
         if response.clicked() && !now {
-            actions.push(Action::TurnGradients(candidate.turn));
+            actions.push(Action::Tensors(TensorAction::TurnGradients(candidate.turn)));
         }
         response.on_hover_text(words);
     }
@@ -148,7 +146,7 @@ fn words(rank: usize, candidate: &Candidate) -> String {
     let take = if candidate.turn == AxisChange::NONE {
         ""
     } else {
-        ". Click takes it; Ctrl+Z gives it back"
+        ". Click to use it; Ctrl+Z to undo"
     };
     format!(
         "{}. {turn}: {} mean length, coherence {}{take}",
@@ -177,14 +175,14 @@ impl Pictures {
     }
 }
 
-/// Around all of them, so that their pictures are of one scale.
+/// Bounds of all of them, so that their pictures have one scale.
 pub(super) fn extent<'a>(all: impl Iterator<Item = &'a Tractogram>) -> (DVec3, DVec3) {
     let bounds = all.filter_map(Tractogram::bounds);
     let bounds = bounds.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)));
     bounds.unwrap_or((DVec3::ZERO, DVec3::ONE))
 }
 
-/// Streamlines from the patient's left, coloured by direction: front is on the left.
+/// Streamlines seen from the patient's left, coloured by direction: front is on the left.
 pub(super) fn picture(streamlines: &Tractogram, low: DVec3, high: DVec3) -> ColorImage {
     let mut image = ColorImage::filled([PIXELS, PIXELS], Color32::BLACK);
     let extent = (high - low).max(DVec3::splat(1.0));
@@ -204,7 +202,7 @@ pub(super) fn picture(streamlines: &Tractogram, low: DVec3, high: DVec3) -> Colo
             .length_mm(b)
             .total_cmp(&streamlines.length_mm(a))
     });
-    // The longest on top.
+    // The longest are drawn last, on top.
     for &line in longest.iter().take(DRAWN).rev() {
         let line = streamlines.streamline(line);
         for pair in line.windows(2) {

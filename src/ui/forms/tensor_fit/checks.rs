@@ -1,4 +1,4 @@
-//! What was checked: space, gradients, the fit.
+//! The checks of space, gradients and fit.
 
 use super::overlap::Picture;
 use super::{axes, describe, fitted, grid, orders, shells};
@@ -9,7 +9,7 @@ use crate::solvers::gradient_check;
 use crate::state::alignment::space::{Disagreement, Item, What, compared, shares_inside};
 use crate::state::core::words::counted;
 use crate::state::origin::{Computed, Origin};
-use crate::state::{Action, Content, Display, Layer, Phase, State};
+use crate::state::{Action, Content, Display, Layer, LayerAction, Phase, State};
 use crate::ui::theme::{self, size, space};
 use crate::ui::widgets::button::Button;
 use crate::ui::widgets::rows::{self, Verdict};
@@ -25,7 +25,7 @@ pub struct Check {
     pub report: Vec<String>,
 }
 
-/// The worst of all verdicts, and the checks in words: `3 of 4 checks passed · 1 not run`, `fit running`.
+/// The worst verdict, and the checks as text: `3 of 4 checks passed · 1 not run`, `fit running`.
 pub fn summary(verdicts: &[Verdict]) -> (Verdict, String) {
     let is = |of: &[Verdict]| verdicts.iter().filter(|v| of.contains(v)).count();
     let wrong = is(&[Verdict::Warning, Verdict::Failed]);
@@ -33,7 +33,7 @@ pub fn summary(verdicts: &[Verdict]) -> (Verdict, String) {
     if running > 0 && wrong == 0 {
         return (Verdict::Running, "fit running".to_owned());
     }
-    // Notes are no checks and do not count.
+    // Notes are not checks and do not count.
     let passed = is(&[Verdict::Passed]);
     let (worst, words) = match (wrong, passed) {
         (0, passed) if not_run > 0 => (
@@ -62,7 +62,7 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
         Verdict::Running => (icons::INFORMATION, p.t3),
         Verdict::Warning | Verdict::Failed => (icons::WARNING, p.warning),
     };
-    // Of streamlines alone there is nothing to check.
+    // Streamlines alone leave nothing to check.
     if !checks.is_empty() {
         let text = paint::width(ui, &words, theme::regular(size::LABEL));
         section::label(ui, place, &words, true, p.t3);
@@ -98,7 +98,7 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     }
 }
 
-/// A line of an opened check, under its name.
+/// A line of an opened check, below its name.
 fn report(ui: &mut Ui, text: &str) {
     let p = theme::palette(ui.style());
     let left = space::INSET + 24.0;
@@ -145,11 +145,11 @@ fn overlay_button(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
             visible: !visible,
             ..layer.display.clone()
         };
-        actions.push(Action::SetDisplay {
+        actions.push(Action::Layer(LayerAction::SetDisplay {
             layer: layer.id,
             display,
             phase: Phase::Done,
-        });
+        }));
     }
 }
 
@@ -162,7 +162,7 @@ fn checks(state: &State, memory: &mut Memory) -> Vec<Check> {
     checks
 }
 
-/// Which affine each data set uses, and where grids disagree.
+/// The affine that each data set uses, and the grids that disagree.
 fn space_check(state: &State, memory: &mut Memory) -> Option<Check> {
     let opened: Vec<(&Arc<Layer>, &Arc<Grid>, usize)> = state
         .document
@@ -174,7 +174,7 @@ fn space_check(state: &State, memory: &mut Memory) -> Option<Check> {
         })
         .filter_map(|l| grid(l).map(|(g, frames)| (l, g, frames)))
         .collect();
-    // What the others are compared with, as in [`compared`].
+    // The reference for the others, as in [`compared`].
     let image = |(l, ..): &&(&Arc<Layer>, _, _)| !matches!(l.content, Content::Mask(_));
     let (_, first, _) = opened.iter().find(image).or(opened.first())?;
     let mut report = Vec::new();
@@ -213,7 +213,7 @@ fn space_check(state: &State, memory: &mut Memory) -> Option<Check> {
     let requested = match state.document.layers.iter().any(filled) {
         true => "",
         false => {
-            "; without a brain mask only the box of the first image is asked whether it holds them"
+            "; without a brain mask, only the bounding box of the first image is compared with them"
         }
     };
     for layer in lines {
@@ -248,7 +248,7 @@ fn space_check(state: &State, memory: &mut Memory) -> Option<Check> {
         (_, 0) => fact.to_owned(),
         _ => format!("{fact}, {} grids", 1 + distinct(&opened, first)),
     };
-    // Nothing is wrong about it, but what the files say is not the whole of it.
+    // Nothing is wrong, but the files alone do not give the full position.
     let layers = state.document.layers.iter();
     let moved: Vec<_> = layers
         .filter(|l| state.document.moved(l.id).is_some())
@@ -299,14 +299,14 @@ fn what(content: &Content) -> What<'_> {
     }
 }
 
-/// What disagrees about space, looked for when the layers change.
+/// Disagreements about space, updated when the layers change.
 #[derive(Default)]
 pub struct SpaceReport {
     of: Vec<(String, DataId)>,
     found: Vec<Disagreement>,
-    /// Of each tractogram how much lies inside the first image and each mask.
+    /// For each tractogram, the fraction inside the first image and each mask.
     inside: Vec<String>,
-    /// Made when they are looked at first.
+    /// Made when first viewed.
     pictures: Vec<Option<Picture>>,
 }
 
@@ -350,7 +350,7 @@ impl SpaceReport {
         &self.found
     }
 
-    /// Each disagreement in words, and below them as a picture.
+    /// Each disagreement as a sentence, with a picture below.
     fn show(&mut self, ui: &mut Ui, state: &State) {
         let layers: Vec<&Arc<Layer>> = Self::opened(state).collect();
         for (i, found) in self.found.iter().enumerate() {
@@ -373,7 +373,7 @@ impl SpaceReport {
     }
 }
 
-/// Grids besides the first.
+/// Number of distinct grids besides the first.
 fn distinct(opened: &[(&Arc<Layer>, &Arc<Grid>, usize)], first: &Arc<Grid>) -> usize {
     let mut seen: Vec<&Arc<Grid>> = Vec::new();
     for (_, grid, _) in opened {
@@ -389,7 +389,7 @@ fn gradient_check(state: &State) -> Option<Check> {
     let scans = state.document.layers.iter().rev();
     let gradients = scans
         .filter_map(|l| match &l.content {
-            // Six volumes are another matter.
+            // Six volumes are handled elsewhere.
             Content::Scan {
                 dwi,
                 gradients: None,
@@ -457,13 +457,13 @@ fn gradient_check(state: &State) -> Option<Check> {
     })
 }
 
-/// How the gradients of the scan's file were turned.
+/// The axis change applied to the gradients of the scan's file.
 fn turned(state: &State) -> Option<AxisChange> {
     let document = &state.document;
     document.origins.turn(document.scan()?.origin)
 }
 
-/// Whether it is known that the axes are right: compared, or made so.
+/// Whether the axes are known to be right: compared, or set.
 fn axes_known(state: &State) -> bool {
     state.document.scan().is_some_and(|layer| {
         let compared = state.session.axes.as_ref().map(|(of, _)| *of);
@@ -472,7 +472,7 @@ fn axes_known(state: &State) -> bool {
     })
 }
 
-/// What a comparison of the gradients' axes found better than those they have.
+/// The axis change that a comparison found to be better than the present one.
 fn suspected(state: &State) -> Option<AxisChange> {
     let scan = state.document.scan()?.content.volume()?.id();
     let (of, output) = state.session.axes.as_ref()?;

@@ -4,8 +4,9 @@ use super::FIT;
 use super::checks::{Check, MASK, REPAIRED};
 use crate::data::gradients::{Weighting, volume_numbers};
 use crate::solvers::tensor_fit::Method;
-use crate::state::core::words::{counted, mask};
+use crate::state::core::words::counted;
 use crate::state::recipe::Source;
+use crate::state::tensors::mask_text;
 use crate::state::{Content, State};
 use crate::ui::format;
 use crate::ui::widgets::rows::Verdict;
@@ -55,9 +56,9 @@ pub fn checks(state: &State) -> Vec<Check> {
             true => "doubtful".to_owned(),
             false => format::with_unit(&format::fixed(found.volume_ml, 0), "ml"),
         },
-        report: [format!("Found from the scan: {}", mask::facts(&found))]
+        report: [format!("Found from the scan: {}", mask_text::facts(&found))]
             .into_iter()
-            .chain(mask::doubt(&found))
+            .chain(mask_text::doubt(&found))
             .collect(),
     });
     let left_out = left_out(state, &tensors.outside_range);
@@ -74,7 +75,8 @@ pub fn checks(state: &State) -> Vec<Check> {
             n => format!("{}{overlay}", counted(n, "voxel")),
         },
         report: vec![
-            "Voxels whose tensor had an eigenvalue below the smallest allowed: it was raised to that, the directions stayed".to_owned(),
+            "Voxels whose tensor had an eigenvalue below the smallest allowed: it was raised to that value, \
+             and the directions were kept".to_owned(),
         ],
     };
     [Some(fit), brain, left_out, Some(repaired)]
@@ -83,7 +85,7 @@ pub fn checks(state: &State) -> Vec<Check> {
         .collect()
 }
 
-/// The rows of a fit that runs: those that it will have, so that nothing moves when it ends.
+/// The rows of a running fit: the same as after it, so that nothing moves when it ends.
 fn running_fit(state: &State) -> Vec<Check> {
     let row = |name: &'static str, fact: &str| Check {
         verdict: Verdict::Running,
@@ -99,10 +101,10 @@ fn running_fit(state: &State) -> Vec<Check> {
     let found = !given && state.document.chosen_mask().is_none();
     let mut rows = vec![row(FIT, "running")];
     if found {
-        rows.push(row(MASK, "waits for the fit"));
+        rows.push(row(MASK, "waiting for the fit"));
     }
     rows.extend(left_out(state, &outside_range(state)));
-    rows.push(row(REPAIRED, "waits for the fit"));
+    rows.push(row(REPAIRED, "waiting for the fit"));
     rows
 }
 
@@ -152,7 +154,8 @@ fn left_out(state: &State, volumes: &[usize]) -> Option<Check> {
         fact: format!("{n} with {range}"),
         report: vec![
             format!("Volumes {}", volume_numbers(volumes)),
-            "Their b is outside the b range of the fit. Above 1 500 s/mm² the signal bends away from the tensor model".to_owned(),
+            "Their b-value is outside the range of the fit. Above 1 500 s/mm², the signal departs from the \
+             tensor model".to_owned(),
         ],
     })
 }

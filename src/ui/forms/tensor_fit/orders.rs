@@ -1,11 +1,11 @@
-//! Images of six volumes: in which order and axes they hold tensors, as pictures to choose from.
+//! Images of six volumes: pictures of the possible orders and axes of their tensors, to choose from.
 
 use super::axes;
 use super::checks::Check;
 use crate::data::{DataId, TensorLayout};
 use crate::solvers::tensor_check::{Candidate, Output, Slice};
 use crate::state::tensors::jobs::CHECK;
-use crate::state::{Action, Content, Layer, State};
+use crate::state::{Action, Content, Layer, State, TensorAction};
 use crate::ui::theme::{self, radius, size, space};
 use crate::ui::widgets::button::Button;
 use crate::ui::widgets::rows::{self, Verdict};
@@ -47,7 +47,7 @@ fn compared<'a>(state: &'a State, layer: &Layer) -> Option<&'a Arc<Output>> {
     known.filter(|(of, _)| *of == layer.id).map(|(_, o)| o)
 }
 
-/// Whether it is known how the tensors are stored.
+/// Whether the storage of the tensors is known.
 pub fn check(state: &State) -> Option<Check> {
     let (layer, layout) = layer(state)?;
     let better = compared(state, layer).and_then(|o| o.found());
@@ -61,8 +61,8 @@ pub fn check(state: &State) -> Option<Check> {
         }
     };
     let report = match layout {
-        None => "Six volumes without gradients: tensors, if you say in which order their components are \
-                 and along which axes"
+        None => "Six volumes without gradients: they are tensors if you choose the order and the axes of their \
+                 components"
             .to_owned(),
         Some(layout) => format!("{}: {}", layer.name, layout.description()),
     };
@@ -74,12 +74,12 @@ pub fn check(state: &State) -> Option<Check> {
     })
 }
 
-/// Whether the check is opened by itself: a question waits for its answer.
+/// Whether the check opens by itself: a question waits for its answer.
 pub fn asks(state: &State) -> bool {
     layer(state).is_some_and(|(l, layout)| layout.is_none() || compared(state, l).is_some())
 }
 
-/// Under the check: the button, and what came of it.
+/// Below the check: the button, and its results.
 pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
     let Some((layer, layout)) = layer(state) else {
         return;
@@ -106,14 +106,14 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
         let corner = place.right_top() + vec2(8.0, 0.0);
         let adjacent = Rect::from_min_size(corner, vec2(not.width(ui), space::BUTTON));
         if not.show_at(ui, adjacent).clicked() {
-            actions.push(Action::ReadTensors {
+            actions.push(Action::Tensors(TensorAction::ReadAs {
                 layer: layer.id,
                 layout: None,
-            });
+            }));
         }
     }
     if compare.show_at(ui, place).clicked() {
-        actions.push(Action::CompareTensors(layer.id));
+        actions.push(Action::Tensors(TensorAction::CompareOrders(layer.id)));
     }
     let Some(output) = output else { return };
     ui.add_space(4.0);
@@ -123,10 +123,10 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     for (i, candidate) in output.ranked.iter().enumerate().step_by(COLUMNS) {
         let pair = [Some(candidate), output.ranked.get(i + 1)];
         row(ui, &memory.orders, i, pair, layout, |layout| {
-            actions.push(Action::ReadTensors {
+            actions.push(Action::Tensors(TensorAction::ReadAs {
                 layer: layer.id,
                 layout: Some(layout),
-            });
+            }));
         });
     }
     section::end(ui);
@@ -135,16 +135,16 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
 fn hint(output: &Output, now: Option<TensorLayout>) -> String {
     match (output.found(), now) {
         (Some(found), Some(now)) if found == now => {
-            "As chosen: nothing gives longer and more coherent fibres".to_owned()
+            "Correct: no other gives longer, more coherent fibres".to_owned()
         }
         (Some(found), _) => format!(
-            "Most likely {}: click its picture to take it",
+            "Most likely {}: click its picture to use it",
             found.description()
         ),
         (None, _) if output.ranked.is_empty() => {
-            "These volumes are tensors in none of the known orders".to_owned()
+            "These volumes are not tensors in any known order".to_owned()
         }
-        (None, _) => "Undecided: click the picture that looks like a brain's fibres".to_owned(),
+        (None, _) => "Undecided: click the picture that looks like fibres of a brain".to_owned(),
     }
 }
 
@@ -174,7 +174,7 @@ fn row(
         let id = ui.make_persistent_id(("orders", first + column));
         let response = ui.interact(place, id, Sense::click());
         let painter = ui.painter();
-        // Side by side in one frame: round where that is.
+        // Side by side in one frame: only its outer corners are round.
         let (left, right) = (radius::CONTROL, radius::CONTROL);
         let rounds = [[left, 0, left, 0], [0, right, 0, right]];
         for (i, (texture, [nw, ne, sw, se])) in textures.iter().zip(rounds).enumerate() {
@@ -200,7 +200,7 @@ fn row(
         let order = candidate.layout.order.components();
         paint::left(painter, caption(0.0), order, small(), ink);
         let axes = match is_now {
-            true => format!("{} axes, now", candidate.layout.frame.name()),
+            true => format!("{} axes, current", candidate.layout.frame.name()),
             false => format!("{} axes", candidate.layout.frame.name()),
         };
         paint::left(painter, caption(1.0), &axes, small(), ink);
@@ -220,7 +220,7 @@ fn row(
 fn words(rank: usize, candidate: &Candidate, is_now: bool) -> String {
     let take = match is_now {
         true => "",
-        false => ". Click takes it; Ctrl+Z gives it back",
+        false => ". Click to use it; Ctrl+Z to undo",
     };
     format!(
         "{}. {}: {} of the voxels are positive definite, {} mean length, coherence {}{take}",

@@ -1,5 +1,5 @@
-//! Where two data sets disagree, as a picture: both on one plane, in two colours, with the outlines of
-//! their grids and the corner that holds the first voxel.
+//! Two data sets that disagree, as a picture: both on one plane, in two colours, with the outlines of their grids and
+//! the corner that holds the first voxel.
 
 use crate::data::{Grid, Mask, Volume};
 use crate::state::{Content, Layer};
@@ -15,21 +15,21 @@ use std::sync::Arc;
 /// Points of a picture's edge; the texture has twice as many pixels.
 const SIDE: f32 = 148.0;
 const PIXELS: usize = 296;
-/// The reference and the other: where both are equally bright the sum is nearly white.
+/// Colours of the reference and the other: where both are equally bright, the sum is nearly white.
 const REFERENCE: [f32; 3] = [0.25, 0.62, 0.85];
 const OTHER: [f32; 3] = [0.95, 0.48, 0.18];
-/// Points of streamlines that are drawn.
+/// Number of streamline points drawn.
 const POINTS: usize = 30_000;
 /// Disagreements below this share of the picture are drawn enlarged, at a corner.
 const SMALL: f64 = 0.06;
-/// So many times the disagreement is the edge of an enlarged picture.
+/// Edge of an enlarged picture, in multiples of the disagreement.
 const ENLARGED: f64 = 6.0;
 
-/// What is drawn, in units of the picture's edge from its top left corner.
+/// The drawing, in units of the picture's edge from its top left corner.
 pub struct Picture {
     texture: TextureHandle,
     outlines: [Vec<[f32; 2]>; 2],
-    /// Lines between voxels, of an enlarged picture.
+    /// Lines between voxels in an enlarged picture.
     lattices: [Vec<[[f32; 2]; 2]>; 2],
     firsts: [Option<[f32; 2]>; 2],
     names: [String; 2],
@@ -38,7 +38,7 @@ pub struct Picture {
     enlarged: bool,
 }
 
-/// A plane of the world seen as the slices are.
+/// A plane of the world, oriented like the slices.
 struct Plane {
     centre: DVec3,
     right: DVec3,
@@ -70,7 +70,7 @@ fn grid(layer: &Layer) -> Option<&Grid> {
     }
 }
 
-/// How far corners of the same name lie apart, by axis; between the middles where shapes differ.
+/// Distance between corresponding corners, by axis; between the centres if the shapes differ.
 fn apart(a: &Grid, b: &Grid) -> DVec3 {
     if a.shape != b.shape {
         return (a.centre() - b.centre()).abs();
@@ -79,10 +79,10 @@ fn apart(a: &Grid, b: &Grid) -> DVec3 {
     pairs.fold(DVec3::ZERO, |most, (a, b)| most.max((a - b).abs()))
 }
 
-/// The plane that shows most of what is between two, and whether it is enlarged.
+/// The plane that shows the difference best, and whether it is enlarged.
 fn plane(reference: &Grid, other: Option<&Grid>, bounds: (DVec3, DVec3)) -> (Plane, bool) {
     let off = other.map_or(DVec3::ZERO, |g| apart(reference, g));
-    // From above unless what differs is up and down.
+    // From above, unless the difference is mainly up and down.
     let normal = match (off.z > 1.2 * off.x, off.z > 1.2 * off.y) {
         (true, _) if off.x >= off.y => 1,
         (_, true) | (true, _) => 0,
@@ -101,7 +101,7 @@ fn plane(reference: &Grid, other: Option<&Grid>, bounds: (DVec3, DVec3)) -> (Pla
     let small = in_plane.length() < SMALL * wide && in_plane.length() > 0.0;
     let twins = other.is_some_and(|g| g.shape == reference.shape);
     if small && twins {
-        // Where the outlines meet: the corner of the box that is nearest to the picture's.
+        // Where the outlines meet: the corner of the box nearest to the picture's.
         let (least, most) = reference.bounds();
         let mut centre = most;
         centre[normal] = (least[normal] + most[normal]) * 0.5;
@@ -130,7 +130,7 @@ fn plane(reference: &Grid, other: Option<&Grid>, bounds: (DVec3, DVec3)) -> (Pla
     )
 }
 
-/// The corners as seen on the plane, around.
+/// The outline of the corners on the plane, in order.
 fn outline(grid: &Grid, plane: &Plane) -> Vec<[f32; 2]> {
     let mut points: Vec<[f32; 2]> = grid.corners().into_iter().map(|c| plane.place(c)).collect();
     points.sort_by(|a, b| a[0].total_cmp(&b[0]).then(a[1].total_cmp(&b[1])));
@@ -157,11 +157,11 @@ fn outline(grid: &Grid, plane: &Plane) -> Vec<[f32; 2]> {
     around
 }
 
-/// Where planes between voxels cross the plane near its middle, as far as the grid goes.
+/// Where planes between voxels cross the plane near its middle, as far as the grid extends.
 fn lattice(grid: &Grid, plane: &Plane) -> Vec<[[f32; 2]; 2]> {
     let mut lines = Vec::new();
     let voxel = grid.voxel_from_world.transform_point3(plane.centre);
-    // The axis that leaves the plane most.
+    // The axis closest to the plane's normal.
     let leaves = |axis: usize| {
         let edge = grid.world_from_voxel.matrix3.col(axis);
         edge[plane.normal].abs() / edge.length()
@@ -188,7 +188,7 @@ fn lattice(grid: &Grid, plane: &Plane) -> Vec<[[f32; 2]; 2]> {
     lines
 }
 
-/// 0..1 at a world point.
+/// Brightness from 0 to 1 at a world point.
 fn level(layer: &Layer, windows: (f32, f32), world: DVec3) -> f32 {
     let of = |volume: &Volume| {
         let value = volume.nearest(layer.display.frame.min(volume.frames - 1), world);
@@ -211,7 +211,7 @@ fn window(layer: &Layer) -> (f32, f32) {
 }
 
 impl Picture {
-    /// A layer where its header's sform and its qform put it.
+    /// A layer at the positions given by its header's sform and qform.
     pub fn of_forms(ui: &Ui, layer: &Layer) -> Option<Self> {
         let elsewhere: Arc<Grid> = grid(layer)?.by_qform()?.into();
         let moved = match &layer.content {
@@ -280,7 +280,7 @@ impl Picture {
         })
     }
 
-    /// The picture with its legend beside it, from `left` points into the panel.
+    /// The picture with its legend next to it, `left` points into the panel.
     pub fn show(&self, ui: &mut Ui, left: f32, sentence: &str) {
         let p = theme::palette(ui.style());
         let size_wanted = vec2(ui.available_width(), SIDE + 10.0);

@@ -1,30 +1,30 @@
-//! What is said where nothing was kept.
+//! Text shown when nothing was kept.
 
 use crate::data::{Region, Role};
-use crate::state::{Action, CurveResult, Severity, State};
+use crate::state::{Action, CurveResult, Severity, State, ViewAction};
 use crate::ui::widgets::note::{Note, NoteResponse};
 use crate::ui::{Memory, format, theme};
 use egui::Ui;
 use std::sync::Arc;
 
-/// The regions of a result that are its targets.
+/// The target regions of a result.
 pub fn targets<'a>(state: &'a State, live: &CurveResult) -> Vec<&'a Arc<Region>> {
     let ids = live.targets.iter();
     ids.filter_map(|id| state.document.region(*id)).collect()
 }
 
-/// An empty result in words, and one way out.
+/// An empty result as text, with one suggestion.
 pub struct Empty<'a> {
     pub text: String,
     pub word: Option<&'a str>,
     /// Targets were missed.
     pub missed: bool,
-    /// Something started.
+    /// At least one curve started.
     pub starts: bool,
 }
 
 impl Empty<'_> {
-    /// Whether the way out was taken.
+    /// Returns whether the suggestion was accepted.
     pub fn show(
         mut self,
         ui: &mut Ui,
@@ -71,7 +71,7 @@ impl Empty<'_> {
         }
         let answer = note.show(ui);
         if let (Some(NoteResponse::Dismissed), Some(place)) = (answer, place) {
-            actions.push(Action::MoveCrosshair(place));
+            actions.push(Action::View(ViewAction::MoveCrosshair(place)));
         }
         answer == Some(NoteResponse::Taken)
     }

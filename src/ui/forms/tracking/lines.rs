@@ -1,4 +1,4 @@
-//! Controls that streamlines have and rays have not: deflection and the bootstrap.
+//! Controls of streamlines that rays do not have: deflection and the bootstrap.
 
 use super::super::parameters::{self, Rows};
 use super::super::walk::Set;
@@ -10,13 +10,13 @@ use egui::Ui;
 
 const ON_CPU: &str = "Computed on the CPU";
 
-/// How often the tensors are fitted again.
+/// The number of bootstrap fits of the tensors.
 pub fn bootstrap(ui: &mut Ui, state: &State, params: &Params, defaults: &Params, set: &mut Set) {
     parameters::rows(ui, params, defaults, Rows::These(&["bootstrap"]), set);
     hint(ui, state, params);
 }
 
-/// What a bootstrap wants, or where it runs.
+/// The requirements of a bootstrap, or where it runs.
 fn hint(ui: &mut Ui, state: &State, params: &Params) {
     if params.repetitions.is_some() && state.document.resample().is_none() {
         rows::hint(ui, "Needs the scan that the tensors were fitted from");
@@ -25,7 +25,7 @@ fn hint(ui: &mut Ui, state: &State, params: &Params) {
     }
 }
 
-/// Whether the tensor turns the last direction, or gives its own.
+/// Whether the tensor deflects the last direction or replaces it.
 pub fn deflection(ui: &mut Ui, state: &State, params: &Params, set: &mut Set) {
     let (parts, defaults) = (
         DeflectionParts::from(params.deflection),

@@ -1,16 +1,20 @@
-//! What came of tracking: how many, how long, where to, why they stopped, and how they are drawn.
+//! Results of tracking: number, lengths, targets, reasons for stopping, and display.
 
 use super::empty::Empty;
 use crate::data::appearance::ColourMap;
 use crate::data::{Region, Role};
 use crate::solvers::curves::{Params, SeedOutcome};
 use crate::solvers::geodesic::Cut;
-use crate::state::core::words::{counted, mask, streamlines};
-use crate::state::document::LineColouring;
+use crate::state::core::display::LineColouring;
+use crate::state::core::words::{counted, streamlines};
 use crate::state::session::RayResult;
 use crate::state::tensors::jobs::fit::FIT;
+use crate::state::tensors::mask_text;
 use crate::state::track::jobs::LIVE;
-use crate::state::{Action, Content, CurveResult, Method, Phase, Severity, Slot, Standing, State};
+use crate::state::{
+    Action, Content, CurveResult, DeviceAction, Method, Phase, RegionAction, Severity, Slot,
+    Standing, State, TrackAction, ViewAction,
+};
 use crate::ui::forms::geodesic::measures;
 use crate::ui::forms::{density, display};
 use crate::ui::theme::{self, size, space};
@@ -23,7 +27,7 @@ use crate::ui::{Memory, format, panels};
 use egui::{Color32, Rect, Sense, Ui, pos2, vec2};
 use std::sync::Arc;
 
-const STOPS: &str = "Why ends stopped";
+const STOPS: &str = "Why tracking stopped";
 const LOOK: &str = "Appearance";
 
 pub fn show(
@@ -37,17 +41,17 @@ pub fn show(
     let Some(live) = &state.session.live else {
         section::head(ui, "Results");
         // The error already names regions outside the mask.
-        let failed = state.session.live_error.is_some();
+        let failed = state.session.tracking.failure().is_some();
         let unsaid = |remark: &Remark| !failed || remark.outside_at.is_none();
         super::remarks(ui, state, memory, unsaid, actions);
-        match &state.session.live_error {
+        match state.session.tracking.failure() {
             Some(why) => {
                 let mut note = Note::new(p, Severity::Error, why);
                 if state.session.stranded.live {
                     note = note.action(panels::ON_CPU);
                 }
                 if note.show(ui) == Some(NoteResponse::Taken) {
-                    actions.push(Action::RunOnCpu);
+                    actions.push(Action::Device(DeviceAction::RunOnCpu));
                 }
             }
             None => waiting(ui, state, actions),
@@ -68,18 +72,18 @@ pub fn show(
     super::remarks(ui, state, memory, |_| true, actions);
     if state.stalled() {
         let text = match standing {
-            Some(Standing::Coarse) => "This is a coarse selection: the rest was stopped",
-            _ => "This is from before the last change",
+            Some(Standing::Coarse) => "Coarse result: the full run was stopped",
+            _ => "Out of date: settings have changed since",
         };
         again(ui, state, text, actions);
     }
-    // It can be read and cut all the same.
+    // It can still be read and cut.
     rows::dimmed(ui, state.live_is_stale(), |ui| {
         figures(ui, state, live, memory, narrow, actions);
     });
     look(ui, state, memory, narrow, actions);
     let empty = output.kept.is_empty().then_some("There is nothing to map");
-    let unfinished = (standing != Some(Standing::Final)).then_some("Waits for the full result");
+    let unfinished = (standing != Some(Standing::Final)).then_some("Waiting for the full result");
     density::show(ui, state, None, empty.or(unfinished), memory, actions);
 }
 
@@ -100,12 +104,12 @@ fn figures(
     match &live.rays {
         Some(rays) => {
             let cut = measures::histogram(ui, state, rays, memory, actions);
-            // Below what a hand may be dragging.
+            // Below a control that the user may be dragging.
             measures::nothing(ui, state, live, memory, actions);
             measured_targets(ui, state, live, (rays, cut), memory, actions);
         }
         None => {
-            let mask = mask::name_of(&state.document);
+            let mask = mask_text::name_of(&state.document);
             if let Some((text, remedy)) = tracks::nothing_kept(output, params, &mask) {
                 let way_out = (&*text, remedy, params);
                 nothing(ui, state, live, way_out, memory, actions);
@@ -129,8 +133,8 @@ fn figures(
         if open {
             let chosen = state.view.stop;
             let top = ui.cursor().top();
-            let clicked = charts::stacked(ui, "Reasons why ends stopped", &parts, chosen);
-            actions.extend(clicked.map(Action::ShowStop));
+            let clicked = charts::stacked(ui, "Stop reasons of all ends", &parts, chosen);
+            actions.extend(clicked.map(|reason| Action::View(ViewAction::ShowStop(reason))));
             // Reasons come and go while a region is dragged.
             const ROOM: f32 = 66.0;
             ui.add_space((top + ROOM - ui.cursor().top()).max(0.0));
@@ -138,7 +142,7 @@ fn figures(
     }
 }
 
-/// What is said before there is a result.
+/// Shown before there is a result.
 fn waiting(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     let (what, doing) = match state.document.method {
         Method::Streamlines => ("Streamlines", "Tracking…"),
@@ -155,10 +159,7 @@ fn waiting(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     if let Some(missing) = missing {
         rows::hint(
             ui,
-            &format!(
-                "Live {} appear here as soon as {missing}",
-                what.to_lowercase()
-            ),
+            &format!("Live {} appear here once {missing}", what.to_lowercase()),
         );
     } else if jobs.any(|j| matches!(j.slot, LIVE | FIT | Slot::Load)) {
         rows::hint(ui, doing);
@@ -172,7 +173,7 @@ fn waiting(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     }
 }
 
-/// The way back to a result of the controls as they are.
+/// Offers to compute the result of the present controls.
 fn again(ui: &mut Ui, state: &State, text: &str, actions: &mut Vec<Action>) {
     let p = theme::palette(ui.style());
     let word = match state.document.method {
@@ -181,11 +182,11 @@ fn again(ui: &mut Ui, state: &State, text: &str, actions: &mut Vec<Action>) {
     };
     let note = Note::new(p, Severity::Warning, text).action(word);
     if note.show(ui) == Some(NoteResponse::Taken) {
-        actions.push(Action::Retrack);
+        actions.push(Action::Track(TrackAction::Repeat));
     }
 }
 
-/// One way out of an empty result.
+/// One suggestion for an empty result.
 fn nothing(
     ui: &mut Ui,
     state: &State,
@@ -237,14 +238,14 @@ fn nothing(
             != live.output.seed_outcomes[SeedOutcome::NoStart as usize],
     };
     if empty.show(ui, state, live, memory, actions) {
-        actions.push(Action::SetTrack {
+        actions.push(Action::Track(TrackAction::SetStreamlines {
             params,
             phase: Phase::Done,
-        });
+        }));
     }
 }
 
-/// Whose lengths they are, where other streamlines are drawn as well.
+/// Text that names the streamlines of the lengths, if other streamlines are drawn as well.
 fn whose(state: &State) -> &'static str {
     let others = state.document.layers.iter();
     let mut others = others.filter(|l| matches!(l.content, Content::Tractogram(_)));
@@ -262,7 +263,7 @@ fn histogram(ui: &mut Ui, lengths: &Lengths, by_length: bool, whose: &str) {
     let median = format!("median {}", mm(lengths.median));
     panels::caption(ui, "Length", whose);
     let share = (lengths.median - lengths.low) / (lengths.high - lengths.low);
-    // Calmer than what can be clicked.
+    // Calmer than controls that can be clicked.
     let plain = p.accent.lerp_to_gamma(p.b1, 0.4);
     let colour = |t: f32| -> Color32 {
         if by_length {
@@ -281,7 +282,7 @@ fn histogram(ui: &mut Ui, lengths: &Lengths, by_length: bool, whose: &str) {
     .show(ui);
 }
 
-/// Lengths, and a row for each target.
+/// Lengths, and one row per target.
 fn tracked_targets(
     ui: &mut Ui,
     state: &State,
@@ -307,7 +308,7 @@ fn tracked_targets(
     });
 }
 
-/// Of each target the rays that a cut leaves.
+/// For each target, the rays that a cut keeps.
 fn measured_targets(
     ui: &mut Ui,
     state: &State,
@@ -332,7 +333,7 @@ fn measured_targets(
     });
 }
 
-/// A median of nothing is no figure.
+/// An empty set has no median.
 fn or_none(count: usize, median: String) -> String {
     match count {
         0 => "–".to_owned(),
@@ -350,7 +351,7 @@ fn table(
     values: impl Fn(usize, &str) -> (Vec<String>, String),
 ) {
     let p = theme::palette(ui.style());
-    /// Of more those that most streamlines reach.
+    /// With more targets, only those that most streamlines reach.
     const ROWS: usize = 12;
     let mut targets: Vec<(usize, &Arc<Region>)> = live
         .targets
@@ -408,10 +409,10 @@ fn table(
         }
         let place = paint::inset(response.rect, 0.0, space::INSET - 3.0);
         if eye(ui, place, &target.name, target.visible) {
-            actions.push(Action::ToggleRegion(target.id));
+            actions.push(Action::Region(RegionAction::Toggle(target.id)));
         }
         if response.clicked() {
-            actions.push(Action::SelectRegion(Some(target.id)));
+            actions.push(Action::Region(RegionAction::Select(Some(target.id))));
         }
     }
     if more > 0 {
@@ -426,7 +427,7 @@ fn has_missed_row(live: &CurveResult) -> bool {
     !live.targets.is_empty()
 }
 
-/// What missed the targets, with the eye that hides it.
+/// Streamlines that missed the targets, with the eye that hides them.
 fn missed(ui: &mut Ui, state: &State, live: &CurveResult, actions: &mut Vec<Action>) {
     if !has_missed_row(live) {
         return;
@@ -457,11 +458,11 @@ fn missed(ui: &mut Ui, state: &State, live: &CurveResult, actions: &mut Vec<Acti
     paint::right(ui.painter(), name_at, &fact, font, p.t3);
     let place = paint::inset(rect, 0.0, space::INSET - 3.0);
     if eye(ui, place, name, shown) {
-        actions.push(Action::ToggleMissed);
+        actions.push(Action::View(ViewAction::ToggleMissed));
     }
 }
 
-/// How streamlines are drawn.
+/// Display of the streamlines.
 fn look(ui: &mut Ui, state: &State, memory: &mut Memory, narrow: bool, actions: &mut Vec<Action>) {
     ui.add_space(2.0);
     let (open, clicked) = section::fold(ui, LOOK, memory.is_open(LOOK, !narrow));
@@ -476,7 +477,7 @@ fn look(ui: &mut Ui, state: &State, memory: &mut Memory, narrow: bool, actions: 
             weight: false,
         };
         display::lines(ui, shown, has, &mut |display, phase| {
-            actions.push(Action::SetLiveDisplay { display, phase });
+            actions.push(Action::Track(TrackAction::SetDisplay { display, phase }));
         });
         display::slab(ui, &state.view, actions);
     }

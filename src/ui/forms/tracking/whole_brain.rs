@@ -3,7 +3,7 @@
 use crate::data::Role;
 use crate::solvers::curves::{MAX_SEEDS, Seeding};
 use crate::state::track::jobs::streamlines::WHOLE_BRAIN;
-use crate::state::{Action, Phase, State, WholeBrain};
+use crate::state::{Action, Phase, State, TrackAction, WholeBrain};
 use crate::ui::theme::space;
 use crate::ui::widgets::button::{Button, checkbox};
 use crate::ui::widgets::slider::{Columns, SliderRow};
@@ -15,7 +15,7 @@ const NAME: &str = "Whole brain";
 const BY_REGIONS: &str = "Use targets and regions";
 
 pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
-    // Second rank where there is little room.
+    // Folded in a narrow window.
     let by_default = !memory.narrow;
     let (open, clicked) = section::fold(ui, NAME, memory.is_open(NAME, by_default));
     if clicked {
@@ -26,7 +26,10 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     }
     let whole_brain = state.document.whole_brain;
     let mut set = |whole_brain: WholeBrain, phase: Phase| {
-        actions.push(Action::SetWholeBrain { whole_brain, phase });
+        actions.push(Action::Track(TrackAction::SetWholeBrain {
+            whole_brain,
+            phase,
+        }));
     };
     let same = match state.document.track.seeding {
         Seeding::Random { .. } => None,
@@ -65,7 +68,7 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     if whole_brain.by_regions && regions.any(|r| selects(&r.role)) {
         rows::hint(
             ui,
-            "Targets and the other regions decide what is kept, as above; seed regions do not count",
+            "Targets and the other regions select streamlines, as above; seed regions are ignored",
         );
     }
 }
@@ -80,7 +83,7 @@ fn button(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     let button = Button::plain("Track whole brain")
         .icon(icons::BRAIN)
         .disabled(why)
-        .hint("Seeds everywhere in the mask; the result is a layer");
+        .hint("Places seeds in the whole mask; the result becomes a layer");
     let (rect, _) = ui.allocate_exact_size(
         vec2(ui.available_width(), space::BUTTON + 8.0),
         Sense::hover(),
@@ -89,6 +92,6 @@ fn button(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     let size = vec2(button.width(ui), space::BUTTON);
     let place = Rect::from_min_size(row.min + vec2(0.0, 4.0), size);
     if button.show_at(ui, place).clicked() {
-        actions.push(Action::TrackWholeBrain);
+        actions.push(Action::Track(TrackAction::WholeBrain));
     }
 }

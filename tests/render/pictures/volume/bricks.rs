@@ -1,5 +1,4 @@
-//! Surfaces drawn from the bricks of a level set: as from the image that they are of, and nothing of the
-//! bricks is seen.
+//! Surfaces drawn from the bricks of a level set look like those drawn from its image, and the bricks cannot be seen.
 
 use super::{SIZE, any_eye, any_grid, chord, cloud, lit_ball, pixels, ray, shown, up_to};
 use crate::pictures::{fresh_offscreen, offscreen};
@@ -43,7 +42,7 @@ pub fn tests() -> Vec<Trial> {
 
 const COLOUR: [u8; 3] = [255, 200, 40];
 
-/// φ in units of the shortest edge, |φ| up to three of the longest, in bricks of this many voxels a side.
+/// φ in units of the shortest edge, |φ| up to three of the longest, in bricks with this many voxels per side.
 fn solved(grid: &Grid, brick: usize, phi_mm: impl Fn(DVec3) -> f64 + Sync) -> Field {
     let h_mm = grid.spacing().min_element();
     let most = (3.0 * grid.spacing().max_element() / h_mm) as f32;
@@ -79,13 +78,13 @@ fn with(surfaces: Vec<BrickSurface>, eye: DVec3) -> ScenePane {
     }
 }
 
-/// How far apart two pictures are at a pixel.
+/// Difference of two pictures at a pixel.
 fn off(a: &Picture, b: &Picture, x: u32, y: u32) -> u8 {
     let pairs = a.pixel(x, y).into_iter().zip(b.pixel(x, y));
     pairs.map(|(a, b)| a.abs_diff(b)).max().unwrap_or(0)
 }
 
-/// A ball with a dent and a bump: no plane of symmetry, some of it flat, some of it steep.
+/// A ball with a dent and a bump: no plane of symmetry, partly flat, partly steep.
 fn body(at: DVec3) -> f64 {
     let ball = 12.0 - at.length();
     let bump = 4.0 - at.distance(DVec3::new(9.0, 5.0, -6.0));
@@ -118,7 +117,7 @@ fn as_image() {
         let found = offscreen
             .scene(&with(vec![surface(&field)], eye))
             .expect("a picture");
-        // At edges of the picture of the body a ray may just miss what another one meets.
+        // At edges of the body in the picture one ray may just miss what another meets.
         let edge = |x: u32, y: u32| {
             let around = (y.saturating_sub(1)..=(y + 1).min(SIZE - 1))
                 .flat_map(|v| (x.saturating_sub(1)..=(x + 1).min(SIZE - 1)).map(move |u| (u, v)));
@@ -137,14 +136,14 @@ fn as_image() {
             within.len(),
             at_edges.len()
         );
-        // Rays begin a voxel further out, so their samples lie elsewhere: where they graze the body, one may pass
-        // over a sliver that another one meets. That is one patch of pixels or none, 9 of 2,700 where it is seen.
+        // Rays begin a voxel further out, so their samples lie elsewhere: where they graze the body, one may pass over
+        // a sliver that another meets. That is one patch of pixels or none: 9 of 2,700 where it occurs.
         assert!(seen > 1200 && within.len() * 200 <= seen, "{within:?}");
         assert!(at_edges.len() * 10 <= edges, "{at_edges:?}");
     }
 }
 
-/// Every pixel of a ball has the brightness of its true normal, across the faces of bricks as within them.
+/// Every pixel of a ball has the brightness of its true normal, across the faces of bricks as well as within them.
 fn light() {
     let mut random = Random::fresh("bricks light");
     let mut offscreen = offscreen();
@@ -180,24 +179,24 @@ fn passed_over() {
     assert_eq!(differ.count(), 0);
 }
 
-/// Where all is inside up to the border the surface is closed, within a voxel of it.
+/// Where everything up to the border is inside, the surface is closed within a voxel of it.
 fn ends() {
     let mut offscreen = offscreen();
-    // One ends within a brick, one with it.
+    // One ends within a brick, the other together with it.
     for n in [24, 29] {
         let origin = DVec3::splat(-0.5 * (n as f64 - 1.0));
         let grid = Grid::axis_aligned([n; 3], DVec3::ONE, origin).expect("a grid");
-        // Outside is far away: no brick has a page.
+        // Everything is far outside: no brick has a page.
         let field = solved(&grid, 8, |_| 100.0);
         assert_eq!(field.active(), 0);
         for axis in DVec3::AXES {
-            // Never quite along z, which is up.
+            // Never exactly along z, which is up.
             let list = with(vec![surface(&field)], axis * 300.0 - DVec3::Y * 0.01);
             let picture = offscreen.scene(&list).expect("a picture");
             let wide = (0..SIZE)
                 .filter(|x| picture.pixel(*x, SIZE / 2)[0] > 40)
                 .count();
-            // 40 mm are the width of the picture in the middle, which the face is nearer than.
+            // 40 mm is the width of the picture at the middle; the face is nearer.
             let half = 0.5 * n as f64;
             let expected = 2.0 * half / 40.0 * f64::from(SIZE) * 300.0 / (300.0 - half);
             assert!(
@@ -208,7 +207,7 @@ fn ends() {
     }
 }
 
-/// The second picture of a surface that moved at one place uploads what is there.
+/// The second picture of a surface that moved in one place uploads only that part.
 fn changed() {
     let mut offscreen = fresh_offscreen();
     let grid = Grid::axis_aligned([64; 3], DVec3::splat(0.5), DVec3::splat(-15.75));
@@ -230,7 +229,7 @@ fn changed() {
         table: pages.table.clone(),
         values: pages.values.clone(),
     };
-    // Out of the surface's side that is seen, a brick and the one after the next.
+    // From the visible side of the surface: a brick and the one after the next.
     let slots: Vec<usize> = (2..pages.values.len() / 512).step_by(2).take(2).collect();
     for slot in &slots {
         for value in &mut moved.values[slot * 512..(slot + 1) * 512] {
@@ -244,7 +243,7 @@ fn changed() {
     };
     let (after, some) = show(&mut offscreen, &second);
     assert_eq!(some as usize, 2 * 4 * 512);
-    // The same picture as of somebody who sees it for the first time.
+    // The same picture as one drawn by a new renderer.
     let mut fresh = fresh_offscreen();
     let (expected, _) = show(&mut fresh, &second);
     for (x, y) in pixels() {
@@ -258,16 +257,16 @@ fn changed() {
     let turned = vec![second, first];
     let turned = fresh.scene(&with(turned, eye)).expect("a picture");
     let differ = pixels().filter(|(x, y)| off(&both, &turned, *x, *y) > 6);
-    // At the outline of what only one of them has the order matters.
+    // At the outline of parts that only one of them has, the order matters.
     assert!(differ.count() < 60);
 }
 
-/// Where the way through a ball of this many mm changes by more than a pixel's rays tell.
+/// Where the path length through a ball of this radius in mm changes by more than the rays of a pixel resolve.
 fn near_outline((origin, direction): (DVec3, DVec3), radius: f64) -> bool {
     (origin.cross(direction).length() - radius).abs() < 0.8
 }
 
-/// Within the surface a cloud is as it is, outside of it dimmed; its crossing with a cut is a line.
+/// Within the surface a cloud is unchanged, outside it dimmed; the surface's intersection with a cut is a line.
 fn bounds_cloud() {
     let mut random = Random::fresh("bricks bound a cloud");
     let mut offscreen = offscreen();
@@ -299,7 +298,7 @@ fn bounds_cloud() {
         worst = worst.max((f64::from(picture.pixel(x, y)[0]) - expected).abs());
     }
     println!("{worst:.1} levels off at most");
-    // Segments of half a voxel are inside or outside as a whole.
+    // Segments of half a voxel are wholly inside or wholly outside.
     assert!(worst <= 9.0, "{worst}");
     // Seen along the cut's normal the line is a circle.
     let cut = CutAway {
@@ -331,13 +330,13 @@ fn bounds_cloud() {
     assert!(lines > 40, "{lines}");
 }
 
-/// On slices in any direction, over the faces of bricks and along the image's border.
+/// On slices in any direction, across the faces of bricks and along the image's border.
 fn contours() {
     let mut random = Random::fresh("bricks contours");
     let mut offscreen = offscreen();
     for round in 0..4 {
         let grid = any_grid(&mut random, 33 + round, 16.0);
-        // The half space goes on beyond the image.
+        // The half space extends beyond the image.
         let tilt = random.direction();
         let field = solved(&grid, 8, |at| body(at).max(at.dot(tilt) - 6.0));
         let line = |of| Contour {
@@ -366,12 +365,12 @@ fn contours() {
     }
 }
 
-/// What is left of the opacity so far from a plane.
+/// The remaining fraction of the opacity at this distance from a plane.
 fn left(mm: f64, reach: f64) -> f64 {
     (1.0 - mm.abs() / reach).clamp(0.0, 1.0)
 }
 
-/// A ball's front and back are each as opaque as their distance to the plane says, to both sides of it.
+/// The opacity of a ball's front and back follows from their distance to the plane, on both sides of it.
 fn fades() {
     let mut random = Random::fresh("fades");
     let mut offscreen = offscreen();
@@ -412,7 +411,7 @@ fn fades() {
                 continue;
             }
             let here = expected(x, y).expect("a hit");
-            // Four rays' mean is off by a quarter of the step to the next pixel, where a fade bends or ends.
+            // The mean of four rays is off by a quarter of the step to the next pixel, where a fade bends or ends.
             let next = [(x - 1, y), (x + 1, y), (x, y - 1), (x, y + 1)];
             let steps = next.iter().filter_map(|(x, y)| expected(*x, *y));
             let bend = 0.25 * steps.map(|v| (v - here).abs()).fold(0.0, f64::max);
@@ -426,8 +425,8 @@ fn fades() {
     }
 }
 
-/// A cloud of even density between the planes of a fade lets through what the integral of it says; of a
-/// corner the distance is that to the corner's faces and edges.
+/// A cloud of uniform density between the planes of a fade transmits the integral of the fade; for a corner the
+/// distance is that to the corner's faces and edges.
 fn cloud_fades() {
     let mut random = Random::fresh("cloud fades");
     let mut offscreen = offscreen();

@@ -1,4 +1,4 @@
-//! Volumes and what else is in the 3-D view: surfaces, slices, solids, streamlines, cuts.
+//! Volumes together with surfaces, slices, solids, streamlines and cuts in the 3-D view.
 
 use super::{
     Ray, SIZE, WIDE, any_eye, any_grid, ball_surface, chord, cloud, distances, field, lit_ball,
@@ -27,7 +27,7 @@ pub fn tests() -> Vec<Trial> {
     ]
 }
 
-/// A plate in front of where the ray meets the ball hides it, one behind does not.
+/// A plate in front of the point where the ray meets the ball hides it, a plate behind does not.
 fn surface_place() {
     let mut random = Random::fresh("volume surface place");
     let mut offscreen = offscreen();
@@ -55,7 +55,7 @@ fn surface_place() {
                 }];
                 offscreen.scene(&list).expect("a picture").pixel(x, y)
             };
-            // Within a pixel, 0.4 mm wide, the ball's slope spreads its four rays by 0.15 mm.
+            // Within a pixel, 0.4 mm wide, the ball's slope spreads the depths of its four rays by 0.15 mm.
             let (before, behind) = (plate(-0.25), plate(0.25));
             assert!(before[0] > 120 && before[1] < 120, "{before:?}");
             assert!(behind[1] > 90 && behind[0] < 90, "{behind:?}");
@@ -80,7 +80,7 @@ fn surface_light() {
     }
 }
 
-/// Before a slice or a solid there is as much cloud as there is before it.
+/// The part of the cloud in front of a slice or a solid is drawn, and no more.
 fn ends_at_opaque() {
     let mut random = Random::fresh("volume ends");
     let mut offscreen = offscreen();
@@ -164,7 +164,7 @@ fn surface_in_cloud() {
                 continue;
             };
             let core = chord(ray, DVec3::ZERO, inner);
-            // Between voxels of up to 2 mm the ball's rim lies 0.04 mm off, along shorter chords three times that
+            // Between voxels of up to 2 mm the ball's rim is off by 0.04 mm, along shorter chords by three times that
             // and more at either end.
             if leaves - enters < 10.0 || core.is_some_and(|(a, b)| b - a < 4.0) {
                 continue;
@@ -185,8 +185,8 @@ fn surface_in_cloud() {
     }
 }
 
-/// See-through streamlines are seen through the part of the cloud that is before them, and let through
-/// the part behind.
+/// Translucent streamlines are seen through the part of the cloud in front of them, and the part behind is seen through
+/// them.
 fn lines_in_cloud() {
     let mut random = Random::fresh("volume lines in cloud");
     let mut offscreen = offscreen();
@@ -209,8 +209,8 @@ fn lines_in_cloud() {
                 LineStyle::Tubes { radius_mm: 0.8 },
             )
         }];
-        // Before a backdrop, black or white; without the lines and the cloud; without the cloud, in
-        // a volume of which nothing is seen, so that bounds and with them the haze are the same.
+        // In front of a backdrop, black or white: without lines and cloud; without the cloud, as an invisible volume,
+        // so that the bounds and with them the haze are the same.
         let unseen = VolumeDraw {
             transfer: Transfer::new(&[(0.0, 0.0), (1.0, 0.0)], Colours::Fixed([255; 3])),
             ..draw.clone()
@@ -266,7 +266,7 @@ fn lines_in_cloud() {
     }
 }
 
-/// What is before a plane goes, and the plane shows the image in its own colours.
+/// Everything in front of a plane is removed, and the plane shows the image in its own colours.
 fn cut_away() {
     let mut random = Random::fresh("volume cut");
     let mut offscreen = offscreen();
@@ -305,7 +305,7 @@ fn cut_away() {
                 continue;
             }
             let crossing = (plane.at - ray.0).dot(plane.normal) / ray.1.dot(plane.normal);
-            // Of a ball that is smaller by so much.
+            // The light of a ball that is smaller by this much.
             let light = |less: f64| {
                 let (enters, leaves) = chord(ray, DVec3::ZERO, radius - less).unwrap_or_default();
                 let run = (leaves - enters.max(crossing)).max(0.0);
@@ -332,16 +332,16 @@ fn cut_away() {
     }
 }
 
-/// Of the table of opacities, in which an edge lies anywhere between two entries.
+/// Error of the table of opacities, in which an edge may lie anywhere between two entries.
 const ENTRY_MM: f64 = WIDE as f64 / 1023.0 / 2.0;
-/// Of a byte, and of the half precision before it.
+/// Rounding to a byte, and to half precision before it.
 const ROUNDING: f64 = 0.5 + 255.0 / 4096.0;
 
-/// By how much a ball of distances from the origin is drawn too small where a ray meets its border, mm.
+/// How much too small a ball of distances from the origin is drawn where a ray meets its border, in mm.
 ///
-/// Linear interpolation between values of a convex function is nowhere below it, and above it by at most
-/// h² f″ / 8 along each edge of a voxel, which add up; then once more along the ray between two samples.
-/// Of the distance f = |x|, f″ = (1 − cos²) / |x| along a direction at that angle to x.
+/// Linear interpolation between values of a convex function is nowhere below it, and is above it by at most h² f″ / 8
+/// along each edge of a voxel, which add up; then once more along the ray between two samples. The distance f = |x| has
+/// f″ = (1 − cos²) / |x| along a direction at that angle to x.
 fn too_near(grid: &Grid, (origin, direction): Ray, mm: f64) -> f64 {
     const STEP_TEXELS: f64 = 0.5;
     let axes = grid.world_from_voxel.matrix3;
@@ -356,7 +356,7 @@ fn too_near(grid: &Grid, (origin, direction): Ray, mm: f64) -> f64 {
     (edges.map(across).iter().sum::<f64>() + across(step)) / (8.0 * nearest)
 }
 
-/// Of three planes only what is before all of them goes; the ray goes on behind.
+/// With three planes only the part in front of all of them is removed; the ray continues behind.
 fn corner() {
     let mut random = Random::fresh("volume corner");
     let mut offscreen = offscreen();

@@ -1,11 +1,11 @@
-//! Streamlines of very many points, and none.
+//! Streamlines with very many points, and with none.
 
 use arcuate::compute::{Backend, BackendChoice, BackendKind, Control};
 use arcuate::data::Tractogram;
 use arcuate::data::tractogram::LENGTH;
 use arcuate::solvers::tractogram::selection::{Selection, SelectionRules, Within, select};
 
-/// To and fro between two points: in single precision the sum is off by a tenth.
+/// Back and forth between two points: in single precision the sum is off by a tenth.
 pub fn very_many() {
     const N: usize = 1 << 21;
     let points: Vec<[f32; 3]> = (0..N).map(|i| [0.1 * (i % 2) as f32, 0.0, 0.0]).collect();

@@ -70,7 +70,7 @@ pub fn images() {
         });
     }
     assert_eq!(Some(run(&lines, &rules).marks), together);
-    // No point passes nothing, and a place that is none lies within no limits.
+    // A streamline without points passes no rule, and a NaN point is within no limits.
     let odd = Tractogram::new(vec![[f32::NAN; 3], [0.0; 3]], vec![0, 0, 2]);
     for (counting, expected) in [
         (PointStatistic::Mean, [false, false]),

@@ -6,7 +6,7 @@ use arcuate::data::{Role, Tractogram};
 use arcuate::solvers::tractogram::selection::SelectionRules;
 use glam::DVec3;
 
-/// Rounded to single precision, the end of a curve that was cut where it enters a region lies on either side.
+/// Rounded to single precision, the end of a curve cut where it enters a region lies on either side.
 pub fn cut_at_a_region() {
     let mut random = Random::fresh("selection cut");
     let place = DVec3::new(-18.049, -4.311, 52.149);
@@ -19,7 +19,7 @@ pub fn cut_at_a_region() {
         while offsets.len() < 200 {
             let from = place + random.direction() * 40.0;
             let to = place + random.direction() * 4.0;
-            // Halved until nothing is between its two ends.
+            // Bisected until nothing is between its two ends.
             let (mut out, mut inside) = (0.0, 1.0);
             while inside - out > 1e-12 {
                 let middle = f64::midpoint(out, inside);
@@ -42,7 +42,7 @@ pub fn cut_at_a_region() {
             };
             assert_eq!(run(&lines, &rules).kept_count(), lines.len(), "{by_ends}");
         }
-        // What stops short of it does not.
+        // A curve that stops short of it does not meet it.
         let short: Vec<[f32; 3]> = lines
             .streamlines()
             .flat_map(|l| {

@@ -1,4 +1,4 @@
-//! Streamlines under the pointer, against dense points of them.
+//! Streamlines under the pointer, against densely sampled points on them.
 
 use super::{on, walks, world};
 use crate::support::Random;
@@ -28,7 +28,7 @@ fn screen(random: &mut Random, slab: bool) -> Screen {
     Screen { from_world, slab }
 }
 
-/// Points of a streamline as they are seen, a two-hundredth of a segment apart.
+/// Projected points of a streamline, a two-hundredth of a segment apart.
 fn seen(line: &[[f32; 3]], screen: &Screen) -> Vec<DVec3> {
     let dense = line.windows(2).flat_map(|w| {
         let [a, b] = [w[0], w[1]].map(world);
@@ -91,7 +91,7 @@ pub(super) fn nearest() {
         }
     }
     assert!(hits > 5, "{hits}");
-    // Of two that cross on the screen the one in front.
+    // The front one of two that cross on the screen.
     let front = [[-5.0, 0.0, -10.0f32], [5.0, 0.0, -10.0]];
     let behind = [[0.0, -5.0, 10.0f32], [0.0, 5.0, 10.0]];
     for order in [[front, behind], [behind, front]] {
@@ -109,7 +109,7 @@ pub(super) fn nearest() {
 
 /// The rotation in a camera's matrix.
 fn screen_turn(screen: &Screen) -> DMat4 {
-    // Its last row is that of the depth, its first two that of the picture without the middle.
+    // Its last row is the depth, its first two are the picture without the middle.
     let m = screen.from_world;
     let depth = m.row(3).truncate();
     let x = (m.row(0).truncate() - 300.0 * depth) / 500.0;
@@ -124,7 +124,7 @@ pub(super) fn enclosed() {
         let lines = walks(&mut random, 60);
         let screen = screen(&mut random, round % 2 == 0);
         let middle = DVec2::new(random.uniform(200.0, 400.0), random.uniform(100.0, 300.0));
-        // A star: a hand that draws makes no convex outlines.
+        // A star: users do not draw convex outlines.
         let outline: Vec<DVec2> = (0..24)
             .map(|i| {
                 let angle = f64::from(i) / 24.0 * std::f64::consts::TAU;
@@ -144,7 +144,7 @@ pub(super) fn enclosed() {
         let found = pick(&lines, None, &screen, &requested, &on(2), &Control::new()).unwrap();
         for i in 0..60u32 {
             let points = seen(lines.streamline(i as usize), &screen);
-            // A corner cut by less than the steps between two looks may be missed, and pixels are whole.
+            // A corner cut by less than the sampling step may be missed, and pixels are whole.
             let deep = points.iter().filter(|p| inside(p.truncate())).count();
             match (found.contains(&i), deep) {
                 (true, 0) => grazed += 1,

@@ -1,11 +1,11 @@
-//! What the task Filter shows of streamlines is seen there alone; a model that the scan does not determine.
+//! The task Filter's display of streamlines is confined to it; a model that the scan does not determine.
 
 use super::{Window, act, fitted, layer, opened, said};
 use crate::support::origins::weight_maps;
 use crate::support::test;
 use arcuate::state::filter::{ByWeight, FilterAction, Shown, weight};
-use arcuate::state::streamlines::{Limit, StreamlineRules};
-use arcuate::state::{Action, BundleAction, Phase, Task};
+use arcuate::state::streamlines::{Column, Limit, StreamlineRules};
+use arcuate::state::{Action, BundleAction, Phase, Task, ViewAction};
 use libtest_mimic::Trial;
 
 pub fn tests() -> Vec<Trial> {
@@ -14,11 +14,12 @@ pub fn tests() -> Vec<Trial> {
         test("update::filter::a_filter_of_the_user_stays", of_the_user),
         test("update::filter::one_shell_can_be_forced", forced),
         test("update::filter::a_kept_layer_is_not_taken", keep),
+        test("update::filter::each_layer_keeps_what_is_shown", two_layers),
     ]
 }
 
 fn look(window: &mut Window, task: Task) {
-    window.act(Action::SelectTask(task));
+    window.act(Action::View(ViewAction::SelectTask(task)));
 }
 
 fn shown(window: &Window) -> Shown {
@@ -41,21 +42,21 @@ fn left_behind() {
         assert_eq!(shown(&window), Shown::After, "after {task:?}");
         assert_eq!(window.state.sifted(id).expect("sifted").kept, kept);
     }
-    // A group is shown there alone as well.
+    // A group, too, is shown only there.
     let group = Some("left".to_owned());
     act(&mut window, FilterAction::ShowGroup(group.clone()));
     act(&mut window, FilterAction::Show(Shown::Difference));
     let sieve = window.state.document.bundle.sieve.clone();
     look(&mut window, Task::View);
     assert!(window.state.document.bundle.sieve.is_none());
-    // What is undone elsewhere brings none back, and what is done again.
+    // Undo and redo in another task restore none.
     window.act(Action::Undo);
     assert!(window.state.document.bundle.sieve.is_none());
     window.act(Action::Redo);
     assert!(window.state.document.bundle.sieve.is_none());
     look(&mut window, Task::Filter);
     assert_eq!(window.state.document.bundle.sieve, sieve);
-    // The fit ends while another task is looked at.
+    // The fit ends while another task is selected.
     let mut window = opened();
     window.holding = true;
     act(&mut window, FilterAction::Run);
@@ -74,7 +75,7 @@ fn left_behind() {
     assert_eq!(window.state.session.status, "");
 }
 
-/// One that was set elsewhere is the user's, whatever it is about.
+/// One set in another task is the user's, whatever its contents.
 fn of_the_user() {
     let mut window = fitted();
     let id = layer(&window).id;
@@ -132,7 +133,7 @@ fn forced() {
     );
 }
 
-/// What the cut leaves becomes a layer; weights, maps and the cut stay those of what is looked at.
+/// The streamlines that pass the cut become a layer; weights, maps and the cut stay with the selected ones.
 fn keep() {
     let mut window = fitted();
     let id = layer(&window).id;
@@ -159,7 +160,7 @@ fn keep() {
         status.contains("hidden") && status.ends_with(&name),
         "{status}"
     );
-    // One step, and the user may take the other.
+    // One step, and the user may select the other.
     let kept = kept.id;
     act(&mut window, FilterAction::Tractogram(kept));
     assert_eq!(layer(&window).id, kept);
@@ -169,4 +170,62 @@ fn keep() {
     assert!(window.state.document.layer(kept).is_none());
     assert_eq!(layer(&window).id, id);
     assert_eq!(window.state.document.filter.tractogram, None);
+}
+
+/// Before, After and Difference, and one bundle alone, are chosen for each layer.
+fn two_layers() {
+    let mut window = fitted();
+    let first = layer(&window).id;
+    act(&mut window, FilterAction::Keep);
+    let second = window.state.session.selected_layer.expect("the kept one");
+    let look_at = |window: &mut Window, id| act(window, FilterAction::Tractogram(id));
+    let sieve = |window: &Window| window.state.document.bundle.sieve.clone();
+    act(&mut window, FilterAction::Show(Shown::Difference));
+    look_at(&mut window, second);
+    act(&mut window, FilterAction::Run);
+    assert_eq!(layer(&window).id, second);
+    let document = &window.state.document;
+    assert!(document.weighed_of(layer(&window)).is_some());
+    act(&mut window, FilterAction::Show(Shown::After));
+    for (id, choice) in [(first, Shown::Difference), (second, Shown::After)] {
+        look_at(&mut window, id);
+        assert_eq!(shown(&window), choice);
+        look(&mut window, Task::View);
+        assert_eq!(sieve(&window), None);
+        look(&mut window, Task::Filter);
+        assert_eq!(shown(&window), choice);
+    }
+    let group = Some("left".to_owned());
+    act(&mut window, FilterAction::ShowGroup(group));
+    let with_group = sieve(&window);
+    look_at(&mut window, first);
+    assert_eq!(sieve(&window).and_then(|s| s.group), None);
+    look_at(&mut window, second);
+    assert_eq!(sieve(&window), with_group);
+    // One that is set to show all stays so, and undo goes back to what was shown.
+    act(&mut window, FilterAction::ShowGroup(None));
+    act(&mut window, FilterAction::Show(Shown::Before));
+    look_at(&mut window, first);
+    look_at(&mut window, second);
+    assert_eq!(shown(&window), Shown::Before);
+    for _ in 0..2 {
+        window.act(Action::Undo);
+    }
+    assert_eq!(shown(&window), Shown::Before);
+    window.act(Action::Undo);
+    assert_eq!(shown(&window), Shown::After);
+    // A filter of the user for one layer is not taken away by a look at another.
+    look_at(&mut window, first);
+    let own = StreamlineRules::new(first).limited(Limit {
+        column: Column::length(),
+        low: Some(1.0),
+        high: None,
+        counting: Default::default(),
+    });
+    window.act(Action::Bundle(BundleAction::SetSieve {
+        sieve: Some(own.clone()),
+        phase: Phase::Done,
+    }));
+    look_at(&mut window, second);
+    assert_eq!(sieve(&window), Some(own));
 }

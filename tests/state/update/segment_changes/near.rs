@@ -1,15 +1,17 @@
-//! How near the surface is to streamlines: what is measured, what is left out, and that it is never too far.
+//! Distances of the surface from streamlines: what is measured, what is left out, and that they are never too large.
 
 use super::super::segment::{act, live, ready, sphere};
 use super::Window;
 use crate::support::{lines, test};
 use arcuate::data::Tractogram;
 use arcuate::solvers::level_set::distance::{Isosurface, to_streamlines};
-use arcuate::state::document::{Content, LayerId};
+use arcuate::state::core::layer::{Content, LayerId};
 use arcuate::state::files::jobs::open::Loaded;
 use arcuate::state::segment::SegmentAction;
 use arcuate::state::streamlines::{Column, Limit, StreamlineRules};
-use arcuate::state::{Action, BundleAction, Display, Distance, Phase, Proximity, update};
+use arcuate::state::{
+    Action, BundleAction, Display, Distance, LayerAction, Phase, Proximity, ViewAction, update,
+};
 use glam::{DVec3, dvec3};
 use libtest_mimic::Trial;
 
@@ -22,7 +24,7 @@ pub fn tests() -> Vec<Trial> {
     ]
 }
 
-/// Two points each, 60 mm apart, so far above the middle.
+/// Two points each, 60 mm apart, this far above the middle.
 fn beams(away: &[f64]) -> Tractogram {
     let beam = |y: &f64| vec![dvec3(-30.0, *y, 0.0), dvec3(30.0, *y, 0.0)];
     lines(&away.iter().map(beam).collect::<Vec<_>>())
@@ -56,7 +58,7 @@ fn between() {
         at.x.abs() < 2.0 && (at.y - RADIUS_MM - 2.33).abs() < 1e-4,
         "{at}"
     );
-    // As exact as the search itself, of the surface that is drawn.
+    // As exact as the search itself, for the drawn surface.
     let field = &live(&window).field;
     let beam = beams(&[RADIUS_MM + 2.33]);
     let own = to_streamlines(&Isosurface::of_field(field), &beam, None).expect("both");
@@ -78,7 +80,7 @@ fn through() {
     };
     assert_eq!((count, of), (3, 5));
     assert!(at.length() < RADIUS_MM, "{at} is outside");
-    window.act(Action::MoveCrosshair(at));
+    window.act(Action::View(ViewAction::MoveCrosshair(at)));
     assert_eq!(window.state.view.crosshair, at);
 }
 
@@ -98,17 +100,17 @@ fn left_out() {
         visible: false,
         ..shown.expect("a layer").display.clone()
     };
-    window.act(Action::SetDisplay {
+    window.act(Action::Layer(LayerAction::SetDisplay {
         layer: other,
         display,
         phase: Phase::Done,
-    });
+    }));
     assert_eq!(near(&window).len(), 1, "the eye is off");
     assert_eq!(
         window.state.not_measured(),
         [format!("{} (hidden)", names[1])]
     );
-    // Without the one that goes through.
+    // Without the one that passes through.
     let lengths = window.state.document.layer(layer).cloned();
     let Some(Content::Tractogram(all)) = lengths.map(|l| l.content.clone()) else {
         panic!("streamlines");
@@ -166,9 +168,12 @@ fn moving() {
         last = mm;
     }
     assert!(last < 4.0, "{last}");
-    // A sphere that is added beside it is measured at once.
+    // A sphere added next to it is measured at once.
     sphere(&mut window, true, DVec3::new(0.0, -12.0, 0.0), 3.0);
     let before = near(&window);
-    let _ = update(&mut window.state, Action::MoveCrosshair(DVec3::ZERO));
+    let _ = update(
+        &mut window.state,
+        Action::View(ViewAction::MoveCrosshair(DVec3::ZERO)),
+    );
     assert_eq!(near(&window), before, "a look changes nothing");
 }

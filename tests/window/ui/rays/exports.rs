@@ -1,4 +1,4 @@
-//! Exports of rays: their measures go beside the file, and no file is replaced unasked.
+//! Exports of rays: their measures are saved next to the file, and no file is replaced without asking.
 
 use super::super::{click, submitted, type_over, window};
 use super::measured;
@@ -17,7 +17,7 @@ pub fn tests() -> Vec<Trial> {
     ]
 }
 
-/// The measures go to the TSF and the weights; the window names what no file holds.
+/// The measures are saved to the TSF and the weights; the window names those that no file holds.
 fn beside() {
     let mut state = measured();
     let live = state.session.live.as_mut().unwrap();
@@ -30,7 +30,7 @@ fn beside() {
     assert_eq!(lost("rays.vtk"), "");
 }
 
-/// The three files of rays are asked about together, also where only the measures are there.
+/// One question covers the three files of rays, also where only the measures exist.
 fn overwriting() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name);
@@ -46,7 +46,7 @@ fn overwriting() {
             window.run();
             window.query_by_label("Replace").map(|_| ())
         });
-        // The sheet has grown by what it says.
+        // The sheet has grown by its message.
         window.run();
         assert_eq!(
             submitted::<SaveTractogram>(&window).len(),
@@ -55,7 +55,7 @@ fn overwriting() {
         );
         window.get_by_label(sentence);
         click(&mut window, "Replace");
-        // Other things may be asked for besides: what is unsaved is kept every so often.
+        // Other jobs may be submitted besides: unsaved work is saved regularly for recovery.
         let rays = |save: &SaveTractogram| {
             let adjacent = save.values.beside(&save.path);
             let has = |name: &str| adjacent.iter().any(|b| b.path == path(name));

@@ -166,7 +166,8 @@ pub fn select(
     }
     if rules.stop.is_some() && !tractogram.is_empty() && !values::has_stops(tractogram) {
         return Err(Error::Input(format!(
-            "The streamlines do not say why they stopped, expected the values {} and {}; select without --stop, or track them with Arcuate",
+            "The streamlines have no stop reasons, expected the values {} and {}; select without --stop, or \
+             track them with Arcuate",
             NAMED_STOPS[0], NAMED_STOPS[1]
         )));
     }

@@ -1,10 +1,18 @@
-//! What the jobs bring back.
+//! The end of a job: changes of the state that are the same for jobs of every type.
 
 use crate::jobs::{Delivery, Outcome, Receive, Slot};
-use crate::state::files::opening;
-use crate::state::{Effect, State, device, pictures, sessions};
+use crate::state::{Effect, State};
 
-/// A job has ended: what that means for jobs of every type, and what `receive` makes of its output.
+/// An end without an output, for features whose waiting state depends on a slot and not on one type of job.
+#[derive(Clone, PartialEq, Debug)]
+pub struct FailedJob {
+    pub slot: Slot,
+    pub ticket: u64,
+    /// One sentence; `None` if the job was stopped or replaced, or if it reports the failure itself.
+    pub reason: Option<String>,
+}
+
+/// Removes an ended job from the list, reports an end without an output, and applies an output by `receive`.
 pub fn ended<J: Receive<State>>(
     state: &mut State,
     job: &J,
@@ -18,24 +26,29 @@ pub fn ended<J: Receive<State>>(
     }
     let label = remove_job(state, event.ticket);
     let done = matches!(event.outcome, Outcome::Done(_));
-    if !done {
-        sessions::update::failed(state, event.slot);
-    }
+    let mut failed = FailedJob {
+        slot: event.slot,
+        ticket: event.ticket,
+        reason: None,
+    };
     state.session.saving.autosave_due |= done && event.slot != Slot::Recovery;
     let end = event.outcome.unfinished();
     let is_reported = end.is_some_and(|end| job.unfinished(&end, state));
     match event.outcome {
         Outcome::Partial(_) => {}
         _ if is_reported => {}
-        // Replaced by something else that was asked for.
+        // Replaced by another request.
         Outcome::Cancelled if event.slot == Slot::Recovery => {}
         Outcome::Cancelled => {
-            // Nothing is said about a document that was left.
+            // Nothing is reported about a closed document.
             if let Some(label) = label {
                 state.session.status = format!("Stopped: {}", label.to_lowercase());
             }
         }
-        Outcome::Failed(why) => failed(state, (event.slot, event.ticket), why, effects),
+        Outcome::Failed(why) => {
+            state.session.failed(event.slot, why.clone());
+            failed.reason = Some(why);
+        }
         Outcome::DeviceFailed(failure) => {
             let job = Box::new(job.clone());
             state.session.failed_on_card(event.slot, failure, job);
@@ -48,25 +61,16 @@ pub fn ended<J: Receive<State>>(
             receive(state, output, event.wall_ms, effects);
         }
     }
+    if !done {
+        state.session.failed_jobs.push(failed);
+    }
 }
 
-/// A job is no longer on its way. Its label.
+/// Removes a job from the list and returns its label.
 pub fn remove_job(state: &mut State, ticket: u64) -> Option<String> {
     let jobs = &mut state.session.jobs;
     let job = jobs.iter().find(|j| j.ticket == ticket);
     let label = job.map(|j| j.label.clone());
     jobs.retain(|j| j.ticket != ticket);
     label
-}
-
-/// Reports a failure for which no feature has its own message.
-fn failed(state: &mut State, (slot, ticket): (Slot, u64), why: String, effects: &mut Vec<Effect>) {
-    if slot == Slot::Device {
-        device::update::not_opened(state);
-    }
-    if slot == Slot::Save {
-        opening::export_failed(state, &why, effects);
-        pictures::update::not_saved(state, ticket);
-    }
-    state.session.failed(slot, why);
 }

@@ -1,4 +1,4 @@
-//! How an image layer is shown as a volume in the 3-D view.
+//! Display of an image layer as a volume in the 3-D view.
 
 use crate::data::appearance::Transfer;
 use crate::data::{Grid, Volume};
@@ -8,30 +8,29 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum VolumeStyle {
     Hidden,
-    /// As dense as the transfer function says.
+    /// With the density of the transfer function.
     Cloud,
-    /// Where the image has one value.
+    /// The surface of one value.
     Surface,
 }
 
-/// What of a volume is cut away, at the crosshair.
+/// The part of a volume that is cut away at the crosshair.
 #[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub enum Cut {
     #[default]
     Nothing,
-    /// What is on this side; a unit vector along a world axis.
+    /// The part on this side; a unit vector along a world axis.
     Side(DVec3),
-    /// What is nearer to the viewer.
+    /// The part nearer to the viewer.
     Facing,
-    /// The eighth that is nearest to the viewer.
+    /// The octant nearest to the viewer.
     Corner,
-    /// What is before a plane of its own, which stays where it is: world mm, and its normal to what
-    /// goes.
+    /// The part in front of a fixed plane: world mm, and its normal towards that part.
     Plane { at: DVec3, normal: DVec3 },
 }
 
 impl Cut {
-    /// As it can be written: JSON knows no infinity.
+    /// A form that can be written: JSON has no infinity.
     pub fn finite(self) -> Self {
         match self {
             Self::Plane { at, normal } if !(at.is_finite() && normal.is_finite()) => Self::Nothing,
@@ -45,21 +44,21 @@ impl Cut {
 #[serde(default)]
 pub struct VolumeLook {
     pub style: VolumeStyle,
-    /// Over the layer's window.
+    /// Applied to the layer's window.
     pub transfer: Transfer,
-    /// The transfer function's opacities are those of so thick a layer.
+    /// Thickness of a layer that has the transfer function's opacities.
     pub reference_mm: f32,
     /// Value of the surface.
     pub level: f32,
     /// The surface's inside has lower values.
     pub below: bool,
-    /// Of the surface, 0..1.
+    /// Opacity of the surface, 0..1.
     pub opacity: f32,
     pub lit: bool,
     pub cut: Cut,
-    /// Where it is cut the image itself is shown.
+    /// Whether cut faces show the image itself.
     pub face: bool,
-    /// How far from the cut anything is left of the opacity, mm; none: it does not depend on that.
+    /// Distance from the cut over which the opacity falls to zero, mm; `None`: it does not depend on that.
     pub fade_mm: Option<f32>,
 }
 
@@ -81,11 +80,11 @@ impl Default for VolumeLook {
 }
 
 impl VolumeLook {
-    /// How far the opacity may reach from a cut.
+    /// Range of that distance.
     pub const FADE_MM: std::ops::RangeInclusive<f64> = 1.0..=200.0;
     pub const THICKNESS_MM: std::ops::RangeInclusive<f64> = 0.01..=1000.0;
 
-    /// What an image starts with: soft in the middle of its window, as thick as two voxels.
+    /// The default of an image: soft in the middle of its window, two voxels thick.
     pub fn of(volume: &Volume, window: (f32, f32)) -> Self {
         Self {
             reference_mm: Self::usual_mm(volume),
@@ -103,7 +102,7 @@ impl VolumeLook {
         (2.0 * volume_mm3.cbrt()) as f32
     }
 
-    /// As it can be written: JSON knows no infinity.
+    /// A form that can be written: JSON has no infinity.
     pub fn finite(&self) -> Self {
         let or = |value: f32, other: f32| if value.is_finite() { value } else { other };
         Self {

@@ -1,19 +1,19 @@
-//! A document of the history, its regions' masks as what differs from the document beside it: a
-//! hundred strokes on a large image take kilobytes, not gigabytes.
+//! A document of the history whose regions store their masks as differences from the adjacent document: a hundred
+//! strokes on a large image take kilobytes, not gigabytes.
 
 use crate::data::region::RegionId;
 use crate::data::{DataId, Grid, Mask, Region, Shape};
 use crate::state::Document;
-use crate::state::document::Content;
+use crate::state::core::layer::Content;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// Voxels that are compared, and kept, together.
+/// Voxels compared and stored together.
 const BLOCK: usize = 1024;
 
 #[derive(Clone, Debug)]
 pub(in crate::state) struct Packed {
-    /// Regions that are packed have an empty shape here.
+    /// Packed regions have an empty shape here.
     document: Document,
     masks: Vec<PackedMask>,
 }
@@ -27,11 +27,11 @@ struct PackedMask {
 
 #[derive(Clone, Debug)]
 enum What {
-    /// The region beside it has this very shape.
+    /// The adjacent region has the same shape.
     Same,
-    /// As the region's beside it, but for some blocks.
+    /// Like that of the adjacent region, except for some blocks.
     Differs(Difference),
-    /// There is no such region there, or it lies on another grid: as an empty one, but for some blocks.
+    /// The adjacent document has no such region on this grid: like an empty mask, except for some blocks.
     Alone(Difference),
 }
 
@@ -39,12 +39,12 @@ enum What {
 struct Difference {
     id: DataId,
     grid: Arc<Grid>,
-    /// Number of a block and its voxels, eight to a byte.
+    /// Number of a block, and its voxels, eight per byte.
     blocks: Vec<(u32, Box<[u8]>)>,
 }
 
 impl Difference {
-    /// What `mask` has where it differs from `base`.
+    /// The voxels of `mask` where it differs from `base`.
     fn new(mask: &Mask, base: Option<&Mask>) -> Self {
         let empty = [0u8; BLOCK];
         let blocks = mask.inside.chunks(BLOCK).enumerate();
@@ -104,7 +104,7 @@ impl Packed {
         &mut self.document
     }
 
-    /// Its tractograms, and the bytes of their points.
+    /// Its tractograms, with the size of their points in bytes.
     pub fn tractograms(&self) -> impl Iterator<Item = (DataId, usize)> {
         let layers = self.document.layers.iter();
         layers.filter_map(|layer| match &layer.content {
@@ -113,7 +113,7 @@ impl Packed {
         })
     }
 
-    /// Nothing may be packed.
+    /// Requires that nothing is packed.
     pub fn into_document(self) -> Document {
         debug_assert!(
             self.masks.is_empty(),
@@ -122,7 +122,7 @@ impl Packed {
         self.document
     }
 
-    /// Puts the masks away, against those of the document that is beside this one.
+    /// Packs the masks as differences from those of the adjacent document.
     pub fn pack_against(&mut self, adjacent: &Document) {
         if !self.document.regions.iter().any(|r| is_packable(r)) {
             return;
@@ -186,7 +186,7 @@ impl Packed {
     }
 }
 
-/// A mask that is cut to its voxels is small already.
+/// A mask cropped to its voxels is already small.
 fn is_packable(region: &Region) -> bool {
     mask_of(region).is_some_and(|mask| Arc::ptr_eq(mask.frame(), &mask.grid))
 }
@@ -206,7 +206,7 @@ fn by_id(document: &Document) -> HashMap<RegionId, &Arc<Region>> {
     document.regions.iter().map(|r| (r.id, r)).collect()
 }
 
-/// Stands for a mask that is packed away.
+/// Placeholder for a packed mask.
 fn nothing() -> Arc<Shape> {
     Arc::new(Shape::Sphere {
         centre: glam::DVec3::ZERO,

@@ -1,18 +1,17 @@
-//! Sentences about the mask that tensors are within, and about seeds outside it.
+//! Sentences about the mask of the tensors, and about seeds outside it.
 
-use crate::solvers::curves::Starts;
 use crate::solvers::tensor_fit::MaskReport;
 use crate::state::Document;
+use crate::state::core::layer::{Content, Layer, OriginId};
 use crate::state::core::words::{count, fixed, with_unit};
-use crate::state::document::{Content, FitMask, Layer};
-use crate::state::origin::OriginId;
+use crate::state::document::FitMask;
 
 /// The mask that a fit finds from its scan.
 pub const AUTOMATIC: &str = "the automatic mask";
-/// The voxels where an image of tensors holds one.
+/// The voxels in which an image of tensors has one.
 pub const GIVEN: &str = "the mask of the tensors";
 
-/// The mask that a document's tensors are within, as part of a sentence.
+/// The name of the mask of a document's tensors, as part of a sentence.
 pub fn name_of(document: &Document) -> String {
     let Some(tensors) = &document.tensors else {
         return AUTOMATIC.to_owned();
@@ -29,7 +28,7 @@ pub fn name_of(document: &Document) -> String {
     }
 }
 
-/// The mask of the tensors that a kept result was made from; the document's tensors may have another mask now.
+/// The mask of the tensors of a kept result; the document's present tensors may have another.
 pub fn name_of_fit(document: &Document, fit: OriginId) -> String {
     let origins = &document.origins;
     let named = |found: &dyn Fn(&Layer) -> bool| {
@@ -73,7 +72,7 @@ pub fn facts(found: &MaskReport) -> String {
     )
 }
 
-/// What is doubtful about a mask that was found.
+/// Doubts about a mask that was found from a scan.
 pub fn doubt(found: &MaskReport) -> Option<String> {
     let why = if found.changes_with_threshold() {
         format!(
@@ -104,37 +103,4 @@ pub fn doubtful(found: &MaskReport) -> Option<String> {
         "{doubt}; {}. Look at it (arcuate fit --maps mask), or give one with --mask",
         facts(found)
     ))
-}
-
-/// Why seeds do not start: `the seeds lie outside the automatic mask`.
-pub fn no_start(starts: &Starts, mask: &str) -> String {
-    let fa = starts
-        .min_fa
-        .map_or("no direction stands out".to_owned(), |fa| {
-            format!("FA is below {}", fixed(fa, 2))
-        });
-    let reasons = [
-        (starts.outside_volume, "outside the volume".to_owned()),
-        (starts.outside_mask, format!("outside {mask}")),
-        (
-            starts.outside_regions,
-            "outside the mask regions".to_owned(),
-        ),
-        (starts.low_fa, format!("where {fa}")),
-    ];
-    let all: u64 = reasons.iter().map(|(n, _)| n).sum();
-    let some: Vec<&(u64, String)> = reasons.iter().filter(|(n, _)| *n > 0).collect();
-    match some[..] {
-        [] => "no tensor there has a metric".to_owned(),
-        [_] if all == starts.low_fa => format!("{fa} there"),
-        [(_, place)] => format!("the seeds lie {place}"),
-        _ => {
-            let share = |n: u64| with_unit(&fixed(100.0 * n as f64 / all as f64, 0), "%");
-            let each: Vec<String> = some
-                .iter()
-                .map(|(n, place)| format!("{} {place}", share(*n)))
-                .collect();
-            format!("the seeds lie {}", each.join(", "))
-        }
-    }
 }

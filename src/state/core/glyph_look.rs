@@ -1,16 +1,16 @@
-//! How tensors are shown as glyphs.
+//! Display of tensors as glyphs.
 
 use crate::data::appearance::GlyphShape;
 use serde::{Deserialize, Serialize};
 
-/// Which tensors are shown.
+/// The tensors that are shown.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum GlyphPlace {
-    /// Those that the slices of the 3-D view cross, there.
+    /// Tensors on the slices of the 3-D view, only there.
     Scene,
-    /// The same, and in the slice views.
+    /// The same, and also in the slice views.
     Slices,
-    /// Those within the pathways, in the 3-D view.
+    /// Tensors within the pathways, in the 3-D view.
     Pathways,
 }
 
@@ -32,7 +32,7 @@ pub struct GlyphLook {
     pub shown: bool,
     pub place: GlyphPlace,
     pub shape: GlyphShape,
-    /// Longest axis over a voxel's edge.
+    /// Length of the longest axis relative to a voxel's edge.
     pub size: f32,
     /// One voxel in this many, along each axis.
     pub every: usize,
@@ -54,7 +54,7 @@ impl GlyphLook {
     pub const SIZES: std::ops::RangeInclusive<f64> = 0.05..=10.0;
     pub const MOST_APART: usize = 16;
 
-    /// Within what can be drawn, whatever a file says.
+    /// Limited to what can be drawn, whatever a file contains.
     pub fn sound(self) -> Self {
         let (low, high) = (*Self::SIZES.start() as f32, *Self::SIZES.end() as f32);
         Self {

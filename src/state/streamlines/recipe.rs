@@ -1,4 +1,4 @@
-//! What was done to the streamlines of a layer, as text.
+//! Edits of a layer's streamlines, as text.
 
 use crate::data::tractogram::LENGTH;
 use crate::io::quoted;
@@ -8,22 +8,22 @@ use crate::state::recipe::{Recipe, RegionSpec, region_arguments};
 use std::fmt::{Display, Formatter, Result};
 use std::path::{Path, PathBuf};
 
-/// Rules as `arcuate select` takes them.
+/// Rules as options of `arcuate select`.
 #[derive(Clone, Debug)]
 pub struct Choice {
     pub group: Option<String>,
     pub regions: Vec<RegionSpec>,
     pub by_ends: bool,
     pub values: Vec<Within>,
-    /// As `--image` takes them.
+    /// In the form of `--image`.
     pub images: Vec<String>,
     pub stop: Option<StopReason>,
     pub invert: bool,
-    /// And the seed of the random numbers.
+    /// With the seed of the random numbers.
     pub at_most: Option<(usize, u64)>,
 }
 
-/// A rule on an image, as `--image` takes it: `fa.nii.gz:0.3..:any`.
+/// A rule on an image, in the form of `--image`: `fa.nii.gz:0.3..:any`.
 pub fn on_image(file: &Path, low: f32, high: f32, counting: PointStatistic) -> String {
     let range = range(low, high);
     match counting {
@@ -75,7 +75,7 @@ impl Display for Choice {
     }
 }
 
-/// One command after the other: what makes the streamlines, and each step that keeps some of them.
+/// A sequence of commands: one that computes the streamlines, and one for each step that keeps some of them.
 pub(in crate::state) fn selected(
     of: &Recipe,
     steps: &[Option<SelectionOptions>],

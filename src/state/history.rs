@@ -1,13 +1,13 @@
-//! Undo and redo by cheap copies of the document. Masks are the one part that is not cheap to copy:
-//! of those a step keeps what differs from the step beside it (`packed`).
+//! Undo and redo by cheap copies of the document. Only masks are expensive to copy: a step stores their differences
+//! from the adjacent step (`compact_masks`).
 
 use crate::state::Document;
-use crate::state::core::compact_masks::Packed;
+use crate::state::compact_masks::Packed;
 use std::collections::BTreeSet;
 
-/// How many steps can be undone.
+/// Largest number of steps that can be undone.
 const DEPTH: usize = 200;
-/// Streamlines that only steps hold on to take at most this much, or the oldest steps go.
+/// Memory limit for streamlines that only steps hold; beyond it the oldest steps are dropped.
 const TRACTOGRAM_BYTES: usize = 2 << 30;
 
 #[derive(Clone, Debug, Default)]
@@ -16,20 +16,20 @@ pub struct History {
     future: Vec<Step>,
     /// The drag in progress: more edits with the same label join its step.
     open: Option<String>,
-    /// What could be redone before that drag.
+    /// Steps that could be redone before that drag.
     redoable: Vec<Step>,
-    /// Steps recorded so far, whether they can still be undone or not.
+    /// Number of steps recorded so far, including those that can no longer be undone.
     recorded: u64,
 }
 
-/// Where undo or redo leads. All but the last of a pile are packed against the one above.
+/// The document that undo or redo restores. All except the last of a stack are packed against the one above.
 #[derive(Clone, Debug)]
 struct Step {
     label: String,
     document: Packed,
 }
 
-/// Lays a step on a pile, and packs the one that was the last.
+/// Pushes a step, and packs the one that was the last.
 fn push(pile: &mut Vec<Step>, label: &str, document: &Document) {
     if let Some(last) = pile.last_mut() {
         last.document.pack_against(document);
@@ -40,10 +40,10 @@ fn push(pile: &mut Vec<Step>, label: &str, document: &Document) {
     });
 }
 
-/// Takes the last step off a pile and unpacks the one below.
+/// Pops the last step and unpacks the one below.
 fn pop(pile: &mut Vec<Step>) -> Option<(String, Document)> {
     let step = pile.pop()?;
-    // The last of a pile is whole.
+    // The last of a stack is never packed.
     let document = step.document.into_document();
     if let Some(last) = pile.last_mut() {
         last.document.unpack_against(&document);
@@ -52,19 +52,19 @@ fn pop(pile: &mut Vec<Step>) -> Option<(String, Document)> {
 }
 
 impl History {
-    /// The next edit is a step of its own, whatever its label.
+    /// Makes the next edit a step of its own, whatever its label.
     pub fn close(&mut self) {
         self.open = None;
         self.redoable.clear();
     }
 
-    /// How many steps have been recorded.
+    /// Number of steps recorded.
     pub fn recorded(&self) -> u64 {
         self.recorded
     }
 
-    /// The document before the drag in progress, which leaves no step: what could be redone before it can be
-    /// redone again.
+    /// The document before the drag in progress, which records no step: what could be redone before it can be redone
+    /// again.
     pub fn abandon(&mut self) -> Option<(String, Document)> {
         self.open.take()?;
         let step = pop(&mut self.past);
@@ -72,7 +72,7 @@ impl History {
         step
     }
 
-    /// Removes the newest step if it has this label, because its edit was refused; whether it had.
+    /// Removes the newest step if it has this label, because its edit was refused; returns whether it did.
     pub fn forget_newest(&mut self, label: &str) -> bool {
         let is_newest = self.undo_label() == Some(label);
         if is_newest {
@@ -91,8 +91,8 @@ impl History {
         self.open.as_deref() == Some(label)
     }
 
-    /// Remembers the document as it is before an edit. `live` edits with one label (a drag, a
-    /// moving slider) are one step, which ends with the first edit that is not live.
+    /// Records the document before an edit. `live` edits with one label (a drag, a moving slider) form one step, which
+    /// ends with the first edit that is not live.
     pub fn record(&mut self, before: &Document, label: &str, live: bool) {
         let joins = self.joins(label);
         self.open = live.then(|| label.to_owned());
@@ -113,10 +113,10 @@ impl History {
         self.forget_beyond(TRACTOGRAM_BYTES);
     }
 
-    /// Forgets the oldest steps while the streamlines of all take more: each deletion makes a tractogram
-    /// of its own.
+    /// Drops the oldest steps while the streamlines of all take more than `most`: each deletion creates a new
+    /// tractogram.
     fn forget_beyond(&mut self, most: usize) {
-        // Those of the newest step are, as a rule, still those of the document.
+        // The masks of the newest step are usually still in the document.
         let newest = self.past.last().into_iter();
         let here = newest.flat_map(|step| step.document.tractograms());
         let mut seen: BTreeSet<_> = here.map(|(id, _)| id).collect();
@@ -129,32 +129,32 @@ impl History {
             }
             bytes <= most
         });
-        // The newest step stays whatever it takes.
+        // The newest step stays, whatever its size.
         let kept = kept.count().max(1);
         let gone = self.past.len().saturating_sub(kept);
         self.past.drain(..gone);
     }
 
-    /// Forgets everything: another scan was opened in place of this one.
+    /// Clears the history: another scan was opened in place of this one.
     pub fn clear(&mut self) {
         *self = Self::default();
     }
 
-    /// All documents that undo or redo would bring back; their regions' masks may be packed away.
+    /// All documents that undo or redo can restore; their regions' masks may be packed.
     pub fn documents_mut(&mut self) -> impl Iterator<Item = &mut Document> {
         let beyond = self.future.iter_mut().chain(&mut self.redoable);
         let steps = self.past.iter_mut().chain(beyond);
         steps.map(|step| step.document.document_mut())
     }
 
-    /// Bytes that masks take, which no other part of a step does in earnest.
+    /// Bytes of masks; no other part of a step takes much memory.
     pub fn mask_bytes(&self) -> usize {
         let beyond = self.future.iter().chain(&self.redoable);
         let steps = self.past.iter().chain(beyond);
         steps.map(|step| step.document.mask_bytes()).sum()
     }
 
-    /// The document before the last step; `now` is kept for redo.
+    /// The document before the last step; `now` is stored for redo.
     pub fn undo(&mut self, now: &Document) -> Option<(String, Document)> {
         self.close();
         let (label, document) = pop(&mut self.past)?;
@@ -169,7 +169,7 @@ impl History {
         Some((label, document))
     }
 
-    /// Label of the step that undo would take back.
+    /// Label of the step that undo would revert.
     pub fn undo_label(&self) -> Option<&str> {
         self.past.last().map(|step| step.label.as_str())
     }

@@ -1,0 +1,124 @@
+//! Display of layers, and their default displays.
+
+use crate::data::Volume;
+use crate::data::appearance::{ColourMap, Interpolation, LineStyle};
+use crate::solvers::tensor_fit::FitMap;
+use crate::state::core::volume_look::VolumeLook;
+use serde::{Deserialize, Serialize};
+
+/// The colouring of streamlines.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub enum LineColouring {
+    Direction,
+    /// Sampled at each point.
+    Fa,
+    /// Whole length, mm.
+    Length,
+    /// The reason why the end stopped.
+    StopReason,
+    /// Connectivity measure of the whole ray; within the display's window.
+    Measure,
+    /// The same from the seed to each point.
+    MeasureAlong,
+    /// How much of the signal the streamline explains; within the display's window.
+    Weight,
+    Fixed([u8; 3]),
+}
+
+/// Display of a layer.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Display {
+    pub visible: bool,
+    /// 0..1.
+    pub opacity: f32,
+    pub window: (f32, f32),
+    pub colour_map: ColourMap,
+    pub interpolation: Interpolation,
+    /// Brightness of colour images.
+    pub brightness: f32,
+    /// Hides voxels with FA below this; 0 hides nothing.
+    pub hide_below_fa: f32,
+    /// Index of the displayed volume of a scan.
+    pub frame: usize,
+    pub line_style: LineStyle,
+    pub line_colouring: LineColouring,
+    /// Display in the 3-D view; `None` until requested.
+    pub volume: Option<VolumeLook>,
+}
+
+impl Default for Display {
+    fn default() -> Self {
+        image_display((0.0, 1.0))
+    }
+}
+
+/// The default window of an image.
+pub fn window(volume: &Volume, frame: usize, map: Option<FitMap>) -> (f32, f32) {
+    match map {
+        Some(FitMap::Fa) => (0.0, volume.percentiles(frame, 0.01, 0.998).1.max(0.5)),
+        Some(map) if map.is_diffusivity() => (0.0, volume.percentiles(frame, 0.01, 0.99).1),
+        Some(FitMap::Dec) => (0.0, 1.0),
+        _ => volume.percentiles(frame, 0.01, 0.99),
+    }
+}
+
+/// Over an image, so that both are visible.
+pub const LABEL_OPACITY: f32 = 0.6;
+
+/// The default brightness of a colour image: colour by direction is dark, since FA is rarely 1.
+pub fn brightness(map: Option<FitMap>) -> f32 {
+    match map {
+        Some(FitMap::Dec) => 1.5,
+        _ => 1.0,
+    }
+}
+
+pub fn image_display(window: (f32, f32)) -> Display {
+    Display {
+        visible: true,
+        opacity: 1.0,
+        window,
+        colour_map: ColourMap::Grey,
+        interpolation: Interpolation::Linear,
+        brightness: 1.0,
+        hide_below_fa: 0.0,
+        frame: 0,
+        line_style: LineStyle::Tubes { radius_mm: 0.35 },
+        line_colouring: LineColouring::Direction,
+        volume: None,
+    }
+}
+
+pub fn mask_display() -> Display {
+    Display {
+        opacity: 0.3,
+        colour_map: ColourMap::Mask,
+        visible: false,
+        ..image_display((0.0, 1.0))
+    }
+}
+
+/// If there is no image that it could hide.
+pub fn mask_alone() -> Display {
+    Display {
+        opacity: 0.6,
+        visible: true,
+        ..mask_display()
+    }
+}
+
+pub fn line_display() -> Display {
+    image_display((0.0, 1.0))
+}
+
+pub fn ray_display() -> Display {
+    Display {
+        line_colouring: LineColouring::Measure,
+        colour_map: ColourMap::Viridis,
+        ..line_display()
+    }
+}
+
+/// Opacity of a stale result, as a fraction of its opacity when it is current.
+pub const STALE_OPACITY: f32 = 0.45;

@@ -1,0 +1,125 @@
+//! Layers: content, display and origin.
+
+use crate::data::Grid;
+use crate::data::{Gradients, Mask, Tractogram, Volume};
+use crate::state::Phase;
+use crate::state::core::display::Display;
+use glam::DVec3;
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// Identifies an origin in the table that a document shares with its undo steps and snapshots; 0: unknown.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Default)]
+pub struct OriginId(pub(in crate::state) usize);
+
+/// Identifies a layer for the lifetime of the document.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Serialize, Deserialize)]
+pub struct LayerId(pub u64);
+
+#[derive(Clone, Debug)]
+pub enum Content {
+    /// A diffusion scan; without gradients it can only be displayed.
+    Scan {
+        dwi: Volume,
+        gradients: Option<Arc<Gradients>>,
+    },
+    Image(Volume),
+    Mask(Mask),
+    Tractogram(Tractogram),
+}
+
+impl Content {
+    /// The displayed image of a scan or image layer.
+    pub fn volume(&self) -> Option<&Volume> {
+        match self {
+            Self::Scan { dwi, .. } => Some(dwi),
+            Self::Image(volume) => Some(volume),
+            Self::Mask(_) | Self::Tractogram(_) => None,
+        }
+    }
+
+    /// World bounds, mm; `None` for an empty tractogram.
+    pub fn bounds(&self) -> Option<(DVec3, DVec3)> {
+        match self {
+            Self::Scan { dwi: volume, .. } | Self::Image(volume) => Some(volume.grid.bounds()),
+            Self::Mask(mask) => Some(mask.grid.bounds()),
+            Self::Tractogram(tractogram) => tractogram.bounds(),
+        }
+    }
+}
+
+#[derive(Clone, Debug)]
+pub struct Layer {
+    pub id: LayerId,
+    pub name: String,
+    pub content: Content,
+    pub display: Display,
+    /// Its origin, in the document's table.
+    pub origin: OriginId,
+    /// The content at the position of the file, for a layer that was moved.
+    pub unmoved: Option<Content>,
+    pub path: Option<PathBuf>,
+    /// Unit after a value: `mm²/s`, or empty.
+    pub unit: &'static str,
+    /// Factor applied to displayed values (1e3 for diffusivities displayed as 10⁻³ mm²/s).
+    pub unit_scale: f32,
+    /// Remarks from reading it, one sentence each.
+    pub notes: Vec<String>,
+}
+
+impl Layer {
+    /// A layer that was computed here.
+    pub fn new(
+        id: LayerId,
+        name: String,
+        content: Content,
+        display: Display,
+        origin: OriginId,
+    ) -> Self {
+        Self {
+            id,
+            name,
+            content,
+            display,
+            origin,
+            unmoved: None,
+            path: None,
+            unit: "",
+            unit_scale: 1.0,
+            notes: Vec::new(),
+        }
+    }
+}
+
+/// The grid of an image or mask.
+pub fn grid_of(layer: &Layer) -> Option<&Arc<Grid>> {
+    match &layer.content {
+        Content::Scan { dwi: volume, .. } | Content::Image(volume) => Some(&volume.grid),
+        Content::Mask(mask) => Some(mask.frame()),
+        Content::Tractogram(_) => None,
+    }
+}
+
+/// Changes of one layer, or of their list.
+#[derive(Clone, Debug)]
+pub enum LayerAction {
+    Select(Option<LayerId>),
+    SetDisplay {
+        layer: LayerId,
+        display: Display,
+        phase: Phase,
+    },
+    /// Shows one image layer and hides the other images.
+    ShowOnly(LayerId),
+    /// To another index in the list, counted from the bottom.
+    Move {
+        layer: LayerId,
+        to: usize,
+    },
+    Rename {
+        layer: LayerId,
+        name: String,
+    },
+    Delete(LayerId),
+}

@@ -1,0 +1,34 @@
+//! The four views.
+
+use serde::{Deserialize, Serialize};
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash, Serialize, Deserialize)]
+pub enum Pane {
+    Axial,
+    Sagittal,
+    Coronal,
+    Scene,
+}
+
+impl Pane {
+    pub const ALL: [Self; 4] = [Self::Axial, Self::Sagittal, Self::Coronal, Self::Scene];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Axial => "Axial",
+            Self::Sagittal => "Sagittal",
+            Self::Coronal => "Coronal",
+            Self::Scene => "3-D",
+        }
+    }
+
+    /// The world axis along which a slice view looks; `None` for the 3-D view.
+    pub fn normal_axis(self) -> Option<usize> {
+        match self {
+            Self::Sagittal => Some(0),
+            Self::Coronal => Some(1),
+            Self::Axial => Some(2),
+            Self::Scene => None,
+        }
+    }
+}

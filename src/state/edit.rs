@@ -1,0 +1,59 @@
+//! Changes of the document as undoable steps, and of the view that shows all of it.
+
+use crate::data::Grid;
+use crate::state::core::layer::grid_of;
+use crate::state::document::Document;
+use crate::state::view::SliceCamera;
+use crate::state::{Camera, State};
+use glam::DVec3;
+use std::sync::Arc;
+
+/// Changes the document as one undoable step.
+pub(in crate::state) fn edit(
+    state: &mut State,
+    label: &str,
+    live: bool,
+    change: impl FnOnce(&mut Document),
+) {
+    state.history.record(&state.document, label, live);
+    // The last status message refers to the previous state of the document.
+    state.session.status.clear();
+    change(&mut state.document);
+    changed(state);
+}
+
+pub(in crate::state) fn changed(state: &mut State) {
+    state.session.revision += 1;
+}
+
+/// The grid that the wheel steps through: that of the topmost visible image, else of another layer.
+pub(in crate::state) fn stepped(document: &Document) -> Option<&Grid> {
+    let visible = || document.layers.iter().rev().filter(|l| l.display.visible);
+    let image = visible().find(|l| l.content.volume().is_some());
+    grid_of(image.or_else(|| visible().find(|l| grid_of(l).is_some()))?).map(Arc::as_ref)
+}
+
+/// Moves the crosshair to the middle, into a voxel's centre: between two voxels rounding would decide which of them a
+/// slice shows.
+pub(in crate::state) fn look_at_middle(state: &mut State, (low, high): (DVec3, DVec3)) {
+    let middle = (low + high) * 0.5;
+    let centre = |grid: &Grid| grid.world(grid.voxel_at(middle).round());
+    state.view.crosshair = stepped(&state.document).map_or(middle, centre);
+}
+
+pub(in crate::state) fn frame_all(state: &mut State) {
+    let (low, high) = state.document.framed();
+    let camera = match state.document.lines_alone() {
+        Some((centre, radius_mm)) => Camera::around(centre, radius_mm),
+        None => Camera::framing(low, high),
+    };
+    state.view.camera = Camera {
+        azimuth: state.view.camera.azimuth,
+        elevation: state.view.camera.elevation,
+        ..camera
+    };
+    state.view.slices = [SliceCamera {
+        zoom: 1.0,
+        pan_mm: DVec3::ZERO,
+    }; 3];
+}

@@ -1,0 +1,132 @@
+//! What is opened, and the layers of files.
+
+use crate::jobs::Slot;
+use crate::state::core::layer::{Content, Layer};
+use crate::state::files::jobs::open::OpenFile;
+use crate::state::files::opening::exported;
+use crate::state::files::types::RecentExports;
+use crate::state::update::layers;
+use crate::state::{Effect, FilesAction, Reading, Severity, State, UnsavedAction, files, sessions};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Applies one action.
+pub fn act(state: &mut State, action: FilesAction, effects: &mut Vec<Effect>) {
+    match action {
+        FilesAction::Open(paths) => open(state, paths, effects),
+        FilesAction::OpenAs { path, reading } => {
+            state.session.forget_failures(Slot::Load);
+            effects.push(Effect::submit(OpenFile::with_reading(path, reading)));
+        }
+        FilesAction::OpenVisit(Some(number)) => files::opening::open_visit(state, number, effects),
+        FilesAction::OpenVisit(None) => state.session.folder = None,
+        FilesAction::SaveLayer { layer, path } => {
+            exported(state, RecentExports::LAYER, &path, effects);
+            layers::save(state, layer, path, effects);
+        }
+        FilesAction::CheckPath(check) => state.session.paths.ask(check, effects),
+    }
+}
+
+fn open(state: &mut State, paths: Vec<PathBuf>, effects: &mut Vec<Effect>) {
+    let (mut sessions, paths): (Vec<_>, Vec<_>) = paths
+        .into_iter()
+        .partition(|p| sessions::update::is_session(p));
+    if let Some(session) = sessions.pop() {
+        if !(sessions.is_empty() && paths.is_empty()) {
+            let sentence = format!(
+                "A session replaces everything, so only the session is opened; open the other files afterwards: {}",
+                session.display()
+            );
+            state.session.notify(Severity::Information, sentence);
+        }
+        return sessions::update::leave(state, UnsavedAction::Open(session), effects);
+    }
+    let is_gradients = |p: &PathBuf| {
+        let extension = p
+            .extension()
+            .and_then(|e| e.to_str())
+            .unwrap_or_default()
+            .to_lowercase();
+        matches!(
+            extension.as_str(),
+            "bval" | "bvals" | "bvec" | "bvecs" | "b"
+        )
+    };
+    state.session.forget_failures(Slot::Load);
+    let (mut gradients, files): (Vec<_>, Vec<_>) = paths.into_iter().partition(is_gradients);
+    // bval before bvec, as every reader of the pair expects.
+    gradients.sort_by_key(|p| {
+        p.extension()
+            .is_none_or(|e| !e.to_string_lossy().starts_with("bval"))
+    });
+    if files.is_empty() && !gradients.is_empty() {
+        let scans = || {
+            let layers = state.document.layers.iter().rev();
+            layers.filter_map(|l| match (&l.content, &l.path) {
+                (Content::Scan { gradients, .. }, Some(path)) => Some((gradients, path)),
+                _ => None,
+            })
+        };
+        // The one that waits for them, else the topmost.
+        let waiting = scans().find(|(gradients, _)| gradients.is_none());
+        match waiting.or_else(|| scans().next()) {
+            Some((_, path)) => {
+                let path = path.clone();
+                effects.push(Effect::submit(OpenFile::with_gradients(path, gradients)));
+            }
+            None => state.session.notify(
+                Severity::Error,
+                "Gradient files need a scan: open the scan first, or drop both together",
+            ),
+        }
+        return;
+    }
+    let (tables, files): (Vec<_>, Vec<_>) = files.into_iter().partition(|p| is_colours(p));
+    for table in tables {
+        open_colours(state, table, effects);
+    }
+    state.session.together.clone_from(&files);
+    for path in files {
+        effects.push(Effect::submit(OpenFile::with_gradients(
+            path,
+            gradients.clone(),
+        )));
+    }
+}
+
+/// Whether a name may be that of a colour table for labels.
+fn is_colours(path: &Path) -> bool {
+    let ending = path.extension().and_then(|e| e.to_str());
+    let ending = ending.unwrap_or_default().to_lowercase();
+    ["txt", "lut", "tsv", "label", "ctab"].contains(&ending.as_str())
+}
+
+/// Gives the topmost image that can be a label map its names and colours.
+fn open_colours(state: &mut State, table: PathBuf, effects: &mut Vec<Effect>) {
+    let layers = || state.document.layers.iter().rev();
+    let image = |l: &&Arc<Layer>| matches!(&l.content, Content::Image(v) if v.frames == 1);
+    let labelled = |l: &&Arc<Layer>| l.content.volume().is_some_and(|v| v.labels.is_some());
+    let selected = state.session.selected_layer;
+    let chosen = layers()
+        .filter(image)
+        .find(|l| Some(l.id) == selected && l.path.is_some())
+        .or_else(|| {
+            layers()
+                .filter(image)
+                .find(|l| labelled(l) && l.path.is_some())
+        });
+    match chosen.and_then(|l| l.path.clone()) {
+        Some(path) => {
+            let reported = Reading {
+                colours: Some(table),
+                ..Reading::default()
+            };
+            effects.push(Effect::submit(OpenFile::with_reading(path, reported)));
+        }
+        None => state.session.notify(
+            Severity::Error,
+            "A colour table needs a label map: open that first, and select its layer",
+        ),
+    }
+}

@@ -1,0 +1,103 @@
+//! Answers about the typed path, stored with their question: an answer holds for exactly this path.
+
+use crate::jobs::PathAnswer;
+use crate::jobs::PathCheck;
+use crate::state::core::layer::LayerId;
+use crate::state::core::live::{Live, LiveKey, Order, Pace};
+use crate::state::{Effect, Reading};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+#[derive(Clone, Debug, Default)]
+pub struct Paths {
+    /// The folders before the present export: a folder that could not be written to is not kept.
+    pub exports_before: Option<RecentExports>,
+    answer: Live<PathCheck, PathAnswer>,
+    /// The number of the question that failed.
+    failed: Option<u64>,
+}
+
+impl Paths {
+    /// Asks a question, replacing the one before.
+    pub(in crate::state) fn ask(&mut self, check: PathCheck, effects: &mut Vec<Effect>) {
+        self.failed = None;
+        // Questions are numbered: each is a different key.
+        if let Order::Start(check, _) = self.answer.follow(Some(&check), false, Pace::Newest) {
+            effects.push(Effect::submit(check));
+        }
+    }
+
+    pub(in crate::state) fn done(&mut self, check: &PathCheck, answer: PathAnswer) {
+        if self.is_open(check) {
+            self.answer.finish(answer);
+        }
+    }
+
+    /// The disk was not asked, or the user did not wait.
+    pub(in crate::state) fn fail(&mut self) {
+        self.failed = self.answer.running().map(|check| check.number);
+        self.answer.fail();
+    }
+
+    /// The answer to exactly this question; `None`: not yet.
+    pub fn answer(&self, check: &PathCheck) -> Option<&PathAnswer> {
+        let shown = self.answer.shown();
+        shown
+            .filter(|(known, _)| *known == check)
+            .map(|(_, answer)| answer)
+    }
+
+    /// Whether this question is being answered.
+    pub fn is_open(&self, check: &PathCheck) -> bool {
+        self.answer.running() == Some(check)
+    }
+
+    /// Whether this question gets no answer.
+    pub fn has_failed(&self, check: &PathCheck) -> bool {
+        self.failed == Some(check.number)
+    }
+}
+
+impl LiveKey for PathCheck {}
+
+/// Folders and names of the last exports, which the next ones of the same document suggest.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct RecentExports {
+    #[serde(skip)]
+    pub folder: Option<PathBuf>,
+    /// Names of the last files, by kind.
+    pub last: BTreeMap<String, String>,
+}
+
+impl RecentExports {
+    pub const TRACKS: &str = "tracks";
+    pub const LAYER: &str = "layer";
+    pub const REGION: &str = "region";
+    pub const PICTURE: &str = "picture";
+
+    pub fn remember(&mut self, what: &str, path: &Path) {
+        self.folder = path.parent().map(Path::to_owned);
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        self.last.insert(what.to_owned(), name.into_owned());
+    }
+}
+
+/// What is opened, and the layers of files.
+#[derive(Clone, Debug)]
+pub enum FilesAction {
+    Open(Vec<PathBuf>),
+    /// Reopens a layer's file with the user's reading of it.
+    OpenAs {
+        path: PathBuf,
+        reading: Reading,
+    },
+    /// One of the visits of the folder opened last; `None`: none of them.
+    OpenVisit(Option<usize>),
+    SaveLayer {
+        layer: LayerId,
+        path: PathBuf,
+    },
+    /// A question about the typed path, replacing the one before.
+    CheckPath(PathCheck),
+}

@@ -1,0 +1,171 @@
+//! A region being computed: its settings, and the results so far. It follows its controls; the active tool determines
+//! the kind.
+
+use crate::data::Outline;
+use crate::data::region::RegionId;
+use crate::data::{DataId, Role, Shape, Stroke};
+use crate::solvers::region::{Change, Combine, LabelCount, Numbers};
+use crate::state::{Drawing, Layer, LayerId, Phase, RegionsChange};
+use glam::DVec3;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// Inputs of a computed region; plain values, compared to detect changes.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Source {
+    Threshold {
+        layer: LayerId,
+        frame: usize,
+        low: f32,
+        high: f32,
+    },
+    Fill {
+        layer: LayerId,
+        frame: usize,
+        /// World mm.
+        from: DVec3,
+        tolerance: f32,
+        most_ml: f64,
+        /// Subtracted from the region instead of added.
+        erase: bool,
+    },
+    Change(Change),
+    Combine {
+        how: Combine,
+        with: RegionId,
+    },
+}
+
+impl Source {
+    /// Label of the undo step.
+    pub fn label(&self) -> &'static str {
+        match self {
+            Self::Threshold { .. } => "Threshold region",
+            Self::Fill { erase: false, .. } => "Fill region",
+            Self::Fill { erase: true, .. } => "Empty region",
+            Self::Change(_) => "Change region",
+            Self::Combine { how, .. } => match how {
+                Combine::Union => "Add region",
+                Combine::Intersection => "Intersect regions",
+                Combine::Difference => "Subtract region",
+            },
+        }
+    }
+}
+
+#[derive(Clone, Debug)]
+pub struct Making {
+    /// `None` until the first result of a new region.
+    pub region: Option<RegionId>,
+    /// The region before the change.
+    pub base: Option<Arc<Shape>>,
+    pub source: Source,
+    /// Distinguishes its jobs from those of others.
+    pub serial: u64,
+    /// Whether a job is running, and whether another must follow.
+    pub running: bool,
+    pub again: bool,
+    /// A control is being dragged.
+    pub live: bool,
+    /// A remark about the result.
+    pub note: Option<String>,
+}
+
+/// The numbers of a label map, for the panel.
+#[derive(Clone, Debug)]
+pub struct Labels {
+    pub layer: LayerId,
+    pub of: DataId,
+    pub frame: usize,
+    /// `None` while they are being counted.
+    pub numbers: Option<Result<Arc<Numbers>, String>>,
+}
+
+/// The name for the region of a label: from the label map's table, else its layer's name and the number.
+pub fn region_name(layer: &Layer, number: i64) -> String {
+    let table = layer.content.volume().and_then(|v| v.labels.as_ref());
+    let known = u32::try_from(number).ok().zip(table);
+    let name = known.and_then(|(number, table)| table.name(number));
+    name.map_or_else(|| format!("{} {number}", layer.name), str::to_owned)
+}
+
+/// Changes of one region, or of their list.
+#[derive(Clone, Debug)]
+pub enum RegionAction {
+    Save {
+        region: RegionId,
+        path: PathBuf,
+    },
+    Place {
+        role: Role,
+        shape: Shape,
+    },
+    FromLayer {
+        layer: LayerId,
+        role: Role,
+    },
+    Select(Option<RegionId>),
+    SetShape {
+        region: RegionId,
+        shape: Shape,
+        phase: Phase,
+    },
+    SetRole {
+        region: RegionId,
+        role: Role,
+    },
+    Rename {
+        region: RegionId,
+        name: String,
+    },
+    SetColour {
+        region: RegionId,
+        colour: Option<[u8; 3]>,
+    },
+    Toggle(RegionId),
+    Delete(RegionId),
+    /// Changes several regions as one step.
+    ChangeSeveral {
+        regions: Vec<RegionId>,
+        change: RegionsChange,
+    },
+    /// To another index in the list, counted from the top.
+    Move {
+        region: RegionId,
+        to: usize,
+    },
+    Duplicate(RegionId),
+    /// All regions: as one label map, or as one mask each.
+    SaveAll {
+        path: PathBuf,
+        as_labels: bool,
+    },
+    Make {
+        source: Source,
+        phase: Phase,
+    },
+    /// Shows the labels of a label map.
+    CountLabels(LayerId),
+    FromLabels {
+        labels: Vec<LabelCount>,
+        role: Role,
+    },
+    SetDrawing(Drawing),
+    /// The region that the next stroke is drawn into; `None`: a new one of this role.
+    DrawInto {
+        region: Option<RegionId>,
+        role: Role,
+    },
+    /// A part of the brush's path.
+    Stroke {
+        stroke: Stroke,
+        erase: bool,
+        /// The button has just gone down.
+        begins: bool,
+        phase: Phase,
+    },
+    DrawOutline {
+        outline: Outline,
+        erase: bool,
+    },
+}

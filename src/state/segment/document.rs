@@ -1,0 +1,79 @@
+//! Queries on the document about segmentation.
+
+use crate::data::DataId;
+use crate::data::{Mask, Volume};
+use crate::solvers::level_set::Params;
+use crate::state::Document;
+use crate::state::core::layer::{Content, Layer};
+use crate::state::filter::WeightMap;
+use crate::state::segment::{Segmented, scalar};
+use std::sync::Arc;
+
+impl Document {
+    /// The segmented image: the chosen one, else the topmost visible one, else the topmost that was opened. A map of a
+    /// fit is the default only if no other image is open.
+    pub fn segmented_image(&self) -> Option<(&Arc<Layer>, &Volume)> {
+        fn of(l: &Arc<Layer>) -> Option<(&Arc<Layer>, &Volume)> {
+            Some((l, scalar(l)?))
+        }
+        let fitted = |l: &Layer| self.origin(l).fit_map().is_some();
+        let layers = || self.layers.iter().rev().filter(|l| !self.is_error(l));
+        let images = || layers().filter(|l| !self.is_of_weights(l));
+        let mut opened = images().filter(|l| matches!(l.content, Content::Image(_)) && !fitted(l));
+        let chosen = self.segment.image.and_then(|id| self.layer(id));
+        let opened = opened.find_map(of);
+        let shown = || {
+            let mut seen = images().filter(|l| l.display.visible);
+            seen.find_map(|l| of(l).filter(|_| opened.is_none() || !fitted(l)))
+        };
+        chosen
+            .and_then(of)
+            .or_else(shown)
+            .or(opened)
+            .or_else(|| images().find_map(of))
+            .or_else(|| layers().find_map(of))
+    }
+
+    /// Whether a layer is a map of a COMMIT fit; files of other programs are recognised by their names.
+    fn is_of_weights(&self, layer: &Layer) -> bool {
+        let name = layer.name.to_lowercase();
+        let named = ["compartment_ic", "compartment_ec", "compartment_iso"];
+        let own = self.map_of(layer.id).is_some();
+        own || named.iter().any(|word| name.contains(word))
+    }
+
+    /// Whether a layer is an error map of a fit, or shows the increase of the error; files of other programs are
+    /// recognised by their names.
+    fn is_error(&self, layer: &Layer) -> bool {
+        let map = self.map_of(layer.id).map(|of| &of.map);
+        let name = layer.name.to_lowercase();
+        let named = ["rmse", "residual", "fit error", "chi2"];
+        let off = matches!(map, Some(WeightMap::Error | WeightMap::Worse(_)));
+        off || named.iter().any(|word| name.contains(word))
+    }
+
+    /// The parameters of the surface; a speed whose layer is gone has none.
+    pub fn surface_params(&self) -> Params {
+        let segment = &self.segment;
+        let layer = segment.layer.and_then(|id| self.layer(id));
+        let mut params = segment.settings.params.clone();
+        params.layer = params
+            .layer
+            .filter(|_| layer.is_some_and(|l| scalar(l).is_some()));
+        params
+    }
+
+    /// The reference mask, on the image's grid or another.
+    pub fn reference_mask(&self) -> Option<&Mask> {
+        match &self.layer(self.segment.reference?)?.content {
+            Content::Mask(mask) => Some(mask),
+            _ => None,
+        }
+    }
+
+    pub fn segmented_of(&self, mask: DataId) -> Option<&Arc<Segmented>> {
+        let same = |l: &&Arc<Layer>| matches!(&l.content, Content::Mask(m) if m.id() == mask);
+        let layer = self.layers.iter().find(same)?;
+        self.segmented(layer.id)
+    }
+}

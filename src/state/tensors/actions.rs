@@ -1,0 +1,25 @@
+//! The fit, its mask, and checks of its input.
+
+use crate::state::edit::edit;
+use crate::state::{Effect, State, TensorAction, files, tensors};
+
+/// Applies one action.
+pub fn act(state: &mut State, action: TensorAction, effects: &mut Vec<Effect>) {
+    match action {
+        TensorAction::CheckGradients => tensors::axes::check(state, effects),
+        TensorAction::TurnGradients(turn) => tensors::axes::turn(state, turn, effects),
+        TensorAction::CompareOrders(layer) => tensors::orders::compare(state, layer, effects),
+        TensorAction::ReadAs { layer, layout } => {
+            tensors::orders::read(state, layer, layout, effects)
+        }
+        TensorAction::SetFit { params } => {
+            edit(state, "Fit", false, |d| d.fit = params);
+            tensors::update::fit(state, effects);
+        }
+        TensorAction::TakeOfferedMask => files::opening::take_offered_mask(state, effects),
+        TensorAction::SetMask(layer) => {
+            edit(state, "Fit", false, |d| d.fit_mask = layer);
+            tensors::update::fit(state, effects);
+        }
+    }
+}

@@ -1,0 +1,37 @@
+//! Streamlines and rays of the regions, and of the whole brain.
+
+use crate::state::Phase;
+use crate::state::edit::edit;
+use crate::state::files::opening::exported;
+use crate::state::files::types::RecentExports;
+use crate::state::{Effect, State, TrackAction, track};
+
+/// Applies one action.
+pub fn act(state: &mut State, action: TrackAction, effects: &mut Vec<Effect>) {
+    match action {
+        TrackAction::Save { layer, path } => {
+            exported(state, RecentExports::TRACKS, &path, effects);
+            track::kept::save(state, layer, path, effects);
+        }
+        TrackAction::SetStreamlines { params, phase } => {
+            edit(state, "Tracking", phase == Phase::Live, |d| {
+                d.track = params
+            });
+        }
+        TrackAction::SetMethod(method) => {
+            edit(state, method.name(), false, |d| d.method = method);
+        }
+        TrackAction::SetRays { rays, phase } => track::rays::set(state, rays, phase),
+        TrackAction::SetDisplay { display, phase } => {
+            edit(state, "Display", phase == Phase::Live, |d| {
+                *d.live_display_mut() = display
+            });
+        }
+        TrackAction::SetWholeBrain { whole_brain, phase } => {
+            track::kept::set_whole_brain(state, whole_brain, phase);
+        }
+        TrackAction::WholeBrain => track::kept::whole_brain(state, effects),
+        TrackAction::Repeat => state.session.tracking.retry(),
+        TrackAction::Keep => track::kept::keep(state),
+    }
+}

@@ -1,0 +1,90 @@
+//! What the views show, and how.
+
+use crate::state::Layout;
+use crate::state::core::pane::Pane;
+use crate::state::edit::{frame_all, stepped};
+use crate::state::session::TourStep;
+use crate::state::view::SliceCamera;
+use crate::state::{Effect, Phase, Slab, State, Task, View, ViewAction, pathways, regions, track};
+use glam::DVec3;
+
+/// Applies one action.
+pub fn act(state: &mut State, action: ViewAction, effects: &mut Vec<Effect>) {
+    match action {
+        ViewAction::SelectTask(task) => track::update::look_at(state, task),
+        ViewAction::SetLayout(layout) => state.view.layout = layout,
+        ViewAction::SetMosaic(pane, mm) => set_mosaic(&mut state.view, pane, mm),
+        ViewAction::ToggleMaximised(pane) => {
+            let alone = state.view.layout == Layout::Single && state.view.single == pane;
+            state.view.layout = if alone { Layout::Grid } else { Layout::Single };
+            state.view.single = pane;
+        }
+        ViewAction::MoveCrosshair(world) => move_crosshair(state, world),
+        ViewAction::StepSlice { pane, steps } => step_slice(state, pane, steps),
+        ViewAction::SetSlice { pane, slice } => {
+            if let Some(i) = Pane::ALL.iter().position(|&p| p == pane).filter(|&i| i < 3) {
+                let zoom = slice.zoom.clamp(0.2, 40.0);
+                state.view.slices[i] = SliceCamera { zoom, ..slice };
+            }
+        }
+        ViewAction::SetCamera { camera, phase } => {
+            (state.view.camera, state.view.moving) = (camera, phase == Phase::Live);
+        }
+        ViewAction::FrameAll => frame_all(state),
+        ViewAction::SetConvention(convention) => state.view.convention = convention,
+        ViewAction::SetTool(tool) => regions::draw::take(state, tool, effects),
+        ViewAction::ToggleCrosshair => state.view.show_crosshair ^= true,
+        ViewAction::ToggleLetters => state.view.show_letters ^= true,
+        ViewAction::TogglePanels => state.view.show_panels ^= true,
+        ViewAction::ToggleSlicesInScene => match state.view.task {
+            Task::View | Task::Segment => state.view.show_slices_in_scene ^= true,
+            Task::Track | Task::Pathways | Task::Filter => {
+                state.view.show_slices_with_tracks ^= true;
+            }
+        },
+        ViewAction::ToggleOutline => state.view.show_outline ^= true,
+        ViewAction::CutToSlab(slab) => state.view.slab = slab.filter(Slab::is_sound),
+        ViewAction::SetGlyphs(glyphs) => pathways::update::set_glyphs(state, glyphs),
+        ViewAction::ToggleMissed => state.view.show_missed ^= true,
+        ViewAction::ShowStop(reason) => state.view.stop = reason,
+        ViewAction::ToggleTheme => {
+            state.view.light_theme ^= true;
+            effects.push(Effect::Store);
+        }
+    }
+}
+
+fn move_crosshair(state: &mut State, world: DVec3) {
+    let (low, high) = state.document.bounds();
+    if world.is_finite() {
+        state.view.crosshair = world.clamp(low, high);
+    }
+    state.session.guide_done(TourStep::ClickSlice);
+}
+
+fn set_mosaic(view: &mut View, pane: Pane, mm: f64) {
+    let (low, high) = View::MOSAIC_LIMITS_MM.into_inner();
+    (view.single, view.mosaic_mm) = (pane, mm.clamp(low, high));
+}
+
+fn step_slice(state: &mut State, pane: Pane, steps: i32) {
+    let Some(axis) = pane.normal_axis() else {
+        return;
+    };
+    // The voxel edge closest to the normal.
+    let step = stepped(&state.document).map_or(1.0, |grid| {
+        let m = grid.world_from_voxel.matrix3;
+        (0..3).map(|a| m.col(a)).fold(DVec3::ZERO, |best, edge| {
+            if edge[axis].abs() > best[axis].abs() {
+                edge
+            } else {
+                best
+            }
+        })[axis]
+            .abs()
+    });
+    let mut world = state.view.crosshair;
+    world[axis] += f64::from(steps) * step;
+    let (low, high) = state.document.bounds();
+    state.view.crosshair = world.clamp(low, high);
+}

@@ -1,0 +1,325 @@
+//! Everything there is to do besides the layers, regions and pathways themselves, in the order of its likely use.
+
+use super::synonyms::known_as;
+use super::{Entry, Run, layers, pathways, regions};
+use crate::guide::PAGES;
+use crate::state::core::pane::Pane;
+use crate::state::filter::{FilterAction, Shown};
+use crate::state::streamlines::Drawer;
+use crate::state::update::asked_recipe;
+use crate::state::{
+    Action, BundleAction, FilesAction, Layout, Look, Method, PictureAction, RegionAction,
+    SessionAction, Slab, SnapshotAction, State, Task, TensorAction, Tool, TrackAction,
+    UnsavedAction, ViewAction,
+};
+use crate::ui::{forms, regions as list_of_regions};
+use egui::{Key, Modifiers};
+
+/// Entries in the order in which they are added.
+#[derive(Default)]
+struct Entries(Vec<Entry>);
+
+impl Entries {
+    fn add(&mut self, name: &str, key: &'static str, run: Run) {
+        self.0.push(Entry {
+            name: name.to_owned(),
+            also: known_as(name),
+            key,
+            run,
+        });
+    }
+
+    /// The sheet of keys and the pages of the guide.
+    fn help(&mut self) {
+        self.add("Keys and mouse", "?", Run::Keys);
+        for (i, page) in PAGES.iter().enumerate() {
+            let key = if i == 0 { "F1" } else { "" };
+            let name = format!("Help: {}", page.title());
+            self.add(&name, key, Run::Help(page.name));
+        }
+    }
+}
+
+fn act(action: impl Into<Action>) -> Run {
+    Run::Act(action.into())
+}
+
+fn ctrl(key: Key) -> Run {
+    Run::Press(key, Modifiers::COMMAND)
+}
+
+fn plain(key: Key) -> Run {
+    Run::Press(key, Modifiers::NONE)
+}
+
+fn alt(key: Key) -> Run {
+    Run::Press(key, Modifiers::ALT)
+}
+
+fn quit() -> Run {
+    act(SessionAction::Leave(UnsavedAction::Quit))
+}
+
+/// Everything that can be done now.
+pub(super) fn entries(state: &State) -> Vec<Entry> {
+    let mut list = Entries::default();
+    opening(state, &mut list);
+    if state.document.is_empty() {
+        start(&mut list);
+        return list.0;
+    }
+    saving(state, &mut list);
+    tools(&mut list);
+    match state.view.task {
+        Task::Segment => segment(state, &mut list),
+        Task::Filter => filter(state, &mut list),
+        Task::View | Task::Track | Task::Pathways => {}
+    }
+    results(state, &mut list);
+    views(&mut list);
+    pictures(state, &mut list);
+    tables(state, &mut list);
+    list.add("Start the guide", "", Run::Act(Action::StartGuide));
+    list.help();
+    list.add("Quit", "", quit());
+    let mut all = list.0;
+    all.extend(layers::entries(state));
+    all.extend(regions::entries(state));
+    all.extend(pathways::entries(state));
+    all
+}
+
+/// Files to open.
+fn opening(state: &State, list: &mut Entries) {
+    list.add("Open a file…", "Ctrl+O", ctrl(Key::O));
+    list.add("Enter a path", "", Run::Path);
+    for recent in &state.session.recent {
+        let name = format!("Open {}", recent.path.display());
+        list.add(&name, "", act(FilesAction::Open(vec![recent.path.clone()])));
+    }
+}
+
+/// What there is to do before anything is open.
+fn start(list: &mut Entries) {
+    for (name, guide) in [
+        ("Open the demo head", false),
+        ("Open the demo head, with the guide", true),
+    ] {
+        list.add(name, "", Run::Act(Action::OpenDemo { guide }));
+    }
+    list.add("Light or dark theme", "", act(ViewAction::ToggleTheme));
+    list.help();
+    list.add("Settings…", "Ctrl+,", ctrl(Key::Comma));
+    list.add("Quit", "", quit());
+}
+
+/// Saving, exporting, snapshots and undo.
+fn saving(state: &State, list: &mut Entries) {
+    let save_as = Run::Press(Key::S, Modifiers::COMMAND | Modifiers::SHIFT);
+    let copy = Run::Press(Key::C, Modifiers::COMMAND | Modifiers::SHIFT);
+    list.add("Save the session", "Ctrl+S", ctrl(Key::S));
+    list.add("Save the session as…", "Ctrl+Shift+S", save_as);
+    list.add("New", "Ctrl+N", ctrl(Key::N));
+    list.add("Export what is shown…", "Ctrl+E", ctrl(Key::E));
+    list.add("Save a screenshot, turntable or film…", "", Run::Screenshot);
+    list.add("Copy as command", "Ctrl+Shift+C", copy);
+    list.add("Take a snapshot", "Ctrl+B", ctrl(Key::B));
+    for (i, snapshot) in state.session.snapshots.iter().enumerate() {
+        let name = format!("Compare with {}", snapshot.words());
+        list.add(&name, "", act(SnapshotAction::Compare(Some(i))));
+    }
+    if state.session.comparing.is_some() {
+        list.add(
+            "Stop comparing",
+            "Ctrl+Shift+B",
+            act(SnapshotAction::Compare(None)),
+        );
+    }
+    list.add("Copy methods paragraph", "", Run::Act(Action::CopyMethods));
+    if let Some(step) = state.history.undo_label() {
+        list.add(
+            &format!("Undo: {}", step.to_lowercase()),
+            "Ctrl+Z",
+            ctrl(Key::Z),
+        );
+    }
+    if let Some(step) = state.history.redo_label() {
+        list.add(
+            &format!("Redo: {}", step.to_lowercase()),
+            "Ctrl+Y",
+            ctrl(Key::Y),
+        );
+    }
+}
+
+/// Tasks, and tools that draw regions.
+fn tools(list: &mut Entries) {
+    for (i, task) in Task::ALL.into_iter().enumerate() {
+        let key = ["Ctrl+1", "Ctrl+2", "Ctrl+3", "Ctrl+4", "Ctrl+5"]
+            .get(i)
+            .copied()
+            .unwrap_or_default();
+        let name = format!("Task: {}", task.name());
+        list.add(&name, key, act(ViewAction::SelectTask(task)));
+    }
+    for (role, key) in list_of_regions::KEYS {
+        let name = format!("Place: {}", role.name().to_lowercase());
+        let tool = Tool::Place { role, cube: false };
+        list.add(&name, key, act(ViewAction::SetTool(tool)));
+    }
+    for (tool, name, key) in forms::region::TOOLS {
+        let name = format!("Draw: {}", name.to_lowercase());
+        list.add(&name, key, act(ViewAction::SetTool(tool)));
+    }
+}
+
+/// Steering the surface and exporting it.
+fn segment(state: &State, list: &mut Entries) {
+    list.add("Segment: add a sphere", "A", plain(Key::A));
+    list.add("Segment: add a keep-out sphere", "D", plain(Key::D));
+    list.add("Segment: run or pause", "Space", plain(Key::Space));
+    for what in state.segment_files() {
+        let name = format!("Segment: export {}", what.name().to_lowercase());
+        list.add(&name, "", Run::Segment(what));
+    }
+}
+
+/// Running the fit of weights and exporting it.
+fn filter(state: &State, list: &mut Entries) {
+    match state.is_filtering() {
+        true => list.add(
+            "Filter: stop, keep weights",
+            "Space",
+            act(FilterAction::Stop),
+        ),
+        false => list.add("Filter: run", "Space", act(FilterAction::Run)),
+    }
+    if forms::commit::weighs(state) {
+        list.add(
+            "Filter: run from no weights",
+            "",
+            act(FilterAction::RunAnew),
+        );
+        list.add(
+            "Filter: keep the remaining streamlines as layer",
+            "",
+            act(FilterAction::Keep),
+        );
+        for shown in Shown::ALL {
+            let name = format!("Filter: show {}", shown.name().to_lowercase());
+            list.add(&name, "", act(FilterAction::Show(shown)));
+        }
+        for what in forms::commit::files(state) {
+            let name = format!("Filter: export {}", what.name().to_lowercase());
+            list.add(&name, "", Run::Filter(what));
+        }
+    }
+}
+
+/// Measuring, and results of the regions.
+fn results(state: &State, list: &mut Entries) {
+    list.add("Measure: distance", "M", plain(Key::M));
+    list.add("Measure: angle", "N", plain(Key::N));
+    if state.bundle().is_some() {
+        list.add("Choose streamlines", "K", plain(Key::K));
+    }
+    if let Some(map) = list_of_regions::label_map(state) {
+        list.add("Region from a threshold", "", Run::Threshold);
+        let labels = act(RegionAction::CountLabels(map));
+        list.add("Regions from a label map", "", labels);
+    }
+    list.add("Track the whole brain", "", act(TrackAction::WholeBrain));
+    if state.final_live().is_some() {
+        list.add("Keep the live result as layer", "", act(TrackAction::Keep));
+        let map = Run::Act(layers::density(None));
+        list.add("Map the density of the live result", "", map);
+    }
+    let (other, name) = match state.document.method {
+        Method::Streamlines => (Method::Rays, "Track: geodesic rays"),
+        Method::Rays => (Method::Streamlines, "Track: streamlines"),
+    };
+    if state.view.task == Task::Track {
+        list.add(name, "", act(TrackAction::SetMethod(other)));
+    }
+    list.add(
+        "Compare the axes of the gradients",
+        "",
+        act(TensorAction::CheckGradients),
+    );
+}
+
+/// What the views show.
+fn views(list: &mut Entries) {
+    list.add("Radiological or neurological", "R", plain(Key::R));
+    list.add("Crosshair", "F", plain(Key::F));
+    list.add("Letters", "O", plain(Key::O));
+    list.add("Side panels", "Ctrl+\\", ctrl(Key::Backslash));
+    list.add("Slices in 3-D", "", act(ViewAction::ToggleSlicesInScene));
+    list.add("Head outline", "", act(ViewAction::ToggleOutline));
+    list.add("Light or dark theme", "", act(ViewAction::ToggleTheme));
+    list.add("Settings…", "Ctrl+,", ctrl(Key::Comma));
+    let layouts = [
+        (Layout::Grid, "Layout: four views"),
+        (Layout::SceneFirst, "Layout: 3-D large"),
+        (Layout::Single, "Layout: one view"),
+        (Layout::Mosaic, "Layout: mosaic of slices"),
+        (Layout::Beside, "Layout: image beside speed"),
+    ];
+    for (layout, name) in layouts {
+        list.add(name, "", act(ViewAction::SetLayout(layout)));
+    }
+    for (pane, key) in Pane::ALL.into_iter().zip(["1", "2", "3", "4"]) {
+        let name = format!("Enlarge: {}", pane.name().to_lowercase());
+        list.add(&name, key, act(ViewAction::ToggleMaximised(pane)));
+    }
+    list.add("Frame everything", "Home", plain(Key::Home));
+    list.add("3-D from the front", "Alt+1", alt(Key::Num1));
+    list.add("3-D from the side", "Alt+3", alt(Key::Num3));
+    list.add("3-D from above", "Alt+7", alt(Key::Num7));
+}
+
+/// Commands of pictures, and parts of streamlines.
+fn pictures(state: &State, list: &mut Entries) {
+    for pane in std::iter::once(None).chain(Pane::ALL.map(Some)) {
+        let what = pane.map_or("Window", Pane::name).to_lowercase();
+        let copy = Action::Picture(PictureAction::Copy(pane, Look::default()));
+        list.add(
+            &format!("Copy as command: picture, {what}"),
+            "",
+            Run::Act(copy),
+        );
+    }
+    for pane in [
+        None,
+        Some(Pane::Axial),
+        Some(Pane::Sagittal),
+        Some(Pane::Coronal),
+    ] {
+        let name = match pane {
+            None => "Streamlines: whole".to_owned(),
+            Some(pane) => format!("Streamlines: near the {} slice", pane.name().to_lowercase()),
+        };
+        let thickness_mm = state.view.slab.map_or(Slab::DEFAULT_MM, |s| s.thickness_mm);
+        let slab = pane.map(|pane| Slab { pane, thickness_mm });
+        list.add(&name, "", act(ViewAction::CutToSlab(slab)));
+    }
+}
+
+/// The panel below the views.
+fn tables(state: &State, list: &mut Entries) {
+    if state.bundle().is_some() {
+        for (drawer, name) in [
+            (Drawer::Table, "Table of streamlines"),
+            (Drawer::Profile, "Profile along streamlines"),
+            (Drawer::Matrix, "Matrix of connections"),
+        ] {
+            let open = state.view.drawer != Some(drawer);
+            let action = BundleAction::Open(open.then_some(drawer));
+            list.add(name, "", Run::Act(Action::Bundle(action)));
+            if let Some(recipe) = asked_recipe(state, drawer) {
+                let name = format!("Copy as command: {}", drawer.name().to_lowercase());
+                list.add(&name, "", Run::Act(Action::CopyCommand(recipe)));
+            }
+        }
+    }
+}
