@@ -3,7 +3,7 @@
 use super::output::say;
 use super::runner::{Failure, Runner};
 use crate::compute::Control;
-use crate::io::session::{self, Standing};
+use crate::io::session::{self, FileComparison};
 use crate::jobs::session::{Found, Missing};
 use crate::jobs::{Outcome, Receive};
 use crate::state::pathways::jobs::{KEPT_PATHWAY, PATHWAY};
@@ -22,12 +22,12 @@ pub struct Headless<'a> {
 /// Says in one sentence how a file differs from the one saved with the session, and what to do.
 fn difference(found: &Found) -> String {
     let remedy = match &found.standing {
-        Standing::Missing(why) => remedy(why),
+        FileComparison::Missing(why) => remedy(why),
         _ => {
             "restore the earlier file, or open the session in the window, which can continue with this one"
         }
     };
-    let why = found.standing.why().unwrap_or_default();
+    let why = found.standing.difference_text().unwrap_or_default();
     format!("{why}: {}; {remedy}", found.path.display())
 }
 
@@ -80,9 +80,10 @@ impl<'a> Headless<'a> {
         let mut tried = BTreeSet::new();
         while let Some(opening) = self.state.session.saving.opening.clone() {
             let missing = opening.wrong().filter(|(i, _)| !tried.contains(i));
-            let mut missing = missing.filter(|(_, f)| matches!(f.standing, Standing::Missing(_)));
+            let mut missing =
+                missing.filter(|(_, f)| matches!(f.standing, FileComparison::Missing(_)));
             let found = missing.find_map(|(i, f)| {
-                Some((i, session::look_for(&f.entry, folders, &Control::new())?))
+                Some((i, session::find_moved(&f.entry, folders, &Control::new())?))
             });
             match found {
                 Some((index, path)) => {
@@ -90,7 +91,7 @@ impl<'a> Headless<'a> {
                     self.act(Action::Session(SessionAction::Relocate { index, path }))?;
                 }
                 None if opening.wrong().next().is_some() => {
-                    let is_missing = |f: &Found| matches!(f.standing, Standing::Missing(_));
+                    let is_missing = |f: &Found| matches!(f.standing, FileComparison::Missing(_));
                     let goes_on = partly && opening.wrong().all(|(_, f)| is_missing(f));
                     let all = opening.wrong().map(|(_, found)| difference(found));
                     let mut sentences: Vec<String> = all.collect();

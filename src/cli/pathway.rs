@@ -4,7 +4,7 @@ use super::options::{DomainOptions, FitOptions, Fitted, Given, make_folder, shap
 use super::output::shown;
 use super::runner::{Failure, Runner};
 use crate::data::region::RegionId;
-use crate::data::text::{agreed, counted, number};
+use crate::data::text::{counted, number, singular_or_plural};
 use crate::data::{Mask, Region, Role};
 use crate::jobs::Values;
 use crate::jobs::session::Tensors;
@@ -224,7 +224,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     );
     if repaired > 0 {
         let repaired = repaired as usize;
-        let was = agreed(repaired, "was", "were");
+        let was = singular_or_plural(repaired, "was", "were");
         text += &format!("{} {was} repaired\n", counted(repaired, "tensor"));
     }
     if found.limited > 0 {

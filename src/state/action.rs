@@ -146,6 +146,13 @@ macro_rules! from_feature {
                 Self::$variant(action)
             }
         })*
+
+        impl Action {
+            /// Whether a feature applies it, and names it.
+            pub fn is_of_feature(&self) -> bool {
+                matches!(self, $(Self::$variant(_))|*)
+            }
+        }
     };
 }
 

@@ -196,7 +196,7 @@ impl Origin {
 
     /// Whether it is a file that needed no reading.
     pub fn is_plain_file(&self) -> bool {
-        matches!(self, Self::File { reading, gradients, .. } if reading.is_nothing() && gradients.is_empty())
+        matches!(self, Self::File { reading, gradients, .. } if reading.is_empty() && gradients.is_empty())
     }
 }
 

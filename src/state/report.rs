@@ -222,24 +222,36 @@ pub fn picture(state_shown: &State) -> Vec<(String, String)> {
     chunks
 }
 
-/// An action's name in the source: `PlaceRegion`.
+/// An action's name in the source: `Undo`, or `Region.Place` for the action of a feature.
 pub fn name(action: &Action) -> String {
     use std::fmt::Write;
-    /// Stops formatting after the first word: the content of an event may be a whole scan.
-    struct FirstWord(String);
-    impl Write for FirstWord {
+    /// Stops formatting after the words of the name: the content of an event may be a whole scan.
+    struct Words {
+        text: String,
+        left: usize,
+    }
+    impl Write for Words {
         fn write_str(&mut self, text: &str) -> std::fmt::Result {
             for c in text.chars() {
-                if !c.is_ascii_alphanumeric() {
+                if c.is_ascii_alphanumeric() {
+                    self.text.push(c);
+                    continue;
+                }
+                self.left -= 1;
+                if self.left == 0 {
                     return Err(std::fmt::Error);
                 }
-                self.0.push(c);
+                self.text.push('.');
             }
             Ok(())
         }
     }
-    let mut name = FirstWord(String::new());
-    // The error marks the end of the word.
+    let left = if action.is_of_feature() { 2 } else { 1 };
+    let mut name = Words {
+        text: String::new(),
+        left,
+    };
+    // The error marks the end of the name.
     let _ = write!(name, "{action:?}");
-    name.0
+    name.text
 }

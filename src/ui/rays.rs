@@ -128,11 +128,11 @@ pub fn nothing_kept(
     mask: &str,
 ) -> Option<(String, Suggestion)> {
     let output = &*live.output;
-    let all: u64 = output.fates.iter().sum();
+    let all: u64 = output.seed_outcomes.iter().sum();
     if !output.kept.is_empty() || all == 0 {
         return None;
     }
-    let fate = |fate: SeedOutcome| output.fates[fate as usize];
+    let fate = |fate: SeedOutcome| output.seed_outcomes[fate as usize];
     if let Some(passed) = live
         .rays
         .as_ref()

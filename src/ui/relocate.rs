@@ -5,7 +5,7 @@ use super::theme::{self, size};
 use super::widgets::button::Button;
 use super::widgets::paint;
 use super::{Memory, format, icons, leaving};
-use crate::state::sessions::{Changed, Found, Opening, Standing};
+use crate::state::sessions::{Changed, FileComparison, Found, Opening};
 use crate::state::{Action, SessionAction, State};
 use egui::{FontId, Key, Role, ScrollArea, Sense, Ui, WidgetInfo, pos2, vec2};
 
@@ -52,7 +52,7 @@ fn contents(
 ) {
     let p = theme::palette(ui.style());
     let wrong: Vec<_> = opening.wrong().collect();
-    let is_missing = |f: &Found| matches!(f.standing, Standing::Missing(_));
+    let is_missing = |f: &Found| matches!(f.standing, FileComparison::Missing(_));
     let missing = wrong.iter().filter(|(_, f)| is_missing(f)).count();
     let changed = wrong.len() - missing;
     let name = opening.read.path.file_name().unwrap_or_default();
@@ -112,9 +112,9 @@ fn row(
 ) {
     let p = theme::palette(ui.style());
     let (why, changed) = match &found.standing {
-        Standing::Missing(why) => (why.to_string(), false),
-        Standing::Changed(change) => (change.to_string(), true),
-        Standing::Same => return,
+        FileComparison::Missing(why) => (why.to_string(), false),
+        FileComparison::Changed(change) => (change.to_string(), true),
+        FileComparison::Same => return,
     };
     let ink = match (changed, answer) {
         (false, _) => p.error,

@@ -60,7 +60,7 @@ pub fn tests() -> Vec<Trial> {
 /// One sentence about each file that differs from the saved session, with its path.
 fn wrong_files(opening: &Opening) -> Vec<String> {
     let sentence = |found: &Found| {
-        let why = found.standing.why().expect("it is another");
+        let why = found.standing.difference_text().expect("it is another");
         format!("{why}: {}", found.path.display())
     };
     opening.wrong().map(|(_, found)| sentence(found)).collect()

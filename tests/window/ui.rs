@@ -558,7 +558,7 @@ fn empty_result() {
     let mut state = tracking();
     let mut live = state.session.track.live.clone().unwrap();
     let mut output = sample::output(0);
-    output.fates = [0, 900, 0, 0, 20, 80];
+    output.seed_outcomes = [0, 900, 0, 0, 20, 80];
     live.output = std::sync::Arc::new(output);
     state.session.track.live = Some(live);
     let mut window = window(state, [1280.0, 800.0]);

@@ -39,7 +39,7 @@ pub fn map(
     let mut live_sent: Option<u64> = None;
     let layer = layer.or_else(|| {
         let live = state.final_live()?;
-        live_sent = Some(live.output.fates.iter().sum());
+        live_sent = Some(live.output.seed_outcomes.iter().sum());
         let live = live.output.kept.id();
         let is_live =
             |l: &&Arc<Layer>| matches!(&l.content, Content::Tractogram(t) if t.id() == live);

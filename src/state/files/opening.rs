@@ -420,7 +420,7 @@ fn add(state: &mut State, new: New, then: impl FnOnce(&mut Document, LayerId)) {
             let reading = |origin: &Origin| match origin {
                 Origin::File {
                     reading, gradients, ..
-                } => Some(!reading.is_nothing()).filter(|_| gradients.is_empty()),
+                } => Some(!reading.is_empty()).filter(|_| gradients.is_empty()),
                 _ => None,
             };
             let same_reading =

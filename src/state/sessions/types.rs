@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-pub use crate::jobs::session::{Found, RecoverableSession, ResultStorage, Standing};
+pub use crate::jobs::session::{FileComparison, Found, RecoverableSession, ResultStorage};
 
 /// An action that closes the document.
 #[derive(Clone, PartialEq, Debug)]
@@ -112,13 +112,14 @@ impl Opening {
     /// Changed files, with their numbers.
     pub fn wrong(&self) -> impl Iterator<Item = (usize, &Found)> {
         let files = self.read.files.iter().enumerate();
-        files.filter(|(_, f)| f.standing != Standing::Same)
+        files.filter(|(_, f)| f.standing != FileComparison::Same)
     }
 
     /// The number of files without a decision of the user.
     pub fn open_questions(&self) -> usize {
         let open = |(index, found): &(usize, &Found)| {
-            matches!(found.standing, Standing::Missing(_)) || !self.answers.contains_key(index)
+            matches!(found.standing, FileComparison::Missing(_))
+                || !self.answers.contains_key(index)
         };
         self.wrong().filter(open).count()
     }

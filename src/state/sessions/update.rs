@@ -6,8 +6,8 @@ mod later;
 use crate::io::Remark;
 use crate::jobs::Slot;
 use crate::jobs::session::{
-    Missing, Parser, ReadSession, RestoredLayers, ResultStorage, SessionOutput, SessionRequest,
-    Standing,
+    FileComparison, Missing, Parser, ReadSession, RestoredLayers, ResultStorage, SessionOutput,
+    SessionRequest,
 };
 use crate::solvers::tensor_fit::FitMap;
 use crate::state::core::layer::{Layer, LayerId};
@@ -469,10 +469,10 @@ fn load(state: &mut State, effects: &mut Vec<Effect>) {
     let answers = &opening.answers;
     let files = &mut Arc::make_mut(&mut opening.read).files;
     for (index, found) in files.iter_mut().enumerate() {
-        if let Standing::Changed(why) = &found.standing
+        if let FileComparison::Changed(why) = &found.standing
             && answers.get(&index) != Some(&Changed::UseAsItIs)
         {
-            found.standing = Standing::Missing(Missing::Rejected(why.clone()));
+            found.standing = FileComparison::Missing(Missing::Rejected(why.clone()));
         }
     }
     let (items, absent) = saved::items(&opening.content, &opening.read);

@@ -40,7 +40,7 @@ impl Comparing {
         let knows = |live: Option<&CurveResult>| {
             let output = live.map(|live| &live.output);
             output.is_some_and(|o| {
-                !o.missed.is_empty() || o.fates[SeedOutcome::MissedTargets as usize] == 0
+                !o.missed.is_empty() || o.seed_outcomes[SeedOutcome::MissedTargets as usize] == 0
             })
         };
         knows(now) && knows(self.with.live.as_ref())

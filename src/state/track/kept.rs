@@ -46,7 +46,7 @@ pub fn whole_brain_done(
     state.session.notices.status = format!(
         "{} from {} in {:.1}{THIN}s",
         counted(output.kept.len(), "streamline"),
-        counted(output.fates.iter().sum::<u64>() as usize, "seed"),
+        counted(output.seed_outcomes.iter().sum::<u64>() as usize, "seed"),
         wall_ms / 1e3
     );
 }

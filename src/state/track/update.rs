@@ -43,7 +43,7 @@ pub fn result(
     let targets = key.regions.iter().filter(|r| r.role == Role::Target);
     Some(CurveResult {
         fit: fit_of(document, key.field)?,
-        seeds: output.fates.iter().sum::<u64>() as usize,
+        seeds: output.seed_outcomes.iter().sum::<u64>() as usize,
         output,
         coarse: key.coarse,
         wall_ms,

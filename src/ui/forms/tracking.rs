@@ -173,7 +173,7 @@ pub fn warned(state: &State, memory: &mut Memory) -> Option<Severity> {
         return Some(Severity::Error);
     }
     let empty = |live: &CurveResult| match live.rays {
-        Some(_) => live.output.kept.is_empty() && live.output.fates.iter().any(|n| *n > 0),
+        Some(_) => live.output.kept.is_empty() && live.output.seed_outcomes.iter().any(|n| *n > 0),
         None => {
             let mask = mask_text::name_of(&state.document);
             tracks::nothing_kept(&live.output, &state.document.track.streamlines, &mask).is_some()

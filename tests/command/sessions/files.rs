@@ -6,7 +6,7 @@ use crate::support::test;
 use arcuate::compute::Control;
 use arcuate::data::{Role, Tractogram};
 use arcuate::io::trx;
-use arcuate::jobs::session::Standing;
+use arcuate::jobs::session::FileComparison;
 use arcuate::state::sessions::Changed;
 use arcuate::state::{Action, SessionAction, TrackAction};
 use glam::{DVec3, dvec3};
@@ -97,7 +97,7 @@ fn missing() {
     let opening = window.state.session.saving.opening.clone().expect("open");
     assert!(matches!(
         opening.read.files[0].standing,
-        Standing::Changed(_)
+        FileComparison::Changed(_)
     ));
     // Renamed, it is found by its content.
     std::fs::rename(

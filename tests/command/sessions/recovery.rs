@@ -3,7 +3,7 @@
 use crate::support::session_window::{Window, everything, layer};
 use crate::support::test;
 use arcuate::data::Role;
-use arcuate::io::recovery::{RecoveryFolder, are_held, left_behind};
+use arcuate::io::recovery::{RecoveryFolder, are_held, recoverable_folders};
 use arcuate::jobs::session::{ResultStorage, SessionRequest};
 use arcuate::state::sessions::saved;
 use arcuate::state::sessions::unsaved::UnsavedPart;
@@ -36,12 +36,12 @@ pub fn tests() -> Vec<Trial> {
 fn windows() {
     let root = tempfile::tempdir().expect("a folder");
     let root = root.path();
-    assert!(left_behind(root).is_empty());
+    assert!(recoverable_folders(root).is_empty());
     let desk = RecoveryFolder::new(root).expect("a desk");
     let other = RecoveryFolder::new(root).expect("another");
     std::fs::write(desk.session(), "work").expect("written");
     assert_ne!(desk.session(), other.session());
-    assert!(left_behind(root).is_empty(), "both windows live");
+    assert!(recoverable_folders(root).is_empty(), "both windows live");
     assert!(are_held(root, &[]) && are_held(root, &[&other]));
     assert!(!are_held(root, &[&desk]), "its own is none of another's");
     // The process ends: the lock is released, the folder stays.
@@ -49,15 +49,18 @@ fn windows() {
     drop(desk);
     drop(other);
     assert!(!are_held(root, &[]));
-    let found = left_behind(root);
+    let found = recoverable_folders(root);
     assert_eq!(found.len(), 1, "the one without a session is removed");
     assert_eq!(found[0].session(), path);
-    assert!(left_behind(root).is_empty(), "it is being looked at");
+    assert!(
+        recoverable_folders(root).is_empty(),
+        "it is being looked at"
+    );
     drop(found);
-    let found = left_behind(root);
+    let found = recoverable_folders(root);
     assert_eq!(found.len(), 1, "offered again");
     found.into_iter().for_each(RecoveryFolder::remove);
-    assert!(!path.exists() && left_behind(root).is_empty());
+    assert!(!path.exists() && recoverable_folders(root).is_empty());
 }
 
 fn newest() {
@@ -74,7 +77,7 @@ fn newest() {
     }
     let places = desks.each_ref().map(RecoveryFolder::session);
     drop(desks);
-    let found: Vec<_> = left_behind(root)
+    let found: Vec<_> = recoverable_folders(root)
         .iter()
         .map(RecoveryFolder::session)
         .collect();

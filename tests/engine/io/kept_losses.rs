@@ -48,7 +48,7 @@ fn saved_where_moved() {
             ..Reading::default()
         };
         let plan = plan(&from, &to, None, &reported, &control).expect("planned");
-        assert_eq!(losses, plan.losses);
+        assert_eq!(losses, plan.unsupported_contents);
         assert_eq!(losses.len(), usize::from(!keeps), "{losses:?}");
     }
 }

@@ -11,9 +11,15 @@ use arcuate::data::{Grid, Tractogram};
 use arcuate::io::convert::{self, Plan};
 use arcuate::io::gradients::TableFiles;
 use arcuate::io::{self, Error, Opened, Reading, bids, image, session, streamlines};
-use arcuate::jobs::session::{
-    Entry as FileEntry, Found, Item, NotRestored, Parsed, ReadSession, Restored, Standing, Unread,
-};
+use arcuate::jobs::session::Entry as FileEntry;
+use arcuate::jobs::session::FileComparison;
+use arcuate::jobs::session::Found;
+use arcuate::jobs::session::Item;
+use arcuate::jobs::session::NotRestored;
+use arcuate::jobs::session::Parsed;
+use arcuate::jobs::session::ReadSession;
+use arcuate::jobs::session::Restored;
+use arcuate::jobs::session::Unread;
 use arcuate::state::State;
 use arcuate::state::origin::Origins;
 use arcuate::state::sessions::saved;
@@ -281,7 +287,7 @@ fn image_again(path: &Path) {
     let (told, control) = (Reading::default(), Control::new());
     if let Some(plan) = answered(convert::plan(path, &out, None, &told, &control)) {
         notes(&plan.notes);
-        notes(&plan.losses);
+        notes(&plan.unsupported_contents);
         notes(&Plan::missing(&plan));
         written(plan.write(true, "arcuate", &control));
     }
@@ -432,7 +438,7 @@ pub fn document(path: &Path, file: &session::SessionFile) -> bool {
             .iter()
             .map(|entry: &FileEntry| Found {
                 path: entry.place(folder),
-                standing: Standing::Same,
+                standing: FileComparison::Same,
                 suggestion: None,
                 entry: entry.clone(),
             })

@@ -368,7 +368,7 @@ fn beside() {
             .map(|name| Path::new("/data").join(name))
             .to_vec(),
         notes: Vec::new(),
-        losses: Vec::new(),
+        unsupported_contents: Vec::new(),
     };
     let job = SaveWithValues {
         tractogram: Tractogram::new(Vec::<[f32; 3]>::new(), vec![0]),

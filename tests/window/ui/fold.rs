@@ -160,7 +160,7 @@ fn first_page() {
     let shown = shown.rect();
     let cards = page.get_by_label("Start the guide").rect();
     assert!(shown.bottom() < cards.top(), "{shown:?}");
-    click(&mut page, "Cancel making the demo head");
+    click(&mut page, "Cancel building the demo head");
     let cancels = |a: &Action| matches!(a, Action::CancelJob(Slot::Load));
     assert!(page.state().actions.iter().any(cancels));
 }

@@ -171,8 +171,8 @@ fn dotted() {
     let live = state.session.track.live.as_mut().expect("streamlines");
     let output = Arc::make_mut(&mut live.output);
     output.kept = Tractogram::new(Vec::new(), vec![0]);
-    output.fates.fill(0);
-    output.fates[SeedOutcome::MissedTargets as usize] = 450;
+    output.seed_outcomes.fill(0);
+    output.seed_outcomes[SeedOutcome::MissedTargets as usize] = 450;
     let (place, some) = shown(&state);
     let some = some.expect("a dot");
     assert!(place.contains_rect(some), "{some:?} in {place:?}");

@@ -266,7 +266,7 @@ pub fn output(kept: usize) -> curves::Output {
             .with_per_point("fa", vec![0.5; n]),
         missed: Tractogram::empty(),
         missed_every: 7,
-        fates: [kept as u64, 812, 0, 37, 193, 8],
+        seed_outcomes: [kept as u64, 812, 0, 37, 193, 8],
         stops: [450, 0, 0, 194, 1561, 787, 0, 0, 0, 0, 0, 0],
         per_target: vec![kept as u64],
         steps: 1_000_000,

@@ -3,8 +3,8 @@
 use super::{Window, click, small_scan, submitted, tracking, window};
 use crate::support::{event_of, saved_event, test};
 use arcuate::jobs::session::{
-    Change, Difference, Entry, Found, Missing, Parsed, ReadSession, RecoverableSession,
-    ResultStorage, SessionOutput, SessionRequest, Standing,
+    Change, Difference, Entry, FileComparison, Found, Missing, Parsed, ReadSession,
+    RecoverableSession, ResultStorage, SessionOutput, SessionRequest,
 };
 use arcuate::jobs::{Delivery, Outcome, Slot};
 use arcuate::state::sessions::{Changed, Opening, saved};
@@ -251,7 +251,7 @@ fn opening(state: &State) -> Opening {
         computed_on: String::new(),
         files: vec![Found {
             path: PathBuf::from("/data/dwi.nii.gz"),
-            standing: Standing::Missing(Missing::Gone),
+            standing: FileComparison::Missing(Missing::Gone),
             suggestion: Some(PathBuf::from("/data/other/dwi.nii.gz")),
             entry,
         }],
@@ -298,7 +298,7 @@ fn changed() {
     let mut opening = opening(&state);
     let read = Arc::make_mut(&mut opening.read);
     let mut other = read.files[0].clone();
-    read.files[0].standing = Standing::Changed(Change {
+    read.files[0].standing = FileComparison::Changed(Change {
         companion: None,
         what: Difference::Bytes { now: 7, then: 5 },
     });

@@ -120,7 +120,7 @@ fn streamlines() {
         let mut state = full.clone();
         let live = state.session.track.live.as_mut().expect("live");
         let output = Arc::make_mut(&mut live.output);
-        output.fates = fates;
+        output.seed_outcomes = fates;
         output.stops = Default::default();
         for (reason, n) in stops {
             output.stops[*reason as usize] = *n;

@@ -164,7 +164,7 @@ fn no_rays() {
             "0 of 100 rays are kept: 100 miss an include region",
         ),
     ] {
-        output.fates = fates;
+        output.seed_outcomes = fates;
         assert_eq!(
             words::none_passed(&output, targets, "the automatic mask"),
             told
@@ -248,10 +248,10 @@ fn lengths() {
 fn none_kept() {
     let told = |missed: u64, short: u64, no_start: u64| {
         let mut output = sample::output(0);
-        output.fates = [0; 6];
-        output.fates[SeedOutcome::MissedTargets as usize] = missed;
-        output.fates[SeedOutcome::TooShort as usize] = short;
-        output.fates[SeedOutcome::NoStart as usize] = no_start;
+        output.seed_outcomes = [0; 6];
+        output.seed_outcomes[SeedOutcome::MissedTargets as usize] = missed;
+        output.seed_outcomes[SeedOutcome::TooShort as usize] = short;
+        output.seed_outcomes[SeedOutcome::NoStart as usize] = no_start;
         output.starts = Some(Starts {
             low_fa: 5,
             min_fa: Some(0.15),
@@ -339,7 +339,7 @@ fn remarks() {
 
 fn told() {
     let mut output = sample::output(3);
-    output.fates = [3, 10, 20, 30, 40, 50];
+    output.seed_outcomes = [3, 10, 20, 30, 40, 50];
     assert_eq!(tracks::started(&output), 103);
     assert_eq!(
         tracks::headline(&output, "", true),
@@ -373,13 +373,13 @@ fn told() {
         SeedOutcome::TooShort,
         SeedOutcome::NoStart,
     ] {
-        output.fates = [0; 6];
-        output.fates[fate as usize] = 5;
+        output.seed_outcomes = [0; 6];
+        output.seed_outcomes[fate as usize] = 5;
         let (text, _) =
             tracks::nothing_kept(&output, &curves::Params::defaults(), "the mask").unwrap();
         assert!(!text.is_empty() && !text.ends_with('.'), "{text}");
     }
-    output.fates = [1, 5, 0, 0, 0, 0];
+    output.seed_outcomes = [1, 5, 0, 0, 0, 0];
     assert_eq!(
         tracks::nothing_kept(&output, &curves::Params::defaults(), "the mask"),
         None
@@ -441,7 +441,7 @@ fn no_start() {
         ),
     ] {
         let mut output = sample::output(0);
-        output.fates = [0, 0, 0, 0, 0, 9];
+        output.seed_outcomes = [0, 0, 0, 0, 0, 9];
         output.starts = Some(starts);
         let (text, way_out) =
             tracks::nothing_kept(&output, &curves::Params::defaults(), mask).unwrap();

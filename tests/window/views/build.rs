@@ -202,7 +202,7 @@ fn output() -> curves::Output {
             .with_per_streamline("stop_end", vec![0.0, 5.0]),
         missed: Tractogram::new(points, vec![0, 2, 4]),
         missed_every: 7,
-        fates: [2, 14, 0, 0, 0, 0],
+        seed_outcomes: [2, 14, 0, 0, 0, 0],
         stops: [2, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0],
         per_target: vec![2],
         steps: 100,

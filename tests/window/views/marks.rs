@@ -222,7 +222,7 @@ fn command() {
             kept: Tractogram::new(vec![[0.0; 3], [9.0; 3]], vec![0, 2]),
             missed: Tractogram::empty(),
             missed_every: 1,
-            fates,
+            seed_outcomes: fates,
             stops: [0; StopReason::COUNT],
             per_target: Vec::new(),
             steps: 1,

@@ -306,7 +306,7 @@ fn by_pieces() {
             kept,
             missed: Tractogram::new(Vec::new(), vec![0]),
             missed_every: 1,
-            fates,
+            seed_outcomes: fates,
             stops: [0; StopReason::COUNT],
             per_target: vec![600],
             steps: 36_000,
@@ -471,7 +471,7 @@ fn missed_in_both() {
             kept: curve(1.0),
             missed: curve(2.0),
             missed_every: 1,
-            fates,
+            seed_outcomes: fates,
             stops: [0; StopReason::COUNT],
             per_target: vec![1],
             steps: 1,
@@ -542,16 +542,9 @@ fn parameters() {
         report["pathways"]["settings"]["epsilon"],
         state.document.pathways.epsilon
     );
-    assert_eq!(
-        report::name(&Action::View(ViewAction::FrameAll)),
-        "FrameAll"
-    );
-    assert_eq!(
-        report::name(&Action::View(ViewAction::MoveCrosshair(dvec3(
-            1.0, 2.0, 3.0
-        )))),
-        "MoveCrosshair"
-    );
+    assert_eq!(report::name(&Action::Undo), "Undo");
+    let moved = ViewAction::MoveCrosshair(dvec3(1.0, 2.0, 3.0)).into();
+    assert_eq!(report::name(&moved), "View.MoveCrosshair");
 }
 
 /// The gaps between panes are lines exact to the pixel, however many pixels a point has; panes keep their pixels.

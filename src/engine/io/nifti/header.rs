@@ -178,7 +178,7 @@ pub struct Header {
 }
 
 /// Fields as stored, before any check.
-struct Raw {
+struct RawHeader {
     dim: [i64; 8],
     datatype: i16,
     bitpix: i16,
@@ -195,7 +195,7 @@ impl Header {
     }
 
     /// The error for a file that ends after this many bytes of its voxels.
-    pub(super) fn short(&self, path: &Path, found_bytes: usize) -> Error {
+    pub(super) fn truncated(&self, path: &Path, found_bytes: usize) -> Error {
         Error::Short {
             path: path.to_owned(),
             found_bytes: self.vox_offset + found_bytes as u64,
@@ -263,7 +263,7 @@ impl Header {
         }
         let h = NiftiHeader::from_reader(bytes)
             .map_err(|e| Error::malformed(path, e.to_string(), "a NIfTI-1 header"))?;
-        let raw = Raw {
+        let raw = RawHeader {
             // The standard's type is signed: a large unsigned value is negative.
             dim: h.dim.map(|d| i64::from(d as i16)),
             datatype: h.datatype,
@@ -317,7 +317,7 @@ impl Header {
             }
         };
         // Offsets of the 540-byte header, nifti2.h (Cox and others 2011).
-        let raw = Raw {
+        let raw = RawHeader {
             dim: std::array::from_fn(|i| f.i64(16 + 8 * i)),
             datatype: f.i16(12),
             bitpix: f.i16(14),
@@ -366,7 +366,7 @@ impl Header {
         // it is compressed.
         let between = match self.single_file {
             true => {
-                source.prove(self.vox_offset)?;
+                source.verify_size(self.vox_offset)?;
                 Some(self.vox_offset - header)
             }
             false => source.known_bytes().map(|b| b.saturating_sub(header)),
@@ -400,7 +400,7 @@ impl Header {
     }
 }
 
-impl Raw {
+impl RawHeader {
     /// Fields that determine how much is read; the caller fills in the others. `least_offset` is the earliest
     /// possible offset of the voxels in this file.
     fn check(&self, path: &Path, least_offset: usize) -> Result<Header, Error> {

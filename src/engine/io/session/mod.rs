@@ -9,7 +9,8 @@ mod store;
 
 pub use compare::{Match, Recomputed, compare};
 pub use entry::{
-    Change, Difference, Entry, Missing, Stamp, Standing, check, companions, describe, look_for,
+    Change, Difference, Entry, FileComparison, Missing, Stamp, check, companions, describe,
+    find_moved,
 };
 pub use masks::PackedMask;
 pub use numbers::PackedNumbers;

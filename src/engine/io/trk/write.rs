@@ -1,6 +1,6 @@
 //! Writes TRK version 2, little-endian, in the voxel order of the grid's own affine.
 
-use super::super::format::kept;
+use super::super::format::columns_within;
 use super::super::{Error, atomic, extension, streamlines};
 use super::header::{Header, NAME_BYTES, NAMES};
 use super::{BATCH, space, tolerance_mm, verify};
@@ -37,9 +37,9 @@ pub fn save(path: &Path, tractogram: &Tractogram, control: &Control) -> Result<(
         ));
     };
     let scalars = columns(&tractogram.per_point);
-    let scalars = kept(&scalars, NAMES);
+    let scalars = columns_within(&scalars, NAMES);
     let properties = columns(&tractogram.per_streamline);
-    let properties = kept(&properties, NAMES);
+    let properties = columns_within(&properties, NAMES);
     let header = header(path, tractogram.len(), grid, [&scalars, &properties])?;
     let (affine, voxel_mm) = space::rounded(grid);
     let axes = space::axes_of_affine(affine.matrix3);
@@ -252,7 +252,7 @@ pub(in crate::io) fn renamed(tractogram: &Tractogram) -> Vec<(String, String)> {
     let mut changed = Vec::new();
     for values in [&tractogram.per_point, &tractogram.per_streamline] {
         let columns = columns(values);
-        let kept = kept(&columns, NAMES);
+        let kept = columns_within(&columns, NAMES);
         for (value, name) in kept.iter().zip(names(&kept)) {
             let plain = name.split(|&b| b == 0).next().unwrap_or_default();
             let plain: String = plain.iter().map(|&b| b as char).collect();

@@ -52,7 +52,7 @@ fn attribute(tag: &BytesStart, name: &str) -> String {
 }
 
 /// An announced array, whose text may follow.
-struct Announced {
+struct ArrayHeader {
     name: String,
     number: Option<Type>,
     is_text: bool,
@@ -63,7 +63,7 @@ struct Announced {
 }
 
 /// A `DataArray` as it will be used.
-struct Given {
+struct UsedArray {
     section: String,
     name: String,
     number: Type,
@@ -77,7 +77,7 @@ fn parse(path: &Path, file: Text, control: &Control) -> Result<Polydata, Error> 
     let wrong = |found: String, expected: (&str, &str)| Error::malformed(path, found, expected);
     let mut reader = Reader::from_reader(file.xml());
     let mut elements = Elements::new(path, &file);
-    let mut announced = None::<Announced>;
+    let mut announced = None::<ArrayHeader>;
     let mut text = Vec::new();
     let mut nested = 0usize;
     let mut open = 0usize;
@@ -164,7 +164,7 @@ struct Elements<'a> {
     space: Option<String>,
     /// The element that holds the arrays.
     section: String,
-    given: Vec<Given>,
+    given: Vec<UsedArray>,
 }
 
 impl<'a> Elements<'a> {
@@ -182,7 +182,7 @@ impl<'a> Elements<'a> {
     }
 
     /// Takes an element's tag; returns the array that it announces, if it does.
-    fn begin(&mut self, tag: &BytesStart) -> Result<Option<Announced>, Error> {
+    fn begin(&mut self, tag: &BytesStart) -> Result<Option<ArrayHeader>, Error> {
         match tag.local_name().as_ref() {
             b"VTKFile" => {
                 self.is_polydata = attribute(tag, "type") == "PolyData";
@@ -204,7 +204,7 @@ impl<'a> Elements<'a> {
                     count.trim().parse().unwrap_or(0)
                 }));
             }
-            b"DataArray" | b"Array" => return announce(self.path, tag).map(Some),
+            b"DataArray" | b"Array" => return array_header(self.path, tag).map(Some),
             name @ (b"FieldData" | b"PointData" | b"CellData" | b"Points" | b"Verts" | b"Lines"
             | b"Strips" | b"Polys") => {
                 self.section = String::from_utf8_lossy(name).into_owned();
@@ -215,7 +215,7 @@ impl<'a> Elements<'a> {
     }
 
     /// Takes an array and the text in it.
-    fn end_array(&mut self, array: Announced, text: &[u8]) -> Result<(), Error> {
+    fn end_array(&mut self, array: ArrayHeader, text: &[u8]) -> Result<(), Error> {
         let Some(unpacker) = &mut self.unpacker else {
             return Err(Error::malformed(
                 self.path,
@@ -239,7 +239,7 @@ impl<'a> Elements<'a> {
                     )
                 })?,
             };
-            self.given.push(Given {
+            self.given.push(UsedArray {
                 section: self.section.clone(),
                 bytes: unpacker.array_bytes(encoding, number)?,
                 name: array.name,
@@ -264,7 +264,7 @@ fn letters(text: &[u8]) -> String {
     codes.take_while(|&c| c != 0).map(char::from).collect()
 }
 
-fn announce(path: &Path, tag: &BytesStart) -> Result<Announced, Error> {
+fn array_header(path: &Path, tag: &BytesStart) -> Result<ArrayHeader, Error> {
     let number = match attribute(tag, "type").as_str() {
         "Float32" => Some(Type::F32),
         "Float64" => Some(Type::F64),
@@ -291,7 +291,7 @@ fn announce(path: &Path, tag: &BytesStart) -> Result<Announced, Error> {
         }
     };
     let stated = attribute(tag, "NumberOfComponents").trim().parse().ok();
-    Ok(Announced {
+    Ok(ArrayHeader {
         name: attribute(tag, "Name"),
         number,
         is_text: attribute(tag, "type") == "String",
@@ -304,7 +304,7 @@ fn announce(path: &Path, tag: &BytesStart) -> Result<Announced, Error> {
 
 fn assemble(
     path: &Path,
-    given: Vec<Given>,
+    given: Vec<UsedArray>,
     counts: [usize; 5],
     big_endian: bool,
     space: Option<String>,
@@ -390,7 +390,7 @@ fn assemble(
             _ => {}
         }
     }
-    // Announced, but without an array.
+    // ArrayHeader, but without an array.
     if data.lines() != lines || data.points.len() != points {
         return Err(Error::malformed(
             path,

@@ -5,7 +5,7 @@ use super::half_ray::{HalfRay, HalfRayRules, RayHalves, Step};
 use super::start::Start;
 use crate::compute::simd::Kernel;
 use crate::compute::{Cancelled, Control};
-use crate::solvers::curves::half_queue::{LANES, Queue, senses};
+use crate::solvers::curves::half_queue::{LANES, Queue, halves_per_start};
 use crate::solvers::curves::regions::RegionTests;
 use crate::solvers::curves::{Integrator, StopReason};
 
@@ -34,7 +34,11 @@ fn scaled<const FMA: bool>(v: &Vector<FMA>, by: Lane<FMA>) -> Vector<FMA> {
 }
 
 #[inline(always)]
-fn ahead<const FMA: bool>(from: &Vector<FMA>, rate: &Vector<FMA>, by: Lane<FMA>) -> Vector<FMA> {
+fn add_scaled<const FMA: bool>(
+    from: &Vector<FMA>,
+    rate: &Vector<FMA>,
+    by: Lane<FMA>,
+) -> Vector<FMA> {
     [
         rate[0].mul_add::<FMA>(by, from[0]),
         rate[1].mul_add::<FMA>(by, from[1]),
@@ -95,8 +99,8 @@ impl<const FMA: bool> State<FMA> {
             per_mm * Lane::splat(rules.step_mm)
         };
         let cos = per_mm * dot::<FMA>(&self.direction, &mm);
-        let next = ahead::<FMA>(&self.x, &mean.x, by);
-        self.p = ahead::<FMA>(&self.p, &mean.p, by);
+        let next = add_scaled::<FMA>(&self.x, &mean.x, by);
+        self.p = add_scaled::<FMA>(&self.p, &mean.p, by);
         self.direction = scaled(&mm, per_mm);
         self.riemann = mean.riemann.mul_add::<FMA>(by, self.riemann);
         (next, cos)
@@ -112,8 +116,8 @@ fn slope_ahead<S: Sampler, const FMA: bool>(
     (slope_x, slope_p): (&Vector<FMA>, &Vector<FMA>),
     by: Lane<FMA>,
 ) -> (Slope<FMA>, Vector<FMA>) {
-    let x = ahead::<FMA>(&state.x, slope_x, by);
-    let p = ahead::<FMA>(&state.p, slope_p, by);
+    let x = add_scaled::<FMA>(&state.x, slope_x, by);
+    let p = add_scaled::<FMA>(&state.p, slope_p, by);
     sampler.lattice().follow(cells, &x, 0.0);
     (sampler.slope::<FMA>(cache, cells, &p), p)
 }
@@ -226,7 +230,7 @@ impl Passed {
     }
 }
 
-pub struct Follow<'a, S> {
+pub struct RayFollower<'a, S> {
     pub sampler: &'a S,
     pub rules: &'a HalfRayRules,
     pub gates: &'a RegionTests<'a>,
@@ -243,13 +247,13 @@ fn lane_of<const FMA: bool>(v: &Vector<FMA>, lane: usize) -> [f32; 3] {
     [v[0].0[lane], v[1].0[lane], v[2].0[lane]]
 }
 
-impl<S: Sampler> Kernel for Follow<'_, S> {
+impl<S: Sampler> Kernel for RayFollower<'_, S> {
     type Output = Result<RayHalves, Cancelled>;
 
     #[inline(always)]
     fn run<const FMA: bool>(self) -> Self::Output {
         // Steps between two checks for cancellation: 8 × 256 steps take less than a millisecond.
-        const PATIENCE: u32 = 256;
+        const STEPS_PER_CHECK: u32 = 256;
         let rules = self.rules;
         let mut halves = self.at_seeds();
         let mut queue = Queue::new(self.both_ways);
@@ -272,7 +276,7 @@ impl<S: Sampler> Kernel for Follow<'_, S> {
         }
         let mut next_due = first(&due, running);
         self.sampler.lattice().follow(&mut cells, &state.x, 0.0);
-        let mut patience = PATIENCE;
+        let mut patience = STEPS_PER_CHECK;
         let with_fa = rules.min_fa >= 0.0;
         let margin = match rules.integrator {
             Integrator::Rk2 => S::MARGIN,
@@ -284,7 +288,7 @@ impl<S: Sampler> Kernel for Follow<'_, S> {
             patience -= 1;
             if patience == 0 {
                 self.control.check()?;
-                patience = PATIENCE;
+                patience = STEPS_PER_CHECK;
             }
             let at = (&mut cache, &mut cells);
             let mean = mean_rate::<S, FMA>(self.sampler, rules, at, &state);
@@ -372,7 +376,7 @@ fn first(due: &[u64; LANES], running: u32) -> u64 {
     lanes.map(|lane| due[lane]).min().unwrap_or(u64::MAX)
 }
 
-impl<S: Sampler> Follow<'_, S> {
+impl<S: Sampler> RayFollower<'_, S> {
     /// All halves, with the regions that their seeds meet: one that starts in a target or a terminate region is
     /// finished.
     fn at_seeds(&self) -> RayHalves {
@@ -381,7 +385,7 @@ impl<S: Sampler> Follow<'_, S> {
             let half = self.rules.at_seed(start.x, self.gates);
             halves
                 .halves
-                .extend(std::iter::repeat_n(half, senses(self.both_ways)));
+                .extend(std::iter::repeat_n(half, halves_per_start(self.both_ways)));
         }
         halves
     }
@@ -406,7 +410,7 @@ impl<S: Sampler> Follow<'_, S> {
             state.direction[a].0[lane] = turn.sense * start.direction[a];
         }
         state.riemann.0[lane] = 0.0;
-        path.again(turn.half, start.x);
+        path.restart(turn.half, start.x);
         true
     }
 

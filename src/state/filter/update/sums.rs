@@ -84,7 +84,7 @@ fn rows(
             by_ends: false,
             ..rules.clone()
         };
-        if !(plain.leaves_all() && one && rules.regions.iter().all(same)) {
+        if !(plain.is_empty() && one && rules.regions.iter().all(same)) {
             let used = regions(state, &sieve).into_iter();
             key.regions
                 .extend(used.map(|(how, r)| (r.id, how, Same(r.shape.clone()))));

@@ -41,9 +41,9 @@ pub struct FindPathway {
 pub(super) type Wall = (Role, Arc<Shape>);
 
 pub(super) fn walls(regions: &[Region]) -> Vec<Wall> {
-    let walls = regions
-        .iter()
-        .filter(|r| Params::takes_part(r.role) && !matches!(r.role, Role::Seed | Role::Target));
+    let walls = regions.iter().filter(|r| {
+        Params::affects_pathways(r.role) && !matches!(r.role, Role::Seed | Role::Target)
+    });
     walls.map(|r| (r.role, r.shape.clone())).collect()
 }
 

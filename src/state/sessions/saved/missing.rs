@@ -2,7 +2,8 @@
 
 use crate::data::DataId;
 use crate::data::region::RegionId;
-use crate::jobs::session::{ReadSession, Standing};
+use crate::jobs::session::FileComparison;
+use crate::jobs::session::ReadSession;
 use crate::solvers::tensor_fit::FitMap;
 use crate::solvers::tractogram::selection::Edit;
 use crate::state::core::layer::LayerId;
@@ -186,7 +187,7 @@ impl MissingLayer {
         if let Some(SavedOrigin::File { file, .. }) = self.base()
             && let Some(found) = read.files.get_mut(*file)
         {
-            (found.path, found.standing) = (path, Standing::Same);
+            (found.path, found.standing) = (path, FileComparison::Same);
         }
         read
     }

@@ -2,7 +2,12 @@
 
 use crate::data::axis_change::AxisChange;
 use crate::io::{Reading, Remark};
-use crate::jobs::session::{Item, NotRestored, ReadSession, Restored, RestoredLayers, Standing};
+use crate::jobs::session::FileComparison;
+use crate::jobs::session::Item;
+use crate::jobs::session::NotRestored;
+use crate::jobs::session::ReadSession;
+use crate::jobs::session::Restored;
+use crate::jobs::session::RestoredLayers;
 use crate::solvers::tractogram::selection::Edit;
 use crate::state::core::layer::{Content as DocumentContent, Layer, LayerId, OriginId};
 use crate::state::density::words;
@@ -80,8 +85,8 @@ fn file(read: &ReadSession, number: usize) -> Result<PathBuf, String> {
     let found = read.files.get(number);
     let found = found.ok_or_else(|| format!("The session has no file {number}"))?;
     match &found.standing {
-        Standing::Missing(why) => Err(format!("{why}: {}", found.path.display())),
-        Standing::Same | Standing::Changed(_) => Ok(found.path.clone()),
+        FileComparison::Missing(why) => Err(format!("{why}: {}", found.path.display())),
+        FileComparison::Same | FileComparison::Changed(_) => Ok(found.path.clone()),
     }
 }
 
@@ -315,8 +320,8 @@ fn file_change(table: Table, layer: &SavedLayer, read: &ReadSession) -> Option<S
     let numbers = [file].into_iter().chain(gradients).chain(&reading.colours);
     let mut found = numbers.filter_map(|n| read.files.get(*n));
     found.find_map(|found| match &found.standing {
-        Standing::Changed(why) => Some(not_what_it_was(&found.entry, &found.path, why)),
-        Standing::Same | Standing::Missing(_) => None,
+        FileComparison::Changed(why) => Some(not_what_it_was(&found.entry, &found.path, why)),
+        FileComparison::Same | FileComparison::Missing(_) => None,
     })
 }
 
@@ -413,7 +418,7 @@ pub(in crate::state) fn restore(
         _ => return Err(ANOTHER_KIND.to_owned()),
     };
     let can_turn = matches!(&origin, Origin::Phantom { .. })
-        || matches!(&origin, Origin::File { reading, .. } if reading.is_nothing());
+        || matches!(&origin, Origin::File { reading, .. } if reading.is_empty());
     let origin = origins.add(origin);
     let (content, origin) = match table.turn(saved.origin).filter(|_| can_turn) {
         Some(turn) => turned(origins, content, origin, turn),

@@ -3,7 +3,7 @@
 use crate::data::region::RegionId;
 use crate::data::{DataId, Mask, Region, Shape};
 use crate::jobs::session::{
-    Listed, ReadSession, SessionDraft, Standing, Stored, StoredNumbers, ToSum, Wording,
+    FileComparison, Listed, ReadSession, SessionDraft, Stored, StoredNumbers, ToSum, Wording,
 };
 use crate::state::core::display::Display;
 use crate::state::core::layer::{Content as DocumentContent, Layer, LayerId, OriginId};
@@ -103,7 +103,7 @@ impl Lists<'_> {
             known: found
                 .zip(folder)
                 .map(|(f, folder)| (f.entry.clone(), folder.to_owned())),
-            as_known: found.is_some_and(|f| matches!(f.standing, Standing::Missing(_))),
+            as_known: found.is_some_and(|f| matches!(f.standing, FileComparison::Missing(_))),
         });
         self.files.len() - 1
     }

@@ -1,6 +1,6 @@
 //! Checks whether the files of a session, and the session itself, have changed.
 
-use crate::jobs::session::{SessionRequest, Standing};
+use crate::jobs::session::{FileComparison, SessionRequest};
 use crate::state::core::notices::Severity;
 use crate::state::sessions::update::{save, submit};
 use crate::state::sessions::{ChangedSince, Verified};
@@ -37,7 +37,7 @@ pub(in crate::state) fn verify(state: &mut State, effects: &mut Vec<Effect>) {
         .clone_from(&state.session.notices.status);
     let Some(opened) = &saving.opened else { return };
     let same = opened.files.iter();
-    let same = same.filter(|f| f.standing == Standing::Same);
+    let same = same.filter(|f| f.standing == FileComparison::Same);
     let files: Vec<_> = same.map(|f| (f.path.clone(), f.entry.clone())).collect();
     // With that setting they were read before they were opened.
     if saving.strict {
@@ -48,7 +48,11 @@ pub(in crate::state) fn verify(state: &mut State, effects: &mut Vec<Effect>) {
     }
 }
 
-pub(in crate::state) fn verified(state: &mut State, files: usize, differ: &[(PathBuf, Standing)]) {
+pub(in crate::state) fn verified(
+    state: &mut State,
+    files: usize,
+    differ: &[(PathBuf, FileComparison)],
+) {
     let name = |path: &Path| {
         let name = path.file_name().unwrap_or_default();
         name.to_string_lossy().into_owned()
@@ -67,16 +71,16 @@ pub(in crate::state) fn verified(state: &mut State, files: usize, differ: &[(Pat
     for (path, standing) in differ {
         let path = path.display();
         let sentence = match standing {
-            Standing::Missing(why) => format!(
+            FileComparison::Missing(why) => format!(
                 "{why}, so the session cannot tell whether it has changed; make the file readable and open the \
                  session again: {path}"
             ),
             // Names the changed file next to a scan or streamlines.
-            Standing::Changed(why) => format!(
+            FileComparison::Changed(why) => format!(
                 "{why}; the window shows the present file: restore the earlier one and open the session again, \
                  or save the session to keep the new one: {path}"
             ),
-            Standing::Same => continue,
+            FileComparison::Same => continue,
         };
         state.session.notify(Severity::Warning, sentence);
     }

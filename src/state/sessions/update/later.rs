@@ -2,7 +2,7 @@
 
 use crate::data::Tractogram;
 use crate::jobs::Slot;
-use crate::jobs::session::{Match, Remake, RestoredLayers, SessionRequest, Standing};
+use crate::jobs::session::{FileComparison, Match, Remake, RestoredLayers, SessionRequest};
 use crate::state::core::layer::{Content as Held, Layer, LayerId};
 use crate::state::core::notices::{Severity, Topic};
 use crate::state::core::words::counted;
@@ -77,7 +77,7 @@ fn is_taken(state: &mut State, path: Option<PathBuf>) {
     };
     for found in &mut Arc::make_mut(opened).files {
         if found.path == path {
-            found.standing = Standing::Same;
+            found.standing = FileComparison::Same;
         }
     }
 }

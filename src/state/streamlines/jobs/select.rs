@@ -77,7 +77,7 @@ impl Receive<State> for FilterStreamlines {
         effects: &mut Vec<Effect>,
     ) {
         ended(state, self, delivery, effects, |state, filtered, _, _| {
-            let kept = filtered.selection.kept();
+            let kept = filtered.selection.kept_count();
             state.session.bundle.sift.finish(StreamlineSelection {
                 marks: SameArc(filtered.selection.marks.into()),
                 kept,

@@ -59,7 +59,7 @@ impl TrackStreamlines {
             }
             None => tracking::track_within(field, regions, params, memory, backend, control)?,
         };
-        output.look_for_starts(field, regions, params, backend, control)?;
+        output.explain_no_starts(field, regions, params, backend, control)?;
         let along = backend.install(|| tractogram::sample(&self.fa, &output.kept));
         let kept = output.kept.with_per_point("fa", along);
         let kept = with_target_names(with_lengths(kept), regions);

@@ -234,8 +234,8 @@ fn nothing(
         text: text.to_owned(),
         word: Some(word).filter(|word| !word.is_empty()),
         missed: remedy == Suggestion::LoosenAngle,
-        starts: live.output.fates.iter().sum::<u64>()
-            != live.output.fates[SeedOutcome::NoStart as usize],
+        starts: live.output.seed_outcomes.iter().sum::<u64>()
+            != live.output.seed_outcomes[SeedOutcome::NoStart as usize],
     };
     if empty.show(ui, state, live, memory, actions) {
         actions.push(Action::Track(TrackAction::SetStreamlines {
@@ -442,7 +442,7 @@ fn missed(ui: &mut Ui, state: &State, live: &CurveResult, actions: &mut Vec<Acti
     let output = &live.output;
     let p = theme::palette(ui.style());
     let name = "Missed the targets";
-    let count = format::count(output.fates[SeedOutcome::MissedTargets as usize]);
+    let count = format::count(output.seed_outcomes[SeedOutcome::MissedTargets as usize]);
     let fact = match output.missed_every {
         1 => count,
         every => format!("{count}, 1 in {every} drawn"),

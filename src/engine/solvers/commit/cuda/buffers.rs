@@ -7,7 +7,7 @@ use super::super::operator::Shape;
 use super::super::operator::rank::Mixing;
 use super::super::samples::Samples;
 use super::part::SlabInput;
-use super::{Error, FOURS, KERNELS, PAD, PART, ROW, WHAT, blocks};
+use super::{Error, KERNELS, MAX_COLUMNS_AT_ONCE, OPERATION, PAD, PART, ROW, blocks};
 use crate::compute::cuda::{self, Device};
 use bytemuck::{Pod, Zeroable};
 use cudarc::driver::{CudaSlice, DeviceRepr, PushKernelArg as _};
@@ -168,7 +168,7 @@ pub fn wide(rank: usize) -> usize {
     match rank {
         0 | 1 => 1,
         2 => 2,
-        _ => FOURS,
+        _ => MAX_COLUMNS_AT_ONCE,
     }
 }
 
@@ -184,7 +184,7 @@ pub fn bytes(segments: u64, shape: Shape, rank: usize, shells: usize) -> u64 {
     let peaks = voxels * shape.peaks as u64;
     let sums = voxels * (shells * ROW + 4 + PAD * wide(rank)) as u64;
     let mixed = shared(shape.fibres, rank) as u64;
-    let own = voxels * shape.own() as u64;
+    let own = voxels * shape.unknowns_per_voxel() as u64;
     let basis = (shape.samples * 2 * ROW) as u64;
     let vectors = 5 * shape.rows() as u64 + 7 * shape.columns() as u64;
     let text = peaks * (COUNT as u64 + 1) + voxels + sums + mixed + own + basis + vectors;
@@ -287,7 +287,7 @@ impl Buffers {
             sums: device.alloc_zeros(voxels * PAD * wide)?,
             shells: device.alloc_zeros(voxels * (shells * ROW + 4))?,
             mixed: device.alloc_zeros(shared(shape.fibres, rank))?,
-            own: device.alloc_zeros((voxels * shape.own()).max(1))?,
+            own: device.alloc_zeros((voxels * shape.unknowns_per_voxel()).max(1))?,
             parted: items.iter().any(|i| i[3] & SHARED != 0),
             bytes,
             _kept: kept,
@@ -352,7 +352,7 @@ fn peaks(device: &Device, codes: &[u32]) -> Result<CudaSlice<f32>, cuda::Error> 
         launcher.arg(&codes).arg(&count).arg(&mut out);
         launcher.launch(blocks(u64::from(count), 128))
     };
-    device.check(WHAT, launched)?;
+    device.check(OPERATION, launched)?;
     Ok(out)
 }
 
@@ -371,6 +371,6 @@ fn basis(device: &Device, directions: &[[f64; 3]]) -> Result<[CudaSlice<f32>; 2]
         launcher.arg(&mut forward).arg(&mut back);
         launcher.launch(blocks(u64::from(samples), 128))
     };
-    device.check(WHAT, launched)?;
+    device.check(OPERATION, launched)?;
     Ok([forward, back])
 }

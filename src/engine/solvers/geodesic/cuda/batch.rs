@@ -64,7 +64,7 @@ impl GatheredRays {
     fn add(&mut self, ends: &Ends, point: [f32; 3]) {
         let Ends { head, tail, .. } = ends;
         self.gather_list.add_backwards(head.first, head.count);
-        let place = self.gather_list.leave(1);
+        let place = self.gather_list.reserve_points(1);
         self.gather_list.add(tail.first, tail.count);
         let neighbour = if tail.count > 0 { place + 1 } else { place - 1 };
         self.seeds.push(AtSeed {
@@ -110,7 +110,7 @@ impl Job<'_> {
         range: Range<usize>,
         points: &mut CudaSlice<f32>,
     ) -> Result<(JoinedCurves, [f64; 2]), Error> {
-        let senses = self.senses();
+        let senses = self.halves_per_start();
         let starts = &self.rays.starts[range.clone()];
         // Rays that start in a target or a terminate region are finished.
         let mut halves: Vec<RayHalf> = Vec::with_capacity(starts.len() * senses);
