@@ -32,7 +32,7 @@ pub fn ended<J: Receive<State>>(
         ticket: event.ticket,
         reason: None,
     };
-    state.session.saving.autosave_due |= done && event.slot != Slot::Recovery;
+    state.session.saving.autosave.is_due |= done && event.slot != Slot::Recovery;
     let end = event.outcome.unfinished();
     let is_reported = end.is_some_and(|end| job.unfinished(&end, state));
     match event.outcome {

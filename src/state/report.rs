@@ -193,8 +193,8 @@ pub fn state(state: &State) -> Value {
         "unsettled": session.track.schedule.waits_for_rest(),
         "session": session.saving.file,
         "dirty": state.is_dirty(),
-        "autosaved": session.saving.autosaved.is_some() && !session.saving.autosaving,
-        "left_behind": session.saving.left_behind.len(),
+        "autosaved": session.saving.autosave.last.is_some() && !session.saving.autosave.is_running,
+        "left_behind": session.saving.recovery.found.len(),
         "view": view,
     })
 }

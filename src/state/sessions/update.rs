@@ -68,12 +68,12 @@ pub fn act(state: &mut State, action: SessionAction, effects: &mut Vec<Effect>) 
         SessionAction::CancelOpening => state.session.saving.opening = None,
         SessionAction::FindLeftBehind => submit(effects, SessionRequest::FindLeftBehind),
         SessionAction::Forget(session) => {
-            let left = &mut state.session.saving.left_behind;
+            let left = &mut state.session.saving.recovery.found;
             left.retain(|l| l.session != session);
             submit(effects, SessionRequest::Forget { session });
         }
         SessionAction::Later(session) => {
-            let left = &mut state.session.saving.left_behind;
+            let left = &mut state.session.saving.recovery.found;
             left.retain(|l| l.session != session);
         }
         SessionAction::MakeAgain(layer) => later::make_again(state, layer, effects),
@@ -199,7 +199,7 @@ pub fn empty(state: &mut State, effects: &mut Vec<Effect>) {
     (saving.seen, saving.changed_since, saving.verified) = (None, None, None);
     (saving.in_files, saving.base_asked) = (InFiles::default(), None);
     saving.recipe_only.clear();
-    if saving.autosaved.take().is_some() {
+    if saving.autosave.last.take().is_some() {
         submit(effects, SessionRequest::Leave);
     }
     untouched(state);
@@ -239,27 +239,27 @@ fn save(
 fn autosave(state: &mut State, effects: &mut Vec<Effect>) {
     let changed = state.is_dirty();
     let saving = &mut state.session.saving;
-    saving.autosave_due = false;
+    saving.autosave.is_due = false;
     if !changed {
-        if saving.autosaved.take().is_some() {
+        if saving.autosave.last.take().is_some() {
             submit(effects, SessionRequest::Leave);
         }
         return;
     }
     let now = (state.session.revision, &state.view);
-    let known = saving.autosaved.as_ref().map(|(r, v)| (*r, v));
-    if saving.autosaving || known == Some(now) {
+    let known = saving.autosave.last.as_ref().map(|(r, v)| (*r, v));
+    if saving.autosave.is_running || known == Some(now) {
         return;
     }
-    saving.autosaved = Some((state.session.revision, state.view.clone()));
-    saving.autosaving = true;
+    saving.autosave.last = Some((state.session.revision, state.view.clone()));
+    saving.autosave.is_running = true;
     let draft = Box::new(saved::autosave(state));
     submit(effects, SessionRequest::Autosave { draft });
 }
 
 fn read(state: &mut State, path: PathBuf, recovered: bool, effects: &mut Vec<Effect>) {
     state.session.forget_failures(Slot::Load);
-    state.session.saving.recovering = recovered.then(|| path.clone());
+    state.session.saving.recovery.reading = recovered.then(|| path.clone());
     let strict = state.session.saving.strict;
     let parser = Parser::new(saved::parse);
     let request = SessionRequest::Read {
@@ -292,7 +292,7 @@ pub fn event(state: &mut State, output: SessionOutput, wall_ms: f64, effects: &m
         SessionOutput::ChangedSince { path } => checked::changed_since(state, path),
         SessionOutput::Verified { files, differ } => checked::verified(state, files, &differ),
         SessionOutput::Autosaved { .. } => {
-            state.session.saving.autosaving = false;
+            state.session.saving.autosave.is_running = false;
             forget_recovered(state, effects);
         }
         SessionOutput::Read(read) => was_read(state, read, effects),
@@ -312,8 +312,8 @@ pub fn event(state: &mut State, output: SessionOutput, wall_ms: f64, effects: &m
             outcome,
         } => later::was_made_again(state, layer, tractogram, outcome, wall_ms),
         SessionOutput::LeftBehind { found, is_locked } => {
-            state.session.saving.left_behind.extend(found);
-            state.session.saving.looks_again = is_locked;
+            state.session.saving.recovery.found.extend(found);
+            state.session.saving.recovery.search_again = is_locked;
         }
         SessionOutput::Done => {}
     }
@@ -326,13 +326,13 @@ const COPY_KEPT: &str = "The recovery copy is kept until everything is restored:
 pub fn failed(state: &mut State, slot: Slot) {
     let saving = &mut state.session.saving;
     if slot == Slot::Load {
-        saving.recovering = None;
+        saving.recovery.reading = None;
     }
     match slot {
         Slot::Save => saving.then = None,
         Slot::Recovery => {
-            saving.autosaving = false;
-            saving.autosaved = None;
+            saving.autosave.is_running = false;
+            saving.autosave.last = None;
         }
         Slot::Load if saving.opening.as_ref().is_some_and(|o| !o.asking) => saving.opening = None,
         _ => {}
@@ -345,7 +345,7 @@ fn forget_recovered(state: &mut State, effects: &mut Vec<Effect>) {
     if !(state.document.is_whole() && snapshots.all(Document::is_whole)) {
         return;
     }
-    if let Some(session) = state.session.saving.recovered.take() {
+    if let Some(session) = state.session.saving.recovery.source.take() {
         state.session.forget(Topic::CopyKept);
         submit(effects, SessionRequest::Forget { session });
     }
@@ -386,7 +386,7 @@ fn was_saved(state: &mut State, path: PathBuf, revision: u64, effects: &mut Vec<
     if asks {
         return;
     }
-    if state.session.saving.autosaved.take().is_some() {
+    if state.session.saving.autosave.last.take().is_some() {
         submit(effects, SessionRequest::Leave);
     }
     if let Some(leaving) = then {
@@ -418,7 +418,7 @@ fn summary(layers: usize, document: &Document) -> String {
 }
 
 fn was_read(state: &mut State, read: Arc<ReadSession>, effects: &mut Vec<Effect>) {
-    let recovered = state.session.saving.recovering.take().is_some();
+    let recovered = state.session.saving.recovery.reading.take().is_some();
     let (content, unknown) = match read.content.get::<saved::Parse>() {
         Some(Ok((content, unknown))) => (content.clone(), unknown.clone()),
         // No one requested it.
@@ -546,9 +546,9 @@ fn was_loaded(state: &mut State, restored: RestoredLayers, effects: &mut Vec<Eff
     if recovered {
         saving.file.clone_from(&content.origin);
         saving.seen.clone_from(&content.origin_sha256);
-        saving.left_behind.retain(|l| l.session != read.path);
+        saving.recovery.found.retain(|l| l.session != read.path);
         // A copy with parts unknown to this version is not replaced.
-        saving.recovered = (!unknown).then(|| read.path.clone());
+        saving.recovery.source = (!unknown).then(|| read.path.clone());
     } else {
         saving.file = Some(read.path.clone());
         saving.seen = Some(read.sha256.clone());

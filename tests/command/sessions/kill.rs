@@ -39,13 +39,13 @@ pub fn child() {
     // The lock of a killed process can outlive it.
     for _ in 0..600 {
         let saving = &window.state.session.saving;
-        if !saving.looks_again || !saving.left_behind.is_empty() {
+        if !saving.recovery.search_again || !saving.recovery.found.is_empty() {
             break;
         }
         std::thread::sleep(Duration::from_millis(100));
         window.session(SessionAction::FindLeftBehind);
     }
-    let left = window.state.session.saving.left_behind.clone();
+    let left = window.state.session.saving.recovery.found.clone();
     match left.first() {
         Some(left) => {
             let path = left.session.clone();

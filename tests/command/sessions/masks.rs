@@ -99,7 +99,7 @@ fn sources() {
         assert!(again.state.document.is_whole());
     }
     assert_eq!(
-        recovered(&path).state.session.saving.recovered,
+        recovered(&path).state.session.saving.recovery.source,
         Some(path.clone()),
         "it may go once it is saved here"
     );
@@ -193,7 +193,7 @@ fn unreadable() {
         recovered.said()
     );
     recovered.save(&folder.path().join("part.arcuate"));
-    assert!(recovered.state.session.saving.recovered.is_some());
+    assert!(recovered.state.session.saving.recovery.source.is_some());
     // Removed by the user, they are gone: those of one sentence, not those of another.
     whole["masks"][0]["affine"] = Value::from("of a version after that");
     let two = folder.path().join("two.arcuate");

@@ -218,13 +218,19 @@ fn recipes() {
     crashed.place(Role::Target, DVec3::ONE, 4.0);
     let mut again = recovered(&mut crashed, &copy);
     assert!(!again.said().contains("copy is kept"), "{}", again.said());
-    assert_eq!(again.state.session.saving.recovered, Some(copy.clone()));
+    assert_eq!(
+        again.state.session.saving.recovery.source,
+        Some(copy.clone())
+    );
     let save = SessionAction::Save {
         path: None,
         then: None,
     };
     again.session(save.clone());
-    assert_eq!(again.state.session.saving.recovered, None, "it is dropped");
+    assert_eq!(
+        again.state.session.saving.recovery.source, None,
+        "it is dropped"
+    );
     assert!(!again.state.is_dirty(), "{:?}", again.state.unsaved());
     // The header says so although none of them is in memory.
     assert_eq!(again.state.saved_without().len(), 2);
@@ -238,7 +244,7 @@ fn recipes() {
     assert!(again.said().contains("copy is kept"), "{}", again.said());
     let path = Some(folder.path().join("other.arcuate"));
     again.session(SessionAction::Save { path, then: None });
-    assert_eq!(again.state.session.saving.recovered, Some(copy));
+    assert_eq!(again.state.session.saving.recovery.source, Some(copy));
 }
 
 /// A user who has only opened files, or has everything in files, is offered nothing at the next start.
@@ -250,7 +256,7 @@ fn copies_of_work() {
             let request = e.job::<SessionRequest>();
             matches!(request, Some(SessionRequest::Autosave { .. }))
         };
-        window.state.session.saving.autosaving = false;
+        window.state.session.saving.autosave.is_running = false;
         effects.iter().any(is)
     };
     let mut window = Window::with_scan(folder.path());
