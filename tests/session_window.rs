@@ -302,7 +302,7 @@ pub fn everything(folder: &Path) -> Window {
     window.act(Action::Segment(SegmentAction::Image(scan.id)));
     let mut settings = window.state.document.segment.settings.clone();
     (settings.params.target, settings.params.tolerance) = (high, 0.6 * (high - low));
-    (settings.told, settings.watched) = (true, false);
+    (settings.target_chosen, settings.watched) = (true, false);
     window.act(Action::Segment(SegmentAction::Set { settings, phase }));
     let sphere = |centre| {
         Action::Segment(SegmentAction::Sphere(Sphere {

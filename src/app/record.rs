@@ -1,6 +1,6 @@
 //! A record of actions and their results, one line of JSON each, for tests and bug reports.
 
-use crate::jobs::Trace;
+use crate::jobs::ActionLog;
 use crate::state::{State, report};
 use crate::ui::views::Views;
 use egui::{Context, Rect};
@@ -11,17 +11,17 @@ use std::collections::BTreeMap;
 const VARIABLE: &str = "ARCUATE_TRACE";
 
 pub struct Record {
-    trace: Trace,
+    trace: ActionLog,
     typing: bool,
     panes: usize,
 }
 
 impl Record {
     /// `None` unless the variable is set.
-    pub fn wanted() -> Option<Self> {
+    pub fn from_environment() -> Option<Self> {
         let path = std::env::var_os(VARIABLE)?;
         Some(Self {
-            trace: Trace::to(path.into()),
+            trace: ActionLog::to(path.into()),
             typing: false,
             panes: 0,
         })

@@ -147,7 +147,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         )));
     }
     if let (true, Err(none)) = (options.film, Ffmpeg::find()) {
-        let (found, remedy) = none.words();
+        let (found, remedy) = none.text();
         let sentence = format!("Found {found}; {remedy}, or leave --film out");
         return Err(Failure::new(sentence));
     }
@@ -242,7 +242,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
             );
         }
     }
-    window.tell_warnings();
+    window.report_warnings();
     let state = window.state;
     let mut pictures = Pictures::new()?;
     let look = (options.size, options.scale, options.transparent);

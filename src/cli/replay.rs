@@ -10,7 +10,7 @@ use crate::jobs::Values;
 use crate::jobs::session::{ReadSession, Remake, SessionOutput, SessionRequest};
 use crate::solvers::commit::solver::Ended;
 use crate::solvers::tractogram::selection::Edit;
-use crate::state::core::words::count;
+use crate::state::core::text::count;
 use crate::state::document::Made;
 use crate::state::files::jobs::SaveTractogram;
 use crate::state::pathways::PathwayResult;
@@ -109,7 +109,7 @@ impl Replayed {
         }
     }
 
-    fn words(&self) -> &'static str {
+    fn outcome(&self) -> &'static str {
         self.outcome.map_or("no checksum", Match::label)
     }
 
@@ -122,7 +122,7 @@ impl Replayed {
             _ => format!("{number} {}", self.what),
         };
         let name = super::output::one_line(&self.name);
-        format!("{name:28} {:18} {counted}\n", self.words())
+        format!("{name:28} {:18} {counted}\n", self.outcome())
     }
 
     fn json(&self) -> Value {
@@ -223,7 +223,7 @@ fn snapshots(window: &mut Headless, read: &ReadSession) -> Outcomes {
         document.layers.retain(|l| !others.contains(&l.id));
         document.unread.retain(|id, _| own(id.0));
         document.absent.retain(|a| own(a.layer.id));
-        let text = snapshot.words();
+        let text = snapshot.label();
         let called = |name: &str| format!("{name} of {text}");
         all.extend(kept(window, &document, read, &of, &called));
     }
@@ -326,7 +326,7 @@ fn segments(window: &mut Headless) -> Outcomes {
         let (Some(made), Content::Mask(then)) = (segmented, &layer.content) else {
             continue;
         };
-        let again = segment::again(&document, made).and_then(|work| {
+        let again = segment::repeat(&document, made).and_then(|work| {
             let again = window.run(work).map_err(|f| f.sentence)?;
             Ok(again.mask)
         });
@@ -373,7 +373,7 @@ fn weights(window: &mut Headless) -> Outcomes {
     let document = window.state.document.clone();
     let mut all = Vec::new();
     for layer in &document.layers {
-        let Some((weighed, then)) = document.weighed_of(layer) else {
+        let Some((weighed, then)) = document.weights_of_layer(layer) else {
             continue;
         };
         let lines = lines_of(layer).filter(|lines| lines.id() == weighed.of);
@@ -451,7 +451,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     let read = window.state.session.saving.opened.clone();
     let read = read.ok_or_else(|| Failure::new("The session was not opened"))?;
     for message in &window.state.session.messages {
-        super::output::say(message.severity, &message.text);
+        super::output::report_message(message.severity, &message.text);
     }
     // Files accepted as replacements, then or now.
     let replaced: Vec<String> = window.state.document.replaced.values().cloned().collect();

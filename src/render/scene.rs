@@ -5,7 +5,7 @@ use super::composite::Compositor;
 use super::glyphs::{Glyphs, Look};
 use super::gpu::{COLOUR, DEPTH, Gpu};
 use super::line_buffers::{LineKey, LineStore};
-use super::lines::{LinePipelines, Rank, Use, uses, within};
+use super::lines::{LinePass, LinePipelines, Rank, uses, within};
 use super::outline::{GLASS, Outlines};
 use super::quality::Drawn;
 use super::slice::Slices;
@@ -282,7 +282,7 @@ impl Scenes {
         let mut encoder = gpu.device.create_command_encoder(&Default::default());
         let [r, g, b] = list.background.map(|c| f64::from(c) / 255.0);
         let cut = list.slab.is_some();
-        let through = strands.iter().any(|s| s.is(Rank::Through));
+        let through = strands.iter().any(|s| s.is(Rank::Translucent));
         let foggy = list.ray_cast() > 0;
         let part = &quality.part;
         let complete = part.ends;
@@ -290,22 +290,22 @@ impl Scenes {
         let all_slots = uses[3].1.end;
         let height = if foggy { drawn[1] } else { 0 };
         let rows = part.rows.start.min(height)..part.rows.end.min(height);
-        let of = |for_use: Use| {
+        let of = |for_use: LinePass| {
             let (_, own) = &uses[for_use as usize];
             within(&part.slots, own.clone())
         };
         // After the last opaque lines, the opaque scene is complete.
-        let last_opaque = uses[Use::Opaque as usize].1.end;
+        let last_opaque = uses[LinePass::Opaque as usize].1.end;
         let solid =
             part.slots.end >= last_opaque && (part.begins || part.slots.start < last_opaque);
-        let context = [Use::ContextDepth, Use::ContextColour];
+        let context = [LinePass::ContextDepth, LinePass::ContextColour];
         let of_context = context.iter().any(|&u| !of(u).is_empty());
         let stages = stages(
             strands.iter().any(|s| s.is(Rank::Context)),
             part.begins,
             of_context,
         );
-        let sees_through = !of(Use::Through).is_empty();
+        let sees_through = !of(LinePass::Translucent).is_empty();
         stopwatch.start(quality.drawn(all_slots, height));
         for (i, &stage) in stages.iter().enumerate() {
             let (first, last) = (i == 0, i + 1 == stages.len());
@@ -372,7 +372,7 @@ impl Scenes {
                 slices.draw_quads(&mut pass, &layers, samples);
             }
             if stage != Stage::Slices {
-                ribbons(&mut pass, Use::Opaque);
+                ribbons(&mut pass, LinePass::Opaque);
             }
             if resolves {
                 if let Some(glyphs) = &glyphs {
@@ -387,7 +387,7 @@ impl Scenes {
             let make = || TransparencyTargets::new(gpu, targets.size);
             let textures = targets.through.get_or_insert_with(make);
             let depth = (&targets.depth, samples);
-            let own = of(Use::Through);
+            let own = of(LinePass::Translucent);
             let begins = own.start == 0;
             let depth = self
                 .first_depth
@@ -407,7 +407,13 @@ impl Scenes {
             let [width, height] = drawn.map(|n| n as f32);
             pass.set_viewport(0.0, 0.0, width, height, 0.0, 1.0);
             pass.set_scissor_rect(0, 0, drawn[0], drawn[1]);
-            lines.draw_scene(gpu, &mut pass, &strands, (1, cut), (Use::Through, &own));
+            lines.draw_scene(
+                gpu,
+                &mut pass,
+                &strands,
+                (1, cut),
+                (LinePass::Translucent, &own),
+            );
         }
         if !rows.is_empty() {
             let fog = targets.fog.get_or_insert_with(|| Fog::new(gpu, size));

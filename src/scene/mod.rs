@@ -322,7 +322,7 @@ fn lines(state: &State) -> Vec<Lines> {
         let Content::Tractogram(all) = &layer.content else {
             return None;
         };
-        Some(state.sifted(layer.id).map_or(all, |s| &s.shown).id())
+        Some(state.selection(layer.id).map_or(all, |s| &s.shown).id())
     });
     let live = state.session.live.as_ref().map(|l| l.output.kept.id());
     let behind = pathways::live(state).is_some();
@@ -366,7 +366,7 @@ pub fn tractograms(state: &State) -> Vec<(&Tractogram, Cow<'_, Display>)> {
         // The part of the layer that a filter keeps.
         Content::Tractogram(tractogram) => {
             let shown = state
-                .sifted(l.id)
+                .selection(l.id)
                 .map_or(tractogram, |sifted| &sifted.shown);
             let display = match l.display.line_colouring {
                 LineColouring::Fixed(_) => Cow::Borrowed(&l.display),

@@ -12,7 +12,7 @@ use crate::state::alignment::AlignedBy;
 use crate::state::core::citations::{Citations, named};
 use crate::state::core::layer::Content;
 use crate::state::core::layer::Layer;
-use crate::state::core::words::count;
+use crate::state::core::text::count;
 use crate::state::document::Method;
 use crate::state::origin::TensorFit;
 use crate::state::recipe::{RayMetricParams, Source};
@@ -179,7 +179,7 @@ fn moves(document: &Document, citations: &mut Citations) -> String {
         let far = format!("{shift:.1} mm at its centre and {:.1}°", turn.to_degrees());
         let name = &layer.name;
         let _ = match moved.how {
-            AlignedBy::Hand => write!(text, " \"{name}\" was moved manually by {far}."),
+            AlignedBy::Manually => write!(text, " \"{name}\" was moved manually by {far}."),
             AlignedBy::File => write!(text, " \"{name}\" was moved by an affine from a file."),
             AlignedBy::Alignment => write!(
                 text,

@@ -71,7 +71,7 @@ fn segment(state: &State) -> Value {
         })
     });
     json!({
-        "told": segment.settings.told,
+        "told": segment.settings.target_chosen,
         "target": params.target,
         "tolerance": params.tolerance,
         "smoothness": params.smoothness,
@@ -88,7 +88,7 @@ fn segment(state: &State) -> Value {
 fn filter(state: &State) -> Value {
     let (document, working) = (&state.document, &state.session.filter);
     let weighed = document.filtered().and_then(|(layer, lines)| {
-        let (weighed, _) = document.weighed_of(layer)?;
+        let (weighed, _) = document.weights_of_layer(layer)?;
         let figures = &weighed.figures;
         Some(json!({
             "streamlines": lines.len(),

@@ -133,7 +133,7 @@ impl Preferences {
     pub const LEAST_GB: f64 = 1.0;
 
     /// Replaces invalid numbers: the file may come from another version.
-    pub fn sound(mut self) -> Self {
+    pub fn sanitized(mut self) -> Self {
         let within = |v: f64, low: f64, high: f64| (low..=high).contains(&v);
         self.paths = self.paths.sanitized();
         self.zoom = self.zoom.filter(|zoom| (0.2..=5.0).contains(zoom));

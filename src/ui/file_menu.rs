@@ -1,6 +1,6 @@
 //! The menu at the left of the top bar: sessions and files.
 
-use super::files::{PathPurpose, Place};
+use super::files::{DialogPosition, PathPurpose};
 use super::theme::{self, size};
 use super::widgets::menu::{self, Item};
 use super::widgets::paint;
@@ -41,10 +41,14 @@ pub fn show(
     match chosen {
         None => {}
         Some(Chosen::New) => session(SessionAction::Leave(UnsavedAction::New)),
-        Some(Chosen::Open) => memory
+        Some(Chosen::Open) => {
+            memory
+                .files
+                .ask(ui.ctx(), PathPurpose::Open, DialogPosition::Middle, "")
+        }
+        Some(Chosen::Path) => memory
             .files
-            .ask(ui.ctx(), PathPurpose::Open, Place::Middle, ""),
-        Some(Chosen::Path) => memory.files.type_path(PathPurpose::Open, Place::Middle, ""),
+            .type_path(PathPurpose::Open, DialogPosition::Middle, ""),
         Some(Chosen::Recent(path)) => actions.push(Action::Files(FilesAction::Open(vec![path]))),
         Some(Chosen::Save) => leaving::save(ui, state, memory, None, actions),
         Some(Chosen::SaveAs) => leaving::save_as(ui, state, memory, None),
@@ -98,7 +102,7 @@ fn rows(ui: &mut Ui, state: &State) -> Option<Chosen> {
     let now = state.session.comparing.as_ref().map(|c| &c.with);
     for (i, snapshot) in state.session.snapshots.iter().enumerate() {
         let chosen = now.is_some_and(|with| Arc::ptr_eq(with, snapshot));
-        let name = format!("Compare with {}", snapshot.words());
+        let name = format!("Compare with {}", snapshot.label());
         let icon = if chosen { icons::CHECK } else { " " };
         // The key starts the comparison with the last snapshot, or ends the present one.
         let last = i + 1 == state.session.snapshots.len();

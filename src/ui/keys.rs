@@ -1,9 +1,9 @@
 //! Keys. Single keys act only while no field and no button has the focus.
 
-use super::files::{PathPurpose, Place};
+use super::files::{DialogPosition, PathPurpose};
 use super::palette::{self, Palette};
 use super::views::pane_widget;
-use super::widgets::focus::{self, focused_by_hand};
+use super::widgets::focus::{self, focused_by_click};
 use super::{Memory, forms, leaving, regions, top_bar};
 use crate::data::Shape;
 use crate::solvers::level_set::Sphere;
@@ -44,7 +44,7 @@ pub fn handle(
     let mut closes = typing || popup_was_open;
     // A menu that opened in this frame has already used its key.
     let menu_open = popup_was_open || egui::Popup::is_any_open(ui.ctx());
-    let by_hand = focused_by_hand(ui);
+    let by_hand = focused_by_click(ui);
     // A view is neither a field nor a button.
     let is_view = |id| Pane::ALL.into_iter().any(|pane| id == pane_widget(pane));
     let focused = ui.memory(|m| m.focused());
@@ -71,7 +71,7 @@ pub fn handle(
             }
         } else if typing || menu_open && moves_in_menus(key) {
             // The field or the menu handles the key.
-        } else if !modifiers.alt && focus::takes(ui, key) {
+        } else if !modifiers.alt && focus::handles(ui, key) {
             // So does the control last used.
         } else if modifiers.alt {
             look(key, state, actions);
@@ -149,7 +149,7 @@ fn command(
         Key::Comma => super::settings::open(memory, actions),
         Key::O => memory
             .files
-            .ask(ui.ctx(), PathPurpose::Open, Place::Middle, ""),
+            .ask(ui.ctx(), PathPurpose::Open, DialogPosition::Middle, ""),
         Key::S if open && modifiers.shift => leaving::save_as(ui, state, memory, None),
         Key::S if open => leaving::save(ui, state, memory, None, actions),
         Key::N if open => actions.push(Action::Session(SessionAction::Leave(UnsavedAction::New))),
@@ -171,14 +171,14 @@ fn command(
         Key::Y => actions.push(Action::Redo),
         _ if !open => {}
         Key::Backslash => actions.push(Action::View(ViewAction::TogglePanels)),
-        Key::E => forms::export(state, memory, Place::Middle),
+        Key::E => forms::export(state, memory, DialogPosition::Middle),
         Key::ArrowLeft
         | Key::ArrowRight
         | Key::ArrowUp
         | Key::ArrowDown
         | Key::PageUp
         | Key::PageDown => actions.extend(nudge(state, key, modifiers.shift)),
-        Key::A if state.chosen().is_some() || state.view.drawer.is_some() => {
+        Key::A if state.chosen().is_some() || state.view.bottom_panel.is_some() => {
             actions.push(Action::Bundle(BundleAction::ChooseAll));
         }
         Key::B if modifiers.shift => {

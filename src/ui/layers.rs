@@ -1,6 +1,6 @@
 //! The list of layers.
 
-use super::files::{PathPurpose, Place, suggestion};
+use super::files::{DialogPosition, PathPurpose, suggestion};
 use super::naming::{self, Named, Renamed, rename};
 use super::theme::{self, size, space};
 use super::widgets::button::eye;
@@ -8,8 +8,8 @@ use super::widgets::{menu, paint, rows, section};
 use super::{Memory, format, icons, recovery};
 use crate::data::VolumeKind;
 use crate::state::segment::{LIVE_RGB, SegmentAction, SegmentSettings};
-use crate::state::streamlines::Drawer;
-use crate::state::update::sifted_recipe;
+use crate::state::streamlines::BottomPanel;
+use crate::state::update::selection_recipe;
 use crate::state::{
     Action, BundleAction, Content, Display, Layer, LayerAction, LayerId, Method, Phase, State,
     SurfaceUpdate, Task, TrackAction, ViewAction,
@@ -44,10 +44,14 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
         chosen
     });
     match chosen {
-        Some(Add::Dialog) => memory
+        Some(Add::Dialog) => {
+            memory
+                .files
+                .ask(ui.ctx(), PathPurpose::Open, DialogPosition::Middle, "")
+        }
+        Some(Add::Path) => memory
             .files
-            .ask(ui.ctx(), PathPurpose::Open, Place::Middle, ""),
-        Some(Add::Path) => memory.files.type_path(PathPurpose::Open, Place::Middle, ""),
+            .type_path(PathPurpose::Open, DialogPosition::Middle, ""),
         None => {}
     }
     if state.document.is_empty() {
@@ -276,9 +280,9 @@ fn context_menu(
     }
     if matches!(layer.content, Content::Tractogram(_)) {
         for (drawer, text) in [
-            (Drawer::Table, "Table of streamlines"),
-            (Drawer::Profile, "Profile along them"),
-            (Drawer::Matrix, "Matrix of connections"),
+            (BottomPanel::Table, "Table of streamlines"),
+            (BottomPanel::Profile, "Profile along them"),
+            (BottomPanel::Matrix, "Matrix of connections"),
         ] {
             if menu::Item::new(text).icon(icons::PATH).show(ui) {
                 actions.push(Action::Layer(LayerAction::Select(Some(layer.id))));
@@ -288,14 +292,14 @@ fn context_menu(
         }
     }
     if menu::Item::new("Export…").icon(icons::EXPORT).show(ui) {
-        export(state, layer, memory, Place::Middle);
+        export(state, layer, memory, DialogPosition::Middle);
         ui.close();
     }
     if menu::Item::new("Copy as command")
         .icon(icons::TERMINAL)
         .show(ui)
     {
-        actions.extend(sifted_recipe(state, layer).map(Action::CopyCommand));
+        actions.extend(selection_recipe(state, layer).map(Action::CopyCommand));
         ui.close();
     }
     naming::rename_item(ui, Named::Layer(layer.id), &layer.name, memory);
@@ -306,7 +310,7 @@ fn context_menu(
 }
 
 /// Asks where to write a layer.
-pub fn export(state: &State, layer: &Layer, memory: &mut Memory, place: Place) {
+pub fn export(state: &State, layer: &Layer, memory: &mut Memory, place: DialogPosition) {
     let purpose = match layer.content {
         Content::Tractogram(_) => PathPurpose::tracks(state, Some(layer.id)),
         _ => PathPurpose::Layer {

@@ -105,7 +105,7 @@ pub struct Memory {
     values: widgets::values::Kept,
     /// Smallest and largest value of columns of streamlines.
     extents: Vec<(crate::state::streamlines::ColumnKey, (f32, f32))>,
-    drawer: bottom_panel::Cache,
+    bottom_panel: bottom_panel::Cache,
     /// Picture of the demo's card on the first page.
     demo: first_run::Picture,
 }
@@ -159,7 +159,7 @@ impl Memory {
             counted: widgets::transfer::Counted::default(),
             values: widgets::values::Kept::default(),
             extents: Vec::new(),
-            drawer: bottom_panel::Cache::default(),
+            bottom_panel: bottom_panel::Cache::default(),
             demo: first_run::Picture::default(),
         }
     }
@@ -254,7 +254,7 @@ pub fn show(
                 panels::list_of_rail(ui, list, state, memory, &mut actions)
             });
         }
-        if let Some(below) = bottom_panel::place(state, centre) {
+        if let Some(below) = bottom_panel::rect(state, centre) {
             centre.max.y = below.top();
             place(ui, Part::Drawer, below, |ui| {
                 bottom_panel::show(ui, state, memory, &mut actions)

@@ -6,7 +6,7 @@ use crate::data::statistics::median;
 use crate::data::{DataId, Tractogram};
 use crate::solvers::curves::SeedOutcome;
 use crate::solvers::geodesic::{Cut, Directions};
-use crate::state::core::words::{counted, none_passed};
+use crate::state::core::text::{counted, none_passed};
 use crate::state::session::RayResult;
 use crate::state::{CurveResult, Rays};
 

@@ -1,10 +1,10 @@
 //! Notes about content outside the document: unsaved work of an earlier window, and missing layers of the session.
 
-use super::files::{PathPurpose, Place};
+use super::files::{DialogPosition, PathPurpose};
 use super::widgets::button::Button;
 use super::widgets::note::{Note, NoteResponse};
 use super::{Memory, icons, leaving, theme};
-use crate::state::core::words::{counted, some_of};
+use crate::state::core::text::{counted, some_of};
 use crate::state::sessions::unsaved::{RecipeOnly, summed};
 use crate::state::sessions::{RecoverableSession, saved};
 use crate::state::{Action, LayerId, SessionAction, Severity, State, UnsavedAction};
@@ -180,9 +180,11 @@ pub fn absent(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec
             (NoteResponse::Taken, None) => SessionAction::MakeAgain(layer),
             (NoteResponse::Taken, Some(path)) => {
                 let name = path.file_name().unwrap_or_default();
-                let purpose = PathPurpose::Absent(layer, name.to_string_lossy().into_owned());
+                let purpose = PathPurpose::Missing(layer, name.to_string_lossy().into_owned());
                 let text = path.display().to_string();
-                memory.files.ask(ui.ctx(), purpose, Place::Middle, &text);
+                memory
+                    .files
+                    .ask(ui.ctx(), purpose, DialogPosition::Middle, &text);
                 continue;
             }
             (NoteResponse::Left | NoteResponse::Dismissed, _) => SessionAction::Drop(layer),

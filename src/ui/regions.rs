@@ -2,7 +2,7 @@
 
 pub mod many;
 
-use super::files::{PathPurpose, Place, suggestion};
+use super::files::{DialogPosition, PathPurpose, suggestion};
 use super::naming::{self, Named, Renamed, rename};
 use super::theme::{self, size, space};
 use super::widgets::button::{eye, segmented};
@@ -226,9 +226,11 @@ pub fn add_menu(
         Some(Add::Labels) => actions
             .extend(label_map(state).map(|layer| Action::Region(RegionAction::CountLabels(layer)))),
         Some(Add::Layer(layer)) => actions.push(from_layer(state, layer)),
-        Some(Add::File) => memory
-            .files
-            .ask(&anchor.ctx, PathPurpose::Open, Place::Middle, ""),
+        Some(Add::File) => {
+            memory
+                .files
+                .ask(&anchor.ctx, PathPurpose::Open, DialogPosition::Middle, "")
+        }
         None => {}
     }
 }
@@ -539,7 +541,9 @@ fn context_menu(
 pub fn export(state: &State, memory: &mut Memory, region: &Region) {
     let purpose = PathPurpose::Region(region.id);
     let text = suggestion(state, &region.name, &purpose);
-    memory.files.type_path(purpose, Place::Middle, &text);
+    memory
+        .files
+        .type_path(purpose, DialogPosition::Middle, &text);
 }
 
 /// Asks where to write all regions: as one label map, or as one mask each.
@@ -550,7 +554,9 @@ pub fn export_all(state: &State, memory: &mut Memory, as_labels: bool) {
         names: names.collect(),
     };
     let text = suggestion(state, "regions", &purpose);
-    memory.files.type_path(purpose, Place::Middle, &text);
+    memory
+        .files
+        .type_path(purpose, DialogPosition::Middle, &text);
 }
 
 /// The role's colour, then the categories.

@@ -1,6 +1,6 @@
 //! The question about files of a session that are missing or have changed.
 
-use super::files::{PathPurpose, Place};
+use super::files::{DialogPosition, PathPurpose};
 use super::theme::{self, size};
 use super::widgets::button::Button;
 use super::widgets::paint;
@@ -178,7 +178,9 @@ fn row(
                 if Button::plain("Choose…").disabled(busy).show(ui).clicked() {
                     let name = name.to_owned();
                     let purpose = PathPurpose::Locate { index, name };
-                    memory.files.ask(ui.ctx(), purpose, Place::Middle, &path);
+                    memory
+                        .files
+                        .ask(ui.ctx(), purpose, DialogPosition::Middle, &path);
                 }
             });
         });

@@ -1,7 +1,7 @@
 //! Settings for all documents: appearance, mouse, the device and memory of jobs, and the defaults of streamlines.
 
+use super::forms::curve_parameters;
 use super::forms::display::{segment_row, select_row};
-use super::forms::walk;
 use super::theme::{self, size};
 use super::widgets::button::IconButton;
 use super::widgets::slider::{Change, SliderRow};
@@ -165,12 +165,12 @@ fn limit(ui: &mut Ui, now: &Preferences, changed: &mut Preferences) {
 
 fn paths(ui: &mut Ui, now: &Paths, default_value: &Paths, changed: &mut Paths) {
     let (now, default_value) = (now.params(), default_value.params());
-    let set: &mut walk::Set = &mut |params, _| *changed = Paths::from(&params);
-    walk::seeding(ui, &now, SeedingKind::Random.key(), set);
-    walk::step(ui, &now, &default_value, set);
-    walk::angle(ui, &now, &default_value, set);
-    walk::fa(ui, &now, &default_value, "off: paths cross low FA", set);
-    walk::length(ui, &now, &default_value, set);
+    let set: &mut curve_parameters::Set = &mut |params, _| *changed = Paths::from(&params);
+    curve_parameters::seeding(ui, &now, SeedingKind::Random.key(), set);
+    curve_parameters::step(ui, &now, &default_value, set);
+    curve_parameters::angle(ui, &now, &default_value, set);
+    curve_parameters::fa(ui, &now, &default_value, "off: paths cross low FA", set);
+    curve_parameters::length(ui, &now, &default_value, set);
 }
 
 /// Opens the sheet, with the available graphics cards.

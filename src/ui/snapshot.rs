@@ -290,7 +290,7 @@ impl Laid {
         let ctx = Context::default();
         theme::install(&ctx);
         theme::select(&ctx, light);
-        paint_callback::say_no_scenes(&ctx, lent);
+        paint_callback::set_no_scene_message(&ctx, lent);
         ctx.all_styles_mut(|style| style.animation_time = 0.0);
         let mut input = RawInput {
             screen_rect: Some(egui::Rect::from_min_size(pos2(0.0, 0.0), size)),

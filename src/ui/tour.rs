@@ -1,6 +1,6 @@
 //! The tour: one note at a time, which advances by itself when its action is done.
 
-use super::files::{PathPurpose, Place, suggestion};
+use super::files::{DialogPosition, PathPurpose, suggestion};
 use super::widgets::note::{Note, NoteResponse};
 use super::{Memory, icons, theme};
 use crate::data::Role;
@@ -73,7 +73,7 @@ impl Subject {
     ];
 
     fn of(state: &State) -> Self {
-        let weighed = super::forms::commit::weighs(state);
+        let weighed = super::forms::commit::has_weights(state);
         let saves = state.session.guide == Some(TourStep::Save);
         match (state.view.task, state.document.method) {
             (Task::Pathways, _) => Self::Pathway,
@@ -209,9 +209,9 @@ fn act(step: TourStep, state: &State, memory: &mut Memory, actions: &mut Vec<Act
         TourStep::Weigh if state.view.task != Task::Filter => {
             actions.push(Action::View(ViewAction::SelectTask(Task::Filter)));
         }
-        TourStep::Weigh if super::forms::commit::weighs(state) => {
+        TourStep::Weigh if super::forms::commit::has_weights(state) => {
             let weighed = state.document.filtered();
-            let weighed = weighed.and_then(|(layer, _)| state.document.weighed_of(layer));
+            let weighed = weighed.and_then(|(layer, _)| state.document.weights_of_layer(layer));
             let half = weighed.and_then(|(w, _)| w.sorted.get(w.sorted.len() / 2).copied());
             let (least, phase) = (half.unwrap_or(0.0), Phase::Done);
             actions.push(Action::Filter(FilterAction::Cut { least, phase }));
@@ -226,17 +226,25 @@ fn act(step: TourStep, state: &State, memory: &mut Memory, actions: &mut Vec<Act
             actions.push(Action::Filter(FilterAction::Run));
         }
         TourStep::Save if state.view.task == Task::Pathways => {
-            super::forms::eikonal::ask(state, memory, None, PathwayFile::Mask, Place::Middle);
+            super::forms::eikonal::ask(
+                state,
+                memory,
+                None,
+                PathwayFile::Mask,
+                DialogPosition::Middle,
+            );
         }
-        TourStep::Save if super::forms::commit::weighs(state) => {
+        TourStep::Save if super::forms::commit::has_weights(state) => {
             actions.push(Action::View(ViewAction::SelectTask(Task::Filter)));
-            super::forms::commit::ask(state, memory, FilterFile::Kept, Place::Middle);
+            super::forms::commit::ask(state, memory, FilterFile::Kept, DialogPosition::Middle);
         }
         TourStep::Save => {
             actions.push(Action::View(ViewAction::SelectTask(Task::Track)));
             let purpose = PathPurpose::tracks(state, None);
             let text = suggestion(state, "tracks", &purpose);
-            memory.files.type_path(purpose, Place::Middle, &text);
+            memory
+                .files
+                .type_path(purpose, DialogPosition::Middle, &text);
         }
     }
 }

@@ -13,8 +13,8 @@ use arcuate::data::{Grid, Role, Shape, Tractogram, Volume};
 use arcuate::io::{nifti, streamlines};
 use arcuate::solvers::tractogram::selection::PointStatistic;
 use arcuate::state::streamlines::{
-    Column, ConnectSettings, Drawer, How, Limit, Measurement, ProfileSettings, RegionRule, Shown,
-    StreamlineRules, TableView, lines_of,
+    BottomPanel, Column, ConnectSettings, How, Limit, Measurement, ProfileSettings, RegionRule,
+    Shown, StreamlineRules, TableView, lines_of,
 };
 use arcuate::state::{
     Action, BundleAction, FilesAction, LayerAction, LayerId, Pane, Phase, RegionAction,
@@ -123,7 +123,7 @@ impl Desk {
 
     /// The streamlines that the rules keep, as drawn.
     fn shown(&self) -> Vec<usize> {
-        let sifted = self.window.state.sifted(self.layer("all")).unwrap();
+        let sifted = self.window.state.selection(self.layer("all")).unwrap();
         let rows = rows(&sifted.shown);
         assert_eq!(rows.len(), sifted.kept.div_ceil(sifted.every));
         rows
@@ -274,7 +274,7 @@ fn table() {
     let all = desk.layer("all");
     desk.window
         .act(Action::Layer(LayerAction::Select(Some(all))));
-    desk.act(BundleAction::Open(Some(Drawer::Table)));
+    desk.act(BundleAction::Open(Some(BottomPanel::Table)));
     let order = |desk: &Desk| {
         desk.window
             .state
@@ -356,7 +356,7 @@ fn saved() {
     let mut desk = Desk::new(1_200);
     desk.window
         .act(Action::Layer(LayerAction::Select(Some(desk.layer("all")))));
-    desk.act(BundleAction::Open(Some(Drawer::Table)));
+    desk.act(BundleAction::Open(Some(BottomPanel::Table)));
     desk.act(BundleAction::SaveTable(desk.folder.path().join("t.csv")));
     let message = &desk.window.state.session.status;
     let text = "Saved and verified table of 1\u{202F}200 streamlines: ";
@@ -477,7 +477,7 @@ fn looks() {
         along: vec![Column::Image(desk.layer("y"))],
         ..desk.window.state.document.bundle.profile.clone()
     }));
-    desk.act(BundleAction::Open(Some(Drawer::Profile)));
+    desk.act(BundleAction::Open(Some(BottomPanel::Profile)));
     let mean = |desk: &Desk| {
         let (_, found) = desk.window.state.session.bundle.profile.shown().unwrap();
         assert_eq!(found.names, ["y"]);
@@ -500,7 +500,7 @@ fn looks() {
         value: Some(weight()),
         shown: Shown::Value,
     }));
-    desk.act(BundleAction::Open(Some(Drawer::Matrix)));
+    desk.act(BundleAction::Open(Some(BottomPanel::Matrix)));
     let (_, found) = desk.window.state.session.bundle.connect.shown().unwrap();
     assert_eq!(found.connectome.count, [0, 12, 12, 0]);
     assert_eq!(&found.names[..], ["3", "8"]);

@@ -10,5 +10,5 @@ pub mod layer;
 pub mod live;
 pub mod pane;
 pub mod phase;
+pub mod text;
 pub mod volume_look;
-pub mod words;

@@ -5,7 +5,7 @@ use crate::jobs::{Folder, Slot};
 use crate::solvers::tensor_fit;
 use crate::state::core::display::{self, Display};
 use crate::state::core::layer::{Content, Layer, LayerId};
-use crate::state::core::words::counted;
+use crate::state::core::text::counted;
 use crate::state::edit::edit;
 use crate::state::files::jobs::open::{Loaded, OpenFile, OpenedFile};
 use crate::state::origin::{Origin, PhantomPart};

@@ -125,7 +125,7 @@ impl Document {
     }
 
     /// Weights of a layer's present streamlines.
-    pub fn weighed_of<'a>(
+    pub fn weights_of_layer<'a>(
         &'a self,
         layer: &'a Layer,
     ) -> Option<(&'a Arc<Weighed>, &'a Arc<[f32]>)> {
@@ -137,7 +137,7 @@ impl Document {
     /// Whether the streamlines of a layer have weights as they are.
     fn has_weights(&self, layer: LayerId) -> bool {
         let layer = self.layer(layer);
-        layer.is_some_and(|layer| self.weighed_of(layer).is_some())
+        layer.is_some_and(|layer| self.weights_of_layer(layer).is_some())
     }
 
     /// The layer of a weight map.
@@ -160,7 +160,7 @@ impl Document {
     }
 
     /// The rules of a layer; if it has none, rules that keep everything: regions were placed for another purpose.
-    fn taken_sieve(&mut self, layer: LayerId) -> StreamlineRules {
+    fn take_rules(&mut self, layer: LayerId) -> StreamlineRules {
         self.note_displaced(layer);
         let known = self.bundle.sieve.take().filter(|s| s.layer == layer);
         known.unwrap_or_else(|| {
@@ -195,7 +195,7 @@ impl Document {
 
     /// Shows the streamlines above the cut, below it, or all.
     pub fn show_by_weight(&mut self, layer: LayerId, shown: Shown) {
-        let sieve = self.taken_sieve(layer);
+        let sieve = self.take_rules(layer);
         let least = self.filter.least(layer);
         let cut = Limit {
             column: weight(),
@@ -248,7 +248,7 @@ impl Document {
         let own = group.is_some();
         let sieve = StreamlineRules {
             group,
-            ..self.taken_sieve(layer)
+            ..self.take_rules(layer)
         };
         self.bundle.sieve = Some(sieve);
         self.filter.by_weight = ByWeight::On { layer, group: own };
@@ -257,7 +257,7 @@ impl Document {
     }
 
     /// Removes Filter's settings from a layer's rules, to be restored later.
-    pub fn put_weights_away(&mut self) {
+    pub fn suspend_rules(&mut self) {
         let ByWeight::On { layer, group: own } = self.filter.by_weight else {
             return;
         };
@@ -277,7 +277,7 @@ impl Document {
 
     /// Sets again what was shown of the streamlines that are looked at before others were, unless those have a
     /// filter of the user.
-    pub fn bring_displaced_back(&mut self) {
+    pub fn restore_displaced_rules(&mut self) {
         let Some(id) = self.filtered().map(|(layer, _)| layer.id) else {
             return;
         };
@@ -295,7 +295,7 @@ impl Document {
     }
 
     /// Restores them, unless the layer is gone or other streamlines have rules meanwhile.
-    pub fn bring_weights_back(&mut self) {
+    pub fn restore_suspended_rules(&mut self) {
         let ByWeight::Off { .. } = self.filter.by_weight else {
             return;
         };
@@ -348,9 +348,9 @@ impl State {
     /// The course of the filtered streamlines through the fitted voxels, and their weights; `None` until known.
     pub fn course(&self) -> Option<(&Dictionary, &[f32])> {
         let (layer, lines) = self.document.filtered()?;
-        let (_, weights) = self.document.weighed_of(layer)?;
+        let (_, weights) = self.document.weights_of_layer(layer)?;
         let working = &self.session.filter;
-        let previous = working.held.as_ref();
+        let previous = working.previous_fit.as_ref();
         let previous = previous.filter(|h| h.layer == layer.id && h.key.lines.same_lines(lines));
         let summed = working.sums.shown().filter(|(key, _)| key.of == lines.id());
         let course = previous.map(|h| &*h.prepared.dictionary);
@@ -362,7 +362,7 @@ impl State {
     pub fn holds_fit(&self) -> bool {
         let looked_at = self.document.filtered();
         let requested = crate::state::update::filter_key(self);
-        let previous = self.session.filter.held.as_ref();
+        let previous = self.session.filter.previous_fit.as_ref();
         let of = |previous: &PreviousFit, (layer, key): (LayerId, WeightsKey)| {
             let same = previous.key.lines.same_lines(&key.lines);
             let fewer = key.lines.len() < previous.key.lines.len();

@@ -5,7 +5,7 @@ use crate::solvers::commit::Params;
 use crate::solvers::commit::model::Intra;
 use crate::solvers::commit::solver::Ended;
 use crate::state::core::citations::Citations;
-use crate::state::core::words::count;
+use crate::state::core::text::count;
 use crate::state::filter::{Times, VirtualLesion, Weighed};
 use crate::state::streamlines::lines_of;
 use crate::state::{Layer, State};
@@ -30,7 +30,7 @@ pub(in crate::state) fn weights(state: &State, citations: &mut Citations) -> Str
     let document = &state.document;
     let mut text = String::new();
     let fits = document.layers.iter();
-    let fits = fits.filter_map(|layer| Some((layer, document.weighed_of(layer)?.0)));
+    let fits = fits.filter_map(|layer| Some((layer, document.weights_of_layer(layer)?.0)));
     let fits: Vec<_> = fits.collect();
     let current = |layer: &Layer, weighed: &Weighed| {
         lines_of(layer).is_some_and(|lines| lines.id() == weighed.of)

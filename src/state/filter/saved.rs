@@ -5,7 +5,7 @@ use crate::data::text::counted;
 use crate::jobs::session::ReadSession;
 use crate::state::Document;
 use crate::state::core::layer::{Content, Layer, LayerId};
-use crate::state::core::words::count;
+use crate::state::core::text::count;
 use crate::state::density::saved::{grid_of, saved_grid};
 use crate::state::filter::{MapOf, WEIGHT, Weighed, sorted};
 use crate::state::recipes::weight_fit;
@@ -24,7 +24,7 @@ impl Lists<'_> {
         document: &Document,
         layer: &Layer,
     ) -> Option<SavedWeights> {
-        let (weighed, values) = document.weighed_of(layer)?;
+        let (weighed, values) = document.weights_of_layer(layer)?;
         let lines = lines_of(layer)?;
         Some(SavedWeights {
             values: self.numbers(values),
@@ -145,7 +145,7 @@ pub(in crate::state) fn put(
     read: &Arc<ReadSession>,
     saved: &SavedDocument,
 ) {
-    document.filter = saved.filter.clone().sound();
+    document.filter = saved.filter.clone().sanitized();
     for layer in &saved.layers {
         if document.layer(LayerId(layer.id)).is_none() {
             continue;

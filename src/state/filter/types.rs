@@ -122,7 +122,7 @@ pub struct Filtering {
 
 impl Filtering {
     /// Replaces invalid numbers, whatever a file contains.
-    pub fn sound(self) -> Self {
+    pub fn sanitized(self) -> Self {
         let check = |p: &Params| p.model.check().is_ok() && p.check().is_ok();
         let cut = |cut: f32| if cut.is_finite() { cut.max(0.0) } else { 0.0 };
         Self {
@@ -339,7 +339,7 @@ pub fn sorted(weights: &[f32]) -> Arc<[f32]> {
 
 /// Streamlines to be excluded from a fit.
 #[derive(Clone, PartialEq, Debug)]
-pub enum VirtualLesionResult {
+pub enum ExcludedStreamlines {
     /// One of the streamlines' groups.
     Group(String),
     Chosen,
@@ -420,7 +420,7 @@ pub enum FilterAction {
     ShowGroup(Option<String>),
     /// Shows only one map, or none.
     ShowMap(Option<WeightMap>),
-    Lesion(VirtualLesionResult),
+    Lesion(ExcludedStreamlines),
     /// The kept streamlines as a layer of their own.
     Keep,
     Save {

@@ -20,7 +20,7 @@ use crate::state::filter::jobs::{
 };
 pub use crate::state::filter::update::recipe::recipe;
 use crate::state::filter::{
-    FilterAction, FilterFile, FitInputs, FitPurpose, Running, Shown, Times, VirtualLesionResult,
+    ExcludedStreamlines, FilterAction, FilterFile, FitInputs, FitPurpose, Running, Shown, Times,
     WEIGHT, WeightMap, WeightsKey,
 };
 use crate::state::session::{Severity, TourStep};
@@ -74,7 +74,7 @@ pub fn act(state: &mut State, action: FilterAction, effects: &mut Vec<Effect>) {
         FilterAction::RunAnew => run(state, FitPurpose::Weights, Excluded::Nobody, true, effects),
         FilterAction::Stop => effects.push(Effect::Cancel(FIT_WEIGHTS)),
         FilterAction::Show(shown) => {
-            let Some(id) = weighed(state) else {
+            let Some(id) = layer_with_weights(state) else {
                 return state.session.notify(Severity::Information, NONE_YET);
             };
             edit(state, shown.name(), false, |d| d.show_by_weight(id, shown));
@@ -92,13 +92,13 @@ pub fn act(state: &mut State, action: FilterAction, effects: &mut Vec<Effect>) {
 }
 
 /// The layer whose weights are shown.
-fn weighed(state: &State) -> Option<LayerId> {
+fn layer_with_weights(state: &State) -> Option<LayerId> {
     let (layer, _) = state.document.filtered()?;
-    state.document.weighed_of(layer).map(|_| layer.id)
+    state.document.weights_of_layer(layer).map(|_| layer.id)
 }
 
 fn cut(state: &mut State, least: f32, phase: Phase) {
-    let Some(id) = weighed(state) else {
+    let Some(id) = layer_with_weights(state) else {
         return;
     };
     edit(state, "Cut of weights", phase == Phase::Live, |d| {
@@ -257,7 +257,7 @@ fn run(
     };
     request.without = without;
     let reused = state.holds_fit();
-    let previous = state.session.filter.held.as_ref();
+    let previous = state.session.filter.previous_fit.as_ref();
     let mut running = key.clone();
     if let Some(previous) = previous.filter(|_| reused) {
         request.prepared = Some(previous.prepared.clone());
@@ -287,12 +287,12 @@ fn run(
     let working = &mut state.session.filter;
     if !reused {
         // Frees the memory for the next.
-        working.held = None;
+        working.previous_fit = None;
     }
     working.failed = None;
     working.running = Some(Running {
         layer,
-        aim,
+        purpose: aim,
         key: running,
         from,
         before: before(&request.curve),
@@ -309,33 +309,33 @@ fn before(curve: &Curve) -> usize {
 }
 
 /// Refits the other streamlines without some.
-fn lesion(state: &mut State, what: VirtualLesionResult, effects: &mut Vec<Effect>) {
+fn lesion(state: &mut State, what: ExcludedStreamlines, effects: &mut Vec<Effect>) {
     let Some((layer, lines)) = state.document.filtered() else {
         return;
     };
     let (id, n) = (layer.id, lines.len());
     let named = match &what {
-        VirtualLesionResult::Group(name) => lines.groups.get(name).map(|members| {
+        ExcludedStreamlines::Group(name) => lines.groups.get(name).map(|members| {
             let mut marks = vec![false; n];
             for member in members.iter() {
                 marks[*member as usize] = true;
             }
             (name.clone(), Excluded::Marked(marks.into()))
         }),
-        VirtualLesionResult::Chosen => state.chosen().filter(|c| c.layer == id).map(|chosen| {
+        ExcludedStreamlines::Chosen => state.chosen().filter(|c| c.layer == id).map(|chosen| {
             let name = match chosen.count {
                 1 => "the chosen streamline".to_owned(),
                 many => counted(many, "chosen streamline"),
             };
             (name, Excluded::Marked(chosen.marks.0.clone()))
         }),
-        VirtualLesionResult::Region(region) => state.document.region(*region).map(|r| {
+        ExcludedStreamlines::Region(region) => state.document.region(*region).map(|r| {
             (
                 format!("what passes {}", r.name),
-                Excluded::Through((**r).clone()),
+                Excluded::Region((**r).clone()),
             )
         }),
-        VirtualLesionResult::Pathway(of) => {
+        ExcludedStreamlines::Pathway(of) => {
             pathways::update::one(state, *of).map(|(found, epsilon, name)| {
                 (
                     format!("what passes {name}"),
@@ -353,7 +353,7 @@ fn lesion(state: &mut State, what: VirtualLesionResult, effects: &mut Vec<Effect
 
 /// Keeps the streamlines above the cut as a layer.
 fn keep(state: &mut State, effects: &mut Vec<Effect>) {
-    let Some(id) = weighed(state) else {
+    let Some(id) = layer_with_weights(state) else {
         return state.session.notify(Severity::Information, NONE_YET);
     };
     let marks = marks(state, id);
@@ -364,13 +364,13 @@ fn keep(state: &mut State, effects: &mut Vec<Effect>) {
 fn marks(state: &State, id: LayerId) -> Vec<bool> {
     let least = state.document.filter.least(id);
     let layer = state.document.layer(id);
-    let weights = layer.and_then(|l| state.document.weighed_of(l));
+    let weights = layer.and_then(|l| state.document.weights_of_layer(l));
     let weights = weights.map(|(_, weights)| weights.iter().map(|w| *w >= least));
     weights.map_or_else(Vec::new, Iterator::collect)
 }
 
 fn save(state: &mut State, what: &FilterFile, path: PathBuf, effects: &mut Vec<Effect>) {
-    let found = weighed(state).and_then(|id| state.document.layer(id).cloned());
+    let found = layer_with_weights(state).and_then(|id| state.document.layer(id).cloned());
     let Some(layer) = found else {
         return state.session.notify(Severity::Information, NONE_YET);
     };
@@ -419,10 +419,10 @@ fn save(state: &mut State, what: &FilterFile, path: PathBuf, effects: &mut Vec<E
 pub fn follow(state: &mut State, effects: &mut Vec<Effect>) {
     // This is no step: the visible streamlines follow the active task.
     if state.view.task != Task::Filter {
-        return state.document.put_weights_away();
+        return state.document.suspend_rules();
     }
-    state.document.bring_weights_back();
-    state.document.bring_displaced_back();
+    state.document.restore_suspended_rules();
+    state.document.restore_displaced_rules();
     let wanted_key = key(state);
     if let Some(key) = state.session.filter.needs.ask(wanted_key.clone()) {
         let from = of(state, &key);
@@ -431,27 +431,27 @@ pub fn follow(state: &mut State, effects: &mut Vec<Effect>) {
         effects.extend(request.map(Effect::submit));
     }
     if let Some(key) = wanted_key.filter(|_| !state.is_filtering()) {
-        again(state, &key, effects);
+        refit(state, &key, effects);
     }
     sums::follow(state, effects);
 }
 
 /// Refits edited streamlines from the last weights.
-fn again(state: &mut State, key: &WeightsKey, effects: &mut Vec<Effect>) {
+fn refit(state: &mut State, key: &WeightsKey, effects: &mut Vec<Effect>) {
     let Some((layer, lines)) = state.document.filtered() else {
         return;
     };
     let id = layer.id;
     // A subset of the fitted ones, and the layer has no current weights.
-    let old = state.document.weighed_of(layer);
+    let old = state.document.weights_of_layer(layer);
     let old = old.is_some_and(|(weighed, _)| weighed.of != lines.id());
-    let previous = state.session.filter.held.as_ref();
+    let previous = state.session.filter.previous_fit.as_ref();
     let fewer = previous.is_some_and(|previous| {
         let some = !lines.is_empty() && lines.len() < previous.key.lines.len();
         previous.layer == id && previous.key.same_model(key) && some
     });
     if old && fewer && state.session.filter.failed.is_none() && !fitting(state) {
-        run(state, FitPurpose::Again, Excluded::Nobody, false, effects);
+        run(state, FitPurpose::Refit, Excluded::Nobody, false, effects);
     }
 }
 
@@ -494,8 +494,8 @@ pub fn done(state: &mut State, committed: CommitFit) {
     let iterations = running.before as u64 + u64::from(committed.fit.iterations);
     let stopped = committed.fit.ended == Ended::Cancelled;
     learn(state, &running, &committed);
-    let message = match running.aim.clone() {
-        FitPurpose::Weights | FitPurpose::Again => apply_fit::weights(state, running, committed),
+    let message = match running.purpose.clone() {
+        FitPurpose::Weights | FitPurpose::Refit => apply_fit::weights(state, running, committed),
         FitPurpose::Lesion(name) => apply_fit::lesion(state, &running, name, &committed),
     };
     if let Some(message) = message {

@@ -76,7 +76,7 @@ pub(in crate::state) fn put(
     read: &Arc<ReadSession>,
     saved: &SavedDocument,
 ) {
-    document.pathways = saved.pathways.clone().sound();
+    document.pathways = saved.pathways.clone().sanitized();
     for one in &saved.kept_pathways {
         let regions = one.regions.iter().map(|r| region(document, read, r));
         let regions: Result<Vec<_>, String> = regions.collect();
@@ -108,7 +108,7 @@ pub(in crate::state) fn put(
             regions,
             params: one.params,
             found: None,
-            compared: one.compared.and_then(AmongPairs::sound),
+            compared: one.compared.and_then(AmongPairs::validated),
         };
         let taken = document.layer(kept.id).is_some()
             || document.kept_pathways.iter().any(|k| k.id == kept.id);

@@ -10,7 +10,7 @@ use crate::jobs::Values;
 use crate::state::core::glyph_look::{GlyphLook, GlyphPlace};
 use crate::state::core::layer::LayerId;
 use crate::state::core::live::{Detail, Live, Order, Pace};
-use crate::state::core::words::{fixed, took, with_unit};
+use crate::state::core::text::{fixed, took, with_unit};
 use crate::state::document::Unfiled;
 use crate::state::files::jobs::{SaveTractogram, SaveVolume};
 use crate::state::pathways::jobs::SavePathway;
@@ -36,7 +36,7 @@ pub(in crate::state) use crate::state::files::opening::exported;
 
 /// Changes the controls.
 pub fn set(state: &mut State, settings: PathwaySettings, phase: Phase) {
-    let settings = settings.sound();
+    let settings = settings.sanitized();
     let was = &state.document.pathways;
     if settings == *was {
         // The last live change of the drag was already the final one.
@@ -104,18 +104,18 @@ pub fn act(state: &mut State, action: PathwayAction, effects: &mut Vec<Effect>) 
 }
 
 /// Closes a document with all its running jobs.
-pub fn leave(state: &mut State) {
+pub fn close_document(state: &mut State) {
     let working = &mut state.session.pathways;
-    let left = working.left + usize::from(working.solving.is_some());
+    let left = working.closed_jobs + usize::from(working.solving.is_some());
     *working = PathwayRuntime {
-        left,
+        closed_jobs: left,
         ..PathwayRuntime::default()
     };
 }
 
 /// Whether the end of a kept pathway's job belongs to a closed document.
-pub fn was_left(state: &mut State) -> bool {
-    let left = &mut state.session.pathways.left;
+pub fn belongs_to_closed_document(state: &mut State) -> bool {
+    let left = &mut state.session.pathways.closed_jobs;
     let was = *left > 0;
     *left -= usize::from(was);
     was
@@ -150,7 +150,7 @@ pub fn done(state: &mut State, found: PathwayResult, wall_ms: f64) {
     let working = &mut state.session.pathways;
     working.known[usize::from(found.coarse)].clone_from(&found.known);
     if detail == Detail::Full {
-        working.full_ms[usize::from(found.prepared_anew)] = Some(wall_ms);
+        working.full_ms[usize::from(found.metric_was_computed)] = Some(wall_ms);
     }
     let value = found.clone();
     let is_shown = working
@@ -403,7 +403,7 @@ pub(in crate::state) fn set_glyphs(state: &mut State, glyphs: GlyphLook) {
     let on = glyphs.shown && !state.view.glyphs.shown;
     let any =
         state.session.pathways.live.value().is_some() || !state.document.kept_pathways.is_empty();
-    state.view.glyphs = glyphs.sound();
+    state.view.glyphs = glyphs.sanitized();
     if on && any && state.view.task == Task::Pathways && glyphs.place == GlyphPlace::Scene {
         state.view.glyphs.place = GlyphPlace::Pathways;
     }

@@ -9,7 +9,7 @@ use crate::state::{Effect, State, Tool, regions};
 use std::sync::Arc;
 
 /// Activates a tool; the brush then draws into the selected region.
-pub fn take(state: &mut State, tool: Tool, effects: &mut Vec<Effect>) {
+pub fn activate_tool(state: &mut State, tool: Tool, effects: &mut Vec<Effect>) {
     if tool != state.view.tool {
         regions::make::leave(state, effects);
     }
@@ -17,7 +17,7 @@ pub fn take(state: &mut State, tool: Tool, effects: &mut Vec<Effect>) {
         let selected = state.session.selected_region;
         state.session.drawn = selected.or(state.session.drawn);
         if drawn(state).is_none() {
-            state.view.drawing.role = wanted_role(state);
+            state.view.drawing.role = next_role(state);
         }
         state.view.drawing.erase = false;
     }
@@ -25,7 +25,7 @@ pub fn take(state: &mut State, tool: Tool, effects: &mut Vec<Effect>) {
 }
 
 /// A seed first, then its targets.
-pub(in crate::state) fn wanted_role(state: &State) -> Role {
+pub(in crate::state) fn next_role(state: &State) -> Role {
     let seeded = state.document.regions.iter().any(|r| r.role == Role::Seed);
     if seeded { Role::Target } else { Role::Seed }
 }
@@ -112,7 +112,7 @@ fn change(
     // During a stroke nothing else may hold the document's mask, because it is changed in place.
     let joins = state.history.joins(label);
     let before = (!joins).then(|| state.document.clone());
-    let Some((id, told)) = made_of_voxels(state) else {
+    let Some((id, told)) = as_voxels(state) else {
         return false;
     };
     let mut count = 0;
@@ -147,7 +147,7 @@ fn change(
 }
 
 /// The region being drawn, converted to voxels, with a remark about the conversion.
-fn made_of_voxels(state: &mut State) -> Option<(RegionId, Option<String>)> {
+fn as_voxels(state: &mut State) -> Option<(RegionId, Option<String>)> {
     let region = drawn(state).cloned();
     if let Some(region) = &region
         && let Shape::Mask(mask) = &*region.shape

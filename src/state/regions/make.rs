@@ -6,8 +6,8 @@ use crate::solvers::region::{Combine, LabelCount};
 use crate::state::core::colours::CATEGORIES;
 use crate::state::core::layer::{LayerId, grid_of};
 use crate::state::core::phase::Phase;
-use crate::state::core::words::count;
-use crate::state::regions::draw::wanted_role;
+use crate::state::core::text::count;
+use crate::state::regions::draw::next_role;
 use crate::state::regions::drawing::{canvas, drawn};
 use crate::state::regions::jobs::labels::{CountLabels, LabelCounts, MakeLabelRegions};
 use crate::state::regions::jobs::make::{MadeRegion, MakeRegion, REGION, RegionOperation};
@@ -226,7 +226,7 @@ fn add(state: &mut State, source: &Source, shape: Arc<Shape>) -> RegionId {
         Source::Fill { .. } => state.view.drawing.role,
         // Like regions from a label map, it neither tracks nor cuts until requested.
         Source::Threshold { .. } => Role::Region,
-        _ => wanted_role(state),
+        _ => next_role(state),
     };
     let document = &mut state.document;
     document.add_region(document.region_name(role), role, shape)
@@ -234,7 +234,7 @@ fn add(state: &mut State, source: &Source, shape: Arc<Shape>) -> RegionId {
 
 /// Counts the labels of a layer, for the panel.
 pub fn count_labels(state: &mut State, layer: LayerId, effects: &mut Vec<Effect>) {
-    regions::draw::take(state, Tool::Labels, effects);
+    regions::draw::activate_tool(state, Tool::Labels, effects);
     let frame = state.document.layer(layer).map_or(0, |l| l.display.frame);
     let Some(volume) = image(&state.document, layer).cloned() else {
         state.session.labels = None;

@@ -6,7 +6,7 @@ use crate::data::{Region, Shape};
 use crate::jobs::session::ReadSession;
 use crate::state::Document;
 use crate::state::core::layer::{Content as DocumentContent, LayerId};
-use crate::state::core::words::{counted, some_of};
+use crate::state::core::text::{counted, some_of};
 use crate::state::sessions::saved::write::Lists;
 use crate::state::sessions::saved::{
     MissingLayer, SavedDocument, SavedPathway, SavedRegion, SavedSegmentation, SavedShape,

@@ -3,7 +3,7 @@
 use crate::parameters::widened;
 use crate::solvers::level_set::Params;
 use crate::state::core::changes::Fields;
-use crate::state::core::words::{counted, fixed, with_unit};
+use crate::state::core::text::{counted, fixed, with_unit};
 use crate::state::segment::jobs::PlacedSphere;
 use crate::state::segment::{Segmentation, frame_of};
 use crate::state::{Document, LayerId};
@@ -42,7 +42,7 @@ fn fields(document: &Document, of: &Segmentation, with_values: bool) -> Fields {
     }
     layer(&mut fields, "Reference", of.reference);
     fields.percent("Speed overlay", settings.speed_opacity);
-    let pace = settings.pace.map(|steps| steps as f64);
+    let pace = settings.steps_per_update.map(|steps| steps as f64);
     fields.number_or("Steps per frame", pace, (0, ""), "auto");
     let fade = settings.fade_mm.map(widened);
     fields.or_off("Surface fades", fade, 2, "mm");

@@ -149,7 +149,7 @@ impl Job for CountVoxels {
 impl Receive<State> for CountVoxels {
     fn receive(&self, delivery: Delivery<Mask>, state: &mut State, effects: &mut Vec<Effect>) {
         ended(state, self, delivery, effects, |state, mask, _, _| {
-            segment::update::begun(state, self.name.clone(), mask);
+            segment::update::initial_surface_ready(state, self.name.clone(), mask);
         });
     }
 }

@@ -23,11 +23,13 @@ use std::sync::Arc;
 pub struct SegmentSettings {
     pub params: Params,
     /// Whether the user chose the target; if not, it was estimated.
-    pub told: bool,
+    #[serde(rename = "told")]
+    pub target_chosen: bool,
     /// Whether a leak pauses it.
     pub watched: bool,
     /// Steps per update; `None`: as many as fit.
-    pub pace: Option<u64>,
+    #[serde(rename = "pace")]
+    pub steps_per_update: Option<u64>,
     /// 0..1, for the speeds over the slices.
     pub speed_opacity: f32,
     /// Sampled values are also made opaque if the image is shown as a cloud.
@@ -51,9 +53,9 @@ impl SegmentSettings {
     pub fn defaults() -> Self {
         Self {
             params: Params::defaults_for(0.5, 0.1),
-            told: false,
+            target_chosen: false,
             watched: true,
-            pace: None,
+            steps_per_update: None,
             speed_opacity: 0.0,
             curve: false,
             dims: false,
@@ -63,7 +65,7 @@ impl SegmentSettings {
     }
 
     /// Replaces invalid numbers, whatever a file contains.
-    pub fn sound(self) -> Self {
+    pub fn sanitized(self) -> Self {
         let default_value = Self::defaults();
         let opacity = self.speed_opacity;
         Self {
@@ -71,7 +73,7 @@ impl SegmentSettings {
                 Ok(()) => self.params,
                 Err(_) => default_value.params,
             },
-            pace: self.pace.map(|n| n.clamp(1, 1_000_000)),
+            steps_per_update: self.steps_per_update.map(|n| n.clamp(1, 1_000_000)),
             fade_mm: self.fade_mm.filter(|mm| mm.is_finite()),
             speed_opacity: if opacity.is_finite() {
                 opacity.clamp(0.0, 1.0)
@@ -281,7 +283,7 @@ pub struct SegmentRuntime {
     pub play: RunControl,
     pub back: Option<Rewind>,
     /// The last request; nothing is requested twice.
-    pub asked: Option<Box<RunRequest>>,
+    pub requested: Option<Box<RunRequest>>,
     pub running: bool,
     pub live: Option<Arc<SurfaceUpdate>>,
     /// Voxels of the image without a value.
@@ -315,7 +317,7 @@ impl Default for SegmentRuntime {
             run: 1,
             play: RunControl::Rest,
             back: None,
-            asked: None,
+            requested: None,
             running: false,
             live: None,
             missing: 0,
@@ -373,7 +375,7 @@ impl State {
         if self.document.segmented_image().is_none() {
             return Some(NO_IMAGE);
         }
-        if !segment.settings.told {
+        if !segment.settings.target_chosen {
             return Some(NO_TARGET);
         }
         let begins = !matches!(segment.start, Start::Spheres);
@@ -476,7 +478,7 @@ impl State {
     pub fn shows_speed(&self) -> bool {
         self.view.task == Task::Segment
             && (self.document.segment.settings.speed_opacity > 0.0
-                || self.view.layout == crate::state::Layout::Beside)
+                || self.view.layout == crate::state::Layout::SpeedComparison)
     }
 
     /// Files that can be written now.

@@ -11,7 +11,7 @@ use crate::jobs::Whole;
 use crate::jobs::session::ResultStorage;
 use crate::state::State;
 use crate::state::core::layer::{Content, Layer, LayerId};
-use crate::state::core::words::{THIN, counted, fixed, some_of, with_unit};
+use crate::state::core::text::{THIN, counted, fixed, some_of, with_unit};
 use crate::state::document::Document;
 use crate::state::filter::WEIGHT;
 use crate::state::segment::Start;
@@ -344,7 +344,7 @@ impl State {
         let documents = documents.map(|s| (&s.document, Some(s)));
         for (document, snapshot) in std::iter::once((&self.document, None)).chain(documents) {
             let of = |name: &str| match snapshot {
-                Some(snapshot) => format!("{name} of {}", snapshot.words()),
+                Some(snapshot) => format!("{name} of {}", snapshot.label()),
                 None => name.to_owned(),
             };
             for layer in &document.layers {

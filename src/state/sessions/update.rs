@@ -11,7 +11,7 @@ use crate::jobs::session::{
 };
 use crate::solvers::tensor_fit::FitMap;
 use crate::state::core::layer::{Layer, LayerId};
-use crate::state::core::words::{counted, some_of};
+use crate::state::core::text::{counted, some_of};
 use crate::state::edit::edit;
 use crate::state::files::opening;
 use crate::state::origin::{Origin, Origins};
@@ -150,7 +150,7 @@ pub fn empty(state: &mut State, effects: &mut Vec<Effect>) {
     effects.push(Effect::CancelOfDocument);
     // The end of these jobs does not concern the next document.
     state.session.jobs.retain(|j| !j.slot.is_of_document());
-    crate::state::pathways::update::leave(state);
+    crate::state::pathways::update::close_document(state);
     // A result that arrives late finds no layer with its number.
     let next = state.document.next_id();
     state.document = Document::default();

@@ -3,7 +3,7 @@
 use crate::io::Remark;
 use crate::jobs::session::{Item, ReadSession, RestoredLayers};
 use crate::state::core::layer::{Content as DocumentContent, Layer, LayerId};
-use crate::state::core::words::some_of;
+use crate::state::core::text::some_of;
 use crate::state::origin::Origins;
 use crate::state::recipes::live_recipe;
 use crate::state::sessions::saved::read::{self, Items, Missing};

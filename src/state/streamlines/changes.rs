@@ -47,7 +47,7 @@ fn rules(document: &Document, other: &Document) -> Fields {
     };
     for region in &document.regions {
         let how = sieve.how(region.id, region.role);
-        fields.name(&region.name, how.words());
+        fields.name(&region.name, how.label());
     }
     let meets = [(false, "Anywhere"), (true, "At an end")];
     fields.choice("Meets", &sieve.by_ends, &meets);
@@ -105,14 +105,14 @@ fn limits(before: &Document, after: &Document) -> Vec<String> {
 
 /// Limits as typed: an open end lets everything pass.
 fn range((low, high): (Option<f32>, Option<f32>), unit: &str) -> String {
-    let text = |v: f32| crate::state::core::words::significant(f64::from(v));
+    let text = |v: f32| crate::state::core::text::significant(f64::from(v));
     let numbers = match (low, high) {
         (None, None) => return "all".to_owned(),
         (Some(low), None) => format!("≥\u{202F}{}", text(low)),
         (None, Some(high)) => format!("≤\u{202F}{}", text(high)),
         (Some(low), Some(high)) => format!("{}–{}", text(low), text(high)),
     };
-    crate::state::core::words::with_unit(&numbers, unit)
+    crate::state::core::text::with_unit(&numbers, unit)
 }
 
 /// Columns of the table, profile and matrix.

@@ -117,7 +117,7 @@ impl LiveKey for ConnectKey {}
 pub struct StreamlineRuntime {
     /// The layer of streamlines that was last selected.
     pub subject: Option<LayerId>,
-    pub sift: Live<SelectionKey, StreamlineSelection>,
+    pub selection: Live<SelectionKey, StreamlineSelection>,
     pub columns: Live<Vec<ColumnKey>, ()>,
     pub values: Vec<(ColumnKey, Arc<[f32]>)>,
     /// The kept and the missed live curves with an end that stopped for the reason.

@@ -1,7 +1,7 @@
 //! Settings for the streamlines of a layer: selection, values, connections; and rulers on slices.
 
 pub use crate::state::core::live::{Live, LiveKey, SameArc};
-pub use crate::state::streamlines::reach::lines_of;
+pub use crate::state::streamlines::current::lines_of;
 pub use crate::state::streamlines::runtime::{
     ColumnKey, ConnectKey, Connected, ManualSelection, OrderKey, Origin, ProfileKey, Profiled,
     Same, SelectionKey, StreamlineRuntime, StreamlineSelection,
@@ -58,7 +58,7 @@ impl RegionRule {
         Self::Within,
     ];
 
-    pub fn words(self) -> &'static str {
+    pub fn label(self) -> &'static str {
         match self {
             Self::Nothing => "Ignored",
             Self::Include => "Through it",
@@ -271,13 +271,13 @@ impl Bundle {
 
 /// The panel below the views.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub enum Drawer {
+pub enum BottomPanel {
     Table,
     Profile,
     Matrix,
 }
 
-impl Drawer {
+impl BottomPanel {
     pub const ALL: [Self; 3] = [Self::Table, Self::Profile, Self::Matrix];
 
     pub fn name(self) -> &'static str {
@@ -342,7 +342,7 @@ pub enum BundleAction {
     SetProfile(ProfileSettings),
     SetConnect(ConnectSettings),
     Sort(TableView),
-    Open(Option<Drawer>),
+    Open(Option<BottomPanel>),
     SetHeight(f32),
     SaveTable(PathBuf),
     SaveProfile(PathBuf),

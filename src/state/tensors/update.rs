@@ -7,7 +7,7 @@ use crate::data::{Mask, Volume};
 use crate::solvers::tensor_fit::{self, FitMap};
 use crate::state::core::display::{self, Display};
 use crate::state::core::layer::{Content, Layer, LayerId};
-use crate::state::core::words::THIN;
+use crate::state::core::text::THIN;
 use crate::state::document::Tensors;
 use crate::state::origin::{FoundMask, MapOfFit, Origin, TensorFit};
 use crate::state::recipes::fit_mask;

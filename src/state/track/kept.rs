@@ -8,7 +8,7 @@ use crate::solvers::curves;
 use crate::solvers::geodesic::Cut;
 use crate::state::core::display::Display;
 use crate::state::core::layer::{Content, Layer, LayerId};
-use crate::state::core::words::{THIN, count};
+use crate::state::core::text::{THIN, count};
 use crate::state::document::Method;
 use crate::state::edit::edit;
 use crate::state::files::jobs::{SaveTractogram, SaveWithValues};
@@ -17,7 +17,7 @@ use crate::state::session::{CurveKey, Severity, TourStep};
 use crate::state::streamlines::Column;
 use crate::state::track::jobs::LIVE;
 use crate::state::track::jobs::streamlines::{TrackStreamlines, TrackWholeBrain};
-use crate::state::update::sifted_recipe;
+use crate::state::update::selection_recipe;
 use crate::state::{Effect, Phase, State, WholeBrain, recipes, track};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -142,7 +142,7 @@ pub fn keep(state: &mut State) {
 
 /// Saves a layer's streamlines, or the live ones; of a layer with rules only those that they keep.
 pub fn save(state: &mut State, layer: Option<LayerId>, path: PathBuf, effects: &mut Vec<Effect>) {
-    if let Some(id) = layer.filter(|id| state.sieved(*id)) {
+    if let Some(id) = layer.filter(|id| state.has_rules(*id)) {
         return save_sifted(state, id, path, effects);
     }
     let found = match layer {
@@ -174,7 +174,7 @@ pub fn save(state: &mut State, layer: Option<LayerId>, path: PathBuf, effects: &
 fn save_sifted(state: &mut State, id: LayerId, path: PathBuf, effects: &mut Vec<Effect>) {
     let layer = state.document.layer(id).cloned();
     let marks = state.passing(id).map(|s| s.marks.0.clone());
-    let recipe = layer.as_deref().and_then(|l| sifted_recipe(state, l));
+    let recipe = layer.as_deref().and_then(|l| selection_recipe(state, l));
     let (Some(layer), Some(marks), Some(recipe)) = (layer, marks, recipe) else {
         return state.session.notify(
             Severity::Information,

@@ -5,7 +5,7 @@ use crate::data::text::counted;
 use crate::solvers::curves;
 use crate::solvers::geodesic::Cut;
 use crate::state::core::live::Detail;
-use crate::state::core::words::{none_started, took};
+use crate::state::core::text::{none_started, took};
 use crate::state::document::{Method, Unfiled};
 use crate::state::recipes::{curves_recipe, fit_of, fit_recipe};
 use crate::state::session::{CurveKey, CurveParams, CurveResult};

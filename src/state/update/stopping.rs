@@ -12,7 +12,7 @@ pub(super) fn escape(state: &mut State, effects: &mut Vec<Effect>) {
     if pictures::update::stop(state) {
         // Finished pictures are kept.
     } else if state.view.tool != Tool::Crosshair {
-        regions::draw::take(state, Tool::Crosshair, effects);
+        regions::draw::activate_tool(state, Tool::Crosshair, effects);
     } else if let Some(job) = state
         .session
         .jobs

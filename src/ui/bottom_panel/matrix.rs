@@ -8,7 +8,7 @@ use super::{beside_settings, empty};
 use crate::data::Tractogram;
 use crate::data::appearance::ColourMap;
 use crate::solvers::connectivity::Connectome;
-use crate::state::core::words::counted;
+use crate::state::core::text::counted;
 use crate::state::streamlines::{Connected, How, Shown};
 use crate::state::{Action, BundleAction, State};
 use egui::{
@@ -55,7 +55,7 @@ pub fn show(
         Shown::Value if found.connectome.value.is_empty() => Shown::Count,
         shown => shown,
     };
-    let picture = &mut memory.drawer.matrix;
+    let picture = &mut memory.bottom_panel.matrix;
     picture.prepare(ui, found, shown);
     let [left, top] = NUMBERS;
     let edge = (place.height() - top - 28.0)

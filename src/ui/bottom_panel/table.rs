@@ -254,7 +254,7 @@ fn filter(
         None => {
             let text =
                 format!("\"{typed}\" is not a range; expected one such as 0.2–0.5, 0.2.. or ..0.5");
-            crate::ui::widgets::notice::say(ui, place, text);
+            crate::ui::widgets::notice::show_at(ui, place, text);
         }
     }
 }
@@ -275,7 +275,7 @@ fn rows(
     let response = ui.interact(table, id, Sense::click());
     let in_sight = f64::from(body.height() / ROW);
     let most = (order.len() as f64 - in_sight + 0.5).max(0.0);
-    let scrolled = &mut memory.drawer.table;
+    let scrolled = &mut memory.bottom_panel.table;
     follow(state, order, in_sight, scrolled);
     if response.contains_pointer() {
         let by = ui.input(|i| i.smooth_scroll_delta().y);
@@ -330,7 +330,7 @@ fn rows(
         for (c, column) in columns.iter().enumerate() {
             let place = paint::inset(cell(c, top, ROW), 8.0, 20.0);
             let text = match values[c] {
-                Some(values) => words(column, values[*line as usize], &targets),
+                Some(values) => value_text(column, values[*line as usize], &targets),
                 None => "…".to_owned(),
             };
             paint::right(&painter, place, &text, theme::regular(size::LABEL), ink);
@@ -347,7 +347,7 @@ fn rows(
     let Some(at) = response.interact_pointer_pos() else {
         return;
     };
-    let row = row_at(at.y, body, memory.drawer.table.top);
+    let row = row_at(at.y, body, memory.bottom_panel.table.top);
     let Some(line) = order.get(row).copied() else {
         return;
     };
@@ -377,7 +377,7 @@ fn rows(
         _ => (vec![line], How::Replace, Some(line)),
     };
     // A row clicked in the table is already in view.
-    memory.drawer.table.followed = anchor;
+    memory.bottom_panel.table.followed = anchor;
     actions.push(Action::Bundle(BundleAction::Choose { lines, how, anchor }));
 }
 
@@ -463,7 +463,7 @@ fn targets(state: &State, lines: &Tractogram) -> Vec<String> {
 
 const TARGET: &str = "target";
 
-fn words(column: &Column, value: f32, targets: &[String]) -> String {
+fn value_text(column: &Column, value: f32, targets: &[String]) -> String {
     if matches!(column, Column::Value(name) if name == TARGET)
         && value >= 0.0
         && let Some(name) = targets.get(value as usize)

@@ -97,7 +97,7 @@ pub fn values_of(purpose: &PathPurpose, path: &Path) -> Vec<String> {
         PathPurpose::Filter(FilterFile::Kept | FilterFile::All, _) => false,
         _ => return Vec::new(),
     };
-    let adjacent = purpose.beside(path);
+    let adjacent = purpose.companion_files(path);
     let mut lines: Vec<String> = adjacent
         .iter()
         .map(|(words, path)| {

@@ -5,7 +5,9 @@ use crate::data::tractogram::LENGTH;
 use crate::data::{DataId, Tractogram};
 use crate::solvers::curves::StopReason;
 use crate::solvers::tractogram::selection::PointStatistic;
-use crate::state::streamlines::{Column, ColumnKey, Drawer, Limit, RegionRule, StreamlineRules};
+use crate::state::streamlines::{
+    BottomPanel, Column, ColumnKey, Limit, RegionRule, StreamlineRules,
+};
 use crate::state::{Action, BundleAction, Layer, LayerId, Phase, State, Tool, ViewAction};
 use crate::ui::theme::{self, size, space};
 use crate::ui::widgets::button::{Button, segmented};
@@ -22,7 +24,7 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     let selected = super::selected_tracks(state).is_some();
     let about = selected
         || state.document.bundle.sieve.is_some()
-        || state.view.drawer.is_some()
+        || state.view.bottom_panel.is_some()
         || state.chosen().is_some()
         || state.view.tool == Tool::Pick;
     let Some((layer, lines)) = state.bundle().filter(|_| about) else {
@@ -35,7 +37,7 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
         chosen(ui, state, actions);
         below(ui, state, actions);
         let filtered = state.document.bundle.sieve.is_some();
-        if state.view.drawer == Some(Drawer::Table) && !filtered {
+        if state.view.bottom_panel == Some(BottomPanel::Table) && !filtered {
             images(ui, state, actions);
         }
         let (open, clicked) = section::fold(ui, FILTER, memory.is_open(FILTER, true));
@@ -52,7 +54,7 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
 /// The number of streamlines, and how many the filter keeps.
 fn shown(ui: &mut Ui, state: &State, layer: &Layer, lines: &Tractogram) {
     let all = format::count(lines.len() as u64);
-    let text = match state.sifted(layer.id) {
+    let text = match state.selection(layer.id) {
         Some(sifted) => {
             let kept = format::count(sifted.kept as u64);
             let some = match sifted.every {
@@ -60,7 +62,7 @@ fn shown(ui: &mut Ui, state: &State, layer: &Layer, lines: &Tractogram) {
                 every => format!(", 1 in {every} drawn"),
             };
             // The message says why there is no newer result.
-            let old = match state.session.bundle.sift.has_failed() {
+            let old = match state.session.bundle.selection.has_failed() {
                 true => ", as before",
                 false => "",
             };
@@ -126,13 +128,13 @@ fn below(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     let text = ["Off", "Table", "Profile", "Matrix"];
     let all = [
         None,
-        Some(Drawer::Table),
-        Some(Drawer::Profile),
-        Some(Drawer::Matrix),
+        Some(BottomPanel::Table),
+        Some(BottomPanel::Profile),
+        Some(BottomPanel::Matrix),
     ];
     let now = all
         .iter()
-        .position(|d| *d == state.view.drawer)
+        .position(|d| *d == state.view.bottom_panel)
         .unwrap_or(0);
     if let Some(i) = segmented(ui, row, "Below the views", &text, now) {
         actions.push(Action::Bundle(BundleAction::Open(all[i])));
@@ -196,7 +198,7 @@ fn filter(
         vec2(place.width(), space::BUTTON),
     );
     let nothing = state
-        .sifted(layer.id)
+        .selection(layer.id)
         .is_some_and(|sifted| sifted.kept == 0);
     let off = nothing.then_some("No streamline passes: there is nothing to keep");
     let keep = Button::plain("Keep matching");
@@ -247,10 +249,10 @@ fn regions(
             p.t2,
         );
         let title = format!("Filter by {}", r.name);
-        let chosen = menu::select(ui, columns.wide, &title, how.words(), |ui| {
+        let chosen = menu::select(ui, columns.wide, &title, how.label(), |ui| {
             let mut chosen = None;
             for option in RegionRule::ALL {
-                if menu::Item::new(option.words())
+                if menu::Item::new(option.label())
                     .chosen(option == how)
                     .show(ui)
                 {

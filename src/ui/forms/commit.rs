@@ -9,7 +9,7 @@ mod results;
 use crate::state::filter::jobs::FIT_WEIGHTS;
 use crate::state::filter::{FilterAction, FilterFile};
 use crate::state::{Action, DeviceAction, Severity, State, TrackAction};
-use crate::ui::files::{PathPurpose, Place, suggestion};
+use crate::ui::files::{DialogPosition, PathPurpose, suggestion};
 use crate::ui::widgets::button::Button;
 use crate::ui::widgets::note::{Note, NoteResponse};
 use crate::ui::widgets::{menu, section};
@@ -43,7 +43,7 @@ pub fn results(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Ve
 
 /// The most severe warning among the results.
 pub fn warned(state: &State) -> Option<Severity> {
-    let (layer, weights) = results::weighed(state).filter(|_| !state.is_filtering())?;
+    let (layer, weights) = results::shown_weights(state).filter(|_| !state.is_filtering())?;
     let lines = crate::state::streamlines::lines_of(layer);
     let others = lines.is_some_and(|lines| lines.id() != weights.of);
     let warned = others || progress::unfinished(weights).is_some();
@@ -105,7 +105,7 @@ pub fn foot(
 ) {
     let running = state.is_filtering();
     let why = state.cannot_filter();
-    let weighed = weighs(state);
+    let weighed = has_weights(state);
     // Run and Stop keep their places: the second click of a double click on one never reaches the other.
     let text = if weighed { "Run again" } else { "Run" };
     let why_not = running.then_some("It runs").or(why.as_deref());
@@ -132,7 +132,7 @@ pub fn foot(
         act(actions, FilterAction::Stop);
     }
     if weighed {
-        let above = Place::Above(place.right_top() - vec2(0.0, 20.0));
+        let above = DialogPosition::Above(place.right_top() - vec2(0.0, 20.0));
         let chosen = menu::popup(&responses[1], 220.0, |ui| {
             menu::choice(ui, files(state), FilterFile::name)
         });
@@ -147,8 +147,8 @@ pub fn foot(
 }
 
 /// Whether there are weights.
-pub fn weighs(state: &State) -> bool {
-    results::weighed(state).is_some()
+pub fn has_weights(state: &State) -> bool {
+    results::shown_weights(state).is_some()
 }
 
 /// All files that can be written of a fit.
@@ -159,7 +159,7 @@ pub fn files(state: &State) -> Vec<FilterFile> {
 }
 
 /// Asks where to write a file of the fit.
-pub fn ask(state: &State, memory: &mut Memory, what: FilterFile, place: Place) {
+pub fn ask(state: &State, memory: &mut Memory, what: FilterFile, place: DialogPosition) {
     let of = state
         .document
         .filtered()

@@ -4,8 +4,8 @@ mod directions;
 mod kinds;
 pub mod measures;
 
+use super::curve_parameters;
 use super::parameters::{self, Rows};
-use super::walk;
 use crate::parameters::Parameters as _;
 use crate::solvers::curves::{self, Interpolation};
 use crate::solvers::geodesic::{Form, Params, Precision, SharpeningParts};
@@ -42,35 +42,35 @@ pub fn controls(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut V
     let mut set = |rays: Rays, phase: Phase| {
         actions.push(Action::Track(TrackAction::SetRays { rays, phase }))
     };
-    if walk::reset(ui, place, *rays == defaults) {
+    if curve_parameters::reset(ui, place, *rays == defaults) {
         set(defaults.clone(), Phase::Done);
     }
     memory.kinds.remember(rays);
     directions::number(ui, rays, &defaults, &mut memory.kinds, &mut set);
     directions::opening_angle(ui, rays, &memory.kinds.directions, &mut set);
     strength(ui, rays, &memory.kinds.sharpening, &mut set);
-    walk::step(
+    curve_parameters::step(
         ui,
         &rays.params.walk,
         &defaults.params.walk,
         &mut |walk, p| set(with_walk(rays, walk), p),
     );
     panels::in_sight(ui);
-    walk::length(
+    curve_parameters::length(
         ui,
         &rays.params.walk,
         &defaults.params.walk,
         &mut |walk, p| set(with_walk(rays, walk), p),
     );
     let off = "off: rays cross low FA";
-    walk::rules(
+    curve_parameters::rules(
         ui,
         state,
         &rays.params.walk,
         &defaults.params.walk,
         &mut |walk, p| set(with_walk(rays, walk), p),
     );
-    walk::fa(
+    curve_parameters::fa(
         ui,
         &rays.params.walk,
         &defaults.params.walk,
@@ -134,7 +134,7 @@ fn sharpening(ui: &mut Ui, rays: &Rays, parts: &SharpeningParts, set: &mut Set) 
 fn second_rank(ui: &mut Ui, state: &State, defaults: &Rays, kinds: &mut Kinds, set: &mut Set) {
     let rays = &state.document.rays;
     directions::kind(ui, rays, kinds, set);
-    walk::angle(
+    curve_parameters::angle(
         ui,
         &rays.params.walk,
         &defaults.params.walk,
@@ -144,7 +144,7 @@ fn second_rank(ui: &mut Ui, state: &State, defaults: &Rays, kinds: &mut Kinds, s
     let fixed = "Christoffel symbols use their own midpoint rule";
     let fixed = christoffel.then_some(fixed);
     let walk_defaults = &defaults.params.walk;
-    walk::integrator(
+    curve_parameters::integrator(
         ui,
         &rays.params.walk,
         walk_defaults,
@@ -153,7 +153,7 @@ fn second_rank(ui: &mut Ui, state: &State, defaults: &Rays, kinds: &mut Kinds, s
     );
     let linear = "Christoffel symbols need trilinear interpolation: choose Hamiltonian below first";
     let linear = christoffel.then_some(linear);
-    walk::interpolation(
+    curve_parameters::interpolation(
         ui,
         &rays.params.walk,
         walk_defaults,
@@ -177,7 +177,7 @@ fn second_rank(ui: &mut Ui, state: &State, defaults: &Rays, kinds: &mut Kinds, s
             set(changed, Phase::Done);
         }
     }
-    walk::rest(
+    curve_parameters::rest(
         ui,
         state,
         &rays.params.walk,

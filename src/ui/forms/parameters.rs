@@ -389,7 +389,7 @@ fn text_row<P: Parameters>(
     match row.parse(typed.trim()) {
         Ok(value) => Some((value, Phase::Done)),
         Err(error) => {
-            notice::say(ui, place, error.to_string());
+            notice::show_at(ui, place, error.to_string());
             None
         }
     }

@@ -6,7 +6,7 @@ mod lines;
 mod results;
 mod whole_brain;
 
-use super::{geodesic, recipe, walk};
+use super::{curve_parameters, geodesic, recipe};
 use crate::data::Role;
 use crate::solvers::curves::{Params, SeedingParts};
 use crate::solvers::tensor_fit;
@@ -18,7 +18,7 @@ use crate::state::{
     Action, CurveResult, Document, Method, Phase, RegionAction, Severity, Slot, Standing, State,
     Tool, TrackAction, ViewAction,
 };
-use crate::ui::files::{PathPurpose, Place};
+use crate::ui::files::{DialogPosition, PathPurpose};
 use crate::ui::theme::{self, space};
 use crate::ui::tracks::{self, Remark};
 use crate::ui::widgets::button::{Button, IconButton, segmented};
@@ -233,7 +233,7 @@ fn no_field(ui: &mut Ui, state: &State, memory: &mut Memory) {
     if note.show(ui) == Some(NoteResponse::Taken) {
         memory
             .files
-            .ask(ui.ctx(), PathPurpose::Open, Place::Middle, "");
+            .ask(ui.ctx(), PathPurpose::Open, DialogPosition::Middle, "");
     }
 }
 
@@ -270,24 +270,24 @@ fn controls(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     let mut set = |params: Params, phase: Phase| {
         actions.push(Action::Track(TrackAction::SetStreamlines { params, phase }))
     };
-    if walk::reset(ui, place, *params == default_value) {
+    if curve_parameters::reset(ui, place, *params == default_value) {
         set(default_value.clone(), Phase::Done);
     }
     let kind = SeedingParts::from(params.seeding).kind;
-    walk::seeding(ui, params, kind.key(), &mut set);
+    curve_parameters::seeding(ui, params, kind.key(), &mut set);
     lines::bootstrap(ui, state, params, &default_value, &mut set);
-    walk::step(ui, params, &default_value, &mut set);
-    walk::angle(ui, params, &default_value, &mut set);
+    curve_parameters::step(ui, params, &default_value, &mut set);
+    curve_parameters::angle(ui, params, &default_value, &mut set);
     panels::in_sight(ui);
-    walk::fa(
+    curve_parameters::fa(
         ui,
         params,
         &default_value,
         "off: paths cross low FA",
         &mut set,
     );
-    walk::length(ui, params, &default_value, &mut set);
-    walk::rules(ui, state, params, &default_value, &mut set);
+    curve_parameters::length(ui, params, &default_value, &mut set);
+    curve_parameters::rules(ui, state, params, &default_value, &mut set);
     let (open, clicked) = section::fold(ui, MORE, memory.is_open(MORE, false));
     if clicked {
         memory.toggle(MORE);
@@ -295,10 +295,10 @@ fn controls(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     if open {
         lines::deflection(ui, state, params, &mut set);
         let straight = params.deflection.map(|_| "Deflected steps are straight");
-        walk::integrator(ui, params, &default_value, straight, &mut set);
-        walk::interpolation(ui, params, &default_value, None, &mut set);
-        walk::seeding(ui, params, "kind", &mut set);
-        walk::rest(ui, state, params, &default_value, &mut set);
+        curve_parameters::integrator(ui, params, &default_value, straight, &mut set);
+        curve_parameters::interpolation(ui, params, &default_value, None, &mut set);
+        curve_parameters::seeding(ui, params, "kind", &mut set);
+        curve_parameters::rest(ui, state, params, &default_value, &mut set);
     }
     whole_brain::show(ui, state, memory, actions);
 }
@@ -338,7 +338,7 @@ pub fn foot(
         actions.push(Action::Track(TrackAction::Keep));
     }
     if responses[1].clicked() {
-        let above = Place::Above(place.right_top() - vec2(0.0, 20.0));
+        let above = DialogPosition::Above(place.right_top() - vec2(0.0, 20.0));
         super::export(state, memory, above);
     }
     let command = recipe(state);

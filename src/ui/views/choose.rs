@@ -60,7 +60,7 @@ pub fn is_about_lines(state: &State) -> bool {
     let lines = |l: &std::sync::Arc<crate::state::Layer>| {
         matches!(l.content, crate::state::Content::Tractogram(_))
     };
-    selected.is_some_and(lines) || state.view.drawer.is_some()
+    selected.is_some_and(lines) || state.view.bottom_panel.is_some()
 }
 
 fn how(modifiers: Modifiers) -> How {

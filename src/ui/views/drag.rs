@@ -26,9 +26,9 @@ pub struct Drag {
     /// A live action was sent: it must be concluded.
     pub changed: bool,
     /// It has lasted for at least one frame.
-    pub begun: bool,
+    pub has_started: bool,
     /// End of the part that has been drawn.
-    pub way: Pos2,
+    pub drawn_to: Pos2,
 }
 
 impl Drag {
@@ -41,8 +41,8 @@ impl Drag {
             last: at,
             kind,
             changed: false,
-            begun: false,
-            way: at,
+            has_started: false,
+            drawn_to: at,
         }
     }
 }
@@ -59,7 +59,7 @@ pub enum Kind {
         add: bool,
     },
     /// A sphere placed before, being moved.
-    Held {
+    MovedSphere {
         number: u64,
         add: bool,
         grip: Grip,
@@ -204,7 +204,7 @@ pub fn conclude(state: &State, drag: &Drag, actions: &mut Vec<Action>) {
                 }));
             }
         }
-        Kind::Held { number, .. } => spheres::let_go(state, *number, actions),
+        Kind::MovedSphere { number, .. } => spheres::finish(state, *number, actions),
         Kind::Window { layer, .. } => {
             let sent = actions.iter().rev().find_map(|a| match a {
                 Action::Layer(LayerAction::SetDisplay {

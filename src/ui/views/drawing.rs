@@ -65,7 +65,7 @@ impl Views {
         down: bool,
         actions: &mut Vec<Action>,
     ) {
-        let begins = !std::mem::replace(&mut drag.begun, true);
+        let begins = !std::mem::replace(&mut drag.has_started, true);
         match drag.kind {
             Kind::Stroke { erase } => {
                 let path = way(ui, drag, at, begins);
@@ -353,7 +353,7 @@ fn fill(slice: &Slice, at: Pos2, erase: bool) -> Option<Action> {
 
 /// The pointer's path since the last frame, from its position then.
 pub(super) fn way(ui: &Ui, drag: &mut Drag, at: Pos2, begins: bool) -> Vec<Pos2> {
-    let mut path = vec![if begins { drag.pressed } else { drag.way }];
+    let mut path = vec![if begins { drag.pressed } else { drag.drawn_to }];
     ui.input(|i| {
         let mut on_the_way = !begins;
         for event in &i.events {
@@ -371,7 +371,7 @@ pub(super) fn way(ui: &Ui, drag: &mut Drag, at: Pos2, begins: bool) -> Vec<Pos2>
         path.push(at);
     }
     path.dedup();
-    drag.way = path.last().copied().unwrap_or(at);
+    drag.drawn_to = path.last().copied().unwrap_or(at);
     path
 }
 

@@ -11,7 +11,7 @@ use egui::{Key, Painter, Pos2, Rect, Ui, vec2};
 use glam::DVec3;
 
 /// Whether a press samples.
-pub fn held(ui: &Ui, state: &State) -> bool {
+pub fn is_active(ui: &Ui, state: &State) -> bool {
     state.view.tool == Tool::Sample || ui.input(|i| i.key_down(Key::P))
 }
 
@@ -60,7 +60,7 @@ fn marks(
     let hand = painter.ctx().input(|i| i.pointer.latest_pos());
     let hand = hand.filter(|at| pane.contains(*at) && sample.count() > 0);
     if let Some(hand) = hand {
-        let text = format!("{} · {}", sample.words(), sample.count());
+        let text = format!("{} · {}", sample.text(), sample.count());
         let adjacent = hand + vec2(14.0, 0.0);
         annotations::plate_beside(painter, adjacent, pane, &text, IN_VIEW.t1, taken);
     }

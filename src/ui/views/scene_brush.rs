@@ -93,7 +93,7 @@ impl Scene<'_> {
         down: bool,
         actions: &mut Vec<Action>,
     ) {
-        let begins = !std::mem::replace(&mut drag.begun, true);
+        let begins = !std::mem::replace(&mut drag.has_started, true);
         let path = way(ui, drag, at, begins);
         let Kind::StrokeInScene { erase, surfaces } = &drag.kind else {
             return;

@@ -46,7 +46,7 @@ impl Views {
             shade: Some(state.view.ground.map_or(p.canvas, opaque)),
         };
         // A badge says it if there is one.
-        let late = self.badge.late(ui, drawn) && badge::words(state).is_none();
+        let late = self.badge.late(ui, drawn) && badge::text(state).is_none();
         let mut taken = title(&painter, scene, (p, ground), late);
         fan::in_scene(&painter, scene);
         let measured = ruler::in_scene(&painter, scene);
@@ -247,7 +247,7 @@ impl Views {
 
     /// Top of the buttons at the right: below the badge and the button that goes back from a leak.
     pub(super) fn scene_top(scene: &Scene) -> f32 {
-        let badge = badge::words(scene.state).map_or(0.0, |_| badge::HEIGHT + 6.0);
+        let badge = badge::text(scene.state).map_or(0.0, |_| badge::HEIGHT + 6.0);
         scene.rect.top() + 8.0 + badge + leak::button_height(scene.state)
     }
 }

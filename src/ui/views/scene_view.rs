@@ -196,7 +196,7 @@ impl Views {
         let id = self.pane_id(Pane::Scene);
         let drawn = self.still || paint_callback::shows(&ctx, id, &list);
         painter.add(pixels(&ctx, rect, id, List::Scene(list)));
-        let never = paint_callback::no_scenes(&ctx);
+        let never = paint_callback::no_scene_message(&ctx);
         if let Some(sentence) = &never {
             instead(&painter, rect, sentence);
         }
@@ -306,7 +306,7 @@ fn sample_press(
     at: Pos2,
     actions: &mut Vec<Action>,
 ) -> Option<Kind> {
-    let samples = button == PointerButton::Primary && sampling::held(ui, scene.state);
+    let samples = button == PointerButton::Primary && sampling::is_active(ui, scene.state);
     let flat = scene.flat_under(at).filter(|_| samples)?;
     let plane = (flat.at, flat.normal);
     Some(sampling::begin(flat.at, Some(plane), actions))
@@ -393,11 +393,11 @@ fn scene_drag(scene: &Scene, drag: &mut Drag, at: Pos2, actions: &mut Vec<Action
             let mm = scene.camera.mm_per_pixel(scene.size);
             scene.camera.panned(x * mm, y * mm)
         }
-        Kind::Held {
+        Kind::MovedSphere {
             plane: Some(plane), ..
         } => {
             let now = scene.on_plane(at, *plane);
-            spheres::pull(scene.state, drag, now, actions);
+            spheres::drag(scene.state, drag, now, actions);
             return;
         }
         Kind::Region {

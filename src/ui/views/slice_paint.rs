@@ -201,7 +201,7 @@ impl Views {
         let mut labels = Vec::new();
         let mut placed = Vec::new();
         for region in state.document.regions.iter().filter(|r| r.visible) {
-            let cut = Cut::new(&region.shape, &slice.plane, slice.rect, &mut self.traces);
+            let cut = Cut::new(&region.shape, &slice.plane, slice.rect, &mut self.outlines);
             let Some(cut) = cut else { continue };
             let colour = theme::region_colour(region);
             let is_selected = selected == Some(region.id);

@@ -109,7 +109,7 @@ impl Views {
         if self.drag.is_none()
             && let Some((button, at)) = drag::press(ui, response)
             && let Some(kind) = match button {
-                PointerButton::Primary if sampling::held(ui, slice.state) => {
+                PointerButton::Primary if sampling::is_active(ui, slice.state) => {
                     Some(sampling::begin(slice.world(at), None, actions))
                 }
                 _ => self.slice_press(slice, button, at, modifiers, actions),
@@ -237,7 +237,7 @@ impl Views {
             .collect();
         regions.sort_by_key(|r| selected != Some(r.id));
         regions.into_iter().find_map(|region| {
-            let cut = Cut::new(&region.shape, &slice.plane, slice.rect, &mut self.traces)?;
+            let cut = Cut::new(&region.shape, &slice.plane, slice.rect, &mut self.outlines)?;
             let distance = cut.distance(at);
             let Some(bounds) = cut.bounds() else {
                 return (distance < 0.0).then_some((region.id, Part::Body));
@@ -300,7 +300,7 @@ impl Views {
         let shift = ui.input(|i| i.modifiers.shift);
         let icon = match self.drag.as_ref().map(|d| &d.kind) {
             Some(Kind::Pan) => CursorIcon::Grabbing,
-            Some(Kind::Region { grip, .. } | Kind::Held { grip, .. }) => match grip.part {
+            Some(Kind::Region { grip, .. } | Kind::MovedSphere { grip, .. }) => match grip.part {
                 Part::Body => CursorIcon::Grabbing,
                 part => pointer(ui).map_or(CursorIcon::Move, |at| {
                     drag::cursor(part, at - slice.screen(grip.shape.centre()))
@@ -398,8 +398,8 @@ fn slice_drag(slice: &Slice, drag: &mut Drag, at: Pos2, actions: &mut Vec<Action
                 drag::reshape(state, *id, shape, &mut drag.changed, actions);
             }
         }
-        Kind::Held { .. } => {
-            spheres::pull(state, drag, Some(slice.world(at)), actions);
+        Kind::MovedSphere { .. } => {
+            spheres::drag(state, drag, Some(slice.world(at)), actions);
         }
         Kind::Pan
         | Kind::Zoom { .. }

@@ -10,7 +10,7 @@ use std::sync::Arc;
 const MOST: f64 = 640.0;
 
 /// A mask on a plane.
-pub struct Trace {
+pub struct MaskOutline {
     axis: usize,
     level: f64,
     /// Closed lines, without repeating their first point.
@@ -21,7 +21,7 @@ pub struct Trace {
 
 /// Traces of the masks on screen.
 #[derive(Default)]
-pub struct Traces {
+pub struct MaskOutlines {
     kept: HashMap<(DataId, usize), Kept>,
     clock: u64,
 }
@@ -29,10 +29,10 @@ pub struct Traces {
 struct Kept {
     level: f64,
     used: u64,
-    trace: Arc<Trace>,
+    trace: Arc<MaskOutline>,
 }
 
-impl Traces {
+impl MaskOutlines {
     /// Begins a frame: traces not shown in the last frames are dropped.
     pub fn tick(&mut self) {
         /// A pane may be idle while another is drawn.
@@ -42,7 +42,7 @@ impl Traces {
         self.kept.retain(|_, kept| kept.used >= oldest);
     }
 
-    pub fn of(&mut self, mask: &Mask, plane: &Plane) -> Arc<Trace> {
+    pub fn of(&mut self, mask: &Mask, plane: &Plane) -> Arc<MaskOutline> {
         let normal = plane.normal().abs();
         let axis = (0..3).find(|&a| normal[a] > 0.5).unwrap_or(2);
         let level = plane.centre[axis];
@@ -52,7 +52,7 @@ impl Traces {
             kept.used = used;
             return kept.trace.clone();
         }
-        let trace = Arc::new(Trace::new(mask, axis, level));
+        let trace = Arc::new(MaskOutline::new(mask, axis, level));
         let kept = Kept {
             level,
             used,
@@ -104,7 +104,7 @@ impl Cells {
     }
 }
 
-impl Trace {
+impl MaskOutline {
     /// The world point of a point on the plane.
     pub fn world(&self, at: DVec2) -> DVec3 {
         let mut world = DVec3::ZERO;

@@ -63,7 +63,7 @@ impl TransferEditor<'_> {
                     chosen = i;
                     change = Some((made, Phase::Done));
                 }
-                None => notice::say(
+                None => notice::show_at(
                     ui,
                     plot,
                     format!("A curve has at most {} points", Transfer::MAX_POINTS),
@@ -278,7 +278,7 @@ impl TransferEditor<'_> {
         let number = |ui: &Ui, place: Rect, what: &str, typed: String| {
             let number = format::parse(&typed).filter(|v| v.is_finite());
             if number.is_none() {
-                notice::say(
+                notice::show_at(
                     ui,
                     place,
                     format!("{what}: \"{}\" is not a number", typed.trim()),

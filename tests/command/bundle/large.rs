@@ -6,7 +6,7 @@ use arcuate::compute::Control;
 use arcuate::data::{Grid, Role, Shape, Tractogram, Volume};
 use arcuate::io::{nifti, streamlines};
 use arcuate::state::FilesAction;
-use arcuate::state::streamlines::{Column, Drawer, StreamlineRules, TableView};
+use arcuate::state::streamlines::{BottomPanel, Column, StreamlineRules, TableView};
 use arcuate::state::{Action, BundleAction, Phase, RegionAction};
 use glam::DVec3;
 use libtest_mimic::Trial;
@@ -99,7 +99,7 @@ fn large() {
             phase,
         });
         timed(&mut window, &format!("region dragged, {phase:?}"), action);
-        assert!(window.state.sifted(layer).expect("filtered").kept > 100);
+        assert!(window.state.selection(layer).expect("filtered").kept > 100);
     }
     let by_value = StreamlineRules::new(layer).limited(limit(weight(), Some(0.2), Some(0.7)));
     timed(
@@ -115,7 +115,7 @@ fn large() {
         sieve(by_image.clone(), Phase::Live),
     );
     timed(&mut window, "the same again", sieve(by_image, Phase::Done));
-    let drawer = BundleAction::Open(Some(Drawer::Table));
+    let drawer = BundleAction::Open(Some(BottomPanel::Table));
     timed(&mut window, "table", Action::Bundle(drawer));
     for by in [weight(), Column::length()] {
         let view = TableView {
@@ -129,7 +129,7 @@ fn large() {
         assert!(key.by.is_some() && key.descending);
         assert_eq!(
             rows.len(),
-            window.state.sifted(layer).expect("filtered").kept
+            window.state.selection(layer).expect("filtered").kept
         );
     }
     timed(

@@ -8,7 +8,7 @@ use arcuate::data::{Grid, Role, Shape};
 use arcuate::state::LayerAction;
 use arcuate::state::sessions::Changed;
 use arcuate::state::streamlines::{
-    Drawer, How, Measurement, RegionRule, StreamlineRules, lines_of,
+    BottomPanel, How, Measurement, RegionRule, StreamlineRules, lines_of,
 };
 use arcuate::state::{Action, BundleAction, Pane, RegionAction, SessionAction, UnsavedAction};
 use glam::DVec3;
@@ -65,7 +65,7 @@ pub(super) fn session() {
         points: vec![DVec3::ZERO, DVec3::X],
         pane: Pane::Sagittal,
     }));
-    desk.act(BundleAction::Open(Some(Drawer::Table)));
+    desk.act(BundleAction::Open(Some(BottomPanel::Table)));
     let path = save(&mut desk, "s.arcuate");
     let before = desk.window.state.document.clone();
 
@@ -98,7 +98,7 @@ pub(super) fn session() {
         state.document.bundle.measurements,
         before.bundle.measurements
     );
-    assert_eq!(state.view.drawer, Some(Drawer::Table));
+    assert_eq!(state.view.bottom_panel, Some(BottomPanel::Table));
     // Regions have other ids now; the rules refer to the same one.
     let sieve = state.document.bundle.sieve.clone().unwrap();
     let first = &state.document.regions[0];

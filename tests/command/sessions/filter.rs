@@ -7,7 +7,7 @@ use crate::support::test;
 use arcuate::data::Role;
 use arcuate::io::session::PackedNumbers;
 use arcuate::state::TrackAction;
-use arcuate::state::filter::{FilterAction, Shown, VirtualLesionResult, WEIGHT, WeightMap};
+use arcuate::state::filter::{ExcludedStreamlines, FilterAction, Shown, WEIGHT, WeightMap};
 use arcuate::state::streamlines::{How, lines_of};
 use arcuate::state::{Action, BundleAction, Phase, SessionAction, Task, ViewAction};
 use arcuate::ui::probe::{WEIGHTS, readings};
@@ -133,7 +133,7 @@ fn come_back() {
     }));
     act(
         &mut window,
-        FilterAction::Lesion(VirtualLesionResult::Chosen),
+        FilterAction::Lesion(ExcludedStreamlines::Chosen),
     );
     let weighed = window.state.document.weighed[&id].clone();
     let least = weighed.sorted[weighed.sorted.len() / 3];

@@ -107,7 +107,7 @@ fn begun(folder: &std::path::Path) -> Window {
     act(&mut window, SegmentAction::Image(scan.id));
     let mut settings = window.state.document.segment.settings.clone();
     (settings.params.target, settings.params.tolerance) = (high, 0.6 * (high - low));
-    (settings.told, settings.watched) = (true, false);
+    (settings.target_chosen, settings.watched) = (true, false);
     let phase = Phase::Done;
     act(&mut window, SegmentAction::Set { settings, phase });
     window

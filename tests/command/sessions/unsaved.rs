@@ -14,7 +14,7 @@ use arcuate::state::filter::{FilterAction, FilterFile, WeightMap};
 use arcuate::state::pathways::{PathwayAction, PathwayFile};
 use arcuate::state::segment::{SegmentAction, SegmentFile};
 use arcuate::state::sessions::unsaved::UnsavedPart;
-use arcuate::state::streamlines::{Column, Drawer, How, Limit, Measurement, StreamlineRules};
+use arcuate::state::streamlines::{BottomPanel, Column, How, Limit, Measurement, StreamlineRules};
 use arcuate::state::{
     Action, BundleAction, Content, Effect, LayerAction, LayerId, Pane, Phase, RegionAction,
     SessionAction, SnapshotAction, Task, TrackAction, UnsavedAction, ViewAction, update,
@@ -300,7 +300,7 @@ fn save(window: &mut Window, action: Action, tracks: LayerId) {
     };
     if let Action::Bundle(_) = &action {
         // Its numbers are computed only when they are shown.
-        let open = BundleAction::Open(Some(Drawer::Table));
+        let open = BundleAction::Open(Some(BottomPanel::Table));
         window.act(Action::Layer(LayerAction::Select(Some(tracks))));
         window.act(Action::Bundle(open));
     }

@@ -5,7 +5,7 @@ use crate::support::test;
 use arcuate::data::Role;
 use arcuate::solvers::commit::cylinder::Timing;
 use arcuate::state::LayerAction;
-use arcuate::state::filter::{FilterAction, FilterFile, Times, VirtualLesionResult};
+use arcuate::state::filter::{ExcludedStreamlines, FilterAction, FilterFile, Times};
 use arcuate::state::segment::{self, SegmentAction};
 use arcuate::state::sessions::unsaved::UnsavedPart;
 use arcuate::state::streamlines::How;
@@ -67,7 +67,7 @@ fn weights() {
         anchor: None,
     }));
     window.act(Action::Filter(FilterAction::Lesion(
-        VirtualLesionResult::Chosen,
+        ExcludedStreamlines::Chosen,
     )));
     assert!(
         !window.state.document.weighed[&tracks].lesions.is_empty(),
@@ -120,7 +120,10 @@ fn parameters() {
         (Action::Filter(FilterAction::Mask(Some(mask))), true),
         (segment(|s| s.params.smoothness = 0.3), true),
         (segment(|s| s.watched = false), true),
-        (segment(|s| (s.told, s.params.target) = (true, 7.0)), true),
+        (
+            segment(|s| (s.target_chosen, s.params.target) = (true, 7.0)),
+            true,
+        ),
         (segment(|s| s.dims = true), false),
         (whole_brain(whole.seeds + 1, whole.by_regions), true),
         (whole_brain(whole.seeds, !whole.by_regions), true),

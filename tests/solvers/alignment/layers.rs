@@ -243,7 +243,7 @@ fn nudges() {
             shift_mm: DVec3::new(x, 0.02, 0.0),
             turn_deg: DVec3::new(0.0, 0.0, turn),
         };
-        nudge.words()
+        nudge.text()
     };
     assert_eq!(text(1.0, -27.9), "1.0\u{202F}mm right, turned −27.9°");
     assert_eq!(text(-2.04, 0.0), "2.0\u{202F}mm left");

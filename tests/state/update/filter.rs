@@ -13,7 +13,7 @@ use arcuate::solvers::commit::model::Intra;
 use arcuate::state::core::display::LineColouring;
 use arcuate::state::files::jobs::open::Loaded;
 use arcuate::state::filter::{
-    ExtraBundle, FilterAction, Shown, Times, VirtualLesionResult, WEIGHT, Weighed, WeightMap,
+    ExcludedStreamlines, ExtraBundle, FilterAction, Shown, Times, WEIGHT, Weighed, WeightMap,
     weight,
 };
 use arcuate::state::segment::{SegmentAction, Start};
@@ -105,12 +105,12 @@ fn layer(window: &Window) -> &Arc<Layer> {
 
 fn weighed(window: &Window) -> &Weighed {
     let layer = layer(window);
-    let found = window.state.document.weighed_of(layer);
+    let found = window.state.document.weights_of_layer(layer);
     found.expect("weights").0
 }
 
 fn values(window: &Window) -> Vec<f32> {
-    let found = window.state.document.weighed_of(layer(window));
+    let found = window.state.document.weights_of_layer(layer(window));
     found.expect("weights").1.to_vec()
 }
 
@@ -180,7 +180,7 @@ fn by_weight_alone() {
     window.place(arcuate::data::Role::Target, DVec3::splat(200.0));
     act(&mut window, FilterAction::Run);
     let id = layer(&window).id;
-    let left = |window: &Window| window.state.sifted(id).map(|s| s.kept);
+    let left = |window: &Window| window.state.selection(id).map(|s| s.kept);
     let kept = weighed(&window).sorted.len();
     assert_eq!(left(&window), Some(kept), "{}", said(&window));
     let left_group = FilterAction::ShowGroup(Some("left".to_owned()));
@@ -201,7 +201,7 @@ fn cut() {
     }
     assert_eq!(steps(&window).as_deref(), Some("Cut of weights"));
     let kept = weighed(&window).kept(least);
-    let left = |window: &Window| window.state.sifted(id).expect("sifted").kept;
+    let left = |window: &Window| window.state.selection(id).expect("sifted").kept;
     assert_eq!(left(&window), kept);
     act(&mut window, FilterAction::Show(Shown::Difference));
     assert_eq!(left(&window), 27 - kept);
@@ -329,7 +329,7 @@ fn again() {
 fn lesion() {
     let mut window = fitted();
     let before = (values(&window), weighed(&window).figures.clone());
-    let what = VirtualLesionResult::Group("left".to_owned());
+    let what = ExcludedStreamlines::Group("left".to_owned());
     cut_out(&mut window, what);
     assert_eq!(said(&window), "");
     assert_eq!(values(&window), before.0, "nothing is taken away");
@@ -363,9 +363,9 @@ fn lesion() {
         how: How::Replace,
         anchor: None,
     }));
-    cut_out(&mut window, VirtualLesionResult::Chosen);
+    cut_out(&mut window, ExcludedStreamlines::Chosen);
     let region = window.place(arcuate::data::Role::Include, DVec3::new(7.0, -1.0, -1.0));
-    cut_out(&mut window, VirtualLesionResult::Region(region));
+    cut_out(&mut window, ExcludedStreamlines::Region(region));
     assert_eq!(said(&window), "");
     let lesions = &weighed(&window).lesions;
     assert_eq!((lesions.len(), lesions[1].streamlines), (3, 3));
@@ -401,13 +401,13 @@ fn along() {
     };
     assert_eq!((&**name, &begun.inside), ("Pathway", &mask.inside));
     window.act(Action::View(ViewAction::SelectTask(Task::Filter)));
-    cut_out(&mut window, VirtualLesionResult::Pathway(None));
+    cut_out(&mut window, ExcludedStreamlines::Pathway(None));
     window.act(Action::Region(RegionAction::Place {
         role: Role::Include,
         shape: Shape::Mask(mask),
     }));
     let region = window.state.session.selected_region.expect("a region");
-    cut_out(&mut window, VirtualLesionResult::Region(region));
+    cut_out(&mut window, ExcludedStreamlines::Region(region));
     assert_eq!(said(&window), "");
     let [one, other] = &weighed(&window).lesions[..] else {
         panic!("{:?}", weighed(&window).lesions);
@@ -459,7 +459,7 @@ fn edited() {
     assert_eq!((warm.voxels, warm.samples), (cold.voxels, cold.samples));
     // Automatically: where only deleted streamlines ran, the signal is no longer fitted, and no other weight depends on
     // it.
-    window.state.session.filter.held = None;
+    window.state.session.filter.previous_fit = None;
     act(&mut window, FilterAction::RunAnew);
     let alone = weighed(&window).figures.clone();
     assert!(alone.voxels < cold.voxels && alone.objective < cold.objective);
@@ -474,7 +474,7 @@ fn edited() {
     assert_eq!(weighed(&window).figures.objective, before.objective);
 }
 
-fn cut_out(window: &mut Window, what: VirtualLesionResult) {
+fn cut_out(window: &mut Window, what: ExcludedStreamlines) {
     act(window, FilterAction::Lesion(what));
 }
 
@@ -536,7 +536,7 @@ fn sums_apart() {
     // Their course is known without the fit, too.
     let segments = |window: &Window| window.state.course().expect("known").0.segments.clone();
     let with = segments(&window);
-    window.state.session.filter.held = None;
+    window.state.session.filter.previous_fit = None;
     window.state.session.filter.sums = Default::default();
     window.act(Action::View(ViewAction::SelectTask(Task::Filter)));
     assert_eq!(segments(&window), with);

@@ -251,7 +251,7 @@ fn apart() {
     // A wall next to the path: the pointer's readout names it.
     window.place(Role::Exclude, dvec3(8.0, 0.0, 0.0));
     let at = dvec3(8.0, 0.0, 0.0);
-    let reported = path_at_pointer::words(&window.state, live(&window), at);
+    let reported = path_at_pointer::text(&window.state, live(&window), at);
     assert_eq!(
         reported,
         Some(("no path: in an exclusion".to_owned(), false))

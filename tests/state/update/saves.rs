@@ -326,7 +326,7 @@ fn elsewhere() {
         "there is a result now"
     );
     assert!(window.state.session.status.contains(" streamlines from "));
-    let badge = |window: &Window| arcuate::ui::views::badge::words(&window.state);
+    let badge = |window: &Window| arcuate::ui::views::badge::text(&window.state);
     assert!(badge(&window).is_some_and(|(text, _)| text.starts_with("Final")));
     window.act(Action::View(ViewAction::SelectTask(Task::Filter)));
     assert!(badge(&window).is_none(), "{:?}", badge(&window));

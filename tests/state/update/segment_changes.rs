@@ -68,7 +68,15 @@ fn regions() {
     assert_eq!(window.state.session.segment.run, run);
     assert_eq!(live(&window).speed_sources.len(), 2);
     // A drag is applied when it ends.
-    let requested = |window: &Window| window.state.session.segment.asked.clone().expect("asked");
+    let requested = |window: &Window| {
+        window
+            .state
+            .session
+            .segment
+            .requested
+            .clone()
+            .expect("asked")
+    };
     let shape = |x: f64| Shape::Sphere {
         centre: dvec3(x, 0.0, 0.0),
         radius_mm: 5.0,
@@ -302,7 +310,7 @@ fn camera() {
     window.act(Action::View(ViewAction::FrameAll));
     let all = window.state.view.camera;
     set(&mut window, Phase::Done, |s| {
-        (s.params.target, s.params.tolerance, s.told) = (100.0, 30.0, true);
+        (s.params.target, s.params.tolerance, s.target_chosen) = (100.0, 30.0, true);
     });
     sphere(&mut window, true, at, 10.0);
     let field = &live(&window).field;

@@ -279,7 +279,7 @@ fn segments() -> Vec<Row> {
             segment(s, |p| p.speed_opacity = 0.25)
         }),
         row("Steps per frame", ["auto", "20"], |s| {
-            segment(s, |p| p.pace = Some(20))
+            segment(s, |p| p.steps_per_update = Some(20))
         }),
         row("Pause at leaks", ["on", "off"], |s| {
             segment(s, |p| p.watched = false)

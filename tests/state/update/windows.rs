@@ -89,11 +89,11 @@ fn settings() {
     assert_eq!(state.document.track.step_mm, 0.75);
     let text = serde_json::to_string(&requested).expect("JSON");
     let read: Preferences = serde_json::from_str(&text).expect("read");
-    assert_eq!(read.sound(), requested);
+    assert_eq!(read.sanitized(), requested);
     // From other versions.
     let odd = r#"{"paths":{"step_mm":-1.0,"streamlines":0,"new":3},"memory_gb":0.001}"#;
     let read: Preferences = serde_json::from_str(odd).expect("read");
-    assert_eq!(read.sound(), Preferences::default());
+    assert_eq!(read.sanitized(), Preferences::default());
 }
 
 /// A data set with one visit is opened at once; with several the user is asked, and may decline.

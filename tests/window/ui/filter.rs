@@ -13,10 +13,10 @@ use arcuate::scene::{self, Size};
 use arcuate::solvers::commit::model::Intra;
 use arcuate::state::core::display::{self, LineColouring};
 use arcuate::state::core::live::Detail;
-use arcuate::state::core::words::{counted, significant};
+use arcuate::state::core::text::{counted, significant};
 use arcuate::state::files::jobs::SaveWithValues;
 use arcuate::state::filter::jobs::{EstimateFit, FitWeights, StartFrom, SumBundles};
-use arcuate::state::filter::{FilterAction, FilterFile, Shown, Times, VirtualLesionResult, WEIGHT};
+use arcuate::state::filter::{ExcludedStreamlines, FilterAction, FilterFile, Shown, Times, WEIGHT};
 use arcuate::state::origin::Origin;
 use arcuate::state::pathways::PathwayKey;
 use arcuate::state::streamlines::{Column, lines_of};
@@ -135,7 +135,7 @@ pub fn weighed() -> State {
         &mut state,
         Action::View(ViewAction::SelectTask(Task::Filter)),
     );
-    let lesion = FilterAction::Lesion(VirtualLesionResult::Group("Cingulum".to_owned()));
+    let lesion = FilterAction::Lesion(ExcludedStreamlines::Group("Cingulum".to_owned()));
     for action in [FilterAction::Run, lesion] {
         let mut effects = std::mem::take(&mut needs);
         effects.extend(update(&mut state, Action::Filter(action)));
@@ -304,11 +304,11 @@ fn run() {
     // The run continues after the earlier iterations: the badge counts them, as the panel and the status bar do.
     let state = &window.state().state;
     let weighed = state.document.weighed.values().next().expect("weights");
-    let (words, _) = badge::words(state).expect("a badge");
+    let (words, _) = badge::text(state).expect("a badge");
     assert_eq!(words, format!("Iteration {}", weighed.iterations()));
     let running = state.session.filter.running.as_ref().expect("it runs");
     let most = u64::from(running.from.params.stop.iterations);
-    assert_eq!(running.most(), weighed.iterations() + most);
+    assert_eq!(running.max_iterations(), weighed.iterations() + most);
     assert_eq!(running.own_iterations(), 0);
     let before = weighed.iterations();
     carry_out::<FitWeights>(&mut window);
@@ -552,12 +552,12 @@ fn lesion() {
         all.count()
     };
     assert_eq!(choices(&window), 1);
-    let what = VirtualLesionResult::Group("Cingulum".to_owned());
+    let what = ExcludedStreamlines::Group("Cingulum".to_owned());
     act(&mut window, Action::Filter(FilterAction::Lesion(what)));
     carry_out::<FitWeights>(&mut window);
     window.get_by_label_contains("Without Cingulum RMSE");
     // An opened session has the weights, but not the data to which they were fitted.
-    window.state_mut().state.session.filter.held = None;
+    window.state_mut().state.session.filter.previous_fit = None;
     window.run();
     assert_eq!(choices(&window), 0);
     window.get_by_label_contains("needs the fit in memory");

@@ -269,7 +269,7 @@ fn first_frame() {
             ),
             "{name}: {done:?}"
         );
-        assert!(!window.state().state.document.segment.settings.told);
+        assert!(!window.state().state.document.segment.settings.target_chosen);
         assert_eq!(window.state().state.view.tool, Tool::Crosshair);
     }
 }

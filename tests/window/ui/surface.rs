@@ -83,7 +83,7 @@ fn begun_with(state: State, size: [f32; 2]) -> Window {
     let mut window = window(state, size);
     click(&mut window, "Segment");
     let mut settings = window.state().state.document.segment.settings.clone();
-    settings.told = true;
+    settings.target_chosen = true;
     let phase = Phase::Done;
     act(
         &mut window,

@@ -7,7 +7,7 @@ use arcuate::data::Tractogram;
 use arcuate::io::trx;
 use arcuate::solvers::curves::StopReason;
 use arcuate::state::streamlines::{
-    BundleAction, Column, Drawer, SameArc, StreamlineRules, StreamlineSelection, TableView,
+    BottomPanel, BundleAction, Column, SameArc, StreamlineRules, StreamlineSelection, TableView,
 };
 use arcuate::state::{Action, Content, FilesAction, LayerAction, Phase, Task, update};
 use egui::{Key, Modifiers, Role, pos2};
@@ -44,7 +44,7 @@ fn clicks() {
         worker.act(Action::Files(FilesAction::Open(vec![path.clone()])));
         let layer = worker.state.document.layers[0].id;
         worker.act(Action::Layer(LayerAction::Select(Some(layer))));
-        worker.act(Action::Bundle(BundleAction::Open(Some(Drawer::Table))));
+        worker.act(Action::Bundle(BundleAction::Open(Some(BottomPanel::Table))));
         worker.act(Action::Bundle(BundleAction::Sort(TableView {
             by: Some(Column::Value("worth".to_owned())),
             descending,
@@ -123,7 +123,7 @@ fn tabled() -> Window {
     let app: &mut App = window.state_mut();
     for action in [
         Action::Layer(LayerAction::Select(Some(layer))),
-        Action::Bundle(BundleAction::Open(Some(Drawer::Table))),
+        Action::Bundle(BundleAction::Open(Some(BottomPanel::Table))),
     ] {
         app.effects.extend(update(&mut app.state, action));
     }
@@ -170,14 +170,18 @@ fn refused() {
         update(&mut app.state, Action::Bundle(action));
     };
     filter(app, 5);
-    app.state.session.bundle.sift.finish(StreamlineSelection {
-        marks: SameArc(marks.into()),
-        kept: 5,
-        shown,
-        every: 1,
-    });
+    app.state
+        .session
+        .bundle
+        .selection
+        .finish(StreamlineSelection {
+            marks: SameArc(marks.into()),
+            kept: 5,
+            shown,
+            every: 1,
+        });
     filter(app, 7);
-    app.state.session.bundle.sift.fail();
+    app.state.session.bundle.selection.fail();
     window.run();
     window.get_by_label("Shown 5 of 60, as before");
 }

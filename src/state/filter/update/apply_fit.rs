@@ -5,7 +5,7 @@ use crate::data::appearance::{ColourMap, Interpolation};
 use crate::data::text::counted;
 use crate::state::core::display::{self, LineColouring};
 use crate::state::core::layer::{Content, Layer, LayerId};
-use crate::state::core::words::{THIN, count};
+use crate::state::core::text::{THIN, count};
 use crate::state::edit::{changed, edit};
 use crate::state::filter::jobs::CommitFit;
 use crate::state::filter::{
@@ -85,7 +85,7 @@ pub(in crate::state) fn weights(
     let fit = &committed.fit;
     let mut key = running.key;
     key.lines = committed.whole.clone();
-    state.session.filter.held = Some(PreviousFit {
+    state.session.filter.previous_fit = Some(PreviousFit {
         layer: id,
         key,
         prepared: committed.prepared.clone(),
@@ -95,7 +95,7 @@ pub(in crate::state) fn weights(
         objective: fit.objective,
         error: fit.rmse,
     });
-    let by_itself = running.aim == FitPurpose::Again;
+    let by_itself = running.purpose == FitPurpose::Refit;
     let Some(lines) = lines else {
         if !by_itself {
             state.session.notify(Severity::Information, CHANGED);
@@ -246,7 +246,7 @@ pub(in crate::state) fn lesion(
     committed: &CommitFit,
 ) -> Option<String> {
     let id = running.layer;
-    let previous = state.session.filter.held.as_ref();
+    let previous = state.session.filter.previous_fit.as_ref();
     let before = previous.map(|previous| (previous.objective, previous.error))?;
     let weighed = state.document.weighed.get(&id).cloned()?;
     let fit = &committed.fit;

@@ -17,7 +17,7 @@ pub fn follow(state: &mut State, effects: &mut Vec<Effect>) {
     let document = &state.document;
     let looked_at = document.filtered();
     let found = looked_at.and_then(|(layer, lines)| {
-        let (weighed, weights) = document.weighed_of(layer)?;
+        let (weighed, weights) = document.weights_of_layer(layer)?;
         let fit = request(document, lines, &weighed.from).ok()?;
         Some((layer.id, &weighed.from, weights.clone(), fit))
     });
@@ -29,7 +29,7 @@ pub fn follow(state: &mut State, effects: &mut Vec<Effect>) {
         return;
     };
     let working = &mut state.session.filter;
-    let previous = working.held.as_ref();
+    let previous = working.previous_fit.as_ref();
     let previous = previous.filter(|h| h.layer == id && h.key.lines.same_lines(&fit.tractogram));
     let summed = working.sums.shown();
     let summed = summed.filter(|(known, _)| (known.of, &known.from) == (key.of, &key.from));

@@ -166,7 +166,7 @@ impl Receive<State> for FindPathway {
         state: &mut State,
         effects: &mut Vec<Effect>,
     ) {
-        if self.kept.is_some() && pathways::update::was_left(state) {
+        if self.kept.is_some() && pathways::update::belongs_to_closed_document(state) {
             remove_job(state, delivery.ticket);
             return;
         }
@@ -334,7 +334,7 @@ impl FindPathway {
             coarse: self.coarse,
             kept: self.kept,
             known: known.map(Arc::new),
-            prepared_anew,
+            metric_was_computed: prepared_anew,
             prepare_ms,
             solve_ms,
             pathway,

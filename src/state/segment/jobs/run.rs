@@ -104,12 +104,12 @@ pub struct RunRequest {
     /// Whether a leak ends it.
     pub watched: bool,
     /// Steps per update; `None`: as many as fit.
-    pub pace: Option<u64>,
+    pub steps_per_update: Option<u64>,
     pub reference: Option<Mask>,
     /// Whether the speeds are shown, too.
     pub speed: bool,
     /// Objects whose distances are measured.
-    pub things: Vec<ProximityTarget>,
+    pub proximity_targets: Vec<ProximityTarget>,
 }
 
 impl RunRequest {
@@ -131,9 +131,9 @@ impl PartialEq for RunRequest {
             && self.params == other.params
             && self.spheres == other.spheres
             && (self.back, self.play, self.watched) == (other.back, other.play, other.watched)
-            && (self.pace, self.speed) == (other.pace, other.speed)
+            && (self.steps_per_update, self.speed) == (other.steps_per_update, other.speed)
             && reference(self) == reference(other)
-            && self.things == other.things
+            && self.proximity_targets == other.proximity_targets
     }
 }
 
@@ -249,7 +249,7 @@ impl Job for RunRequest {
         control.begin("Growing the surface", 0);
         let memory = worker.memory::<WorkerMemory>();
         let (lend, backend) = (worker.image_exporter(), worker.backend());
-        let update = memory.steer(self, lend, &backend, control, partial)?;
+        let update = memory.run(self, lend, &backend, control, partial)?;
         Ok(Box::new(update))
     }
 }

@@ -83,7 +83,7 @@ impl Run {
     }
 
     /// Sets the requested speeds, from the next step on.
-    pub fn steer(
+    pub fn change_speeds(
         &mut self,
         requested: &RunRequest,
         inputs: &Inputs,

@@ -1,10 +1,10 @@
 //! Rewinding a surface, together with its parameters.
 
 use crate::state::core::layer::LayerId;
-use crate::state::core::words::count;
+use crate::state::core::text::count;
 use crate::state::edit::edit;
 use crate::state::segment::jobs::{Rewind, RunControl, RunRequest, SurfaceUpdate};
-use crate::state::segment::update::wanted;
+use crate::state::segment::update::run_request;
 use crate::state::segment::{EarlierRun, SegmentRuntime, Segmentation};
 use crate::state::{State, Task};
 
@@ -55,7 +55,7 @@ fn as_after(state: &State, live: &SurfaceUpdate, step: u64) -> Segmentation {
     then.settings.params = params.clone();
     // It stays unchanged if it has no effect.
     then.settings.params.layer = params.layer.or(layer);
-    let now = wanted(state).map(|wanted| wanted.speed_sources);
+    let now = run_request(state).map(|wanted| wanted.speed_sources);
     let speed_sources = live.speed_sources.get(number);
     if let Some(speed_sources) = speed_sources.filter(|then| now.as_ref() != Some(then)) {
         then.layer = speed_sources.layer.as_ref().map(|(id, ..)| LayerId(*id));
@@ -98,7 +98,7 @@ impl SegmentRuntime {
         requested: &RunRequest,
         dragged: bool,
     ) -> bool {
-        let (Some(live), Some(query)) = (&self.live, &self.asked) else {
+        let (Some(live), Some(query)) = (&self.live, &self.requested) else {
             return false;
         };
         let same_run = (query.run, query.back) == (requested.run, requested.back);

@@ -3,14 +3,14 @@
 use crate::data::region::RegionId;
 use crate::data::{Mask, Role, Shape};
 use crate::state::core::layer::{Content, Layer, LayerId};
-use crate::state::core::words::{fixed, with_unit};
+use crate::state::core::text::{fixed, with_unit};
 use crate::state::core::{colours, display};
 use crate::state::edit::edit;
 use crate::state::files::jobs::SaveMask;
 use crate::state::recipes::{segment_script, segmented_recipe};
 use crate::state::regions::jobs::save::SaveLabels;
 use crate::state::segment::jobs::{RunControl, SaveField, SaveScript, SurfaceUpdate};
-use crate::state::segment::update::{NONE_YET, anew};
+use crate::state::segment::update::{NONE_YET, restart};
 use crate::state::segment::{
     KeptSurface, LIVE_RGB, SegmentFile, Segmented, SpeedInputs, Start, frame_of,
 };
@@ -86,7 +86,7 @@ pub(in crate::state) fn keep(state: &mut State) {
         .measures
         .map(|m| with_unit(&fixed(m.volume_ml, 2), "ml"));
     let mut id = LayerId(0);
-    anew(state, "Keep as mask", |document| {
+    restart(state, "Keep as mask", |document| {
         id = LayerId(document.fresh_id());
         let taken = |name: &str| document.layers.iter().any(|l| l.name == name);
         let mut names = (1..).map(|n| format!("Segment {n}"));

@@ -5,7 +5,7 @@ use crate::io::{Reading, Remark};
 use crate::jobs::session::{Item, NotRestored, ReadSession, Restored, RestoredLayers, Standing};
 use crate::solvers::tractogram::selection::{Edit, SelectionRules, Within};
 use crate::state::core::layer::{Content as DocumentContent, Layer, LayerId, OriginId};
-use crate::state::density::{self, words};
+use crate::state::density::{self, quantity};
 use crate::state::document::{DensityMap, Made, Rays};
 use crate::state::files::jobs::open::Loaded;
 use crate::state::origin::{Origin, Origins, PhantomPart};
@@ -332,7 +332,7 @@ fn map_recipes(document: &mut Document, read: &ReadSession, saved: &SavedDocumen
             continue;
         }
         let template = from.template.and_then(|n| read.files.get(n));
-        let (_, unit, unit_scale) = words(&map.params);
+        let (_, unit, unit_scale) = quantity(&map.params);
         let origin = document.origins.add(DensityMap {
             of,
             by: map.by,
@@ -496,9 +496,9 @@ pub fn view(saved: &View, now: &View) -> View {
     if !View::MOSAIC_LIMITS_MM.contains(&view.mosaic_mm) {
         view.mosaic_mm = View::MOSAIC_MM;
     }
-    view.drawer_height = match view.drawer_height.is_finite() {
-        true => view.drawer_height.clamp(140.0, 2000.0),
-        false => View::default().drawer_height,
+    view.bottom_panel_height = match view.bottom_panel_height.is_finite() {
+        true => view.bottom_panel_height.clamp(140.0, 2000.0),
+        false => View::default().bottom_panel_height,
     };
     if !view.crosshair.is_finite() {
         view.crosshair = glam::DVec3::ZERO;

@@ -66,7 +66,7 @@ impl Segment {
     fn of(document: &Document) -> Self {
         let settings = &document.segment.settings;
         let mut params = settings.params.clone();
-        if !settings.told {
+        if !settings.target_chosen {
             // They come from the image's window, not from the user.
             let default_value = SegmentSettings::defaults().params;
             (params.target, params.tolerance) = (default_value.target, default_value.tolerance);

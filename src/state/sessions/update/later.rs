@@ -4,7 +4,7 @@ use crate::data::Tractogram;
 use crate::jobs::Slot;
 use crate::jobs::session::{Match, Remake, RestoredLayers, SessionRequest, Standing};
 use crate::state::core::layer::{Content as Held, Layer, LayerId};
-use crate::state::core::words::counted;
+use crate::state::core::text::counted;
 use crate::state::document::Made;
 use crate::state::edit::{changed, edit};
 use crate::state::session::{Severity, Topic};

@@ -4,7 +4,7 @@ use crate::data::{DataId, Tractogram};
 use crate::solvers::tractogram::selection::{Edit, Runs};
 use crate::state::core::display::Display;
 use crate::state::core::layer::{Content, Layer, LayerId};
-use crate::state::core::words::streamlines;
+use crate::state::core::text::streamlines;
 use crate::state::edit::edit;
 use crate::state::filter::WEIGHT;
 use crate::state::recipes::selection_options;
@@ -33,7 +33,7 @@ pub fn keep(state: &mut State, effects: &mut Vec<Effect>) {
     let weighed = state.document.weighed.contains_key(&sieve.layer);
     let weighed = weighed && rules.values.iter().any(|v| v.name == WEIGHT);
     let by_rules = rules.given.is_empty() && rules.images.is_empty() && !moved && !weighed;
-    let step = match (by_rules, state.sifted(sieve.layer)) {
+    let step = match (by_rules, state.selection(sieve.layer)) {
         (true, _) => Edit::Select(Box::new(rules)),
         (false, Some(sifted)) => Edit::Keep(Runs {
             selection_options: selection_options(&state.document, &sieve, &rules)

@@ -14,8 +14,8 @@ use crate::state::streamlines::jobs::profile::ComputeProfile;
 use crate::state::streamlines::jobs::select::FilterStreamlines;
 use crate::state::streamlines::jobs::table::{ComputeValues, Measure, SortRows};
 use crate::state::streamlines::{
-    Column, ColumnKey, ConnectKey, Drawer, OrderKey, ProfileKey, RegionRule, Same, SelectionKey,
-    StreamlineRules, lines_of,
+    BottomPanel, Column, ColumnKey, ConnectKey, OrderKey, ProfileKey, RegionRule, Same,
+    SelectionKey, StreamlineRules, lines_of,
 };
 use crate::state::{Effect, LayerId, State};
 use std::sync::Arc;
@@ -165,7 +165,7 @@ fn sift(state: &mut State, effects: &mut Vec<Effect>) {
         coarse: state.history.is_open(),
     });
     if let (Some(requested), Some((known, sifted))) =
-        (&requested, state.session.bundle.sift.shown())
+        (&requested, state.session.bundle.selection.shown())
     {
         let alike = SelectionKey {
             coarse: requested.coarse,
@@ -177,14 +177,14 @@ fn sift(state: &mut State, effects: &mut Vec<Effect>) {
         }
     }
     let Some((sieve, lines)) = filtered(state) else {
-        state.session.bundle.sift.ask(None);
+        state.session.bundle.selection.ask(None);
         return;
     };
     let Some(rules) = rules(state, sieve, lines) else {
         return;
     };
     let tractogram = lines.clone();
-    if let Some(key) = state.session.bundle.sift.ask(requested) {
+    if let Some(key) = state.session.bundle.selection.ask(requested) {
         let most_shown = if key.coarse { FEW } else { usize::MAX };
         effects.push(Effect::submit(FilterStreamlines {
             tractogram,
@@ -200,7 +200,7 @@ fn columns(state: &mut State, effects: &mut Vec<Effect>) {
     if let Some((sieve, lines)) = filtered(state) {
         needed.extend(image_columns(sieve).map(|c| (lines.clone(), c.clone())));
     }
-    let table = state.view.drawer == Some(Drawer::Table);
+    let table = state.view.bottom_panel == Some(BottomPanel::Table);
     let seen = table || state.document.bundle.sieve.is_some();
     if let Some((_, lines)) = state.bundle().filter(|_| seen) {
         let all = state.columns(lines);
@@ -250,7 +250,7 @@ fn columns(state: &mut State, effects: &mut Vec<Effect>) {
 fn order(state: &mut State, effects: &mut Vec<Effect>) {
     let subject = state
         .bundle()
-        .filter(|_| state.view.drawer == Some(Drawer::Table));
+        .filter(|_| state.view.bottom_panel == Some(BottomPanel::Table));
     let Some((layer, lines)) = subject else {
         state.session.bundle.order.ask(None);
         return;
@@ -308,7 +308,7 @@ pub(in crate::state) fn profile_columns(state: &State, lines: &Tractogram) -> Ve
     };
     let known: Vec<Column> = requested.iter().filter(can).cloned().collect();
     match known.is_empty() {
-        true => state.usual_along(lines).into_iter().collect(),
+        true => state.default_profile_column(lines).into_iter().collect(),
         false => known,
     }
 }
@@ -324,7 +324,7 @@ pub(in crate::state) fn profile_names(state: &State) -> Vec<String> {
 fn profile(state: &mut State, effects: &mut Vec<Effect>) {
     let subject = state
         .bundle()
-        .filter(|_| state.view.drawer == Some(Drawer::Profile));
+        .filter(|_| state.view.bottom_panel == Some(BottomPanel::Profile));
     let Some((layer, lines)) = subject.filter(|(_, lines)| !lines.is_empty()) else {
         state.session.bundle.profile.ask(None);
         return;
@@ -376,7 +376,7 @@ fn profile(state: &mut State, effects: &mut Vec<Effect>) {
 fn connect(state: &mut State, effects: &mut Vec<Effect>) {
     let subject = state
         .bundle()
-        .filter(|_| state.view.drawer == Some(Drawer::Matrix));
+        .filter(|_| state.view.bottom_panel == Some(BottomPanel::Matrix));
     let labels = state.label_map().cloned();
     let (Some((layer, lines)), Some(labels)) = (subject, labels) else {
         state.session.bundle.connect.ask(None);

@@ -37,11 +37,11 @@ pub fn picked(state: &mut State, found: &[u32]) {
     let subject = state.bundle().map(|(l, lines)| (l.id, lines.id()));
     if subject == Some((layer, of)) {
         lines(state, found, how, found.first().copied());
-        tell(state);
+        report_count(state);
     }
 }
 
-fn tell(state: &mut State) {
+fn report_count(state: &mut State) {
     let chosen = state.chosen().map_or(0, |c| c.count);
     state.session.status = match chosen {
         0 => String::new(),
@@ -105,7 +105,7 @@ fn each(state: &mut State, choose: impl Fn(bool) -> bool) {
     });
     let marks = marks.collect();
     put(state, (id, of), marks, None);
-    tell(state);
+    report_count(state);
 }
 
 pub fn all(state: &mut State) {
@@ -128,5 +128,5 @@ pub fn pair(state: &mut State, row: usize, column: usize, how: How) {
         _ => return,
     };
     lines(state, &found, how, None);
-    tell(state);
+    report_count(state);
 }

@@ -10,9 +10,9 @@ use crate::state::filter::FilterAction;
 use crate::state::filter::FitEstimate;
 use crate::state::{Action, Phase, Severity, State};
 use crate::ui::format::{count, fixed, with_unit};
+use crate::ui::forms::curve_parameters;
 use crate::ui::forms::display::{segment_row, select_row};
 use crate::ui::forms::parameters::{self, Rows, Shown};
-use crate::ui::forms::walk;
 use crate::ui::theme;
 use crate::ui::widgets::note::{Note, NoteResponse};
 use crate::ui::widgets::slider::SliderRow;
@@ -42,7 +42,7 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     let place = section::head(ui, "Controls");
     let own = &state.document.filter.params;
     let mut changed: Option<(Option<Params>, Phase)> = None;
-    if walk::reset(ui, place, own.is_none()) {
+    if curve_parameters::reset(ui, place, own.is_none()) {
         changed = Some((None, Phase::Done));
     }
     let shells = state.document.filter_shells();

@@ -2,7 +2,7 @@
 
 use crate::solvers::commit::solver::Ended;
 use crate::state::State;
-use crate::state::core::words::counted;
+use crate::state::core::text::counted;
 use crate::state::filter::jobs::FIT_WEIGHTS;
 use crate::state::filter::{FitPurpose, Running, Weighed};
 use crate::ui::format::{count, fixed, significant, with_unit};
@@ -18,7 +18,7 @@ const REPAINT: Duration = Duration::from_millis(100);
 
 pub fn show(ui: &mut Ui, state: &State) {
     let running = state.session.filter.running.as_ref();
-    let weighed = super::results::weighed(state).map(|(_, weighed)| weighed);
+    let weighed = super::results::shown_weights(state).map(|(_, weighed)| weighed);
     match (running, weighed) {
         (Some(running), _) => {
             going(ui, state, running);
@@ -50,14 +50,14 @@ fn going(ui: &mut Ui, state: &State, running: &Running) {
         (None, _) => "waiting".to_owned(),
         _ => {
             let iterations = ran(done);
-            match &running.aim {
-                FitPurpose::Weights | FitPurpose::Again => iterations,
+            match &running.purpose {
+                FitPurpose::Weights | FitPurpose::Refit => iterations,
                 FitPurpose::Lesion(_) => format!("virtual lesion, {iterations}"),
             }
         }
     };
     section::head_with(ui, "Progress", &fact);
-    let most = running.most();
+    let most = running.max_iterations();
     plot(ui, &curve, Some(most));
     let (rect, response) = ui.allocate_exact_size(vec2(ui.available_width(), 9.0), Sense::hover());
     let bar = paint::inset(rect, space::INSET, space::INSET);

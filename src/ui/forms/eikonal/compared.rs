@@ -1,6 +1,6 @@
 //! The live pathway compared with those of random pairs of the same head.
 
-use crate::state::core::words::counted;
+use crate::state::core::text::counted;
 use crate::state::pathways::jobs::COMPARE;
 use crate::state::pathways::{AmongPairs, PathwayAction, Standing};
 use crate::state::{Action, Severity, State};

@@ -266,7 +266,7 @@ fn row(
                 ui.label(format!("{name}: {value}"));
             }
             if let Some(among) = kept.and_then(|k| k.compared) {
-                ui.label(among.words());
+                ui.label(among.text());
             }
         }),
         None => response.on_hover_text("Its costs are not in memory: solve it again from its menu"),
@@ -294,7 +294,7 @@ fn selected(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
         }
     }
     if let Some(among) = &kept.compared {
-        rows::hint(ui, &among.words());
+        rows::hint(ui, &among.text());
     }
     let joined_from = kept.found.as_ref().map(|f| f.pathway.joining_epsilon);
     let width = super::width_of(ui, "Its width ε", kept.epsilon, joined_from);

@@ -4,7 +4,7 @@ use super::ask;
 use crate::data::Role;
 use crate::state::pathways::{PathwayAction, PathwayFile};
 use crate::state::{Action, KeptPathway, Phase, State};
-use crate::ui::files::Place;
+use crate::ui::files::DialogPosition;
 use crate::ui::naming::{self, Named};
 use crate::ui::widgets::menu;
 use crate::ui::{Memory, icons, theme};
@@ -104,7 +104,7 @@ fn act(
 ) {
     let id = kept.map(|k| k.id);
     let action = match (more, kept) {
-        (More::File(what), _) => return ask(state, memory, id, what, Place::Middle),
+        (More::File(what), _) => return ask(state, memory, id, what, DialogPosition::Middle),
         (More::Region, _) => PathwayAction::Region {
             of: id,
             role: Role::Mask,

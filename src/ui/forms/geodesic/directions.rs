@@ -19,7 +19,7 @@ const MOST: f64 = MAX_SEEDS as f64;
 /// Another kind of directions, with about the same number of rays.
 fn with_directions(rays: &Rays, directions: Directions, kinds: &mut Kinds) -> Rays {
     let defaults = Rays::defaults().count();
-    let all = kinds.asked(rays).or(defaults).unwrap_or(1);
+    let all = kinds.requested(rays).or(defaults).unwrap_or(1);
     let params = Params {
         directions,
         ..rays.params.clone()

@@ -3,7 +3,7 @@
 use crate::data::appearance::ColourMap;
 use crate::solvers::curves::Seeding;
 use crate::solvers::geodesic::{Cut, Directions};
-use crate::state::core::words::counted;
+use crate::state::core::text::counted;
 use crate::state::session::RayResult;
 use crate::state::tensors::mask_text;
 use crate::state::{Action, CurveResult, Phase, Rays, State, TrackAction};
@@ -199,7 +199,7 @@ fn keep(ui: &mut Ui, now: &Rays, live: &RayResult, kept: usize) -> Option<(Cut, 
     let text = field::value(ui, columns.field, name, &shown, unit)?;
     let Some(number) = format::parse(&text) else {
         let sentence = format!("{name}: \"{}\" is not a number", text.trim());
-        notice::say(ui, columns.field, sentence);
+        notice::show_at(ui, columns.field, sentence);
         return None;
     };
     let cut = match now.cut {

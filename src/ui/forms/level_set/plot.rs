@@ -1,7 +1,7 @@
 //! Volume by step: abandoned branches stay as grey traces, the leak of the live branch is marked, a click goes back.
 
 use super::results::voxels_ml;
-use crate::state::core::words::counted;
+use crate::state::core::text::counted;
 use crate::state::{State, SurfaceUpdate};
 use crate::ui::format::{count, fixed, significant, with_unit};
 use crate::ui::theme::{self, size, space};

@@ -7,7 +7,7 @@ use crate::data::gradients::Weighting;
 use crate::data::{AffineSource, DataId, Grid, TensorLayout, Tractogram};
 use crate::solvers::gradient_check;
 use crate::state::alignment::space::{Disagreement, Item, What, compared, shares_inside};
-use crate::state::core::words::counted;
+use crate::state::core::text::counted;
 use crate::state::origin::{Computed, Origin};
 use crate::state::{Action, Content, Display, Layer, LayerAction, Phase, State};
 use crate::ui::theme::{self, size, space};
@@ -180,7 +180,7 @@ fn space_check(state: &State, memory: &mut Memory) -> Option<Check> {
     let mut report = Vec::new();
     let mut verdict = Verdict::Passed;
     for (layer, grid, frames) in &opened {
-        let moved = state.document.moved_words(layer.id);
+        let moved = state.document.transform_text(layer.id);
         let moved = moved.map_or(String::new(), |text| format!("; {text}"));
         report.push(format!(
             "{}: {}, {}{moved}",
@@ -218,7 +218,7 @@ fn space_check(state: &State, memory: &mut Memory) -> Option<Check> {
     };
     for layer in lines {
         if let Content::Tractogram(tractogram) = &layer.content {
-            let moved = state.document.moved_words(layer.id);
+            let moved = state.document.transform_text(layer.id);
             let moved = moved.map_or(String::new(), |text| format!("; {text}"));
             let text = streamlines(&layer.name, tractogram, first);
             report.push(format!("{text}{moved}{requested}"));

@@ -6,7 +6,7 @@ use crate::data::{Region, Role};
 use crate::solvers::curves::{Params, SeedOutcome};
 use crate::solvers::geodesic::Cut;
 use crate::state::core::display::LineColouring;
-use crate::state::core::words::{counted, streamlines};
+use crate::state::core::text::{counted, streamlines};
 use crate::state::session::RayResult;
 use crate::state::tensors::jobs::fit::FIT;
 use crate::state::tensors::mask_text;

@@ -30,17 +30,17 @@ fn left_behind() {
     let mut window = fitted();
     let id = layer(&window).id;
     assert_eq!(shown(&window), Shown::After);
-    let kept = window.state.sifted(id).expect("sifted").kept;
+    let kept = window.state.selection(id).expect("sifted").kept;
     for task in [Task::View, Task::Track, Task::Segment, Task::Pathways] {
         look(&mut window, task);
         assert!(window.state.document.bundle.sieve.is_none(), "{task:?}");
         assert!(
-            window.state.sifted(id).is_none(),
+            window.state.selection(id).is_none(),
             "all are seen in {task:?}"
         );
         look(&mut window, Task::Filter);
         assert_eq!(shown(&window), Shown::After, "after {task:?}");
-        assert_eq!(window.state.sifted(id).expect("sifted").kept, kept);
+        assert_eq!(window.state.selection(id).expect("sifted").kept, kept);
     }
     // A group, too, is shown only there.
     let group = Some("left".to_owned());
@@ -185,7 +185,7 @@ fn two_layers() {
     act(&mut window, FilterAction::Run);
     assert_eq!(layer(&window).id, second);
     let document = &window.state.document;
-    assert!(document.weighed_of(layer(&window)).is_some());
+    assert!(document.weights_of_layer(layer(&window)).is_some());
     act(&mut window, FilterAction::Show(Shown::After));
     for (id, choice) in [(first, Shown::Difference), (second, Shown::After)] {
         look_at(&mut window, id);

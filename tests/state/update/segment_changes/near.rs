@@ -75,7 +75,7 @@ fn through() {
         beams(&[0.0, 4.0, -3.0, 9.0, 12.0]),
     );
     let found = near(&window);
-    let Distance::Through { count, of, at } = found[0].met else {
+    let Distance::Crossing { count, of, at } = found[0].met else {
         panic!("{found:?}");
     };
     assert_eq!((count, of), (3, 5));
@@ -160,7 +160,7 @@ fn moving() {
         let own = Isosurface::of_field(&live(&window).field);
         let exact = to_streamlines(&own, &beams(&all), None).expect("both");
         let Distance::Away { mm, .. } = figures.near[0].met else {
-            assert!(matches!(figures.near[0].met, Distance::Through { .. }));
+            assert!(matches!(figures.near[0].met, Distance::Crossing { .. }));
             break;
         };
         assert!((mm - exact.mm).abs() <= 1e-3, "{mm} {exact:?}");

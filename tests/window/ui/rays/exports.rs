@@ -57,7 +57,7 @@ fn overwriting() {
         click(&mut window, "Replace");
         // Other jobs may be submitted besides: unsaved work is saved regularly for recovery.
         let rays = |save: &SaveTractogram| {
-            let adjacent = save.values.beside(&save.path);
+            let adjacent = save.values.companion_files(&save.path);
             let has = |name: &str| adjacent.iter().any(|b| b.path == path(name));
             has("a.tsf") && has("a.weights.txt")
         };

@@ -12,7 +12,7 @@ pub struct Before {
     layer: Arc<Layer>,
     part: Vec<RegionId>,
     /// Whether the user works on that layer rather than on the live result.
-    asked_about: bool,
+    user_works_on_layer: bool,
 }
 
 /// `None` if the action may change the rules freely: there are none, or it is undo or redo.
@@ -38,7 +38,7 @@ pub fn before(state: &State, action: &Action) -> Option<Before> {
         sieve,
         layer,
         part,
-        asked_about,
+        user_works_on_layer: asked_about,
     })
 }
 
@@ -58,7 +58,7 @@ pub fn keep(state: &mut State, before: Option<Before>) {
     let mut sieve = before.sieve;
     for region in &document.regions {
         let joins = sieve.how(region.id, region.role) != RegionRule::Nothing;
-        let is_asked_for = before.asked_about && region.role != Role::Target;
+        let is_asked_for = before.user_works_on_layer && region.role != Role::Target;
         if joins && !is_asked_for && !before.part.contains(&region.id) {
             sieve = sieve.using(region.id, region.role, RegionRule::Nothing);
         }

@@ -8,7 +8,7 @@ use crate::state::filter::WEIGHT;
 use crate::state::recipes::{filed, selection_options};
 use crate::state::streamlines::tables::TableRecipe;
 use crate::state::streamlines::update::follow::{profile_columns, rules};
-use crate::state::streamlines::{Column, Drawer, Shown};
+use crate::state::streamlines::{BottomPanel, Column, Shown};
 use crate::state::{LayerId, Recipe, State};
 use std::fmt::Write as _;
 use std::path::Path;
@@ -24,12 +24,12 @@ struct Parts<'a> {
 }
 
 /// The recipe of a panel; `None` if there are no streamlines, or not all of it is known yet.
-pub fn asked(state: &State, what: Drawer) -> Option<Recipe> {
+pub fn panel_recipe(state: &State, what: BottomPanel) -> Option<Recipe> {
     let (layer, lines) = state.bundle()?;
     let mut parts = Parts::of(state, layer);
     let mut input = None;
     match what {
-        Drawer::Table => {
+        BottomPanel::Table => {
             let columns = state.columns(lines);
             let mut sorted = None;
             let mut taken: Vec<String> = Vec::new();
@@ -63,7 +63,7 @@ pub fn asked(state: &State, what: Drawer) -> Option<Recipe> {
                 }
             }
         }
-        Drawer::Profile => {
+        BottomPanel::Profile => {
             for column in profile_columns(state, lines) {
                 parts.measure(&column);
             }
@@ -83,7 +83,7 @@ pub fn asked(state: &State, what: Drawer) -> Option<Recipe> {
                 parts.options += " --reverse";
             }
         }
-        Drawer::Matrix => {
+        BottomPanel::Matrix => {
             let labels = state.label_map()?;
             input = match state.document.recipe(labels) {
                 Recipe::File(file) => Some(quoted(&file.to_string_lossy())),
@@ -121,7 +121,7 @@ pub fn asked(state: &State, what: Drawer) -> Option<Recipe> {
 
 /// The recipe of the streamlines that a layer's rules keep, or the layer's own recipe; `None` while values that the
 /// rules need are being computed.
-pub fn sifted(state: &State, layer: &Layer) -> Option<Recipe> {
+pub fn selection_recipe(state: &State, layer: &Layer) -> Option<Recipe> {
     Parts::of(state, layer).streamlines()
 }
 
