@@ -166,17 +166,17 @@ pub fn end_by_signal(sentence: &str) {
 
 /// The result with all sentences; without a result, an object only for a command that failed.
 fn object(failed: bool) -> Option<Value> {
-    let mut said = report();
-    if std::mem::replace(&mut said.printed, true) {
+    let mut reported = report();
+    if std::mem::replace(&mut reported.printed, true) {
         return None;
     }
-    let mut object = match said.result.take() {
+    let mut object = match reported.result.take() {
         Some(Value::Object(members)) => members,
         Some(other) => return Some(other),
         None if failed => Map::new(),
         None => return None,
     };
-    for (name, sentences) in MEMBERS.into_iter().zip(&said.sentences) {
+    for (name, sentences) in MEMBERS.into_iter().zip(&reported.sentences) {
         object.insert(name.to_owned(), Value::Array(sentences.clone()));
     }
     Some(Value::Object(object))

@@ -160,7 +160,7 @@ impl QualityController {
         self
     }
 
-    /// See [`Known`].
+    /// See [`PieceSizes`].
     pub fn piece_sizes(&self) -> Option<PieceSizes> {
         self.still.then_some(PieceSizes {
             work: self.work,

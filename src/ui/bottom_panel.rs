@@ -81,7 +81,7 @@ fn edge(ui: &mut Ui, all: Rect, actions: &mut Vec<Action>) {
 fn head(
     ui: &mut Ui,
     state: &State,
-    drawer: BottomPanel,
+    panel: BottomPanel,
     head: Rect,
     memory: &mut Memory,
     actions: &mut Vec<Action>,
@@ -95,7 +95,7 @@ fn head(
     let sentence = BottomPanel::ALL.map(BottomPanel::name);
     let now = BottomPanel::ALL
         .iter()
-        .position(|d| *d == drawer)
+        .position(|d| *d == panel)
         .unwrap_or(0);
     if let Some(i) = segmented(ui, tabs, "Below", &sentence, now) {
         let open = BundleAction::Open(Some(BottomPanel::ALL[i]));
@@ -106,7 +106,7 @@ fn head(
         actions.push(Action::Bundle(BundleAction::Open(None)));
     }
     let right = paint::inset(inner, 0.0, 32.0);
-    let ready = match drawer {
+    let ready = match panel {
         BottomPanel::Table => state.session.bundle.order.shown().is_some(),
         BottomPanel::Profile => state.session.bundle.profile.shown().is_some(),
         BottomPanel::Matrix => state.session.bundle.connect.shown().is_some(),
@@ -118,8 +118,8 @@ fn head(
     let width = export.width(ui);
     let at = paint::at_right(right, vec2(width, 26.0));
     if export.show_at(ui, at).clicked() {
-        let purpose = PathPurpose::Csv(drawer);
-        let name = match drawer {
+        let purpose = PathPurpose::Csv(panel);
+        let name = match panel {
             BottomPanel::Table => "streamlines",
             BottomPanel::Profile => "profile",
             BottomPanel::Matrix => "connectome",
@@ -133,11 +133,11 @@ fn head(
         .disabled(!ready);
     let rect = Rect::from_min_size(at.left_top() - vec2(32.0, 0.0), vec2(26.0, 26.0));
     if copy.show_at(ui, rect).clicked() {
-        actions.extend(panel_recipe(state, drawer).map(Action::CopyCommand));
+        actions.extend(panel_recipe(state, panel).map(Action::CopyCommand));
     }
     let at = at.with_min_x(rect.left());
     let name = state.bundle().map_or("", |(layer, _)| layer.name.as_str());
-    let sentence = figures(state, drawer);
+    let sentence = figures(state, panel);
     let text = Rect::from_min_max(
         pos2(tabs.right() + 14.0, head.top()),
         pos2(at.left() - 12.0, head.bottom()),
@@ -153,11 +153,11 @@ fn head(
 }
 
 /// The figures next to the name.
-fn figures(state: &State, drawer: BottomPanel) -> String {
+fn figures(state: &State, panel: BottomPanel) -> String {
     use super::format::count;
     use crate::state::core::text::{counted, streamlines};
     let working = &state.session.bundle;
-    match drawer {
+    match panel {
         BottomPanel::Table => {
             let Some((_, lines)) = state.bundle() else {
                 return String::new();

@@ -73,15 +73,15 @@ impl Subject {
     ];
 
     fn of(state: &State) -> Self {
-        let weighed = super::forms::commit::has_weights(state);
+        let has_weights = super::forms::commit::has_weights(state);
         let saves = state.session.guide == Some(TourStep::Save);
         match (state.view.task, state.document.method) {
             (Task::Pathways, _) => Self::Pathway,
             (Task::Filter, _) if state.is_filtering() => Self::Fit,
-            (Task::Filter, _) if weighed => Self::Weighed,
+            (Task::Filter, _) if has_weights => Self::Weighed,
             (Task::Filter, _) if has_streamlines(state) => Self::Weights,
             (Task::Filter, _) => Self::NoStreamlines,
-            _ if saves && weighed => Self::Weighed,
+            _ if saves && has_weights => Self::Weighed,
             (_, Method::Rays) => Self::Rays,
             (_, Method::Streamlines) => Self::Streamlines,
         }
@@ -210,9 +210,9 @@ fn act(step: TourStep, state: &State, memory: &mut Memory, actions: &mut Vec<Act
             actions.push(Action::View(ViewAction::SelectTask(Task::Filter)));
         }
         TourStep::Weigh if super::forms::commit::has_weights(state) => {
-            let weighed = state.document.filtered();
-            let weighed = weighed.and_then(|(layer, _)| state.document.weights_of_layer(layer));
-            let half = weighed.and_then(|(w, _)| w.sorted.get(w.sorted.len() / 2).copied());
+            let weights = state.document.filtered();
+            let weights = weights.and_then(|(layer, _)| state.document.weights_of_layer(layer));
+            let half = weights.and_then(|(w, _)| w.sorted.get(w.sorted.len() / 2).copied());
             let (least, phase) = (half.unwrap_or(0.0), Phase::Done);
             actions.push(Action::Filter(FilterAction::Cut { least, phase }));
         }

@@ -41,20 +41,20 @@ const LEAST: f32 = 1e-3;
 
 impl Cache {
     /// Ends of the logarithmic scale.
-    pub fn range(&self, weighed: &Weighed) -> (f32, f32) {
-        let (first, last) = (weighed.sorted.first(), weighed.sorted.last());
+    pub fn range(&self, weights: &Weighed) -> (f32, f32) {
+        let (first, last) = (weights.sorted.first(), weights.sorted.last());
         let high = last.copied().unwrap_or(1.0);
         let low = first.copied().unwrap_or(0.1 * high).max(LEAST * high);
         (low.min(0.5 * high), high)
     }
 
     /// Weights above 0 on that scale.
-    pub fn bins(&mut self, weighed: &Weighed) -> &[u32; BINS] {
-        let of = SameArc(weighed.sorted.clone());
+    pub fn bins(&mut self, weights: &Weighed) -> &[u32; BINS] {
+        let of = SameArc(weights.sorted.clone());
         if self.bins.as_ref().is_none_or(|(known, _)| *known != of) {
-            let (low, high) = self.range(weighed);
+            let (low, high) = self.range(weights);
             let mut bins = [0; BINS];
-            for weight in weighed.sorted.iter() {
+            for weight in weights.sorted.iter() {
                 let share = (weight / low).ln() / (high / low).ln();
                 bins[((share.max(0.0) * BINS as f32) as usize).min(BINS - 1)] += 1;
             }

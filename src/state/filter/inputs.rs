@@ -130,8 +130,8 @@ impl Document {
         layer: &'a Layer,
     ) -> Option<(&'a Arc<Weighed>, &'a Arc<[f32]>)> {
         let lines = lines_of(layer)?;
-        let weighed = self.weighed.get(&layer.id)?;
-        Some((weighed, lines.per_streamline.get(WEIGHT)?))
+        let weights = self.weighed.get(&layer.id)?;
+        Some((weights, lines.per_streamline.get(WEIGHT)?))
     }
 
     /// Whether the streamlines of a layer have weights as they are.

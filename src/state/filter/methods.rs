@@ -32,23 +32,23 @@ pub(in crate::state) fn weights(state: &State, citations: &mut Citations) -> Str
     let fits = document.layers.iter();
     let fits = fits.filter_map(|layer| Some((layer, document.weights_of_layer(layer)?.0)));
     let fits: Vec<_> = fits.collect();
-    let current = |layer: &Layer, weighed: &Weighed| {
-        lines_of(layer).is_some_and(|lines| lines.id() == weighed.of)
+    let current = |layer: &Layer, fitted: &Weighed| {
+        lines_of(layer).is_some_and(|lines| lines.id() == fitted.of)
     };
-    for (layer, weighed) in &fits {
+    for (layer, fitted) in &fits {
         // A subset kept from streamlines that still exist was not fitted separately.
         let mut all = fits.iter();
-        let whole = all.any(|(of, w)| w.of == weighed.of && current(of, w));
-        if current(layer, weighed) || !whole {
-            text += &one(state, layer, weighed, citations);
+        let whole = all.any(|(of, w)| w.of == fitted.of && current(of, w));
+        if current(layer, fitted) || !whole {
+            text += &one(state, layer, fitted, citations);
         }
     }
     text
 }
 
-fn one(state: &State, layer: &Layer, weighed: &Weighed, citations: &mut Citations) -> String {
+fn one(state: &State, layer: &Layer, weights: &Weighed, citations: &mut Citations) -> String {
     let name = &layer.name;
-    let (from, f) = (&weighed.from, &weighed.figures);
+    let (from, f) = (&weights.from, &weights.figures);
     let named = |id| state.document.layer(id).map(|l| format!("\"{}\"", l.name));
     let scan = named(from.scan).unwrap_or_else(|| "the scan".to_owned());
     let within = match from.mask.and_then(named) {
@@ -82,7 +82,7 @@ fn one(state: &State, layer: &Layer, weighed: &Weighed, citations: &mut Citation
          mean square error {:.4} over {}).",
         citations.cite(PROXIMAL),
         counted(f.iterations as usize, "iteration"),
-        count(weighed.sorted.len() as u64),
+        count(weights.sorted.len() as u64),
         f.rmse,
         counted(f.voxels as usize, "voxel")
     );
@@ -99,10 +99,10 @@ fn one(state: &State, layer: &Layer, weighed: &Weighed, citations: &mut Citation
         let _ = write!(
             text,
             " {} with a weight of at least {cut} were kept.",
-            count(weighed.kept(cut) as u64)
+            count(weights.kept(cut) as u64)
         );
     }
-    for lesion in &weighed.lesions {
+    for lesion in &weights.lesions {
         text += &without(lesion);
     }
     text

@@ -235,7 +235,7 @@ fn run(
     state: &mut State,
     aim: FitPurpose,
     without: Excluded,
-    anew: bool,
+    from_start: bool,
     effects: &mut Vec<Effect>,
 ) {
     if let Some(why) = state.cannot_filter() {
@@ -261,10 +261,10 @@ fn run(
     let mut running = key.clone();
     if let Some(previous) = previous.filter(|_| reused) {
         request.prepared = Some(previous.prepared.clone());
-        if !anew {
+        if !from_start {
             request.start = StartFrom::Fit(previous.x.clone());
         }
-        let last = state.document.weighed.get(&layer).filter(|_| !anew);
+        let last = state.document.weighed.get(&layer).filter(|_| !from_start);
         let penalties = |p: &Params| (p.lasso, p.group);
         let last = last.filter(|w| penalties(&w.from.params) == penalties(&key.params));
         // The run begins with the last value of the previous one.
@@ -444,7 +444,7 @@ fn refit(state: &mut State, key: &WeightsKey, effects: &mut Vec<Effect>) {
     let id = layer.id;
     // A subset of the fitted ones, and the layer has no current weights.
     let old = state.document.weights_of_layer(layer);
-    let old = old.is_some_and(|(weighed, _)| weighed.of != lines.id());
+    let old = old.is_some_and(|(weights, _)| weights.of != lines.id());
     let previous = state.session.filter.previous_fit.as_ref();
     let fewer = previous.is_some_and(|previous| {
         let some = !lines.is_empty() && lines.len() < previous.key.lines.len();

@@ -81,7 +81,7 @@ fn spheres(from: &[PlacedSphere], to: &[PlacedSphere]) -> Vec<String> {
         |hands: &[PlacedSphere], (number, _): &PlacedSphere| hands.iter().all(|(n, _)| n != number);
     let mut all = Vec::new();
     for (of, others, done) in [(from, to, "deleted"), (to, from, "restored")] {
-        let own: Vec<&PlacedSphere> = of.iter().filter(|hand| missing(others, hand)).collect();
+        let own: Vec<&PlacedSphere> = of.iter().filter(|sphere| missing(others, sphere)).collect();
         match &*own {
             [] => {}
             [(_, s)] => all.push(format!("{} of {} {done}", what(s.add), mm(s.radius_mm))),

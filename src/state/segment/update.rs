@@ -388,40 +388,40 @@ pub fn follow(state: &mut State, effects: &mut Vec<Effect>) {
         }
         return;
     }
-    let Some(wanted) = run_request(state) else {
+    let Some(request) = run_request(state) else {
         state.session.segment.live = None;
         return;
     };
-    let begins =
-        !matches!(wanted.origin, InitialSurface::Nothing) || wanted.spheres.iter().any(|s| s.1.add);
+    let begins = !matches!(request.origin, InitialSurface::Nothing)
+        || request.spheres.iter().any(|s| s.1.add);
     let drags = state.history.is_open();
     let working = &mut state.session.segment;
     // The last value of a drag arrives when the drag has ended.
     let dragged = working.dragged;
     working.dragged &= drags;
-    if !(begins || wanted.speed || working.live.is_some()) {
+    if !(begins || request.speed || working.live.is_some()) {
         return;
     }
-    if working.requested.as_deref() == Some(&wanted) {
+    if working.requested.as_deref() == Some(&request) {
         return;
     }
     working.failed = None;
     working.running = true;
-    working.dragged |= working.begins_change(&wanted, dragged) && drags;
-    working.requested = Some(Box::new(wanted.clone()));
-    effects.push(Effect::submit(wanted));
+    working.dragged |= working.begins_change(&request, dragged) && drags;
+    working.requested = Some(Box::new(request.clone()));
+    effects.push(Effect::submit(request));
 }
 
 /// Receives an update; `rests`: the job has ended.
-pub fn done(state: &mut State, steered: RunUpdate, rests: bool) {
+pub fn done(state: &mut State, update: RunUpdate, rests: bool) {
     let working = &mut state.session.segment;
-    if steered.run != working.run {
+    if update.run != working.run {
         return;
     }
-    working.missing = steered.missing;
-    working.speed = steered.speed;
+    working.missing = update.missing;
+    working.speed = update.speed;
     let known = working.live.as_ref().map(|live| live.run);
-    working.live = steered.surface.map(Arc::new);
+    working.live = update.surface.map(Arc::new);
     if let Some(live) = working.live.clone() {
         // A session has its own camera.
         let resumes = state.document.segment.resume.take().is_some();
@@ -429,7 +429,7 @@ pub fn done(state: &mut State, steered: RunUpdate, rests: bool) {
             frame(state, &live);
         }
     }
-    let is_refused = |n: u64| steered.refused.iter().any(|(number, _)| *number == n);
+    let is_refused = |n: u64| update.refused.iter().any(|(number, _)| *number == n);
     let spheres = &mut state.document.segment.spheres;
     // Placing the last sphere is the newest step, unless the user has done something else since; if neither, the same
     // holds for the sphere before.
@@ -439,7 +439,7 @@ pub fn done(state: &mut State, steered: RunUpdate, rests: bool) {
         }
     }
     spheres.retain(|(n, _)| !is_refused(*n));
-    for (number, why) in steered.refused {
+    for (number, why) in update.refused {
         if let Some(asked) = &mut state.session.segment.requested {
             asked.spheres.retain(|(n, _)| *n != number);
         }

@@ -118,7 +118,7 @@ fn scale(ui: &Ui, shown: Shown, square: Rect, picture: &Picture) -> Rect {
         ui.painter()
             .rect_filled(part, 0.0, Color32::from_rgb(r, g, b));
     }
-    let words = |v: f32| match shown {
+    let label = |v: f32| match shown {
         Shown::Count => format::count(v as u64),
         Shown::Length | Shown::Value => format::significant(f64::from(v)),
     };
@@ -129,7 +129,7 @@ fn scale(ui: &Ui, shown: Shown, square: Rect, picture: &Picture) -> Rect {
     };
     let mut right = bar.right();
     for (value, y) in [(picture.ends.1, bar.top() + 6.0), (low, bar.bottom() - 6.0)] {
-        let text = words(value);
+        let text = label(value);
         let width = paint::width(ui, &text, font.clone());
         let at = Rect::from_min_size(pos2(bar.right() + 6.0, y - 7.0), vec2(width, 14.0));
         paint::left(ui.painter(), at, &text, font.clone(), p.t3);

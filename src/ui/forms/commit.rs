@@ -105,12 +105,12 @@ pub fn foot(
 ) {
     let running = state.is_filtering();
     let why = state.cannot_filter();
-    let weighed = has_weights(state);
+    let has_weights = has_weights(state);
     // Run and Stop keep their places: the second click of a double click on one never reaches the other.
-    let text = if weighed { "Run again" } else { "Run" };
+    let text = if has_weights { "Run again" } else { "Run" };
     let why_not = running.then_some("It runs").or(why.as_deref());
     let run = Button::primary(text).icon(icons::PLAY).disabled(why_not);
-    let run = run.hint(match weighed {
+    let run = run.hint(match has_weights {
         true => "Continue from the last weights (Space)",
         false => "Space",
     });
@@ -119,7 +119,7 @@ pub fn foot(
     let place = place.with_min_x(run_at.right() + 6.0);
     let stop = Button::plain("Stop").disabled((!running).then_some("Nothing runs"));
     let stop = stop.hint("End the fit and keep the last weights (Space, Esc)");
-    let none = (!weighed).then_some("There are no weights yet: run the fit first");
+    let none = (!has_weights).then_some("There are no weights yet: run the fit first");
     let export = Button::plain("Export…")
         .icon(icons::EXPORT)
         .disabled(none)
@@ -131,7 +131,7 @@ pub fn foot(
     if responses[0].clicked() {
         act(actions, FilterAction::Stop);
     }
-    if weighed {
+    if has_weights {
         let above = DialogPosition::Above(place.right_top() - vec2(0.0, 20.0));
         let chosen = menu::popup(&responses[1], 220.0, |ui| {
             menu::choice(ui, files(state), FilterFile::name)

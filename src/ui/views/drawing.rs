@@ -231,14 +231,14 @@ impl Views {
             kind,
             Some(Kind::Stroke { .. } | Kind::Rectangle { .. } | Kind::Polygon)
         );
-        let hand = at.or(pointer(ui).filter(|_| draws));
+        let pointer_at = at.or(pointer(ui).filter(|_| draws));
         let ink = if erase { Color32::WHITE } else { colour };
         if state.view.tool == Tool::Brush {
             let radius_mm = state.view.drawing.radius_mm;
-            if let Some(hand) = hand {
-                self.brush = Some((slice.pane, slice.world(hand)));
+            if let Some(pointer_at) = pointer_at {
+                self.brush = Some((slice.pane, slice.world(pointer_at)));
                 let radius = (radius_mm / slice.plane.mm_per_point) as f32;
-                rings::brush(painter, hand, radius, ink, erase);
+                rings::brush(painter, pointer_at, radius, ink, erase);
             } else if let Some((_, centre)) = self.brush.filter(|(p, _)| *p != slice.pane) {
                 // A ball extends into the other slices, a disc does not.
                 let off = slice.plane.distance(centre);
@@ -250,14 +250,14 @@ impl Views {
             }
         }
         if let Some(Kind::Rectangle { from, .. }) = kind
-            && let Some(hand) = hand
+            && let Some(pointer_at) = pointer_at
         {
-            let points = corners(slice, *from, slice.world(hand));
+            let points = corners(slice, *from, slice.world(pointer_at));
             self.outline_marks(painter, slice, &points, true, ink);
         }
         if let Some(polygon) = self.polygon.as_ref().filter(|p| p.pane == slice.pane) {
             let mut points = polygon.points.clone();
-            points.extend(hand.map(|h| slice.world(h)));
+            points.extend(pointer_at.map(|h| slice.world(h)));
             self.outline_marks(painter, slice, &points, false, ink);
             for (i, corner) in polygon.points.iter().enumerate() {
                 let radius = if i == 0 { 4.0 } else { 2.5 };
@@ -265,7 +265,7 @@ impl Views {
             }
         }
         if let Some(at) = at
-            .or(hand)
+            .or(pointer_at)
             .filter(|_| !matches!(kind, Some(Kind::Stroke { .. })))
         {
             let (words, _) = paints(state, erase);

@@ -57,11 +57,11 @@ fn marks(
         let dot = Rect::from_center_size(at, vec2(3.0, 3.0));
         painter.rect_filled(dot, 0.0, IN_VIEW.accent);
     }
-    let hand = painter.ctx().input(|i| i.pointer.latest_pos());
-    let hand = hand.filter(|at| pane.contains(*at) && sample.count() > 0);
-    if let Some(hand) = hand {
+    let pointer_at = painter.ctx().input(|i| i.pointer.latest_pos());
+    let pointer_at = pointer_at.filter(|at| pane.contains(*at) && sample.count() > 0);
+    if let Some(pointer_at) = pointer_at {
         let text = format!("{} · {}", sample.text(), sample.count());
-        let adjacent = hand + vec2(14.0, 0.0);
+        let adjacent = pointer_at + vec2(14.0, 0.0);
         annotations::plate_beside(painter, adjacent, pane, &text, IN_VIEW.t1, taken);
     }
 }

@@ -177,11 +177,12 @@ impl Views {
             Kind::StrokeInScene { erase, surfaces } => Some((*erase, surfaces)),
             _ => None,
         });
-        let hand = pointer(ui).filter(|_| stroke.is_some() || (hovered && own_drag.is_none()));
-        let Some(hand) = hand else { return };
+        let pointer_at =
+            pointer(ui).filter(|_| stroke.is_some() || (hovered && own_drag.is_none()));
+        let Some(pointer_at) = pointer_at else { return };
         let ground = match stroke {
-            Some((_, surfaces)) => scene.ground(hand, surfaces),
-            None => scene.ground(hand, &scene.surfaces()),
+            Some((_, surfaces)) => scene.ground(pointer_at, surfaces),
+            None => scene.ground(pointer_at, &scene.surfaces()),
         };
         let radius_mm = state.view.drawing.radius_mm;
         let ring = ground.and_then(|g| scene.silhouette(g.at, radius_mm));

@@ -50,9 +50,9 @@ impl Views {
         let mut taken = title(&painter, scene, (p, ground), late);
         fan::in_scene(&painter, scene);
         let measured = ruler::in_scene(&painter, scene);
-        let hand = pointer(ui).filter(|_| hovered && self.drag.is_none());
+        let pointer_at = pointer(ui).filter(|_| hovered && self.drag.is_none());
         let here = (Pane::Scene, scene.rect);
-        self.choosing_marks(&painter, state, here, hand, p.accent);
+        self.choosing_marks(&painter, state, here, pointer_at, p.accent);
         // A picture of this view alone shows its content, not how long that took.
         let (part, at_left) = (self.part(scene.rect), self.at_left());
         let alone = self.still && state.view.layout == Layout::Single;
@@ -212,13 +212,13 @@ impl Views {
                 taken.push(place);
             }
         }
-        let hand = pointer(ui).filter(|_| hovered);
+        let pointer_at = pointer(ui).filter(|_| hovered);
         sampling::in_scene(painter, scene, taken);
         spheres::in_scene(painter, scene);
         leak::in_scene(painter, scene);
         self.brush_in_scene(ui, painter, scene, hovered);
-        spheres::preview_in_scene(painter, scene, self.drag.as_ref(), hand, taken);
-        let rests = hand.filter(|_| self.drag.is_none());
+        spheres::preview_in_scene(painter, scene, self.drag.as_ref(), pointer_at, taken);
+        let rests = pointer_at.filter(|_| self.drag.is_none());
         spheres::fixed_in_scene(painter, scene, rests, taken);
         let Tool::Place { role, .. } = state.view.tool else {
             return;

@@ -281,8 +281,8 @@ pub(super) fn crosshair(painter: &Painter, slice: &Slice, text: &[Rect]) -> Shap
     );
     let rect = slice.rect;
     let text = text.iter().map(|word| word.expand2(vec2(5.0, 3.0)));
-    let hand = Rect::from_center_size(egui::pos2(x, y), Vec2::splat(2.0 * GAP));
-    let taken: Vec<Rect> = text.chain([hand]).collect();
+    let cursor_rect = Rect::from_center_size(egui::pos2(x, y), Vec2::splat(2.0 * GAP));
+    let taken: Vec<Rect> = text.chain([cursor_rect]).collect();
     let across = taken.iter().filter(|r| r.y_range().contains(y));
     let across = free(rect.x_range(), across.map(|r| r.x_range()).collect());
     let along = taken.iter().filter(|r| r.x_range().contains(x));

@@ -105,14 +105,14 @@ fn taken(
     }
     let spheres = state.document.segment.spheres.iter().rev();
     let mut newest = spheres.filter(|(number, _)| is_loose(state, *number));
-    newest.find_map(|hand| {
-        let (middle, radius) = seen(&hand.1)?;
+    newest.find_map(|sphere| {
+        let (middle, radius) = seen(&sphere.1)?;
         let off = middle.distance(at) - radius;
         match off {
             _ if off > RIM => None,
             // Small ones keep a body that can be grabbed.
-            _ if off < -RIM.min(radius * 0.4) => Some((*hand, Part::Body)),
-            _ => Some((*hand, Part::Rim([true; 3]))),
+            _ if off < -RIM.min(radius * 0.4) => Some((*sphere, Part::Body)),
+            _ => Some((*sphere, Part::Rim([true; 3]))),
         }
     })
 }

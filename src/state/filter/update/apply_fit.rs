@@ -115,7 +115,7 @@ pub(in crate::state) fn weights(
     let weighted = lines
         .renewed()
         .with_per_streamline(WEIGHT, committed.weights.clone());
-    let weighed = Arc::new(Weighed {
+    let fitted = Arc::new(Weighed {
         of: weighted.id(),
         lines: before,
         from: running.from,
@@ -127,7 +127,7 @@ pub(in crate::state) fn weights(
     let maps = maps(&committed);
     let first = known.is_none();
     let put = |d: &mut Document| {
-        let (low, high) = weighed.window();
+        let (low, high) = fitted.window();
         d.edit_layer(id, |layer| {
             layer.content = Content::Tractogram(weighted);
             let display = &mut layer.display;
@@ -140,10 +140,10 @@ pub(in crate::state) fn weights(
             }
             display.visible = true;
         });
-        let from = weighed.from.clone();
+        let from = fitted.from.clone();
         // Maps of an earlier model that this one does not have.
         let stays = |map: &WeightMap| match map {
-            WeightMap::Worse(name) => weighed.lesions.iter().any(|l| l.name == *name),
+            WeightMap::Worse(name) => fitted.lesions.iter().any(|l| l.name == *name),
             of_fit => maps.iter().any(|(map, _)| map == of_fit),
         };
         let maps_of = d
@@ -152,7 +152,7 @@ pub(in crate::state) fn weights(
             .filter_map(|l| Some((l.id, d.map_of(l.id)?)));
         let gone = maps_of.filter(|(_, m)| m.of == id && !stays(&m.map));
         let gone: Vec<LayerId> = gone.map(|(id, _)| id).collect();
-        d.weighed.insert(id, weighed);
+        d.weighed.insert(id, fitted);
         d.layers.retain(|l| !gone.contains(&l.id));
         for (map, volume) in maps {
             put_map(d, id, map, volume, &from);
@@ -248,7 +248,7 @@ pub(in crate::state) fn lesion(
     let id = running.layer;
     let previous = state.session.filter.previous_fit.as_ref();
     let before = previous.map(|previous| (previous.objective, previous.error))?;
-    let weighed = state.document.weighed.get(&id).cloned()?;
+    let weights = state.document.weighed.get(&id).cloned()?;
     let fit = &committed.fit;
     let lesion = VirtualLesion {
         name: name.clone(),
@@ -263,11 +263,11 @@ pub(in crate::state) fn lesion(
         lesion.percent().max(0.0)
     );
     edit(state, "Virtual lesion", false, |d| {
-        let mut weighed = (*weighed).clone();
-        weighed.lesions.retain(|l| l.name != name);
-        weighed.lesions.push(lesion);
-        let from = weighed.from.clone();
-        d.weighed.insert(id, Arc::new(weighed));
+        let mut weights = (*weights).clone();
+        weights.lesions.retain(|l| l.name != name);
+        weights.lesions.push(lesion);
+        let from = weights.from.clone();
+        d.weighed.insert(id, Arc::new(weights));
         if let Some(worse) = committed.worse.clone() {
             put_map(d, id, WeightMap::Worse(name), worse, &from);
         }

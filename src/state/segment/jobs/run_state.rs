@@ -55,7 +55,7 @@ impl Run {
     }
 
     pub fn spheres(&self) -> Vec<PlacedSphere> {
-        let placed = self.placed.iter().map(|(hand, _)| hand);
+        let placed = self.placed.iter().map(|(sphere, _)| sphere);
         self.start.iter().chain(placed).copied().collect()
     }
 

@@ -215,13 +215,13 @@ impl RunMemory {
             let step = *step;
             run.rewind(step, backend, control)?;
         }
-        for hand in since.iter().skip(run.placed.len()) {
-            match run.evolution.edit(&hand.1, backend) {
+        for sphere in since.iter().skip(run.placed.len()) {
+            match run.evolution.edit(&sphere.1, backend) {
                 Ok(()) => {
-                    run.placed.push((*hand, run.evolution.step()));
+                    run.placed.push((*sphere, run.evolution.step()));
                     run.forget();
                 }
-                Err(Error::Input(why)) => refused.push((hand.0, why)),
+                Err(Error::Input(why)) => refused.push((sphere.0, why)),
                 Err(error) => return Err(error.into()),
             }
         }
@@ -286,7 +286,7 @@ impl RunMemory {
             control,
         )?;
         let placed = placed.into_iter();
-        let placed = placed.filter_map(|hand| Some((hand, later(hand.0)?.1)));
+        let placed = placed.filter_map(|sphere| Some((sphere, later(sphere.0)?.1)));
         Ok(Run {
             placed: placed.collect(),
             // Leaks before that point are ignored.

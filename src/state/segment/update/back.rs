@@ -55,7 +55,7 @@ fn as_after(state: &State, live: &SurfaceUpdate, step: u64) -> Segmentation {
     then.settings.params = params.clone();
     // It stays unchanged if it has no effect.
     then.settings.params.layer = params.layer.or(layer);
-    let now = run_request(state).map(|wanted| wanted.speed_sources);
+    let now = run_request(state).map(|request| request.speed_sources);
     let speed_sources = live.speed_sources.get(number);
     if let Some(speed_sources) = speed_sources.filter(|then| now.as_ref() != Some(then)) {
         then.layer = speed_sources.layer.as_ref().map(|(id, ..)| LayerId(*id));

@@ -30,14 +30,14 @@ pub fn keep(state: &mut State, effects: &mut Vec<Effect>) {
     };
     let moved = state.document.moved(sieve.layer).is_some();
     // Weights fitted here are in no file that another session would read.
-    let weighed = state.document.weighed.contains_key(&sieve.layer);
-    let weighed = weighed && rules.values.iter().any(|v| v.name == WEIGHT);
-    let by_rules = rules.given.is_empty() && rules.images.is_empty() && !moved && !weighed;
+    let by_weight = state.document.weighed.contains_key(&sieve.layer);
+    let by_weight = by_weight && rules.values.iter().any(|v| v.name == WEIGHT);
+    let by_rules = rules.given.is_empty() && rules.images.is_empty() && !moved && !by_weight;
     let step = match (by_rules, state.selection(sieve.layer)) {
         (true, _) => Edit::Select(Box::new(rules)),
         (false, Some(sifted)) => Edit::Keep(Runs {
             selection_options: selection_options(&state.document, &sieve, &rules)
-                .filter(|_| !moved && !weighed),
+                .filter(|_| !moved && !by_weight),
             ..Runs::new(&sifted.marks.0)
         }),
         (false, None) => return,
@@ -135,19 +135,19 @@ pub fn done(
         "Delete streamlines"
     };
     let name = name(document, &old.name);
-    let weighed = document.weighed.get(&id).map(|weighed| {
+    let fitted = document.weighed.get(&id).map(|fitted| {
         let weights = tractogram.per_streamline.get(WEIGHT);
-        Arc::new(weighed.of_some(weights.map_or(&[], |w| &**w)))
+        Arc::new(fitted.of_some(weights.map_or(&[], |w| &**w)))
     });
     // In Filter weights, maps and the cut stay those of the shown layer, where the cut's result is already visible.
     let filtered = state.document.filtered().map(|(layer, _)| layer.id);
-    let stays = state.view.task == Task::Filter && filtered == Some(id) && weighed.is_some();
+    let stays = state.view.task == Task::Filter && filtered == Some(id) && fitted.is_some();
     let mut shown = id;
     edit(state, label, false, |document| {
         let origin = document.origins.edited(old.origin, &[step]);
         if !fresh {
-            if let Some(weighed) = weighed {
-                document.weighed.insert(id, weighed);
+            if let Some(fitted) = fitted {
+                document.weighed.insert(id, fitted);
             }
             document.edit_layer(id, |layer| {
                 layer.content = Content::Tractogram(tractogram);
@@ -156,10 +156,10 @@ pub fn done(
             return;
         }
         shown = LayerId(document.fresh_id());
-        if let Some(mut weighed) = weighed {
+        if let Some(mut fitted) = fitted {
             // Virtual lesions were computed for all of them.
-            Arc::make_mut(&mut weighed).lesions.clear();
-            document.weighed.insert(shown, weighed);
+            Arc::make_mut(&mut fitted).lesions.clear();
+            document.weighed.insert(shown, fitted);
         }
         // Replaces its source, which becomes invisible.
         document.edit_layer(id, |layer| layer.display.visible = stays);

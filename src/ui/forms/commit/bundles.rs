@@ -295,12 +295,12 @@ const LESIONS: &str = "Virtual lesions";
 pub fn lesions(
     ui: &mut Ui,
     state: &State,
-    weighed: &Weighed,
+    weights: &Weighed,
     memory: &mut Memory,
     actions: &mut Vec<Action>,
 ) {
     // Results are shown even if the user had toggled the empty fold.
-    let (key, open) = match weighed.lesions.is_empty() {
+    let (key, open) = match weights.lesions.is_empty() {
         true => (LESION, !memory.narrow),
         false => (LESIONS, true),
     };
@@ -312,7 +312,7 @@ pub fn lesions(
         return;
     }
     match state.holds_fit() || state.is_filtering() {
-        true => excluded_rows(ui, state, weighed, actions),
+        true => excluded_rows(ui, state, weights, actions),
         false => {
             let p = theme::palette(ui.style());
             let text = "Another virtual lesion needs the fit in memory: run it again first";
@@ -322,13 +322,13 @@ pub fn lesions(
             }
         }
     }
-    for lesion in &weighed.lesions {
+    for lesion in &weights.lesions {
         lesion_rows(ui, state, lesion, actions);
     }
 }
 
 /// The streamlines that can be left out.
-fn excluded_rows(ui: &mut Ui, state: &State, weighed: &Weighed, actions: &mut Vec<Action>) {
+fn excluded_rows(ui: &mut Ui, state: &State, weights: &Weighed, actions: &mut Vec<Action>) {
     let help = "Refits the weights without some streamlines and shows how much worse the signal is explained; \
                 no streamline is deleted";
     let what = select_row(ui, "Fit without", help, "choose…", |ui| {
@@ -375,7 +375,7 @@ fn excluded_rows(ui: &mut Ui, state: &State, weighed: &Weighed, actions: &mut Ve
     if let Some(what) = what {
         act(actions, FilterAction::Lesion(what));
     }
-    if weighed.lesions.is_empty() {
+    if weights.lesions.is_empty() {
         rows::hint(
             ui,
             "To leave some out, choose streamlines (K), place a region or open a TRX with groups",
