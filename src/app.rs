@@ -1,5 +1,6 @@
 //! The window: eframe's calls become actions, actions effects, effects jobs.
 
+mod action_log;
 pub mod autosave;
 pub mod events;
 mod record;

@@ -1,6 +1,6 @@
 //! A record of actions and their results, one line of JSON each, for tests and bug reports.
 
-use crate::jobs::ActionLog;
+use super::action_log::ActionLog;
 use crate::state::{State, report};
 use crate::ui::views::Views;
 use egui::{Context, Rect};
@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 const VARIABLE: &str = "ARCUATE_TRACE";
 
 pub struct Record {
-    trace: ActionLog,
+    log: ActionLog,
     typing: bool,
     panes: usize,
 }
@@ -21,7 +21,7 @@ impl Record {
     pub fn from_environment() -> Option<Self> {
         let path = std::env::var_os(VARIABLE)?;
         Some(Self {
-            trace: ActionLog::to(path.into()),
+            log: ActionLog::to(path.into()),
             typing: false,
             panes: 0,
         })
@@ -48,6 +48,6 @@ impl Record {
             "panes": panes,
             "state": report::state(state),
         });
-        self.trace.line(line.to_string());
+        self.log.line(line.to_string());
     }
 }

@@ -10,7 +10,6 @@ mod paths;
 mod saved;
 pub mod session;
 mod slot;
-mod trace;
 mod worker;
 
 /// For files that the window keeps for itself.
@@ -29,7 +28,6 @@ pub use paths::{
 };
 pub use saved::{Saved, Whole};
 pub use slot::Slot;
-pub use trace::ActionLog;
 pub use worker::{BackendOpened, Worker, memory_for_curves, sentence};
 
 /// The keys of `--backend`, for the window's state.

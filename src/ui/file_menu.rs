@@ -1,10 +1,11 @@
 //! The menu at the left of the top bar: sessions and files.
 
+use super::dialogs::unsaved_changes;
 use super::files::{DialogPosition, PathPurpose};
 use super::theme::{self, size};
 use super::widgets::menu::{self, Item};
 use super::widgets::paint;
-use super::{Memory, first_run, icons, leaving};
+use super::{Memory, first_run, icons};
 use crate::state::sessions::ResultStorage;
 use crate::state::{Action, FilesAction, SessionAction, SnapshotAction, State, UnsavedAction};
 use egui::{Response, Ui};
@@ -50,8 +51,8 @@ pub fn show(
             .files
             .type_path(PathPurpose::Open, DialogPosition::Middle, ""),
         Some(Chosen::Recent(path)) => actions.push(Action::Files(FilesAction::Open(vec![path]))),
-        Some(Chosen::Save) => leaving::save(ui, state, memory, None, actions),
-        Some(Chosen::SaveAs) => leaving::save_as(ui, state, memory, None),
+        Some(Chosen::Save) => unsaved_changes::save(ui, state, memory, None, actions),
+        Some(Chosen::SaveAs) => unsaved_changes::save_as(ui, state, memory, None),
         Some(Chosen::Settings) => super::settings::open(memory, actions),
         Some(Chosen::Methods) => actions.push(Action::CopyMethods),
         Some(Chosen::Snapshot) => actions.push(Action::Snapshot(SnapshotAction::Take)),

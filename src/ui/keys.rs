@@ -1,10 +1,11 @@
 //! Keys. Single keys act only while no field and no button has the focus.
 
+use super::dialogs::unsaved_changes;
 use super::files::{DialogPosition, PathPurpose};
 use super::palette::{self, Palette};
 use super::views::pane_widget;
 use super::widgets::focus::{self, focused_by_click};
-use super::{Memory, forms, leaving, regions, top_bar};
+use super::{Memory, forms, regions, top_bar};
 use crate::data::Shape;
 use crate::solvers::level_set::Sphere;
 use crate::state::regions::region_radius_mm;
@@ -150,8 +151,8 @@ fn command(
         Key::O => memory
             .files
             .ask(ui.ctx(), PathPurpose::Open, DialogPosition::Middle, ""),
-        Key::S if open && modifiers.shift => leaving::save_as(ui, state, memory, None),
-        Key::S if open => leaving::save(ui, state, memory, None, actions),
+        Key::S if open && modifiers.shift => unsaved_changes::save_as(ui, state, memory, None),
+        Key::S if open => unsaved_changes::save(ui, state, memory, None, actions),
         Key::N if open => actions.push(Action::Session(SessionAction::Leave(UnsavedAction::New))),
         // A task chosen while the first file is being read opens with it.
         Key::Num1 | Key::Num2 | Key::Num3 | Key::Num4 | Key::Num5

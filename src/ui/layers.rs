@@ -1,7 +1,7 @@
 //! The list of layers.
 
+use super::dialogs::rename::{self, Named, Renamed};
 use super::files::{DialogPosition, PathPurpose, suggestion};
-use super::naming::{self, Named, Renamed, rename};
 use super::theme::{self, size, space};
 use super::widgets::button::eye;
 use super::widgets::{menu, paint, rows, section};
@@ -212,7 +212,7 @@ fn row(
         name = format!("{name}, {}", fact(state, layer));
     }
     let response = rows::list_row(ui, &name, layer.id, selected);
-    let renamed = rename(ui, response.rect, Named::Layer(layer.id), memory);
+    let renamed = rename::rename(ui, response.rect, Named::Layer(layer.id), memory);
     match renamed {
         Renamed::Not => {
             paint_row(
@@ -243,7 +243,7 @@ fn row(
         }));
     }
     if response.double_clicked() {
-        naming::begin(Named::Layer(layer.id), &layer.name, memory);
+        rename::begin(Named::Layer(layer.id), &layer.name, memory);
     } else if response.clicked() {
         actions.push(Action::Layer(LayerAction::Select(Some(layer.id))));
     }
@@ -302,9 +302,9 @@ fn context_menu(
         actions.extend(selection_recipe(state, layer).map(Action::CopyCommand));
         ui.close();
     }
-    naming::rename_item(ui, Named::Layer(layer.id), &layer.name, memory);
+    rename::rename_item(ui, Named::Layer(layer.id), &layer.name, memory);
     menu::line(ui);
-    if naming::delete_item(ui) {
+    if rename::delete_item(ui) {
         actions.push(Action::Layer(LayerAction::Delete(layer.id)));
     }
 }

@@ -1,9 +1,10 @@
 //! Notes about content outside the document: unsaved work of an earlier window, and missing layers of the session.
 
+use super::dialogs::unsaved_changes;
 use super::files::{DialogPosition, PathPurpose};
 use super::widgets::button::Button;
 use super::widgets::note::{Note, NoteResponse};
-use super::{Memory, icons, leaving, theme};
+use super::{Memory, icons, theme};
 use crate::state::core::text::{counted, some_of};
 use crate::state::sessions::unsaved::{RecipeOnly, summed};
 use crate::state::sessions::{RecoverableSession, saved};
@@ -103,8 +104,8 @@ pub fn question(ui: &Ui, state: &State, actions: &mut Vec<Action>) {
     let left = offered.find(|l| l.session == path);
     let mut answer = None;
     let close = left.is_some_and(|left| {
-        leaving::modal(ui, "discard", 400.0, |ui| {
-            leaving::heading(ui, &format!("Discard the unsaved work of {}?", name(left)));
+        unsaved_changes::modal(ui, "discard", 400.0, |ui| {
+            unsaved_changes::heading(ui, &format!("Discard the unsaved work of {}?", name(left)));
             ui.label(format!(
                 "{}. Whatever is in no other file cannot be recovered afterwards",
                 sentence(left)

@@ -2,8 +2,8 @@
 
 pub mod many;
 
+use super::dialogs::rename::{self, Named, Renamed};
 use super::files::{DialogPosition, PathPurpose, suggestion};
-use super::naming::{self, Named, Renamed, rename};
 use super::theme::{self, size, space};
 use super::widgets::button::{eye, segmented};
 use super::widgets::{menu, paint, region, rows, section};
@@ -368,7 +368,7 @@ fn row(
         pos2(menu_right - word - 18.0, rest.top()),
         pos2(menu_right, rest.bottom()),
     );
-    let renamed = rename(ui, response.rect, Named::Region(region.id), memory);
+    let renamed = rename::rename(ui, response.rect, Named::Region(region.id), memory);
     match renamed {
         Renamed::Not => {
             let name_at = Rect::from_min_max(rest.min, pos2(menu_at.left() - 4.0, rest.bottom()));
@@ -396,7 +396,7 @@ fn row(
         });
     }
     if response.double_clicked() {
-        naming::begin(Named::Region(region.id), &region.name, memory);
+        rename::begin(Named::Region(region.id), &region.name, memory);
     } else if response.clicked() {
         let modifiers = ui.input(|i| i.modifiers);
         let now = (shown, state.session.selected_region);
@@ -503,7 +503,7 @@ fn context_menu(
         actions.push(Action::Region(RegionAction::Duplicate(region.id)));
         ui.close();
     }
-    naming::rename_item(ui, Named::Region(region.id), &region.name, memory);
+    rename::rename_item(ui, Named::Region(region.id), &region.name, memory);
     menu::line(ui);
     if menu::Item::new("Export as mask…")
         .icon(icons::EXPORT)
@@ -532,7 +532,7 @@ fn context_menu(
         ui.close();
     }
     menu::line(ui);
-    if naming::delete_item(ui) {
+    if rename::delete_item(ui) {
         actions.push(Action::Region(RegionAction::Delete(region.id)));
     }
 }

@@ -1,12 +1,13 @@
 //! Settings for all documents: appearance, mouse, the device and memory of jobs, and the defaults of streamlines.
 
+use super::dialogs::unsaved_changes;
 use super::forms::curve_parameters;
 use super::forms::display::{segment_row, select_row};
 use super::theme::{self, size};
 use super::widgets::button::IconButton;
 use super::widgets::slider::{Change, SliderRow};
 use super::widgets::{rows, section};
-use super::{Memory, devices, icons, leaving};
+use super::{Memory, devices, icons};
 use crate::solvers::curves::SeedingKind;
 use crate::state::settings::Paths;
 use crate::state::{Action, Convention, DeviceAction, Mouse, Preferences, State, ViewAction};
@@ -25,7 +26,7 @@ pub fn show(ui: &Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Actio
     let height = ui.max_rect().height() - 180.0;
     let mut closes = false;
     let ground = theme::palette(ui.style()).b1;
-    let close = leaving::modal_on(ui, "settings", WIDTH, ground, |ui| {
+    let close = unsaved_changes::modal_on(ui, "settings", WIDTH, ground, |ui| {
         ui.spacing_mut().item_spacing.y = 0.0;
         let (rect, _) = ui.allocate_exact_size(egui::vec2(WIDTH, 26.0), egui::Sense::hover());
         let p = theme::palette(ui.style());

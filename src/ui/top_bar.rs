@@ -1,10 +1,11 @@
 //! The bar at the top: name, tasks, orientation, undo, layouts.
 
+use super::dialogs::unsaved_changes;
 use super::files::{DialogPosition, PathPurpose, suggestion};
 use super::theme::{self, radius, size};
 use super::widgets::button::IconButton;
 use super::widgets::{menu, paint};
-use super::{Memory, file_menu, icons, leaving, quit};
+use super::{Memory, file_menu, icons, quit};
 use crate::state::core::text::counted;
 use crate::state::{Action, Convention, Layout, Look, State, Task, ViewAction};
 use egui::{Color32, Rect, Role, Sense, Stroke, StrokeKind, Ui, WidgetInfo, pos2, vec2};
@@ -123,7 +124,7 @@ fn name(
     for layer in &left_out {
         hint += &format!("\nKept as its recipe alone: {layer}");
     }
-    for row in leaving::rows(&unsaved) {
+    for row in unsaved_changes::rows(&unsaved) {
         hint += &format!("\nNot saved: {row}");
     }
     response.on_hover_text(hint);

@@ -1,6 +1,6 @@
 //! Intersections of regions with the plane of a slice view.
 
-use super::trace::MaskOutlines;
+use super::mask_outline::MaskOutlines;
 use crate::data::Shape;
 use crate::state::view::Plane;
 use egui::{Pos2, Rect};

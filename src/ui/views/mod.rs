@@ -18,6 +18,7 @@ mod keys;
 pub mod layout;
 mod leak;
 pub mod legend;
+mod mask_outline;
 mod mosaic;
 pub mod path_at_pointer;
 mod pickable_planes;
@@ -32,7 +33,6 @@ mod slice_paint;
 mod slice_view;
 mod speed_comparison;
 mod spheres;
-mod trace;
 
 use crate::render::PaneId;
 use crate::state::{Action, Camera, Layout, Pane, PathwayAction, State, View};
@@ -53,7 +53,7 @@ const SNAP_S: f64 = 0.15;
 pub struct Views {
     drag: Option<Drag>,
     drag_watch: crate::ui::widgets::drag::Watch,
-    outlines: trace::MaskOutlines,
+    outlines: mask_outline::MaskOutlines,
     /// Corners of the polygon being drawn.
     polygon: Option<drawing::Polygon>,
     /// Position of the brush: the other slices show where it cuts them.

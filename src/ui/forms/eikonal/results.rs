@@ -6,8 +6,8 @@ use crate::state::pathways::jobs::PATHWAY;
 use crate::state::pathways::{LIVE_RGB, PathwayAction, PathwayResult, Standing};
 use crate::state::tensors::jobs::fit::FIT;
 use crate::state::{Action, KeptPathway, LayerId, Phase, Severity, Slot, State};
+use crate::ui::dialogs::rename::{self, Named, Renamed};
 use crate::ui::forms::tracking;
-use crate::ui::naming::{self, Named, Renamed};
 use crate::ui::theme::{self, size, space};
 use crate::ui::tracks::Remark;
 use crate::ui::widgets::button::{IconButton, eye};
@@ -185,7 +185,7 @@ fn row(
         .with_max_x(response.rect.right() - EYE - space::INSET)
         .with_max_y(response.rect.top() + ROW);
     let renamed = match id {
-        Some(id) => naming::rename(ui, typed_at, Named::Pathway(id), memory),
+        Some(id) => rename::rename(ui, typed_at, Named::Pathway(id), memory),
         None => Renamed::Not,
     };
     let going = matches!(renamed, Renamed::Going);
@@ -193,7 +193,7 @@ fn row(
         actions.push(Action::Pathway(PathwayAction::Rename(id, name)));
     }
     match kept.filter(|_| response.double_clicked()) {
-        Some(kept) => naming::begin(Named::Pathway(kept.id), &kept.name, memory),
+        Some(kept) => rename::begin(Named::Pathway(kept.id), &kept.name, memory),
         None if response.clicked() => actions.push(Action::Pathway(PathwayAction::Select(
             id.filter(|_| !chosen),
         ))),

@@ -4,8 +4,8 @@ use super::ask;
 use crate::data::Role;
 use crate::state::pathways::{PathwayAction, PathwayFile};
 use crate::state::{Action, KeptPathway, Phase, State};
+use crate::ui::dialogs::rename::{self, Named};
 use crate::ui::files::DialogPosition;
-use crate::ui::naming::{self, Named};
 use crate::ui::widgets::menu;
 use crate::ui::{Memory, icons, theme};
 use egui::{Color32, Rect, Response, Ui, vec2};
@@ -116,7 +116,7 @@ fn act(
         (_, None) => return,
         (More::Again, Some(kept)) => PathwayAction::SolveKept(kept.id),
         (More::Rename, Some(kept)) => {
-            return naming::begin(Named::Pathway(kept.id), &kept.name, memory);
+            return rename::begin(Named::Pathway(kept.id), &kept.name, memory);
         }
         (More::Colour(colour), Some(kept)) => PathwayAction::SetKept {
             kept: KeptPathway {

@@ -19,7 +19,7 @@ pub struct MaskOutline {
     pub inside: Vec<[DVec2; 2]>,
 }
 
-/// Traces of the masks on screen.
+/// Outlines of the masks on screen.
 #[derive(Default)]
 pub struct MaskOutlines {
     kept: HashMap<(DataId, usize), Kept>,
@@ -29,11 +29,11 @@ pub struct MaskOutlines {
 struct Kept {
     level: f64,
     used: u64,
-    trace: Arc<MaskOutline>,
+    outline: Arc<MaskOutline>,
 }
 
 impl MaskOutlines {
-    /// Begins a frame: traces not shown in the last frames are dropped.
+    /// Begins a frame: outlines not shown in the last frames are dropped.
     pub fn tick(&mut self) {
         /// A pane may be idle while another is drawn.
         const FRAMES: u64 = 8;
@@ -50,16 +50,16 @@ impl MaskOutlines {
         let kept = self.kept.get_mut(&(mask.id(), axis));
         if let Some(kept) = kept.filter(|kept| kept.level == level) {
             kept.used = used;
-            return kept.trace.clone();
+            return kept.outline.clone();
         }
-        let trace = Arc::new(MaskOutline::new(mask, axis, level));
+        let outline = Arc::new(MaskOutline::new(mask, axis, level));
         let kept = Kept {
             level,
             used,
-            trace: trace.clone(),
+            outline: outline.clone(),
         };
         self.kept.insert((mask.id(), axis), kept);
-        trace
+        outline
     }
 }
 
@@ -118,22 +118,22 @@ impl MaskOutline {
     /// squares (Lorensen and Cline 1987, in two dimensions).
     pub fn new(mask: &Mask, axis: usize, level: f64) -> Self {
         let plane = [(axis + 1) % 3, (axis + 2) % 3];
-        let mut trace = Self {
+        let mut outline = Self {
             axis,
             level,
             border: Vec::new(),
             inside: Vec::new(),
         };
         let Some((low, high)) = mask.bounds_inside() else {
-            return trace;
+            return outline;
         };
         if level < low[axis] || level > high[axis] {
-            return trace;
+            return outline;
         }
         let flat = |p: DVec3| DVec2::new(p[plane[0]], p[plane[1]]);
         let (cells, straight) = Cells::new(&mask.grid, flat(low), flat(high), plane);
-        let samples = sample(mask, &cells, |at| trace.world(at), plane);
-        trace.border = loops(&samples, cells.count)
+        let samples = sample(mask, &cells, |at| outline.world(at), plane);
+        outline.border = loops(&samples, cells.count)
             .into_iter()
             .map(|line| {
                 let corners = line.iter().map(|&[i, j]| cells.corner(i, j)).collect();
@@ -151,14 +151,14 @@ impl MaskOutline {
             while i < nu {
                 let run = row[i..].iter().take_while(|&&inside| inside).count();
                 if run > 0 {
-                    trace
+                    outline
                         .inside
                         .push([cells.corner(i, j), cells.corner(i + run, j + 1)]);
                 }
                 i += run.max(1);
             }
         }
-        trace
+        outline
     }
 }
 

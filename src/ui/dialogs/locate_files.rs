@@ -1,12 +1,13 @@
 //! The question about files of a session that are missing or have changed.
 
-use super::files::{DialogPosition, PathPurpose};
-use super::theme::{self, size};
-use super::widgets::button::Button;
-use super::widgets::paint;
-use super::{Memory, format, icons, leaving};
+use super::unsaved_changes;
 use crate::state::sessions::{Changed, Found, Opening, Standing};
 use crate::state::{Action, SessionAction, State};
+use crate::ui::files::{DialogPosition, PathPurpose};
+use crate::ui::theme::{self, size};
+use crate::ui::widgets::button::Button;
+use crate::ui::widgets::paint;
+use crate::ui::{Memory, format, icons};
 use egui::{FontId, Key, Role, ScrollArea, Sense, Ui, WidgetInfo, pos2, vec2};
 
 const WIDTH: f32 = 600.0;
@@ -19,7 +20,7 @@ pub fn show(ui: &Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Actio
     let searching = !state.session.jobs.is_empty();
     let window = ui.max_rect().size();
     let width = WIDTH.min(window.x - 80.0);
-    let close = leaving::modal(ui, "relocate", width, |ui| {
+    let close = unsaved_changes::modal(ui, "relocate", width, |ui| {
         contents(ui, opening, searching, window.y, memory, actions);
     });
     // A click outside would discard the files chosen so far.
@@ -57,7 +58,7 @@ fn contents(
     let changed = wrong.len() - missing;
     let name = opening.read.path.file_name().unwrap_or_default();
     let head = format!("{}: {}", name.to_string_lossy(), title(missing, changed));
-    leaving::heading(ui, &head);
+    unsaved_changes::heading(ui, &head);
     let height = (window - 260.0).max(120.0);
     ScrollArea::vertical().max_height(height).show(ui, |ui| {
         ui.spacing_mut().item_spacing.y = 10.0;
