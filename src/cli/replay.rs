@@ -373,23 +373,23 @@ fn weights(window: &mut Headless) -> Outcomes {
     let document = window.state.document.clone();
     let mut all = Vec::new();
     for layer in &document.layers {
-        let Some((weighed, then)) = document.weights_of_layer(layer) else {
+        let Some((stored, then)) = document.weights_of_layer(layer) else {
             continue;
         };
-        let lines = lines_of(layer).filter(|lines| lines.id() == weighed.of);
+        let lines = lines_of(layer).filter(|lines| lines.id() == stored.of);
         // A fit that the user stopped, or whose streamlines were edited since, cannot be repeated.
-        let (Some(lines), false) = (lines, weighed.figures.ended == Ended::Cancelled) else {
+        let (Some(lines), false) = (lines, stored.figures.ended == Ended::Cancelled) else {
             continue;
         };
         let name = format!("Weights of {}", layer.name);
-        let request = weight_request(&document, lines, &weighed.from);
+        let request = weight_request(&document, lines, &stored.from);
         let request = request.map_err(|why| format!("{name} were not fitted again: {why}"));
         let again = request.and_then(|job| window.run(job).map_err(|f| f.sentence));
         let of = format!("{}, weights", saved::result_name(layer.id.0));
         let replayed = again.map(|made| {
-            let before = weighed.figures.objective;
+            let before = stored.figures.objective;
             let away = (made.fit.objective - before).abs() / before.max(f64::MIN_POSITIVE);
-            let tolerance = CHANGES * weighed.from.params.stop.objective;
+            let tolerance = CHANGES * stored.from.params.stop.objective;
             Replayed {
                 name,
                 of: of.clone(),

@@ -165,11 +165,11 @@ pub fn save_tractogram(
 ) -> Result<(String, bool), io::Error> {
     let mut whole = values.losses(&tractogram, path).is_empty();
     let tractogram = Values::written(tractogram);
-    let (beside, left): (Vec<_>, Vec<_>) = values
+    let (companions, left): (Vec<_>, Vec<_>) = values
         .companion_files(path)
         .into_iter()
         .partition(|b| b.holds(&tractogram));
-    with_values(&tractogram, path, &beside, command, control)?;
+    with_values(&tractogram, path, &companions, command, control)?;
     let kind = match Values::has_measures(&tractogram) {
         true => "ray",
         false => "streamline",
@@ -178,12 +178,12 @@ pub fn save_tractogram(
     let names = |some: &[CompanionFile], name: fn(&CompanionFile) -> String| {
         some.iter().map(name).collect::<Vec<_>>().join(", ")
     };
-    if !beside.is_empty() {
+    if !companions.is_empty() {
         let file = |b: &CompanionFile| {
             let name = b.path.file_name().unwrap_or_default();
             name.to_string_lossy().into_owned()
         };
-        what += &format!(" with {}", names(&beside, file));
+        what += &format!(" with {}", names(&companions, file));
     }
     whole &= left.is_empty();
     if !left.is_empty() {
@@ -205,8 +205,8 @@ pub fn save_with_values(
     let mut tractogram = Values::written(tractogram);
     // Every program computes lengths from the points.
     tractogram.per_streamline.remove(LENGTH);
-    let (beside, losses) = parts(&tractogram, format, path);
-    let written = streamlines(&tractogram, path, beside, replace, command, control)?;
+    let (companions, losses) = parts(&tractogram, format, path);
+    let written = streamlines(&tractogram, path, companions, replace, command, control)?;
     Ok(Converted {
         what: counted(tractogram.len(), "streamline"),
         written,

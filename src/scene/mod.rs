@@ -367,7 +367,7 @@ pub fn tractograms(state: &State) -> Vec<(&Tractogram, Cow<'_, Display>)> {
         Content::Tractogram(tractogram) => {
             let shown = state
                 .selection(l.id)
-                .map_or(tractogram, |sifted| &sifted.shown);
+                .map_or(tractogram, |selection| &selection.shown);
             let display = match l.display.line_colouring {
                 LineColouring::Fixed(_) => Cow::Borrowed(&l.display),
                 _ if behind => Cow::Owned(Display {

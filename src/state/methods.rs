@@ -198,7 +198,7 @@ fn edits(document: &Document, layer: &Layer, left: usize) -> Option<String> {
         return None;
     };
     let one = |step: &Option<SelectionOptions>| match step {
-        Some(said) => format!("selected by the rules \"{}\"", said.options.trim()),
+        Some(selected) => format!("selected by the rules \"{}\"", selected.options.trim()),
         None => "chosen by hand".to_owned(),
     };
     let steps: Vec<String> = steps.iter().map(one).collect();

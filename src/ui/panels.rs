@@ -328,12 +328,12 @@ fn is_error(message: &Message) -> bool {
 pub fn messages(
     ui: &mut Ui,
     state: &State,
-    wanted: impl Fn(&Message) -> bool,
+    is_shown: impl Fn(&Message) -> bool,
     actions: &mut Vec<Action>,
 ) {
     let p = theme::palette(ui.style());
     let messages = state.session.messages.iter().enumerate();
-    let messages: Vec<_> = messages.filter(|(_, m)| wanted(m)).collect();
+    let messages: Vec<_> = messages.filter(|(_, m)| is_shown(m)).collect();
     let older = messages.len().saturating_sub(NOTES);
     for &(i, message) in &messages[older..] {
         let mut note = Note::new(p, message.severity, &message.text).dismissable();

@@ -513,11 +513,11 @@ fn context_menu(
         ui.close();
     }
     if state.document.regions.len() > 1 {
-        for (as_labels, words) in [
+        for (as_labels, label) in [
             (true, "Export all as label map…"),
             (false, "Export all as masks…"),
         ] {
-            if menu::Item::new(words).icon(icons::EXPORT).show(ui) {
+            if menu::Item::new(label).icon(icons::EXPORT).show(ui) {
                 export_all(state, memory, as_labels);
                 ui.close();
             }

@@ -177,7 +177,7 @@ fn grid_difference(grid: &Grid, reference: &Grid) -> GridDifference {
     if tilt < 0.1 * edge {
         return GridDifference::Shifted(grid.world(DVec3::ZERO) - reference.world(DVec3::ZERO));
     }
-    for (axis, words) in ["left and right", "front and back", "top and bottom"]
+    for (axis, sides) in ["left and right", "front and back", "top and bottom"]
         .into_iter()
         .enumerate()
     {
@@ -192,7 +192,7 @@ fn grid_difference(grid: &Grid, reference: &Grid) -> GridDifference {
             .zip(theirs)
             .map(|(c, t)| (*c + moved).distance(t));
         if far.fold(0.0, f64::max) < 0.5 * edge {
-            return GridDifference::Mirrored(words);
+            return GridDifference::Mirrored(sides);
         }
     }
     GridDifference::Elsewhere
@@ -207,8 +207,8 @@ fn twins(name: &str, grid: &Grid, other: &str, reference: &Grid) -> String {
             fixed(shift.length() / reference.spacing().min_element(), 2),
             direction(shift)
         ),
-        GridDifference::Mirrored(words) => format!(
-            "{name} has {other}'s voxels with {words} swapped: one of the two affines is wrong"
+        GridDifference::Mirrored(sides) => format!(
+            "{name} has {other}'s voxels with {sides} swapped: one of the two affines is wrong"
         ),
         GridDifference::Elsewhere => format!(
             "{name} has {other}'s number of voxels ({} × {} × {}) but lies up to {} away",
@@ -224,7 +224,7 @@ fn twins(name: &str, grid: &Grid, other: &str, reference: &Grid) -> String {
 fn forms(name: &str, grid: &Grid, by_qform: &Grid) -> String {
     let says = match grid_difference(by_qform, grid) {
         GridDifference::Shifted(shift) => format!("puts it elsewhere, {}", direction(shift)),
-        GridDifference::Mirrored(words) => format!("exchanges {words}"),
+        GridDifference::Mirrored(sides) => format!("exchanges {sides}"),
         GridDifference::Elsewhere => {
             format!("turns it, by up to {}", mm(grid.separation_mm(by_qform)))
         }
@@ -310,10 +310,10 @@ fn streamlines(
         ];
         let best = flips
             .into_iter()
-            .map(|(flip, words)| (share(flip), words))
+            .map(|(flip, sides)| (share(flip), sides))
             .min_by(|a, b| a.0.total_cmp(&b.0));
-        if let Some((left, words)) = best.filter(|(left, _)| left + BETTER < outside) {
-            sentence += &format!("; if {words}, {} would", percent(left));
+        if let Some((left, sides)) = best.filter(|(left, _)| left + BETTER < outside) {
+            sentence += &format!("; if {sides}, {} would", percent(left));
         }
         found.push(sentence);
     }

@@ -196,8 +196,8 @@ fn steering(params: &Params, citations: &mut Citations) -> String {
         (switches.normalise_signal, "signals not normalised"),
         (switches.normalise_kernels, "kernels not normalised"),
     ];
-    for (_, words) in off.iter().filter(|(on, _)| !on) {
-        let _ = write!(text, ", {words}");
+    for (_, phrase) in off.iter().filter(|(on, _)| !on) {
+        let _ = write!(text, ", {phrase}");
     }
     text
 }

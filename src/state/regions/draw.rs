@@ -112,7 +112,7 @@ fn change(
     // During a stroke nothing else may hold the document's mask, because it is changed in place.
     let joins = state.history.joins(label);
     let before = (!joins).then(|| state.document.clone());
-    let Some((id, told)) = as_voxels(state) else {
+    let Some((id, note)) = as_voxels(state) else {
         return false;
     };
     let mut count = 0;
@@ -132,7 +132,7 @@ fn change(
     }
     let before = before.as_ref().unwrap_or(&state.document);
     state.history.record(before, label, live);
-    state.session.status = told.unwrap_or_default();
+    state.session.status = note.unwrap_or_default();
     crate::state::edit::changed(state);
     state.session.drawn = Some(id);
     state.session.selected_region = Some(id);

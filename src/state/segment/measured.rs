@@ -29,8 +29,8 @@ impl State {
                 continue;
             }
             // While rules are dragged only some are drawn: until they rest, all are measured.
-            let sifted = self.selection(layer.id).filter(|s| s.every == 1);
-            let drawn = sifted.map_or(all, |s| &s.shown);
+            let selection = self.selection(layer.id).filter(|s| s.every == 1);
+            let drawn = selection.map_or(all, |s| &s.shown);
             things.push(ProximityTarget::Lines(layer.name.clone(), drawn.clone()));
         }
         for kept in document.kept_pathways.iter().filter(|k| k.visible) {
@@ -61,8 +61,8 @@ impl State {
                 all.push(format!("{name} (hidden)"));
                 continue;
             }
-            let sifted = self.selection(layer.id).filter(|s| s.every == 1);
-            let gone = sifted.map_or(0, |s| lines.len() - s.shown.len());
+            let selection = self.selection(layer.id).filter(|s| s.every == 1);
+            let gone = selection.map_or(0, |s| lines.len() - s.shown.len());
             if gone > 0 {
                 all.push(filtered(name, gone, lines.len()));
             }

@@ -80,8 +80,8 @@ pub fn act(state: &mut State, action: SegmentAction, effects: &mut Vec<Effect>) 
             let live = phase == Phase::Live;
             edit(state, "Move sphere", live, |d| {
                 let mut spheres = d.segment.spheres.iter_mut();
-                if let Some((_, held)) = spheres.find(|(n, _)| *n == number) {
-                    *held = sphere;
+                if let Some((_, moved)) = spheres.find(|(n, _)| *n == number) {
+                    *moved = sphere;
                 }
             });
         }
@@ -440,8 +440,8 @@ pub fn done(state: &mut State, update: RunUpdate, rests: bool) {
     }
     spheres.retain(|(n, _)| !is_refused(*n));
     for (number, why) in update.refused {
-        if let Some(asked) = &mut state.session.segment.requested {
-            asked.spheres.retain(|(n, _)| *n != number);
+        if let Some(requested) = &mut state.session.segment.requested {
+            requested.spheres.retain(|(n, _)| *n != number);
         }
         state.session.warned(SEGMENT, why);
     }
@@ -463,8 +463,8 @@ pub fn done(state: &mut State, update: RunUpdate, rests: bool) {
     // A converged surface continues by itself once the request changes.
     if stops && live.ended != Ended::Converged {
         working.play = RunControl::Rest;
-        if let Some(asked) = &mut working.requested {
-            asked.play = RunControl::Rest;
+        if let Some(requested) = &mut working.requested {
+            requested.play = RunControl::Rest;
         }
     }
     match live.ended {
@@ -537,8 +537,8 @@ pub fn failed(state: &mut State, why: &str) {
     working.running = false;
     working.keeps = false;
     working.play = RunControl::Rest;
-    if let Some(asked) = &mut working.requested {
-        asked.play = RunControl::Rest;
+    if let Some(requested) = &mut working.requested {
+        requested.play = RunControl::Rest;
     }
     working.failed = Some(why.to_owned());
 }
@@ -562,9 +562,9 @@ pub fn cancelled(state: &mut State) {
     working.running = false;
     if state.document.segment.resume.is_none() {
         working.requested = None;
-    } else if let Some(asked) = &mut working.requested {
+    } else if let Some(requested) = &mut working.requested {
         // It is being restored, and continues at the next request.
-        asked.play = RunControl::Rest;
+        requested.play = RunControl::Rest;
     }
 }
 

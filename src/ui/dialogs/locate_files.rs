@@ -152,14 +152,14 @@ fn row(
         ui.push_id(index, |ui| {
             ui.horizontal(|ui| {
                 ui.add_space(24.0);
-                let mut say = |action| actions.push(Action::Session(action));
+                let mut send = |action| actions.push(Action::Session(action));
                 if let Some(suggestion) = &found.suggestion {
                     let word = format!("Take {}", short(suggestion));
                     let hint = suggestion.display().to_string();
                     let take = Button::plain(&word).hint(&hint).disabled(busy);
                     if take.show(ui).clicked() {
                         let path = suggestion.clone();
-                        say(SessionAction::Relocate { index, path });
+                        send(SessionAction::Relocate { index, path });
                     }
                 }
                 let answers = [
@@ -173,7 +173,7 @@ fn row(
                     };
                     if button.disabled(busy).show(ui).clicked() {
                         let answer = which;
-                        say(SessionAction::Answer { index, answer });
+                        send(SessionAction::Answer { index, answer });
                     }
                 }
                 if Button::plain("Choose…").disabled(busy).show(ui).clicked() {

@@ -100,9 +100,9 @@ pub fn values_of(purpose: &PathPurpose, path: &Path) -> Vec<String> {
     let adjacent = purpose.companion_files(path);
     let mut lines: Vec<String> = adjacent
         .iter()
-        .map(|(words, path)| {
+        .map(|(description, path)| {
             let name = path.file_name().unwrap_or_default();
-            format!("{words}: {}", name.to_string_lossy())
+            format!("{description}: {}", name.to_string_lossy())
         })
         .collect();
     if lines.len() > MOST {

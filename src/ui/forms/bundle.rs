@@ -55,9 +55,9 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
 fn shown(ui: &mut Ui, state: &State, layer: &Layer, lines: &Tractogram) {
     let all = format::count(lines.len() as u64);
     let text = match state.selection(layer.id) {
-        Some(sifted) => {
-            let kept = format::count(sifted.kept as u64);
-            let some = match sifted.every {
+        Some(selection) => {
+            let kept = format::count(selection.kept as u64);
+            let some = match selection.every {
                 1 => String::new(),
                 every => format!(", 1 in {every} drawn"),
             };
@@ -199,7 +199,7 @@ fn filter(
     );
     let nothing = state
         .selection(layer.id)
-        .is_some_and(|sifted| sifted.kept == 0);
+        .is_some_and(|selection| selection.kept == 0);
     let off = nothing.then_some("No streamline passes: there is nothing to keep");
     let keep = Button::plain("Keep matching");
     let keep = keep

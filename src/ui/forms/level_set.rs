@@ -467,8 +467,8 @@ fn as_region(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     };
     let chosen = select_row(ui, "Use as", help, shown, |ui| {
         let mut chosen = None;
-        for (role, words) in ROLES {
-            if menu::Item::new(words).show(ui) {
+        for (role, label) in ROLES {
+            if menu::Item::new(label).show(ui) {
                 chosen = Some(role);
             }
         }

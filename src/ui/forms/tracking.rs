@@ -133,7 +133,7 @@ pub(super) fn remarks(
     ui: &mut Ui,
     state: &State,
     memory: &mut Memory,
-    wanted: impl Fn(&Remark) -> bool,
+    is_shown: impl Fn(&Remark) -> bool,
     actions: &mut Vec<Action>,
 ) {
     let Some(tensors) = &state.document.tensors else {
@@ -144,7 +144,7 @@ pub(super) fn remarks(
     let remarks = memory
         .tracks
         .remarks(&state.document.regions, &tensors.mask, &whose);
-    let remarks: Vec<&Remark> = remarks.iter().filter(|r| wanted(r)).collect();
+    let remarks: Vec<&Remark> = remarks.iter().filter(|r| is_shown(r)).collect();
     // Hundreds of remarks would hide the results.
     const REMARKS: usize = 4;
     for remark in remarks.iter().take(REMARKS) {

@@ -288,11 +288,11 @@ pub fn dec_legend(
         shade: None,
         ..ground
     };
-    for (i, words) in ["R–L", "A–P", "S–I"].into_iter().enumerate() {
+    for (i, letters) in ["R–L", "A–P", "S–I"].into_iter().enumerate() {
         let (colour, y) = (colours[i], top + 8.0 + 15.0 * i as f32);
         let font = theme::semibold(size::CAPTION);
         let left = right - 24.0;
-        let span = (words, font, colour);
+        let span = (letters, font, colour);
         on(painter, pos2(left, y), Align2::LEFT_CENTER, &[span], ground);
         let dash = [pos2(left - 20.0, y), pos2(left - 6.0, y)];
         painter.line_segment(dash, Stroke::new(5.0, ground.halo()));

@@ -268,7 +268,7 @@ impl Views {
             .or(pointer_at)
             .filter(|_| !matches!(kind, Some(Kind::Stroke { .. })))
         {
-            let (words, _) = paints(state, erase);
+            let (label, _) = paints(state, erase);
             let at = match state.view.tool {
                 Tool::Brush => {
                     let radius = state.view.drawing.radius_mm / slice.plane.mm_per_point;
@@ -276,7 +276,7 @@ impl Views {
                 }
                 _ => at,
             };
-            annotations::tool_word(painter, at, slice.rect, &words, ink);
+            annotations::tool_word(painter, at, slice.rect, &label, ink);
         }
     }
 

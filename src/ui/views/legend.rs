@@ -147,7 +147,7 @@ fn layer_of<'a>(state: &'a State, of: &Tractogram) -> Option<&'a str> {
         Content::Tractogram(all) => {
             let shown = state
                 .selection(layer.id)
-                .map_or(all, |sifted| &sifted.shown);
+                .map_or(all, |selection| &selection.shown);
             shown.id() == of.id()
         }
         _ => false,

@@ -83,13 +83,13 @@ impl Cells {
             };
             (0..3).find_map(along)
         };
-        let (wanted, straight) = match (edge(u), edge(v)) {
+        let (step_mm, straight) = match (edge(u), edge(v)) {
             (Some(a), Some(b)) => (DVec2::new(a, b), true),
             _ => (DVec2::splat(grid.spacing().min_element() * 0.5), false),
         };
         let extent = high - low;
-        let factor = (extent / wanted / MOST).ceil().max(DVec2::ONE);
-        let step = wanted * factor;
+        let factor = (extent / step_mm / MOST).ceil().max(DVec2::ONE);
+        let step = step_mm * factor;
         let count = (extent / step - 1e-6).ceil().max(DVec2::ONE);
         let cells = Self {
             origin: low,

@@ -189,12 +189,12 @@ impl Views {
         self.brush = ground.map(|g| (Pane::Scene, g.at));
         let Some((middle, radius)) = ring else { return };
         let erase = stroke.map_or(state.view.drawing.erase, |s| s.0);
-        let (words, colour) = paints(state, erase);
+        let (label, colour) = paints(state, erase);
         let ink = if erase { Color32::WHITE } else { colour };
         rings::brush(painter, middle, radius, ink, erase);
         if stroke.is_none() {
             let adjacent = middle + vec2(radius.min(120.0) * 0.72, 0.0);
-            annotations::tool_word(painter, adjacent, scene.rect, &words, ink);
+            annotations::tool_word(painter, adjacent, scene.rect, &label, ink);
         }
     }
 }

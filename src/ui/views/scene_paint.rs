@@ -94,8 +94,8 @@ impl Views {
                     corner = place.bottom() + MARGIN;
                     scale.push(place);
                 }
-                Legend::Stops(words) if part.width() > STOPS => {
-                    let place = stops(&painter, (p, ground), (part, at_left), corner, words);
+                Legend::Stops(texts) if part.width() > STOPS => {
+                    let place = stops(&painter, (p, ground), (part, at_left), corner, texts);
                     corner = place.bottom() + MARGIN;
                     scale.push(place);
                 }

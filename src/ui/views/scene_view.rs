@@ -342,8 +342,8 @@ fn scene_press(
                 let centre = spheres::under(scene, at);
                 return Some(centre.map_or(Kind::Orbit, |centre| Kind::Sphere { centre, add }));
             }
-            if let Some(held) = spheres::press_in_scene(scene, at) {
-                return Some(held);
+            if let Some(grabbed) = spheres::press_in_scene(scene, at) {
+                return Some(grabbed);
             }
             let Some((id, part)) = scene.region_under(at) else {
                 return Some(Kind::Orbit);

@@ -394,7 +394,7 @@ pub(super) fn title(painter: &Painter, slice: &Slice, rings: &[Rect]) -> Vec<Rec
         (&*position, regular.clone(), IN_VIEW.t2),
     ];
     let quiet = |text| vec![(text, regular.clone(), IN_VIEW.t2)];
-    let (words, colour) = match (slice.pane, state.view.convention) {
+    let (letters, colour) = match (slice.pane, state.view.convention) {
         (Pane::Sagittal, _) => ("nose left", IN_VIEW.t2),
         (_, Convention::Radiological) => ("radiological", IN_VIEW.t2),
         (_, Convention::Neurological) => ("neurological", IN_VIEW.warning),
@@ -416,7 +416,7 @@ pub(super) fn title(painter: &Painter, slice: &Slice, rings: &[Rect]) -> Vec<Rec
         }
     });
     let second = side.map(quiet).into_iter();
-    let second = second.chain([vec![(words, regular.clone(), colour)]]);
+    let second = second.chain([vec![(letters, regular.clone(), colour)]]);
     let second = second.chain(extra.as_deref().map(quiet));
     let only = only.as_deref();
     let second = second.chain(only.map(|o| vec![(o, medium.clone(), IN_VIEW.warning)]));

@@ -197,8 +197,8 @@ impl Views {
                     let centre = slice.world(at);
                     return Some(Kind::Sphere { centre, add });
                 }
-                if let Some(held) = spheres::press(slice, at) {
-                    return Some(held);
+                if let Some(grabbed) = spheres::press(slice, at) {
+                    return Some(grabbed);
                 }
                 let Some((id, part)) = self.region_under(slice, at) else {
                     return gesture(slice, mouse.left());

@@ -373,14 +373,14 @@ pub fn label(ui: &mut Ui, rect: Rect, name: &str, help: &str) -> Response {
 }
 
 /// [`label`] with a text that differs from its name.
-fn label_as(ui: &mut Ui, rect: Rect, (name, words): (&str, &str), help: &str) -> Response {
+fn label_as(ui: &mut Ui, rect: Rect, (name, text): (&str, &str), help: &str) -> Response {
     let p = theme::palette(ui.style());
     let response = ui.interact(rect, ui.make_persistent_id(("label", name)), Sense::CLICK);
     let colour = if response.hovered() { p.t1 } else { p.t2 };
     paint::left(
         ui.painter(),
         rect,
-        words,
+        text,
         theme::regular(size::LABEL),
         colour,
     );

@@ -8,8 +8,8 @@ use crate::state::{Recipe, State};
 pub fn recipe(state: &State) -> Option<Recipe> {
     let (layer, _) = state.document.filtered()?;
     let least = state.document.filter.least(layer.id);
-    if let Some((weighed, _)) = state.document.weights_of_layer(layer) {
-        return weight_recipe(&state.document, layer.id, &weighed.from, least);
+    if let Some((fitted, _)) = state.document.weights_of_layer(layer) {
+        return weight_recipe(&state.document, layer.id, &fitted.from, least);
     }
     let from = of(state, &crate::state::filter::update::key(state)?)?;
     weight_recipe(&state.document, layer.id, &from, 0.0)

@@ -17,9 +17,9 @@ pub fn follow(state: &mut State, effects: &mut Vec<Effect>) {
     let document = &state.document;
     let looked_at = document.filtered();
     let found = looked_at.and_then(|(layer, lines)| {
-        let (weighed, weights) = document.weights_of_layer(layer)?;
-        let fit = request(document, lines, &weighed.from).ok()?;
-        Some((layer.id, &weighed.from, weights.clone(), fit))
+        let (fitted, weights) = document.weights_of_layer(layer)?;
+        let fit = request(document, lines, &fitted.from).ok()?;
+        Some((layer.id, &fitted.from, weights.clone(), fit))
     });
     let Some((id, from, weights, fit)) = found else {
         state.session.filter.sums.ask(None);

@@ -35,10 +35,10 @@ pub fn keep(state: &mut State, effects: &mut Vec<Effect>) {
     let by_rules = rules.given.is_empty() && rules.images.is_empty() && !moved && !by_weight;
     let step = match (by_rules, state.selection(sieve.layer)) {
         (true, _) => Edit::Select(Box::new(rules)),
-        (false, Some(sifted)) => Edit::Keep(Runs {
+        (false, Some(selection)) => Edit::Keep(Runs {
             selection_options: selection_options(&state.document, &sieve, &rules)
                 .filter(|_| !moved && !by_weight),
-            ..Runs::new(&sifted.marks.0)
+            ..Runs::new(&selection.marks.0)
         }),
         (false, None) => return,
     };

@@ -164,7 +164,7 @@ fn sift(state: &mut State, effects: &mut Vec<Effect>) {
             .collect(),
         coarse: state.history.is_open(),
     });
-    if let (Some(requested), Some((known, sifted))) =
+    if let (Some(requested), Some((known, selection))) =
         (&requested, state.session.bundle.selection.shown())
     {
         let alike = SelectionKey {
@@ -172,7 +172,7 @@ fn sift(state: &mut State, effects: &mut Vec<Effect>) {
             ..known.clone()
         };
         // All were returned, or the returned ones suffice for now.
-        if alike == *requested && (sifted.every == 1 || requested.coarse) {
+        if alike == *requested && (selection.every == 1 || requested.coarse) {
             return;
         }
     }

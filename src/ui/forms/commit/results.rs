@@ -179,8 +179,8 @@ fn shown(
 fn narrowed(state: &State, layer: &Layer, requested: usize) -> Option<usize> {
     let sieve = state.document.bundle.sieve.as_ref();
     let sieve = sieve.filter(|s| s.layer == layer.id && s.group.is_none())?;
-    let (key, sifted) = state.session.bundle.selection.shown()?;
-    (key.sieve == *sieve && sifted.kept != requested).then_some(sifted.kept)
+    let (key, selection) = state.session.bundle.selection.shown()?;
+    (key.sieve == *sieve && selection.kept != requested).then_some(selection.kept)
 }
 
 /// The choice of the map over the images.
@@ -246,7 +246,7 @@ fn figures(ui: &mut Ui, weights: &Weighed, memory: &mut Memory) {
     let left_out: Vec<String> = left_out
         .iter()
         .filter(|(n, _)| *n > 0)
-        .map(|(n, words)| format!("{} {words}", count(*n)))
+        .map(|(n, label)| format!("{} {label}", count(*n)))
         .collect();
     if !left_out.is_empty() {
         rows::hint(

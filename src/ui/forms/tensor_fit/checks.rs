@@ -35,7 +35,7 @@ pub fn summary(verdicts: &[Verdict]) -> (Verdict, String) {
     }
     // Notes are not checks and do not count.
     let passed = is(&[Verdict::Passed]);
-    let (worst, words) = match (wrong, passed) {
+    let (worst, text) = match (wrong, passed) {
         (0, passed) if not_run > 0 => (
             Verdict::NotRun,
             format!("{passed} of {} checks passed", passed + not_run),
@@ -45,8 +45,8 @@ pub fn summary(verdicts: &[Verdict]) -> (Verdict, String) {
         (n, _) => (Verdict::Warning, format!("{n} checks to look at")),
     };
     match not_run {
-        0 => (worst, words),
-        n => (worst, format!("{words} · {n} not run")),
+        0 => (worst, text),
+        n => (worst, format!("{text} · {n} not run")),
     }
 }
 
@@ -55,7 +55,7 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     let place = section::head(ui, "Results");
     let p = theme::palette(ui.style());
     let verdicts: Vec<Verdict> = checks.iter().map(|c| c.verdict).collect();
-    let (worst, words) = summary(&verdicts);
+    let (worst, sentence) = summary(&verdicts);
     let (icon, colour) = match worst {
         Verdict::Passed | Verdict::Note => (icons::CHECK_CIRCLE, p.ok),
         Verdict::NotRun => (icons::INFORMATION, p.accent),
@@ -64,8 +64,8 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     };
     // Streamlines alone leave nothing to check.
     if !checks.is_empty() {
-        let text = paint::width(ui, &words, theme::regular(size::LABEL));
-        section::label(ui, place, &words, true, p.t3);
+        let text = paint::width(ui, &sentence, theme::regular(size::LABEL));
+        section::label(ui, place, &sentence, true, p.t3);
         let at = egui::pos2(place.right() - text - 16.0, place.center().y);
         paint::icon(ui.painter(), at, icon, size::ICON, colour);
     }
@@ -197,9 +197,9 @@ fn space_check(state: &State, memory: &mut Memory) -> Option<Check> {
         }
     }
     for layer in &state.document.layers {
-        if let Some(said) = state.document.replaced.get(&layer.id) {
+        if let Some(replaced) = state.document.replaced.get(&layer.id) {
             verdict = Verdict::Warning;
-            report.push(format!("{}: {said}", layer.name));
+            report.push(format!("{}: {replaced}", layer.name));
         }
     }
     let other = |g: &Arc<Grid>| !first.matches(g);
