@@ -80,7 +80,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
             centre: place.centre,
             radius_mm: place.radius_mm,
         };
-        window.act(Action::Region(RegionAction::Place {
+        window.act(Action::Region(RegionAction::Add {
             role: place.role,
             shape,
         }))?;

@@ -42,7 +42,7 @@ pub struct Options {
 impl Options {
     fn rays(&self) -> Result<Rays, Failure> {
         let mut rays = Rays::defaults();
-        rays.params.walk = self.curves.track.params()?;
+        rays.params.curves = self.curves.track.params()?;
         self.rays.or_defaults(rays)
     }
 

@@ -217,7 +217,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     }
     for region in options.regions.regions()? {
         let shape = (*region.shape).clone();
-        window.act(RegionAction::Place {
+        window.act(RegionAction::Add {
             role: region.role,
             shape,
         })?;

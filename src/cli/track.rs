@@ -74,7 +74,7 @@ pub struct OfRays;
 
 impl Taken<curves::Params> for OfRays {
     fn defaults() -> curves::Params {
-        geodesic::Params::defaults().walk
+        geodesic::Params::defaults().curves
     }
 
     fn has(key: &str) -> bool {

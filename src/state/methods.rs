@@ -311,7 +311,7 @@ fn curves(
 ) -> String {
     let (walk, rays) = match made {
         CurveParams::Streamlines(walk) => (walk, None),
-        CurveParams::Rays(medium, params) => (&params.walk, Some((medium, params))),
+        CurveParams::Rays(medium, params) => (&params.curves, Some((medium, params))),
     };
     let what = if rays.is_some() {
         "rays"

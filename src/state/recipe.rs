@@ -248,7 +248,7 @@ fn geodesic_arguments(rays: &Rays) -> String {
         both_ways: true,
         deflection: None,
         repetitions: None,
-        ..rays.params.walk.clone()
+        ..rays.params.curves.clone()
     };
     arguments(&walk) + &arguments(rays)
 }

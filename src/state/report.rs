@@ -93,7 +93,7 @@ fn filter(state: &State) -> Value {
         Some(json!({
             "streamlines": lines.len(),
             "with_weight": fitted.sorted.len(),
-            "kept": fitted.kept(document.filter.least(layer.id)),
+            "kept": fitted.count_above(document.filter.min_weight(layer.id)),
             "shown": document.shown_by_weight(layer.id).name(),
             "objective": figures.objective,
             "rmse": figures.rmse,

@@ -148,7 +148,7 @@ impl Preferences {
     /// Steps and lengths are those of streamlines; rays pass low FA and turn without a limit.
     pub fn rays(&self) -> Rays {
         let mut rays = Rays::defaults();
-        let walk = &mut rays.params.walk;
+        let walk = &mut rays.params.curves;
         walk.step_mm = self.paths.step_mm;
         walk.min_length_mm = self.paths.length_mm.0;
         walk.max_length_mm = Some(self.paths.length_mm.1);

@@ -105,7 +105,8 @@ impl Convention {
 pub enum Tool {
     Crosshair,
     /// Place a sphere (or, with `cube`, a box) of this role.
-    Place {
+    #[serde(rename = "Place")]
+    NewRegion {
         role: Role,
         cube: bool,
     },
@@ -301,7 +302,7 @@ impl View {
         };
         let placed_on = matches!(
             self.tool,
-            Tool::Place { .. } | Tool::Sphere { .. } | Tool::Brush
+            Tool::NewRegion { .. } | Tool::Sphere { .. } | Tool::Brush
         );
         switched_on || placed_on
     }

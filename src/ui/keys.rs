@@ -235,7 +235,7 @@ fn single(key: Key, state: &State, memory: &mut Memory, actions: &mut Vec<Action
     }
     let letter = key.symbol_or_name();
     if let Some((role, _)) = regions::KEYS.iter().find(|(_, k)| *k == letter) {
-        let tool = Tool::Place {
+        let tool = Tool::NewRegion {
             role: *role,
             cube: memory.cube,
         };
@@ -346,7 +346,7 @@ fn place_here(state: &State) -> Option<Action> {
         };
         return Some(Action::Segment(SegmentAction::Sphere(sphere)));
     }
-    let Tool::Place { role, cube } = state.view.tool else {
+    let Tool::NewRegion { role, cube } = state.view.tool else {
         return None;
     };
     let (centre, radius_mm) = (state.view.crosshair, region_radius_mm(role));
@@ -357,7 +357,7 @@ fn place_here(state: &State) -> Option<Action> {
         },
         false => Shape::Sphere { centre, radius_mm },
     };
-    Some(Action::Region(RegionAction::Place { role, shape }))
+    Some(Action::Region(RegionAction::Add { role, shape }))
 }
 
 /// A tool, or the crosshair if the tool is already active.

@@ -149,7 +149,7 @@ pub fn nothing_kept(
     if fate(SeedOutcome::TooShort) > 0
         && fate(SeedOutcome::TooShort) >= fate(SeedOutcome::MissedTargets)
     {
-        let least = format::with_unit(&format::fixed(rays.params.walk.min_length_mm, 0), "mm");
+        let least = format::with_unit(&format::fixed(rays.params.curves.min_length_mm, 0), "mm");
         let text = format!("0 of {shot}: those that reach it are shorter than {least}");
         return Some((text, Suggestion::ShorterLength));
     }

@@ -209,7 +209,7 @@ pub fn add_menu(
     });
     memory.cube = cube;
     match chosen {
-        Some(Add::Tool(role)) => actions.push(Action::View(ViewAction::SetTool(Tool::Place {
+        Some(Add::Tool(role)) => actions.push(Action::View(ViewAction::SetTool(Tool::NewRegion {
             role,
             cube,
         }))),

@@ -182,7 +182,7 @@ fn word(step: TourStep, subject: Subject) -> &'static str {
 
 /// The button performs the step's action, or activates its tool.
 fn act(step: TourStep, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
-    let tool = |role| Action::View(ViewAction::SetTool(Tool::Place { role, cube: false }));
+    let tool = |role| Action::View(ViewAction::SetTool(Tool::NewRegion { role, cube: false }));
     match step {
         TourStep::ClickSlice => actions.push(Action::View(ViewAction::MoveCrosshair(
             state.view.crosshair,

@@ -114,9 +114,9 @@ impl Desk {
         rows(lines_of(layer).unwrap())
     }
 
-    fn sieve(&mut self, sieve: StreamlineRules) {
-        self.act(BundleAction::SetSieve {
-            sieve: Some(sieve),
+    fn sieve(&mut self, rules: StreamlineRules) {
+        self.act(BundleAction::SetRules {
+            rules: Some(rules),
             phase: Phase::Done,
         });
     }
@@ -132,7 +132,7 @@ impl Desk {
     fn place(&mut self, role: Role, centre: DVec3, radius_mm: f64) {
         let shape = Shape::Sphere { centre, radius_mm };
         self.window
-            .act(Action::Region(RegionAction::Place { role, shape }));
+            .act(Action::Region(RegionAction::Add { role, shape }));
     }
 }
 
@@ -214,7 +214,7 @@ fn filters() {
             "it follows while the region is dragged"
         );
     }
-    let mut state = desk.window.state.document.bundle.sieve.clone().unwrap();
+    let mut state = desk.window.state.document.bundle.rules.clone().unwrap();
     state = state.using(id, Role::Include, RegionRule::Exclude);
     desk.sieve(state.clone());
     assert_eq!(desk.shown().len(), 47);
@@ -247,7 +247,7 @@ fn filters() {
     assert_eq!(desk.shown(), four);
     desk.act(BundleAction::Keep);
     assert_eq!(desk.rows("all, selected"), four);
-    assert!(desk.window.state.document.bundle.sieve.is_none());
+    assert!(desk.window.state.document.bundle.rules.is_none());
     assert!(
         !desk
             .window
@@ -490,8 +490,8 @@ fn looks() {
     let path = desk.folder.path().join("p.csv");
     desk.act(BundleAction::SaveProfile(path.clone()));
     assert_eq!(std::fs::read_to_string(path).unwrap().lines().count(), 12);
-    desk.act(BundleAction::SetSieve {
-        sieve: None,
+    desk.act(BundleAction::SetRules {
+        rules: None,
         phase: Phase::Done,
     });
     desk.act(BundleAction::SetConnect(ConnectSettings {

@@ -274,7 +274,7 @@ impl Window {
     }
 
     fn place(&mut self, role: Role, centre: DVec3) -> RegionId {
-        self.act(Action::Region(RegionAction::Place {
+        self.act(Action::Region(RegionAction::Add {
             role,
             shape: Shape::Sphere {
                 centre,
@@ -359,7 +359,7 @@ fn undo_restores_everything() {
     let mut fit = window.state.document.fit.clone();
     fit.method = Method::Ols;
     let edits = vec![
-        Action::Region(RegionAction::Place {
+        Action::Region(RegionAction::Add {
             role: Role::Target,
             shape: Shape::Box {
                 centre: dvec3(0.0, 14.0, 0.0),
@@ -526,7 +526,7 @@ fn no_seed_no_live_result() {
 fn escape_in_order() {
     let mut window = Window::fitted();
     window.place(Role::Seed, DVec3::ZERO);
-    window.act(Action::View(ViewAction::SetTool(Tool::Place {
+    window.act(Action::View(ViewAction::SetTool(Tool::NewRegion {
         role: Role::Target,
         cube: false,
     })));

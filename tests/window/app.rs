@@ -136,7 +136,7 @@ fn edited() -> State {
     let role = Role::Seed;
     update(
         &mut state,
-        Action::Region(RegionAction::Place { role, shape }),
+        Action::Region(RegionAction::Add { role, shape }),
     );
     assert!(state.is_dirty());
     state

@@ -151,8 +151,8 @@ impl Document {
 
     /// The visible streamlines of a layer, as far as weights decide.
     pub fn shown_by_weight(&self, layer: LayerId) -> Shown {
-        let sieve = self.bundle.sieve.as_ref().filter(|s| s.layer == layer);
-        match sieve.and_then(|s| s.limit(&weight())) {
+        let rules = self.bundle.rules.as_ref().filter(|s| s.layer == layer);
+        match rules.and_then(|s| s.limit(&weight())) {
             None => Shown::Before,
             Some(limit) if limit.low.is_none() => Shown::Difference,
             Some(_) => Shown::After,
@@ -162,11 +162,11 @@ impl Document {
     /// The rules of a layer; if it has none, rules that keep everything: regions were placed for another purpose.
     fn take_rules(&mut self, layer: LayerId) -> StreamlineRules {
         self.note_displaced(layer);
-        let known = self.bundle.sieve.take().filter(|s| s.layer == layer);
+        let known = self.bundle.rules.take().filter(|s| s.layer == layer);
         known.unwrap_or_else(|| {
             let regions = self.regions.iter();
-            regions.fold(StreamlineRules::new(layer), |sieve, r| {
-                sieve.using(r.id, r.role, RegionRule::Nothing)
+            regions.fold(StreamlineRules::new(layer), |rules, r| {
+                rules.using(r.id, r.role, RegionRule::Nothing)
             })
         })
     }
@@ -177,8 +177,8 @@ impl Document {
         let (other, shown, group) = match &self.filter.by_weight {
             ByWeight::Unset => return,
             ByWeight::On { layer, group } => {
-                let sieve = self.bundle.sieve.as_ref().filter(|s| s.layer == *layer);
-                let own = sieve.and_then(|s| s.group.clone()).filter(|_| *group);
+                let rules = self.bundle.rules.as_ref().filter(|s| s.layer == *layer);
+                let own = rules.and_then(|s| s.group.clone()).filter(|_| *group);
                 (*layer, self.shown_by_weight(*layer), own)
             }
             ByWeight::Off {
@@ -195,8 +195,8 @@ impl Document {
 
     /// Shows the streamlines above the cut, below it, or all.
     pub fn show_by_weight(&mut self, layer: LayerId, shown: Shown) {
-        let sieve = self.take_rules(layer);
-        let least = self.filter.least(layer);
+        let rules = self.take_rules(layer);
+        let least = self.filter.min_weight(layer);
         let cut = Limit {
             column: weight(),
             low: (shown == Shown::After).then_some(least),
@@ -210,25 +210,25 @@ impl Document {
             Shown::Before if !group => ByWeight::Unset,
             _ => ByWeight::On { layer, group },
         };
-        let sieve = sieve.limited(cut);
-        let plain = self.is_plain(&sieve);
-        self.bundle.sieve = Some(sieve).filter(|_| !plain);
+        let rules = rules.limited(cut);
+        let plain = self.is_plain(&rules);
+        self.bundle.rules = Some(rules).filter(|_| !plain);
     }
 
     /// Whether a filter leaves all streamlines.
-    fn is_plain(&self, sieve: &StreamlineRules) -> bool {
+    fn is_plain(&self, rules: &StreamlineRules) -> bool {
         let mut regions = self.regions.iter();
-        let by_regions = regions.any(|r| sieve.how(r.id, r.role) != RegionRule::Nothing);
+        let by_regions = regions.any(|r| rules.how(r.id, r.role) != RegionRule::Nothing);
         !by_regions
             && StreamlineRules {
                 random_seed: 0,
                 uses: Vec::new(),
-                ..sieve.clone()
-            } == StreamlineRules::new(sieve.layer)
+                ..rules.clone()
+            } == StreamlineRules::new(rules.layer)
     }
 
     /// Whether a filter holds rules that Filter has not set.
-    fn has_own_rules(&self, sieve: &StreamlineRules) -> bool {
+    fn has_own_rules(&self, rules: &StreamlineRules) -> bool {
         let ByWeight::On { layer, group } = self.filter.by_weight else {
             return true;
         };
@@ -238,19 +238,19 @@ impl Document {
             high: None,
             counting: Default::default(),
         };
-        let mut others = sieve.clone().limited(limit);
+        let mut others = rules.clone().limited(limit);
         others.group.take_if(|_| group);
-        layer != sieve.layer || !self.is_plain(&others)
+        layer != rules.layer || !self.is_plain(&others)
     }
 
     /// Shows only one group of a layer, or all.
     pub fn show_group(&mut self, layer: LayerId, group: Option<String>) {
         let own = group.is_some();
-        let sieve = StreamlineRules {
+        let rules = StreamlineRules {
             group,
             ..self.take_rules(layer)
         };
-        self.bundle.sieve = Some(sieve);
+        self.bundle.rules = Some(rules);
         self.filter.by_weight = ByWeight::On { layer, group: own };
         let shown = self.shown_by_weight(layer);
         self.show_by_weight(layer, shown);
@@ -262,8 +262,8 @@ impl Document {
             return;
         };
         let shown = self.shown_by_weight(layer);
-        let sieve = self.bundle.sieve.as_mut().filter(|s| s.layer == layer);
-        let group = sieve.and_then(|sieve| sieve.group.take_if(|_| own));
+        let rules = self.bundle.rules.as_mut().filter(|s| s.layer == layer);
+        let group = rules.and_then(|rules| rules.group.take_if(|_| own));
         self.filter.by_weight = ByWeight::Unset;
         if shown != Shown::Before || group.is_some() {
             self.show_by_weight(layer, Shown::Before);
@@ -281,8 +281,8 @@ impl Document {
         let Some(id) = self.filtered().map(|(layer, _)| layer.id) else {
             return;
         };
-        let other = self.bundle.sieve.as_ref().filter(|s| s.layer != id);
-        if !self.has_weights(id) || other.is_some_and(|sieve| self.has_own_rules(sieve)) {
+        let other = self.bundle.rules.as_ref().filter(|s| s.layer != id);
+        if !self.has_weights(id) || other.is_some_and(|rules| self.has_own_rules(rules)) {
             return;
         }
         let Some(choice) = self.filter.displaced.remove(&id) else {
@@ -308,7 +308,7 @@ impl Document {
         else {
             return;
         };
-        let other = self.bundle.sieve.as_ref().is_some_and(|s| s.layer != layer);
+        let other = self.bundle.rules.as_ref().is_some_and(|s| s.layer != layer);
         if !self.has_weights(layer) || other {
             return;
         }

@@ -99,7 +99,7 @@ fn one(state: &State, layer: &Layer, weights: &Weighed, citations: &mut Citation
         let _ = write!(
             text,
             " {} with a weight of at least {cut} were kept.",
-            count(weights.kept(cut) as u64)
+            count(weights.count_above(cut) as u64)
         );
     }
     for lesion in &weights.lesions {

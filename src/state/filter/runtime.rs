@@ -121,7 +121,7 @@ pub struct SumKey {
     pub from: FitInputs,
     pub rows: Vec<ExtraBundle>,
     pub regions: Vec<(RegionId, RegionRule, Same)>,
-    pub sieve: Option<StreamlineRules>,
+    pub rules: Option<StreamlineRules>,
 }
 
 /// Runtime state of the filter.

@@ -147,7 +147,7 @@ impl Filtering {
     }
 
     /// The limit applied to a layer's weights: a streamline without weight is removed.
-    pub fn least(&self, layer: LayerId) -> f32 {
+    pub fn min_weight(&self, layer: LayerId) -> f32 {
         self.cut_of(layer).max(f32::MIN_POSITIVE)
     }
 
@@ -303,7 +303,7 @@ pub struct Weighed {
 
 impl Weighed {
     /// For a subset of the streamlines, which keep their weights: the statistics remain those of the fit of all.
-    pub fn of_some(&self, weights: &[f32]) -> Self {
+    pub fn for_subset(&self, weights: &[f32]) -> Self {
         Self {
             sorted: sorted(weights),
             ..self.clone()
@@ -317,7 +317,7 @@ impl Weighed {
     }
 
     /// Number of streamlines that a cut keeps.
-    pub fn kept(&self, least: f32) -> usize {
+    pub fn count_above(&self, least: f32) -> usize {
         self.sorted.len() - self.sorted.partition_point(|w| *w < least)
     }
 

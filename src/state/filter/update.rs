@@ -362,7 +362,7 @@ fn keep(state: &mut State, effects: &mut Vec<Effect>) {
 
 /// Marks the streamlines of a layer above the cut.
 fn marks(state: &State, id: LayerId) -> Vec<bool> {
-    let least = state.document.filter.least(id);
+    let least = state.document.filter.min_weight(id);
     let layer = state.document.layer(id);
     let weights = layer.and_then(|l| state.document.weights_of_layer(l));
     let weights = weights.map(|(_, weights)| weights.iter().map(|w| *w >= least));

@@ -14,7 +14,7 @@ pub fn act(state: &mut State, action: RegionAction, effects: &mut Vec<Effect>) {
             exported(state, RecentExports::REGION, &path, effects);
             regions::update::save(state, region, path, effects);
         }
-        RegionAction::Place { role, shape } => regions::update::place(state, role, shape),
+        RegionAction::Add { role, shape } => regions::update::place(state, role, shape),
         RegionAction::FromLayer { layer, role } => regions::update::from_layer(state, layer, role),
         RegionAction::Select(region) => regions::draw::select(state, region, effects),
         RegionAction::SetShape {

@@ -96,7 +96,7 @@ pub enum RegionAction {
         region: RegionId,
         path: PathBuf,
     },
-    Place {
+    Add {
         role: Role,
         shape: Shape,
     },

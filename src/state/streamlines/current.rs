@@ -44,7 +44,7 @@ impl State {
             let layer = self.document.layer(id?)?;
             Some((layer, lines_of(layer)?))
         };
-        let sieve = self.document.bundle.sieve.as_ref().map(|s| s.layer);
+        let rules = self.document.bundle.rules.as_ref().map(|s| s.layer);
         let chosen = self.session.bundle.chosen.as_ref().map(|c| c.layer);
         let all = || {
             let layers = self.document.layers.iter().rev();
@@ -52,7 +52,7 @@ impl State {
         };
         named(self.session.selected_layer)
             .or_else(|| named(self.session.bundle.subject))
-            .or_else(|| named(sieve))
+            .or_else(|| named(rules))
             .or_else(|| named(chosen))
             .or_else(|| all().find(|(l, _)| l.display.visible))
             .or_else(|| all().next())
@@ -62,14 +62,14 @@ impl State {
     pub fn selection(&self, layer: LayerId) -> Option<&StreamlineSelection> {
         let (key, sifted) = self.session.bundle.selection.shown()?;
         let lines = lines_of(self.document.layer(layer)?)?;
-        let sieve = self.document.bundle.sieve.as_ref()?;
-        (sieve.layer == layer && key.of == lines.id() && key.sieve.layer == layer).then_some(sifted)
+        let rules = self.document.bundle.rules.as_ref()?;
+        (rules.layer == layer && key.of == lines.id() && key.rules.layer == layer).then_some(sifted)
     }
 
     /// Whether this layer has rules.
     pub fn has_rules(&self, layer: LayerId) -> bool {
-        let sieve = self.document.bundle.sieve.as_ref();
-        sieve.is_some_and(|s| s.layer == layer)
+        let rules = self.document.bundle.rules.as_ref();
+        rules.is_some_and(|s| s.layer == layer)
     }
 
     /// The result of the present rules; `None` while unknown.

@@ -28,7 +28,7 @@ pub struct ColumnKey {
 #[derive(Clone, PartialEq, Debug)]
 pub struct SelectionKey {
     pub of: DataId,
-    pub sieve: StreamlineRules,
+    pub rules: StreamlineRules,
     pub regions: Vec<(RegionId, RegionRule, Same)>,
     pub images: Vec<ColumnKey>,
     /// During a drag: a thinned subset is returned for display.

@@ -222,7 +222,8 @@ impl Measurement {
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Bundle {
-    pub sieve: Option<StreamlineRules>,
+    #[serde(rename = "sieve")]
+    pub rules: Option<StreamlineRules>,
     /// Images whose means are columns of the table.
     pub images: Vec<LayerId>,
     pub profile: ProfileSettings,
@@ -233,7 +234,7 @@ pub struct Bundle {
 impl Default for Bundle {
     fn default() -> Self {
         Self {
-            sieve: None,
+            rules: None,
             images: Vec::new(),
             profile: ProfileSettings {
                 // A common number for bundles of the brain (Yeatman et al. 2012).
@@ -258,7 +259,7 @@ impl Bundle {
     /// With other ids for regions; settings of a region without a new id are dropped.
     pub fn renamed(&self, name: impl Fn(RegionId) -> Option<RegionId>) -> Self {
         let mut bundle = self.clone();
-        if let Some(sieve) = &mut bundle.sieve {
+        if let Some(sieve) = &mut bundle.rules {
             let uses = sieve.uses.iter();
             sieve.uses = uses
                 .filter_map(|(id, how)| Some((name(*id)?, *how)))
@@ -308,8 +309,8 @@ pub enum How {
 #[derive(Clone, Debug)]
 pub enum BundleAction {
     /// `None`: shows all streamlines again.
-    SetSieve {
-        sieve: Option<StreamlineRules>,
+    SetRules {
+        rules: Option<StreamlineRules>,
         phase: crate::state::Phase,
     },
     /// Keeps the streamlines that the rules select as a new layer.

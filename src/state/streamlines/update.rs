@@ -19,8 +19,11 @@ use crate::state::{Effect, State};
 
 pub fn act(state: &mut State, action: BundleAction, effects: &mut Vec<Effect>) {
     match action {
-        BundleAction::SetSieve { sieve, phase } => {
-            set(state, "Filter streamlines", phase, |b| b.sieve = sieve);
+        BundleAction::SetRules {
+            rules: sieve,
+            phase,
+        } => {
+            set(state, "Filter streamlines", phase, |b| b.rules = sieve);
         }
         BundleAction::Keep => edits::keep(state, effects),
         BundleAction::KeepChosen => edits::keep_chosen(state, effects),

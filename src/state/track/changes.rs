@@ -52,8 +52,8 @@ fn rays(document: &Document) -> Fields {
     // Both tables have the direction of travel; that of all curves names it.
     let apart = ["directions", "sharpen", "both-ways", "cut"];
     fields.rows(rays, &apart);
-    fields.rows(&rays.params.walk, APART);
-    length(&mut fields, &rays.params.walk);
+    fields.rows(&rays.params.curves, APART);
+    length(&mut fields, &rays.params.curves);
     fields.detailed("Keep", kept(rays.cut), format!("{:?}", rays.cut));
     fields
 }

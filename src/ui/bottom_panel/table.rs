@@ -186,9 +186,9 @@ fn range(limit: Option<&Limit>) -> String {
 
 /// The layer's current rules, or rules that let everything pass.
 fn sieve(state: &State, layer: &Layer) -> StreamlineRules {
-    let sieve = state.document.bundle.sieve.clone();
-    let sieve = sieve.filter(|s| s.layer == layer.id);
-    sieve.unwrap_or_else(|| StreamlineRules::new(layer.id))
+    let rules = state.document.bundle.rules.clone();
+    let rules = rules.filter(|s| s.layer == layer.id);
+    rules.unwrap_or_else(|| StreamlineRules::new(layer.id))
 }
 
 fn stopped(ui: &mut Ui, state: &State, layer: &Layer, place: Rect, actions: &mut Vec<Action>) {
@@ -200,7 +200,10 @@ fn stopped(ui: &mut Ui, state: &State, layer: &Layer, place: Rect, actions: &mut
     if let Some(stop) = chosen {
         let sieve = Some(StreamlineRules { stop, ..sieve });
         let phase = Phase::Done;
-        actions.push(Action::Bundle(BundleAction::SetSieve { sieve, phase }));
+        actions.push(Action::Bundle(BundleAction::SetRules {
+            rules: sieve,
+            phase,
+        }));
     }
 }
 
@@ -246,8 +249,8 @@ fn filter(
                     .map_or(PointStatistic::Mean, |l| l.counting),
             };
             let sieve = sieve.limited(limit);
-            actions.push(Action::Bundle(BundleAction::SetSieve {
-                sieve: Some(sieve),
+            actions.push(Action::Bundle(BundleAction::SetRules {
+                rules: Some(sieve),
                 phase: Phase::Done,
             }));
         }

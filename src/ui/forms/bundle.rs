@@ -23,7 +23,7 @@ const FILTER: &str = "Filter";
 pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
     let selected = super::selected_tracks(state).is_some();
     let about = selected
-        || state.document.bundle.sieve.is_some()
+        || state.document.bundle.rules.is_some()
         || state.view.bottom_panel.is_some()
         || state.chosen().is_some()
         || state.view.tool == Tool::Pick;
@@ -36,7 +36,7 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
         shown(ui, state, layer, lines);
         chosen(ui, state, actions);
         below(ui, state, actions);
-        let filtered = state.document.bundle.sieve.is_some();
+        let filtered = state.document.bundle.rules.is_some();
         if state.view.bottom_panel == Some(BottomPanel::Table) && !filtered {
             images(ui, state, actions);
         }
@@ -148,7 +148,7 @@ fn filter(
     memory: &mut Memory,
     actions: &mut Vec<Action>,
 ) {
-    let now = state.document.bundle.sieve.clone();
+    let now = state.document.bundle.rules.clone();
     let now = now.filter(|s| s.layer == layer.id);
     let help = "Shows only the streamlines that meet all rules below";
     let switched = segment_row(
@@ -159,33 +159,33 @@ fn filter(
         usize::from(now.is_some()),
     );
     if let Some(i) = switched {
-        actions.push(Action::Bundle(BundleAction::SetSieve {
-            sieve: (i == 1).then(|| StreamlineRules::new(layer.id)),
+        actions.push(Action::Bundle(BundleAction::SetRules {
+            rules: (i == 1).then(|| StreamlineRules::new(layer.id)),
             phase: Phase::Done,
         }));
     }
-    let Some(sieve) = now else {
+    let Some(rules) = now else {
         return rows::hint(
             ui,
             "By region, group, length, value, stop reason or at random; regions can be dragged while it is on",
         );
     };
-    let mut set = |sieve: StreamlineRules, phase: Phase| {
-        actions.push(Action::Bundle(BundleAction::SetSieve {
-            sieve: Some(sieve),
+    let mut set = |rules: StreamlineRules, phase: Phase| {
+        actions.push(Action::Bundle(BundleAction::SetRules {
+            rules: Some(rules),
             phase,
         }));
     };
-    regions(ui, state, &sieve, &mut set);
-    limits(ui, state, lines, &sieve, memory, &mut set);
-    group(ui, lines, &sieve, &mut set);
-    stop(ui, lines, &sieve, &mut set);
-    at_most(ui, lines, &sieve, &mut set);
+    regions(ui, state, &rules, &mut set);
+    limits(ui, state, lines, &rules, memory, &mut set);
+    group(ui, lines, &rules, &mut set);
+    stop(ui, lines, &rules, &mut set);
+    at_most(ui, lines, &rules, &mut set);
     let text = ["Matching", "Not matching"];
     let help = "Show the streamlines that meet the rules, or those that do not";
-    if let Some(i) = segment_row(ui, "Show", help, &text, usize::from(sieve.invert)) {
+    if let Some(i) = segment_row(ui, "Show", help, &text, usize::from(rules.invert)) {
         let invert = i == 1;
-        set(StreamlineRules { invert, ..sieve }, Phase::Done);
+        set(StreamlineRules { invert, ..rules }, Phase::Done);
     }
     images(ui, state, actions);
     let (rect, _) = ui.allocate_exact_size(
@@ -215,7 +215,7 @@ fn filter(
 fn regions(
     ui: &mut Ui,
     state: &State,
-    sieve: &StreamlineRules,
+    rules: &StreamlineRules,
     set: &mut impl FnMut(StreamlineRules, Phase),
 ) {
     /// With more regions, only those with a rule.
@@ -228,14 +228,14 @@ fn regions(
         );
         return;
     }
-    let counts = |r: &&Arc<crate::data::Region>| sieve.how(r.id, r.role) != RegionRule::Nothing;
+    let counts = |r: &&Arc<crate::data::Region>| rules.how(r.id, r.role) != RegionRule::Nothing;
     let many = all.len() > ROWS;
     let listed: Vec<_> = match many {
         true => all.iter().filter(counts).take(4 * ROWS).collect(),
         false => all.iter().collect(),
     };
     for r in listed {
-        let how = sieve.how(r.id, r.role);
+        let how = rules.how(r.id, r.role);
         let columns = Columns::allocate(ui);
         let at = egui::pos2(columns.label.left() + 6.0, columns.label.center().y);
         region::glyph(ui.painter(), at, r.role, theme::region_colour(r));
@@ -262,7 +262,7 @@ fn regions(
             chosen
         });
         if let Some(how) = chosen {
-            set(sieve.clone().using(r.id, r.role, how), Phase::Done);
+            set(rules.clone().using(r.id, r.role, how), Phase::Done);
         }
     }
     if many {
@@ -273,12 +273,12 @@ fn regions(
     }
     let text = ["Anywhere", "At an end"];
     let help = "Where a streamline must meet the regions that it passes through";
-    if let Some(i) = segment_row(ui, "Meets", help, &text, usize::from(sieve.by_ends)) {
+    if let Some(i) = segment_row(ui, "Meets", help, &text, usize::from(rules.by_ends)) {
         let by_ends = i == 1;
         set(
             StreamlineRules {
                 by_ends,
-                ..sieve.clone()
+                ..rules.clone()
             },
             Phase::Done,
         );
@@ -290,7 +290,7 @@ fn limits(
     ui: &mut Ui,
     state: &State,
     lines: &Tractogram,
-    sieve: &StreamlineRules,
+    rules: &StreamlineRules,
     memory: &mut Memory,
     set: &mut impl FnMut(StreamlineRules, Phase),
 ) {
@@ -302,7 +302,7 @@ fn limits(
         let Some((low, high)) = extent(state, lines.id(), &column, memory) else {
             continue;
         };
-        let limit = sieve.limit(&column);
+        let limit = rules.limit(&column);
         let (low, high) = (f64::from(low), f64::from(high));
         if low >= high {
             continue;
@@ -341,10 +341,10 @@ fn limits(
                 low: (from > low + reach.min((high - low) * 0.004)).then_some(from as f32),
                 high: (to < high - reach.min((high - low) * 0.004)).then_some(to as f32),
             };
-            set(sieve.clone().limited(limit), phase);
+            set(rules.clone().limited(limit), phase);
         }
-        if let (Column::Image(_), Some(limit)) = (&column, sieve.limit(&column)) {
-            counting(ui, sieve, limit, &name, set);
+        if let (Column::Image(_), Some(limit)) = (&column, rules.limit(&column)) {
+            counting(ui, rules, limit, &name, set);
         }
     }
 }
@@ -357,7 +357,7 @@ fn limit_end(limit: Option<&Limit>, end: impl Fn(&Limit) -> Option<f32>) -> f64 
 /// The choice of the values of an image that have to lie within the limits.
 fn counting(
     ui: &mut Ui,
-    sieve: &StreamlineRules,
+    rules: &StreamlineRules,
     limit: &Limit,
     name: &str,
     set: &mut impl FnMut(StreamlineRules, Phase),
@@ -375,7 +375,7 @@ fn counting(
             counting,
             ..limit.clone()
         };
-        set(sieve.clone().limited(limit), Phase::Done);
+        set(rules.clone().limited(limit), Phase::Done);
     }
 }
 
@@ -417,13 +417,13 @@ pub fn extent(
 fn group(
     ui: &mut Ui,
     lines: &Tractogram,
-    sieve: &StreamlineRules,
+    rules: &StreamlineRules,
     set: &mut impl FnMut(StreamlineRules, Phase),
 ) {
     if lines.groups.is_empty() {
         return;
     }
-    let known = sieve
+    let known = rules
         .group
         .as_ref()
         .filter(|g| lines.groups.contains_key(*g));
@@ -450,7 +450,7 @@ fn group(
         set(
             StreamlineRules {
                 group,
-                ..sieve.clone()
+                ..rules.clone()
             },
             Phase::Done,
         );
@@ -475,21 +475,21 @@ pub fn reasons(ui: &mut Ui, now: Option<StopReason>) -> Option<Option<StopReason
 fn stop(
     ui: &mut Ui,
     lines: &Tractogram,
-    sieve: &StreamlineRules,
+    rules: &StreamlineRules,
     set: &mut impl FnMut(StreamlineRules, Phase),
 ) {
     let known = |name: &str| lines.per_streamline.contains_key(name);
     if !(known("stop_start") || known("stop_end")) {
         return;
     }
-    let now = sieve.stop.map_or(ANY_REASON, StopReason::label);
+    let now = rules.stop.map_or(ANY_REASON, StopReason::label);
     let help = "Reason why tracking stopped at an end of the streamline";
-    let chosen = select_row(ui, "Stopped for", help, now, |ui| reasons(ui, sieve.stop));
+    let chosen = select_row(ui, "Stopped for", help, now, |ui| reasons(ui, rules.stop));
     if let Some(stop) = chosen {
         set(
             StreamlineRules {
                 stop,
-                ..sieve.clone()
+                ..rules.clone()
             },
             Phase::Done,
         );
@@ -499,18 +499,18 @@ fn stop(
 fn at_most(
     ui: &mut Ui,
     lines: &Tractogram,
-    sieve: &StreamlineRules,
+    rules: &StreamlineRules,
     set: &mut impl FnMut(StreamlineRules, Phase),
 ) {
     let all = lines.len().max(2) as f64;
     let default_value = (all / 10.0).ceil().clamp(1.0, 10_000.0);
-    let now = sieve.at_most.map_or(default_value, |n| n as f64);
+    let now = rules.at_most.map_or(default_value, |n| n as f64);
     let row = SliderRow::new("At most", now, 1.0..=all)
         .logarithmic()
         .decimals(0)
         .default(default_value)
         .limits(0.0..=1e9)
-        .switch(sieve.at_most.is_some(), "no limit")
+        .switch(rules.at_most.is_some(), "no limit")
         .help("Number of passing streamlines to draw at random; the same ones every time");
     let (at_most, phase) = match row.show(ui) {
         Some(Change::To(n, phase)) => (Some(n as usize), phase),
@@ -520,7 +520,7 @@ fn at_most(
     set(
         StreamlineRules {
             at_most,
-            ..sieve.clone()
+            ..rules.clone()
         },
         phase,
     );

@@ -51,31 +51,31 @@ pub fn controls(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut V
     strength(ui, rays, &memory.kinds.sharpening, &mut set);
     curve_parameters::step(
         ui,
-        &rays.params.walk,
-        &defaults.params.walk,
-        &mut |walk, p| set(with_walk(rays, walk), p),
+        &rays.params.curves,
+        &defaults.params.curves,
+        &mut |curves, p| set(with_curves(rays, curves), p),
     );
     panels::in_sight(ui);
     curve_parameters::length(
         ui,
-        &rays.params.walk,
-        &defaults.params.walk,
-        &mut |walk, p| set(with_walk(rays, walk), p),
+        &rays.params.curves,
+        &defaults.params.curves,
+        &mut |curves, p| set(with_curves(rays, curves), p),
     );
     let off = "off: rays cross low FA";
     curve_parameters::rules(
         ui,
         state,
-        &rays.params.walk,
-        &defaults.params.walk,
-        &mut |walk, p| set(with_walk(rays, walk), p),
+        &rays.params.curves,
+        &defaults.params.curves,
+        &mut |curves, p| set(with_curves(rays, curves), p),
     );
     curve_parameters::fa(
         ui,
-        &rays.params.walk,
-        &defaults.params.walk,
+        &rays.params.curves,
+        &defaults.params.curves,
         off,
-        &mut |walk, p| set(with_walk(rays, walk), p),
+        &mut |curves, p| set(with_curves(rays, curves), p),
     );
     let (open, clicked) = section::fold(ui, MORE, memory.is_open(MORE, false));
     if clicked {
@@ -93,9 +93,9 @@ fn with(rays: &Rays, params: Params) -> Rays {
     }
 }
 
-fn with_walk(rays: &Rays, walk: curves::Params) -> Rays {
+fn with_curves(rays: &Rays, curve_params: curves::Params) -> Rays {
     let params = Params {
-        walk,
+        curves: curve_params,
         ..rays.params.clone()
     };
     with(rays, params)
@@ -136,31 +136,31 @@ fn second_rank(ui: &mut Ui, state: &State, defaults: &Rays, kinds: &mut Kinds, s
     directions::kind(ui, rays, kinds, set);
     curve_parameters::angle(
         ui,
-        &rays.params.walk,
-        &defaults.params.walk,
-        &mut |walk, p| set(with_walk(rays, walk), p),
+        &rays.params.curves,
+        &defaults.params.curves,
+        &mut |curves, p| set(with_curves(rays, curves), p),
     );
     let christoffel = rays.params.form == Form::Christoffel;
     let fixed = "Christoffel symbols use their own midpoint rule";
     let fixed = christoffel.then_some(fixed);
-    let walk_defaults = &defaults.params.walk;
+    let walk_defaults = &defaults.params.curves;
     curve_parameters::integrator(
         ui,
-        &rays.params.walk,
+        &rays.params.curves,
         walk_defaults,
         fixed,
-        &mut |walk, p| set(with_walk(rays, walk), p),
+        &mut |curves, p| set(with_curves(rays, curves), p),
     );
     let linear = "Christoffel symbols need trilinear interpolation: choose Hamiltonian below first";
     let linear = christoffel.then_some(linear);
     curve_parameters::interpolation(
         ui,
-        &rays.params.walk,
+        &rays.params.curves,
         walk_defaults,
         linear,
-        &mut |walk, p| set(with_walk(rays, walk), p),
+        &mut |curves, p| set(with_curves(rays, curves), p),
     );
-    let cubic = rays.params.walk.interpolation == Interpolation::CubicBSpline;
+    let cubic = rays.params.curves.interpolation == Interpolation::CubicBSpline;
     let why = |i: usize| {
         (i == 1 && cubic)
             .then_some("Christoffel symbols need trilinear interpolation: choose that above first")
@@ -180,9 +180,9 @@ fn second_rank(ui: &mut Ui, state: &State, defaults: &Rays, kinds: &mut Kinds, s
     curve_parameters::rest(
         ui,
         state,
-        &rays.params.walk,
+        &rays.params.curves,
         walk_defaults,
-        &mut |walk, p| set(with_walk(rays, walk), p),
+        &mut |curves, p| set(with_curves(rays, curves), p),
     );
     parameters::rows(ui, rays, defaults, Rows::These(&["no-loop-guard"]), set);
     parameters::rows(ui, rays, defaults, Rows::AllBut(PLACED), set);

@@ -240,7 +240,7 @@ fn no_field(ui: &mut Ui, state: &State, memory: &mut Memory) {
 /// The region to be placed next, with its tool.
 fn region_wanted(ui: &mut Ui, state: &State, role: Role, actions: &mut Vec<Action>) {
     let p = theme::palette(ui.style());
-    let tool = Tool::Place { role, cube: false };
+    let tool = Tool::NewRegion { role, cube: false };
     let (in_hand, text, word) = match role {
         Role::Seed => (
             "Click white matter on a slice. Esc puts the seed away",

@@ -164,7 +164,7 @@ fn tools(list: &mut Entries) {
     }
     for (role, key) in list_of_regions::KEYS {
         let name = format!("Place: {}", role.name().to_lowercase());
-        let tool = Tool::Place { role, cube: false };
+        let tool = Tool::NewRegion { role, cube: false };
         list.add(&name, key, act(ViewAction::SetTool(tool)));
     }
     for (tool, name, key) in forms::region::TOOLS {

@@ -50,7 +50,7 @@ impl Drag {
 pub enum Kind {
     Crosshair,
     /// A new region, centred where the button went down.
-    Place {
+    NewRegion {
         centre: DVec3,
     },
     /// A sphere added to a surface or cut from it.
@@ -225,7 +225,7 @@ pub fn conclude(state: &State, drag: &Drag, actions: &mut Vec<Action>) {
         | Kind::Pan
         | Kind::Zoom { .. }
         | Kind::Crosshair
-        | Kind::Place { .. }
+        | Kind::NewRegion { .. }
         | Kind::Sphere { .. }
         | Kind::Stroke { .. }
         | Kind::StrokeInScene { .. }

@@ -220,12 +220,12 @@ impl Views {
         spheres::preview_in_scene(painter, scene, self.drag.as_ref(), pointer_at, taken);
         let rests = pointer_at.filter(|_| self.drag.is_none());
         spheres::fixed_in_scene(painter, scene, rests, taken);
-        let Tool::Place { role, .. } = state.view.tool else {
+        let Tool::NewRegion { role, .. } = state.view.tool else {
             return;
         };
         let colour = annotations::role_colour(role);
         let placing = self.drag.as_ref().and_then(|d| match &d.kind {
-            Kind::Place { centre } if d.pane == crate::state::Pane::Scene => {
+            Kind::NewRegion { centre } if d.pane == crate::state::Pane::Scene => {
                 Some((*centre, d.pressed))
             }
             _ => None,

@@ -277,7 +277,7 @@ impl Views {
             Some(_) => CursorIcon::Grabbing,
             None if matches!(
                 scene.state.view.tool,
-                Tool::Place { .. } | Tool::Sphere { .. } | Tool::Sample | Tool::Pick
+                Tool::NewRegion { .. } | Tool::Sphere { .. } | Tool::Sample | Tool::Pick
             ) =>
             {
                 CursorIcon::Crosshair
@@ -332,10 +332,10 @@ fn scene_press(
         // Off all paintable surfaces, a drag rotates the view.
         PointerButton::Primary if state.view.tool == Tool::Brush => Some(Kind::Orbit),
         PointerButton::Primary => {
-            if let Tool::Place { .. } = state.view.tool {
+            if let Tool::NewRegion { .. } = state.view.tool {
                 // Outside the head there is nothing to place on: a drag rotates the view.
                 let flat = scene.flat_under(at);
-                return Some(flat.map_or(Kind::Orbit, |flat| Kind::Place { centre: flat.at }));
+                return Some(flat.map_or(Kind::Orbit, |flat| Kind::NewRegion { centre: flat.at }));
             }
             if let Tool::Sphere { add } = state.view.tool {
                 // Off the surface and the slices there is nothing to place on: a drag rotates the view.
@@ -426,14 +426,14 @@ fn scene_drag(scene: &Scene, drag: &mut Drag, at: Pos2, actions: &mut Vec<Action
 fn scene_release(scene: &Scene, drag: &Drag, at: Pos2, actions: &mut Vec<Action>) {
     match &drag.kind {
         Kind::Sample { .. } => actions.push(Action::Sample(SampleAction::End)),
-        Kind::Place { centre } => {
-            if let Tool::Place { role, cube } = scene.state.view.tool {
+        Kind::NewRegion { centre } => {
+            if let Tool::NewRegion { role, cube } = scene.state.view.tool {
                 let plane = (*centre, scene.camera.forward());
                 let far = at.distance(drag.pressed) >= CLICK;
                 let edge = scene.on_plane(at, plane).filter(|_| far);
                 let dragged = edge.map(|p| p.distance(*centre));
                 actions.push(Action::View(ViewAction::MoveCrosshair(*centre)));
-                actions.push(Action::Region(RegionAction::Place {
+                actions.push(Action::Region(RegionAction::Add {
                     role,
                     shape: drag::new_shape(role, cube, *centre, dragged),
                 }));

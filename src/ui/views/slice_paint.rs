@@ -243,13 +243,13 @@ impl Views {
         spheres::fixed_on_slice(painter, slice, at, taken);
         let here = (slice.pane, slice.rect);
         self.choosing_marks(painter, state, here, at, IN_VIEW.accent);
-        let Tool::Place { role, .. } = state.view.tool else {
+        let Tool::NewRegion { role, .. } = state.view.tool else {
             return;
         };
         let colour = annotations::role_colour(role);
         let default_radius = region_radius_mm(role) / slice.plane.mm_per_point;
         match self.drag.as_ref().map(|d| (d.pane, &d.kind, d.pressed)) {
-            Some((pane, Kind::Place { centre }, pressed)) if pane == slice.pane => {
+            Some((pane, Kind::NewRegion { centre }, pressed)) if pane == slice.pane => {
                 let centre = slice.screen(*centre);
                 let far = pointer(ui)
                     .map(|at| at.distance(pressed))

@@ -189,9 +189,9 @@ impl Views {
             _ if state.view.tool.draws() => self.drawing_press(slice, button, at),
             PointerButton::Secondary => gesture(slice, mouse.right(modifiers.command)),
             PointerButton::Primary => {
-                if let Tool::Place { .. } = state.view.tool {
+                if let Tool::NewRegion { .. } = state.view.tool {
                     let centre = slice.world(at);
-                    return Some(Kind::Place { centre });
+                    return Some(Kind::NewRegion { centre });
                 }
                 if let Tool::Sphere { add } = state.view.tool {
                     let centre = slice.world(at);
@@ -403,7 +403,7 @@ fn slice_drag(slice: &Slice, drag: &mut Drag, at: Pos2, actions: &mut Vec<Action
         }
         Kind::Pan
         | Kind::Zoom { .. }
-        | Kind::Place { .. }
+        | Kind::NewRegion { .. }
         | Kind::Sphere { .. }
         | Kind::Orbit
         | Kind::Stroke { .. }
@@ -420,12 +420,12 @@ fn slice_drag(slice: &Slice, drag: &mut Drag, at: Pos2, actions: &mut Vec<Action
 fn slice_release(slice: &Slice, drag: &Drag, at: Pos2, actions: &mut Vec<Action>) {
     match &drag.kind {
         Kind::Sample { .. } => actions.push(Action::Sample(SampleAction::End)),
-        Kind::Place { centre } => {
-            if let Tool::Place { role, cube } = slice.state.view.tool {
+        Kind::NewRegion { centre } => {
+            if let Tool::NewRegion { role, cube } = slice.state.view.tool {
                 let far = at.distance(drag.pressed) >= CLICK;
                 let dragged = far.then(|| slice.world(at).distance(*centre));
                 move_crosshair(slice, *centre, actions);
-                actions.push(Action::Region(RegionAction::Place {
+                actions.push(Action::Region(RegionAction::Add {
                     role,
                     shape: drag::new_shape(role, cube, *centre, dragged),
                 }));

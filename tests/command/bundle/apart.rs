@@ -27,9 +27,9 @@ fn apart() {
     desk.place(Role::Target, at(30.0), 3.0);
     assert_eq!(desk.shown(), before);
     let regions = desk.window.state.document.regions.clone();
-    let sieve = |desk: &Desk| desk.window.state.document.bundle.sieve.clone().unwrap();
+    let rules = |desk: &Desk| desk.window.state.document.bundle.rules.clone().unwrap();
     let (seed, target) = (regions[0].id, regions[1].id);
-    assert_eq!(sieve(&desk).how(target, Role::Target), RegionRule::Nothing);
+    assert_eq!(rules(&desk).how(target, Role::Target), RegionRule::Nothing);
     // Nor does a copied one, nor a seed that becomes an include region.
     desk.window
         .act(Action::Region(RegionAction::Duplicate(target)));
@@ -37,7 +37,7 @@ fn apart() {
     desk.window
         .act(Action::Region(RegionAction::SetRole { region: seed, role }));
     assert_eq!(desk.shown(), before);
-    let taken = sieve(&desk).using(target, Role::Target, RegionRule::Any);
+    let taken = rules(&desk).using(target, Role::Target, RegionRule::Any);
     desk.sieve(taken);
     assert_eq!(desk.shown(), (27..=33).collect::<Vec<_>>());
     // It follows its role from then on.
@@ -53,7 +53,7 @@ fn apart() {
         desk.window.act(Action::Undo);
     }
     assert_eq!(
-        (desk.shown(), sieve(&desk).uses),
+        (desk.shown(), rules(&desk).uses),
         (before.clone(), Vec::new())
     );
     // The rules of a layer other than the current one are left alone, too.

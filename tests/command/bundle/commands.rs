@@ -109,8 +109,8 @@ pub fn commands() {
     let kept = desk.shown().len();
     assert!(kept < 30 && own.len() == kept && own.offsets == made.offsets);
     assert!(own.points == made.points && own.per_streamline == made.per_streamline);
-    desk.window.act(Action::Bundle(BundleAction::SetSieve {
-        sieve: None,
+    desk.window.act(Action::Bundle(BundleAction::SetRules {
+        rules: None,
         phase: Phase::Done,
     }));
     let layer = desk.window.state.document.layer(all).expect("a layer");

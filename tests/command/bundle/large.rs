@@ -63,16 +63,16 @@ fn large() {
         let most = if once { ONCE_MS } else { AT_ONCE_MS };
         assert!(ms < LOADED * most, "{what}: {ms:.1} ms");
     };
-    let sieve = |sieve: StreamlineRules, phase| {
-        Action::Bundle(BundleAction::SetSieve {
-            sieve: Some(sieve),
+    let rules = |rules: StreamlineRules, phase| {
+        Action::Bundle(BundleAction::SetRules {
+            rules: Some(rules),
             phase,
         })
     };
     timed(
         &mut window,
         "filter on",
-        sieve(StreamlineRules::new(layer), Phase::Done),
+        rules(StreamlineRules::new(layer), Phase::Done),
     );
     let (role, shape) = (
         Role::Include,
@@ -81,7 +81,7 @@ fn large() {
             radius_mm: 10.0,
         },
     );
-    window.act(Action::Region(RegionAction::Place { role, shape }));
+    window.act(Action::Region(RegionAction::Add { role, shape }));
     let id = window.state.document.regions[0].id;
     for (y, phase) in [
         (41.0, Phase::Live),
@@ -105,16 +105,16 @@ fn large() {
     timed(
         &mut window,
         "limits of a value",
-        sieve(by_value.clone(), Phase::Live),
+        rules(by_value.clone(), Phase::Live),
     );
     let y = window.state.document.layer_named("y").expect("open").id;
     let by_image = by_value.limited(limit(Column::Image(y), Some(5.0), Some(30.0)));
     timed(
         &mut window,
         "limits of an image's mean",
-        sieve(by_image.clone(), Phase::Live),
+        rules(by_image.clone(), Phase::Live),
     );
-    timed(&mut window, "the same again", sieve(by_image, Phase::Done));
+    timed(&mut window, "the same again", rules(by_image, Phase::Done));
     let drawer = BundleAction::Open(Some(BottomPanel::Table));
     timed(&mut window, "table", Action::Bundle(drawer));
     for by in [weight(), Column::length()] {

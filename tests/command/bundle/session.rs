@@ -48,12 +48,12 @@ pub(super) fn session() {
     );
     let mask = Shape::Mask(ball.shape.mask_on(&grid));
     desk.place(Role::Exclude, DVec3::new(10.0, 22.0, 0.0), 1.0);
-    desk.window.act(Action::Region(RegionAction::Place {
+    desk.window.act(Action::Region(RegionAction::Add {
         role: Role::Include,
         shape: mask,
     }));
-    let sieve = StreamlineRules::new(all).limited(limit(weight(), None, Some(25.0)));
-    desk.sieve(sieve);
+    let rules = StreamlineRules::new(all).limited(limit(weight(), None, Some(25.0)));
+    desk.sieve(rules);
     let shown = desk.shown();
     assert!(!shown.is_empty() && shown.len() < 20, "{shown:?}");
     desk.act(BundleAction::Keep);
@@ -100,10 +100,10 @@ pub(super) fn session() {
     );
     assert_eq!(state.view.bottom_panel, Some(BottomPanel::Table));
     // Regions have other ids now; the rules refer to the same one.
-    let sieve = state.document.bundle.sieve.clone().unwrap();
+    let rules = state.document.bundle.rules.clone().unwrap();
     let first = &state.document.regions[0];
-    assert_eq!(sieve.how(first.id, first.role), RegionRule::Within);
-    assert_eq!(sieve.layer, of("all, selected").0);
+    assert_eq!(rules.how(first.id, first.role), RegionRule::Within);
+    assert_eq!(rules.layer, of("all, selected").0);
     // Saved again, the session is unchanged.
     let again = desk.folder.path().join("again.arcuate");
     other.act(Action::Session(SessionAction::Save {

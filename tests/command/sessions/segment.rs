@@ -42,7 +42,7 @@ fn speeds(window: &mut Window, centre: DVec3) {
         centre,
         radius_mm: 5.0,
     };
-    window.act(Action::Region(RegionAction::Place {
+    window.act(Action::Region(RegionAction::Add {
         role: Role::Mask,
         shape: Shape::Mask(ball.mask_on(&grid)),
     }));

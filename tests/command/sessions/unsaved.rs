@@ -331,9 +331,9 @@ fn whole() {
         high: None,
         counting: PointStatistic::default(),
     };
-    let sieve = StreamlineRules::new(brain).limited(limit);
-    window.act(Action::Bundle(BundleAction::SetSieve {
-        sieve: Some(sieve),
+    let rules = StreamlineRules::new(brain).limited(limit);
+    window.act(Action::Bundle(BundleAction::SetRules {
+        rules: Some(rules),
         phase: Phase::Done,
     }));
     save(&mut window, "some.tck");
@@ -342,8 +342,8 @@ fn whole() {
         "{}",
         window.state.session.status
     );
-    window.act(Action::Bundle(BundleAction::SetSieve {
-        sieve: None,
+    window.act(Action::Bundle(BundleAction::SetRules {
+        rules: None,
         phase: Phase::Done,
     }));
     save(&mut window, "all.tck");

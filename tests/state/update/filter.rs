@@ -134,7 +134,7 @@ fn weights() {
     );
     assert_eq!(all[25..], [0.0, 0.0], "outside, and of one point");
     assert!(weighed.sorted.len() > 20, "{:?}", weighed.sorted);
-    assert_eq!(weighed.kept(f32::MIN_POSITIVE), weighed.sorted.len());
+    assert_eq!(weighed.count_above(f32::MIN_POSITIVE), weighed.sorted.len());
     assert!(weighed.curve.windows(2).all(|w| w[1] <= w[0] * 1.0001));
     let display = &layer(&window).display;
     assert_eq!(display.line_colouring, LineColouring::Weight);
@@ -158,7 +158,7 @@ fn weights() {
     window.act(Action::Undo);
     assert!(window.state.document.weighed.is_empty());
     assert!(weight_maps(&window.state.document).is_empty());
-    assert!(window.state.document.bundle.sieve.is_none());
+    assert!(window.state.document.bundle.rules.is_none());
     window.act(Action::Redo);
     assert_eq!(values(&window), all);
     // The maps disappear with their streamlines.
@@ -185,7 +185,7 @@ fn by_weight_alone() {
     assert_eq!(left(&window), Some(kept), "{}", said(&window));
     let left_group = FilterAction::ShowGroup(Some("left".to_owned()));
     act(&mut window, FilterAction::Show(Shown::Before));
-    assert!(window.state.document.bundle.sieve.is_none());
+    assert!(window.state.document.bundle.rules.is_none());
     act(&mut window, left_group);
     assert!(left(&window) > Some(0));
 }
@@ -200,13 +200,13 @@ fn cut() {
         act(&mut window, FilterAction::Cut { least, phase });
     }
     assert_eq!(steps(&window).as_deref(), Some("Cut of weights"));
-    let kept = weighed(&window).kept(least);
+    let kept = weighed(&window).count_above(least);
     let left = |window: &Window| window.state.selection(id).expect("sifted").kept;
     assert_eq!(left(&window), kept);
     act(&mut window, FilterAction::Show(Shown::Difference));
     assert_eq!(left(&window), 27 - kept);
     act(&mut window, FilterAction::Show(Shown::Before));
-    assert!(window.state.document.bundle.sieve.is_none());
+    assert!(window.state.document.bundle.rules.is_none());
     act(&mut window, FilterAction::Show(Shown::After));
     act(
         &mut window,
@@ -228,7 +228,7 @@ fn cut() {
     for _ in 0..8 {
         window.act(Action::Undo);
     }
-    let limit = window.state.document.bundle.sieve.as_ref();
+    let limit = window.state.document.bundle.rules.as_ref();
     let low = limit.and_then(|s| s.limit(&weight())?.low);
     assert_eq!(low, Some(f32::MIN_POSITIVE), "the drag was one step");
     act(
@@ -402,7 +402,7 @@ fn along() {
     assert_eq!((&**name, &begun.inside), ("Pathway", &mask.inside));
     window.act(Action::View(ViewAction::SelectTask(Task::Filter)));
     cut_out(&mut window, ExcludedStreamlines::Pathway(None));
-    window.act(Action::Region(RegionAction::Place {
+    window.act(Action::Region(RegionAction::Add {
         role: Role::Include,
         shape: Shape::Mask(mask),
     }));
@@ -501,7 +501,7 @@ fn sums_apart() {
         centre: DVec3::splat(-1.0),
         radius_mm: 60.0,
     };
-    window.act(Action::Region(RegionAction::Place { role, shape }));
+    window.act(Action::Region(RegionAction::Add { role, shape }));
     let all = window.state.session.selected_region.expect("placed");
     let some = window.place(role, DVec3::new(7.0, -1.0, -1.0));
     let rows = apart(&window);
@@ -515,14 +515,17 @@ fn sums_apart() {
     assert!(rows[1].1 > 0 && rows[1].1 < 26 && rows[1].2 < whole);
     // The streamline rules, but not the cut by weight.
     let id = layer(&window).id;
-    let sieve = StreamlineRules::new(id).limited(Limit {
+    let rules = StreamlineRules::new(id).limited(Limit {
         column: Column::length(),
         low: Some(10.0),
         high: None,
         counting: Default::default(),
     });
-    let (sieve, phase) = (Some(sieve), Phase::Done);
-    window.act(Action::Bundle(BundleAction::SetSieve { sieve, phase }));
+    let (rules, phase) = (Some(rules), Phase::Done);
+    window.act(Action::Bundle(BundleAction::SetRules {
+        rules: rules,
+        phase,
+    }));
     act(
         &mut window,
         FilterAction::Cut {

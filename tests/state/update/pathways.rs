@@ -225,7 +225,7 @@ fn width() {
 
 fn apart() {
     let mut window = looking();
-    window.act(Action::Region(RegionAction::Place {
+    window.act(Action::Region(RegionAction::Add {
         role: Role::Exclude,
         shape: Shape::Box {
             centre: DVec3::ZERO,

@@ -133,8 +133,8 @@ fn after_a_failure() {
     let mut window = Window::fitted();
     window.act(Action::Track(TrackAction::SetMethod(Method::Rays)));
     let mut rays = window.state.document.rays.clone();
-    rays.params.walk.min_length_mm = 5.0;
-    rays.params.walk.seeding = Seeding::Random { count: 20 };
+    rays.params.curves.min_length_mm = 5.0;
+    rays.params.curves.seeding = Seeding::Random { count: 20 };
     let phase = Phase::Done;
     window.act(Action::Track(TrackAction::SetRays { rays, phase }));
     window.place(Role::Seed, DVec3::ZERO);
@@ -228,7 +228,7 @@ fn regions_by_a_job() {
     let role = Role::Seed;
     update(
         &mut state,
-        Action::Region(RegionAction::Place { role, shape }),
+        Action::Region(RegionAction::Add { role, shape }),
     );
     let region = state.session.selected_region.expect("selected");
     let path = PathBuf::from("/data/r.nii");

@@ -121,11 +121,11 @@ fn display(state: &State, layer: &str, edit: impl FnOnce(&mut Display)) -> Actio
 }
 
 fn sieve(state: &State, edit: impl FnOnce(&mut StreamlineRules)) -> Action {
-    let now = state.document.bundle.sieve.clone();
-    let mut sieve = now.unwrap_or_else(|| StreamlineRules::new(LayerId(9_999)));
-    edit(&mut sieve);
-    Action::Bundle(BundleAction::SetSieve {
-        sieve: Some(sieve),
+    let now = state.document.bundle.rules.clone();
+    let mut rules = now.unwrap_or_else(|| StreamlineRules::new(LayerId(9_999)));
+    edit(&mut rules);
+    Action::Bundle(BundleAction::SetRules {
+        rules: Some(rules),
         phase: DONE,
     })
 }

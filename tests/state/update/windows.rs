@@ -77,7 +77,7 @@ fn settings() {
     assert!(effects.iter().any(|e| matches!(e, Effect::Store)));
     let track = &state.document.track;
     assert_eq!((track.step_mm, track.min_fa), (0.25, None));
-    assert_eq!(state.document.rays.params.walk.min_length_mm, 12.0);
+    assert_eq!(state.document.rays.params.curves.min_length_mm, 12.0);
     assert_eq!(state.view.convention, Convention::Neurological);
     // A document keeps its own; the next starts with the present settings.
     update(&mut state, image("/data/a.nii.gz"));

@@ -388,7 +388,8 @@ fn own_cut() {
     let all = fit.sorted.len();
     let mut window = window(state, [1920.0, 1080.0]);
     let filter = |window: &mut Window, action| act(window, Action::Filter(action));
-    let kept = |window: &Window, of| fit.kept(window.state().state.document.filter.least(of));
+    let kept =
+        |window: &Window, of| fit.count_above(window.state().state.document.filter.min_weight(of));
     filter(&mut window, FilterAction::Tractogram(first));
     let phase = Phase::Done;
     filter(&mut window, FilterAction::Cut { least, phase });
@@ -398,11 +399,11 @@ fn own_cut() {
     assert_eq!(kept(&window, other), all);
     filter(&mut window, FilterAction::Show(Shown::After));
     let document = &window.state().state.document;
-    let sieve = document.bundle.sieve.as_ref().expect("a filter");
-    let limit = sieve.limit(&Column::Value(WEIGHT.to_owned()));
+    let rules = document.bundle.rules.as_ref().expect("a filter");
+    let limit = rules.limit(&Column::Value(WEIGHT.to_owned()));
     let limit = limit.expect("a limit");
     assert_eq!(
-        (sieve.layer, limit.low),
+        (rules.layer, limit.low),
         (other, Some(f32::MIN_POSITIVE)),
         "any weight stays"
     );
@@ -477,7 +478,7 @@ fn results() {
     let lines = lines_of(&layer.expect("a layer")).expect("lines").clone();
     carry_out::<SumBundles>(&mut window);
     let weights = &lines.per_streamline[WEIGHT];
-    let least = window.state().state.document.filter.least(id);
+    let least = window.state().state.document.filter.min_weight(id);
     let members = lines.groups["CST L"].iter().map(|m| weights[*m as usize]);
     let kept: Vec<f64> = members.filter(|w| *w >= least).map(f64::from).collect();
     let spoken = format!(
@@ -489,8 +490,8 @@ fn results() {
     window.get_by_label_contains("Not in a bundle, ");
     window.get_by_label_contains("Cingulum, ").click();
     window.run();
-    let sieve = window.state().state.document.bundle.sieve.clone();
-    assert_eq!(sieve.and_then(|s| s.group), Some("Cingulum".to_owned()));
+    let rules = window.state().state.document.bundle.rules.clone();
+    assert_eq!(rules.and_then(|s| s.group), Some("Cingulum".to_owned()));
     click(&mut window, "Map on slices: RMSE");
     let visible = |window: &Window, name: &str| {
         let layer = window.state().state.document.layer_named(name);
@@ -521,7 +522,7 @@ fn results() {
     );
     let saved = submitted::<SaveWithValues>(&window);
     let saved = saved.last().and_then(|save| save.only.clone());
-    let kept = window.state().state.document.weighed[&id].kept(f32::MIN_POSITIVE);
+    let kept = window.state().state.document.weighed[&id].count_above(f32::MIN_POSITIVE);
     let only = saved.expect("asked for");
     assert_eq!(only.iter().filter(|m| **m).count(), kept);
     // A TCK contains no weights: the sheet names the file that does.

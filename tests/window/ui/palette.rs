@@ -133,7 +133,7 @@ fn does() {
     let role = Role::Target;
     assert_eq!(
         window.state().state.view.tool,
-        Tool::Place { role, cube: false }
+        Tool::NewRegion { role, cube: false }
     );
     enter(&mut window, "radiological");
     assert_eq!(

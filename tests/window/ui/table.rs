@@ -136,8 +136,8 @@ fn tabled() -> Window {
 fn stopped() {
     let mut window = tabled();
     let stop = |window: &Window| {
-        let sieve = window.state().state.document.bundle.sieve.clone();
-        sieve.and_then(|s| s.stop)
+        let rules = window.state().state.document.bundle.rules.clone();
+        rules.and_then(|s| s.stop)
     };
     for (word, wanted) in [
         (StopReason::LowFa.label(), Some(StopReason::LowFa)),
@@ -159,12 +159,12 @@ fn refused() {
     let marks: Vec<bool> = (0..60).map(|i| i < 5).collect();
     let shown = lines.filtered(&marks);
     let filter = |app: &mut App, at_most| {
-        let sieve = StreamlineRules {
+        let rules = StreamlineRules {
             at_most: Some(at_most),
             ..StreamlineRules::new(layer)
         };
-        let action = BundleAction::SetSieve {
-            sieve: Some(sieve),
+        let action = BundleAction::SetRules {
+            rules: Some(rules),
             phase: Phase::Done,
         };
         update(&mut app.state, Action::Bundle(action));

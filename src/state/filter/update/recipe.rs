@@ -7,7 +7,7 @@ use crate::state::{Recipe, State};
 /// The recipe of the weights shown, else of those that would be fitted now.
 pub fn recipe(state: &State) -> Option<Recipe> {
     let (layer, _) = state.document.filtered()?;
-    let least = state.document.filter.least(layer.id);
+    let least = state.document.filter.min_weight(layer.id);
     if let Some((fitted, _)) = state.document.weights_of_layer(layer) {
         return weight_recipe(&state.document, layer.id, &fitted.from, least);
     }

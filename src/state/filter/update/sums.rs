@@ -58,7 +58,7 @@ fn rows(
         from: from.clone(),
         rows: Vec::new(),
         regions: Vec::new(),
-        sieve: None,
+        rules: None,
     };
     let mut all = Vec::new();
     for region in document.regions.iter().filter(|r| r.role != Role::Mask) {
@@ -88,7 +88,7 @@ fn rows(
             key.regions
                 .extend(used.map(|(how, r)| (r.id, how, Same(r.shape.clone()))));
             key.rows.push(ExtraBundle::Filter);
-            key.sieve = Some(sieve);
+            key.rules = Some(sieve);
             all.push(rules);
         }
     }
@@ -97,9 +97,9 @@ fn rows(
 
 /// The rules of a layer's streamlines without their weights and a single group.
 fn apart(document: &Document, layer: LayerId) -> Option<StreamlineRules> {
-    let sieve = document.bundle.sieve.as_ref();
-    let sieve = sieve.filter(|s| s.layer == layer)?;
-    let mut apart = sieve.clone();
+    let rules = document.bundle.rules.as_ref();
+    let rules = rules.filter(|s| s.layer == layer)?;
+    let mut apart = rules.clone();
     apart.limits.retain(|l| l.column != weight());
     apart.group = None;
     Some(apart)

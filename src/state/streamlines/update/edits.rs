@@ -18,7 +18,7 @@ use std::sync::Arc;
 /// Keeps the streamlines that the rules select as a new layer. The rules themselves are recorded; if they need images,
 /// which another session may not have, or if the streamlines were moved, the selection is recorded instead.
 pub fn keep(state: &mut State, effects: &mut Vec<Effect>) {
-    let Some(sieve) = state.document.bundle.sieve.clone() else {
+    let Some(sieve) = state.document.bundle.rules.clone() else {
         return;
     };
     let layer = state.document.layer(sieve.layer);
@@ -137,7 +137,7 @@ pub fn done(
     let name = name(document, &old.name);
     let fitted = document.weighed.get(&id).map(|fitted| {
         let weights = tractogram.per_streamline.get(WEIGHT);
-        Arc::new(fitted.of_some(weights.map_or(&[], |w| &**w)))
+        Arc::new(fitted.for_subset(weights.map_or(&[], |w| &**w)))
     });
     // In Filter weights, maps and the cut stay those of the shown layer, where the cut's result is already visible.
     let filtered = state.document.filtered().map(|(layer, _)| layer.id);
@@ -180,9 +180,9 @@ pub fn done(
         };
         let at = at.map_or(document.layers.len(), |at| at + 1);
         document.layers.insert(at, Arc::new(layer));
-        let sieve = document.bundle.sieve.as_ref();
-        if !stays && sieve.is_some_and(|s| s.layer == id) {
-            document.bundle.sieve = None;
+        let rules = document.bundle.rules.as_ref();
+        if !stays && rules.is_some_and(|s| s.layer == id) {
+            document.bundle.rules = None;
         }
     });
     state.session.bundle.chosen = None;

@@ -63,34 +63,34 @@ fn forget(state: &mut State) {
 /// Regions with their rules.
 pub(in crate::state) fn regions(
     state: &State,
-    sieve: &StreamlineRules,
+    rules: &StreamlineRules,
 ) -> Vec<(RegionRule, Arc<Region>)> {
     let regions = state.document.regions.iter();
-    let used = regions.map(|r| (sieve.how(r.id, r.role), r.clone()));
+    let used = regions.map(|r| (rules.how(r.id, r.role), r.clone()));
     used.filter(|(how, _)| *how != RegionRule::Nothing)
         .collect()
 }
 
 fn filtered(state: &State) -> Option<(&StreamlineRules, &Tractogram)> {
-    let sieve = state.document.bundle.sieve.as_ref()?;
-    Some((sieve, lines_of(state.document.layer(sieve.layer)?)?))
+    let rules = state.document.bundle.rules.as_ref()?;
+    Some((rules, lines_of(state.document.layer(rules.layer)?)?))
 }
 
 /// Images that the rules use.
-fn image_columns(sieve: &StreamlineRules) -> impl Iterator<Item = &Column> {
-    let limited = sieve.limits.iter().map(|l| &l.column);
+fn image_columns(rules: &StreamlineRules) -> impl Iterator<Item = &Column> {
+    let limited = rules.limits.iter().map(|l| &l.column);
     limited.filter(|c| matches!(c, Column::Image(_)))
 }
 
 /// The rules in the form of the job; `None` while values that they need are being computed.
 pub(in crate::state) fn rules(
     state: &State,
-    sieve: &StreamlineRules,
+    streamline_rules: &StreamlineRules,
     lines: &Tractogram,
 ) -> Option<SelectionRules> {
     let mut values = Vec::new();
     let (mut given, mut images) = (Vec::new(), Vec::new());
-    for limit in &sieve.limits {
+    for limit in &streamline_rules.limits {
         let low = limit.low.unwrap_or(f32::NEG_INFINITY);
         let high = limit.high.unwrap_or(f32::INFINITY);
         match &limit.column {
@@ -122,7 +122,7 @@ pub(in crate::state) fn rules(
             }
         }
     }
-    let regions = regions(state, sieve);
+    let regions = regions(state, streamline_rules);
     let regions = regions.into_iter().filter_map(|(how, region)| {
         let role = how.role()?;
         Some(Region {
@@ -133,24 +133,26 @@ pub(in crate::state) fn rules(
     let says = ["stop_start", "stop_end"];
     let says = says.iter().any(|n| lines.per_streamline.contains_key(*n));
     // Rules made for other streamlines may use a group that these lack.
-    let group = sieve.group.clone();
+    let group = streamline_rules.group.clone();
     Some(SelectionRules {
         group: group.filter(|name| lines.groups.contains_key(name)),
         regions: regions.collect(),
-        by_ends: sieve.by_ends,
+        by_ends: streamline_rules.by_ends,
         values,
         given,
         images,
-        stop: sieve.stop.filter(|_| says),
-        invert: sieve.invert,
-        at_most: sieve.at_most.map(|n| (n, sieve.random_seed)),
+        stop: streamline_rules.stop.filter(|_| says),
+        invert: streamline_rules.invert,
+        at_most: streamline_rules
+            .at_most
+            .map(|n| (n, streamline_rules.random_seed)),
     })
 }
 
 fn sift(state: &mut State, effects: &mut Vec<Effect>) {
     let requested = filtered(state).map(|(sieve, lines)| SelectionKey {
         of: lines.id(),
-        sieve: sieve.clone(),
+        rules: sieve.clone(),
         regions: regions(state, sieve)
             .into_iter()
             .map(|(how, r)| (r.id, how, Same(r.shape.clone())))
@@ -201,7 +203,7 @@ fn columns(state: &mut State, effects: &mut Vec<Effect>) {
         needed.extend(image_columns(sieve).map(|c| (lines.clone(), c.clone())));
     }
     let table = state.view.bottom_panel == Some(BottomPanel::Table);
-    let seen = table || state.document.bundle.sieve.is_some();
+    let seen = table || state.document.bundle.rules.is_some();
     if let Some((_, lines)) = state.bundle().filter(|_| seen) {
         let all = state.columns(lines);
         needed.extend(all.into_iter().map(|c| (lines.clone(), c)));

@@ -176,13 +176,17 @@ impl<'a> Parts<'a> {
     fn streamlines(&mut self) -> Option<Recipe> {
         let (state, layer) = (self.state, self.layer);
         let recipe = state.document.recipe(layer);
-        let sieve = state.document.bundle.sieve.as_ref();
-        let Some(sieve) = sieve.filter(|s| s.layer == layer.id) else {
+        let streamline_rules = state.document.bundle.rules.as_ref();
+        let Some(streamline_rules) = streamline_rules.filter(|s| s.layer == layer.id) else {
             return Some(recipe);
         };
-        let rules = rules(state, sieve, crate::state::streamlines::lines_of(layer)?)?;
+        let rules = rules(
+            state,
+            streamline_rules,
+            crate::state::streamlines::lines_of(layer)?,
+        )?;
         let here = rules.values.iter().all(|v| self.has(&v.name));
-        let step = selection_options(&state.document, sieve, &rules).filter(|_| here);
+        let step = selection_options(&state.document, streamline_rules, &rules).filter(|_| here);
         if step.is_none() {
             self.lacks("what the filter asks for");
         }

@@ -62,7 +62,7 @@ pub fn show(
     for (place, name) in columns(inner).into_iter().zip(HEADS) {
         paint::right(ui.painter(), place, name, font.clone(), p.t3);
     }
-    let least = state.document.filter.least(layer.id);
+    let least = state.document.filter.min_weight(layer.id);
     let known = state.session.filter.sums.shown();
     let known = known.filter(|(key, _)| key.of == lines.id());
     let lengths = known.map(|(_, sums)| &sums.lengths_mm);
@@ -176,9 +176,9 @@ fn bundle_row(
     let spoken = format!("{name}, {kept} kept, Σ weight {weight}, Σ weight × length {sum}");
     let selected = match &row.of {
         BundleKind::Group(group) => {
-            let sieve = state.document.bundle.sieve.as_ref();
-            let sieve = sieve.filter(|s| s.layer == layer.id);
-            sieve.is_some_and(|s| s.group.as_ref() == Some(group))
+            let rules = state.document.bundle.rules.as_ref();
+            let rules = rules.filter(|s| s.layer == layer.id);
+            rules.is_some_and(|s| s.group.as_ref() == Some(group))
         }
         BundleKind::Extra(ExtraBundle::Region(id), _) => state.session.selected_region == Some(*id),
         BundleKind::Rest | BundleKind::Extra(ExtraBundle::Filter, _) => false,

@@ -52,8 +52,8 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
         return rows::hint(ui, text);
     };
     let all = crate::state::streamlines::lines_of(layer).map_or(0, |lines| lines.len());
-    let least = state.document.filter.least(layer.id);
-    let kept = weights.kept(least);
+    let least = state.document.filter.min_weight(layer.id);
+    let kept = weights.count_above(least);
     let fact = format!("{} of {} kept", count(kept as u64), count(all as u64));
     section::head_with(ui, "Results", &fact);
     stale(ui, state, layer, weights, actions);
@@ -177,10 +177,10 @@ fn shown(
 
 /// The number shown, if rules other than the weights reduce it.
 fn narrowed(state: &State, layer: &Layer, requested: usize) -> Option<usize> {
-    let sieve = state.document.bundle.sieve.as_ref();
-    let sieve = sieve.filter(|s| s.layer == layer.id && s.group.is_none())?;
+    let rules = state.document.bundle.rules.as_ref();
+    let rules = rules.filter(|s| s.layer == layer.id && s.group.is_none())?;
     let (key, selection) = state.session.bundle.selection.shown()?;
-    (key.sieve == *sieve && selection.kept != requested).then_some(selection.kept)
+    (key.rules == *rules && selection.kept != requested).then_some(selection.kept)
 }
 
 /// The choice of the map over the images.

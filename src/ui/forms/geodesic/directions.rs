@@ -33,7 +33,7 @@ fn with_count(rays: &Rays, all: usize, kinds: &mut Kinds) -> Rays {
     let most = MOST as usize / directions;
     let count = ((all as f64 / directions as f64).round() as usize).clamp(1, most.max(1));
     let mut changed = rays.clone();
-    changed.params.walk.seeding = Seeding::Random { count };
+    changed.params.curves.seeding = Seeding::Random { count };
     kinds.note_rounding(&changed, all);
     changed
 }

@@ -53,14 +53,14 @@ pub fn nothing(
             Some("Widen the cone")
         }
         Suggestion::MoreRays => {
-            if let Seeding::Random { count } = &mut better.params.walk.seeding {
+            if let Seeding::Random { count } = &mut better.params.curves.seeding {
                 *count = count.saturating_mul(4);
             }
             Some("Four times as many rays")
         }
         Suggestion::ShorterLength => {
-            let walk = &mut better.params.walk;
-            walk.min_length_mm = (walk.min_length_mm * 0.5).floor();
+            let curves = &mut better.params.curves;
+            curves.min_length_mm = (curves.min_length_mm * 0.5).floor();
             Some("Halve the shortest length")
         }
         Suggestion::KeepAll => {

@@ -98,7 +98,7 @@ fn figures(
 ) {
     let output = &live.output;
     let params = match live.rays {
-        Some(_) => &state.document.rays.params.walk,
+        Some(_) => &state.document.rays.params.curves,
         None => &state.document.track,
     };
     match &live.rays {

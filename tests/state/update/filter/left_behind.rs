@@ -33,7 +33,7 @@ fn left_behind() {
     let kept = window.state.selection(id).expect("sifted").kept;
     for task in [Task::View, Task::Track, Task::Segment, Task::Pathways] {
         look(&mut window, task);
-        assert!(window.state.document.bundle.sieve.is_none(), "{task:?}");
+        assert!(window.state.document.bundle.rules.is_none(), "{task:?}");
         assert!(
             window.state.selection(id).is_none(),
             "all are seen in {task:?}"
@@ -46,16 +46,16 @@ fn left_behind() {
     let group = Some("left".to_owned());
     act(&mut window, FilterAction::ShowGroup(group.clone()));
     act(&mut window, FilterAction::Show(Shown::Difference));
-    let sieve = window.state.document.bundle.sieve.clone();
+    let rules = window.state.document.bundle.rules.clone();
     look(&mut window, Task::View);
-    assert!(window.state.document.bundle.sieve.is_none());
+    assert!(window.state.document.bundle.rules.is_none());
     // Undo and redo in another task restore none.
     window.act(Action::Undo);
-    assert!(window.state.document.bundle.sieve.is_none());
+    assert!(window.state.document.bundle.rules.is_none());
     window.act(Action::Redo);
-    assert!(window.state.document.bundle.sieve.is_none());
+    assert!(window.state.document.bundle.rules.is_none());
     look(&mut window, Task::Filter);
-    assert_eq!(window.state.document.bundle.sieve, sieve);
+    assert_eq!(window.state.document.bundle.rules, rules);
     // The fit ends while another task is selected.
     let mut window = opened();
     window.holding = true;
@@ -64,7 +64,7 @@ fn left_behind() {
     window.holding = false;
     window.deliver(|_| {});
     assert!(!window.state.is_filtering());
-    assert!(window.state.document.bundle.sieve.is_none());
+    assert!(window.state.document.bundle.rules.is_none());
     // The status stays until the user selects a third task.
     let weighed = |window: &Window| window.state.session.status.ends_with("have a weight");
     assert!(weighed(&window), "{}", window.state.session.status);
@@ -88,14 +88,14 @@ fn of_the_user() {
         high: None,
         counting: Default::default(),
     });
-    window.act(Action::Bundle(BundleAction::SetSieve {
-        sieve: Some(own.clone()),
+    window.act(Action::Bundle(BundleAction::SetRules {
+        rules: Some(own.clone()),
         phase: Phase::Done,
     }));
     for task in [Task::Filter, Task::Segment, Task::View] {
         look(&mut window, task);
         assert_eq!(
-            window.state.document.bundle.sieve.as_ref(),
+            window.state.document.bundle.rules.as_ref(),
             Some(&own),
             "{task:?}"
         );
@@ -139,7 +139,7 @@ fn keep() {
     let id = layer(&window).id;
     let (sieve, maps) = {
         let document = &window.state.document;
-        (document.bundle.sieve.clone(), weight_maps(document))
+        (document.bundle.rules.clone(), weight_maps(document))
     };
     assert!(sieve.is_some() && !maps.is_empty());
     act(&mut window, FilterAction::Keep);
@@ -147,7 +147,7 @@ fn keep() {
     assert_eq!(layer(&window).id, id);
     assert!(layer(&window).display.visible);
     assert_eq!(
-        (&document.bundle.sieve, weight_maps(document)),
+        (&document.bundle.rules, weight_maps(document)),
         (&sieve, maps)
     );
     assert!(window.state.holds_fit(), "the next run goes on from it");
@@ -179,7 +179,7 @@ fn two_layers() {
     act(&mut window, FilterAction::Keep);
     let second = window.state.session.selected_layer.expect("the kept one");
     let look_at = |window: &mut Window, id| act(window, FilterAction::Tractogram(id));
-    let sieve = |window: &Window| window.state.document.bundle.sieve.clone();
+    let rules = |window: &Window| window.state.document.bundle.rules.clone();
     act(&mut window, FilterAction::Show(Shown::Difference));
     look_at(&mut window, second);
     act(&mut window, FilterAction::Run);
@@ -191,17 +191,17 @@ fn two_layers() {
         look_at(&mut window, id);
         assert_eq!(shown(&window), choice);
         look(&mut window, Task::View);
-        assert_eq!(sieve(&window), None);
+        assert_eq!(rules(&window), None);
         look(&mut window, Task::Filter);
         assert_eq!(shown(&window), choice);
     }
     let group = Some("left".to_owned());
     act(&mut window, FilterAction::ShowGroup(group));
-    let with_group = sieve(&window);
+    let with_group = rules(&window);
     look_at(&mut window, first);
-    assert_eq!(sieve(&window).and_then(|s| s.group), None);
+    assert_eq!(rules(&window).and_then(|s| s.group), None);
     look_at(&mut window, second);
-    assert_eq!(sieve(&window), with_group);
+    assert_eq!(rules(&window), with_group);
     // One that is set to show all stays so, and undo goes back to what was shown.
     act(&mut window, FilterAction::ShowGroup(None));
     act(&mut window, FilterAction::Show(Shown::Before));
@@ -222,10 +222,10 @@ fn two_layers() {
         high: None,
         counting: Default::default(),
     });
-    window.act(Action::Bundle(BundleAction::SetSieve {
-        sieve: Some(own.clone()),
+    window.act(Action::Bundle(BundleAction::SetRules {
+        rules: Some(own.clone()),
         phase: Phase::Done,
     }));
     look_at(&mut window, second);
-    assert_eq!(sieve(&window), Some(own));
+    assert_eq!(rules(&window), Some(own));
 }

@@ -119,14 +119,14 @@ fn left_out() {
         let values = vec![1.0, 2.0, 3.0];
         l.content = Content::Tractogram(all.renewed().with_per_streamline("rank", values));
     });
-    let sieve = StreamlineRules::new(layer).limited(Limit {
+    let rules = StreamlineRules::new(layer).limited(Limit {
         column: Column::Value("rank".to_owned()),
         low: Some(1.5),
         high: None,
         counting: Default::default(),
     });
-    window.act(Action::Bundle(BundleAction::SetSieve {
-        sieve: Some(sieve),
+    window.act(Action::Bundle(BundleAction::SetRules {
+        rules: Some(rules),
         phase: Phase::Done,
     }));
     let found = near(&window);
