@@ -211,7 +211,7 @@ fn snapshots(window: &mut Headless, read: &ReadSession) -> Outcomes {
         let mut document = snapshot.document.clone();
         // With the same key, the fit need not be repeated.
         let fitted = now.tensors.as_ref().map(|t| &t.key);
-        if document.tensors.is_none() && document.wanted_fit().as_ref() == fitted {
+        if document.tensors.is_none() && document.requested_fit().as_ref() == fitted {
             document.tensors.clone_from(&now.tensors);
         }
         let of = |id| saved::snapshot_result(number, id);

@@ -96,7 +96,7 @@ pub struct Document {
     pub surfaces: BTreeMap<LayerId, Arc<KeptSurface>>,
     pub filter: Filtering,
     /// Weights of layers' streamlines.
-    pub weighed: BTreeMap<LayerId, Arc<Weighed>>,
+    pub weights: BTreeMap<LayerId, Arc<Weighed>>,
     /// Settings of streamlines, and measurements.
     pub bundle: Bundle,
     /// The streamlines that a session stores next to itself.
@@ -169,7 +169,7 @@ impl Default for Document {
             segment: Segmentation::default(),
             surfaces: BTreeMap::new(),
             filter: Filtering::default(),
-            weighed: BTreeMap::new(),
+            weights: BTreeMap::new(),
             bundle: Bundle::default(),
             store: ResultStorage::default(),
             absent: Vec::new(),
@@ -294,7 +294,7 @@ impl Document {
     }
 
     /// The key of the fit of the present document; `None` without a scan.
-    pub fn wanted_fit(&self) -> Option<FitKey> {
+    pub fn requested_fit(&self) -> Option<FitKey> {
         Some(FitKey {
             scan: self.scan()?.content.volume()?.id(),
             mask: self.chosen_mask().map(|(_, mask)| mask.id()),

@@ -130,7 +130,7 @@ impl Document {
         layer: &'a Layer,
     ) -> Option<(&'a Arc<Weighed>, &'a Arc<[f32]>)> {
         let lines = lines_of(layer)?;
-        let weights = self.weighed.get(&layer.id)?;
+        let weights = self.weights.get(&layer.id)?;
         Some((weights, lines.per_streamline.get(WEIGHT)?))
     }
 

@@ -134,7 +134,7 @@ fn put_on(
         sorted: sorted(&values),
         lesions: saved.lesions.clone(),
     };
-    document.weighed.insert(id, Arc::new(weighed));
+    document.weights.insert(id, Arc::new(weighed));
     document.edit_layer(id, |l| l.content = Content::Tractogram(weighted));
     Ok(())
 }
@@ -186,7 +186,7 @@ fn map(
     if values.len() != grid.voxel_count() {
         return Err("it has another number of voxels than its grid".to_owned());
     }
-    let from = document.weighed.get(&of).map(|w| w.from.clone());
+    let from = document.weights.get(&of).map(|w| w.from.clone());
     let from = from.ok_or("its streamlines are missing")?;
     let fit = weight_fit(document, of, &from).ok_or("its scan is missing")?;
     let fit = document.origins.add(fit);

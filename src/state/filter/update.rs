@@ -264,7 +264,7 @@ fn run(
         if !from_start {
             request.start = StartFrom::Fit(previous.x.clone());
         }
-        let last = state.document.weighed.get(&layer).filter(|_| !from_start);
+        let last = state.document.weights.get(&layer).filter(|_| !from_start);
         let penalties = |p: &Params| (p.lasso, p.group);
         let last = last.filter(|w| penalties(&w.from.params) == penalties(&key.params));
         // The run begins with the last value of the previous one.

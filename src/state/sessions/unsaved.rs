@@ -180,7 +180,7 @@ fn same_start(a: &Start, b: &Start) -> bool {
 impl Document {
     /// Id of the data of a layer; for streamlines without their weights, which count separately.
     pub fn without_weights(&self, layer: LayerId, data: DataId) -> DataId {
-        let weighed = self.weighed.get(&layer).filter(|w| w.of == data);
+        let weighed = self.weights.get(&layer).filter(|w| w.of == data);
         weighed.map_or(data, |w| w.lines)
     }
 
@@ -251,7 +251,7 @@ impl State {
         let new = |n: usize, base: usize| if n == base { 0 } else { n };
         let more = |n: usize, base: usize| if n > base { n } else { 0 };
         let in_files = &self.session.saving.in_files;
-        let weighed = document.weighed.iter().filter(|(id, weights)| {
+        let weighed = document.weights.iter().filter(|(id, weights)| {
             // No streamline file holds the results of virtual lesions.
             let exported = |l: &Arc<Layer>| weights.lesions.is_empty() && in_files.holds_weights(l);
             let layer = document.layer(**id);

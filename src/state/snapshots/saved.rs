@@ -171,7 +171,7 @@ pub fn restore(
 /// Whether the tensors of a snapshot are still to be computed.
 pub fn awaiting(snapshot: &Snapshot) -> bool {
     let document = &snapshot.document;
-    let requested = document.wanted_fit();
+    let requested = document.requested_fit();
     requested.is_some() && requested.as_ref() != document.tensors.as_ref().map(|t| &t.key)
 }
 

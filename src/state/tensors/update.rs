@@ -38,7 +38,7 @@ pub struct Fitted<'a> {
 /// Requests the fit of the present document unless it exists or is running; cancels one that is no longer needed.
 pub fn fit(state: &mut State, effects: &mut Vec<Effect>) {
     let document = &state.document;
-    let requested = document.wanted_fit();
+    let requested = document.requested_fit();
     let there = document.tensors.as_ref().map(|t| &t.key);
     if requested.is_none() || requested.as_ref() == there {
         if state.session.fitting.take().is_some() {
@@ -84,7 +84,7 @@ fn request(document: &Document) -> Option<FitTensors> {
 /// Puts a result into each document that wants it: the present one and those that undo or redo bring back.
 pub fn fitted(state: &mut State, result: &Fitted) {
     let wants = |document: &Document| {
-        document.wanted_fit().as_ref() == Some(&result.key)
+        document.requested_fit().as_ref() == Some(&result.key)
             && document.tensors.as_ref().map(|t| &t.key) != Some(&result.key)
     };
     // A layer has the same id in all of them.

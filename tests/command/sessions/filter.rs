@@ -73,7 +73,7 @@ fn stay() {
     let sentence =
         "are left out and stay in the session until the streamlines are edited or weighed";
     assert!(message.contains(sentence), "{message}");
-    assert!(without.state.document.weighed.is_empty());
+    assert!(without.state.document.weights.is_empty());
     assert!(!without.state.document.is_whole());
     without.save(&path);
     let mut again = read();
@@ -87,7 +87,7 @@ fn stay() {
     let weights = |window: &Window| {
         let document = &window.state.document;
         let layer = document.layer(id).expect("the streamlines");
-        let weighed = &document.weighed[&id];
+        let weighed = &document.weights[&id];
         let values = lines_of(layer).expect("lines").per_streamline[WEIGHT].to_vec();
         (values, weighed.figures.clone(), weighed.from.clone())
     };
@@ -135,7 +135,7 @@ fn come_back() {
         &mut window,
         FilterAction::Lesion(ExcludedStreamlines::Chosen),
     );
-    let weighed = window.state.document.weighed[&id].clone();
+    let weighed = window.state.document.weights[&id].clone();
     let least = weighed.sorted[weighed.sorted.len() / 3];
     act(
         &mut window,
@@ -156,7 +156,7 @@ fn come_back() {
     });
     assert_eq!(values[0], values[1]);
     assert_eq!(values[0].len(), all - 5);
-    let back = &documents[1].weighed[&id];
+    let back = &documents[1].weights[&id];
     assert_eq!(back.figures, weighed.figures);
     assert_eq!(
         (&back.from, &back.lesions),
@@ -183,7 +183,7 @@ fn come_back() {
     });
     assert_eq!(at_crosshair[0], at_crosshair[1]);
     act(&mut again, FilterAction::Run);
-    let on = again.state.document.weighed[&id].figures.objective;
+    let on = again.state.document.weights[&id].figures.objective;
     assert!((on / weighed.figures.objective - 1.0).abs() < 1e-3);
     let (code, value, message) = run(&["replay", "weights.arcuate"], folder.path());
     assert_eq!(code, Some(0), "{message}");

@@ -70,7 +70,7 @@ fn weights() {
         ExcludedStreamlines::Chosen,
     )));
     assert!(
-        !window.state.document.weighed[&tracks].lesions.is_empty(),
+        !window.state.document.weights[&tracks].lesions.is_empty(),
         "{} {}",
         window.said(),
         window.state.session.status

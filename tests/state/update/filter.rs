@@ -123,7 +123,7 @@ fn weights() {
     let mut window = opened();
     let (_, needs) = window.state.session.filter.needs.shown().expect("counted");
     assert!(needs.demand.segments > 300, "{needs:?}");
-    assert!(window.state.document.weighed.is_empty());
+    assert!(window.state.document.weights.is_empty());
     act(&mut window, FilterAction::Run);
     assert_eq!(said(&window), "");
     let (weighed, all) = (weighed(&window), values(&window));
@@ -156,7 +156,7 @@ fn weights() {
     assert_eq!(voxels as u64, weighed.figures.voxels);
     // One step, with all its results.
     window.act(Action::Undo);
-    assert!(window.state.document.weighed.is_empty());
+    assert!(window.state.document.weights.is_empty());
     assert!(weight_maps(&window.state.document).is_empty());
     assert!(window.state.document.bundle.rules.is_none());
     window.act(Action::Redo);

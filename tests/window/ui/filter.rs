@@ -148,7 +148,7 @@ pub fn weighed() -> State {
         }
     }
     assert_eq!(
-        state.document.weighed.len(),
+        state.document.weights.len(),
         1,
         "{:?}",
         state.session.filter.failed
@@ -289,7 +289,7 @@ fn run() {
     window.get_by_label("Progress");
     carry_out::<FitWeights>(&mut window);
     let state = &window.state().state;
-    let weighed = state.document.weighed.values().next().expect("weights");
+    let weighed = state.document.weights.values().next().expect("weights");
     assert_eq!(weighed.figures.streamlines, 60);
     assert_eq!(rect(&window, "Stop"), stop);
     assert!(!stop.intersects(rect(&window, "Run again")));
@@ -303,7 +303,7 @@ fn run() {
     assert!(requested.prepared.is_some() && matches!(requested.start, StartFrom::Fit(_)));
     // The run continues after the earlier iterations: the badge counts them, as the panel and the status bar do.
     let state = &window.state().state;
-    let weighed = state.document.weighed.values().next().expect("weights");
+    let weighed = state.document.weights.values().next().expect("weights");
     let (words, _) = badge::text(state).expect("a badge");
     assert_eq!(words, format!("Iteration {}", weighed.iterations()));
     let running = state.session.filter.running.as_ref().expect("it runs");
@@ -313,7 +313,7 @@ fn run() {
     let before = weighed.iterations();
     carry_out::<FitWeights>(&mut window);
     let document = &window.state().state.document;
-    let weighed = document.weighed.values().next().expect("weights");
+    let weighed = document.weights.values().next().expect("weights");
     let own = u64::from(weighed.figures.iterations);
     assert_eq!(weighed.iterations(), before + own);
     let fact = format!("{}, ", counted((before + own) as usize, "iteration"));
@@ -382,8 +382,8 @@ fn own_cut() {
         name: "other".to_owned(),
         ..(*layer).clone()
     }));
-    let fit = state.document.weighed[&first].clone();
-    state.document.weighed.insert(other, fit.clone());
+    let fit = state.document.weights[&first].clone();
+    state.document.weights.insert(other, fit.clone());
     let least = fit.sorted[fit.sorted.len() / 2];
     let all = fit.sorted.len();
     let mut window = window(state, [1920.0, 1080.0]);
@@ -423,7 +423,7 @@ fn time() {
         act(&mut window, Action::Filter(FilterAction::Run));
         carry_out::<FitWeights>(&mut window);
         let document = &window.state().state.document;
-        let weighed = document.weighed.values().next().expect("weights");
+        let weighed = document.weights.values().next().expect("weights");
         let figures = &weighed.figures;
         let now = (weighed.iterations(), figures.prepare_ms + figures.fit_ms);
         assert!(
@@ -443,7 +443,7 @@ fn results() {
     let id = layer.id;
     assert_eq!(layer.display.line_colouring, LineColouring::Weight);
     assert!(
-        !state.document.weighed[&id].sorted.is_empty(),
+        !state.document.weights[&id].sorted.is_empty(),
         "some have a weight"
     );
     window.get_by_label_contains("weight 0:");
@@ -463,7 +463,7 @@ fn results() {
     window.drop_at(at(0.5));
     window.run();
     let cut = window.state().state.document.filter.cut;
-    let sorted = &window.state().state.document.weighed[&id].sorted;
+    let sorted = &window.state().state.document.weights[&id].sorted;
     assert!(cut > 0.0 && cut < sorted[sorted.len() - 1], "{cut}");
     click(&mut window, "Undo");
     assert_eq!(window.state().state.document.filter.cut, 0.0);
@@ -522,7 +522,7 @@ fn results() {
     );
     let saved = submitted::<SaveWithValues>(&window);
     let saved = saved.last().and_then(|save| save.only.clone());
-    let kept = window.state().state.document.weighed[&id].count_above(f32::MIN_POSITIVE);
+    let kept = window.state().state.document.weights[&id].count_above(f32::MIN_POSITIVE);
     let only = saved.expect("asked for");
     assert_eq!(only.iter().filter(|m| **m).count(), kept);
     // A TCK contains no weights: the sheet names the file that does.

@@ -105,7 +105,7 @@ pub(in crate::state) fn weights(
     let sorted = sorted(&committed.weights);
     let kept = sorted.len();
     let all = lines.len();
-    let known = state.document.weighed.get(&id);
+    let known = state.document.weights.get(&id);
     // Contributions of bundles that were found with these streamlines and this model.
     let same = known.filter(|w| w.from == running.from && w.of == lines.id());
     // The curve and the time continue those of these weights.
@@ -152,7 +152,7 @@ pub(in crate::state) fn weights(
             .filter_map(|l| Some((l.id, d.map_of(l.id)?)));
         let gone = maps_of.filter(|(_, m)| m.of == id && !stays(&m.map));
         let gone: Vec<LayerId> = gone.map(|(id, _)| id).collect();
-        d.weighed.insert(id, fitted);
+        d.weights.insert(id, fitted);
         d.layers.retain(|l| !gone.contains(&l.id));
         for (map, volume) in maps {
             put_map(d, id, map, volume, &from);
@@ -248,7 +248,7 @@ pub(in crate::state) fn lesion(
     let id = running.layer;
     let previous = state.session.filter.previous_fit.as_ref();
     let before = previous.map(|previous| (previous.objective, previous.error))?;
-    let weights = state.document.weighed.get(&id).cloned()?;
+    let weights = state.document.weights.get(&id).cloned()?;
     let fit = &committed.fit;
     let lesion = VirtualLesion {
         name: name.clone(),
@@ -267,7 +267,7 @@ pub(in crate::state) fn lesion(
         weights.lesions.retain(|l| l.name != name);
         weights.lesions.push(lesion);
         let from = weights.from.clone();
-        d.weighed.insert(id, Arc::new(weights));
+        d.weights.insert(id, Arc::new(weights));
         if let Some(worse) = committed.worse.clone() {
             put_map(d, id, WeightMap::Worse(name), worse, &from);
         }

@@ -152,7 +152,7 @@ impl Base {
         Self {
             regions: document.regions.iter().map(|r| (r.id, r.clone())).collect(),
             layers: kept.map(|l| (l.id, document.unweighted(l))).collect(),
-            weights: document.weighed.clone(),
+            weights: document.weights.clone(),
             pathways: document.kept_pathways.iter().map(|k| k.id).collect(),
             listed: listed(document),
             start: document.segment.start.clone(),
@@ -187,7 +187,7 @@ impl Base {
             layers: layers.map(|l| (l.id, document.unweighted(l))).collect(),
             listed: in_session.listed.iter().map(|id| LayerId(*id)).collect(),
             weights: weights
-                .filter_map(|id| Some((id, document.weighed.get(&id)?.clone())))
+                .filter_map(|id| Some((id, document.weights.get(&id)?.clone())))
                 .collect(),
             pathways: in_session.pathways.iter().map(|id| LayerId(*id)).collect(),
             start: match in_session.same_start {
@@ -235,7 +235,7 @@ impl Base {
             return;
         }
         self.layers.insert(layer, document.unweighted(here));
-        let weights = document.weighed.get(&layer);
+        let weights = document.weights.get(&layer);
         self.weights.extend(weights.map(|w| (layer, w.clone())));
         if self.revision == revision.0 {
             self.revision = revision.1;
@@ -303,7 +303,7 @@ impl InSession {
         let places = places.filter(|(_, r)| base.has_region(r));
         let same = |l: &&Arc<Layer>| base.layers.get(&l.id) == Some(&document.unweighted(l));
         let layers = document.layers.iter().filter(same);
-        let weights = document.weighed.iter();
+        let weights = document.weights.iter();
         let weights = weights.filter(|(id, weights)| base.has_weights(**id, weights));
         let parameters = base.parameters.as_ref();
         let parameters = parameters.map(|p| *p == Parameters::of(document));

@@ -30,7 +30,7 @@ pub fn keep(state: &mut State, effects: &mut Vec<Effect>) {
     };
     let moved = state.document.moved(sieve.layer).is_some();
     // Weights fitted here are in no file that another session would read.
-    let by_weight = state.document.weighed.contains_key(&sieve.layer);
+    let by_weight = state.document.weights.contains_key(&sieve.layer);
     let by_weight = by_weight && rules.values.iter().any(|v| v.name == WEIGHT);
     let by_rules = rules.given.is_empty() && rules.images.is_empty() && !moved && !by_weight;
     let step = match (by_rules, state.selection(sieve.layer)) {
@@ -135,7 +135,7 @@ pub fn done(
         "Delete streamlines"
     };
     let name = name(document, &old.name);
-    let fitted = document.weighed.get(&id).map(|fitted| {
+    let fitted = document.weights.get(&id).map(|fitted| {
         let weights = tractogram.per_streamline.get(WEIGHT);
         Arc::new(fitted.for_subset(weights.map_or(&[], |w| &**w)))
     });
@@ -147,7 +147,7 @@ pub fn done(
         let origin = document.origins.edited(old.origin, &[step]);
         if !fresh {
             if let Some(fitted) = fitted {
-                document.weighed.insert(id, fitted);
+                document.weights.insert(id, fitted);
             }
             document.edit_layer(id, |layer| {
                 layer.content = Content::Tractogram(tractogram);
@@ -159,7 +159,7 @@ pub fn done(
         if let Some(mut fitted) = fitted {
             // Virtual lesions were computed for all of them.
             Arc::make_mut(&mut fitted).lesions.clear();
-            document.weighed.insert(shown, fitted);
+            document.weights.insert(shown, fitted);
         }
         // Replaces its source, which becomes invisible.
         document.edit_layer(id, |layer| layer.display.visible = stays);

@@ -145,7 +145,7 @@ impl<'a> Parts<'a> {
 
     /// Whether a value is in the streamlines' own file: weights fitted here are not.
     fn has(&self, name: &str) -> bool {
-        name != WEIGHT || !self.state.document.weighed.contains_key(&self.layer.id)
+        name != WEIGHT || !self.state.document.weights.contains_key(&self.layer.id)
     }
 
     fn measure(&mut self, column: &Column) {

@@ -123,7 +123,7 @@ fn forced() {
     act(&mut window, FilterAction::Run);
     assert_eq!(said(&window), "");
     let id = layer(&window).id;
-    let weighed = window.state.document.weighed[&id].clone();
+    let weighed = window.state.document.weights[&id].clone();
     assert!(weighed.from.params.force_model);
     let command = arcuate::state::update::filter_recipe(&window.state).expect("a command");
     assert!(
