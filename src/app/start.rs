@@ -149,8 +149,8 @@ fn create(
     let first = first.collect();
     let mut app = App::new(&cc.egui_ctx, state, backend, first);
     app.faults = faults;
-    if let Some(lend) = image_exporter(&gpu.device, &gpu.queue) {
-        app.jobs.set_image_exporter(lend);
+    if let Some(exporter) = image_exporter(&gpu.device, &gpu.queue) {
+        app.jobs.set_image_exporter(exporter);
     }
     let demo = include_bytes!("../../assets/demo.png");
     if let Ok(picture) = eframe::icon_data::from_png_bytes(demo) {

@@ -167,9 +167,9 @@ impl<S: JobState> Jobs<S> {
     }
 
     /// Sets the exporter of images on the window's graphics card, for results that the window draws.
-    pub fn set_image_exporter(&self, lend: ImageExporter) {
+    pub fn set_image_exporter(&self, exporter: ImageExporter) {
         // There is only one window.
-        let _ = self.worker.exporter.set(lend);
+        let _ = self.worker.exporter.set(exporter);
     }
 
     fn lane(&self, slot: Slot) -> Option<&Arc<Lane<S>>> {

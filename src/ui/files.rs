@@ -16,7 +16,7 @@ use super::widgets::field::{self, Typed};
 use super::widgets::note::Note;
 use super::widgets::paint;
 use crate::state::filter::FilterFile;
-use crate::state::update::losses;
+use crate::state::update::unsupported_contents;
 use crate::state::{
     Action, FilesAction, Look, PathAnswer, PathCheck, PathQuestion, PictureAction, Severity, State,
 };
@@ -528,9 +528,9 @@ fn contents(ui: &mut Ui, state: &State, sheet: &mut Sheet, native: bool) -> (Typ
     };
     if let Some(layer) = of {
         let path = Path::new(sheet.text.trim());
-        let losses = losses(state, layer, path);
-        if !losses.is_empty() {
-            let text = losses.join("\n");
+        let unsupported = unsupported_contents(state, layer, path);
+        if !unsupported.is_empty() {
+            let text = unsupported.join("\n");
             ui.scope(|ui| {
                 ui.set_width(width);
                 Note::new(p, Severity::Information, &text).show(ui)

@@ -45,11 +45,11 @@ pub fn handle(
     let mut closes = typing || popup_was_open;
     // A menu that opened in this frame has already used its key.
     let menu_open = popup_was_open || egui::Popup::is_any_open(ui.ctx());
-    let by_hand = focused_by_click(ui);
+    let by_click = focused_by_click(ui);
     // A view is neither a field nor a button.
     let is_view = |id| Pane::ALL.into_iter().any(|pane| id == pane_widget(pane));
     let focused = ui.memory(|m| m.focused());
-    let focused = focused.is_some_and(|id| by_hand != Some(id) && !is_view(id));
+    let focused = focused.is_some_and(|id| by_click != Some(id) && !is_view(id));
     for (key, modifiers) in presses {
         if modifiers.command {
             let had = memory.palette.is_some();
@@ -436,7 +436,7 @@ fn nudge(state: &State, key: Key, shift: bool) -> Option<Action> {
         Key::PageUp => DVec3::Z,
         _ => DVec3::NEG_Z,
     };
-    let by = DAffine3::from_translation(way * step_mm) * state.moved_to(layer);
+    let by = DAffine3::from_translation(way * step_mm) * state.requested_transform(layer);
     Some(Action::Alignment(AlignmentAction::Shift {
         layer,
         by,

@@ -155,7 +155,11 @@ fn one_of_two(
     if chosen.is_some_and(|chosen| chosen != usize::from(now)) {
         memory.toggle(RESULTS_ALONE);
     }
-    let warned = if now { None } else { warned(state, memory) };
+    let warned = if now {
+        None
+    } else {
+        highest_severity(state, memory)
+    };
     if let Some(severity) = warned {
         dot(ui, switch.with_min_x(switch.center().x), severity);
     }
@@ -175,11 +179,11 @@ fn one_of_two(
 }
 
 /// The most severe warning among the results, which is out of sight while only the controls are shown.
-fn warned(state: &State, memory: &mut Memory) -> Option<Severity> {
+fn highest_severity(state: &State, memory: &mut Memory) -> Option<Severity> {
     match state.view.task {
-        Task::Track => forms::tracking::warned(state, memory),
-        Task::Pathways => forms::eikonal::warned(state, memory),
-        Task::Filter => forms::commit::warned(state),
+        Task::Track => forms::tracking::highest_severity(state, memory),
+        Task::Pathways => forms::eikonal::highest_severity(state, memory),
+        Task::Filter => forms::commit::highest_severity(state),
         // Checks, and a leak, report at the foot of the controls themselves.
         Task::View | Task::Segment => None,
     }

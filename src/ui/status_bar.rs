@@ -195,8 +195,8 @@ fn turning<'a>(ui: &Ui, state: &State) -> Option<Shown<'a>> {
     let Turning { turn, done, .. } = state.session.turning.as_ref()?;
     let label = "Drawing a turn";
     let mut text = format!("{label} · {done} of {} pictures", turn.frames);
-    let pace = (u64::from(*done), u64::from(turn.frames));
-    if let Some(left) = left(ui, TURN, label, pace) {
+    let progress = (u64::from(*done), u64::from(turn.frames));
+    if let Some(left) = left(ui, TURN, label, progress) {
         text = format!("{text} · {} left", duration(left));
     }
     Some(Shown {
@@ -386,9 +386,9 @@ fn left(ui: &Ui, ticket: u64, stage: &str, (done, total): (u64, u64)) -> Option<
     let now = Instant::now();
     let known: Option<StageRate> = ui.data(|d| d.get_temp(id));
     let known = known.filter(|p| p.stage == stage && p.done <= done);
-    let mut pace = known.unwrap_or_else(|| StageRate::new(stage, done, now));
-    let left = pace.left((done, total), now);
-    ui.data_mut(|d| d.insert_temp(id, pace));
+    let mut rate = known.unwrap_or_else(|| StageRate::new(stage, done, now));
+    let left = rate.left((done, total), now);
+    ui.data_mut(|d| d.insert_temp(id, rate));
     left
 }
 

@@ -78,7 +78,7 @@ impl Cache {
     }
 
     /// The streamlines of other bundles that pass the cut.
-    pub fn apart(&mut self, lines: &Tractogram, sums: &BundleSums, least: f32) -> &[Kept] {
+    pub fn extra_bundles(&mut self, lines: &Tractogram, sums: &BundleSums, least: f32) -> &[Kept] {
         let marks = sums.bundles.iter().map(|b| SameArc(b.marks.clone()));
         let lengths = Some(&sums.lengths_mm);
         let key = (key(lines, least, lengths), marks.collect());

@@ -114,7 +114,7 @@ impl Desk {
         rows(lines_of(layer).unwrap())
     }
 
-    fn sieve(&mut self, rules: StreamlineRules) {
+    fn set_rules(&mut self, rules: StreamlineRules) {
         self.act(BundleAction::SetRules {
             rules: Some(rules),
             phase: Phase::Done,
@@ -166,7 +166,7 @@ fn by_image() {
             counting,
             ..limit(y.clone(), Some(5.0), Some(9.0))
         };
-        desk.sieve(StreamlineRules::new(all).limited(limit));
+        desk.set_rules(StreamlineRules::new(all).limited(limit));
         // The image is y + 0.5, and constant along each of them.
         assert_eq!(desk.shown(), (5..=8).collect::<Vec<_>>(), "{counting:?}");
         desk.act(BundleAction::Keep);
@@ -187,7 +187,7 @@ fn filters() {
     let mut desk = Desk::new(50);
     let all = desk.layer("all");
     let base = StreamlineRules::new(all);
-    desk.sieve(base.clone());
+    desk.set_rules(base.clone());
     assert_eq!(desk.shown().len(), 50);
     // An include region counts by its role; it is 3 mm around y = 10.
     desk.place(Role::Include, DVec3::new(20.0, 10.0, 0.0), 3.0);
@@ -216,25 +216,25 @@ fn filters() {
     }
     let mut state = desk.window.state.document.bundle.rules.clone().unwrap();
     state = state.using(id, Role::Include, RegionRule::Exclude);
-    desk.sieve(state.clone());
+    desk.set_rules(state.clone());
     assert_eq!(desk.shown().len(), 47);
-    desk.sieve(state.clone().using(id, Role::Include, RegionRule::Nothing));
+    desk.set_rules(state.clone().using(id, Role::Include, RegionRule::Nothing));
     assert_eq!(desk.shown().len(), 50);
     // Values, and means of an image; a random number of streamlines; and rules that fail.
     let by_weight = base.clone().using(id, Role::Include, RegionRule::Nothing);
     let by_weight = by_weight.limited(limit(weight(), Some(5.0), Some(20.0)));
-    desk.sieve(by_weight.clone());
+    desk.set_rules(by_weight.clone());
     assert_eq!(desk.shown(), (5..=20).collect::<Vec<_>>());
     let y = Column::Image(desk.layer("y"));
     let both = by_weight.clone().limited(limit(y, None, Some(10.6)));
-    desk.sieve(both.clone());
+    desk.set_rules(both.clone());
     assert_eq!(desk.shown(), (5..=10).collect::<Vec<_>>());
-    desk.sieve(StreamlineRules {
+    desk.set_rules(StreamlineRules {
         invert: true,
         ..both.clone()
     });
     assert_eq!(desk.shown().len(), 44);
-    desk.sieve(StreamlineRules {
+    desk.set_rules(StreamlineRules {
         at_most: Some(4),
         ..both.clone()
     });
@@ -299,7 +299,7 @@ fn table() {
         descending: true,
     }));
     assert_eq!(order(&desk), (0..30).collect::<Vec<u32>>());
-    desk.sieve(StreamlineRules::new(all).limited(limit(weight(), Some(10.0), None)));
+    desk.set_rules(StreamlineRules::new(all).limited(limit(weight(), Some(10.0), None)));
     assert_eq!(order(&desk), (10..30).collect::<Vec<u32>>());
     let chosen = |desk: &Desk| desk.window.state.chosen().map_or(0, |c| c.count);
     let choose = |lines: &[u32], how| BundleAction::Choose {
@@ -398,7 +398,7 @@ fn deletes() {
     desk.window.act(Action::Undo);
     desk.window.act(Action::Undo);
     desk.window.act(Action::Undo);
-    desk.sieve(StreamlineRules::new(all).limited(limit(weight(), Some(5.0), None)));
+    desk.set_rules(StreamlineRules::new(all).limited(limit(weight(), Some(5.0), None)));
     desk.act(BundleAction::Keep);
     let kept = desk
         .window
@@ -452,7 +452,7 @@ fn clicks() {
     desk.act(pick(DVec2::new(123.0, -30.0), How::Replace));
     assert_eq!(chosen(&desk), [] as [usize; 0]);
     // Streamlines hidden by the rules cannot be picked.
-    desk.sieve(StreamlineRules::new(all).limited(limit(weight(), Some(10.0), None)));
+    desk.set_rules(StreamlineRules::new(all).limited(limit(weight(), Some(10.0), None)));
     desk.act(pick(DVec2::new(123.0, 73.0), How::Replace));
     assert_eq!(chosen(&desk), [] as [usize; 0]);
     let outline = [(100.0, 95.0), (120.0, 95.0), (120.0, 131.0), (100.0, 131.0)];
@@ -485,7 +485,7 @@ fn looks() {
     };
     assert!((mean(&desk) - 6.0).abs() < 1e-5);
     // It uses only the streamlines that the rules keep.
-    desk.sieve(StreamlineRules::new(all).limited(limit(weight(), None, Some(1.0))));
+    desk.set_rules(StreamlineRules::new(all).limited(limit(weight(), None, Some(1.0))));
     assert!((mean(&desk) - 1.0).abs() < 1e-5);
     let path = desk.folder.path().join("p.csv");
     desk.act(BundleAction::SaveProfile(path.clone()));

@@ -115,7 +115,7 @@ fn grids(name: &str, grid: &Grid, other: &str, reference: &Grid) -> Option<Strin
         return reversed(name, grid, other, reference);
     }
     if reference.shape == grid.shape {
-        return Some(twins(name, grid, other, reference));
+        return Some(same_shape_report(name, grid, other, reference));
     }
     let inside = lattice(grid)
         .filter(|p| reference.nearest(*p).is_some())
@@ -199,7 +199,7 @@ fn grid_difference(grid: &Grid, reference: &Grid) -> GridDifference {
 }
 
 /// Grids of the same shape that do not match: most likely the same voxels with another affine.
-fn twins(name: &str, grid: &Grid, other: &str, reference: &Grid) -> String {
+fn same_shape_report(name: &str, grid: &Grid, other: &str, reference: &Grid) -> String {
     match grid_difference(grid, reference) {
         GridDifference::Shifted(shift) => format!(
             "{name} has {other}'s voxels but lies {} away ({} of a voxel's edge): {}",
@@ -320,7 +320,7 @@ fn streamlines(
     let own = tractogram.grid.as_deref();
     if let Some(own) = own.filter(|own| own.shape == reference.shape && !reference.matches(own)) {
         let name = format!("The grid that {name} names");
-        found.push(twins(&name, own, other, reference));
+        found.push(same_shape_report(&name, own, other, reference));
     }
     found
 }

@@ -127,7 +127,7 @@ impl State {
     }
 
     /// Transform of a layer, or the one being applied, relative to its file.
-    pub fn moved_to(&self, id: LayerId) -> DAffine3 {
+    pub fn requested_transform(&self, id: LayerId) -> DAffine3 {
         let shifting = self.shifting(id);
         shifting.map_or_else(|| self.document.moved_by(id), |s| s.by)
     }

@@ -40,13 +40,13 @@ pub(in crate::state) fn weights(state: &State, citations: &mut Citations) -> Str
         let mut all = fits.iter();
         let whole = all.any(|(of, w)| w.of == fitted.of && current(of, w));
         if current(layer, fitted) || !whole {
-            text += &one(state, layer, fitted, citations);
+            text += &fit_text(state, layer, fitted, citations);
         }
     }
     text
 }
 
-fn one(state: &State, layer: &Layer, weights: &Weighed, citations: &mut Citations) -> String {
+fn fit_text(state: &State, layer: &Layer, weights: &Weighed, citations: &mut Citations) -> String {
     let name = &layer.name;
     let (from, f) = (&weights.from, &weights.figures);
     let named = |id| state.document.layer(id).map(|l| format!("\"{}\"", l.name));

@@ -185,7 +185,7 @@ impl WeightMap {
     }
 
     /// Short label for a switch.
-    pub fn short(&self) -> &'static str {
+    pub fn short_label(&self) -> &'static str {
         match self {
             Self::Intra => "IC",
             Self::Extra => "EC",

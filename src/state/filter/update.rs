@@ -336,7 +336,7 @@ fn lesion(state: &mut State, what: ExcludedStreamlines, effects: &mut Vec<Effect
             )
         }),
         ExcludedStreamlines::Pathway(of) => {
-            pathways::update::one(state, *of).map(|(found, epsilon, name)| {
+            pathways::update::chosen_pathway(state, *of).map(|(found, epsilon, name)| {
                 (
                     format!("what passes {name}"),
                     Excluded::Along(found, epsilon),
@@ -466,7 +466,7 @@ pub fn estimated(state: &mut State, estimate: FitEstimate) {
 }
 
 /// A fit cannot run with these inputs, and why.
-pub fn refused(state: &mut State, why: &str) {
+pub fn receive_refusal(state: &mut State, why: &str) {
     let working = &mut state.session.filter;
     let running = working.needs.running();
     working.refused = running.map(|key| (key.clone(), why.to_owned()));

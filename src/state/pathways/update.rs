@@ -83,7 +83,7 @@ pub fn act(state: &mut State, action: PathwayAction, effects: &mut Vec<Effect>) 
             save(state, of, what, path, effects);
         }
         PathwayAction::Region { of, role } => {
-            if let Some((found, epsilon, name)) = one(state, of) {
+            if let Some((found, epsilon, name)) = chosen_pathway(state, of) {
                 effects.push(Effect::submit(MakePathwayRegion {
                     found,
                     epsilon,
@@ -94,7 +94,7 @@ pub fn act(state: &mut State, action: PathwayAction, effects: &mut Vec<Effect>) 
         }
         PathwayAction::SwapEnds => swap(state),
         PathwayAction::Hover(at) => hover(state, at, effects),
-        PathwayAction::SolveAgain => again(state),
+        PathwayAction::SolveAgain => solve_again(state),
         PathwayAction::CompareAgain => {
             state.session.pathways.not_compared = None;
             state.session.pathways.compared.retry();
@@ -208,7 +208,7 @@ pub fn moved(state: &mut State) {
 }
 
 /// Lets be solved again what failed or was stopped.
-fn again(state: &mut State) {
+fn solve_again(state: &mut State) {
     state.session.pathways.live.retry();
     state.session.pathways.unsolved.clear();
 }
@@ -381,7 +381,7 @@ fn hover(state: &mut State, at: Option<DVec3>, effects: &mut Vec<Effect>) {
 }
 
 /// The result, width and name of a kept pathway, or of the live one.
-pub(in crate::state) fn one(
+pub(in crate::state) fn chosen_pathway(
     state: &State,
     of: Option<LayerId>,
 ) -> Option<(Arc<PathwayResult>, f64, String)> {
@@ -417,7 +417,7 @@ fn save(
     path: PathBuf,
     effects: &mut Vec<Effect>,
 ) {
-    let Some((found, epsilon, _)) = one(state, of) else {
+    let Some((found, epsilon, _)) = chosen_pathway(state, of) else {
         let sentence = "There is no full pathway to write yet: wait until it is solved";
         return state.session.notify(Severity::Information, sentence);
     };

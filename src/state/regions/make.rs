@@ -70,7 +70,7 @@ pub fn set(state: &mut State, source: Source, phase: Phase, effects: &mut Vec<Ef
             source,
             serial: state.session.making_serial,
             running: false,
-            again: false,
+            restart_requested: false,
             live,
             note: None,
         });
@@ -100,7 +100,7 @@ fn ask(state: &mut State, effects: &mut Vec<Effect>) {
     };
     if making.running {
         // Let the running job finish: cancelling on every move would show nothing during a drag.
-        making.again = true;
+        making.restart_requested = true;
         return;
     }
     let document = &state.document;
@@ -160,7 +160,7 @@ fn ask(state: &mut State, effects: &mut Vec<Effect>) {
 /// The job ended without a result.
 pub fn ended(state: &mut State) {
     if let Some(making) = &mut state.session.making {
-        (making.running, making.again) = (false, false);
+        (making.running, making.restart_requested) = (false, false);
     }
 }
 
@@ -173,7 +173,7 @@ pub fn labels_counted(state: &mut State, of: DataId, frame: usize, numbers: Labe
 }
 
 /// Receives a region.
-pub fn made(state: &mut State, serial: u64, made: MadeRegion, effects: &mut Vec<Effect>) {
+pub fn receive(state: &mut State, serial: u64, made: MadeRegion, effects: &mut Vec<Effect>) {
     let requested = state.session.making.as_ref();
     let Some(making) = requested.filter(|m| m.serial == serial).cloned() else {
         return;
@@ -203,11 +203,11 @@ pub fn made(state: &mut State, serial: u64, made: MadeRegion, effects: &mut Vec<
     if state.view.tool.draws() {
         state.session.drawn = Some(id);
     }
-    let again = making.again;
+    let again = making.restart_requested;
     state.session.making = Some(Making {
         region: Some(id),
         running: false,
-        again: false,
+        restart_requested: false,
         note: made.note,
         ..making
     });

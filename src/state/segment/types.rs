@@ -291,7 +291,7 @@ pub struct SegmentRuntime {
     pub speed: Option<Volume>,
     /// Why there is no result.
     pub failed: Option<String>,
-    pub left: Vec<EarlierRun>,
+    pub earlier_runs: Vec<EarlierRun>,
     /// The known steps at which the user began to change the motion; a drag is one change, however many of its values
     /// take effect.
     pub changes: Vec<u64>,
@@ -323,7 +323,7 @@ impl Default for SegmentRuntime {
             missing: 0,
             speed: None,
             failed: None,
-            left: Vec::new(),
+            earlier_runs: Vec::new(),
             changes: Vec::new(),
             dragged: false,
             keeps: false,
@@ -452,7 +452,7 @@ impl State {
     }
 
     /// The earlier step to which the surface is still going back, whatever sends it there.
-    pub fn going_back_to(&self) -> Option<u64> {
+    pub fn rewind_target(&self) -> Option<u64> {
         self.rewinding_to().or_else(|| self.undoing_to())
     }
 

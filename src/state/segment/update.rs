@@ -55,7 +55,7 @@ pub fn act(state: &mut State, action: SegmentAction, effects: &mut Vec<Effect>) 
             }
         }
         SegmentAction::StartFromPathway(of) => {
-            if let Some((found, epsilon, name)) = pathways::update::one(state, of) {
+            if let Some((found, epsilon, name)) = pathways::update::chosen_pathway(state, of) {
                 rasterize_initial_surface(
                     state,
                     name,
@@ -219,7 +219,7 @@ fn restart(state: &mut State, label: &str, change: impl FnOnce(&mut Document)) {
     working.run += 1;
     (working.play, working.back) = (RunControl::Rest, None);
     working.begins = false;
-    working.left.clear();
+    working.earlier_runs.clear();
     working.changes.clear();
 }
 

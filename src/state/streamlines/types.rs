@@ -259,9 +259,9 @@ impl Bundle {
     /// With other ids for regions; settings of a region without a new id are dropped.
     pub fn renamed(&self, name: impl Fn(RegionId) -> Option<RegionId>) -> Self {
         let mut bundle = self.clone();
-        if let Some(sieve) = &mut bundle.rules {
-            let uses = sieve.uses.iter();
-            sieve.uses = uses
+        if let Some(rules) = &mut bundle.rules {
+            let uses = rules.uses.iter();
+            rules.uses = uses
                 .filter_map(|(id, how)| Some((name(*id)?, *how)))
                 .collect();
         }

@@ -12,18 +12,15 @@ use crate::state::core::phase::Phase;
 use crate::state::edit::edit;
 pub use crate::state::streamlines::update::edits::keep_marked;
 pub use crate::state::streamlines::update::follow::follow;
-pub(in crate::state) use crate::state::streamlines::update::follow::{regions, rules};
+pub(in crate::state) use crate::state::streamlines::update::follow::{applied_rules, regions};
 pub use crate::state::streamlines::update::recipe::{panel_recipe, selection_recipe};
 use crate::state::streamlines::{Bundle, BundleAction};
 use crate::state::{Effect, State};
 
 pub fn act(state: &mut State, action: BundleAction, effects: &mut Vec<Effect>) {
     match action {
-        BundleAction::SetRules {
-            rules: sieve,
-            phase,
-        } => {
-            set(state, "Filter streamlines", phase, |b| b.rules = sieve);
+        BundleAction::SetRules { rules, phase } => {
+            set(state, "Filter streamlines", phase, |b| b.rules = rules);
         }
         BundleAction::Keep => edits::keep(state, effects),
         BundleAction::KeepChosen => edits::keep_chosen(state, effects),

@@ -92,7 +92,7 @@ pub fn fitted(state: &mut State, result: &Fitted) {
     let ids = ids.unwrap_or(0).max(state.document.next_id());
     for document in state.history.documents_mut().filter(|d| wants(d)) {
         let first = document.tensors.is_none() && document.awaited.take().is_none();
-        put_all(document, result, ids, first);
+        replace_maps(document, result, ids, first);
     }
     for number in 0..state.session.snapshots.len() {
         if !wants(&state.session.snapshots[number].document) {
@@ -102,7 +102,7 @@ pub fn fitted(state: &mut State, result: &Fitted) {
             let document = &mut snapshot.document;
             let awaited = document.awaited.take();
             let ids = document.next_id();
-            put_all(
+            replace_maps(
                 document,
                 result,
                 ids,
@@ -118,7 +118,7 @@ pub fn fitted(state: &mut State, result: &Fitted) {
     }
     let awaited = state.document.awaited.take();
     let first = state.document.tensors.is_none() && awaited.is_none();
-    put_all(&mut state.document, result, ids, first);
+    replace_maps(&mut state.document, result, ids, first);
     if let Some(saved) = awaited {
         sessions::update::arrange(&mut state.document, &saved);
     }
@@ -167,7 +167,7 @@ pub fn fitted(state: &mut State, result: &Fitted) {
 
 /// Replaces the tensors and maps of an earlier fit, keeping their display; new layers get the ids from `ids` on.
 /// `first`: there is no earlier display.
-fn put_all(document: &mut Document, result: &Fitted, ids: u64, first: bool) {
+fn replace_maps(document: &mut Document, result: &Fitted, ids: u64, first: bool) {
     let Some(scan) = document.scan().map(|l| l.origin) else {
         return;
     };

@@ -143,7 +143,7 @@ pub fn keep(state: &mut State) {
 /// Saves a layer's streamlines, or the live ones; of a layer with rules only those that they keep.
 pub fn save(state: &mut State, layer: Option<LayerId>, path: PathBuf, effects: &mut Vec<Effect>) {
     if let Some(id) = layer.filter(|id| state.has_rules(*id)) {
-        return save_sifted(state, id, path, effects);
+        return save_selection(state, id, path, effects);
     }
     let found = match layer {
         Some(id) => state.document.layer(id).and_then(|l| match &l.content {
@@ -171,7 +171,7 @@ pub fn save(state: &mut State, layer: Option<LayerId>, path: PathBuf, effects: &
     state.session.guide_done(TourStep::Save);
 }
 
-fn save_sifted(state: &mut State, id: LayerId, path: PathBuf, effects: &mut Vec<Effect>) {
+fn save_selection(state: &mut State, id: LayerId, path: PathBuf, effects: &mut Vec<Effect>) {
     let layer = state.document.layer(id).cloned();
     let marks = state.passing(id).map(|s| s.marks.0.clone());
     let recipe = layer.as_deref().and_then(|l| selection_recipe(state, l));
@@ -213,7 +213,7 @@ pub fn with_grid(state: &State, tractogram: Tractogram) -> Tractogram {
 
 /// The data of a layer's streamlines, or of the live ones, that a file of this name would not hold; values written to
 /// files next to a TCK are not lost.
-pub fn losses(state: &State, layer: Option<LayerId>, path: &Path) -> Vec<String> {
+pub fn unsupported_contents(state: &State, layer: Option<LayerId>, path: &Path) -> Vec<String> {
     let found = match layer {
         Some(id) => state.document.layer(id).and_then(|l| match &l.content {
             Content::Tractogram(tractogram) => Some(tractogram),
@@ -225,10 +225,10 @@ pub fn losses(state: &State, layer: Option<LayerId>, path: &Path) -> Vec<String>
         return Vec::new();
     };
     let values = Values::of(tractogram);
-    let mut losses = values.losses(tractogram, path);
-    losses.extend(values.refusals_seen(tractogram, path));
-    losses.extend(format.unsupported_grid(tractogram));
-    losses
+    let mut unsupported = values.losses(tractogram, path);
+    unsupported.extend(values.refusals_seen(tractogram, path));
+    unsupported.extend(format.unsupported_grid(tractogram));
+    unsupported
 }
 
 /// Writes a streamline file and, next to a TCK, the values that it does not hold.

@@ -21,7 +21,7 @@ pub use crate::state::segment::update::{now as segmented_now, recipe as segment_
 use crate::state::session::{Severity, TourStep};
 pub use crate::state::sessions::update::is_session;
 pub use crate::state::streamlines::update::{panel_recipe, selection_recipe};
-pub use crate::state::track::kept::losses;
+pub use crate::state::track::kept::unsupported_contents;
 use crate::state::{
     Recipe, State, UnsavedAction, alignment, density, device, files, filter, pathways, pictures,
     regions, sampling, segment, sessions, snapshots, streamlines, tensors, track,

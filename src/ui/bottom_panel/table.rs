@@ -185,25 +185,22 @@ fn range(limit: Option<&Limit>) -> String {
 }
 
 /// The layer's current rules, or rules that let everything pass.
-fn sieve(state: &State, layer: &Layer) -> StreamlineRules {
+fn current_rules(state: &State, layer: &Layer) -> StreamlineRules {
     let rules = state.document.bundle.rules.clone();
     let rules = rules.filter(|s| s.layer == layer.id);
     rules.unwrap_or_else(|| StreamlineRules::new(layer.id))
 }
 
 fn stopped(ui: &mut Ui, state: &State, layer: &Layer, place: Rect, actions: &mut Vec<Action>) {
-    let sieve = sieve(state, layer);
-    let now = sieve.stop.map_or(ANY_REASON, StopReason::label);
+    let rules = current_rules(state, layer);
+    let now = rules.stop.map_or(ANY_REASON, StopReason::label);
     let chosen = menu::select(ui, place, "Stop reason of the rows", now, |ui| {
-        reasons(ui, sieve.stop)
+        reasons(ui, rules.stop)
     });
     if let Some(stop) = chosen {
-        let sieve = Some(StreamlineRules { stop, ..sieve });
+        let rules = Some(StreamlineRules { stop, ..rules });
         let phase = Phase::Done;
-        actions.push(Action::Bundle(BundleAction::SetRules {
-            rules: sieve,
-            phase,
-        }));
+        actions.push(Action::Bundle(BundleAction::SetRules { rules, phase }));
     }
 }
 
@@ -217,8 +214,8 @@ fn filter(
     memory: &mut Memory,
     actions: &mut Vec<Action>,
 ) {
-    let sieve = sieve(state, layer);
-    let shown = range(sieve.limit(column));
+    let rules = current_rules(state, layer);
+    let shown = range(rules.limit(column));
     let name = format!("Range of {}", state.column_name(column));
     let p = theme::palette(ui.style());
     let typed = field::value(ui, place, &name, &shown, "");
@@ -244,13 +241,13 @@ fn filter(
                 column: column.clone(),
                 low,
                 high,
-                counting: sieve
+                counting: rules
                     .limit(column)
                     .map_or(PointStatistic::Mean, |l| l.counting),
             };
-            let sieve = sieve.limited(limit);
+            let rules = rules.limited(limit);
             actions.push(Action::Bundle(BundleAction::SetRules {
-                rules: Some(sieve),
+                rules: Some(rules),
                 phase: Phase::Done,
             }));
         }

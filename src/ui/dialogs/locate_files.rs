@@ -154,7 +154,7 @@ fn row(
                 ui.add_space(24.0);
                 let mut send = |action| actions.push(Action::Session(action));
                 if let Some(suggestion) = &found.suggestion {
-                    let word = format!("Take {}", short(suggestion));
+                    let word = format!("Take {}", shortened(suggestion));
                     let hint = suggestion.display().to_string();
                     let take = Button::plain(&word).hint(&hint).disabled(busy);
                     if take.show(ui).clicked() {
@@ -216,7 +216,7 @@ fn in_the_middle(ui: &Ui, path: &str, font: &FontId, width: f32) -> String {
 }
 
 /// The last folder and the name.
-fn short(path: &std::path::Path) -> String {
+fn shortened(path: &std::path::Path) -> String {
     let mut parts: Vec<_> = path.iter().rev().take(2).collect();
     parts.reverse();
     let parts: Vec<_> = parts.iter().map(|p| p.to_string_lossy()).collect();

@@ -56,7 +56,7 @@ pub fn show(
     }
     let (low, high) = original.bounds().unwrap_or((DVec3::ZERO, DVec3::ZERO));
     let centre = (low + high) * 0.5;
-    let by = state.moved_to(layer.id);
+    let by = state.requested_transform(layer.id);
     match Nudge::of(by, centre) {
         Some(nudge) => {
             if let Some((nudge, phase)) = numbers(ui, nudge) {

@@ -42,12 +42,12 @@ pub fn results(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Ve
 }
 
 /// The most severe warning among the results.
-pub fn warned(state: &State) -> Option<Severity> {
+pub fn highest_severity(state: &State) -> Option<Severity> {
     let (layer, weights) = results::shown_weights(state).filter(|_| !state.is_filtering())?;
     let lines = crate::state::streamlines::lines_of(layer);
     let others = lines.is_some_and(|lines| lines.id() != weights.of);
-    let warned = others || progress::unfinished(weights).is_some();
-    warned.then_some(Severity::Warning)
+    let has_warning = others || progress::unfinished(weights).is_some();
+    has_warning.then_some(Severity::Warning)
 }
 
 /// Why a fit cannot run, or did not.

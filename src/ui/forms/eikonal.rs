@@ -198,14 +198,14 @@ fn joined(ui: &mut Ui, state: &State, set: &mut Set) {
 }
 
 /// The most severe warning among the results.
-pub fn warned(state: &State, memory: &mut Memory) -> Option<Severity> {
+pub fn highest_severity(state: &State, memory: &mut Memory) -> Option<Severity> {
     let working = &state.session.pathways;
     if working.live.has_failed() {
         return Some(Severity::Error);
     }
     let out = |r: &Remark| r.outside_at.is_some();
-    let warned = working.live.value().is_none() && tracking::out_of_reach(state, memory, out);
-    warned.then_some(Severity::Warning)
+    let has_warning = working.live.value().is_none() && tracking::out_of_reach(state, memory, out);
+    has_warning.then_some(Severity::Warning)
 }
 
 /// Rows of parameters: the metric's, then the solver's.

@@ -167,7 +167,7 @@ pub(super) fn remarks(
 }
 
 /// The most severe warning among the results.
-pub fn warned(state: &State, memory: &mut Memory) -> Option<Severity> {
+pub fn highest_severity(state: &State, memory: &mut Memory) -> Option<Severity> {
     if state.session.live.is_none() && state.session.tracking.failure().is_some() {
         return Some(Severity::Error);
     }
@@ -179,8 +179,8 @@ pub fn warned(state: &State, memory: &mut Memory) -> Option<Severity> {
         }
     };
     let empty = state.session.live.as_ref().is_some_and(empty);
-    let warned = empty || state.stalled() || out_of_reach(state, memory, |_| true);
-    warned.then_some(Severity::Warning)
+    let has_warning = empty || state.stalled() || out_of_reach(state, memory, |_| true);
+    has_warning.then_some(Severity::Warning)
 }
 
 /// Whether any of these remarks about regions applies.

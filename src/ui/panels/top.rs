@@ -55,7 +55,7 @@ pub fn show(
     let (others, low) = (reserves_space(state), body.height() < super::LOW);
     let mut height = 0.0;
     if others || leaks {
-        let (all, without_leak) = over(ui, body, state, memory, actions);
+        let (all, without_leak) = notes_over_panel(ui, body, state, memory, actions);
         height = match (low, others) {
             (true, _) => all,
             (false, true) => without_leak,
@@ -80,7 +80,7 @@ pub fn show(
 }
 
 /// Over the top of the panel; returns their height, and the height without the note of a leak.
-fn over(
+fn notes_over_panel(
     ui: &mut Ui,
     body: Rect,
     state: &State,

@@ -245,10 +245,10 @@ pub fn circle_points(centre: Pos2, radius: f32) -> Vec<Pos2> {
 fn handle_places(ends: [Pos2; 4]) -> [Rect; 4] {
     let middle = ends[0] + (ends[2] - ends[0]) * 0.5;
     ends.map(|end| {
-        let (way, reach) = ((end - middle).normalized(), end.distance(middle));
+        let (direction, reach) = ((end - middle).normalized(), end.distance(middle));
         let small = ((SMALL - reach) / (SMALL - SMALLER)).clamp(0.0, 1.0);
         let outside = (reach + OUTSIDE).max(NEAREST) - reach;
-        let centre = middle + way * (reach + outside * small);
+        let centre = middle + direction * (reach + outside * small);
         Rect::from_center_size(centre, egui::Vec2::splat(2.0 * HANDLE))
     })
 }

@@ -68,7 +68,7 @@ fn pathway(state: &State) -> Option<(String, Standing)> {
 /// The same for the segmented surface.
 fn segment(state: &State) -> Option<(String, Standing)> {
     let live = state.session.segment.live.as_ref()?;
-    if let Some(step) = state.going_back_to() {
+    if let Some(step) = state.rewind_target() {
         let text = format!("Going back to step {}", count(step));
         return Some((text, Standing::Updating));
     }
@@ -104,7 +104,7 @@ fn share(state: &State, seeds: usize) -> String {
 
 impl Badge {
     /// Whether a picture has been incomplete long enough to say so.
-    pub fn late(&mut self, ui: &Ui, drawn: bool) -> bool {
+    pub fn drawing_is_late(&mut self, ui: &Ui, drawn: bool) -> bool {
         const PATIENCE_S: f64 = 0.6;
         if drawn {
             self.rough_since_s = None;

@@ -1,7 +1,7 @@
 //! Selecting streamlines with the mouse: by a click, or all that lie within an outline.
 
 use super::drag::{CLICK, Drag};
-use super::drawing::way;
+use super::drawing::path_of_drag;
 use super::scene_view::Scene;
 use super::slice_view::Slice;
 use super::{Views, annotations};
@@ -107,7 +107,7 @@ impl Views {
     ) {
         // A slow frame may contain the whole path.
         let begins = self.outline.is_empty();
-        for p in way(ui, drag, at, begins) {
+        for p in path_of_drag(ui, drag, at, begins) {
             let last = self.outline.last();
             if last.is_none_or(|last| last.distance(p) >= CORNER) {
                 self.outline.push(p);

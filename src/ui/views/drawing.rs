@@ -68,7 +68,7 @@ impl Views {
         let begins = !std::mem::replace(&mut drag.has_started, true);
         match drag.kind {
             Kind::Stroke { erase } => {
-                let path = way(ui, drag, at, begins);
+                let path = path_of_drag(ui, drag, at, begins);
                 let phase = if down { Phase::Live } else { Phase::Done };
                 if path.len() > 1 || begins || !down {
                     let points = path.iter().map(|p| slice.world(*p)).collect();
@@ -88,7 +88,7 @@ impl Views {
             }
             Kind::Fill { erase } if begins => actions.extend(fill(slice, drag.pressed, erase)),
             Kind::Polygon => {
-                let path = way(ui, drag, at, begins);
+                let path = path_of_drag(ui, drag, at, begins);
                 let now = ui.input(|i| i.time);
                 for (i, p) in path.into_iter().enumerate() {
                     if begins && i == 0 {
@@ -352,7 +352,7 @@ fn fill(slice: &Slice, at: Pos2, erase: bool) -> Option<Action> {
 }
 
 /// The pointer's path since the last frame, from its position then.
-pub(super) fn way(ui: &Ui, drag: &mut Drag, at: Pos2, begins: bool) -> Vec<Pos2> {
+pub(super) fn path_of_drag(ui: &Ui, drag: &mut Drag, at: Pos2, begins: bool) -> Vec<Pos2> {
     let mut path = vec![if begins { drag.pressed } else { drag.drawn_to }];
     ui.input(|i| {
         let mut on_the_way = !begins;

@@ -22,7 +22,7 @@ pub fn begin(at: DVec3, plane: Option<(DVec3, DVec3)>, actions: &mut Vec<Action>
 }
 
 /// The pointer has moved.
-pub fn over(last: &mut DVec3, now: DVec3, actions: &mut Vec<Action>) {
+pub fn extend(last: &mut DVec3, now: DVec3, actions: &mut Vec<Action>) {
     if now.distance(*last) > 0.0 {
         actions.push(Action::Sample(SampleAction::Over(*last, now)));
         *last = now;

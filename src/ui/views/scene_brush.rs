@@ -4,7 +4,7 @@
 //! erased.
 
 use super::drag::{Drag, Kind};
-use super::drawing::{paints, way};
+use super::drawing::{paints, path_of_drag};
 use super::scene_view::{Scene, through_shape};
 use super::{Views, annotations, pointer, rings};
 use crate::data::{Shape, Stroke};
@@ -94,7 +94,7 @@ impl Scene<'_> {
         actions: &mut Vec<Action>,
     ) {
         let begins = !std::mem::replace(&mut drag.has_started, true);
-        let path = way(ui, drag, at, begins);
+        let path = path_of_drag(ui, drag, at, begins);
         let Kind::StrokeInScene { erase, surfaces } = &drag.kind else {
             return;
         };

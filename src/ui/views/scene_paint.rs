@@ -46,7 +46,7 @@ impl Views {
             shade: Some(state.view.ground.map_or(p.canvas, opaque)),
         };
         // A badge says it if there is one.
-        let late = self.badge.late(ui, drawn) && badge::text(state).is_none();
+        let late = self.badge.drawing_is_late(ui, drawn) && badge::text(state).is_none();
         let mut taken = title(&painter, scene, (p, ground), late);
         fan::in_scene(&painter, scene);
         let measured = ruler::in_scene(&painter, scene);

@@ -380,7 +380,7 @@ fn scene_drag(scene: &Scene, drag: &mut Drag, at: Pos2, actions: &mut Vec<Action
     } = &mut drag.kind
     {
         if let Some(now) = scene.on_plane(at, *plane) {
-            sampling::over(last, now, actions);
+            sampling::extend(last, now, actions);
         }
         return;
     }

@@ -343,7 +343,7 @@ fn slice_drag(slice: &Slice, drag: &mut Drag, at: Pos2, actions: &mut Vec<Action
     let state = slice.state;
     let travelled = drag::travelled(drag, at);
     match &mut drag.kind {
-        Kind::Sample { last, .. } => sampling::over(last, slice.world(at), actions),
+        Kind::Sample { last, .. } => sampling::extend(last, slice.world(at), actions),
         Kind::Crosshair => move_crosshair(slice, slice.world(at), actions),
         Kind::Pan if travelled != egui::Vec2::ZERO => {
             let camera = slice.camera();

@@ -20,7 +20,7 @@ pub fn tests() -> Vec<Trial> {
 fn apart() {
     let mut desk = Desk::new(50);
     let all = desk.layer("all");
-    desk.sieve(StreamlineRules::new(all).limited(limit(weight(), Some(10.0), None)));
+    desk.set_rules(StreamlineRules::new(all).limited(limit(weight(), Some(10.0), None)));
     let before = desk.shown();
     let at = |y: f64| DVec3::new(20.0, y, 0.0);
     desk.place(Role::Seed, at(20.0), 3.0);
@@ -38,7 +38,7 @@ fn apart() {
         .act(Action::Region(RegionAction::SetRole { region: seed, role }));
     assert_eq!(desk.shown(), before);
     let taken = rules(&desk).using(target, Role::Target, RegionRule::Any);
-    desk.sieve(taken);
+    desk.set_rules(taken);
     assert_eq!(desk.shown(), (27..=33).collect::<Vec<_>>());
     // It follows its role from then on.
     let (region, role) = (target, Role::Exclude);
@@ -62,7 +62,7 @@ fn apart() {
     assert_ne!(kept, all);
     desk.window
         .act(Action::Layer(LayerAction::Select(Some(kept))));
-    desk.sieve(StreamlineRules::new(all).limited(limit(weight(), Some(10.0), None)));
+    desk.set_rules(StreamlineRules::new(all).limited(limit(weight(), Some(10.0), None)));
     assert_eq!(desk.shown(), before);
     desk.place(Role::Include, at(30.0), 3.0);
     assert_eq!(desk.shown(), before);
@@ -74,14 +74,14 @@ fn no_role() {
     let mut desk = Desk::new(50);
     let all = desk.layer("all");
     let filter = StreamlineRules::new(all).limited(limit(weight(), Some(10.0), None));
-    desk.sieve(filter.clone());
+    desk.set_rules(filter.clone());
     let before = desk.shown();
     let at = DVec3::new(20.0, 30.0, 0.0);
     desk.place(Role::Target, at, 3.0);
     assert_eq!(desk.shown(), before, "a target without a seed");
     desk.act(BundleAction::Keep);
     let kept = desk.window.state.document.layers.last().unwrap().id;
-    desk.sieve(filter);
+    desk.set_rules(filter);
     assert_eq!(desk.shown(), before);
     let look_at = |desk: &mut Desk, layer, task| {
         desk.window.act(Action::View(ViewAction::SelectTask(task)));

@@ -42,7 +42,7 @@ pub fn commands() {
     let mut desk = Desk::new(30);
     let (all, y) = (desk.layer("all"), Column::Image(desk.layer("y")));
     let labels = desk.layer("labels");
-    desk.sieve(StreamlineRules::new(all).limited(limit(weight(), Some(10.0), None)));
+    desk.set_rules(StreamlineRules::new(all).limited(limit(weight(), Some(10.0), None)));
     desk.act(BundleAction::SetImages(vec![desk.layer("y")]));
     desk.act(BundleAction::Sort(TableView {
         by: Some(y.clone()),

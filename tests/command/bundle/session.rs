@@ -53,14 +53,14 @@ pub(super) fn session() {
         shape: mask,
     }));
     let rules = StreamlineRules::new(all).limited(limit(weight(), None, Some(25.0)));
-    desk.sieve(rules);
+    desk.set_rules(rules);
     let shown = desk.shown();
     assert!(!shown.is_empty() && shown.len() < 20, "{shown:?}");
     desk.act(BundleAction::Keep);
     assert_eq!(desk.rows("all, selected"), shown);
     let exclude = desk.window.state.document.regions[0].id;
     let kept = desk.layer("all, selected");
-    desk.sieve(StreamlineRules::new(kept).using(exclude, Role::Exclude, RegionRule::Within));
+    desk.set_rules(StreamlineRules::new(kept).using(exclude, Role::Exclude, RegionRule::Within));
     desk.act(BundleAction::Measure(Measurement {
         points: vec![DVec3::ZERO, DVec3::X],
         pane: Pane::Sagittal,

@@ -286,7 +286,7 @@ fn many() {
             Action::Alignment(AlignmentAction::Shift { layer, by, phase }),
         ));
         // A nudge continues from there.
-        assert_eq!(state.moved_to(layer), by);
+        assert_eq!(state.requested_transform(layer), by);
         assert!(std::ptr::eq(&*points(state, layer), &*before));
     }
     let mut places = Vec::new();
@@ -324,7 +324,7 @@ fn many() {
         requested[..],
         [Effect::Cancel(MOVE_STREAMLINES), ..]
     ));
-    assert_eq!(window.state.moved_to(layer), DAffine3::IDENTITY);
+    assert_eq!(window.state.requested_transform(layer), DAffine3::IDENTITY);
     // Also when the worker finished before that.
     let redo = window.state.history.redo_label().map(str::to_owned);
     window.act(Action::Event(there));
@@ -354,8 +354,8 @@ fn in_turn(window: &mut Window, first: LayerId, path: PathBuf) {
             Action::Alignment(AlignmentAction::Shift { layer, by, phase }),
         ));
     }
-    assert_eq!(window.state.moved_to(first), to(4.0));
-    assert_eq!(window.state.moved_to(second), to(3.0));
+    assert_eq!(window.state.requested_transform(first), to(4.0));
+    assert_eq!(window.state.requested_transform(second), to(3.0));
     while let Some(effect) = query.pop() {
         let Effect::Submit(request) = effect else {
             panic!("something else is asked for")

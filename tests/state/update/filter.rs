@@ -522,10 +522,7 @@ fn sums_apart() {
         counting: Default::default(),
     });
     let (rules, phase) = (Some(rules), Phase::Done);
-    window.act(Action::Bundle(BundleAction::SetRules {
-        rules: rules,
-        phase,
-    }));
+    window.act(Action::Bundle(BundleAction::SetRules { rules, phase }));
     act(
         &mut window,
         FilterAction::Cut {

@@ -263,7 +263,7 @@ fn back() {
         then.inside
     );
     assert_eq!(
-        window.state.session.segment.left.len(),
+        window.state.session.segment.earlier_runs.len(),
         1,
         "the plot remembers"
     );

@@ -163,7 +163,7 @@ fn stopped() {
         Action::Undo,
     ] {
         let before = live(&window).clone();
-        let left = window.state.session.segment.left.len();
+        let left = window.state.session.segment.earlier_runs.len();
         // The answer has not come.
         let effects = arcuate::state::update(&mut window.state, way);
         let steers = |e: &Effect| e.job::<RunRequest>().is_some();
@@ -171,7 +171,7 @@ fn stopped() {
         assert_eq!(window.state.document.segment.spheres.len(), 1);
         window.act(Action::CancelJob(SEGMENT));
         assert_eq!(window.state.document.segment.spheres, spheres);
-        assert_eq!(window.state.session.segment.left.len(), left);
+        assert_eq!(window.state.session.segment.earlier_runs.len(), left);
         let requested = requested(&window);
         let goes = requested.back.filter(|b| b.number > before.back);
         assert!(goes.is_none_or(|back| back.step > before.step), "{goes:?}");

@@ -4,7 +4,7 @@ use super::*;
 use crate::support::done_event;
 use arcuate::data::Tractogram;
 use arcuate::state::files::jobs::open::{OpenFile, Opened};
-use arcuate::state::update::losses;
+use arcuate::state::update::unsupported_contents;
 use arcuate::state::{Convention, FilesAction, LayerAction, Mouse, Preferences};
 use arcuate::ui::files::{PathPurpose, suggestion};
 use std::path::Path;
@@ -199,7 +199,7 @@ fn export() {
     let named = suggestion(&state, "Tracks", &live);
     assert_eq!(named, "/data/sub-01_Bundle_L_tracks.tck");
     // A TCK loses the grid of the file, which is reported before saving.
-    let lost = |name: &str| losses(&state, layer, Path::new(name)).join("; ");
+    let lost = |name: &str| unsupported_contents(&state, layer, Path::new(name)).join("; ");
     assert!(lost("a.tck").contains("grid"), "{}", lost("a.tck"));
     assert_eq!(lost("a.trk"), "");
     // So are a NaN, which ends a streamline in TSF, and groups; other values go into files next to it.
@@ -216,7 +216,7 @@ fn export() {
                 .with_per_point("fa", vec![0.5; 2])
                 .with_per_streamline("weight", vec![1.0]);
         });
-    let lost = losses(&state, layer, Path::new("a.tck"));
+    let lost = unsupported_contents(&state, layer, Path::new("a.tck"));
     assert_eq!(lost.len(), 3, "{lost:?}");
     assert!(
         lost[0].contains("groups: bundle") && lost[1].contains("holes"),

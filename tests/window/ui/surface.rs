@@ -203,7 +203,7 @@ fn plot() {
         },
     );
     act(&mut window, Action::Segment(SegmentAction::Rewind(40)));
-    assert_eq!(window.state().state.session.segment.left.len(), 1);
+    assert_eq!(window.state().state.session.segment.earlier_runs.len(), 1);
     partly(
         &mut window,
         SurfaceUpdate {

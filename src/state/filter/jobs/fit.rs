@@ -220,7 +220,7 @@ impl Receive<State> for EstimateFit {
     fn unfinished(&self, end: &Unfinished, state: &mut State) -> bool {
         match end {
             Unfinished::Cancelled => state.session.filter.needs.fail(),
-            Unfinished::Failed(sentence) => filter::update::refused(state, sentence),
+            Unfinished::Failed(sentence) => filter::update::receive_refusal(state, sentence),
             // The estimate waits until the user permits the CPU.
             Unfinished::DeviceFailed(_) => return false,
         }

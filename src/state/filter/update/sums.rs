@@ -5,7 +5,7 @@ use crate::solvers::tractogram::selection::SelectionRules;
 use crate::state::filter::jobs::SumBundles;
 use crate::state::filter::update::request;
 use crate::state::filter::{ExtraBundle, FitInputs, SumKey, weight};
-use crate::state::streamlines::update::{regions, rules};
+use crate::state::streamlines::update::{applied_rules, regions};
 use crate::state::streamlines::{RegionRule, Same, StreamlineRules};
 use crate::state::{Document, Effect, LayerId, State};
 
@@ -73,8 +73,8 @@ fn rows(
             ..SelectionRules::default()
         });
     }
-    if let Some(sieve) = apart(document, id) {
-        let rules = rules(state, &sieve, lines)?;
+    if let Some(streamline_rules) = rules_without_weights(document, id) {
+        let rules = applied_rules(state, &streamline_rules, lines)?;
         // Streamlines that pass one region already have a row.
         let one = rules.regions.len() < 2 && !rules.by_ends;
         let same = |r: &Region| matches!(r.role, Role::Include | Role::Target);
@@ -84,11 +84,11 @@ fn rows(
             ..rules.clone()
         };
         if !(plain.leaves_all() && one && rules.regions.iter().all(same)) {
-            let used = regions(state, &sieve).into_iter();
+            let used = regions(state, &streamline_rules).into_iter();
             key.regions
                 .extend(used.map(|(how, r)| (r.id, how, Same(r.shape.clone()))));
             key.rows.push(ExtraBundle::Filter);
-            key.rules = Some(sieve);
+            key.rules = Some(streamline_rules);
             all.push(rules);
         }
     }
@@ -96,7 +96,7 @@ fn rows(
 }
 
 /// The rules of a layer's streamlines without their weights and a single group.
-fn apart(document: &Document, layer: LayerId) -> Option<StreamlineRules> {
+fn rules_without_weights(document: &Document, layer: LayerId) -> Option<StreamlineRules> {
     let rules = document.bundle.rules.as_ref();
     let rules = rules.filter(|s| s.layer == layer)?;
     let mut apart = rules.clone();

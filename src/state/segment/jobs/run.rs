@@ -248,8 +248,8 @@ impl Job for RunRequest {
     ) -> Result<Self::Output, JobError> {
         control.begin("Growing the surface", 0);
         let memory = worker.memory::<WorkerMemory>();
-        let (lend, backend) = (worker.image_exporter(), worker.backend());
-        let update = memory.run(self, lend, &backend, control, partial)?;
+        let (exporter, backend) = (worker.image_exporter(), worker.backend());
+        let update = memory.run(self, exporter, &backend, control, partial)?;
         Ok(Box::new(update))
     }
 }

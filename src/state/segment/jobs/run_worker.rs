@@ -62,14 +62,14 @@ struct RunMemory {
     /// The user has just started it.
     started_by_user: bool,
     /// The exporter of the window, which draws.
-    lend: Option<ImageExporter>,
+    exporter: Option<ImageExporter>,
 }
 
 impl WorkerMemory {
     pub fn run(
         &self,
         requested: RunRequest,
-        lend: Option<&ImageExporter>,
+        exporter: Option<&ImageExporter>,
         backend: &Backend,
         control: &Control,
         partial: &RunSender,
@@ -83,7 +83,7 @@ impl WorkerMemory {
         };
         let stored = memory.insert(stored);
         let refused = stored.follow(requested, backend, control)?;
-        stored.lend = lend.cloned();
+        stored.exporter = exporter.cloned();
         stored.advance(refused, backend, control, partial)
     }
 }
@@ -130,7 +130,7 @@ impl RunMemory {
             proximity: ProximityCache::default(),
             is_repeated: true,
             started_by_user: true,
-            lend: None,
+            exporter: None,
         })
     }
 
@@ -413,18 +413,18 @@ impl RunMemory {
     fn update(
         &mut self,
         refused: &[(u64, String)],
-        with: UpdateDetail,
+        detail: UpdateDetail,
         backend: &Backend,
     ) -> Result<RunUpdate, JobError> {
         let surface = match self.run.take() {
             None => None,
             Some(mut run) => {
-                let surfaced = self.surface_update(&mut run, with, backend);
+                let surfaced = self.surface_update(&mut run, detail, backend);
                 self.run = Some(run);
                 Some(surfaced?)
             }
         };
-        if with == UpdateDetail::All {
+        if detail == UpdateDetail::All {
             self.update_speed_picture(backend)?;
         }
         Ok(RunUpdate {
@@ -439,17 +439,17 @@ impl RunMemory {
     fn surface_update(
         &mut self,
         run: &mut Run,
-        with: UpdateDetail,
+        detail: UpdateDetail,
         backend: &Backend,
     ) -> Result<SurfaceUpdate, JobError> {
-        let rests = with == UpdateDetail::All;
-        let bricks = run.evolution.image(self.lend.as_ref())?;
+        let rests = detail == UpdateDetail::All;
+        let bricks = run.evolution.image(self.exporter.as_ref())?;
         let evolution = &run.evolution;
         let step = evolution.step();
         let due = run.figured.is_none_or(|(last, took)| {
             last.elapsed() > FIGURES && last.elapsed() > took * FIGURES_SHARE
         });
-        let due = due && with != UpdateDetail::Nothing;
+        let due = due && detail != UpdateDetail::Nothing;
         // Between measurements only its bricks are fetched.
         let (field, field_step) = match run.looked.take().filter(|_| !rests && !due) {
             Some(looked) => looked,

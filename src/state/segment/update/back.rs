@@ -18,7 +18,7 @@ pub(in crate::state) fn rewind(state: &mut State, step: u64) {
     let after = live.growth.iter().filter(|(at, _)| *at >= step);
     let growth: Vec<(u64, u64)> = after.copied().collect();
     if growth.len() > 1 {
-        working.left.push(EarlierRun { growth });
+        working.earlier_runs.push(EarlierRun { growth });
     }
     let number = working.back.map_or(1, |b| b.number + 1);
     working.back = Some(Rewind { number, step });
@@ -73,9 +73,9 @@ pub(in crate::state) fn stay(state: &mut State, live: &SurfaceUpdate) {
     let working = &mut state.session.segment;
     if let Some(back) = working.back.as_mut().filter(|b| b.number > live.back) {
         back.step = u64::MAX;
-        let left = working.left.last();
+        let left = working.earlier_runs.last();
         if left.is_some_and(|left| left.growth.last() == live.growth.last()) {
-            working.left.pop();
+            working.earlier_runs.pop();
         }
     }
     let spheres = &state.document.segment.spheres;

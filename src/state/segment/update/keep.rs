@@ -20,7 +20,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 /// The recipe of the present surface.
-fn made(document: &Document, live: &SurfaceUpdate) -> Option<Segmented> {
+fn kept_segmentation(document: &Document, live: &SurfaceUpdate) -> Option<Segmented> {
     let (layer, image) = document.segmented_image()?;
     let segment = &document.segment;
     let later = |number: &u64| live.placed.iter().any(|(n, _)| n == number);
@@ -44,13 +44,13 @@ fn made(document: &Document, live: &SurfaceUpdate) -> Option<Segmented> {
 
 /// The recipe of the surface at rest.
 pub fn now(state: &State) -> Option<Segmented> {
-    made(&state.document, state.resting_surface()?.0)
+    kept_segmentation(&state.document, state.resting_surface()?.0)
 }
 
 /// The command of the live surface.
 pub fn recipe(state: &State) -> Option<Recipe> {
     let (live, _) = state.resting_surface()?;
-    let made = made(&state.document, live)?;
+    let made = kept_segmentation(&state.document, live)?;
     let working = &state.session.segment;
     let written = working.written.as_ref();
     let written = written.filter(|(_, script)| *script == live.script);
@@ -73,7 +73,7 @@ pub(in crate::state) fn keep(state: &mut State) {
         }
         return;
     };
-    let Some(made) = made(&state.document, &live) else {
+    let Some(made) = kept_segmentation(&state.document, &live) else {
         return;
     };
     let used = state.document.surfaces.len();
@@ -168,7 +168,7 @@ fn structures(state: &State, path: PathBuf) -> Option<SaveLabels> {
 
 /// The run so far, and the masks that it refers to.
 fn run_script(state: &mut State, live: &SurfaceUpdate, path: PathBuf) -> Option<SaveScript> {
-    let made = made(&state.document, live)?;
+    let made = kept_segmentation(&state.document, live)?;
     let (script, unfiled, masks) = segment_script(&state.document, &made, Some(&path));
     if let Some(name) = unfiled {
         let sentence = format!(

@@ -18,31 +18,31 @@ use std::sync::Arc;
 /// Keeps the streamlines that the rules select as a new layer. The rules themselves are recorded; if they need images,
 /// which another session may not have, or if the streamlines were moved, the selection is recorded instead.
 pub fn keep(state: &mut State, effects: &mut Vec<Effect>) {
-    let Some(sieve) = state.document.bundle.rules.clone() else {
+    let Some(streamline_rules) = state.document.bundle.rules.clone() else {
         return;
     };
-    let layer = state.document.layer(sieve.layer);
+    let layer = state.document.layer(streamline_rules.layer);
     let Some(lines) = layer.and_then(|l| lines_of(l)).cloned() else {
         return;
     };
-    let Some(rules) = follow::rules(state, &sieve, &lines) else {
+    let Some(rules) = follow::applied_rules(state, &streamline_rules, &lines) else {
         return;
     };
-    let moved = state.document.moved(sieve.layer).is_some();
+    let moved = state.document.moved(streamline_rules.layer).is_some();
     // Weights fitted here are in no file that another session would read.
-    let by_weight = state.document.weights.contains_key(&sieve.layer);
+    let by_weight = state.document.weights.contains_key(&streamline_rules.layer);
     let by_weight = by_weight && rules.values.iter().any(|v| v.name == WEIGHT);
     let by_rules = rules.given.is_empty() && rules.images.is_empty() && !moved && !by_weight;
-    let step = match (by_rules, state.selection(sieve.layer)) {
+    let step = match (by_rules, state.selection(streamline_rules.layer)) {
         (true, _) => Edit::Select(Box::new(rules)),
         (false, Some(selection)) => Edit::Keep(Runs {
-            selection_options: selection_options(&state.document, &sieve, &rules)
+            selection_options: selection_options(&state.document, &streamline_rules, &rules)
                 .filter(|_| !moved && !by_weight),
             ..Runs::new(&selection.marks.0)
         }),
         (false, None) => return,
     };
-    ask(state, sieve.layer, lines, step, true, effects);
+    ask(state, streamline_rules.layer, lines, step, true, effects);
 }
 
 fn chosen(state: &mut State) -> Option<(LayerId, Tractogram, Vec<bool>)> {

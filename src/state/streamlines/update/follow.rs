@@ -83,14 +83,14 @@ fn image_columns(rules: &StreamlineRules) -> impl Iterator<Item = &Column> {
 }
 
 /// The rules in the form of the job; `None` while values that they need are being computed.
-pub(in crate::state) fn rules(
+pub(in crate::state) fn applied_rules(
     state: &State,
-    streamline_rules: &StreamlineRules,
+    rules: &StreamlineRules,
     lines: &Tractogram,
 ) -> Option<SelectionRules> {
     let mut values = Vec::new();
     let (mut given, mut images) = (Vec::new(), Vec::new());
-    for limit in &streamline_rules.limits {
+    for limit in &rules.limits {
         let low = limit.low.unwrap_or(f32::NEG_INFINITY);
         let high = limit.high.unwrap_or(f32::INFINITY);
         match &limit.column {
@@ -122,7 +122,7 @@ pub(in crate::state) fn rules(
             }
         }
     }
-    let regions = regions(state, streamline_rules);
+    let regions = regions(state, rules);
     let regions = regions.into_iter().filter_map(|(how, region)| {
         let role = how.role()?;
         Some(Region {
@@ -133,31 +133,29 @@ pub(in crate::state) fn rules(
     let says = ["stop_start", "stop_end"];
     let says = says.iter().any(|n| lines.per_streamline.contains_key(*n));
     // Rules made for other streamlines may use a group that these lack.
-    let group = streamline_rules.group.clone();
+    let group = rules.group.clone();
     Some(SelectionRules {
         group: group.filter(|name| lines.groups.contains_key(name)),
         regions: regions.collect(),
-        by_ends: streamline_rules.by_ends,
+        by_ends: rules.by_ends,
         values,
         given,
         images,
-        stop: streamline_rules.stop.filter(|_| says),
-        invert: streamline_rules.invert,
-        at_most: streamline_rules
-            .at_most
-            .map(|n| (n, streamline_rules.random_seed)),
+        stop: rules.stop.filter(|_| says),
+        invert: rules.invert,
+        at_most: rules.at_most.map(|n| (n, rules.random_seed)),
     })
 }
 
 fn sift(state: &mut State, effects: &mut Vec<Effect>) {
-    let requested = filtered(state).map(|(sieve, lines)| SelectionKey {
+    let requested = filtered(state).map(|(streamline_rules, lines)| SelectionKey {
         of: lines.id(),
-        rules: sieve.clone(),
-        regions: regions(state, sieve)
+        rules: streamline_rules.clone(),
+        regions: regions(state, streamline_rules)
             .into_iter()
             .map(|(how, r)| (r.id, how, Same(r.shape.clone())))
             .collect(),
-        images: image_columns(sieve)
+        images: image_columns(streamline_rules)
             .filter_map(|c| state.origin(c))
             .map(|from| ColumnKey {
                 of: lines.id(),
@@ -178,11 +176,11 @@ fn sift(state: &mut State, effects: &mut Vec<Effect>) {
             return;
         }
     }
-    let Some((sieve, lines)) = filtered(state) else {
+    let Some((streamline_rules, lines)) = filtered(state) else {
         state.session.bundle.selection.ask(None);
         return;
     };
-    let Some(rules) = rules(state, sieve, lines) else {
+    let Some(rules) = applied_rules(state, streamline_rules, lines) else {
         return;
     };
     let tractogram = lines.clone();
@@ -199,8 +197,8 @@ fn sift(state: &mut State, effects: &mut Vec<Effect>) {
 /// Requests values that the rules or the table need.
 fn columns(state: &mut State, effects: &mut Vec<Effect>) {
     let mut needed: Vec<(Tractogram, Column)> = Vec::new();
-    if let Some((sieve, lines)) = filtered(state) {
-        needed.extend(image_columns(sieve).map(|c| (lines.clone(), c.clone())));
+    if let Some((rules, lines)) = filtered(state) {
+        needed.extend(image_columns(rules).map(|c| (lines.clone(), c.clone())));
     }
     let table = state.view.bottom_panel == Some(BottomPanel::Table);
     let seen = table || state.document.bundle.rules.is_some();

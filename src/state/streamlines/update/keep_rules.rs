@@ -35,7 +35,7 @@ pub fn before(state: &State, action: &Action) -> Option<Before> {
     let by_task = matches!(state.view.task, Task::View | Task::Track);
     let asked_about = by_task && subject == Some(rules.layer) && !seeded;
     Some(Before {
-        rules: rules,
+        rules,
         layer,
         part,
         user_works_on_layer: asked_about,

@@ -7,7 +7,7 @@ use crate::state::document::Unfiled;
 use crate::state::filter::WEIGHT;
 use crate::state::recipes::{filed, selection_options};
 use crate::state::streamlines::tables::TableRecipe;
-use crate::state::streamlines::update::follow::{profile_columns, rules};
+use crate::state::streamlines::update::follow::{applied_rules, profile_columns};
 use crate::state::streamlines::{BottomPanel, Column, Shown};
 use crate::state::{LayerId, Recipe, State};
 use std::fmt::Write as _;
@@ -180,7 +180,7 @@ impl<'a> Parts<'a> {
         let Some(streamline_rules) = streamline_rules.filter(|s| s.layer == layer.id) else {
             return Some(recipe);
         };
-        let rules = rules(
+        let rules = applied_rules(
             state,
             streamline_rules,
             crate::state::streamlines::lines_of(layer)?,

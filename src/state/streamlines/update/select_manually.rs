@@ -64,10 +64,10 @@ pub fn lines(state: &mut State, lines: &[u32], how: How, anchor: Option<u32>) {
             *mark = how != How::Toggle || !*mark;
         }
     }
-    put(state, (id, of), marks, anchor);
+    set_selection(state, (id, of), marks, anchor);
 }
 
-fn put(
+fn set_selection(
     state: &mut State,
     (layer, of): (LayerId, crate::data::DataId),
     marks: Vec<bool>,
@@ -104,7 +104,7 @@ fn each(state: &mut State, choose: impl Fn(bool) -> bool) {
         shown && choose(before.as_ref().is_some_and(|m| m.0[i]))
     });
     let marks = marks.collect();
-    put(state, (id, of), marks, None);
+    set_selection(state, (id, of), marks, None);
     report_count(state);
 }
 

@@ -117,7 +117,7 @@ fn extra_bundles(state: &State, lines: &Tractogram, memory: &mut Memory, least: 
     let Some((key, sums)) = known.filter(|(key, _)| key.of == lines.id()) else {
         return Vec::new();
     };
-    let kept = memory.weights.apart(lines, sums, least).iter();
+    let kept = memory.weights.extra_bundles(lines, sums, least).iter();
     let each = key.rows.iter().zip(&sums.bundles).zip(kept);
     let row = |((apart, summed), kept): ((&ExtraBundle, &Summed), &Kept)| {
         let (name, colour) = match apart {

@@ -198,7 +198,7 @@ fn map_row(ui: &mut Ui, state: &State, layer: &Layer, actions: &mut Vec<Action>)
     };
     let now = maps.iter().position(seen).map_or(0, |i| i + 1);
     let text: Vec<&str> = std::iter::once("Off")
-        .chain(maps.iter().map(WeightMap::short))
+        .chain(maps.iter().map(WeightMap::short_label))
         .collect();
     let help = "Fractions of the signal that fibres (IC), the water around them (EC) and free water (ISO) \
                 explain, or what is left unexplained (RMSE)";

@@ -300,7 +300,7 @@ pub fn change(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec
             source: Source::Change(now),
             serial: 0,
             running: false,
-            again: false,
+            restart_requested: false,
             live: false,
             note: None,
         })

@@ -137,18 +137,18 @@ fn forced() {
 fn keep() {
     let mut window = fitted();
     let id = layer(&window).id;
-    let (sieve, maps) = {
+    let (rules, maps) = {
         let document = &window.state.document;
         (document.bundle.rules.clone(), weight_maps(document))
     };
-    assert!(sieve.is_some() && !maps.is_empty());
+    assert!(rules.is_some() && !maps.is_empty());
     act(&mut window, FilterAction::Keep);
     let document = &window.state.document;
     assert_eq!(layer(&window).id, id);
     assert!(layer(&window).display.visible);
     assert_eq!(
         (&document.bundle.rules, weight_maps(document)),
-        (&sieve, maps)
+        (&rules, maps)
     );
     assert!(window.state.holds_fit(), "the next run goes on from it");
     let kept = window.state.session.selected_layer.expect("the kept one");
