@@ -10,7 +10,7 @@ pub use crate::solvers::geodesic::Rays;
 use crate::solvers::{curves, density, tensor_fit};
 use crate::state::core::display::Display;
 use crate::state::core::layer::{Content, Layer, LayerId, OriginId};
-use crate::state::filter::{Filtering, Weighed};
+use crate::state::filter::{Filtering, FittedWeights};
 use crate::state::origin::{Input, Origins};
 use crate::state::pathways::{self, KeptPathway, PathwaySettings};
 use crate::state::recipe::{RegionSpec, ShapeSpec};
@@ -96,7 +96,7 @@ pub struct Document {
     pub surfaces: BTreeMap<LayerId, Arc<KeptSurface>>,
     pub filter: Filtering,
     /// Weights of layers' streamlines.
-    pub weights: BTreeMap<LayerId, Arc<Weighed>>,
+    pub weights: BTreeMap<LayerId, Arc<FittedWeights>>,
     /// Settings of streamlines, and measurements.
     pub bundle: Bundle,
     /// The streamlines that a session stores next to itself.

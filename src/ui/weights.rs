@@ -2,7 +2,7 @@
 
 use super::widgets::charts::BINS;
 use crate::data::{DataId, Tractogram};
-use crate::state::filter::{BundleSums, WEIGHT, Weighed};
+use crate::state::filter::{BundleSums, FittedWeights, WEIGHT};
 use crate::state::streamlines::SameArc;
 use std::sync::Arc;
 
@@ -41,7 +41,7 @@ const LEAST: f32 = 1e-3;
 
 impl Cache {
     /// Ends of the logarithmic scale.
-    pub fn range(&self, weights: &Weighed) -> (f32, f32) {
+    pub fn range(&self, weights: &FittedWeights) -> (f32, f32) {
         let (first, last) = (weights.sorted.first(), weights.sorted.last());
         let high = last.copied().unwrap_or(1.0);
         let low = first.copied().unwrap_or(0.1 * high).max(LEAST * high);
@@ -49,7 +49,7 @@ impl Cache {
     }
 
     /// Weights above 0 on that scale.
-    pub fn bins(&mut self, weights: &Weighed) -> &[u32; BINS] {
+    pub fn bins(&mut self, weights: &FittedWeights) -> &[u32; BINS] {
         let of = SameArc(weights.sorted.clone());
         if self.bins.as_ref().is_none_or(|(known, _)| *known != of) {
             let (low, high) = self.range(weights);

@@ -13,8 +13,8 @@ use arcuate::data::{Grid, Role, Shape, Tractogram, Volume};
 use arcuate::io::{nifti, streamlines};
 use arcuate::solvers::tractogram::selection::PointStatistic;
 use arcuate::state::streamlines::{
-    BottomPanel, Column, ConnectSettings, How, Limit, Measurement, ProfileSettings, RegionRule,
-    Shown, StreamlineRules, TableView, lines_of,
+    BottomPanel, Column, ConnectSettings, Limit, Measurement, ProfileSettings, RegionRule,
+    SelectionMode, Shown, StreamlineRules, TableView, lines_of,
 };
 use arcuate::state::{
     Action, BundleAction, FilesAction, LayerAction, LayerId, Pane, Phase, RegionAction,
@@ -307,10 +307,10 @@ fn table() {
         how,
         anchor: lines.first().copied(),
     };
-    desk.act(choose(&[3, 4, 5], How::Replace));
+    desk.act(choose(&[3, 4, 5], SelectionMode::Replace));
     assert_eq!(chosen(&desk), 3);
-    desk.act(choose(&[5, 6], How::Toggle));
-    desk.act(choose(&[6, 7], How::Add));
+    desk.act(choose(&[5, 6], SelectionMode::Toggle));
+    desk.act(choose(&[6, 7], SelectionMode::Add));
     let marks = desk.window.state.chosen().unwrap().marks.0.clone();
     let lines: Vec<usize> = (0..30).filter(|i| marks[*i]).collect();
     assert_eq!(lines, [3, 4, 6, 7]);
@@ -370,7 +370,7 @@ fn deletes() {
         .act(Action::Layer(LayerAction::Select(Some(all))));
     let choose = |lines: &[u32]| BundleAction::Choose {
         lines: lines.to_vec(),
-        how: How::Replace,
+        how: SelectionMode::Replace,
         anchor: None,
     };
     desk.act(choose(&[0, 1, 19]));
@@ -441,25 +441,25 @@ fn clicks() {
         let marks = chosen.map(|c| c.marks.0.clone());
         marks.map_or(Vec::new(), |m| (0..m.len()).filter(|i| m[*i]).collect())
     };
-    desk.act(pick(DVec2::new(123.0, 73.0), How::Replace));
+    desk.act(pick(DVec2::new(123.0, 73.0), SelectionMode::Replace));
     assert_eq!(chosen(&desk), [7]);
     assert_eq!(desk.window.state.session.status, "1 streamline chosen");
-    desk.act(pick(DVec2::new(123.0, 91.0), How::Add));
+    desk.act(pick(DVec2::new(123.0, 91.0), SelectionMode::Add));
     assert_eq!(chosen(&desk), [7, 9]);
-    desk.act(pick(DVec2::new(123.0, 91.0), How::Toggle));
+    desk.act(pick(DVec2::new(123.0, 91.0), SelectionMode::Toggle));
     assert_eq!(chosen(&desk), [7]);
     // A click outside all of them selects none.
-    desk.act(pick(DVec2::new(123.0, -30.0), How::Replace));
+    desk.act(pick(DVec2::new(123.0, -30.0), SelectionMode::Replace));
     assert_eq!(chosen(&desk), [] as [usize; 0]);
     // Streamlines hidden by the rules cannot be picked.
     desk.set_rules(StreamlineRules::new(all).limited(limit(weight(), Some(10.0), None)));
-    desk.act(pick(DVec2::new(123.0, 73.0), How::Replace));
+    desk.act(pick(DVec2::new(123.0, 73.0), SelectionMode::Replace));
     assert_eq!(chosen(&desk), [] as [usize; 0]);
     let outline = [(100.0, 95.0), (120.0, 95.0), (120.0, 131.0), (100.0, 131.0)];
     desk.act(BundleAction::Pick {
         screen,
         target: PickQuery::Within(outline.map(|(x, y)| DVec2::new(x, y)).to_vec()),
-        how: How::Replace,
+        how: SelectionMode::Replace,
     });
     assert_eq!(chosen(&desk), [10, 11, 12, 13]);
     desk.window.act(Action::Escape);
@@ -508,7 +508,7 @@ fn looks() {
     desk.act(BundleAction::ChoosePair {
         row: 1,
         column: 0,
-        how: How::Replace,
+        how: SelectionMode::Replace,
     });
     assert_eq!(desk.window.state.chosen().unwrap().count, 12);
     let path = desk.folder.path().join("m.csv");
@@ -581,7 +581,7 @@ fn memory() {
     for _ in 0..30 {
         desk.act(BundleAction::Choose {
             lines: vec![0],
-            how: How::Replace,
+            how: SelectionMode::Replace,
             anchor: None,
         });
         desk.act(BundleAction::DeleteChosen);

@@ -16,8 +16,8 @@ mod segment_changes;
 mod segment_steered;
 mod stale;
 mod steps;
-mod told;
 mod undone;
+mod user_choices;
 mod whole_brain;
 mod windows;
 
@@ -80,7 +80,9 @@ pub fn tests() -> Vec<Trial> {
         .chain(filter::tests());
     let own = own.chain(masks::tests()).chain(whole_brain::tests());
     let own = own.chain(steps::tests()).chain(undone::tests());
-    own.chain(backend::tests()).chain(told::tests()).collect()
+    own.chain(backend::tests())
+        .chain(user_choices::tests())
+        .collect()
 }
 
 /// A small ball of a brain with a fibre along y in every voxel.

@@ -184,8 +184,8 @@ pub fn take_offered_mask(state: &mut State, effects: &mut Vec<Effect>) {
     let Some(path) = state.offered_mask().cloned() else {
         return;
     };
-    if let Some(beside) = &mut state.session.mask_beside {
-        beside.taken = true;
+    if let Some(mask) = &mut state.session.mask_beside {
+        mask.taken = true;
     }
     let scan = state.document.scan().and_then(|l| l.path.clone());
     state.session.together = scan.into_iter().chain([path.clone()]).collect();

@@ -1,7 +1,7 @@
 //! Inputs of a COMMIT fit in a document.
 
 use super::{
-    ByWeight, DisplacedChoice, PreviousFit, Shown, WEIGHT, Weighed, WeightMap, WeightsKey,
+    ByWeight, DisplacedChoice, FittedWeights, PreviousFit, Shown, WEIGHT, WeightMap, WeightsKey,
 };
 use crate::data::{Gradients, Mask, Tractogram, Volume, VolumeKind};
 use crate::solvers::commit::dictionary::Dictionary;
@@ -128,7 +128,7 @@ impl Document {
     pub fn weights_of_layer<'a>(
         &'a self,
         layer: &'a Layer,
-    ) -> Option<(&'a Arc<Weighed>, &'a Arc<[f32]>)> {
+    ) -> Option<(&'a Arc<FittedWeights>, &'a Arc<[f32]>)> {
         let lines = lines_of(layer)?;
         let weights = self.weights.get(&layer.id)?;
         Some((weights, lines.per_streamline.get(WEIGHT)?))

@@ -6,7 +6,7 @@ use crate::solvers::commit::model::Intra;
 use crate::solvers::commit::solver::Ended;
 use crate::state::core::citations::Citations;
 use crate::state::core::text::count;
-use crate::state::filter::{Times, VirtualLesion, Weighed};
+use crate::state::filter::{FittedWeights, Times, VirtualLesion};
 use crate::state::streamlines::lines_of;
 use crate::state::{Layer, State};
 use std::fmt::Write as _;
@@ -32,7 +32,7 @@ pub(in crate::state) fn weights(state: &State, citations: &mut Citations) -> Str
     let fits = document.layers.iter();
     let fits = fits.filter_map(|layer| Some((layer, document.weights_of_layer(layer)?.0)));
     let fits: Vec<_> = fits.collect();
-    let current = |layer: &Layer, fitted: &Weighed| {
+    let current = |layer: &Layer, fitted: &FittedWeights| {
         lines_of(layer).is_some_and(|lines| lines.id() == fitted.of)
     };
     for (layer, fitted) in &fits {
@@ -46,7 +46,12 @@ pub(in crate::state) fn weights(state: &State, citations: &mut Citations) -> Str
     text
 }
 
-fn fit_text(state: &State, layer: &Layer, weights: &Weighed, citations: &mut Citations) -> String {
+fn fit_text(
+    state: &State,
+    layer: &Layer,
+    weights: &FittedWeights,
+    citations: &mut Citations,
+) -> String {
     let name = &layer.name;
     let (from, f) = (&weights.from, &weights.figures);
     let named = |id| state.document.layer(id).map(|l| format!("\"{}\"", l.name));

@@ -7,7 +7,7 @@ use crate::state::Document;
 use crate::state::core::layer::{Content, Layer, LayerId};
 use crate::state::core::text::count;
 use crate::state::density::saved::{grid_of, saved_grid};
-use crate::state::filter::{MapOf, WEIGHT, Weighed, sorted};
+use crate::state::filter::{FittedWeights, MapOf, WEIGHT, sorted};
 use crate::state::recipes::weight_fit;
 use crate::state::regions::saved::{MissingRegion, MissingWeights, leave_out};
 use crate::state::sessions::saved::write::Lists;
@@ -121,7 +121,7 @@ fn put_on(
     }
     let before = lines.id();
     let weighted = lines.renewed().with_per_streamline(WEIGHT, values.clone());
-    let weighed = Weighed {
+    let weighed = FittedWeights {
         // Streamlines edited since no longer match the weights.
         of: match saved.current {
             true => weighted.id(),

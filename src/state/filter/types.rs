@@ -287,7 +287,7 @@ impl VirtualLesion {
 /// The weights of a layer's streamlines: all inputs of their fit, and its statistics. The weights themselves are
 /// streamline values.
 #[derive(Clone, Debug)]
-pub struct Weighed {
+pub struct FittedWeights {
     /// The streamlines that have them; if the layer has others, it was edited since.
     pub of: DataId,
     /// The streamlines before they had weights.
@@ -301,7 +301,7 @@ pub struct Weighed {
     pub lesions: Vec<VirtualLesion>,
 }
 
-impl Weighed {
+impl FittedWeights {
     /// For a subset of the streamlines, which keep their weights: the statistics remain those of the fit of all.
     pub fn for_subset(&self, weights: &[f32]) -> Self {
         Self {

@@ -59,7 +59,7 @@ pub fn act(state: &mut State, action: RegionAction, effects: &mut Vec<Effect>) {
         }
         RegionAction::SetDrawing(settings) => state.view.drawing = settings,
         RegionAction::DrawInto { region, role } => {
-            regions::draw::into(state, region, role, effects)
+            regions::draw::draw_into(state, region, role, effects)
         }
         RegionAction::Stroke {
             stroke,

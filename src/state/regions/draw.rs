@@ -44,7 +44,12 @@ pub fn select(state: &mut State, region: Option<RegionId>, effects: &mut Vec<Eff
     }
 }
 
-pub fn into(state: &mut State, region: Option<RegionId>, role: Role, effects: &mut Vec<Effect>) {
+pub fn draw_into(
+    state: &mut State,
+    region: Option<RegionId>,
+    role: Role,
+    effects: &mut Vec<Effect>,
+) {
     regions::make::leave(state, effects);
     state.session.drawn = region;
     state.view.drawing.role = role;

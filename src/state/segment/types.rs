@@ -281,7 +281,7 @@ pub struct SegmentRuntime {
     /// A new number starts a new run.
     pub run: u64,
     pub play: RunControl,
-    pub back: Option<Rewind>,
+    pub rewind: Option<Rewind>,
     /// The last request; nothing is requested twice.
     pub requested: Option<Box<RunRequest>>,
     pub running: bool,
@@ -316,7 +316,7 @@ impl Default for SegmentRuntime {
         Self {
             run: 1,
             play: RunControl::Rest,
-            back: None,
+            rewind: None,
             requested: None,
             running: false,
             live: None,
@@ -409,7 +409,7 @@ impl State {
         let live = working.live.as_ref()?;
         let requested = working.running && working.play != RunControl::Rest;
         // It may still be measured, or only its display may change.
-        let rests = live.ended == Ended::Converged && self.is_moved_as_asked(live);
+        let rests = live.ended == Ended::Converged && self.is_moved_as_requested(live);
         Some(match live.ended {
             _ if requested && !rests => Standing::Running,
             Ended::Leaked(_) => Standing::Leaked,
@@ -423,7 +423,7 @@ impl State {
     pub fn rewinding_to(&self) -> Option<u64> {
         let working = &self.session.segment;
         let live = working.live.as_ref().filter(|_| working.running)?;
-        let back = working.back.filter(|back| back.number > live.back)?;
+        let back = working.rewind.filter(|back| back.number > live.back)?;
         (back.step < live.step).then_some(back.step)
     }
 
@@ -457,7 +457,7 @@ impl State {
     }
 
     /// Whether the surface results from the present parameters and spheres.
-    fn is_moved_as_asked(&self, live: &SurfaceUpdate) -> bool {
+    fn is_moved_as_requested(&self, live: &SurfaceUpdate) -> bool {
         let segment = &self.document.segment;
         live.script.at(u64::MAX).0 == &self.document.surface_params()
             && live.spheres == segment.spheres

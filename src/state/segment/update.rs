@@ -217,7 +217,7 @@ fn restart(state: &mut State, label: &str, change: impl FnOnce(&mut Document)) {
     });
     let working = &mut state.session.segment;
     working.run += 1;
-    (working.play, working.back) = (RunControl::Rest, None);
+    (working.play, working.rewind) = (RunControl::Rest, None);
     working.begins = false;
     working.earlier_runs.clear();
     working.changes.clear();
@@ -357,7 +357,7 @@ fn run_request(state: &State) -> Option<RunRequest> {
         params: document.surface_params(),
         spheres: segment.spheres.clone(),
         resume: segment.resume.clone(),
-        back: working.back,
+        rewind: working.rewind,
         play: working.play,
         watched: segment.settings.watched,
         steps_per_update: segment.settings.steps_per_update,

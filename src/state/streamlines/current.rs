@@ -60,10 +60,11 @@ impl State {
 
     /// The streamlines of a layer that the rules keep; the previous result while a new one is being computed.
     pub fn selection(&self, layer: LayerId) -> Option<&StreamlineSelection> {
-        let (key, sifted) = self.session.bundle.selection.shown()?;
+        let (key, selection) = self.session.bundle.selection.shown()?;
         let lines = lines_of(self.document.layer(layer)?)?;
         let rules = self.document.bundle.rules.as_ref()?;
-        (rules.layer == layer && key.of == lines.id() && key.rules.layer == layer).then_some(sifted)
+        (rules.layer == layer && key.of == lines.id() && key.rules.layer == layer)
+            .then_some(selection)
     }
 
     /// Whether this layer has rules.

@@ -6,7 +6,9 @@ use crate::solvers::connectivity::Connectome;
 use crate::solvers::tractogram::profile::{Profile, Sense};
 use crate::state::LayerId;
 use crate::state::session::StopFilterKey;
-use crate::state::streamlines::{How, Live, LiveKey, RegionRule, SameArc, StreamlineRules};
+use crate::state::streamlines::{
+    Live, LiveKey, RegionRule, SameArc, SelectionMode, StreamlineRules,
+};
 use std::sync::Arc;
 
 /// Source of a column's values.
@@ -126,7 +128,7 @@ pub struct StreamlineRuntime {
     pub chosen: Option<ManualSelection>,
     pub extract: Live<SameArc<bool>, Tractogram>,
     /// How the picked streamlines change the selection, and in which layer.
-    pub picking: Option<(LayerId, DataId, How)>,
+    pub picking: Option<(LayerId, DataId, SelectionMode)>,
     pub profile: Live<ProfileKey, Profiled>,
     pub connect: Live<ConnectKey, Connected>,
 }

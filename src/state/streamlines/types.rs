@@ -299,7 +299,7 @@ pub struct TableView {
 
 /// Effect on the previously selected streamlines.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum How {
+pub enum SelectionMode {
     Replace,
     Add,
     /// Deselects those that were selected.
@@ -321,12 +321,12 @@ pub enum BundleAction {
     Pick {
         screen: Screen,
         target: PickQuery,
-        how: How,
+        how: SelectionMode,
     },
     /// Selects streamlines of the layer by their numbers; `anchor`: the start of a range.
     Choose {
         lines: Vec<u32>,
-        how: How,
+        how: SelectionMode,
         anchor: Option<u32>,
     },
     ChooseAll,
@@ -337,7 +337,7 @@ pub enum BundleAction {
     ChoosePair {
         row: usize,
         column: usize,
-        how: How,
+        how: SelectionMode,
     },
     SetImages(Vec<LayerId>),
     SetProfile(ProfileSettings),

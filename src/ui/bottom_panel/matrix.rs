@@ -9,7 +9,7 @@ use crate::data::Tractogram;
 use crate::data::appearance::ColourMap;
 use crate::solvers::connectivity::Connectome;
 use crate::state::core::text::counted;
-use crate::state::streamlines::{Connected, How, Shown};
+use crate::state::streamlines::{Connected, SelectionMode, Shown};
 use crate::state::{Action, BundleAction, State};
 use egui::{
     Color32, ColorImage, Rect, Role, Sense, Stroke, StrokeKind, TextureHandle, TextureOptions, Ui,
@@ -204,12 +204,12 @@ impl Picture {
 }
 
 /// How a modified click combines with the selected streamlines.
-fn how(ui: &Ui) -> How {
+fn how(ui: &Ui) -> SelectionMode {
     let modifiers = ui.input(|i| i.modifiers);
     match (modifiers.shift, modifiers.command) {
-        (_, true) => How::Toggle,
-        (true, false) => How::Add,
-        _ => How::Replace,
+        (_, true) => SelectionMode::Toggle,
+        (true, false) => SelectionMode::Add,
+        _ => SelectionMode::Replace,
     }
 }
 

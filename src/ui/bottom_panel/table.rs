@@ -8,7 +8,7 @@ use super::empty;
 use crate::data::{Role as RegionRole, Tractogram};
 use crate::solvers::curves::StopReason;
 use crate::solvers::tractogram::selection::PointStatistic;
-use crate::state::streamlines::{Column, How, Limit, StreamlineRules, TableView};
+use crate::state::streamlines::{Column, Limit, SelectionMode, StreamlineRules, TableView};
 use crate::state::{Action, BundleAction, Content, Layer, Phase, State, ViewAction};
 use egui::{Key, Rect, Role, Sense, Ui, WidgetInfo, pos2, vec2};
 use std::sync::Arc;
@@ -367,14 +367,14 @@ fn rows(
         (true, Some(from)) => {
             let (low, high) = (from.min(row), from.max(row));
             let how = if modifiers.command {
-                How::Add
+                SelectionMode::Add
             } else {
-                How::Replace
+                SelectionMode::Replace
             };
             (order[low..=high].to_vec(), how, anchor)
         }
-        _ if modifiers.command => (vec![line], How::Toggle, Some(line)),
-        _ => (vec![line], How::Replace, Some(line)),
+        _ if modifiers.command => (vec![line], SelectionMode::Toggle, Some(line)),
+        _ => (vec![line], SelectionMode::Replace, Some(line)),
     };
     // A row clicked in the table is already in view.
     memory.bottom_panel.table.followed = anchor;

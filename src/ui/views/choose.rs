@@ -7,7 +7,7 @@ use super::slice_view::Slice;
 use super::{Views, annotations};
 use crate::scene::SLAB_MM;
 use crate::solvers::tractogram::pick::{PickQuery, Screen};
-use crate::state::streamlines::How;
+use crate::state::streamlines::SelectionMode;
 use crate::state::{Action, BundleAction, State, Tool};
 use crate::ui::theme::IN_VIEW;
 use egui::{Color32, Modifiers, Painter, Pos2, Rect, Shape, Stroke, Ui};
@@ -63,11 +63,11 @@ pub fn is_about_lines(state: &State) -> bool {
     selected.is_some_and(lines) || state.view.bottom_panel.is_some()
 }
 
-fn how(modifiers: Modifiers) -> How {
+fn how(modifiers: Modifiers) -> SelectionMode {
     match (modifiers.shift, modifiers.command) {
-        (_, true) => How::Toggle,
-        (true, false) => How::Add,
-        _ => How::Replace,
+        (_, true) => SelectionMode::Toggle,
+        (true, false) => SelectionMode::Add,
+        _ => SelectionMode::Replace,
     }
 }
 

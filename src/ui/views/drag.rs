@@ -241,7 +241,7 @@ pub fn conclude(state: &State, drag: &Drag, actions: &mut Vec<Action>) {
 
 /// The layer whose window a right drag changes: the topmost visible scalar image, else the topmost
 /// colour image, whose brightness it changes.
-pub fn windowed(document: &Document) -> Option<&Arc<Layer>> {
+pub fn window_layer(document: &Document) -> Option<&Arc<Layer>> {
     let visible = || document.layers.iter().rev().filter(|l| l.display.visible);
     // Colours of labels have no window.
     let kind = |l: &Layer| {

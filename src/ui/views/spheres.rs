@@ -95,7 +95,7 @@ pub fn in_scene(painter: &Painter, scene: &Scene) {
 }
 
 /// The newest movable sphere under the pointer, and whether the pointer is on its rim.
-fn taken(
+fn grabbed(
     state: &State,
     at: Pos2,
     seen: impl Fn(&Sphere) -> Option<(Pos2, f32)>,
@@ -171,14 +171,14 @@ fn drag_kind(
 
 /// The sphere that a press grabs.
 pub fn press(slice: &Slice, at: Pos2) -> Option<Kind> {
-    let taken = taken(slice.state, at, |sphere| crossing(slice, sphere))?;
+    let taken = grabbed(slice.state, at, |sphere| crossing(slice, sphere))?;
     Some(drag_kind(taken, slice.world(at), None))
 }
 
 /// The same in 3-D, where it moves in the plane that faces the eye.
 pub fn press_in_scene(scene: &Scene, at: Pos2) -> Option<Kind> {
     let seen = |sphere: &Sphere| scene.silhouette(sphere.centre, sphere.radius_mm);
-    let taken = taken(scene.state, at, seen)?;
+    let taken = grabbed(scene.state, at, seen)?;
     let plane = (taken.0.1.centre, scene.camera.forward());
     Some(drag_kind(taken, scene.on_plane(at, plane)?, Some(plane)))
 }
@@ -232,7 +232,7 @@ pub fn finish(state: &State, number: u64, actions: &mut Vec<Action>) {
 }
 
 /// The tool, and the key that deactivates it.
-fn word(add: bool) -> &'static str {
+fn tool_label(add: bool) -> &'static str {
     match add {
         true => "Add · A ends",
         false => "Keep out · D ends",
@@ -260,7 +260,13 @@ pub fn preview(
         _ => {
             if let Some(at) = at {
                 rings::preview(painter, at, default_value, ADD);
-                annotations::tool_word_beside(painter, at, (slice.rect, taken), word(add), ADD);
+                annotations::tool_word_beside(
+                    painter,
+                    at,
+                    (slice.rect, taken),
+                    tool_label(add),
+                    ADD,
+                );
             }
         }
     }
@@ -292,7 +298,7 @@ pub fn preview_in_scene(
         rings::preview(painter, middle, far.unwrap_or(radius), ADD);
     }
     if placing.is_none() {
-        annotations::tool_word_beside(painter, at, (scene.rect, taken), word(add), ADD);
+        annotations::tool_word_beside(painter, at, (scene.rect, taken), tool_label(add), ADD);
     }
 }
 

@@ -8,7 +8,7 @@ use arcuate::data::{Grid, Role, Shape};
 use arcuate::state::LayerAction;
 use arcuate::state::sessions::Changed;
 use arcuate::state::streamlines::{
-    BottomPanel, How, Measurement, RegionRule, StreamlineRules, lines_of,
+    BottomPanel, Measurement, RegionRule, SelectionMode, StreamlineRules, lines_of,
 };
 use arcuate::state::{Action, BundleAction, Pane, RegionAction, SessionAction, UnsavedAction};
 use glam::DVec3;
@@ -32,7 +32,7 @@ pub(super) fn session() {
         .act(Action::Layer(LayerAction::Select(Some(all))));
     desk.act(BundleAction::Choose {
         lines: vec![0, 5, 6, 7],
-        how: How::Replace,
+        how: SelectionMode::Replace,
         anchor: None,
     });
     desk.act(BundleAction::DeleteChosen);
@@ -141,7 +141,7 @@ pub(super) fn refused() {
         .act(Action::Layer(LayerAction::Select(Some(all))));
     desk.act(BundleAction::Choose {
         lines: vec![3],
-        how: How::Replace,
+        how: SelectionMode::Replace,
         anchor: None,
     });
     desk.act(BundleAction::DeleteChosen);

@@ -8,7 +8,7 @@ use arcuate::data::Role;
 use arcuate::io::session::PackedNumbers;
 use arcuate::state::TrackAction;
 use arcuate::state::filter::{ExcludedStreamlines, FilterAction, Shown, WEIGHT, WeightMap};
-use arcuate::state::streamlines::{How, lines_of};
+use arcuate::state::streamlines::{SelectionMode, lines_of};
 use arcuate::state::{Action, BundleAction, Phase, SessionAction, Task, ViewAction};
 use arcuate::ui::probe::{WEIGHTS, readings};
 use glam::dvec3;
@@ -95,7 +95,7 @@ fn stay() {
     // They do not apply to edited streamlines.
     without.act(Action::Bundle(BundleAction::Choose {
         lines: (0..5).collect(),
-        how: How::Replace,
+        how: SelectionMode::Replace,
         anchor: None,
     }));
     without.act(Action::Bundle(BundleAction::DeleteChosen));
@@ -122,13 +122,13 @@ fn come_back() {
     // Some were deleted: the rest is refitted automatically.
     window.act(Action::Bundle(BundleAction::Choose {
         lines: (0..5).collect(),
-        how: How::Replace,
+        how: SelectionMode::Replace,
         anchor: None,
     }));
     window.act(Action::Bundle(BundleAction::DeleteChosen));
     window.act(Action::Bundle(BundleAction::Choose {
         lines: (0..4).collect(),
-        how: How::Replace,
+        how: SelectionMode::Replace,
         anchor: None,
     }));
     act(

@@ -14,7 +14,9 @@ use arcuate::state::filter::{FilterAction, FilterFile, WeightMap};
 use arcuate::state::pathways::{PathwayAction, PathwayFile};
 use arcuate::state::segment::{SegmentAction, SegmentFile};
 use arcuate::state::sessions::unsaved::UnsavedPart;
-use arcuate::state::streamlines::{BottomPanel, Column, How, Limit, Measurement, StreamlineRules};
+use arcuate::state::streamlines::{
+    BottomPanel, Column, Limit, Measurement, SelectionMode, StreamlineRules,
+};
 use arcuate::state::{
     Action, BundleAction, Content, Effect, LayerAction, LayerId, Pane, Phase, RegionAction,
     SessionAction, SnapshotAction, Task, TrackAction, UnsavedAction, ViewAction, update,
@@ -365,7 +367,7 @@ fn whole() {
     window.act(Action::Layer(LayerAction::Select(Some(brain))));
     window.act(Action::Bundle(BundleAction::Choose {
         lines: vec![0],
-        how: How::Replace,
+        how: SelectionMode::Replace,
         anchor: None,
     }));
     window.act(Action::Bundle(BundleAction::DeleteChosen));

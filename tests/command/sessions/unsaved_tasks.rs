@@ -8,7 +8,7 @@ use arcuate::state::LayerAction;
 use arcuate::state::filter::{ExcludedStreamlines, FilterAction, FilterFile, Times};
 use arcuate::state::segment::{self, SegmentAction};
 use arcuate::state::sessions::unsaved::UnsavedPart;
-use arcuate::state::streamlines::How;
+use arcuate::state::streamlines::SelectionMode;
 use arcuate::state::{
     Action, BundleAction, Phase, SessionAction, Task, TrackAction, ViewAction, WholeBrain,
 };
@@ -63,7 +63,7 @@ fn weights() {
     window.act(Action::Layer(LayerAction::Select(Some(tracks))));
     window.act(Action::Bundle(BundleAction::Choose {
         lines: vec![0],
-        how: How::Replace,
+        how: SelectionMode::Replace,
         anchor: None,
     }));
     window.act(Action::Filter(FilterAction::Lesion(

@@ -9,7 +9,7 @@ use arcuate::jobs::Outcome;
 use arcuate::jobs::session::{Parser, Restored, SessionOutput, SessionRequest};
 use arcuate::state::AlignmentAction;
 use arcuate::state::sessions::saved::Parse;
-use arcuate::state::streamlines::{BundleAction, How, lines_of};
+use arcuate::state::streamlines::{BundleAction, SelectionMode, lines_of};
 use arcuate::state::{
     Action, Document, Effect, Event, FilesAction, LayerAction, Phase, SessionAction,
     SnapshotAction, update,
@@ -149,7 +149,7 @@ fn later() {
     window.act(Action::Layer(LayerAction::Select(Some(layer))));
     window.act(Action::Bundle(BundleAction::Choose {
         lines: vec![0],
-        how: How::Replace,
+        how: SelectionMode::Replace,
         anchor: None,
     }));
     window.act(Action::Bundle(BundleAction::DeleteChosen));

@@ -13,11 +13,11 @@ use arcuate::solvers::commit::model::Intra;
 use arcuate::state::core::display::LineColouring;
 use arcuate::state::files::jobs::open::Loaded;
 use arcuate::state::filter::{
-    ExcludedStreamlines, ExtraBundle, FilterAction, Shown, Times, WEIGHT, Weighed, WeightMap,
+    ExcludedStreamlines, ExtraBundle, FilterAction, FittedWeights, Shown, Times, WEIGHT, WeightMap,
     weight,
 };
 use arcuate::state::segment::{SegmentAction, Start};
-use arcuate::state::streamlines::{Column, How, Limit, StreamlineRules, lines_of};
+use arcuate::state::streamlines::{Column, Limit, SelectionMode, StreamlineRules, lines_of};
 use arcuate::state::{
     Action, BundleAction, Layer, LayerAction, Phase, RegionAction, Task, ViewAction,
 };
@@ -103,7 +103,7 @@ fn layer(window: &Window) -> &Arc<Layer> {
     window.state.document.filtered().expect("streamlines").0
 }
 
-fn weighed(window: &Window) -> &Weighed {
+fn weighed(window: &Window) -> &FittedWeights {
     let layer = layer(window);
     let found = window.state.document.weights_of_layer(layer);
     found.expect("weights").0
@@ -360,7 +360,7 @@ fn lesion() {
     window.act(Action::Layer(LayerAction::Select(Some(id))));
     window.act(Action::Bundle(BundleAction::Choose {
         lines: vec![0, 1, 2],
-        how: How::Replace,
+        how: SelectionMode::Replace,
         anchor: None,
     }));
     cut_out(&mut window, ExcludedStreamlines::Chosen);
@@ -432,7 +432,7 @@ fn edited() {
     window.act(Action::Layer(LayerAction::Select(Some(id))));
     window.act(Action::Bundle(BundleAction::Choose {
         lines: vec![0, 6, 12, 26],
-        how: How::Replace,
+        how: SelectionMode::Replace,
         anchor: None,
     }));
     window.act(Action::Bundle(BundleAction::DeleteChosen));
@@ -546,7 +546,7 @@ fn sums_apart() {
     window.act(Action::Layer(LayerAction::Select(Some(id))));
     window.act(Action::Bundle(BundleAction::Choose {
         lines: (0..12).collect(),
-        how: How::Replace,
+        how: SelectionMode::Replace,
         anchor: None,
     }));
     window.act(Action::Bundle(BundleAction::KeepChosen));

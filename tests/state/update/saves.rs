@@ -13,7 +13,7 @@ use arcuate::state::origin::Origin;
 use arcuate::state::regions::jobs::SaveRegion;
 use arcuate::state::sessions::saved;
 use arcuate::state::sessions::unsaved::UnsavedPart;
-use arcuate::state::streamlines::How;
+use arcuate::state::streamlines::SelectionMode;
 use arcuate::state::{
     Action, BundleAction, Content, Event, Layer, LayerId, Method, Phase, RegionAction, State, Task,
     TrackAction, ViewAction, update,
@@ -81,7 +81,7 @@ fn later_edits() {
     window.act(save.clone());
     window.act(Action::Bundle(BundleAction::Choose {
         lines: vec![0],
-        how: How::Replace,
+        how: SelectionMode::Replace,
         anchor: None,
     }));
     window.holding = false;

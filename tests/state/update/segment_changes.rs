@@ -173,7 +173,7 @@ fn stopped() {
         assert_eq!(window.state.document.segment.spheres, spheres);
         assert_eq!(window.state.session.segment.earlier_runs.len(), left);
         let requested = requested(&window);
-        let goes = requested.back.filter(|b| b.number > before.back);
+        let goes = requested.rewind.filter(|b| b.number > before.back);
         assert!(goes.is_none_or(|back| back.step > before.step), "{goes:?}");
         let now = live(&window);
         assert_eq!((now.step, &now.script), (before.step, &before.script));

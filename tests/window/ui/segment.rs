@@ -295,9 +295,9 @@ fn leak() {
         click_with(&mut window, back.center(), egui::Modifiers::NONE);
         window.run();
         let working = &window.state().state.session.segment;
-        assert_eq!(working.back.expect("a way back").step, from);
+        assert_eq!(working.rewind.expect("a way back").step, from);
         let requested = steered(&window).expect("asked for");
-        assert_eq!(requested.back.map(|b| b.step), Some(from));
+        assert_eq!(requested.rewind.map(|b| b.step), Some(from));
         window.state_mut().state = driven.state.clone();
         window.run();
         click(&mut window, "Show it");

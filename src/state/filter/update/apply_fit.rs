@@ -9,8 +9,8 @@ use crate::state::core::text::{THIN, count};
 use crate::state::edit::{changed, edit};
 use crate::state::filter::jobs::CommitFit;
 use crate::state::filter::{
-    FitInputs, FitPurpose, FitStatistics, MapOf, PreviousFit, Running, Shown, VirtualLesion,
-    WEIGHT, Weighed, WeightMap, sorted,
+    FitInputs, FitPurpose, FitStatistics, FittedWeights, MapOf, PreviousFit, Running, Shown,
+    VirtualLesion, WEIGHT, WeightMap, sorted,
 };
 use crate::state::recipes::weight_fit;
 use crate::state::session::Severity;
@@ -115,7 +115,7 @@ pub(in crate::state) fn weights(
     let weighted = lines
         .renewed()
         .with_per_streamline(WEIGHT, committed.weights.clone());
-    let fitted = Arc::new(Weighed {
+    let fitted = Arc::new(FittedWeights {
         of: weighted.id(),
         lines: before,
         from: running.from,

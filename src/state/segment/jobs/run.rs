@@ -99,7 +99,7 @@ pub struct RunRequest {
     pub spheres: Vec<PlacedSphere>,
     /// Progress to restore for a run that does not exist yet.
     pub resume: Option<Arc<RunCheckpoint>>,
-    pub back: Option<Rewind>,
+    pub rewind: Option<Rewind>,
     pub play: RunControl,
     /// Whether a leak ends it.
     pub watched: bool,
@@ -130,7 +130,7 @@ impl PartialEq for RunRequest {
             && self.speed_sources == other.speed_sources
             && self.params == other.params
             && self.spheres == other.spheres
-            && (self.back, self.play, self.watched) == (other.back, other.play, other.watched)
+            && (self.rewind, self.play, self.watched) == (other.rewind, other.play, other.watched)
             && (self.steps_per_update, self.speed) == (other.steps_per_update, other.speed)
             && reference(self) == reference(other)
             && self.proximity_targets == other.proximity_targets

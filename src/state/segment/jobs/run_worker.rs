@@ -200,7 +200,7 @@ impl RunMemory {
         let Some(run) = &mut self.run else {
             return Ok(refused);
         };
-        if let Some(back) = self.of.back.filter(|b| b.number > run.back) {
+        if let Some(back) = self.of.rewind.filter(|b| b.number > run.back) {
             if back.step <= run.evolution.step() {
                 run.rewind(back.step, backend, control)?;
             }
@@ -256,7 +256,7 @@ impl RunMemory {
         let layout = Layout::BEST;
         let evolution = Evolution::new(&self.inputs, &start, params, layout, backend, control)?;
         let speed_sources = vec![self.of.speed_sources.clone()];
-        Ok(Run::new(evolution, spheres, speed_sources, self.of.back))
+        Ok(Run::new(evolution, spheres, speed_sources, self.of.rewind))
     }
 
     /// Restores the progress of a run.
@@ -292,7 +292,7 @@ impl RunMemory {
             // Leaks before that point are ignored.
             ended: resume.leak.map_or(ended, |l| Ended::Leaked(l.leak)),
             leak: resume.leak,
-            ..Run::new(evolution, start, speed_sources, self.of.back)
+            ..Run::new(evolution, start, speed_sources, self.of.rewind)
         })
     }
 

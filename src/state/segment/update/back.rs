@@ -20,8 +20,8 @@ pub(in crate::state) fn rewind(state: &mut State, step: u64) {
     if growth.len() > 1 {
         working.earlier_runs.push(EarlierRun { growth });
     }
-    let number = working.back.map_or(1, |b| b.number + 1);
-    working.back = Some(Rewind { number, step });
+    let number = working.rewind.map_or(1, |b| b.number + 1);
+    working.rewind = Some(Rewind { number, step });
     // Changes on the abandoned branch do not belong to the one that continues.
     working.changes.retain(|change| *change < step);
     working.play = RunControl::Rest;
@@ -71,7 +71,7 @@ fn as_after(state: &State, live: &SurfaceUpdate, step: u64) -> Segmentation {
 /// A cancelled rewind did not happen: the surface is unchanged, with its spheres.
 pub(in crate::state) fn stay(state: &mut State, live: &SurfaceUpdate) {
     let working = &mut state.session.segment;
-    if let Some(back) = working.back.as_mut().filter(|b| b.number > live.back) {
+    if let Some(back) = working.rewind.as_mut().filter(|b| b.number > live.back) {
         back.step = u64::MAX;
         let left = working.earlier_runs.last();
         if left.is_some_and(|left| left.growth.last() == live.growth.last()) {
@@ -101,14 +101,14 @@ impl SegmentRuntime {
         let (Some(live), Some(query)) = (&self.live, &self.requested) else {
             return false;
         };
-        let same_run = (query.run, query.back) == (requested.run, requested.back);
+        let same_run = (query.run, query.rewind) == (requested.run, requested.rewind);
         let steers = query.params != requested.params
             || query.speed_sources != requested.speed_sources
             || query.spheres != requested.spheres;
         let begins = same_run && steers && !dragged;
         if begins {
             // During a rewind the surface still shows the step that it leaves.
-            let back = self.back.filter(|back| live.back < back.number);
+            let back = self.rewind.filter(|back| live.back < back.number);
             let step = back.map_or(live.step, |back| back.step.min(live.step));
             self.changes.retain(|before| *before < step);
             self.changes.push(step);

@@ -7,7 +7,7 @@ use crate::solvers::{commit, curves, level_set, pathway, tensor_fit};
 use crate::state::State;
 use crate::state::core::layer::{Layer, LayerId};
 use crate::state::document::Document;
-use crate::state::filter::{Times, Weighed};
+use crate::state::filter::{FittedWeights, Times};
 use crate::state::recipe::RayMetricParams;
 use crate::state::segment::{SegmentSettings, Start};
 use crate::state::sessions::unsaved::{absent, same_start, turned};
@@ -123,7 +123,7 @@ pub struct Base {
     pub(in crate::state) layers: BTreeMap<LayerId, DataId>,
     /// All layers that the file lists, including missing ones.
     pub(in crate::state) listed: BTreeSet<LayerId>,
-    pub(in crate::state) weights: BTreeMap<LayerId, Arc<Weighed>>,
+    pub(in crate::state) weights: BTreeMap<LayerId, Arc<FittedWeights>>,
     pub(in crate::state) pathways: Vec<LayerId>,
     pub(in crate::state) start: Start,
     /// The recovered start differs from that of the file, which is unknown.
@@ -209,7 +209,7 @@ impl Base {
         before.is_some_and(|b| Arc::ptr_eq(b, region) || same(b, region))
     }
 
-    pub(in crate::state) fn has_weights(&self, of: LayerId, weights: &Arc<Weighed>) -> bool {
+    pub(in crate::state) fn has_weights(&self, of: LayerId, weights: &Arc<FittedWeights>) -> bool {
         let before = self.weights.get(&of);
         before.is_some_and(|b| Arc::ptr_eq(b, weights))
     }

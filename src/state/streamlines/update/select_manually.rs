@@ -4,14 +4,14 @@ use crate::data::text::counted;
 use crate::solvers::tractogram::pick::{PickQuery, Screen};
 use crate::state::streamlines::jobs::Among;
 use crate::state::streamlines::jobs::pick::PickStreamlines;
-use crate::state::streamlines::{How, ManualSelection, SameArc};
+use crate::state::streamlines::{ManualSelection, SameArc, SelectionMode};
 use crate::state::{Effect, LayerId, State};
 
 pub fn pick(
     state: &mut State,
     screen: Screen,
     requested: PickQuery,
-    how: How,
+    how: SelectionMode,
     effects: &mut Vec<Effect>,
 ) {
     let Some((layer, lines)) = state.bundle() else {
@@ -50,18 +50,18 @@ fn report_count(state: &mut State) {
 }
 
 /// Selects streamlines of the layer by their numbers.
-pub fn lines(state: &mut State, lines: &[u32], how: How, anchor: Option<u32>) {
+pub fn lines(state: &mut State, lines: &[u32], how: SelectionMode, anchor: Option<u32>) {
     let Some((layer, tractogram)) = state.bundle() else {
         return;
     };
     let (id, of, len) = (layer.id, tractogram.id(), tractogram.len());
     let before = state
         .chosen()
-        .filter(|c| c.layer == id && how != How::Replace);
+        .filter(|c| c.layer == id && how != SelectionMode::Replace);
     let mut marks = before.map_or_else(|| vec![false; len], |c| c.marks.0.to_vec());
     for line in lines {
         if let Some(mark) = marks.get_mut(*line as usize) {
-            *mark = how != How::Toggle || !*mark;
+            *mark = how != SelectionMode::Toggle || !*mark;
         }
     }
     set_selection(state, (id, of), marks, anchor);
@@ -117,7 +117,7 @@ pub fn others(state: &mut State) {
 }
 
 /// Selects the streamlines that connect two labels.
-pub fn pair(state: &mut State, row: usize, column: usize, how: How) {
+pub fn pair(state: &mut State, row: usize, column: usize, how: SelectionMode) {
     let subject = state.bundle().map(|(_, lines)| lines.id());
     let found = match state.session.bundle.connect.shown() {
         Some((key, connected)) if Some(key.of) == subject => {

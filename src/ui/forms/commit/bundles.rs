@@ -5,9 +5,9 @@ use crate::data::Tractogram;
 use crate::state::core::colours;
 use crate::state::core::text::counted;
 use crate::state::filter::{
-    ExcludedStreamlines, ExtraBundle, FilterAction, Summed, VirtualLesion, Weighed, WeightMap,
+    ExcludedStreamlines, ExtraBundle, FilterAction, FittedWeights, Summed, VirtualLesion, WeightMap,
 };
-use crate::state::streamlines::{How, SameArc, lines_of};
+use crate::state::streamlines::{SameArc, SelectionMode, lines_of};
 use crate::state::{Action, BundleAction, Layer, LayerAction, RegionAction, Severity, State};
 use crate::ui::format::{count, fixed, significant, with_unit};
 use crate::ui::forms::display::select_row;
@@ -280,7 +280,7 @@ fn more_of(button: &Response, layer: &Layer, of: &BundleKind, actions: &mut Vec<
             actions.push(Action::Bundle(BundleAction::Choose {
                 anchor: lines.first().copied(),
                 lines,
-                how: How::Replace,
+                how: SelectionMode::Replace,
             }));
         }
         None => {}
@@ -295,7 +295,7 @@ const LESIONS: &str = "Virtual lesions";
 pub fn lesions(
     ui: &mut Ui,
     state: &State,
-    weights: &Weighed,
+    weights: &FittedWeights,
     memory: &mut Memory,
     actions: &mut Vec<Action>,
 ) {
@@ -328,7 +328,7 @@ pub fn lesions(
 }
 
 /// The streamlines that can be left out.
-fn excluded_rows(ui: &mut Ui, state: &State, weights: &Weighed, actions: &mut Vec<Action>) {
+fn excluded_rows(ui: &mut Ui, state: &State, weights: &FittedWeights, actions: &mut Vec<Action>) {
     let help = "Refits the weights without some streamlines and shows how much worse the signal is explained; \
                 no streamline is deleted";
     let what = select_row(ui, "Fit without", help, "choose…", |ui| {

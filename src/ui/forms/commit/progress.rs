@@ -4,7 +4,7 @@ use crate::solvers::commit::solver::Ended;
 use crate::state::State;
 use crate::state::core::text::counted;
 use crate::state::filter::jobs::FIT_WEIGHTS;
-use crate::state::filter::{FitPurpose, Running, Weighed};
+use crate::state::filter::{FitPurpose, FittedWeights, Running};
 use crate::ui::format::{count, fixed, significant, with_unit};
 use crate::ui::theme::{self, size, space};
 use crate::ui::widgets::{charts, paint, section};
@@ -81,7 +81,7 @@ fn ran(n: u64) -> String {
 }
 
 /// Why the weights are not those of a converged fit, if so.
-pub fn unfinished(weights: &Weighed) -> Option<String> {
+pub fn unfinished(weights: &FittedWeights) -> Option<String> {
     let all = weights.iterations();
     let (iterations, own) = (ran(all), u64::from(weights.figures.iterations));
     match weights.figures.ended {

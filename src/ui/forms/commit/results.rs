@@ -1,7 +1,7 @@
 //! Results of the fit: weights with a cut, maps, figures.
 
 use super::{act, bundles};
-use crate::state::filter::{FilterAction, Shown, WEIGHT, Weighed, WeightMap};
+use crate::state::filter::{FilterAction, FittedWeights, Shown, WEIGHT, WeightMap};
 use crate::state::streamlines::{BottomPanel, Column, TableView};
 use crate::state::{Action, BundleAction, Layer, Severity, State};
 use crate::ui::format::{count, significant};
@@ -20,7 +20,7 @@ const SINGLE: &str = "Individual weights";
 const FIGURES: &str = "Fit statistics";
 
 /// The weights of the streamlines being filtered.
-pub fn shown_weights(state: &State) -> Option<(&Arc<Layer>, &Arc<Weighed>)> {
+pub fn shown_weights(state: &State) -> Option<(&Arc<Layer>, &Arc<FittedWeights>)> {
     let (layer, _) = state.document.filtered()?;
     let (weights, _) = state.document.weights_of_layer(layer)?;
     Some((layer, weights))
@@ -78,7 +78,13 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
 }
 
 /// Warns that the streamlines differ from those that were fitted.
-fn stale(ui: &mut Ui, state: &State, layer: &Layer, weights: &Weighed, actions: &mut Vec<Action>) {
+fn stale(
+    ui: &mut Ui,
+    state: &State,
+    layer: &Layer,
+    weights: &FittedWeights,
+    actions: &mut Vec<Action>,
+) {
     let lines = crate::state::streamlines::lines_of(layer);
     if lines.is_none_or(|lines| lines.id() == weights.of) || state.is_filtering() {
         return;
@@ -94,7 +100,7 @@ fn stale(ui: &mut Ui, state: &State, layer: &Layer, weights: &Weighed, actions: 
 fn histogram(
     ui: &mut Ui,
     state: &State,
-    (layer, weights): (&Layer, &Weighed),
+    (layer, weights): (&Layer, &FittedWeights),
     all: usize,
     memory: &mut Memory,
     actions: &mut Vec<Action>,
@@ -236,7 +242,7 @@ fn single(ui: &mut Ui, memory: &mut Memory, actions: &mut Vec<Action>) {
     }
 }
 
-fn figures(ui: &mut Ui, weights: &Weighed, memory: &mut Memory) {
+fn figures(ui: &mut Ui, weights: &FittedWeights, memory: &mut Memory) {
     let f = &weights.figures;
     let left_out = [
         (f.outside, "outside the fitted voxels"),

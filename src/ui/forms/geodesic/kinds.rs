@@ -33,7 +33,7 @@ impl Kinds {
     pub fn requested(&self, rays: &Rays) -> Option<usize> {
         let now = rays.count()?;
         match self.rounded {
-            Some((rounded, asked)) if rounded == now => Some(asked),
+            Some((rounded, count)) if rounded == now => Some(count),
             _ => Some(now),
         }
     }
