@@ -316,7 +316,7 @@ fn lines(state: &State) -> Vec<Lines> {
         _ => tractogram,
     };
     // Next to selected streamlines, the others of their layer are faint and never drawn over them.
-    let faint = state.chosen().and_then(|chosen| {
+    let faint = state.manual_selection().and_then(|chosen| {
         let known = state.session.bundle.extract.shown().is_some();
         let layer = state.document.layer(chosen.layer).filter(|_| known)?;
         let Content::Tractogram(all) = &layer.content else {
@@ -385,7 +385,7 @@ pub fn tractograms(state: &State) -> Vec<(&Tractogram, Cow<'_, Display>)> {
 
 /// Selected streamlines, drawn as outlines around themselves as well.
 fn chosen(state: &State, ink: [u8; 3]) -> Option<Lines> {
-    let chosen = state.chosen()?;
+    let chosen = state.manual_selection()?;
     let layer = state.document.layer(chosen.layer)?;
     let (_, some) = state.session.bundle.extract.shown()?;
     let style = match layer.display.line_style {

@@ -167,7 +167,7 @@ fn figures(state: &State, panel: BottomPanel) -> String {
                 return String::new();
             };
             let (rows, all) = (rows.len(), lines.len());
-            let chosen = state.chosen().map_or(0, |c| c.count);
+            let chosen = state.manual_selection().map_or(0, |c| c.count);
             let mut text = match rows == all {
                 true => streamlines(all as u64),
                 false => format!("{} of {}", count(rows as u64), streamlines(all as u64)),

@@ -179,7 +179,7 @@ fn command(
         | Key::ArrowDown
         | Key::PageUp
         | Key::PageDown => actions.extend(nudge(state, key, modifiers.shift)),
-        Key::A if state.chosen().is_some() || state.view.bottom_panel.is_some() => {
+        Key::A if state.manual_selection().is_some() || state.view.bottom_panel.is_some() => {
             actions.push(Action::Bundle(BundleAction::ChooseAll));
         }
         Key::B if modifiers.shift => {
@@ -445,7 +445,7 @@ fn nudge(state: &State, key: Key, shift: bool) -> Option<Action> {
 }
 
 fn delete_selection(state: &State, memory: &Memory) -> Option<Action> {
-    if state.chosen().is_some() {
+    if state.manual_selection().is_some() {
         return Some(Action::Bundle(BundleAction::DeleteChosen));
     }
     if state.view.tool == Tool::Pick {

@@ -301,7 +301,7 @@ fn table() {
     assert_eq!(order(&desk), (0..30).collect::<Vec<u32>>());
     desk.set_rules(StreamlineRules::new(all).limited(limit(weight(), Some(10.0), None)));
     assert_eq!(order(&desk), (10..30).collect::<Vec<u32>>());
-    let chosen = |desk: &Desk| desk.window.state.chosen().map_or(0, |c| c.count);
+    let chosen = |desk: &Desk| desk.window.state.manual_selection().map_or(0, |c| c.count);
     let choose = |lines: &[u32], how| BundleAction::Choose {
         lines: lines.to_vec(),
         how,
@@ -311,7 +311,14 @@ fn table() {
     assert_eq!(chosen(&desk), 3);
     desk.act(choose(&[5, 6], SelectionMode::Toggle));
     desk.act(choose(&[6, 7], SelectionMode::Add));
-    let marks = desk.window.state.chosen().unwrap().marks.0.clone();
+    let marks = desk
+        .window
+        .state
+        .manual_selection()
+        .unwrap()
+        .marks
+        .0
+        .clone();
     let lines: Vec<usize> = (0..30).filter(|i| marks[*i]).collect();
     assert_eq!(lines, [3, 4, 6, 7]);
     let (_, drawn) = desk.window.state.session.bundle.extract.shown().unwrap();
@@ -376,7 +383,7 @@ fn deletes() {
     desk.act(choose(&[0, 1, 19]));
     desk.act(BundleAction::DeleteChosen);
     assert_eq!(desk.rows("all"), (2..19).collect::<Vec<_>>());
-    assert!(desk.window.state.chosen().is_none());
+    assert!(desk.window.state.manual_selection().is_none());
     // Numbers refer to the remaining streamlines.
     desk.act(choose(&[0]));
     desk.act(BundleAction::DeleteChosen);
@@ -437,7 +444,7 @@ fn clicks() {
         how,
     };
     let chosen = |desk: &Desk| -> Vec<usize> {
-        let chosen = desk.window.state.chosen();
+        let chosen = desk.window.state.manual_selection();
         let marks = chosen.map(|c| c.marks.0.clone());
         marks.map_or(Vec::new(), |m| (0..m.len()).filter(|i| m[*i]).collect())
     };
@@ -510,7 +517,7 @@ fn looks() {
         column: 0,
         how: SelectionMode::Replace,
     });
-    assert_eq!(desk.window.state.chosen().unwrap().count, 12);
+    assert_eq!(desk.window.state.manual_selection().unwrap().count, 12);
     let path = desk.folder.path().join("m.csv");
     desk.act(BundleAction::SaveMatrix(path.clone()));
     assert_eq!(

@@ -322,13 +322,18 @@ fn lesion(state: &mut State, what: ExcludedStreamlines, effects: &mut Vec<Effect
             }
             (name.clone(), Excluded::Marked(marks.into()))
         }),
-        ExcludedStreamlines::Chosen => state.chosen().filter(|c| c.layer == id).map(|chosen| {
-            let name = match chosen.count {
-                1 => "the chosen streamline".to_owned(),
-                many => counted(many, "chosen streamline"),
-            };
-            (name, Excluded::Marked(chosen.marks.0.clone()))
-        }),
+        ExcludedStreamlines::Chosen => {
+            state
+                .manual_selection()
+                .filter(|c| c.layer == id)
+                .map(|chosen| {
+                    let name = match chosen.count {
+                        1 => "the chosen streamline".to_owned(),
+                        many => counted(many, "chosen streamline"),
+                    };
+                    (name, Excluded::Marked(chosen.marks.0.clone()))
+                })
+        }
         ExcludedStreamlines::Region(region) => state.document.region(*region).map(|r| {
             (
                 format!("what passes {}", r.name),

@@ -38,7 +38,7 @@ pub fn select(state: &mut State, region: Option<RegionId>, effects: &mut Vec<Eff
     }
     state.session.selected_region = region;
     state.session.selected_layer = None;
-    state.session.bundle.chosen = None;
+    state.session.bundle.manual_selection = None;
     if region.is_some() && state.view.tool.draws() {
         state.session.drawn = region;
     }

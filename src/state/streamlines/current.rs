@@ -45,7 +45,12 @@ impl State {
             Some((layer, lines_of(layer)?))
         };
         let rules = self.document.bundle.rules.as_ref().map(|s| s.layer);
-        let chosen = self.session.bundle.chosen.as_ref().map(|c| c.layer);
+        let chosen = self
+            .session
+            .bundle
+            .manual_selection
+            .as_ref()
+            .map(|c| c.layer);
         let all = || {
             let layers = self.document.layers.iter().rev();
             layers.filter_map(|l| Some((l, lines_of(l)?)))
@@ -81,8 +86,8 @@ impl State {
     }
 
     /// The selected streamlines of the present layer.
-    pub fn chosen(&self) -> Option<&ManualSelection> {
-        let chosen = self.session.bundle.chosen.as_ref()?;
+    pub fn manual_selection(&self) -> Option<&ManualSelection> {
+        let chosen = self.session.bundle.manual_selection.as_ref()?;
         let lines = lines_of(self.document.layer(chosen.layer)?)?;
         (lines.id() == chosen.of && chosen.count > 0).then_some(chosen)
     }

@@ -125,10 +125,10 @@ pub struct StreamlineRuntime {
     /// The kept and the missed live curves with an end that stopped for the reason.
     pub stopped: Live<StopFilterKey, [Tractogram; 2]>,
     pub order: Live<OrderKey, Arc<[u32]>>,
-    pub chosen: Option<ManualSelection>,
+    pub manual_selection: Option<ManualSelection>,
     pub extract: Live<SameArc<bool>, Tractogram>,
     /// How the picked streamlines change the selection, and in which layer.
-    pub picking: Option<(LayerId, DataId, SelectionMode)>,
+    pub pending_pick: Option<(LayerId, DataId, SelectionMode)>,
     pub profile: Live<ProfileKey, Profiled>,
     pub connect: Live<ConnectKey, Connected>,
 }

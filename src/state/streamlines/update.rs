@@ -35,7 +35,7 @@ pub fn act(state: &mut State, action: BundleAction, effects: &mut Vec<Effect>) {
         }
         BundleAction::ChooseAll => select_manually::all(state),
         BundleAction::ChooseOthers => select_manually::others(state),
-        BundleAction::ChooseNone => state.session.bundle.chosen = None,
+        BundleAction::ChooseNone => state.session.bundle.manual_selection = None,
         BundleAction::ChoosePair { row, column, how } => {
             select_manually::pair(state, row, column, how)
         }

@@ -285,7 +285,7 @@ fn rows(
         keys(ui, id, in_sight, scrolled, most);
         let pressed = |key| ui.input_mut(|i| i.consume_key(egui::Modifiers::NONE, key));
         let delete = pressed(Key::Delete) || pressed(Key::Backspace);
-        if delete && state.chosen().is_some_and(|c| c.of == lines.id()) {
+        if delete && state.manual_selection().is_some_and(|c| c.of == lines.id()) {
             actions.push(Action::Bundle(BundleAction::DeleteChosen));
         }
     }
@@ -306,7 +306,7 @@ fn rows(
         .map(|c| state.values(lines.id(), c))
         .collect();
     let targets = targets(state, lines);
-    let chosen = state.chosen().filter(|c| c.of == lines.id());
+    let chosen = state.manual_selection().filter(|c| c.of == lines.id());
     let first = scrolled.top.floor() as usize;
     let off = (scrolled.top - first as f64) as f32 * ROW;
     let last = (first + in_sight.ceil() as usize + 1).min(order.len());
@@ -383,7 +383,7 @@ fn rows(
 
 /// Scrolls a streamline selected in a view into sight.
 fn follow(state: &State, order: &[u32], in_sight: f64, scrolled: &mut Scrolled) {
-    let anchor = state.chosen().and_then(|c| c.anchor);
+    let anchor = state.manual_selection().and_then(|c| c.anchor);
     if anchor == scrolled.followed {
         return;
     }

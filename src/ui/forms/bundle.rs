@@ -25,7 +25,7 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     let about = selected
         || state.document.bundle.rules.is_some()
         || state.view.bottom_panel.is_some()
-        || state.chosen().is_some()
+        || state.manual_selection().is_some()
         || state.view.tool == Tool::Pick;
     let Some((layer, lines)) = state.bundle().filter(|_| about) else {
         return;
@@ -86,7 +86,7 @@ fn chosen(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
         actions.push(Action::View(ViewAction::SetTool(tool)));
     }
     let act = |action| Action::Bundle(action);
-    let Some(chosen) = state.chosen() else {
+    let Some(chosen) = state.manual_selection() else {
         return;
     };
     rows::reading(ui, "Chosen", &format::count(chosen.count as u64));

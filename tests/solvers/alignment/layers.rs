@@ -384,7 +384,7 @@ fn edited_meanwhile(window: &mut Window, layer: LayerId) {
         let lines = lines_of(window.state.document.layer(layer).expect("there"));
         let lines = lines.expect("streamlines").clone();
         let marks: Vec<bool> = (0..lines.len()).map(|i| i < 10).collect();
-        window.state.session.bundle.chosen = Some(ManualSelection {
+        window.state.session.bundle.manual_selection = Some(ManualSelection {
             layer,
             of: lines.id(),
             count: 10,

@@ -67,7 +67,7 @@ fn clicks() {
             let chosen = window
                 .state()
                 .state
-                .chosen()
+                .manual_selection()
                 .expect("one is chosen")
                 .clone();
             let marked: Vec<usize> = (0..COUNT).filter(|i| chosen.marks.0[*i]).collect();
@@ -90,7 +90,11 @@ fn ranges() {
         + egui::vec2(200.0, 30.0);
     let click = |window: &mut Window, modifiers: Modifiers| {
         click_with(window, at, modifiers);
-        let chosen = window.state().state.chosen().expect("some are chosen");
+        let chosen = window
+            .state()
+            .state
+            .manual_selection()
+            .expect("some are chosen");
         let marks = chosen.marks.0.iter().enumerate();
         let marked: Vec<usize> = marks.filter(|(_, m)| **m).map(|(i, _)| i).collect();
         marked

@@ -46,7 +46,7 @@ pub fn keep(state: &mut State, effects: &mut Vec<Effect>) {
 }
 
 fn chosen(state: &mut State) -> Option<(LayerId, Tractogram, Vec<bool>)> {
-    let found = state.chosen().and_then(|chosen| {
+    let found = state.manual_selection().and_then(|chosen| {
         let lines = lines_of(state.document.layer(chosen.layer)?)?;
         Some((chosen.layer, lines.clone(), chosen.marks.0.to_vec()))
     });
@@ -185,7 +185,7 @@ pub fn done(
             document.bundle.rules = None;
         }
     });
-    state.session.bundle.chosen = None;
+    state.session.bundle.manual_selection = None;
     state.session.selected_layer = Some(shown);
     state.session.selected_region = None;
     state.session.status = match fresh {

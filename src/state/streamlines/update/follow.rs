@@ -43,8 +43,8 @@ fn forget(state: &mut State) {
     {
         state.session.bundle.subject = selected;
     }
-    if state.session.bundle.chosen.is_some() && state.chosen().is_none() {
-        state.session.bundle.chosen = None;
+    if state.session.bundle.manual_selection.is_some() && state.manual_selection().is_none() {
+        state.session.bundle.manual_selection = None;
     }
     let layers = state.document.layers.iter();
     let here: Vec<_> = layers.filter_map(|l| Some(lines_of(l)?.id())).collect();
@@ -286,7 +286,7 @@ fn order(state: &mut State, effects: &mut Vec<Effect>) {
 
 /// Extracts the selected streamlines for display.
 fn extract(state: &mut State, effects: &mut Vec<Effect>) {
-    let chosen = state.chosen().map(|c| (c.layer, c.marks.clone()));
+    let chosen = state.manual_selection().map(|c| (c.layer, c.marks.clone()));
     let requested = chosen.as_ref().map(|(_, marks)| marks.clone());
     if let (Some(marks), Some((layer, _))) = (state.session.bundle.extract.ask(requested), chosen)
         && let Some(lines) = state.document.layer(layer).and_then(|l| lines_of(l))

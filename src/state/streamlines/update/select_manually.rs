@@ -22,7 +22,7 @@ pub fn pick(
         tractogram: lines.clone(),
         marks: state.among(id).map(|m| m.0),
     };
-    state.session.bundle.picking = Some((id, of, how));
+    state.session.bundle.pending_pick = Some((id, of, how));
     effects.push(Effect::submit(PickStreamlines {
         among,
         screen,
@@ -31,7 +31,7 @@ pub fn pick(
 }
 
 pub fn picked(state: &mut State, found: &[u32]) {
-    let Some((layer, of, how)) = state.session.bundle.picking.take() else {
+    let Some((layer, of, how)) = state.session.bundle.pending_pick.take() else {
         return;
     };
     let subject = state.bundle().map(|(l, lines)| (l.id, lines.id()));
@@ -42,7 +42,7 @@ pub fn picked(state: &mut State, found: &[u32]) {
 }
 
 fn report_count(state: &mut State) {
-    let chosen = state.chosen().map_or(0, |c| c.count);
+    let chosen = state.manual_selection().map_or(0, |c| c.count);
     state.session.status = match chosen {
         0 => String::new(),
         n => format!("{} chosen", counted(n, "streamline")),
@@ -56,7 +56,7 @@ pub fn lines(state: &mut State, lines: &[u32], how: SelectionMode, anchor: Optio
     };
     let (id, of, len) = (layer.id, tractogram.id(), tractogram.len());
     let before = state
-        .chosen()
+        .manual_selection()
         .filter(|c| c.layer == id && how != SelectionMode::Replace);
     let mut marks = before.map_or_else(|| vec![false; len], |c| c.marks.0.to_vec());
     for line in lines {
@@ -74,7 +74,7 @@ fn set_selection(
     anchor: Option<u32>,
 ) {
     let count = marks.iter().filter(|m| **m).count();
-    state.session.bundle.chosen = (count > 0).then(|| ManualSelection {
+    state.session.bundle.manual_selection = (count > 0).then(|| ManualSelection {
         layer,
         of,
         marks: SameArc(marks.into()),
@@ -96,7 +96,7 @@ fn each(state: &mut State, choose: impl Fn(bool) -> bool) {
     let (id, of, len) = (layer.id, tractogram.id(), tractogram.len());
     let among = state.among(id);
     let before = state
-        .chosen()
+        .manual_selection()
         .filter(|c| c.layer == id)
         .map(|c| c.marks.clone());
     let marks = (0..len).map(|i| {

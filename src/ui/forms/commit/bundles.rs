@@ -12,7 +12,7 @@ use crate::state::{Action, BundleAction, Layer, LayerAction, RegionAction, Sever
 use crate::ui::format::{count, fixed, significant, with_unit};
 use crate::ui::forms::display::select_row;
 use crate::ui::theme::{self, size, space};
-use crate::ui::weights::Kept;
+use crate::ui::weights::KeptSums;
 use crate::ui::widgets::button::IconButton;
 use crate::ui::widgets::note::{Note, NoteResponse};
 use crate::ui::widgets::{menu, paint, rows, section};
@@ -99,7 +99,7 @@ struct Row {
     name: String,
     colour: Color32,
     of: BundleKind,
-    kept: Kept,
+    kept: KeptSums,
     all: u64,
 }
 
@@ -119,7 +119,7 @@ fn extra_bundles(state: &State, lines: &Tractogram, memory: &mut Memory, least: 
     };
     let kept = memory.weights.extra_bundles(lines, sums, least).iter();
     let each = key.rows.iter().zip(&sums.bundles).zip(kept);
-    let row = |((apart, summed), kept): ((&ExtraBundle, &Summed), &Kept)| {
+    let row = |((apart, summed), kept): ((&ExtraBundle, &Summed), &KeptSums)| {
         let (name, colour) = match apart {
             ExtraBundle::Region(id) => {
                 let region = state.document.region(*id)?;
@@ -338,7 +338,7 @@ fn excluded_rows(ui: &mut Ui, state: &State, weights: &FittedWeights, actions: &
                 chosen = Some(what);
             }
         };
-        if let Some(own) = state.chosen() {
+        if let Some(own) = state.manual_selection() {
             let name = format!("The {} chosen streamlines", count(own.count as u64));
             item(ui, &name, ExcludedStreamlines::Chosen);
         }

@@ -291,7 +291,7 @@ fn handedness(grid: &Grid) -> &'static str {
     }
 }
 
-fn what(content: &Content) -> What<'_> {
+fn content_kind(content: &Content) -> What<'_> {
     match content {
         Content::Scan { dwi: v, .. } | Content::Image(v) => What::Image(v.grid.as_ref()),
         Content::Mask(mask) => What::Mask(mask),
@@ -334,7 +334,7 @@ impl SpaceReport {
             let items: Vec<Item> = opened()
                 .map(|l| Item {
                     name: &l.name,
-                    what: what(&l.content),
+                    what: content_kind(&l.content),
                 })
                 .collect();
             self.found = compared(&items);

@@ -75,7 +75,7 @@ pub fn show(
             Some(Standing::Coarse) => "Coarse result: the full run was stopped",
             _ => "Out of date: settings have changed since",
         };
-        again(ui, state, text, actions);
+        run_again(ui, state, text, actions);
     }
     // It can still be read and cut.
     rows::dimmed(ui, state.live_is_stale(), |ui| {
@@ -164,7 +164,7 @@ fn waiting(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     } else if jobs.any(|j| matches!(j.slot, LIVE | FIT | Slot::Load)) {
         rows::hint(ui, doing);
     } else {
-        again(
+        run_again(
             ui,
             state,
             "It was stopped before there was a result",
@@ -174,7 +174,7 @@ fn waiting(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
 }
 
 /// Offers to compute the result of the present controls.
-fn again(ui: &mut Ui, state: &State, text: &str, actions: &mut Vec<Action>) {
+fn run_again(ui: &mut Ui, state: &State, text: &str, actions: &mut Vec<Action>) {
     let p = theme::palette(ui.style());
     let word = match state.document.method {
         Method::Streamlines => "Track again",
