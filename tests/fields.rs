@@ -108,6 +108,7 @@ pub fn region(role: Role, shape: Shape) -> Region {
         shape: Arc::new(shape),
         colour: None,
         visible: true,
+        label_number: None,
     }
 }
 
@@ -164,9 +165,9 @@ pub fn run(field: &TensorField, regions: &[Region], params: &Params) -> Output {
     let output = try_run(field, regions, params).unwrap();
     let any = params.targets == arcuate::solvers::curves::Match::Any;
     let (kept, cuts) = (&output.kept, any && !output.per_target.is_empty());
-    let started = output.fates[..5].iter().sum::<u64>();
+    let started = output.seed_outcomes[..5].iter().sum::<u64>();
     assert_eq!(output.stops.iter().sum::<u64>(), 2 * started);
-    assert_eq!(output.fates[0], kept.len() as u64);
+    assert_eq!(output.seed_outcomes[0], kept.len() as u64);
     assert_eq!(kept.per_streamline.contains_key("target"), cuts);
     for i in 0..kept.len() {
         let reached = stops(&output, i).contains(&StopReason::ReachedTarget);
@@ -174,7 +175,7 @@ pub fn run(field: &TensorField, regions: &[Region], params: &Params) -> Output {
         assert!(kept.length_mm(i) >= params.min_length_mm as f32);
         assert!(kept.streamline(i).iter().flatten().all(|v| v.is_finite()));
     }
-    let missed_all = output.fates[1] as usize;
+    let missed_all = output.seed_outcomes[1] as usize;
     assert!(output.missed.len() <= missed_all && output.missed_every == 7);
     output
 }

@@ -134,7 +134,7 @@ impl Window {
     }
 
     pub fn said(&self) -> String {
-        let messages = self.state.session.messages.iter();
+        let messages = self.state.session.notices.messages.iter();
         let texts: Vec<&str> = messages.map(|m| m.text.as_str()).collect();
         texts.join("\n")
     }
@@ -153,7 +153,7 @@ impl Window {
             role,
         }));
         self.place(Role::Seed, dvec3(0.1, -6.7, 1.3), 5.3);
-        let mut track = self.state.document.track.clone();
+        let mut track = self.state.document.track.streamlines.clone();
         track.min_length_mm = 7.0;
         track.max_angle_rad = Some(0.1 + 0.2);
         track.seeding = Seeding::Random { count: 60 };
@@ -176,7 +176,7 @@ impl Window {
         let role = Role::Target;
         self.act(Action::Region(RegionAction::Add { role, shape }));
         self.act(Action::Track(TrackAction::SetMethod(Method::Rays)));
-        let mut rays = self.state.document.rays.clone();
+        let mut rays = self.state.document.track.rays.clone();
         rays.params.curves.min_length_mm = 5.0;
         rays.params.curves.seeding = Seeding::Random { count: 10 };
         rays.cut = Cut::TopShare(0.5);
@@ -189,7 +189,7 @@ impl Window {
         let role = Role::Exclude;
         let shape = Shape::Mask(painted);
         self.act(Action::Region(RegionAction::Add { role, shape }));
-        let region = self.state.session.selected_region.expect("selected");
+        let region = self.state.session.regions.selected.expect("selected");
         let colour = Some([1, 2, 3]);
         self.act(Action::Region(RegionAction::SetColour { region, colour }));
         let fa = self
@@ -238,10 +238,10 @@ pub fn told(state: &State) -> String {
         "{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n",
         document.name,
         document.fit,
-        document.method,
-        document.track,
-        document.whole_brain,
-        document.rays,
+        document.track.method,
+        document.track.streamlines,
+        document.track.whole_brain,
+        document.track.rays,
         state.view
     );
     for layer in &document.layers {
@@ -256,7 +256,7 @@ pub fn told(state: &State) -> String {
             "{} {:?} {:?} {}\n{stored}",
             layer.name,
             layer.display,
-            layer.path,
+            document.path(layer),
             document.recipe(layer).command()
         );
     }
@@ -279,7 +279,7 @@ pub fn everything(folder: &Path) -> Window {
     let mut window = Window::with_scan(folder);
     assert_eq!(window.state.unsaved(), []);
     let phase = Phase::Done;
-    let mut params = window.state.document.track.clone();
+    let mut params = window.state.document.track.streamlines.clone();
     params.min_length_mm = 5.0;
     window.act(Action::Track(TrackAction::SetStreamlines { params, phase }));
     assert_eq!(window.state.unsaved(), [UnsavedPart::Parameters]);

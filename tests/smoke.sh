@@ -91,7 +91,7 @@ looks() {
     until_true 10 "a click at $1 $2" moved_since "$before" >&2
     crosshair
 }
-moved_since() { tail -n "+$(($1 + 1))" "$record" | grep -q '"action":"MoveCrosshair"'; }
+moved_since() { tail -n "+$(($1 + 1))" "$record" | grep -q '"action":"View.MoveCrosshair"'; }
 middle() { read -r l t r b <<<"$(pane "$1")"; echo "$(((${l%.*} + ${r%.*}) / 2)) $(((${t%.*} + ${b%.*}) / 2))"; }
 # pixel BASE PER_PIXEL FROM TO: where along an axis the coordinate TO is, given FROM at BASE.
 pixel() { awk "BEGIN { printf \"%d\", $1 + ($4 - ($3)) / ($2) + 0.5 }"; }

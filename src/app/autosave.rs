@@ -21,11 +21,11 @@ impl Clock {
         let saving = &state.session.saving;
         let changed = state.is_dirty();
         // A recovery copy must be removed once everything is in a file.
-        if !changed && saving.autosaved.is_none() {
+        if !changed && saving.autosave.last.is_none() {
             return None;
         }
         let last = *self.0.get_or_insert(now);
-        let soon = saving.autosave_due || !changed;
+        let soon = saving.autosave.is_due || !changed;
         let left = if soon { AT_LEAST } else { EVERY };
         let left = left.saturating_sub(now.duration_since(last));
         if !left.is_zero() {

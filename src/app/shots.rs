@@ -57,7 +57,8 @@ impl App {
     /// Requests the next frame of a turntable, unless the previous one is still being drawn or written.
     pub(super) fn go_on_turning(&mut self, ctx: &Context) {
         let busy = |j: &JobHandle| matches!(j.slot, Slot::Picture | Slot::Save);
-        if self.state.session.turning.is_some() && !self.state.session.jobs.iter().any(busy) {
+        if self.state.session.turning.is_some() && !self.state.session.jobs.running.iter().any(busy)
+        {
             self.act(vec![Action::Picture(PictureAction::NextFrame)], ctx);
         }
     }

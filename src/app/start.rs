@@ -79,7 +79,7 @@ fn open(kind: BackendKind, threads: Option<usize>) -> Result<Backend, BackendErr
 
 /// The backend of the setting; if that cannot be opened, the one that can, and a message.
 fn backend_of_setting(state: &mut State, threads: Option<usize>) -> Result<Backend, String> {
-    let kind = state.session.backend_setting;
+    let kind = state.session.device.setting;
     let error = match open(kind, threads) {
         Ok(backend) => return Ok(backend),
         Err(error) => error,
@@ -128,7 +128,7 @@ fn create(
     let (kind, backend) = match opened {
         Some(opened) => opened,
         None => {
-            let kind = state.session.backend_setting;
+            let kind = state.session.device.setting;
             (kind, backend_of_setting(&mut state, threads)?)
         }
     };
@@ -136,12 +136,12 @@ fn create(
         state.session.notify(Severity::Warning, shortage.to_owned());
     }
     let on_card = backend.accelerator().is_some();
-    state.session.backend = OpenBackend {
+    state.session.device.backend = OpenBackend {
         label: backend.label(),
         reason: backend.reason(),
         on_card,
     };
-    state.session.backend_kind = kind;
+    state.session.device.kind = kind;
     let first = on_card
         .then_some(Action::Device(DeviceAction::LoadKernels))
         .into_iter()

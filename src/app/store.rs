@@ -11,10 +11,10 @@ const BACKEND: &str = "backend";
 const SETTINGS: &str = "settings";
 
 pub fn save(storage: &mut dyn Storage, state: &State) {
-    if let Ok(recent) = serde_json::to_string(&state.session.recent) {
+    if let Ok(recent) = serde_json::to_string(&state.session.files.recent) {
         storage.set_string(RECENT, recent);
     }
-    if let Ok(exports) = serde_json::to_string(&state.session.exports) {
+    if let Ok(exports) = serde_json::to_string(&state.session.files.exports) {
         storage.set_string(EXPORTS, exports);
     }
     if let Ok(settings) = serde_json::to_string(&state.session.settings) {
@@ -22,7 +22,7 @@ pub fn save(storage: &mut dyn Storage, state: &State) {
     }
     let light = state.view.light_theme.then(|| "yes".to_owned());
     put(storage, LIGHT, light);
-    let backend = state.session.backend_setting;
+    let backend = state.session.device.setting;
     put(
         storage,
         BACKEND,
@@ -47,12 +47,12 @@ pub fn settings(storage: &dyn Storage) -> Preferences {
 /// Values written by another version are ignored.
 pub fn load(storage: &dyn Storage, state: &mut State) {
     if let Some(recent) = storage.get_string(RECENT) {
-        state.session.recent = serde_json::from_str(&recent).unwrap_or_default();
+        state.session.files.recent = serde_json::from_str(&recent).unwrap_or_default();
     }
     if let Some(exports) = storage.get_string(EXPORTS) {
-        state.session.exports = serde_json::from_str(&exports).unwrap_or_default();
+        state.session.files.exports = serde_json::from_str(&exports).unwrap_or_default();
     }
     state.view.light_theme = storage.get_string(LIGHT).is_some();
     let backend = storage.get_string(BACKEND);
-    state.session.backend_setting = backend.and_then(|b| b.parse().ok()).unwrap_or_default();
+    state.session.device.setting = backend.and_then(|b| b.parse().ok()).unwrap_or_default();
 }

@@ -24,7 +24,7 @@ use crate::solvers::Error;
 use crate::solvers::commit::cylinder::Timing;
 use crate::solvers::commit::dictionary::{self, Dictionary};
 use crate::solvers::commit::model::{Intra, Model, Zeppelin};
-use crate::solvers::commit::operator::{Operator, OperatorKind, Precision, Work};
+use crate::solvers::commit::operator::{Operator, OperatorCost, OperatorKind, Precision};
 use crate::solvers::commit::samples::{Samples, Switches};
 use crate::solvers::commit::solver::{
     Curve, Ended, Metric, Penalty, Problem, Stop, solve, solve_plainly,
@@ -213,7 +213,7 @@ fn signal(operator: &Operator, arcs: &Arcs, dictionary: &Dictionary) -> Result<V
         }
     }
     for voxel in 0..dictionary.voxels.len() {
-        for place in shape.peaks * shape.extra..shape.own() {
+        for place in shape.peaks * shape.extra..shape.unknowns_per_voxel() {
             x[operator.own_column(voxel, place)] = 0.1;
         }
     }
@@ -286,7 +286,7 @@ fn measure(case: &Case, choice: Choice, backend: &Backend) -> Result<Vec<Value>,
     let started = Instant::now();
     let dictionary = Dictionary::build(&arcs.tractogram, &arcs.grid, &options, &control)?;
     let dictionary_s = started.elapsed().as_secs_f64();
-    let work = Work::new(&dictionary, &responses, &samples);
+    let work = OperatorCost::new(&dictionary, &responses, &samples);
     let repeats = if choice.quick { 2 } else { 5 };
     let mut lines = Vec::new();
     for means in Means::all(case, backend) {

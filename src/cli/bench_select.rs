@@ -74,6 +74,7 @@ fn cases(
                 shape: Arc::new(shape),
                 colour: None,
                 visible: true,
+                label_number: None,
             }],
             ..SelectionRules::default()
         };
@@ -99,7 +100,7 @@ fn case(
         let subject = if again { tractogram } else { &fresh };
         let started = Instant::now();
         match select(subject, rules, backend, &Control::new()) {
-            Ok(selection) => kept = selection.kept(),
+            Ok(selection) => kept = selection.kept_count(),
             Err(e) => return json!({"workload": "select", "error": e.to_string()}),
         }
         seconds.push(started.elapsed().as_secs_f64());

@@ -108,7 +108,11 @@ fn measure((name, field, regions, params): &Case, repeats: usize, backend: &Back
         let start = Instant::now();
         match track(field, regions, params, backend, &Control::new()) {
             Ok(out) => {
-                size = (out.fates.iter().sum::<u64>(), out.kept.len(), out.steps);
+                size = (
+                    out.seed_outcomes.iter().sum::<u64>(),
+                    out.kept.len(),
+                    out.steps,
+                );
                 if run >= unmeasured {
                     walls.push(start.elapsed().as_secs_f64());
                     kernels.extend(out.kernel_s);
@@ -143,6 +147,7 @@ pub fn seed(shape: Shape) -> Region {
         shape: Arc::new(shape),
         colour: None,
         visible: true,
+        label_number: None,
     }
 }
 

@@ -11,7 +11,7 @@ use super::track::must_be_streamlines;
 use crate::data::text::counted;
 use crate::data::{Gradients, Mask, Tractogram, Volume};
 use crate::io::{self, Content, Format, quoted};
-use crate::solvers::commit::cylinder::{Gamma, Timing};
+use crate::solvers::commit::cylinder::{GammaRadii, Timing};
 use crate::solvers::commit::model::Intra;
 use crate::solvers::commit::operator::OperatorKind;
 use crate::solvers::commit::samples::Samples;
@@ -60,7 +60,7 @@ pub struct Options {
     pub params: Given<Params>,
     /// A gamma distribution of radii, shape and scale (µm); may be given several times [default: 2,0.5]
     #[arg(long, value_name = "SHAPE,SCALE", value_parser = gamma)]
-    pub gamma: Vec<Gamma>,
+    pub gamma: Vec<GammaRadii>,
     /// Length of a gradient pulse δ, ms
     #[arg(long, value_name = "MS", requires = "between", allow_negative_numbers = true, value_parser = positive)]
     pub pulse: Option<f64>,
@@ -87,12 +87,12 @@ pub struct Options {
     pub reading: ReadingOptions,
 }
 
-fn gamma(text: &str) -> Result<Gamma, String> {
+fn gamma(text: &str) -> Result<GammaRadii, String> {
     let numbers = text.split_once(',');
     let parsed = numbers.and_then(|(a, b)| Some((a.parse().ok()?, b.parse().ok()?)));
     let valid = parsed.filter(|(a, b): &(f64, f64)| *a > 0.0 && *b > 0.0);
     valid
-        .map(|(shape, scale_um)| Gamma { shape, scale_um })
+        .map(|(shape, scale_um)| GammaRadii { shape, scale_um })
         .ok_or_else(|| format!("expected SHAPE,SCALE, as in 2,0.5, found \"{text}\""))
 }
 
@@ -167,7 +167,8 @@ impl Options {
         Ok(vec![timing(one)])
     }
 
-    /// Refuses parameters that fit no scan, and options without an effect. The defaults are those for this number of shells.
+    /// Refuses parameters that fit no scan, and options without an effect. The defaults are those for this number of
+    /// shells.
     fn params(&self, shells: usize) -> Result<Params, Failure> {
         let mut params = self.params.or_defaults(Params::defaults_for(shells))?;
         match &mut params.model.intra {

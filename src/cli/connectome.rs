@@ -119,7 +119,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         })?;
     }
     let n = found.nodes.len();
-    let both = found.looked_at - found.one_end - found.no_end;
+    let both = found.examined - found.one_end - found.no_end;
     let connected = (0..n).flat_map(|a| (a..n).map(move |b| (a, b)));
     let connected = connected
         .filter(|(a, b)| found.count[found.at(*a, *b)] > 0)
@@ -127,7 +127,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     let mut text = format!(
         "{both} of {} connect {} of {}\n  {} with a label at one \
          end only\n  {} without one\n",
-        counted(found.looked_at, "streamline"),
+        counted(found.examined, "streamline"),
         counted(connected, "pair"),
         counted(n, "label"),
         found.one_end,
@@ -137,7 +137,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         text += &format!("{}\n", shown(path));
     }
     let value = json!({
-        "command": "connectome", "streamlines": found.looked_at, "connecting": both,
+        "command": "connectome", "streamlines": found.examined, "connecting": both,
         "one_end": found.one_end, "no_end": found.no_end, "labels": n, "pairs": connected,
         "wall_ms": wall_ms, "file": options.output, "pairs_file": options.pairs,
     });

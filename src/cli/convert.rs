@@ -75,7 +75,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         remark(found, options.input.display());
     }
     let mut text = String::new();
-    for loss in &plan.losses {
+    for loss in &plan.unsupported_contents {
         let _ = writeln!(text, "  left out    {}", one_line(loss));
     }
     runner.print(&text);
@@ -101,7 +101,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     }
     let value = json!({
         "command": "convert", "what": done.what, "files": done.written,
-        "left_out": done.losses,
+        "left_out": done.unsupported_contents,
     });
     runner.report(&value, &text);
     Ok(())

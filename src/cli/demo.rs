@@ -84,7 +84,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
             role: place.role,
             shape,
         }))?;
-        if let Some(region) = window.state.session.selected_region {
+        if let Some(region) = window.state.session.regions.selected {
             window.act(Action::Region(RegionAction::Rename {
                 region,
                 name: place.name.to_owned(),
@@ -122,10 +122,11 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         files.push(path);
     }
 
-    let live = state.session.live.as_ref();
+    let live = state.session.track.live.as_ref();
     let kept = live.map_or(0, |l| l.output.kept.len());
     let seeds = live.map_or(0, |l| l.seeds);
-    let command = live.map_or_else(String::new, |l| l.recipe.command());
+    let recipe = live.map(|l| state.document.live_recipe(l));
+    let command = recipe.map_or_else(String::new, |recipe| recipe.command());
     let tensors = state.document.tensors.as_ref();
     let (fitted, repaired) = tensors.map_or((0, 0), |t| (t.fitted, t.repaired));
     let regions: Vec<_> = placements

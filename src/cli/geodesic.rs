@@ -5,7 +5,7 @@ use super::output::shown;
 use super::runner::{Failure, Runner};
 use super::track::{self, CurveOptions, OfRays, Tracked, key};
 use crate::data::Role;
-use crate::data::text::{agreed, counted};
+use crate::data::text::{counted, singular_or_plural};
 use crate::solvers::geodesic::Rays;
 use crate::state::core::text::{self, count};
 use crate::state::track::jobs::shoot::{RayOutput, ShootRays};
@@ -108,7 +108,7 @@ fn summary(tracked: &Tracked, shot: &RayOutput) -> (Value, String) {
     }
     if shot.medium.repaired > 0 {
         let repaired = shot.medium.repaired as usize;
-        let was = agreed(repaired, "was", "were");
+        let was = singular_or_plural(repaired, "was", "were");
         message += &format!("{} {was} repaired\n", counted(repaired, "tensor"));
     }
     (value, message + &text)

@@ -3,7 +3,7 @@
 use super::output::report_message;
 use super::runner::{Failure, Runner};
 use crate::compute::Control;
-use crate::io::session::{self, Standing};
+use crate::io::session::{self, FileComparison};
 use crate::jobs::session::{Found, Missing};
 use crate::jobs::{Outcome, Receive};
 use crate::state::pathways::jobs::{KEPT_PATHWAY, PATHWAY};
@@ -22,12 +22,12 @@ pub struct Headless<'a> {
 /// Says in one sentence how a file differs from the one saved with the session, and what to do.
 fn difference(found: &Found) -> String {
     let remedy = match &found.standing {
-        Standing::Missing(why) => remedy(why),
+        FileComparison::Missing(why) => remedy(why),
         _ => {
             "restore the earlier file, or open the session in the window, which can continue with this one"
         }
     };
-    let why = found.standing.why().unwrap_or_default();
+    let why = found.standing.difference_text().unwrap_or_default();
     format!("{why}: {}; {remedy}", found.path.display())
 }
 
@@ -46,8 +46,8 @@ fn remedy(missing: &Missing) -> &'static str {
 impl<'a> Headless<'a> {
     pub fn new(runner: &'a mut Runner) -> Self {
         let mut state = State::new(runner.backend.label());
-        state.session.backend.reason = runner.backend.reason();
-        state.session.backend.on_card = runner.backend.accelerator().is_some();
+        state.session.device.backend.reason = runner.backend.reason();
+        state.session.device.backend.on_card = runner.backend.accelerator().is_some();
         Self { state, runner }
     }
 
@@ -57,7 +57,7 @@ impl<'a> Headless<'a> {
         let effects = update(&mut self.state, action);
         self.carry_out(effects)?;
         // There is no user to ask which visit to open, so it is the first.
-        match self.state.session.folder {
+        match self.state.session.files.folder {
             Some(_) => self.act(Action::Files(FilesAction::OpenVisit(Some(0)))),
             None => Ok(()),
         }
@@ -80,9 +80,10 @@ impl<'a> Headless<'a> {
         let mut tried = BTreeSet::new();
         while let Some(opening) = self.state.session.saving.opening.clone() {
             let missing = opening.wrong().filter(|(i, _)| !tried.contains(i));
-            let mut missing = missing.filter(|(_, f)| matches!(f.standing, Standing::Missing(_)));
+            let mut missing =
+                missing.filter(|(_, f)| matches!(f.standing, FileComparison::Missing(_)));
             let found = missing.find_map(|(i, f)| {
-                Some((i, session::look_for(&f.entry, folders, &Control::new())?))
+                Some((i, session::find_moved(&f.entry, folders, &Control::new())?))
             });
             match found {
                 Some((index, path)) => {
@@ -90,7 +91,7 @@ impl<'a> Headless<'a> {
                     self.act(Action::Session(SessionAction::Relocate { index, path }))?;
                 }
                 None if opening.wrong().next().is_some() => {
-                    let is_missing = |f: &Found| matches!(f.standing, Standing::Missing(_));
+                    let is_missing = |f: &Found| matches!(f.standing, FileComparison::Missing(_));
                     let goes_on = partly && opening.wrong().all(|(_, f)| is_missing(f));
                     let all = opening.wrong().map(|(_, found)| difference(found));
                     let mut sentences: Vec<String> = all.collect();
@@ -115,7 +116,7 @@ impl<'a> Headless<'a> {
 
     /// Prints the window's warnings, mostly about files, to standard error.
     pub fn report_warnings(&self) {
-        let messages = self.state.session.messages.iter();
+        let messages = self.state.session.notices.messages.iter();
         for message in messages.filter(|m| m.severity == Severity::Warning) {
             report_message(message.severity, &message.text);
         }
@@ -150,7 +151,7 @@ impl<'a> Headless<'a> {
             }
             effects.extend(update(&mut self.state, Action::Event(event)));
         }
-        let mut messages = self.state.session.messages.iter();
+        let mut messages = self.state.session.notices.messages.iter();
         match messages.find(|m| m.severity == Severity::Error) {
             Some(error) => Err(Failure::new(error.text.clone())),
             None => Ok(()),

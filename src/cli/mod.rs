@@ -38,7 +38,6 @@ mod commit;
 mod complaints;
 mod connectome;
 mod convert;
-mod cost;
 mod demo;
 mod density;
 mod fit;
@@ -51,6 +50,7 @@ mod inputs;
 mod methods;
 mod options;
 pub mod output;
+mod pathway;
 mod phantom;
 mod pictures;
 mod profile;
@@ -84,7 +84,7 @@ Examples:
   arcuate fit dwi.nii.gz --maps fa,dec --out maps
   arcuate track dwi.nii.gz --seed sphere:-24,-18,8,5 --target sphere:-30,-22,58,9 --out cst.tck
   arcuate geodesic dwi.nii.gz --seed mask:cc.nii.gz --target mask:v1.nii.gz --out rays.tck
-  arcuate cost dwi.nii.gz --from sphere:-24,-18,8,5 --to sphere:-30,-22,58,9 --out cst
+  arcuate pathway dwi.nii.gz --from sphere:-24,-18,8,5 --to sphere:-30,-22,58,9 --out cst
   arcuate segment t1.nii.gz --probe 21,-40,12 --add sphere:21,-40,12,6 --out tumour
   arcuate region --image fa.nii.gz --threshold 0.3..1 --out white.nii.gz
   arcuate convert tracks.trk tracks.trx
@@ -160,7 +160,7 @@ pub enum Command {
     /// Trace geodesic rays between regions, ranked by connectivity
     Geodesic(geodesic::Options),
     /// Compute the cost of paths between two regions in every voxel, and the pathway
-    Cost(cost::Options),
+    Pathway(pathway::Options),
     /// Segment an image with an interactive level set
     Segment(segment::Options),
     /// Check the axes of a gradient table, and correct them
@@ -316,7 +316,7 @@ pub fn run(command: Command, global: &Global) -> ExitCode {
             Command::Fit(options) => fit::run(&options, &mut runner),
             Command::Track(options) => track::run(&options, &mut runner),
             Command::Geodesic(options) => geodesic::run(&options, &mut runner),
-            Command::Cost(options) => cost::run(&options, &mut runner),
+            Command::Pathway(options) => pathway::run(&options, &mut runner),
             Command::Segment(options) => segment::run(&options, &mut runner),
             Command::Gradients(options) => gradients::run(&options, &mut runner),
             Command::Region(options) => region::run(&options, &mut runner),

@@ -6,12 +6,16 @@ use super::runner::{Failure, Runner};
 use crate::compute::{Cancelled, Control, memory};
 use crate::data::labels::Labels;
 use crate::data::text::number;
+use crate::data::{Gradients, Grid, Mask, Volume};
 use crate::io;
 use crate::jobs::Values;
-use crate::phantom::{Head, PictureOptions, ScanOptions, Shell, oblique_grid, scan_grid};
+use crate::phantom::{
+    self, Head, Picture, PictureOptions, ScanOptions, Shell, TumourPicture, oblique_grid, scan_grid,
+};
 use crate::state::files::jobs::{SaveMask, SaveTractogram, SaveVolume};
-use serde_json::json;
+use serde_json::{Value, json};
 use std::path::PathBuf;
+use std::sync::Arc;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -52,6 +56,7 @@ pub struct Options {
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Snr(Option<f64>);
 
+const FIBRES_PER_BUNDLE: usize = 60;
 /// White matter far below its noise; no scanner is worse.
 const LEAST_SNR: f64 = 0.001;
 
@@ -99,122 +104,32 @@ fn files(scan_only: bool) -> impl Iterator<Item = &'static str> {
 }
 
 pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
-    let spacing = options.spacing;
-    let wrong = if spacing > 10.0 {
-        "larger than parts of the head"
-    } else {
-        "so small that the scan would be too large"
-    };
-    let wrong = format!(
-        "Voxels of {} mm are {wrong}, expected --spacing from 0.5 to 10 mm",
-        number(spacing)
-    );
-    let grid = scan_grid(options.spacing).filter(|_| (0.5..=10.0).contains(&options.spacing));
-    let (Some(grid), Some(oblique)) = (grid, oblique_grid()) else {
-        return Err(Failure::usage(wrong));
-    };
+    let grids = options.grids()?;
     let at = |name: &str| options.out.join(name);
     for name in files(options.scan_only) {
         runner.may_write(&at(name))?;
     }
     let _made = super::options::make_folder(&options.out)?;
 
-    let shells = options.shells.iter();
-    let scan = ScanOptions {
-        grid: grid.clone(),
-        b0_count: usize::from(options.b0),
-        shells: shells
-            .map(|&(b_s_per_mm2, directions)| Shell {
-                b_s_per_mm2,
-                directions,
-            })
-            .collect(),
-        snr: options.snr.0,
-        noise_seed: options.seed,
-    };
-    let picture = PictureOptions {
-        snr: Some(40.0),
-        shading: 0.08,
-        noise_seed: options.seed,
-    };
-    // Labels and masks take one or two bytes per voxel.
-    let volumes = scan.gradients().directions.len() + 3;
-    let pictures = if options.scan_only {
-        0
-    } else {
-        2 * oblique.voxel_count()
-    };
-    memory::claim_for::<f32>("The head", grid.voxel_count() * volumes + pictures, 1)
-        .map_err(|e| Failure::new(e.to_string()))?;
-    let control = Control::new();
     let head = Head::new(options.seed);
-    let cancelled = |e: Cancelled| Failure::new(e.to_string());
-    let made = runner.backend.install(|| {
-        Ok((
-            head.diffusion_scan(&scan, &control)?,
-            head.brain_mask(&grid, &control)?,
-        ))
-    });
-    let ((dwi, gradients), brain) = made.map_err(cancelled)?;
-    let pictures = (!options.scan_only).then(|| {
-        runner.backend.install(|| {
-            Ok((
-                head.labels(&grid, &control)?,
-                head.t1(&oblique, &picture, &control)?,
-                head.tumour_t1(&oblique, &picture, &control)?,
-            ))
-        })
-    });
-    let pictures = pictures.transpose().map_err(cancelled)?;
-
-    let command = format!("arcuate phantom --seed {}", options.seed);
-    let mut volumes = vec![("dwi", &dwi)];
-    let mut masks = vec![("brain_mask", &brain)];
-    if let Some((labels, t1, tumour)) = &pictures {
-        volumes.extend([
-            ("labels_tissue", &labels.tissue),
-            ("labels_bundle", &labels.bundle),
-            ("t1", &t1.image),
-            ("t1_tumour", &tumour.picture.image),
-        ]);
-        masks.extend([
-            ("tumour_core", &tumour.core),
-            ("tumour_rim", &tumour.rim),
-            ("tumour_oedema", &tumour.oedema),
-        ]);
-    }
-    for (name, volume) in volumes {
-        let path = at(&format!("{name}.nii.gz"));
-        runner.run(SaveVolume {
-            from: None,
-            volume: volume.clone(),
-            path,
-            command: command.clone(),
-        })?;
-    }
-    for (name, mask) in masks {
-        let path = at(&format!("{name}.nii.gz"));
-        runner.run(SaveMask {
-            mask: mask.clone(),
-            path,
-            command: command.clone(),
-        })?;
-    }
-    io::gradients::save(&at("dwi.bval"), &at("dwi.bvec"), &gradients, &grid)
-        .map_err(|e| Failure::new(e.to_string()))?;
-    let tractogram = head.true_fibres(60);
+    let images = options.images(&head, &grids, runner)?;
+    options.save(&images, runner)?;
+    let failed = |e: io::Error| Failure::new(e.to_string());
+    let gradients = &images.gradients;
+    io::gradients::save(&at("dwi.bval"), &at("dwi.bvec"), gradients, &grids.scan)
+        .map_err(failed)?;
+    let tractogram = head.true_fibres(FIBRES_PER_BUNDLE);
     let fibres = tractogram.len();
     runner.run(SaveTractogram {
         tractogram,
         path: at("fibres.tck"),
-        command: command.clone(),
+        command: options.command(),
         values: Values::default(),
     })?;
-
-    if let Some((labels, ..)) = &pictures {
+    if let Some(pictures) = &images.pictures {
         for (name, names) in [
-            ("labels_tissue.nii.gz", &labels.tissue_names),
-            ("labels_bundle.nii.gz", &labels.bundle_names),
+            ("labels_tissue.nii.gz", &pictures.labels.tissue_names),
+            ("labels_bundle.nii.gz", &pictures.labels.bundle_names),
         ] {
             let colours = Labels::default();
             let rows = names.iter().filter(|(number, _)| *number > 0);
@@ -222,26 +137,13 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
                 let number = u32::from(*n);
                 (number, name.as_str(), colours.colour(number))
             });
-            io::label_table::save(&at(name), rows).map_err(|e| Failure::new(e.to_string()))?;
+            io::label_table::save(&at(name), rows).map_err(failed)?;
         }
     }
 
-    let names = |list: &[(u16, String)]| {
-        list.iter()
-            .map(|(n, name)| (n.to_string(), json!(name)))
-            .collect::<serde_json::Map<_, _>>()
-    };
-    let mut report = json!({
-        "command": "phantom", "seed": options.seed, "snr": options.snr.0, "folder": options.out,
-        "gradients": gradients.summary(), "fibres": fibres, "fibres_per_bundle": 60,
-    });
-    if let Some((labels, _, tumour)) = &pictures {
-        report["tissue_labels"] = json!(names(&labels.tissue_names));
-        report["bundle_labels"] = json!(names(&labels.bundle_names));
-        report["tumour_centre_mm"] = json!(tumour.centre.to_array());
-    }
-    let text = serde_json::to_string_pretty(&report).unwrap_or_default();
-    io::atomic::write_text(&at("truth.json"), &text).map_err(|e| Failure::new(e.to_string()))?;
+    let truth = options.truth(&images, fibres);
+    let text = serde_json::to_string_pretty(&truth).unwrap_or_default();
+    io::atomic::write_text(&at("truth.json"), &text).map_err(failed)?;
     let message = format!(
         "Head {} in {}: scan ({}){}, {fibres} true fibres",
         options.seed,
@@ -253,6 +155,164 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
             ", labels, T1, T1 with tumour"
         }
     );
-    runner.report(&report, &message);
+    runner.report(&truth, &message);
     Ok(())
+}
+
+struct Grids {
+    scan: Arc<Grid>,
+    /// Of the T1 images.
+    oblique: Arc<Grid>,
+}
+
+/// The images of a head, before they are saved.
+struct Images {
+    dwi: Volume,
+    gradients: Gradients,
+    brain: Mask,
+    /// `None` with --scan-only.
+    pictures: Option<Pictures>,
+}
+
+struct Pictures {
+    labels: phantom::Labels,
+    t1: Picture,
+    tumour: TumourPicture,
+}
+
+impl Options {
+    fn command(&self) -> String {
+        format!("arcuate phantom --seed {}", self.seed)
+    }
+
+    fn grids(&self) -> Result<Grids, Failure> {
+        let spacing = self.spacing;
+        let wrong = if spacing > 10.0 {
+            "larger than parts of the head"
+        } else {
+            "so small that the scan would be too large"
+        };
+        let wrong = format!(
+            "Voxels of {} mm are {wrong}, expected --spacing from 0.5 to 10 mm",
+            number(spacing)
+        );
+        let scan = scan_grid(spacing).filter(|_| (0.5..=10.0).contains(&spacing));
+        match (scan, oblique_grid()) {
+            (Some(scan), Some(oblique)) => Ok(Grids { scan, oblique }),
+            _ => Err(Failure::usage(wrong)),
+        }
+    }
+
+    /// Computes the images, if they fit into memory.
+    fn images(&self, head: &Head, grids: &Grids, runner: &Runner) -> Result<Images, Failure> {
+        let Grids {
+            scan: grid,
+            oblique,
+        } = grids;
+        let shells = self.shells.iter();
+        let scan = ScanOptions {
+            grid: grid.clone(),
+            b0_count: usize::from(self.b0),
+            shells: shells
+                .map(|&(b_s_per_mm2, directions)| Shell {
+                    b_s_per_mm2,
+                    directions,
+                })
+                .collect(),
+            snr: self.snr.0,
+            noise_seed: self.seed,
+        };
+        let picture = PictureOptions {
+            snr: Some(40.0),
+            shading: 0.08,
+            noise_seed: self.seed,
+        };
+        // Labels and masks take one or two bytes per voxel.
+        let volumes = scan.gradients().directions.len() + 3;
+        let pictures = if self.scan_only {
+            0
+        } else {
+            2 * oblique.voxel_count()
+        };
+        memory::claim_for::<f32>("The head", grid.voxel_count() * volumes + pictures, 1)
+            .map_err(|e| Failure::new(e.to_string()))?;
+        let control = Control::new();
+        let cancelled = |e: Cancelled| Failure::new(e.to_string());
+        let made = runner.backend.install(|| {
+            Ok((
+                head.diffusion_scan(&scan, &control)?,
+                head.brain_mask(grid, &control)?,
+            ))
+        });
+        let ((dwi, gradients), brain) = made.map_err(cancelled)?;
+        let pictures = (!self.scan_only).then(|| {
+            runner.backend.install(|| {
+                Ok(Pictures {
+                    labels: head.labels(grid, &control)?,
+                    t1: head.t1(oblique, &picture, &control)?,
+                    tumour: head.tumour_t1(oblique, &picture, &control)?,
+                })
+            })
+        });
+        Ok(Images {
+            dwi,
+            gradients,
+            brain,
+            pictures: pictures.transpose().map_err(cancelled)?,
+        })
+    }
+
+    fn save(&self, images: &Images, runner: &mut Runner) -> Result<(), Failure> {
+        let mut volumes = vec![("dwi", &images.dwi)];
+        let mut masks = vec![("brain_mask", &images.brain)];
+        if let Some(Pictures { labels, t1, tumour }) = &images.pictures {
+            volumes.extend([
+                ("labels_tissue", &labels.tissue),
+                ("labels_bundle", &labels.bundle),
+                ("t1", &t1.image),
+                ("t1_tumour", &tumour.picture.image),
+            ]);
+            masks.extend([
+                ("tumour_core", &tumour.core),
+                ("tumour_rim", &tumour.rim),
+                ("tumour_oedema", &tumour.oedema),
+            ]);
+        }
+        let path = |name: &str| self.out.join(format!("{name}.nii.gz"));
+        for (name, volume) in volumes {
+            runner.run(SaveVolume {
+                from: None,
+                volume: volume.clone(),
+                path: path(name),
+                command: self.command(),
+            })?;
+        }
+        for (name, mask) in masks {
+            runner.run(SaveMask {
+                mask: mask.clone(),
+                path: path(name),
+                command: self.command(),
+            })?;
+        }
+        Ok(())
+    }
+
+    /// The content of truth.json, and of the report.
+    fn truth(&self, images: &Images, fibres: usize) -> Value {
+        let names = |list: &[(u16, String)]| {
+            list.iter()
+                .map(|(n, name)| (n.to_string(), json!(name)))
+                .collect::<serde_json::Map<_, _>>()
+        };
+        let mut truth = json!({
+            "command": "phantom", "seed": self.seed, "snr": self.snr.0, "folder": self.out,
+            "gradients": images.gradients.summary(), "fibres": fibres, "fibres_per_bundle": FIBRES_PER_BUNDLE,
+        });
+        if let Some(Pictures { labels, tumour, .. }) = &images.pictures {
+            truth["tissue_labels"] = json!(names(&labels.tissue_names));
+            truth["bundle_labels"] = json!(names(&labels.bundle_names));
+            truth["tumour_centre_mm"] = json!(tumour.centre.to_array());
+        }
+        truth
+    }
 }

@@ -7,24 +7,16 @@ use super::pictures::Pictures;
 use super::runner::{Failure, Runner};
 use crate::data::text::number;
 use crate::jobs::Ffmpeg;
-use crate::state::Content;
-use crate::state::Convention;
-use crate::state::FilesAction;
-use crate::state::LayerAction;
-use crate::state::Layout;
-use crate::state::Pane;
-use crate::state::Reading;
-use crate::state::RegionAction;
-use crate::state::Task;
-use crate::state::Turn;
-use crate::state::ViewAction;
 use crate::state::files::jobs::head::MakeHead;
 use crate::state::pictures::jobs::SaveFilm;
 use crate::state::update::is_session;
+use crate::state::{
+    Content, Convention, FilesAction, LayerAction, Layout, Pane, Reading, RegionAction, State,
+    Task, Turn, ViewAction,
+};
 use glam::{DVec2, DVec3};
 use serde_json::json;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -123,34 +115,8 @@ fn size(text: &str) -> Result<DVec2, String> {
 }
 
 pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
-    if options
-        .out
-        .extension()
-        .is_none_or(|e| !e.eq_ignore_ascii_case("png"))
-    {
-        return Err(Failure::usage(format!(
-            "Pictures are written as PNG, expected a name ending in .png: {}",
-            options.out.display()
-        )));
-    }
-    let turn = options.turntable.map(|frames| Turn {
-        frames,
-        film: options.film,
-    });
-    let scene = options.view == ViewName::Scene;
-    if let (false, Some(option)) = (
-        scene,
-        (options.transparent.then_some("--transparent")).or(turn.map(|_| "--turntable")),
-    ) {
-        return Err(Failure::usage(format!(
-            "{option} is for the 3-D view, expected --view 3d"
-        )));
-    }
-    if let (true, Err(none)) = (options.film, Ffmpeg::find()) {
-        let (found, remedy) = none.text();
-        let sentence = format!("Found {found}; {remedy}, or leave --film out");
-        return Err(Failure::new(sentence));
-    }
+    options.check()?;
+    let turn = options.turn();
     let files: Vec<PathBuf> = match turn {
         Some(turn) => (0..turn.frames)
             .map(|i| turn.path(&options.out, i))
@@ -165,83 +131,8 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         runner.may_make(film)?;
     }
     let mut window = Headless::new(runner);
-    if let [session] = options.inputs.as_slice()
-        && is_session(Path::new(session))
-    {
-        window.open_session(Path::new(session), &options.look.look_in, false)?;
-    }
-    let others = options.inputs.iter().filter(|i| !is_session(Path::new(i)));
-    // Applies to the first file.
-    let mut tensors = options.tensors.layout();
-    for input in others {
-        let phantom = ScanOptions::of(input).phantom_seed()?;
-        let path = PathBuf::from(input);
-        match (phantom, tensors.take()) {
-            (Some(seed), _) => window.request(MakeHead { seed })?,
-            (None, Some(layout)) => window.act(FilesAction::OpenAs {
-                path,
-                reading: Reading {
-                    tensors: Some(layout),
-                    ..Reading::default()
-                },
-            })?,
-            (None, None) => window.act(FilesAction::Open(vec![path]))?,
-        }
-    }
-    if options.neurological {
-        window.act(ViewAction::SetConvention(Convention::Neurological))?;
-    }
-    if let Some(name) = &options.show {
-        let named = |l: &&Arc<crate::state::Layer>| l.name.eq_ignore_ascii_case(name);
-        let Some(layer) = window
-            .state
-            .document
-            .layers
-            .iter()
-            .find(named)
-            .map(|l| l.id)
-        else {
-            let names: Vec<&str> = window
-                .state
-                .document
-                .layers
-                .iter()
-                .map(|l| l.name.as_str())
-                .collect();
-            return Err(Failure::usage(format!(
-                "There is no layer \"{name}\", expected one of {}",
-                names.join(", ")
-            )));
-        };
-        window.act(LayerAction::ShowOnly(layer))?;
-    }
-    for region in options.regions.regions()? {
-        let shape = (*region.shape).clone();
-        window.act(RegionAction::Add {
-            role: region.role,
-            shape,
-        })?;
-        window.act(ViewAction::SelectTask(Task::Track))?;
-    }
-    if let Some(mm) = options.mosaic {
-        let pane = options.view.pane().filter(|p| *p != Pane::Scene);
-        let pane = pane.ok_or_else(|| {
-            Failure::usage("A mosaic shows slices: add --view axial, sagittal or coronal")
-        })?;
-        window.act(ViewAction::SetLayout(Layout::Mosaic))?;
-        window.act(ViewAction::SetMosaic(pane, mm))?;
-    }
-    if let Some(at) = options.at {
-        window.act(ViewAction::MoveCrosshair(at))?;
-        let moved = window.state.view.crosshair;
-        if moved != at {
-            let tenths = |v: f64| number((10.0 * v).round() / 10.0);
-            let [at, moved] = [at, moved].map(|p| p.to_array().map(tenths).join(", "));
-            warning!(
-                "The point {at} lies outside the open data; the crosshair is at {moved}, at their edge"
-            );
-        }
-    }
+    options.open_inputs(&mut window)?;
+    options.set_view(&mut window)?;
     window.report_warnings();
     let state = window.state;
     let mut pictures = Pictures::new()?;
@@ -261,21 +152,10 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         })?;
     }
     let pixels = options.size * f64::from(options.scale);
-    let live = state.session.live.as_ref().map(|l| l.output.kept.len());
-    let layers = state
-        .document
-        .layers
-        .iter()
-        .filter_map(|l| match &l.content {
-            Content::Tractogram(tractogram) => Some(tractogram.len()),
-            _ => None,
-        });
-    // Without tractograms it is null, which differs from a count of 0.
-    let streamlines = live.into_iter().chain(layers).reduce(|a, b| a + b);
     let report = json!({
-        "command": "render", "file": files[0], "files": files.len(), "film": film, "size_px": [pixels.x, pixels.y],
-        "crosshair_mm": state.view.crosshair.to_array(), "streamlines": streamlines,
-        "drawn_by": pictures.device(),
+    "command": "render", "file": files[0], "files": files.len(), "film": film, "size_px": [pixels.x, pixels.y],
+    "crosshair_mm": state.view.crosshair.to_array(), "streamlines": streamlines(&state),
+    "drawn_by": pictures.device(),
     });
     let mut text = match files.as_slice() {
         [first, .., last] => format!("{} to {}", shown(first), shown(last)),
@@ -286,4 +166,142 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     }
     runner.report(&report, &text);
     Ok(())
+}
+
+/// `None` without tractograms, which differs from a count of 0.
+fn streamlines(state: &State) -> Option<usize> {
+    let live = state
+        .session
+        .track
+        .live
+        .as_ref()
+        .map(|l| l.output.kept.len());
+    let layers = state
+        .document
+        .layers
+        .iter()
+        .filter_map(|l| match &l.content {
+            Content::Tractogram(tractogram) => Some(tractogram.len()),
+
+            _ => None,
+        });
+    live.into_iter().chain(layers).reduce(|a, b| a + b)
+}
+
+impl Options {
+    fn turn(&self) -> Option<Turn> {
+        self.turntable.map(|frames| Turn {
+            frames,
+            film: self.film,
+        })
+    }
+
+    /// Rejects options that contradict each other, and a film without ffmpeg.
+    fn check(&self) -> Result<(), Failure> {
+        if self
+            .out
+            .extension()
+            .is_none_or(|e| !e.eq_ignore_ascii_case("png"))
+        {
+            return Err(Failure::usage(format!(
+                "Pictures are written as PNG, expected a name ending in .png: {}",
+                self.out.display()
+            )));
+        }
+        let scene = self.view == ViewName::Scene;
+        if let (false, Some(option)) = (
+            scene,
+            (self.transparent.then_some("--transparent")).or(self.turn().map(|_| "--turntable")),
+        ) {
+            return Err(Failure::usage(format!(
+                "{option} is for the 3-D view, expected --view 3d"
+            )));
+        }
+        if let (true, Err(none)) = (self.film, Ffmpeg::find()) {
+            let (found, remedy) = none.text();
+            let sentence = format!("Found {found}; {remedy}, or leave --film out");
+            return Err(Failure::new(sentence));
+        }
+        Ok(())
+    }
+
+    fn open_inputs(&self, window: &mut Headless) -> Result<(), Failure> {
+        if let [session] = self.inputs.as_slice()
+            && is_session(Path::new(session))
+        {
+            window.open_session(Path::new(session), &self.look.look_in, false)?;
+        }
+        let others = self.inputs.iter().filter(|i| !is_session(Path::new(i)));
+        // Applies to the first file.
+        let mut tensors = self.tensors.layout();
+        for input in others {
+            let phantom = ScanOptions::of(input).phantom_seed()?;
+            let path = PathBuf::from(input);
+            match (phantom, tensors.take()) {
+                (Some(seed), _) => window.request(MakeHead { seed })?,
+                (None, Some(layout)) => window.act(FilesAction::OpenAs {
+                    path,
+                    reading: Reading {
+                        tensors: Some(layout),
+                        ..Reading::default()
+                    },
+                })?,
+                (None, None) => window.act(FilesAction::Open(vec![path]))?,
+            }
+        }
+
+        Ok(())
+    }
+
+    /// Applies the options for convention, layers, regions, mosaic and crosshair to the opened data.
+    fn set_view(&self, window: &mut Headless) -> Result<(), Failure> {
+        if self.neurological {
+            window.act(ViewAction::SetConvention(Convention::Neurological))?;
+        }
+        if let Some(name) = &self.show {
+            show_only(name, window)?;
+        }
+        for region in self.regions.regions()? {
+            let shape = (*region.shape).clone();
+            window.act(RegionAction::Add {
+                role: region.role,
+                shape,
+            })?;
+            window.act(ViewAction::SelectTask(Task::Track))?;
+        }
+        if let Some(mm) = self.mosaic {
+            let pane = self.view.pane().filter(|p| *p != Pane::Scene);
+            let pane = pane.ok_or_else(|| {
+                Failure::usage("A mosaic shows slices: add --view axial, sagittal or coronal")
+            })?;
+            window.act(ViewAction::SetLayout(Layout::Mosaic))?;
+            window.act(ViewAction::SetMosaic(pane, mm))?;
+        }
+        if let Some(at) = self.at {
+            window.act(ViewAction::MoveCrosshair(at))?;
+            let moved = window.state.view.crosshair;
+            if moved != at {
+                let tenths = |v: f64| number((10.0 * v).round() / 10.0);
+                let [at, moved] = [at, moved].map(|p| p.to_array().map(tenths).join(", "));
+                warning!(
+                    "The point {at} lies outside the open data; the crosshair is at {moved}, at their edge"
+                );
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Hides all image layers except the one of this name.
+fn show_only(name: &str, window: &mut Headless) -> Result<(), Failure> {
+    let layers = &window.state.document.layers;
+    let named = layers.iter().find(|l| l.name.eq_ignore_ascii_case(name));
+    let Some(layer) = named.map(|l| l.id) else {
+        let names: Vec<&str> = layers.iter().map(|l| l.name.as_str()).collect();
+        return Err(Failure::usage(format!(
+            "There is no layer \"{name}\", expected one of {}",
+            names.join(", ")
+        )));
+    };
+    window.act(LayerAction::ShowOnly(layer))
 }

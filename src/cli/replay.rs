@@ -14,9 +14,9 @@ use crate::state::core::text::count;
 use crate::state::document::Made;
 use crate::state::files::jobs::SaveTractogram;
 use crate::state::pathways::PathwayResult;
-use crate::state::session::CurveParams;
-use crate::state::sessions::saved;
+use crate::state::sessions::saved::{self, MissingItem};
 use crate::state::streamlines::lines_of;
+use crate::state::track::types::CurveParams;
 use crate::state::update::{find_pathway, remake, weight_request};
 use crate::state::{
     Action, Content, Document, KeptPathway, Layer, LayerId, Method, Task, ViewAction, recipes,
@@ -127,12 +127,12 @@ impl Replayed {
 
     fn json(&self) -> Value {
         json!({
-            "name": self.name,
-            "result": self.of,
-            "outcome": self.outcome.map_or("no checksum", |outcome| outcome.key()),
-            "count": self.count,
-            "expected_count": self.expected,
-            "sha256": self.sha256,
+        "name": self.name,
+        "result": self.of,
+        "outcome": self.outcome.map_or("no checksum", |outcome| outcome.key()),
+        "count": self.count,
+        "expected_count": self.expected,
+        "sha256": self.sha256,
         })
     }
 }
@@ -159,21 +159,19 @@ fn kept(
         if !steps.is_empty() {
             return Ok(steps.into_iter().cloned().collect());
         }
-        let absent = document.absent.iter().find(|a| a.layer.id == id);
-        absent.map_or(Ok(Vec::new()), |a| saved::edits(&a.read, &a.layer.edits))
+        let missing = document.missing_layer(LayerId(id));
+        missing.map_or(Ok(Vec::new()), |m| m.edits())
     };
     let mut all: Vec<(u64, String, Result<Arc<Made>, String>)> = Vec::new();
     for layer in &document.layers {
         let made = document.made(layer.id).cloned().map(Ok);
-        let unread = document.unread.get(&layer.id);
-        let made = made.or_else(|| unread.map(|u| Err(u.why.clone())));
+        let missing = document.missing_origin(layer.id);
+        let made = made.or_else(|| missing.map(|m| Err(m.why.clone())));
         all.extend(made.map(|made| (layer.id.0, called(&layer.name), made)));
     }
-    for absent in &document.absent {
-        if let Some(curves) = absent.kept() {
-            let made = saved::made(document, &absent.read, curves).map(Arc::new);
-            all.push((absent.layer.id, called(&absent.layer.name), made));
-        }
+    for missing in document.missing_layers() {
+        let made = missing.made(document);
+        all.extend(made.map(|made| (missing.layer.id, called(&missing.layer.name), made)));
     }
     let mut one = |id: u64, name: &str, made: Result<Arc<Made>, String>| {
         let made = made.map_err(|why| format!("{name} cannot be recomputed: {why}"))?;
@@ -204,7 +202,7 @@ fn kept(
 fn snapshots(window: &mut Headless, read: &ReadSession) -> Outcomes {
     let (now, snapshots) = (
         window.state.document.clone(),
-        window.state.session.snapshots.clone(),
+        window.state.session.snapshots.all.clone(),
     );
     let mut all = Outcomes::new();
     for (number, snapshot) in (1..).zip(&snapshots) {
@@ -221,8 +219,8 @@ fn snapshots(window: &mut Headless, read: &ReadSession) -> Outcomes {
         let others = others.filter(|id| !own(id.0) && document.made(*id).is_some());
         let others: Vec<LayerId> = others.collect();
         document.layers.retain(|l| !others.contains(&l.id));
-        document.unread.retain(|id, _| own(id.0));
-        document.absent.retain(|a| own(a.layer.id));
+        let of_snapshot = |item: &MissingItem| item.layer().is_none_or(|id| own(id.0));
+        document.missing.retain(of_snapshot);
         let text = snapshot.label();
         let called = |name: &str| format!("{name} of {text}");
         all.extend(kept(window, &document, read, &of, &called));
@@ -233,13 +231,13 @@ fn snapshots(window: &mut Headless, read: &ReadSession) -> Outcomes {
 /// The user's name for a result of the session.
 fn called(document: &Document, of: &str) -> String {
     let layer = |id: u64| {
-        let absent = document.absent.iter().find(|a| a.layer.id == id);
+        let missing = document.missing_layer(LayerId(id));
         let here = document.layer(LayerId(id)).map(|l| l.name.clone());
-        here.or_else(|| absent.map(|a| a.layer.name.clone()))
+        here.or_else(|| missing.map(|m| m.layer.name.clone()))
     };
     match of {
         saved::TENSORS => TENSORS.to_owned(),
-        saved::LIVE => live_name(document.method == Method::Rays).to_owned(),
+        saved::LIVE => live_name(document.track.method == Method::Rays).to_owned(),
         saved::PATHWAY => PATHWAY.to_owned(),
         saved::SURFACE => SURFACE.to_owned(),
         of => {
@@ -355,8 +353,8 @@ fn segments(window: &mut Headless) -> Outcomes {
         });
         all.push((of, replayed));
     }
-    let absent = document.absent.iter().map(|a| &a.layer);
-    for l in absent.filter(|l| l.weights.is_some()) {
+    let missing = document.missing_layers().map(|m| &m.layer);
+    for l in missing.filter(|l| l.weights.is_some()) {
         let why = "were not fitted again: the streamlines are missing";
         let of = format!("{}, weights", saved::result_name(l.id));
         all.push((of, Err(format!("Weights of {} {why}", l.name))));
@@ -378,18 +376,20 @@ fn weights(window: &mut Headless) -> Outcomes {
         };
         let lines = lines_of(layer).filter(|lines| lines.id() == stored.of);
         // A fit that the user stopped, or whose streamlines were edited since, cannot be repeated.
-        let (Some(lines), false) = (lines, stored.figures.ended == Ended::Cancelled) else {
+        let stopped = stored.figures.ended == Ended::Cancelled;
+        let inputs = document.fit_inputs(stored).filter(|_| !stopped);
+        let (Some(lines), Some(inputs)) = (lines, inputs) else {
             continue;
         };
         let name = format!("Weights of {}", layer.name);
-        let request = weight_request(&document, lines, &stored.from);
+        let request = weight_request(&document, lines, &inputs);
         let request = request.map_err(|why| format!("{name} were not fitted again: {why}"));
         let again = request.and_then(|job| window.run(job).map_err(|f| f.sentence));
         let of = format!("{}, weights", saved::result_name(layer.id.0));
         let replayed = again.map(|made| {
             let before = stored.figures.objective;
             let away = (made.fit.objective - before).abs() / before.max(f64::MIN_POSITIVE);
-            let tolerance = CHANGES * stored.from.params.stop.objective;
+            let tolerance = CHANGES * inputs.params.stop.objective;
             Replayed {
                 name,
                 of: of.clone(),
@@ -450,12 +450,20 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     window.open_session(&options.from.session, &options.from.look.look_in, true)?;
     let read = window.state.session.saving.opened.clone();
     let read = read.ok_or_else(|| Failure::new("The session was not opened"))?;
-    for message in &window.state.session.messages {
+    for message in &window.state.session.notices.messages {
         super::output::report_message(message.severity, &message.text);
     }
     // Files accepted as replacements, then or now.
-    let replaced: Vec<String> = window.state.document.replaced.values().cloned().collect();
-    let stated = |s: &&String| window.state.session.messages.iter().any(|m| m.text == **s);
+    let replaced = window.state.document.file_changes();
+    let stated = |s: &&String| {
+        window
+            .state
+            .session
+            .notices
+            .messages
+            .iter()
+            .any(|m| m.text == **s)
+    };
     for sentence in replaced.iter().filter(|s| !stated(s)) {
         warning!("{sentence}");
     }
@@ -487,13 +495,13 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         read.program
     );
     let value = json!({
-        "command": "replay",
-        "session": read.path,
-        "results": list,
-        "replaced_files": replaced,
-        "saved_by": read.program,
-        "saved_on": then,
-        "made_again_on": here,
+    "command": "replay",
+    "session": read.path,
+    "results": list,
+    "replaced_files": replaced,
+    "saved_by": read.program,
+    "saved_on": then,
+    "made_again_on": here,
     });
     runner.report(&value, &text);
     match (bad, results.len()) {
@@ -523,11 +531,10 @@ fn results(window: &mut Headless, read: &ReadSession) -> Vec<Result<Replayed, St
     if let Some(live) = window.state.final_live() {
         let again = Recomputed::Curves(&live.output.kept);
         let rays = of_rays(&live.key.curves);
+        let recipe = window.state.document.live_recipe(live);
         let replayed = Replayed::new(live_name(rays), saved::LIVE, read, &again).of_rays(rays);
-        add(
-            saved::LIVE,
-            replayed.with_curves(&live.output.kept, live.recipe.command()),
-        );
+        let replayed = replayed.with_curves(&live.output.kept, recipe.command());
+        add(saved::LIVE, replayed);
     }
     if let Some(found) = window.state.final_pathway() {
         let again = Recomputed::Values(&found.pathway.total);
@@ -550,7 +557,7 @@ fn results(window: &mut Headless, read: &ReadSession) -> Vec<Result<Replayed, St
     // Results of the session that were not recomputed.
     let made = |of: &str| results.iter().any(|(made, _)| made == of);
     let lost = read.results.iter().filter(|sum| !made(&sum.of));
-    let live_error = window.state.session.tracking.failure();
+    let live_error = window.state.session.track.schedule.failure();
     let live_error = live_error.map(str::to_owned);
     let lost: Vec<String> = lost
         .map(|sum| {

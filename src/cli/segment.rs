@@ -52,6 +52,26 @@ pub enum SurfaceFormat {
     Gii,
 }
 
+/// The surface at the first step.
+#[derive(clap::Args, Debug)]
+pub struct StartOptions {
+    /// Start with a sphere: sphere:x,y,z,radius
+    #[arg(long, value_name = "SPHERE")]
+    pub add: Vec<ShapeSpec>,
+    /// Cut a sphere out of the start, and keep the surface out of it: sphere:x,y,z,radius
+    #[arg(long, value_name = "SPHERE")]
+    pub remove: Vec<ShapeSpec>,
+    /// Start with a mask
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["threshold", "fill"])]
+    pub mask: Option<PathBuf>,
+    /// Start with the voxels with these values
+    #[arg(long, value_name = "LOW..HIGH", allow_hyphen_values = true, value_parser = super::region::range, conflicts_with = "fill")]
+    pub threshold: Option<(f32, f32)>,
+    /// Start with the voxels within the tolerance that are connected to a world point, mm
+    #[arg(long, value_name = "X,Y,Z", allow_hyphen_values = true, value_parser = super::region::point)]
+    pub fill: Option<DVec3>,
+}
+
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub struct Options {
@@ -72,21 +92,8 @@ pub struct Options {
     /// Largest difference of a value from the target
     #[arg(long, value_name = "V", allow_negative_numbers = true, value_parser = super::options::number::<f32>)]
     pub tolerance: Option<f32>,
-    /// Start with a sphere: sphere:x,y,z,radius
-    #[arg(long, value_name = "SPHERE")]
-    pub add: Vec<ShapeSpec>,
-    /// Cut a sphere out of the start, and keep the surface out of it: sphere:x,y,z,radius
-    #[arg(long, value_name = "SPHERE")]
-    pub remove: Vec<ShapeSpec>,
-    /// Start with a mask
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["threshold", "fill"])]
-    pub mask: Option<PathBuf>,
-    /// Start with the voxels with these values
-    #[arg(long, value_name = "LOW..HIGH", allow_hyphen_values = true, value_parser = super::region::range, conflicts_with = "fill")]
-    pub threshold: Option<(f32, f32)>,
-    /// Start with the voxels within the tolerance that are connected to a world point, mm
-    #[arg(long, value_name = "X,Y,Z", allow_hyphen_values = true, value_parser = super::region::point)]
-    pub fill: Option<DVec3>,
+    #[command(flatten)]
+    pub start: StartOptions,
     #[command(flatten)]
     pub params: Given<Params>,
     /// Another image whose values act as a speed
@@ -221,14 +228,14 @@ impl Options {
                 "Found {other}, expected sphere:x,y,z,radius; start with a mask by --mask"
             ))),
         };
-        let added = self.add.iter().map(|s| sphere(s, true));
-        let spheres = added.chain(self.remove.iter().map(|s| sphere(s, false)));
+        let added = self.start.add.iter().map(|s| sphere(s, true));
+        let spheres = added.chain(self.start.remove.iter().map(|s| sphere(s, false)));
         Ok(SegmentScript {
             image: image.to_owned(),
             volume: self.volume,
-            mask: self.mask.clone(),
-            threshold: self.threshold,
-            fill: self.fill.map(|at| (at, params.tolerance)),
+            mask: self.start.mask.clone(),
+            threshold: self.start.threshold,
+            fill: self.start.fill.map(|at| (at, params.tolerance)),
             spheres: spheres.collect::<Result<_, _>>()?,
             layer: self.layer.clone(),
             layer_volume: 0,

@@ -250,7 +250,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     for (reason, n) in dropped() {
         let _ = writeln!(text, "  {n} {}", reason.clause());
     }
-    for loss in &saved.losses {
+    for loss in &saved.unsupported_contents {
         let _ = writeln!(text, "  left out: {loss}");
     }
     for path in &saved.written {
@@ -268,7 +268,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         .collect();
     let value = json!({
         "command": "select", "streamlines": all, "kept": count, "dropped": reasons,
-        "left_out": saved.losses, "wall_ms": wall_ms, "files": saved.written,
+        "left_out": saved.unsupported_contents, "wall_ms": wall_ms, "files": saved.written,
     });
     runner.report(&value, &text);
     Ok(())

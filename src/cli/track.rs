@@ -204,7 +204,7 @@ pub fn within_sentence(text: &str) -> String {
 /// Counts as JSON, and as text with this name for the curves.
 pub fn summary(tracked: &Tracked, curves: &str) -> (Value, String) {
     let output = &tracked.output;
-    let seeds: u64 = output.fates.iter().sum();
+    let seeds: u64 = output.seed_outcomes.iter().sum();
     let fates = [
         ("kept", SeedOutcome::Kept),
         ("missed the targets", SeedOutcome::MissedTargets),
@@ -226,7 +226,7 @@ pub fn summary(tracked: &Tracked, curves: &str) -> (Value, String) {
         .collect();
     let fate_counts: serde_json::Map<String, Value> = fates
         .iter()
-        .map(|(name, f)| ((*name).to_owned(), json!(output.fates[*f as usize])))
+        .map(|(name, f)| ((*name).to_owned(), json!(output.seed_outcomes[*f as usize])))
         .collect();
     let stop_counts: serde_json::Map<String, Value> = stops
         .iter()
@@ -254,8 +254,8 @@ pub fn summary(tracked: &Tracked, curves: &str) -> (Value, String) {
     );
     let dropped: Vec<String> = fates[1..]
         .iter()
-        .filter(|(_, f)| output.fates[*f as usize] > 0)
-        .map(|(name, f)| format!("{name} {}", count(output.fates[*f as usize])))
+        .filter(|(_, f)| output.seed_outcomes[*f as usize] > 0)
+        .map(|(name, f)| format!("{name} {}", count(output.seed_outcomes[*f as usize])))
         .collect();
     if !dropped.is_empty() {
         text += &format!("Dropped: {}\n", dropped.join(", "));

@@ -211,6 +211,6 @@ pub fn save_with_values(
         what: counted(tractogram.len(), "streamline"),
         written,
         notes: Vec::new(),
-        losses,
+        unsupported_contents: losses,
     })
 }

@@ -1,11 +1,13 @@
 //! The 3-D view: opaque objects, translucent objects, volumes, then the glass outline over all.
 
+mod passes;
+
 use super::ambient_occlusion::{Darkening, Hollows};
 use super::composite::Compositor;
-use super::glyphs::{Glyphs, Look};
+use super::glyphs::Glyphs;
 use super::gpu::{COLOUR, DEPTH, Gpu};
 use super::line_buffers::{LineKey, LineStore};
-use super::lines::{LinePass, LinePipelines, Rank, uses, within};
+use super::lines::{LinePipelines, Rank};
 use super::outline::{GLASS, Outlines};
 use super::quality::Drawn;
 use super::slice::Slices;
@@ -17,6 +19,7 @@ use super::view::SceneView;
 use super::volume::{Fog, Volumes};
 use crate::scene::draw_list::{ScenePane, SolidShape};
 use glam::{DMat4, DVec3};
+use passes::{Frame, Share};
 use std::ops::Range;
 use wgpu::TextureUsages as Usage;
 
@@ -172,27 +175,6 @@ impl Targets {
     }
 }
 
-/// The passes in which a part of a scene is drawn: lines of the background need depths of their own.
-fn stages(context: bool, begins: bool, of_context: bool) -> &'static [Stage] {
-    match (context, begins, of_context) {
-        (false, ..) => &[Stage::All],
-        (true, true, _) => &[Stage::Slices, Stage::Context, Stage::Rest],
-        (true, false, true) => &[Stage::Context, Stage::Rest],
-        (true, false, false) => &[Stage::Rest],
-    }
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Stage {
-    Slices,
-    /// Lines of the background.
-    Context,
-    /// Opaque lines and solids.
-    Rest,
-    /// Slices and the rest.
-    All,
-}
-
 pub(super) struct Scenes {
     solids: Solids,
     pub glyphs: Glyphs,
@@ -231,21 +213,14 @@ impl Scenes {
     /// unchanged.
     pub fn draw(
         &self,
-        tools: Tools,
+        mut tools: Tools,
         list: &ScenePane,
         keys: &[LineKey],
         quality: &Quality,
         targets: &mut Option<Targets>,
         pane: &wgpu::TextureView,
     ) -> (Vec<Key>, Option<[u32; 2]>) {
-        let Tools {
-            gpu,
-            textures,
-            store,
-            slices,
-            lines,
-            stopwatch,
-        } = tools;
+        let gpu = tools.gpu;
         let size = list.size_px;
         let samples = quality.samples;
         let fits = |t: &Targets| t.size == size && t.samples == samples;
@@ -254,189 +229,60 @@ impl Scenes {
         }
         let targets = targets.get_or_insert_with(|| Targets::new(gpu, size, samples));
         let drawn = size.map(|n| ((f64::from(n) * quality.scale) as u32).clamp(1, n));
-        let scene_bounds = bounds(list, keys, store);
+        let scene_bounds = bounds(list, keys, tools.store);
         let view = SceneView::new(list, drawn, scene_bounds);
         let mut used = Vec::new();
-
-        let mut layers = Vec::new();
-        for quad in &list.slices {
-            let (m, rough) = (&list.clip_from_world, quality.rough);
-            let drawn = slices.quad_layers(gpu, textures, quad, m, (samples, rough), &mut used);
-            layers.extend(drawn);
-        }
-        let strands: Vec<_> = list
-            .lines
-            .iter()
-            .zip(keys)
-            .map(|(l, &key)| {
-                lines.scene_strand(gpu, (textures, store), l, key, &view, quality.most_slots)
-            })
-            .collect();
-        let solids = self
-            .solids
-            .groups(gpu, textures, &list.solids, &view, &mut used);
-
-        let glyphs = list.glyphs.as_ref();
-        let looked = Look::scene(&view, quality.rough);
-        let glyphs = glyphs.and_then(|g| self.glyphs.ready(gpu, g, &looked));
+        let objects = self.objects(&mut tools, list, keys, (&view, quality), &mut used);
         let mut encoder = gpu.device.create_command_encoder(&Default::default());
-        let [r, g, b] = list.background.map(|c| f64::from(c) / 255.0);
-        let cut = list.slab.is_some();
-        let through = strands.iter().any(|s| s.is(Rank::Translucent));
         let foggy = list.ray_cast() > 0;
-        let part = &quality.part;
-        let complete = part.ends;
-        let uses = uses(&strands);
-        let all_slots = uses[3].1.end;
         let height = if foggy { drawn[1] } else { 0 };
-        let rows = part.rows.start.min(height)..part.rows.end.min(height);
-        let of = |for_use: LinePass| {
-            let (_, own) = &uses[for_use as usize];
-            within(&part.slots, own.clone())
+        let share = Share::new(&quality.part, &objects.strands, height);
+        let rows = &share.rows;
+        let through = objects.strands.iter().any(|s| s.is(Rank::Translucent));
+        let complete = quality.part.ends;
+        let frame = Frame {
+            drawn,
+            samples,
+            cut: list.slab.is_some(),
         };
-        // After the last opaque lines, the opaque scene is complete.
-        let last_opaque = uses[LinePass::Opaque as usize].1.end;
-        let solid =
-            part.slots.end >= last_opaque && (part.begins || part.slots.start < last_opaque);
-        let context = [LinePass::ContextDepth, LinePass::ContextColour];
-        let of_context = context.iter().any(|&u| !of(u).is_empty());
-        let stages = stages(
-            strands.iter().any(|s| s.is(Rank::Context)),
-            part.begins,
-            of_context,
+        tools
+            .stopwatch
+            .start(quality.drawn(share.all_slots(), height));
+        let background = list.background;
+        self.draw_opaque(
+            &tools,
+            &mut encoder,
+            (&frame, background),
+            &objects,
+            &share,
+            targets,
         );
-        let sees_through = !of(LinePass::Translucent).is_empty();
-        stopwatch.start(quality.drawn(all_slots, height));
-        for (i, &stage) in stages.iter().enumerate() {
-            let (first, last) = (i == 0, i + 1 == stages.len());
-            let clears = first && part.begins;
-            let resolves = solid && last;
-            if stage == Stage::Context && part.begins {
-                targets.set_aside(gpu, &mut encoder);
-            }
-            let depth = match (stage, &targets.aside) {
-                (Stage::Context, Some((_, aside))) => aside,
-                _ => &targets.depth,
-            };
-            let clear = wgpu::Color { r, g, b, a: 1.0 };
-            let ends_here = last && !complete && !sees_through && rows.is_empty();
-            let mut pass = encoder.begin_render_pass(&wgpu::RenderPassDescriptor {
-                label: Some("scene"),
-                color_attachments: &[Some(wgpu::RenderPassColorAttachment {
-                    view: &targets.colour,
-                    depth_slice: None,
-                    resolve_target: (samples > 1 && resolves).then_some(&targets.base),
-                    ops: wgpu::Operations {
-                        load: if clears {
-                            wgpu::LoadOp::Clear(clear)
-                        } else {
-                            wgpu::LoadOp::Load
-                        },
-                        store: if samples > 1 && resolves && complete {
-                            wgpu::StoreOp::Discard
-                        } else {
-                            wgpu::StoreOp::Store
-                        },
-                    },
-                })],
-                depth_stencil_attachment: Some(wgpu::RenderPassDepthStencilAttachment {
-                    view: depth,
-                    depth_ops: Some(wgpu::Operations {
-                        load: if clears {
-                            wgpu::LoadOp::Clear(1.0)
-                        } else {
-                            wgpu::LoadOp::Load
-                        },
-                        store: wgpu::StoreOp::Store,
-                    }),
-                    stencil_ops: None,
-                }),
-                timestamp_writes: stopwatch.writes(first, ends_here),
-                occlusion_query_set: None,
-                multiview_mask: None,
-            });
-            let [width, height] = drawn.map(|n| n as f32);
-            pass.set_viewport(0.0, 0.0, width, height, 0.0, 1.0);
-            pass.set_scissor_rect(0, 0, drawn[0], drawn[1]);
-            let ribbons = |pass: &mut wgpu::RenderPass, for_use| {
-                let own = (for_use, &of(for_use));
-                lines.draw_scene(gpu, pass, &strands, (samples, cut), own);
-            };
-            if stage == Stage::Context {
-                for for_use in context {
-                    ribbons(&mut pass, for_use);
-                }
-                continue;
-            }
-            if stage != Stage::Rest && part.begins {
-                slices.draw_quads(&mut pass, &layers, samples);
-            }
-            if stage != Stage::Slices {
-                ribbons(&mut pass, LinePass::Opaque);
-            }
-            if resolves {
-                if let Some(glyphs) = &glyphs {
-                    self.glyphs.draw(gpu, &mut pass, glyphs, samples);
-                }
-                // Solids hide translucent lines behind them: little is lost, and such lines in front of a solid are
-                // correct.
-                self.solids.draw(&mut pass, &solids, samples);
-            }
-        }
-        if sees_through {
-            let make = || TransparencyTargets::new(gpu, targets.size);
-            let textures = targets.through.get_or_insert_with(make);
-            let depth = (&targets.depth, samples);
-            let own = of(LinePass::Translucent);
-            let begins = own.start == 0;
-            let depth = self
-                .first_depth
-                .of(gpu, &mut encoder, depth, textures, begins);
-            let mut pass = encoder.begin_render_pass(&wgpu::RenderPassDescriptor {
-                label: Some("see-through lines"),
-                color_attachments: &textures.attachments(begins),
-                depth_stencil_attachment: Some(wgpu::RenderPassDepthStencilAttachment {
-                    view: depth,
-                    // Read only.
-                    depth_ops: None,
-                    stencil_ops: None,
-                }),
-                timestamp_writes: stopwatch.writes(false, !complete && rows.is_empty()),
-                ..Default::default()
-            });
-            let [width, height] = drawn.map(|n| n as f32);
-            pass.set_viewport(0.0, 0.0, width, height, 0.0, 1.0);
-            pass.set_scissor_rect(0, 0, drawn[0], drawn[1]);
-            lines.draw_scene(
-                gpu,
-                &mut pass,
-                &strands,
-                (1, cut),
-                (LinePass::Translucent, &own),
-            );
+        if share.sees_through() {
+            let strands = &objects.strands;
+            self.draw_see_through(&tools, &mut encoder, &frame, strands, &share, targets);
         }
         if !rows.is_empty() {
             let fog = targets.fog.get_or_insert_with(|| Fog::new(gpu, size));
             let among = targets.through.as_ref().filter(|_| through);
             self.volumes.march(
-                (gpu, textures, &mut encoder),
+                (gpu, &mut *tools.textures, &mut encoder),
                 list,
-                (&view, &rows),
+                (&view, rows),
                 (&targets.depth, samples),
                 (fog, quality.fog),
                 among.map(TransparencyTargets::pictures),
                 &mut used,
-                stopwatch.compute_writes(!complete),
+                tools.stopwatch.compute_writes(!complete),
             );
         }
         if !complete {
-            stopwatch.stop(gpu, encoder);
+            tools.stopwatch.stop(gpu, encoder);
             return (used, None);
         }
         if let Some(outline) = &list.outline {
             self.outlines.march(
                 gpu,
-                textures,
+                &mut *tools.textures,
                 &mut encoder,
                 outline,
                 &view,
@@ -464,9 +310,9 @@ impl Scenes {
             (quality, through),
             targets,
             pane,
-            stopwatch,
+            &*tools.stopwatch,
         );
-        stopwatch.stop(gpu, encoder);
+        tools.stopwatch.stop(gpu, encoder);
         (used, Some(drawn))
     }
 }

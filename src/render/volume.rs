@@ -173,9 +173,7 @@ impl Volumes {
         let pixels = |n: u32| n.div_ceil(quality.per_pixel);
         let [width, height] = view.size_px.map(pixels);
         let (first, last) = (rows.start / quality.per_pixel, pixels(rows.end).min(height));
-        let all = list.volumes.iter().map(Drawn::Image);
-        let mut ordered: Vec<Drawn> = all.chain(list.surfaces.iter().map(Drawn::Bricks)).collect();
-        ordered.sort_by_key(|drawn| !drawn.is_opaque());
+        let ordered = opaque_first(list);
         let count = ordered.len();
         for (i, drawn) in ordered.into_iter().enumerate() {
             let (layout, pipeline) = &self.pipelines(gpu, &drawn)[usize::from(samples > 1)];
@@ -200,16 +198,7 @@ impl Volumes {
             if i > 0 {
                 uniform.kind[0] |= HAS_BEFORE;
             }
-            let mut within = textures.no_mask.clone();
-            let cut = drawn.image().and_then(|volume| volume.cut.as_ref());
-            let face = cut.and_then(|c| c.face.as_ref());
-            if let Some(mask) = face.and_then(|f| f.within.as_ref()) {
-                let (key, texture) = textures.surface(gpu, &mask.0);
-                used.push(key);
-                uniform.kind[0] |= HAS_CUT;
-                uniform.cut_rows = affine_rows(&texture.texel_from_world);
-                within = texture.view.clone();
-            }
+            let within = uniform.cut_within(gpu, textures, &drawn, used);
             let mut extent = None;
             let phi = drawn.phi().map(|phi| (phi, textures.pools.of(gpu, phi)));
             let pool = match phi {
@@ -228,13 +217,7 @@ impl Volumes {
                     textures.pools.nothing()
                 }
             };
-            if let Some(inside) = drawn.image().and_then(|volume| volume.inside.as_ref())
-                && uniform.phi_size[0] > 0.0
-            {
-                uniform.kind[0] |= HAS_PHI;
-                let [r, g, b] = rgb(inside.line);
-                uniform.phi_look = [r, g, b, inside.outside];
-            }
+            uniform.show_inside(&drawn);
             let ends = i + 1 == count;
             // In the last volume, since all others lie behind it.
             if through.is_some() && ends && quality.per_pixel == 1 {
@@ -284,6 +267,14 @@ impl Volumes {
             pass.dispatch_workgroups(width.div_ceil(8), (last - first).div_ceil(8), 1);
         }
     }
+}
+
+/// The volumes and surfaces of a scene in the order in which they are drawn.
+fn opaque_first(list: &ScenePane) -> Vec<Drawn<'_>> {
+    let all = list.volumes.iter().map(Drawn::Image);
+    let mut ordered: Vec<Drawn> = all.chain(list.surfaces.iter().map(Drawn::Bricks)).collect();
+    ordered.sort_by_key(|drawn| !drawn.is_opaque());
+    ordered
 }
 
 /// The content of one pass.
@@ -355,6 +346,37 @@ impl VolumeUniform {
         self.fades = [[0.0, 0.0, 0.0, FAR]; CutAway::MOST];
         for (to, plane) in self.fades.iter_mut().zip(&fade.planes) {
             *to = in_front(plane);
+        }
+    }
+
+    /// Limits the face of a cut to a mask, if it has one; returns the mask's texture.
+    fn cut_within(
+        &mut self,
+        gpu: &Gpu,
+        textures: &mut Textures,
+        drawn: &Drawn,
+        used: &mut Vec<Key>,
+    ) -> wgpu::TextureView {
+        let cut = drawn.image().and_then(|volume| volume.cut.as_ref());
+        let face = cut.and_then(|c| c.face.as_ref());
+        let Some(mask) = face.and_then(|f| f.within.as_ref()) else {
+            return textures.no_mask.clone();
+        };
+        let (key, texture) = textures.surface(gpu, &mask.0);
+        used.push(key);
+        self.kind[0] |= HAS_CUT;
+        self.cut_rows = affine_rows(&texture.texel_from_world);
+        texture.view.clone()
+    }
+
+    /// Distinguishes the inside of φ in an image, if φ is known.
+    fn show_inside(&mut self, drawn: &Drawn) {
+        if let Some(inside) = drawn.image().and_then(|volume| volume.inside.as_ref())
+            && self.phi_size[0] > 0.0
+        {
+            self.kind[0] |= HAS_PHI;
+            let [r, g, b] = rgb(inside.line);
+            self.phi_look = [r, g, b, inside.outside];
         }
     }
 

@@ -121,7 +121,7 @@ pub fn scene(state: &State, size: Size) -> ScenePane {
 pub fn scene_from(state: &State, camera: &Camera, size: Size) -> ScenePane {
     let (document, view) = (&state.document, &state.view);
     let head = head_mask(document);
-    let outline = head.clone().filter(|_| view.show_outline);
+    let outline = head.clone().filter(|_| view.visible.outline);
     ScenePane {
         size_px: size.pixels(),
         scale: size.pixels_per_point as f32,
@@ -275,13 +275,13 @@ fn quads(state: &State, camera: &Camera, head: Option<Mask>) -> Vec<SliceQuad> {
 /// The streamlines that missed the targets, translucent.
 fn missed(state: &State) -> Option<Lines> {
     let document = &state.document;
-    let live = state.session.live.as_ref()?;
+    let live = state.session.track.live.as_ref()?;
     let targeted = document.regions.iter().any(|r| r.role == Role::Target);
-    let requested = state.view.show_missed && document.live_display().visible;
+    let requested = state.view.visible.missed && document.live_display().visible;
     let stopped = state.stopped();
     let missed = stopped.map_or(&live.output.missed, |(_, [_, missed])| missed);
     let tracks = state.view.task.shows_live();
-    let comparing = state.session.comparing.as_ref();
+    let comparing = state.session.snapshots.comparing.as_ref();
     let both = comparing.is_none_or(|c| c.shows_missed(Some(live)));
     let shown = targeted && requested && tracks && both && !missed.is_empty();
     shown.then(|| Lines {
@@ -324,7 +324,12 @@ fn lines(state: &State) -> Vec<Lines> {
         };
         Some(state.selection(layer.id).map_or(all, |s| &s.shown).id())
     });
-    let live = state.session.live.as_ref().map(|l| l.output.kept.id());
+    let live = state
+        .session
+        .track
+        .live
+        .as_ref()
+        .map(|l| l.output.kept.id());
     let behind = pathways::live(state).is_some();
     tractograms(state)
         .into_iter()
@@ -346,7 +351,7 @@ fn lines(state: &State) -> Vec<Lines> {
 /// The tractograms drawn by `lines`, with their display.
 pub fn tractograms(state: &State) -> Vec<(&Tractogram, Cow<'_, Display>)> {
     let display = state.document.live_display();
-    let live = state.session.live.as_ref();
+    let live = state.session.track.live.as_ref();
     let live = live.filter(|_| display.visible && state.view.task.shows_live());
     let live = live.map(|live| {
         // The colour scale is that of all rays, whatever the cut.
@@ -476,7 +481,7 @@ fn solids(state: &State) -> Vec<Solid> {
             },
             colour: region.colour.unwrap_or(role_rgb(region.role)),
             opacity: REGION_OPACITY,
-            selected: state.session.selected_region == Some(region.id),
+            selected: state.session.regions.selected == Some(region.id),
         })
         .collect()
 }

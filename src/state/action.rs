@@ -81,7 +81,7 @@ pub struct BeforeDrag {
 
 impl BeforeDrag {
     pub fn of(state: &super::State) -> Self {
-        let comparing = state.session.comparing.as_ref();
+        let comparing = state.session.snapshots.comparing.as_ref();
         Self {
             view: state.view.clone(),
             recorded: state.history.recorded(),
@@ -146,6 +146,13 @@ macro_rules! from_feature {
                 Self::$variant(action)
             }
         })*
+
+        impl Action {
+            /// Whether a feature applies it, and names it.
+            pub fn is_of_feature(&self) -> bool {
+                matches!(self, $(Self::$variant(_))|*)
+            }
+        }
     };
 }
 

@@ -3,7 +3,7 @@
 
 pub(in crate::state) mod looks;
 
-use crate::parameters::widened;
+use crate::parameters::shortest_f64;
 use crate::state::{Document, filter, pathways, regions, segment, streamlines, track};
 
 /// Largest number of changes named in a sentence.

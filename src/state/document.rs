@@ -7,7 +7,7 @@ use crate::data::{DataId, Mask, Region, Role, Shape, TensorField, TensorLayout, 
 use crate::jobs::session::ResultStorage;
 use crate::solvers::geodesic::Cut;
 pub use crate::solvers::geodesic::Rays;
-use crate::solvers::{curves, density, tensor_fit};
+use crate::solvers::{density, tensor_fit};
 use crate::state::core::display::Display;
 use crate::state::core::layer::{Content, Layer, LayerId, OriginId};
 use crate::state::filter::{Filtering, FittedWeights};
@@ -15,11 +15,10 @@ use crate::state::origin::{Input, Origins};
 use crate::state::pathways::{self, KeptPathway, PathwaySettings};
 use crate::state::recipe::{RegionSpec, ShapeSpec};
 use crate::state::segment::{KeptSurface, Segmentation};
-use crate::state::session::CurveParams;
-use crate::state::sessions::saved::{LeftOut, MissingLayer, SavedLayer};
+use crate::state::sessions::saved::{AwaitedLayers, MissingItem};
 use crate::state::streamlines::Bundle;
 use crate::state::tensors::types::{BootstrapInput, FitKey, ResidualCache};
-use crate::state::track::types::WholeBrain;
+use crate::state::track::types::{CurveParams, TrackSettings};
 use glam::{DAffine3, DVec3};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -77,18 +76,11 @@ pub struct Document {
     pub regions: Vec<Arc<Region>>,
     /// Origins of the layers.
     pub origins: Origins,
-    /// Numbers of regions in the label map that they come from.
-    pub label_numbers: BTreeMap<RegionId, u32>,
     pub tensors: Option<Arc<Tensors>>,
     pub fit: tensor_fit::Params,
     /// The mask layer of the fit; `None`: a mask is found from the scan.
     pub fit_mask: Option<LayerId>,
-    pub method: Method,
-    pub track: curves::Params,
-    pub track_display: Display,
-    pub whole_brain: WholeBrain,
-    pub rays: Rays,
-    pub ray_display: Display,
+    pub track: TrackSettings,
     pub pathways: pathways::PathwaySettings,
     pub kept_pathways: Vec<Arc<KeptPathway>>,
     pub segment: Segmentation,
@@ -101,16 +93,10 @@ pub struct Document {
     pub bundle: Bundle,
     /// The streamlines that a session stores next to itself.
     pub store: ResultStorage,
-    /// Missing layers of a session.
-    pub absent: Vec<Arc<MissingLayer>>,
-    /// Missing regions and pathways of a session.
-    pub left_out: Vec<Arc<LeftOut>>,
-    /// Loaded layers whose recipe in the session cannot be read, because of its text or its masks.
-    pub unread: BTreeMap<LayerId, Arc<MissingLayer>>,
-    /// Layers whose files had changed since the session was saved, and were accepted; the sentence about each.
-    pub replaced: BTreeMap<LayerId, String>,
+    /// Missing parts of a session, and those that cannot be read.
+    pub missing: Vec<MissingItem>,
     /// The layers of a session, until the fit has added its own.
-    pub awaited: Option<Arc<[SavedLayer]>>,
+    pub awaited: Option<AwaitedLayers>,
     /// Files that hold masks made here, for commands.
     pub mask_files: Vec<(DataId, PathBuf)>,
     next_id: u64,
@@ -154,16 +140,10 @@ impl Default for Document {
             layers: Vec::new(),
             regions: Vec::new(),
             origins: Origins::default(),
-            label_numbers: BTreeMap::new(),
             tensors: None,
             fit: tensor_fit::Params::defaults(),
             fit_mask: None,
-            method: Method::Streamlines,
-            track: curves::Params::defaults(),
-            track_display: crate::state::core::display::line_display(),
-            whole_brain: WholeBrain::default(),
-            rays: Rays::defaults(),
-            ray_display: crate::state::core::display::ray_display(),
+            track: TrackSettings::default(),
             pathways: PathwaySettings::defaults(),
             kept_pathways: Vec::new(),
             segment: Segmentation::default(),
@@ -172,10 +152,7 @@ impl Default for Document {
             weights: BTreeMap::new(),
             bundle: Bundle::default(),
             store: ResultStorage::default(),
-            absent: Vec::new(),
-            left_out: Vec::new(),
-            unread: BTreeMap::new(),
-            replaced: BTreeMap::new(),
+            missing: Vec::new(),
             awaited: None,
             mask_files: Vec::new(),
             next_id: 1,
@@ -189,7 +166,7 @@ pub struct Unfiled(pub String);
 
 impl Document {
     pub fn is_empty(&self) -> bool {
-        self.layers.is_empty() && self.absent.is_empty()
+        self.layers.is_empty() && self.missing_layers().next().is_none()
     }
 
     pub fn fresh_id(&mut self) -> u64 {
@@ -228,6 +205,15 @@ impl Document {
 
     pub fn layer(&self, id: LayerId) -> Option<&Arc<Layer>> {
         self.layers.iter().find(|l| l.id == id)
+    }
+
+    /// Sentences about files that had changed since the session was saved, in the order in which their layers were
+    /// opened.
+    pub fn file_changes(&self) -> Vec<String> {
+        let mut changed: Vec<_> = self.layers.iter().collect();
+        changed.sort_by_key(|layer| layer.id);
+        let changes = changed.into_iter().map(|layer| layer.file_change.clone());
+        changes.flatten().collect()
     }
 
     pub fn layer_named(&self, name: &str) -> Option<&Arc<Layer>> {
@@ -304,16 +290,16 @@ impl Document {
 
     /// Display of the live result.
     pub fn live_display(&self) -> &Display {
-        match self.method {
-            Method::Streamlines => &self.track_display,
-            Method::Rays => &self.ray_display,
+        match self.track.method {
+            Method::Streamlines => &self.track.streamline_display,
+            Method::Rays => &self.track.ray_display,
         }
     }
 
     pub fn live_display_mut(&mut self) -> &mut Display {
-        match self.method {
-            Method::Streamlines => &mut self.track_display,
-            Method::Rays => &mut self.ray_display,
+        match self.track.method {
+            Method::Streamlines => &mut self.track.streamline_display,
+            Method::Rays => &mut self.track.ray_display,
         }
     }
 
@@ -354,6 +340,7 @@ impl Document {
             shape,
             colour: None,
             visible: true,
+            label_number: None,
         }));
         id
     }

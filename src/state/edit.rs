@@ -17,7 +17,7 @@ pub(in crate::state) fn edit(
 ) {
     state.history.record(&state.document, label, live);
     // The last status message refers to the previous state of the document.
-    state.session.status.clear();
+    state.session.notices.status.clear();
     change(&mut state.document);
     changed(state);
 }

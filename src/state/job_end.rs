@@ -1,5 +1,6 @@
 //! The end of a job: changes of the state that are the same for jobs of every type.
 
+use crate::jobs::JobHandle;
 use crate::jobs::{Delivery, Outcome, Receive, Slot};
 use crate::state::{Effect, State};
 
@@ -31,7 +32,7 @@ pub fn ended<J: Receive<State>>(
         ticket: event.ticket,
         reason: None,
     };
-    state.session.saving.autosave_due |= done && event.slot != Slot::Recovery;
+    state.session.saving.autosave.is_due |= done && event.slot != Slot::Recovery;
     let end = event.outcome.unfinished();
     let is_reported = end.is_some_and(|end| job.unfinished(&end, state));
     match event.outcome {
@@ -42,7 +43,7 @@ pub fn ended<J: Receive<State>>(
         Outcome::Cancelled => {
             // Nothing is reported about a closed document.
             if let Some(label) = label {
-                state.session.status = format!("Stopped: {}", label.to_lowercase());
+                state.session.notices.status = format!("Stopped: {}", label.to_lowercase());
             }
         }
         Outcome::Failed(why) => {
@@ -62,15 +63,23 @@ pub fn ended<J: Receive<State>>(
         }
     }
     if !done {
-        state.session.failed_jobs.push(failed);
+        state.session.jobs.failed.push(failed);
     }
 }
 
 /// Removes a job from the list and returns its label.
 pub fn remove_job(state: &mut State, ticket: u64) -> Option<String> {
-    let jobs = &mut state.session.jobs;
+    let jobs = &mut state.session.jobs.running;
     let job = jobs.iter().find(|j| j.ticket == ticket);
     let label = job.map(|j| j.label.clone());
     jobs.retain(|j| j.ticket != ticket);
     label
+}
+
+/// Jobs in progress, and those that ended without an output.
+#[derive(Clone, Debug, Default)]
+pub struct JobList {
+    pub running: Vec<JobHandle>,
+    /// Jobs that ended without an output since the features last followed.
+    pub failed: Vec<FailedJob>,
 }

@@ -1,22 +1,20 @@
 //! A paragraph for the methods section of a paper: the processing, with its numbers and citations.
 
 use super::document::FitMask;
-use crate::data::Region;
-use crate::data::Role;
 use crate::data::text::counted;
-use crate::solvers::curves::{Integrator, Interpolation, Match, Seeding};
+use crate::data::{Region, Role};
+use crate::solvers::curves::{self, Integrator, Interpolation, Match, Seeding};
 use crate::solvers::geodesic::{self, Cut, Directions, Form, Precision, Sharpening};
 use crate::solvers::tensor_fit;
 use crate::solvers::tractogram::selection::SelectionOptions;
 use crate::state::alignment::AlignedBy;
 use crate::state::core::citations::{Citations, named};
-use crate::state::core::layer::Content;
-use crate::state::core::layer::Layer;
+use crate::state::core::layer::{Content, Layer};
 use crate::state::core::text::count;
 use crate::state::document::Method;
 use crate::state::origin::TensorFit;
 use crate::state::recipe::{RayMetricParams, Source};
-use crate::state::session::CurveParams;
+use crate::state::track::types::CurveParams;
 use crate::state::{Document, Recipe, State, density, filter, pathways, segment};
 use std::fmt::Write as _;
 
@@ -77,7 +75,7 @@ pub fn methods(state: &State) -> String {
         );
     }
     text += &moves(document, &mut citations);
-    text += &replaced(document);
+    text += &file_changes(document);
     for layer in &document.layers {
         let Content::Tractogram(tractogram) = &layer.content else {
             continue;
@@ -116,15 +114,24 @@ pub fn methods(state: &State) -> String {
         text += &curves(&made.curves, &made.regions, made.cut, &kept, &mut citations);
         text += &edits.unwrap_or_default();
     }
-    let live = state.session.live.as_ref();
+    let live = state.session.track.live.as_ref();
     if let Some(live) = live.filter(|l| !l.coarse && !l.output.kept.is_empty()) {
         let regions: Vec<Region> = document.regions.iter().map(|r| (**r).clone()).collect();
-        let made = match document.method {
-            Method::Streamlines => CurveParams::Streamlines(document.track.clone()),
-            Method::Rays => CurveParams::Rays(document.rays.medium, document.rays.params.clone()),
+        let made = match document.track.method {
+            Method::Streamlines => CurveParams::Streamlines(document.track.streamlines.clone()),
+            Method::Rays => CurveParams::Rays(
+                document.track.rays.medium,
+                document.track.rays.params.clone(),
+            ),
         };
         let kept = format!("{} ", count(live.output.kept.len() as u64));
-        let sentences = curves(&made, &regions, document.rays.cut, &kept, &mut citations);
+        let sentences = curves(
+            &made,
+            &regions,
+            document.track.rays.cut,
+            &kept,
+            &mut citations,
+        );
         // A result that was kept is already described with its layer.
         if !text.contains(&sentences) {
             text.push(' ');
@@ -139,7 +146,7 @@ pub fn methods(state: &State) -> String {
         text,
         " Everything was computed with Arcuate {} ({}).",
         env!("CARGO_PKG_VERSION"),
-        state.session.backend.label
+        state.session.device.backend.label
     );
     let mut all = text.trim().to_owned();
     for (number, work) in (1..).zip(citations.0) {
@@ -156,11 +163,11 @@ fn begins(text: &str) -> String {
 }
 
 /// Files that had changed since the session was saved.
-fn replaced(document: &Document) -> String {
+fn file_changes(document: &Document) -> String {
     let layers = document.layers.iter();
-    let message = layers.filter_map(|l| Some((&l.name, document.replaced.get(&l.id)?)));
-    message
-        .map(|(name, message)| format!(" Of \"{name}\", {message}."))
+    let changes = layers.filter_map(|l| Some((&l.name, l.file_change.as_ref()?)));
+    changes
+        .map(|(name, change)| format!(" Of \"{name}\", {change}."))
         .collect()
 }
 
@@ -270,13 +277,13 @@ fn scans(document: &Document) -> String {
 fn fit(params: &tensor_fit::Params, mask: Option<String>, citations: &mut Citations) -> String {
     let tensors = citations.cite(TENSOR);
     let mask = mask.unwrap_or_else(|| {
-        format!(
-            "a brain mask found from the scan (mean images with and without diffusion weighting; the coil's \
+format!(
+"a brain mask found from the scan (mean images with and without diffusion weighting; the coil's \
              shading removed by a quadratic fit to the core given by Otsu's threshold {}; a median filter; \
              voxels above 32 % of the brain's brightness; the largest component with its holes filled)",
-            citations.cite(BRAIN_MASK)
-        )
-    });
+citations.cite(BRAIN_MASK)
+)
+});
     let method = match params.method {
         tensor_fit::Method::Ols => "ordinary linear least squares".to_owned(),
         tensor_fit::Method::Wls => "weighted linear least squares".to_owned(),
@@ -309,18 +316,32 @@ fn curves(
     kept: &str,
     citations: &mut Citations,
 ) -> String {
-    let (walk, rays) = match made {
+    let (walk, cut) = match made {
         CurveParams::Streamlines(walk) => (walk, None),
-        CurveParams::Rays(medium, params) => (&params.curves, Some((medium, params))),
+        CurveParams::Rays(_, params) => (&params.curves, Some(cut)),
     };
-    let what = if rays.is_some() {
-        "rays"
-    } else {
-        "streamlines"
-    };
-    let mut text = match rays {
-        Some((medium, params)) => geodesics(medium, params, citations),
-        None => match walk.deflection {
+    let mut text = following(made, walk, regions, citations);
+    text += &ends(walk);
+    text += &kept_curves(walk, regions, cut, kept);
+    if let Some(names) = named(regions, Role::Terminate) {
+        let _ = write!(text, " They ended at {names}.");
+    }
+    if let Some(names) = named(regions, Role::Mask) {
+        let _ = write!(text, " They had to stay within {names}.");
+    }
+    text
+}
+
+/// The first sentence: how curves were followed, and where they began.
+fn following(
+    made: &CurveParams,
+    walk: &curves::Params,
+    regions: &[Region],
+    citations: &mut Citations,
+) -> String {
+    let mut text = match made {
+        CurveParams::Rays(medium, params) => geodesics(medium, params, citations),
+        CurveParams::Streamlines(_) => match walk.deflection {
             None => format!(
                 "Streamlines along the principal eigenvector {} were followed",
                 citations.cite(STREAMLINES)
@@ -364,7 +385,12 @@ fn curves(
     } else {
         "."
     };
-    text += " They ended outside the mask";
+    text
+}
+
+/// The conditions that ended curves.
+fn ends(walk: &curves::Params) -> String {
+    let mut text = String::from(" They ended outside the mask");
     if let Some(fa) = walk.min_fa {
         let _ = write!(text, ", where the fractional anisotropy was below {fa}");
     }
@@ -376,7 +402,47 @@ fn curves(
     if let Some(mm) = walk.max_length_mm {
         let _ = write!(text, ", and at a length of {mm} mm");
     }
-    text += ".";
+    text + "."
+}
+
+/// The sentence about the curves that were kept; `kept` is their number, and only rays have a cut.
+fn kept_curves(walk: &curves::Params, regions: &[Region], cut: Option<Cut>, kept: &str) -> String {
+    let what = if cut.is_some() { "rays" } else { "streamlines" };
+    let kept_if = conditions(walk, regions);
+    if kept_if.is_empty() {
+        return format!(" {}.", begins(&format!("{kept}{what} were kept")));
+    }
+    // The condition of the cut follows with an "and" of its own.
+    let more = cut.is_some_and(|cut| cut != Cut::All);
+    let conditions = match kept_if.split_last() {
+        Some((last, others)) if !more && !others.is_empty() => {
+            format!("{} and {last}", others.join(", "))
+        }
+        _ => kept_if.join(", "),
+    };
+    let sentence = format!("{kept}{what} were kept, which {conditions}");
+    let cut = cut.map_or_else(String::new, cut_condition);
+    format!(" {}{cut}.", begins(&sentence))
+}
+
+/// The condition of a cut by the connectivity measure, after other conditions.
+fn cut_condition(cut: Cut) -> String {
+    match cut {
+        Cut::All => String::new(),
+        Cut::AtLeast(least) => {
+            format!(" and had a connectivity measure of at least {least}")
+        }
+        Cut::Top(n) => {
+            format!(" and were the {} with the highest measure", count(n as u64))
+        }
+        Cut::TopShare(share) => {
+            format!(" and were the {} % with the highest measure", 100.0 * share)
+        }
+    }
+}
+
+/// The conditions that the kept curves met: regions, and a least length.
+fn conditions(walk: &curves::Params, regions: &[Region]) -> Vec<String> {
     let mut kept_if = Vec::new();
     let every = |rule: Match| {
         if rule == Match::All {
@@ -412,42 +478,7 @@ fn curves(
     if walk.min_length_mm > 0.0 {
         kept_if.push(format!("were at least {} mm long", walk.min_length_mm));
     }
-    if kept_if.is_empty() {
-        let _ = write!(text, " {}.", begins(&format!("{kept}{what} were kept")));
-    } else {
-        // The condition of the cut follows with an "and" of its own.
-        let more = rays.is_some() && cut != Cut::All;
-        let conditions = match kept_if.split_last() {
-            Some((last, others)) if !more && !others.is_empty() => {
-                format!("{} and {last}", others.join(", "))
-            }
-            _ => kept_if.join(", "),
-        };
-        let sentence = format!("{kept}{what} were kept, which {conditions}");
-        let _ = write!(text, " {}", begins(&sentence));
-        if rays.is_some() {
-            text += &match cut {
-                Cut::All => String::new(),
-                Cut::AtLeast(least) => {
-                    format!(" and had a connectivity measure of at least {least}")
-                }
-                Cut::Top(n) => {
-                    format!(" and were the {} with the highest measure", count(n as u64))
-                }
-                Cut::TopShare(share) => {
-                    format!(" and were the {} % with the highest measure", 100.0 * share)
-                }
-            };
-        }
-        text += ".";
-    }
-    if let Some(names) = named(regions, Role::Terminate) {
-        let _ = write!(text, " They ended at {names}.");
-    }
-    if let Some(names) = named(regions, Role::Mask) {
-        let _ = write!(text, " They had to stay within {names}.");
-    }
-    text
+    kept_if
 }
 
 fn geodesics(

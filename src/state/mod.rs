@@ -40,9 +40,10 @@ pub mod view;
 use crate::data::Tractogram;
 use crate::state::core::live::LAG;
 use crate::state::tensors::jobs::fit::FIT;
+use crate::state::tensors::types::MaskBeside;
 use crate::state::track::jobs::LIVE;
 use crate::state::track::jobs::cut::CUT;
-use session::{MaskBeside, StopFilterKey};
+use crate::state::track::types::StopFilterKey;
 use std::path::PathBuf;
 
 /// Keys of the files.
@@ -72,8 +73,10 @@ pub use crate::state::view::ViewAction;
 pub use action::{Action, Effect, Event, RegionsChange};
 pub use core::display::Display;
 pub use core::layer::{Content, Layer, LayerId};
+pub use core::notices::{Message, Severity};
 pub use core::pane::Pane;
 pub use core::phase::Phase;
+pub use device::types::OpenBackend;
 pub use document::{Document, Method, Rays, Tensors};
 pub use filter::FilterAction;
 pub use pathways::{KeptPathway, PathwayAction};
@@ -83,8 +86,9 @@ pub use segment::SegmentAction;
 pub use segment::jobs::{
     Distance, LeakNotice, PlacedSphere, Proximity, RunControl, SurfaceStatistics, SurfaceUpdate,
 };
-pub use session::{CurveResult, Message, OpenBackend, Session, Severity, Standing};
+pub use session::Session;
 pub use settings::{Gesture, Mouse, Preferences};
+pub use track::types::{CurveResult, Standing};
 pub use update::update;
 pub use view::{Convention, Layout, Slab, Task, Tool, View};
 
@@ -111,30 +115,34 @@ impl State {
     /// The file next to the scan that appears to be its brain mask, if none was chosen and it is not open.
     pub fn offered_mask(&self) -> Option<&PathBuf> {
         let document = &self.document;
-        let MaskBeside { scan, path, .. } = self.session.mask_beside.as_ref()?;
+        let MaskBeside { scan, path, .. } = self.session.tensors.offered_mask.as_ref()?;
         let current = document.scan()?.content.volume()?.id();
-        let open = document
-            .layers
-            .iter()
-            .any(|l| l.path.as_ref() == Some(path));
+        let mut layers = document.layers.iter();
+        let open = layers.any(|l| document.path(l) == Some(path));
         (current == *scan && document.chosen_mask().is_none() && !open).then_some(path)
     }
 
     /// Standing of the live result; `None` if there is none.
     pub fn standing(&self) -> Option<Standing> {
-        let live = self.session.live.as_ref()?;
-        let of = |slots: &[Slot]| self.session.jobs.iter().any(|j| slots.contains(&j.slot));
+        let live = self.session.track.live.as_ref()?;
+        let of = |slots: &[Slot]| {
+            self.session
+                .jobs
+                .running
+                .iter()
+                .any(|j| slots.contains(&j.slot))
+        };
         let cut = live.rays.as_ref().map(|rays| rays.cut);
-        let uncut = cut.is_some_and(|cut| cut != self.document.rays.cut);
+        let uncut = cut.is_some_and(|cut| cut != self.document.track.rays.cut);
         // New tensors are being fitted.
-        let fitting = self.session.fitting.is_some();
+        let fitting = self.session.tensors.fitting.is_some();
         Some(match (self.is_current(live), live.coarse) {
             (true, _) if uncut && of(&[CUT]) => Standing::Updating,
             (true, _) if uncut => Standing::OutOfDate,
             (true, false) => Standing::Final,
             (true, true) => Standing::Coarse,
             // During a drag a coarse result may lag a little.
-            (false, true) if self.session.tracking.waits_for_rest() => Standing::Coarse,
+            (false, true) if self.session.track.schedule.waits_for_rest() => Standing::Coarse,
             (false, _) if fitting || of(&[LIVE, FIT]) => Standing::Updating,
             (false, _) => Standing::OutOfDate,
         })
@@ -142,18 +150,18 @@ impl State {
 
     /// Whether a live result belongs to the present tensors, regions and parameters, with no new fit running.
     fn is_current(&self, live: &CurveResult) -> bool {
-        self.session.fitting.is_none() && live.key.is_current(&self.document)
+        self.session.tensors.fitting.is_none() && live.key.is_current(&self.document)
     }
 
     /// Whether the live result is stale, and will be for longer than a coarse one takes. A cut needs no new curves.
     pub fn live_is_stale(&self) -> bool {
-        let Some(live) = &self.session.live else {
+        let Some(live) = &self.session.track.live else {
             return false;
         };
         if self.is_current(live) {
             return false;
         }
-        let mut jobs = self.session.jobs.iter();
+        let mut jobs = self.session.jobs.running.iter();
         let late = |j: &JobHandle| j.slot == LIVE && j.started.elapsed() > LAG;
         self.standing() != Some(Standing::Coarse) || jobs.any(late)
     }
@@ -162,8 +170,8 @@ impl State {
     pub fn stalled(&self) -> bool {
         let waits = |slot| matches!(slot, LIVE | FIT) || slot == CUT;
         let session = &self.session;
-        let follows = session.tracking.waits_for_rest();
-        let working = follows || session.jobs.iter().any(|j| waits(j.slot));
+        let follows = session.track.schedule.waits_for_rest();
+        let working = follows || session.jobs.running.iter().any(|j| waits(j.slot));
         let standing = self.standing();
         standing.is_some_and(|standing| standing != Standing::Final) && !working
     }
@@ -171,7 +179,7 @@ impl State {
     /// Whether a control moves that results follow.
     pub fn is_dragging(&self) -> bool {
         // A region that follows its controls leaves its step open until its tool is put away.
-        let making = self.session.making.as_ref();
+        let making = self.session.regions.making.as_ref();
         let is_made = making.is_some_and(|making| {
             let is_its_step = self.history.joins(making.source.label());
             is_its_step && !making.live && !making.running
@@ -182,20 +190,20 @@ impl State {
     /// Whether [`Action::Settle`] would have an effect. After one it does not, until something moves again.
     pub fn waits_for_rest(&self) -> bool {
         let session = &self.session;
-        let curves = session.tracking.waits_for_rest();
+        let curves = session.track.schedule.waits_for_rest();
         self.view.moving || curves || session.pathways.live.waits_for_rest()
     }
 
     /// The curves shown instead of the live ones: those with an end that stopped for one reason.
     pub fn stopped(&self) -> Option<(&StopFilterKey, &[Tractogram; 2])> {
-        let live = self.session.live.as_ref()?;
+        let live = self.session.track.live.as_ref()?;
         let known = self.session.bundle.stopped.shown();
         known.filter(|(key, _)| key.of == [live.output.kept.id(), live.output.missed.id()])
     }
 
     /// The live result, if it is final.
     pub fn final_live(&self) -> Option<&CurveResult> {
-        let live = self.session.live.as_ref();
+        let live = self.session.track.live.as_ref();
         live.filter(|_| self.standing() == Some(Standing::Final))
     }
 }

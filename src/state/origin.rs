@@ -12,7 +12,7 @@ use crate::solvers::tractogram::selection::Edit;
 use crate::state::alignment::AlignedBy;
 use crate::state::core::layer::{Layer, LayerId, OriginId};
 use crate::state::document::{DensityMap, Document, FitMask, Made};
-use crate::state::filter::{MapOf, WeightFit};
+use crate::state::filter::{FitInputs, FittedWeights, MapOf, WeightFit};
 use crate::state::recipe::{Recipe, Source};
 use crate::state::segment::Segmented;
 use glam::DAffine3;
@@ -196,7 +196,7 @@ impl Origin {
 
     /// Whether it is a file that needed no reading.
     pub fn is_plain_file(&self) -> bool {
-        matches!(self, Self::File { reading, gradients, .. } if reading.is_nothing() && gradients.is_empty())
+        matches!(self, Self::File { reading, gradients, .. } if reading.is_empty() && gradients.is_empty())
     }
 }
 
@@ -351,6 +351,14 @@ impl Origins {
         }
     }
 
+    /// A fit of weights.
+    pub fn weight_fit(&self, id: OriginId) -> Option<&Arc<WeightFit>> {
+        match self.get(id) {
+            Origin::Computed(Computed::Weights(fit)) => Some(fit),
+            _ => None,
+        }
+    }
+
     /// Whether the tensors of a fit come from another program.
     pub fn is_imported(&self, fit: OriginId) -> bool {
         let source = self.fit(fit).map(|fit| self.source(fit.scan));
@@ -423,6 +431,11 @@ impl Document {
         self.origins.get(layer.origin)
     }
 
+    /// The file that a layer was read from.
+    pub fn path(&self, layer: &Layer) -> Option<&Path> {
+        self.origins.path(layer.origin)
+    }
+
     /// A layer as an input of a new result.
     pub fn input(&self, layer: LayerId) -> Input {
         let origin = self.layer(layer).map(|l| l.origin);
@@ -483,6 +496,12 @@ impl Document {
             Computed::WeightMap(map) => Some(map),
             _ => None,
         }
+    }
+
+    /// The inputs of the fit that gave weights.
+    pub fn fit_inputs(&self, weights: &FittedWeights) -> Option<FitInputs> {
+        let fit = self.origins.weight_fit(weights.fit)?;
+        Some(FitInputs::from(&**fit))
     }
 
     /// The edits made to streamlines after they were computed or read, in order.

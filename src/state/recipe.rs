@@ -133,7 +133,7 @@ impl Recipe {
 
     /// The recipe of a file, with the user's reading.
     pub fn opened(file: PathBuf, reported: Reading) -> Self {
-        match reported.is_nothing() {
+        match reported.is_empty() {
             true => Self::File(file),
             false => Self::FileAs {
                 file,

@@ -14,9 +14,9 @@ use crate::state::origin::{Describe, FoundMask, Input, MapOfFit, Origin, Phantom
 use crate::state::recipe::{FitRecipe, RegionSpec, ShapeSpec};
 use crate::state::segment::recipe::{ScriptInputs, SegmentRecipe, SegmentScript};
 use crate::state::segment::{Segmented, SpeedInputs, Start};
-use crate::state::session::{CurveKey, CurveParams};
 use crate::state::streamlines::recipe::{Choice, on_image};
 use crate::state::streamlines::{Column, StreamlineRules};
+use crate::state::track::types::{CurveKey, CurveParams};
 use crate::state::{CurveResult, Document, Recipe};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -25,6 +25,11 @@ impl Document {
     /// The command of a layer.
     pub fn recipe(&self, layer: &Layer) -> Recipe {
         self.recipe_from(layer.origin)
+    }
+
+    /// The command of live curves.
+    pub fn live_recipe(&self, live: &CurveResult) -> Recipe {
+        recipe(self, &live_made(live))
     }
 
     /// The command of an origin.
@@ -169,8 +174,8 @@ pub fn fit_mask(document: &Document, mask: Option<DataId>) -> FitMask {
     };
     let same = |l: &&Arc<Layer>| matches!(&l.content, Content::Mask(m) if m.id() == id);
     let layer = document.layers.iter().find(same);
-    match layer.and_then(|l| l.path.clone()) {
-        Some(path) => FitMask::File(path),
+    match layer.and_then(|l| document.path(l)) {
+        Some(path) => FitMask::File(path.to_owned()),
         None => FitMask::Head,
     }
 }
@@ -186,9 +191,13 @@ pub fn made(document: &Document, requested: &CurveKey, cut: Cut) -> Option<Made>
 }
 
 /// The recipe of live curves.
-pub fn live_recipe(document: &Document, live: &CurveResult) -> Option<Made> {
-    let cut = live.rays.as_ref().map_or(Cut::All, |rays| rays.cut);
-    made(document, &live.key, cut)
+pub fn live_made(live: &CurveResult) -> Made {
+    Made {
+        fit: live.fit,
+        regions: live.key.regions.clone(),
+        curves: live.key.curves.clone(),
+        cut: live.rays.as_ref().map_or(Cut::All, |rays| rays.cut),
+    }
 }
 
 /// A tensor fit in the form of commands; `None` if the origin is no tensor fit.
@@ -266,8 +275,8 @@ pub fn filed(document: &Document, layer: &Layer) -> Option<(PathBuf, Option<Stri
         return Some((file, Some(document.recipe(layer).command())));
     }
     let plain = origin.is_plain_file() && layer.display.frame == 0;
-    let file = layer.path.clone().filter(|_| plain)?;
-    Some((file, None))
+    let file = document.path(layer).filter(|_| plain)?;
+    Some((file.to_owned(), None))
 }
 
 /// The command that selects what rules on images keep: each image is a file, or a map of the fit, which is computed
@@ -318,7 +327,6 @@ fn arguments(
 
 /// The inputs of a fit of the weights of a layer's streamlines.
 pub fn weight_fit(document: &Document, layer: LayerId, from: &FitInputs) -> Option<WeightFit> {
-    document.layer(from.scan)?;
     Some(WeightFit {
         tracks: document.layer(layer)?.origin,
         scan: document.input(from.scan),
@@ -327,6 +335,7 @@ pub fn weight_fit(document: &Document, layer: LayerId, from: &FitInputs) -> Opti
         times: from.times.clone(),
         params: from.params.clone(),
         shells: document.filter_shells(),
+        tensors: from.tensors.clone(),
     })
 }
 
@@ -337,6 +346,7 @@ pub fn weight_recipe(
     from: &FitInputs,
     least: f32,
 ) -> Option<Recipe> {
+    document.layer(from.scan)?;
     let fit = weight_fit(document, layer, from)?;
     Some(commit_recipe(document, &fit, least))
 }
@@ -344,6 +354,9 @@ pub fn weight_recipe(
 fn commit_recipe(document: &Document, fit: &WeightFit, least: f32) -> Recipe {
     let origins = &document.origins;
     let scan = document.origin_of(fit.scan);
+    if *origins.get(scan) == Origin::Unknown {
+        return unknown();
+    }
     let name = |input: Input| document.layer(input.layer).map(|l| l.name.clone());
     let mut unfiled = None;
     let mut path = |input: Option<Input>| -> Option<PathBuf> {

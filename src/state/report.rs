@@ -3,7 +3,7 @@
 use super::document::Document;
 use crate::data::{Region, Shape};
 use crate::state::core::layer::{Content, Layer};
-use crate::state::session::Severity;
+use crate::state::core::notices::Severity;
 use crate::state::update::{filter_recipe, pathway_recipe, segment_recipe};
 use crate::state::{Action, State, Task};
 use serde_json::{Value, json};
@@ -161,7 +161,7 @@ fn pathways(state: &State) -> Value {
 /// The whole state in a few hundred bytes.
 pub fn state(state: &State) -> Value {
     let (document, view, session) = (&state.document, &state.view, &state.session);
-    let live = session.live.as_ref().map(|live| {
+    let live = session.track.live.as_ref().map(|live| {
         json!({
             "kept": live.output.kept.len(),
             "seeds": live.seeds,
@@ -169,10 +169,10 @@ pub fn state(state: &State) -> Value {
             "wall_ms": live.wall_ms,
             "passed": live.rays.as_ref().map(|r| r.measures.len()),
             "least": live.rays.as_ref().and_then(|r| r.least),
-            "command": live.recipe.command(),
+            "command": document.live_recipe(live).command(),
         })
     });
-    let errors = session.messages.iter();
+    let errors = session.notices.messages.iter();
     let errors = errors.filter(|m| m.severity == Severity::Error);
     json!({
         "document": document.name,
@@ -180,21 +180,21 @@ pub fn state(state: &State) -> Value {
         "regions": document.regions.iter().map(|r| region(r)).collect::<Vec<_>>(),
         "fitted": document.tensors.as_ref().map(|t| t.fitted),
         "live": live,
-        "live_error": session.tracking.failure(),
+        "live_error": session.track.schedule.failure(),
         "pathways": pathways(state),
         "segment": segment(state),
         "filter": filter(state),
-        "backend": session.backend.label,
-        "status": session.status,
+        "backend": session.device.backend.label,
+        "status": session.notices.status,
         "errors": errors.map(|m| m.text.clone()).collect::<Vec<_>>(),
-        "jobs": session.jobs.iter().map(|j| j.label.clone()).collect::<Vec<_>>(),
+        "jobs": session.jobs.running.iter().map(|j| j.label.clone()).collect::<Vec<_>>(),
         "undo": state.history.undo_label(),
         "redo": state.history.redo_label(),
-        "unsettled": session.tracking.waits_for_rest(),
+        "unsettled": session.track.schedule.waits_for_rest(),
         "session": session.saving.file,
         "dirty": state.is_dirty(),
-        "autosaved": session.saving.autosaved.is_some() && !session.saving.autosaving,
-        "left_behind": session.saving.left_behind.len(),
+        "autosaved": session.saving.autosave.last.is_some() && !session.saving.autosave.is_running,
+        "left_behind": session.saving.recovery.found.len(),
         "view": view,
     })
 }
@@ -213,30 +213,45 @@ pub fn picture(state_shown: &State) -> Vec<(String, String)> {
         Task::Pathways => pathway_recipe(state_shown, None),
         Task::Segment => segment_recipe(state_shown),
         Task::Filter => filter_recipe(state_shown),
-        Task::View | Task::Track => state_shown.session.live.as_ref().map(|l| l.recipe.clone()),
+        Task::View | Task::Track => {
+            let live = state_shown.session.track.live.as_ref();
+            live.map(|live| state_shown.document.live_recipe(live))
+        }
     };
     chunks.extend(recipe.map(|recipe| ("Command".to_owned(), recipe.command())));
     chunks
 }
 
-/// An action's name in the source: `PlaceRegion`.
+/// An action's name in the source: `Undo`, or `Region.Place` for the action of a feature.
 pub fn name(action: &Action) -> String {
     use std::fmt::Write;
-    /// Stops formatting after the first word: the content of an event may be a whole scan.
-    struct FirstWord(String);
-    impl Write for FirstWord {
+    /// Stops formatting after the words of the name: the content of an event may be a whole scan.
+    struct Words {
+        text: String,
+        left: usize,
+    }
+    impl Write for Words {
         fn write_str(&mut self, text: &str) -> std::fmt::Result {
             for c in text.chars() {
-                if !c.is_ascii_alphanumeric() {
+                if c.is_ascii_alphanumeric() {
+                    self.text.push(c);
+                    continue;
+                }
+                self.left -= 1;
+                if self.left == 0 {
                     return Err(std::fmt::Error);
                 }
-                self.0.push(c);
+                self.text.push('.');
             }
             Ok(())
         }
     }
-    let mut name = FirstWord(String::new());
-    // The error marks the end of the word.
+    let left = if action.is_of_feature() { 2 } else { 1 };
+    let mut name = Words {
+        text: String::new(),
+        left,
+    };
+    // The error marks the end of the name.
     let _ = write!(name, "{action:?}");
-    name.0
+    name.text
 }

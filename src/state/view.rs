@@ -145,6 +145,42 @@ pub struct SliceCamera {
     pub pan_mm: DVec3,
 }
 
+/// Parts of the window and of the views that are switched on and off.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Visibility {
+    #[serde(rename = "show_crosshair")]
+    pub crosshair: bool,
+    #[serde(rename = "show_letters")]
+    pub letters: bool,
+    #[serde(rename = "show_panels")]
+    pub panels: bool,
+    #[serde(rename = "show_slices_in_scene")]
+    pub slices_in_scene: bool,
+    /// The same in the tasks Track and Pathways, where slices hide the results.
+    #[serde(rename = "show_slices_with_tracks")]
+    pub slices_with_tracks: bool,
+    #[serde(rename = "show_outline")]
+    pub outline: bool,
+    /// Whether streamlines that miss the targets are shown, in grey.
+    #[serde(rename = "show_missed")]
+    pub missed: bool,
+}
+
+impl Default for Visibility {
+    fn default() -> Self {
+        Self {
+            crosshair: true,
+            letters: true,
+            panels: true,
+            slices_in_scene: true,
+            slices_with_tracks: false,
+            outline: true,
+            missed: true,
+        }
+    }
+}
+
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(default)]
 pub struct View {
@@ -157,19 +193,13 @@ pub struct View {
     /// World mm.
     pub crosshair: DVec3,
     pub convention: Convention,
-    pub show_crosshair: bool,
-    pub show_letters: bool,
-    pub show_panels: bool,
-    pub show_slices_in_scene: bool,
-    /// The same in the tasks Track and Pathways, where slices hide the results.
-    pub show_slices_with_tracks: bool,
-    pub show_outline: bool,
+    /// What is switched on and off.
+    #[serde(flatten)]
+    pub visible: Visibility,
     /// `None`: streamlines are shown whole.
     pub slab: Option<Slab>,
     /// Tensors on the slices of the 3-D view.
     pub glyphs: GlyphLook,
-    /// Whether streamlines that miss the targets are shown, in grey.
-    pub show_missed: bool,
     /// The 3-D view shows only live curves with an end that stopped for this reason.
     pub stop: Option<StopReason>,
     pub tool: Tool,
@@ -207,15 +237,9 @@ impl Default for View {
             mosaic_mm: Self::MOSAIC_MM,
             crosshair: DVec3::ZERO,
             convention: Convention::Radiological,
-            show_crosshair: true,
-            show_letters: true,
-            show_panels: true,
-            show_slices_in_scene: true,
-            show_slices_with_tracks: false,
-            show_outline: true,
+            visible: Visibility::default(),
             slab: None,
             glyphs: GlyphLook::default(),
-            show_missed: true,
             stop: None,
             tool: Tool::Crosshair,
             drawing: Drawing::default(),
@@ -297,8 +321,8 @@ impl View {
     /// that is done on them.
     pub fn slices_in_scene(&self) -> bool {
         let switched_on = match self.task {
-            Task::View | Task::Segment => self.show_slices_in_scene,
-            Task::Track | Task::Pathways | Task::Filter => self.show_slices_with_tracks,
+            Task::View | Task::Segment => self.visible.slices_in_scene,
+            Task::Track | Task::Pathways | Task::Filter => self.visible.slices_with_tracks,
         };
         let placed_on = matches!(
             self.tool,

@@ -184,8 +184,8 @@ fn figures(state: &State, panel: BottomPanel) -> String {
         }),
         BottomPanel::Matrix => working.connect.shown().map_or(String::new(), |(_, found)| {
             let c = &found.connectome;
-            let both = c.looked_at - c.one_end - c.no_end;
-            let all = streamlines(c.looked_at as u64);
+            let both = c.examined - c.one_end - c.no_end;
+            let all = streamlines(c.examined as u64);
             let labels = counted(c.nodes.len(), "label");
             format!("{} of {all} connect {labels}", count(both as u64))
         }),

@@ -19,10 +19,11 @@ pub fn show(
     let p = theme::palette(ui.style());
     let (kind, detail) = state
         .session
+        .device
         .backend
         .label
         .split_once(' ')
-        .unwrap_or((&state.session.backend.label, ""));
+        .unwrap_or((&state.session.device.backend.label, ""));
     let detail = if narrow {
         detail.split(" · ").next().unwrap_or(detail)
     } else {
@@ -58,7 +59,7 @@ pub fn show(
     let at = pos2(start + 8.0, inner.center().y);
     paint::icon(painter, at, icon, size::ICON, p.t2);
     paint::focus_ring(painter, p, &response, whole, radius::CHIP);
-    let name = format!("Backend: {}", state.session.backend.label);
+    let name = format!("Backend: {}", state.session.device.backend.label);
     response.widget_info(|| WidgetInfo::labeled(Role::Button, true, &name));
     if response.clicked() {
         actions.push(Action::Device(DeviceAction::FindCards));
@@ -66,7 +67,10 @@ pub fn show(
     if let Some(kind) = menu::popup(&response, MENU, |ui| choice(ui, state)) {
         actions.push(Action::Device(DeviceAction::Choose(kind)));
     }
-    let (place, why) = (&state.session.backend.label, &state.session.backend.reason);
+    let (place, why) = (
+        &state.session.device.backend.label,
+        &state.session.device.backend.reason,
+    );
     response.on_hover_text(format!("Computed here: {place}\n{why}").trim_end());
     let x = (start - 12.0).round() + 0.5;
     ui.painter().vline(
@@ -80,13 +84,13 @@ pub fn show(
 /// Why this device was chosen, what took how long, and the alternatives.
 pub fn choice(ui: &mut Ui, state: &State) -> Option<BackendKind> {
     let session = &state.session;
-    for sentence in [session.backend.reason.clone(), timings(state)] {
+    for sentence in [session.device.backend.reason.clone(), timings(state)] {
         if !sentence.is_empty() {
             menu::text(ui, &sentence);
         }
     }
     menu::line(ui);
-    let now = match session.backend_kind {
+    let now = match session.device.kind {
         BackendKind::Cuda(DeviceChoice::First) => BackendKind::Cuda(DeviceChoice::Number(0)),
         kind => kind,
     };
@@ -100,10 +104,10 @@ pub fn choice(ui: &mut Ui, state: &State) -> Option<BackendKind> {
     let fact = "a graphics card, else the CPU";
     row(ui, "Automatic", icons::COMPASS, fact, BackendKind::Auto);
     row(ui, "CPU", icons::CPU, "", BackendKind::Cpu);
-    match &session.cards {
+    match &session.device.cards {
         None => menu::text(ui, "Looking for graphics cards"),
         // The reason is already shown above.
-        Some(Err(why)) if session.backend.reason.contains(why.as_str()) => {}
+        Some(Err(why)) if session.device.backend.reason.contains(why.as_str()) => {}
         Some(Err(why)) => {
             let (first, rest) = why.split_at(why.chars().next().map_or(0, char::len_utf8));
             menu::text(ui, &format!("{}{rest}", first.to_uppercase()));
@@ -127,7 +131,7 @@ pub fn choice(ui: &mut Ui, state: &State) -> Option<BackendKind> {
 fn timings(state: &State) -> String {
     let fit = state.document.tensors.as_ref();
     let fit = fit.map(|t| format!("fit {}", format::took(t.wall_ms)));
-    let live = state.session.live.as_ref().map(|live| {
+    let live = state.session.track.live.as_ref().map(|live| {
         let what = match live.rays {
             Some(_) => "rays",
             None => "streamlines",

@@ -3,30 +3,25 @@
 //! The window never accesses the disk: jobs do, and each answer holds for exactly the path that it names. Nothing is
 //! saved or opened before the answer arrives; typing continues meanwhile.
 
+mod contents;
 mod dialog;
 mod picture;
 mod purpose;
 mod suggested;
 mod typed;
 
-use super::panels;
-use super::theme::{self, size, space};
-use super::widgets::button::{Button, segmented};
+use super::theme::{self, space};
 use super::widgets::field::{self, Typed};
-use super::widgets::note::Note;
-use super::widgets::paint;
-use crate::state::filter::FilterFile;
-use crate::state::update::unsupported_contents;
 use crate::state::{
-    Action, FilesAction, Look, PathAnswer, PathCheck, PathQuestion, PictureAction, Severity, State,
+    Action, FilesAction, Look, PathAnswer, PathCheck, PathQuestion, PictureAction, State,
 };
 use dialog::Dialogs;
 pub use dialog::StartThread;
-use egui::{Align2, Area, Context, Frame, Margin, Order, Pos2, Rect, Sense, Stroke, Ui, vec2};
+use egui::{Align2, Area, Context, Frame, Margin, Order, Pos2, Rect, Stroke, Ui, vec2};
 pub use purpose::PathPurpose;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 pub use suggested::suggestion;
-use typed::{OverwriteWarning, check, completion, listed, typed_paths, values_of};
+use typed::{OverwriteWarning, check, completion, typed_paths};
 
 /// Where the sheet opens.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -232,7 +227,7 @@ impl Files {
         let sheet = self.sheet.as_ref().and_then(|s| s.open.as_ref());
         let open = self.dialog.as_ref().map(Dialog::check);
         let open = open.or(sheet.map(|(check, _)| check));
-        if let Some(check) = open.filter(|check| !state.session.paths.is_open(check)) {
+        if let Some(check) = open.filter(|check| !state.session.files.paths.is_open(check)) {
             actions.push(Action::Files(FilesAction::CheckPath(check.clone())));
             // Its answer may arrive before any other event.
             ctx.request_repaint();
@@ -241,7 +236,7 @@ impl Files {
 
     /// Opens a dialog, or passes its result on, once its question is answered.
     fn go_on(&mut self, ctx: &Context, dialog: Dialog, state: &State, actions: &mut Vec<Action>) {
-        let paths = &state.session.paths;
+        let paths = &state.session.files.paths;
         let (answer, has_failed) = (
             paths.answer(dialog.check()),
             paths.has_failed(dialog.check()),
@@ -278,7 +273,7 @@ impl Files {
 
     /// Acts on an answer about the typed path; the sheet stays open if there is nothing to do.
     fn answered(&mut self, mut sheet: Sheet, state: &State, actions: &mut Vec<Action>) {
-        let known = &state.session.paths;
+        let known = &state.session.files.paths;
         let Some((check, next)) = sheet.open.take() else {
             self.sheet = Some(sheet);
             return;
@@ -401,7 +396,7 @@ impl Files {
                 ui.set_width(width - 24.0);
                 ui.spacing_mut().item_spacing.y = 8.0;
                 completes = field::takes_tab(ui, "Path");
-                (outcome, browse, copies) = contents(ui, state, &mut sheet, native);
+                (outcome, browse, copies) = contents::show(ui, state, &mut sheet, native);
             });
         });
         if (&sheet.text, &sheet.purpose) != (&before.0, &before.1) {
@@ -432,175 +427,6 @@ impl Files {
                 ui.ctx().request_repaint();
             }
             Typed::Cancelled => {}
-        }
-    }
-}
-
-/// The content of the sheet; returns the outcome, whether a dialog is requested instead, and whether the command is.
-fn contents(ui: &mut Ui, state: &State, sheet: &mut Sheet, native: bool) -> (Typed, bool, bool) {
-    let p = theme::palette(ui.style());
-    let width = ui.available_width();
-    let row = |ui: &mut Ui, height: f32| {
-        ui.allocate_exact_size(vec2(width, height), Sense::hover())
-            .0
-    };
-    let head = row(ui, 18.0);
-    let title = sheet.purpose.title_of(state);
-    let verb = match sheet.purpose {
-        PathPurpose::Open => "Enter opens",
-        PathPurpose::Locate { .. }
-        | PathPurpose::Missing(..)
-        | PathPurpose::Affine { .. }
-        | PathPurpose::Scheme => "Enter chooses it",
-        _ => "Enter saves",
-    };
-    let font = theme::semibold(size::LABEL);
-    let small = theme::regular(size::CAPTION);
-    let room = width - paint::width(ui, &title, font.clone()) - 12.0;
-    // The longest list of keys that fits next to the whole title.
-    let keys = [
-        format!("{verb} · Tab completes · Esc closes"),
-        format!("{verb} · Esc closes"),
-        verb.to_owned(),
-    ];
-    let fits = |keys: &&String| paint::width(ui, keys, small.clone()) <= room;
-    let keys = keys.iter().find(fits).map_or("", |keys| keys);
-    let keys = paint::right(ui.painter(), head, keys, small.clone(), p.t3);
-    let place = head.with_max_x(keys.left() - 12.0);
-    paint::name(ui.painter(), place, &title, font, p.t1);
-    options(ui, sheet);
-
-    let place = row(ui, space::ROW);
-    let hint = match sheet.purpose {
-        PathPurpose::Open => "/folder/dwi.nii.gz; separate several with ;",
-        _ => "/folder/name",
-    };
-    let mut outcome = field::path(ui, place, "Path", &mut sheet.text, hint, sheet.focus);
-    if !sheet.names.is_empty() {
-        let place = row(ui, 18.0);
-        let text = listed(&sheet.names);
-        let response = ui.interact(place, ui.make_persistent_id("names"), Sense::hover());
-        let font = theme::regular(size::CAPTION);
-        paint::left(ui.painter(), place, &text, font, p.t2);
-        response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Label, true, &text));
-    }
-    let lines = values_of(&sheet.purpose, Path::new(sheet.text.trim()));
-    if !lines.is_empty() {
-        let place = row(ui, 18.0 * lines.len() as f32);
-        let response = ui.interact(place, ui.make_persistent_id("beside"), Sense::hover());
-        for (i, line) in lines.iter().enumerate() {
-            let top = place.min + vec2(0.0, 18.0 * i as f32);
-            let place = Rect::from_min_size(top, vec2(width, 18.0));
-            let font = theme::regular(size::CAPTION);
-            paint::left(ui.painter(), place, line, font, p.t2);
-        }
-        let text = lines.join(", ");
-        response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Label, true, &text));
-    }
-    if let Some(why) = &sheet.error {
-        ui.scope(|ui| {
-            ui.set_width(width);
-            Note::new(p, Severity::Error, why).show(ui)
-        });
-    }
-    if let Some(existing) = &sheet.replaces {
-        let text = existing.sentence();
-        ui.scope(|ui| {
-            // A note keeps its own inset; the sheet has one already.
-            ui.set_width(width);
-            Note::new(p, Severity::Warning, &text).show(ui)
-        });
-    }
-    let path = Path::new(sheet.text.trim());
-    let message = sheet.purpose.partly(state);
-    if let Some(text) = message.or_else(|| sheet.purpose.each(path)) {
-        ui.scope(|ui| {
-            ui.set_width(width);
-            Note::new(p, Severity::Information, &text).show(ui)
-        });
-    }
-    let of = match &sheet.purpose {
-        PathPurpose::Tracks { layer, .. } => Some(*layer),
-        PathPurpose::Filter(FilterFile::Kept | FilterFile::All, _) => {
-            state.document.filtered().map(|(layer, _)| Some(layer.id))
-        }
-        _ => None,
-    };
-    if let Some(layer) = of {
-        let path = Path::new(sheet.text.trim());
-        let unsupported = unsupported_contents(state, layer, path);
-        if !unsupported.is_empty() {
-            let text = unsupported.join("\n");
-            ui.scope(|ui| {
-                ui.set_width(width);
-                Note::new(p, Severity::Information, &text).show(ui)
-            });
-        }
-    }
-    let buttons = row(ui, space::BUTTON);
-    let word = match (&sheet.purpose, &sheet.replaces) {
-        (_, Some(_)) => "Replace",
-        (PathPurpose::Open, None) => "Open",
-        (
-            PathPurpose::Locate { .. }
-            | PathPurpose::Missing(..)
-            | PathPurpose::Affine { .. }
-            | PathPurpose::Scheme,
-            None,
-        ) => "Take it",
-        _ => "Save",
-    };
-    let empty = sheet.text.trim().is_empty();
-    let go = Button::primary(word).disabled(empty.then_some("Type a path first"));
-    let place = Rect::from_min_size(buttons.min, vec2(go.width(ui), space::BUTTON));
-    if go.show_at(ui, place).clicked() {
-        outcome = Typed::Entered;
-    }
-    let mut x = place.right() + 6.0;
-    let mut browse = false;
-    if native {
-        let choose = Button::plain("Choose…");
-        let place = Rect::from_min_size(
-            egui::pos2(x, buttons.top()),
-            vec2(choose.width(ui), space::BUTTON),
-        );
-        x = place.right() + 6.0;
-        browse = choose.show_at(ui, place).clicked();
-    }
-    let cancel = Button::quiet("Cancel");
-    let place = Rect::from_min_size(
-        egui::pos2(x, buttons.top()),
-        vec2(cancel.width(ui), space::BUTTON),
-    );
-    if cancel.show_at(ui, place).clicked() {
-        outcome = Typed::Cancelled;
-    }
-    let picture = matches!(sheet.purpose, PathPurpose::Screenshot { .. });
-    let copies = picture && panels::copy_command(ui, buttons, place.right() + 4.0, true);
-    (outcome, browse, copies)
-}
-
-/// Format of a file; pane and size of a screenshot.
-fn options(ui: &mut Ui, sheet: &mut Sheet) {
-    let width = ui.available_width();
-    let row = |ui: &mut Ui| ui.allocate_exact_size(vec2(width, 26.0), Sense::hover()).0;
-    if let PathPurpose::Screenshot { pane, look } = &mut sheet.purpose {
-        picture::options(ui, pane, look);
-        return;
-    }
-    let endings = sheet.purpose.endings();
-    if endings.len() > 1 {
-        let names = sheet.purpose.format_names();
-        let names: Vec<&str> = names.iter().map(String::as_str).collect();
-        let chosen = endings.iter().position(|e| sheet.text.ends_with(e));
-        let place = row(ui);
-        if let Some(i) = segmented(ui, place, "Format", &names, chosen.unwrap_or(usize::MAX)) {
-            let accepted = sheet.purpose.accepted();
-            let bare = accepted
-                .iter()
-                .find_map(|e| sheet.text.strip_suffix(&format!(".{e}")))
-                .unwrap_or(&sheet.text);
-            sheet.text = format!("{bare}.{}", endings[i]);
         }
     }
 }

@@ -5,8 +5,8 @@ use super::theme::{self, radius, size, space};
 use super::widgets::button::Button;
 use super::widgets::paint;
 use super::{Memory, format, icons, panels, recovery, status_bar, top_bar};
+use crate::state::files::types::RecentKind;
 use crate::state::report::DISCLAIMER;
-use crate::state::session::RecentKind;
 use crate::state::{Action, FilesAction, Slot, State, Task};
 use egui::epaint::RectShape;
 use egui::{
@@ -26,7 +26,12 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     let page = ui.max_rect();
     let p = theme::palette(ui.style());
     ui.painter().rect_filled(page, 0.0, p.b0);
-    let loading = state.session.jobs.iter().any(|j| j.slot == Slot::Load);
+    let loading = state
+        .session
+        .jobs
+        .running
+        .iter()
+        .any(|j| j.slot == Slot::Load);
     ScrollArea::vertical().auto_shrink(false).show(ui, |ui| {
         ui.spacing_mut().item_spacing.y = 0.0;
         let width = WIDTH.min(page.width() - 48.0);
@@ -57,7 +62,7 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
         let font = theme::regular(size::BODY);
         paint::left(ui.painter(), under, &text, font, p.t2);
         ui.add_space(15.0);
-        if !state.session.messages.is_empty() || recovery::any(state) {
+        if !state.session.notices.messages.is_empty() || recovery::any(state) {
             let place = column(ui, 0.0);
             let mut notes = ui.new_child(
                 egui::UiBuilder::new()
@@ -98,7 +103,7 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
             let place = Rect::from_min_size(pos2(left, cards.top()), vec2(width, cards.height()));
             task_card(ui, place, task, i + 1);
         }
-        if !state.session.recent.is_empty() {
+        if !state.session.files.recent.is_empty() {
             let caption = column(ui, 48.0);
             let caption =
                 Rect::from_min_max(pos2(caption.left(), caption.top() + 14.0), caption.max);
@@ -349,7 +354,7 @@ fn recent(
     let p = theme::palette(ui.style());
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
     let now = now.map_or(0, |d| d.as_secs());
-    for (i, file) in state.session.recent.iter().enumerate() {
+    for (i, file) in state.session.files.recent.iter().enumerate() {
         let rect = column(ui, 30.0);
         let id = ui.make_persistent_id(("recent", i));
         let response = ui.interact(rect, id, Sense::click());

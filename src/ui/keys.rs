@@ -196,7 +196,12 @@ fn command(
 
 /// Whether a file or the demo head is being loaded.
 fn loading(state: &State) -> bool {
-    state.session.jobs.iter().any(|j| j.slot == Slot::Load)
+    state
+        .session
+        .jobs
+        .running
+        .iter()
+        .any(|j| j.slot == Slot::Load)
 }
 
 /// Standard views of the 3-D camera.
@@ -237,7 +242,7 @@ fn single(key: Key, state: &State, memory: &mut Memory, actions: &mut Vec<Action
     if let Some((role, _)) = regions::KEYS.iter().find(|(_, k)| *k == letter) {
         let tool = Tool::NewRegion {
             role: *role,
-            cube: memory.cube,
+            cube: memory.region_panel.cube,
         };
         actions.push(Action::View(ViewAction::SetTool(tool)));
         return;
@@ -379,7 +384,7 @@ fn taken(state: &State, tool: Tool) -> Action {
 }
 
 fn toggle_selection(state: &State, memory: &Memory) -> Option<Action> {
-    let several = memory.regions.several(state);
+    let several = memory.region_panel.chosen.several(state);
     if !several.is_empty() {
         let mut chosen = several.iter().filter_map(|id| state.document.region(*id));
         let change = RegionsChange::Show(!chosen.any(|r| r.visible));
@@ -389,7 +394,7 @@ fn toggle_selection(state: &State, memory: &Memory) -> Option<Action> {
             change,
         }));
     }
-    if let Some(region) = state.session.selected_region {
+    if let Some(region) = state.session.regions.selected {
         return Some(Action::Region(RegionAction::Toggle(region)));
     }
     let layer = state.document.layer(state.session.selected_layer?)?;
@@ -406,7 +411,7 @@ fn toggle_selection(state: &State, memory: &Memory) -> Option<Action> {
 
 /// Moves the selected region up or down in its list.
 fn move_region(state: &State, by: isize) -> Option<Action> {
-    let region = state.session.selected_region?;
+    let region = state.session.regions.selected?;
     let regions = &state.document.regions;
     let from = regions.iter().position(|r| r.id == region)?;
     let to = from
@@ -452,7 +457,7 @@ fn delete_selection(state: &State, memory: &Memory) -> Option<Action> {
         // The user is picking streamlines: a notice says that none is selected, and their layer stays.
         return Some(Action::Bundle(BundleAction::DeleteChosen));
     }
-    let regions = memory.regions.several(state);
+    let regions = memory.region_panel.chosen.several(state);
     if !regions.is_empty() {
         let change = RegionsChange::Delete;
         return Some(Action::Region(RegionAction::ChangeSeveral {
@@ -462,7 +467,8 @@ fn delete_selection(state: &State, memory: &Memory) -> Option<Action> {
     }
     let region = state
         .session
-        .selected_region
+        .regions
+        .selected
         .map(|region| Action::Region(RegionAction::Delete(region)));
     let layer = state
         .session
@@ -492,7 +498,7 @@ fn resize(state: &State, steps: f64) -> Option<Action> {
             state.view.drawing.resized(steps as i32),
         )));
     }
-    let region = state.document.region(state.session.selected_region?)?;
+    let region = state.document.region(state.session.regions.selected?)?;
     let grown = |mm: f64| (mm + steps * STEP_MM).max(STEP_MM);
     let shape = match &*region.shape {
         Shape::Sphere { centre, radius_mm } => Shape::Sphere {

@@ -57,7 +57,7 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     if state.document.is_empty() {
         rows::hint(ui, "No layers yet. Press Ctrl+O to open a scan");
     }
-    if let Some(live) = &state.session.live {
+    if let Some(live) = &state.session.track.live {
         live_row(ui, state, live.output.kept.len(), actions);
     }
     if let Some(live) = &state.session.segment.live {
@@ -69,9 +69,10 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
         places.push((layer.id, response.rect));
     }
     sort_by_drag(ui, state, &places, actions);
-    if !(state.document.absent.is_empty() && state.document.left_out.is_empty()) {
+    let mut missing = state.document.missing_layers();
+    if missing.next().is_some() || state.document.missing_parts().next().is_some() {
         ui.add_space(8.0);
-        recovery::absent(ui, state, memory, actions);
+        recovery::missing(ui, state, memory, actions);
     }
 }
 
@@ -167,7 +168,7 @@ fn surface_row(ui: &mut Ui, state: &State, live: &SurfaceUpdate, actions: &mut V
 
 /// The result of the present regions; kept only on request.
 fn live_row(ui: &mut Ui, state: &State, count: usize, actions: &mut Vec<Action>) {
-    let name = match state.document.method {
+    let name = match state.document.track.method {
         Method::Streamlines => "Tracks, live",
         Method::Rays => "Rays, live",
     };

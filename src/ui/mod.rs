@@ -66,7 +66,7 @@ pub struct Memory {
     begins: bool,
     /// The active tool when the panel was last drawn.
     tool_kind: Option<std::mem::Discriminant<crate::state::Tool>>,
-    visits: choose_visit::Cache,
+
     palette: Option<palette::Palette>,
     renaming: Option<rename::Renaming>,
     /// The window has no space for the lists beside the views.
@@ -75,27 +75,60 @@ pub struct Memory {
     typing: bool,
     /// Blocks and reports that the user folded or opened against their default.
     toggled: BTreeSet<&'static str>,
+    region_panel: RegionPanel,
+    forms: FormMemory,
+    caches: Caches,
+    /// Picture of the demo's card on the first page.
+    demo: first_run::Picture,
+}
+
+/// The lists and forms of regions.
+struct RegionPanel {
     /// The second of two regions to be combined.
     combine_with: Option<crate::data::region::RegionId>,
     /// The role of regions from labels.
     label_role: crate::data::Role,
     /// Search and multiple selection in the list of regions.
-    regions: regions::many::Chosen,
+    chosen: regions::many::Chosen,
     /// The text searched for among the labels of a label map.
     label_search: String,
     /// The region that was selected when the list was last seen.
     shown_region: Option<crate::data::region::RegionId>,
     /// The next region is a box.
     cube: bool,
-    tracks: tracks::Cache,
-    rays: rays::Cache,
-    weights: weights::Cache,
+}
+
+impl RegionPanel {
+    fn new() -> Self {
+        Self {
+            combine_with: None,
+            label_role: crate::data::Role::Region,
+            chosen: regions::many::Chosen::default(),
+            label_search: String::new(),
+            shown_region: None,
+            cube: false,
+        }
+    }
+}
+
+/// State of forms besides the state's parameters.
+#[derive(Default)]
+struct FormMemory {
     /// Last settings of each kind of rays.
     kinds: forms::geodesic::Kinds,
     density: forms::density::Chosen,
     space: forms::tensor_fit::checks::SpaceReport,
     axes: forms::tensor_fit::axes::Pictures,
     orders: forms::tensor_fit::orders::Pictures,
+}
+
+/// Values computed from the state that are shown in every frame.
+#[derive(Default)]
+struct Caches {
+    visits: choose_visit::Cache,
+    tracks: tracks::Cache,
+    rays: rays::Cache,
+    weights: weights::Cache,
     /// Smallest and largest value of a frame of a volume.
     ranges: BTreeMap<(crate::data::DataId, usize), (f32, f32)>,
     /// Values behind the transfer function.
@@ -104,8 +137,6 @@ pub struct Memory {
     /// Smallest and largest value of columns of streamlines.
     extents: Vec<(crate::state::streamlines::ColumnKey, (f32, f32))>,
     bottom_panel: bottom_panel::Cache,
-    /// Picture of the demo's card on the first page.
-    demo: first_run::Picture,
 }
 
 impl Memory {
@@ -133,31 +164,15 @@ impl Memory {
             begins: false,
             settings: false,
             tool_kind: None,
-            visits: choose_visit::Cache::default(),
+
             palette: None,
             renaming: None,
             narrow: false,
             typing: false,
             toggled: BTreeSet::new(),
-            combine_with: None,
-            label_role: crate::data::Role::Region,
-            regions: regions::many::Chosen::default(),
-            label_search: String::new(),
-            shown_region: None,
-            cube: false,
-            tracks: tracks::Cache::default(),
-            rays: rays::Cache::default(),
-            weights: weights::Cache::default(),
-            kinds: forms::geodesic::Kinds::default(),
-            density: forms::density::Chosen::default(),
-            space: forms::tensor_fit::checks::SpaceReport::default(),
-            axes: forms::tensor_fit::axes::Pictures::default(),
-            orders: forms::tensor_fit::orders::Pictures::default(),
-            ranges: BTreeMap::new(),
-            counted: widgets::transfer::Counted::default(),
-            values: widgets::values::Kept::default(),
-            extents: Vec::new(),
-            bottom_panel: bottom_panel::Cache::default(),
+            region_panel: RegionPanel::new(),
+            forms: FormMemory::default(),
+            caches: Caches::default(),
             demo: first_run::Picture::default(),
         }
     }
@@ -224,7 +239,7 @@ pub fn show(
         });
     } else {
         let mut centre = middle;
-        if state.view.show_panels {
+        if state.view.visible.panels {
             let wide = if narrow { space::RAIL } else { space::LEFT };
             let side = Rect::from_min_max(middle.min, pos2(left + wide, bottom));
             centre.min.x = side.right();
@@ -243,7 +258,7 @@ pub fn show(
             });
         }
         if narrow
-            && state.view.show_panels
+            && state.view.visible.panels
             && let Some(list) = memory.list
         {
             let side = centre.with_max_x(centre.left() + space::LEFT);
@@ -287,7 +302,7 @@ pub fn show(
         // For widgets the drag has ended at its last point, which is not wanted.
         actions.truncate(arrived);
         actions.push(Action::AbandonDrag(before));
-    } else if !(asks || memory.settings || state.session.folder.is_some()) {
+    } else if !(asks || memory.settings || state.session.files.folder.is_some()) {
         keys::handle(ui, state, memory, popup_was_open, &mut actions);
     }
     actions

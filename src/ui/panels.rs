@@ -336,7 +336,7 @@ pub fn messages(
     actions: &mut Vec<Action>,
 ) {
     let p = theme::palette(ui.style());
-    let messages = state.session.messages.iter().enumerate();
+    let messages = state.session.notices.messages.iter().enumerate();
     let messages: Vec<_> = messages.filter(|(_, m)| is_shown(m)).collect();
     let older = messages.len().saturating_sub(NOTES);
     for &(i, message) in &messages[older..] {

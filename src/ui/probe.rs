@@ -70,7 +70,7 @@ pub fn readings(state: &State) -> Vec<Reading> {
     all.extend(costs(state));
     all.extend(surface(state));
     all.extend(weight_readings(state));
-    if let Some(id) = state.session.selected_region
+    if let Some(id) = state.session.regions.selected
         && let Some(region) = state.document.region(id)
         && !matches!(*region.shape, crate::data::Shape::Mask(_))
     {
@@ -114,10 +114,10 @@ pub const CONNECTIVITY: &str = "Connectivity (CM)";
 
 /// Live curves through the voxel.
 fn passing(state: &State) -> Vec<Reading> {
-    let Some(passing) = &state.session.passing else {
+    let Some(passing) = &state.session.track.at_crosshair else {
         return Vec::new();
     };
-    let name = match state.document.method {
+    let name = match state.document.track.method {
         Method::Streamlines => "Streamlines in voxel",
         Method::Rays => "Rays in voxel",
     };

@@ -7,7 +7,7 @@ use crate::data::{DataId, Tractogram};
 use crate::solvers::curves::SeedOutcome;
 use crate::solvers::geodesic::{Cut, Directions};
 use crate::state::core::text::{counted, none_passed};
-use crate::state::session::RayResult;
+use crate::state::track::types::RayResult;
 use crate::state::{CurveResult, Rays};
 
 /// Rays to a target that the cut keeps.
@@ -128,11 +128,11 @@ pub fn nothing_kept(
     mask: &str,
 ) -> Option<(String, Suggestion)> {
     let output = &*live.output;
-    let all: u64 = output.fates.iter().sum();
+    let all: u64 = output.seed_outcomes.iter().sum();
     if !output.kept.is_empty() || all == 0 {
         return None;
     }
-    let fate = |fate: SeedOutcome| output.fates[fate as usize];
+    let fate = |fate: SeedOutcome| output.seed_outcomes[fate as usize];
     if let Some(passed) = live
         .rays
         .as_ref()

@@ -163,18 +163,18 @@ pub fn any(state: &State) -> bool {
 }
 
 /// Missing layers, regions and pathways of the session.
-pub fn absent(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
+pub fn missing(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
     let p = theme::palette(ui.style());
-    for absent in &state.document.absent {
-        let text = format!("{}: {}", absent.layer.name, absent.why);
+    for missing in state.document.missing_layers() {
+        let text = format!("{}: {}", missing.layer.name, missing.why);
         let mut note = Note::new(p, Severity::Information, &text).leave("Take out");
-        let file = absent.file();
-        if absent.kept().is_some() {
+        let file = missing.file();
+        if missing.can_be_made() {
             note = note.action("Make again");
         } else if file.is_some() {
             note = note.action("Choose…");
         }
-        let layer = LayerId(absent.layer.id);
+        let layer = LayerId(missing.layer.id);
         let answer = ui.push_id(layer.0, |ui| note.show_all(ui)).inner;
         let Some(answer) = answer else { continue };
         actions.push(Action::Session(match (answer, file) {
@@ -191,11 +191,11 @@ pub fn absent(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec
             (NoteResponse::Left | NoteResponse::Dismissed, _) => SessionAction::Drop(layer),
         }));
     }
-    let groups = saved::left_out(&state.document).into_iter();
+    let groups = saved::missing_parts(&state.document).into_iter();
     for (at, (group, text)) in groups.enumerate() {
         let note = Note::new(p, Severity::Information, &text).leave("Take out");
         let answer = ui.push_id(("left out", at), |ui| note.show_all(ui)).inner;
-        let drop = SessionAction::DropLeftOut(group);
+        let drop = SessionAction::DropParts(group);
         actions.extend(answer.map(|_| Action::Session(drop)));
     }
 }

@@ -37,16 +37,16 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     }
     let all = state.document.regions.len();
     if all < many::SEARCHED {
-        memory.regions.search.clear();
+        memory.region_panel.chosen.search.clear();
     }
-    let search = memory.regions.search.clone();
+    let search = memory.region_panel.chosen.search.clone();
     let shown = state.document.regions.iter();
     let shown: Vec<_> = shown.filter(|r| many::found(&r.name, &search)).collect();
     if all >= many::SEARCHED {
         let (names, counts) = (("Search regions", "Search"), (shown.len(), all));
-        many::search_field(ui, names, &mut memory.regions.search, counts);
+        many::search_field(ui, names, &mut memory.region_panel.chosen.search, counts);
     }
-    let several = memory.regions.several(state);
+    let several = memory.region_panel.chosen.several(state);
     if !several.is_empty() {
         many::bar(ui, state, &several, actions);
     }
@@ -82,9 +82,9 @@ fn list(
         );
     }
     // A region selected elsewhere scrolls into sight.
-    let selected = state.session.selected_region;
-    if selected != memory.shown_region {
-        memory.shown_region = selected;
+    let selected = state.session.regions.selected;
+    if selected != memory.region_panel.shown_region {
+        memory.region_panel.shown_region = selected;
         let index = regions.iter().position(|r| Some(r.id) == selected);
         if let Some(row) = index.map(place).filter(|row| !seen.contains_rect(*row)) {
             ui.scroll_to_rect(row, None);
@@ -149,7 +149,7 @@ pub fn add_menu(
         Layer(LayerId),
         File,
     }
-    let mut cube = memory.cube;
+    let mut cube = memory.region_panel.cube;
     let chosen = menu::popup_with_controls(anchor, 220.0, |ui| {
         let (place, _) = ui.allocate_exact_size(vec2(ui.available_width(), 28.0), Sense::hover());
         let shapes = ["Sphere", "Box"];
@@ -207,7 +207,7 @@ pub fn add_menu(
         }
         chosen
     });
-    memory.cube = cube;
+    memory.region_panel.cube = cube;
     match chosen {
         Some(Add::Tool(role)) => actions.push(Action::View(ViewAction::SetTool(Tool::NewRegion {
             role,
@@ -263,7 +263,8 @@ pub fn label_map(state: &State) -> Option<LayerId> {
     };
     let volume = |l: &Layer| l.content.volume().cloned();
     let known = layers().find(|l| volume(l).is_some_and(|v| v.labels.is_some()));
-    let single = || layers().find(|l| l.path.is_some() && volume(l).is_some_and(|v| v.frames == 1));
+    let is_file = |l: &Layer| state.document.path(l).is_some();
+    let single = || layers().find(|l| is_file(l) && volume(l).is_some_and(|v| v.frames == 1));
     let found = known.or_else(single).or_else(|| layers().next());
     found.map(|l| l.id)
 }
@@ -338,7 +339,7 @@ fn row(
 ) {
     let p = theme::palette(ui.style());
     let together = several.contains(&region.id);
-    let selected = together || state.session.selected_region == Some(region.id);
+    let selected = together || state.session.regions.selected == Some(region.id);
     let name = match region.role {
         Role::Region => format!("Plain region {}", region.name),
         role => format!("{} region {}", role.name(), region.name),
@@ -399,10 +400,10 @@ fn row(
         rename::begin(Named::Region(region.id), &region.name, memory);
     } else if response.clicked() {
         let modifiers = ui.input(|i| i.modifiers);
-        let now = (shown, state.session.selected_region);
-        let selected = memory.regions.click(now, region.id, modifiers);
+        let now = (shown, state.session.regions.selected);
+        let selected = memory.region_panel.chosen.click(now, region.id, modifiers);
         // It is already in sight.
-        memory.shown_region = selected;
+        memory.region_panel.shown_region = selected;
         actions.push(Action::Region(RegionAction::Select(selected)));
     }
     menu::context(&response, |ui| match together {

@@ -90,7 +90,7 @@ fn contents(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     section::end(ui);
     section::head(ui, "Computing");
     let help = "Where tracking and rays run, in this window and new ones";
-    let backend = state.session.backend.label.as_str();
+    let backend = state.session.device.backend.label.as_str();
     let chosen = select_row(ui, "Runs on", help, backend, |ui| {
         devices::choice(ui, state)
     });

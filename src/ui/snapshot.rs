@@ -86,7 +86,7 @@ fn between(mut on_black: Picture, on_white: &Picture) -> Picture {
 pub fn pictured(state: &State, pane: Option<Pane>) -> State {
     let mut state = state.clone();
     let view = &mut state.view;
-    view.show_letters = true;
+    view.visible.letters = true;
     view.moving = false;
     view.tool = Tool::Crosshair;
     if let Some(pane) = pane {
@@ -95,7 +95,7 @@ pub fn pictured(state: &State, pane: Option<Pane>) -> State {
             view.layout = Layout::Single;
         }
         view.single = pane;
-        state.session.selected_region = None;
+        state.session.regions.selected = None;
     }
     state
 }

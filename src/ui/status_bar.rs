@@ -1,10 +1,10 @@
 //! The bar at the bottom: crosshair position, running jobs, device.
 
 use super::forms::commit::expected_end;
-use super::probe::Quantity;
+use super::probe::{self, Quantity};
 use super::theme::{self, size};
 use super::widgets::{charts, paint};
-use super::{devices, format, icons, probe};
+use super::{devices, format, icons};
 use crate::state::filter::jobs::FIT_WEIGHTS;
 use crate::state::pictures::Turning;
 use crate::state::{Action, JobHandle, Slot, State};
@@ -54,7 +54,7 @@ pub fn show(ui: &mut Ui, state: &State, narrow: bool, actions: &mut Vec<Action>)
         // The next turntable measures its own rate.
         ui.data_mut(|d| d.remove::<StageRate>(rate_id(TURN)));
     }
-    if !state.session.jobs.is_empty() {
+    if !state.session.jobs.running.is_empty() {
         ui.ctx().request_repaint_after(Duration::from_millis(100));
     }
 }
@@ -96,10 +96,10 @@ fn status<'a>(ui: &Ui, state: &'a State) -> Option<Status<'a>> {
         // The first page shows it.
         Some(_) if state.document.is_empty() => None,
         Some(job) => Some(Status::Work(running(ui, state, job))),
-        None if session.status.is_empty() && state.document.is_empty() => {
+        None if session.notices.status.is_empty() && state.document.is_empty() => {
             Some(Status::Text("No scan open"))
         }
-        None => Some(Status::Text(&session.status)),
+        None => Some(Status::Text(&session.notices.status)),
     }
 }
 
@@ -183,7 +183,7 @@ fn position(ui: &mut Ui, free: Rect, state: &State, (narrow, needed): (bool, f32
 
 /// The job that has run longest, once it is worth showing.
 fn slowest(state: &State) -> Option<&JobHandle> {
-    let jobs = state.session.jobs.iter();
+    let jobs = state.session.jobs.running.iter();
     // Opening a graphics card cannot be cancelled.
     let jobs = jobs.filter(|j| j.slot != Slot::Device);
     jobs.filter(|j| j.started.elapsed() > PATIENCE)

@@ -113,8 +113,9 @@ fn name(
     let response = ui.interact(shown, id, Sense::hover());
     let label = format!("{name}{saved}");
     response.widget_info(|| WidgetInfo::labeled(Role::Label, true, &label));
-    let file = state.session.saving.file.as_ref();
-    let path = file.or(state.document.layers.iter().find_map(|l| l.path.as_ref()));
+    let file = state.session.saving.file.as_deref();
+    let mut layers = state.document.layers.iter();
+    let path = file.or(layers.find_map(|l| state.document.path(l)));
     let mut hint = path.map_or(state.document.name.clone(), |path| {
         path.display().to_string()
     });

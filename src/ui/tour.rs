@@ -75,7 +75,7 @@ impl Subject {
     fn of(state: &State) -> Self {
         let has_weights = super::forms::commit::has_weights(state);
         let saves = state.session.guide == Some(TourStep::Save);
-        match (state.view.task, state.document.method) {
+        match (state.view.task, state.document.track.method) {
             (Task::Pathways, _) => Self::Pathway,
             (Task::Filter, _) if state.is_filtering() => Self::Fit,
             (Task::Filter, _) if has_weights => Self::Weighed,

@@ -177,12 +177,12 @@ fn lengths(tractogram: &Tractogram, targets: usize) -> Option<Lengths> {
 }
 
 fn fate(output: &Output, fate: SeedOutcome) -> u64 {
-    output.fates[fate as usize]
+    output.seed_outcomes[fate as usize]
 }
 
 /// Streamlines that started: all seeds except those outside the mask or below the FA limit.
 pub fn started(output: &Output) -> u64 {
-    output.fates.iter().sum::<u64>() - fate(output, SeedOutcome::NoStart)
+    output.seed_outcomes.iter().sum::<u64>() - fate(output, SeedOutcome::NoStart)
 }
 
 /// `450 of 1 492 reach a target`; `what` names the curves, if given.

@@ -333,7 +333,7 @@ fn table() {
     desk.act(BundleAction::DeleteChosen);
     assert_eq!(desk.window.state.history.undo_label(), step.as_deref());
     assert_eq!(
-        desk.window.state.session.status,
+        desk.window.state.session.notices.status,
         "No streamlines are chosen"
     );
     // A layer that returns has its rows again, sorted and filtered as before.
@@ -365,7 +365,7 @@ fn saved() {
         .act(Action::Layer(LayerAction::Select(Some(desk.layer("all")))));
     desk.act(BundleAction::Open(Some(BottomPanel::Table)));
     desk.act(BundleAction::SaveTable(desk.folder.path().join("t.csv")));
-    let message = &desk.window.state.session.status;
+    let message = &desk.window.state.session.notices.status;
     let text = "Saved and verified table of 1\u{202F}200 streamlines: ";
     assert!(message.starts_with(text), "{message}");
 }
@@ -422,7 +422,7 @@ fn deletes() {
     desk.act(BundleAction::ChooseNone);
     desk.act(BundleAction::DeleteChosen);
     assert_eq!(
-        desk.window.state.session.status,
+        desk.window.state.session.notices.status,
         "No streamlines are chosen"
     );
 }
@@ -450,7 +450,10 @@ fn clicks() {
     };
     desk.act(pick(DVec2::new(123.0, 73.0), SelectionMode::Replace));
     assert_eq!(chosen(&desk), [7]);
-    assert_eq!(desk.window.state.session.status, "1 streamline chosen");
+    assert_eq!(
+        desk.window.state.session.notices.status,
+        "1 streamline chosen"
+    );
     desk.act(pick(DVec2::new(123.0, 91.0), SelectionMode::Add));
     assert_eq!(chosen(&desk), [7, 9]);
     desk.act(pick(DVec2::new(123.0, 91.0), SelectionMode::Toggle));

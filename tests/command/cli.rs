@@ -2,13 +2,13 @@
 
 mod bundles;
 mod commit;
-mod cost;
 mod drivers;
 mod edges;
 mod endings;
 mod guide;
 mod info;
 mod live;
+mod pathway;
 mod pictures;
 mod refusals;
 mod said;
@@ -56,7 +56,7 @@ pub fn tests() -> Vec<Trial> {
         test("cli::tensor_images_are_tracked", tensors::tracked),
         test("cli::streamlines_are_selected", select::selects),
         test("cli::tables_profiles_and_connectomes", bundles::tables),
-        test("cli::costs_and_pathways", cost::costs),
+        test("cli::costs_and_pathways", pathway::costs),
         test("cli::streamlines_are_weighed", commit::weighs),
         test("cli::one_bundle_settles", commit::settles),
         test("cli::a_ball_is_segmented_and_replayed", segment::segments),

@@ -13,8 +13,7 @@ use arcuate::data::{Role, Shape, Tractogram};
 use arcuate::io::disk::{self, Operation, Watch, Watcher};
 use arcuate::io::{self, session, tck, trx};
 use arcuate::jobs::session::ResultStorage;
-use arcuate::state::RegionAction;
-use arcuate::state::{Action, Phase, SessionAction, TrackAction};
+use arcuate::state::{Action, Phase, RegionAction, SessionAction, TrackAction};
 use clap::Parser as _;
 use glam::dvec3;
 use libtest_mimic::Trial;
@@ -77,7 +76,7 @@ const SOLVERS: [(&str, &str); 13] = [
         "geodesic in/dwi.nii.gz --mask in/mask.nii.gz --seed sphere:0,0,0,5 --out out/r.tck --force --backend cpu",
     ),
     (
-        "cost",
+        "pathway",
         "cost in/dwi.nii.gz --mask in/mask.nii.gz --from sphere:-6,0,0,3 --to sphere:6,0,0,3 --out out/c --force --backend cpu",
     ),
     (
@@ -547,7 +546,7 @@ fn window(folder: &Path, name: &str) {
             return;
         };
         drop(failing);
-        window.state.session.messages.clear();
+        window.state.session.notices.messages.clear();
         let word = if message.is_empty() { "done" } else { "failed" };
         eprintln!("## {word} {} {}\n{message}", hit.0, hit.1.display());
         if name != "autosave" {

@@ -60,7 +60,7 @@ pub fn tests() -> Vec<Trial> {
 /// One sentence about each file that differs from the saved session, with its path.
 fn wrong_files(opening: &Opening) -> Vec<String> {
     let sentence = |found: &Found| {
-        let why = found.standing.why().expect("it is another");
+        let why = found.standing.difference_text().expect("it is another");
         format!("{why}: {}", found.path.display())
     };
     opening.wrong().map(|(_, found)| sentence(found)).collect()
@@ -87,12 +87,12 @@ fn all_comes_back() {
     assert!(!text.contains(&*folder.path().to_string_lossy()), "{text}");
     let again = Window::opened(&path);
     assert_eq!(again.said(), "");
-    assert!(again.state.document.absent.is_empty());
+    assert!(again.state.document.missing_layers().next().is_none());
     assert_eq!(difference(&told(&window.state), &told(&again.state)), None);
     assert!(!again.state.is_dirty());
     assert!(again.state.history.undo_label().is_none());
     // The list of recent files describes it as when it was saved.
-    let [saved, opened] = [&window, &again].map(|w| &w.state.session.recent[0].summary);
+    let [saved, opened] = [&window, &again].map(|w| &w.state.session.files.recent[0].summary);
     assert_eq!(saved, opened);
     // Moved together with its data, it is the same.
     let elsewhere = tempfile::tempdir().expect("a folder");
@@ -111,12 +111,12 @@ fn not_started() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut window = Window::with_scan(folder.path());
     window.place(Role::Seed, dvec3(-19.0, -23.0, -19.0), 1.0);
-    let mut params = window.state.document.track.clone();
+    let mut params = window.state.document.track.streamlines.clone();
     params.seeding = Seeding::Random { count: 1500 };
     let phase = Phase::Done;
     window.act(Action::Track(TrackAction::SetStreamlines { params, phase }));
-    let status = &window.state.session.status;
-    let why = (window.state.session.tracking.failure(), window.said());
+    let status = &window.state.session.notices.status;
+    let why = (window.state.session.track.schedule.failure(), window.said());
     assert_eq!(
         status,
         "No streamline started from 1\u{202F}500 seeds: the seeds lie outside the mask 'mask'",
@@ -274,12 +274,19 @@ fn made_again() {
     assert_eq!(std::fs::read_dir(&stored).expect("a folder").count(), 2);
     std::fs::remove_dir_all(&stored).expect("removed");
     let mut again = Window::opened(&path);
-    let absent: Vec<_> = again.state.document.absent.clone();
+    let absent: Vec<_> = again.state.document.missing_layers().cloned().collect();
     assert_eq!(absent.len(), 2, "{}", again.said());
     // Saved elsewhere meanwhile, the session still has them.
     let other = folder.path().join("other.arcuate");
     again.save(&other);
-    assert_eq!(Window::opened(&other).state.document.absent.len(), 2);
+    assert_eq!(
+        Window::opened(&other)
+            .state
+            .document
+            .missing_layers()
+            .count(),
+        2
+    );
     for (at, absent) in absent.into_iter().enumerate() {
         let message = again.said();
         let text = [
@@ -292,10 +299,10 @@ fn made_again() {
         );
         let layer = arcuate::state::LayerId(absent.layer.id);
         again.session(SessionAction::MakeAgain(layer));
-        let status = &again.state.session.status;
+        let status = &again.state.session.notices.status;
         assert!(status.ends_with("same bytes"), "{status} {}", again.said());
     }
-    assert!(again.state.document.absent.is_empty());
+    assert!(again.state.document.missing_layers().next().is_none());
     // The message about them no longer applies.
     assert_eq!(again.said(), "");
     let lines = |state: &State| {
@@ -312,5 +319,5 @@ fn made_again() {
     assert_eq!(lines(&window.state), lines(&again.state));
     // And undo removes them again.
     again.act(Action::Undo);
-    assert_eq!(again.state.document.absent.len(), 1);
+    assert_eq!(again.state.document.missing_layers().count(), 1);
 }

@@ -255,7 +255,7 @@ impl Parameters for Sample {
                 soft: (0.0, 50.0),
                 hard: Limits::between(0.0, 100.0),
                 ..Number::new(
-                    |p| Some(parameters::widened(p.share)),
+                    |p| Some(parameters::shortest_f64(p.share)),
                     |p, v| p.share = v.map_or(p.share, |v| v as f32),
                 )
             }),

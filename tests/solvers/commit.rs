@@ -14,7 +14,7 @@ use arcuate::compute::Control;
 use arcuate::data::Gradients;
 use arcuate::phantom::Arcs;
 use arcuate::phantom::directions::half_sphere;
-use arcuate::solvers::commit::cylinder::{Gamma, Timing};
+use arcuate::solvers::commit::cylinder::{GammaRadii, Timing};
 use arcuate::solvers::commit::dictionary::{Dictionary, Options};
 use arcuate::solvers::commit::model::{Intra, Model, Zeppelin};
 use arcuate::solvers::commit::samples::{Samples, Switches};
@@ -77,7 +77,7 @@ fn cylinders(count: usize) -> Intra {
 }
 
 fn gammas() -> Intra {
-    let gamma = |shape: f64, scale_um: f64| Gamma { shape, scale_um };
+    let gamma = |shape: f64, scale_um: f64| GammaRadii { shape, scale_um };
     Intra::GammaCylinders {
         along: ALONG,
         radii: vec![gamma(2.0, 0.5), gamma(5.0, 0.8)],

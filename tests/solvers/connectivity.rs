@@ -5,7 +5,7 @@ use crate::support::{Random, lines, test};
 use arcuate::compute::Control;
 use arcuate::data::{Grid, Tractogram, Volume};
 use arcuate::solvers::Error;
-use arcuate::solvers::connectivity::{Connectome, NOWHERE, connectome};
+use arcuate::solvers::connectivity::{Connectome, NO_LABEL, connectome};
 use arcuate::solvers::region::numbers;
 use glam::{DVec3, Vec3};
 use libtest_mimic::Trial;
@@ -81,7 +81,7 @@ fn known() {
     let found = run(&all, None, &labels, 0.0, Some(&values), 2).unwrap();
     assert_eq!(found.nodes, [7, 12, 1000]);
     assert_eq!(found.count, [1, 3, 1, 3, 0, 0, 1, 0, 1]);
-    assert_eq!((found.looked_at, found.one_end, found.no_end), (9, 1, 2));
+    assert_eq!((found.examined, found.one_end, found.no_end), (9, 1, 2));
     let near = |found: f32, expected: f32| assert!((found - expected).abs() < 1e-5, "{found}");
     near(found.length_mm[found.at(0, 1)], (30.0 + 30.0 + 28.0) / 3.0);
     near(found.length_mm[found.at(1, 0)], (30.0 + 30.0 + 28.0) / 3.0);
@@ -91,8 +91,8 @@ fn known() {
     near(found.value[found.at(1, 0)], 1.5);
     near(found.value[found.at(2, 2)], 9.0);
     assert_eq!(found.pairs[1], [0, 1]);
-    assert_eq!(found.pairs[5], [0, NOWHERE]);
-    assert_eq!(found.pairs[7], [NOWHERE; 2]);
+    assert_eq!(found.pairs[5], [0, NO_LABEL]);
+    assert_eq!(found.pairs[7], [NO_LABEL; 2]);
     let members = found.members(1, 0);
     let members: Vec<usize> = (0..9).filter(|i| members[*i]).collect();
     assert_eq!(members, [0, 1, 2]);
@@ -101,7 +101,7 @@ fn known() {
     assert_eq!((count(2.9), count(3.0)), (3, 4));
     let some: Vec<bool> = (0..9).map(|i| i != 1).collect();
     let found = run(&all, Some(&some), &labels, 0.0, None, 2).unwrap();
-    assert_eq!((found.count[1], found.looked_at), (2, 8));
+    assert_eq!((found.count[1], found.examined), (2, 8));
     assert!(found.value.is_empty());
     assert_eq!(found.names(&labels), ["7", "12", "1000"]);
 }

@@ -117,10 +117,13 @@ fn run(medium: &RayMetric, regions: &[Region], params: &Params) -> Output {
 fn run_on(backend: &Backend, medium: &RayMetric, regions: &[Region], params: &Params) -> Output {
     let output = shoot(medium, regions, params, backend, &Control::new()).unwrap();
     let rays = &output.rays;
-    let started = rays.fates[..5].iter().sum::<u64>();
+    let started = rays.seed_outcomes[..5].iter().sum::<u64>();
     assert_eq!(rays.stops.iter().sum::<u64>(), 2 * started);
-    assert_eq!(started + rays.fates[5], output.seeds * output.directions);
-    assert_eq!(rays.fates[0], rays.kept.len() as u64);
+    assert_eq!(
+        started + rays.seed_outcomes[5],
+        output.seeds * output.directions
+    );
+    assert_eq!(rays.seed_outcomes[0], rays.kept.len() as u64);
     for values in [&rays.kept.per_streamline["cm"], &rays.kept.per_point["cm"]] {
         assert!(values.iter().all(|m| *m > 0.0 && m.is_finite()));
     }
@@ -139,7 +142,7 @@ fn ray_on(
     params: &Params,
 ) -> (Vec<DVec3>, Output) {
     let output = run_on(backend, medium, &[sphere(Role::Seed, at, 1e-3)], params);
-    assert_eq!(output.rays.kept.len(), 1, "{:?}", output.rays.fates);
+    assert_eq!(output.rays.kept.len(), 1, "{:?}", output.rays.seed_outcomes);
     let line = output.rays.kept.streamline(0).iter();
     let points = line.map(|p| glam::Vec3::from(*p).as_dvec3()).collect();
     (points, output)

@@ -405,6 +405,7 @@ fn walls() {
         shape: Arc::new(Shape::Sphere { centre, radius_mm }),
         colour: None,
         visible: true,
+        label_number: None,
     };
     fn domain<'a>(fa: &'a Volume, min_fa: f64, regions: &'a [Region]) -> Domain<'a> {
         Domain {

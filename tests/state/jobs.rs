@@ -165,7 +165,7 @@ fn newest_request_wins() {
     let Some(Outcome::Done(output)) = events[0].outcome::<TrackStreamlines>() else {
         panic!("{:?}", events[0])
     };
-    assert_eq!(output.fates.iter().sum::<u64>(), 50);
+    assert_eq!(output.seed_outcomes.iter().sum::<u64>(), 50);
 }
 
 /// Cancelling ends a job in the middle of its work; `tracking::cancel` measures how soon.

@@ -8,6 +8,7 @@ use arcuate_tests as support;
 mod jobs;
 mod live;
 mod origins;
+mod sessions;
 mod space;
 mod update;
 
@@ -16,6 +17,7 @@ fn main() {
         jobs::tests(),
         live::tests(),
         origins::tests(),
+        sessions::tests(),
         space::tests(),
         update::tests(),
     ])

@@ -11,7 +11,7 @@ use arcuate::state::core::display;
 use arcuate::state::core::layer::OriginId;
 use arcuate::state::document::{FitMask, Made};
 use arcuate::state::origin::{Computed, Describe, Origin, Origins, PhantomPart, TensorFit};
-use arcuate::state::session::CurveParams;
+use arcuate::state::track::types::CurveParams;
 use arcuate::state::{
     Action, AlignmentAction, Content, Layer, LayerAction, LayerId, Recipe, Source, State, update,
 };
@@ -158,18 +158,16 @@ fn with_mask() -> (State, LayerId, LayerId) {
     let grid = Grid::axis_aligned([4; 3], DVec3::ONE, DVec3::ZERO).expect("a grid");
     let mask = Mask::new(Arc::new(grid), vec![1; 64]);
     let document = &mut state.document;
-    let mut add = |name: &str, content, display, origin, path: Option<&str>| {
+    let mut add = |name: &str, content, display, origin| {
         let id = LayerId(document.fresh_id());
         let layer = Layer::new(id, name.to_owned(), content, display, origin);
-        let path = path.map(Into::into);
-        document.layers.push(Arc::new(Layer { path, ..layer }));
+        document.layers.push(Arc::new(layer));
         id
     };
     let origins = Origins::default();
-    let path = "/data/roi.nii.gz";
-    let origin = origins.add(Origin::file(path));
+    let origin = origins.add(Origin::file("/data/roi.nii.gz"));
     let content = Content::Mask(mask.clone());
-    let roi = add("roi", content, display::mask_display(), origin, Some(path));
+    let roi = add("roi", content, display::mask_display(), origin);
     let region = Region {
         id: arcuate::data::region::RegionId(1),
         name: "Inside".to_owned(),
@@ -177,6 +175,7 @@ fn with_mask() -> (State, LayerId, LayerId) {
         shape: Arc::new(Shape::Mask(mask)),
         colour: None,
         visible: true,
+        label_number: None,
     };
     let origin = origins.add(Made {
         fit: fit(&origins),
@@ -185,7 +184,7 @@ fn with_mask() -> (State, LayerId, LayerId) {
         cut: Cut::All,
     });
     let content = Content::Tractogram(Tractogram::empty());
-    let tracks = add("Tracks", content, display::line_display(), origin, None);
+    let tracks = add("Tracks", content, display::line_display(), origin);
     state.document.origins = origins;
     (state, roi, tracks)
 }

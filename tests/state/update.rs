@@ -202,7 +202,7 @@ impl Window {
         assert!(
             window.state.document.tensors.is_some(),
             "{:?}",
-            window.state.session.messages
+            window.state.session.notices.messages
         );
         window
     }
@@ -285,7 +285,8 @@ impl Window {
         }));
         self.state
             .session
-            .selected_region
+            .regions
+            .selected
             .expect("a new region is selected")
     }
 
@@ -340,7 +341,13 @@ fn picture(state: &State) -> String {
     let tensors = tensors.map(|t| (t.field.id(), &t.key, d.recipe_from(t.origin)));
     format!(
         "{regions:?} {layers:?} {tensors:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?}",
-        d.fit, d.fit_mask, d.method, d.track, d.track_display, d.rays, d.ray_display
+        d.fit,
+        d.fit_mask,
+        d.track.method,
+        d.track.streamlines,
+        d.track.streamline_display,
+        d.track.rays,
+        d.track.ray_display
     )
 }
 
@@ -356,7 +363,7 @@ fn undo_restores_everything() {
         .display
         .clone();
     display.opacity = 0.25;
-    let mut track = window.state.document.track.clone();
+    let mut track = window.state.document.track.streamlines.clone();
     track.step_mm = 1.0;
     let mut fit = window.state.document.fit.clone();
     fit.method = Method::Ols;
@@ -426,11 +433,12 @@ fn undo_restores_everything() {
     let errors = window
         .state
         .session
+        .notices
         .messages
         .iter()
         .filter(|m| m.severity == Severity::Error)
         .count();
-    assert_eq!(errors, 0, "{:?}", window.state.session.messages);
+    assert_eq!(errors, 0, "{:?}", window.state.session.notices.messages);
 }
 
 fn a_drag_is_one_step() {
@@ -477,6 +485,7 @@ fn dragging_is_coarse() {
     let full = window
         .state
         .session
+        .track
         .live
         .as_ref()
         .expect("a live result")
@@ -490,7 +499,13 @@ fn dragging_is_coarse() {
         shape,
         phase: Phase::Live,
     }));
-    let live = window.state.session.live.as_ref().expect("a live result");
+    let live = window
+        .state
+        .session
+        .track
+        .live
+        .as_ref()
+        .expect("a live result");
     assert!(live.coarse && live.seeds < full, "{} of {full}", live.seeds);
     // No coarse result is kept or saved.
     window.act(Action::Track(TrackAction::Keep));
@@ -507,7 +522,13 @@ fn dragging_is_coarse() {
     window.act(Action::Settle);
     window.act(Action::Settle);
     assert_eq!(window.coarse_requests(), [false, true, false]);
-    let live = window.state.session.live.as_ref().expect("a live result");
+    let live = window
+        .state
+        .session
+        .track
+        .live
+        .as_ref()
+        .expect("a live result");
     assert!(!live.coarse && live.seeds == full);
 }
 
@@ -516,13 +537,19 @@ fn no_seed_no_live_result() {
     let seed = window.place(Role::Seed, DVec3::ZERO);
     window.place(Role::Target, dvec3(0.0, 14.0, 0.0));
     assert_eq!(
-        window.state.session.live.as_ref().map(|l| l.targets.len()),
+        window
+            .state
+            .session
+            .track
+            .live
+            .as_ref()
+            .map(|l| l.targets.len()),
         Some(1)
     );
     window.act(Action::Region(RegionAction::Delete(seed)));
-    assert!(window.state.session.live.is_none());
+    assert!(window.state.session.track.live.is_none());
     window.act(Action::Undo);
-    assert!(window.state.session.live.is_some());
+    assert!(window.state.session.track.live.is_some());
 }
 
 fn escape_in_order() {
@@ -534,9 +561,9 @@ fn escape_in_order() {
     })));
     window.act(Action::Escape);
     assert_eq!(window.state.view.tool, Tool::Crosshair);
-    assert!(window.state.session.selected_region.is_some());
+    assert!(window.state.session.regions.selected.is_some());
     window.act(Action::Escape);
-    assert!(window.state.session.selected_region.is_none());
+    assert!(window.state.session.regions.selected.is_none());
 }
 
 fn gradients_join_the_scan() {
@@ -544,7 +571,7 @@ fn gradients_join_the_scan() {
     let files: Vec<PathBuf> = vec!["/d/x.bvec".into(), "/d/x.bval".into()];
     assert!(update(&mut state, Action::Files(FilesAction::Open(files.clone()))).is_empty());
     assert_eq!(
-        state.session.messages.len(),
+        state.session.notices.messages.len(),
         1,
         "one sentence says that a scan is needed"
     );

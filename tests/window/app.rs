@@ -87,35 +87,38 @@ fn kept() {
     // Written at once, not only when the window is closed.
     let effects = update(&mut window.state, Action::View(ViewAction::ToggleTheme));
     assert!(effects.iter().any(|e| matches!(e, Effect::Store)));
-    window.state.session.backend_setting = BackendKind::Cpu;
+    window.state.session.device.setting = BackendKind::Cpu;
     store::save(&mut storage, &window.state);
 
     let mut next = State::new(String::new());
     store::load(&storage, &mut next);
     assert_eq!(store::settings(&storage), requested);
     assert!(next.view.light_theme);
-    assert_eq!(next.session.backend_setting, BackendKind::Cpu);
-    assert_eq!(next.session.exports.last, window.state.session.exports.last);
+    assert_eq!(next.session.device.setting, BackendKind::Cpu);
+    assert_eq!(
+        next.session.files.exports.last,
+        window.state.session.files.exports.last
+    );
     // Results of one person are not saved next to those of another.
-    assert_eq!(next.session.exports.folder, None);
-    assert_eq!(next.session.recent.len(), 1);
-    assert_eq!(next.session.recent[0].window, Some(display.window));
+    assert_eq!(next.session.files.exports.folder, None);
+    assert_eq!(next.session.files.recent.len(), 1);
+    assert_eq!(next.session.files.recent[0].window, Some(display.window));
 
     // Switched back, and the settings of another version.
     window.state.view.light_theme = false;
-    window.state.session.backend_setting = BackendKind::Auto;
+    window.state.session.device.setting = BackendKind::Auto;
     store::save(&mut storage, &window.state);
     let mut next = State::new(String::new());
     store::load(&storage, &mut next);
     assert!(!next.view.light_theme);
-    assert_eq!(next.session.backend_setting, BackendKind::Auto);
+    assert_eq!(next.session.device.setting, BackendKind::Auto);
     for text in storage.0.values_mut() {
         *text = "{".to_owned();
     }
     let mut next = State::new(String::new());
     store::load(&storage, &mut next);
     assert_eq!(store::settings(&storage), Preferences::default());
-    assert!(next.session.recent.is_empty());
+    assert!(next.session.files.recent.is_empty());
 }
 
 fn image(path: &Path) {
@@ -172,18 +175,18 @@ fn clock() {
         !now && again > seconds(59.0) && again <= seconds(60.0),
         "{again:?}"
     );
-    state.session.saving.autosave_due = true;
+    state.session.saving.autosave.is_due = true;
     let (now, again) = due(&mut clock, &state, 1.0);
     assert!(!now && again <= seconds(2.0), "{again:?}");
-    state.session.saving.autosave_due = false;
+    state.session.saving.autosave.is_due = false;
     assert!(!due(&mut clock, &state, 3.1).0, "no job has ended");
-    state.session.saving.autosave_due = true;
+    state.session.saving.autosave.is_due = true;
     assert!(due(&mut clock, &state, 3.1).0);
     // Jobs that end in a row share one save.
     assert!(!due(&mut clock, &state, 3.2).0);
     assert!(due(&mut clock, &state, 6.2).0);
     // Without jobs a change waits for a minute.
-    state.session.saving.autosave_due = false;
+    state.session.saving.autosave.is_due = false;
     assert!(!due(&mut clock, &state, 66.1).0);
     assert!(due(&mut clock, &state, 66.3).0);
     let clean = State::new(String::new());
@@ -200,14 +203,14 @@ fn asked() {
         folder.path().join("none.nii.gz"),
     ])));
     assert!(
-        !window.state.session.saving.autosave_due,
+        !window.state.session.saving.autosave.is_due,
         "nothing was done"
     );
     window.act(Action::Files(FilesAction::Open(vec![path])));
-    assert!(window.state.session.saving.autosave_due);
-    window.state.session.saving.autosave_due = false;
+    assert!(window.state.session.saving.autosave.is_due);
+    window.state.session.saving.autosave.is_due = false;
     window.act(Action::Session(SessionAction::FindLeftBehind));
-    assert!(!window.state.session.saving.autosave_due);
+    assert!(!window.state.session.saving.autosave.is_due);
 }
 
 /// When a check finds a lock held, others follow for a minute; their finds are added to the first.
@@ -249,7 +252,7 @@ fn again() {
     assert!(due(&state, 14.1) && due(&state, 59.0));
     looked(&mut state, vec![left("b")], true);
     let names = |state: &State| {
-        let left = state.session.saving.left_behind.iter();
+        let left = state.session.saving.recovery.found.iter();
         left.map(|l| l.name.clone()).collect::<Vec<_>>()
     };
     assert_eq!(names(&state), ["a", "b"]);

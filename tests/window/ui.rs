@@ -238,7 +238,15 @@ fn lists() {
             .visible
     );
     click(&mut window, "Hide Tracks, live");
-    assert!(!window.state().state.document.track_display.visible);
+    assert!(
+        !window
+            .state()
+            .state
+            .document
+            .track
+            .streamline_display
+            .visible
+    );
     click(&mut window, "Role of Midline");
     click(&mut window, "Include");
     assert_eq!(
@@ -279,7 +287,7 @@ fn region_menu() {
 
 fn slider_drag() {
     let mut window = window(tracking(), [1920.0, 1080.0]);
-    let before = window.state().state.document.track.clone();
+    let before = window.state().state.document.track.streamlines.clone();
     let rail = window
         .get_by_role_and_label(egui::Role::Slider, "Step")
         .rect();
@@ -293,7 +301,7 @@ fn slider_drag() {
     let live = window.state().actions.len();
     window.drop_at(at(0.7));
     window.run();
-    let step = window.state().state.document.track.step_mm;
+    let step = window.state().state.document.track.streamlines.step_mm;
     // The rail runs from 0.1 to 2 mm, inset by the knob's radius at both ends.
     assert!((step - 1.45).abs() < 0.1, "{step}");
     assert!(
@@ -307,7 +315,7 @@ fn slider_drag() {
     );
     assert_eq!(window.state().state.history.undo_label(), Some("Tracking"));
     click(&mut window, "Undo");
-    assert_eq!(window.state().state.document.track, before);
+    assert_eq!(window.state().state.document.track.streamlines, before);
     assert_eq!(window.state().state.history.undo_label(), None);
 }
 
@@ -340,7 +348,7 @@ fn slow_drag() {
             window.step();
         }
         window.run();
-        let step = window.state().state.document.track.step_mm;
+        let step = window.state().state.document.track.streamlines.step_mm;
         let expected = 0.1 + 1.9 * f64::from(from + 0.2);
         assert!((step - expected).abs() < 0.06, "{step} for {expected}");
         assert_eq!(window.state().state.history.undo_label(), Some("Tracking"));
@@ -371,9 +379,9 @@ fn labels_reset() {
         .get_by_role_and_label(egui::Role::Slider, "Step")
         .set_value_accesskit(1.7);
     window.run();
-    assert_eq!(window.state().state.document.track.step_mm, 1.7);
+    assert_eq!(window.state().state.document.track.streamlines.step_mm, 1.7);
     double_click(&mut window, rail.left_center() - egui::vec2(60.0, 0.0));
-    assert_eq!(window.state().state.document.track.step_mm, 0.5);
+    assert_eq!(window.state().state.document.track.streamlines.step_mm, 0.5);
 }
 
 /// Two clicks that do not end a triple click.
@@ -402,19 +410,29 @@ fn typed_values() {
         type_over(window, text);
     };
     field(&mut window, "Step", "0,25");
-    assert_eq!(window.state().state.document.track.step_mm, 0.25);
+    assert_eq!(
+        window.state().state.document.track.streamlines.step_mm,
+        0.25
+    );
     field(&mut window, "Step", "4 mm");
-    assert_eq!(window.state().state.document.track.step_mm, 4.0);
+    assert_eq!(window.state().state.document.track.streamlines.step_mm, 4.0);
     field(&mut window, "Step", "abc");
-    assert_eq!(window.state().state.document.track.step_mm, 4.0);
+    assert_eq!(window.state().state.document.track.streamlines.step_mm, 4.0);
     field(&mut window, "Length", "40–200");
-    let track = &window.state().state.document.track;
+    let track = &window.state().state.document.track.streamlines;
     assert_eq!(
         (track.min_length_mm, track.max_length_mm),
         (40.0, Some(200.0))
     );
     field(&mut window, "Maximum angle", "60");
-    let angle = window.state().state.document.track.max_angle_rad.unwrap();
+    let angle = window
+        .state()
+        .state
+        .document
+        .track
+        .streamlines
+        .max_angle_rad
+        .unwrap();
     assert!((angle.to_degrees() - 60.0).abs() < 1e-9);
     // Esc keeps the value.
     window
@@ -424,7 +442,7 @@ fn typed_values() {
     window.event(egui::Event::Text("9".to_owned()));
     window.key_press(egui::Key::Escape);
     window.run();
-    assert_eq!(window.state().state.document.track.step_mm, 4.0);
+    assert_eq!(window.state().state.document.track.streamlines.step_mm, 4.0);
 }
 
 fn screen_reader() {
@@ -459,7 +477,7 @@ fn switches() {
         .get_by_role_and_label(egui::Role::CheckBox, "Stop below FA")
         .click();
     window.run();
-    assert_eq!(window.state().state.document.track.min_fa, None);
+    assert_eq!(window.state().state.document.track.streamlines.min_fa, None);
     assert!(
         window
             .query_by_role_and_label(egui::Role::Slider, "Stop below FA")
@@ -469,14 +487,17 @@ fn switches() {
         .get_by_role_and_label(egui::Role::CheckBox, "Stop below FA")
         .click();
     window.run();
-    assert_eq!(window.state().state.document.track.min_fa, Some(0.15));
+    assert_eq!(
+        window.state().state.document.track.streamlines.min_fa,
+        Some(0.15)
+    );
     click(&mut window, "Deflection, integrator, seeding");
     click(&mut window, "Integrator: Euler");
     click(&mut window, "Both ways from the seed");
-    assert!(!window.state().state.document.track.both_ways);
+    assert!(!window.state().state.document.track.streamlines.both_ways);
     click(&mut window, "Reset to defaults");
     assert_eq!(
-        window.state().state.document.track,
+        window.state().state.document.track.streamlines,
         curves::Params::defaults()
     );
 }
@@ -538,15 +559,22 @@ fn guide() {
 
 fn empty_result() {
     let mut state = tracking();
-    let mut live = state.session.live.clone().unwrap();
+    let mut live = state.session.track.live.clone().unwrap();
     let mut output = sample::output(0);
-    output.fates = [0, 900, 0, 0, 20, 80];
+    output.seed_outcomes = [0, 900, 0, 0, 20, 80];
     live.output = std::sync::Arc::new(output);
-    state.session.live = Some(live);
+    state.session.track.live = Some(live);
     let mut window = window(state, [1280.0, 800.0]);
     window.get_by_label("900 of 920 streamlines reach no target");
     click(&mut window, "Loosen the angle");
-    let angle = window.state().state.document.track.max_angle_rad.unwrap();
+    let angle = window
+        .state()
+        .state
+        .document
+        .track
+        .streamlines
+        .max_angle_rad
+        .unwrap();
     assert!((angle.to_degrees() - 60.0).abs() < 1e-9);
 }
 
@@ -583,14 +611,14 @@ fn running_job() {
         control,
         started: start_of_new_job(),
     };
-    state.session.jobs = vec![job];
+    state.session.jobs.running = vec![job];
     let mut window = window(state, [1280.0, 800.0]);
     assert!(
         window.query_by_label_contains("Cancel").is_none(),
         "a short job is not worth a word"
     );
     let age = std::time::Duration::from_secs(5);
-    window.state_mut().state.session.jobs[0].started = start_of_old_job(age);
+    window.state_mut().state.session.jobs.running[0].started = start_of_old_job(age);
     window.run_steps(2);
     window.get_by_label("Fitting tensors · voxels · 25\u{202F}%");
     window.get_by_label("Cancel fitting tensors").click();

@@ -112,6 +112,7 @@ impl RegionOptions {
                     shape: Arc::new(shape),
                     colour: None,
                     visible: true,
+                    label_number: None,
                 });
             }
         }

@@ -36,7 +36,7 @@ pub enum Accelerator<'a> {
 }
 
 /// Number of threads needed besides the workers: those of jobs of several kinds and of their listeners.
-const ROOM: usize = 6;
+const SPARE_THREADS: usize = 6;
 
 /// Worker threads.
 #[derive(Debug)]
@@ -259,10 +259,12 @@ fn pool(threads: Option<usize>) -> Result<Arc<Pool>, BackendError> {
             let common = thread::start_common(common).map_err(|e| e.to_string());
             common.map(|()| threads)
         });
-        let built = built.and_then(|threads| match next == 1 || thread::has_room(ROOM) {
-            true => Ok(threads),
-            false => Err("no more threads".to_owned()),
-        });
+        let built = built.and_then(
+            |threads| match next == 1 || thread::has_room(SPARE_THREADS) {
+                true => Ok(threads),
+                false => Err("no more threads".to_owned()),
+            },
+        );
         match built {
             Ok(threads) => {
                 let shortage = (next < requested).then(|| {

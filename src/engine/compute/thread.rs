@@ -19,7 +19,7 @@ pub enum ThreadError {
 impl fmt::Display for ThreadError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Refused(error) => f.write_str(&refused(error)),
+            Self::Refused(error) => f.write_str(&start_error(error)),
             Self::Ended => f.write_str("The thread ended without a result"),
         }
     }
@@ -44,7 +44,7 @@ pub fn pause(time: Duration) {
 }
 
 /// The sentence for a thread that the operating system refused.
-pub fn refused(error: &io::Error) -> String {
+pub fn start_error(error: &io::Error) -> String {
     format!(
         "Could not start a thread ({}); close other programs, or raise the limit of processes (ulimit -u)",
         plain(&error.to_string())

@@ -39,11 +39,11 @@ pub struct ExportedBuffer {
 pub struct ImageExporter {
     /// Identifies the card, as drivers do.
     pub card: [u8; 16],
-    image: Arc<Lend<[u32; 3], ExportedImage>>,
-    buffer: Arc<Lend<u64, ExportedBuffer>>,
+    image: Arc<ExportFn<[u32; 3], ExportedImage>>,
+    buffer: Arc<ExportFn<u64, ExportedBuffer>>,
 }
 
-type Lend<S, T> = dyn Fn(S) -> Option<T> + Send + Sync;
+type ExportFn<S, T> = dyn Fn(S) -> Option<T> + Send + Sync;
 
 impl ImageExporter {
     pub fn new(

@@ -15,12 +15,12 @@ pub struct Mask {
     /// For a mask cut to its voxels, the grid of its image, and the index there of the mask's first voxel.
     frame: Option<(Arc<Grid>, [usize; 3])>,
     image: Arc<OnceLock<Volume>>,
-    extent: Arc<OnceLock<Extent>>,
+    extent: Arc<OnceLock<InsideVoxels>>,
 }
 
 /// Number and position of the voxels inside.
 #[derive(Clone, Copy, Debug, Default)]
-struct Extent {
+struct InsideVoxels {
     count: usize,
     /// Sum of the voxel coordinates.
     sum: DVec3,
@@ -102,12 +102,12 @@ impl Mask {
 
     /// Centre of mass of the voxels inside, world mm; `None` for an empty mask.
     pub fn centre_inside(&self) -> Option<DVec3> {
-        let Extent { count, sum, .. } = *self.extent();
+        let InsideVoxels { count, sum, .. } = *self.extent();
         (count > 0).then(|| self.grid.world(sum / count as f64))
     }
 
     /// Computed once, shared by all clones: views request it in every frame.
-    fn extent(&self) -> &Extent {
+    fn extent(&self) -> &InsideVoxels {
         self.extent.get_or_init(|| {
             let [nx, ny, nz] = self.grid.shape;
             let all = ([0; 3], [nx - 1, ny - 1, nz - 1]);
@@ -120,8 +120,8 @@ impl Mask {
         })
     }
 
-    fn measured(&self, count: usize, sum: DVec3, voxels: Option<Block>) -> Extent {
-        Extent {
+    fn measured(&self, count: usize, sum: DVec3, voxels: Option<Block>) -> InsideVoxels {
+        InsideVoxels {
             count,
             sum,
             voxels,

@@ -293,4 +293,6 @@ pub struct Region {
     /// sRGB; `None` follows the role's colour.
     pub colour: Option<[u8; 3]>,
     pub visible: bool,
+    /// Its number in the label map that it comes from.
+    pub label_number: Option<u32>,
 }

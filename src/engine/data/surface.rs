@@ -27,7 +27,7 @@ impl Surface {
     /// eight voxel centres that lie on both sides, drawn to the mean of its neighbours, but never out of its cell.
     /// Therefore no voxel centre changes sides, and thin parts are preserved.
     pub fn of_mask(mask: &Mask) -> Self {
-        let Some(net) = Net::new(mask) else {
+        let Some(net) = VoxelNet::new(mask) else {
             return Self::default();
         };
         net.smoothed().surface(&mask.grid)
@@ -111,7 +111,7 @@ fn halves(quad: [u32; 4], reversed: bool) -> [[u32; 3]; 2] {
 }
 
 /// Points and quads in voxel coordinates.
-struct Net {
+struct VoxelNet {
     points: Vec<Vec3>,
     /// The centre of each point's cell.
     cells: Vec<Vec3>,
@@ -119,7 +119,7 @@ struct Net {
     quads: Vec<[u32; 4]>,
 }
 
-impl Net {
+impl VoxelNet {
     /// `None` for an empty mask.
     fn new(mask: &Mask) -> Option<Self> {
         let grid = &mask.grid;

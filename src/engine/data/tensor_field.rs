@@ -93,7 +93,7 @@ impl TensorField {
         self.id
     }
 
-    /// Six volumes in the layout [`TensorLayout::OURS`].
+    /// Six volumes in the layout [`TensorLayout::MRTRIX`].
     pub fn volume(&self) -> Volume {
         // Index of each of them in `Tensor::d` (xx xy xz yy yz zz).
         const FROM: [usize; TensorLayout::VOLUMES] = [0, 3, 5, 1, 2, 4];

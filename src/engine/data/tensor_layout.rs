@@ -103,7 +103,7 @@ impl TensorLayout {
     pub const VOLUMES: usize = 6;
 
     /// The layout in which this program and MRtrix write tensors.
-    pub const OURS: Self = Self {
+    pub const MRTRIX: Self = Self {
         order: TensorOrder::Mrtrix,
         frame: TensorFrame::World,
     };

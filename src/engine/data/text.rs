@@ -57,8 +57,8 @@ pub fn grouped(digits: &str) -> String {
     text
 }
 
-/// The verb or pronoun for this number: `agreed(n, "it was", "they were")`.
-pub fn agreed<'a>(n: usize, one: &'a str, more: &'a str) -> &'a str {
+/// The verb or pronoun for this number: `singular_or_plural(n, "it was", "they were")`.
+pub fn singular_or_plural<'a>(n: usize, one: &'a str, more: &'a str) -> &'a str {
     match n {
         1 => one,
         _ => more,

@@ -261,7 +261,7 @@ impl Tractogram {
     }
 
     /// The same points without any values.
-    pub fn bare(&self) -> Self {
+    pub fn without_values(&self) -> Self {
         Self::new(self.points.clone(), self.offsets.clone())
     }
 

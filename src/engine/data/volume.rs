@@ -262,7 +262,7 @@ impl Volume {
     /// voxel of any magnitude must not move them.
     fn look_for_percentiles(&self, frame: usize, low: f64, high: f64) -> (f32, f32) {
         const BINS: usize = 4096;
-        const FEW: f64 = 256.0;
+        const MIN_BINS: f64 = 256.0;
         // Finer bins than single precision can resolve (all values are equal).
         const ROUNDING: f64 = 1e-7;
         // Each pass narrows the range at least 15-fold.
@@ -296,7 +296,7 @@ impl Volume {
             };
             let (first, last) = (bin(low), bin(high));
             (lo, hi) = (lo + first * width, lo + last * width);
-            if last - first >= FEW || width <= ROUNDING * lo.abs().max(hi.abs()) {
+            if last - first >= MIN_BINS || width <= ROUNDING * lo.abs().max(hi.abs()) {
                 break;
             }
             // Up to the end of the last bin.

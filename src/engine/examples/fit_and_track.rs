@@ -41,6 +41,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         }),
         colour: None,
         visible: true,
+        label_number: None,
     });
     let regions: Vec<Region> = regions.collect();
     assert!(regions.iter().any(|r| r.role == Role::Seed));

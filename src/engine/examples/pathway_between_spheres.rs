@@ -36,6 +36,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             shape: Arc::new(Shape::Sphere { centre, radius_mm }),
             colour: None,
             visible: true,
+            label_number: None,
         };
         CostSource::region(&metric, &region).map(Arc::new)
     };

@@ -11,7 +11,7 @@ pub use folder::{check_new_folder, write_folder_verified};
 pub use temporary::{Scratch, keep_private};
 pub use together::{before, previous_files_note, previous_name, rename_together};
 
-use super::checksum::{self, Summed};
+use super::checksum::{self, ChecksumWriter};
 use super::{Error, disk, ending};
 use crate::compute::Control;
 use std::cell::RefCell;
@@ -25,11 +25,11 @@ use temporary::{Temporary, folder_of};
 const MAX_LINKS: usize = 40;
 
 /// Whether existing files are kept, as a command without `--force` does. In the window, the user is asked beforehand.
-static KEEPS: AtomicBool = AtomicBool::new(false);
+static KEEP_EXISTING: AtomicBool = AtomicBool::new(false);
 
 /// From now on existing names are refused at the last step, however late they appeared.
 pub fn keep_what_exists(keeps: bool) {
-    KEEPS.store(keeps, Ordering::Relaxed);
+    KEEP_EXISTING.store(keeps, Ordering::Relaxed);
 }
 
 /// Paths of the files that this process has written; `None` until [`record_written_files`].
@@ -58,12 +58,12 @@ fn was_written(path: PathBuf) {
 }
 
 fn replaces() -> bool {
-    !KEEPS.load(Ordering::Relaxed)
+    !KEEP_EXISTING.load(Ordering::Relaxed)
 }
 
 /// A complete file, already read back, under a temporary name; removed when dropped unless it has received its final
 /// name.
-pub struct Ready {
+pub struct PreparedFile {
     temporary: Temporary,
     target: PathBuf,
     /// The requested path.
@@ -71,7 +71,7 @@ pub struct Ready {
     replaces: bool,
 }
 
-impl Ready {
+impl PreparedFile {
     /// The temporary path.
     pub fn file(&self) -> &Path {
         &self.temporary.path
@@ -127,7 +127,7 @@ pub fn prepare<E: Into<VerifyFailure>>(
     path: &Path,
     write: impl FnOnce(&mut BufWriter<disk::File>) -> Result<(), Stop>,
     verify: impl FnOnce(&Path) -> Result<(), E>,
-) -> Result<Ready, Error> {
+) -> Result<PreparedFile, Error> {
     let failed = |e: &std::io::Error| Error::writing(path, e);
     let target = target(path)?;
     let (temporary, file) = Temporary::create(&target).map_err(|e| failed(&e))?;
@@ -151,7 +151,7 @@ pub fn prepare<E: Into<VerifyFailure>>(
     let read = |e: std::io::Error| VerifyFailure::Differs(super::error::plain(&e)).error(path);
     disk::reads_back(&temporary.path).map_err(read)?;
     verify(&temporary.path).map_err(|e| e.into().error(path))?;
-    Ok(Ready {
+    Ok(PreparedFile {
         temporary,
         target,
         path: path.to_owned(),
@@ -309,7 +309,7 @@ pub fn write_text(path: &Path, text: &str) -> Result<(), Error> {
 }
 
 /// Does everything except the last step.
-pub fn prepare_text(path: &Path, text: &str) -> Result<Ready, Error> {
+pub fn prepare_text(path: &Path, text: &str) -> Result<PreparedFile, Error> {
     prepare(
         path,
         |file| Ok(file.write_all(text.as_bytes())?),
@@ -331,7 +331,7 @@ pub fn write_rows(
     write_verified(
         path,
         |file| {
-            let mut summed = Summed::new(file);
+            let mut summed = ChecksumWriter::new(file);
             write(&mut summed)?;
             sum.replace(summed.sum());
             Ok(())

@@ -139,11 +139,11 @@ pub fn inherited_table(map: &Path) -> Option<PathBuf> {
 }
 
 /// Why a folder outside any data set is not opened: what it seems to contain.
-pub fn refuse(path: &Path) -> Error {
+pub fn refusal(path: &Path) -> Error {
     /// A series has hundreds of files and lies among a few others.
-    const LOOKED_AT: usize = 24;
+    const EXAMINED_FILES: usize = 24;
     const DEEP: usize = 3;
-    let mut left = LOOKED_AT;
+    let mut left = EXAMINED_FILES;
     // Nothing can be said about a folder that cannot be listed.
     if let Err(why) = names_in(path) {
         return why;

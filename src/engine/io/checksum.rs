@@ -44,12 +44,12 @@ pub fn of_text(text: &str) -> String {
 }
 
 /// Passes on what is written and computes its checksum.
-pub struct Summed<W> {
+pub struct ChecksumWriter<W> {
     to: W,
     sum: Sha256,
 }
 
-impl<W: Write> Summed<W> {
+impl<W: Write> ChecksumWriter<W> {
     pub fn new(to: W) -> Self {
         let sum = Sha256::new();
         Self { to, sum }
@@ -61,7 +61,7 @@ impl<W: Write> Summed<W> {
     }
 }
 
-impl<W: Write> Write for Summed<W> {
+impl<W: Write> Write for ChecksumWriter<W> {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
         let written = self.to.write(bytes)?;
         self.sum.update(&bytes[..written]);

@@ -24,7 +24,7 @@ pub struct Converted {
     /// About the input, one sentence each.
     pub notes: Vec<Remark>,
     /// Losses in the output, one sentence each.
-    pub losses: Vec<String>,
+    pub unsupported_contents: Vec<String>,
 }
 
 /// Returns an error for output names that nothing can be converted to, before anything is read.
@@ -79,7 +79,7 @@ pub struct Plan {
     /// About the input, one sentence each.
     pub notes: Vec<Remark>,
     /// Losses in the output, one sentence each.
-    pub losses: Vec<String>,
+    pub unsupported_contents: Vec<String>,
 }
 
 /// Reads a file that is to be written as `output`, whose name determines the format. `reference` is the image whose
@@ -101,7 +101,7 @@ pub fn plan(
             unread: Vec::new(),
             companions: Vec::new(),
             notes: image.notes.clone(),
-            losses: image.losses.clone(),
+            unsupported_contents: image.unsupported_contents.clone(),
             contents: Contents::Image(Box::new(image)),
         });
     }
@@ -148,14 +148,14 @@ pub fn plan(
         },
         companions,
         notes,
-        losses,
+        unsupported_contents: losses,
     })
 }
 
 impl Plan {
     /// Parts of the input that the output will not hold: those that were not read, and those left out.
     pub fn missing(&self) -> Vec<String> {
-        [&*self.unread, &self.losses].concat()
+        [&*self.unread, &self.unsupported_contents].concat()
     }
 
     pub fn input(&self) -> &Path {
@@ -192,7 +192,7 @@ impl Plan {
             what,
             written,
             notes: self.notes,
-            losses: self.losses,
+            unsupported_contents: self.unsupported_contents,
         })
     }
 }

@@ -340,13 +340,7 @@ impl Error {
             Self::Unsupported { found, instead, .. } => write!(f, "This is {found}; {instead}"),
             Self::Malformed {
                 found, expected, ..
-            } => {
-                // Damage or a mistake of another program: the advice is the same.
-                const USUAL: &str =
-                    "choose another file, or write this one again with the program that made it";
-                let remedy = expected.remedy.as_deref().unwrap_or(USUAL);
-                write!(f, "Found {found}, expected {}; {remedy}", expected.what)
-            }
+            } => write_malformed(f, found, expected),
             Self::Short {
                 found_bytes,
                 expected_bytes,
@@ -370,24 +364,10 @@ impl Error {
             }
             Self::Counts {
                 b_values,
-                vectors: Some(vectors),
+                vectors,
                 volumes,
                 ..
-            } => write!(
-                f,
-                "Found {} and {}, expected {volumes} of each, one \
-                 for every volume of the scan; choose the files that belong to it",
-                counted(*b_values, "b-value"),
-                counted(*vectors, "vector")
-            ),
-            Self::Counts {
-                b_values, volumes, ..
-            } => write!(
-                f,
-                "Found {}, expected {volumes}, one for every volume of the scan; \
-                 choose the file that belongs to it",
-                counted(*b_values, "gradient")
-            ),
+            } => write_counts(f, *b_values, *vectors, *volumes),
             Self::MaskFrames { frames, .. } => write!(
                 f,
                 "Found {}, expected a mask of one; extract the one you mean",
@@ -398,24 +378,7 @@ impl Error {
                 expected,
                 off_mm,
                 ..
-            } => {
-                let shape_text = |s: &[usize; 3]| format!("{} × {} × {}", s[0], s[1], s[2]);
-                if found != expected {
-                    write!(
-                        f,
-                        "Found a mask of {} voxels, expected the image's {}; resample it to the \
-                         image's grid",
-                        shape_text(found),
-                        shape_text(expected)
-                    )
-                } else {
-                    write!(
-                        f,
-                        "Found a mask that lies up to {off_mm:.2} mm away from the image's grid, \
-                         expected the same grid; resample it to the image's grid"
-                    )
-                }
-            }
+            } => write_mask_grid(f, *found, *expected, *off_mm),
             Self::MaskEmpty { .. } => f.write_str(
                 "Found a mask without any voxel above 0.5, expected at least one; choose another",
             ),
@@ -462,6 +425,61 @@ impl Error {
                  the disk"
             ),
         }
+    }
+}
+
+fn write_malformed(f: &mut Formatter<'_>, found: &str, expected: &Expected) -> Result {
+    // Damage or a mistake of another program: the advice is the same.
+    const USUAL_ADVICE: &str =
+        "choose another file, or write this one again with the program that made it";
+    let remedy = expected.remedy.as_deref().unwrap_or(USUAL_ADVICE);
+    write!(f, "Found {found}, expected {}; {remedy}", expected.what)
+}
+
+fn write_counts(
+    f: &mut Formatter<'_>,
+    b_values: usize,
+    vectors: Option<usize>,
+    volumes: usize,
+) -> Result {
+    match vectors {
+        Some(vectors) => write!(
+            f,
+            "Found {} and {}, expected {volumes} of each, one \
+             for every volume of the scan; choose the files that belong to it",
+            counted(b_values, "b-value"),
+            counted(vectors, "vector")
+        ),
+        None => write!(
+            f,
+            "Found {}, expected {volumes}, one for every volume of the scan; \
+             choose the file that belongs to it",
+            counted(b_values, "gradient")
+        ),
+    }
+}
+
+fn write_mask_grid(
+    f: &mut Formatter<'_>,
+    found: [usize; 3],
+    expected: [usize; 3],
+    off_mm: f64,
+) -> Result {
+    let shape_text = |s: [usize; 3]| format!("{} × {} × {}", s[0], s[1], s[2]);
+    if found != expected {
+        write!(
+            f,
+            "Found a mask of {} voxels, expected the image's {}; resample it to the \
+             image's grid",
+            shape_text(found),
+            shape_text(expected)
+        )
+    } else {
+        write!(
+            f,
+            "Found a mask that lies up to {off_mm:.2} mm away from the image's grid, \
+             expected the same grid; resample it to the image's grid"
+        )
     }
 }
 

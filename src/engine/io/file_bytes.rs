@@ -21,7 +21,7 @@ const LARGE_BYTES: u64 = 4 << 20;
 /// Bytes that one thread reads at a time.
 const PIECE_BYTES: usize = 2 << 20;
 /// Numbers converted at a time, while they are in the processor's cache.
-const AT_HAND: usize = 1 << 15;
+const CONVERTED_AT_ONCE: usize = 1 << 15;
 
 /// A file's bytes, unpacked if they were compressed, and the job to which reading reports progress.
 pub(super) struct FileBytes {
@@ -99,7 +99,7 @@ impl FileBytes {
 
 /// Anonymous memory in large pages if the system has them: allocation in small pages takes longer than filling them.
 /// `None` if the system has no memory.
-fn own(bytes: usize) -> Option<memmap2::MmapMut> {
+fn allocate_large_pages(bytes: usize) -> Option<memmap2::MmapMut> {
     let own = memmap2::MmapMut::map_anon(bytes).ok()?;
     // A hint, which may be ignored.
     #[cfg(target_os = "linux")]
@@ -110,7 +110,7 @@ fn own(bytes: usize) -> Option<memmap2::MmapMut> {
 /// `count` values, initially zero, filled by `fill`.
 pub(super) fn filled<T: bytemuck::Pod>(count: usize, fill: impl FnOnce(&mut [T])) -> Shared<T> {
     let bytes = count.saturating_mul(size_of::<T>());
-    let Some(mut own) = own(bytes).filter(|_| bytes as u64 >= LARGE_BYTES) else {
+    let Some(mut own) = allocate_large_pages(bytes).filter(|_| bytes as u64 >= LARGE_BYTES) else {
         let mut values = vec![T::zeroed(); count];
         fill(&mut values);
         return values.into();
@@ -153,7 +153,7 @@ fn pages(path: &Path, range: Range<u64>, control: &Control) -> Result<memmap2::M
     let length = range.end - range.start;
     room(path, length)?;
     let bytes = usize::try_from(length).map_err(|_| short_of_memory(path, length))?;
-    let mut own = own(bytes).ok_or_else(|| short_of_memory(path, length))?;
+    let mut own = allocate_large_pages(bytes).ok_or_else(|| short_of_memory(path, length))?;
     let pieces = own.par_chunks_mut(PIECE_BYTES).enumerate();
     pieces.try_for_each(|(i, piece)| {
         control.check()?;
@@ -252,8 +252,8 @@ pub(super) fn fill(
         if number.is_single(big_endian) {
             return reader.read(bytemuck::cast_slice_mut(piece));
         }
-        let mut buffer = vec![0; number.bytes() * AT_HAND];
-        for out in piece.chunks_mut(AT_HAND) {
+        let mut buffer = vec![0; number.bytes() * CONVERTED_AT_ONCE];
+        for out in piece.chunks_mut(CONVERTED_AT_ONCE) {
             let bytes = &mut buffer[..number.bytes() * out.len()];
             reader.read(bytes)?;
             number.fill_alone(bytes, big_endian, out);

@@ -71,7 +71,7 @@ pub struct Kind {
     pub holds: FormatCapabilities,
 }
 
-const NOTHING: FormatCapabilities = FormatCapabilities {
+const NO_CAPABILITIES: FormatCapabilities = FormatCapabilities {
     per_point: NameSupport::Nothing,
     per_streamline: NameSupport::Nothing,
     groups: false,
@@ -87,7 +87,7 @@ pub const TABLE: &[Kind] = &[
         extensions: &["nii.gz", "nii", "hdr", "img", "hdr.gz", "img.gz"],
         reads: "NIfTI-1, NIfTI-2, every numeric type, both byte orders",
         writes: "NIfTI-1; the type of the values is kept",
-        holds: NOTHING,
+        holds: NO_CAPABILITIES,
     },
     Kind {
         format: Format::Mgh,
@@ -96,7 +96,7 @@ pub const TABLE: &[Kind] = &[
         extensions: &["mgz", "mgh", "mgh.gz"],
         reads: "uint8 to float32, gzip",
         writes: "",
-        holds: NOTHING,
+        holds: NO_CAPABILITIES,
     },
     Kind {
         format: Format::Nrrd,
@@ -105,7 +105,7 @@ pub const TABLE: &[Kind] = &[
         extensions: &["nrrd", "nhdr"],
         reads: "every number type, raw, gzip and text, samples in a file of their own",
         writes: "`.nrrd` in gzip, with the gradients of a scan; the type of the values is kept",
-        holds: NOTHING,
+        holds: NO_CAPABILITIES,
     },
     Kind {
         format: Format::Fsl,
@@ -114,7 +114,7 @@ pub const TABLE: &[Kind] = &[
         extensions: &["bval", "bvec", "bvals", "bvecs"],
         reads: "",
         writes: "text",
-        holds: NOTHING,
+        holds: NO_CAPABILITIES,
     },
     Kind {
         format: Format::Mrtrix,
@@ -123,7 +123,7 @@ pub const TABLE: &[Kind] = &[
         extensions: &["b"],
         reads: "",
         writes: "",
-        holds: NOTHING,
+        holds: NO_CAPABILITIES,
     },
     Kind {
         format: Format::Tck,
@@ -132,7 +132,7 @@ pub const TABLE: &[Kind] = &[
         extensions: &["tck"],
         reads: "float32 and float64, both byte orders; TSF and weights beside it",
         writes: "float32; TSF and weights beside it",
-        holds: NOTHING,
+        holds: NO_CAPABILITIES,
     },
     Kind {
         format: Format::Trk,
@@ -200,7 +200,7 @@ pub const TABLE: &[Kind] = &[
         holds: FormatCapabilities {
             per_streamline: NameSupport::UpTo(1),
             grid: true,
-            ..NOTHING
+            ..NO_CAPABILITIES
         },
     },
     Kind {
@@ -210,7 +210,7 @@ pub const TABLE: &[Kind] = &[
         extensions: &["ply"],
         reads: "",
         writes: "binary, world mm",
-        holds: NOTHING,
+        holds: NO_CAPABILITIES,
     },
     Kind {
         format: Format::Stl,
@@ -219,7 +219,7 @@ pub const TABLE: &[Kind] = &[
         extensions: &["stl"],
         reads: "",
         writes: "binary, world mm",
-        holds: NOTHING,
+        holds: NO_CAPABILITIES,
     },
     Kind {
         format: Format::Obj,
@@ -228,7 +228,7 @@ pub const TABLE: &[Kind] = &[
         extensions: &["obj"],
         reads: "",
         writes: "text, world mm",
-        holds: NOTHING,
+        holds: NO_CAPABILITIES,
     },
     Kind {
         format: Format::Gifti,
@@ -237,7 +237,7 @@ pub const TABLE: &[Kind] = &[
         extensions: &["gii"],
         reads: "",
         writes: "compressed, world mm",
-        holds: NOTHING,
+        holds: NO_CAPABILITIES,
     },
     Kind {
         format: Format::Png,
@@ -246,7 +246,7 @@ pub const TABLE: &[Kind] = &[
         extensions: &["png"],
         reads: "",
         writes: "with the parameters inside",
-        holds: NOTHING,
+        holds: NO_CAPABILITIES,
     },
 ];
 
@@ -442,7 +442,7 @@ fn left_out(
     match room {
         NameSupport::Any => None,
         NameSupport::UpTo(n) => {
-            let kept = kept(&columns, n);
+            let kept = columns_within(&columns, n);
             let lost = names
                 .iter()
                 .filter(|name| !kept.iter().any(|c| c.name == **name));
@@ -460,7 +460,10 @@ fn left_out(
 }
 
 /// The first `room` values; a length gives up its place to another value.
-pub(super) fn kept<'a, 'b>(columns: &'b [Columns<'a>], room: usize) -> Vec<&'b Columns<'a>> {
+pub(super) fn columns_within<'a, 'b>(
+    columns: &'b [Columns<'a>],
+    room: usize,
+) -> Vec<&'b Columns<'a>> {
     let crowded = columns.len() > room;
     let chosen = columns.iter().filter(|c| !crowded || c.name != LENGTH);
     chosen.take(room).collect()

@@ -15,7 +15,7 @@ use crate::data::Grid;
 use crate::data::axis_change::{image_from_fsl, world_from_fsl};
 use crate::data::gradients::{B0_LIMIT_S_PER_MM2, Gradients, Weighting, volume_numbers};
 use crate::data::rotation::rotation;
-use crate::data::text::agreed;
+use crate::data::text::singular_or_plural;
 use glam::{DMat3, DVec3};
 use std::path::{Path, PathBuf};
 
@@ -161,7 +161,7 @@ pub fn check_named(files: &TableFiles) -> Result<(), Error> {
         TableFiles::Fsl { bval, bvec } => {
             let exchanged = || {
                 let (b, v) = (rows(bval).ok()?, rows(bvec).ok()?);
-                (is_b_values(&v) && !is_b_values(&b)).then(|| shape_in_words(&b))
+                (is_b_values(&v) && !is_b_values(&b)).then(|| shape_text(&b))
             };
             if let Some(found) = exchanged() {
                 return Err(Error::malformed(
@@ -237,7 +237,7 @@ impl Rows {
 
     /// Unit vectors in world axes; zero if a vector has no direction.
     pub fn directions(&self, grid: &Grid) -> Vec<DVec3> {
-        let unit = |v: DVec3| match says_none(v) {
+        let unit = |v: DVec3| match has_no_direction(v) {
             true => DVec3::ZERO,
             false => v.normalize(),
         };
@@ -271,14 +271,16 @@ impl Rows {
     /// The losses in an NRRD, where vector lengths encode shares of the largest b-value.
     pub fn losses_in_nrrd(&self) -> Vec<String> {
         let pairs = || self.b.iter().zip(&self.vectors);
-        let silent = pairs().filter(|(b, v)| **b > 0.0 && says_none(**v)).count();
-        let odd = pairs().filter(|(_, v)| !says_none(**v) && is_odd(v.length()));
+        let silent = pairs()
+            .filter(|(b, v)| **b > 0.0 && has_no_direction(**v))
+            .count();
+        let odd = pairs().filter(|(_, v)| !has_no_direction(**v) && is_not_unit(v.length()));
         let odd = odd.count();
         let mut losses = Vec::new();
         if silent > 0 {
             losses.push(format!(
                 "NRRD holds no b-value of a volume without a direction: {} b = 0",
-                agreed(
+                singular_or_plural(
                     silent,
                     "1 volume becomes",
                     &format!("{silent} volumes become")
@@ -288,18 +290,18 @@ impl Rows {
         if odd > 0 {
             losses.push(format!(
                 "NRRD holds no lengths of vectors: {} 1",
-                agreed(odd, "1 length becomes", &format!("{odd} lengths become"))
+                singular_or_plural(odd, "1 length becomes", &format!("{odd} lengths become"))
             ));
         }
         losses
     }
 }
 
-fn says_none(vector: DVec3) -> bool {
+fn has_no_direction(vector: DVec3) -> bool {
     !vector.is_finite() || vector.length() < ZERO_LENGTH
 }
 
-fn is_odd(length: f64) -> bool {
+fn is_not_unit(length: f64) -> bool {
     (length - 1.0).abs() > LENGTH_TOLERANCE
 }
 
@@ -422,7 +424,7 @@ fn checked(b_values: Vec<f64>, vectors: Vec<DVec3>) -> (Gradients, Vec<String>) 
         if b <= B0_LIMIT_S_PER_MM2 || !length.is_finite() || length < ZERO_LENGTH {
             return DVec3::ZERO;
         }
-        if is_odd(length) {
+        if is_not_unit(length) {
             odd_lengths.push(length);
         }
         v / length
@@ -459,8 +461,8 @@ fn checked(b_values: Vec<f64>, vectors: Vec<DVec3>) -> (Gradients, Vec<String>) 
         let several = format!("{} diffusion-weighted volumes have", without.len());
         warnings.push(format!(
             "{} no direction and {} left out of fits: {}",
-            agreed(without.len(), "1 diffusion-weighted volume has", &several),
-            agreed(without.len(), "is", "are"),
+            singular_or_plural(without.len(), "1 diffusion-weighted volume has", &several),
+            singular_or_plural(without.len(), "is", "are"),
             volume_numbers(&without)
         ));
     }
@@ -507,7 +509,7 @@ fn b_values(path: &Path) -> Result<Vec<f64>, Error> {
     } else {
         Err(Error::malformed(
             path,
-            shape_in_words(&rows),
+            shape_text(&rows),
             "b-values in one row or one column",
         ))
     }
@@ -537,7 +539,7 @@ fn fsl_vectors(path: &Path) -> Result<Vec<DVec3>, Error> {
         .ok_or_else(|| {
             Error::malformed(
                 path,
-                shape_in_words(&rows),
+                shape_text(&rows),
                 "vectors in three rows of equal length or in rows of three",
             )
         })
@@ -553,10 +555,10 @@ fn mrtrix_rows(path: &Path) -> Result<(Vec<f64>, Vec<DVec3>), Error> {
         .map(split)
         .collect::<Option<Vec<_>>>()
         .map(|rows| rows.into_iter().unzip())
-        .ok_or_else(|| Error::malformed(path, shape_in_words(&rows), "rows of four: x y z b"))
+        .ok_or_else(|| Error::malformed(path, shape_text(&rows), "rows of four: x y z b"))
 }
 
-fn shape_in_words(rows: &[Vec<f64>]) -> String {
+fn shape_text(rows: &[Vec<f64>]) -> String {
     let (least, most) = rows.iter().fold((usize::MAX, 0), |(l, m), r| {
         (l.min(r.len()), m.max(r.len()))
     });
@@ -584,7 +586,7 @@ pub(super) fn prepare(
     bvec: &Path,
     rows: &Rows,
     grid: &Grid,
-) -> Result<[atomic::Ready; 2], Error> {
+) -> Result<[atomic::PreparedFile; 2], Error> {
     let vectors = rows.in_image(grid);
     let line = |numbers: Vec<String>| numbers.join(" ") + "\n";
     let b_values = line(rows.b.iter().map(f64::to_string).collect());

@@ -49,6 +49,6 @@ pub fn save_of(image: &Path, labels: Option<&Labels>) -> Result<Option<PathBuf>,
 }
 
 /// Does everything except the last step.
-pub(super) fn prepare_of(image: &Path, labels: &Labels) -> Result<atomic::Ready, Error> {
+pub(super) fn prepare_of(image: &Path, labels: &Labels) -> Result<atomic::PreparedFile, Error> {
     atomic::prepare_text(&table_path(image), &text(rows(labels)))
 }

@@ -3,7 +3,7 @@
 use super::format::{Content, Format};
 use super::{Error, Remark, extension, image, names_in};
 use crate::compute::Control;
-use crate::data::text::agreed;
+use crate::data::text::singular_or_plural;
 use crate::data::{Grid, Mask, Volume, VolumeKind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -54,7 +54,7 @@ pub fn mask_on_own_grid(path: &Path) -> Result<(Mask, Vec<Remark>), Error> {
             "{neither} of the mask's {} values {} neither 0 nor 1; those above {THRESHOLD} count \
              as inside",
             volume.values.len(),
-            agreed(neither, "is", "are")
+            singular_or_plural(neither, "is", "are")
         );
         remarks.push(sentence.into());
     }
@@ -66,7 +66,7 @@ pub fn mask_on_own_grid(path: &Path) -> Result<(Mask, Vec<Remark>), Error> {
 /// begins like the scan's.
 pub fn companion_mask(scan: &Path, grid: &Grid) -> Option<PathBuf> {
     /// Number of headers read.
-    const LOOKED_AT: usize = 16;
+    const MAX_HEADERS: usize = 16;
     let folder = scan.parent().filter(|p| !p.as_os_str().is_empty());
     let own = name_parts(scan);
     let mut masks: Vec<(bool, bool, PathBuf)> = names_in(folder.unwrap_or(Path::new(".")))
@@ -86,7 +86,7 @@ pub fn companion_mask(scan: &Path, grid: &Grid) -> Option<PathBuf> {
         })
         .collect();
     masks.sort();
-    masks.truncate(LOOKED_AT);
+    masks.truncate(MAX_HEADERS);
     let fits = |path: &PathBuf| {
         let found = image::read_grid(path, &Control::new());
         found.is_ok_and(|g| grid.matches(&g) || g.reordered(grid).is_some())
@@ -109,9 +109,9 @@ fn name_parts(path: &Path) -> Vec<String> {
 
 /// The subject and the session of a BIDS name: `("sub", "01")`.
 fn entities(text: &[String]) -> impl Iterator<Item = (&str, &str)> {
-    const WHO_AND_WHEN: [&str; 5] = ["sub", "ses", "acq", "run", "dir"];
+    const ENTITIES: [&str; 5] = ["sub", "ses", "acq", "run", "dir"];
     let pairs = text.iter().filter_map(|w| w.split_once('-'));
-    pairs.filter(|(key, _)| WHO_AND_WHEN.contains(key))
+    pairs.filter(|(key, _)| ENTITIES.contains(key))
 }
 
 /// An image that is a mask by its values: one volume that contains zeros and ones only, and both.

@@ -121,7 +121,7 @@ fn begin(path: &Path, control: &Control) -> Result<OpenedImage, Error> {
         ));
     };
     let bytes = (count * number.bytes()) as u64;
-    source.prove(HEADER_BYTES as u64 + bytes)?;
+    source.verify_size(HEADER_BYTES as u64 + bytes)?;
 
     let mut info = SpaceInfo::with_one_affine(VERSION, &sizes, stored_as, true);
     let shape = [sizes[0], sizes[1], sizes[2]];

@@ -45,7 +45,7 @@ mod leased {
     const PIECE_BYTES: usize = 16 << 20;
     const LARGE_PAGE_BYTES: usize = 2 << 20;
     /// An opened file is displayed first; copies are made afterwards.
-    const FIRST_LOOK: Duration = Duration::from_millis(100);
+    const COPY_DELAY: Duration = Duration::from_millis(100);
     /// asm-generic/fcntl.h: selects the signal that reports a process waiting for a lease.
     const F_SETSIG: libc::c_int = 10;
     /// Local file systems (statfs(2)): on others a lease does not delay other programs.
@@ -84,7 +84,7 @@ mod leased {
         // A part that cannot be copied now may be copied later: until then the lease stays.
         let started = copier.spawn(move || {
             while Arc::strong_count(&copied) > 1 {
-                std::thread::sleep(FIRST_LOOK);
+                std::thread::sleep(COPY_DELAY);
                 if copied.copy() {
                     return;
                 }

@@ -8,7 +8,7 @@ mod gradients;
 mod header;
 mod write;
 
-pub use write::{losses, prepare};
+pub use write::{prepare, unsupported_contents};
 
 use super::numbers::Type;
 use super::source::Source;
@@ -16,7 +16,7 @@ use super::stored::{Meaning, Pixel, Stored};
 use super::voxels::{scalars, value_count, zeros};
 use super::{Error, SpaceInfo};
 use crate::compute::Control;
-use crate::data::text::{agreed, counted};
+use crate::data::text::{counted, singular_or_plural};
 use crate::data::{AffineSource, Grid, Volume, VolumeKind};
 use glam::{DAffine3, DMat3, DVec3};
 use header::{Encoding, Header};
@@ -234,7 +234,7 @@ fn samples(
             Error::malformed(path, format!("a byte skip of {n}"), "a number from 0")
         })?,
     };
-    source.prove(skip.saturating_add(bytes))?;
+    source.verify_size(skip.saturating_add(bytes))?;
     source.skip(skip)?;
     Ok(Samples::Bytes(source, skip))
 }
@@ -255,7 +255,7 @@ fn finish(
         info.warnings.push(format!(
             "The file continues for {} after its samples, which {} not used",
             counted(behind as usize, "byte"),
-            agreed(behind as usize, "was", "were")
+            singular_or_plural(behind as usize, "was", "were")
         ));
     }
     Ok(())

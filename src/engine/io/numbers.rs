@@ -76,7 +76,7 @@ impl Type {
                 let out: &mut [u8] = bytemuck::cast_slice_mut(out);
                 out.copy_from_slice(&bytes[..out.len()]);
             }
-            Self::F16 => simd::dispatch(Halves {
+            Self::F16 => simd::dispatch(HalfPrecision {
                 bytes,
                 big_endian,
                 out,
@@ -221,13 +221,13 @@ fn turned<const N: usize>(mut bytes: [u8; N]) -> [u8; N] {
 
 /// Half precision by plain arithmetic, which compiles to vector code: the processor's own instruction would be called
 /// separately for every eight numbers, and requires alignment.
-struct Halves<'a> {
+struct HalfPrecision<'a> {
     bytes: &'a [u8],
     big_endian: bool,
     out: &'a mut [f32],
 }
 
-impl simd::Kernel for Halves<'_> {
+impl simd::Kernel for HalfPrecision<'_> {
     type Output = ();
 
     #[inline(always)]

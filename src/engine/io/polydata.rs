@@ -4,7 +4,7 @@ use super::source::{ALWAYS_ALLOWED_BYTES, MAX_EXPANSION};
 use super::streamlines::{FibreInfo, MAX_LISTS, free_name};
 use super::{Error, Space};
 use crate::data::Tractogram;
-use crate::data::text::agreed;
+use crate::data::text::singular_or_plural;
 use crate::data::tractogram::column_name;
 use std::path::Path;
 
@@ -128,16 +128,16 @@ impl Polydata {
             let unused = points - used;
             info.warn_unread(format!(
                 "{unused} {} to no line; {} not used",
-                agreed(unused, "point belongs", "points belong"),
-                agreed(unused, "it was", "they were")
+                singular_or_plural(unused, "point belongs", "points belong"),
+                singular_or_plural(unused, "it was", "they were")
             ));
         }
         let adjacent = self.cells_before + self.cells_behind;
         if adjacent > 0 {
             info.warn_unread(format!(
                 "{adjacent} {} beside the lines {} not used",
-                agreed(adjacent, "vertex or surface", "vertices or surfaces"),
-                agreed(adjacent, "was", "were")
+                singular_or_plural(adjacent, "vertex or surface", "vertices or surfaces"),
+                singular_or_plural(adjacent, "was", "were")
             ));
         }
         let lines = self.lines();

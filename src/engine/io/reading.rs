@@ -95,7 +95,7 @@ impl fmt::Display for AffineReading {
 }
 
 impl Reading {
-    pub fn is_nothing(&self) -> bool {
+    pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 }

@@ -12,7 +12,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 const LOCK: &str = "lock";
 const SESSION: &str = "session.arcuate";
 /// A folder without a lock is being created; after this time its creator no longer runs.
-const MAKING: Duration = Duration::from_secs(60);
+const CREATION_TIME: Duration = Duration::from_secs(60);
 
 /// A folder locked by this process: its own, or one left behind.
 #[derive(Debug)]
@@ -81,7 +81,7 @@ impl RecoveryFolder {
 }
 
 /// Folders left behind with a session in them, newest first; those without one are removed.
-pub fn left_behind(root: &Path) -> Vec<RecoveryFolder> {
+pub fn recoverable_folders(root: &Path) -> Vec<RecoveryFolder> {
     let mut found = Vec::new();
     for folder in super::names_in(root).unwrap_or_default() {
         let path = folder.join(LOCK);
@@ -128,7 +128,7 @@ pub fn are_held(root: &Path, here: &[&RecoveryFolder]) -> bool {
 fn remove_unfinished(folder: &Path) {
     let age = disk::metadata(folder).and_then(|m| m.modified());
     let age = age.ok().and_then(|m| m.elapsed().ok());
-    if folder.is_dir() && age.is_some_and(|age| age > MAKING) {
+    if folder.is_dir() && age.is_some_and(|age| age > CREATION_TIME) {
         let _ = disk::remove_folder_with_all(folder);
     }
 }

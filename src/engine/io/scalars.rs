@@ -52,7 +52,7 @@ impl CompanionFile {
         &self,
         tck: &Path,
         tractogram: &Tractogram,
-    ) -> Result<atomic::Ready, Error> {
+    ) -> Result<atomic::PreparedFile, Error> {
         match self.per_point {
             true => prepare_points(&self.path, tck, tractogram, &self.name),
             false => {
@@ -81,7 +81,7 @@ fn prepare_points(
     adjacent: &Path,
     tractogram: &Tractogram,
     name: &str,
-) -> Result<atomic::Ready, Error> {
+) -> Result<atomic::PreparedFile, Error> {
     let Some(values) = tractogram.per_point.get(name) else {
         return Err(missing(path, name));
     };
@@ -131,7 +131,7 @@ fn prepare_weights(
     tractogram: &Tractogram,
     name: &str,
     stamp: Option<&str>,
-) -> Result<atomic::Ready, Error> {
+) -> Result<atomic::PreparedFile, Error> {
     let Some(values) = tractogram.per_streamline.get(name) else {
         return Err(missing(path, name));
     };
@@ -154,7 +154,7 @@ fn missing(path: &Path, name: &str) -> Error {
     )
 }
 
-fn write(path: &Path, bytes: &[u8]) -> Result<atomic::Ready, Error> {
+fn write(path: &Path, bytes: &[u8]) -> Result<atomic::PreparedFile, Error> {
     atomic::prepare(
         path,
         |file| Ok(file.write_all(bytes)?),

@@ -19,7 +19,7 @@ const STRONGEST: f64 = 20.0;
 /// The gyromagnetic ratio of the proton, rad/(s T) (CODATA 2018).
 const GAMMA_RAD_PER_S_T: f64 = 2.675_221_874_4e8;
 /// Pulse ramps and rounding in a file change b by less.
-const APART: f64 = 0.1;
+const B_TOLERANCE: f64 = 0.1;
 
 /// Gradient timing of a scan.
 #[derive(Clone, PartialEq, Debug)]
@@ -52,7 +52,7 @@ impl Timing {
                 false => 0.0,
             }
         };
-        let apart: Vec<usize> = (0..n).filter(|&i| by(i) > APART).collect();
+        let apart: Vec<usize> = (0..n).filter(|&i| by(i) > B_TOLERANCE).collect();
         let worst = apart
             .iter()
             .copied()
@@ -62,7 +62,7 @@ impl Timing {
              more than {:.0} % in {} of {}; check that both files are of this scan",
             of_pulses(worst),
             b_s_per_mm2[worst],
-            100.0 * APART,
+            100.0 * B_TOLERANCE,
             apart.len(),
             counted(n, "volume")
         ))

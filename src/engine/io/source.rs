@@ -29,7 +29,7 @@ pub(super) const MAX_EXPANSION: u64 = 100;
 pub(super) const ALWAYS_ALLOWED_BYTES: u64 = 1 << 20;
 
 /// Masks and label maps compress better than measurements: an image may unpack to this size from a file of any size.
-pub(super) const ROOMY_BYTES: u64 = 256 << 20;
+pub(super) const UNPACKED_ALLOWANCE_BYTES: u64 = 256 << 20;
 
 /// Names the work in a message about memory while a file is read.
 pub(super) const READING: &str = "Reading the file";
@@ -192,7 +192,7 @@ impl Source {
     /// file does if its trailer states the same length as the header (both modulo 2³²) and deflate can expand that
     /// far; if they disagree (several members, a truncated or forged file), the stream is decoded once more to be
     /// counted.
-    pub fn prove(&self, bytes: u64) -> Result<(), Error> {
+    pub fn verify_size(&self, bytes: u64) -> Result<(), Error> {
         let short = |found_bytes| {
             Err(Error::Short {
                 path: self.path.clone(),
@@ -209,7 +209,7 @@ impl Source {
         }
         // The read below detects data that deflate cannot have expanded to.
         let possible = bytes / GREATEST_EXPANSION <= self.file_bytes;
-        let bomb = bytes > ROOMY_BYTES && bytes > max_unpacked_bytes(self.file_bytes);
+        let bomb = bytes > UNPACKED_ALLOWANCE_BYTES && bytes > max_unpacked_bytes(self.file_bytes);
         if possible && bomb && !memory::is_limited() {
             return Err(Error::malformed(
                 &self.path,

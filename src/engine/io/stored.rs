@@ -93,7 +93,7 @@ pub struct Acquisition {
 
 impl Acquisition {
     /// The fields lost in a format without room for them, one sentence each.
-    pub fn losses(&self, format: &str) -> Vec<String> {
+    pub fn unsupported_contents(&self, format: &str) -> Vec<String> {
         let times = [
             (self.repetition_ms, "repetition time", "ms"),
             (self.flip_angle_rad.to_degrees(), "flip angle", "°"),

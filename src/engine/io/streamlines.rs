@@ -6,7 +6,7 @@ use super::text::in_line;
 use super::{Error, Reading, Space, tck, tinytrack, trk, trx, vtk, vtp};
 use crate::compute::Control;
 use crate::data::Tractogram;
-use crate::data::text::{agreed, plural};
+use crate::data::text::{plural, singular_or_plural};
 use rayon::prelude::*;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -76,8 +76,8 @@ impl FibreInfo {
             0 => {}
             n => self.warn(format!(
                 "{n} {} fewer than two points; {} kept, so that indices still match",
-                agreed(n, "streamline has", "streamlines have"),
-                agreed(n, "it was", "they were")
+                singular_or_plural(n, "streamline has", "streamlines have"),
+                singular_or_plural(n, "it was", "they were")
             )),
         }
     }
@@ -110,8 +110,8 @@ pub fn not_finite(tractogram: &Tractogram) -> Option<String> {
         0 => None,
         n => Some(format!(
             "{n} {} coordinates that are not finite; {} kept, so that indices still match",
-            agreed(n, "point has", "points have"),
-            agreed(n, "it was", "they were")
+            singular_or_plural(n, "point has", "points have"),
+            singular_or_plural(n, "it was", "they were")
         )),
     }
 }
@@ -161,8 +161,8 @@ pub fn read(
 }
 
 /// Writes a streamline file in the format of its name, with `command` as its history if the format has a place for
-/// it. Contents that it cannot hold are left out: see [`Format::losses`]. The file is read back and compared before
-/// it is renamed.
+/// it. Contents that it cannot hold are left out: see [`Format::unsupported_contents`]. The file is read back and
+/// compared before it is renamed.
 pub fn save(
     path: &Path,
     tractogram: &Tractogram,

@@ -7,7 +7,7 @@ use super::file_bytes::FileBytes;
 use super::source::Source;
 use super::{DISCLAIMER, Error, FibreInfo, atomic, little_endian, scalars};
 use crate::compute::Control;
-use crate::data::text::{agreed, counted};
+use crate::data::text::{counted, singular_or_plural};
 use crate::data::{Shared, Tractogram};
 use rayon::prelude::*;
 use std::io::Write;
@@ -75,7 +75,7 @@ pub fn read(path: &Path, control: &Control) -> Result<(Tractogram, FibreInfo), E
     let start = usize::try_from(offset).unwrap_or(usize::MAX);
     let start = start.min(whole.bytes().len());
     whole.advance(header_bytes)?;
-    let (points, offsets) = body_of(path, whole, start, numbers, &mut info)?;
+    let (points, offsets) = read_body(path, whole, start, numbers, &mut info)?;
     let mut tractogram = Tractogram::new(points, offsets);
     tractogram.timestamp = info.property(scalars::STAMP).map(Arc::from);
     let announced = match first_line(&info, "count") {
@@ -230,7 +230,7 @@ fn mark(point: &[f32; 3]) -> Mark {
 type Lines = (Shared<[f32; 3]>, Vec<u64>);
 
 /// The bytes from `start` on.
-fn body_of(
+fn read_body(
     path: &Path,
     whole: FileBytes,
     start: usize,
@@ -338,7 +338,7 @@ fn lines<const N: usize>(
         info.warn_unread(format!(
             "The file continues for {} after its end mark, which {} not used",
             counted(behind, "byte"),
-            agreed(behind, "was", "were")
+            singular_or_plural(behind, "was", "were")
         ));
     }
     if !ended {
@@ -367,7 +367,7 @@ pub(super) fn prepare(
     tractogram: &Tractogram,
     command: &str,
     control: &Control,
-) -> Result<atomic::Ready, Error> {
+) -> Result<atomic::PreparedFile, Error> {
     if super::extension(path) != "tck" {
         return Err(Error::unsupported(
             path,

@@ -35,7 +35,7 @@ fn json_number(written: f64, whole: bool) -> serde_json::Value {
 pub fn from_json<P: Parameters>(json: &serde_json::Value) -> Result<P, ParamError> {
     let Some(members) = json.as_object() else {
         return Err(ParamError::Combination {
-            found: short(json),
+            found: abbreviated(json),
             expected: "an object with a member for each parameter".to_owned(),
             action: "write parameters as Arcuate does".to_owned(),
         });
@@ -58,7 +58,7 @@ pub fn from_json<P: Parameters>(json: &serde_json::Value) -> Result<P, ParamErro
             serde_json::Value::String(text) => text.clone(),
             serde_json::Value::Null | serde_json::Value::Bool(false) => "off".to_owned(),
             serde_json::Value::Bool(true) => "on".to_owned(),
-            json => short(json),
+            json => abbreviated(json),
         };
         let value = row.parse(&text)?;
         row.check_value(&value)?;
@@ -69,6 +69,6 @@ pub fn from_json<P: Parameters>(json: &serde_json::Value) -> Result<P, ParamErro
 }
 
 /// The first 40 characters of a value at most.
-fn short(json: &serde_json::Value) -> String {
+fn abbreviated(json: &serde_json::Value) -> String {
     json.to_string().chars().take(40).collect()
 }

@@ -18,7 +18,7 @@ mod value;
 
 pub use error::ParamError;
 pub use json::{from_json, json};
-pub use unit::{Unit, number_text, widened};
+pub use unit::{Unit, number_text, shortest_f64};
 pub use value::Value;
 
 /// Values described by a table.
@@ -31,7 +31,7 @@ pub trait Parameters: Clone + PartialEq + Send + Sync + 'static {
     fn defaults() -> Self;
 
     /// Whether forms apply a value only at the end of a drag, because its consequences take long.
-    const WAITS: bool = false;
+    const APPLIES_AFTER_DRAG: bool = false;
 
     /// Checks relations between values, which no single row covers.
     fn check_together(&self) -> Result<(), ParamError> {

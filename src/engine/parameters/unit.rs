@@ -42,8 +42,8 @@ impl Unit {
             Self::None | Self::Mm | Self::PerMm | Self::Steps | Self::Ml => stored,
             // Rounded to a billionth: 45° stay 45°.
             Self::Degrees => (stored.to_degrees() * 1e9).round() / 1e9,
-            Self::Percent => tidy(stored * 100.0),
-            Self::Diffusivity => tidy(stored * 1000.0),
+            Self::Percent => without_last_digits(stored * 100.0),
+            Self::Diffusivity => without_last_digits(stored * 1000.0),
         }
     }
 
@@ -52,8 +52,8 @@ impl Unit {
         match self {
             Self::None | Self::Mm | Self::PerMm | Self::Steps | Self::Ml => shown,
             Self::Degrees => shown.to_radians(),
-            Self::Percent => tidy(shown / 100.0),
-            Self::Diffusivity => tidy(shown / 1000.0),
+            Self::Percent => without_last_digits(shown / 100.0),
+            Self::Diffusivity => without_last_digits(shown / 1000.0),
         }
     }
 
@@ -75,13 +75,13 @@ impl Unit {
 }
 
 /// Without the last digits, which a change of unit leaves.
-fn tidy(value: f64) -> f64 {
+fn without_last_digits(value: f64) -> f64 {
     let text = format!("{value:.11e}");
     text.parse().unwrap_or(value)
 }
 
 /// A number in single precision as its shortest decimals: 0.1 instead of 0.10000000149.
-pub fn widened(value: f32) -> f64 {
+pub fn shortest_f64(value: f32) -> f64 {
     value.to_string().parse().unwrap_or(f64::from(value))
 }
 

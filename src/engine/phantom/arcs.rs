@@ -15,7 +15,7 @@ const BUNDLES: u64 = 40;
 const STEP_MM: f64 = 1.0;
 const SPREAD_MM: f64 = 3.0;
 /// Change of direction per step.
-const WANDER: f64 = 0.05;
+const TURN_PER_STEP: f64 = 0.05;
 
 pub struct Arcs {
     pub grid: Arc<Grid>,
@@ -176,7 +176,7 @@ impl Arcs {
             let mut points = Vec::with_capacity(steps + 1);
             for _ in 0..=steps {
                 points.push((centre + at).as_vec3().to_array());
-                way = (way + row.normal() * WANDER).normalize_or(way);
+                way = (way + row.normal() * TURN_PER_STEP).normalize_or(way);
                 if (at + way * STEP_MM).length() > radius {
                     let out = at.normalize_or(way);
                     way -= out * (2.0 * way.dot(out).max(0.0));

@@ -360,7 +360,7 @@ impl Bundle {
 
     /// The bundle relative to x, found from any sample of the centre line that is not too distant; `None` if its
     /// surface is certainly farther than `reach_mm`.
-    pub(super) fn near(&self, x: DVec3, sample: usize, reach_mm: f64) -> Option<Near> {
+    pub(super) fn near(&self, x: DVec3, sample: usize, reach_mm: f64) -> Option<NearBundle> {
         let distance = |s: usize| self.samples[s].distance_squared(x);
         // Descends along the samples; the distance has a single minimum this close to the line.
         let mut s = sample;
@@ -387,7 +387,7 @@ impl Bundle {
         } else {
             radial
         };
-        Some(Near {
+        Some(NearBundle {
             distance,
             direction: Self::direction_in(&c, &frame),
         })
@@ -400,7 +400,7 @@ impl Bundle {
 
 /// A bundle relative to a point.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Near {
+pub(super) struct NearBundle {
     /// Distance from its surface, mm, negative inside; first-order.
     pub distance: f64,
     pub direction: DVec3,

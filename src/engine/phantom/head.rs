@@ -14,11 +14,11 @@ use crate::data::tensor_field::dyad;
 use glam::DVec3;
 
 /// Bundles displace sulci up to this distance from their surface, so that a gyrus surrounds them.
-const PUSH_MM: f64 = 4.0;
+const DISPLACEMENT_MM: f64 = 4.0;
 /// Thickness of fluid between a bundle and the skull, mm.
-const ROOM_MM: f64 = 1.8;
+const FLUID_MM: f64 = 1.8;
 /// Bundles align the surrounding fibres up to this distance from their surface.
-const LEAD_MM: f64 = 12.0;
+const ALIGNMENT_MM: f64 = 12.0;
 /// Width over which a bundle blends into its surroundings, in addition to the sample's own width.
 const SOFT_MM: f64 = 1.6;
 /// Wavelength of irregularities of the white matter.
@@ -74,8 +74,8 @@ impl Head {
             overall * size.within(3, 0.98, 1.02),
         );
         let bundles = tracts::bundles(scale);
-        let close = Locator::new(&bundles, PUSH_MM);
-        let around = Locator::new(&bundles, LEAD_MM);
+        let close = Locator::new(&bundles, DISPLACEMENT_MM);
+        let around = Locator::new(&bundles, ALIGNMENT_MM);
         Self {
             seed,
             scale,
@@ -176,7 +176,7 @@ impl Head {
     pub(super) fn sample(&self, world: DVec3, width: f64) -> (Fractions, f64) {
         let p = world / self.scale;
         let mut layers = Layers::new(width);
-        let outside = certain_air(p);
+        let outside = air_distance_mm(p);
         if outside > 0.0 {
             layers.fill(Tissue::Air);
             return (layers.fractions, outside);
@@ -185,8 +185,8 @@ impl Head {
         let cavity = cavity(cerebrum, cerebellum, stem, p);
         let bundle_mm = self.close.distance(&self.bundles, world);
         // Where the skull's seams come near a bundle, they leave room for it.
-        let skull_mm = if bundle_mm < PUSH_MM {
-            cavity.distance.min(bundle_mm - ROOM_MM)
+        let skull_mm = if bundle_mm < DISPLACEMENT_MM {
+            cavity.distance.min(bundle_mm - FLUID_MM)
         } else {
             cavity.distance
         };
@@ -248,7 +248,7 @@ impl Head {
                 });
             }
             let outside = near.distance.max(0.0);
-            let fade = bump(outside, 0.0, 0.4 * LEAD_MM) + 2.5 * bump(outside, 0.0, 1.5);
+            let fade = bump(outside, 0.0, 0.4 * ALIGNMENT_MM) + 2.5 * bump(outside, 0.0, 1.5);
             led.add(weight * fade, near.direction);
         });
         let claimed: f64 = fibres.strands.iter().map(|s| s.share).sum();
@@ -312,7 +312,7 @@ impl Directions {
 
 /// A cheap test for air: a lower bound on the distance (mm) of a point of the reference head from anything else; 0 if
 /// it may be in the head.
-fn certain_air(p: DVec3) -> f64 {
+fn air_distance_mm(p: DVec3) -> f64 {
     // The envelope of the brain, enlarged for skull and scalp, with the same shape.
     let size = (p - DVec3::new(0.0, -16.5, 9.0)).abs() / DVec3::new(88.0, 108.0, 88.0);
     let power = size.x * size.x * size.x.sqrt()

@@ -2,7 +2,7 @@
 //! tensor imaging tractography atlas"), defined manually in the space of an adult head with the anterior commissure
 //! near the origin.
 
-use super::bundles::{Bundle, Knot, Near};
+use super::bundles::{Bundle, Knot, NearBundle};
 use glam::DVec3;
 
 /// Centre x y z (mm, right side) and half widths along and perpendicular to the reference vector.
@@ -421,7 +421,7 @@ impl Locator {
     }
 
     /// Calls `found(index, near)` for the bundles that may be within reach of x.
-    pub fn near(&self, bundles: &[Bundle], x: DVec3, mut found: impl FnMut(usize, Near)) {
+    pub fn near(&self, bundles: &[Bundle], x: DVec3, mut found: impl FnMut(usize, NearBundle)) {
         for &(b, sample) in self.cell(x) {
             let bundle = &bundles[b as usize];
             if let Some(near) = bundle.near(x, sample as usize, self.reach_mm) {

@@ -193,7 +193,8 @@ pub(super) fn judge(
         repetitions: None,
     };
     let out = track(field, &[], &tracking, cpu, &control.silent())?;
-    let started = out.fates.iter().sum::<u64>() - out.fates[curves::SeedOutcome::NoStart as usize];
+    let started = out.seed_outcomes.iter().sum::<u64>()
+        - out.seed_outcomes[curves::SeedOutcome::NoStart as usize];
     let streamlines = out.kept;
     let total: f64 = (0..streamlines.len())
         .map(|i| f64::from(streamlines.length_mm(i)))

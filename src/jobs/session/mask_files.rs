@@ -1,6 +1,6 @@
 //! The files that hold masks of a session, for commands.
 
-use super::{Entry, Standing};
+use super::{Entry, FileComparison};
 use crate::compute::Control;
 use crate::io::session;
 use serde_json::Value;
@@ -52,7 +52,7 @@ pub(super) fn taken(
     for MaskFile { mask, file } in list {
         let place = file.place(folder);
         let standing = session::check(&place, &file, true, control).map_err(|e| e.to_string())?;
-        if standing == Standing::Same {
+        if standing == FileComparison::Same {
             same.push((mask, place));
         }
     }

@@ -26,7 +26,8 @@ use std::sync::Arc;
 
 /// Types of session files, for the window's state.
 pub use crate::io::session::{
-    Change, Difference, EXTENSION, Entry, Match, Missing, PackedMask, PackedNumbers, Standing, Sum,
+    Change, Difference, EXTENSION, Entry, FileComparison, Match, Missing, PackedMask,
+    PackedNumbers, Sum,
 };
 
 /// The streamlines that are stored next to the session; the others are recomputed from their recipe.
@@ -204,7 +205,7 @@ pub struct ReadSession {
 pub struct Found {
     pub entry: Entry,
     pub path: PathBuf,
-    pub standing: Standing,
+    pub standing: FileComparison,
     /// A likely new path.
     pub suggestion: Option<PathBuf>,
 }
@@ -391,7 +392,7 @@ pub enum SessionOutput {
     /// The number of files checked, and those that have changed, with the reasons.
     Verified {
         files: usize,
-        differ: Vec<(PathBuf, Standing)>,
+        differ: Vec<(PathBuf, FileComparison)>,
     },
     Autosaved {
         revision: u64,

@@ -8,7 +8,7 @@ use super::{
 use crate::compute::{Backend, Control};
 use crate::data::Tractogram;
 use crate::io::session::{
-    self, Entry, PackedMask, PackedNumbers, SessionFile, Stamp, Standing, Sum,
+    self, Entry, FileComparison, PackedMask, PackedNumbers, SessionFile, Stamp, Sum,
 };
 use crate::io::{checksum, recovery};
 use crate::jobs::memory_for_curves;
@@ -33,7 +33,7 @@ pub fn left_behind(memory: &Memory) -> (Vec<RecoverableSession>, bool) {
 
 fn left_behind_in(root: &Path, memory: &Memory) -> (Vec<RecoverableSession>, bool) {
     let mut found = Vec::new();
-    for desk in recovery::left_behind(root) {
+    for desk in recovery::recoverable_folders(root) {
         let path = desk.session();
         // A file that cannot be read is left as it is: a newer version may read it.
         let Ok(session) = session::read(&path) else {
@@ -306,8 +306,8 @@ pub fn read(
         let place = entry.place(folder);
         let standing = session::check(&place, &entry, strict, control).map_err(sentence)?;
         let folders = [folder.to_owned()];
-        let suggestion = matches!(standing, Standing::Missing(_))
-            .then(|| session::look_for(&entry, &folders, control))
+        let suggestion = matches!(standing, FileComparison::Missing(_))
+            .then(|| session::find_moved(&entry, &folders, control))
             .flatten();
         files.push(Found {
             path: place,
@@ -350,12 +350,12 @@ fn origin_is_same(content: &Value, control: &Control) -> Result<bool, String> {
 pub fn verify(
     files: Vec<(PathBuf, Entry)>,
     control: &Control,
-) -> Result<Vec<(PathBuf, Standing)>, String> {
+) -> Result<Vec<(PathBuf, FileComparison)>, String> {
     control.begin("Verifying files", files.len() as u64);
     let mut differ = Vec::new();
     for (path, entry) in files {
         let standing = session::check(&path, &entry, true, control).map_err(|e| e.to_string())?;
-        if standing != Standing::Same {
+        if standing != FileComparison::Same {
             differ.push((path, standing));
         }
         control.advance(1);
@@ -381,9 +381,9 @@ pub fn relocate(
         found.path = path;
         found.suggestion = None;
     }
-    let missing = |f: &&mut Found| matches!(f.standing, Standing::Missing(_));
+    let missing = |f: &&mut Found| matches!(f.standing, FileComparison::Missing(_));
     for other in files.iter_mut().filter(missing) {
-        let there = session::look_for(&other.entry, &folders, control);
+        let there = session::find_moved(&other.entry, &folders, control);
         other.suggestion = there.or(other.suggestion.take());
     }
     Ok(files)
@@ -427,8 +427,8 @@ fn looked_at(
     if let (Restored::File { changed, .. }, Some(entry)) = (&mut restored, entry) {
         let standing = session::check(path, entry, false, control).map_err(|e| e.to_string())?;
         *changed = match standing {
-            Standing::Changed(why) => Some(why),
-            Standing::Same | Standing::Missing(_) => None,
+            FileComparison::Changed(why) => Some(why),
+            FileComparison::Same | FileComparison::Missing(_) => None,
         };
     }
     Ok(restored)

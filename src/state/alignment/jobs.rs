@@ -230,6 +230,7 @@ impl Receive<State> for MoveStreamlines {
         if state
             .session
             .jobs
+            .running
             .iter()
             .all(|j| j.slot != MOVE_STREAMLINES)
         {

@@ -2,7 +2,6 @@
 
 pub(in crate::state) mod actions;
 pub mod jobs;
-pub(in crate::state) mod saved;
 pub mod space;
 mod types;
 pub(in crate::state) mod update;

@@ -7,10 +7,10 @@ use crate::state::alignment::jobs::{
 };
 use crate::state::alignment::{AlignedBy, PendingTransform};
 use crate::state::core::layer::{Content, LayerId};
+use crate::state::core::notices::Severity;
 use crate::state::core::phase::Phase;
 use crate::state::core::text::THIN;
 use crate::state::edit::edit;
-use crate::state::session::Severity;
 use crate::state::{Document, Effect, Layer, State, tensors};
 use glam::DAffine3;
 use std::path::PathBuf;
@@ -57,7 +57,7 @@ pub fn shift(
     });
     match failed {
         Some(why) => state.session.notify(Severity::Error, why),
-        None => state.session.status = position_text(&state.document, layer),
+        None => state.session.notices.status = position_text(&state.document, layer),
     }
     // A mask that has been moved no longer serves the fit.
     tensors::update::fit(state, effects);
@@ -127,7 +127,7 @@ pub fn shifted(state: &mut State, layer: u64, of: DataId, by: DAffine3, there: T
     edit(state, MOVE, live, |document| {
         document.set_transform(layer, Content::Tractogram(there), by, requested.how);
     });
-    state.session.status = position_text(&state.document, layer);
+    state.session.notices.status = position_text(&state.document, layer);
 }
 
 /// `T1 moved by hand: 1.0 mm right`, and whether it is visible.
@@ -146,9 +146,9 @@ fn position_text(document: &Document, layer: LayerId) -> String {
 
 fn refuse(state: &mut State) {
     state.session.notify(
-        Severity::Information,
-        "Only images, masks and streamlines that were opened can be moved, not the scan or its results",
-    );
+Severity::Information,
+"Only images, masks and streamlines that were opened can be moved, not the scan or its results",
+);
 }
 
 /// The reference for aligning a layer: the scan, else the lowest other image.
@@ -203,12 +203,12 @@ pub fn aligned(state: &mut State, aligned: &Aligned, effects: &mut Vec<Effect>) 
         return;
     }
     if output.after <= output.before {
-        "Aligned: its position was already the best".clone_into(&mut state.session.status);
+        "Aligned: its position was already the best".clone_into(&mut state.session.notices.status);
         return;
     }
     let moved = (output.moved, AlignedBy::Alignment);
     shift(state, layer, moved, Phase::Done, effects);
-    state.session.status = format!(
+    state.session.notices.status = format!(
         "Aligned: moved by {:.1}{THIN}mm, turned by {:.1}°; mutual information {:.3}, was {:.3}",
         output.shifted_mm,
         output.turned_rad.to_degrees(),
@@ -251,6 +251,6 @@ pub fn read(state: &mut State, read: AffineRead, effects: &mut Vec<Effect>) {
         effects,
     );
     if state.document.moved(layer).is_some() {
-        "Moved by the transform of the file".clone_into(&mut state.session.status);
+        "Moved by the transform of the file".clone_into(&mut state.session.notices.status);
     }
 }

@@ -11,7 +11,12 @@ use std::sync::Arc;
 
 pub fn changed(before: &Document, after: &Document) -> Vec<String> {
     let mut all = Vec::new();
-    let live = |document: &Document| [document.track_display.clone(), document.ray_display.clone()];
+    let live = |document: &Document| {
+        [
+            document.track.streamline_display.clone(),
+            document.track.ray_display.clone(),
+        ]
+    };
     for (was, now) in live(before).iter().zip(&live(after)) {
         all.extend(lines(was).differences(&lines(now)));
     }
@@ -70,7 +75,7 @@ fn display(layer: &Layer, decimals: usize) -> Fields {
         false => "",
     };
     let (low, high) = display.window;
-    let ends = [low, high].map(|v| super::widened(v) * scale);
+    let ends = [low, high].map(|v| super::shortest_f64(v) * scale);
     fields.numbers("Window", &ends, "–", (decimals, unit));
     fields.whole("Volume", display.frame);
     fields.single("Brightness", display.brightness, 1, "");
@@ -107,13 +112,18 @@ fn in_scene(fields: &mut Fields, look: &VolumeLook, (scale, decimals): (f64, usi
     curve(fields, &Transfer::presets(), &look.transfer);
     fields.name("Colours", colours(look.transfer.colours));
     fields.single("Layer thickness", look.reference_mm, 2, "mm");
-    fields.number("Value", super::widened(look.level) * scale, decimals, "");
+    fields.number(
+        "Value",
+        super::shortest_f64(look.level) * scale,
+        decimals,
+        "",
+    );
     let sides = [(false, "Above"), (true, "Below")];
     fields.choice("Inside is", &look.below, &sides);
     fields.percent("Surface opacity", look.opacity);
     cut(fields, look.cut);
     fields.choice("Cut shows", &look.face, &[(false, "Open"), (true, "Image")]);
-    let fade = look.fade_mm.map(super::widened);
+    let fade = look.fade_mm.map(super::shortest_f64);
     fields.or_off("Fades from the cut", fade, 2, "mm");
 }
 

@@ -1,7 +1,7 @@
 //! Differences between two values of one panel: each parameter by its label, in the format of its row.
 
 use crate::data::appearance::Transfer;
-use crate::parameters::{self, Kind, Parameters, Unit, widened};
+use crate::parameters::{self, Kind, Parameters, Unit, shortest_f64};
 use crate::state::core::colours::{CATEGORIES, CATEGORY_NAMES};
 use crate::state::core::text::{self, counted, fixed};
 use crate::state::core::volume_look::Cut;
@@ -97,11 +97,11 @@ impl Fields {
         decimals: usize,
         unit: &'static str,
     ) {
-        self.number(label, widened(value), decimals, unit);
+        self.number(label, shortest_f64(value), decimals, unit);
     }
 
     pub(in crate::state) fn percent(&mut self, label: &str, share: f32) {
-        self.number(label, widened(share) * 100.0, 0, "%");
+        self.number(label, shortest_f64(share) * 100.0, 0, "%");
     }
 
     /// A number that can be switched off.

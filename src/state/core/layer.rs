@@ -6,7 +6,6 @@ use crate::state::Phase;
 use crate::state::core::display::Display;
 use glam::DVec3;
 use serde::{Deserialize, Serialize};
-use std::path::PathBuf;
 use std::sync::Arc;
 
 /// Identifies an origin in the table that a document shares with its undo steps and snapshots; 0: unknown.
@@ -59,13 +58,14 @@ pub struct Layer {
     pub origin: OriginId,
     /// The content at the position of the file, for a layer that was moved.
     pub unmoved: Option<Content>,
-    pub path: Option<PathBuf>,
     /// Unit after a value: `mm²/s`, or empty.
     pub unit: &'static str,
     /// Factor applied to displayed values (1e3 for diffusivities displayed as 10⁻³ mm²/s).
     pub unit_scale: f32,
     /// Remarks from reading it, one sentence each.
     pub notes: Vec<String>,
+    /// The sentence about its file, which had changed since the session was saved.
+    pub file_change: Option<String>,
 }
 
 impl Layer {
@@ -84,10 +84,10 @@ impl Layer {
             display,
             origin,
             unmoved: None,
-            path: None,
             unit: "",
             unit_scale: 1.0,
             notes: Vec::new(),
+            file_change: None,
         }
     }
 }

@@ -8,6 +8,7 @@ pub mod display;
 pub mod glyph_look;
 pub mod layer;
 pub mod live;
+pub mod notices;
 pub mod pane;
 pub mod phase;
 pub mod text;

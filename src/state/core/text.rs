@@ -96,8 +96,8 @@ pub fn decimals_of(range: f64) -> i32 {
 /// Why no streamline was kept: the most frequent outcome, as text; `mask`: the name of the tensors' mask. `None` if one
 /// was kept, or none was requested.
 pub fn none_kept(output: &Output, params: &Params, mask: &str) -> Option<(String, SeedOutcome)> {
-    let fate = |fate: SeedOutcome| output.fates[fate as usize];
-    let all = output.fates.iter().sum::<u64>();
+    let fate = |fate: SeedOutcome| output.seed_outcomes[fate as usize];
+    let all = output.seed_outcomes.iter().sum::<u64>();
     if fate(SeedOutcome::Kept) > 0 || all == 0 {
         return None;
     }
@@ -144,8 +144,8 @@ pub fn none_kept(output: &Output, params: &Params, mask: &str) -> Option<(String
 
 /// Why nothing started, as the end of a sentence; `None` if something did, or no seed was tried.
 pub fn none_started(output: &Output, min_fa: Option<f64>, mask: &str) -> Option<String> {
-    let tried = output.fates.iter().sum::<u64>();
-    let none = tried > 0 && output.fates[SeedOutcome::NoStart as usize] == tried;
+    let tried = output.seed_outcomes.iter().sum::<u64>();
+    let none = tried > 0 && output.seed_outcomes[SeedOutcome::NoStart as usize] == tried;
     none.then(|| why_no_start(output, min_fa, mask))
 }
 
@@ -162,8 +162,8 @@ fn why_no_start(output: &Output, min_fa: Option<f64>, mask: &str) -> String {
 
 /// `0 of 81 920 rays reach 'Motor L'; 71 % left the mask`; targets by their names, `mask` as in [`none_kept`].
 pub fn none_passed(output: &Output, targets: &[&str], mask: &str) -> String {
-    let all: u64 = output.fates.iter().sum();
-    if output.fates[SeedOutcome::NoStart as usize] == all {
+    let all: u64 = output.seed_outcomes.iter().sum();
+    if output.seed_outcomes[SeedOutcome::NoStart as usize] == all {
         let why = why_no_start(output, None, mask);
         return format!("No ray starts: {why}; move the seed into the brain");
     }
@@ -183,7 +183,7 @@ pub fn none_passed(output: &Output, targets: &[&str], mask: &str) -> String {
         ),
     ]
     .into_iter()
-    .map(|(fate, why)| (output.fates[fate as usize], why))
+    .map(|(fate, why)| (output.seed_outcomes[fate as usize], why))
     .filter(|(n, _)| *n > 0)
     .collect();
     let reach: u64 = dropped.iter().map(|(n, _)| n).sum();

@@ -3,20 +3,19 @@
 use crate::data::appearance::ColourMap;
 use crate::data::text::counted;
 use crate::solvers::curves::Seeding;
-use crate::solvers::density::DensityGrid;
-use crate::solvers::density::Measure;
-use crate::solvers::density::Params;
+use crate::solvers::density::{DensityGrid, Measure, Params};
 use crate::state::core::display::{self, Display};
 use crate::state::core::layer::{Content, Layer, LayerId};
+use crate::state::core::notices::Severity;
 use crate::state::core::text::THIN;
 use crate::state::density::jobs::{MapDensity, Mapped};
 use crate::state::density::{Value, Wanted, quantity};
 use crate::state::document::DensityMap;
 use crate::state::edit::edit;
-use crate::state::session::{CurveParams, Severity};
 use crate::state::track::kept;
+use crate::state::track::types::CurveParams;
 use crate::state::{Document, Effect, State};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Number of streamlines sent for those of a layer, if known.
@@ -40,7 +39,7 @@ pub fn map(
     let mut live_sent: Option<u64> = None;
     let layer = layer.or_else(|| {
         let live = state.final_live()?;
-        live_sent = Some(live.output.fates.iter().sum());
+        live_sent = Some(live.output.seed_outcomes.iter().sum());
         let live = live.output.kept.id();
         let is_live =
             |l: &&Arc<Layer>| matches!(&l.content, Content::Tractogram(t) if t.id() == live);
@@ -93,7 +92,10 @@ pub fn map(
 /// The voxels of the scan, else of the first image, and the file of that image.
 fn basis(document: &Document) -> Option<(Arc<crate::data::Grid>, Option<PathBuf>)> {
     let mut layers = document.scan().into_iter().chain(&document.layers);
-    layers.find_map(|l| Some((l.content.volume()?.grid.clone(), l.path.clone())))
+    layers.find_map(|l| {
+        let path = document.path(l).map(Path::to_owned);
+        Some((l.content.volume()?.grid.clone(), path))
+    })
 }
 
 pub fn done(state: &mut State, mapped: Mapped) {
@@ -146,7 +148,7 @@ pub fn done(state: &mut State, mapped: Mapped) {
         document.layers.push(Arc::new(layer));
     });
     state.session.selected_layer = Some(id);
-    state.session.selected_region = None;
+    state.session.regions.selected = None;
     let output = &mapped.output;
     // It lies below its streamlines.
     let mut message = format!(
@@ -159,7 +161,7 @@ pub fn done(state: &mut State, mapped: Mapped) {
             100.0 * output.outside_mm / (output.inside_mm + output.outside_mm)
         );
     }
-    state.session.status = message;
+    state.session.notices.status = message;
 }
 
 /// From the smallest positive value, so that voxels without streamlines are transparent.

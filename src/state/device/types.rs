@@ -1,6 +1,9 @@
 //! Actions on graphics cards.
 
+use crate::jobs::AnyJob;
 use crate::state::BackendKind;
+use crate::state::State;
+use std::sync::Arc;
 
 /// Where solvers run.
 #[derive(Clone, Debug)]
@@ -12,4 +15,41 @@ pub enum DeviceAction {
     Choose(BackendKind),
     /// Runs on the CPU the jobs that failed on a graphics card.
     RunOnCpu,
+}
+
+/// Where solvers run, and what graphics cards failed to do.
+#[derive(Clone, Debug, Default)]
+pub struct DeviceRuntime {
+    pub backend: OpenBackend,
+    /// The requested kind: by the command line, by the setting, by the user.
+    pub kind: BackendKind,
+    /// For the next start.
+    pub setting: BackendKind,
+    /// Becomes the setting once it is open.
+    pub requested_setting: Option<BackendKind>,
+    /// Names of the graphics cards, or why there are none; `None` before the first search.
+    pub cards: Option<Result<Arc<[String]>, String>>,
+    pub fallback: DeviceFallback,
+}
+
+/// Jobs that failed on graphics cards, to be repeated on the CPU.
+#[derive(Clone, Debug, Default)]
+pub struct DeviceFallback {
+    /// The last job of each slot.
+    pub requests: Vec<Box<dyn AnyJob<State>>>,
+    /// The live curves.
+    pub live: bool,
+    /// The CPU was requested: it repeats all this as soon as it is open.
+    pub moving: bool,
+}
+
+/// The backend that is open.
+#[derive(Clone, Debug, Default)]
+pub struct OpenBackend {
+    /// Last field of the status line: `CPU 2 threads · AVX2`.
+    pub label: String,
+    /// Why it was chosen: `CPU: no NVIDIA driver found`.
+    pub reason: String,
+    /// Whether solvers that have a kernel run on a graphics card.
+    pub on_card: bool,
 }

@@ -19,12 +19,12 @@ pub fn act(state: &mut State, action: FilesAction, effects: &mut Vec<Effect>) {
             effects.push(Effect::submit(OpenFile::with_reading(path, reading)));
         }
         FilesAction::OpenVisit(Some(number)) => files::opening::open_visit(state, number, effects),
-        FilesAction::OpenVisit(None) => state.session.folder = None,
+        FilesAction::OpenVisit(None) => state.session.files.folder = None,
         FilesAction::SaveLayer { layer, path } => {
             exported(state, RecentExports::LAYER, &path, effects);
             layers::save(state, layer, path, effects);
         }
-        FilesAction::CheckPath(check) => state.session.paths.ask(check, effects),
+        FilesAction::CheckPath(check) => state.session.files.paths.ask(check, effects),
     }
 }
 
@@ -63,7 +63,7 @@ fn open(state: &mut State, paths: Vec<PathBuf>, effects: &mut Vec<Effect>) {
     if files.is_empty() && !gradients.is_empty() {
         let scans = || {
             let layers = state.document.layers.iter().rev();
-            layers.filter_map(|l| match (&l.content, &l.path) {
+            layers.filter_map(|l| match (&l.content, state.document.path(l)) {
                 (Content::Scan { gradients, .. }, Some(path)) => Some((gradients, path)),
                 _ => None,
             })
@@ -72,7 +72,7 @@ fn open(state: &mut State, paths: Vec<PathBuf>, effects: &mut Vec<Effect>) {
         let waiting = scans().find(|(gradients, _)| gradients.is_none());
         match waiting.or_else(|| scans().next()) {
             Some((_, path)) => {
-                let path = path.clone();
+                let path = path.to_owned();
                 effects.push(Effect::submit(OpenFile::with_gradients(path, gradients)));
             }
             None => state.session.notify(
@@ -86,7 +86,7 @@ fn open(state: &mut State, paths: Vec<PathBuf>, effects: &mut Vec<Effect>) {
     for table in tables {
         open_colours(state, table, effects);
     }
-    state.session.together.clone_from(&files);
+    state.session.files.opened_together.clone_from(&files);
     for path in files {
         effects.push(Effect::submit(OpenFile::with_gradients(
             path,
@@ -108,16 +108,14 @@ fn open_colours(state: &mut State, table: PathBuf, effects: &mut Vec<Effect>) {
     let image = |l: &&Arc<Layer>| matches!(&l.content, Content::Image(v) if v.frames == 1);
     let labelled = |l: &&Arc<Layer>| l.content.volume().is_some_and(|v| v.labels.is_some());
     let selected = state.session.selected_layer;
+    let is_file = |l: &Layer| state.document.path(l).is_some();
     let chosen = layers()
         .filter(image)
-        .find(|l| Some(l.id) == selected && l.path.is_some())
-        .or_else(|| {
-            layers()
-                .filter(image)
-                .find(|l| labelled(l) && l.path.is_some())
-        });
-    match chosen.and_then(|l| l.path.clone()) {
+        .find(|l| Some(l.id) == selected && is_file(l))
+        .or_else(|| layers().filter(image).find(|l| labelled(l) && is_file(l)));
+    match chosen.and_then(|l| state.document.path(l)) {
         Some(path) => {
+            let path = path.to_owned();
             let reported = Reading {
                 colours: Some(table),
                 ..Reading::default()

@@ -245,7 +245,10 @@ impl Job for SaveWithValues {
         let grid = Format::named(&self.path).and_then(|f| f.unsupported_grid(&tractogram));
         let done = save_with_values(tractogram, &self.path, &self.command, self.replace, control);
         let converted = done.map_err(|e| e.to_string())?;
-        let lost = converted.losses.iter().any(|l| Some(l) != grid.as_ref());
+        let lost = converted
+            .unsupported_contents
+            .iter()
+            .any(|l| Some(l) != grid.as_ref());
         let whole = all.filter(|_| !lost);
         Ok(ConvertedFiles { converted, whole })
     }

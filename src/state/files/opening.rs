@@ -5,11 +5,13 @@ use crate::jobs::{Folder, Slot};
 use crate::solvers::tensor_fit;
 use crate::state::core::display::{self, Display};
 use crate::state::core::layer::{Content, Layer, LayerId};
+use crate::state::core::notices::Severity;
 use crate::state::core::text::counted;
 use crate::state::edit::edit;
 use crate::state::files::jobs::open::{Loaded, OpenFile, OpenedFile};
+use crate::state::files::types::{Recent, RecentKind};
 use crate::state::origin::{Origin, PhantomPart};
-use crate::state::session::{MaskBeside, Recent, RecentKind, Severity};
+use crate::state::tensors::types::MaskBeside;
 use crate::state::{Camera, Document, Effect, State, tensors};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -22,7 +24,6 @@ struct New {
     name: String,
     content: Content,
     origin: Origin,
-    path: Option<PathBuf>,
     notes: Vec<String>,
 }
 
@@ -66,7 +67,6 @@ pub fn demo(state: &mut State, head: Head, effects: &mut Vec<Effect>) {
             name: name.to_owned(),
             content,
             origin: Origin::Phantom { seed, part },
-            path: None,
             notes: Vec::new(),
         };
         add(state, new, |document, id| {
@@ -118,7 +118,7 @@ pub fn opened(state: &mut State, file: OpenedFile, effects: &mut Vec<Effect>) {
             b_range = gradients
                 .as_deref()
                 .map(tensor_fit::Params::default_b_range);
-            state.session.mask_beside = mask_beside.map(|path| MaskBeside {
+            state.session.tensors.offered_mask = mask_beside.map(|path| MaskBeside {
                 scan: dwi.id(),
                 path,
                 taken: false,
@@ -134,13 +134,12 @@ pub fn opened(state: &mut State, file: OpenedFile, effects: &mut Vec<Effect>) {
         name: name.clone(),
         content,
         origin,
-        path: Some(path.clone()),
         notes: notes.iter().map(ToString::to_string).collect(),
     };
-    let together = std::mem::take(&mut state.session.together);
+    let together = std::mem::take(&mut state.session.files.opened_together);
     if b_range.is_some() {
         // Messages about the previous scan.
-        let messages = &mut state.session.messages;
+        let messages = &mut state.session.notices.messages;
         messages.retain(|m| !m.text.starts_with(ELSEWHERE));
     }
     let mut passed_over = None;
@@ -151,9 +150,9 @@ pub fn opened(state: &mut State, file: OpenedFile, effects: &mut Vec<Effect>) {
         }
         passed_over = choose_mask(document, id, &together);
     });
-    state.session.together = together;
+    state.session.files.opened_together = together;
     // With a mask chosen by the user, the fit differs from that after reopening the scan.
-    let adjacent = state.session.mask_beside.as_mut();
+    let adjacent = state.session.tensors.offered_mask.as_mut();
     let taken = adjacent.filter(|b| b.taken && b.path == path);
     match taken {
         Some(adjacent) => adjacent.taken = false,
@@ -184,11 +183,12 @@ pub fn take_offered_mask(state: &mut State, effects: &mut Vec<Effect>) {
     let Some(path) = state.offered_mask().cloned() else {
         return;
     };
-    if let Some(mask) = &mut state.session.mask_beside {
+    if let Some(mask) = &mut state.session.tensors.offered_mask {
         mask.taken = true;
     }
-    let scan = state.document.scan().and_then(|l| l.path.clone());
-    state.session.together = scan.into_iter().chain([path.clone()]).collect();
+    let scan = state.document.scan();
+    let scan = scan.and_then(|l| state.document.path(l).map(Path::to_owned));
+    state.session.files.opened_together = scan.into_iter().chain([path.clone()]).collect();
     effects.push(Effect::submit(OpenFile::new(path)));
 }
 
@@ -203,7 +203,7 @@ pub fn found(state: &mut State, folder: Folder, effects: &mut Vec<Effect>) {
         state.session.notify(Severity::Warning, text);
     }
     let visits = folder.visits();
-    state.session.folder = Some(Arc::new(folder));
+    state.session.files.folder = Some(Arc::new(folder));
     if visits.len() < 2 {
         open_visit(state, 0, effects);
     }
@@ -211,7 +211,7 @@ pub fn found(state: &mut State, folder: Folder, effects: &mut Vec<Effect>) {
 
 /// Opens the files of one visit of a folder, and reports its other files.
 pub fn open_visit(state: &mut State, number: usize, effects: &mut Vec<Effect>) {
-    let Some(folder) = state.session.folder.take() else {
+    let Some(folder) = state.session.files.folder.take() else {
         return;
     };
     let visits = folder.visits();
@@ -231,7 +231,7 @@ pub fn open_visit(state: &mut State, number: usize, effects: &mut Vec<Effect>) {
     }
     let text = format!("{text}: {}", folder.path.display());
     state.session.notify(Severity::Information, text);
-    state.session.together = chosen.iter().map(|f| f.path.clone()).collect();
+    state.session.files.opened_together = chosen.iter().map(|f| f.path.clone()).collect();
     for file in chosen {
         // Files next to the scan are found anyway, and the recipe stays short.
         let own = file.path.parent();
@@ -256,12 +256,16 @@ fn choose_mask(document: &mut Document, new: LayerId, together: &[PathBuf]) -> O
     let mut candidates: Vec<Arc<Layer>> = document.layers.iter().rev().cloned().collect();
     // A new scan considers the masks that were opened before it.
     candidates.retain(|l| l.id == new || (new == scan.id && document.chosen_mask().is_none()));
-    let joined = |l: &Layer| l.path.as_ref().is_some_and(|p| together.contains(p));
+    let joined = |l: &Layer| {
+        let path = document.path(l);
+        path.is_some_and(|path| together.iter().any(|p| p == path))
+    };
     let meant = |l: &Layer| document.tensors.is_none() || (joined(l) && joined(&scan));
     let mut passed_over = None;
     for layer in candidates.iter().filter(|l| meant(l)) {
         let plain = document.origin(layer).is_plain_file();
-        let (Content::Mask(mask), Some(path), true) = (&layer.content, &layer.path, plain) else {
+        let (Content::Mask(mask), Some(path), true) = (&layer.content, document.path(layer), plain)
+        else {
             continue;
         };
         if document.can_be_fit_mask(layer) {
@@ -326,7 +330,7 @@ pub fn remember(
 ) {
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
     let opened = now.map_or(0, |d| d.as_secs());
-    let recent = &mut state.session.recent;
+    let recent = &mut state.session.files.recent;
     let before = recent.iter().position(|r| r.path == path);
     let window = before.and_then(|at| recent.remove(at).window);
     recent.insert(
@@ -339,7 +343,7 @@ pub fn remember(
             window,
         },
     );
-    state.session.recent.truncate(RECENT);
+    state.session.files.recent.truncate(RECENT);
     effects.push(Effect::Store);
 }
 
@@ -348,9 +352,9 @@ pub fn remember_window(state: &mut State, layer: LayerId, effects: &mut Vec<Effe
     let Some(layer) = state.document.layer(layer) else {
         return;
     };
-    let (path, window) = (layer.path.clone(), Some(layer.display.window));
-    let mut recent = state.session.recent.iter_mut();
-    let Some(recent) = recent.find(|r| path.as_ref() == Some(&r.path)) else {
+    let (path, window) = (state.document.path(layer), Some(layer.display.window));
+    let mut recent = state.session.files.recent.iter_mut();
+    let Some(recent) = recent.find(|r| path == Some(&r.path)) else {
         return;
     };
     if recent.window != window && layer.content.volume().is_some() {
@@ -361,7 +365,7 @@ pub fn remember_window(state: &mut State, layer: LayerId, effects: &mut Vec<Effe
 
 /// Shows the new data first. The export folder of the previous document is not reused.
 fn show_first(state: &mut State) {
-    state.session.exports.folder = None;
+    state.session.files.exports.folder = None;
     let (low, high) = state.document.bounds();
     crate::state::edit::look_at_middle(state, (low, high));
     state.view.camera = Camera::framing(low, high);
@@ -375,9 +379,12 @@ fn add(state: &mut State, new: New, then: impl FnOnce(&mut Document, LayerId)) {
         name,
         content,
         origin,
-        path,
         mut notes,
     } = new;
+    let path = match &origin {
+        Origin::File { file, .. } => Some(file.clone()),
+        _ => None,
+    };
     let mut layers = state.document.layers.iter();
     let ground = layers.find_map(|l| l.content.volume());
     let first = ground.is_none() && content.volume().is_some();
@@ -388,7 +395,7 @@ fn add(state: &mut State, new: New, then: impl FnOnce(&mut Document, LayerId)) {
                     "The file says neither sform nor qform: left and right unknown".to_owned(),
                 );
             }
-            let mut recent = state.session.recent.iter();
+            let mut recent = state.session.files.recent.iter();
             let known = recent.find(|r| path.as_ref() == Some(&r.path));
             let known = known
                 .and_then(|r| r.window)
@@ -405,7 +412,7 @@ fn add(state: &mut State, new: New, then: impl FnOnce(&mut Document, LayerId)) {
         }
         Content::Mask(_) if ground.is_none() => display::mask_alone(),
         Content::Mask(_) => display::mask_display(),
-        Content::Tractogram(_) => state.document.track_display.clone(),
+        Content::Tractogram(_) => state.document.track.streamline_display.clone(),
     };
     edit(state, "Open", false, |document| {
         let again = |l: &Arc<Layer>| {
@@ -413,28 +420,33 @@ fn add(state: &mut State, new: New, then: impl FnOnce(&mut Document, LayerId)) {
             let reading = |origin: &Origin| match origin {
                 Origin::File {
                     reading, gradients, ..
-                } => Some(!reading.is_nothing()).filter(|_| gradients.is_empty()),
+                } => Some(!reading.is_empty()).filter(|_| gradients.is_empty()),
                 _ => None,
             };
             let same_reading =
                 reading(document.origin(l)).is_some() && reading(&origin) == Some(true);
-            (scans == [true; 2] || same_reading) && path.is_some() && l.path == path
+            (scans == [true; 2] || same_reading)
+                && path.is_some()
+                && document.path(l) == path.as_deref()
         };
         let old = document.layers.iter().position(again);
-        let (id, at, display) = match old.map(|at| (at, document.layers.remove(at))) {
+        let (id, at, display, file_change) = match old.map(|at| (at, document.layers.remove(at))) {
             Some((at, old)) => {
                 let display = Display {
                     visible: old.display.visible,
                     opacity: old.display.opacity,
                     ..display
                 };
-                (old.id, at, display)
+                (old.id, at, display, old.file_change.clone())
             }
-            None => (LayerId(document.fresh_id()), document.layers.len(), display),
+            None => {
+                let id = LayerId(document.fresh_id());
+                (id, document.layers.len(), display, None)
+            }
         };
         let layer = Layer {
-            path,
             notes,
+            file_change,
             ..Layer::new(id, name, content, display, document.origins.add(origin))
         };
         document.layers.insert(at, Arc::new(layer));
@@ -451,17 +463,22 @@ fn add(state: &mut State, new: New, then: impl FnOnce(&mut Document, LayerId)) {
 /// An export has started: the next one goes to the same folder, in the same format.
 pub fn exported(state: &mut State, what: &str, path: &Path, effects: &mut Vec<Effect>) {
     state.session.forget_failures(Slot::Save);
-    let before = state.session.exports.clone();
-    state.session.paths.exports_before.get_or_insert(before);
-    state.session.exports.remember(what, path);
+    let before = state.session.files.exports.clone();
+    state
+        .session
+        .files
+        .paths
+        .exports_before
+        .get_or_insert(before);
+    state.session.files.exports.remember(what, path);
     effects.push(Effect::Store);
 }
 
 /// The export failed: its folder is not suggested again, and the status line repeats the message.
 pub fn export_failed(state: &mut State, why: &str, effects: &mut Vec<Effect>) {
-    state.session.status = format!("Not saved: {why}");
-    if let Some(before) = state.session.paths.exports_before.take() {
-        state.session.exports = before;
+    state.session.notices.status = format!("Not saved: {why}");
+    if let Some(before) = state.session.files.paths.exports_before.take() {
+        state.session.files.exports = before;
         effects.push(Effect::Store);
     }
 }

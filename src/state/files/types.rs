@@ -1,13 +1,14 @@
 //! Answers about the typed path, stored with their question: an answer holds for exactly this path.
 
-use crate::jobs::PathAnswer;
-use crate::jobs::PathCheck;
+use crate::data::DataId;
+use crate::jobs::{Folder, PathAnswer, PathCheck};
 use crate::state::core::layer::LayerId;
 use crate::state::core::live::{Live, LiveKey, Order, Pace};
 use crate::state::{Effect, Reading};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 #[derive(Clone, Debug, Default)]
 pub struct Paths {
@@ -100,4 +101,42 @@ pub enum FilesAction {
     },
     /// A question about the typed path, replacing the one before.
     CheckPath(PathCheck),
+}
+
+/// Files that were opened and written.
+#[derive(Clone, Debug, Default)]
+pub struct FilesRuntime {
+    /// A folder from which a visit must be chosen.
+    pub folder: Option<Arc<Folder>>,
+    pub recent: Vec<Recent>,
+    pub exports: RecentExports,
+    pub paths: Paths,
+    /// Masks being written to files.
+    pub masks_in_writing: Vec<(DataId, PathBuf)>,
+    /// Files that were opened together.
+    pub opened_together: Vec<PathBuf>,
+}
+
+/// The kind of a file opened before.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub enum RecentKind {
+    #[default]
+    Image,
+    Streamlines,
+    Session,
+}
+
+/// A file opened before.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Recent {
+    pub path: PathBuf,
+    #[serde(default)]
+    pub kind: RecentKind,
+    /// Description of its content: `81 × 105 × 60 × 33, 1 × b 0, 32 × b 1000`.
+    pub summary: String,
+    /// Seconds since 1970.
+    pub opened: u64,
+    /// Values displayed as the first and last colour, if the user has chosen them.
+    #[serde(default)]
+    pub window: Option<(f32, f32)>,
 }

@@ -18,14 +18,14 @@ pub fn saved(state: &mut State, saved: Saved) {
         whole,
         losses,
     } = saved;
-    state.session.paths.exports_before = None;
+    state.session.files.paths.exports_before = None;
     track::update::exported(state, &path);
     state.session.saving.in_files.written(&path, whole);
     // The last picture of a turntable that has ended.
     let of_turn =
         pictures::update::turn_was_stopped(state) && path.extension().is_some_and(|e| e == "png");
     if !of_turn {
-        state.session.status = format!("Saved and verified {what}: {}", path.display());
+        state.session.notices.status = format!("Saved and verified {what}: {}", path.display());
     }
     if !losses.is_empty() {
         let sentence = format!("{}: {}", file_name(&path), losses.join("; "));
@@ -39,7 +39,7 @@ pub fn converted(state: &mut State, files: &ConvertedFiles) {
         converted: done,
         whole,
     } = files;
-    state.session.paths.exports_before = None;
+    state.session.files.paths.exports_before = None;
     // The first is the streamlines' own file; the others hold their values.
     for (i, path) in done.written.iter().enumerate() {
         let whole = whole.clone().filter(|_| i == 0);
@@ -52,5 +52,5 @@ pub fn converted(state: &mut State, files: &ConvertedFiles) {
         true => String::new(),
         false => format!(" with {}", names.join(", ")),
     };
-    state.session.status = format!("Saved and verified {}{adjacent}: {path}", done.what);
+    state.session.notices.status = format!("Saved and verified {}{adjacent}: {path}", done.what);
 }

@@ -53,7 +53,10 @@ fn fit_text(
     citations: &mut Citations,
 ) -> String {
     let name = &layer.name;
-    let (from, f) = (&weights.from, &weights.figures);
+    let f = &weights.figures;
+    let Some(from) = state.document.fit_inputs(weights) else {
+        return String::new();
+    };
     let named = |id| state.document.layer(id).map(|l| format!("\"{}\"", l.name));
     let scan = named(from.scan).unwrap_or_else(|| "the scan".to_owned());
     let within = match from.mask.and_then(named) {

@@ -6,7 +6,6 @@ pub mod jobs;
 pub(in crate::state) mod methods;
 pub mod recipe;
 pub(in crate::state) mod runtime;
-pub(in crate::state) mod saved;
 mod types;
 pub(in crate::state) mod update;
 

@@ -225,10 +225,12 @@ pub struct WeightFit {
     pub params: Params,
     /// Shells of the scan, on which defaults depend.
     pub shells: usize,
+    /// Parameters of the tensors that give directions where there are no peaks.
+    pub tensors: tensor_fit::Params,
 }
 
 /// Inputs of a fit, by layers.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Debug)]
 pub struct FitInputs {
     pub scan: LayerId,
     pub mask: Option<LayerId>,
@@ -236,6 +238,19 @@ pub struct FitInputs {
     pub times: Times,
     pub params: Params,
     pub tensors: tensor_fit::Params,
+}
+
+impl From<&WeightFit> for FitInputs {
+    fn from(fit: &WeightFit) -> Self {
+        Self {
+            scan: fit.scan.layer,
+            mask: fit.mask.map(|input| input.layer),
+            peaks: fit.peaks.map(|input| input.layer),
+            times: fit.times.clone(),
+            params: fit.params.clone(),
+            tensors: fit.tensors.clone(),
+        }
+    }
 }
 
 /// Statistics of a fit.
@@ -284,15 +299,15 @@ impl VirtualLesion {
     }
 }
 
-/// The weights of a layer's streamlines: all inputs of their fit, and its statistics. The weights themselves are
-/// streamline values.
+/// The fit of weights to a layer's streamlines, and its statistics. The weights themselves are streamline values.
 #[derive(Clone, Debug)]
 pub struct FittedWeights {
     /// The streamlines that have them; if the layer has others, it was edited since.
     pub of: DataId,
     /// The streamlines before they had weights.
     pub lines: DataId,
-    pub from: FitInputs,
+    /// The fit, in the document's table of origins.
+    pub fit: OriginId,
     pub figures: FitStatistics,
     /// The objective after each iteration, including the start.
     pub curve: Arc<[f64]>,

@@ -11,6 +11,7 @@ use crate::solvers::commit::Params;
 use crate::solvers::commit::solver::{Curve, Ended};
 use crate::solvers::tensor_fit;
 use crate::state::core::layer::{Content, LayerId};
+use crate::state::core::notices::Severity;
 use crate::state::core::phase::Phase;
 use crate::state::files::jobs::{SaveValues, SaveVolume, SaveWithValues};
 use crate::state::files::types::RecentExports;
@@ -23,7 +24,7 @@ use crate::state::filter::{
     ExcludedStreamlines, FilterAction, FilterFile, FitInputs, FitPurpose, Running, Shown, Times,
     WEIGHT, WeightMap, WeightsKey,
 };
-use crate::state::session::{Severity, TourStep};
+use crate::state::session::TourStep;
 use crate::state::streamlines::lines_of;
 use crate::state::streamlines::update::keep_marked;
 use crate::state::{Document, Effect, State, Task, pathways};
@@ -266,7 +267,10 @@ fn run(
         }
         let last = state.document.weights.get(&layer).filter(|_| !from_start);
         let penalties = |p: &Params| (p.lasso, p.group);
-        let last = last.filter(|w| penalties(&w.from.params) == penalties(&key.params));
+        let last = last.filter(|w| {
+            let before = state.document.origins.weight_fit(w.fit);
+            before.is_some_and(|fit| penalties(&fit.params) == penalties(&key.params))
+        });
         // The run begins with the last value of the previous one.
         if let Some((_, before)) = last.and_then(|last| last.curve.split_last()) {
             request.curve = Curve::after(before);
@@ -298,7 +302,7 @@ fn run(
         before: before(&request.curve),
         curve: request.curve.clone(),
     });
-    state.session.status.clear();
+    state.session.notices.status.clear();
     state.session.forget_failures(FIT_WEIGHTS);
     effects.push(Effect::submit(request));
 }
@@ -462,7 +466,7 @@ fn refit(state: &mut State, key: &WeightsKey, effects: &mut Vec<Effect>) {
 
 /// Whether tensors are being fitted that the next fit may need.
 fn fitting(state: &State) -> bool {
-    state.session.fitting.is_some()
+    state.session.tensors.fitting.is_some()
 }
 
 pub fn estimated(state: &mut State, estimate: FitEstimate) {
@@ -485,7 +489,7 @@ pub fn scheme(state: &mut State, scheme: Scheme) {
         rows: scheme.timing,
     };
     edit(state, "Gradient timing", false, |d| d.filter.times = times);
-    state.session.status = message;
+    state.session.notices.status = message;
     for note in scheme.notes {
         state.session.notify(Severity::Warning, note);
     }
@@ -511,8 +515,8 @@ pub fn done(state: &mut State, committed: CommitFit) {
             ),
             false => message,
         };
-        state.session.status_about.task = Some((Task::Filter, message.clone()));
-        state.session.status = message;
+        state.session.notices.about.task = Some((Task::Filter, message.clone()));
+        state.session.notices.status = message;
     }
 }
 
@@ -540,5 +544,5 @@ pub fn failed(state: &mut State, why: &str) {
 /// The user stopped a fit before there were weights.
 pub fn stopped(state: &mut State) {
     state.session.filter.running = None;
-    "Stopped before there were weights".clone_into(&mut state.session.status);
+    "Stopped before there were weights".clone_into(&mut state.session.notices.status);
 }

@@ -11,7 +11,10 @@ use crate::state::pathways::PathwayKey;
 impl Document {
     /// The regions that take part in pathways.
     pub fn pathway_regions(&self) -> Vec<Region> {
-        let these = self.regions.iter().filter(|r| Params::takes_part(r.role));
+        let these = self
+            .regions
+            .iter()
+            .filter(|r| Params::affects_pathways(r.role));
         these.map(|r| (**r).clone()).collect()
     }
 

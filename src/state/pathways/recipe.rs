@@ -8,7 +8,7 @@ use crate::state::core::text::quoted_path;
 use crate::state::recipe::{FitRecipe, RegionSpec};
 use std::path::Path;
 
-/// `arcuate cost` for these regions.
+/// `arcuate pathway` for these regions.
 pub fn command(
     fit: &FitRecipe,
     regions: &[RegionSpec],
@@ -16,7 +16,7 @@ pub fn command(
     epsilon: f64,
     out: &Path,
 ) -> String {
-    let mut text = format!("arcuate cost {}", fit.arguments());
+    let mut text = format!("arcuate pathway {}", fit.arguments());
     for region in regions {
         let name = match region.role {
             Role::Seed => "from",

@@ -384,13 +384,13 @@ impl crate::state::State {
         let pathway = &self.session.pathways.live;
         let (key, live) = pathway.shown()?;
         let requested_key = self.document.pathway_key();
-        let current = self.session.fitting.is_none() && requested_key.as_ref() == Some(key);
+        let current = self.session.tensors.fitting.is_none() && requested_key.as_ref() == Some(key);
         Some(match (current, live.coarse, pathway.running().is_some()) {
             (true, false, _) => Standing::Final,
             (true, true, _) => Standing::Coarse,
             (false, _, true) if live.coarse => Standing::Coarse,
             (false, _, true) => Standing::Updating,
-            (false, ..) if self.session.fitting.is_some() => Standing::Updating,
+            (false, ..) if self.session.tensors.fitting.is_some() => Standing::Updating,
             (false, ..) => Standing::OutOfDate,
         })
     }
@@ -402,7 +402,7 @@ impl crate::state::State {
             Some(Standing::Updating | Standing::OutOfDate) => true,
             Some(Standing::Coarse) => {
                 let shown = self.session.pathways.live.shown().map(|(key, _)| key);
-                let mut jobs = self.session.jobs.iter();
+                let mut jobs = self.session.jobs.running.iter();
                 let late = |j: &JobHandle| j.slot == PATHWAY && j.started.elapsed() > LAG;
                 shown != self.document.pathway_key().as_ref() && jobs.any(late)
             }

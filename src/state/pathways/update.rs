@@ -10,6 +10,7 @@ use crate::jobs::Values;
 use crate::state::core::glyph_look::{GlyphLook, GlyphPlace};
 use crate::state::core::layer::LayerId;
 use crate::state::core::live::{Detail, Live, Order, Pace};
+use crate::state::core::notices::Severity;
 use crate::state::core::text::{fixed, took, with_unit};
 use crate::state::document::Unfiled;
 use crate::state::files::jobs::{SaveTractogram, SaveVolume};
@@ -25,7 +26,7 @@ use crate::state::pathways::{
 };
 use crate::state::recipe::FitRecipe;
 use crate::state::recipes::{self, fit_recipe};
-use crate::state::session::{Severity, TourStep};
+use crate::state::session::TourStep;
 use crate::state::{Document, Effect, Phase, Recipe, State, Task};
 use glam::DVec3;
 use std::path::PathBuf;
@@ -75,7 +76,7 @@ pub fn act(state: &mut State, action: PathwayAction, effects: &mut Vec<Effect>) 
             if id.is_some() {
                 // Keys act on a single selection.
                 let session = &mut state.session;
-                (session.selected_region, session.selected_layer) = (None, None);
+                (session.regions.selected, session.selected_layer) = (None, None);
             }
         }
         PathwayAction::Save { of, what, path } => {
@@ -171,7 +172,7 @@ pub fn done(state: &mut State, found: PathwayResult, wall_ms: f64) {
     };
     state.session.follows(message.clone());
     // Without the undone step before it, which another task does not show.
-    state.session.status_about.task = Some((Task::Pathways, message));
+    state.session.notices.about.task = Some((Task::Pathways, message));
     let working = &mut state.session.pathways;
     (working.wall_ms, working.hover) = (wall_ms, Live::default());
 }
@@ -287,7 +288,7 @@ fn keep(state: &mut State) {
         };
         document.kept_pathways.push(Arc::new(kept));
     });
-    "Kept the pathway".clone_into(&mut state.session.status);
+    "Kept the pathway".clone_into(&mut state.session.notices.status);
 }
 
 /// Changes a kept pathway.
@@ -463,7 +464,7 @@ pub fn region_made(state: &mut State, of: DataId, (name, role, mask): (String, R
     edit(state, "Region of a pathway", false, |document| {
         id = document.add_region(name, role, shape);
     });
-    state.session.selected_region = Some(id);
+    state.session.regions.selected = Some(id);
     "Made a region of the pathway: paths keep to it until its role is changed"
-        .clone_into(&mut state.session.status);
+        .clone_into(&mut state.session.notices.status);
 }

@@ -8,12 +8,10 @@ use crate::state::recipe::picture;
 use crate::state::{Pane, Severity, State, View};
 use std::path::Path;
 
-const STOPPED: &str = "Stopped after ";
-
 /// Takes a picture, or begins a turntable.
 pub fn take(state: &mut State, shot: Shot, effects: &mut Vec<Effect>) {
     state.session.forget_failures(Slot::Save);
-    state.session.status.clear();
+    state.session.notices.status.clear();
     let look = shot.look.of(shot.pane);
     let shot = Shot { look, ..shot };
     match look.turn {
@@ -55,7 +53,7 @@ pub fn copy(state: &mut State, pane: Option<Pane>, look: Look, effects: &mut Vec
     let text = picture(file, pane, &look.of(pane), state.view.crosshair);
     effects.push(Effect::CopyText(text));
     "Command copied: it draws this picture of the saved session"
-        .clone_into(&mut state.session.status);
+        .clone_into(&mut state.session.notices.status);
 }
 
 /// Takes the next picture of a turntable; after the last one is written, makes the film.
@@ -75,7 +73,7 @@ pub fn next_frame(state: &mut State, effects: &mut Vec<Effect>) {
     state.session.turning = None;
     let path = &turning.shot.path;
     let last = turn.path(path, turn.frames - 1);
-    state.session.status = format!(
+    state.session.notices.status = format!(
         "Saved {} pictures of a turn, {} to {}",
         turn.frames,
         turn.path(path, 0).display(),
@@ -97,13 +95,21 @@ pub fn stop(state: &mut State) -> bool {
         return false;
     };
     let Turning { done, turn, .. } = turning;
-    state.session.status = format!("{STOPPED}{done} of {} pictures", turn.frames);
+    report_stop(
+        state,
+        format!("Stopped after {done} of {} pictures", turn.frames),
+    );
     true
 }
 
 /// Ends a turntable at once: the picture being drawn is discarded.
 pub fn cancelled(state: &mut State) {
-    let drawn = state.session.jobs.iter().any(|j| j.slot == Slot::Picture);
+    let drawn = state
+        .session
+        .jobs
+        .running
+        .iter()
+        .any(|j| j.slot == Slot::Picture);
     if drawn {
         stop_before(state);
     } else {
@@ -113,11 +119,11 @@ pub fn cancelled(state: &mut State) {
 
 /// The picture being drawn is discarded.
 pub fn drawing_cancelled(state: &mut State, ticket: u64) {
-    let jobs = &mut state.session.jobs;
+    let jobs = &mut state.session.jobs.running;
     let job = jobs.extract_if(.., |j| j.ticket == ticket).next();
     // The status may already say that the turntable was stopped.
     if let Some(job) = job.filter(|_| !turn_was_stopped(state)) {
-        state.session.status = format!("Stopped: {}", job.label.to_lowercase());
+        state.session.notices.status = format!("Stopped: {}", job.label.to_lowercase());
     }
 }
 
@@ -134,20 +140,27 @@ fn stop_before(state: &mut State) {
 pub fn not_saved(state: &mut State, ticket: u64) {
     let turning = state.session.turning.as_ref();
     if turning.is_some_and(|turning| turning.writing == Some(ticket)) {
-        let why = std::mem::take(&mut state.session.status);
+        let why = std::mem::take(&mut state.session.notices.status);
         stop_before(state);
-        state.session.status += &format!(" · {why}");
+        let stopped = std::mem::take(&mut state.session.notices.status);
+        report_stop(state, format!("{stopped} · {why}"));
     }
+}
+
+fn report_stop(state: &mut State, status: String) {
+    state.session.notices.about.turntable = Some(status.clone());
+    state.session.notices.status = status;
 }
 
 /// Whether the status says that a turntable was stopped; that matters more than that its last picture was saved.
 pub fn turn_was_stopped(state: &State) -> bool {
-    state.session.status.starts_with(STOPPED)
+    let stopped = state.session.notices.about.turntable.as_deref();
+    stopped.is_some_and(|stopped| state.session.notices.status.starts_with(stopped))
 }
 
 /// A picture was drawn. If one of a turntable failed, the rest would fail, too.
 pub fn taken(state: &mut State, ticket: u64, path: &Path, writing: Result<u64, String>) {
-    state.session.jobs.retain(|j| j.ticket != ticket);
+    state.session.jobs.running.retain(|j| j.ticket != ticket);
     let turning = state.session.turning.as_mut().filter(|t| t.is_at(path));
     match (writing, turning) {
         (Ok(writing), Some(turning)) => turning.writing = Some(writing),

@@ -2,9 +2,10 @@
 
 use crate::data::region::RegionId;
 use crate::data::{Mask, Outline, Region, Role, Shape, Stroke};
+use crate::state::core::notices::Severity;
 use crate::state::core::phase::Phase;
 use crate::state::regions::drawing::{canvas, drawn, grid, layer_on};
-use crate::state::session::{Severity, TourStep};
+use crate::state::session::TourStep;
 use crate::state::{Effect, State, Tool, regions};
 use std::sync::Arc;
 
@@ -14,8 +15,8 @@ pub fn activate_tool(state: &mut State, tool: Tool, effects: &mut Vec<Effect>) {
         regions::make::leave(state, effects);
     }
     if tool.draws() && !state.view.tool.draws() {
-        let selected = state.session.selected_region;
-        state.session.drawn = selected.or(state.session.drawn);
+        let selected = state.session.regions.selected;
+        state.session.regions.drawn = selected.or(state.session.regions.drawn);
         if drawn(state).is_none() {
             state.view.drawing.role = next_role(state);
         }
@@ -32,15 +33,15 @@ pub(in crate::state) fn next_role(state: &State) -> Role {
 
 /// Selects a region: drawing goes there from now on.
 pub fn select(state: &mut State, region: Option<RegionId>, effects: &mut Vec<Effect>) {
-    let made = state.session.making.as_ref().and_then(|m| m.region);
+    let made = state.session.regions.making.as_ref().and_then(|m| m.region);
     if made != region {
         regions::make::leave(state, effects);
     }
-    state.session.selected_region = region;
+    state.session.regions.selected = region;
     state.session.selected_layer = None;
     state.session.bundle.manual_selection = None;
     if region.is_some() && state.view.tool.draws() {
-        state.session.drawn = region;
+        state.session.regions.drawn = region;
     }
 }
 
@@ -51,12 +52,12 @@ pub fn draw_into(
     effects: &mut Vec<Effect>,
 ) {
     regions::make::leave(state, effects);
-    state.session.drawn = region;
+    state.session.regions.drawn = region;
     state.view.drawing.role = role;
     if region.is_some() {
         state.session.selected_layer = None;
     }
-    state.session.selected_region = region;
+    state.session.regions.selected = region;
 }
 
 pub fn stroke(
@@ -74,7 +75,7 @@ pub fn stroke(
     let erases_nothing = erase && drawn(state).is_none();
     if erases_nothing {
         if begins {
-            "There is no drawn region to erase from".clone_into(&mut state.session.status);
+            "There is no drawn region to erase from".clone_into(&mut state.session.notices.status);
         }
         return;
     }
@@ -89,7 +90,7 @@ pub fn stroke(
 
 pub fn outline(state: &mut State, outline: &Outline, erase: bool, effects: &mut Vec<Effect>) {
     if erase && drawn(state).is_none() {
-        "There is no drawn region to erase from".clone_into(&mut state.session.status);
+        "There is no drawn region to erase from".clone_into(&mut state.session.notices.status);
         return;
     }
     let label = match (state.view.tool, erase) {
@@ -137,10 +138,10 @@ fn change(
     }
     let before = before.as_ref().unwrap_or(&state.document);
     state.history.record(before, label, live);
-    state.session.status = note.unwrap_or_default();
+    state.session.notices.status = note.unwrap_or_default();
     crate::state::edit::changed(state);
-    state.session.drawn = Some(id);
-    state.session.selected_region = Some(id);
+    state.session.regions.drawn = Some(id);
+    state.session.regions.selected = Some(id);
     state.session.selected_layer = None;
     let role = state.document.region(id).map(|r| r.role);
     match role {
@@ -188,6 +189,7 @@ fn as_voxels(state: &mut State) -> Option<(RegionId, Option<String>)> {
         shape: Arc::new(Shape::Mask(Mask::empty(&grid))),
         colour: None,
         visible: true,
+        label_number: None,
     }));
     Some((id, Some(note)))
 }

@@ -73,7 +73,7 @@ impl Tool {
 
 /// The region that the next stroke changes; `None`: it creates a new one.
 pub fn drawn(state: &State) -> Option<&Arc<Region>> {
-    let id: Option<RegionId> = state.session.drawn;
+    let id: Option<RegionId> = state.session.regions.drawn;
     id.and_then(|id| state.document.region(id))
 }
 

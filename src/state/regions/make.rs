@@ -18,7 +18,7 @@ use std::sync::Arc;
 /// Begins to make a region, or continues with other values.
 pub fn set(state: &mut State, source: Source, phase: Phase, effects: &mut Vec<Effect>) {
     if matches!(source, Source::Fill { erase: true, .. }) && drawn(state).is_none() {
-        "Select a drawn region to erase from".clone_into(&mut state.session.status);
+        "Select a drawn region to erase from".clone_into(&mut state.session.notices.status);
         return;
     }
     let same_kind = |a: &Source, b: &Source| match (a, b) {
@@ -34,14 +34,14 @@ pub fn set(state: &mut State, source: Source, phase: Phase, effects: &mut Vec<Ef
         _ => false,
     };
     let live = phase == Phase::Live;
-    let goes_on = state.session.making.as_ref().is_some_and(|making| {
+    let goes_on = state.session.regions.making.as_ref().is_some_and(|making| {
         let there = making
             .region
             .is_none_or(|id| state.document.region(id).is_some());
         there && same_kind(&making.source, &source)
     });
     if goes_on {
-        if let Some(making) = &mut state.session.making {
+        if let Some(making) = &mut state.session.regions.making {
             making.live = live;
             // The end of a drag has no new value, but needs the full result of dependent computations.
             making.source = source;
@@ -49,12 +49,12 @@ pub fn set(state: &mut State, source: Source, phase: Phase, effects: &mut Vec<Ef
     } else {
         // Another image for the threshold: the same region is recomputed.
         let threshold = matches!(source, Source::Threshold { .. });
-        let old = state.session.making.take();
+        let old = state.session.regions.making.take();
         let kept = old.filter(|m| threshold && matches!(m.source, Source::Threshold { .. }));
         let region = match source {
             Source::Threshold { .. } => kept.as_ref().and_then(|m| m.region),
             Source::Fill { .. } => drawn(state).map(|r| r.id),
-            Source::Change(_) | Source::Combine { .. } => state.session.selected_region,
+            Source::Change(_) | Source::Combine { .. } => state.session.regions.selected,
         };
         let base = region
             .and_then(|id| state.document.region(id))
@@ -63,12 +63,12 @@ pub fn set(state: &mut State, source: Source, phase: Phase, effects: &mut Vec<Ef
         if kept.is_none() {
             state.history.close();
         }
-        state.session.making_serial += 1;
-        state.session.making = Some(Making {
+        state.session.regions.making_serial += 1;
+        state.session.regions.making = Some(Making {
             region,
             base: base.filter(|_| !no_base),
             source,
-            serial: state.session.making_serial,
+            serial: state.session.regions.making_serial,
             running: false,
             restart_requested: false,
             live,
@@ -80,7 +80,7 @@ pub fn set(state: &mut State, source: Source, phase: Phase, effects: &mut Vec<Ef
 
 /// The tool was deactivated, or the document changed: the region stays as it is.
 pub fn leave(state: &mut State, effects: &mut Vec<Effect>) {
-    if let Some(making) = state.session.making.take() {
+    if let Some(making) = state.session.regions.making.take() {
         if making.running {
             effects.push(Effect::Cancel(REGION));
         }
@@ -95,7 +95,7 @@ fn image(document: &Document, layer: LayerId) -> Option<&crate::data::Volume> {
 }
 
 fn ask(state: &mut State, effects: &mut Vec<Effect>) {
-    let Some(making) = &mut state.session.making else {
+    let Some(making) = &mut state.session.regions.making else {
         return;
     };
     if making.running {
@@ -149,7 +149,7 @@ fn ask(state: &mut State, effects: &mut Vec<Effect>) {
         }
     };
     let Some(operation) = operation else {
-        state.session.making = None;
+        state.session.regions.making = None;
         return;
     };
     making.running = true;
@@ -159,14 +159,14 @@ fn ask(state: &mut State, effects: &mut Vec<Effect>) {
 
 /// The job ended without a result.
 pub fn ended(state: &mut State) {
-    if let Some(making) = &mut state.session.making {
+    if let Some(making) = &mut state.session.regions.making {
         (making.running, making.restart_requested) = (false, false);
     }
 }
 
 /// Receives the numbers of a label map.
 pub fn labels_counted(state: &mut State, of: DataId, frame: usize, numbers: LabelCounts) {
-    let labels = state.session.labels.as_mut();
+    let labels = state.session.regions.labels.as_mut();
     if let Some(labels) = labels.filter(|l| (l.of, l.frame) == (of, frame)) {
         labels.numbers = Some(numbers);
     }
@@ -174,18 +174,18 @@ pub fn labels_counted(state: &mut State, of: DataId, frame: usize, numbers: Labe
 
 /// Receives a region.
 pub fn receive(state: &mut State, serial: u64, made: MadeRegion, effects: &mut Vec<Effect>) {
-    let requested = state.session.making.as_ref();
+    let requested = state.session.regions.making.as_ref();
     let Some(making) = requested.filter(|m| m.serial == serial).cloned() else {
         return;
     };
     let gone = |id: RegionId| state.document.region(id).is_none();
     if making.region.is_some_and(gone) {
-        state.session.making = None;
+        state.session.regions.making = None;
         return;
     }
     let label = making.source.label();
     state.history.record(&state.document, label, true);
-    state.session.status.clear();
+    state.session.notices.status.clear();
     let shape = Arc::new(Shape::Mask(made.mask));
     let id = match making.region {
         Some(id) => {
@@ -198,20 +198,20 @@ pub fn receive(state: &mut State, serial: u64, made: MadeRegion, effects: &mut V
         None => add(state, &making.source, shape),
     };
     crate::state::edit::changed(state);
-    state.session.selected_region = Some(id);
+    state.session.regions.selected = Some(id);
     state.session.selected_layer = None;
     if state.view.tool.draws() {
-        state.session.drawn = Some(id);
+        state.session.regions.drawn = Some(id);
     }
     let again = making.restart_requested;
-    state.session.making = Some(Making {
+    state.session.regions.making = Some(Making {
         region: Some(id),
         running: false,
         restart_requested: false,
         note: made.note,
         ..making
     });
-    if let Some(Source::Combine { .. }) = state.session.making.as_ref().map(|m| &m.source) {
+    if let Some(Source::Combine { .. }) = state.session.regions.making.as_ref().map(|m| &m.source) {
         // Done at once; the next one starts from its result.
         leave(state, effects);
     }
@@ -237,10 +237,10 @@ pub fn count_labels(state: &mut State, layer: LayerId, effects: &mut Vec<Effect>
     regions::draw::activate_tool(state, Tool::Labels, effects);
     let frame = state.document.layer(layer).map_or(0, |l| l.display.frame);
     let Some(volume) = image(&state.document, layer).cloned() else {
-        state.session.labels = None;
+        state.session.regions.labels = None;
         return;
     };
-    state.session.labels = Some(Labels {
+    state.session.regions.labels = Some(Labels {
         layer,
         of: volume.id(),
         frame,
@@ -256,7 +256,7 @@ pub fn from_labels(
     role: Role,
     effects: &mut Vec<Effect>,
 ) {
-    let Some(labels) = &state.session.labels else {
+    let Some(labels) = &state.session.regions.labels else {
         return;
     };
     let (layer, frame) = (labels.layer, labels.frame);
@@ -286,12 +286,9 @@ pub fn labelled(state: &mut State, layer: LayerId, role: Role, masks: Vec<(i64, 
         for (i, ((number, mask), name)) in masks.into_iter().zip(names).enumerate() {
             let id = RegionId(document.fresh_id());
             last = Some(id);
-            let known = u32::try_from(number).ok().zip(table.as_ref());
+            let label_number = u32::try_from(number).ok();
+            let known = label_number.zip(table.as_ref());
             let own = known.map(|(number, table)| table.colour(number));
-            let number = u32::try_from(number).ok();
-            document
-                .label_numbers
-                .extend(number.map(|number| (id, number)));
             document.regions.push(Arc::new(Region {
                 id,
                 name,
@@ -301,12 +298,13 @@ pub fn labelled(state: &mut State, layer: LayerId, role: Role, masks: Vec<(i64, 
                     .or(Some(CATEGORIES[i % CATEGORIES.len()]))
                     .filter(|_| many),
                 visible: true,
+                label_number,
             }));
         }
     });
     if !many {
-        state.session.selected_region = last;
+        state.session.regions.selected = last;
     }
     let word = if many { "regions" } else { "region" };
-    state.session.status = format!("{} {word} from {}", count(n as u64), layer.name);
+    state.session.notices.status = format!("{} {word} from {}", count(n as u64), layer.name);
 }

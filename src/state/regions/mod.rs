@@ -9,7 +9,6 @@ pub mod drawing;
 pub mod jobs;
 pub(in crate::state) mod make;
 pub(in crate::state) mod recipe;
-pub(in crate::state) mod saved;
 pub mod types;
 pub(in crate::state) mod update;
 

@@ -169,3 +169,17 @@ pub enum RegionAction {
         erase: bool,
     },
 }
+
+/// The region that is selected, drawn or made.
+#[derive(Clone, Debug, Default)]
+pub struct RegionRuntime {
+    pub selected: Option<RegionId>,
+    /// A region that follows its controls.
+    pub making: Option<Making>,
+    /// Counter for its serial numbers.
+    pub making_serial: u64,
+    /// The label map whose regions are chosen from.
+    pub labels: Option<Labels>,
+    /// The region that strokes go into; `None`: the next begins a new one.
+    pub drawn: Option<RegionId>,
+}

@@ -4,13 +4,14 @@ use crate::data::region::RegionId;
 use crate::data::{Region, Role, Shape};
 use crate::state::core::colours::role_rgb;
 use crate::state::core::layer::{Content, LayerId, grid_of};
+use crate::state::core::notices::Severity;
 use crate::state::core::phase::Phase;
 use crate::state::core::text::count;
 use crate::state::edit::edit;
 use crate::state::regions::drawing::canvas;
 use crate::state::regions::jobs::SaveRegion;
 use crate::state::regions::jobs::save::{SaveLabels, SaveMasks};
-use crate::state::session::{Severity, TourStep};
+use crate::state::session::TourStep;
 use crate::state::{Effect, RegionsChange, State, Task, Tool};
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -72,10 +73,11 @@ pub(in crate::state) fn add(state: &mut State, role: Role, name: Option<String>,
             shape: Arc::new(shape),
             colour: None,
             visible: true,
+            label_number: None,
         };
         document.regions.push(Arc::new(region));
     });
-    state.session.selected_region = Some(id);
+    state.session.regions.selected = Some(id);
     state.session.selected_layer = None;
 }
 
@@ -104,21 +106,22 @@ pub fn duplicate(state: &mut State, id: RegionId) {
         let copy = Region {
             id: new,
             name: format!("{} copy", region.name),
+            label_number: None,
             ..(*region).clone()
         };
         let at = document.regions.iter().position(|r| r.id == id);
         let at = at.map_or(document.regions.len(), |at| at + 1);
         document.regions.insert(at, Arc::new(copy));
     });
-    state.session.selected_region = Some(new);
+    state.session.regions.selected = Some(new);
 }
 
 pub fn delete(state: &mut State, id: RegionId) {
     edit(state, "Delete region", false, |document| {
         document.regions.retain(|r| r.id != id)
     });
-    if state.session.selected_region == Some(id) {
-        state.session.selected_region = None;
+    if state.session.regions.selected == Some(id) {
+        state.session.regions.selected = None;
     }
 }
 
@@ -146,9 +149,9 @@ pub fn change_all(state: &mut State, ids: &[RegionId], change: RegionsChange) {
             }
         }
     });
-    let selected = state.session.selected_region;
+    let selected = state.session.regions.selected;
     if change == RegionsChange::Delete && selected.is_some_and(|id| ids.contains(&id)) {
-        state.session.selected_region = None;
+        state.session.regions.selected = None;
     }
 }
 
@@ -173,7 +176,11 @@ pub fn save(state: &mut State, id: RegionId, path: PathBuf, effects: &mut Vec<Ef
         return;
     };
     if let Shape::Mask(mask) = &*region.shape {
-        state.session.exporting.push((mask.id(), path.clone()));
+        state
+            .session
+            .files
+            .masks_in_writing
+            .push((mask.id(), path.clone()));
     }
     effects.push(Effect::submit(SaveRegion {
         shape: region.shape.clone(),
@@ -203,10 +210,7 @@ pub fn save_all(state: &mut State, path: PathBuf, as_labels: bool, effects: &mut
         };
         Effect::submit(SaveLabels {
             regions: regions.iter().map(one).collect(),
-            own: {
-                let known = &state.document.label_numbers;
-                regions.iter().map(|r| known.get(&r.id).copied()).collect()
-            },
+            own: regions.iter().map(|r| r.label_number).collect(),
             grid,
             path,
             command: format!("{} regions of {}", regions.len(), state.document.name),

@@ -3,11 +3,11 @@
 use crate::data::VolumeKind;
 use crate::data::appearance::Transfer;
 use crate::data::text::counted;
+use crate::state::core::notices::Severity;
 use crate::state::core::volume_look::{VolumeLook, VolumeStyle};
 use crate::state::edit::edit;
 use crate::state::pathways::{self, PathwayResult, PathwaySettings};
 use crate::state::sampling::{Sample, SampleAction, Sampled};
-use crate::state::session::Severity;
 use crate::state::{Display, Effect, Layer, Phase, State, Task, segment};
 use std::sync::Arc;
 
@@ -80,7 +80,7 @@ fn end(state: &mut State, sample: &Sample, effects: &mut Vec<Effect>) {
     }
     take_over(state, sample, effects);
     // Last, because an edit clears the status.
-    state.session.status = format!(
+    state.session.notices.status = format!(
         "Sampled {} of {}: {}",
         counted(sample.count(), "voxel"),
         sample.name,

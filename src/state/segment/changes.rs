@@ -1,6 +1,6 @@
 //! Parameters of a surface, and its spheres.
 
-use crate::parameters::widened;
+use crate::parameters::shortest_f64;
 use crate::solvers::level_set::Params;
 use crate::state::core::changes::Fields;
 use crate::state::core::text::{counted, fixed, with_unit};
@@ -44,7 +44,7 @@ fn fields(document: &Document, of: &Segmentation, with_values: bool) -> Fields {
     fields.percent("Speed overlay", settings.speed_opacity);
     let pace = settings.steps_per_update.map(|steps| steps as f64);
     fields.number_or("Steps per frame", pace, (0, ""), "auto");
-    let fade = settings.fade_mm.map(widened);
+    let fade = settings.fade_mm.map(shortest_f64);
     fields.or_off("Surface fades", fade, 2, "mm");
     fields.check("Pause at leaks", settings.watched);
     fields.check("Dim volumes outside the surface", settings.dims);
@@ -69,7 +69,7 @@ fn target(fields: &mut Fields, document: &Document, params: &Params) {
         false => "",
     };
     for (label, value) in [("Target T", params.target), ("Range ε", params.tolerance)] {
-        fields.number(label, widened(value) * scale, decimals, unit);
+        fields.number(label, shortest_f64(value) * scale, decimals, unit);
     }
 }
 

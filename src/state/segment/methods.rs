@@ -1,7 +1,7 @@
 //! The methods text of segmentations.
 
-use crate::data::text::agreed;
 use crate::data::text::counted;
+use crate::data::text::singular_or_plural;
 use crate::solvers::level_set::{Measures, Mode, Params, ScriptEvent};
 use crate::state::core::citations::{Citations, at};
 use crate::state::segment::{Segmented, Start};
@@ -112,7 +112,13 @@ fn segmentation_text(
             counted(moved, "time")
         );
     }
-    let spheres = |n| format!("{} {}", counted(n, "sphere"), agreed(n, "was", "were"));
+    let spheres = |n| {
+        format!(
+            "{} {}",
+            counted(n, "sphere"),
+            singular_or_plural(n, "was", "were")
+        )
+    };
     if placed > 0 {
         let _ = write!(text, "; {} added during the run", spheres(placed));
     }

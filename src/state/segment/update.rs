@@ -264,7 +264,7 @@ fn play(state: &mut State) {
 
 /// The panel shows the reason permanently; a user action is answered once.
 fn waits(state: &mut State, why: &str) {
-    state.session.status = why.to_owned();
+    state.session.notices.status = why.to_owned();
 }
 
 /// A layer whose values are a speed: from the low end of its window, inwards, to the high end, outwards.
@@ -300,7 +300,7 @@ pub fn probed(state: &mut State, of: DataId, probe: &Probe) {
         return;
     }
     guess(state);
-    let status = std::mem::take(&mut state.session.status);
+    let status = std::mem::take(&mut state.session.notices.status);
     let sample = state.session.segment.sample.take();
     edit(state, "Sample", false, |d| {
         // Undone together with the values derived from it.
@@ -312,7 +312,7 @@ pub fn probed(state: &mut State, of: DataId, probe: &Probe) {
         settings.target_chosen = true;
     });
     // The status still shows the sample.
-    state.session.status = match probe.moved {
+    state.session.notices.status = match probe.moved {
         true => format!("{status} · T and ε keep clear of the background"),
         false => status,
     };
@@ -471,7 +471,7 @@ pub fn done(state: &mut State, update: RunUpdate, rests: bool) {
         Ended::Converged if played => {
             let steps = counted(live.step as usize, "step");
             let sentence = format!("The surface is at rest after {steps}");
-            state.session.status_about.task = Some((Task::Segment, sentence.clone()));
+            state.session.notices.about.task = Some((Task::Segment, sentence.clone()));
             state.session.follows(sentence);
         }
         Ended::Vanished | Ended::Filled if played => {

@@ -1,45 +1,55 @@
 //! The document in a session file: one record for each item of the document, and nothing that can be opened or
 //! recomputed.
 //!
-//! Each kind of item has one place here: a kind of layer is a variant of [`SavedOrigin`], a kind of region one of
-//! [`SavedShape`], a parameter a field of its owner. Later fields get `#[serde(default)]`, so that older sessions stay
-//! readable; if an older program would misread the new content, the format's version increases.
+//! Each kind of thing has one place here: where layers come from is the table of [`SavedOrigin`]s, which a layer names by
+//! number; a kind of region is a variant of [`SavedShape`], a parameter a field of what it belongs to. Fields that come
+//! later get `#[serde(default)]`, so that older sessions stay readable; where an older program would misread what is
+//! new, the format's version goes up.
 
+pub(in crate::state) mod alignment;
+pub(in crate::state) mod density;
+pub(in crate::state) mod filter;
 mod held;
 mod late;
+mod missing;
+pub(in crate::state) mod origins;
+pub(in crate::state) mod pathways;
 pub(in crate::state) mod read;
+pub(in crate::state) mod regions;
 mod results;
+pub(in crate::state) mod segment;
+pub(in crate::state) mod snapshots;
 pub(in crate::state) mod write;
 
-pub use crate::state::regions::saved::{Group, LeftOut, MissingRegion, left_out};
-pub use crate::state::sessions::saved::late::{moved_to, one, weigh};
-pub use crate::state::sessions::saved::read::{Parse, build, edits, items, made, parse, view};
+pub use crate::state::sessions::saved::late::{moved_to, restore_missing, restore_weights};
+pub(in crate::state) use crate::state::sessions::saved::missing::add_missing;
+pub use crate::state::sessions::saved::missing::{
+    AwaitedLayers, Group, MissingItem, MissingLayer, MissingPart, MissingWeights, Painted,
+    SessionPart, away, missing_parts, unopened,
+};
+pub use crate::state::sessions::saved::origins::{
+    SavedCurves, SavedDensity, SavedEdit, SavedFit, SavedInput, SavedMask, SavedOrigin,
+    SavedReading, SavedRules, SavedSegment, SavedWeightFit, Table,
+};
+pub use crate::state::sessions::saved::read::{Parse, build, items, parse, view};
 pub use crate::state::sessions::saved::results::{LIVE, PATHWAY, SURFACE, TENSORS, result_name};
-pub use crate::state::sessions::saved::write::{autosave, draft};
-pub use crate::state::snapshots::saved::{
+pub use crate::state::sessions::saved::snapshots::{
     awaiting, restore as snapshots, result_name as snapshot_result,
 };
+pub use crate::state::sessions::saved::write::{autosave, draft};
 
-use crate::data::axis_change::AxisChange;
-use crate::data::{Role, TensorLayout};
-use crate::io::Space;
+use crate::data::Role;
 use crate::jobs::session::{Change, Entry, ReadSession, ResultStorage};
-use crate::solvers::curves::{self, StopReason};
 use crate::solvers::geodesic::{self, Cut};
 use crate::solvers::level_set::{Measures, RunHistory, Sphere};
-use crate::solvers::tensor_fit::{self, FitMap};
-use crate::solvers::tractogram::selection::Runs;
-use crate::solvers::{density, pathway};
-use crate::state::alignment::AlignedBy;
+use crate::solvers::{curves, pathway, tensor_fit};
 use crate::state::core::display::Display;
-use crate::state::document::{Document, Method};
-use crate::state::filter::{Filtering, FitInputs, FitStatistics, VirtualLesion, WeightMap};
-use crate::state::origin::PhantomPart;
-use crate::state::pathways::{self, AmongPairs, PathwaySettings};
+use crate::state::document::Method;
+use crate::state::filter::{Filtering, FitStatistics, VirtualLesion};
+use crate::state::pathways::{AmongPairs, PathwaySettings};
 use crate::state::recipe::RayMetricParams;
 use crate::state::segment::SegmentSettings;
 use crate::state::segment::jobs::LeakNotice;
-use crate::state::session::CurveParams;
 use crate::state::sessions::unsaved::InSession;
 use crate::state::streamlines::Bundle;
 use crate::state::track::types::WholeBrain;
@@ -47,11 +57,12 @@ use crate::state::view::View;
 use glam::DVec3;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 /// The state's part of a session file. Files, masks and layers are referred to by their numbers.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Content {
+    /// Origins of layers; documents of one session share the table.
+    pub origins: Vec<SavedOrigin>,
     pub document: SavedDocument,
     #[serde(default)]
     pub view: Option<View>,
@@ -107,7 +118,7 @@ pub struct SavedDocument {
     pub cut: Cut,
     pub ray_display: Display,
     #[serde(default = "PathwaySettings::defaults")]
-    pub pathways: pathways::PathwaySettings,
+    pub pathways: PathwaySettings,
     #[serde(default)]
     pub kept_pathways: Vec<SavedPathway>,
     #[serde(default)]
@@ -121,86 +132,51 @@ pub struct SavedDocument {
     pub bundle: Bundle,
 }
 
-/// A layer. Recorded edits of the file's content are stored here, next to `from`, and applied to that content in
-/// [`build`].
+/// A layer.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct SavedLayer {
     pub id: u64,
     pub name: String,
     pub display: Display,
-    pub from: SavedOrigin,
-    /// Permutation and flips of a scan's gradient axes.
+    /// Its origin, by its number in the session's table.
+    pub origin: usize,
+    /// The content of a layer that is in no file and is not recomputed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub turn: Option<AxisChange>,
-    /// Its transform: from the world of the file to this one, mm, by rows.
+    pub content: Option<SavedContent>,
+    /// The sentence about its file, which had changed since an earlier session was saved, and was accepted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub moved: Option<[f64; 12]>,
-    #[serde(default)]
-    pub moved_how: AlignedBy,
-    /// Edits of its streamlines, step by step.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub edits: Vec<SavedEdit>,
-    /// Its file had changed since the session was saved, and was accepted.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub replaced: Option<String>,
+    pub file_change: Option<String>,
     /// Weights of its streamlines.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub weights: Option<Box<SavedWeights>>,
 }
 
-/// A step that keeps some streamlines.
+/// The content of a layer, by the numbers of the session's masks and lists of numbers.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-pub enum SavedEdit {
-    Select(Box<SavedRules>),
-    Keep(Runs),
-}
-
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-pub struct SavedRules {
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub group: Option<String>,
-    pub regions: Vec<SavedRegion>,
-    pub by_ends: bool,
-    /// Name, and limits; `None`: open.
-    pub values: Vec<(String, Option<f32>, Option<f32>)>,
-    pub stop: Option<StopReason>,
-    pub invert: bool,
-    pub at_most: Option<(usize, u64)>,
-}
-
-/// Origin of a layer.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-pub enum SavedOrigin {
-    /// A file, and gradient files that are not next to it.
-    File {
-        file: usize,
-        gradients: Vec<usize>,
-        #[serde(default, skip_serializing_if = "SavedTold::is_nothing")]
-        told: SavedTold,
+#[serde(rename_all = "snake_case")]
+pub enum SavedContent {
+    /// A segmented mask, with its surface.
+    Mask {
+        mask: usize,
+        /// sRGB.
+        colour: [u8; 3],
+        measures: Option<Measures>,
     },
-    /// The built-in head.
-    Head { seed: u64, part: PhantomPart },
-    /// Recomputed by the fit.
-    Made { map: FitMap },
-    /// Kept streamlines or rays.
-    Kept(Box<SavedCurves>),
-    /// A density map of another layer's streamlines.
-    Density(Box<SavedDensity>),
-    /// A mask from a level set.
-    Segmented(Box<SavedSegment>),
-    /// A map of a COMMIT fit; its values are in the session.
-    Weights(Box<SavedWeightMap>),
+    Image {
+        grid: SavedGrid,
+        values: usize,
+    },
 }
 
-/// Weights of a layer's streamlines, and all inputs of their fit.
+/// Weights of a layer's streamlines.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct SavedWeights {
     /// Index among the session's numbers.
     pub values: usize,
     /// The streamlines have not been edited since.
     pub current: bool,
-    /// Layers, by their numbers.
-    pub from: FitInputs,
+    /// The fit, by its number in the table of origins.
+    pub fit: usize,
     pub figures: FitStatistics,
     pub curve: Vec<f64>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -208,68 +184,13 @@ pub struct SavedWeights {
 }
 
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-pub struct SavedWeightMap {
-    /// A layer.
-    pub of: u64,
-    pub map: WeightMap,
-    pub grid: SavedGrid,
-    /// Index of its values among the session's numbers.
-    pub values: usize,
-}
-
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-pub struct SavedDensity {
-    /// A layer, and its transform at the time, as in [`SavedLayer::moved`].
-    pub of: u64,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub moved: Option<[f64; 12]>,
-    /// `None`: voxels around the streamlines.
-    pub grid: Option<SavedGrid>,
-    /// Edge of cubes, mm; `None`: the grid's own voxels.
-    pub voxel_mm: Option<f64>,
-    /// A file.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub template: Option<usize>,
-    pub params: density::Params,
-}
-
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct SavedGrid {
     pub shape: [usize; 3],
     /// World mm from voxels, column by column.
     pub affine: [f64; 12],
-    /// Source of the affine, by its key.
+    /// The source of the affine, as the grid's source is called.
     pub source: String,
     pub space_code: i16,
-}
-
-/// The user's reading of a file where it leaves something open.
-#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
-pub struct SavedTold {
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub vtk_space: Option<Space>,
-    /// A file.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub colours: Option<usize>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub tensors: Option<TensorLayout>,
-}
-
-impl SavedTold {
-    fn is_nothing(&self) -> bool {
-        *self == Self::default()
-    }
-}
-
-/// Inputs of a tensor fit.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-pub struct SavedBasis {
-    pub source: SavedSource,
-    /// Axis change of the scan's gradients.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub turn: Option<AxisChange>,
-    pub mask: SavedMask,
-    pub fit: tensor_fit::Params,
 }
 
 /// A kept pathway, which is recomputed.
@@ -281,8 +202,8 @@ pub struct SavedPathway {
     pub colour: [u8; 3],
     pub visible: bool,
     pub epsilon: f64,
-    #[serde(flatten)]
-    pub basis: SavedBasis,
+    /// The tensor fit, by its number in the table of origins.
+    pub fit: usize,
     pub regions: Vec<SavedRegion>,
     pub params: pathway::Params,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -342,53 +263,9 @@ pub struct SavedRun {
 /// Inputs of the speed besides the image.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct SavedInputs {
-    pub layer: Option<(u64, usize)>,
+    /// A layer, and the index of its volume.
+    pub layer: Option<(SavedInput, usize)>,
     pub painted: [Vec<SavedRegion>; 2],
-}
-
-/// A mask, and all inputs of its segmentation.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-pub struct SavedSegment {
-    pub image: u64,
-    pub frame: usize,
-    pub start: SavedStart,
-    pub spheres: Vec<Sphere>,
-    #[serde(flatten)]
-    pub inputs: SavedInputs,
-    /// Their later replacements.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub later: Vec<SavedInputs>,
-    pub script: RunHistory,
-    pub mask: usize,
-    /// sRGB.
-    pub colour: [u8; 3],
-    pub measures: Option<Measures>,
-}
-
-/// The recipe of kept streamlines.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-pub struct SavedCurves {
-    #[serde(flatten)]
-    pub basis: SavedBasis,
-    pub regions: Vec<SavedRegion>,
-    pub curves: CurveParams,
-    pub cut: Cut,
-}
-
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-pub enum SavedSource {
-    File { file: usize, gradients: Vec<usize> },
-    Tensors { file: usize, layout: TensorLayout },
-    Head { seed: u64 },
-}
-
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-pub enum SavedMask {
-    /// Found from the scan itself.
-    Found,
-    File(usize),
-    /// The built-in head's own mask.
-    Head,
 }
 
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -431,64 +308,4 @@ pub(in crate::state) fn not_what_it_was(entry: &Entry, path: &Path, change: &Cha
     };
     let why = change.clause();
     format!("{what} is not the file this session was saved with: {why}")
-}
-
-/// A missing layer of a session; it stays in the session.
-#[derive(Clone, Debug)]
-pub struct MissingLayer {
-    pub layer: SavedLayer,
-    /// The reason, a sentence.
-    pub why: String,
-    /// The session that its numbers refer to.
-    pub read: Arc<ReadSession>,
-}
-
-/// The missing kept results of a session, as one sentence.
-pub fn away(document: &Document) -> Option<String> {
-    let kept = document.absent.iter().filter(|a| a.kept().is_some());
-    let names: Vec<&str> = kept.map(|a| &*a.layer.name).collect();
-    let (what, them) = match names.len() {
-        0 => return None,
-        1 => ("1 kept result is".to_owned(), "it"),
-        n => (format!("{n} kept results are"), "them"),
-    };
-    Some(format!(
-        "{what} not stored beside the session ({}): recompute {them}, or remove {them}, in Layers",
-        names.join(", ")
-    ))
-}
-
-/// Why the missing files of the session could not be opened.
-pub fn unopened(document: &Document) -> Option<String> {
-    let absent = document.absent.iter().filter(|a| a.file().is_some());
-    let all: Vec<&str> = absent.map(|a| &*a.why).collect();
-    (!all.is_empty()).then(|| all.join("; "))
-}
-
-impl MissingLayer {
-    /// The former path of its file, if it comes from one.
-    pub fn file(&self) -> Option<&std::path::Path> {
-        match &self.layer.from {
-            SavedOrigin::File { file, .. } => self.read.files.get(*file).map(|f| &*f.path),
-            _ => None,
-        }
-    }
-
-    /// Whether its session has only the recipe of its streamlines: nothing else can be lost.
-    pub(in crate::state) fn is_recipe_alone(&self) -> bool {
-        let name = result_name(self.layer.id);
-        // A snapshot may have others with the same number.
-        let before = |of: &str| of.strip_suffix(&name).map(str::to_owned);
-        let of_it = |of: &str| before(of).is_some_and(|b| b.is_empty() || b.ends_with(' '));
-        let mut results = self.read.results.iter();
-        self.kept().is_some() && !results.any(|r| r.file.is_some() && of_it(&r.of))
-    }
-
-    /// Its recipe, if it can be recomputed.
-    pub fn kept(&self) -> Option<&SavedCurves> {
-        match &self.layer.from {
-            SavedOrigin::Kept(curves) => Some(&**curves),
-            _ => None,
-        }
-    }
 }

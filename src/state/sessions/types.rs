@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-pub use crate::jobs::session::{Found, RecoverableSession, ResultStorage, Standing};
+pub use crate::jobs::session::{FileComparison, Found, RecoverableSession, ResultStorage};
 
 /// An action that closes the document.
 #[derive(Clone, PartialEq, Debug)]
@@ -78,7 +78,7 @@ pub enum SessionAction {
     /// Removes a missing layer from the session.
     Drop(LayerId),
     /// Removes missing regions or pathways from the session.
-    DropLeftOut(saved::Group),
+    DropParts(saved::Group),
 }
 
 /// The user's decision about a changed file.
@@ -112,13 +112,14 @@ impl Opening {
     /// Changed files, with their numbers.
     pub fn wrong(&self) -> impl Iterator<Item = (usize, &Found)> {
         let files = self.read.files.iter().enumerate();
-        files.filter(|(_, f)| f.standing != Standing::Same)
+        files.filter(|(_, f)| f.standing != FileComparison::Same)
     }
 
     /// The number of files without a decision of the user.
     pub fn open_questions(&self) -> usize {
         let open = |(index, found): &(usize, &Found)| {
-            matches!(found.standing, Standing::Missing(_)) || !self.answers.contains_key(index)
+            matches!(found.standing, FileComparison::Missing(_))
+                || !self.answers.contains_key(index)
         };
         self.wrong().filter(open).count()
     }
@@ -161,6 +162,28 @@ impl Verified {
     }
 }
 
+/// Saving for recovery.
+#[derive(Clone, Debug, Default)]
+pub struct Autosave {
+    /// Revision and view last saved for recovery.
+    pub last: Option<(u64, View)>,
+    pub is_running: bool,
+    /// A job has ended since.
+    pub is_due: bool,
+}
+
+/// Work of earlier windows that can be recovered.
+#[derive(Clone, Debug, Default)]
+pub struct Recovery {
+    pub found: Vec<RecoverableSession>,
+    /// Another process held a lock at the last search, and may be ending.
+    pub search_again: bool,
+    /// The recovery file of the document: kept until it is saved here.
+    pub source: Option<PathBuf>,
+    /// The session being read, if it is recovered.
+    pub reading: Option<PathBuf>,
+}
+
 #[derive(Clone, Debug, Default)]
 pub struct Saving {
     /// The session file of the document.
@@ -190,18 +213,8 @@ pub struct Saving {
     pub leaving: Option<UnsavedAction>,
     /// Follows once the session is saved.
     pub then: Option<UnsavedAction>,
-    /// Revision and view last saved for recovery.
-    pub autosaved: Option<(u64, View)>,
-    pub autosaving: bool,
-    /// A job has ended since.
-    pub autosave_due: bool,
-    pub left_behind: Vec<RecoverableSession>,
-    /// Another process held a lock at the last search, and may be ending.
-    pub looks_again: bool,
-    /// The recovery file of the document: kept until it is saved here.
-    pub recovered: Option<PathBuf>,
-    /// The session being read, if it is recovered.
-    pub recovering: Option<PathBuf>,
+    pub autosave: Autosave,
+    pub recovery: Recovery,
     /// Whether files are read even if their size and age are unchanged.
     pub strict: bool,
 }
@@ -211,10 +224,10 @@ impl Saving {
     pub fn offered(&self) -> impl Iterator<Item = &RecoverableSession> {
         let opening = self.opening.as_ref().filter(|o| o.recovered);
         let taken = [
-            self.recovering.as_deref(),
+            self.recovery.reading.as_deref(),
             opening.map(|o| o.read.path.as_path()),
         ];
-        let left = self.left_behind.iter();
+        let left = self.recovery.found.iter();
         left.filter(move |l| !taken.contains(&Some(l.session.as_path())))
     }
 }

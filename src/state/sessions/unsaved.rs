@@ -39,7 +39,7 @@ pub enum UnsavedPart {
     /// Gradient axes of this many scans that were permuted or flipped.
     Axes(usize),
     /// Layers, regions and pathways of a session that could not be read.
-    Absent(usize),
+    Missing(usize),
     /// The brain mask that was chosen for the fit, by its name; `None`: that it is found in the scan.
     FitMask(Option<String>),
     /// Parameters of the fit, tracking, rays, pathways, Filter or Segment.
@@ -62,7 +62,7 @@ impl UnsavedPart {
             Self::Measurements(n) => counted(*n, "measurement"),
             Self::Snapshots(n) => counted(*n, "snapshot"),
             Self::Axes(n) => format!("Corrected gradient axes of {}", counted(*n, "scan")),
-            Self::Absent(n) => format!(
+            Self::Missing(n) => format!(
                 "{} of the session that could not be read",
                 counted(*n, "result")
             ),
@@ -165,10 +165,6 @@ fn turned(document: &Document) -> usize {
     document.layers.iter().filter(turned).count()
 }
 
-fn absent(document: &Document) -> usize {
-    document.absent.len() + document.left_out.len()
-}
-
 fn same_start(a: &Start, b: &Start) -> bool {
     match (a, b) {
         // Whatever its name.
@@ -194,7 +190,7 @@ impl Document {
             let from = self.origin(layer);
             from.fit_map().is_some() || from.is_found_mask() || from.is_phantom()
         };
-        (layer.path.is_some() || again())
+        (self.path(layer).is_some() || again())
             && !self.is_edited(layer.id)
             && self.moved(layer.id).is_none()
     }
@@ -202,11 +198,11 @@ impl Document {
     /// Whether a session can store a layer: the inputs of streamlines may be gone.
     fn can_be_saved(&self, layer: &Layer) -> bool {
         !matches!(layer.content, Content::Tractogram(_))
-            || layer.path.is_some()
+            || self.path(layer).is_some()
             || self
                 .made(layer.id)
                 .is_some_and(|made| self.origins.fit(made.fit).is_some())
-            || self.unread.contains_key(&layer.id)
+            || self.missing_origin(layer.id).is_some()
     }
 
     /// A layer that is only in memory, as text: `Whole brain: 231 004 streamlines, 412 MB`.
@@ -273,12 +269,15 @@ impl State {
                 UnsavedPart::Measurements,
             ),
             (
-                new(self.session.snapshots.len(), base.snapshots),
+                new(self.session.snapshots.all.len(), base.snapshots),
                 UnsavedPart::Snapshots,
             ),
             (new(turned(document), base.axes), UnsavedPart::Axes),
             // A result that was recomputed or removed is not missing, so only an increase counts.
-            (more(absent(document), base.absent), UnsavedPart::Absent),
+            (
+                more(document.missing_count(), base.missing),
+                UnsavedPart::Missing,
+            ),
         ];
         let mut added = Vec::new();
         for layer in &document.layers {
@@ -294,7 +293,10 @@ impl State {
                     layer: layer.id,
                     text: document.in_memory(layer),
                 });
-            } else if named && !base.lists(layer.id) && (layer.path.is_some() || exported()) {
+            } else if named
+                && !base.lists(layer.id)
+                && (document.path(layer).is_some() || exported())
+            {
                 added.push(layer.name.clone());
             }
         }
@@ -340,7 +342,7 @@ impl State {
                 });
             }
         };
-        let documents = self.session.snapshots.iter();
+        let documents = self.session.snapshots.all.iter();
         let documents = documents.map(|s| (&s.document, Some(s)));
         for (document, snapshot) in std::iter::once((&self.document, None)).chain(documents) {
             let of = |name: &str| match snapshot {
@@ -348,8 +350,8 @@ impl State {
                 None => name.to_owned(),
             };
             for layer in &document.layers {
-                let made =
-                    document.made(layer.id).is_some() || document.unread.contains_key(&layer.id);
+                let made = document.made(layer.id).is_some()
+                    || document.missing_origin(layer.id).is_some();
                 if let (Content::Tractogram(tractogram), true) = (&layer.content, made) {
                     add(of(&layer.name), tractogram);
                 }
@@ -384,9 +386,9 @@ impl State {
     /// that do not exist until they are recomputed.
     pub fn saved_without(&self) -> Vec<String> {
         let here = self.only_in_memory();
-        let away = self.document.absent.iter().filter(|a| a.kept().is_some());
+        let away = self.document.missing_layers().filter(|m| m.can_be_made());
         let here = here.iter().map(RecipeOnly::words);
-        here.chain(away.map(|a| a.layer.name.clone())).collect()
+        here.chain(away.map(|m| m.layer.name.clone())).collect()
     }
 
     /// Names of streamlines that no session can store, because their inputs are gone.

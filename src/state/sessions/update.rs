@@ -6,17 +6,18 @@ mod later;
 use crate::io::Remark;
 use crate::jobs::Slot;
 use crate::jobs::session::{
-    Missing, Parser, ReadSession, RestoredLayers, ResultStorage, SessionOutput, SessionRequest,
-    Standing,
+    FileComparison, Missing, Parser, ReadSession, RestoredLayers, ResultStorage, SessionOutput,
+    SessionRequest,
 };
 use crate::solvers::tensor_fit::FitMap;
 use crate::state::core::layer::{Layer, LayerId};
+use crate::state::core::notices::{Message, Severity, Topic};
 use crate::state::core::text::{counted, some_of};
 use crate::state::edit::edit;
 use crate::state::files::opening;
+use crate::state::files::types::RecentKind;
 use crate::state::origin::{Origin, Origins};
-use crate::state::session::{Message, RecentKind, Severity, Topic};
-use crate::state::sessions::saved::{self, SavedLayer, SavedOrigin};
+use crate::state::sessions::saved::{self, AwaitedLayers, SavedLayer};
 use crate::state::sessions::unsaved::{Base, InFiles, summed};
 use crate::state::sessions::{Changed, Opening, SessionAction, UnsavedAction};
 use crate::state::streamlines::StreamlineRuntime;
@@ -67,22 +68,22 @@ pub fn act(state: &mut State, action: SessionAction, effects: &mut Vec<Effect>) 
         SessionAction::CancelOpening => state.session.saving.opening = None,
         SessionAction::FindLeftBehind => submit(effects, SessionRequest::FindLeftBehind),
         SessionAction::Forget(session) => {
-            let left = &mut state.session.saving.left_behind;
+            let left = &mut state.session.saving.recovery.found;
             left.retain(|l| l.session != session);
             submit(effects, SessionRequest::Forget { session });
         }
         SessionAction::Later(session) => {
-            let left = &mut state.session.saving.left_behind;
+            let left = &mut state.session.saving.recovery.found;
             left.retain(|l| l.session != session);
         }
         SessionAction::MakeAgain(layer) => later::make_again(state, layer, effects),
         SessionAction::Restore { layer, path } => later::restore(state, layer, path, effects),
         SessionAction::Drop(layer) => edit(state, "Remove from the session", false, |d| {
-            d.absent.retain(|a| a.layer.id != layer.0);
-            d.left_out.retain(|l| !l.is_of(layer));
+            d.remove_missing_layer(layer);
+            d.remove_missing_parts(|part| part.is_of(layer));
         }),
-        SessionAction::DropLeftOut(group) => edit(state, "Remove from the session", false, |d| {
-            d.left_out.retain(|l| !group.has(l));
+        SessionAction::DropParts(group) => edit(state, "Remove from the session", false, |d| {
+            d.remove_missing_parts(|part| group.has(part));
         }),
     }
 }
@@ -112,7 +113,13 @@ fn submit(effects: &mut Vec<Effect>, request: SessionRequest) {
 /// A notice about missing kept results stays until they are restored.
 pub fn follow(state: &mut State) {
     let of_away = |m: &&mut Message| m.topic == Some(Topic::Away);
-    let mut stated = state.session.messages.iter_mut().filter(of_away).peekable();
+    let mut stated = state
+        .session
+        .notices
+        .messages
+        .iter_mut()
+        .filter(of_away)
+        .peekable();
     if stated.peek().is_none() {
         return;
     }
@@ -136,8 +143,8 @@ fn go(state: &mut State, leaving: UnsavedAction, effects: &mut Vec<Effect>) {
         UnsavedAction::Quit => effects.push(Effect::Close),
         UnsavedAction::New => {
             empty(state, effects);
-            state.session.messages.clear();
-            state.session.status.clear();
+            state.session.notices.messages.clear();
+            state.session.notices.status.clear();
         }
         UnsavedAction::Demo { guide } => crate::state::update::demo(state, guide, effects),
         UnsavedAction::Open(path) => read(state, path, false, effects),
@@ -149,38 +156,50 @@ fn go(state: &mut State, leaving: UnsavedAction, effects: &mut Vec<Effect>) {
 pub fn empty(state: &mut State, effects: &mut Vec<Effect>) {
     effects.push(Effect::CancelOfDocument);
     // The end of these jobs does not concern the next document.
-    state.session.jobs.retain(|j| !j.slot.is_of_document());
+    state
+        .session
+        .jobs
+        .running
+        .retain(|j| !j.slot.is_of_document());
     crate::state::pathways::update::close_document(state);
     // A result that arrives late finds no layer with its number.
     let next = state.document.next_id();
     state.document = Document::default();
     state.document.reserve_ids(next);
-    state.document.track = state.session.settings.track();
-    state.document.rays = state.session.settings.rays();
+    state.document.track.streamlines = state.session.settings.track();
+    state.document.track.rays = state.session.settings.rays();
     state.history.clear();
     let session = &mut state.session;
-    (session.live, session.passing) = (None, None);
+    (session.track.live, session.track.at_crosshair) = (None, None);
     session.shifting.clear();
-    (session.medium, session.guide) = (None, None);
-    (session.selected_layer, session.selected_region) = (None, None);
-    (session.drawn, session.making, session.labels) = (None, None, None);
-    session.tracking = Default::default();
-    session.fitting = None;
+    (session.track.ray_metric, session.guide) = (None, None);
+    (session.selected_layer, session.regions.selected) = (None, None);
+    (
+        session.regions.drawn,
+        session.regions.making,
+        session.regions.labels,
+    ) = (None, None, None);
+    session.track.schedule = Default::default();
+    session.tensors.fitting = None;
     session.bundle = StreamlineRuntime::default();
     session.filter = Default::default();
     session.segment = crate::state::segment::SegmentRuntime {
         run: session.segment.run + 1,
         ..Default::default()
     };
-    (session.snapshots, session.comparing, session.turning) = (Vec::new(), None, None);
-    session.tensor_orders = None;
+    (
+        session.snapshots.all,
+        session.snapshots.comparing,
+        session.turning,
+    ) = (Vec::new(), None, None);
+    session.tensors.orders = None;
     session.revision += 1;
     let saving = &mut session.saving;
     (saving.file, saving.opened, saving.opening) = (None, None, None);
     (saving.seen, saving.changed_since, saving.verified) = (None, None, None);
     (saving.in_files, saving.base_asked) = (InFiles::default(), None);
     saving.recipe_only.clear();
-    if saving.autosaved.take().is_some() {
+    if saving.autosave.last.take().is_some() {
         submit(effects, SessionRequest::Leave);
     }
     untouched(state);
@@ -220,27 +239,27 @@ fn save(
 fn autosave(state: &mut State, effects: &mut Vec<Effect>) {
     let changed = state.is_dirty();
     let saving = &mut state.session.saving;
-    saving.autosave_due = false;
+    saving.autosave.is_due = false;
     if !changed {
-        if saving.autosaved.take().is_some() {
+        if saving.autosave.last.take().is_some() {
             submit(effects, SessionRequest::Leave);
         }
         return;
     }
     let now = (state.session.revision, &state.view);
-    let known = saving.autosaved.as_ref().map(|(r, v)| (*r, v));
-    if saving.autosaving || known == Some(now) {
+    let known = saving.autosave.last.as_ref().map(|(r, v)| (*r, v));
+    if saving.autosave.is_running || known == Some(now) {
         return;
     }
-    saving.autosaved = Some((state.session.revision, state.view.clone()));
-    saving.autosaving = true;
+    saving.autosave.last = Some((state.session.revision, state.view.clone()));
+    saving.autosave.is_running = true;
     let draft = Box::new(saved::autosave(state));
     submit(effects, SessionRequest::Autosave { draft });
 }
 
 fn read(state: &mut State, path: PathBuf, recovered: bool, effects: &mut Vec<Effect>) {
     state.session.forget_failures(Slot::Load);
-    state.session.saving.recovering = recovered.then(|| path.clone());
+    state.session.saving.recovery.reading = recovered.then(|| path.clone());
     let strict = state.session.saving.strict;
     let parser = Parser::new(saved::parse);
     let request = SessionRequest::Read {
@@ -273,7 +292,7 @@ pub fn event(state: &mut State, output: SessionOutput, wall_ms: f64, effects: &m
         SessionOutput::ChangedSince { path } => checked::changed_since(state, path),
         SessionOutput::Verified { files, differ } => checked::verified(state, files, &differ),
         SessionOutput::Autosaved { .. } => {
-            state.session.saving.autosaving = false;
+            state.session.saving.autosave.is_running = false;
             forget_recovered(state, effects);
         }
         SessionOutput::Read(read) => was_read(state, read, effects),
@@ -293,8 +312,8 @@ pub fn event(state: &mut State, output: SessionOutput, wall_ms: f64, effects: &m
             outcome,
         } => later::was_made_again(state, layer, tractogram, outcome, wall_ms),
         SessionOutput::LeftBehind { found, is_locked } => {
-            state.session.saving.left_behind.extend(found);
-            state.session.saving.looks_again = is_locked;
+            state.session.saving.recovery.found.extend(found);
+            state.session.saving.recovery.search_again = is_locked;
         }
         SessionOutput::Done => {}
     }
@@ -307,13 +326,13 @@ const COPY_KEPT: &str = "The recovery copy is kept until everything is restored:
 pub fn failed(state: &mut State, slot: Slot) {
     let saving = &mut state.session.saving;
     if slot == Slot::Load {
-        saving.recovering = None;
+        saving.recovery.reading = None;
     }
     match slot {
         Slot::Save => saving.then = None,
         Slot::Recovery => {
-            saving.autosaving = false;
-            saving.autosaved = None;
+            saving.autosave.is_running = false;
+            saving.autosave.last = None;
         }
         Slot::Load if saving.opening.as_ref().is_some_and(|o| !o.asking) => saving.opening = None,
         _ => {}
@@ -322,11 +341,11 @@ pub fn failed(state: &mut State, slot: Slot) {
 
 /// Removes a recovered copy once all of it is saved here.
 fn forget_recovered(state: &mut State, effects: &mut Vec<Effect>) {
-    let mut snapshots = state.session.snapshots.iter().map(|s| &s.document);
+    let mut snapshots = state.session.snapshots.all.iter().map(|s| &s.document);
     if !(state.document.is_whole() && snapshots.all(Document::is_whole)) {
         return;
     }
-    if let Some(session) = state.session.saving.recovered.take() {
+    if let Some(session) = state.session.saving.recovery.source.take() {
         state.session.forget(Topic::CopyKept);
         submit(effects, SessionRequest::Forget { session });
     }
@@ -334,7 +353,7 @@ fn forget_recovered(state: &mut State, effects: &mut Vec<Effect>) {
 
 fn was_saved(state: &mut State, path: PathBuf, revision: u64, effects: &mut Vec<Effect>) {
     let recipe_only = state.recipe_only();
-    state.session.status = match recipe_only.len() {
+    state.session.notices.status = match recipe_only.len() {
         0 => format!("Saved session: {}", path.display()),
         _ => format!(
             "Saved session without the streamlines of {}: {}",
@@ -353,7 +372,7 @@ fn was_saved(state: &mut State, path: PathBuf, revision: u64, effects: &mut Vec<
     saving.file = Some(path.clone());
     saving.view = saving.view_asked.take();
     let then = saving.then.take();
-    let layers = state.document.layers.len() + state.document.absent.len();
+    let layers = state.document.layers.len() + state.document.missing_layers().count();
     let summary = summary(layers, &state.document);
     opening::remember(state, path, RecentKind::Session, summary, effects);
     forget_recovered(state, effects);
@@ -367,7 +386,7 @@ fn was_saved(state: &mut State, path: PathBuf, revision: u64, effects: &mut Vec<
     if asks {
         return;
     }
-    if state.session.saving.autosaved.take().is_some() {
+    if state.session.saving.autosave.last.take().is_some() {
         submit(effects, SessionRequest::Leave);
     }
     if let Some(leaving) = then {
@@ -399,7 +418,7 @@ fn summary(layers: usize, document: &Document) -> String {
 }
 
 fn was_read(state: &mut State, read: Arc<ReadSession>, effects: &mut Vec<Effect>) {
-    let recovered = state.session.saving.recovering.take().is_some();
+    let recovered = state.session.saving.recovery.reading.take().is_some();
     let (content, unknown) = match read.content.get::<saved::Parse>() {
         Some(Ok((content, unknown))) => (content.clone(), unknown.clone()),
         // No one requested it.
@@ -450,10 +469,10 @@ fn load(state: &mut State, effects: &mut Vec<Effect>) {
     let answers = &opening.answers;
     let files = &mut Arc::make_mut(&mut opening.read).files;
     for (index, found) in files.iter_mut().enumerate() {
-        if let Standing::Changed(why) = &found.standing
+        if let FileComparison::Changed(why) = &found.standing
             && answers.get(&index) != Some(&Changed::UseAsItIs)
         {
-            found.standing = Standing::Missing(Missing::Rejected(why.clone()));
+            found.standing = FileComparison::Missing(Missing::Rejected(why.clone()));
         }
     }
     let (items, absent) = saved::items(&opening.content, &opening.read);
@@ -490,12 +509,12 @@ fn was_loaded(state: &mut State, restored: RestoredLayers, effects: &mut Vec<Eff
         }
     }
     notes.extend(built.left_out.into_iter().chain(lacks).map(Remark::from));
-    let kept: Vec<_> = std::mem::take(&mut state.session.messages);
+    let kept: Vec<_> = std::mem::take(&mut state.session.notices.messages);
     empty(state, effects);
     // A message that appeared while the session was read is about it.
     let about = read.path.display().to_string();
     let kept = kept.into_iter().filter(|m| m.text.contains(&about));
-    state.session.messages = kept.collect();
+    state.session.notices.messages = kept.collect();
     for note in &notes {
         state
             .session
@@ -506,12 +525,12 @@ fn was_loaded(state: &mut State, restored: RestoredLayers, effects: &mut Vec<Eff
             .session
             .say_about(Topic::Away, Severity::Information, sentence);
     }
-    let missing = document.absent.iter().any(|a| a.kept().is_none());
+    let missing = document.missing_layers().any(|m| !m.can_be_made());
     let mut all = snapshots.iter().map(|s| &s.document).chain([&document]);
     let whole = !unknown && all.all(Document::is_whole);
     drop(all);
     state.document = document;
-    state.session.snapshots = snapshots;
+    state.session.snapshots.all = snapshots;
     state.view = content.view.as_ref().map_or_else(
         || state.view.clone(),
         |saved| saved::view(saved, &state.view),
@@ -527,9 +546,9 @@ fn was_loaded(state: &mut State, restored: RestoredLayers, effects: &mut Vec<Eff
     if recovered {
         saving.file.clone_from(&content.origin);
         saving.seen.clone_from(&content.origin_sha256);
-        saving.left_behind.retain(|l| l.session != read.path);
+        saving.recovery.found.retain(|l| l.session != read.path);
         // A copy with parts unknown to this version is not replaced.
-        saving.recovered = (!unknown).then(|| read.path.clone());
+        saving.recovery.source = (!unknown).then(|| read.path.clone());
     } else {
         saving.file = Some(read.path.clone());
         saving.seen = Some(read.sha256.clone());
@@ -537,7 +556,7 @@ fn was_loaded(state: &mut State, restored: RestoredLayers, effects: &mut Vec<Eff
     if recovered || moved || missing || !notes.is_empty() {
         crate::state::edit::changed(state);
     }
-    state.session.status = if recovered {
+    state.session.notices.status = if recovered {
         if !whole {
             state
                 .session
@@ -564,14 +583,14 @@ fn arrange_read(document: &mut Document, saved: &[SavedLayer]) {
 }
 
 /// Puts the layers produced by the fit in the order of the session, with the display that it stored.
-pub fn arrange(document: &mut Document, saved: &[SavedLayer]) {
+pub fn arrange(document: &mut Document, saved: &AwaitedLayers) {
     let map_of = |origin: &Origin| match origin.is_found_mask() {
         true => Some(FitMap::Mask),
         false => origin.fit_map(),
     };
     let was = |map: FitMap| {
-        let same = |l: &&SavedLayer| matches!(&l.from, SavedOrigin::Made { map: m } if *m == map);
-        saved.iter().find(same)
+        let mut layers = saved.layers().iter();
+        layers.find(|l| saved.map_of(l) == Some(map))
     };
     let here: Vec<(LayerId, FitMap)> = document
         .layers
@@ -589,7 +608,7 @@ pub fn arrange(document: &mut Document, saved: &[SavedLayer]) {
             None => document.layers.retain(|l| l.id != id),
         }
     }
-    arrange_read(document, saved);
+    arrange_read(document, saved.layers());
 }
 
 /// Whether a path is that of a session file.

@@ -40,7 +40,7 @@ impl Comparing {
         let knows = |live: Option<&CurveResult>| {
             let output = live.map(|live| &live.output);
             output.is_some_and(|o| {
-                !o.missed.is_empty() || o.fates[SeedOutcome::MissedTargets as usize] == 0
+                !o.missed.is_empty() || o.seed_outcomes[SeedOutcome::MissedTargets as usize] == 0
             })
         };
         knows(now) && knows(self.with.live.as_ref())
@@ -50,11 +50,11 @@ impl Comparing {
     pub fn seen(&self, state: &State) -> State {
         let mut seen = state.clone();
         seen.document = self.with.document.clone();
-        seen.session.live = self.with.live.clone();
+        seen.session.track.live = self.with.live.clone();
         seen.session.bundle.stopped.ask(None);
-        seen.session.selected_region = None;
-        seen.view.show_missed &= self.shows_missed(state.session.live.as_ref());
-        seen.session.comparing = None;
+        seen.session.regions.selected = None;
+        seen.view.visible.missed &= self.shows_missed(state.session.track.live.as_ref());
+        seen.session.snapshots.comparing = None;
         // In tasks that do not show live results.
         if let Some(id) = self.with.was_live.filter(|_| !state.view.task.shows_live()) {
             seen.document.edit_layer(id, |l| l.display.visible = false);
@@ -86,18 +86,18 @@ pub const MOST: usize = 8;
 pub fn take(state: &mut State) {
     let session = &mut state.session;
     // A letter would be read as a side of the head.
-    let numbers = session.snapshots.iter();
+    let numbers = session.snapshots.all.iter();
     let last = numbers.filter_map(|s| s.name.parse::<usize>().ok()).max();
     let name = last.unwrap_or(0).saturating_add(1).to_string();
-    session.status = format!("Snapshot {name}: Ctrl+Shift+B compares with it");
-    session.snapshots.push(Arc::new(Snapshot {
+    session.notices.status = format!("Snapshot {name}: Ctrl+Shift+B compares with it");
+    session.snapshots.all.push(Arc::new(Snapshot {
         name,
         document: state.document.clone(),
-        live: session.live.clone(),
+        live: session.track.live.clone(),
         was_live: None,
     }));
-    if session.snapshots.len() > MOST {
-        session.snapshots.remove(0);
+    if session.snapshots.all.len() > MOST {
+        session.snapshots.all.remove(0);
     }
 }
 
@@ -110,10 +110,10 @@ pub fn rename(state: &mut State, number: usize, name: &str) {
 
 /// Changes a snapshot; a running comparison with it continues.
 pub fn change(session: &mut Session, number: usize, change: impl FnOnce(&mut Snapshot)) {
-    let Some(snapshot) = session.snapshots.get_mut(number) else {
+    let Some(snapshot) = session.snapshots.all.get_mut(number) else {
         return;
     };
-    let comparing = session.comparing.as_mut();
+    let comparing = session.snapshots.comparing.as_mut();
     let comparing = comparing.filter(|c| Arc::ptr_eq(&c.with, snapshot));
     let mut changed = (**snapshot).clone();
     change(&mut changed);
@@ -126,9 +126,9 @@ pub fn change(session: &mut Session, number: usize, change: impl FnOnce(&mut Sna
 /// Compares with the snapshot of this number, counted from the oldest; `None` ends the comparison.
 pub fn compare(state: &mut State, with: Option<usize>) {
     let session = &mut state.session;
-    let share = session.comparing.as_ref().map(|c| c.share);
-    let with = with.and_then(|i| session.snapshots.get(i).cloned());
-    session.comparing = with.map(|with| Comparing {
+    let share = session.snapshots.comparing.as_ref().map(|c| c.share);
+    let with = with.and_then(|i| session.snapshots.all.get(i).cloned());
+    session.snapshots.comparing = with.map(|with| Comparing {
         share: share.unwrap_or(0.5),
         with,
     });
@@ -136,11 +136,11 @@ pub fn compare(state: &mut State, with: Option<usize>) {
 
 /// Begins the comparison with the last snapshot, or ends it.
 pub fn toggle(state: &mut State) {
-    let last = state.session.snapshots.len().checked_sub(1);
+    let last = state.session.snapshots.all.len().checked_sub(1);
     if last.is_none() {
-        "There is no snapshot yet: Ctrl+B takes one".clone_into(&mut state.session.status);
+        "There is no snapshot yet: Ctrl+B takes one".clone_into(&mut state.session.notices.status);
     }
-    let with = last.filter(|_| state.session.comparing.is_none());
+    let with = last.filter(|_| state.session.snapshots.comparing.is_none());
     compare(state, with);
 }
 
@@ -159,4 +159,11 @@ pub enum SnapshotAction {
     ToggleComparing,
     /// Position as a fraction of the pane's width.
     MoveDivider(f32),
+}
+
+/// Snapshots of the document, and the comparison with one.
+#[derive(Clone, Debug, Default)]
+pub struct SnapshotRuntime {
+    pub all: Vec<Arc<Snapshot>>,
+    pub comparing: Option<Comparing>,
 }

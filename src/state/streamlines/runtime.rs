@@ -5,10 +5,10 @@ use crate::data::{DataId, Shape, Tractogram};
 use crate::solvers::connectivity::Connectome;
 use crate::solvers::tractogram::profile::{Profile, Sense};
 use crate::state::LayerId;
-use crate::state::session::StopFilterKey;
 use crate::state::streamlines::{
     Live, LiveKey, RegionRule, SameArc, SelectionMode, StreamlineRules,
 };
+use crate::state::track::types::StopFilterKey;
 use std::sync::Arc;
 
 /// Source of a column's values.

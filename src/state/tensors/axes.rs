@@ -4,8 +4,8 @@ use crate::data::axis_change::AxisChange;
 use crate::data::{DataId, Volume};
 use crate::solvers::gradient_check;
 use crate::state::core::layer::Content;
+use crate::state::core::notices::Severity;
 use crate::state::edit::edit;
-use crate::state::session::Severity;
 use crate::state::tensors::jobs::CheckGradients;
 use crate::state::{Effect, State, tensors};
 use std::sync::Arc;
@@ -35,8 +35,8 @@ pub fn checked(state: &mut State, scan: DataId, output: Arc<gradient_check::Outp
     if now.map(Volume::id) != Some(scan) {
         return;
     }
-    state.session.status = output.sentence();
-    state.session.axes = Some((scan, output));
+    state.session.notices.status = output.sentence();
+    state.session.tensors.axes = Some((scan, output));
 }
 
 /// Changes the gradient axes of the scan; the fit follows.
@@ -70,7 +70,8 @@ pub fn turn(state: &mut State, turn: AxisChange, effects: &mut Vec<Effect>) {
             l.origin = origin;
         });
     });
-    state.session.axes = None;
+    state.session.tensors.axes = None;
     tensors::update::fit(state, effects);
-    state.session.status = format!("Gradients with {}; Ctrl+Z undoes this", turn.description());
+    state.session.notices.status =
+        format!("Gradients with {}; Ctrl+Z undoes this", turn.description());
 }

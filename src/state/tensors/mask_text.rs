@@ -41,7 +41,7 @@ pub fn name_of_fit(document: &Document, fit: OriginId) -> String {
     match origins.fit(fit).map(|fit| &fit.mask) {
         Some(FitMask::Found) if origins.is_imported(fit) => GIVEN.to_owned(),
         None | Some(FitMask::Found) => AUTOMATIC.to_owned(),
-        Some(FitMask::File(path)) => named(&|l| l.path.as_ref() == Some(path)),
+        Some(FitMask::File(path)) => named(&|l| document.path(l) == Some(path)),
         Some(FitMask::Head) => named(&|l| document.origin(l).is_phantom()),
     }
 }

@@ -15,7 +15,7 @@ pub fn ask(state: &mut State, effects: &mut Vec<Effect>) {
     let Some(layer) = document.unread_tensors().map(|l| l.id) else {
         return;
     };
-    let known = state.session.tensor_orders.as_ref();
+    let known = state.session.tensors.orders.as_ref();
     if document.scan().is_none() && known.is_none_or(|(of, _)| *of != layer) {
         compare(state, layer, effects);
     }
@@ -38,8 +38,8 @@ pub fn compared(state: &mut State, of: DataId, output: Arc<tensor_check::Output>
     let Some(layer) = same.map(|l| l.id) else {
         return;
     };
-    state.session.status = output.sentence();
-    state.session.tensor_orders = Some((layer, output));
+    state.session.notices.status = output.sentence();
+    state.session.tensors.orders = Some((layer, output));
 }
 
 /// Sets the reading of a layer; the fit follows.
@@ -52,7 +52,8 @@ pub fn read(
     let Some(found) = state.document.layer(layer).cloned() else {
         return;
     };
-    let (Content::Scan { dwi, gradients }, Some(path)) = (&found.content, &found.path) else {
+    let path = state.document.path(&found);
+    let (Content::Scan { dwi, gradients }, Some(path)) = (&found.content, path) else {
         return;
     };
     if dwi.frames != TensorLayout::VOLUMES || dwi.tensors == layout {
@@ -66,7 +67,7 @@ pub fn read(
         tensors: layout,
         ..reported
     };
-    let origin = Origin::opened(path.clone(), reported);
+    let origin = Origin::opened(path.to_owned(), reported);
     let content = Content::Scan {
         dwi: dwi.with_tensors(layout),
         gradients: gradients.clone(),
@@ -79,7 +80,7 @@ pub fn read(
         });
     });
     tensors::update::fit(state, effects);
-    state.session.status = match layout {
+    state.session.notices.status = match layout {
         Some(layout) => format!(
             "Read as tensors: {}; Ctrl+Z undoes this",
             layout.description()

@@ -1,10 +1,11 @@
 //! The inputs of a tensor fit and of its bootstrap.
 
-use crate::data::TensorLayout;
 use crate::data::axis_change::AxisChange;
-use crate::data::{DataId, Gradients, Mask, Volume};
+use crate::data::{DataId, Gradients, Mask, TensorLayout, Volume};
 use crate::solvers::tensor_fit::{self, Residuals};
+use crate::solvers::{gradient_check, tensor_check};
 use crate::state::core::layer::LayerId;
+use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
 /// Everything a fit depends on; a result is used only if its key still matches.
@@ -53,4 +54,26 @@ pub enum TensorAction {
     SetMask(Option<LayerId>),
     /// Uses the file next to the scan that appears to be its brain mask.
     TakeOfferedMask,
+}
+
+/// The running fit, and checks of its input.
+#[derive(Clone, Debug, Default)]
+pub struct TensorRuntime {
+    /// Comparison of the gradients' axes, with the scan's image.
+    pub axes: Option<(DataId, Arc<gradient_check::Output>)>,
+    /// Possible readings of six volumes as tensors, with their layer.
+    pub orders: Option<(LayerId, Arc<tensor_check::Output>)>,
+    /// The fit that was requested and has not ended.
+    pub fitting: Option<FitKey>,
+    /// A file next to a scan that appears to be its brain mask.
+    pub offered_mask: Option<MaskBeside>,
+}
+
+/// A file next to a scan that appears to be its brain mask.
+#[derive(Clone, PartialEq, Debug)]
+pub struct MaskBeside {
+    pub scan: DataId,
+    pub path: PathBuf,
+    /// The user has requested it, and it is being opened.
+    pub taken: bool,
 }

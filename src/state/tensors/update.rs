@@ -7,11 +7,11 @@ use crate::data::{Mask, Volume};
 use crate::solvers::tensor_fit::{self, FitMap};
 use crate::state::core::display::{self, Display};
 use crate::state::core::layer::{Content, Layer, LayerId};
+use crate::state::core::notices::Severity;
 use crate::state::core::text::THIN;
 use crate::state::document::Tensors;
 use crate::state::origin::{FoundMask, MapOfFit, Origin, TensorFit};
 use crate::state::recipes::fit_mask;
-use crate::state::session::Severity;
 use crate::state::sessions::{self, saved};
 use crate::state::tensors::jobs::fit::{FIT, FitTensors};
 use crate::state::tensors::mask_text;
@@ -41,27 +41,27 @@ pub fn fit(state: &mut State, effects: &mut Vec<Effect>) {
     let requested = document.requested_fit();
     let there = document.tensors.as_ref().map(|t| &t.key);
     if requested.is_none() || requested.as_ref() == there {
-        if state.session.fitting.take().is_some() {
+        if state.session.tensors.fitting.take().is_some() {
             effects.push(Effect::Cancel(FIT));
         }
         return;
     }
-    if state.session.fitting == requested {
+    if state.session.tensors.fitting == requested {
         return;
     }
     let Some(request) = request(document) else {
         return;
     };
     effects.push(Effect::submit(request));
-    state.session.fitting = requested;
+    state.session.tensors.fitting = requested;
 }
 
 /// Requests the tensors of the snapshot being compared, which a session does not store, if they differ from those of
 /// the document.
 pub fn fit_snapshot(state: &mut State, effects: &mut Vec<Effect>) {
-    let comparing = state.session.comparing.as_ref();
+    let comparing = state.session.snapshots.comparing.as_ref();
     let awaiting = comparing.filter(|c| saved::awaiting(&c.with));
-    let idle = state.session.fitting.is_none();
+    let idle = state.session.tensors.fitting.is_none();
     let Some(comparing) = awaiting.filter(|_| idle) else {
         return;
     };
@@ -94,8 +94,8 @@ pub fn fitted(state: &mut State, result: &Fitted) {
         let first = document.tensors.is_none() && document.awaited.take().is_none();
         replace_maps(document, result, ids, first);
     }
-    for number in 0..state.session.snapshots.len() {
-        if !wants(&state.session.snapshots[number].document) {
+    for number in 0..state.session.snapshots.all.len() {
+        if !wants(&state.session.snapshots.all[number].document) {
             continue;
         }
         snapshots::change(&mut state.session, number, |snapshot| {
@@ -152,12 +152,12 @@ pub fn fitted(state: &mut State, result: &Fitted) {
     }
     if !result.fit.without_direction.is_empty() {
         state.session.notify(
-            Severity::Warning,
-            format!(
-                "Volumes left out of the fit, b above 50 but no direction (usually the scanner's trace image): {}",
-                volume_numbers(&result.fit.without_direction)
-            ),
-        );
+Severity::Warning,
+format!(
+"Volumes left out of the fit, b above 50 but no direction (usually the scanner's trace image): {}",
+volume_numbers(&result.fit.without_direction)
+),
+);
     }
     let floor = result.key.params.min_eigenvalue_mm2_per_s;
     for doubt in result.fit.doubts(result.mask.count(), floor) {

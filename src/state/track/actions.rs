@@ -15,11 +15,11 @@ pub fn act(state: &mut State, action: TrackAction, effects: &mut Vec<Effect>) {
         }
         TrackAction::SetStreamlines { params, phase } => {
             edit(state, "Tracking", phase == Phase::Live, |d| {
-                d.track = params
+                d.track.streamlines = params
             });
         }
         TrackAction::SetMethod(method) => {
-            edit(state, method.name(), false, |d| d.method = method);
+            edit(state, method.name(), false, |d| d.track.method = method);
         }
         TrackAction::SetRays { rays, phase } => track::rays::set(state, rays, phase),
         TrackAction::SetDisplay { display, phase } => {
@@ -31,7 +31,7 @@ pub fn act(state: &mut State, action: TrackAction, effects: &mut Vec<Effect>) {
             track::kept::set_whole_brain(state, whole_brain, phase);
         }
         TrackAction::WholeBrain => track::kept::whole_brain(state, effects),
-        TrackAction::Repeat => state.session.tracking.retry(),
+        TrackAction::Repeat => state.session.track.schedule.retry(),
         TrackAction::Keep => track::kept::keep(state),
     }
 }

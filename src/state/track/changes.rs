@@ -17,13 +17,13 @@ pub fn changed(before: &Document, after: &Document) -> Vec<String> {
 
 fn method(document: &Document) -> Fields {
     let mut fields = Fields::default();
-    fields.name("Method", document.method.name());
+    fields.name("Method", document.track.method.name());
     fields
 }
 
 fn streamlines(document: &Document) -> Fields {
     let mut fields = Fields::default();
-    let params = &document.track;
+    let params = &document.track.streamlines;
     fields.rows(&SeedingParts::from(params.seeding), &[]);
     fields.rows(&DeflectionParts::from(params.deflection), &[]);
     fields.rows(params, APART);
@@ -43,7 +43,7 @@ fn length(fields: &mut Fields, params: &Params) {
 
 fn rays(document: &Document) -> Fields {
     let mut fields = Fields::default();
-    let rays = &document.rays;
+    let rays = &document.track.rays;
     if let Some(count) = rays.count() {
         fields.whole("Rays", count);
     }
@@ -70,8 +70,8 @@ fn kept(cut: Cut) -> String {
 
 fn whole_brain(document: &Document) -> Fields {
     let mut fields = Fields::default();
-    fields.whole("Seeds", document.whole_brain.seeds);
-    let by_regions = document.whole_brain.by_regions;
+    fields.whole("Seeds", document.track.whole_brain.seeds);
+    let by_regions = document.track.whole_brain.by_regions;
     fields.check("Use targets and regions", by_regions);
     fields
 }

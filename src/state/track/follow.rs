@@ -5,11 +5,11 @@ use crate::data::Tractogram;
 use crate::solvers::curves::Seeding;
 use crate::state::core::live::{CoarseFirst, Detail, Order, Pace, SLOW_MS, Standing};
 use crate::state::document::Method;
-use crate::state::session::{CurveKey, CurvesAtCrosshair, StopFilterKey};
 use crate::state::track::jobs::LIVE;
 use crate::state::track::jobs::stopped::CollectStopped;
 use crate::state::track::jobs::streamlines::TrackStreamlines;
 use crate::state::track::key::{coarse_params, regions};
+use crate::state::track::types::{CurveKey, CurvesAtCrosshair, StopFilterKey};
 use crate::state::track::{rays, update};
 use crate::state::view::Task;
 use crate::state::{Effect, State};
@@ -33,18 +33,21 @@ pub fn follow(state: &mut State, effects: &mut Vec<Effect>) {
 fn curves(state: &mut State, effects: &mut Vec<Effect>) {
     let document_key = state.document.curve_key();
     // Curves of the other method say nothing about this one.
-    let is_shot = state.document.method == Method::Rays;
+    let is_shot = state.document.track.method == Method::Rays;
     let session = &mut state.session;
-    session.live.take_if(|live| live.rays.is_some() != is_shot);
-    let shown = session.live.as_ref().map(|live| {
+    session
+        .track
+        .live
+        .take_if(|live| live.rays.is_some() != is_shot);
+    let shown = session.track.live.as_ref().map(|live| {
         let full = document_key.as_ref().filter(|full| live.key.is_of(full));
         let key = full.unwrap_or(&live.key).clone();
         (key, update::detail(live), ())
     });
-    session.tracking.set_shown(shown);
+    session.track.schedule.set_shown(shown);
     let is_dragging = state.is_dragging();
     let is_hidden = is_hidden(state);
-    let tracking = &mut state.session.tracking;
+    let tracking = &mut state.session.track.schedule;
     if is_hidden && is_dragging {
         return tracking.pause();
     }
@@ -63,12 +66,13 @@ fn curves(state: &mut State, effects: &mut Vec<Effect>) {
     let pace = pace(state);
     let session = &mut state.session;
     let order = session
-        .tracking
+        .track
+        .schedule
         .follow(requested_key.as_ref(), is_dragging, pace);
     if requested_key.is_none() {
-        session.live = None;
+        session.track.live = None;
     }
-    session.stranded.live &= session.tracking.has_failed();
+    session.device.fallback.live &= session.track.schedule.has_failed();
     match order {
         Order::Nothing => {}
         Order::Cancel => effects.push(Effect::Cancel(LIVE)),
@@ -86,7 +90,7 @@ fn pace(state: &State) -> Pace {
     if state.session.saving.strict {
         return Pace::Newest;
     }
-    let has_coarse = match state.document.method {
+    let has_coarse = match state.document.track.method {
         Method::Streamlines => true,
         Method::Rays => rays::coarse_seeds(state).is_some(),
     };
@@ -103,16 +107,22 @@ fn full_ms(state: &State) -> Option<f64> {
     // First guesses, so that usual numbers come at once.
     const STREAMLINES_PER_MS: f64 = 30.0;
     const RAYS_PER_MS: f64 = 30.0;
-    let live = state.session.live.as_ref();
-    let (count, per_ms) = match (state.document.method, state.document.track.seeding) {
+    let live = state.session.track.live.as_ref();
+    let (count, per_ms) = match (
+        state.document.track.method,
+        state.document.track.streamlines.seeding,
+    ) {
         (Method::Rays, _) => {
-            let known = state.session.rays_per_ms;
-            (state.document.rays.count()?, known.unwrap_or(RAYS_PER_MS))
+            let known = state.session.track.rays_per_ms;
+            (
+                state.document.track.rays.count()?,
+                known.unwrap_or(RAYS_PER_MS),
+            )
         }
         (Method::Streamlines, Seeding::Random { count }) => {
             let known = live.filter(|l| l.rays.is_none() && l.wall_ms > 0.0);
             let known = known.map(|l| l.seeds as f64 / l.wall_ms);
-            let repetitions = state.document.track.repetitions.unwrap_or(1);
+            let repetitions = state.document.track.streamlines.repetitions.unwrap_or(1);
             let all = count.saturating_mul(repetitions);
             (all, known.unwrap_or(STREAMLINES_PER_MS))
         }
@@ -127,14 +137,14 @@ fn start(state: &State, detail: Detail, effects: &mut Vec<Effect>) {
         return;
     };
     let coarse = detail == Detail::Coarse;
-    effects.push(match document.method {
+    effects.push(match document.track.method {
         Method::Streamlines => Effect::submit(TrackStreamlines {
             field: tensors.field.clone(),
             fa: tensors.fa.clone(),
             regions: regions(document),
             params: match coarse {
-                true => coarse_params(&document.track),
-                false => document.track.clone(),
+                true => coarse_params(&document.track.streamlines),
+                false => document.track.streamlines.clone(),
             },
             resample: update::resample(document),
             coarse,
@@ -144,7 +154,7 @@ fn start(state: &State, detail: Detail, effects: &mut Vec<Effect>) {
 }
 
 fn stopped(state: &mut State, effects: &mut Vec<Effect>) {
-    let live = state.session.live.as_ref();
+    let live = state.session.track.live.as_ref();
     let requested = state
         .view
         .stop
@@ -167,17 +177,17 @@ fn stopped(state: &mut State, effects: &mut Vec<Effect>) {
 
 fn passing(state: &mut State) {
     let tensors = state.document.tensors.as_ref();
-    let live = state.session.live.as_ref();
+    let live = state.session.track.live.as_ref();
     let live = live.filter(|live| {
         state.view.task == Task::Track && live.output.kept.points.len() <= MOST_POINTS
     });
     let voxel = tensors.and_then(|t| t.field.grid.nearest(state.view.crosshair));
     let (Some(tensors), Some(live), Some(voxel)) = (tensors, live, voxel) else {
-        state.session.passing = None;
+        state.session.track.at_crosshair = None;
         return;
     };
     let curves = &live.output.kept;
-    let known = state.session.passing.as_ref();
+    let known = state.session.track.at_crosshair.as_ref();
     if known.is_some_and(|p| p.of == curves.id() && p.voxel == voxel) {
         return;
     }
@@ -199,7 +209,7 @@ fn passing(state: &mut State) {
         let sum: f64 = through.iter().map(|&i| f64::from(measures[i])).sum();
         sum / through.len() as f64
     });
-    state.session.passing = Some(CurvesAtCrosshair {
+    state.session.track.at_crosshair = Some(CurvesAtCrosshair {
         of: curves.id(),
         voxel,
         count: through.len(),

@@ -22,11 +22,11 @@ fn live_unfinished(end: &Unfinished, state: &mut State) -> bool {
         Unfinished::Cancelled => {}
         Unfinished::Failed(why) => track::update::failed(state, why),
         // The last job that was running when the CPU was chosen.
-        Unfinished::DeviceFailed(_) if session.backend_kind == BackendKind::Cpu => {
-            session.tracking.stop();
+        Unfinished::DeviceFailed(_) if session.device.kind == BackendKind::Cpu => {
+            session.track.schedule.stop();
         }
         Unfinished::DeviceFailed(failure) => {
-            session.stranded.live = true;
+            session.device.fallback.live = true;
             track::update::failed(state, &failure.found);
         }
     }

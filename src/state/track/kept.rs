@@ -8,15 +8,17 @@ use crate::solvers::curves;
 use crate::solvers::geodesic::Cut;
 use crate::state::core::display::Display;
 use crate::state::core::layer::{Content, Layer, LayerId};
+use crate::state::core::notices::Severity;
 use crate::state::core::text::{THIN, count};
 use crate::state::document::Method;
 use crate::state::edit::edit;
 use crate::state::files::jobs::{SaveTractogram, SaveWithValues};
 use crate::state::origin::Origin;
-use crate::state::session::{CurveKey, Severity, TourStep};
+use crate::state::session::TourStep;
 use crate::state::streamlines::Column;
 use crate::state::track::jobs::LIVE;
 use crate::state::track::jobs::streamlines::{TrackStreamlines, TrackWholeBrain};
+use crate::state::track::types::CurveKey;
 use crate::state::update::selection_recipe;
 use crate::state::{Effect, Phase, State, WholeBrain, recipes, track};
 use std::path::{Path, PathBuf};
@@ -33,25 +35,25 @@ pub fn whole_brain_done(
 ) {
     let Some(made) = recipes::made(&state.document, requested, Cut::All) else {
         state.session.notify(
-            Severity::Information,
-            "Whole-brain streamlines discarded because the tensors changed during tracking: track again",
-        );
+Severity::Information,
+"Whole-brain streamlines discarded because the tensors changed during tracking: track again",
+);
         return;
     };
     let content = Content::Tractogram(output.kept.clone());
-    let display = state.document.track_display.clone();
+    let display = state.document.track.streamline_display.clone();
     add_layer(state, "Whole brain", content, made.into(), display);
-    state.session.status = format!(
+    state.session.notices.status = format!(
         "{} from {} in {:.1}{THIN}s",
         counted(output.kept.len(), "streamline"),
-        counted(output.fates.iter().sum::<u64>() as usize, "seed"),
+        counted(output.seed_outcomes.iter().sum::<u64>() as usize, "seed"),
         wall_ms / 1e3
     );
 }
 
 pub fn set_whole_brain(state: &mut State, whole_brain: WholeBrain, phase: Phase) {
     edit(state, "Whole brain", phase == Phase::Live, |document| {
-        document.whole_brain = whole_brain.sanitized();
+        document.track.whole_brain = whole_brain.sanitized();
     });
 }
 
@@ -63,7 +65,7 @@ pub fn whole_brain(state: &mut State, effects: &mut Vec<Effect>) {
         );
         return;
     };
-    let whole_brain = &state.document.whole_brain;
+    let whole_brain = &state.document.track.whole_brain;
     let mut regions = match whole_brain.by_regions {
         true => track::update::regions(&state.document),
         false => Vec::new(),
@@ -73,7 +75,7 @@ pub fn whole_brain(state: &mut State, effects: &mut Vec<Effect>) {
         field: tensors.field.clone(),
         fa: tensors.fa.clone(),
         regions,
-        params: whole_brain.params(&state.document.track),
+        params: whole_brain.params(&state.document.track.streamlines),
         resample: track::update::resample(&state.document),
         coarse: false,
     })));
@@ -99,12 +101,12 @@ fn add_layer(state: &mut State, name: &str, content: Content, origin: Origin, di
         document.layers.push(Arc::new(layer));
     });
     state.session.selected_layer = Some(id);
-    state.session.selected_region = None;
+    state.session.regions.selected = None;
 }
 
 pub fn keep(state: &mut State) {
     let Some(live) = state.final_live().cloned() else {
-        let sentence = match state.session.live {
+        let sentence = match state.session.track.live {
             None => "There is nothing to keep yet: place a seed first",
             Some(_) => NOT_FINAL,
         };
@@ -133,11 +135,9 @@ pub fn keep(state: &mut State) {
     let kept = live.output.kept.clone();
     let number = count(kept.len() as u64);
     let content = Content::Tractogram(kept);
-    let cut = live.rays.as_ref().map_or(Cut::All, |rays| rays.cut);
-    let made = recipes::made(&state.document, &live.key, cut);
-    let origin = made.map(Origin::from).unwrap_or_default();
+    let origin = Origin::from(recipes::live_made(&live));
     add_layer(state, name, content, origin, display);
-    state.session.status = format!("Kept {number} {what} as a layer");
+    state.session.notices.status = format!("Kept {number} {what} as a layer");
 }
 
 /// Saves a layer's streamlines, or the live ones; of a layer with rules only those that they keep.
@@ -152,11 +152,17 @@ pub fn save(state: &mut State, layer: Option<LayerId>, path: PathBuf, effects: &
         }),
         None => {
             let live = state.final_live();
-            live.map(|l| (l.output.kept.clone(), l.recipe.command()))
+            live.map(|l| {
+                let recipe = state.document.live_recipe(l);
+                (l.output.kept.clone(), recipe.command())
+            })
         }
     };
     let Some((tractogram, command)) = found else {
-        let sentence = match (state.session.live.is_some(), state.document.method) {
+        let sentence = match (
+            state.session.track.live.is_some(),
+            state.document.track.method,
+        ) {
             (true, _) => NOT_FINAL,
             (false, Method::Streamlines) => {
                 "There are no streamlines to save yet: place a seed first"
@@ -177,9 +183,9 @@ fn save_selection(state: &mut State, id: LayerId, path: PathBuf, effects: &mut V
     let recipe = layer.as_deref().and_then(|l| selection_recipe(state, l));
     let (Some(layer), Some(marks), Some(recipe)) = (layer, marks, recipe) else {
         return state.session.notify(
-            Severity::Information,
-            "The result of the filter is not ready: wait for it or change the filter, then export again",
-        );
+Severity::Information,
+"The result of the filter is not ready: wait for it or change the filter, then export again",
+);
     };
     let Content::Tractogram(tractogram) = &layer.content else {
         return;

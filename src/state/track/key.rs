@@ -5,7 +5,7 @@ use crate::solvers::curves::{self, Seeding};
 use crate::state::Document;
 use crate::state::core::live::LiveKey;
 use crate::state::document::Method;
-use crate::state::session::{CurveKey, CurveParams};
+use crate::state::track::types::{CurveKey, CurveParams};
 use std::sync::Arc;
 
 /// Largest number of seeds during a drag: a few milliseconds of work.
@@ -21,9 +21,11 @@ impl Document {
         is_seeded.then(|| CurveKey {
             field: tensors.field.id(),
             regions: regions(self),
-            curves: match self.method {
-                Method::Streamlines => CurveParams::Streamlines(self.track.clone()),
-                Method::Rays => CurveParams::Rays(self.rays.medium, self.rays.params.clone()),
+            curves: match self.track.method {
+                Method::Streamlines => CurveParams::Streamlines(self.track.streamlines.clone()),
+                Method::Rays => {
+                    CurveParams::Rays(self.track.rays.medium, self.track.rays.params.clone())
+                }
             },
             coarse: false,
         })

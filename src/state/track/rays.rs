@@ -7,12 +7,12 @@ use crate::state::core::phase::Phase;
 use crate::state::document::{Rays, Tensors};
 use crate::state::edit::edit;
 use crate::state::recipe::RayMetricParams;
-use crate::state::session::{CurveKey, CurveParams, CutKey, RayResult, measure_range};
 use crate::state::track::jobs::cut::CutRays;
 use crate::state::track::jobs::shoot::{RayOutput, ShootRays};
 use crate::state::track::key::regions;
+use crate::state::track::types::{CurveKey, CurveParams, CutKey, RayResult, measure_range};
 use crate::state::track::update;
-use crate::state::{Effect, Recipe, State};
+use crate::state::{Effect, State};
 use std::sync::Arc;
 
 /// Time for coarse rays: a third of the tenth of a second after which a response seems late; drawing takes the rest.
@@ -37,25 +37,25 @@ fn coarse_count(per_ms: f64, passed: Option<f64>) -> usize {
 pub fn set(state: &mut State, rays: Rays, phase: Phase) {
     const CUT: &str = "Cut";
     let live = phase == Phase::Live;
-    let before = &state.document.rays;
+    let before = &state.document.track.rays;
     let same = (&before.medium, &before.params) == (&rays.medium, &rays.params);
     // The end of a drag changes nothing, and belongs to the dragged control.
     let ends = *before == rays;
     let by_cut = same && (!ends || state.history.undo_label() == Some(CUT));
     let label = if by_cut { CUT } else { "Rays" };
-    edit(state, label, live, |d| d.rays = rays);
+    edit(state, label, live, |d| d.track.rays = rays);
     if by_cut {
         // Also where it failed before.
-        state.session.cut.retry();
+        state.session.track.cut.retry();
     }
 }
 
 /// Seed points of coarse rays; `None` where all are no more. How many depends on how fast the last ones were; which
 /// they are depends on their number alone.
 pub fn coarse_seeds(state: &State) -> Option<usize> {
-    let params = &state.document.rays.params;
-    let passed = state.session.rays_passed;
-    let known = state.session.rays_per_ms;
+    let params = &state.document.track.rays.params;
+    let passed = state.session.track.rays_passed;
+    let known = state.session.track.rays_per_ms;
     let rays = known.map_or(FIRST_COARSE, |per_ms| coarse_count(per_ms, passed));
     let seeds = (rays / params.directions.count().max(1)).max(1);
     let all = match params.curves.seeding {
@@ -71,7 +71,7 @@ pub fn request(state: &State, tensors: &Tensors, coarse: bool) -> ShootRays {
         medium,
         mut params,
         cut,
-    } = state.document.rays.clone();
+    } = state.document.track.rays.clone();
     let fewer = if coarse { coarse_seeds(state) } else { None };
     if let Some(count) = fewer {
         params.curves.seeding = Seeding::Random { count };
@@ -81,7 +81,7 @@ pub fn request(state: &State, tensors: &Tensors, coarse: bool) -> ShootRays {
             && *recipe == medium
             && m.interpolation == params.curves.interpolation
     };
-    let prepared = state.session.medium.as_ref().filter(fits);
+    let prepared = state.session.track.ray_metric.as_ref().filter(fits);
     ShootRays {
         field: tensors.field.clone(),
         medium: prepared.map(|(_, medium)| medium.clone()),
@@ -109,21 +109,26 @@ pub fn shot(state: &mut State, job: &ShootRays, shot: RayOutput, wall_ms: f64) {
         coarse: job.coarse,
     };
     let rays = (shot.seeds * shot.directions) as f64;
-    state.session.rays_per_ms = Some(rays / shot.shoot_ms.max(0.1));
-    state.session.rays_passed = Some(shot.measures.len() as f64 / rays.max(1.0));
+    state.session.track.rays_per_ms = Some(rays / shot.shoot_ms.max(0.1));
+    state.session.track.rays_passed = Some(shot.measures.len() as f64 / rays.max(1.0));
     let repaired = shot.medium.repaired;
     let tensors = state.document.tensors.as_ref();
     if tensors.is_some_and(|t| t.field.id() == key.field) {
-        state.session.medium = Some((medium, shot.medium));
+        state.session.track.ray_metric = Some((medium, shot.medium));
     }
     let output = Arc::new(shot.output);
     let mut range = measure_range(&shot.measures);
     // Colours and bins do not change during a drag.
-    let before = state.session.live.as_ref().and_then(|l| l.rays.as_ref());
+    let before = state
+        .session
+        .track
+        .live
+        .as_ref()
+        .and_then(|l| l.rays.as_ref());
     if let Some(before) = before.filter(|_| job.coarse) {
         range = (range.0.min(before.range.0), range.1.max(before.range.1));
     }
-    let Some(mut live) = update::result(&state.document, output, key, job.cut, wall_ms) else {
+    let Some(mut live) = update::result(&state.document, output, key, wall_ms) else {
         return;
     };
     live.rays = Some(RayResult {
@@ -142,20 +147,31 @@ pub fn shot(state: &mut State, job: &ShootRays, shot: RayOutput, wall_ms: f64) {
 pub fn follow_cut(state: &mut State, effects: &mut Vec<Effect>) {
     // Copying this many points takes about a tenth of a frame.
     const AT_ONCE: usize = 500_000;
-    let cut = state.document.rays.cut;
-    let rays = state.session.live.as_ref().and_then(|l| l.rays.as_ref());
+    let cut = state.document.track.rays.cut;
+    let rays = state
+        .session
+        .track
+        .live
+        .as_ref()
+        .and_then(|l| l.rays.as_ref());
     let Some(rays) = rays.filter(|r| r.cut != cut) else {
         return;
     };
     if rays.all.points.len() > AT_ONCE && cut != Cut::All {
         let of = rays.all.id();
-        if state.session.cut.ask(Some(CutKey { of, cut })).is_some() {
+        if state
+            .session
+            .track
+            .cut
+            .ask(Some(CutKey { of, cut }))
+            .is_some()
+        {
             let all = rays.all.clone();
             effects.push(Effect::submit(CutRays { all, cut }));
         }
         return;
     }
-    let coarse = state.session.live.as_ref().is_some_and(|l| l.coarse);
+    let coarse = state.session.track.live.as_ref().is_some_and(|l| l.coarse);
     let marks = match cut {
         Cut::TopShare(_) if coarse && cut.count(&rays.measures) < ENOUGH => Cut::Top(ENOUGH),
         cut => cut,
@@ -173,8 +189,8 @@ pub fn follow_cut(state: &mut State, effects: &mut Vec<Effect>) {
 /// Shows the rays that a cut left, unless others were shot. Where the cut has moved on they are
 /// still nearer to it than what is shown, unless that is up to date.
 pub fn ranked(state: &mut State, all: DataId, cut: Cut, kept: Tractogram, least: Option<f32>) {
-    let requested = state.document.rays.cut;
-    let Some(live) = &mut state.session.live else {
+    let requested = state.document.track.rays.cut;
+    let Some(live) = &mut state.session.track.live else {
         return;
     };
     let Some(rays) = live.rays.as_mut().filter(|r| r.all.id() == all) else {
@@ -185,7 +201,4 @@ pub fn ranked(state: &mut State, all: DataId, cut: Cut, kept: Tractogram, least:
     }
     (rays.cut, rays.least) = (cut, least);
     Arc::make_mut(&mut live.output).kept = kept;
-    if let Recipe::Geodesic { cut: stated, .. } = &mut live.recipe {
-        *stated = cut;
-    }
 }

@@ -1,12 +1,17 @@
 //! Tracking of the whole brain: the differences from streamlines of regions.
 
+use crate::data::region::RegionId;
+use crate::data::{DataId, Region, Tractogram};
 use crate::solvers::curves::{self, MAX_SEEDS, Seeding};
-use crate::solvers::geodesic::Rays;
+use crate::solvers::geodesic::{self, Cut, RayMetric, Rays};
 use crate::state::core::display::Display;
-use crate::state::core::layer::LayerId;
+use crate::state::core::layer::{LayerId, OriginId};
+use crate::state::core::live::{self, LiveKey};
+use crate::state::recipe::RayMetricParams;
 use crate::state::{Method, Phase};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
+use std::sync::Arc;
 
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(default)]
@@ -83,4 +88,151 @@ pub enum TrackAction {
     /// Requests the live result of the present document again after it was stopped.
     Repeat,
     Keep,
+}
+
+/// The streamlines or rays of the regions.
+#[derive(Clone, Debug, Default)]
+pub struct TrackRuntime {
+    pub live: Option<CurveResult>,
+    pub at_crosshair: Option<CurvesAtCrosshair>,
+    /// Schedules the streamlines or rays of the regions, which `live` holds.
+    pub schedule: live::Live<CurveKey, ()>,
+    /// Schedules the cut of many rays; the live result holds the rays that it keeps.
+    pub cut: live::Live<CutKey, ()>,
+    /// The metric prepared for rays, to be reused, and its recipe: splines are stored in single precision whatever is
+    /// requested.
+    pub ray_metric: Option<(RayMetricParams, RayMetric)>,
+    /// Speed of the last rays.
+    pub rays_per_ms: Option<f64>,
+    /// The fraction of them that passed the regions.
+    pub rays_passed: Option<f64>,
+}
+
+/// The streamlines of the present regions; kept only on request.
+#[derive(Clone, Debug)]
+pub struct CurveResult {
+    pub output: Arc<curves::Output>,
+    /// Fewer seeds during a drag.
+    pub coarse: bool,
+    /// Number of requested seeds.
+    pub seeds: usize,
+    pub wall_ms: f64,
+    /// The fit of the tensors, in the document's table of origins.
+    pub fit: OriginId,
+    /// The target regions in the order of `output.per_target`.
+    pub targets: Vec<RegionId>,
+    pub key: CurveKey,
+    /// Data that only geodesic rays have.
+    pub rays: Option<RayResult>,
+}
+
+/// The inputs of a cut of rays.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct CutKey {
+    /// All rays, before the cut.
+    pub of: DataId,
+    pub cut: Cut,
+}
+
+impl LiveKey for CutKey {}
+
+/// Live curves through the crosshair's voxel.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct CurvesAtCrosshair {
+    pub of: DataId,
+    pub voxel: [usize; 3],
+    pub count: usize,
+    /// Mean connectivity measure of those rays.
+    pub measure: Option<f64>,
+}
+
+/// All rays to apply a cut to, without shooting again.
+#[derive(Clone, Debug)]
+pub struct RayResult {
+    /// All rays that pass the regions, and their connectivity measures.
+    pub all: Tractogram,
+    pub measures: Arc<[f32]>,
+    /// Measures rounded outwards to tenths: ends of scales that do not jitter while a region is dragged.
+    pub range: (f32, f32),
+    /// The cut of the result, and the smallest measure that it keeps.
+    pub cut: Cut,
+    pub least: Option<f32>,
+    /// Tensors that were not positive definite.
+    pub repaired: u64,
+}
+
+/// The finite measures rounded outwards to tenths; a tenth around 1 if there are none.
+pub fn measure_range(measures: &[f32]) -> (f32, f32) {
+    let finite = measures.iter().copied().filter(|m| m.is_finite());
+    let (low, high) = finite.fold((f32::INFINITY, f32::NEG_INFINITY), |(low, high), m| {
+        (low.min(m), high.max(m))
+    });
+    if low > high {
+        return (0.9, 1.1);
+    }
+    let (low, high) = ((low * 10.0).floor(), (high * 10.0).ceil());
+    (low / 10.0, high.max(low + 1.0) / 10.0)
+}
+
+/// What streamlines or rays of regions depend on.
+#[derive(Clone, Debug)]
+pub struct CurveKey {
+    pub field: DataId,
+    pub regions: Vec<Region>,
+    pub curves: CurveParams,
+    /// With fewer seeds than the document has.
+    pub coarse: bool,
+}
+
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub enum CurveParams {
+    Streamlines(curves::Params),
+    Rays(RayMetricParams, geodesic::Params),
+}
+
+/// Key of the live curves with an end that stopped for one reason.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct StopFilterKey {
+    /// Ids of the kept and missed curves that they come from.
+    pub of: [DataId; 2],
+    pub reason: curves::StopReason,
+}
+
+impl LiveKey for StopFilterKey {}
+
+/// How the live result relates to its key.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Standing {
+    /// The complete result.
+    Final,
+    /// Fewer curves than requested.
+    Coarse,
+    /// From before the last change; a newer one is being computed.
+    Updating,
+    /// From before the last change, and nothing is being computed: a job was stopped.
+    OutOfDate,
+}
+
+/// Settings of the task Track.
+#[derive(Clone, Debug)]
+pub struct TrackSettings {
+    pub method: Method,
+    pub streamlines: curves::Params,
+    pub streamline_display: Display,
+    pub whole_brain: WholeBrain,
+    pub rays: Rays,
+    pub ray_display: Display,
+}
+
+impl Default for TrackSettings {
+    fn default() -> Self {
+        Self {
+            method: Method::Streamlines,
+            streamlines: curves::Params::defaults(),
+            streamline_display: crate::state::core::display::line_display(),
+            whole_brain: WholeBrain::default(),
+            rays: Rays::defaults(),
+            ray_display: crate::state::core::display::ray_display(),
+        }
+    }
 }

@@ -3,50 +3,34 @@
 use crate::data::Role;
 use crate::data::text::counted;
 use crate::solvers::curves;
-use crate::solvers::geodesic::Cut;
 use crate::state::core::live::Detail;
 use crate::state::core::text::{none_started, took};
-use crate::state::document::{Method, Unfiled};
-use crate::state::recipes::{curves_recipe, fit_of, fit_recipe};
-use crate::state::session::{CurveKey, CurveParams, CurveResult};
+use crate::state::document::Method;
+use crate::state::recipes::fit_of;
 use crate::state::tensors::mask_text;
 use crate::state::tensors::types::BootstrapInput;
 use crate::state::track::jobs::LIVE;
-use crate::state::{Document, Recipe, State, Task, segment};
+use crate::state::track::types::{CurveKey, CurveParams, CurveResult};
+use crate::state::{Document, State, Task, segment};
 use std::sync::Arc;
 
 pub use crate::state::track::key::regions;
 
-/// The recipe of streamlines or rays; `None` if the tensors are not those of the document.
-pub fn recipe(document: &Document, key: &CurveKey, cut: Cut) -> Option<Recipe> {
-    let fit = fit_recipe(document, fit_of(document, key.field)?)?;
-    Some(match document.specs(&key.regions) {
-        Err(Unfiled(region)) => Recipe::NoCommand { region },
-        Ok(regions) => curves_recipe(fit, regions, key.curves.clone(), cut),
-    })
-}
-
-/// A mask was written: results that lacked it may now have a command.
+/// A mask was written: commands that lacked its file may now name it.
 pub fn exported(state: &mut State, path: &std::path::Path) {
     // Whatever the file contained before, it has been replaced.
     state.document.mask_files.retain(|(_, p)| p != path);
-    let Some(at) = state.session.exporting.iter().position(|(_, p)| p == path) else {
+    let Some(at) = state
+        .session
+        .files
+        .masks_in_writing
+        .iter()
+        .position(|(_, p)| p == path)
+    else {
         return;
     };
-    let written = state.session.exporting.remove(at);
+    let written = state.session.files.masks_in_writing.remove(at);
     state.document.mask_files.push(written);
-    let cut = state.document.rays.cut;
-    let live = state.session.live.as_ref();
-    if let Some(live) = live.filter(|l| matches!(l.recipe, Recipe::NoCommand { .. }))
-        && let Some(recipe) = recipe(
-            &state.document,
-            &live.key,
-            live.rays.as_ref().map_or(cut, |r| r.cut),
-        )
-        && let Some(live) = &mut state.session.live
-    {
-        live.recipe = recipe;
-    }
 }
 
 /// The live result that `output` makes; `None` where its tensors are not those of the document.
@@ -54,13 +38,12 @@ pub fn result(
     document: &Document,
     output: Arc<curves::Output>,
     key: CurveKey,
-    cut: Cut,
     wall_ms: f64,
 ) -> Option<CurveResult> {
     let targets = key.regions.iter().filter(|r| r.role == Role::Target);
     Some(CurveResult {
-        recipe: recipe(document, &key, cut)?,
-        seeds: output.fates.iter().sum::<u64>() as usize,
+        fit: fit_of(document, key.field)?,
+        seeds: output.seed_outcomes.iter().sum::<u64>() as usize,
         output,
         coarse: key.coarse,
         wall_ms,
@@ -74,7 +57,7 @@ pub fn result(
 /// more. Only while something is dragged may they lag behind it.
 pub fn show(state: &mut State, result: CurveResult) {
     let requested_key = state.document.curve_key();
-    let tracking = &mut state.session.tracking;
+    let tracking = &mut state.session.track.schedule;
     let keys = tracking.running().into_iter().chain(&requested_key);
     let Some(key) = keys
         .into_iter()
@@ -86,7 +69,7 @@ pub fn show(state: &mut State, result: CurveResult) {
     let detail = detail(&result);
     if tracking.done(key, detail, (), requested_key.as_ref()) {
         status(state, &result);
-        state.session.live = Some(result);
+        state.session.track.live = Some(result);
     }
 }
 
@@ -123,12 +106,12 @@ fn status(state: &mut State, result: &CurveResult) {
     };
     state.session.follows(message.clone());
     // Without the undone step before it, which another task does not show.
-    state.session.status_about.live = Some(message);
+    state.session.notices.about.live = Some(message);
 }
 
 /// Shows the streamlines of the regions.
 pub fn live_done(state: &mut State, output: Arc<curves::Output>, key: CurveKey, wall_ms: f64) {
-    if let Some(live) = result(&state.document, output, key, Cut::All, wall_ms) {
+    if let Some(live) = result(&state.document, output, key, wall_ms) {
         show(state, live);
     }
 }
@@ -139,14 +122,15 @@ pub fn failed(state: &mut State, why: &str) {
     // Fewer seeds fail as all do.
     state
         .session
-        .tracking
+        .track
+        .schedule
         .halt(requested_key.as_ref(), Some(why));
-    state.session.live = None;
+    state.session.track.live = None;
 }
 
 /// Input of a bootstrap, if one is requested.
 pub fn resample(document: &Document) -> Option<Box<BootstrapInput>> {
-    document.track.repetitions?;
+    document.track.streamlines.repetitions?;
     document.resample().map(Box::new)
 }
 
@@ -161,22 +145,24 @@ pub fn look_at(state: &mut State, task: Task) {
         state.session.forget_failures(LIVE);
         if state
             .session
-            .status_about
+            .notices
+            .about
             .live
             .take()
-            .is_some_and(|message| message == state.session.status)
+            .is_some_and(|message| message == state.session.notices.status)
         {
-            state.session.status.clear();
+            state.session.notices.status.clear();
         }
     }
     if let Some((_, message)) = state
         .session
-        .status_about
+        .notices
+        .about
         .task
         .take_if(|(of, _)| *of != task)
-        && message == state.session.status
+        && message == state.session.notices.status
     {
-        state.session.status.clear();
+        state.session.notices.status.clear();
     }
     if task == Task::Segment {
         segment::update::entered(state);
@@ -185,17 +171,17 @@ pub fn look_at(state: &mut State, task: Task) {
 
 /// The user stopped it: reports the consequence.
 pub fn stopped(state: &mut State) {
-    state.session.tracking.halt(None, None);
-    let what = match state.document.method {
+    state.session.track.schedule.halt(None, None);
+    let what = match state.document.track.method {
         Method::Streamlines => "streamlines",
         Method::Rays => "rays",
     };
-    let left = match state.session.live.as_ref() {
+    let left = match state.session.track.live.as_ref() {
         None => format!("there are no {what} yet"),
         Some(live) if live.coarse && live.key.is_current(&state.document) => {
             format!("the {what} shown are a coarse result")
         }
         Some(_) => format!("the {what} shown are from before the last change"),
     };
-    state.session.status = format!("Stopped: {left}");
+    state.session.notices.status = format!("Stopped: {left}");
 }

@@ -6,16 +6,16 @@ use crate::state::Document;
 use crate::state::core::layer::{Content, Layer, OriginId};
 use crate::state::document::{FitMask, Made};
 use crate::state::recipe::Source;
-use crate::state::session::CurveParams;
+use crate::state::track::types::CurveParams;
 use std::path::Path;
 use std::sync::Arc;
 
 /// The sentence about a result whose input is missing; if opening that has failed, it gives the reason.
 fn without(document: &Document, name: &str, what: &str, path: Option<&Path>) -> String {
-    let absent = document.absent.iter();
-    let mut absent = absent.filter(|a| path.is_some() && a.file() == path);
-    let why = match absent.next() {
-        Some(absent) => format!("which could not be opened: {}", absent.why),
+    let missing = document.missing_layers();
+    let mut missing = missing.filter(|m| path.is_some() && m.file() == path);
+    let why = match missing.next() {
+        Some(missing) => format!("which could not be opened: {}", missing.why),
         None => "open it first".to_owned(),
     };
     format!("{name} cannot be recomputed without {what}, {why}")
@@ -26,7 +26,7 @@ fn without_scan(document: &Document, name: &str, source: &Source) -> String {
         Source::File { dwi: file, .. } | Source::Tensors { file, .. } => Some(&**file),
         Source::Phantom { .. } | Source::Turned { .. } => None,
     };
-    let is_here = |l: &Arc<Layer>| path.is_some() && l.path.as_deref() == path;
+    let is_here = |l: &Arc<Layer>| path.is_some() && document.path(l) == path;
     match document.layers.iter().find(|l| is_here(l)) {
         // A note of the layer gives the reason.
         Some(scan) => format!(
@@ -62,7 +62,7 @@ pub fn tensors(document: &Document, name: &str, fit: OriginId) -> Result<Tensors
     };
     let mask = match &fit.mask {
         FitMask::Found => None,
-        FitMask::File(path) => mask_of(&|l| l.path.as_ref() == Some(path)),
+        FitMask::File(path) => mask_of(&|l| document.path(l) == Some(path)),
         FitMask::Head => mask_of(&|l| document.origin(l).is_phantom()),
     };
     if mask.is_none() && fit.mask != FitMask::Found {

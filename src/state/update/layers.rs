@@ -82,7 +82,7 @@ pub fn delete(state: &mut State, id: LayerId, effects: &mut Vec<Effect>) {
             .retain(|l| l.id != id && !gone.contains(&l.id));
     });
     if maps > 0 {
-        "Deleted with the maps of it".clone_into(&mut state.session.status);
+        "Deleted with the maps of it".clone_into(&mut state.session.notices.status);
     }
     if state.session.selected_layer == Some(id) {
         state.session.selected_layer = None;
@@ -143,5 +143,5 @@ fn select_layer(state: &mut State, layer: Option<LayerId>) {
         state.session.bundle.manual_selection = None;
     }
     state.session.selected_layer = layer;
-    state.session.selected_region = None;
+    state.session.regions.selected = None;
 }

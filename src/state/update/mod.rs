@@ -11,6 +11,7 @@ use crate::data::Role;
 use crate::jobs::{JobHandle, Slot};
 use crate::state::action::{Action, Effect};
 pub use crate::state::alignment::update::fixed_name;
+use crate::state::core::notices::Severity;
 pub use crate::state::density::update::sent;
 use crate::state::files::jobs::head::MakeHead;
 pub use crate::state::filter::update::{
@@ -18,7 +19,7 @@ pub use crate::state::filter::update::{
 };
 pub use crate::state::pathways::update::{find as find_pathway, recipe as pathway_recipe};
 pub use crate::state::segment::update::{now as segmented_now, recipe as segment_recipe};
-use crate::state::session::{Severity, TourStep};
+use crate::state::session::TourStep;
 pub use crate::state::sessions::update::is_session;
 pub use crate::state::streamlines::update::{panel_recipe, selection_recipe};
 pub use crate::state::track::kept::unsupported_contents;
@@ -49,7 +50,7 @@ pub fn update(state: &mut State, action: Action) -> Vec<Effect> {
 
 /// Informs the features of jobs that ended without an output.
 fn follow_failures(state: &mut State, effects: &mut Vec<Effect>) {
-    for failed in std::mem::take(&mut state.session.failed_jobs) {
+    for failed in std::mem::take(&mut state.session.jobs.failed) {
         sessions::update::failed(state, failed.slot);
         let Some(reason) = failed.reason else {
             continue;
@@ -104,11 +105,11 @@ fn apply(state: &mut State, action: Action, effects: &mut Vec<Effect>) {
         Action::Filter(action) => filter::update::act(state, action, effects),
         Action::CopyCommand(recipe) => copy_command(state, &recipe, effects),
         Action::NothingToCopy => "There is no result here yet: no command was copied"
-            .clone_into(&mut state.session.status),
+            .clone_into(&mut state.session.notices.status),
         Action::CopyMethods => {
             effects.push(Effect::CopyText(super::methods::methods(state)));
             "Methods paragraph copied, with the works it cites"
-                .clone_into(&mut state.session.status);
+                .clone_into(&mut state.session.notices.status);
         }
         Action::Undo => steps::undo(state, effects),
         Action::Redo => steps::redo(state, effects),
@@ -117,17 +118,22 @@ fn apply(state: &mut State, action: Action, effects: &mut Vec<Effect>) {
             let pathway_key = state.document.pathway_key();
             state.session.pathways.live.rest(pathway_key.as_ref());
             let curve_key = state.document.curve_key();
-            state.session.tracking.rest(curve_key.as_ref());
+            state.session.track.schedule.rest(curve_key.as_ref());
         }
         Action::Escape => escape(state, effects),
         Action::AbandonDrag(before) => steps::abandon(state, *before, effects),
         Action::CancelJob(slot) => stop(state, slot, effects),
         Action::DismissMessage(index) => {
-            if index < state.session.messages.len() {
-                let message = state.session.messages.remove(index);
+            if index < state.session.notices.messages.len() {
+                let message = state.session.notices.messages.remove(index);
                 // It can no longer be requested.
                 if let Some(slot) = message.slot.filter(|_| message.on_card) {
-                    state.session.stranded.requests.retain(|r| r.slot() != slot);
+                    state
+                        .session
+                        .device
+                        .fallback
+                        .requests
+                        .retain(|r| r.slot() != slot);
                 }
             }
         }
@@ -142,7 +148,7 @@ fn apply(state: &mut State, action: Action, effects: &mut Vec<Effect>) {
 
 fn job_started(state: &mut State, job: JobHandle) {
     // The newest job of a slot represents those it replaced.
-    let jobs = &mut state.session.jobs;
+    let jobs = &mut state.session.jobs.running;
     jobs.retain(|j| j.slot != job.slot || job.slot.queues());
     jobs.push(job);
 }
@@ -162,12 +168,12 @@ fn copy_command(state: &mut State, recipe: &Recipe, effects: &mut Vec<Effect>) {
     match (recipe.no_command(), saved) {
         (None, _) => {
             effects.push(Effect::CopyText(recipe.command()));
-            "Command copied".clone_into(&mut state.session.status);
+            "Command copied".clone_into(&mut state.session.notices.status);
         }
         (Some(_), Some(file)) => {
             effects.push(Effect::CopyText(super::recipe::replay(file)));
             "Command copied: it recomputes all results of the session"
-                .clone_into(&mut state.session.status);
+                .clone_into(&mut state.session.notices.status);
         }
         (Some(sentence), None) => state.session.notify(Severity::Information, sentence),
     }

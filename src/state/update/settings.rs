@@ -12,8 +12,8 @@ pub fn set(state: &mut State, settings: Preferences, effects: &mut Vec<Effect>) 
         state.view.convention = settings.convention;
     }
     if state.document.is_empty() {
-        state.document.track = settings.track();
-        state.document.rays = settings.rays();
+        state.document.track.streamlines = settings.track();
+        state.document.track.rays = settings.rays();
     }
     if settings.memory_gb != before.memory_gb {
         effects.push(Effect::LimitMemory(settings.memory_bytes()));

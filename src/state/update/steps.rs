@@ -18,7 +18,8 @@ pub fn redo(state: &mut State, effects: &mut Vec<Effect>) {
 pub fn abandon(state: &mut State, before: BeforeDrag, effects: &mut Vec<Effect>) {
     state.view = before.view;
     state.session.sample = None;
-    if let (Some(comparing), Some(share)) = (&mut state.session.comparing, before.divider) {
+    if let (Some(comparing), Some(share)) = (&mut state.session.snapshots.comparing, before.divider)
+    {
         comparing.share = share;
     }
     // A step from before the drag stays.
@@ -64,12 +65,12 @@ fn apply_history_step(
         values => format!(" ({})", changes::listed(values)),
     };
     let status = format!("{}: {}{values}", way.verb(), label.to_lowercase());
-    state.session.status_about.step = (way != Way::Cancelled).then(|| status.clone());
-    state.session.status = status;
+    state.session.notices.about.step = (way != Way::Cancelled).then(|| status.clone());
+    state.session.notices.status = status;
     changed(state);
     let gone = |id| state.document.region(id).is_none();
-    if state.session.selected_region.is_some_and(gone) {
-        state.session.selected_region = None;
+    if state.session.regions.selected.is_some_and(gone) {
+        state.session.regions.selected = None;
     }
     state.session.guide_back(&state.document);
     // A step may lie between a changed parameter and its result.

@@ -16,13 +16,14 @@ pub(super) fn escape(state: &mut State, effects: &mut Vec<Effect>) {
     } else if let Some(job) = state
         .session
         .jobs
+        .running
         .iter()
         .rev()
         .find(|j| !matches!(j.slot, Slot::Save | Slot::Device))
     {
         stop(state, job.slot, effects);
     } else if state.session.bundle.manual_selection.take().is_none() {
-        state.session.selected_region = None;
+        state.session.regions.selected = None;
         state.session.selected_layer = None;
         state.session.pathways.selected = None;
     }

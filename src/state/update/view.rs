@@ -33,19 +33,19 @@ pub fn act(state: &mut State, action: ViewAction, effects: &mut Vec<Effect>) {
         ViewAction::FrameAll => frame_all(state),
         ViewAction::SetConvention(convention) => state.view.convention = convention,
         ViewAction::SetTool(tool) => regions::draw::activate_tool(state, tool, effects),
-        ViewAction::ToggleCrosshair => state.view.show_crosshair ^= true,
-        ViewAction::ToggleLetters => state.view.show_letters ^= true,
-        ViewAction::TogglePanels => state.view.show_panels ^= true,
+        ViewAction::ToggleCrosshair => state.view.visible.crosshair ^= true,
+        ViewAction::ToggleLetters => state.view.visible.letters ^= true,
+        ViewAction::TogglePanels => state.view.visible.panels ^= true,
         ViewAction::ToggleSlicesInScene => match state.view.task {
-            Task::View | Task::Segment => state.view.show_slices_in_scene ^= true,
+            Task::View | Task::Segment => state.view.visible.slices_in_scene ^= true,
             Task::Track | Task::Pathways | Task::Filter => {
-                state.view.show_slices_with_tracks ^= true;
+                state.view.visible.slices_with_tracks ^= true;
             }
         },
-        ViewAction::ToggleOutline => state.view.show_outline ^= true,
+        ViewAction::ToggleOutline => state.view.visible.outline ^= true,
         ViewAction::CutToSlab(slab) => state.view.slab = slab.filter(Slab::is_sound),
         ViewAction::SetGlyphs(glyphs) => pathways::update::set_glyphs(state, glyphs),
-        ViewAction::ToggleMissed => state.view.show_missed ^= true,
+        ViewAction::ToggleMissed => state.view.visible.missed ^= true,
         ViewAction::ShowStop(reason) => state.view.stop = reason,
         ViewAction::ToggleTheme => {
             state.view.light_theme ^= true;

@@ -55,7 +55,7 @@ pub fn show(
         Shown::Value if found.connectome.value.is_empty() => Shown::Count,
         shown => shown,
     };
-    let picture = &mut memory.bottom_panel.matrix;
+    let picture = &mut memory.caches.bottom_panel.matrix;
     picture.prepare(ui, found, shown);
     let [left, top] = NUMBERS;
     let edge = (place.height() - top - 28.0)

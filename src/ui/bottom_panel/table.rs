@@ -275,7 +275,7 @@ fn rows(
     let response = ui.interact(table, id, Sense::click());
     let in_sight = f64::from(body.height() / ROW);
     let most = (order.len() as f64 - in_sight + 0.5).max(0.0);
-    let scrolled = &mut memory.bottom_panel.table;
+    let scrolled = &mut memory.caches.bottom_panel.table;
     follow(state, order, in_sight, scrolled);
     if response.contains_pointer() {
         let by = ui.input(|i| i.smooth_scroll_delta().y);
@@ -347,7 +347,7 @@ fn rows(
     let Some(at) = response.interact_pointer_pos() else {
         return;
     };
-    let row = row_at(at.y, body, memory.bottom_panel.table.top);
+    let row = row_at(at.y, body, memory.caches.bottom_panel.table.top);
     let Some(line) = order.get(row).copied() else {
         return;
     };
@@ -377,7 +377,7 @@ fn rows(
         _ => (vec![line], SelectionMode::Replace, Some(line)),
     };
     // A row clicked in the table is already in view.
-    memory.bottom_panel.table.followed = anchor;
+    memory.caches.bottom_panel.table.followed = anchor;
     actions.push(Action::Bundle(BundleAction::Choose { lines, how, anchor }));
 }
 

@@ -54,15 +54,15 @@ fn kinds(folder: &Folder, visit: &Visit) -> String {
 }
 
 pub fn show(ui: &Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
-    let Some(folder) = &state.session.folder else {
-        memory.visits.of = None;
+    let Some(folder) = &state.session.files.folder else {
+        memory.caches.visits.of = None;
         return;
     };
-    memory.visits.update(folder);
+    memory.caches.visits.update(folder);
     let height = (ui.max_rect().height() - 260.0).max(120.0);
     let mut answer = None;
     let close = unsaved_changes::modal(ui, "visits", WIDTH, |ui| {
-        answer = contents(ui, folder, &mut memory.visits, height);
+        answer = contents(ui, folder, &mut memory.caches.visits, height);
     });
     if let Some(answer) = answer {
         actions.push(Action::Files(FilesAction::OpenVisit(answer)));

@@ -1,7 +1,7 @@
 //! The question about files of a session that are missing or have changed.
 
 use super::unsaved_changes;
-use crate::state::sessions::{Changed, Found, Opening, Standing};
+use crate::state::sessions::{Changed, FileComparison, Found, Opening};
 use crate::state::{Action, SessionAction, State};
 use crate::ui::files::{DialogPosition, PathPurpose};
 use crate::ui::theme::{self, size};
@@ -17,7 +17,7 @@ pub fn show(ui: &Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Actio
     let Some(opening) = opening.filter(|o| o.asking) else {
         return;
     };
-    let searching = !state.session.jobs.is_empty();
+    let searching = !state.session.jobs.running.is_empty();
     let window = ui.max_rect().size();
     let width = WIDTH.min(window.x - 80.0);
     let close = unsaved_changes::modal(ui, "relocate", width, |ui| {
@@ -53,7 +53,7 @@ fn contents(
 ) {
     let p = theme::palette(ui.style());
     let wrong: Vec<_> = opening.wrong().collect();
-    let is_missing = |f: &Found| matches!(f.standing, Standing::Missing(_));
+    let is_missing = |f: &Found| matches!(f.standing, FileComparison::Missing(_));
     let missing = wrong.iter().filter(|(_, f)| is_missing(f)).count();
     let changed = wrong.len() - missing;
     let name = opening.read.path.file_name().unwrap_or_default();
@@ -113,9 +113,9 @@ fn row(
 ) {
     let p = theme::palette(ui.style());
     let (why, changed) = match &found.standing {
-        Standing::Missing(why) => (why.to_string(), false),
-        Standing::Changed(change) => (change.to_string(), true),
-        Standing::Same => return,
+        FileComparison::Missing(why) => (why.to_string(), false),
+        FileComparison::Changed(change) => (change.to_string(), true),
+        FileComparison::Same => return,
     };
     let ink = match (changed, answer) {
         (false, _) => p.error,

@@ -7,11 +7,12 @@ use std::path::Path;
 /// `name.ending` in the folder of the last saved file, else in the scan's folder, or in the working folder if nothing
 /// was opened from a file; with the ending of the last file of its kind.
 pub fn suggestion(state: &State, name: &str, purpose: &PathPurpose) -> String {
-    let exports = &state.session.exports;
+    let exports = &state.session.files.exports;
     let last = exports.folder.clone().filter(|_| purpose.kind().is_some());
     let folder = last.or_else(|| {
-        let mut layers = state.document.layers.iter();
-        layers.find_map(|l| l.path.as_deref()?.parent().map(Path::to_owned))
+        let document = &state.document;
+        let mut layers = document.layers.iter();
+        layers.find_map(|l| document.path(l)?.parent().map(Path::to_owned))
     });
     let plain: String = name
         .chars()
@@ -29,7 +30,8 @@ pub fn suggestion(state: &State, name: &str, purpose: &PathPurpose) -> String {
         PathPurpose::Layer { layer, .. } => Some(*layer),
         _ => None,
     };
-    let opened = layer.and_then(|id| state.document.layer(id)?.path.as_deref());
+    let layer = layer.and_then(|id| state.document.layer(id));
+    let opened = layer.and_then(|layer| state.document.path(layer));
     // A file's own name keeps its case, as BIDS requires; names of computed maps become lower case.
     let stem = if opened.is_some() || plain.starts_with(&stem) && !stem.is_empty() {
         plain

@@ -397,7 +397,7 @@ pub fn extent(
     let values = state.values(of, column)?;
     let from = state.origin(column)?;
     let key = ColumnKey { of, from };
-    let known = &mut memory.extents;
+    let known = &mut memory.caches.extents;
     if let Some((_, extent)) = known.iter().find(|(k, _)| *k == key) {
         return Some(*extent);
     }

@@ -83,7 +83,8 @@ fn refusals(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
         let mut note = Note::new(p, Severity::Error, why);
         let on_card = state
             .session
-            .stranded
+            .device
+            .fallback
             .requests
             .iter()
             .any(|r| r.slot() == FIT_WEIGHTS);

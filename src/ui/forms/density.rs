@@ -38,7 +38,7 @@ pub fn show(
         return;
     }
     let known = layer.is_none_or(|id| sent(&state.document, id).is_some());
-    let density = &mut memory.density.0;
+    let density = &mut memory.forms.density.0;
     if !known && density.value() == Value::Share {
         density.set_value(Value::Count);
     }
@@ -65,7 +65,7 @@ pub fn show(
         density.params = changed;
     });
     let density = density.clone();
-    let running = state.session.jobs.iter().any(|j| j.slot == DENSITY);
+    let running = state.session.jobs.running.iter().any(|j| j.slot == DENSITY);
     let why = why.or(running.then_some("A map is being computed"));
     let button = Button::plain("Map density")
         .icon(icons::PLUS)

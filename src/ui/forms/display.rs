@@ -63,6 +63,7 @@ pub fn segment_row_but<'a>(
 pub(super) fn extent(memory: &mut Memory, volume: &Volume, frame: usize) -> (f32, f32) {
     let key = (volume.id(), frame);
     *memory
+        .caches
         .ranges
         .entry(key)
         .or_insert_with(|| volume.range(frame))

@@ -33,7 +33,7 @@ type Set<'a> = super::parameters::Set<'a, Rays>;
 
 pub fn controls(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
     let place = section::head(ui, "Controls");
-    let rays = &state.document.rays;
+    let rays = &state.document.track.rays;
     // The cut is not among the controls; it is with the results.
     let defaults = Rays {
         cut: rays.cut,
@@ -45,10 +45,10 @@ pub fn controls(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut V
     if curve_parameters::reset(ui, place, *rays == defaults) {
         set(defaults.clone(), Phase::Done);
     }
-    memory.kinds.remember(rays);
-    directions::number(ui, rays, &defaults, &mut memory.kinds, &mut set);
-    directions::opening_angle(ui, rays, &memory.kinds.directions, &mut set);
-    strength(ui, rays, &memory.kinds.sharpening, &mut set);
+    memory.forms.kinds.remember(rays);
+    directions::number(ui, rays, &defaults, &mut memory.forms.kinds, &mut set);
+    directions::opening_angle(ui, rays, &memory.forms.kinds.directions, &mut set);
+    strength(ui, rays, &memory.forms.kinds.sharpening, &mut set);
     curve_parameters::step(
         ui,
         &rays.params.curves,
@@ -82,7 +82,7 @@ pub fn controls(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut V
         memory.toggle(MORE);
     }
     if open {
-        second_rank(ui, state, &defaults, &mut memory.kinds, &mut set);
+        second_rank(ui, state, &defaults, &mut memory.forms.kinds, &mut set);
     }
 }
 
@@ -132,7 +132,7 @@ fn sharpening(ui: &mut Ui, rays: &Rays, parts: &SharpeningParts, set: &mut Set) 
 }
 
 fn second_rank(ui: &mut Ui, state: &State, defaults: &Rays, kinds: &mut Kinds, set: &mut Set) {
-    let rays = &state.document.rays;
+    let rays = &state.document.track.rays;
     directions::kind(ui, rays, kinds, set);
     curve_parameters::angle(
         ui,

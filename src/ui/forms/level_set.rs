@@ -205,7 +205,7 @@ fn controls(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
         );
         let histogram = BandHistogram {
             name: "Target and range",
-            values: memory.values.of(volume, frame, range),
+            values: memory.caches.values.of(volume, frame, range),
             target: params.target,
             tolerance: params.tolerance,
             scale,
@@ -231,14 +231,14 @@ fn controls(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
         }
         let span = scaled(high) - scaled(low);
         let row = SliderRow::new(
-            "Range ε",
-            scaled(params.tolerance),
-            span * 1e-3..=span * 0.5,
-        )
-        .decimals(decimals)
-        .limits(0.0..=10.0 * span)
-        .unit(short_unit(layer))
-        .help("Largest difference from T; a sample sets it to a little under half of the contrast to the \
+"Range ε",
+scaled(params.tolerance),
+span * 1e-3..=span * 0.5,
+)
+.decimals(decimals)
+.limits(0.0..=10.0 * span)
+.unit(short_unit(layer))
+.help("Largest difference from T; a sample sets it to a little under half of the contrast to the \
                values just outside, without reaching the background");
         if let Some((tolerance, phase)) = row.value(ui) {
             change(params.target, (tolerance as f32) / scale, phase);
@@ -252,7 +252,7 @@ fn controls(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     });
     panels::in_sight(ui);
     let warned = |m: &Message| m.slot == Some(SEGMENT);
-    let warned = state.session.messages.iter().any(warned);
+    let warned = state.session.notices.messages.iter().any(warned);
     let leaked = leak_notice::leaked(state).map(|leaked| leaked.leak.noticed);
     // The leak notice points to these rows, and so does the message that the surface has vanished.
     if let Some(number) = leaked.or(warned.then_some(u64::MAX)) {

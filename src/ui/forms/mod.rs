@@ -20,9 +20,8 @@ pub mod tensor_fit;
 pub mod tracking;
 pub mod volume;
 
-use super::Memory;
 use super::files::{DialogPosition, PathPurpose, suggestion};
-use super::layers;
+use super::{Memory, layers};
 use crate::state::filter::FilterFile;
 use crate::state::pathways::PathwayFile;
 use crate::state::segment::SegmentFile;
@@ -54,9 +53,9 @@ pub fn recipe(state: &State) -> Option<Recipe> {
         Task::Filter => filter_recipe(state),
         Task::Track => {
             let selected = || selected_tracks(state).and_then(|l| selection_recipe(state, l));
-            match state.session.live {
+            match state.session.track.live {
                 // A command that does not reproduce the controls would be wrong unnoticed.
-                Some(_) => state.final_live().map(|l| l.recipe.clone()),
+                Some(_) => state.final_live().map(|l| state.document.live_recipe(l)),
                 None => selected().or_else(shown),
             }
         }
@@ -84,7 +83,7 @@ pub fn export(state: &State, memory: &mut Memory, place: DialogPosition) {
             commit::ask(state, memory, FilterFile::Weights, place);
         }
     } else if state.view.task == Task::Track
-        && (state.session.live.is_some() || selected_tracks(state).is_none())
+        && (state.session.track.live.is_some() || selected_tracks(state).is_none())
     {
         // Same condition as the button, which gives the reason.
         let live = state.final_live();
@@ -92,7 +91,7 @@ pub fn export(state: &State, memory: &mut Memory, place: DialogPosition) {
             return;
         }
         let purpose = PathPurpose::tracks(state, None);
-        let name = match state.document.method {
+        let name = match state.document.track.method {
             Method::Streamlines => "tracks",
             Method::Rays => "rays",
         };

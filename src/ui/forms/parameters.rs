@@ -166,7 +166,7 @@ pub fn limits<P: Parameters>(
             hint => hint,
         },
         limits: typed,
-        waits: P::WAITS,
+        waits: P::APPLIES_AFTER_DRAG,
     };
     let Some(((from, to), phase)) = row.show(ui) else {
         return;
@@ -295,7 +295,7 @@ fn slider<'a, P: Parameters>(
     if limits.whole {
         slider = slider.whole();
     }
-    if P::WAITS {
+    if P::APPLIES_AFTER_DRAG {
         slider = slider.waits();
     }
     if let Some(off) = number.off {

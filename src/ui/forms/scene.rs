@@ -28,7 +28,7 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
         (
             "Head outline",
             "The outline of the head around them",
-            view.show_outline,
+            view.visible.outline,
             Action::View(ViewAction::ToggleOutline),
         ),
     ];

@@ -148,7 +148,8 @@ fn inputs(ui: &mut Ui, state: &State, memory: &mut Memory) {
         )
     };
     for layer in state.document.layers.iter().filter(|l| !made_here(l)) {
-        let file = layer.path.as_ref().and_then(|p| p.file_name());
+        let path = state.document.path(layer);
+        let file = path.and_then(|p| p.file_name());
         let name = file.map_or(layer.name.clone(), |n| n.to_string_lossy().into_owned());
         let known = grid(layer);
         let same = known
@@ -175,7 +176,7 @@ fn inputs(ui: &mut Ui, state: &State, memory: &mut Memory) {
         if !layer.unit.is_empty() {
             about = format!("{about}\nUnit {}", layer.unit);
         }
-        if let Some(path) = &layer.path {
+        if let Some(path) = path {
             about = format!("{about}\n{}", path.display());
         }
         if !about.is_empty() {
@@ -247,6 +248,7 @@ fn fit(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action
     let running = state
         .session
         .jobs
+        .running
         .iter()
         .any(|j| j.slot == crate::state::tensors::jobs::fit::FIT);
     ui.add_space(4.0);

@@ -33,10 +33,10 @@ const MORE: &str = "Deflection, integrator, seeding";
 pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
     method(ui, state, actions);
     section::end(ui);
-    let rays = state.document.method == Method::Rays;
+    let rays = state.document.track.method == Method::Rays;
     inputs(ui, state, memory, rays, actions);
     section::end(ui);
-    match state.document.method {
+    match state.document.track.method {
         Method::Streamlines => controls(ui, state, memory, actions),
         Method::Rays => geodesic::controls(ui, state, memory, actions),
     }
@@ -52,7 +52,7 @@ fn method(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     let text = Method::ALL.map(Method::name);
     let now = Method::ALL
         .iter()
-        .position(|&m| m == state.document.method)
+        .position(|&m| m == state.document.track.method)
         .unwrap_or(0);
     let chosen = segmented(ui, place, "Method", &text, now);
     if let Some(i) = chosen.filter(|&i| i != now) {
@@ -88,7 +88,7 @@ pub(super) fn inputs(
         for (i, chip) in pair.iter().enumerate() {
             let left = row.left() + (half + 4.0) * i as f32;
             let place = Rect::from_min_size(pos2(left, row.top()), vec2(half, space::ROW));
-            let selected = state.session.selected_region == Some(chip.id);
+            let selected = state.session.regions.selected == Some(chip.id);
             if region::chip(ui, place, chip, selected).clicked() {
                 actions.push(Action::Region(RegionAction::Select(Some(chip.id))));
             }
@@ -142,6 +142,7 @@ pub(super) fn remarks(
     let p = theme::palette(ui.style());
     let whose = mask_text::name_of(&state.document);
     let remarks = memory
+        .caches
         .tracks
         .remarks(&state.document.regions, &tensors.mask, &whose);
     let remarks: Vec<&Remark> = remarks.iter().filter(|r| is_shown(r)).collect();
@@ -168,17 +169,17 @@ pub(super) fn remarks(
 
 /// The most severe warning among the results.
 pub fn highest_severity(state: &State, memory: &mut Memory) -> Option<Severity> {
-    if state.session.live.is_none() && state.session.tracking.failure().is_some() {
+    if state.session.track.live.is_none() && state.session.track.schedule.failure().is_some() {
         return Some(Severity::Error);
     }
     let empty = |live: &CurveResult| match live.rays {
-        Some(_) => live.output.kept.is_empty() && live.output.fates.iter().any(|n| *n > 0),
+        Some(_) => live.output.kept.is_empty() && live.output.seed_outcomes.iter().any(|n| *n > 0),
         None => {
             let mask = mask_text::name_of(&state.document);
-            tracks::nothing_kept(&live.output, &state.document.track, &mask).is_some()
+            tracks::nothing_kept(&live.output, &state.document.track.streamlines, &mask).is_some()
         }
     };
-    let empty = state.session.live.as_ref().is_some_and(empty);
+    let empty = state.session.track.live.as_ref().is_some_and(empty);
     let has_warning = empty || state.stalled() || out_of_reach(state, memory, |_| true);
     has_warning.then_some(Severity::Warning)
 }
@@ -190,7 +191,7 @@ pub fn out_of_reach(state: &State, memory: &mut Memory, which: impl Fn(&Remark) 
     };
     let whose = mask_text::name_of(&state.document);
     let regions = &state.document.regions;
-    let remarks = memory.tracks.remarks(regions, &tensors.mask, &whose);
+    let remarks = memory.caches.tracks.remarks(regions, &tensors.mask, &whose);
     remarks.iter().any(which)
 }
 
@@ -222,6 +223,7 @@ fn no_field(ui: &mut Ui, state: &State, memory: &mut Memory) {
     if state
         .session
         .jobs
+        .running
         .iter()
         .any(|j| matches!(j.slot, FIT | Slot::Load))
     {
@@ -266,7 +268,7 @@ fn region_wanted(ui: &mut Ui, state: &State, role: Role, actions: &mut Vec<Actio
 fn controls(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
     let place = section::head(ui, "Controls");
     let default_value = state.session.settings.track();
-    let params = &state.document.track;
+    let params = &state.document.track.streamlines;
     let mut set = |params: Params, phase: Phase| {
         actions.push(Action::Track(TrackAction::SetStreamlines { params, phase }))
     };
@@ -310,8 +312,8 @@ pub fn foot(
     memory: &mut Memory,
     actions: &mut Vec<Action>,
 ) {
-    let live = state.session.live.as_ref();
-    let rays = state.document.method == Method::Rays;
+    let live = state.session.track.live.as_ref();
+    let rays = state.document.track.method == Method::Rays;
     let empty = live.is_some_and(|live| live.output.kept.is_empty());
     let why = match state.standing() {
         None if rays => Some("There are no rays yet: place a seed first"),

@@ -109,7 +109,7 @@ fn cloud(
         name: "Opacity by value",
         axis: "value",
         transfer: &look.transfer,
-        counts: memory.counted.of(volume, frame, (low, high)),
+        counts: memory.caches.counted.of(volume, frame, (low, high)),
         range: (f64::from(low) * scale, f64::from(high) * scale),
         unit: short_unit(layer),
     };

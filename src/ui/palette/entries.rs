@@ -93,7 +93,7 @@ pub(super) fn entries(state: &State) -> Vec<Entry> {
 fn opening(state: &State, list: &mut Entries) {
     list.add("Open a file…", "Ctrl+O", ctrl(Key::O));
     list.add("Enter a path", "", Run::Path);
-    for recent in &state.session.recent {
+    for recent in &state.session.files.recent {
         let name = format!("Open {}", recent.path.display());
         list.add(&name, "", act(FilesAction::Open(vec![recent.path.clone()])));
     }
@@ -124,11 +124,11 @@ fn saving(state: &State, list: &mut Entries) {
     list.add("Save a screenshot, turntable or film…", "", Run::Screenshot);
     list.add("Copy as command", "Ctrl+Shift+C", copy);
     list.add("Take a snapshot", "Ctrl+B", ctrl(Key::B));
-    for (i, snapshot) in state.session.snapshots.iter().enumerate() {
+    for (i, snapshot) in state.session.snapshots.all.iter().enumerate() {
         let name = format!("Compare with {}", snapshot.label());
         list.add(&name, "", act(SnapshotAction::Compare(Some(i))));
     }
-    if state.session.comparing.is_some() {
+    if state.session.snapshots.comparing.is_some() {
         list.add(
             "Stop comparing",
             "Ctrl+Shift+B",
@@ -234,7 +234,7 @@ fn results(state: &State, list: &mut Entries) {
         let map = Run::Act(layers::density(None));
         list.add("Map the density of the live result", "", map);
     }
-    let (other, name) = match state.document.method {
+    let (other, name) = match state.document.track.method {
         Method::Streamlines => (Method::Rays, "Track: geodesic rays"),
         Method::Rays => (Method::Streamlines, "Track: streamlines"),
     };

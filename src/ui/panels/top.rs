@@ -22,7 +22,7 @@ struct ReservedSpace {
 /// are when it comes and goes. In a low panel it would cover the switch between controls and results.
 fn reserves_space(state: &State) -> bool {
     state.session.guide.is_some()
-        || !state.session.messages.is_empty()
+        || !state.session.notices.messages.is_empty()
         || !state.recipe_only_said().is_empty()
         || recovery::any(state)
 }

@@ -28,7 +28,7 @@ impl Chosen {
     /// The regions selected together, in the order of the list: at least two. A region selected elsewhere is selected
     /// alone.
     pub fn several(&self, state: &State) -> Vec<RegionId> {
-        let selected = state.session.selected_region;
+        let selected = state.session.regions.selected;
         if !selected.is_some_and(|id| self.together.contains(&id)) {
             return Vec::new();
         }

@@ -42,7 +42,7 @@ pub fn text(state: &State) -> Option<(String, Standing)> {
     if !state.view.task.shows_live() {
         return None;
     }
-    let (live, standing) = (state.session.live.as_ref()?, state.standing()?);
+    let (live, standing) = (state.session.track.live.as_ref()?, state.standing()?);
     let ms = took(live.wall_ms);
     let text = match standing {
         Standing::Final => format!("Final · {ms}"),
@@ -90,14 +90,14 @@ fn segment(state: &State) -> Option<(String, Standing)> {
 /// `1 500 of 9 000`.
 fn share(state: &State, seeds: usize) -> String {
     let document = &state.document;
-    let all = match (document.method, document.track.seeding) {
-        (Method::Rays, _) => document.rays.count(),
+    let all = match (document.track.method, document.track.streamlines.seeding) {
+        (Method::Rays, _) => document.track.rays.count(),
         (Method::Streamlines, Seeding::Random { count }) => Some(count),
         (Method::Streamlines, Seeding::Grid { .. } | Seeding::PerVoxel { .. }) => None,
     };
     match all {
         Some(all) => format!("{} of {}", count(seeds as u64), count(all as u64)),
-        None if document.method == Method::Rays => counted(seeds, "ray"),
+        None if document.track.method == Method::Rays => counted(seeds, "ray"),
         None => counted(seeds, "seed"),
     }
 }

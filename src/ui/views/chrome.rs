@@ -44,7 +44,7 @@ impl Views {
         let chosen = menu::popup(&layers, 200.0, |ui| {
             let view = &scene.state.view;
             let slices = menu::Item::new("Slices").chosen(view.slices_in_scene());
-            let outline = menu::Item::new("Head outline").chosen(view.show_outline);
+            let outline = menu::Item::new("Head outline").chosen(view.visible.outline);
             let mut chosen = slices
                 .show(ui)
                 .then_some(Action::View(ViewAction::ToggleSlicesInScene));

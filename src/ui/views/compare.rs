@@ -165,7 +165,7 @@ impl Views {
         state: &State,
         actions: &mut Vec<Action>,
     ) {
-        let mut snapshots = state.session.snapshots.iter();
+        let mut snapshots = state.session.snapshots.all.iter();
         let number = snapshots.position(|s| Arc::ptr_eq(s, &comparing.with));
         let Some(number) = number else { return };
         if let Some((of, mut name)) = self.naming.take_if(|(of, _)| *of == pane) {

@@ -28,11 +28,11 @@ struct Fan {
 /// The fans of the visible seeds.
 fn fans(state: &State) -> Vec<Fan> {
     let document = &state.document;
-    let shown = state.view.task == Task::Track && document.method == Method::Rays;
+    let shown = state.view.task == Task::Track && document.track.method == Method::Rays;
     let Some(tensors) = document.tensors.as_ref().filter(|_| shown) else {
         return Vec::new();
     };
-    let params = &document.rays.params;
+    let params = &document.track.rays.params;
     let directions = match params.directions {
         Directions::Sphere { count } => Directions::Sphere {
             count: count.min(MOST),

@@ -60,13 +60,9 @@ pub struct Views {
     brush: Option<(Pane, DVec3)>,
     /// The path of a drag that selects streamlines.
     outline: Vec<Pos2>,
-    /// The first arm of the angle being measured.
-    arm: Option<ruler::Arm>,
-    /// The first point of a measurement made by clicks.
-    ruler_start: Option<(Pane, glam::DVec3)>,
+    measuring: ruler::Unfinished,
     badge: badge::Badge,
-    snap: Option<Snap>,
-    last_camera: Option<Camera>,
+    camera: CameraMotion,
     /// The pane whose layer menu is open.
     menu: Option<Pane>,
     /// Enter was pressed in this view in this frame.
@@ -88,6 +84,13 @@ pub struct Views {
     /// The half that these views fill in a comparison.
     half: Option<compare::Half>,
     other: Option<Box<Views>>,
+}
+
+#[derive(Default)]
+struct CameraMotion {
+    snap: Option<Snap>,
+    /// The camera of the last frame.
+    last: Option<Camera>,
 }
 
 /// The camera moving to a preset.
@@ -134,7 +137,7 @@ impl Views {
         let covered = panes.iter().chain(&speeds).map(|p| p.1);
         fill_between(ui, area, covered, theme::palette(ui.style()).line);
         let mut hovered = None;
-        let comparing = state.session.comparing.as_ref();
+        let comparing = state.session.snapshots.comparing.as_ref();
         let comparing = comparing.map(|c| (c, c.seen(state)));
         self.half = comparing
             .as_ref()
@@ -239,22 +242,22 @@ impl Views {
         let short_way = |from: f64, to: f64| (to - from + PI).rem_euclid(TAU) - PI;
         // The theme's animation time is 0 if motion is not wanted, and in tests.
         let moves = ui.style().animation_time > 0.0 && !self.still && self.drag.is_none();
-        if let Some(last) = self.last_camera.filter(|last| *last != requested && moves) {
+        if let Some(last) = self.camera.last.filter(|last| *last != requested && moves) {
             let turn = short_way(last.azimuth, requested.azimuth).abs();
             if turn.max((last.elevation - requested.elevation).abs()) > JUMP {
-                self.snap = Some(Snap {
+                self.camera.snap = Some(Snap {
                     from: last,
                     started_s: now,
                 });
             }
         }
-        self.last_camera = Some(requested);
-        let Some(snap) = self.snap.as_ref().filter(|_| moves) else {
+        self.camera.last = Some(requested);
+        let Some(snap) = self.camera.snap.as_ref().filter(|_| moves) else {
             return requested;
         };
         let t = (now - snap.started_s) / SNAP_S;
         if t >= 1.0 {
-            self.snap = None;
+            self.camera.snap = None;
             return requested;
         }
         ui.ctx().request_repaint();

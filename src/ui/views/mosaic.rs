@@ -122,7 +122,7 @@ impl Views {
                 false => text = slice_paint::title(&painter, &slice, &[]),
             }
             text.push(slice_paint::scale_bar(&painter, &slice));
-            if state.view.show_letters {
+            if state.view.visible.letters {
                 let letters = slice_paint::letters(&painter, &slice, &text, &[], &|middle| middle);
                 text.extend(letters);
             }
@@ -133,7 +133,7 @@ impl Views {
             let place = annotations::bare(&painter, corner, Align2::LEFT_CENTER, &[name_spans]);
             text.push(place);
         }
-        if here && state.view.show_crosshair && !self.still {
+        if here && state.view.visible.crosshair && !self.still {
             painter.set(under, slice_paint::crosshair(&painter, &slice, &text));
         }
         if self.still {

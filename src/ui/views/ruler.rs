@@ -17,8 +17,14 @@ const NEAR_MM: f64 = 2.0;
 const REACH: f32 = 8.0;
 const INK: Color32 = Color32::from_rgb(0xFF, 0xE0, 0x6B);
 
-/// The first arm of an angle: its pane, its end and the corner.
-pub(super) type Arm = (Pane, DVec3, DVec3);
+/// The measurement being made.
+#[derive(Default)]
+pub(super) struct Unfinished {
+    /// The first arm of an angle: its pane, its end and the corner.
+    arm: Option<(Pane, DVec3, DVec3)>,
+    /// The first point of a measurement made by clicks.
+    start: Option<(Pane, DVec3)>,
+}
 
 /// Measurements visible on a slice, with their indices.
 fn seen<'a>(slice: &'a Slice) -> impl Iterator<Item = (usize, &'a Measurement)> {
@@ -55,10 +61,10 @@ impl Views {
             if let Some((index, _)) = under {
                 actions.push(Action::Bundle(BundleAction::Erase(index)));
             }
-            (self.arm, self.ruler_start) = (None, None);
+            self.measuring = Unfinished::default();
             return None;
         }
-        let started = self.arm.is_some() || self.ruler_start.is_some();
+        let started = self.measuring.arm.is_some() || self.measuring.start.is_some();
         Some(match under.filter(|_| !started) {
             Some((index, point)) => Kind::Remeasure { index, point },
             None => Kind::Measure {
@@ -99,19 +105,22 @@ impl Views {
             }
             Kind::Measure { from } if !down => {
                 let here = slice.world(at);
-                let arm = self.arm.take_if(|(pane, ..)| *pane == slice.pane);
+                let arm = self.measuring.arm.take_if(|(pane, ..)| *pane == slice.pane);
                 // By clicks, one point after the other, or by dragging from one to the other.
-                let start = self.ruler_start.take_if(|(pane, _)| *pane == slice.pane);
+                let start = self
+                    .measuring
+                    .start
+                    .take_if(|(pane, _)| *pane == slice.pane);
                 let start = start.map(|(_, start)| start);
                 let near = start.is_some_and(|s| slice.screen(s).distance(at) < CLICK);
                 let points = match (slice.state.view.tool, arm) {
                     (Tool::Angle, Some((_, end, corner))) => vec![end, corner, here],
                     _ if !far && (start.is_none() || near) => {
-                        self.ruler_start = Some((slice.pane, from));
+                        self.measuring.start = Some((slice.pane, from));
                         return;
                     }
                     (Tool::Angle, None) => {
-                        self.arm = Some((slice.pane, start.unwrap_or(from), here));
+                        self.measuring.arm = Some((slice.pane, start.unwrap_or(from), here));
                         return;
                     }
                     (Tool::Ruler, _) => vec![start.unwrap_or(from), here],
@@ -129,10 +138,10 @@ impl Views {
     pub(super) fn ruler_marks(&mut self, painter: &Painter, slice: &Slice, at: Option<Pos2>) {
         let tool = slice.state.view.tool;
         if tool != Tool::Angle {
-            self.arm = None;
+            self.measuring.arm = None;
         }
         if !matches!(tool, Tool::Ruler | Tool::Angle) {
-            self.ruler_start = None;
+            self.measuring.start = None;
         }
         let mut plates = Vec::new();
         for (_, measurement) in seen(slice) {
@@ -146,8 +155,8 @@ impl Views {
             Kind::Measure { from } => Some((from, d.last)),
             _ => None,
         });
-        let arm = self.arm.filter(|(pane, ..)| *pane == slice.pane);
-        let start = self.ruler_start.filter(|(pane, _)| *pane == slice.pane);
+        let arm = self.measuring.arm.filter(|(pane, ..)| *pane == slice.pane);
+        let start = self.measuring.start.filter(|(pane, _)| *pane == slice.pane);
         let points = match (arm, from, at) {
             (Some((_, end, corner)), from, at) => {
                 let here = at.or(from.map(|f| f.1));

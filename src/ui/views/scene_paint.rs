@@ -144,7 +144,7 @@ impl Views {
                 let reach_mm = (high - low).max_element() * 0.5;
                 let (middle, radius) = scene.silhouette(r.shape.centre(), reach_mm)?;
                 // Extends a little into the corners of the square; handles surround the selected region.
-                let selected = state.session.selected_region == Some(r.id);
+                let selected = state.session.regions.selected == Some(r.id);
                 let side = if selected {
                     2.0 * (radius + BESIDE)
                 } else {
@@ -163,10 +163,10 @@ impl Views {
             .and_then(|at| scene.region_under(at))
             .map(|(id, _)| id);
         let named =
-            |id: RegionId| !many || state.session.selected_region == Some(id) || under == Some(id);
+            |id: RegionId| !many || state.session.regions.selected == Some(id) || under == Some(id);
         // Some points of the live curves.
         const POINTS: usize = 1_500;
-        let live = state.session.live.as_ref();
+        let live = state.session.track.live.as_ref();
         let points = live.map_or(&[][..], |live| &live.output.kept.points[..]);
         let some = points.iter().step_by(points.len() / POINTS + 1);
         let curves: Vec<Pos2> = some
@@ -174,7 +174,7 @@ impl Views {
             .collect();
         for region in state.document.regions.iter().filter(|r| r.visible) {
             let colour = theme::region_colour(region);
-            let selected = state.session.selected_region == Some(region.id);
+            let selected = state.session.regions.selected == Some(region.id);
             let (centre, reach_mm) = match &*region.shape {
                 Shape::Sphere { centre, radius_mm } => (*centre, *radius_mm),
                 Shape::Box { centre, half_mm } => (*centre, half_mm.max_element()),

@@ -90,7 +90,7 @@ impl<'a> Scene<'a> {
     /// The nearest region under a position, its part, and the point of the ray that grabs it.
     pub fn region_under(&self, at: Pos2) -> Option<(RegionId, Part)> {
         let (origin, direction) = self.ray(at);
-        let selected = self.state.session.selected_region;
+        let selected = self.state.session.regions.selected;
         let regions = self.state.document.regions.iter().filter(|r| r.visible);
         let hits = regions.filter_map(|region| {
             let (distance, part) = match &*region.shape {
@@ -190,7 +190,7 @@ impl Views {
             pixels_per_point: f64::from(ui.pixels_per_point()),
         };
         let mut list = scene::scene_from(state, &camera, size);
-        list.moving = (list.moving || self.snap.is_some()) && !self.still;
+        list.moving = (list.moving || self.camera.snap.is_some()) && !self.still;
         let ctx = ui.ctx().clone();
         let painter = ui.painter().clone();
         let id = self.pane_id(Pane::Scene);
@@ -349,7 +349,7 @@ fn scene_press(
                 return Some(Kind::Orbit);
             };
             let region = state.document.region(id)?;
-            let was_selected = state.session.selected_region == Some(id);
+            let was_selected = state.session.regions.selected == Some(id);
             if !was_selected {
                 actions.push(Action::Region(RegionAction::Select(Some(id))));
             }

@@ -50,7 +50,7 @@ impl Views {
             .iter()
             .map(Rect::bottom)
             .fold(slice.rect.top(), f32::max);
-        if state.view.show_letters {
+        if state.view.visible.letters {
             let place = |middle| self.beside_divider(slice.rect, middle);
             let letters = letters(&painter, slice, &text, &rings, &place);
             text.extend(letters);
@@ -60,7 +60,7 @@ impl Views {
         if legend {
             text.extend(self.legend(&painter, slice, below_title, &text));
         }
-        if state.view.show_crosshair {
+        if state.view.visible.crosshair {
             painter.set(under, crosshair(&painter, slice, &text));
         }
         // Last: they avoid everything else, and the buttons that appear with the pointer.
@@ -192,7 +192,7 @@ impl Views {
         hovered: bool,
     ) -> (Vec<Rect>, Vec<(Rect, String, Color32)>) {
         let state = slice.state;
-        let selected = state.session.selected_region;
+        let selected = state.session.regions.selected;
         let dragged = self.drag.as_ref().and_then(|d| match &d.kind {
             Kind::Region { id, .. } => Some(*id),
             _ => None,

@@ -204,7 +204,7 @@ impl Views {
                     return gesture(slice, mouse.left());
                 };
                 let region = state.document.region(id)?;
-                let was_selected = state.session.selected_region == Some(id);
+                let was_selected = state.session.regions.selected == Some(id);
                 if !was_selected {
                     actions.push(Action::Region(RegionAction::Select(Some(id))));
                 }
@@ -227,7 +227,7 @@ impl Views {
     /// The region under a position, the selected one first, and its part.
     fn region_under(&mut self, slice: &Slice, at: Pos2) -> Option<(RegionId, Part)> {
         let state = slice.state;
-        let selected = state.session.selected_region;
+        let selected = state.session.regions.selected;
         let mut regions: Vec<_> = state
             .document
             .regions

@@ -38,7 +38,7 @@ impl Views {
         spheres::on_slice(&painter, &slice);
         let under = painter.add(egui::Shape::Noop);
         let mut sentence = Vec::new();
-        if state.view.show_letters {
+        if state.view.visible.letters {
             sentence.extend(slice_paint::letters(
                 &painter,
                 &slice,
@@ -47,7 +47,7 @@ impl Views {
                 &|middle| middle,
             ));
         }
-        if state.view.show_crosshair {
+        if state.view.visible.crosshair {
             painter.set(under, slice_paint::crosshair(&painter, &slice, &sentence));
         }
         slice_paint::scale_bar(&painter, &slice);

@@ -3,9 +3,10 @@
 use super::{Desk, limit, weight};
 use crate::support::test;
 use arcuate::data::Role;
-use arcuate::state::ViewAction;
 use arcuate::state::streamlines::{RegionRule, StreamlineRules};
-use arcuate::state::{Action, BundleAction, LayerAction, RegionAction, RegionsChange, Task};
+use arcuate::state::{
+    Action, BundleAction, LayerAction, RegionAction, RegionsChange, Task, ViewAction,
+};
 use glam::DVec3;
 use libtest_mimic::Trial;
 
@@ -98,7 +99,7 @@ fn no_role() {
             look_at(&mut desk, layer, task);
             desk.place(role, at, 3.0);
             assert_eq!(desk.shown(), before, "{role:?} in {task:?}");
-            let region = desk.window.state.session.selected_region.unwrap();
+            let region = desk.window.state.session.regions.selected.unwrap();
             for role in [Role::Include, Role::Exclude, Role::Target, Role::Region] {
                 desk.window
                     .act(Action::Region(RegionAction::SetRole { region, role }));

@@ -3,13 +3,12 @@
 use super::{Desk, limit, weight};
 use arcuate::compute::Control;
 use arcuate::io;
-use arcuate::state::AlignmentAction;
 use arcuate::state::streamlines::{
     BottomPanel, Bundle, Column, ConnectSettings, ProfileSettings, Shown, StreamlineRules,
     TableView,
 };
 use arcuate::state::update::{panel_recipe, selection_recipe};
-use arcuate::state::{Action, BundleAction, Phase, TrackAction};
+use arcuate::state::{Action, AlignmentAction, BundleAction, Phase, TrackAction};
 use std::path::Path;
 use std::process::Command;
 
@@ -72,7 +71,7 @@ pub fn commands() {
             BottomPanel::Profile => BundleAction::SaveProfile(own.clone()),
             BottomPanel::Matrix => BundleAction::SaveMatrix(own.clone()),
         });
-        let messages = &desk.window.state.session.messages;
+        let messages = &desk.window.state.session.notices.messages;
         assert!(messages.is_empty(), "{messages:?}");
         let recipe = panel_recipe(&desk.window.state, drawer).expect("a command");
         let command = recipe.command();
@@ -93,9 +92,9 @@ pub fn commands() {
     }));
     let state = &desk.window.state;
     assert!(
-        state.session.messages.is_empty(),
+        state.session.notices.messages.is_empty(),
         "{:?}",
-        state.session.messages
+        state.session.notices.messages
     );
     let layer = state.document.layer(all).expect("a layer");
     let command = selection_recipe(state, layer).expect("a recipe").command();

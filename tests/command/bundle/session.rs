@@ -5,12 +5,13 @@ use crate::program;
 use crate::support::Window;
 use crate::support::fields::region;
 use arcuate::data::{Grid, Role, Shape};
-use arcuate::state::LayerAction;
 use arcuate::state::sessions::Changed;
 use arcuate::state::streamlines::{
     BottomPanel, Measurement, RegionRule, SelectionMode, StreamlineRules, lines_of,
 };
-use arcuate::state::{Action, BundleAction, Pane, RegionAction, SessionAction, UnsavedAction};
+use arcuate::state::{
+    Action, BundleAction, LayerAction, Pane, RegionAction, SessionAction, UnsavedAction,
+};
 use glam::DVec3;
 use std::path::Path;
 use std::sync::Arc;
@@ -21,7 +22,11 @@ fn save(desk: &mut Desk, name: &str) -> std::path::PathBuf {
         path: Some(path.clone()),
         then: None,
     }));
-    assert!(path.exists(), "{:?}", desk.window.state.session.messages);
+    assert!(
+        path.exists(),
+        "{:?}",
+        desk.window.state.session.notices.messages
+    );
     path
 }
 
@@ -75,9 +80,9 @@ pub(super) fn session() {
     ))));
     let state = &other.state;
     assert!(
-        state.session.messages.is_empty(),
+        state.session.notices.messages.is_empty(),
         "{:?}",
-        state.session.messages
+        state.session.notices.messages
     );
     let of = |name: &str| {
         let layer = state.document.layer_named(name).unwrap();
@@ -113,12 +118,15 @@ pub(super) fn session() {
     let content = |path: &Path| {
         let text = std::fs::read_to_string(path).unwrap();
         let value: serde_json::Value = serde_json::from_str(&text).unwrap();
-        value["content"]["document"].clone()
+        value["content"].clone()
     };
     let (a, b) = (content(&path), content(&again));
-    assert!(a["layers"][2]["edits"].is_array(), "{a}");
-    assert_eq!(a["layers"], b["layers"]);
-    assert_eq!(a["bundle"], b["bundle"]);
+    let origins = a["origins"].as_array().unwrap();
+    assert!(origins.iter().any(|o| o["edited"].is_object()), "{a}");
+    assert_eq!(a["origins"], b["origins"]);
+    for list in ["layers", "bundle"] {
+        assert_eq!(a["document"][list], b["document"][list]);
+    }
 
     let replayed = program()
         .args(["replay", "s.arcuate"])
@@ -159,7 +167,7 @@ pub(super) fn refused() {
     }
     other.act(Action::Session(SessionAction::OpenAnyway));
     assert!(other.state.document.layer_named("all").is_none());
-    let absent = &other.state.document.absent;
+    let absent: Vec<_> = other.state.document.missing_layers().collect();
     assert_eq!(absent.len(), 1);
     assert!(
         absent[0]

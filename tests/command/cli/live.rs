@@ -4,8 +4,9 @@ use super::{arcuate, coarse_head, points, shell_words};
 use crate::support::Window;
 use arcuate::data::{Role, Shape, Stroke};
 use arcuate::solvers::geodesic::{Cut, Sharpening};
-use arcuate::state::FilesAction;
-use arcuate::state::{Action, Method, Phase, RegionAction, Tool, TrackAction, ViewAction};
+use arcuate::state::{
+    Action, FilesAction, Method, Phase, RegionAction, Tool, TrackAction, ViewAction,
+};
 use glam::dvec3;
 
 trait PlacesRegions {
@@ -32,10 +33,10 @@ pub fn rays() {
         radius_mm,
     };
     window.place(Role::Seed, sphere(-24.3, -16.1, 10.7, 5.5));
-    let seed = window.state.session.selected_region.expect("a seed");
+    let seed = window.state.session.regions.selected.expect("a seed");
     window.place(Role::Target, sphere(-28.0, -20.0, 46.0, 12.0));
     // Dragged and sharpened as by a user, cut, then at rest.
-    let mut rays = window.state.document.rays.clone();
+    let mut rays = window.state.document.track.rays.clone();
     rays.medium.sharpening = Sharpening::Power { alpha: 1.7 };
     for phase in [Phase::Live, Phase::Done] {
         window.act(Action::Region(RegionAction::SetShape {
@@ -49,7 +50,7 @@ pub fn rays() {
         }));
     }
     window.act(Action::Settle);
-    let live = window.state.session.live.as_ref().expect("rays");
+    let live = window.state.session.track.live.as_ref().expect("rays");
     let measures = live.rays.as_ref().expect("measures").measures.clone();
     assert!(!live.coarse && measures.len() > 20, "{}", measures.len());
     let mut sorted = measures.to_vec();
@@ -59,9 +60,9 @@ pub fn rays() {
         rays,
         phase: Phase::Done,
     }));
-    let live = window.state.session.live.as_ref().expect("rays");
+    let live = window.state.session.track.live.as_ref().expect("rays");
     assert!(live.output.kept.len() < measures.len());
-    let command = live.recipe.command();
+    let command = window.state.document.live_recipe(live).command();
     window.act(Action::Track(TrackAction::Save {
         layer: None,
         path: here.join("window.tck"),
@@ -133,7 +134,8 @@ pub fn painted() {
         window
             .state
             .session
-            .selected_region
+            .regions
+            .selected
             .expect("a painted region")
     };
     let seed = [
@@ -147,7 +149,13 @@ pub fn painted() {
     for method in [Method::Streamlines, Method::Rays] {
         window.act(Action::Track(TrackAction::SetMethod(method)));
         window.act(Action::Settle);
-        let live = window.state.session.live.as_ref().expect("a live result");
+        let live = window
+            .state
+            .session
+            .track
+            .live
+            .as_ref()
+            .expect("a live result");
         assert!(
             !live.coarse && live.output.kept.len() > 5,
             "{}",
@@ -155,7 +163,12 @@ pub fn painted() {
         );
         if method == Method::Streamlines {
             assert!(
-                live.recipe.no_command().is_some(),
+                window
+                    .state
+                    .document
+                    .live_recipe(live)
+                    .no_command()
+                    .is_some(),
                 "the masks have no files yet"
             );
             for (region, name) in [(seed, "seed.nii.gz"), (target, "target.nii.gz")] {
@@ -163,8 +176,14 @@ pub fn painted() {
                 window.act(Action::Region(RegionAction::Save { region, path }));
             }
         }
-        let live = window.state.session.live.as_ref().expect("a live result");
-        let command = live.recipe.command();
+        let live = window
+            .state
+            .session
+            .track
+            .live
+            .as_ref()
+            .expect("a live result");
+        let command = window.state.document.live_recipe(live).command();
         assert!(command.contains("--seed mask:"), "{command}");
         let name = format!("{method:?}.tck");
         window.act(Action::Track(TrackAction::Save {

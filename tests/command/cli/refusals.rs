@@ -96,10 +96,10 @@ fn wrong_rays() {
             "largest length, 40 mm",
         ),
         ("track", &["--min-length", "301"], "largest length, 300 mm"),
-        ("cost", &pairs, "from 20 to 100000"),
-        ("cost", &few, "expected 0, or a whole number from 20"),
+        ("pathway", &pairs, "from 20 to 100000"),
+        ("pathway", &few, "expected 0, or a whole number from 20"),
         (
-            "cost",
+            "pathway",
             &width,
             "expected a number from 0 to 1000000, found \"1e300\"",
         ),
@@ -268,7 +268,7 @@ fn sentences() {
     let words = "the lower limit 60 is above the higher one 20, expected 20..60";
     assert!(said.contains(words), "{said}");
     let cost = [
-        "cost",
+        "pathway",
         "phantom:1",
         "--from",
         "mask:a.nii",
@@ -574,7 +574,7 @@ fn no_place() {
     let ends = ["--from", "sphere:0,0,0,1", "--to", "sphere:9,0,0,1"];
     let into_folders = [
         vec!["fit", "none.nii"],
-        [&["cost", "none.nii"][..], &ends].concat(),
+        [&["pathway", "none.nii"][..], &ends].concat(),
         vec!["segment", "none.nii", "--probe", "0,0,0"],
         vec!["commit", "none.tck", "none.nii"],
     ];

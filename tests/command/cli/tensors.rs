@@ -3,9 +3,9 @@
 use super::{arcuate, coarse_head, json, points, shell_words};
 use crate::support::Window;
 use arcuate::data::{Role, Shape, TensorFrame, TensorLayout, TensorOrder};
-use arcuate::state::FilesAction;
 use arcuate::state::{
-    Action, Content, RegionAction, SessionAction, State, TensorAction, TrackAction, UnsavedAction,
+    Action, Content, FilesAction, RegionAction, SessionAction, State, TensorAction, TrackAction,
+    UnsavedAction,
 };
 use glam::dvec3;
 use std::path::Path;
@@ -119,11 +119,11 @@ fn window(here: &Path, expected: &[u8]) {
         here.join("maps/tensor.nii.gz"),
     ])));
     let state = &window.state;
-    let (layer, found) = state.session.tensor_orders.clone().expect("compared");
+    let (layer, found) = state.session.tensors.orders.clone().expect("compared");
     assert!(state.document.tensors.is_none() && layout(state).is_none());
     assert_eq!(
         found.found(),
-        Some(TensorLayout::OURS),
+        Some(TensorLayout::MRTRIX),
         "{}",
         found.sentence()
     );
@@ -133,7 +133,7 @@ fn window(here: &Path, expected: &[u8]) {
         frame: TensorFrame::Voxel,
     })));
     let wrong = window.state.document.tensors.clone().expect("taken");
-    window.act(read(Some(TensorLayout::OURS)));
+    window.act(read(Some(TensorLayout::MRTRIX)));
     let right = window.state.document.tensors.clone().expect("taken");
     assert_ne!(right.field.tensors, wrong.field.tensors);
     window.act(Action::Undo);
@@ -143,7 +143,7 @@ fn window(here: &Path, expected: &[u8]) {
     assert_eq!(layout(&window.state), None);
     window.act(Action::Redo);
     window.act(Action::Redo);
-    assert_eq!(layout(&window.state), Some(TensorLayout::OURS));
+    assert_eq!(layout(&window.state), Some(TensorLayout::MRTRIX));
     let shape = Shape::Sphere {
         centre: dvec3(-24.3, -16.1, 10.7),
         radius_mm: 8.0,
@@ -178,7 +178,7 @@ fn window(here: &Path, expected: &[u8]) {
     opened.act(Action::Session(SessionAction::Leave(UnsavedAction::Open(
         session,
     ))));
-    assert_eq!(layout(&opened.state), Some(TensorLayout::OURS));
+    assert_eq!(layout(&opened.state), Some(TensorLayout::MRTRIX));
     let back = opened.state.document.tensors.clone().expect("taken");
     assert_eq!(back.field.tensors, right.field.tensors);
     let last = opened.state.document.layers.last().expect("kept");

@@ -45,7 +45,12 @@ pub fn commands() {
         for layer in &state.document.layers {
             add(&layer.name, Some(state.document.recipe(layer)));
         }
-        add("live", state.final_live().map(|live| live.recipe.clone()));
+        add(
+            "live",
+            state
+                .final_live()
+                .map(|live| state.document.live_recipe(live)),
+        );
         add("pathway", pathway_recipe(state, None));
         add("segment", segment_recipe(state));
         add("filter", filter_recipe(state));

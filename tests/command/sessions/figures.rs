@@ -47,7 +47,7 @@ fn methods() {
     assert!(output.status.success(), "{error}");
     let window = Window::opened(&folder.path().join("s.arcuate"));
     let state = &window.state;
-    let walk = &state.document.track;
+    let walk = &state.document.track.streamlines;
     for sentence in [
         format!("steps of {} mm", walk.step_mm),
         "Diffusion tensors [1]".to_owned(),

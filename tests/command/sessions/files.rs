@@ -6,10 +6,9 @@ use crate::support::test;
 use arcuate::compute::Control;
 use arcuate::data::{Role, Tractogram};
 use arcuate::io::trx;
-use arcuate::jobs::session::Standing;
-use arcuate::state::TrackAction;
+use arcuate::jobs::session::FileComparison;
 use arcuate::state::sessions::Changed;
-use arcuate::state::{Action, SessionAction};
+use arcuate::state::{Action, SessionAction, TrackAction};
 use glam::{DVec3, dvec3};
 use libtest_mimic::Trial;
 use serde_json::{Value, json};
@@ -98,7 +97,7 @@ fn missing() {
     let opening = window.state.session.saving.opening.clone().expect("open");
     assert!(matches!(
         opening.read.files[0].standing,
-        Standing::Changed(_)
+        FileComparison::Changed(_)
     ));
     // Renamed, it is found by its content.
     std::fs::rename(
@@ -132,16 +131,21 @@ fn later() {
     let mut window = Window::opened(&path);
     window.session(SessionAction::OpenAnyway);
     assert!(window.state.document.scan().is_none());
-    let absent = window.state.document.absent[0].clone();
+    let absent = window.state.document.missing_layers().next().cloned();
+    let absent = absent.expect("missing");
     assert_eq!(absent.file(), Some(&*folder.path().join("dwi.nii.gz")));
     let layer = arcuate::state::LayerId(absent.layer.id);
     // A file that is no scan is reported, and the question stays open.
     let restore = |path: PathBuf| SessionAction::Restore { layer, path };
     window.session(restore(moved.join("gone.nii.gz")));
     assert!(window.said().contains("gone.nii.gz"), "{}", window.said());
-    assert_eq!(window.state.document.absent.len(), 1);
+    assert_eq!(window.state.document.missing_layers().count(), 1);
     window.session(restore(moved.join("dwi.nii.gz")));
-    assert!(window.state.document.absent.is_empty(), "{}", window.said());
+    assert!(
+        window.state.document.missing_layers().next().is_none(),
+        "{}",
+        window.said()
+    );
     let names = |w: &Window| -> Vec<String> {
         let layers = w.state.document.layers.iter();
         layers.map(|l| l.name.clone()).collect()
@@ -234,8 +238,9 @@ fn chosen() {
         window.session(SessionAction::OpenAnyway);
         let document = &window.state.document;
         assert!(document.layer_named("mask").is_none());
-        assert_eq!(document.absent.len(), 1, "{}", window.said());
-        assert!(document.absent[0].why.contains("bytes"));
+        let missing: Vec<_> = document.missing_layers().collect();
+        assert_eq!(missing.len(), 1, "{}", window.said());
+        assert!(missing[0].why.contains("bytes"));
         let other = folder.path().join("other.arcuate");
         window.save(&other);
         assert_eq!(names(&Window::opened(&other)), ["mask.nii.gz"]);
@@ -256,9 +261,8 @@ fn chosen() {
     );
     assert_eq!(window.said(), sentence);
     let reported = |window: &Window| {
-        let document = &window.state.document;
-        let layer = document.layer_named("mask").expect("used").id;
-        document.replaced.get(&layer).cloned()
+        let layer = window.state.document.layer_named("mask");
+        layer.expect("used").file_change.clone()
     };
     assert_eq!(reported(&window).as_ref(), Some(&sentence));
     let other = folder.path().join("other.arcuate");
@@ -290,12 +294,13 @@ fn wrong_later() {
     let found = opening.expect("asking").read.files[index].clone();
     assert_eq!((found.entry.name(), &found.path), ("mask.nii.gz", &other));
     window.session(SessionAction::OpenAnyway);
-    let absent = window.state.document.absent[0].clone();
+    let absent = window.state.document.missing_layers().next().cloned();
+    let absent = absent.expect("missing");
     let layer = arcuate::state::LayerId(absent.layer.id);
     let path = other;
     window.session(SessionAction::Restore { layer, path });
-    let message = window.state.document.replaced.get(&layer);
-    let message = message.expect("it is another file");
+    let layer = window.state.document.layer(layer).expect("used");
+    let message = layer.file_change.as_ref().expect("it is another file");
     let begin = "wrong.nii.gz, taken for mask.nii.gz, is not the file";
     assert!(message.starts_with(begin), "{message}");
     assert!(window.said().contains(begin), "{}", window.said());
@@ -311,18 +316,19 @@ fn without() {
     window.session(SessionAction::OpenAnyway);
     let document = &window.state.document;
     assert!(document.tensors.is_some() && document.regions.len() == 1);
-    assert_eq!(document.absent.len(), 1);
+    let missing: Vec<_> = document.missing_layers().collect();
+    assert_eq!(missing.len(), 1);
     assert!(
-        document.absent[0].why.ends_with("mask.nii.gz"),
+        missing[0].why.ends_with("mask.nii.gz"),
         "{}",
-        document.absent[0].why
+        missing[0].why
     );
     // Saved meanwhile and put back, it is restored.
     window.save(&path);
     std::fs::write(&mask, bytes).expect("written");
     let window = Window::opened(&path);
     assert_eq!(window.said(), "");
-    assert!(window.state.document.absent.is_empty());
+    assert!(window.state.document.missing_layers().next().is_none());
     assert!(window.state.document.layer_named("mask").is_some());
     assert!(window.state.document.chosen_mask().is_some());
 }
@@ -349,15 +355,15 @@ fn newer() {
     let folder = tempfile::tempdir().expect("a folder");
     let (_, path) = saved(folder.path());
     let window = edited(&path, |v| {
-        v["arcuate_session"] = json!(2);
+        v["arcuate_session"] = json!(3);
         v["content"] = json!("something else");
     });
     let message = one_sentence(&window);
     assert!(
-        message.contains("format 2") && message.contains("newer Arcuate"),
+        message.contains("format 3") && message.contains("newer Arcuate"),
         "{message}"
     );
-    for other in [json!(0), json!(-1), json!("1"), json!(null)] {
+    for other in [json!(0), json!(1), json!(-1), json!("2"), json!(null)] {
         one_sentence(&edited(&path, |v| v["arcuate_session"] = other));
     }
 }
@@ -408,9 +414,18 @@ fn by_hand() {
     );
     // A file number outside the list.
     let window = edited(&path, |v| {
-        v["content"]["document"]["layers"][0]["from"]["File"]["file"] = json!(99);
+        let origins = v["content"]["origins"].as_array_mut().expect("origins");
+        let mut files = origins.iter_mut().filter_map(|o| o.get_mut("file"));
+        files.next().expect("a file")["file"] = json!(99);
     });
-    assert_eq!(window.state.document.absent.len(), 1);
+    assert_eq!(window.state.document.missing_layers().count(), 1);
+    // An origin that the table does not have.
+    for number in [99, u64::MAX] {
+        let window = edited(&path, |v| {
+            v["content"]["document"]["layers"][0]["origin"] = json!(number);
+        });
+        assert_eq!(window.state.document.missing_layers().count(), 1);
+    }
     let window = edited(&path, |v| {
         v["content"]["view"]["camera"]["distance_mm"] = json!(-5.0);
         v["content"]["view"]["crosshair"] = json!([1e300, 0.0, 0.0]);
@@ -421,14 +436,14 @@ fn by_hand() {
         v["content"]["view"]["camera"]["focus"] = json!([0.0, 1e30, 0.0]);
     });
     assert!(window.state.view.camera.is_sound());
-    for text in ["", "{", "[]", "null", "{\"arcuate_session\":1}", "\u{0}"] {
+    for text in ["", "{", "[]", "null", "{\"arcuate_session\":2}", "\u{0}"] {
         let other = path.with_file_name("edited.arcuate");
         std::fs::write(&other, text).expect("written");
         one_sentence(&Window::opened(&other));
     }
     let other = path.with_file_name("edited.arcuate");
     let deep = format!(
-        "{{\"arcuate_session\":1,\"content\":{}",
+        "{{\"arcuate_session\":2,\"content\":{}",
         "[".repeat(100_000)
     );
     std::fs::write(&other, deep).expect("written");
@@ -452,7 +467,7 @@ fn other_lines() {
     let other = Tractogram::new(points, kept.offsets.to_vec());
     trx::save(&file, &other, &control).expect("saved");
     let mut again = Window::opened(&path);
-    let absent = again.state.document.absent.clone();
+    let absent: Vec<_> = again.state.document.missing_layers().cloned().collect();
     assert_eq!(absent.len(), 1, "{}", again.said());
     assert!(
         absent[0].why.contains("other streamlines"),
@@ -461,6 +476,6 @@ fn other_lines() {
     );
     let layer = arcuate::state::LayerId(absent[0].layer.id);
     again.session(SessionAction::MakeAgain(layer));
-    let status = &again.state.session.status;
+    let status = &again.state.session.notices.status;
     assert!(status.ends_with("same bytes"), "{status}");
 }

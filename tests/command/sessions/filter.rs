@@ -6,10 +6,9 @@ use crate::support::session_window::Window;
 use crate::support::test;
 use arcuate::data::Role;
 use arcuate::io::session::PackedNumbers;
-use arcuate::state::TrackAction;
 use arcuate::state::filter::{ExcludedStreamlines, FilterAction, Shown, WEIGHT, WeightMap};
 use arcuate::state::streamlines::{SelectionMode, lines_of};
-use arcuate::state::{Action, BundleAction, Phase, SessionAction, Task, ViewAction};
+use arcuate::state::{Action, BundleAction, Phase, SessionAction, Task, TrackAction, ViewAction};
 use arcuate::ui::probe::{WEIGHTS, readings};
 use glam::dvec3;
 use libtest_mimic::Trial;
@@ -89,7 +88,11 @@ fn stay() {
         let layer = document.layer(id).expect("the streamlines");
         let weighed = &document.weights[&id];
         let values = lines_of(layer).expect("lines").per_streamline[WEIGHT].to_vec();
-        (values, weighed.figures.clone(), weighed.from.clone())
+        (
+            values,
+            weighed.figures.clone(),
+            document.fit_inputs(weighed),
+        )
     };
     assert_eq!(weights(&back), weights(&window));
     // They do not apply to edited streamlines.
@@ -158,10 +161,9 @@ fn come_back() {
     assert_eq!(values[0].len(), all - 5);
     let back = &documents[1].weights[&id];
     assert_eq!(back.figures, weighed.figures);
-    assert_eq!(
-        (&back.from, &back.lesions),
-        (&weighed.from, &weighed.lesions)
-    );
+    assert_eq!(back.lesions, weighed.lesions);
+    let inputs = [(0, &*weighed), (1, &**back)].map(|(i, w)| documents[i].fit_inputs(w));
+    assert!(inputs[0].is_some() && inputs[0] == inputs[1]);
     assert_eq!(documents[1].shown_by_weight(id), Shown::After);
     assert_eq!(documents[1].filter, documents[0].filter);
     for map in [WeightMap::Intra, WeightMap::Error] {
@@ -223,7 +225,7 @@ fn come_back() {
     without.save(&folder.path().join("without.arcuate"));
     without.open(&folder.path().join("without.arcuate"));
     without.session(SessionAction::MakeAgain(id));
-    let status = &without.state.session.status;
+    let status = &without.state.session.notices.status;
     assert!(status.ends_with("same bytes"), "{status}");
     let layer = without.state.document.layer(id).expect("made");
     let weights = &lines_of(layer).expect("lines").per_streamline[WEIGHT];

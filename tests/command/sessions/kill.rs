@@ -9,8 +9,7 @@ use crate::support::{Random, test};
 use arcuate::compute::Control;
 use arcuate::data::{Role, Shape};
 use arcuate::io;
-use arcuate::state::RegionAction;
-use arcuate::state::{Action, Phase, SessionAction, TrackAction};
+use arcuate::state::{Action, Phase, RegionAction, SessionAction, TrackAction};
 use glam::{DVec3, dvec3};
 use libtest_mimic::Trial;
 use std::io::{BufRead as _, BufReader, Write as _};
@@ -40,13 +39,13 @@ pub fn child() {
     // The lock of a killed process can outlive it.
     for _ in 0..600 {
         let saving = &window.state.session.saving;
-        if !saving.looks_again || !saving.left_behind.is_empty() {
+        if !saving.recovery.search_again || !saving.recovery.found.is_empty() {
             break;
         }
         std::thread::sleep(Duration::from_millis(100));
         window.session(SessionAction::FindLeftBehind);
     }
-    let left = window.state.session.saving.left_behind.clone();
+    let left = window.state.session.saving.recovery.found.clone();
     match left.first() {
         Some(left) => {
             let path = left.session.clone();
@@ -60,7 +59,7 @@ pub fn child() {
         window.session(SessionAction::Forget(other.session.clone()));
     }
     // Removes the note of recovered work: any later message is a failure.
-    window.state.session.messages.clear();
+    window.state.session.notices.messages.clear();
     let regions = window.state.document.regions.len();
     println!(
         "recovered {} {regions} {}",
@@ -162,7 +161,7 @@ fn kills() {
     let here = folder.path();
     let home = here.join("home");
     let mut window = Window::with_scan(here);
-    let mut track = window.state.document.track.clone();
+    let mut track = window.state.document.track.streamlines.clone();
     track.min_length_mm = 5.0;
     track.seeding = arcuate::solvers::curves::Seeding::Random { count: 40 };
     let phase = Phase::Done;

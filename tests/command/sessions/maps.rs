@@ -7,10 +7,11 @@ use crate::support::session_window::{Window, told};
 use crate::support::test;
 use arcuate::data::Role;
 use arcuate::solvers::curves::{Deflection, Integrator, Seeding};
-use arcuate::state::LayerAction;
 use arcuate::state::density::{Value, Wanted};
 use arcuate::state::methods::methods;
-use arcuate::state::{Action, Content, LayerId, Phase, SessionAction, SnapshotAction, TrackAction};
+use arcuate::state::{
+    Action, Content, LayerAction, LayerId, Phase, SessionAction, SnapshotAction, TrackAction,
+};
 use glam::dvec3;
 use libtest_mimic::Trial;
 
@@ -26,7 +27,7 @@ pub fn tests() -> Vec<Trial> {
 fn sampled(folder: &std::path::Path) -> Window {
     let mut window = Window::with_scan(folder);
     window.place(Role::Seed, dvec3(0.1, -6.7, 1.3), 5.3);
-    let mut params = window.state.document.track.clone();
+    let mut params = window.state.document.track.streamlines.clone();
     params.min_length_mm = 5.0;
     params.seeding = Seeding::Random { count: 40 };
     params.repetitions = Some(3);
@@ -131,9 +132,10 @@ fn made_again() {
     window.save(&path);
     std::fs::remove_dir_all(folder.path().join("s.arcuate.files")).expect("removed");
     let mut again = Window::opened(&path);
-    let absent = again.state.document.absent[0].layer.id;
+    let absent = again.state.document.missing_layers().next();
+    let absent = absent.expect("the map").layer.id;
     again.session(SessionAction::MakeAgain(LayerId(absent)));
-    let status = &again.state.session.status;
+    let status = &again.state.session.notices.status;
     assert!(status.ends_with("same bytes"), "{status} {}", again.said());
 }
 
@@ -148,15 +150,24 @@ fn of_each_other() {
     let text = std::fs::read_to_string(&path).expect("read");
     let mut session: serde_json::Value = serde_json::from_str(&text).expect("JSON");
     let content = &mut session["content"];
+    let origins = content["origins"].as_array_mut().expect("origins");
+    let density = origins.iter().find(|o| o["density"].is_object());
+    let density = density.expect("the map's").clone();
+    let [a, b] = [901, 902].map(|of| {
+        let mut other = density.clone();
+        other["density"]["of"]["layer"] = of.into();
+        origins.push(other);
+        origins.len()
+    });
     for document in ["/document", "/snapshots/0/document"] {
         let layers = content.pointer_mut(document).expect("a document")["layers"].as_array_mut();
         let layers = layers.expect("layers");
         let own = layers.iter().find(|l| l["id"] == map.0);
         let own = own.expect("the map").clone();
-        for (id, of) in [(901, 902), (902, 901)] {
+        for (id, origin) in [(901, b), (902, a)] {
             let mut layer = own.clone();
             layer["id"] = id.into();
-            layer["from"]["Density"]["of"] = of.into();
+            layer["origin"] = origin.into();
             layers.push(layer);
         }
     }
@@ -164,7 +175,7 @@ fn of_each_other() {
     let again = Window::opened(&path);
     let document = &again.state.document;
     assert!(document.layer(map).is_some(), "{}", again.said());
-    let absent: Vec<u64> = document.absent.iter().map(|a| a.layer.id).collect();
+    let absent: Vec<u64> = document.missing_layers().map(|m| m.layer.id).collect();
     assert_eq!(absent, [901, 902], "{}", again.said());
 }
 
@@ -176,7 +187,7 @@ fn together() {
     let of = map_of(&window, id);
     window.act(Action::Layer(LayerAction::Delete(of)));
     assert_eq!(window.state.document.layers.len(), layers);
-    assert!(window.state.session.status.contains("maps"));
+    assert!(window.state.session.notices.status.contains("maps"));
     window.act(Action::Undo);
     assert_eq!(window.state.document.layers.len(), layers + 2);
 }

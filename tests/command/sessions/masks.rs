@@ -6,9 +6,8 @@ use crate::support::session_window::Window;
 use crate::support::test;
 use arcuate::data::{AffineSource, Grid, Mask, Region, Role, Shape};
 use arcuate::io::session::PackedMask;
-use arcuate::state::RegionAction;
 use arcuate::state::sessions::saved;
-use arcuate::state::{Action, SessionAction, TrackAction, UnsavedAction};
+use arcuate::state::{Action, RegionAction, SessionAction, TrackAction, UnsavedAction};
 use glam::{DVec3, dvec3};
 use libtest_mimic::Trial;
 use serde_json::Value;
@@ -100,7 +99,7 @@ fn sources() {
         assert!(again.state.document.is_whole());
     }
     assert_eq!(
-        recovered(&path).state.session.saving.recovered,
+        recovered(&path).state.session.saving.recovery.source,
         Some(path.clone()),
         "it may go once it is saved here"
     );
@@ -194,24 +193,24 @@ fn unreadable() {
         recovered.said()
     );
     recovered.save(&folder.path().join("part.arcuate"));
-    assert!(recovered.state.session.saving.recovered.is_some());
+    assert!(recovered.state.session.saving.recovery.source.is_some());
     // Removed by the user, they are gone: those of one sentence, not those of another.
     whole["masks"][0]["affine"] = Value::from("of a version after that");
     let two = folder.path().join("two.arcuate");
     std::fs::write(&two, whole.to_string()).expect("written");
     let mut two = Window::opened(&two);
-    let groups = saved::left_out(&two.state.document);
+    let groups = saved::missing_parts(&two.state.document);
     assert_eq!(groups.len(), 2, "{groups:?}");
     for (group, _) in &groups {
-        let left = two.state.document.left_out.iter();
+        let left = two.state.document.missing_parts();
         let others = left.filter(|l| !group.has(l)).count();
-        two.session(SessionAction::DropLeftOut(group.clone()));
-        assert_eq!(two.state.document.left_out.len(), others);
+        two.session(SessionAction::DropParts(group.clone()));
+        assert_eq!(two.state.document.missing_parts().count(), others);
     }
-    assert!(two.state.document.left_out.is_empty());
+    assert!(two.state.document.missing_parts().next().is_none());
     two.act(Action::Undo);
     two.act(Action::Undo);
-    assert_eq!(two.state.document.left_out.len(), count);
+    assert_eq!(two.state.document.missing_parts().count(), count);
 }
 
 /// A region that is the mask of a file stays while the file is missing, and returns with it.
@@ -228,14 +227,13 @@ fn waits() {
     window.act(Action::Region(RegionAction::FromLayer { layer, role }));
     // Including its number in a label map.
     let region = window.state.document.regions[0].id;
-    window.state.document.label_numbers.insert(region, 1024);
+    window
+        .state
+        .document
+        .edit_region(region, |r| r.label_number = Some(1024));
     let number = |window: &Window| {
-        let document = &window.state.document;
-        let numbers = document
-            .regions
-            .iter()
-            .map(|r| document.label_numbers.get(&r.id).copied());
-        numbers.collect::<Vec<_>>()
+        let regions = window.state.document.regions.iter();
+        regions.map(|r| r.label_number).collect::<Vec<_>>()
     };
     let path = folder.path().join("s.arcuate");
     window.save(&path);
@@ -248,7 +246,12 @@ fn waits() {
     let mut again = Window::opened(&path);
     again.session(SessionAction::OpenAnyway);
     assert!(masks(&again).is_empty());
-    assert_eq!(again.state.document.left_out.len(), 1, "{}", again.said());
+    assert_eq!(
+        again.state.document.missing_parts().count(),
+        1,
+        "{}",
+        again.said()
+    );
     again.save(&path);
     std::fs::rename(hide.join("m.gz"), &here).expect("moved");
     let later = Window::opened(&path);
@@ -259,7 +262,7 @@ fn waits() {
     again.session(SessionAction::Restore { layer, path });
     assert_eq!(number(&again), [Some(1024)]);
     assert_eq!(masks(&again), masks(&window), "{}", again.said());
-    assert!(again.state.document.left_out.is_empty());
+    assert!(again.state.document.missing_parts().next().is_none());
 }
 
 /// Commands use the file of an exported painted region, even after reopening the session, as long as the file is
@@ -270,10 +273,10 @@ fn exported() {
     window.place(Role::Seed, dvec3(0.0, -6.0, 0.0), 5.0);
     let (role, shape) = (Role::Exclude, Shape::Mask(mask(AffineSource::Sform)));
     window.act(Action::Region(RegionAction::Add { role, shape }));
-    let region = window.state.session.selected_region.expect("selected");
+    let region = window.state.session.regions.selected.expect("selected");
     let command = |window: &Window| {
         let live = window.state.final_live().expect("tracked");
-        live.recipe.command()
+        window.state.document.live_recipe(live).command()
     };
     let file = folder.path().join("painted.nii.gz");
     let in_command = |window: &Window| command(window).contains("painted.nii.gz");

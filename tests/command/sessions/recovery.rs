@@ -3,13 +3,13 @@
 use crate::support::session_window::{Window, everything, layer};
 use crate::support::test;
 use arcuate::data::Role;
-use arcuate::io::recovery::{RecoveryFolder, are_held, left_behind};
+use arcuate::io::recovery::{RecoveryFolder, are_held, recoverable_folders};
 use arcuate::jobs::session::{ResultStorage, SessionRequest};
-use arcuate::state::LayerAction;
 use arcuate::state::sessions::saved;
 use arcuate::state::sessions::unsaved::UnsavedPart;
 use arcuate::state::{
-    Action, Effect, Phase, SessionAction, SnapshotAction, TrackAction, UnsavedAction, update,
+    Action, Effect, LayerAction, Phase, SessionAction, SnapshotAction, TrackAction, UnsavedAction,
+    update,
 };
 use glam::DVec3;
 use libtest_mimic::Trial;
@@ -36,12 +36,12 @@ pub fn tests() -> Vec<Trial> {
 fn windows() {
     let root = tempfile::tempdir().expect("a folder");
     let root = root.path();
-    assert!(left_behind(root).is_empty());
+    assert!(recoverable_folders(root).is_empty());
     let desk = RecoveryFolder::new(root).expect("a desk");
     let other = RecoveryFolder::new(root).expect("another");
     std::fs::write(desk.session(), "work").expect("written");
     assert_ne!(desk.session(), other.session());
-    assert!(left_behind(root).is_empty(), "both windows live");
+    assert!(recoverable_folders(root).is_empty(), "both windows live");
     assert!(are_held(root, &[]) && are_held(root, &[&other]));
     assert!(!are_held(root, &[&desk]), "its own is none of another's");
     // The process ends: the lock is released, the folder stays.
@@ -49,15 +49,18 @@ fn windows() {
     drop(desk);
     drop(other);
     assert!(!are_held(root, &[]));
-    let found = left_behind(root);
+    let found = recoverable_folders(root);
     assert_eq!(found.len(), 1, "the one without a session is removed");
     assert_eq!(found[0].session(), path);
-    assert!(left_behind(root).is_empty(), "it is being looked at");
+    assert!(
+        recoverable_folders(root).is_empty(),
+        "it is being looked at"
+    );
     drop(found);
-    let found = left_behind(root);
+    let found = recoverable_folders(root);
     assert_eq!(found.len(), 1, "offered again");
     found.into_iter().for_each(RecoveryFolder::remove);
-    assert!(!path.exists() && left_behind(root).is_empty());
+    assert!(!path.exists() && recoverable_folders(root).is_empty());
 }
 
 fn newest() {
@@ -74,7 +77,7 @@ fn newest() {
     }
     let places = desks.each_ref().map(RecoveryFolder::session);
     drop(desks);
-    let found: Vec<_> = left_behind(root)
+    let found: Vec<_> = recoverable_folders(root)
         .iter()
         .map(RecoveryFolder::session)
         .collect();
@@ -143,7 +146,7 @@ fn asked_after() {
     window.save(&file);
     let start = window.state.clone();
     let phase = Phase::Done;
-    let mut track = start.document.track.clone();
+    let mut track = start.document.track.streamlines.clone();
     track.min_length_mm = 6.0;
     let place = |window: &mut Window| window.place(Role::Exclude, DVec3::splat(9.0), 2.0);
     let tracks = layer(&window, "Tracks");
@@ -211,17 +214,23 @@ fn recipes() {
     window.save(&own);
     assert_eq!(window.state.saved_without().len(), 2);
     let mut crashed = Window::opened(&own);
-    assert_eq!(crashed.state.document.absent.len(), 2);
+    assert_eq!(crashed.state.document.missing_layers().count(), 2);
     crashed.place(Role::Target, DVec3::ONE, 4.0);
     let mut again = recovered(&mut crashed, &copy);
     assert!(!again.said().contains("copy is kept"), "{}", again.said());
-    assert_eq!(again.state.session.saving.recovered, Some(copy.clone()));
+    assert_eq!(
+        again.state.session.saving.recovery.source,
+        Some(copy.clone())
+    );
     let save = SessionAction::Save {
         path: None,
         then: None,
     };
     again.session(save.clone());
-    assert_eq!(again.state.session.saving.recovered, None, "it is dropped");
+    assert_eq!(
+        again.state.session.saving.recovery.source, None,
+        "it is dropped"
+    );
     assert!(!again.state.is_dirty(), "{:?}", again.state.unsaved());
     // The header says so although none of them is in memory.
     assert_eq!(again.state.saved_without().len(), 2);
@@ -235,7 +244,7 @@ fn recipes() {
     assert!(again.said().contains("copy is kept"), "{}", again.said());
     let path = Some(folder.path().join("other.arcuate"));
     again.session(SessionAction::Save { path, then: None });
-    assert_eq!(again.state.session.saving.recovered, Some(copy));
+    assert_eq!(again.state.session.saving.recovery.source, Some(copy));
 }
 
 /// A user who has only opened files, or has everything in files, is offered nothing at the next start.
@@ -247,7 +256,7 @@ fn copies_of_work() {
             let request = e.job::<SessionRequest>();
             matches!(request, Some(SessionRequest::Autosave { .. }))
         };
-        window.state.session.saving.autosaving = false;
+        window.state.session.saving.autosave.is_running = false;
         effects.iter().any(is)
     };
     let mut window = Window::with_scan(folder.path());

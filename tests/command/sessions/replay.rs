@@ -2,10 +2,7 @@
 
 use crate::support::session_window::Window;
 use crate::support::test;
-use arcuate::io::session::Match;
-use arcuate::io::session::Recomputed;
-use arcuate::io::session::Sum;
-use arcuate::io::session::compare;
+use arcuate::io::session::{Match, Recomputed, Sum, compare};
 use arcuate::state::{
     Action, FilesAction, Method, Phase, SnapshotAction, TensorAction, TrackAction,
 };
@@ -178,7 +175,7 @@ fn snapshots() {
     let mut window = Window::with_scan(here);
     window.work();
     window.act(Action::Snapshot(SnapshotAction::Take));
-    let mut params = window.state.document.track.clone();
+    let mut params = window.state.document.track.streamlines.clone();
     params.min_length_mm = 12.0;
     let phase = Phase::Done;
     window.act(Action::Track(TrackAction::SetMethod(Method::Streamlines)));

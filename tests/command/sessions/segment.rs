@@ -7,9 +7,8 @@ use arcuate::compute::Control;
 use arcuate::data::{Role, Shape};
 use arcuate::io::Opened;
 use arcuate::solvers::level_set::{Cause, Ended, Leak, Sphere};
-use arcuate::state::RegionAction;
 use arcuate::state::segment::{SegmentAction, SegmentFile, Standing};
-use arcuate::state::{Action, Content, LeakNotice, Phase, State, Task, ViewAction};
+use arcuate::state::{Action, Content, LeakNotice, Phase, RegionAction, State, Task, ViewAction};
 use glam::{DVec3, dvec3};
 use libtest_mimic::Trial;
 
@@ -46,7 +45,7 @@ fn speeds(window: &mut Window, centre: DVec3) {
         role: Role::Mask,
         shape: Shape::Mask(ball.mask_on(&grid)),
     }));
-    let region = window.state.session.selected_region;
+    let region = window.state.session.regions.selected;
     act(window, SegmentAction::Painted(0, region));
 }
 

@@ -7,14 +7,13 @@ use arcuate::data::{Mask, Role};
 use arcuate::io::nifti;
 use arcuate::scene;
 use arcuate::solvers::curves::Seeding;
-use arcuate::state::FilesAction;
 use arcuate::state::filter::FilterAction;
 use arcuate::state::session::Snapshot;
 use arcuate::state::sessions::Changed;
 use arcuate::state::streamlines::lines_of;
 use arcuate::state::{
-    Action, Document, LayerAction, Phase, RegionAction, SessionAction, SnapshotAction, Task,
-    TensorAction, TrackAction, ViewAction, snapshots,
+    Action, Document, FilesAction, LayerAction, Phase, RegionAction, SessionAction, SnapshotAction,
+    Task, TensorAction, TrackAction, ViewAction, snapshots,
 };
 use glam::dvec3;
 use libtest_mimic::Trial;
@@ -41,7 +40,7 @@ pub fn tests() -> Vec<Trial> {
 fn tracked(folder: &Path) -> Window {
     let mut window = Window::with_scan(folder);
     window.place(Role::Seed, dvec3(0.1, -6.7, 1.3), 5.3);
-    let mut params = window.state.document.track.clone();
+    let mut params = window.state.document.track.streamlines.clone();
     params.min_length_mm = 5.0;
     params.seeding = Seeding::Random { count: 60 };
     let phase = Phase::Done;
@@ -61,7 +60,7 @@ fn points<'a>(document: &'a Document, name: &str) -> &'a [[f32; 3]] {
 }
 
 fn snapshot(window: &Window, number: usize) -> Arc<Snapshot> {
-    window.state.session.snapshots[number].clone()
+    window.state.session.snapshots.all[number].clone()
 }
 
 fn come_back() {
@@ -107,7 +106,12 @@ fn come_back() {
         // It is visible where live results are visible.
         let mut state = again.state.clone();
         snapshots::compare(&mut state, Some(number));
-        let with = state.session.comparing.clone().expect("a snapshot");
+        let with = state
+            .session
+            .snapshots
+            .comparing
+            .clone()
+            .expect("a snapshot");
         for task in Task::ALL {
             state.view.task = task;
             let seen = with.seen(&state);
@@ -136,11 +140,11 @@ fn come_back() {
     let third = Window::opened(&second);
     assert_eq!(third.said(), "");
     let layers = |w: &Window| -> Vec<String> {
-        let documents = w.state.session.snapshots.iter().map(|s| &s.document);
+        let documents = w.state.session.snapshots.all.iter().map(|s| &s.document);
         documents.flat_map(names).map(str::to_owned).collect()
     };
     assert_eq!(layers(&third), layers(&again));
-    third.state.session.snapshots.iter().for_each(|s| {
+    third.state.session.snapshots.all.iter().for_each(|s| {
         assert!(!points(&s.document, "Live").is_empty());
     });
 }
@@ -201,12 +205,13 @@ fn tensors() {
     let with = again
         .state
         .session
+        .snapshots
         .comparing
         .as_ref()
         .expect("compares")
         .with
         .clone();
-    assert!(Arc::ptr_eq(&with, &again.state.session.snapshots[0]));
+    assert!(Arc::ptr_eq(&with, &again.state.session.snapshots.all[0]));
     let was = snapshot(&window, 0);
     let fa = |document: &Document| {
         let tensors = document.tensors.as_ref().expect("tensors");
@@ -223,7 +228,7 @@ fn counted() {
     let mut window = Window::new();
     window.act(Action::Snapshot(SnapshotAction::Take));
     let names = |window: &Window| {
-        let all = window.state.session.snapshots.iter();
+        let all = window.state.session.snapshots.all.iter();
         all.map(|s| s.name.clone()).collect::<Vec<_>>()
     };
     let mut name = |name: &str| {
@@ -252,7 +257,7 @@ fn of_one_document() {
         arcuate::state::UnsavedAction::New,
     ));
     let session = &window.state.session;
-    assert!(session.snapshots.is_empty() && session.comparing.is_none());
+    assert!(session.snapshots.all.is_empty() && session.snapshots.comparing.is_none());
 }
 
 /// With too many, the newest stay, and the divider stays in place when others are compared.
@@ -270,7 +275,7 @@ fn oldest() {
         }));
         window.act(Action::Snapshot(SnapshotAction::Take));
     }
-    let kept = &window.state.session.snapshots;
+    let kept = &window.state.session.snapshots.all;
     let counts: Vec<usize> = kept.iter().map(|s| s.document.regions.len()).collect();
     assert_eq!(counts, (5..=12).collect::<Vec<_>>());
     let names: Vec<String> = kept.iter().map(|s| s.name.clone()).collect();
@@ -278,6 +283,12 @@ fn oldest() {
     window.act(Action::Snapshot(SnapshotAction::Compare(Some(3))));
     window.act(Action::Snapshot(SnapshotAction::MoveDivider(0.3)));
     window.act(Action::Snapshot(SnapshotAction::Compare(Some(6))));
-    let comparing = window.state.session.comparing.as_ref().expect("compared");
+    let comparing = window
+        .state
+        .session
+        .snapshots
+        .comparing
+        .as_ref()
+        .expect("compared");
     assert_eq!((comparing.share, &*comparing.with.name), (0.3, "11"));
 }

@@ -8,7 +8,6 @@ use crate::support::test;
 use arcuate::data::{Role, Tractogram};
 use arcuate::jobs::session::{ResultStorage, SessionRequest};
 use arcuate::solvers::tractogram::selection::PointStatistic;
-use arcuate::state::FilesAction;
 use arcuate::state::core::layer::OriginId;
 use arcuate::state::filter::{FilterAction, FilterFile, WeightMap};
 use arcuate::state::pathways::{PathwayAction, PathwayFile};
@@ -18,8 +17,9 @@ use arcuate::state::streamlines::{
     BottomPanel, Column, Limit, Measurement, SelectionMode, StreamlineRules,
 };
 use arcuate::state::{
-    Action, BundleAction, Content, Effect, LayerAction, LayerId, Pane, Phase, RegionAction,
-    SessionAction, SnapshotAction, Task, TrackAction, UnsavedAction, ViewAction, update,
+    Action, BundleAction, Content, Effect, FilesAction, LayerAction, LayerId, Pane, Phase,
+    RegionAction, SessionAction, SnapshotAction, Task, TrackAction, UnsavedAction, ViewAction,
+    update,
 };
 use glam::{DVec3, dvec3};
 use libtest_mimic::Trial;
@@ -184,7 +184,7 @@ fn exports() {
         let text = format!("{action:?}");
         save(&mut window, action, tracks);
         let state = &window.state;
-        let status = &state.session.status;
+        let status = &state.session.notices.status;
         assert!(
             status.starts_with("Saved "),
             "{text}: {status} {}",
@@ -213,7 +213,7 @@ fn exports() {
     window.state = start;
     window.save(&folder.path().join("all.arcuate"));
     assert_eq!(window.state.unsaved(), []);
-    let mut params = window.state.document.track.clone();
+    let mut params = window.state.document.track.streamlines.clone();
     params.min_length_mm = 6.0;
     let phase = Phase::Done;
     window.act(Action::Track(TrackAction::SetStreamlines { params, phase }));
@@ -271,7 +271,7 @@ fn exports_beside_a_session() {
         let text = format!("{action:?}");
         save(&mut window, action, tracks);
         let state = &window.state;
-        let status = &state.session.status;
+        let status = &state.session.notices.status;
         assert!(
             status.starts_with("Saved "),
             "{text}: {status} {}",
@@ -287,7 +287,7 @@ fn exports_beside_a_session() {
         let name = format!("again{}.tck", u8::from(layer.is_some()));
         let path = folder.path().join(name);
         again.act(Action::Track(TrackAction::Save { layer, path }));
-        assert!(again.state.session.status.starts_with("Saved "));
+        assert!(again.state.session.notices.status.starts_with("Saved "));
         assert_eq!(again.state.unsaved(), before);
     }
 }
@@ -342,7 +342,7 @@ fn whole() {
     assert!(
         window.state.asks_before_leaving(),
         "{}",
-        window.state.session.status
+        window.state.session.notices.status
     );
     window.act(Action::Bundle(BundleAction::SetRules {
         rules: None,
@@ -421,7 +421,7 @@ fn recipes() {
     let (mut window, brain) = with_large(folder.path());
     let path = folder.path().join("s.arcuate");
     window.save(&path);
-    let status = window.state.session.status.clone();
+    let status = window.state.session.notices.status.clone();
     assert!(
         status.contains("without the streamlines of 1 layer, 72"),
         "{status}"
@@ -475,11 +475,11 @@ fn made_again() {
     window.save(&path);
     let mut again = Window::opened(&path);
     assert_eq!(again.state.unsaved(), [], "{}", again.said());
-    let absent = again.state.document.absent.clone();
+    let absent: Vec<_> = again.state.document.missing_layers().cloned().collect();
     assert_eq!(absent.len(), 2);
     for absent in absent {
         again.session(SessionAction::MakeAgain(LayerId(absent.layer.id)));
-        let status = &again.state.session.status;
+        let status = &again.state.session.notices.status;
         assert!(status.ends_with("same bytes"), "{status}");
         assert!(status.contains(" streamlines in "), "{status}");
         assert_eq!(again.state.unsaved(), []);

@@ -4,13 +4,13 @@ use crate::support::session_window::{Window, everything, layer};
 use crate::support::test;
 use arcuate::data::Role;
 use arcuate::solvers::commit::cylinder::Timing;
-use arcuate::state::LayerAction;
 use arcuate::state::filter::{ExcludedStreamlines, FilterAction, FilterFile, Times};
 use arcuate::state::segment::{self, SegmentAction};
 use arcuate::state::sessions::unsaved::UnsavedPart;
 use arcuate::state::streamlines::SelectionMode;
 use arcuate::state::{
-    Action, BundleAction, Phase, SessionAction, Task, TrackAction, ViewAction, WholeBrain,
+    Action, BundleAction, LayerAction, Phase, SessionAction, Task, TrackAction, ViewAction,
+    WholeBrain,
 };
 use glam::DVec3;
 use libtest_mimic::Trial;
@@ -73,7 +73,7 @@ fn weights() {
         !window.state.document.weights[&tracks].lesions.is_empty(),
         "{} {}",
         window.said(),
-        window.state.session.status
+        window.state.session.notices.status
     );
     assert_eq!(unsaved(&window), (false, true));
     // Another file in its place makes both unsaved again.

@@ -7,12 +7,11 @@ use arcuate::data::Tractogram;
 use arcuate::io::trx;
 use arcuate::jobs::Outcome;
 use arcuate::jobs::session::{Parser, Restored, SessionOutput, SessionRequest};
-use arcuate::state::AlignmentAction;
 use arcuate::state::sessions::saved::Parse;
 use arcuate::state::streamlines::{BundleAction, SelectionMode, lines_of};
 use arcuate::state::{
-    Action, Document, Effect, Event, FilesAction, LayerAction, Phase, SessionAction,
-    SnapshotAction, update,
+    Action, AlignmentAction, Document, Effect, Event, FilesAction, LayerAction, Phase,
+    SessionAction, SnapshotAction, update,
 };
 use glam::{DAffine3, DVec3};
 use libtest_mimic::Trial;
@@ -138,7 +137,7 @@ fn moved() {
         ));
     };
     same(&window.state.document, 20.0);
-    same(&window.state.session.snapshots[0].document, 10.0);
+    same(&window.state.session.snapshots.all[0].document, 10.0);
 }
 
 fn later() {
@@ -158,7 +157,7 @@ fn later() {
     std::fs::rename(&from, &to).expect("renamed");
     let mut window = Window::opened(&path);
     window.session(SessionAction::OpenAnyway);
-    assert_eq!(window.state.document.absent.len(), 1);
+    assert_eq!(window.state.document.missing_layers().count(), 1);
     let restore = Action::Session(SessionAction::Restore { layer, path: to });
     let mut effects = update(&mut window.state, restore);
     let (event, output) = done(&mut window, &mut effects);

@@ -239,7 +239,7 @@ fn trx_beyond() {
     let wrong = own(&[over, over + 2, 5], &[1]).expect_err("offsets");
     assert!(sentence(&wrong).contains("offsets of other streamlines"));
     let wrong = own(&[0, 2, 5], &[over + 1]).expect_err("members");
-    assert!(sentence(&wrong).contains("no streamlines"));
+    assert!(sentence(&wrong).contains("not streamlines"));
 }
 
 /// Two entries of an archive with one name would be read as more data than there is.

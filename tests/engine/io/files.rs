@@ -572,7 +572,12 @@ fn whole_or_nothing() {
     let written: Vec<_> = done.written.iter().map(|p| p.file_name()).collect();
     let expected = ["b.tck", "b.fa.tsf", "b.weight.weights.txt"];
     assert_eq!(written, expected.map(|n| Some(std::ffi::OsStr::new(n))));
-    assert!(done.losses.iter().any(|l| l.contains("holes")), "{done:?}");
+    assert!(
+        done.unsupported_contents
+            .iter()
+            .any(|l| l.contains("holes")),
+        "{done:?}"
+    );
     // A file has the name of a TRX folder, a folder that of a file.
     std::fs::write(at("c.trx"), "words").expect("written");
     let folder = PathBuf::from(format!("{}/", at("c.trx").display()));

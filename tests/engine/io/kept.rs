@@ -284,7 +284,7 @@ fn every_type() {
             ("two.nii.gz", "f.nii.gz"),
         ] {
             let done = go_told(here, from, to, &Reading::default(), true).expect(name);
-            assert_eq!(done.losses, [""; 0], "{name} {from}");
+            assert_eq!(done.unsupported_contents, [""; 0], "{name} {from}");
             assert!(done.what.ends_with(name), "{}", done.what);
             if to.ends_with("nrrd") {
                 assert_eq!(nrrd(&here.join(to)).1, bytes, "{name} {to}");
@@ -407,13 +407,13 @@ fn slopes() {
     let slope = f64::from(0.1f32);
     std::fs::write(here.join("a.nii"), image(false, slope, 3.0).file()).expect("written");
     let done = go(here, "a.nii", "b.nii.gz");
-    assert_eq!(done.losses, [""; 0]);
+    assert_eq!(done.unsupported_contents, [""; 0]);
     let found = Found::read(&here.join("b.nii.gz"));
     assert_eq!((found.i16(70), found.voxels()), (4, &*bytes));
     assert_eq!((found.f32(112), found.f32(116)), (0.1, 3.0));
     // NRRD has none: every digit of the values.
     let done = go(here, "a.nii", "b.nrrd");
-    assert_eq!(done.losses, [""; 0]);
+    assert_eq!(done.unsupported_contents, [""; 0]);
     let (header, samples) = nrrd(&here.join("b.nrrd"));
     assert!(header.contains("type: double"), "{header}");
     let requested = raw.map(|v| f64::from(v) * slope + 3.0);
@@ -425,7 +425,7 @@ fn slopes() {
     // NIfTI-1 cannot hold a float64 slope.
     std::fs::write(here.join("d.nii"), image(true, 0.1, 1.0).file()).expect("written");
     let done = go(here, "d.nii", "e.nii");
-    assert_eq!(done.losses, [""; 0]);
+    assert_eq!(done.unsupported_contents, [""; 0]);
     let found = Found::read(&here.join("e.nii"));
     assert_eq!(found.i16(70), 64);
     assert_eq!(f64s(found.voxels()), raw.map(|v| f64::from(v) * 0.1 + 1.0));
@@ -438,11 +438,11 @@ fn slopes() {
     std::fs::write(here.join("l.nii"), long.file()).expect("written");
     let done = go(here, "l.nii", "l.nrrd");
     assert!(
-        done.losses[0].contains("rounds 2 values"),
+        done.unsupported_contents[0].contains("rounds 2 values"),
         "{:?}",
-        done.losses
+        done.unsupported_contents
     );
-    assert_eq!(go(here, "l.nii", "l2.nii").losses, [""; 0]);
+    assert_eq!(go(here, "l.nii", "l2.nii").unsupported_contents, [""; 0]);
     // Steps that are lost relative to the intercept, and some that are not.
     let steps: Vec<u8> = (0i16..8).flat_map(i16::to_le_bytes).collect();
     for (intercept, lost) in [(1e16, Some("rounds 7 values")), (1e12, None)] {
@@ -453,7 +453,7 @@ fn slopes() {
         };
         std::fs::write(here.join("s.nii"), fine.file()).expect("written");
         let losses = go_told(here, "s.nii", "s.nrrd", &Reading::default(), true);
-        let losses = losses.expect("converted").losses;
+        let losses = losses.expect("converted").unsupported_contents;
         match lost {
             Some(words) => assert!(losses[0].contains(words), "{losses:?}"),
             None => assert_eq!(losses, [""; 0]),
@@ -467,9 +467,9 @@ fn slopes() {
     std::fs::write(here.join("x.nii"), large.file()).expect("written");
     let done = go(here, "x.nii", "x.nrrd");
     assert!(
-        done.losses[0].contains("rounds 1 value,"),
+        done.unsupported_contents[0].contains("rounds 1 value,"),
         "{:?}",
-        done.losses
+        done.unsupported_contents
     );
 }
 
@@ -482,7 +482,7 @@ fn colours_and_axes() {
         std::fs::write(here.join("a.nii"), image.file()).expect("written");
         for (from, to) in [("a.nii", "b.nii"), ("b.nii", "c.nrrd"), ("c.nrrd", "d.nii")] {
             let done = go_told(here, from, to, &Reading::default(), true).expect("colours");
-            assert_eq!(done.losses, [""; 0]);
+            assert_eq!(done.unsupported_contents, [""; 0]);
         }
         assert_eq!(nrrd(&here.join("c.nrrd")).1, bytes);
         let found = Found::read(&here.join("d.nii"));
@@ -497,15 +497,20 @@ fn colours_and_axes() {
     let mut file = warp.file();
     file[68..70].copy_from_slice(&1007i16.to_le_bytes());
     std::fs::write(here.join("warp.nii"), &file).expect("written");
-    assert_eq!(go(here, "warp.nii", "warp2.nii.gz").losses, [""; 0]);
+    assert_eq!(
+        go(here, "warp.nii", "warp2.nii.gz").unsupported_contents,
+        [""; 0]
+    );
     let found = Found::read(&here.join("warp2.nii.gz"));
     let dims: Vec<i16> = (0..6).map(|i| found.i16(40 + 2 * i)).collect();
     assert_eq!((dims, found.i16(68)), (vec![5, 2, 2, 2, 1, 3], 1007));
     let done = go(here, "warp.nii", "warp.nrrd");
     assert!(
-        done.losses.iter().any(|l| l.contains("intent 1007")),
+        done.unsupported_contents
+            .iter()
+            .any(|l| l.contains("intent 1007")),
         "{:?}",
-        done.losses
+        done.unsupported_contents
     );
     // Times of a series.
     let mut series = Nifti::of(2, 1, (0..16).collect());

@@ -140,7 +140,7 @@ fn there_and_back() {
         let force = |from: &str, to: &str| {
             let done = go_told(here, from, to, &Reading::default(), true);
             let done = done.unwrap_or_else(|e| panic!("{e}"));
-            assert_eq!(done.losses, [""; 0], "{order} {from}");
+            assert_eq!(done.unsupported_contents, [""; 0], "{order} {from}");
             done
         };
         let done = force("a.nii", "same.nii.gz");
@@ -206,9 +206,11 @@ fn moved() {
         for to in ["b.nii.gz", "b.nrrd"] {
             let done = go_told(here, "a.nii", to, &reported, true).expect("converted");
             assert!(
-                done.losses.iter().all(|l| l.contains("which space")),
+                done.unsupported_contents
+                    .iter()
+                    .all(|l| l.contains("which space")),
                 "{:?}",
-                done.losses
+                done.unsupported_contents
             );
             for ((b, g), found) in table.iter().zip(matrices(&here.join(to))) {
                 let g = turn * *g;
@@ -234,14 +236,16 @@ fn losses() {
     let says = |from: &str, to: &str, sentence: &str| {
         let done = go_told(here, from, to, &Reading::default(), true).expect("converted");
         assert!(
-            done.losses.iter().any(|l| l.contains(sentence)),
+            done.unsupported_contents
+                .iter()
+                .any(|l| l.contains(sentence)),
             "{from}: {:?}",
-            done.losses
+            done.unsupported_contents
         );
     };
     says("trace.nii", "a.nrrd", "1 volume becomes b = 0");
     assert_eq!(
-        go(here, "trace.nii", "b.nii").losses,
+        go(here, "trace.nii", "b.nii").unsupported_contents,
         [""; 0],
         "FSL's pair holds it"
     );
@@ -264,7 +268,7 @@ fn losses() {
             .replace("bvecs", "long.bvec");
         std::fs::rename(here.join(from), here.join(name)).expect("renamed");
     }
-    assert_eq!(go(here, "long.nii", "d.nii").losses, [""; 0]);
+    assert_eq!(go(here, "long.nii", "d.nii").unsupported_contents, [""; 0]);
     // Keys of an NRRD.
     go(here, "trace.nii", "e.nrrd");
     let file = std::fs::read(here.join("e.nrrd")).expect("written");
@@ -325,7 +329,7 @@ fn own_table() {
         let done = done.unwrap_or_else(|e| panic!("{e}"));
         assert_eq!(done.written, [at("y.nii.gz")]);
         assert!(done.what.contains("with its gradients"), "{}", done.what);
-        assert_eq!(done.losses, [""; 0]);
+        assert_eq!(done.unsupported_contents, [""; 0]);
         stays();
     }
     let own = matrices(&at("y.nii"));
@@ -349,9 +353,11 @@ fn own_table() {
     for to in ["y.nrrd", "y.nii.gz"] {
         let done = go_told(here, "y.nii", to, &reported, true).expect("converted");
         assert!(
-            done.losses.iter().any(|l| l.contains("without its .bvec")),
+            done.unsupported_contents
+                .iter()
+                .any(|l| l.contains("without its .bvec")),
             "{to}: {:?}",
-            done.losses
+            done.unsupported_contents
         );
         assert!(
             !done.notes.iter().any(|n| n.contains("not of this image")),

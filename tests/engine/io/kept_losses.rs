@@ -48,7 +48,7 @@ fn saved_where_moved() {
             ..Reading::default()
         };
         let plan = plan(&from, &to, None, &reported, &control).expect("planned");
-        assert_eq!(losses, plan.losses);
+        assert_eq!(losses, plan.unsupported_contents);
         assert_eq!(losses.len(), usize::from(!keeps), "{losses:?}");
     }
 }
@@ -67,7 +67,7 @@ fn losses_are_said() {
         path: to.clone(),
     });
     let message = |window: &Window| {
-        let messages = window.state.session.messages.iter();
+        let messages = window.state.session.notices.messages.iter();
         messages.map(|m| m.text.clone()).collect::<Vec<_>>()
     };
     window.act(save.clone());

@@ -80,19 +80,23 @@ fn pairs() {
         let name = if packed { "p.hdr.gz" } else { "p.hdr" };
         write_pair(here, &image, &[(4, b"<AFNI_atr/>*****")], packed);
         let done = go_told(here, name, "a.nii", &Reading::default(), true).expect("converted");
-        assert_eq!(done.losses, [""; 0], "{second} {packed}");
+        assert_eq!(done.unsupported_contents, [""; 0], "{second} {packed}");
         let found = Found::read(&here.join("a.nii"));
         assert!(String::from_utf8_lossy(&found.0).contains("<AFNI_atr/>"));
         assert_eq!(found.voxels(), image.bytes);
         write_pair(here, &image, &[(4, &long)], packed);
         let done = go_told(here, name, "a.nii", &Reading::default(), true).expect("converted");
         let bytes = "1\u{202F}048\u{202F}592 bytes are left out";
-        assert!(done.losses.join("; ").contains(bytes), "{:?}", done.losses);
+        assert!(
+            done.unsupported_contents.join("; ").contains(bytes),
+            "{:?}",
+            done.unsupported_contents
+        );
         let done = go_told(here, name, "a.nrrd", &Reading::default(), true).expect("converted");
         assert!(
-            done.losses.join("; ").contains("extensions"),
+            done.unsupported_contents.join("; ").contains("extensions"),
             "{:?}",
-            done.losses
+            done.unsupported_contents
         );
         for ending in ["hdr", "img", "hdr.gz", "img.gz"] {
             let _ = std::fs::remove_file(here.join("p").with_extension(ending));
@@ -109,7 +113,7 @@ fn left_out() {
         std::fs::write(here.join(name), file).expect("written");
         let done = go_told(here, name, to, &Reading::default(), true).expect("converted");
         assert_eq!(Found::read(&here.join("b.nii")).voxels(), image.bytes);
-        done.losses
+        done.unsupported_contents
     };
     let mut empty = extended(&image, &[(4, &vec![0; (1 << 20) + 8])]);
     empty[348] = 0;
@@ -145,13 +149,13 @@ fn scaled_colours() {
         };
         std::fs::write(here.join("a.nii"), image.file()).expect("written");
         let done = go_told(here, "a.nii", "b.nii", &Reading::default(), true).expect("converted");
-        assert_eq!(done.losses, [""; 0]);
+        assert_eq!(done.unsupported_contents, [""; 0]);
         assert!(done.notes[0].contains("slope 2"), "{:?}", done.notes);
         let found = Found::read(&here.join("b.nii"));
         assert_eq!([112, 116].map(|at| found.f32(at)), [2.0, 1.0]);
         assert_eq!(found.voxels(), image.bytes);
         let done = go_told(here, "a.nii", "b.nrrd", &Reading::default(), true).expect("converted");
-        let message = done.losses.join("; ");
+        let message = done.unsupported_contents.join("; ");
         assert!(message.contains("no slope 2 and intercept 1"), "{message}");
     }
 }
@@ -210,7 +214,12 @@ fn rest() {
         std::fs::write(here.join("a.nii"), &file).expect("written");
         let done = go_told(here, "a.nii", "b.nii", &Reading::default(), true).expect("converted");
         // 0.05 s is no float32.
-        assert_eq!(done.losses.len(), usize::from(second), "{:?}", done.losses);
+        assert_eq!(
+            done.unsupported_contents.len(),
+            usize::from(second),
+            "{:?}",
+            done.unsupported_contents
+        );
         let found = Found::read(&here.join("b.nii"));
         let numbers = [124, 128, 132].map(|at| found.f32(at));
         assert_eq!(numbers, [200.0, 10.0, 0.05]);
@@ -225,8 +234,8 @@ fn rest() {
         assert!(String::from_utf8_lossy(&again.0).contains("sixteen letters."));
         let lost = go_told(here, "a.nii", "a.nrrd", &Reading::default(), true).expect("converted");
         for word in ["AFNI, code 44", "cal_max 200", "slices were taken"] {
-            let message = lost.losses.iter().any(|l| l.contains(word));
-            assert!(message, "{word}: {:?}", lost.losses);
+            let message = lost.unsupported_contents.iter().any(|l| l.contains(word));
+            assert!(message, "{word}: {:?}", lost.unsupported_contents);
         }
         let reported = Reading {
             affine: Some(Box::new(AffineReading::matrix(DAffine3::from_translation(
@@ -236,9 +245,9 @@ fn rest() {
         };
         let moved = go_told(here, "a.nii", "m.nii", &reported, true).expect("converted");
         assert!(
-            moved.losses[0].contains("before it was moved"),
+            moved.unsupported_contents[0].contains("before it was moved"),
             "{:?}",
-            moved.losses
+            moved.unsupported_contents
         );
         let moved = Found::read(&here.join("m.nii"));
         assert!(!String::from_utf8_lossy(&moved.0).contains("AFNI_atr"));
@@ -294,7 +303,7 @@ fn acquisition() {
         mgh.extend(b"tags and more");
         std::fs::write(here.join("m.mgh"), mgh).expect("written");
         let done = go_told(here, "m.mgh", "m.nii", &Reading::default(), true).expect("converted");
-        let message = done.losses.join("; ");
+        let message = done.unsupported_contents.join("; ");
         for word in [
             "flip angle",
             "echo time 2.98 ms",
@@ -313,7 +322,11 @@ fn acquisition() {
             assert_eq!((found.f32(92), found.0[123]), (2300.0, 2 | 16));
         }
         let done = go_told(here, "m.mgh", "m.nrrd", &Reading::default(), true).expect("converted");
-        assert!(done.losses.join("; ").contains("2300"), "{:?}", done.losses);
+        assert!(
+            done.unsupported_contents.join("; ").contains("2300"),
+            "{:?}",
+            done.unsupported_contents
+        );
     }
 }
 

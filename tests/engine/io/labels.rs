@@ -112,7 +112,7 @@ fn label_maps() {
     };
     assert_eq!(found.labels.expect("labels").name(1), Some("Uno"));
     let error = open("seg_probability.nii.gz", "other.lut").expect_err("no label map");
-    assert!(sentence(&error).contains("no label map"), "{error}");
+    assert!(sentence(&error).contains("not a label map"), "{error}");
     sentence(&open("regions.nii.gz", "none.lut").expect_err("no table"));
 }
 
@@ -197,7 +197,7 @@ fn converted() {
     };
     let done = convert(false).expect("converted");
     assert_eq!(done.written, [at("b.nii.gz"), at("b.txt")]);
-    assert!(done.losses.is_empty());
+    assert!(done.unsupported_contents.is_empty());
     let (before, after) = (opened(&at("a.nii.gz")).0, opened(&at("b.nii.gz")).0);
     let [before, after] = [before, after].map(|v| v.labels.expect("labels"));
     assert_eq!(after.name(1024), Some("Plain"));

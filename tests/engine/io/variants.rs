@@ -191,7 +191,7 @@ fn trx_refusals() {
     refused(&|m| m[2].1[4] = 9, "offsets of other streamlines");
     refused(&|m| m[3].0 = "dpv/uv.3.float32".into(), "bytes in dpv/uv");
     refused(&|m| m[3].0 = "dpv/uv.2.complex64".into(), "a member named");
-    refused(&|m| m[5].1[0] = 3, "no streamlines");
+    refused(&|m| m[5].1[0] = 3, "not streamlines");
     // No values with very many numbers each: nothing in the file, endless lists in memory.
     refused(
         &|m| {
@@ -207,7 +207,10 @@ fn trx_refusals() {
         &|m| m.push(("dpg/some/a.70000.uint8".to_owned(), vec![0; 70_000])),
         "70000 numbers for each value",
     );
-    refused(&|m| m[5].0 = "groups/some.float32".into(), "no streamlines");
+    refused(
+        &|m| m[5].0 = "groups/some.float32".into(),
+        "not streamlines",
+    );
     refused(
         &|m| {
             let groups = (0..20_000).map(|i| (format!("groups/g{i}.uint32"), Vec::new()));
@@ -519,10 +522,10 @@ fn values_beside() {
     let done = go(at("in.trx"), at("out.tck"), false).expect("converted");
     assert_eq!(done.written.len(), 1 + 6 + 6, "{:?}", done.written);
     assert_eq!(
-        done.losses.len(),
+        done.unsupported_contents.len(),
         2,
         "groups and the grid: {:?}",
-        done.losses
+        done.unsupported_contents
     );
     let (found, warnings) = open(&at("out.tck"));
     assert!(

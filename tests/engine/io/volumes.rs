@@ -496,7 +496,7 @@ fn nrrd_refusals() {
     );
     refused("raw", "bzip2", "encoding “bzip2”");
     refused("raw", "gzip", "copy the file again");
-    refused("raw", "text", "no number");
+    refused("raw", "text", "not a number");
     refused("endian: little\n", "", "byte order “not stated”");
     refused(
         "(0,1,0) (0,0,1)",
@@ -554,7 +554,7 @@ fn converted() {
     same_in_the_world(&found, &grid, &values, &mut random, "converted");
     for (from, to, words) in [
         ("a.mgh", "a.tck", "an image"),
-        ("a.mgh", "a.ply", "no mask"),
+        ("a.mgh", "a.ply", "not a mask"),
         ("a.mgh", "a.mgz", "a format that can be written"),
     ] {
         let error = go(from, to).expect_err(words);

@@ -10,10 +10,16 @@ use arcuate::compute::Control;
 use arcuate::data::{Grid, Tractogram};
 use arcuate::io::convert::{self, Plan};
 use arcuate::io::gradients::TableFiles;
-use arcuate::io::session;
-use arcuate::io::{self, Error, Opened, Reading, bids, image, streamlines};
-use arcuate::jobs::session::{Entry as FileEntry, Found, Item, Parsed, ReadSession};
-use arcuate::jobs::session::{NotRestored, Restored, Standing, Unread};
+use arcuate::io::{self, Error, Opened, Reading, bids, image, session, streamlines};
+use arcuate::jobs::session::Entry as FileEntry;
+use arcuate::jobs::session::FileComparison;
+use arcuate::jobs::session::Found;
+use arcuate::jobs::session::Item;
+use arcuate::jobs::session::NotRestored;
+use arcuate::jobs::session::Parsed;
+use arcuate::jobs::session::ReadSession;
+use arcuate::jobs::session::Restored;
+use arcuate::jobs::session::Unread;
 use arcuate::state::State;
 use arcuate::state::origin::Origins;
 use arcuate::state::sessions::saved;
@@ -281,7 +287,7 @@ fn image_again(path: &Path) {
     let (told, control) = (Reading::default(), Control::new());
     if let Some(plan) = answered(convert::plan(path, &out, None, &told, &control)) {
         notes(&plan.notes);
-        notes(&plan.losses);
+        notes(&plan.unsupported_contents);
         notes(&Plan::missing(&plan));
         written(plan.write(true, "arcuate", &control));
     }
@@ -421,7 +427,7 @@ pub fn document(path: &Path, file: &session::SessionFile) -> bool {
         mask_files: Vec::new(),
         path: path.to_owned(),
         sha256: String::new(),
-        content: Parsed::new(()),
+        content: Parsed::new(saved::parse(file.content.clone())),
         program: file.program.clone(),
         computed_on: file.computed_on.clone(),
         masks: masks.collect(),
@@ -432,7 +438,7 @@ pub fn document(path: &Path, file: &session::SessionFile) -> bool {
             .iter()
             .map(|entry: &FileEntry| Found {
                 path: entry.place(folder),
-                standing: Standing::Same,
+                standing: FileComparison::Same,
                 suggestion: None,
                 entry: entry.clone(),
             })

@@ -478,7 +478,7 @@ fn transfer_points() {
     while let Some(fewer) = full.without(0) {
         full = fewer;
     }
-    assert_eq!(full.points().len(), Transfer::FEWEST);
+    assert_eq!(full.points().len(), Transfer::MIN_POINTS);
     // From a file that another program wrote.
     let text = r#"{"points":[[0.9,0.1],[0.1,7.0]],"colours":{"Map":"Cost"}}"#;
     let read: Transfer = serde_json::from_str(text).expect("a transfer function");

@@ -135,7 +135,14 @@ fn aligned() {
         let off = (by * put).transform_point3(p).distance(p);
         assert!(off < 0.6, "{off} mm");
     }
-    assert!(window.state.session.status.starts_with("Aligned: moved by"));
+    assert!(
+        window
+            .state
+            .session
+            .notices
+            .status
+            .starts_with("Aligned: moved by")
+    );
     window.act(Action::Undo);
     assert!(origins::moved(&window.state.document).is_empty());
 }

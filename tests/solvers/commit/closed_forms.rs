@@ -2,7 +2,7 @@
 
 use super::{ALONG, TIMING, cylinders, gammas, model, samples, stick};
 use crate::support::{Random, test};
-use arcuate::solvers::commit::cylinder::{Gamma, Timing, across, roots};
+use arcuate::solvers::commit::cylinder::{GammaRadii, Timing, across, roots};
 use arcuate::solvers::commit::directions;
 use arcuate::solvers::commit::harmonics::{COUNT, all, at_cosine, degrees, legendre, zonal};
 use libtest_mimic::Trial;
@@ -125,7 +125,7 @@ fn cylinder() {
 }
 
 fn gamma() {
-    let gamma = Gamma {
+    let gamma = GammaRadii {
         shape: 3.0,
         scale_um: 0.7,
     };
@@ -135,7 +135,7 @@ fn gamma() {
     assert!((mean - 5.0 * 0.7).abs() < 1e-6, "{mean}");
     assert!((square - 5.0 * 6.0 * 0.49).abs() < 1e-5, "{square}");
     // So narrow that only one radius remains, (k + 2) θ.
-    let narrow = Gamma {
+    let narrow = GammaRadii {
         shape: 1e5,
         scale_um: 3e-5,
     };

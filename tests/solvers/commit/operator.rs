@@ -11,7 +11,7 @@ use arcuate::solvers::commit::harmonics::at_cosine;
 use arcuate::solvers::commit::model::{Intra, Model, Responses};
 use arcuate::solvers::commit::operator::dense::Table;
 use arcuate::solvers::commit::operator::reference::Reference;
-use arcuate::solvers::commit::operator::{Operator, OperatorKind, Precision, Work};
+use arcuate::solvers::commit::operator::{Operator, OperatorCost, OperatorKind, Precision};
 use arcuate::solvers::commit::samples::{Samples, Switches};
 use glam::DVec3;
 use libtest_mimic::Trial;
@@ -110,8 +110,8 @@ fn scattered(operator: &Operator, dictionary: &Dictionary, x: &[f64]) -> Vec<f32
         *to = *from as f32;
     }
     for voxel in 0..dictionary.voxels.len() {
-        for place in 0..shape.own() {
-            let from = x[shape.intra() + voxel * shape.own() + place];
+        for place in 0..shape.unknowns_per_voxel() {
+            let from = x[shape.intra() + voxel * shape.unknowns_per_voxel() + place];
             out[operator.own_column(voxel, place)] = from as f32;
         }
     }
@@ -122,7 +122,7 @@ fn gathered(operator: &Operator, dictionary: &Dictionary, x: &[f32]) -> Vec<f64>
     let shape = operator.shape();
     let intra = x[..shape.intra()].iter().copied();
     let own = (0..dictionary.voxels.len())
-        .flat_map(|voxel| (0..shape.own()).map(move |place| (voxel, place)));
+        .flat_map(|voxel| (0..shape.unknowns_per_voxel()).map(move |place| (voxel, place)));
     let own = own.map(|(voxel, place)| x[operator.own_column(voxel, place)]);
     intra.chain(own).map(f64::from).collect()
 }
@@ -329,7 +329,7 @@ fn picked() {
     let few = dictionary_of(&Arcs::new(3, 20, 1).unwrap(), true);
     // Some 90 segments per voxel: at 45 both take the same time.
     let many = dictionary_of(&Arcs::new(12_000, 20, 1).unwrap(), true);
-    let way = |d: &Dictionary| Work::new(d, &responses, &samples).cheaper();
+    let way = |d: &Dictionary| OperatorCost::new(d, &responses, &samples).cheaper();
     assert_eq!(way(&few), OperatorKind::Dense { side: 256 });
     assert_eq!(way(&many), OperatorKind::Factorised);
 }

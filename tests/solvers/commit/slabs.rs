@@ -146,7 +146,7 @@ fn signal(operator: &Operator, dictionary: &Dictionary, random: &mut Random) -> 
         x[fibre * shape.atoms] = random.uniform(0.05, 0.2) as f32;
     }
     for voxel in 0..dictionary.voxels.len() {
-        x[operator.own_column(voxel, shape.own() - 1)] = 0.3;
+        x[operator.own_column(voxel, shape.unknowns_per_voxel() - 1)] = 0.3;
     }
     let mut y = vec![0.0; operator.rows()];
     operator.apply(&x, &mut y).unwrap();

@@ -75,7 +75,7 @@ fn setup(count: usize, model: &Model, noise: f64, place: &Backend, random: &mut 
         x[fibre * shape.atoms + atom] = random.uniform(0.05, 0.2) as f32;
     }
     for voxel in 0..dictionary.voxels.len() {
-        for place in shape.peaks * shape.extra..shape.own() {
+        for place in shape.peaks * shape.extra..shape.unknowns_per_voxel() {
             x[operator.own_column(voxel, place)] = 0.3;
         }
     }

@@ -127,7 +127,7 @@ fn foretold(backend: &Backend) {
     assert!(sentence.contains("would take about"), "{sentence}");
     // 400,000 rays of at most 5 points.
     let output = within(400_000 * (150 + 5 * 52)).unwrap();
-    assert_eq!(output.rays.fates.iter().sum::<u64>(), 400_000);
+    assert_eq!(output.rays.seed_outcomes.iter().sum::<u64>(), 400_000);
 }
 
 /// The same rays through the same tensors, rounded to 11 bits and unrounded.

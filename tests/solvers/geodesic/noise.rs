@@ -321,7 +321,7 @@ fn crossing() {
     let reached = |per_target: &[u64]| per_target.iter().filter(|n| **n > 0).count();
     println!("streamline {:?}", streamline.per_target);
     assert_eq!(streamline.per_target[2..], [0, 0]);
-    assert_eq!(streamline.fates.iter().sum::<u64>(), 1);
+    assert_eq!(streamline.seed_outcomes.iter().sum::<u64>(), 1);
     let (rays, nearest_mm) = shot(1.0);
     assert!(reached(&rays) > reached(&streamline.per_target), "{rays:?}");
     for of_bundle in nearest_mm.chunks(2) {

@@ -231,7 +231,7 @@ fn noisy(cuda: Backend) {
                 params.loop_guard = true;
                 let [cpu, gpu] = compare(&medium, &regions, &params, &cuda);
                 for (a, b) in [
-                    (&cpu.rays.fates[..], &gpu.rays.fates[..]),
+                    (&cpu.rays.seed_outcomes[..], &gpu.rays.seed_outcomes[..]),
                     (&cpu.rays.stops[..], &gpu.rays.stops[..]),
                     (&cpu.rays.per_target[..], &gpu.rays.per_target[..]),
                 ] {
@@ -278,7 +278,7 @@ fn papers(cuda: Backend) {
             params.loop_guard = true;
             params.keep_every = 3;
             let [cpu, gpu] = compare(&medium, &regions, &params, &cuda);
-            println!("{:?} {:?}", cpu.rays.fates, gpu.rays.fates);
+            println!("{:?} {:?}", cpu.rays.seed_outcomes, gpu.rays.seed_outcomes);
             println!("{:?} {:?}", cpu.rays.stops, gpu.rays.stops);
             for (a, b) in cpu.rays.stops.iter().zip(&gpu.rays.stops) {
                 assert!(a.abs_diff(*b) <= 5 + count as u64 / 100, "{a} {b}");
@@ -341,7 +341,7 @@ fn fates(cuda: Backend) {
             let off =
                 |a: &[u64], b: &[u64]| a.iter().zip(b).map(|(a, b)| a.abs_diff(*b)).sum::<u64>();
             // f32 and f64 occasionally disagree on a ray that touches an edge.
-            assert!(off(&cpu.rays.fates, &gpu.rays.fates) <= 4);
+            assert!(off(&cpu.rays.seed_outcomes, &gpu.rays.seed_outcomes) <= 4);
             assert!(off(&cpu.rays.stops, &gpu.rays.stops) <= 8);
             assert!(off(&cpu.rays.per_target, &gpu.rays.per_target) <= 8);
             assert!(gpu.rays.per_target.iter().all(|n| *n > 0) && gpu.kernel_s.is_some());
@@ -382,7 +382,7 @@ fn refusals(cuda: Backend) {
     endless.curves.seeding = Seeding::Random { count: 500 };
     match shoot(&medium, &seed, &endless, &cuda, &Control::new()) {
         // 1.6 GB a ray: a large card follows them one after the other.
-        Ok(output) => assert_eq!(output.rays.fates[0], 500),
+        Ok(output) => assert_eq!(output.rays.seed_outcomes[0], 500),
         Err(error) => assert!(error.to_string().contains("--backend cpu"), "{error}"),
     }
 }

@@ -148,7 +148,7 @@ fn regions() {
         &[seed.clone(), target.clone(), wall.clone()],
         &params,
     );
-    assert_eq!(output.rays.fates[1], 1, "stopped before the target");
+    assert_eq!(output.rays.seed_outcomes[1], 1, "stopped before the target");
     assert_eq!(output.rays.stops[StopReason::Terminated as usize], 1);
     let behind = cuboid(Role::Exclude, DVec3::X * 15.0, DVec3::splat(1.0));
     let output = run(
@@ -157,15 +157,15 @@ fn regions() {
         &params,
     );
     assert_eq!(
-        output.rays.fates[0], 1,
+        output.rays.seed_outcomes[0], 1,
         "what lies behind the cut does not count"
     );
     let before = cuboid(Role::Exclude, DVec3::X * 5.0, DVec3::splat(1.0));
     let output = run(&medium, &[seed.clone(), target.clone(), before], &params);
-    assert_eq!(output.rays.fates[3], 1);
+    assert_eq!(output.rays.seed_outcomes[3], 1);
     let adjacent = cuboid(Role::Include, DVec3::Y * 9.0, DVec3::splat(1.0));
     let output = run(&medium, &[seed, target, adjacent], &params);
-    assert_eq!(output.rays.fates[2], 1);
+    assert_eq!(output.rays.seed_outcomes[2], 1);
 }
 
 fn both_ways() {

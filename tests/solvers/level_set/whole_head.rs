@@ -283,7 +283,7 @@ fn into_air() {
     let replayed = Evolution::replay(run.all_inputs(), &started, &script, &threads, &control);
     let (mut again, _) = replayed.expect("a replay");
     assert_eq!(again.growth(), run.growth());
-    assert_eq!(again.leak_detector().suspects(), None);
+    assert_eq!(again.leak_detector().suspected_since(), None);
     again.set(&params, &threads).expect("set");
     let ended = go(&mut again, 10);
     assert!(!matches!(ended, Ended::Leaked(_)), "{ended:?}");

@@ -110,7 +110,7 @@ fn orders() {
     // Anything but six volumes is refused, with the number found.
     let (grid, _) = turned_grid(&mut random, [2, 2, 2]);
     let five = Volume::new(grid, 5, VolumeKind::Scalar, vec![1e-3; 40]);
-    let five = five.with_tensors(Some(TensorLayout::OURS));
+    let five = five.with_tensors(Some(TensorLayout::MRTRIX));
     let error = given_mask(&five).expect_err("five volumes").to_string();
     assert!(error.contains("5 volumes"), "{error}");
 }
@@ -133,7 +133,7 @@ fn head(random: &mut Random, spacing: f64) -> (TensorField, Mask) {
 fn own() {
     let mut random = Random::fresh("own");
     let (field, mask) = head(&mut random, 4.0);
-    let volume = reopened(&field.volume(), TensorLayout::OURS);
+    let volume = reopened(&field.volume(), TensorLayout::MRTRIX);
     let output = taken(&volume).expect("tensors");
     assert_eq!(output.field.tensors, field.tensors, "the very same numbers");
     assert_eq!(given_mask(&volume).expect("a mask").inside, mask.inside);
@@ -147,7 +147,7 @@ fn units() {
         let volume = field.volume();
         let values: Vec<f32> = volume.values.iter().map(|v| v * factor).collect();
         Volume::new(volume.grid.clone(), 6, VolumeKind::Scalar, values)
-            .with_tensors(Some(TensorLayout::OURS))
+            .with_tensors(Some(TensorLayout::MRTRIX))
     };
     for (factor, name) in [(1.0, None), (1e3, Some("µm²/ms")), (1e-6, Some("m²/s"))] {
         let output = taken(&scaled(factor)).expect("tensors");

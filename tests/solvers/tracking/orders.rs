@@ -85,7 +85,7 @@ fn straight() {
             };
             let output = run(&constant, &[], &params);
             // A seed in a corner may have no room for a step.
-            assert_eq!(output.fates[0] + output.fates[4], 50);
+            assert_eq!(output.seed_outcomes[0] + output.seed_outcomes[4], 50);
             assert!(output.kept.len() >= 45);
             assert_eq!(output.stops[StopReason::LeftVolume as usize], 100);
             for i in 0..output.kept.len() {

@@ -60,9 +60,12 @@ fn compare(
     let [cpu, gpu] =
         [&backend(8), cuda].map(|b| track(field, regions, params, b, &control).unwrap());
     assert!(gpu.kernel_s.is_some() && cpu.kernel_s.is_none());
-    let total = |o: &Output| o.fates.iter().sum::<u64>();
+    let total = |o: &Output| o.seed_outcomes.iter().sum::<u64>();
     assert_eq!(total(&cpu), total(&gpu));
-    assert_eq!(cpu.fates[5], gpu.fates[5], "starts are the host's");
+    assert_eq!(
+        cpu.seed_outcomes[5], gpu.seed_outcomes[5],
+        "starts are the host's"
+    );
     let steps = [&cpu, &gpu].map(|o| o.steps as f64);
     assert!((steps[0] / steps[1] - 1.0).abs() < 0.01, "{steps:?}");
     let (of_cpu, of_gpu) = (seeds(&cpu), seeds(&gpu));
@@ -200,7 +203,7 @@ fn noisy(cuda: Backend) {
                 stopped[usize::from(stop == StopReason::Angle)] += gpu.stops[stop as usize];
             }
             for (a, b) in [
-                (&cpu.fates[..], &gpu.fates[..]),
+                (&cpu.seed_outcomes[..], &gpu.seed_outcomes[..]),
                 (&cpu.stops[..], &gpu.stops[..]),
                 (&cpu.per_target[..], &gpu.per_target[..]),
             ] {
@@ -235,7 +238,7 @@ fn fates(cuda: Backend) {
         };
         let [cpu, gpu] = compare(&field, &regions, &params, &cuda);
         // f32 and f64 occasionally disagree on a line that touches an edge.
-        assert!(off(&cpu.fates, &gpu.fates) <= 4);
+        assert!(off(&cpu.seed_outcomes, &gpu.seed_outcomes) <= 4);
         assert!(off(&cpu.stops, &gpu.stops) <= 8);
         assert!(off(&cpu.per_target, &gpu.per_target) <= 8);
         assert!(gpu.per_target.iter().all(|n| *n > 0));
@@ -275,9 +278,14 @@ fn limits(cuda: Backend) {
         let control = Control::new();
         let [cpu, gpu] =
             [&backend(8), &cuda].map(|b| track(&field, &seed, &params, b, &control).unwrap());
-        println!("{what}: {:?} {:?}, {:?}", cpu.fates, cpu.stops, gpu.stops);
+        println!(
+            "{what}: {:?} {:?}, {:?}",
+            cpu.seed_outcomes, cpu.stops, gpu.stops
+        );
         // Rounding decides which step is the first outside.
-        assert!(off(&cpu.fates, &gpu.fates) <= 4 && off(&cpu.stops, &gpu.stops) <= 8);
+        assert!(
+            off(&cpu.seed_outcomes, &gpu.seed_outcomes) <= 4 && off(&cpu.stops, &gpu.stops) <= 8
+        );
         assert!(cpu.steps.abs_diff(gpu.steps) <= 3000 + cpu.steps / 1000);
         for i in 0..gpu.kept.len() {
             assert!(gpu.kept.length_mm(i) >= min_length_mm as f32);
@@ -339,7 +347,7 @@ fn refusals(cuda: Backend) {
     };
     match track(&field, &seed, &endless, &cuda, &Control::new()) {
         // 2.4 GB per streamline: a large card follows a few at a time.
-        Ok(output) => assert_eq!(output.fates[0], 500),
+        Ok(output) => assert_eq!(output.seed_outcomes[0], 500),
         Err(error) => assert!(error.to_string().contains("--backend cpu"), "{error}"),
     }
 }

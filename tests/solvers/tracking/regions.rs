@@ -151,7 +151,7 @@ fn mask_cut() {
                 let end = *points(&output, 0).last().unwrap();
                 assert!(end.distance(expected) < 2e-3, "{end} {expected}");
             }
-            None => assert_eq!(output.fates[SeedOutcome::MissedTargets as usize], 1),
+            None => assert_eq!(output.seed_outcomes[SeedOutcome::MissedTargets as usize], 1),
         }
     }
 }
@@ -340,7 +340,7 @@ fn brute_force() {
                 "seed {i}: {fate:?}"
             );
         }
-        for (found, expected) in output.fates.iter().zip(counts) {
+        for (found, expected) in output.seed_outcomes.iter().zip(counts) {
             assert!(*found >= expected && *found <= expected + doubtful);
         }
     }
@@ -356,7 +356,10 @@ fn hidden() {
     seed.visible = false;
     wall.visible = false;
     let output = run(&constant, &[seed, wall], &params);
-    assert_eq!(output.fates[SeedOutcome::TouchedExclude as usize], 1);
+    assert_eq!(
+        output.seed_outcomes[SeedOutcome::TouchedExclude as usize],
+        1
+    );
 }
 
 /// A straight line along x from the origin, and regions on it and next to it.
@@ -372,7 +375,11 @@ fn any_and_all() {
     let fate = |regions: &[Region], params: &Params| {
         let regions: Vec<Region> = std::iter::once(&seed).chain(regions).cloned().collect();
         let output = run(&constant, &regions, params);
-        let fate = output.fates.iter().position(|n| *n == 1).expect("one seed");
+        let fate = output
+            .seed_outcomes
+            .iter()
+            .position(|n| *n == 1)
+            .expect("one seed");
         (fate, output)
     };
     let (target, include) = (Role::Target, Role::Include);
@@ -465,12 +472,12 @@ fn all_by_brute_force() {
                 sure += 1;
             }
         }
-        let kept = output.fates[SeedOutcome::Kept as usize];
+        let kept = output.seed_outcomes[SeedOutcome::Kept as usize];
         assert!(
             (sure..=sure + doubtful).contains(&kept),
             "{kept} kept, {sure} by brute force"
         );
-        assert_eq!(output.fates.iter().sum::<u64>(), 300);
+        assert_eq!(output.seed_outcomes.iter().sum::<u64>(), 300);
         met_all += sure;
         compared += free.kept.len();
     }

@@ -268,7 +268,7 @@ fn no_start() {
         ..params()
     };
     let output = run(&everywhere, &ball, &params);
-    let outside = output.fates[SeedOutcome::NoStart as usize] as f64;
+    let outside = output.seed_outcomes[SeedOutcome::NoStart as usize] as f64;
     // Binomial: five standard deviations.
     assert!((outside - 2000.0).abs() < 5.0 * (count as f64 / 4.0).sqrt());
     // Low FA and mask regions prevent a start too.
@@ -276,13 +276,16 @@ fn no_start() {
         min_fa: Some(0.9),
         ..params.clone()
     };
-    assert_eq!(run(&everywhere, &[], &picky).fates, [0, 0, 0, 0, 0, 4000]);
+    assert_eq!(
+        run(&everywhere, &[], &picky).seed_outcomes,
+        [0, 0, 0, 0, 0, 4000]
+    );
     let elsewhere = [
         sphere(Role::Seed, DVec3::ZERO, 3.0),
         sphere(Role::Mask, DVec3::splat(10.0), 3.0),
     ];
     assert_eq!(
-        run(&everywhere, &elsewhere, &params).fates,
+        run(&everywhere, &elsewhere, &params).seed_outcomes,
         [0, 0, 0, 0, 0, 4000]
     );
 }

@@ -83,7 +83,7 @@ fn leaves_mask() {
             ..params()
         };
         let output = run(&ball, &[], &params);
-        let started = 50 - output.fates[SeedOutcome::NoStart as usize];
+        let started = 50 - output.seed_outcomes[SeedOutcome::NoStart as usize];
         assert_eq!(count(&output, StopReason::LeftMask), 2 * started);
         for i in 0..output.kept.len() {
             let line = points(&output, i);
@@ -215,7 +215,7 @@ fn limits() {
     };
     let wall = sphere(Role::Terminate, up * 9.0, 5.0);
     let output = run(&constant, &[seed[0].clone(), wall], &short);
-    assert_eq!(output.fates[SeedOutcome::TooShort as usize], 1);
+    assert_eq!(output.seed_outcomes[SeedOutcome::TooShort as usize], 1);
     assert_eq!(count(&output, StopReason::MaxSteps), 1);
     assert_eq!(count(&output, StopReason::Terminated), 1);
 }
@@ -248,7 +248,7 @@ fn walls() {
     );
     assert_eq!(
         (
-            output.fates[SeedOutcome::TooShort as usize],
+            output.seed_outcomes[SeedOutcome::TooShort as usize],
             count(&output, StopReason::Terminated)
         ),
         (1, 2)
@@ -355,8 +355,8 @@ fn threads() {
             assert_eq!(a.per_streamline, b.per_streamline);
         }
         assert_eq!(
-            (one.fates, one.stops, one.steps),
-            (four.fates, four.stops, four.steps)
+            (one.seed_outcomes, one.stops, one.steps),
+            (four.seed_outcomes, four.stops, four.steps)
         );
         assert_eq!(one.per_target, four.per_target);
     }
@@ -384,7 +384,7 @@ fn thin() {
                     ..params()
                 },
             );
-            assert_eq!(output.fates[SeedOutcome::Kept as usize], 50);
+            assert_eq!(output.seed_outcomes[SeedOutcome::Kept as usize], 50);
             assert_eq!(count(&output, StopReason::LeftVolume), 100);
         }
     }

@@ -11,8 +11,8 @@ use arcuate::compute::{Backend, BackendChoice, BackendKind, Control};
 use arcuate::data::{Grid, Mask, Region, Role, Shape, Tractogram, Volume};
 use arcuate::solvers::curves::StopReason;
 use arcuate::solvers::tractogram::selection::{
-    Edit, Given, RejectReason, Runs, Selection, SelectionRules, Within, apply, column, copied,
-    means, select,
+    Edit, RejectReason, Runs, Selection, SelectionRules, StreamlineRange, Within, apply, column,
+    copied, means, select,
 };
 use glam::{DVec3, Vec3};
 use libtest_mimic::Trial;
@@ -62,7 +62,7 @@ fn run(tractogram: &Tractogram, rules: &SelectionRules) -> Selection {
     let selection = select(tractogram, rules, &on(2), &Control::new()).unwrap();
     let dropped: u64 = selection.dropped.iter().sum();
     assert_eq!(
-        selection.kept() as u64 + dropped,
+        selection.kept_count() as u64 + dropped,
         tractogram.len() as u64,
         "each is kept or has a reason"
     );
@@ -219,7 +219,7 @@ fn logic() {
         assert!((0..lines.len()).all(|i| inverted.marks[i] != found.marks[i]));
         assert_eq!(
             inverted.dropped[RejectReason::Inverted as usize],
-            found.kept() as u64
+            found.kept_count() as u64
         );
         // A streamline that touches an exclude region meets it; otherwise only one cut at it does.
         let exclude = with(Role::Exclude).next().unwrap();
@@ -315,7 +315,7 @@ fn chance() {
     const ROUNDS: u64 = 400;
     for seed in 0..ROUNDS {
         let found = run(&lines, &some(50, seed));
-        assert_eq!(found.kept(), 50);
+        assert_eq!(found.kept_count(), 50);
         assert_eq!(found.dropped[RejectReason::Chance as usize], 150);
         for (times, kept) in times.iter_mut().zip(&found.marks) {
             *times += u32::from(*kept);
@@ -336,8 +336,8 @@ fn chance() {
     let sum: u64 = places.map(|(i, t)| i as u64 * u64::from(*t)).sum();
     let mean = sum as f64 / (50 * ROUNDS) as f64;
     assert!((mean - 99.5).abs() < 2.2, "{mean}");
-    assert_eq!(run(&lines, &some(1000, 1)).kept(), 200);
-    assert_eq!(run(&lines, &some(0, 1)).kept(), 0);
+    assert_eq!(run(&lines, &some(1000, 1)).kept_count(), 200);
+    assert_eq!(run(&lines, &some(0, 1)).kept_count(), 0);
 }
 
 fn threads() {
@@ -355,7 +355,7 @@ fn threads() {
     // With its own boxes.
     let again = Tractogram::new(lines.points.clone(), lines.offsets.clone());
     let four = select(&again, &rules, &on(4), &Control::new()).unwrap();
-    assert!(one.kept() > 100);
+    assert!(one.kept_count() > 100);
     assert_eq!(one, four);
     let control = Control::new();
     control.cancel();
@@ -387,10 +387,10 @@ fn odd() {
         &lines,
         &by_regions(vec![region(Role::Include, Shape::Mask(empty))]),
     );
-    assert_eq!(found.kept(), 0);
+    assert_eq!(found.kept_count(), 0);
     assert_eq!(found.dropped[RejectReason::MissedInclude as usize], 4);
     assert_eq!(
-        run(&Tractogram::empty(), &by_regions(vec![ball(Role::Target)])).kept(),
+        run(&Tractogram::empty(), &by_regions(vec![ball(Role::Target)])).kept_count(),
         0
     );
 }
@@ -421,7 +421,7 @@ fn stops() {
         }
         assert_eq!(
             found.dropped[RejectReason::Stop as usize],
-            300 - found.kept() as u64
+            300 - found.kept_count() as u64
         );
     }
 }
@@ -432,7 +432,7 @@ fn given() {
     let mut values: Vec<f32> = (0..200).map(|_| random.uniform(0.0, 1.0) as f32).collect();
     values[7] = f32::NAN;
     let rules = |values: &[f32]| SelectionRules {
-        given: vec![Given {
+        given: vec![StreamlineRange {
             values: values.into(),
             low: 0.25,
             high: f32::INFINITY,

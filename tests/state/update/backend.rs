@@ -58,14 +58,14 @@ fn opened(kind: BackendKind, label: &str) -> Action {
 
 fn on_two_cards() -> State {
     let mut state = State::new("CUDA NVIDIA H200 · 139 GB".to_owned());
-    state.session.backend_kind = BackendKind::Cuda(DeviceChoice::All);
-    state.session.backend_setting = BackendKind::Cuda(DeviceChoice::All);
+    state.session.device.kind = BackendKind::Cuda(DeviceChoice::All);
+    state.session.device.setting = BackendKind::Cuda(DeviceChoice::All);
     state
 }
 
 fn by_hand() {
     let mut state = on_two_cards();
-    state.session.rays_per_ms = Some(1e6);
+    state.session.track.rays_per_ms = Some(1e6);
     let kind = BackendKind::Cuda(DeviceChoice::Number(1));
     let effects = update(&mut state, Action::Device(DeviceAction::Choose(kind)));
     let Some(UseBackend { kind: asked }) = only_job(&effects) else {
@@ -73,7 +73,7 @@ fn by_hand() {
     };
     assert_eq!(*asked, kind);
     assert!(
-        state.session.backend.label.contains("139 GB"),
+        state.session.device.backend.label.contains("139 GB"),
         "not open yet"
     );
     let effects = update(&mut state, opened(kind, "other card"));
@@ -82,12 +82,15 @@ fn by_hand() {
             if load.job::<LoadKernels>().is_some()),
         "{effects:?}"
     );
-    assert_eq!(state.session.backend.label, "other card");
+    assert_eq!(state.session.device.backend.label, "other card");
     assert!(state.session.is_on_card(), "whatever its label says");
-    assert_eq!(state.session.backend.reason, "for a reason");
-    assert_eq!(state.session.backend_kind, kind);
-    assert_eq!(state.session.backend_setting, kind);
-    assert_eq!(state.session.rays_per_ms, None, "that was the other one");
+    assert_eq!(state.session.device.backend.reason, "for a reason");
+    assert_eq!(state.session.device.kind, kind);
+    assert_eq!(state.session.device.setting, kind);
+    assert_eq!(
+        state.session.track.rays_per_ms, None,
+        "that was the other one"
+    );
 }
 
 fn fails() {
@@ -96,33 +99,37 @@ fn fails() {
     let kind = BackendKind::Cuda(DeviceChoice::Number(4_000));
     window.act(Action::Device(DeviceAction::Choose(kind)));
     let session = &window.state.session;
-    assert_eq!(session.messages.len(), 1);
-    let message = &session.messages[0].text;
+    assert_eq!(session.notices.messages.len(), 1);
+    let message = &session.notices.messages[0].text;
     assert!(
         !message.contains("--"),
         "no words of the command line: {message}"
     );
-    assert_eq!(session.backend_setting, BackendKind::Auto);
-    assert_eq!(session.backend.label, "");
+    assert_eq!(session.device.setting, BackendKind::Auto);
+    assert_eq!(session.device.backend.label, "");
     // The next backend that opens removes the message.
     window.act(Action::Device(DeviceAction::Choose(BackendKind::Cpu)));
-    assert!(window.state.session.messages.is_empty());
-    assert_eq!(window.state.session.backend_setting, BackendKind::Cpu);
+    assert!(window.state.session.notices.messages.is_empty());
+    assert_eq!(window.state.session.device.setting, BackendKind::Cpu);
     assert!(
         window
             .state
             .session
+            .device
             .backend
             .label
             .starts_with("CPU 2 threads")
     );
-    assert_eq!(window.state.session.backend.reason, "CPU: chosen by hand");
+    assert_eq!(
+        window.state.session.device.backend.reason,
+        "CPU: chosen by hand"
+    );
 }
 
 /// Jobs that ran on the card run again unchanged, once the CPU is open; the setting stays.
 fn stranded() {
     let mut window = Window::fitted();
-    window.state.session.backend_setting = BackendKind::Cuda(DeviceChoice::First);
+    window.state.session.device.setting = BackendKind::Cuda(DeviceChoice::First);
     window.act(Action::Track(TrackAction::WholeBrain));
     let request = window
         .jobs_of::<TrackWholeBrain>()
@@ -130,14 +137,14 @@ fn stranded() {
         .expect("a job")
         .clone();
     let layers = window.state.document.layers.len();
-    let mut changed = window.state.document.track.clone();
+    let mut changed = window.state.document.track.streamlines.clone();
     changed.step_mm = 2.0;
     window.act(Action::Track(TrackAction::SetStreamlines {
         params: changed,
         phase: Phase::Done,
     }));
     window.act(failure(&request));
-    let message = &window.state.session.messages[0];
+    let message = &window.state.session.notices.messages[0];
     assert!(message.on_card && message.text == LOST);
     assert_eq!(
         window.state.document.layers.len(),
@@ -158,11 +165,17 @@ fn stranded() {
     };
     assert_eq!(track.params.step_mm, 0.5, "as it was asked for");
     let session = &window.state.session;
-    assert!(session.messages.iter().all(|m| !m.on_card));
-    assert!(session.backend.label.starts_with("CPU"));
-    assert!(session.backend.reason.contains("a graphics card failed"));
+    assert!(session.notices.messages.iter().all(|m| !m.on_card));
+    assert!(session.device.backend.label.starts_with("CPU"));
+    assert!(
+        session
+            .device
+            .backend
+            .reason
+            .contains("a graphics card failed")
+    );
     assert_eq!(
-        session.backend_setting,
+        session.device.setting,
         BackendKind::Cuda(DeviceChoice::First)
     );
     // Once is enough.
@@ -183,8 +196,8 @@ fn live() {
         .clone();
     let session = |window: &Window| window.state.session.clone();
     window.act(failure(&request));
-    assert!(session(&window).live.is_none() && session(&window).stranded.live);
-    assert_eq!(session(&window).tracking.failure(), Some(LOST));
+    assert!(session(&window).track.live.is_none() && session(&window).device.fallback.live);
+    assert_eq!(session(&window).track.schedule.failure(), Some(LOST));
     assert_eq!(window.state.document.regions.len(), 1);
     window.holding = true;
     window.act(Action::Device(DeviceAction::RunOnCpu));
@@ -208,9 +221,13 @@ fn live() {
     window.act(failure(&request));
     window.holding = false;
     window.deliver(|_| {});
-    let live = session(&window).live.expect("streamlines");
-    assert!(live.recipe.command().contains("--seed sphere:3,0,0,4"));
-    assert!(session(&window).tracking.failure().is_none() && !session(&window).stranded.live);
+    let live = session(&window).track.live.expect("streamlines");
+    let recipe = window.state.document.live_recipe(&live);
+    assert!(recipe.command().contains("--seed sphere:3,0,0,4"));
+    assert!(
+        session(&window).track.schedule.failure().is_none()
+            && !session(&window).device.fallback.live
+    );
     // A job that was in progress on the card, and fails after the change.
     let before = window.jobs_of::<TrackStreamlines>().count();
     window.act(failure(&request));
@@ -220,7 +237,7 @@ fn live() {
         "its result is there already"
     );
     window.holding = true;
-    let params = window.state.document.track.clone();
+    let params = window.state.document.track.streamlines.clone();
     window.act(Action::Track(TrackAction::SetStreamlines {
         params: Params {
             step_mm: 1.0,
@@ -231,7 +248,10 @@ fn live() {
     let before = window.jobs_of::<TrackStreamlines>().count();
     window.act(failure(&request));
     assert_eq!(window.jobs_of::<TrackStreamlines>().count(), before + 1);
-    assert!(session(&window).live.is_some() && session(&window).tracking.failure().is_none());
+    assert!(
+        session(&window).track.live.is_some()
+            && session(&window).track.schedule.failure().is_none()
+    );
 }
 
 fn no_offer() {
@@ -244,11 +264,11 @@ fn no_offer() {
         .clone();
     window.act(failure(&request));
     window.act(failure(&request));
-    assert_eq!(window.state.session.stranded.requests.len(), 1);
+    assert_eq!(window.state.session.device.fallback.requests.len(), 1);
     window.act(Action::Track(TrackAction::WholeBrain));
-    assert!(window.state.session.messages.is_empty());
-    assert!(window.state.session.stranded.requests.is_empty());
+    assert!(window.state.session.notices.messages.is_empty());
+    assert!(window.state.session.device.fallback.requests.is_empty());
     window.act(failure(&request));
     window.act(Action::DismissMessage(0));
-    assert!(window.state.session.stranded.requests.is_empty());
+    assert!(window.state.session.device.fallback.requests.is_empty());
 }

@@ -8,14 +8,13 @@ use arcuate::jobs::Outcome;
 use arcuate::scene::{self, Size};
 use arcuate::solvers::geodesic::{Cut, Sharpening};
 use arcuate::solvers::pathway::Rates;
-use arcuate::state::LayerAction;
 use arcuate::state::action::BeforeDrag;
 use arcuate::state::core::live::LAG;
 use arcuate::state::pathways::jobs::{COMPARE, ComparePathway, FindPathway, PATHWAY};
 use arcuate::state::pathways::{PathwayAction, Standing};
 use arcuate::state::track::jobs::LIVE;
 use arcuate::state::{
-    Action, Event, Pane, Phase, Rays, RegionAction, Task, TrackAction, ViewAction,
+    Action, Event, LayerAction, Pane, Phase, Rays, RegionAction, Task, TrackAction, ViewAction,
 };
 use glam::{DVec2, DVec3};
 use libtest_mimic::Trial;
@@ -132,7 +131,7 @@ fn gives_way() {
     let from = window.submitted.len();
     window.holding = true;
     let age = |window: &mut Window| {
-        let jobs = window.state.session.jobs.iter_mut();
+        let jobs = window.state.session.jobs.running.iter_mut();
         let of_pathway = jobs.filter(|j| j.slot == PATHWAY);
         of_pathway.for_each(|j| j.started = start_of_old_job(2 * LAG));
     };
@@ -190,7 +189,7 @@ fn dim() {
     assert_eq!(strengths(&window), bright);
     to_alpha(&mut window, 5.5, Phase::Live);
     assert!(!window.state.pathway_is_stale());
-    let jobs = window.state.session.jobs.iter_mut();
+    let jobs = window.state.session.jobs.running.iter_mut();
     jobs.for_each(|j| j.started = start_of_old_job(2 * LAG));
     assert!(window.state.pathway_is_stale());
     window.deliver(|_| {});
@@ -213,7 +212,7 @@ fn dim_rays() {
         [slice.lines[0].opacity, scene.lines[0].opacity]
     };
     let sharpen = |window: &mut Window, alpha: f64, phase: Phase| {
-        let mut rays = window.state.document.rays.clone();
+        let mut rays = window.state.document.track.rays.clone();
         rays.medium.sharpening = Sharpening::Power { alpha };
         window.act(Action::Track(TrackAction::SetRays { rays, phase }));
     };
@@ -234,7 +233,7 @@ fn dim_rays() {
     assert_eq!(strength(&window), bright);
     sharpen(&mut window, 2.5, Phase::Live);
     assert!(!window.state.live_is_stale());
-    let jobs = window.state.session.jobs.iter_mut();
+    let jobs = window.state.session.jobs.running.iter_mut();
     jobs.for_each(|j| j.started = start_of_old_job(2 * LAG));
     assert!(window.state.live_is_stale());
     window.deliver(|_| {});
@@ -243,7 +242,7 @@ fn dim_rays() {
     let cut = Cut::Top(3);
     let rays = Rays {
         cut,
-        ..window.state.document.rays.clone()
+        ..window.state.document.track.rays.clone()
     };
     window.act(Action::Track(TrackAction::SetRays {
         rays,
@@ -338,11 +337,11 @@ fn interrupted() {
 /// are kept; the number stays the same while the size does.
 fn budget() {
     let mut window = rays::shooting(50_000);
-    let region = window.state.session.selected_region.expect("the seed");
+    let region = window.state.session.regions.selected.expect("the seed");
     let mut shoot = |speed: (f64, f64), x: f64| {
         let (per_ms, kept) = speed;
         let session = &mut window.state.session;
-        (session.rays_per_ms, session.rays_passed) = (Some(per_ms), Some(kept));
+        (session.track.rays_per_ms, session.track.rays_passed) = (Some(per_ms), Some(kept));
         let shape = Shape::Sphere {
             centre: DVec3::X * x,
             radius_mm: 5.0,
@@ -389,15 +388,15 @@ fn budget() {
 /// cut as set.
 fn enough() {
     let mut window = rays::shooting(50_000);
-    let mut requested = window.state.document.rays.clone();
+    let mut requested = window.state.document.track.rays.clone();
     requested.cut = Cut::TopShare(0.01);
     let set = |window: &mut Window, phase: Phase| {
         let rays = requested.clone();
         window.act(Action::Track(TrackAction::SetRays { rays, phase }));
     };
     set(&mut window, Phase::Done);
-    window.state.session.rays_per_ms = Some(1.0);
-    let region = window.state.session.selected_region.expect("the seed");
+    window.state.session.track.rays_per_ms = Some(1.0);
+    let region = window.state.session.regions.selected.expect("the seed");
     let shape = Shape::Sphere {
         centre: DVec3::X,
         radius_mm: 5.0,
@@ -461,21 +460,21 @@ fn kept_among() {
 fn status_of_task() {
     let mut window = looking();
     to_alpha(&mut window, 2.0, Phase::Done);
-    let message = window.state.session.status.clone();
+    let message = window.state.session.notices.status.clone();
     assert!(message.starts_with("Solved in "), "{message}");
     window.act(Action::View(ViewAction::SelectTask(Task::Pathways)));
-    assert_eq!(window.state.session.status, message);
+    assert_eq!(window.state.session.notices.status, message);
     // Postponed streamlines are tracked now, and have a status of their own.
     let not_solved = |window: &mut Window| {
         window.act(Action::View(ViewAction::SelectTask(Task::View)));
-        let now = &window.state.session.status;
+        let now = &window.state.session.notices.status;
         assert!(!now.contains("Solved in "), "{now}");
     };
     not_solved(&mut window);
     window.act(Action::View(ViewAction::SelectTask(Task::Pathways)));
     to_alpha(&mut window, 3.0, Phase::Done);
     window.act(Action::Undo);
-    let message = window.state.session.status.clone();
+    let message = window.state.session.notices.status.clone();
     assert!(
         message.starts_with("Undid: ") && message.contains("Solved in "),
         "{message}"
@@ -520,7 +519,7 @@ fn stays_stopped() {
         window.act(Action::View(ViewAction::MoveCrosshair(DVec3::ONE)));
     }
     assert_eq!(window.coarse_requests(), [false]);
-    assert!(window.state.session.tracking.failure().is_none());
+    assert!(window.state.session.track.schedule.failure().is_none());
     window.act(Action::Track(TrackAction::Repeat));
     assert_eq!(window.coarse_requests(), [false; 2]);
     assert!(window.state.final_live().is_some());

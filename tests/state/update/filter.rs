@@ -93,7 +93,7 @@ fn fitted() -> Window {
 }
 
 fn said(window: &Window) -> String {
-    let all = window.state.session.messages.iter();
+    let all = window.state.session.notices.messages.iter();
     let failed = window.state.session.filter.failed.iter().cloned();
     let texts: Vec<String> = all.map(|m| m.text.clone()).chain(failed).collect();
     texts.join("\n")
@@ -292,7 +292,8 @@ fn refused() {
     assert_eq!(window.state.cannot_filter(), None);
     act(&mut window, FilterAction::Run);
     assert_eq!(said(&window), "");
-    assert_eq!(weighed(&window).from.times, Times::Both(timing));
+    let from = window.state.document.fit_inputs(weighed(&window));
+    assert_eq!(from.expect("the fit").times, Times::Both(timing));
     // Elsewhere.
     let far = lines().moved(glam::DAffine3::from_translation(DVec3::splat(900.0)));
     let event = file("/data/far.trx", Loaded::Tractogram(far));
@@ -406,7 +407,7 @@ fn along() {
         role: Role::Include,
         shape: Shape::Mask(mask),
     }));
-    let region = window.state.session.selected_region.expect("a region");
+    let region = window.state.session.regions.selected.expect("a region");
     cut_out(&mut window, ExcludedStreamlines::Region(region));
     assert_eq!(said(&window), "");
     let [one, other] = &weighed(&window).lesions[..] else {
@@ -502,7 +503,7 @@ fn sums_apart() {
         radius_mm: 60.0,
     };
     window.act(Action::Region(RegionAction::Add { role, shape }));
-    let all = window.state.session.selected_region.expect("placed");
+    let all = window.state.session.regions.selected.expect("placed");
     let some = window.place(role, DVec3::new(7.0, -1.0, -1.0));
     let rows = apart(&window);
     assert_eq!(

@@ -120,11 +120,11 @@ fn elsewhere() {
         window.act(Action::Event(file("/data/m.nii.gz", half_ball(by))));
         let fit = window.jobs_of::<FitTensors>().last().expect("a fit");
         assert_eq!(fit.mask.is_some(), taken, "moved by {share} of a voxel");
-        let messages = &window.state.session.messages;
+        let messages = &window.state.session.notices.messages;
         let reported = messages.iter().any(|m| m.text.contains("another grid"));
         assert_eq!(reported, !taken, "{messages:?}");
         window.deliver(|_| {});
-        let errors = &window.state.session.messages;
+        let errors = &window.state.session.notices.messages;
         let errors = errors.iter().filter(|m| m.severity == Severity::Error);
         assert_eq!(errors.count(), 0);
         let (fitted, mask) = (window.tensors().fitted, window.tensors().key.mask);
@@ -157,7 +157,7 @@ fn reordered() {
         let mask = Loaded::Mask(mask);
         window.act(Action::Event(file("/data/m.nii.gz", mask)));
         window.deliver(|_| {});
-        let message = &window.state.session.messages;
+        let message = &window.state.session.notices.messages;
         assert!(message.is_empty(), "{message:?}");
         let tensors = window.tensors();
         assert!(tensors.key.mask.is_some());
@@ -253,6 +253,7 @@ fn gradients_to_scans() {
     assert!(
         state
             .session
+            .notices
             .messages
             .iter()
             .any(|m| m.text.contains("scan"))
@@ -287,14 +288,8 @@ fn named_gradients() {
         },
     )));
     window.place(Role::Seed, DVec3::ZERO);
-    let live = window
-        .state
-        .session
-        .live
-        .as_ref()
-        .expect("live")
-        .recipe
-        .command();
+    let live = window.state.session.track.live.as_ref().expect("live");
+    let live = window.state.document.live_recipe(live).command();
     for command in [window.fit().command(), live] {
         let named = "/data/scan.nii.gz --bval /other/a.bval --bvec /other/a.bvec";
         assert!(command.contains(named), "{command}");
@@ -309,14 +304,15 @@ fn no_file() {
         layer: mask,
         role: Role::Mask,
     }));
-    let live = window.state.session.live.clone().expect("live");
-    let sentence = live.recipe.no_command().expect("no command");
+    let live = window.state.session.track.live.clone().expect("live");
+    let recipe = window.state.document.live_recipe(&live);
+    let sentence = recipe.no_command().expect("no command");
     assert!(sentence.contains("\"Brain mask\""), "{sentence}");
-    assert!(live.recipe.command().starts_with("# "));
-    window.act(Action::CopyCommand(live.recipe));
+    assert!(recipe.command().starts_with("# "));
+    window.act(Action::CopyCommand(recipe));
     assert!(window.copied.is_empty(), "{:?}", window.copied);
     let reported = |m: &arcuate::state::Message| m.text == sentence;
-    assert!(window.state.session.messages.iter().any(reported));
+    assert!(window.state.session.notices.messages.iter().any(reported));
 }
 
 /// The fit starts without it, and uses it on request; once chosen or open it is no longer offered.
@@ -341,7 +337,7 @@ fn beside() {
     // Opened together they give the same fit whenever they are opened again: that is no unsaved work.
     let together = ["/data/scan.nii.gz", "/data/scan_brain_mask.nii.gz"];
     let mut both = window.state.clone();
-    both.session.together = together.map(PathBuf::from).to_vec();
+    both.session.files.opened_together = together.map(PathBuf::from).to_vec();
     let mask = || file("/data/scan_brain_mask.nii.gz", half_ball(DVec3::ZERO));
     update(&mut both, Action::Event(mask()));
     assert!(both.document.chosen_mask().is_some());
@@ -362,7 +358,7 @@ fn beside() {
     let named = "The choice of \"scan_brain_mask\" as the brain mask of the fit";
     assert_eq!(unsaved[0].words(), named);
     let (chosen, mask) = window.state.document.chosen_mask().expect("the mask");
-    assert_eq!(chosen.path.as_ref(), Some(&path));
+    assert_eq!(window.state.document.path(chosen), Some(&*path));
     assert_eq!(window.tensors().mask.inside, mask.inside);
     assert_eq!(window.tensors().mask_found, None);
     assert_eq!(window.state.offered_mask(), None);

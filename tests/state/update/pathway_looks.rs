@@ -87,7 +87,11 @@ fn again() {
     let solved = |window: &Window| window.state.document.kept_pathways[0].found.is_some();
     assert!(!solved(&window), "not asked for as it is");
     act(&mut window, PathwayAction::SolveKept(id));
-    assert!(solved(&window), "{:?}", window.state.session.messages);
+    assert!(
+        solved(&window),
+        "{:?}",
+        window.state.session.notices.messages
+    );
 }
 
 /// One cut serves the live cloud, the live surface and those of kept ones.

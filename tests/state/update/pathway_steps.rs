@@ -40,10 +40,10 @@ fn tracks() {
     }
     assert_eq!(tracked(&window), count);
     assert!(
-        window.state.session.live.is_none(),
+        window.state.session.track.live.is_none(),
         "those of before are gone"
     );
-    let status = &window.state.session.status;
+    let status = &window.state.session.notices.status;
     assert!(status.starts_with("Solved in "), "{status}");
     window.act(Action::View(ViewAction::SelectTask(Task::Track)));
     assert!(tracked(&window) > count);
@@ -124,7 +124,7 @@ fn steps() {
         assert_eq!(label(&window).as_deref(), Some(expected));
     }
     window.act(Action::Undo);
-    let status = window.state.session.status.replace('\u{202F}', " ");
+    let status = window.state.session.notices.status.replace('\u{202F}', " ");
     let begin = "Undid: width of pathway (";
     assert!(status.starts_with(begin), "{status}");
     assert!(status.contains(": Pathway width ε 33.0 % → "), "{status}");
@@ -183,6 +183,6 @@ fn joined() {
         "joined from ε = {}",
         format::with_unit(&format::fixed(percent, 1), "%")
     );
-    let status = &window.state.session.status;
+    let status = &window.state.session.notices.status;
     assert!(status.ends_with(&reported), "{status}");
 }

@@ -102,7 +102,7 @@ fn looked_at() {
     let recipe = pathway_recipe(&window.state, None);
     let command = recipe.expect("a recipe").command();
     assert!(
-        command.starts_with("arcuate cost /data/scan.nii.gz"),
+        command.starts_with("arcuate pathway /data/scan.nii.gz"),
         "{command}"
     );
     assert!(command.contains("--from sphere:0,-14,0,") && command.contains("--epsilon 0.2"));
@@ -336,7 +336,11 @@ fn kept() {
             what,
             path: path.clone(),
         }));
-        assert!(path.exists(), "{name}: {:?}", window.state.session.messages);
+        assert!(
+            path.exists(),
+            "{name}: {:?}",
+            window.state.session.notices.messages
+        );
     }
     window.act(Action::Pathway(PathwayAction::Delete(kept.id)));
     assert_eq!(window.state.document.kept_pathways.len(), 1);
@@ -513,7 +517,13 @@ fn tried_again() {
     change(&mut window, elsewhere);
     window.act(Action::View(ViewAction::MoveCrosshair(DVec3::ONE)));
     assert_eq!(window.state.session.pathways.unsolved.len(), 1);
-    let reported = window.state.session.messages.last().expect("a sentence");
+    let reported = window
+        .state
+        .session
+        .notices
+        .messages
+        .last()
+        .expect("a sentence");
     assert!(reported.text.contains("Seed – Target"), "{}", reported.text);
     change(&mut window, there);
     window.act(Action::View(ViewAction::MoveCrosshair(DVec3::ZERO)));

@@ -62,7 +62,7 @@ fn turn() {
         });
         assert_eq!(films.count(), usize::from(film));
         assert_eq!(
-            state.session.status,
+            state.session.notices.status,
             "Saved 12 pictures of a turn, /tmp/t-001.png to t-012.png"
         );
         assert!(state.session.turning.is_none());
@@ -78,13 +78,13 @@ fn escape() {
     update(&mut state, Action::Escape);
     assert!(update(&mut state, Action::Picture(PictureAction::NextFrame)).is_empty());
     assert!(
-        state.session.status.contains("after 1 of 12"),
+        state.session.notices.status.contains("after 1 of 12"),
         "{}",
-        state.session.status
+        state.session.notices.status
     );
     // Invalid values are refused.
     update(&mut state, shot(Some(Pane::Scene), 1, false));
-    assert!(state.session.turning.is_none() && !state.session.messages.is_empty());
+    assert!(state.session.turning.is_none() && !state.session.notices.messages.is_empty());
 }
 
 /// A picture that is not written ends the turntable, which then does not claim all its pictures.
@@ -107,7 +107,7 @@ fn not_saved() {
     update(&mut state, failed(9, "/tmp/labels.nii.gz"));
     assert!(state.session.turning.is_some());
     assert_eq!(
-        state.session.status,
+        state.session.notices.status,
         "Not saved: The disk is full: /tmp/labels.nii.gz"
     );
     update(&mut state, drawn(10, "/tmp/one.png", Err("Why".to_owned())));
@@ -116,7 +116,7 @@ fn not_saved() {
     assert!(state.session.turning.is_none());
     assert!(update(&mut state, Action::Picture(PictureAction::NextFrame)).is_empty());
     assert_eq!(
-        state.session.status,
+        state.session.notices.status,
         "Stopped after 1 of 12 pictures · Not saved: The disk is full: /tmp/t-002.png"
     );
 }
@@ -160,33 +160,48 @@ fn stopped() {
         Action::CancelJob(Slot::Picture)
     )));
     assert!(state.session.turning.is_none());
-    assert_eq!(state.session.status, "Stopped after 0 of 12 pictures");
+    assert_eq!(
+        state.session.notices.status,
+        "Stopped after 0 of 12 pictures"
+    );
     // The event of the cancelled picture changes no status.
     update(
         &mut state,
         Action::Picture(PictureAction::Cancelled { ticket: 1 }),
     );
-    assert!(state.session.jobs.is_empty());
-    assert_eq!(state.session.status, "Stopped after 0 of 12 pictures");
+    assert!(state.session.jobs.running.is_empty());
+    assert_eq!(
+        state.session.notices.status,
+        "Stopped after 0 of 12 pictures"
+    );
     let mut state = start_time(2);
     // First the turntable, whose present picture is finished, then that picture.
     assert!(update(&mut state, Action::Escape).is_empty());
     assert!(state.session.turning.is_none());
-    assert_eq!(state.session.status, "Stopped after 1 of 12 pictures");
+    assert_eq!(
+        state.session.notices.status,
+        "Stopped after 1 of 12 pictures"
+    );
     update(&mut state, picture_saved());
-    assert_eq!(state.session.status, "Stopped after 1 of 12 pictures");
+    assert_eq!(
+        state.session.notices.status,
+        "Stopped after 1 of 12 pictures"
+    );
     assert!(cancels(&update(&mut state, Action::Escape)));
     let mut state = start_time(3);
     update(&mut state, drawn(3, "/tmp/t-001.png", Ok(5)));
-    assert!(state.session.jobs.is_empty() && state.session.turning.is_some());
+    assert!(state.session.jobs.running.is_empty() && state.session.turning.is_some());
     let mut state = start_time(4);
     update(
         &mut state,
         drawn(4, "/tmp/t-001.png", Err("Why".to_owned())),
     );
-    assert!(state.session.jobs.is_empty() && state.session.turning.is_none());
-    assert_eq!(state.session.status, "Stopped after 0 of 12 pictures");
-    assert_eq!(state.session.messages.len(), 1);
+    assert!(state.session.jobs.running.is_empty() && state.session.turning.is_none());
+    assert_eq!(
+        state.session.notices.status,
+        "Stopped after 0 of 12 pictures"
+    );
+    assert_eq!(state.session.notices.messages.len(), 1);
 }
 
 /// Changes since the session was saved, even to the sides of the view, would not be in the picture.

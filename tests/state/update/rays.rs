@@ -54,7 +54,7 @@ pub(super) fn shooting(seeds: usize) -> Window {
 }
 
 fn change(window: &mut Window, phase: Phase, edit: impl FnOnce(&mut Rays)) {
-    let mut rays = window.state.document.rays.clone();
+    let mut rays = window.state.document.track.rays.clone();
     edit(&mut rays);
     window.act(Action::Track(TrackAction::SetRays { rays, phase }));
 }
@@ -67,8 +67,18 @@ fn cut_to(window: &mut Window, cut: Cut, phase: Phase) {
     change(window, phase, |rays| rays.cut = cut);
 }
 
+fn recipe(window: &Window) -> Recipe {
+    window.state.document.live_recipe(live(window))
+}
+
 pub(super) fn live(window: &Window) -> &arcuate::state::CurveResult {
-    window.state.session.live.as_ref().expect("a live result")
+    window
+        .state
+        .session
+        .track
+        .live
+        .as_ref()
+        .expect("a live result")
 }
 
 fn follow_the_switch() {
@@ -81,14 +91,14 @@ fn follow_the_switch() {
     // The strongest tenth of all that pass.
     let passed = live(&window).rays.as_ref().map_or(0, |r| r.measures.len());
     assert_eq!(live(&window).output.kept.len(), passed.div_ceil(10));
-    let command = live(&window).recipe.command();
+    let command = recipe(&window).command();
     for option in [" --sharpen power:6 ", " --cut top:10%"] {
         assert!(command.contains(option), "{command}");
     }
-    assert!(matches!(live(&window).recipe, Recipe::Geodesic { .. }));
+    assert!(matches!(recipe(&window), Recipe::Geodesic { .. }));
     window.act(Action::Undo);
     assert!(live(&window).rays.is_none());
-    assert!(matches!(live(&window).recipe, Recipe::Track { .. }));
+    assert!(matches!(recipe(&window), Recipe::Track { .. }));
     window.act(Action::Redo);
     assert!(live(&window).rays.is_some());
 }
@@ -104,7 +114,7 @@ fn coarse() {
         [true, false],
         "some are to be seen before all are there"
     );
-    let region = window.state.session.selected_region.expect("the seed");
+    let region = window.state.session.regions.selected.expect("the seed");
     let mut steps = 0;
     for x in 1..=5 {
         let shape = Shape::Sphere {
@@ -118,9 +128,9 @@ fn coarse() {
         }));
         steps += 1;
         assert!(live(&window).coarse && live(&window).seeds < all);
-        assert!(window.state.session.tracking.waits_for_rest());
-        let Recipe::Geodesic { regions, .. } = &live(&window).recipe else {
-            panic!("{:?}", live(&window).recipe)
+        assert!(window.state.session.track.schedule.waits_for_rest());
+        let Recipe::Geodesic { regions, .. } = &recipe(&window) else {
+            panic!("{:?}", recipe(&window))
         };
         assert!(regions[0].shape.to_string().contains(&format!(":{x},0,0")));
     }
@@ -132,9 +142,9 @@ fn coarse() {
     assert_eq!(coarse, expected);
     // Few enough to be shot within a frame: shot at once.
     let mut window = shooting(2);
-    window.state.session.rays_per_ms = Some(1e6);
+    window.state.session.track.rays_per_ms = Some(1e6);
     change(&mut window, Phase::Live, |r| r.params.curves.step_mm = 1.0);
-    assert!(!live(&window).coarse && !window.state.session.tracking.waits_for_rest());
+    assert!(!live(&window).coarse && !window.state.session.track.schedule.waits_for_rest());
 }
 
 fn medium() {
@@ -180,14 +190,14 @@ fn cut() {
         let kept = &live(&window).output.kept.per_streamline["cm"];
         let least = kept.iter().copied().min_by(f32::total_cmp);
         assert_eq!(live(&window).rays.as_ref().and_then(|r| r.least), least);
-        assert!(matches!(&live(&window).recipe, Recipe::Geodesic { cut: c, .. } if *c == cut));
+        assert!(matches!(&recipe(&window), Recipe::Geodesic { cut: c, .. } if *c == cut));
     }
     // A drag was one step; so were the others. None of them shot, nor does undoing them.
     window.act(Action::Undo);
     assert_eq!(live(&window).output.kept.len(), 17);
     window.act(Action::Undo);
     window.act(Action::Undo);
-    assert_eq!(window.state.document.rays.cut, Cut::All);
+    assert_eq!(window.state.document.track.rays.cut, Cut::All);
     assert_eq!(live(&window).output.kept.len(), all.len());
     window.act(Action::Redo);
     let above = sorted.iter().filter(|m| **m >= middle).count();
@@ -265,13 +275,13 @@ fn splines() {
         r.medium.precision = Precision::Half;
         r.params.curves.interpolation = Interpolation::CubicBSpline;
     });
-    let command = live(&window).recipe.command();
+    let command = recipe(&window).command();
     for option in ["--interpolation cubic", "--precision f16"] {
         assert!(command.contains(option), "{command}");
     }
     let id = live(&window).rays.as_ref().map(|r| r.all.id());
     change(&mut window, Phase::Done, |r| r.params.curves.step_mm = 1.0);
-    assert!(live(&window).recipe.command().contains("--step 1 "));
+    assert!(recipe(&window).command().contains("--step 1 "));
     assert_ne!(live(&window).rays.as_ref().map(|r| r.all.id()), id);
     let last = shots(&window).last().map(|s| s.medium.is_some());
     assert_eq!(last, Some(true), "prepared once");
@@ -292,13 +302,13 @@ fn undo() {
     ];
     for edit in edits {
         change(&mut window, Phase::Done, edit);
-        let command = live(&window).recipe.command();
+        let command = recipe(&window).command();
         pictures.push(picture(&window.state) + &command);
     }
     let last = pictures.len() - 1;
     for expected in pictures[1..last].iter().rev() {
         window.act(Action::Undo);
-        let command = live(&window).recipe.command();
+        let command = recipe(&window).command();
         assert_eq!(&(picture(&window.state) + &command), expected);
     }
     window.act(Action::Undo);
@@ -357,7 +367,14 @@ fn one_reason() {
 fn crosshair() {
     let mut window = shooting(50);
     window.act(Action::View(ViewAction::SelectTask(Task::Track)));
-    let passing = |window: &Window| window.state.session.passing.expect("in the grid");
+    let passing = |window: &Window| {
+        window
+            .state
+            .session
+            .track
+            .at_crosshair
+            .expect("in the grid")
+    };
     for at in [DVec3::ZERO, dvec3(2.3, 5.1, -1.2), dvec3(0.0, -21.0, 0.0)] {
         window.act(Action::View(ViewAction::MoveCrosshair(at)));
         let grid = &window.tensors().field.grid;
@@ -393,7 +410,7 @@ fn crosshair() {
         assert_eq!(brief[1].name, probe::CONNECTIVITY);
     }
     window.act(Action::View(ViewAction::SelectTask(Task::View)));
-    assert!(window.state.session.passing.is_none());
+    assert!(window.state.session.track.at_crosshair.is_none());
 }
 
 fn late() {
@@ -409,7 +426,7 @@ fn late() {
         ));
         events.reverse();
     });
-    let step = |w: &Window| match &live(w).recipe {
+    let step = |w: &Window| match &recipe(w) {
         Recipe::Geodesic { params, .. } => params.curves.step_mm,
         other => panic!("{other:?}"),
     };
@@ -424,7 +441,7 @@ fn late() {
     let seed = window.state.document.regions[0].id;
     window.act(Action::Region(RegionAction::Delete(seed)));
     window.deliver(|_| {});
-    assert!(window.state.session.live.is_none());
+    assert!(window.state.session.track.live.is_none());
 }
 
 fn kept() {
@@ -462,7 +479,7 @@ fn kept() {
         let numbers = numbers.flat_map(str::split_whitespace).count();
         assert_eq!(numbers, count);
     }
-    assert!(window.state.session.messages.is_empty());
+    assert!(window.state.session.notices.messages.is_empty());
 }
 
 /// A million rays are requested; the previous result stays until they are there.
@@ -471,7 +488,7 @@ fn out_of_date() {
     assert_eq!(window.state.standing(), Some(Standing::Final));
     let (seeds, kept) = (live(&window).seeds, live(&window).output.kept.id());
     window.holding = true;
-    window.state.session.rays_per_ms = Some(1e9);
+    window.state.session.track.rays_per_ms = Some(1e9);
     change(&mut window, Phase::Done, |r| r.params.curves.step_mm = 0.4);
     assert_eq!(window.state.standing(), Some(Standing::Updating));
     assert!(window.state.final_live().is_none());
@@ -493,12 +510,12 @@ fn out_of_date() {
             .is_some_and(|job| job.job::<ShootRays>().is_some()),
         "nothing is saved"
     );
-    assert_eq!(window.state.session.messages.len(), 2);
+    assert_eq!(window.state.session.notices.messages.len(), 2);
     // Stopped: the status says so, and offers the way back.
     window.cancelled.clear();
     window.act(Action::Escape);
     assert_eq!(window.cancelled, [LIVE]);
-    let message = &window.state.session.status;
+    let message = &window.state.session.notices.status;
     assert_eq!(
         message,
         "Stopped: the rays shown are from before the last change"
@@ -515,9 +532,9 @@ fn out_of_date() {
     window.holding = false;
     window.act(Action::Track(TrackAction::Repeat));
     assert_eq!(window.state.standing(), Some(Standing::Final));
-    assert!(live(&window).recipe.command().contains("--step 0.4"));
+    assert!(recipe(&window).command().contains("--step 0.4"));
     // A cut that many rays wait for is not their result either.
-    window.state.document.rays.cut = Cut::Top(1);
+    window.state.document.track.rays.cut = Cut::Top(1);
     assert_ne!(window.state.standing(), Some(Standing::Final));
 }
 
@@ -538,7 +555,7 @@ fn undo_stops() {
             Method::Streamlines => {
                 let params = curves::Params {
                     step_mm: 0.4,
-                    ..window.state.document.track.clone()
+                    ..window.state.document.track.streamlines.clone()
                 };
                 let phase = Phase::Done;
                 window.act(Action::Track(TrackAction::SetStreamlines { params, phase }));
@@ -561,7 +578,7 @@ fn coarse_first() {
     let mut window = shooting(20);
     window.holding = true;
     // Slow enough for 400 rays to take four seconds.
-    window.state.session.rays_per_ms = Some(0.1);
+    window.state.session.track.rays_per_ms = Some(0.1);
     change(&mut window, Phase::Done, |r| {
         r.params.curves.seeding = Seeding::Random { count: 2_000 };
     });

@@ -89,7 +89,7 @@ fn later_edits() {
     window.deliver(|_| {});
     assert!(dirty(&window), "changed while it was written");
     window.act(save);
-    assert!(!dirty(&window), "{}", window.state.session.status);
+    assert!(!dirty(&window), "{}", window.state.session.notices.status);
 }
 
 fn kept_streamlines() {
@@ -103,7 +103,7 @@ fn kept_streamlines() {
 }
 
 fn errors(window: &Window) -> Vec<String> {
-    let messages = window.state.session.messages.iter();
+    let messages = window.state.session.notices.messages.iter();
     messages.map(|m| m.text.clone()).collect()
 }
 
@@ -114,7 +114,10 @@ fn failed_folder() {
     let mut save = |path: PathBuf| {
         window.act(Action::Region(RegionAction::Save { region, path }));
         let session = &window.state.session;
-        (session.exports.clone(), session.status.clone())
+        (
+            session.files.exports.clone(),
+            session.notices.status.clone(),
+        )
     };
     let (good, _) = save(folder.path().join("a.nii.gz"));
     assert_eq!(good.folder.as_deref(), Some(folder.path()));
@@ -132,7 +135,7 @@ fn after_a_failure() {
     let path = |name: &str| folder.path().join(name);
     let mut window = Window::fitted();
     window.act(Action::Track(TrackAction::SetMethod(Method::Rays)));
-    let mut rays = window.state.document.rays.clone();
+    let mut rays = window.state.document.track.rays.clone();
     rays.params.curves.min_length_mm = 5.0;
     rays.params.curves.seeding = Seeding::Random { count: 20 };
     let phase = Phase::Done;
@@ -230,7 +233,7 @@ fn regions_by_a_job() {
         &mut state,
         Action::Region(RegionAction::Add { role, shape }),
     );
-    let region = state.session.selected_region.expect("selected");
+    let region = state.session.regions.selected.expect("selected");
     let path = PathBuf::from("/data/r.nii");
     let effects = update(
         &mut state,
@@ -271,11 +274,7 @@ fn long_lists() {
         display::line_display(),
         origin,
     );
-    let path = Some(path);
-    state
-        .document
-        .layers
-        .push(Arc::new(Layer { path, ..layer }));
+    state.document.layers.push(Arc::new(layer));
     let seconds = |work: &mut dyn FnMut()| {
         let one = |work: &mut dyn FnMut()| {
             let before = thread_time();
@@ -286,7 +285,7 @@ fn long_lists() {
     };
     let draft = saved::autosave(&state);
     let text = draft.content.value();
-    let runs = &text["document"]["layers"][0]["edits"][0]["Keep"]["runs"];
+    let runs = &text["origins"][1]["edited"]["step"]["keep"]["runs"];
     assert_eq!(runs.as_array().map(Vec::len), Some(COUNT / 2));
     let reported = seconds(&mut || drop(draft.content.value()));
     let requested = seconds(&mut || drop(saved::autosave(&state)));
@@ -301,7 +300,7 @@ fn elsewhere() {
     let mut window = Window::fitted();
     let too_early = |window: &mut Window| {
         window.act(Action::Track(TrackAction::Keep));
-        window.state.session.messages.len()
+        window.state.session.notices.messages.len()
     };
     assert_eq!(too_early(&mut window), 1);
     for (task, seen) in [
@@ -313,7 +312,7 @@ fn elsewhere() {
         assert_eq!(too_early(&mut window), 1);
         window.act(Action::View(ViewAction::SelectTask(task)));
         assert_eq!(
-            window.state.session.messages.len(),
+            window.state.session.notices.messages.len(),
             usize::from(seen),
             "{task:?}"
         );
@@ -322,27 +321,41 @@ fn elsewhere() {
     too_early(&mut window);
     window.place(Role::Seed, DVec3::ZERO);
     assert!(
-        window.state.session.messages.is_empty(),
+        window.state.session.notices.messages.is_empty(),
         "there is a result now"
     );
-    assert!(window.state.session.status.contains(" streamlines from "));
+    assert!(
+        window
+            .state
+            .session
+            .notices
+            .status
+            .contains(" streamlines from ")
+    );
     let badge = |window: &Window| arcuate::ui::views::badge::text(&window.state);
     assert!(badge(&window).is_some_and(|(text, _)| text.starts_with("Final")));
     window.act(Action::View(ViewAction::SelectTask(Task::Filter)));
     assert!(badge(&window).is_none(), "{:?}", badge(&window));
-    assert_eq!(window.state.session.status, "");
+    assert_eq!(window.state.session.notices.status, "");
     // The same holds for curves tracked in that task, and after an undo.
     window.place(Role::Seed, DVec3::X);
-    assert!(!window.state.session.status.contains(" streamlines from "));
+    assert!(
+        !window
+            .state
+            .session
+            .notices
+            .status
+            .contains(" streamlines from ")
+    );
     for task in [Task::Filter, Task::Pathways] {
         window.act(Action::View(ViewAction::SelectTask(Task::Track)));
         window.place(Role::Seed, DVec3::ZERO);
         window.act(Action::Undo);
-        let status = window.state.session.status.clone();
+        let status = window.state.session.notices.status.clone();
         assert!(status.starts_with("Undid: "), "{status}");
         assert!(status.contains(" streamlines from "), "{status}");
         window.act(Action::View(ViewAction::SelectTask(task)));
-        assert_eq!(window.state.session.status, "", "{task:?}");
+        assert_eq!(window.state.session.notices.status, "", "{task:?}");
     }
 }
 
@@ -355,7 +368,7 @@ fn beside() {
             .map(|name| Path::new("/data").join(name))
             .to_vec(),
         notes: Vec::new(),
-        losses: Vec::new(),
+        unsupported_contents: Vec::new(),
     };
     let job = SaveWithValues {
         tractogram: Tractogram::new(Vec::<[f32; 3]>::new(), vec![0]),
@@ -375,7 +388,7 @@ fn beside() {
     };
     window.act(Action::Event(Event::new(job, delivery)));
     assert_eq!(
-        window.state.session.status,
+        window.state.session.notices.status,
         "Saved and verified 9 streamlines with a.fa.tsf, a.commit.weights.txt: /data/a.tck"
     );
 }

@@ -108,7 +108,7 @@ pub(super) fn go(window: &mut Window, steps: u64) {
 }
 
 pub(super) fn messages(window: &Window) -> String {
-    let all = window.state.session.messages.iter();
+    let all = window.state.session.notices.messages.iter();
     all.map(|m| m.text.clone()).collect::<Vec<_>>().join("\n")
 }
 
@@ -358,9 +358,9 @@ fn said() {
     // Missing inputs are reported without a note that would stay.
     let mut window = opened(image());
     for action in [SegmentAction::Play, SegmentAction::Step] {
-        window.state.session.status.clear();
+        window.state.session.notices.status.clear();
         act(&mut window, action);
-        assert!(window.state.session.status.starts_with("Hold P"));
+        assert!(window.state.session.notices.status.starts_with("Hold P"));
         assert_eq!(messages(&window), "");
     }
     let mut window = ready();

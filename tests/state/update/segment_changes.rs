@@ -362,7 +362,7 @@ fn refused() {
             assert_eq!(live(&window).inside, shown, "the surface is kept");
             let requested = window.state.history.recorded() - recorded;
             assert_eq!(requested, u64::from(centre == DVec3::ZERO));
-            window.state.session.messages.clear();
+            window.state.session.notices.messages.clear();
             window.act(Action::Undo);
             assert_eq!(window.state.document.segment.spheres.len() + 1, before.0);
         }
@@ -417,7 +417,7 @@ fn goes_back() {
     let way = Action::Segment(SegmentAction::Rewind(10));
     let effects = arcuate::state::update(&mut window.state, way);
     assert_eq!(window.state.rewinding_to(), Some(10));
-    let message = &window.state.session.status;
+    let message = &window.state.session.notices.status;
     assert!(message.contains("2 keep-out spheres deleted"), "{message}");
     for effect in effects {
         if let Effect::Submit(request) = effect {

@@ -114,7 +114,7 @@ fn parameters() {
         let params = &window.state.document.segment.settings.params;
         (params.tolerance, params.smoothness)
     };
-    let status = |window: &Window| window.state.session.status.clone();
+    let status = |window: &Window| window.state.session.notices.status.clone();
     // Between two changes: those of the step, not the later ones.
     act(&mut window, SegmentAction::Rewind(20));
     assert_eq!(now(&window), (30.0, 0.4));
@@ -165,14 +165,14 @@ fn undone() {
     let mut window = ready();
     set(&mut window, Phase::Done, |s| s.params.tolerance = 20.0);
     act(&mut window, SegmentAction::Play);
-    let message = window.state.session.status.clone();
+    let message = window.state.session.notices.status.clone();
     assert!(
         message.starts_with("The surface is at rest after "),
         "{message}"
     );
     set(&mut window, Phase::Done, |s| s.params.tolerance = 30.0);
     window.act(Action::Undo);
-    let message = window.state.session.status.clone();
+    let message = window.state.session.notices.status.clone();
     assert!(message.starts_with("Undid: "), "{message}");
     assert!(
         message.contains("The surface is at rest after "),
@@ -180,7 +180,7 @@ fn undone() {
     );
     // In another task it is not mentioned, nor is the rewind.
     window.act(Action::View(ViewAction::SelectTask(Task::Track)));
-    let status = |window: &Window| window.state.session.status.clone();
+    let status = |window: &Window| window.state.session.notices.status.clone();
     assert_eq!(status(&window), "");
     window.act(Action::View(ViewAction::SelectTask(Task::Segment)));
     act(&mut window, SegmentAction::Rewind(10));
@@ -203,7 +203,7 @@ fn unsampled() {
     assert!(sampled > 0 && found != before);
     window.act(Action::Undo);
     assert_eq!((count(&window), values(&window)), (0, before));
-    let message = window.state.session.status.clone();
+    let message = window.state.session.notices.status.clone();
     assert!(message.starts_with("Undid: sample (Target T "), "{message}");
     window.act(Action::Redo);
     assert_eq!((count(&window), values(&window)), (sampled, found));
@@ -213,7 +213,7 @@ fn unsampled() {
     assert_eq!(count(&window), sampled);
     set(&mut window, Phase::Done, |s| s.params.tolerance *= 0.5);
     window.act(Action::Undo);
-    let message = window.state.session.status.clone();
+    let message = window.state.session.notices.status.clone();
     let begin = "Undid: surface parameters (Range ε ";
     assert!(message.starts_with(begin), "{message}");
     assert_eq!(count(&window), sampled);

@@ -57,7 +57,7 @@ fn left() {
     let first = opened(&window);
     window.holding = true;
     window.act(Action::Alignment(AlignmentAction::Align(first)));
-    let jobs = &window.state.session.jobs;
+    let jobs = &window.state.session.jobs.running;
     let running = jobs.iter().find(|j| j.slot == ALIGN).cloned();
     let ticket = running.expect("asked for").ticket;
     window.held.clear();
@@ -87,9 +87,9 @@ fn left() {
         };
         Action::Event(Event::new(job, delivery))
     };
-    let status = window.state.session.status.clone();
+    let status = window.state.session.notices.status.clone();
     window.act(ends(Outcome::Cancelled));
-    assert_eq!(window.state.session.status, status);
+    assert_eq!(window.state.session.notices.status, status);
     let by = DAffine3::from_translation(DVec3::X);
     let moves = |LayerId(layer)| {
         let read = AffineRead { layer, by };
@@ -205,7 +205,7 @@ fn reopening() {
 fn step(window: &mut Window, step_mm: f64) {
     let params = Params {
         step_mm,
-        ..window.state.document.track.clone()
+        ..window.state.document.track.streamlines.clone()
     };
     window.act(Action::Track(TrackAction::SetStreamlines {
         params,
@@ -216,7 +216,7 @@ fn step(window: &mut Window, step_mm: f64) {
 fn whole_brain() {
     let mut window = Window::fitted();
     window.place(Role::Exclude, dvec3(12.0, 0.0, 0.0));
-    window.state.document.whole_brain = WholeBrain {
+    window.state.document.track.whole_brain = WholeBrain {
         seeds: 500,
         by_regions: true,
     };
@@ -240,7 +240,7 @@ fn whole_brain() {
     let layers = window.state.document.layers.iter();
     let kept = layers.filter(|l| l.name.starts_with("Whole brain")).count();
     assert_eq!(kept, 1);
-    let mut messages = window.state.session.messages.iter();
+    let mut messages = window.state.session.notices.messages.iter();
     assert!(messages.any(|m| m.text.contains("tensors changed")));
 }
 
@@ -251,14 +251,24 @@ fn live_of_old_tensors() {
     window.ordinary();
     // The fit arrives first, then the streamlines of the earlier tensors.
     window.deliver(|events| events.sort_by_key(|e| e.slot != FIT));
-    assert!(window.state.session.live.is_none(), "of the old tensors");
+    assert!(
+        window.state.session.track.live.is_none(),
+        "of the old tensors"
+    );
     let field = window.tensors().field.id();
     let requested = window.submitted.last().and_then(|job| job.job());
     assert!(requested.is_some_and(|job: &TrackStreamlines| job.field.id() == field));
     window.deliver(in_order);
-    let live = window.state.session.live.as_ref().expect("a live result");
-    let Recipe::Track { fit, .. } = &live.recipe else {
-        panic!("{:?}", live.recipe)
+    let live = window
+        .state
+        .session
+        .track
+        .live
+        .as_ref()
+        .expect("a live result");
+    let recipe = window.state.document.live_recipe(live);
+    let Recipe::Track { fit, .. } = &recipe else {
+        panic!("{recipe:?}")
     };
     assert_eq!(fit.params.method, Method::Ols);
 }
@@ -284,7 +294,10 @@ fn live_without_seed() {
         ));
         events.reverse();
     });
-    let recipe = |w: &Window| w.state.session.live.as_ref().map(|l| l.recipe.command());
+    let recipe = |w: &Window| {
+        let live = w.state.session.track.live.as_ref();
+        live.map(|l| w.state.document.live_recipe(l).command())
+    };
     assert!(recipe(&window).is_some_and(|c| c.contains("sphere:1,0,0,5")));
     step(&mut window, 1.0);
     window.act(Action::Region(RegionAction::Delete(seed)));

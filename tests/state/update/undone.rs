@@ -62,7 +62,7 @@ fn named(state: &State, name: &str) -> LayerId {
 }
 
 fn track(state: &State, edit: impl FnOnce(&mut arcuate::solvers::curves::Params)) -> Action {
-    let mut params = state.document.track.clone();
+    let mut params = state.document.track.streamlines.clone();
     edit(&mut params);
     Action::Track(TrackAction::SetStreamlines {
         params,
@@ -71,7 +71,7 @@ fn track(state: &State, edit: impl FnOnce(&mut arcuate::solvers::curves::Params)
 }
 
 fn rays(state: &State, edit: impl FnOnce(&mut arcuate::state::Rays)) -> Action {
-    let mut rays = state.document.rays.clone();
+    let mut rays = state.document.track.rays.clone();
     edit(&mut rays);
     Action::Track(TrackAction::SetRays { rays, phase: DONE })
 }
@@ -429,6 +429,7 @@ fn status(window: &Window) -> String {
     window
         .state
         .session
+        .notices
         .status
         .replace(['\u{202F}', '\u{2009}'], " ")
 }

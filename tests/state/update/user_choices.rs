@@ -144,7 +144,11 @@ fn colours() {
         Action::Files(FilesAction::Open(vec![table.clone()])),
     );
     assert!(effects.is_empty());
-    assert!(state.session.messages[0].text.contains("needs a label map"));
+    assert!(
+        state.session.notices.messages[0]
+            .text
+            .contains("needs a label map")
+    );
     let grid = Grid::axis_aligned([4, 4, 4], DVec3::ONE, DVec3::ZERO).expect("a grid");
     let values: Vec<f32> = (0..64).map(|i| (i % 3) as f32).collect();
     let volume = Volume::scalar(Arc::new(grid), values);

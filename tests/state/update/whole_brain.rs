@@ -40,7 +40,7 @@ fn last(window: &Window) -> (Seeding, usize) {
 
 fn seeds() {
     let mut window = regions_placed();
-    window.state.document.track.min_length_mm = 5.0;
+    window.state.document.track.streamlines.min_length_mm = 5.0;
     window.holding = true;
     window.act(Action::Track(TrackAction::WholeBrain));
     let count = WholeBrain::SEEDS;
@@ -72,7 +72,7 @@ fn seeds() {
     let methods = methods::methods(&window.state);
     assert!(methods.contains("700"), "{methods}");
     // A grid applies to any area.
-    window.state.document.track.seeding = Seeding::PerVoxel { count: 2 };
+    window.state.document.track.streamlines.seeding = Seeding::PerVoxel { count: 2 };
     window.holding = true;
     window.act(Action::Track(TrackAction::WholeBrain));
     assert_eq!(last(&window).0, Seeding::PerVoxel { count: 2 });
@@ -94,5 +94,8 @@ fn regions() {
     assert!(command.contains("--target"), "{command}");
     window.act(Action::Undo);
     window.act(Action::Undo);
-    assert_eq!(window.state.document.whole_brain, WholeBrain::default());
+    assert_eq!(
+        window.state.document.track.whole_brain,
+        WholeBrain::default()
+    );
 }

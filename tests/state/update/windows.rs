@@ -75,18 +75,18 @@ fn settings() {
     let limits = |e: &Effect| matches!(e, Effect::LimitMemory(Some(3_000_000_000)));
     assert!(effects.iter().any(limits), "{effects:?}");
     assert!(effects.iter().any(|e| matches!(e, Effect::Store)));
-    let track = &state.document.track;
+    let track = &state.document.track.streamlines;
     assert_eq!((track.step_mm, track.min_fa), (0.25, None));
-    assert_eq!(state.document.rays.params.curves.min_length_mm, 12.0);
+    assert_eq!(state.document.track.rays.params.curves.min_length_mm, 12.0);
     assert_eq!(state.view.convention, Convention::Neurological);
     // A document keeps its own; the next starts with the present settings.
     update(&mut state, image("/data/a.nii.gz"));
     requested.paths.step_mm = 0.75;
     update(&mut state, Action::Set(requested.clone()));
-    assert_eq!(state.document.track.step_mm, 0.25);
+    assert_eq!(state.document.track.streamlines.step_mm, 0.25);
     let leave = arcuate::state::SessionAction::Leave(arcuate::state::UnsavedAction::New);
     update(&mut state, Action::Session(leave));
-    assert_eq!(state.document.track.step_mm, 0.75);
+    assert_eq!(state.document.track.streamlines.step_mm, 0.75);
     let text = serde_json::to_string(&requested).expect("JSON");
     let read: Preferences = serde_json::from_str(&text).expect("read");
     assert_eq!(read.sanitized(), requested);
@@ -123,7 +123,7 @@ fn visits() {
     assert!(opened(&update(&mut state, found(folder.path()))).is_empty());
     let effects = update(&mut state, Action::Files(FilesAction::OpenVisit(Some(1))));
     assert_eq!(opened(&effects), ["sub-02_dwi.nii.gz"]);
-    assert!(state.session.folder.is_none());
+    assert!(state.session.files.folder.is_none());
     update(&mut state, found(folder.path()));
     assert!(
         opened(&update(
@@ -165,9 +165,9 @@ fn remembered() {
         assert_eq!(stored, stores, "{phase:?}");
     }
     // The next window: only the list of files has outlived the first.
-    let text = serde_json::to_string(&state.session.recent).expect("JSON");
+    let text = serde_json::to_string(&state.session.files.recent).expect("JSON");
     let mut next = State::new(String::new());
-    next.session.recent = serde_json::from_str(&text).expect("the list");
+    next.session.files.recent = serde_json::from_str(&text).expect("the list");
     update(&mut next, image("/data/b.nii.gz"));
     update(&mut next, image("/data/a.nii.gz"));
     let windows: Vec<_> = next
@@ -179,7 +179,7 @@ fn remembered() {
     assert_eq!(windows, [default_value, (1.25, 77.5)]);
     // Lists of older versions have no windows.
     let old = r#"[{"path":"/a.nii","summary":"","opened":1}]"#;
-    let old: Vec<arcuate::state::session::Recent> = serde_json::from_str(old).expect("read");
+    let old: Vec<arcuate::state::files::types::Recent> = serde_json::from_str(old).expect("read");
     assert_eq!(old[0].window, None);
 }
 

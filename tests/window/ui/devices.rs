@@ -23,15 +23,15 @@ fn open(window: &mut Window) {
 
 fn menu() {
     let mut state = tracking();
-    state.session.backend.reason = "CPU: chosen by hand".to_owned();
-    state.session.backend_kind = BackendKind::Cpu;
+    state.session.device.backend.reason = "CPU: chosen by hand".to_owned();
+    state.session.device.kind = BackendKind::Cpu;
     let mut window = window(state, [1280.0, 800.0]);
     open(&mut window);
     assert!(matches!(submitted(&window)[..], [FindCards]));
     window.get_by_label("CPU: chosen by hand");
     window.get_by_label("Looking for graphics cards");
     let names = ["NVIDIA A", "NVIDIA B"].map(str::to_owned);
-    window.state_mut().state.session.cards = Some(Ok(names.into()));
+    window.state_mut().state.session.device.cards = Some(Ok(names.into()));
     window.run();
     for (name, kind) in [
         ("All 2 cards", BackendKind::Cuda(DeviceChoice::All)),
@@ -55,7 +55,7 @@ fn menu() {
 
 fn without_cards() {
     let mut state = small_scan();
-    state.session.cards = Some(Err("no NVIDIA driver found".to_owned()));
+    state.session.device.cards = Some(Err("no NVIDIA driver found".to_owned()));
     let mut window = window(state, [1280.0, 800.0]);
     open(&mut window);
     window.get_by_label("No NVIDIA driver found");
@@ -85,13 +85,17 @@ fn offers() {
     };
     // A note about live curves, next to their results.
     let mut state = tracking();
-    state.session.live = None;
+    state.session.track.live = None;
     let key = state.document.curve_key();
-    state.session.tracking.halt(key.as_ref(), Some(&found));
+    state
+        .session
+        .track
+        .schedule
+        .halt(key.as_ref(), Some(&found));
     let mut window = super::window(state.clone(), [1280.0, 800.0]);
     window.get_by_label(&found);
     assert!(window.query_by_label("Run on the CPU").is_none());
-    state.session.stranded.live = true;
+    state.session.device.fallback.live = true;
     window.state_mut().state = state;
     window.run();
     click(&mut window, "Run on the CPU");

@@ -103,18 +103,18 @@ pub fn weighing(task: Task) -> State {
     let lines = lines
         .with_group("CST L", (0..30).collect::<Vec<u32>>())
         .with_group("Cingulum", (30..40).collect::<Vec<u32>>());
-    let path = PathBuf::from("/data/sub-01/whole.trx");
     let id = LayerId(state.document.fresh_id());
     let display = Display {
         visible: true,
         ..display::line_display()
     };
-    let origin = state.document.origins.add(Origin::file(&path));
+    let origin = state
+        .document
+        .origins
+        .add(Origin::file("/data/sub-01/whole.trx"));
     let content = Content::Tractogram(lines);
-    state.document.layers.push(Arc::new(Layer {
-        path: Some(path),
-        ..Layer::new(id, "whole".to_owned(), content, display, origin)
-    }));
+    let layer = Layer::new(id, "whole".to_owned(), content, display, origin);
+    state.document.layers.push(Arc::new(layer));
     state
 }
 

@@ -148,7 +148,7 @@ fn first_page() {
     let control = Control::new();
     control.begin("Making the head", 10);
     control.advance(4);
-    state.session.jobs.push(JobHandle {
+    state.session.jobs.running.push(JobHandle {
         slot: Slot::Load,
         ticket: 1,
         label: "Building the demo head".to_owned(),
@@ -160,7 +160,7 @@ fn first_page() {
     let shown = shown.rect();
     let cards = page.get_by_label("Start the guide").rect();
     assert!(shown.bottom() < cards.top(), "{shown:?}");
-    click(&mut page, "Cancel making the demo head");
+    click(&mut page, "Cancel building the demo head");
     let cancels = |a: &Action| matches!(a, Action::CancelJob(Slot::Load));
     assert!(page.state().actions.iter().any(cancels));
 }
@@ -227,7 +227,7 @@ fn guide() {
 fn pointed() {
     let full = tracking();
     let mut empty = full.clone();
-    empty.session.live = None;
+    empty.session.track.live = None;
     let mut moved = false;
     for height in (700..1100).step_by(40) {
         let mut window = window(empty.clone(), [1270.0, height as f32]);

@@ -58,7 +58,7 @@ fn tools() {
     press(&mut window, Key::O);
     let view = &window.state().state.view;
     assert_eq!(view.convention, Convention::Neurological);
-    assert!(!view.show_crosshair && !view.show_letters);
+    assert!(!view.visible.crosshair && !view.visible.letters);
 }
 
 fn without_mouse() {
@@ -158,7 +158,7 @@ fn selection() {
     // Nothing was segmented: the clipboard has none of it.
     command(&mut window, Modifiers::NONE, Key::Num4);
     command(&mut window, Modifiers::SHIFT, Key::C);
-    let status = &window.state().state.session.status;
+    let status = &window.state().state.session.notices.status;
     assert!(status.contains("no command was copied"), "{status}");
 }
 
@@ -203,9 +203,9 @@ fn escape() {
     ));
     press(&mut window, Key::Escape);
     assert_eq!(window.state().state.view.tool, Tool::Crosshair);
-    assert!(window.state().state.session.selected_region.is_some());
+    assert!(window.state().state.session.regions.selected.is_some());
     press(&mut window, Key::Escape);
-    assert!(window.state().state.session.selected_region.is_none());
+    assert!(window.state().state.session.regions.selected.is_none());
 }
 
 /// Keys pressed in one slow frame, in the given order.
@@ -236,7 +236,7 @@ fn typed_in_one_frame() {
     window.run();
     let layout = window.state().state.view.layout;
     at_once(&mut window, &[Key::Num2, Key::Enter]);
-    assert_eq!(window.state().state.document.track.step_mm, 2.0);
+    assert_eq!(window.state().state.document.track.streamlines.step_mm, 2.0);
     assert_eq!(
         window.state().state.view.layout,
         layout,

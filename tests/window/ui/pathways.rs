@@ -52,7 +52,7 @@ pub(super) fn solved() -> State {
             window.state.final_pathway().is_some(),
             "{:?} {:?}",
             session.pathways.live.failure(),
-            session.messages
+            session.notices.messages
         );
         window.state
     };
@@ -340,7 +340,7 @@ fn legends() {
         ("Cost u₂".to_owned(), side(1)),
     );
     for slices in [false, true] {
-        state.view.show_slices_with_tracks = slices;
+        state.view.visible.slices_with_tracks = slices;
         for shown in Shown::ALL {
             state.document.pathways.shown = shown;
             let on_slices = match shown {
@@ -434,7 +434,7 @@ fn row_keys() {
     assert!(kept_of(&window).is_empty());
     click(&mut window, "Undo");
     assert_eq!(kept_of(&window).len(), 1);
-    state.session.selected_region = None;
+    state.session.regions.selected = None;
     let mut window = super::window(state, SIZE);
     press(&mut window, Key::Delete);
     assert!(kept_of(&window).is_empty());
@@ -519,7 +519,7 @@ fn early() {
     let mut state = State::new(sample::BACKEND.to_owned());
     let mut idle = window(state.clone(), [1280.0, 800.0]);
     assert_eq!(command(&mut idle), Task::View);
-    state.session.jobs.push(arcuate::state::JobHandle {
+    state.session.jobs.running.push(arcuate::state::JobHandle {
         slot: arcuate::state::Slot::Load,
         ticket: 1,
         label: "Opening".to_owned(),

@@ -7,8 +7,8 @@ use crate::support::test;
 use arcuate::data::Role;
 use arcuate::solvers::geodesic::{Cut, Directions, Rays, Sharpening};
 use arcuate::state::core::display::LineColouring;
-use arcuate::state::session::{CurveKey, CurveParams, RayResult, measure_range};
 use arcuate::state::track::jobs::shoot::ShootRays;
+use arcuate::state::track::types::{CurveKey, CurveParams, RayResult, measure_range};
 use arcuate::state::{Action, Effect, Method, Phase, State, Tool, TrackAction, ViewAction};
 use egui_kittest::kittest::{NodeT as _, Queryable as _};
 use libtest_mimic::Trial;
@@ -38,19 +38,19 @@ pub fn tests() -> Vec<Trial> {
 /// With rays whose measures are spread evenly from 0.8 to 1.6.
 pub(super) fn shot() -> State {
     let mut state = tracking();
-    state.document.method = Method::Rays;
-    state.document.rays.cut = Cut::All;
+    state.document.track.method = Method::Rays;
+    state.document.track.rays.cut = Cut::All;
     let regions = state.document.regions.iter();
     let requested = CurveKey {
         field: state.document.tensors.as_ref().unwrap().field.id(),
         regions: regions.map(|r| (**r).clone()).collect(),
         curves: CurveParams::Rays(
-            state.document.rays.medium,
-            state.document.rays.params.clone(),
+            state.document.track.rays.medium,
+            state.document.track.rays.params.clone(),
         ),
         coarse: false,
     };
-    let live = state.session.live.as_mut().unwrap();
+    let live = state.session.track.live.as_mut().unwrap();
     let mut output = sample::output(400);
     let measures: Vec<f32> = (0..400)
         .map(|i| 0.8 + 0.8 * (i as f32 + 0.5) / 400.0)
@@ -74,11 +74,11 @@ pub(super) fn shot() -> State {
 }
 
 pub(super) fn rays(window: &Window) -> &arcuate::state::Rays {
-    &window.state().state.document.rays
+    &window.state().state.document.track.rays
 }
 
 fn kept(window: &Window) -> usize {
-    let live = window.state().state.session.live.as_ref();
+    let live = window.state().state.session.track.live.as_ref();
     live.map_or(0, |l| l.output.kept.len())
 }
 
@@ -92,7 +92,7 @@ fn in_histogram(window: &Window) -> impl Fn(f32) -> egui::Pos2 + use<> {
 /// With a measure at every point of the kept rays.
 pub(super) fn measured() -> State {
     let mut state = shot();
-    let live = state.session.live.as_mut().unwrap();
+    let live = state.session.track.live.as_mut().unwrap();
     let output = Arc::make_mut(&mut live.output);
     let points = vec![1.0; output.kept.points.len()];
     output.kept = output.kept.clone().with_per_point("cm", points);
@@ -102,7 +102,7 @@ pub(super) fn measured() -> State {
 fn switch() {
     let mut window = window(tracking(), [1280.0, 800.0]);
     click(&mut window, "Method: Geodesic rays");
-    assert_eq!(window.state().state.document.method, Method::Rays);
+    assert_eq!(window.state().state.document.track.method, Method::Rays);
     assert_eq!(submitted::<ShootRays>(&window).len(), 1);
     for name in ["Rays", "Opening angle", "Sharpening α", "Step"] {
         window.get_by_role_and_label(egui::Role::Slider, name);
@@ -138,7 +138,10 @@ fn switch() {
     window.get_by_label("Method: Streamlines").scroll_to_me();
     window.run();
     click(&mut window, "Method: Streamlines");
-    assert_eq!(window.state().state.document.method, Method::Streamlines);
+    assert_eq!(
+        window.state().state.document.track.method,
+        Method::Streamlines
+    );
     window.get_by_role_and_label(egui::Role::Slider, "Streamlines");
 }
 
@@ -241,9 +244,9 @@ fn slider() {
 
 fn nothing() {
     let mut state = shot();
-    let live = state.session.live.as_mut().unwrap();
+    let live = state.session.track.live.as_mut().unwrap();
     let mut output = sample::output(0);
-    output.fates = [0, 81_920, 0, 0, 0, 0];
+    output.seed_outcomes = [0, 81_920, 0, 0, 0, 0];
     // 71 % of the ends other than seeds.
     output.stops = [0, 0, 3_000, 58_163, 0, 0, 20_757, 0, 81_920, 0, 0, 0];
     live.output = Arc::new(output);
@@ -259,8 +262,8 @@ fn nothing() {
     assert_eq!(submitted::<ShootRays>(&window).len(), 1);
     // A cut above everything is another reason.
     let mut state = shot();
-    state.document.rays.cut = Cut::AtLeast(3.0);
-    let live = state.session.live.as_mut().unwrap();
+    state.document.track.rays.cut = Cut::AtLeast(3.0);
+    let live = state.session.track.live.as_mut().unwrap();
     Arc::make_mut(&mut live.output).kept = sample::output(0).kept;
     live.rays.as_mut().unwrap().cut = Cut::AtLeast(3.0);
     let mut window = self::window(state, [1280.0, 800.0]);
@@ -273,18 +276,21 @@ fn missed() {
     let mut window = window(shot(), [1920.0, 1080.0]);
     window.get_by_label_contains("Missed the targets, ");
     click(&mut window, "Hide Missed the targets");
-    assert!(!window.state().state.view.show_missed);
+    assert!(!window.state().state.view.visible.missed);
     click(&mut window, "Show Missed the targets");
-    assert!(window.state().state.view.show_missed);
-    let display = &window.state().state.document.ray_display;
+    assert!(window.state().state.view.visible.missed);
+    let display = &window.state().state.document.track.ray_display;
     assert_eq!(display.line_colouring, LineColouring::Measure);
 }
 
 fn reasons() {
     let mut window = window(tracking(), [1920.0, 1080.0]);
-    let live = window.state().state.session.live.as_ref().unwrap();
-    let parts =
-        arcuate::ui::tracks::stops(&live.output, &window.state().state.document.track, None);
+    let live = window.state().state.session.track.live.as_ref().unwrap();
+    let parts = arcuate::ui::tracks::stops(
+        &live.output,
+        &window.state().state.document.track.streamlines,
+        None,
+    );
     let count = arcuate::ui::format::count(parts[1].count);
     let (name, reason) = (format!("{} {count}", parts[1].name), parts[1].what);
     click(&mut window, &name);
@@ -494,7 +500,7 @@ fn stale() {
         "Connectivity measure",
     );
     assert_eq!(bright, 255);
-    state.document.rays.params.curves.step_mm = 0.3;
+    state.document.track.rays.params.curves.step_mm = 0.3;
     let mut window = window(state, [1920.0, 1080.0]);
     // It is dimmed until there are others.
     assert!(brightest(&window, "Connectivity measure") < 128);

@@ -71,7 +71,7 @@ fn status() {
         let control = Control::new();
         control.begin("Reweighting 197 046 voxels of the scan", 200);
         control.advance(50);
-        state.session.jobs = vec![JobHandle {
+        state.session.jobs.running = vec![JobHandle {
             slot: FIT,
             ticket: 7,
             label: "Fitting tensors to sub-01_dwi".to_owned(),
@@ -168,11 +168,11 @@ fn dotted() {
     let mut state = tracking();
     state.view.task = Task::Track;
     shown(&state);
-    let live = state.session.live.as_mut().expect("streamlines");
+    let live = state.session.track.live.as_mut().expect("streamlines");
     let output = Arc::make_mut(&mut live.output);
     output.kept = Tractogram::new(Vec::new(), vec![0]);
-    output.fates.fill(0);
-    output.fates[SeedOutcome::MissedTargets as usize] = 450;
+    output.seed_outcomes.fill(0);
+    output.seed_outcomes[SeedOutcome::MissedTargets as usize] = 450;
     let (place, some) = shown(&state);
     let some = some.expect("a dot");
     assert!(place.contains_rect(some), "{some:?} in {place:?}");

@@ -4,13 +4,13 @@ use arcuate::data::region::RegionId;
 use arcuate::data::{
     Gradients, Grid, Mask, Region, Role, Shape, Tensor, TensorField, Tractogram, Volume, VolumeKind,
 };
-use arcuate::solvers::curves;
-use arcuate::solvers::tensor_fit;
+use arcuate::solvers::{curves, tensor_fit};
 use arcuate::state::core::display;
 use arcuate::state::document::FitMask;
+use arcuate::state::files::types::{Recent, RecentKind};
 use arcuate::state::origin::{MapOfFit, Origin, TensorFit};
-use arcuate::state::session::{CurveKey, CurveParams, Recent, RecentKind};
 use arcuate::state::tensors::types::{FitKey, ResidualCache};
+use arcuate::state::track::types::{CurveKey, CurveParams};
 use arcuate::state::{Content, CurveResult, Display, Layer, LayerId, State, Tensors};
 use glam::DVec3;
 use std::path::PathBuf;
@@ -85,12 +85,11 @@ pub fn state(shape: [usize; 3], directions: usize) -> State {
             map: tensor_fit::FitMap::from_key(key).expect("a map"),
         })
     };
-    let mut add = |name: &str, content, display, origin, path: Option<&str>, unit, unit_scale| {
+    let mut add = |name: &str, content, display, origin, unit, unit_scale| {
         let id = LayerId(document.fresh_id());
         let origin: Origin = origin;
         let origin = document.origins.add(origin);
         document.layers.push(Arc::new(Layer {
-            path: path.map(PathBuf::from),
             unit,
             unit_scale,
             ..Layer::new(id, name.to_owned(), content, display, origin)
@@ -106,14 +105,11 @@ pub fn state(shape: [usize; 3], directions: usize) -> State {
         dwi,
         gradients: Some(Arc::new(gradients(directions))),
     };
-    let path = "/data/sub-01/dwi.nii.gz";
-    let file = || Origin::file(path);
     add(
         "dwi",
         scan,
         hidden((0.0, 1400.0)),
-        file(),
-        Some(path),
+        Origin::file("/data/sub-01/dwi.nii.gz"),
         "",
         1.0,
     );
@@ -122,8 +118,7 @@ pub fn state(shape: [usize; 3], directions: usize) -> State {
         "Brain mask",
         content,
         display::mask_display(),
-        file(),
-        Some("/data/sub-01/brain_mask.nii.gz"),
+        Origin::file("/data/sub-01/brain_mask.nii.gz"),
         "",
         1.0,
     );
@@ -134,7 +129,6 @@ pub fn state(shape: [usize; 3], directions: usize) -> State {
         content,
         hidden((0.0, 3e-3)),
         map("md"),
-        None,
         "×10⁻³ mm²/s",
         1e3,
     );
@@ -143,7 +137,6 @@ pub fn state(shape: [usize; 3], directions: usize) -> State {
         Content::Image(fa.clone()),
         hidden((0.0, 0.87)),
         map("fa"),
-        None,
         "",
         1.0,
     );
@@ -152,15 +145,7 @@ pub fn state(shape: [usize; 3], directions: usize) -> State {
         brightness: 1.5,
         ..display::image_display((0.0, 1.0))
     };
-    add(
-        "DEC",
-        Content::Image(rgb),
-        display,
-        map("dec"),
-        None,
-        "",
-        1.0,
-    );
+    add("DEC", Content::Image(rgb), display, map("dec"), "", 1.0);
     document.fit.b_range_s_per_mm2 = (0.0, 1550.0);
     document.tensors = Some(Arc::new(Tensors {
         field: TensorField::new(grid.clone(), tensors),
@@ -199,6 +184,7 @@ pub fn tracked(mut state: State) -> State {
             shape: Arc::new(shape),
             colour: None,
             visible,
+            label_number: None,
         };
         state.document.regions.push(Arc::new(region));
         id
@@ -226,7 +212,6 @@ pub fn tracked(mut state: State) -> State {
     };
     region("Midline", Role::Exclude, cube, false);
     let fit = state.document.tensors.as_ref().unwrap().origin;
-    let recipe = state.document.recipe_from(fit);
     let key = CurveKey {
         field: state.document.tensors.as_ref().unwrap().field.id(),
         regions: state
@@ -235,22 +220,22 @@ pub fn tracked(mut state: State) -> State {
             .iter()
             .map(|r| (**r).clone())
             .collect(),
-        curves: CurveParams::Streamlines(state.document.track.clone()),
+        curves: CurveParams::Streamlines(state.document.track.streamlines.clone()),
         coarse: false,
     };
-    state.session.live = Some(CurveResult {
+    state.session.track.live = Some(CurveResult {
         key,
         output: Arc::new(output(450)),
         coarse: false,
         seeds: 1500,
         wall_ms: 18.0,
-        recipe,
+        fit,
         targets: vec![target],
         rays: None,
     });
-    state.session.selected_region = Some(seed);
+    state.session.regions.selected = Some(seed);
     state.session.selected_layer = None;
-    state.session.status = "Tracked 1\u{202F}492 streamlines in 18\u{202F}ms".to_owned();
+    state.session.notices.status = "Tracked 1\u{202F}492 streamlines in 18\u{202F}ms".to_owned();
     state
 }
 
@@ -281,7 +266,7 @@ pub fn output(kept: usize) -> curves::Output {
             .with_per_point("fa", vec![0.5; n]),
         missed: Tractogram::empty(),
         missed_every: 7,
-        fates: [kept as u64, 812, 0, 37, 193, 8],
+        seed_outcomes: [kept as u64, 812, 0, 37, 193, 8],
         stops: [450, 0, 0, 194, 1561, 787, 0, 0, 0, 0, 0, 0],
         per_target: vec![kept as u64],
         steps: 1_000_000,
@@ -301,7 +286,7 @@ pub fn with_recent(mut state: State) -> (State, u64) {
         opened: now - age_days * 86_400,
         window: None,
     };
-    state.session.recent = vec![
+    state.session.files.recent = vec![
         recent(
             "/data/sub-01/dwi.nii.gz",
             "81 × 105 × 60 × 33, 1 × b 0, 32 × b 1000",

@@ -3,8 +3,8 @@
 use super::{Window, click, small_scan, submitted, tracking, window};
 use crate::support::{event_of, saved_event, test};
 use arcuate::jobs::session::{
-    Change, Difference, Entry, Found, Missing, Parsed, ReadSession, RecoverableSession,
-    ResultStorage, SessionOutput, SessionRequest, Standing,
+    Change, Difference, Entry, FileComparison, Found, Missing, Parsed, ReadSession,
+    RecoverableSession, ResultStorage, SessionOutput, SessionRequest,
 };
 use arcuate::jobs::{Delivery, Outcome, Slot};
 use arcuate::state::sessions::{Changed, Opening, saved};
@@ -141,14 +141,19 @@ fn recovery() {
     let session = PathBuf::from("/home/me/.local/state/arcuate/recovery/1/session.arcuate");
     for (answer, read) in [("Recover", true), ("Discard", false)] {
         let mut state = State::new(String::new());
-        state.session.saving.left_behind.push(RecoverableSession {
-            session: session.clone(),
-            written_s: 0,
-            name: "sub-01".to_owned(),
-            regions: 2,
-            layers: 1,
-            origin: None,
-        });
+        state
+            .session
+            .saving
+            .recovery
+            .found
+            .push(RecoverableSession {
+                session: session.clone(),
+                written_s: 0,
+                name: "sub-01".to_owned(),
+                regions: 2,
+                layers: 1,
+                origin: None,
+            });
         let mut window = window(state, [1280.0, 800.0]);
         let banner = "Arcuate quit without saving";
         assert!(is_said(&window, banner));
@@ -198,14 +203,19 @@ fn recovery_in_a_task() {
         for (answer, read) in [("Recover", true), ("Discard", false)] {
             let mut state = small_scan();
             let session = PathBuf::from("/home/me/recovery/1/session.arcuate");
-            state.session.saving.left_behind.push(RecoverableSession {
-                session: session.clone(),
-                written_s: 0,
-                name: "sub-01_ses-02_acq-mb3dir97".to_owned(),
-                regions: 2,
-                layers: 1,
-                origin: None,
-            });
+            state
+                .session
+                .saving
+                .recovery
+                .found
+                .push(RecoverableSession {
+                    session: session.clone(),
+                    written_s: 0,
+                    name: "sub-01_ses-02_acq-mb3dir97".to_owned(),
+                    regions: 2,
+                    layers: 1,
+                    origin: None,
+                });
             let mut window = window(state, size);
             let note = window.get_by_role(egui::Role::Note).rect();
             assert!(note.height() < 40.0, "{note:?}");
@@ -251,7 +261,7 @@ fn opening(state: &State) -> Opening {
         computed_on: String::new(),
         files: vec![Found {
             path: PathBuf::from("/data/dwi.nii.gz"),
-            standing: Standing::Missing(Missing::Gone),
+            standing: FileComparison::Missing(Missing::Gone),
             suggestion: Some(PathBuf::from("/data/other/dwi.nii.gz")),
             entry,
         }],
@@ -298,7 +308,7 @@ fn changed() {
     let mut opening = opening(&state);
     let read = Arc::make_mut(&mut opening.read);
     let mut other = read.files[0].clone();
-    read.files[0].standing = Standing::Changed(Change {
+    read.files[0].standing = FileComparison::Changed(Change {
         companion: None,
         what: Difference::Bytes { now: 7, then: 5 },
     });

@@ -58,7 +58,7 @@ fn help() {
     window.run();
     press(&mut window, Modifiers::NONE, Key::Enter);
     window.get_by_label("Close Help");
-    assert!(window.query_by_label_contains("No point moves").is_some());
+    assert!(window.query_by_label_contains("moves no point").is_some());
 }
 
 /// Letters of headings are higher than this, those of other text lower.
@@ -230,19 +230,19 @@ fn visits() {
     let requested = || {
         let mut state = State::new(String::new());
         let found = bids::find(folder.path()).expect("a data set");
-        state.session.folder = Some(Arc::new(found));
+        state.session.files.folder = Some(Arc::new(found));
         window(state, [1280.0, 800.0])
     };
     let chosen = |a: &Action| matches!(a, Action::Files(FilesAction::OpenVisit(Some(1))));
     let mut clicked = requested();
     click(&mut clicked, "sub-02: diffusion scan");
     assert!(clicked.state().actions.iter().any(chosen));
-    assert!(clicked.state().state.session.folder.is_none());
+    assert!(clicked.state().state.session.files.folder.is_none());
 
     let mut typed = requested();
     // There is none below the second.
     for key in [Key::ArrowDown, Key::ArrowDown, Key::Enter] {
-        assert!(typed.state().state.session.folder.is_some());
+        assert!(typed.state().state.session.files.folder.is_some());
         typed.key_press(key);
         typed.run();
     }

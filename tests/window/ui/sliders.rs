@@ -107,7 +107,7 @@ fn given_up() {
         window.drop_at(at(0.6));
         window.run();
     };
-    let before = window.state().state.document.track.clone();
+    let before = window.state().state.document.track.streamlines.clone();
     drag(&mut window, "Step");
     let sent = &window.state().actions;
     assert!(
@@ -115,10 +115,10 @@ fn given_up() {
             .any(|a| matches!(a, Action::Track(TrackAction::SetStreamlines { .. }))),
         "it was live"
     );
-    assert_eq!(window.state().state.document.track, before);
+    assert_eq!(window.state().state.document.track.streamlines, before);
     assert_eq!(window.state().state.history.undo_label(), None);
     let regions = window.state().state.document.regions.len();
-    assert!(window.state().state.session.selected_region.is_none() || regions > 0);
+    assert!(window.state().state.session.regions.selected.is_none() || regions > 0);
     // The next drag is an ordinary one.
     let slider = window.get_by_role_and_label(egui::Role::Slider, "Step");
     let to = slider.rect().right_center() - egui::vec2(12.0, 0.0);
@@ -128,7 +128,7 @@ fn given_up() {
     window.run();
     window.drop_at(to);
     window.run();
-    assert_ne!(window.state().state.document.track, before);
+    assert_ne!(window.state().state.document.track.streamlines, before);
     click(&mut window, "View");
     click(&mut window, "Tensor fit");
     window.state_mut().actions.clear();
@@ -156,9 +156,9 @@ fn range_unit() {
 
 fn visited() {
     let mut state = tracking();
-    state.document.track.step_mm = 0.123_456;
-    state.document.track.min_length_mm = 12.345_678;
-    let before = state.document.track.clone();
+    state.document.track.streamlines.step_mm = 0.123_456;
+    state.document.track.streamlines.min_length_mm = 12.345_678;
+    let before = state.document.track.streamlines.clone();
     let mut window = window(state, [1920.0, 1080.0]);
     for name in ["Step", "Length"] {
         let field = window.get_by_role_and_label(egui::Role::TextInput, name);
@@ -172,5 +172,5 @@ fn visited() {
         "{:?}",
         window.state().actions
     );
-    assert_eq!(window.state().state.document.track, before);
+    assert_eq!(window.state().state.document.track.streamlines, before);
 }

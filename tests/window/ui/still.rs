@@ -118,9 +118,9 @@ fn streamlines() {
     let full = tracking();
     let with = |fates: [u64; 6], stops: &[(StopReason, u64)], coarse: bool| {
         let mut state = full.clone();
-        let live = state.session.live.as_mut().expect("live");
+        let live = state.session.track.live.as_mut().expect("live");
         let output = Arc::make_mut(&mut live.output);
-        output.fates = fates;
+        output.seed_outcomes = fates;
         output.stops = Default::default();
         for (reason, n) in stops {
             output.stops[*reason as usize] = *n;
@@ -128,7 +128,7 @@ fn streamlines() {
         live.coarse = coarse;
         if coarse {
             // The full result is in progress.
-            state.session.jobs.push(JobHandle {
+            state.session.jobs.running.push(JobHandle {
                 slot: LIVE,
                 ticket: 1,
                 label: "Tracking".to_owned(),
@@ -180,7 +180,7 @@ fn fit() {
     });
     let mut runs = ended.clone();
     runs.document.tensors = None;
-    runs.session.jobs.push(JobHandle {
+    runs.session.jobs.running.push(JobHandle {
         slot: FIT,
         ticket: 1,
         label: "Fitting tensors".to_owned(),
@@ -212,7 +212,7 @@ fn under() {
     let mut unsolved = solved.clone();
     unsolved.session.pathways.live.clear_shown();
     let mut untracked = tracking();
-    untracked.session.live = None;
+    untracked.session.track.live = None;
     let mut unfitted = small_scan();
     unfitted.document.tensors = None;
     let cases: [(Task, &str, Vec<State>); 5] = [
@@ -279,7 +279,7 @@ fn under() {
             let session = &mut window.state_mut().state.session;
             session.notify(Severity::Error, "Something that went wrong");
             still(&mut window, &format!("state {i}, an error"));
-            window.state_mut().state.session.messages.clear();
+            window.state_mut().state.session.notices.messages.clear();
             still(&mut window, &format!("state {i}, nothing to tell"));
         }
     }
@@ -378,7 +378,7 @@ fn covered() {
 /// The lower end of the tour's card, in every task.
 fn guide() {
     let mut states = vec![small_scan(), tracking(), weighed()];
-    states[0].document.method = Method::Rays;
+    states[0].document.track.method = Method::Rays;
     let mut bottoms = Vec::new();
     for mut state in states {
         for task in Task::ALL {
@@ -415,10 +415,10 @@ fn last_step() {
         assert_eq!(state.session.guide, left);
     }
     let ends = |state: &State| {
-        let mut all = state.session.messages.iter();
+        let mut all = state.session.notices.messages.iter();
         all.any(|m| m.text.starts_with("Guide finished"))
     };
-    assert!(ends(&state), "{:?}", state.session.messages);
+    assert!(ends(&state), "{:?}", state.session.notices.messages);
     update(&mut state, Action::StartGuide);
     assert_eq!(state.session.guide, Some(TourStep::ClickSlice));
     assert!(!ends(&state));

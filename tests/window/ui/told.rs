@@ -7,8 +7,7 @@ use super::{
 use crate::support::{test, wait_for};
 use arcuate::data::{Role, Shape};
 use arcuate::solvers::curves::StopReason;
-use arcuate::state::tensors::jobs::fit::FIT;
-use arcuate::state::tensors::jobs::fit::FitTensors;
+use arcuate::state::tensors::jobs::fit::{FIT, FitTensors};
 use arcuate::state::{Severity, Slot, State};
 use egui_kittest::kittest::{NodeT as _, Queryable as _};
 use libtest_mimic::Trial;
@@ -35,7 +34,7 @@ fn messages() {
     let mut window = window(state, [1280.0, 800.0]);
     click(&mut window, "Dismiss: The disk is full");
     assert!(window.query_by_label("The disk is full").is_none());
-    assert!(window.state().state.session.messages.is_empty());
+    assert!(window.state().state.session.notices.messages.is_empty());
 }
 
 /// At most three notes; the rest is counted and disappears together. A success removes its failure.
@@ -59,7 +58,7 @@ fn many_messages() {
     window.run();
     assert!(!shown(&window, "The disk is full") && shown(&window, "Trouble 4"));
     click(&mut window, "Dismiss all");
-    assert!(window.state().state.session.messages.is_empty());
+    assert!(window.state().state.session.notices.messages.is_empty());
 }
 
 fn bad_path() {
@@ -106,7 +105,10 @@ fn out_of_range() {
     window.run();
     assert_eq!(below(&window), place, "rows stay while one is edited");
     type_over(&mut window, "1e9");
-    assert_eq!(window.state().state.document.track.step_mm, 20.0);
+    assert_eq!(
+        window.state().state.document.track.streamlines.step_mm,
+        20.0
+    );
     window.get_by_label("Step: 20\u{202F}mm is the most");
     window
         .get_by_role_and_label(egui::Role::TextInput, "Step")
@@ -170,11 +172,11 @@ fn unreached(centre: glam::DVec3) -> State {
     state.document.edit_region(target, |r| r.shape = shape);
     let regions = state.document.regions.iter();
     let regions = regions.map(|r| (**r).clone()).collect();
-    let live = state.session.live.as_mut().unwrap();
+    let live = state.session.track.live.as_mut().unwrap();
     live.key.regions = regions;
     let mut output = sample::output(0);
     output.missed = sample::output(20).kept;
-    output.fates = [0, 8_000, 0, 0, 0, 0];
+    output.seed_outcomes = [0, 8_000, 0, 0, 0, 0];
     output.stops = [0; StopReason::COUNT];
     output.stops[StopReason::LeftMask as usize] = 8_000;
     live.output = Arc::new(output);

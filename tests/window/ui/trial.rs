@@ -62,7 +62,7 @@ fn not_run() {
 fn unreached() {
     let reached = |n: u64| {
         let mut state = tracking();
-        let live = state.session.live.as_mut().expect("live streamlines");
+        let live = state.session.track.live.as_mut().expect("live streamlines");
         let output = Arc::make_mut(&mut live.output);
         output.per_target = vec![n];
         if n == 0 {
@@ -179,7 +179,7 @@ fn colours() {
     };
     let before = row(&window);
     let state = &mut window.state_mut().state;
-    let mut display = state.document.ray_display.clone();
+    let mut display = state.document.track.ray_display.clone();
     display.line_colouring = LineColouring::Direction;
     let phase = Phase::Done;
     arcuate::state::update(
@@ -292,7 +292,7 @@ fn live_first() {
 
 fn counted_once() {
     let state = shot();
-    let live = state.session.live.as_ref().unwrap();
+    let live = state.session.track.live.as_ref().unwrap();
     let mut rays = live.rays.clone().unwrap();
     let mut cache = arcuate::ui::rays::Cache::default();
     for cut in [

@@ -9,9 +9,9 @@ use arcuate::solvers::curves::{self, SeedOutcome, Starts, StopReason};
 use arcuate::solvers::tensor_fit::MaskReport;
 use arcuate::state::core::text;
 use arcuate::state::session::TourStep;
-use arcuate::ui::tracks::Suggestion;
+use arcuate::ui::tracks::{self, Suggestion};
 use arcuate::ui::widgets::slider::Scale;
-use arcuate::ui::{format, probe, tracks};
+use arcuate::ui::{format, probe};
 use glam::{DMat3, DVec3};
 use libtest_mimic::Trial;
 use std::sync::Arc;
@@ -56,22 +56,22 @@ fn spans() {
 fn undone() {
     let mut state = arcuate::state::State::new(sample::BACKEND.to_owned());
     let mut session = state.session.clone();
-    session.status = "Undid: move region".to_owned();
-    session.status_about.step = Some(session.status.clone());
+    session.notices.status = "Undid: move region".to_owned();
+    session.notices.about.step = Some(session.notices.status.clone());
     for what in ["Fitted 9 voxels", "Tracked 9 streamlines"] {
         session.follows(what.to_owned());
         assert_eq!(
-            session.status,
+            session.notices.status,
             format!("Undid: move region. Result: {what}")
         );
     }
     // In another task the step is not shown.
     session.forget_step();
-    assert_eq!(session.status, "Tracked 9 streamlines");
-    session.status = "Undid: add keep-out sphere".to_owned();
-    session.status_about.step = Some(session.status.clone());
+    assert_eq!(session.notices.status, "Tracked 9 streamlines");
+    session.notices.status = "Undid: add keep-out sphere".to_owned();
+    session.notices.about.step = Some(session.notices.status.clone());
     session.forget_step();
-    assert_eq!(session.status, "");
+    assert_eq!(session.notices.status, "");
     // The tour returns to the missing step.
     session.guide = Some(TourStep::Save);
     for role in [Role::Target, Role::Seed] {
@@ -85,6 +85,7 @@ fn undone() {
             }),
             colour: None,
             visible: true,
+            label_number: None,
         }));
     }
     session.guide_back(&state.document);
@@ -99,9 +100,9 @@ fn undone() {
     session.guide_back(&state.document);
     assert_eq!(session.guide, Some(TourStep::ClickSlice));
     // A sentence that only begins like a step is not one.
-    session.status = "Undid: 3 seeds".to_owned();
+    session.notices.status = "Undid: 3 seeds".to_owned();
     session.follows("Tracked 9 streamlines".to_owned());
-    assert_eq!(session.status, "Tracked 9 streamlines");
+    assert_eq!(session.notices.status, "Tracked 9 streamlines");
 }
 
 fn numbers() {
@@ -163,7 +164,7 @@ fn no_rays() {
             "0 of 100 rays are kept: 100 miss an include region",
         ),
     ] {
-        output.fates = fates;
+        output.seed_outcomes = fates;
         assert_eq!(
             text::none_passed(&output, targets, "the automatic mask"),
             told
@@ -247,10 +248,10 @@ fn lengths() {
 fn none_kept() {
     let told = |missed: u64, short: u64, no_start: u64| {
         let mut output = sample::output(0);
-        output.fates = [0; 6];
-        output.fates[SeedOutcome::MissedTargets as usize] = missed;
-        output.fates[SeedOutcome::TooShort as usize] = short;
-        output.fates[SeedOutcome::NoStart as usize] = no_start;
+        output.seed_outcomes = [0; 6];
+        output.seed_outcomes[SeedOutcome::MissedTargets as usize] = missed;
+        output.seed_outcomes[SeedOutcome::TooShort as usize] = short;
+        output.seed_outcomes[SeedOutcome::NoStart as usize] = no_start;
         output.starts = Some(Starts {
             low_fa: 5,
             min_fa: Some(0.15),
@@ -293,6 +294,7 @@ fn remarks() {
             shape: Arc::new(shape),
             colour: None,
             visible: true,
+            label_number: None,
         })
     };
     let one = region(1, "Seed", Role::Seed, middle);
@@ -337,7 +339,7 @@ fn remarks() {
 
 fn told() {
     let mut output = sample::output(3);
-    output.fates = [3, 10, 20, 30, 40, 50];
+    output.seed_outcomes = [3, 10, 20, 30, 40, 50];
     assert_eq!(tracks::started(&output), 103);
     assert_eq!(
         tracks::headline(&output, "", true),
@@ -371,13 +373,13 @@ fn told() {
         SeedOutcome::TooShort,
         SeedOutcome::NoStart,
     ] {
-        output.fates = [0; 6];
-        output.fates[fate as usize] = 5;
+        output.seed_outcomes = [0; 6];
+        output.seed_outcomes[fate as usize] = 5;
         let (text, _) =
             tracks::nothing_kept(&output, &curves::Params::defaults(), "the mask").unwrap();
         assert!(!text.is_empty() && !text.ends_with('.'), "{text}");
     }
-    output.fates = [1, 5, 0, 0, 0, 0];
+    output.seed_outcomes = [1, 5, 0, 0, 0, 0];
     assert_eq!(
         tracks::nothing_kept(&output, &curves::Params::defaults(), "the mask"),
         None
@@ -439,7 +441,7 @@ fn no_start() {
         ),
     ] {
         let mut output = sample::output(0);
-        output.fates = [0, 0, 0, 0, 0, 9];
+        output.seed_outcomes = [0, 0, 0, 0, 0, 9];
         output.starts = Some(starts);
         let (text, way_out) =
             tracks::nothing_kept(&output, &curves::Params::defaults(), mask).unwrap();

@@ -202,7 +202,7 @@ fn output() -> curves::Output {
             .with_per_streamline("stop_end", vec![0.0, 5.0]),
         missed: Tractogram::new(points, vec![0, 2, 4]),
         missed_every: 7,
-        fates: [2, 14, 0, 0, 0, 0],
+        seed_outcomes: [2, 14, 0, 0, 0, 0],
         stops: [2, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0],
         per_target: vec![2],
         steps: 100,
@@ -219,7 +219,7 @@ fn colours_streamlines() {
         pixels_per_point: 1.0,
     };
     let mut coloured = |colouring: LineColouring| {
-        state.document.track_display.line_colouring = colouring;
+        state.document.track.streamline_display.line_colouring = colouring;
         let list = scene::scene(&state, size);
         let on_slice = scene::slice(&state, Pane::Axial, size).unwrap();
         assert_eq!(
@@ -271,7 +271,7 @@ fn colours_streamlines() {
 fn legends_of_layers() {
     let mut state = state();
     add_live(&mut state, output());
-    state.document.track_display.line_colouring = LineColouring::Direction;
+    state.document.track.streamline_display.line_colouring = LineColouring::Direction;
     let keep = |state: &mut State, name: &str, window| {
         let lines = Tractogram::new(vec![[0.0; 3], [9.0; 3]], vec![0, 2]);
         let lines = lines.with_per_streamline("measure", vec![1.5]);
@@ -328,7 +328,7 @@ fn missed_with_targets() {
         scene::slice(&state, Pane::Axial, size).unwrap().lines.len(),
         1
     );
-    state.document.track_display.visible = false;
+    state.document.track.streamline_display.visible = false;
     assert!(scene::scene(&state, size).lines.is_empty());
 }
 

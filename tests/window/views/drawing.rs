@@ -176,7 +176,7 @@ fn seen_where_painted() {
             &mut state,
             Action::View(ViewAction::SetConvention(convention)),
         );
-        state.view.show_crosshair = false;
+        state.view.visible.crosshair = false;
         let pane = SLICES[i % 3];
         let size = glam::DVec2::new(f64::from(SIZE.x), f64::from(SIZE.y));
         let plane = state

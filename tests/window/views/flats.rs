@@ -38,7 +38,7 @@ fn cut(random: &mut Random, at: DVec3, normal: DVec3) -> Hands {
         ..VolumeLook::of(&volume, layer.display.window)
     });
     state.view.task = Task::Segment;
-    state.view.show_slices_in_scene = false;
+    state.view.visible.slices_in_scene = false;
     state.view.camera.azimuth = random.uniform(0.0, std::f64::consts::TAU);
     state.view.camera.elevation = random.uniform(-1.2, 1.2);
     Hands::new(state)

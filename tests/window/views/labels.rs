@@ -5,10 +5,10 @@ use crate::shapes::{is_covered, texts};
 use crate::support::{Random, test};
 use arcuate::data::appearance::ColourMap;
 use arcuate::data::{Role, Shape, Tractogram};
-use arcuate::state::ViewAction;
 use arcuate::state::core::display::{self, LineColouring};
 use arcuate::state::{
-    Action, Content, Display, LayerAction, Layout, Pane, Phase, State, Task, Tool, update,
+    Action, Content, Display, LayerAction, Layout, Pane, Phase, State, Task, Tool, ViewAction,
+    update,
 };
 use arcuate::ui::views::{Views, layout};
 use arcuate::ui::{format, theme};
@@ -241,7 +241,7 @@ fn handle() {
         let mut state = state();
         let at = state.view.crosshair;
         let sphere = add_sphere(&mut state, Role::Seed, at, 1.5);
-        state.session.selected_region = Some(sphere);
+        state.session.regions.selected = Some(sphere);
         let mut hands = Hands::new(state);
         let middle = match pane {
             Pane::Scene => hands.scene_screen(at),

@@ -44,6 +44,7 @@ fn with_regions(masks: bool) -> State {
             shape: Arc::new(shape),
             colour: None,
             visible: true,
+            label_number: None,
         }));
     }
     state

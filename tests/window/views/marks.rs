@@ -63,7 +63,7 @@ fn letters() {
     };
     // Bright where x is smaller, which is left.
     let mut bright = state();
-    bright.view.show_crosshair = false;
+    bright.view.visible.crosshair = false;
     let mut black = bright.clone();
     Arc::make_mut(&mut black.document.layers[0]).display.window = (1e6, 2e6);
     for convention in [Convention::Radiological, Convention::Neurological] {
@@ -222,7 +222,7 @@ fn command() {
             kept: Tractogram::new(vec![[0.0; 3], [9.0; 3]], vec![0, 2]),
             missed: Tractogram::empty(),
             missed_every: 1,
-            fates,
+            seed_outcomes: fates,
             stops: [0; StopReason::COUNT],
             per_target: Vec::new(),
             steps: 1,
@@ -230,7 +230,8 @@ fn command() {
             starts: None,
         },
     );
-    let recipe = state.session.live.as_ref().map(|l| l.recipe.command());
+    let live = state.session.track.live.as_ref();
+    let recipe = live.map(|l| state.document.live_recipe(l).command());
     assert!(recipe.as_ref().is_some_and(|c| c.starts_with("arcuate ")));
     assert_eq!(chunk(&state), recipe);
 }

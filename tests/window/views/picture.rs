@@ -306,7 +306,7 @@ fn by_pieces() {
             kept,
             missed: Tractogram::new(Vec::new(), vec![0]),
             missed_every: 1,
-            fates,
+            seed_outcomes: fates,
             stops: [0; StopReason::COUNT],
             per_target: vec![600],
             steps: 36_000,
@@ -372,7 +372,7 @@ fn compared() {
     let mut state = state();
     update(&mut state, Action::Snapshot(SnapshotAction::Take));
     add_sphere(&mut state, Role::Seed, dvec3(5.0, 2.0, 3.0), 30.0);
-    let before = state.session.snapshots[0].document.clone();
+    let before = state.session.snapshots.all[0].document.clone();
     for pane in [Pane::Scene, Pane::Axial] {
         state.view.camera = state.view.camera.orbited(0.4, 0.1);
         let now = studio.take(&state, pane, 1.0);
@@ -416,7 +416,7 @@ fn compared() {
             &mut state,
             Action::Snapshot(SnapshotAction::ToggleComparing),
         );
-        assert!(state.session.comparing.is_none());
+        assert!(state.session.snapshots.comparing.is_none());
     }
 }
 
@@ -471,7 +471,7 @@ fn missed_in_both() {
             kept: curve(1.0),
             missed: curve(2.0),
             missed_every: 1,
-            fates,
+            seed_outcomes: fates,
             stops: [0; StopReason::COUNT],
             per_target: vec![1],
             steps: 1,
@@ -485,13 +485,19 @@ fn missed_in_both() {
         Action::Snapshot(SnapshotAction::Compare(Some(0))),
     );
     let lines = |state: &State| {
-        let seen = state.session.comparing.as_ref().unwrap().seen(state);
+        let seen = state
+            .session
+            .snapshots
+            .comparing
+            .as_ref()
+            .unwrap()
+            .seen(state);
         [state, &seen].map(|s| scene::scene(s, size).lines.len())
     };
     assert_eq!(lines(&state), [2, 2]);
-    let mut bare = (*state.session.snapshots[0]).clone();
+    let mut bare = (*state.session.snapshots.all[0]).clone();
     bare.live = None;
-    state.session.snapshots[0] = Arc::new(bare);
+    state.session.snapshots.all[0] = Arc::new(bare);
     update(
         &mut state,
         Action::Snapshot(SnapshotAction::Compare(Some(0))),
@@ -536,16 +542,9 @@ fn parameters() {
         report["pathways"]["settings"]["epsilon"],
         state.document.pathways.epsilon
     );
-    assert_eq!(
-        report::name(&Action::View(ViewAction::FrameAll)),
-        "FrameAll"
-    );
-    assert_eq!(
-        report::name(&Action::View(ViewAction::MoveCrosshair(dvec3(
-            1.0, 2.0, 3.0
-        )))),
-        "MoveCrosshair"
-    );
+    assert_eq!(report::name(&Action::Undo), "Undo");
+    let moved = ViewAction::MoveCrosshair(dvec3(1.0, 2.0, 3.0)).into();
+    assert_eq!(report::name(&moved), "View.MoveCrosshair");
 }
 
 /// The gaps between panes are lines exact to the pixel, however many pixels a point has; panes keep their pixels.

@@ -53,7 +53,7 @@ fn on_white() {
     for view in &mut state.view.slices {
         view.zoom = 12.0;
     }
-    state.view.show_crosshair = false;
+    state.view.visible.crosshair = false;
     for scale in [1.0, 2.0] {
         let picture = studio.take(&state, Pane::Axial, scale);
         let [width, height] = picture.size_px.map(|n| n as f32 / scale);
@@ -136,8 +136,8 @@ fn sphere_in_sight(radius_mm: f64) {
     let mut state = on_black(state());
     let at = state.view.crosshair;
     let sphere = add_sphere(&mut state, Role::Seed, at, radius_mm);
-    state.session.selected_region = Some(sphere);
-    state.view.show_crosshair = false;
+    state.session.regions.selected = Some(sphere);
+    state.view.visible.crosshair = false;
     state.view.layout = Layout::Single;
     state.view.single = Pane::Axial;
     let add = &mut |ui: &mut Ui, _: &State, views: &mut AddViews| views(ui, &mut Vec::new());

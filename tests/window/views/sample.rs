@@ -7,8 +7,8 @@ use arcuate::state::core::display;
 use arcuate::state::core::layer::{Content, LayerId};
 use arcuate::state::document::FitMask;
 use arcuate::state::origin::{Origin, PhantomPart, TensorFit};
-use arcuate::state::session::{CurveKey, CurveParams};
 use arcuate::state::tensors::types::{FitKey, ResidualCache};
+use arcuate::state::track::types::{CurveKey, CurveParams};
 use arcuate::state::{
     Action, CurveResult, Display, Effect, Layer, Pane, State, Task, Tensors, ViewAction, update,
 };
@@ -114,6 +114,7 @@ pub fn add_sphere(state: &mut State, role: Role, centre: DVec3, radius_mm: f64) 
         shape: Arc::new(Shape::Sphere { centre, radius_mm }),
         colour: None,
         visible: true,
+        label_number: None,
     }));
     id
 }
@@ -121,21 +122,20 @@ pub fn add_sphere(state: &mut State, role: Role, centre: DVec3, radius_mm: f64) 
 /// A live result without any computation.
 pub fn add_live(state: &mut State, output: curves::Output) {
     let fit = state.document.tensors.as_ref().unwrap().origin;
-    let recipe = state.document.recipe_from(fit);
     let document = &state.document;
     let key = CurveKey {
         field: document.tensors.as_ref().unwrap().field.id(),
         regions: document.regions.iter().map(|r| (**r).clone()).collect(),
-        curves: CurveParams::Streamlines(document.track.clone()),
+        curves: CurveParams::Streamlines(document.track.streamlines.clone()),
         coarse: false,
     };
-    state.session.live = Some(CurveResult {
+    state.session.track.live = Some(CurveResult {
         key,
         output: Arc::new(output),
         coarse: false,
         seeds: 100,
         wall_ms: 18.0,
-        recipe,
+        fit,
         targets: Vec::new(),
         rays: None,
     });

@@ -107,9 +107,9 @@ fn sampled() {
         let state = hands.state();
         assert!(state.session.sample.is_none());
         assert!(
-            state.session.status.starts_with("Sampled "),
+            state.session.notices.status.starts_with("Sampled "),
             "{}",
-            state.session.status
+            state.session.notices.status
         );
         assert_eq!(state.view.crosshair, crosshair, "the crosshair stays");
         // Without the key the same drag moves it.
@@ -209,5 +209,5 @@ fn around() {
         &mut of.0,
         Action::Sample(arcuate::state::sampling::SampleAction::Begin(at)),
     );
-    assert_eq!(of.0.session.messages.len(), 1);
+    assert_eq!(of.0.session.notices.messages.len(), 1);
 }

@@ -4,7 +4,7 @@
 #![allow(unsafe_code)]
 
 use super::buffers::Buffers;
-use super::error::{Error, is_out_of_memory, why};
+use super::error::{Error, driver_message, is_out_of_memory};
 use super::staging::{Staging, Wait};
 use super::{library, nccl, probe};
 use crate::compute::DataId;
@@ -282,9 +282,9 @@ impl Device {
 
     /// Allocates uninitialised memory; if it is short, retries once without cached buffers.
     fn alloc<T: Element>(&self, len: usize) -> Result<CudaSlice<T>, Error> {
-        const WHAT: &str = "this job";
+        const OPERATION: &str = "this job";
         let Some(bytes) = len.checked_mul(size_of::<T>()) else {
-            return Err(self.out_of_memory(WHAT, u64::MAX));
+            return Err(self.out_of_memory(OPERATION, u64::MAX));
         };
         let attempt = || {
             if len == 0 {
@@ -301,7 +301,9 @@ impl Device {
             other => other,
         };
         match retried {
-            Err(error) if is_out_of_memory(error) => Err(self.out_of_memory(WHAT, bytes as u64)),
+            Err(error) if is_out_of_memory(error) => {
+                Err(self.out_of_memory(OPERATION, bytes as u64))
+            }
             other => self.check("allocating memory", other),
         }
     }
@@ -430,6 +432,6 @@ impl Device {
 fn unusable(file: KernelFile, error: DriverError) -> Error {
     Error::Module {
         stem: file.stem.to_owned(),
-        why: why(error),
+        why: driver_message(error),
     }
 }

@@ -162,7 +162,7 @@ impl Error {
 
     /// A driver's error while `doing` something ("tracing rays").
     pub(super) fn from_driver(doing: &str, error: DriverError) -> Self {
-        let (doing, why) = (doing.to_owned(), why(error));
+        let (doing, why) = (doing.to_owned(), driver_message(error));
         if is_lost(error) {
             Self::Lost { doing, why }
         } else if is_launch(error) {
@@ -174,7 +174,7 @@ impl Error {
 }
 
 /// The driver's own message.
-pub(super) fn why(error: DriverError) -> String {
+pub(super) fn driver_message(error: DriverError) -> String {
     match error.error_string() {
         Ok(text) => text.to_string_lossy().into_owned(),
         Err(_) => format!("error {}", error.0 as u32),

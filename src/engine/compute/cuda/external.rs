@@ -8,7 +8,7 @@ use cudarc::driver::{CudaContext, CudaSlice, CudaStream, DevicePtr as _, sys};
 use std::ops::Range;
 use std::sync::Arc;
 
-pub(super) const WHAT: &str = "sharing memory with the window";
+pub(super) const OPERATION: &str = "sharing memory with the window";
 
 /// A buffer of the graphics driver. Dropping this only ends the view of it; its contents remain.
 pub struct SharedBuffer {
@@ -33,7 +33,7 @@ impl Device {
     ) -> Result<sys::CUexternalMemory, Error> {
         use std::os::fd::{AsRawFd as _, IntoRawFd as _};
         const DEDICATED: u32 = 1;
-        self.check(WHAT, self.context().bind_to_thread())?;
+        self.check(OPERATION, self.context().bind_to_thread())?;
         let import = sys::CUDA_EXTERNAL_MEMORY_HANDLE_DESC {
             type_: sys::CUexternalMemoryHandleType::CU_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD,
             handle: sys::CUDA_EXTERNAL_MEMORY_HANDLE_DESC_st__bindgen_ty_1 {
@@ -46,7 +46,7 @@ impl Device {
         let mut memory = std::ptr::null_mut();
         // SAFETY: the handle is open until the import takes ownership, and both pointers outlive the call.
         let imported = unsafe { sys::cuImportExternalMemory(&mut memory, &import) };
-        self.check(WHAT, imported.result())?;
+        self.check(OPERATION, imported.result())?;
         // The driver owns it now.
         let _ = handle.into_raw_fd();
         Ok(memory)
@@ -77,7 +77,7 @@ impl Device {
         let mapped = unsafe {
             sys::cuExternalMemoryGetMappedBuffer(&mut shared.address, shared.memory, &requested)
         };
-        self.check(WHAT, mapped.result())?;
+        self.check(OPERATION, mapped.result())?;
         Ok(shared)
     }
 
@@ -90,7 +90,7 @@ impl Device {
         _bytes: u64,
     ) -> Result<SharedBuffer, Error> {
         Err(Error::Driver {
-            doing: WHAT.to_owned(),
+            doing: OPERATION.to_owned(),
             why: "it is supported only on Linux".to_owned(),
         })
     }
@@ -109,12 +109,12 @@ impl Device {
     ) -> Result<(), Error> {
         let bytes = range.len() * size_of::<T>();
         assert!(range.end <= from.len() && at + bytes as u64 <= to.bytes);
-        self.check(WHAT, self.context().bind_to_thread())?;
+        self.check(OPERATION, self.context().bind_to_thread())?;
         let first = from.device_ptr(stream).0 + (range.start * size_of::<T>()) as u64;
         // SAFETY: both ranges lie in their buffers, as just checked.
         let copied =
             unsafe { sys::cuMemcpyDtoDAsync_v2(to.address + at, first, bytes, stream.cu_stream()) };
-        self.check(WHAT, copied.result())
+        self.check(OPERATION, copied.result())
     }
 }
 

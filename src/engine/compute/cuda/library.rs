@@ -5,7 +5,7 @@
 #![allow(unsafe_code)]
 
 use super::Error;
-use super::error::why;
+use super::error::driver_message;
 use cudarc::driver::sys::{self, CUdevice, CUresult};
 use cudarc::driver::{CudaContext, DriverError, result};
 use std::ffi::c_int;
@@ -73,7 +73,7 @@ pub fn device_count() -> Result<usize, Error> {
         CUresult::CUDA_ERROR_STUB_LIBRARY => Error::NoDriver,
         _ => Error::Driver {
             doing: "starting".to_owned(),
-            why: why(error),
+            why: driver_message(error),
         },
     })?;
     match usize::try_from(count) {

@@ -17,7 +17,7 @@ const NAMES: [&str; 2] = ["libnccl.so.2", "libnccl.so"];
 /// `ncclFloat32` and `ncclSum`, which have kept their numbers since version 2.0.
 const FLOAT32: c_int = 7;
 const SUM: c_int = 0;
-const DOING: &str = "adding up over the graphics cards";
+const OPERATION: &str = "adding up over the graphics cards";
 
 type Comm = *mut c_void;
 
@@ -43,7 +43,7 @@ struct Functions {
 
 /// Loaded once.
 fn functions() -> Option<&'static Functions> {
-    static FOUND: OnceLock<Option<Functions>> = OnceLock::new();
+    static FUNCTIONS: OnceLock<Option<Functions>> = OnceLock::new();
     let find = || {
         // SAFETY: loading NCCL runs its initialisers, which every program that uses it does.
         let mut found = NAMES.iter().map(|name| unsafe { Library::new(*name) });
@@ -62,7 +62,7 @@ fn functions() -> Option<&'static Functions> {
             })
         }
     };
-    FOUND.get_or_init(find).as_ref()
+    FUNCTIONS.get_or_init(find).as_ref()
 }
 
 /// Whether it is installed.
@@ -78,7 +78,7 @@ impl Functions {
         // SAFETY: every number has a message, a text that is never freed.
         let text = unsafe { CStr::from_ptr((self.error_string)(answer)) };
         Err(Error::Driver {
-            doing: DOING.to_owned(),
+            doing: OPERATION.to_owned(),
             why: format!("NCCL: {}", text.to_string_lossy()),
         })
     }

@@ -3,7 +3,7 @@
 // Memory of another driver, imported by its handle.
 #![allow(unsafe_code)]
 
-use super::external::WHAT;
+use super::external::OPERATION;
 use super::{Device, Error};
 use cudarc::driver::sys;
 use std::sync::Arc;
@@ -62,10 +62,10 @@ impl Device {
                 surface.memory,
                 &levels,
             );
-            self.check(WHAT, mapped.result())?;
+            self.check(OPERATION, mapped.result())?;
             let mut array = std::ptr::null_mut();
             let found = sys::cuMipmappedArrayGetLevel(&mut array, surface.levels, 0);
-            self.check(WHAT, found.result())?;
+            self.check(OPERATION, found.result())?;
             let resource = sys::CUDA_RESOURCE_DESC {
                 resType: sys::CUresourcetype::CU_RESOURCE_TYPE_ARRAY,
                 res: sys::CUDA_RESOURCE_DESC_st__bindgen_ty_1 {
@@ -74,7 +74,7 @@ impl Device {
                 flags: 0,
             };
             let made = sys::cuSurfObjectCreate(&mut surface.object, &resource);
-            self.check(WHAT, made.result())?;
+            self.check(OPERATION, made.result())?;
         }
         Ok(surface)
     }
@@ -88,7 +88,7 @@ impl Device {
         _size: [u32; 3],
     ) -> Result<Surface, Error> {
         Err(Error::Driver {
-            doing: WHAT.to_owned(),
+            doing: OPERATION.to_owned(),
             why: "it is supported only on Linux".to_owned(),
         })
     }

@@ -44,7 +44,7 @@ const MAX_OPACITY: f32 = 0.9999;
 pub const TABLE: usize = 1024;
 
 impl Transfer {
-    pub const FEWEST: usize = 2;
+    pub const MIN_POINTS: usize = 2;
     pub const MAX_POINTS: usize = 12;
 
     /// Sorts and clamps the points; too few points, or NaN in all of them, become a ramp.
@@ -54,7 +54,7 @@ impl Transfer {
         let mut points: Vec<_> = points.iter().filter(valid).map(clamped).collect();
         points.sort_by(|a, b| a.0.total_cmp(&b.0));
         points.truncate(Self::MAX_POINTS);
-        if points.len() < Self::FEWEST {
+        if points.len() < Self::MIN_POINTS {
             points = vec![(0.0, 0.0), (1.0, 0.3)];
         }
         Self { points, colours }
@@ -210,7 +210,7 @@ impl Transfer {
     /// Without a point; `None` if no fewer points are possible.
     pub fn without(&self, point: usize) -> Option<Self> {
         let mut made = self.clone();
-        let possible = self.points.len() > Self::FEWEST && point < self.points.len();
+        let possible = self.points.len() > Self::MIN_POINTS && point < self.points.len();
         possible.then(|| {
             made.points.remove(point);
             made

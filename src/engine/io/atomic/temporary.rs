@@ -183,10 +183,10 @@ pub(super) fn folder_of(file: &Path) -> &Path {
 /// Folders stay, because one of them may hold what a power cut was about to replace. Files that cannot be removed, or
 /// are not ours, stay as well.
 fn remove_stale(adjacent: &Path) {
-    static DONE: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
+    static CLEANED_FOLDERS: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
     let folder = folder_of(adjacent);
     // Once per folder, which may contain very many files.
-    let first = DONE
+    let first = CLEANED_FOLDERS
         .lock()
         .is_ok_and(|mut done| done.insert(folder.to_owned()));
     if !first {

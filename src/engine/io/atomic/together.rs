@@ -2,7 +2,7 @@
 //! process killed in between leaves the old set complete, partly under these names.
 
 use super::super::{Error, disk, ending};
-use super::{Ready, folder_of, was_written};
+use super::{PreparedFile, folder_of, was_written};
 use std::io::{BufReader, ErrorKind, Read};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -15,7 +15,7 @@ const MAX_BYTES: usize = 235;
 const MAX_COPIED: u64 = 256 << 20;
 
 /// Renaming a set takes milliseconds: a program that locks the folder for longer is doing something else.
-const PATIENCE: Duration = Duration::from_secs(5);
+const LOCK_TIMEOUT: Duration = Duration::from_secs(5);
 const PAUSE: Duration = Duration::from_millis(5);
 
 /// The name of a set's old file while a new one takes its place.
@@ -104,14 +104,14 @@ fn have_the_same_bytes(one: &Path, other: &Path) -> std::io::Result<bool> {
 
 /// Prevents other processes from renaming a set in the same folder while this value lives; otherwise the names of two
 /// sets could mix. `None` if the disk has no locks, or another program keeps the folder locked.
-fn lock_folder(files: &[Ready]) -> Option<disk::File> {
+fn lock_folder(files: &[PreparedFile]) -> Option<disk::File> {
     let [first, _, ..] = files else { return None };
     let folder = disk::File::open(folder_of(&first.target)).ok()?;
     let since = Instant::now();
     loop {
         match folder.try_lock() {
             Ok(()) => return Some(folder),
-            Err(disk::TryLockError::WouldBlock) if since.elapsed() < PATIENCE => {
+            Err(disk::TryLockError::WouldBlock) if since.elapsed() < LOCK_TIMEOUT => {
                 std::thread::sleep(PAUSE);
             }
             Err(_) => return None,
@@ -120,24 +120,24 @@ fn lock_folder(files: &[Ready]) -> Option<disk::File> {
 }
 
 /// Second names of the old files of a set.
-struct Old {
+struct OldNames {
     /// In the order of the set.
     targets: Vec<PathBuf>,
     /// Second names given by this process: without any, everything is as it was before.
     given: Vec<PathBuf>,
 }
 
-impl Old {
+impl OldNames {
     /// Gives second names to files that will be replaced. Those given by a killed process in a half-replaced set
     /// stay: they are the old files.
-    fn keep(files: &[Ready]) -> Result<Self, Error> {
+    fn keep(files: &[PreparedFile]) -> Result<Self, Error> {
         let targets: Vec<PathBuf> = files.iter().map(|file| file.target.clone()).collect();
         let is_half = targets.first().is_some_and(|first| is_half_replaced(first));
         let mut old = Self {
             targets,
             given: Vec::new(),
         };
-        match old.give(files, is_half) {
+        match old.rename_all(files, is_half) {
             Ok(()) => Ok(old),
             Err((file, error)) => {
                 old.restore_all();
@@ -146,11 +146,11 @@ impl Old {
         }
     }
 
-    fn give<'a>(
+    fn rename_all<'a>(
         &mut self,
-        files: &'a [Ready],
+        files: &'a [PreparedFile],
         is_half: bool,
-    ) -> Result<(), (&'a Ready, std::io::Error)> {
+    ) -> Result<(), (&'a PreparedFile, std::io::Error)> {
         // The first comes last: while its second name exists, so do those of the others.
         for (number, file) in files.iter().enumerate().rev() {
             let mut stale = vec![newer_name(&file.target)];
@@ -163,7 +163,7 @@ impl Old {
             let gone = stale.iter().try_for_each(|name| remove(name));
             gone.map_err(|e| (file, e))?;
         }
-        let is_replaced = |file: &&Ready| file.replaces && file.target.exists();
+        let is_replaced = |file: &&PreparedFile| file.replaces && file.target.exists();
         let [first, others @ ..] = files else {
             return Ok(());
         };
@@ -249,10 +249,10 @@ fn remove(file: &Path) -> std::io::Result<()> {
 /// Renames files that belong together: all of them or none, whatever fails. The first is the file to which the others
 /// belong, and is renamed last: a process killed in between leaves the old set, whose replaced files [`before`]
 /// finds.
-pub fn rename_together(files: Vec<Ready>) -> Result<(), Error> {
+pub fn rename_together(files: Vec<PreparedFile>) -> Result<(), Error> {
     let _alone = lock_folder(&files);
     let _whole = ending::undivided();
-    let old = Old::keep(&files)?;
+    let old = OldNames::keep(&files)?;
     let paths: Vec<PathBuf> = files.iter().map(|file| file.path.clone()).collect();
     for (done, file) in files.into_iter().rev().enumerate() {
         if let Err(error) = file.put_undivided() {

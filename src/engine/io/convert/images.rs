@@ -25,7 +25,7 @@ pub struct Image {
     format: Format,
     pub notes: Vec<Remark>,
     /// Losses in the output, one sentence each.
-    pub losses: Vec<String>,
+    pub unsupported_contents: Vec<String>,
 }
 
 /// Reads an image that is to be written as `output`.
@@ -63,7 +63,7 @@ pub fn plan(
             let (whole, loss) = stored.with_scaling_applied();
             stored = whole;
             losses.extend(loss);
-            losses.extend(nrrd::losses(&stored));
+            losses.extend(nrrd::unsupported_contents(&stored));
             losses.extend(gradients.iter().flat_map(Rows::losses_in_nrrd));
             if gradients.is_some() && !stored.grid.is_placed() {
                 losses.push(
@@ -94,7 +94,7 @@ pub fn plan(
         in_place,
         format,
         notes,
-        losses,
+        unsupported_contents: losses,
     })
 }
 
@@ -174,7 +174,7 @@ fn in_nifti(mut stored: Stored, moved: Option<Arc<Grid>>) -> (Stored, Vec<String
         stored = whole;
         losses.extend(loss);
     }
-    losses.extend(nifti::losses(&stored));
+    losses.extend(nifti::unsupported_contents(&stored));
     (stored, losses)
 }
 

@@ -134,6 +134,17 @@ impl VoxelType {
     }
 }
 
+/// The two transforms from voxels to space: a rotation with an offset (qform), and a matrix (sform).
+#[derive(Clone, PartialEq, Default, Debug)]
+pub struct Orientation {
+    pub qform_code: i32,
+    pub sform_code: i32,
+    /// b, c, d of a unit quaternion.
+    pub quatern: [f64; 3],
+    pub qoffset: [f64; 3],
+    pub srow: [[f64; 4]; 3],
+}
+
 /// The fields of a header, in one form for both versions. Unused fields are left out.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Header {
@@ -153,12 +164,7 @@ pub struct Header {
     /// Slope and intercept; `None` if values are used as stored.
     pub scaling: Option<(f64, f64)>,
     pub pixdim: [f64; 8],
-    pub qform_code: i32,
-    pub sform_code: i32,
-    /// b, c, d of a unit quaternion.
-    pub quatern: [f64; 3],
-    pub qoffset: [f64; 3],
-    pub srow: [[f64; 4]; 3],
+    pub orientation: Orientation,
     pub xyzt_units: i32,
     pub intent_code: i32,
     pub intent_numbers: [f64; 3],
@@ -172,7 +178,7 @@ pub struct Header {
 }
 
 /// Fields as stored, before any check.
-struct Raw {
+struct RawHeader {
     dim: [i64; 8],
     datatype: i16,
     bitpix: i16,
@@ -189,7 +195,7 @@ impl Header {
     }
 
     /// The error for a file that ends after this many bytes of its voxels.
-    pub(super) fn short(&self, path: &Path, found_bytes: usize) -> Error {
+    pub(super) fn truncated(&self, path: &Path, found_bytes: usize) -> Error {
         Error::Short {
             path: path.to_owned(),
             found_bytes: self.vox_offset + found_bytes as u64,
@@ -257,7 +263,7 @@ impl Header {
         }
         let h = NiftiHeader::from_reader(bytes)
             .map_err(|e| Error::malformed(path, e.to_string(), "a NIfTI-1 header"))?;
-        let raw = Raw {
+        let raw = RawHeader {
             // The standard's type is signed: a large unsigned value is negative.
             dim: h.dim.map(|d| i64::from(d as i16)),
             datatype: h.datatype,
@@ -277,11 +283,13 @@ impl Header {
             big_endian,
             single_file,
             pixdim: h.pixdim.map(f64::from),
-            qform_code: i32::from(h.qform_code),
-            sform_code: i32::from(h.sform_code),
-            quatern: [h.quatern_b, h.quatern_c, h.quatern_d].map(f64::from),
-            qoffset: [h.quatern_x, h.quatern_y, h.quatern_z].map(f64::from),
-            srow: [h.srow_x, h.srow_y, h.srow_z].map(|row| row.map(f64::from)),
+            orientation: Orientation {
+                qform_code: i32::from(h.qform_code),
+                sform_code: i32::from(h.sform_code),
+                quatern: [h.quatern_b, h.quatern_c, h.quatern_d].map(f64::from),
+                qoffset: [h.quatern_x, h.quatern_y, h.quatern_z].map(f64::from),
+                srow: [h.srow_x, h.srow_y, h.srow_z].map(|row| row.map(f64::from)),
+            },
             xyzt_units: i32::from(h.xyzt_units),
             intent_code: i32::from(h.intent_code),
             intent_numbers: [h.intent_p1, h.intent_p2, h.intent_p3].map(f64::from),
@@ -309,7 +317,7 @@ impl Header {
             }
         };
         // Offsets of the 540-byte header, nifti2.h (Cox and others 2011).
-        let raw = Raw {
+        let raw = RawHeader {
             dim: std::array::from_fn(|i| f.i64(16 + 8 * i)),
             datatype: f.i16(12),
             bitpix: f.i16(14),
@@ -330,11 +338,15 @@ impl Header {
             pixdim: std::array::from_fn(|i| f.f64(104 + 8 * i)),
             description: text(&bytes[240..320]),
             rest: Rest::from_fields(&f, Version::Nifti2),
-            qform_code: f.i32(344),
-            sform_code: f.i32(348),
-            quatern: std::array::from_fn(|i| f.f64(352 + 8 * i)),
-            qoffset: std::array::from_fn(|i| f.f64(376 + 8 * i)),
-            srow: std::array::from_fn(|row| std::array::from_fn(|c| f.f64(400 + 32 * row + 8 * c))),
+            orientation: Orientation {
+                qform_code: f.i32(344),
+                sform_code: f.i32(348),
+                quatern: std::array::from_fn(|i| f.f64(352 + 8 * i)),
+                qoffset: std::array::from_fn(|i| f.f64(376 + 8 * i)),
+                srow: std::array::from_fn(|row| {
+                    std::array::from_fn(|c| f.f64(400 + 32 * row + 8 * c))
+                }),
+            },
             xyzt_units: f.i32(500),
             intent_code: f.i32(504),
             intent_numbers: [80, 88, 96].map(|at| f.f64(at)),
@@ -354,7 +366,7 @@ impl Header {
         // it is compressed.
         let between = match self.single_file {
             true => {
-                source.prove(self.vox_offset)?;
+                source.verify_size(self.vox_offset)?;
                 Some(self.vox_offset - header)
             }
             false => source.known_bytes().map(|b| b.saturating_sub(header)),
@@ -388,7 +400,7 @@ impl Header {
     }
 }
 
-impl Raw {
+impl RawHeader {
     /// Fields that determine how much is read; the caller fills in the others. `least_offset` is the earliest
     /// possible offset of the voxels in this file.
     fn check(&self, path: &Path, least_offset: usize) -> Result<Header, Error> {
@@ -466,11 +478,7 @@ impl Raw {
             vox_offset,
             scaling: self.scaling(path, voxel_type, &mut warnings, &mut notes)?,
             pixdim: [0.0; 8],
-            qform_code: 0,
-            sform_code: 0,
-            quatern: [0.0; 3],
-            qoffset: [0.0; 3],
-            srow: [[0.0; 4]; 3],
+            orientation: Orientation::default(),
             xyzt_units: 0,
             intent_code: 0,
             intent_numbers: [0.0; 3],

@@ -5,7 +5,7 @@
 //! header, every check, the voxels (decoded directly to float32, in one pass) and writing. The tests read the written
 //! files with the crate's own reader.
 //!
-//! Voxel memory is allocated only after the file is known to hold the voxels (`Source::prove`).
+//! Voxel memory is allocated only after the file is known to hold the voxels (`Source::verify_size`).
 
 mod decode;
 mod header;
@@ -16,7 +16,7 @@ mod write;
 pub use header::{Header, Version, VoxelType};
 pub(super) use rest::Rest;
 pub use space::SpaceInfo;
-pub(super) use write::{holds_scaling, losses, prepare_stored};
+pub(super) use write::{holds_scaling, prepare_stored, unsupported_contents};
 pub use write::{save_labels, save_mask, save_volume};
 
 use super::image::Overview;
@@ -25,7 +25,7 @@ use super::stored::{Meaning, Stored};
 use super::voxels::zeros;
 use super::{Error, extension, with_extension};
 use crate::compute::Control;
-use crate::data::text::{agreed, counted};
+use crate::data::text::{counted, singular_or_plural};
 use crate::data::{Grid, Volume, VolumeKind};
 use decode::Decoder;
 use std::path::{Path, PathBuf};
@@ -53,10 +53,10 @@ fn begin(path: &Path, control: &Control) -> Result<OpenedImage, Error> {
     let (grid, info) = space::grid(source.path(), &header)?;
     let end = header.vox_offset + header.data_bytes();
     if header.single_file {
-        source.prove(end)?;
+        source.verify_size(end)?;
     } else {
         source = Source::open(&header_pair(source.path(), "img")?, control)?;
-        source.prove(end)?;
+        source.verify_size(end)?;
         source.skip(header.vox_offset)?;
     }
     Ok(OpenedImage {
@@ -78,7 +78,7 @@ impl OpenedImage {
             self.info.warnings.push(format!(
                 "The file continues for {} after its voxels, which {} not used",
                 counted(behind as usize, "byte"),
-                agreed(behind as usize, "was", "were")
+                singular_or_plural(behind as usize, "was", "were")
             ));
         }
         Ok(())
@@ -136,7 +136,7 @@ pub(super) fn overview(path: &Path, control: &Control) -> Result<Option<Overview
         let chunk = &mut bytes[..count * size];
         let found = source.read(chunk)?;
         if found < chunk.len() {
-            return Err(header.short(source.path(), done * size + found));
+            return Err(header.truncated(source.path(), done * size + found));
         }
         let values = &mut values[..count];
         decoder.scalars(chunk, values);
@@ -243,7 +243,7 @@ fn voxels(source: &mut Source, header: &Header, kind: VolumeKind) -> Result<Arc<
         let chunk = &mut bytes[..count * size];
         let found = source.read(chunk)?;
         if found < chunk.len() {
-            return Err(header.short(source.path(), done * size + found));
+            return Err(header.truncated(source.path(), done * size + found));
         }
         let range = done..done + count;
         match kind {

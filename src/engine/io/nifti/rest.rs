@@ -158,7 +158,7 @@ impl Rest {
     }
 
     /// The fields that a NIfTI-1 cannot hold, one sentence each.
-    pub(super) fn losses(&self) -> Vec<String> {
+    pub(super) fn unsupported_contents(&self) -> Vec<String> {
         let mut losses = Vec::new();
         if self.unread > 0 {
             losses.push(format!(

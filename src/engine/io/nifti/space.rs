@@ -93,13 +93,17 @@ impl SpaceInfo {
 /// The grid described by a header, and warnings about it.
 pub(super) fn grid(path: &Path, header: &Header) -> Result<(Grid, SpaceInfo), Error> {
     let (mut warnings, mut notes) = (header.warnings.clone(), header.notes.clone());
-    let (affine, source, code) = if header.sform_code > 0 {
-        (sform(header), AffineSource::Sform, header.sform_code)
-    } else if header.qform_code > 0 {
+    let (affine, source, code) = if header.orientation.sform_code > 0 {
+        (
+            sform(header),
+            AffineSource::Sform,
+            header.orientation.sform_code,
+        )
+    } else if header.orientation.qform_code > 0 {
         let affine = qform(header).map_err(|found| {
             Error::malformed(path, found, ("a rotation", "repair the header's qform"))
         })?;
-        (affine, AffineSource::Qform, header.qform_code)
+        (affine, AffineSource::Qform, header.orientation.qform_code)
     } else {
         warnings.push(
             "The header has voxel sizes only; the image centre was put at 0 and left and right \
@@ -154,8 +158,8 @@ pub(super) fn grid(path: &Path, header: &Header) -> Result<(Grid, SpaceInfo), Er
         stored_as: header.voxel_type.name(),
         big_endian: header.big_endian,
         scaling: header.scaling,
-        sform_code: header.sform_code,
-        qform_code: header.qform_code,
+        sform_code: header.orientation.sform_code,
+        qform_code: header.orientation.qform_code,
         space: space_name(code),
         units,
         sform_qform_disagree_mm: disagree,
@@ -169,14 +173,14 @@ pub(super) fn grid(path: &Path, header: &Header) -> Result<(Grid, SpaceInfo), Er
 }
 
 fn sform(header: &Header) -> DAffine3 {
-    let [x, y, z] = header.srow;
+    let [x, y, z] = header.orientation.srow;
     let column = |c: usize| DVec3::new(x[c], y[c], z[c]);
     DAffine3::from_cols(column(0), column(1), column(2), column(3))
 }
 
 /// The rotation, voxel sizes and offset of the quaternion form; nifti1.h, method 2.
 fn qform(header: &Header) -> Result<DAffine3, String> {
-    let [b, c, d] = header.quatern;
+    let [b, c, d] = header.orientation.quatern;
     let squares = b * b + c * c + d * d;
     if squares.is_nan() || squares > 1.001 {
         return Err(format!(
@@ -198,7 +202,7 @@ fn qform(header: &Header) -> Result<DAffine3, String> {
     let edges = edges(header) * DVec3::new(1.0, 1.0, handed);
     Ok(DAffine3::from_mat3_translation(
         DMat3::from_quat(rotation) * DMat3::from_diagonal(edges),
-        DVec3::from_array(header.qoffset),
+        DVec3::from_array(header.orientation.qoffset),
     ))
 }
 
@@ -245,7 +249,7 @@ fn unit(
 
 /// The grid placed by the qform, if both forms are set and differ.
 fn disagreement(header: &Header, grid: &Grid, mm: f64) -> Option<Grid> {
-    if header.sform_code <= 0 || header.qform_code <= 0 {
+    if header.orientation.sform_code <= 0 || header.orientation.qform_code <= 0 {
         return None;
     }
     // A qform that is not a rotation is not used here and cannot be compared.

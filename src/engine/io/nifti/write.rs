@@ -6,7 +6,7 @@ use super::rest::as_extension;
 use crate::compute::Control;
 use crate::data::rotation::rotation;
 use crate::data::{Grid, Mask, Volume, VolumeKind};
-use crate::io::atomic::{self, Ready};
+use crate::io::atomic::{self, PreparedFile};
 use crate::io::numbers::Type;
 use crate::io::stored::{Pixel, Stored};
 use crate::io::{DISCLAIMER, Error, extension, little_endian};
@@ -127,10 +127,10 @@ pub(in crate::io) fn holds_scaling(stored: &Stored) -> bool {
 }
 
 /// Losses of an image in a NIfTI, one sentence each.
-pub(in crate::io) fn losses(stored: &Stored) -> Vec<String> {
+pub(in crate::io) fn unsupported_contents(stored: &Stored) -> Vec<String> {
     let keys = &stored.meaning.keys;
-    let mut losses = stored.meaning.rest.losses();
-    losses.extend(stored.meaning.acquisition.losses("NIfTI"));
+    let mut losses = stored.meaning.rest.unsupported_contents();
+    losses.extend(stored.meaning.acquisition.unsupported_contents("NIfTI"));
     let unknown = (!keys.is_empty()).then(|| {
         format!(
             "NIfTI holds no keys of an NRRD's header: {}",
@@ -147,7 +147,7 @@ pub(in crate::io) fn prepare_stored(
     stored: &Stored,
     description: &str,
     control: &Control,
-) -> Result<Ready, Error> {
+) -> Result<PreparedFile, Error> {
     let voxels = Voxels::Stored(stored);
     prepare(
         path,
@@ -177,7 +177,7 @@ fn prepare(
     voxels: &Voxels<'_>,
     description: &str,
     control: &Control,
-) -> Result<Ready, Error> {
+) -> Result<PreparedFile, Error> {
     let compressed = match extension(path).as_str() {
         "nii" => false,
         "nii.gz" => true,
@@ -279,7 +279,7 @@ fn byte(share: f32) -> u8 {
 /// Header, extender and the comment, as many bytes as `vox_offset` states.
 fn header(grid: &Grid, further: &[usize], voxels: &Voxels<'_>, description: &str) -> Vec<u8> {
     let (datatype, bits) = voxels.data_type();
-    let mut description = disclaimed(description);
+    let mut description = with_disclaimer(description);
     if let Voxels::Stored(stored) = voxels {
         description = stored.meaning.rest.described(&description);
     }
@@ -404,7 +404,7 @@ impl Bytes {
 }
 
 /// Precedes the description, so that the header's short field contains it.
-fn disclaimed(description: &str) -> String {
+fn with_disclaimer(description: &str) -> String {
     match description.trim() {
         "" => DISCLAIMER.to_owned(),
         made => format!("{DISCLAIMER}; {made}"),

@@ -99,98 +99,25 @@ impl Header {
     }
 
     fn parse(path: &Path, fields: &Fields, pairs: Vec<(String, String)>) -> Result<Self, Error> {
-        let wrong = |found: String, expected: &str| Error::malformed(path, found, expected);
-        let (number, type_name) = {
-            let name = fields.needed("type")?;
-            number_type(name).ok_or_else(|| {
-                Error::unsupported(
-                    path,
-                    format!("an NRRD of the type “{name}”"),
-                    "save it as float or as a whole number type",
-                )
-            })?
-        };
-        let sizes: Vec<usize> = fields.numbers("sizes")?;
-        let stated: Vec<usize> = fields.numbers("dimension")?;
-        if stated != [sizes.len()] || sizes.len() > MAX_AXES || sizes.contains(&0) {
-            return Err(wrong(
-                format!("{stated:?} dimensions of the sizes {sizes:?}"),
-                "one size from 1 for each dimension",
-            ));
-        }
-        let encoding = match fields.needed("encoding")?.to_ascii_lowercase().as_str() {
-            "raw" => Encoding::Raw,
-            "gzip" | "gz" => Encoding::Gzip,
-            "text" | "txt" | "ascii" => Encoding::Text,
-            other => {
-                return Err(Error::unsupported(
-                    path,
-                    format!("an NRRD with the encoding “{other}”"),
-                    "save it as gzip or raw",
-                ));
-            }
-        };
-        let big_endian = match fields.get("endian").map(str::to_ascii_lowercase).as_deref() {
-            Some("big") => true,
-            Some("little") => false,
-            None if number.bytes() == 1 || encoding == Encoding::Text => false,
-            other => {
-                return Err(wrong(
-                    format!("the byte order “{}”", other.unwrap_or("not stated")),
-                    "“endian: little” or “endian: big”",
-                ));
-            }
-        };
-        let data_file = fields.get("data file").or_else(|| fields.get("datafile"));
-        if let Some(several) = data_file.filter(|f| f.starts_with("LIST") || f.contains('%')) {
-            return Err(Error::unsupported(
-                path,
-                format!("samples in several files (“{several}”)"),
-                "save them in one file",
-            ));
-        }
-        if data_file.is_some_and(|f| f.is_empty()) {
-            return Err(wrong("a data file without a name".to_owned(), "its name"));
-        }
+        let (number, type_name) = fields.number_type()?;
+        let sizes = fields.sizes()?;
+        let encoding = fields.encoding()?;
+        let big_endian = fields.is_big_endian(number, encoding)?;
+        let data_file = fields.data_file()?;
         let per_axis = |found: usize, what: &str| {
             if found == 0 || found == sizes.len() {
                 return Ok(());
             }
-            Err(wrong(
+            Err(Error::malformed(
+                path,
                 format!("{found} {what} for {} axes", sizes.len()),
                 "one for each axis",
             ))
         };
-        let directions = match fields.get("space directions") {
-            Some(text) => vectors(text).ok_or_else(|| {
-                wrong(
-                    format!("the space directions “{text}”"),
-                    "(x,y,z) or none for each axis",
-                )
-            })?,
-            None => Vec::new(),
-        };
+        let directions = fields.directions()?;
         per_axis(directions.len(), "space directions")?;
-        let origin = match fields.get("space origin") {
-            Some(text) => match vectors(text).as_deref() {
-                Some([origin]) => *origin,
-                _ => return Err(wrong(format!("the space origin “{text}”"), "(x,y,z)")),
-            },
-            None => None,
-        };
-        let measurement_frame = match fields.get("measurement frame").map(vectors) {
-            None => None,
-            Some(Some(columns)) => match columns.as_slice() {
-                &[Some(x), Some(y), Some(z)] => Some(DMat3::from_cols(x, y, z)),
-                _ => None,
-            },
-            Some(None) => {
-                return Err(wrong(
-                    "a measurement frame that cannot be read".to_owned(),
-                    "(x,y,z) three times",
-                ));
-            }
-        };
+        let origin = fields.origin()?;
+        let measurement_frame = fields.measurement_frame()?;
         let spacings: Vec<f64> = match fields.get("spacings") {
             Some(_) => fields.numbers("spacings")?,
             None => Vec::new(),
@@ -199,22 +126,7 @@ impl Header {
         let kinds = fields.get("kinds").unwrap_or_default().split_whitespace();
         let kinds: Vec<String> = kinds.map(str::to_ascii_lowercase).collect();
         per_axis(kinds.len(), "kinds")?;
-        let skip = |names: [&str; 2]| {
-            let text = fields.get(names[0]).or_else(|| fields.get(names[1]));
-            let text = text.unwrap_or("0");
-            text.parse::<i64>()
-                .map_err(|_| wrong(format!("the {} “{text}”", names[0]), "a whole number"))
-        };
-        let line_skip = skip(["line skip", "lineskip"])?;
-        let Some(line_skip) = usize::try_from(line_skip)
-            .ok()
-            .filter(|n| *n <= LINES_LIMIT)
-        else {
-            return Err(wrong(
-                format!("a line skip of {line_skip}"),
-                "a small number from 0",
-            ));
-        };
+        let line_skip = fields.line_skip()?;
         Ok(Self {
             number,
             type_name,
@@ -227,7 +139,7 @@ impl Header {
             world_from_space: fields.get("space").and_then(world_from_space),
             data_file: data_file.map(str::to_owned),
             line_skip,
-            byte_skip: skip(["byte skip", "byteskip"])?,
+            byte_skip: fields.skip(["byte skip", "byteskip"])?,
             sizes,
             measurement_frame,
             pairs,
@@ -266,6 +178,126 @@ impl Fields<'_> {
                 "numbers with blanks between",
             )
         })
+    }
+
+    fn wrong(&self, found: String, expected: &str) -> Error {
+        Error::malformed(self.path, found, expected)
+    }
+
+    fn number_type(&self) -> Result<(Type, &'static str), Error> {
+        let name = self.needed("type")?;
+        number_type(name).ok_or_else(|| {
+            Error::unsupported(
+                self.path,
+                format!("an NRRD of the type “{name}”"),
+                "save it as float or as a whole number type",
+            )
+        })
+    }
+
+    fn sizes(&self) -> Result<Vec<usize>, Error> {
+        let sizes: Vec<usize> = self.numbers("sizes")?;
+        let stated: Vec<usize> = self.numbers("dimension")?;
+        if stated != [sizes.len()] || sizes.len() > MAX_AXES || sizes.contains(&0) {
+            return Err(self.wrong(
+                format!("{stated:?} dimensions of the sizes {sizes:?}"),
+                "one size from 1 for each dimension",
+            ));
+        }
+        Ok(sizes)
+    }
+
+    fn encoding(&self) -> Result<Encoding, Error> {
+        match self.needed("encoding")?.to_ascii_lowercase().as_str() {
+            "raw" => Ok(Encoding::Raw),
+            "gzip" | "gz" => Ok(Encoding::Gzip),
+            "text" | "txt" | "ascii" => Ok(Encoding::Text),
+            other => Err(Error::unsupported(
+                self.path,
+                format!("an NRRD with the encoding “{other}”"),
+                "save it as gzip or raw",
+            )),
+        }
+    }
+
+    /// Samples of one byte and samples as text need no byte order.
+    fn is_big_endian(&self, number: Type, encoding: Encoding) -> Result<bool, Error> {
+        match self.get("endian").map(str::to_ascii_lowercase).as_deref() {
+            Some("big") => Ok(true),
+            Some("little") => Ok(false),
+            None if number.bytes() == 1 || encoding == Encoding::Text => Ok(false),
+            other => Err(self.wrong(
+                format!("the byte order “{}”", other.unwrap_or("not stated")),
+                "“endian: little” or “endian: big”",
+            )),
+        }
+    }
+
+    fn data_file(&self) -> Result<Option<&str>, Error> {
+        let data_file = self.get("data file").or_else(|| self.get("datafile"));
+        if let Some(several) = data_file.filter(|f| f.starts_with("LIST") || f.contains('%')) {
+            return Err(Error::unsupported(
+                self.path,
+                format!("samples in several files (“{several}”)"),
+                "save them in one file",
+            ));
+        }
+        if data_file.is_some_and(|f| f.is_empty()) {
+            return Err(self.wrong("a data file without a name".to_owned(), "its name"));
+        }
+        Ok(data_file)
+    }
+
+    fn directions(&self) -> Result<Vec<Option<DVec3>>, Error> {
+        match self.get("space directions") {
+            Some(text) => vectors(text).ok_or_else(|| {
+                self.wrong(
+                    format!("the space directions “{text}”"),
+                    "(x,y,z) or none for each axis",
+                )
+            }),
+            None => Ok(Vec::new()),
+        }
+    }
+
+    fn origin(&self) -> Result<Option<DVec3>, Error> {
+        match self.get("space origin") {
+            Some(text) => match vectors(text).as_deref() {
+                Some([origin]) => Ok(*origin),
+                _ => Err(self.wrong(format!("the space origin “{text}”"), "(x,y,z)")),
+            },
+            None => Ok(None),
+        }
+    }
+
+    fn measurement_frame(&self) -> Result<Option<DMat3>, Error> {
+        match self.get("measurement frame").map(vectors) {
+            None => Ok(None),
+            Some(Some(columns)) => Ok(match columns.as_slice() {
+                &[Some(x), Some(y), Some(z)] => Some(DMat3::from_cols(x, y, z)),
+                _ => None,
+            }),
+            Some(None) => Err(self.wrong(
+                "a measurement frame that cannot be read".to_owned(),
+                "(x,y,z) three times",
+            )),
+        }
+    }
+
+    /// A whole number under either of two names; 0 if it is missing.
+    fn skip(&self, names: [&str; 2]) -> Result<i64, Error> {
+        let text = self.get(names[0]).or_else(|| self.get(names[1]));
+        let text = text.unwrap_or("0");
+        text.parse::<i64>()
+            .map_err(|_| self.wrong(format!("the {} “{text}”", names[0]), "a whole number"))
+    }
+
+    fn line_skip(&self) -> Result<usize, Error> {
+        let lines = self.skip(["line skip", "lineskip"])?;
+        usize::try_from(lines)
+            .ok()
+            .filter(|n| *n <= LINES_LIMIT)
+            .ok_or_else(|| self.wrong(format!("a line skip of {lines}"), "a small number from 0"))
     }
 }
 

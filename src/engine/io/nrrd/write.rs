@@ -2,7 +2,7 @@
 
 use super::gradients;
 use crate::compute::Control;
-use crate::io::atomic::{self, Ready, VerifyFailure};
+use crate::io::atomic::{self, PreparedFile, VerifyFailure};
 use crate::io::gradients::Rows;
 use crate::io::numbers::Type;
 use crate::io::stored::{Pixel, Stored};
@@ -19,7 +19,7 @@ const CHUNK_BYTES: usize = 1 << 20;
 const SIGNS: DVec3 = DVec3::new(-1.0, -1.0, 1.0);
 
 /// Losses of an image in an NRRD, one sentence each.
-pub fn losses(stored: &Stored) -> Vec<String> {
+pub fn unsupported_contents(stored: &Stored) -> Vec<String> {
     let meaning = &stored.meaning;
     let mut losses = Vec::new();
     let axes = meaning.sizes.iter().filter(|n| **n > 1).count();
@@ -30,7 +30,7 @@ pub fn losses(stored: &Stored) -> Vec<String> {
         ));
     }
     losses.extend(meaning.rest.losses_without("NRRD"));
-    losses.extend(meaning.acquisition.losses("NRRD"));
+    losses.extend(meaning.acquisition.unsupported_contents("NRRD"));
     // 1 is written if the step is unknown.
     let [step, ..] = meaning.steps;
     if meaning.sizes.first().is_some_and(|n| *n > 1) && step.is_normal() && step != 1.0 {
@@ -66,7 +66,7 @@ pub fn prepare(
     gradients: Option<&Rows>,
     description: &str,
     control: &Control,
-) -> Result<Ready, Error> {
+) -> Result<PreparedFile, Error> {
     let header = header(stored, gradients, description);
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     control.begin(&format!("Writing {name}"), stored.bytes.len() as u64);

@@ -36,7 +36,7 @@ const SAMPLED: usize = 64;
 /// errors sometimes decide (the parity tests permit the same).
 const OTHERS: f64 = 0.05;
 /// Ends and lengths of the others differ by less: a tenth of a typical voxel, and a step, mm.
-const APART_MM: f32 = 0.5;
+const TOLERANCE_MM: f32 = 0.5;
 /// Share of a voxel's largest component: the error of single precision in a solve with seven unknowns.
 const TENSOR_SHARE: f32 = 1e-3;
 
@@ -168,7 +168,7 @@ pub fn compare(expected: &Sum, again: &Recomputed) -> (Match, Sum) {
             };
             let near = |a: &[f32], b: &[f32]| {
                 let mut pairs = a.iter().zip(b).skip(1);
-                pairs.all(|(a, b)| (a - b).abs() <= APART_MM)
+                pairs.all(|(a, b)| (a - b).abs() <= TOLERANCE_MM)
             };
             (by_sample(expected, &found, of, near), found)
         }

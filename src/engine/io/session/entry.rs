@@ -27,7 +27,7 @@ pub struct Entry {
 
 /// How a file compares with its entry.
 #[derive(Clone, PartialEq, Debug)]
-pub enum Standing {
+pub enum FileComparison {
     Same,
     Changed(Change),
     Missing(Missing),
@@ -85,7 +85,7 @@ impl Change {
 
 impl fmt::Display for Change {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.clause_about(IT))?;
+        f.write_str(&self.clause_about(FILE_SUBJECT))?;
         f.write_str(match self.what {
             Difference::Bytes { .. } => " when the session was saved",
             Difference::Content | Difference::Folder => " than when the session was saved",
@@ -94,9 +94,9 @@ impl fmt::Display for Change {
     }
 }
 
-impl Standing {
+impl FileComparison {
     /// One sentence about how the file differs, without its path; `None` for the same file.
-    pub fn why(&self) -> Option<String> {
+    pub fn difference_text(&self) -> Option<String> {
         match self {
             Self::Same => None,
             Self::Changed(change) => Some(change.to_string()),
@@ -137,12 +137,12 @@ impl Missing {
 
 impl fmt::Display for Missing {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.sentence(IT))
+        f.write_str(&self.sentence(FILE_SUBJECT))
     }
 }
 
 /// The subject of a sentence about the file itself.
-const IT: &str = "It";
+const FILE_SUBJECT: &str = "It";
 
 /// The subject of a sentence about a companion file.
 fn companion_subject(name: &str) -> String {
@@ -252,7 +252,7 @@ impl Entry {
 
     /// Its path, for a session in `folder`.
     pub fn place(&self, folder: &Path) -> PathBuf {
-        tidied(&folder.join(&self.path))
+        without_dots(&folder.join(&self.path))
     }
 
     /// The same file for a session in another folder.
@@ -272,9 +272,9 @@ pub fn check(
     entry: &Entry,
     strict: bool,
     control: &Control,
-) -> Result<Standing, Error> {
+) -> Result<FileComparison, Error> {
     let own = check_one(path, entry, None, strict, control)?;
-    if own != Standing::Same {
+    if own != FileComparison::Same {
         return Ok(own);
     }
     for companion in &entry.companions {
@@ -282,20 +282,23 @@ pub fn check(
         let adjacent = path.with_file_name(name);
         let name = name.to_string_lossy().into_owned();
         match check_one(&adjacent, companion, Some(&name), strict, control)? {
-            Standing::Same => {}
-            Standing::Missing(Missing::Gone) => {
-                return Ok(Standing::Changed(Change {
+            FileComparison::Same => {}
+            FileComparison::Missing(Missing::Gone) => {
+                return Ok(FileComparison::Changed(Change {
                     companion: Some(name),
                     what: Difference::CompanionGone,
                 }));
             }
-            Standing::Missing(why) => {
-                return Ok(Standing::Missing(Missing::Companion(name, Box::new(why))));
+            FileComparison::Missing(why) => {
+                return Ok(FileComparison::Missing(Missing::Companion(
+                    name,
+                    Box::new(why),
+                )));
             }
-            changed @ Standing::Changed(_) => return Ok(changed),
+            changed @ FileComparison::Changed(_) => return Ok(changed),
         }
     }
-    Ok(Standing::Same)
+    Ok(FileComparison::Same)
 }
 
 fn last(path: &str) -> &str {
@@ -309,16 +312,16 @@ fn check_one(
     companion: Option<&str>,
     strict: bool,
     control: &Control,
-) -> Result<Standing, Error> {
+) -> Result<FileComparison, Error> {
     let changed = |what| {
-        Standing::Changed(Change {
+        FileComparison::Changed(Change {
             companion: companion.map(str::to_owned),
             what,
         })
     };
     let Some((bytes, modified_ns)) = size_and_age(path) else {
         let is_denied = |e: std::io::Error| e.kind() == ErrorKind::PermissionDenied;
-        return Ok(Standing::Missing(
+        return Ok(FileComparison::Missing(
             match disk::metadata(path).is_err_and(is_denied) {
                 true => Missing::Denied,
                 false => Missing::Gone,
@@ -329,23 +332,23 @@ fn check_one(
         return Ok(changed(Difference::Unknown));
     }
     if !strict && (bytes, modified_ns) == (entry.bytes, entry.modified_ns) {
-        return Ok(Standing::Same);
+        return Ok(FileComparison::Same);
     }
     // A TRX folder has the size 0 in its entry.
     if entry.bytes > 0 && path.is_dir() {
-        return Ok(Standing::Missing(Missing::Folder));
+        return Ok(FileComparison::Missing(Missing::Folder));
     }
     if bytes != entry.bytes {
         let (now, then) = (bytes, entry.bytes);
         return Ok(changed(Difference::Bytes { now, then }));
     }
     Ok(match checksum::of_file(path, control) {
-        Ok(sum) if sum == entry.sha256 => Standing::Same,
+        Ok(sum) if sum == entry.sha256 => FileComparison::Same,
         Ok(_) => changed(Difference::Content),
         Err(Error::Cancelled) => return Err(Error::Cancelled),
-        Err(Error::Missing { .. }) => Standing::Missing(Missing::Gone),
-        Err(Error::Denied { .. }) => Standing::Missing(Missing::Denied),
-        Err(Error::Unreadable { why, .. }) => Standing::Missing(Missing::Unreadable(why)),
+        Err(Error::Missing { .. }) => FileComparison::Missing(Missing::Gone),
+        Err(Error::Denied { .. }) => FileComparison::Missing(Missing::Denied),
+        Err(Error::Unreadable { why, .. }) => FileComparison::Missing(Missing::Unreadable(why)),
         // The checksum of a folder fails if it contains other files.
         Err(_) => changed(Difference::Folder),
     })
@@ -353,7 +356,7 @@ fn check_one(
 
 /// A file that may be the missing one, in one of these folders: with the same name and size, otherwise with the same
 /// content, otherwise with the same name.
-pub fn look_for(entry: &Entry, folders: &[PathBuf], control: &Control) -> Option<PathBuf> {
+pub fn find_moved(entry: &Entry, folders: &[PathBuf], control: &Control) -> Option<PathBuf> {
     let name = entry.name();
     let same_name = folders.iter().map(|f| f.join(name));
     let mut same_name = same_name.filter(|p| p.exists());
@@ -378,7 +381,8 @@ pub fn look_for(entry: &Entry, folders: &[PathBuf], control: &Control) -> Option
 
 /// The path from a folder to a file, with `/`; the absolute path if they have nothing in common.
 fn relative(path: &Path, folder: &Path) -> String {
-    let absolute = |p: &Path| tidied(&std::path::absolute(p).unwrap_or_else(|_| p.to_owned()));
+    let absolute =
+        |p: &Path| without_dots(&std::path::absolute(p).unwrap_or_else(|_| p.to_owned()));
     let (path, folder) = (absolute(path), absolute(folder));
     let [file, base] = [&path, &folder].map(|p| p.components().collect::<Vec<_>>());
     let same = file.iter().zip(&base).take_while(|(a, b)| a == b).count();
@@ -393,7 +397,7 @@ fn relative(path: &Path, folder: &Path) -> String {
 }
 
 /// Removes `.` and `..`, as far as names alone permit.
-fn tidied(path: &Path) -> PathBuf {
+fn without_dots(path: &Path) -> PathBuf {
     let mut out = PathBuf::new();
     for part in path.components() {
         match part {

@@ -1,6 +1,6 @@
 //! Masks inside a session: their grids and their runs.
 
-use super::super::source::{ROOMY_BYTES, max_unpacked_bytes};
+use super::super::source::{UNPACKED_ALLOWANCE_BYTES, max_unpacked_bytes};
 use crate::compute::memory;
 use crate::data::{AffineSource, Grid, Mask};
 use base64::Engine as _;
@@ -114,7 +114,7 @@ impl PackedMask {
         }
         let voxels = self.voxels().ok_or("its grid is too large")? as usize;
         // A few bytes of text may represent any number of voxels.
-        let most = ROOMY_BYTES.max(max_unpacked_bytes(self.runs.len() as u64));
+        let most = UNPACKED_ALLOWANCE_BYTES.max(max_unpacked_bytes(self.runs.len() as u64));
         if voxels as u64 > most && !memory::is_limited() {
             return Err(format!(
                 "its grid has {voxels} voxels, and no more than {most} are unpacked from so short a text; if \

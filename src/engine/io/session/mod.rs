@@ -9,7 +9,8 @@ mod store;
 
 pub use compare::{Match, Recomputed, compare};
 pub use entry::{
-    Change, Difference, Entry, Missing, Stamp, Standing, check, companions, describe, look_for,
+    Change, Difference, Entry, FileComparison, Missing, Stamp, check, companions, describe,
+    find_moved,
 };
 pub use masks::PackedMask;
 pub use numbers::PackedNumbers;
@@ -28,7 +29,7 @@ use std::path::Path;
 pub const EXTENSION: &str = "arcuate";
 
 /// The version of the format. Sessions of a newer version are refused, because their meaning is unknown.
-pub const VERSION: u64 = 1;
+pub const VERSION: u64 = 2;
 
 /// No session is longer; hundreds of painted regions take a few megabytes.
 const MAX_BYTES: u64 = 64 << 20;

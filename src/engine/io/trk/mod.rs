@@ -17,7 +17,7 @@ use super::atomic::VerifyFailure;
 use super::file_bytes::FileBytes;
 use super::streamlines::{self, FibreInfo, free_name};
 use crate::compute::Control;
-use crate::data::text::{agreed, counted};
+use crate::data::text::{counted, singular_or_plural};
 use crate::data::tractogram::column_name;
 use crate::data::{AffineSource, Grid, Tractogram};
 use glam::{DAffine3, DMat3, DVec3, Vec3};
@@ -104,9 +104,9 @@ pub fn read(path: &Path, control: &Control) -> Result<(Tractogram, FibreInfo), E
 /// Parts of the streamlines, each with the index of its first one: as many as are read between two checks for
 /// cancellation.
 fn batches(records: &[Record]) -> impl Iterator<Item = (usize, &[Record])> {
-    const MANY: usize = BATCH * 16;
-    let parts = records.chunks(MANY).enumerate();
-    parts.map(|(part, records)| (part * MANY, records))
+    const RECORDS_PER_PART: usize = BATCH * 16;
+    let parts = records.chunks(RECORDS_PER_PART).enumerate();
+    parts.map(|(part, records)| (part * RECORDS_PER_PART, records))
 }
 
 /// The offset of a streamline's points in the bytes after the header, and their number.
@@ -192,7 +192,7 @@ fn records(
             info.warn_unread(format!(
                 "The file continues for {} after its streamlines, which {} not used",
                 counted(behind, "byte"),
-                agreed(behind, "was", "were")
+                singular_or_plural(behind, "was", "were")
             ));
             break;
         }

@@ -20,7 +20,7 @@ use super::text::counted;
 use super::{Error, Expected, disk, json};
 use crate::compute::Control;
 use crate::data::labels::LARGEST_WHOLE;
-use crate::data::text::agreed;
+use crate::data::text::singular_or_plural;
 use crate::data::tractogram::column_name;
 use crate::data::{AffineSource, Grid, Shared, Tractogram};
 use glam::{DAffine3, DMat3, DVec3};
@@ -28,7 +28,7 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
-use store::Part;
+use store::StoredArray;
 
 const HEADER: &str = "header.json";
 /// Our own key in the header: the meaning of the numbers of some values.
@@ -229,7 +229,7 @@ fn last<T>(mut all: impl Iterator<Item = Result<T, Error>>) -> Result<Option<T>,
     all.try_fold(None, |_, one| one.map(Some))
 }
 
-fn header(path: &Path, parts: &[Part], control: &Control) -> Result<Value, Error> {
+fn header(path: &Path, parts: &[StoredArray], control: &Control) -> Result<Value, Error> {
     let Some(part) = parts.iter().find(|p| p.name == HEADER) else {
         return Err(Error::malformed(
             path,
@@ -314,11 +314,11 @@ impl<'a> Arrays<'a> {
         }
     }
 
-    fn wrong(&self, found: String, expected: impl Into<Expected>) -> Error {
+    fn malformed(&self, found: String, expected: impl Into<Expected>) -> Error {
         Error::malformed(self.path, found, expected)
     }
 
-    fn take(&mut self, part: &Part, name: &Name, info: &mut FibreInfo) -> Result<(), Error> {
+    fn take(&mut self, part: &StoredArray, name: &Name, info: &mut FibreInfo) -> Result<(), Error> {
         match name.folder {
             "dpv" => {
                 let columns = self.columns(part, name, self.vertices, info)?;
@@ -369,11 +369,11 @@ impl<'a> Arrays<'a> {
     }
 
     /// Checks that an array has `count` values.
-    fn check(&self, part: &Part, name: &Name, count: usize) -> Result<(), Error> {
+    fn check(&self, part: &StoredArray, name: &Name, count: usize) -> Result<(), Error> {
         if self.bytes(name, count) == Some(part.length) {
             return Ok(());
         }
-        Err(self.wrong(
+        Err(self.malformed(
             format!("{} bytes in {}", part.length, part.name),
             (
                 format!(
@@ -386,9 +386,9 @@ impl<'a> Arrays<'a> {
         ))
     }
 
-    fn points_of(&self, part: &Part, name: &Name) -> Result<Shared<[f32; 3]>, Error> {
+    fn points_of(&self, part: &StoredArray, name: &Name) -> Result<Shared<[f32; 3]>, Error> {
         if name.columns != 3 || !name.number.is_float() {
-            return Err(self.wrong(
+            return Err(self.malformed(
                 format!("points in {}", part.name),
                 "positions.3.float16, float32 or float64",
             ));
@@ -397,9 +397,9 @@ impl<'a> Arrays<'a> {
         part.points(name.number, self.vertices, self.control)
     }
 
-    fn offsets_of(&self, part: &Part, name: &Name) -> Result<Arc<[u64]>, Error> {
+    fn offsets_of(&self, part: &StoredArray, name: &Name) -> Result<Arc<[u64]>, Error> {
         let wrong = |found: String| {
-            self.wrong(
+            self.malformed(
                 found,
                 (
                     format!(
@@ -440,7 +440,7 @@ impl<'a> Arrays<'a> {
 
     fn columns(
         &mut self,
-        part: &Part,
+        part: &StoredArray,
         name: &Name,
         count: usize,
         info: &mut FibreInfo,
@@ -448,7 +448,7 @@ impl<'a> Arrays<'a> {
         self.check(part, name, count)?;
         self.lists = self.lists.saturating_add(name.columns);
         if self.lists > MAX_LISTS {
-            return Err(self.wrong(
+            return Err(self.malformed(
                 format!("{} numbers for each value of {}", name.columns, part.name),
                 (
                     format!("at most {MAX_LISTS} for all values together"),
@@ -479,7 +479,7 @@ impl<'a> Arrays<'a> {
         Ok((0..name.columns).map(column).collect())
     }
 
-    fn take_group(&mut self, part: &Part, name: &Name) -> Result<(), Error> {
+    fn take_group(&mut self, part: &StoredArray, name: &Name) -> Result<(), Error> {
         let size = name.number.bytes();
         let (bytes, range) = part.bytes(self.control)?;
         let indices = name.number.indices(&(*bytes).as_ref()[range], false);
@@ -489,7 +489,7 @@ impl<'a> Arrays<'a> {
             .filter(|_| whole)
             .and_then(|i| i.iter().map(member).collect());
         let Some(members) = members else {
-            return Err(self.wrong(
+            return Err(self.malformed(
                 format!("members of {} that are not streamlines", part.name),
                 (
                     format!("whole numbers below {}", self.lines),
@@ -531,8 +531,8 @@ impl<'a> Arrays<'a> {
         info.warn_unread(format!(
             "{} at the end {} to no streamline; {} not used",
             counted(behind, "point"),
-            agreed(behind, "belongs", "belong"),
-            agreed(behind, "it was", "they were")
+            singular_or_plural(behind, "belongs", "belong"),
+            singular_or_plural(behind, "it was", "they were")
         ));
         for values in self.per_point.values_mut() {
             *values = values[..used].into();

@@ -21,7 +21,7 @@ const MAX_ARRAYS: usize = 1 << 14;
 const DEEPEST: usize = 3;
 
 /// One array, or the header, by its path inside the TRX.
-pub(super) struct Part {
+pub(super) struct StoredArray {
     pub name: String,
     pub length: usize,
     location: Location,
@@ -34,7 +34,7 @@ enum Location {
     File(PathBuf, u64),
 }
 
-impl Part {
+impl StoredArray {
     fn new(name: String, bytes: Bytes, range: Range<usize>) -> Self {
         Self {
             name,
@@ -79,7 +79,7 @@ impl Part {
     }
 }
 
-pub(super) fn parts(path: &Path, control: &Control) -> Result<Vec<Part>, Error> {
+pub(super) fn parts(path: &Path, control: &Control) -> Result<Vec<StoredArray>, Error> {
     if path.is_dir() {
         let mut parts = Vec::new();
         folder(path, "", DEEPEST, control, &mut parts)?;
@@ -112,7 +112,7 @@ fn folder(
     prefix: &str,
     depth: usize,
     control: &Control,
-    parts: &mut Vec<Part>,
+    parts: &mut Vec<StoredArray>,
 ) -> Result<(), Error> {
     let failed = |e: std::io::Error| Error::reading(path, &e);
     for entry in disk::list(path).map_err(failed)? {
@@ -128,7 +128,7 @@ fn folder(
             }
             let bytes = FileBytes::open(&path, control)?.shared();
             let range = 0..(*bytes).as_ref().len();
-            parts.push(Part::new(name, bytes, range));
+            parts.push(StoredArray::new(name, bytes, range));
         }
     }
     Ok(())
@@ -155,7 +155,7 @@ fn archive(
     length: u64,
     from: impl Fn(Range<usize>) -> Location,
     control: &Control,
-) -> Result<Vec<Part>, Error> {
+) -> Result<Vec<StoredArray>, Error> {
     let damaged = |why: &dyn std::fmt::Display| {
         Error::malformed(
             path,
@@ -214,7 +214,7 @@ fn archive(
                 if stored > length {
                     return Err(damaged(&"its members overlap"));
                 }
-                parts.push(Part {
+                parts.push(StoredArray {
                     name,
                     length: range.len(),
                     location: from(range),
@@ -238,7 +238,7 @@ fn archive(
                     return Err(failed(&format!("{} of {size} bytes", content.len())));
                 }
                 let range = 0..content.len();
-                parts.push(Part::new(name, Arc::new(content), range));
+                parts.push(StoredArray::new(name, Arc::new(content), range));
             }
             _ => {
                 return Err(Error::unsupported(

@@ -23,13 +23,13 @@ const PIECE: usize = 4 << 20;
 
 /// Destination of the members.
 enum Sink<'a> {
-    Zip(Box<ZipWriter<Latched<'a>>>),
+    Zip(Box<ZipWriter<FailureLatch<'a>>>),
     Folder(&'a Path),
 }
 
 /// A file that remembers its first failure and accepts further data without writing it: `ZipWriter` panics when it is
 /// dropped after a failed write.
-struct Latched<'a> {
+struct FailureLatch<'a> {
     file: &'a mut BufWriter<disk::File>,
     /// Position of the next byte, or where it would be.
     place: u64,
@@ -38,7 +38,7 @@ struct Latched<'a> {
     failed: Option<std::io::Error>,
 }
 
-impl<'a> Latched<'a> {
+impl<'a> FailureLatch<'a> {
     /// At the start of a file.
     fn new(file: &'a mut BufWriter<disk::File>) -> Self {
         Self {
@@ -59,7 +59,7 @@ impl<'a> Latched<'a> {
     }
 }
 
-impl Write for Latched<'_> {
+impl Write for FailureLatch<'_> {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
         self.unless_failed(|file| file.write_all(bytes));
         self.place += bytes.len() as u64;
@@ -73,7 +73,7 @@ impl Write for Latched<'_> {
     }
 }
 
-impl Seek for Latched<'_> {
+impl Seek for FailureLatch<'_> {
     fn seek(&mut self, to: SeekFrom) -> std::io::Result<u64> {
         let place = match to {
             SeekFrom::Start(place) => Some(place),
@@ -111,7 +111,7 @@ pub fn save(path: &Path, tractogram: &Tractogram, control: &Control) -> Result<(
     atomic::write_verified(
         path,
         |file| {
-            let mut sink = Sink::Zip(Box::new(ZipWriter::new(Latched::new(file))));
+            let mut sink = Sink::Zip(Box::new(ZipWriter::new(FailureLatch::new(file))));
             let filled = members(&mut sink, tractogram, control);
             match (filled, sink) {
                 (Ok(()), Sink::Zip(zip)) => {

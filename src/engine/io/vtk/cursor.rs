@@ -77,7 +77,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// The error that stopped the reading, if any, otherwise this one.
-    pub fn wrong(&mut self, found: impl Into<String>, expected: impl Into<Expected>) -> Error {
+    pub fn malformed(&mut self, found: impl Into<String>, expected: impl Into<Expected>) -> Error {
         let wrong = Error::malformed(self.path, found, expected);
         self.failed.take().unwrap_or(wrong)
     }
@@ -88,7 +88,7 @@ impl<'a> Cursor<'a> {
     }
 
     fn cut(&mut self) -> Error {
-        self.wrong(
+        self.malformed(
             format!(
                 "the end of the file at byte {}, within its data",
                 self.length
@@ -128,7 +128,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// Drops the consumed part of the window.
-    fn settle(&mut self) {
+    fn drop_consumed(&mut self) {
         if self.at >= CHUNK_BYTES {
             self.window.drain(..self.at);
             self.at = 0;
@@ -208,7 +208,7 @@ impl<'a> Cursor<'a> {
 
     /// The word after a section's values; drops everything read before it.
     pub fn keyword(&mut self) -> String {
-        self.settle();
+        self.drop_consumed();
         self.word().to_ascii_uppercase()
     }
 
@@ -230,14 +230,14 @@ impl<'a> Cursor<'a> {
         let word = self.word();
         word.parse().map_err(|_| {
             let found = format!("“{word}” where a number of items should be");
-            self.wrong(found, "a whole number")
+            self.malformed(found, "a whole number")
         })
     }
 
     pub fn kind(&mut self) -> Result<Kind, Error> {
         let word = self.word();
         Kind::named(&word).ok_or_else(|| {
-            self.wrong(
+            self.malformed(
                 format!("the number type “{word}”"),
                 "float, double, int and the like",
             )
@@ -262,7 +262,7 @@ impl<'a> Cursor<'a> {
             return Err(self.cut());
         };
         while bytes > 0 {
-            self.settle();
+            self.drop_consumed();
             while self.window.len() - self.at < number.bytes() && self.more() {}
             let there = (self.window.len() - self.at).min(bytes);
             let whole = there / number.bytes() * number.bytes();
@@ -283,7 +283,7 @@ impl<'a> Cursor<'a> {
         mut take: impl FnMut(T),
     ) -> Result<(), Error> {
         for _ in 0..count {
-            self.settle();
+            self.drop_consumed();
             let word = self.next_word();
             let word = std::str::from_utf8(&self.window[word]).unwrap_or("?");
             match word.parse() {
@@ -291,7 +291,7 @@ impl<'a> Cursor<'a> {
                 Err(_) if word.is_empty() => return Err(self.cut()),
                 Err(_) => {
                     let found = format!("“{word}” among the numbers");
-                    return Err(self.wrong(found, "a number"));
+                    return Err(self.malformed(found, "a number"));
                 }
             }
         }
@@ -342,7 +342,7 @@ impl<'a> Cursor<'a> {
                     }
                 })
             }
-            (Kind::String, _) => Err(self.wrong("words among the values", "numbers")),
+            (Kind::String, _) => Err(self.malformed("words among the values", "numbers")),
         }
     }
 
@@ -360,14 +360,14 @@ impl<'a> Cursor<'a> {
         mut take: impl FnMut(u64),
     ) -> Result<(), Error> {
         let Kind::Number(number) = kind else {
-            return Err(self.wrong("lines made of words", "whole numbers"));
+            return Err(self.malformed("lines made of words", "whole numbers"));
         };
         let count = self.room(kind, count)?;
         if !self.binary {
             return self.text(count, take);
         }
         if number.is_float() {
-            return Err(self.wrong("lines made of fractions", "whole numbers"));
+            return Err(self.malformed("lines made of fractions", "whole numbers"));
         }
         self.binary(number, count, |bytes| {
             let indices = number.indices(bytes, true);

@@ -53,12 +53,12 @@ fn parse(cursor: &mut Cursor, info: &mut FibreInfo) -> Result<Polydata, Error> {
         word if word.eq_ignore_ascii_case("BINARY") => true,
         other => {
             let other = format!("“{other}” in the third line");
-            return Err(cursor.wrong(other, "ASCII or BINARY"));
+            return Err(cursor.malformed(other, "ASCII or BINARY"));
         }
     };
     let (word, kind) = (cursor.word(), cursor.word());
     if !word.eq_ignore_ascii_case("DATASET") || !kind.eq_ignore_ascii_case("POLYDATA") {
-        return Err(cursor.wrong(
+        return Err(cursor.malformed(
             format!("“{word} {kind}” in the fourth line"),
             "DATASET POLYDATA, which is what lines are kept as",
         ));
@@ -87,7 +87,7 @@ fn parse(cursor: &mut Cursor, info: &mut FibreInfo) -> Result<Polydata, Error> {
                 let points = keyword == "POINT_DATA";
                 let expected = if points { data.points.len() } else { cells };
                 if count != expected {
-                    return Err(cursor.wrong(
+                    return Err(cursor.malformed(
                         format!("values for {count} points or cells"),
                         format!("{expected}, as many as the file has; write the file again"),
                     ));
@@ -137,7 +137,9 @@ fn cells(cursor: &mut Cursor) -> Result<(Vec<u64>, Order), Error> {
             offsets.push(0);
         }
         if !cursor.next_is("CONNECTIVITY") {
-            return Err(cursor.wrong("offsets without connectivity", "both; copy the file again"));
+            return Err(
+                cursor.malformed("offsets without connectivity", "both; copy the file again")
+            );
         }
         cursor.word();
         let kind = cursor.kind()?;
@@ -157,7 +159,7 @@ fn cells(cursor: &mut Cursor) -> Result<(Vec<u64>, Order), Error> {
         }
     })?;
     if left > 0 || offsets.len() <= first {
-        return Err(cursor.wrong(
+        return Err(cursor.malformed(
             format!("a list of {second} numbers that is too short for its {first} cells"),
             "all their points; write the file again",
         ));
@@ -209,7 +211,7 @@ fn attribute(
         }
         other => {
             let other = format!("a section named “{other}”");
-            return Err(cursor.wrong(other, "a section of legacy VTK polydata"));
+            return Err(cursor.malformed(other, "a section of legacy VTK polydata"));
         }
     };
     let values = cursor.floats(kind, count.checked_mul(columns))?;

@@ -52,7 +52,7 @@ fn attribute(tag: &BytesStart, name: &str) -> String {
 }
 
 /// An announced array, whose text may follow.
-struct Announced {
+struct ArrayHeader {
     name: String,
     number: Option<Type>,
     is_text: bool,
@@ -63,7 +63,7 @@ struct Announced {
 }
 
 /// A `DataArray` as it will be used.
-struct Given {
+struct UsedArray {
     section: String,
     name: String,
     number: Type,
@@ -76,14 +76,9 @@ struct Given {
 fn parse(path: &Path, file: Text, control: &Control) -> Result<Polydata, Error> {
     let wrong = |found: String, expected: (&str, &str)| Error::malformed(path, found, expected);
     let mut reader = Reader::from_reader(file.xml());
-    let mut unpacker = None::<Unpacker>;
-    let mut section = String::new();
-    let mut announced = None::<Announced>;
+    let mut elements = Elements::new(path, &file);
+    let mut announced = None::<ArrayHeader>;
     let mut text = Vec::new();
-    let mut given: Vec<Given> = Vec::new();
-    let mut counts = [None::<usize>; 5];
-    let mut space = None;
-    let mut polydata = false;
     let mut nested = 0usize;
     let mut open = 0usize;
     // Before appended data the XML ends within the tag of the whole file.
@@ -108,42 +103,13 @@ fn parse(path: &Path, file: Text, control: &Control) -> Result<Polydata, Error> 
             Event::Start(_) if announced.is_some() => nested += 1,
             Event::Empty(_) if announced.is_some() => {}
             Event::End(_) if nested > 0 => nested -= 1,
-            Event::Start(tag) | Event::Empty(tag) => match tag.local_name().as_ref() {
-                b"VTKFile" => {
-                    polydata = attribute(&tag, "type") == "PolyData";
-                    unpacker = Some(Unpacker::new(path, file.length, |name| {
-                        attribute(&tag, name)
-                    })?);
-                }
-                b"Piece" => {
-                    if counts[0].is_some() {
-                        return Err(wrong(
-                            "several pieces".to_owned(),
-                            ("one", "save the file again as a single piece"),
-                        ));
-                    }
-                    let names = ["Points", "Verts", "Lines", "Strips", "Polys"];
-                    counts = names.map(|n| {
-                        Some(
-                            attribute(&tag, &format!("NumberOf{n}"))
-                                .trim()
-                                .parse()
-                                .unwrap_or(0),
-                        )
-                    });
-                }
-                b"DataArray" | b"Array" => {
-                    let array = announce(path, &tag)?;
+            Event::Start(tag) | Event::Empty(tag) => {
+                if let Some(array) = elements.begin(&tag)? {
                     ended = empty || array.form == Form::Appended;
                     announced = Some(array);
                     text.clear();
                 }
-                name @ (b"FieldData" | b"PointData" | b"CellData" | b"Points" | b"Verts"
-                | b"Lines" | b"Strips" | b"Polys") => {
-                    section = String::from_utf8_lossy(name).into_owned();
-                }
-                _ => {}
-            },
+            }
             Event::Text(piece) if announced.is_some() && nested == 0 => {
                 text.extend_from_slice(&piece)
             }
@@ -154,49 +120,20 @@ fn parse(path: &Path, file: Text, control: &Control) -> Result<Polydata, Error> 
         if !ended {
             continue;
         }
-        let Some(array) = announced.take() else {
-            continue;
-        };
-        let Some(unpacker) = &mut unpacker else {
-            return Err(Error::malformed(
-                path,
-                "an array outside <VTKFile>",
-                "a VTP file",
-            ));
-        };
-        if section == "FieldData" {
-            if array.name == "SPACE" && array.form == Form::Ascii {
-                space = Some(letters(&text));
-            }
-        } else if let Some(number) = array.number {
-            let encoding = match array.form {
-                Form::Ascii => Encoding::Ascii(&text),
-                Form::Binary => Encoding::Base64(&text),
-                Form::Appended => file.at(array.offset).ok_or_else(|| {
-                    wrong(
-                        format!("an array at {}", array.offset),
-                        ("one inside the file", "it was cut off, copy it again"),
-                    )
-                })?,
-            };
-            given.push(Given {
-                section: section.clone(),
-                bytes: unpacker.array_bytes(encoding, number)?,
-                name: array.name,
-                number,
-                columns: array.columns,
-                stated: array.stated,
-            });
-        } else if !array.is_text {
-            return Err(Error::malformed(
-                path,
-                format!("the array {} of an unknown type", array.name),
-                "Float32, Float64 or a whole number type",
-            ));
+        if let Some(array) = announced.take() {
+            elements.end_array(array, &text)?;
+            text.clear();
         }
-        text.clear();
     }
-    let Some(unpacker) = unpacker.filter(|_| polydata) else {
+    let Elements {
+        unpacker,
+        is_polydata,
+        counts,
+        space,
+        given,
+        ..
+    } = elements;
+    let Some(unpacker) = unpacker.filter(|_| is_polydata) else {
         let found = "no <VTKFile type=\"PolyData\">";
         let expected = "VTK XML polydata, which is what lines are kept as";
         return Err(Error::other_format(path, found, expected));
@@ -207,14 +144,118 @@ fn parse(path: &Path, file: Text, control: &Control) -> Result<Polydata, Error> 
             ("a whole VTP file", "it was cut off, copy it again"),
         ));
     }
-    if counts[0].is_none() {
+    let Some(counts) = counts else {
         let expected = ("one with points and lines", "write the file again");
         return Err(wrong("polydata without a piece".to_owned(), expected));
-    }
-    let counts = counts.map(|c| c.unwrap_or(0));
+    };
     let big_endian = unpacker.big_endian;
     drop(file);
     assemble(path, given, counts, big_endian, space, control)
+}
+
+/// The content of the elements so far.
+struct Elements<'a> {
+    path: &'a Path,
+    file: &'a Text<'a>,
+    unpacker: Option<Unpacker<'a>>,
+    is_polydata: bool,
+    /// Numbers of points, vertices, lines, strips and polygons; `None` before the piece.
+    counts: Option<[usize; 5]>,
+    space: Option<String>,
+    /// The element that holds the arrays.
+    section: String,
+    given: Vec<UsedArray>,
+}
+
+impl<'a> Elements<'a> {
+    fn new(path: &'a Path, file: &'a Text<'a>) -> Self {
+        Self {
+            path,
+            file,
+            unpacker: None,
+            is_polydata: false,
+            counts: None,
+            space: None,
+            section: String::new(),
+            given: Vec::new(),
+        }
+    }
+
+    /// Takes an element's tag; returns the array that it announces, if it does.
+    fn begin(&mut self, tag: &BytesStart) -> Result<Option<ArrayHeader>, Error> {
+        match tag.local_name().as_ref() {
+            b"VTKFile" => {
+                self.is_polydata = attribute(tag, "type") == "PolyData";
+                let unpacker =
+                    Unpacker::new(self.path, self.file.length, |name| attribute(tag, name))?;
+                self.unpacker = Some(unpacker);
+            }
+            b"Piece" => {
+                if self.counts.is_some() {
+                    return Err(Error::malformed(
+                        self.path,
+                        "several pieces",
+                        ("one", "save the file again as a single piece"),
+                    ));
+                }
+                let names = ["Points", "Verts", "Lines", "Strips", "Polys"];
+                self.counts = Some(names.map(|n| {
+                    let count = attribute(tag, &format!("NumberOf{n}"));
+                    count.trim().parse().unwrap_or(0)
+                }));
+            }
+            b"DataArray" | b"Array" => return array_header(self.path, tag).map(Some),
+            name @ (b"FieldData" | b"PointData" | b"CellData" | b"Points" | b"Verts" | b"Lines"
+            | b"Strips" | b"Polys") => {
+                self.section = String::from_utf8_lossy(name).into_owned();
+            }
+            _ => {}
+        }
+        Ok(None)
+    }
+
+    /// Takes an array and the text in it.
+    fn end_array(&mut self, array: ArrayHeader, text: &[u8]) -> Result<(), Error> {
+        let Some(unpacker) = &mut self.unpacker else {
+            return Err(Error::malformed(
+                self.path,
+                "an array outside <VTKFile>",
+                "a VTP file",
+            ));
+        };
+        if self.section == "FieldData" {
+            if array.name == "SPACE" && array.form == Form::Ascii {
+                self.space = Some(letters(text));
+            }
+        } else if let Some(number) = array.number {
+            let encoding = match array.form {
+                Form::Ascii => Encoding::Ascii(text),
+                Form::Binary => Encoding::Base64(text),
+                Form::Appended => self.file.at(array.offset).ok_or_else(|| {
+                    Error::malformed(
+                        self.path,
+                        format!("an array at {}", array.offset),
+                        ("one inside the file", "it was cut off, copy it again"),
+                    )
+                })?,
+            };
+            self.given.push(UsedArray {
+                section: self.section.clone(),
+                bytes: unpacker.array_bytes(encoding, number)?,
+                name: array.name,
+                number,
+                columns: array.columns,
+                stated: array.stated,
+            });
+        } else if !array.is_text {
+            return Err(Error::malformed(
+                self.path,
+                format!("the array {} of an unknown type", array.name),
+                "Float32, Float64 or a whole number type",
+            ));
+        }
+        Ok(())
+    }
 }
 
 /// Text as VTK writes it in XML: character codes.
@@ -223,7 +264,7 @@ fn letters(text: &[u8]) -> String {
     codes.take_while(|&c| c != 0).map(char::from).collect()
 }
 
-fn announce(path: &Path, tag: &BytesStart) -> Result<Announced, Error> {
+fn array_header(path: &Path, tag: &BytesStart) -> Result<ArrayHeader, Error> {
     let number = match attribute(tag, "type").as_str() {
         "Float32" => Some(Type::F32),
         "Float64" => Some(Type::F64),
@@ -250,7 +291,7 @@ fn announce(path: &Path, tag: &BytesStart) -> Result<Announced, Error> {
         }
     };
     let stated = attribute(tag, "NumberOfComponents").trim().parse().ok();
-    Ok(Announced {
+    Ok(ArrayHeader {
         name: attribute(tag, "Name"),
         number,
         is_text: attribute(tag, "type") == "String",
@@ -263,7 +304,7 @@ fn announce(path: &Path, tag: &BytesStart) -> Result<Announced, Error> {
 
 fn assemble(
     path: &Path,
-    given: Vec<Given>,
+    given: Vec<UsedArray>,
     counts: [usize; 5],
     big_endian: bool,
     space: Option<String>,
@@ -349,7 +390,7 @@ fn assemble(
             _ => {}
         }
     }
-    // Announced, but without an array.
+    // ArrayHeader, but without an array.
     if data.lines() != lines || data.points.len() != points {
         return Err(Error::malformed(
             path,

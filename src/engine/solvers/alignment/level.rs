@@ -149,9 +149,9 @@ fn smoothed(values: &[f32], shape: [usize; 3], axis: usize) -> Vec<f32> {
 
 /// The 0.5th and 99.5th percentiles, from some hundred thousand of the values.
 fn percentiles(values: &[f32]) -> (f32, f32) {
-    const ENOUGH: usize = 200_000;
+    const MAX_SAMPLED: usize = 200_000;
     // Odd, so that rows of an even length are not sampled at one position only.
-    let every = (values.len() / ENOUGH) | 1;
+    let every = (values.len() / MAX_SAMPLED) | 1;
     let mut sorted: Vec<f32> = values.iter().copied().step_by(every).collect();
     sorted.sort_unstable_by(f32::total_cmp);
     let at = |share: f64| sorted[((sorted.len() - 1) as f64 * share).round() as usize];

@@ -44,7 +44,7 @@ impl Rigid {
     }
 }
 
-pub struct Searched {
+pub struct SearchResult {
     pub transform: Rigid,
     pub value: f64,
     pub evaluations: usize,
@@ -56,13 +56,13 @@ pub fn powell(
     unit: Rigid,
     value: &impl Fn(&Rigid) -> f64,
     control: &Control,
-) -> Result<Searched, Cancelled> {
+) -> Result<SearchResult, Cancelled> {
     /// Largest number of rounds over all directions.
     const ROUNDS: usize = 12;
     /// Another round follows if the last one moved by at least this many units.
-    const SETTLED: f64 = 0.02;
+    const MIN_MOVE: f64 = 0.02;
     let scale = unit.numbers();
-    let mut search = Search {
+    let mut search = PowellSearch {
         value: &|p: &Point| {
             let scaled: Point = std::array::from_fn(|i| p[i] * scale[i]);
             value(&Rigid::from_numbers(scaled))
@@ -87,7 +87,7 @@ pub fn powell(
         }
         let moved: Point = std::array::from_fn(|i| at[i] - before[i]);
         let length = moved.iter().map(|m| m * m).sum::<f64>().sqrt();
-        if length < SETTLED {
+        if length < MIN_MOVE {
             break;
         }
         // The direction of the whole round replaces the one with the largest gain, if continuing in it still gains
@@ -105,19 +105,19 @@ pub fn powell(
             }
         }
     }
-    Ok(Searched {
+    Ok(SearchResult {
         transform: Rigid::from_numbers(std::array::from_fn(|i| at[i] * scale[i])),
         value: best,
         evaluations: search.evaluations,
     })
 }
 
-struct Search<'a> {
+struct PowellSearch<'a> {
     value: &'a dyn Fn(&Point) -> f64,
     evaluations: usize,
 }
 
-impl Search<'_> {
+impl PowellSearch<'_> {
     fn at(&mut self, point: &Point) -> f64 {
         self.evaluations += 1;
         (self.value)(point)

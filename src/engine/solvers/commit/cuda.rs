@@ -21,7 +21,7 @@ mod device_vectors;
 mod part;
 mod vectors;
 
-pub use cards::Load;
+pub use cards::IterationSize;
 pub use vectors::Vectors;
 
 use super::dictionary::Dictionary;
@@ -40,7 +40,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 const KERNELS: KernelFile = kernels::COMMIT;
-const WHAT: &str = "fitting weights";
+const OPERATION: &str = "fitting weights";
 /// The computation and a way to save memory, for errors.
 const JOB: &str = "fitting weights to that many streamlines";
 const LESS: &str = "take every second streamline, or a mask";
@@ -50,14 +50,14 @@ const PAD: usize = 96;
 /// Largest number of segments per warp.
 const PART: u64 = 2048;
 /// Largest number of columns of a streamline that are processed at once.
-const FOURS: usize = 4;
+const MAX_COLUMNS_AT_ONCE: usize = 4;
 /// Voxels per block between sums and samples.
 const TILE: u32 = 32;
 /// Threads per block, and warps per block where each warp has a voxel.
 const THREADS: u32 = 256;
 const WARPS: u32 = 4;
 /// Blocks per multiprocessor of a kernel with a grid-stride loop.
-const EACH: u32 = 8;
+const BLOCKS_PER_MULTIPROCESSOR: u32 = 8;
 
 /// One thread per item, in blocks of `threads`.
 fn blocks(count: u64, threads: u32) -> LaunchConfig {
@@ -110,7 +110,7 @@ impl MultiDeviceOperator {
             None => (None, responses),
         };
         let rank = used.intra.len();
-        let load = Load {
+        let load = IterationSize {
             segments: dictionary.segments.len() as f64,
             voxels: dictionary.voxels.len() as f64,
             samples: samples.count() as f64,
@@ -120,7 +120,7 @@ impl MultiDeviceOperator {
             Some(places) => places.to_vec(),
             None => load.cards(devices),
         };
-        let slabs = dictionary.slabs(places.len(), Load::voxel(load.samples));
+        let slabs = dictionary.slabs(places.len(), IterationSize::voxel(load.samples));
         places.truncate(slabs.len());
         let made = SlabInput {
             dictionary,
@@ -153,7 +153,7 @@ impl MultiDeviceOperator {
 
     /// Bytes per card, including the vectors of a fit; fewer if mixing reduces the columns of a streamline.
     pub fn needs(segments: u64, shape: Shape, shells: usize, devices: &[Device]) -> u64 {
-        let load = Load {
+        let load = IterationSize {
             segments: segments as f64,
             voxels: shape.voxels as f64,
             samples: shape.samples as f64,

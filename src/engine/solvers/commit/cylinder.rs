@@ -41,12 +41,12 @@ impl Timing {
 
 /// Gamma-distributed radii, weighted by number of cylinders (Alexander et al. 2010, NeuroImage 52:1374).
 #[derive(Clone, Copy, PartialEq, Debug, serde::Serialize, serde::Deserialize)]
-pub struct Gamma {
+pub struct GammaRadii {
     pub shape: f64,
     pub scale_um: f64,
 }
 
-impl Gamma {
+impl GammaRadii {
     /// The mean of a function of the radius over the water in such cylinders, hence weighted by r² times the density.
     pub fn mean(&self, value: impl Fn(f64) -> f64) -> f64 {
         const POINTS: usize = 256;

@@ -1,6 +1,6 @@
 //! Signal models of a streamline, the water around it and free water.
 
-use super::cylinder::{Gamma, Timing, across};
+use super::cylinder::{GammaRadii, Timing, across};
 use super::harmonics::{DEGREES, zonal};
 use super::samples::{Samples, Shell};
 use crate::data::text::number;
@@ -15,7 +15,7 @@ pub enum Intra {
     /// One column per radius.
     Cylinders { along: f64, radii_um: Vec<f64> },
     /// One column per distribution.
-    GammaCylinders { along: f64, radii: Vec<Gamma> },
+    GammaCylinders { along: f64, radii: Vec<GammaRadii> },
     /// One number per segment, its length: the data are one image, as in SIFT2 (Smith et al. 2015, NeuroImage
     /// 119:338). Uses neither directions nor other compartments.
     Density,
@@ -128,7 +128,7 @@ impl Model {
                 }
             }
             Intra::GammaCylinders { radii, .. } => {
-                let odd = |g: &&Gamma| {
+                let odd = |g: &&GammaRadii| {
                     let is_sound = g.shape >= MIN_SHAPE && g.scale_um >= MIN_RADIUS_UM;
                     !(is_sound && g.shape * g.scale_um <= 50.0)
                 };

@@ -1,13 +1,13 @@
 //! Parameters of a fit, and their defaults.
 
-use super::cylinder::Gamma;
+use super::cylinder::GammaRadii;
 use super::model::{Intra, Model, Zeppelin};
 use super::operator::{OperatorKind, Precision};
 use super::samples::Switches;
 use super::solver::Stop;
 use crate::parameters::{
     self, Choice, DefaultText, Kind, Limits, Number, Param, ParamError, Parameters, Scale, Switch,
-    Text, Unit, number_text, used, widened,
+    Text, Unit, number_text, shortest_f64, used,
 };
 use serde::{Deserialize, Serialize};
 
@@ -92,7 +92,7 @@ pub const DEFAULT_ITERATIONS: u32 = 5000;
 pub const DEFAULT_RADII_UM: [f64; 4] = [0.5, 2.0, 3.5, 5.0];
 
 /// A mean radius of 1 µm, as of axons in the living brain (Alexander et al. 2010).
-pub const DEFAULT_GAMMA: Gamma = Gamma {
+pub const DEFAULT_GAMMA: GammaRadii = GammaRadii {
     shape: 2.0,
     scale_um: 0.5,
 };
@@ -185,7 +185,7 @@ const fn penalty(
 
 /// A penalty of 0 counts as off.
 fn penalty_of(value: f32) -> Option<f64> {
-    (value > 0.0 || value.is_nan()).then(|| widened(value))
+    (value > 0.0 || value.is_nan()).then(|| shortest_f64(value))
 }
 
 impl Parameters for Params {

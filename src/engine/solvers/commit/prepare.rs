@@ -281,7 +281,7 @@ impl Inputs<'_> {
 
     /// The dictionary of the fitted voxels without peaks, the first thing that a fit builds. Returns an error if it
     /// would take more than `memory` bytes.
-    pub fn course(
+    pub fn dictionary_without_peaks(
         &self,
         params: &Params,
         memory: Option<u64>,

@@ -1,8 +1,8 @@
 //! Duration of a fit, estimated before it starts.
 
-use super::cuda::Load;
+use super::cuda::IterationSize;
 use super::model::Intra;
-use super::operator::{OperatorKind, Work, WorkCounts};
+use super::operator::{OperatorCost, OperatorKind, WorkCounts};
 use super::parameters::Params;
 use super::prepare::{Inputs, MemoryDemand};
 use super::samples::Samples;
@@ -18,7 +18,7 @@ pub struct TimeEstimate {
     pub iteration_s: f64,
 }
 
-/// Seconds of one thread with AVX2 per unit of [`Work`].
+/// Seconds of one thread with AVX2 per unit of [`OperatorCost`].
 const UNIT_S: f64 = 0.2e-9;
 /// Seconds per segment: cut, sort, pack.
 const SEGMENT_S: f64 = 150e-9;
@@ -74,7 +74,7 @@ impl Inputs<'_> {
             SEGMENT_S * n.segments + NUMBER_S * voxels * n.samples + VALUE_S * fitted as f64;
         let iteration_s = match (backend.devices(), params.way) {
             (devices @ [first, ..], None | Some(OperatorKind::Factorised)) => {
-                let load = Load {
+                let load = IterationSize {
                     segments: n.segments,
                     voxels,
                     samples: n.samples,
@@ -85,7 +85,7 @@ impl Inputs<'_> {
                 load.iteration_s(cards, first.multiprocessors())
             }
             _ => {
-                let products_s = 2.0 * UNIT_S * Work::counted(&n).min_cost();
+                let products_s = 2.0 * UNIT_S * OperatorCost::counted(&n).min_cost();
                 (products_s + PASSES * NUMBER_S * numbers) / threads
             }
         };

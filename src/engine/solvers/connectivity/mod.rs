@@ -19,7 +19,7 @@ const CHUNK: usize = 1024;
 /// A larger matrix would be unreadable, as a picture or a table.
 pub const MAX_NODES: usize = 4000;
 /// Marks an end without a label in `pairs`.
-pub const NOWHERE: u32 = u32::MAX;
+pub const NO_LABEL: u32 = u32::MAX;
 
 /// Pairs of labels and the streamlines that connect them.
 #[derive(Clone, PartialEq, Debug)]
@@ -32,13 +32,13 @@ pub struct Connectome {
     pub length_mm: Vec<f32>,
     /// Mean value per pair; 0 without streamlines; empty without values.
     pub value: Vec<f32>,
-    /// The rows that each streamline connects, the lower one first; [`NOWHERE`] for an end without a label, and for
+    /// The rows that each streamline connects, the lower one first; [`NO_LABEL`] for an end without a label, and for
     /// both ends of an excluded streamline.
     pub pairs: Vec<[u32; 2]>,
     /// Connected pairs of rows, the lower one first; pairs with the most streamlines come first.
     pub connected: Vec<[u32; 2]>,
     /// Streamlines examined; those with a label at one end only, and at neither end.
-    pub looked_at: usize,
+    pub examined: usize,
     pub one_end: usize,
     pub no_end: usize,
 }
@@ -91,8 +91,8 @@ pub fn connectome(
     memory::claim("The connectome", bytes)?;
     let ends = Ends::new(labels, frame, radius_mm);
     let row = |label: i64| match label {
-        0 => NOWHERE,
-        label => nodes.binary_search(&label).map_or(NOWHERE, |at| at as u32),
+        0 => NO_LABEL,
+        label => nodes.binary_search(&label).map_or(NO_LABEL, |at| at as u32),
     };
     control.begin("Labels at the ends", tractogram.len() as u64);
     let chunks = tractogram.len().div_ceil(CHUNK);
@@ -104,7 +104,7 @@ pub fn connectome(
                 let (a, b) = (row(ends.label(*first)), row(ends.label(*last)));
                 ([a.min(b), a.max(b)], tractogram.length_mm(line))
             }
-            _ => ([NOWHERE; 2], 0.0),
+            _ => ([NO_LABEL; 2], 0.0),
         }
     };
     let found: Result<Vec<Vec<_>>, Cancelled> = backend.install(|| {
@@ -127,8 +127,8 @@ pub fn connectome(
             continue;
         }
         match (*a, *b) {
-            (NOWHERE, NOWHERE) => no_end += 1,
-            (_, NOWHERE) => one_end += 1,
+            (NO_LABEL, NO_LABEL) => no_end += 1,
+            (_, NO_LABEL) => one_end += 1,
             (a, b) => {
                 let at = a as usize * n + b as usize;
                 count[at] += 1;
@@ -174,7 +174,7 @@ pub fn connectome(
         value,
         pairs: found.iter().map(|(pair, _)| *pair).collect(),
         connected,
-        looked_at: among.map_or(tractogram.len(), |m| m.iter().filter(|m| **m).count()),
+        examined: among.map_or(tractogram.len(), |m| m.iter().filter(|m| **m).count()),
         one_end,
         no_end,
     })

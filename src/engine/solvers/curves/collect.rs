@@ -32,7 +32,7 @@ impl CurvePart {
 pub struct JoinedCurves {
     pub kept: CurvePart,
     pub missed: CurvePart,
-    pub fates: [u64; 6],
+    pub seed_outcomes: [u64; 6],
     pub stops: [u64; StopReason::COUNT],
     pub per_target: Vec<u64>,
     pub steps: u64,
@@ -51,7 +51,7 @@ impl JoinedCurves {
 
     /// Counts curves whose seeds do not start.
     pub fn no_start(&mut self, curves: u64) {
-        self.fates[SeedOutcome::NoStart as usize] += curves;
+        self.seed_outcomes[SeedOutcome::NoStart as usize] += curves;
     }
 
     /// Counts the targets at the two ends of a kept curve; a target at both ends counts once.
@@ -87,7 +87,7 @@ pub fn gather(
         kept: Tractogram::empty(),
         missed: Tractogram::empty(),
         missed_every: MISSED_EVERY,
-        fates: [0; 6],
+        seed_outcomes: [0; 6],
         stops: [0; StopReason::COUNT],
         per_target: vec![0; gates.targets],
         steps: 0,
@@ -102,7 +102,7 @@ pub fn gather(
     let mut kept = Vec::with_capacity(parts.len());
     let mut missed = Vec::with_capacity(parts.len());
     for part in parts {
-        add(&mut output.fates, &part.fates);
+        add(&mut output.seed_outcomes, &part.seed_outcomes);
         add(&mut output.stops, &part.stops);
         add(&mut output.per_target, &part.per_target);
         output.steps += part.steps;

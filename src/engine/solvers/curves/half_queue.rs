@@ -10,7 +10,7 @@ pub const PENDING: StopReason = StopReason::Seed;
 
 pub struct Queue {
     next: usize,
-    senses: usize,
+    per_start: usize,
 }
 
 /// The next half to follow.
@@ -22,7 +22,7 @@ pub struct NextHalf {
 }
 
 /// Number of halves per start.
-pub fn senses(both_ways: bool) -> usize {
+pub fn halves_per_start(both_ways: bool) -> usize {
     if both_ways { 2 } else { 1 }
 }
 
@@ -30,7 +30,7 @@ impl Queue {
     pub fn new(both_ways: bool) -> Self {
         Self {
             next: 0,
-            senses: senses(both_ways),
+            per_start: halves_per_start(both_ways),
         }
     }
 
@@ -39,10 +39,10 @@ impl Queue {
         let ahead = halves.get(self.next..)?;
         let half = self.next + ahead.iter().position(|h| reason(h) == PENDING)?;
         self.next = half + 1;
-        let forward = half.is_multiple_of(self.senses);
+        let forward = half.is_multiple_of(self.per_start);
         Some(NextHalf {
             half,
-            start: half / self.senses,
+            start: half / self.per_start,
             sense: if forward { 1.0 } else { -1.0 },
         })
     }

@@ -48,7 +48,7 @@ impl<'a> MemoryBudget<'a> {
     }
 
     /// Whether there is a limit that the curves of all seeds would exceed with this many points each.
-    pub fn may_fill(&self, points: u64) -> bool {
+    pub fn may_be_exceeded(&self, points: u64) -> bool {
         let each = points
             .saturating_mul(BYTES_PER_POINT)
             .saturating_add(BYTES_PER_LINE);
@@ -64,7 +64,7 @@ impl<'a> MemoryBudget<'a> {
         parts: usize,
         part: impl Fn(usize) -> Result<u64, Cancelled> + Sync,
     ) -> Result<(), Error> {
-        if !self.may_fill(points) || parts < SAMPLES * SAMPLE_SHARE {
+        if !self.may_be_exceeded(points) || parts < SAMPLES * SAMPLE_SHARE {
             return Ok(());
         }
         let sample = (0..SAMPLES)

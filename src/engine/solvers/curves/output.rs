@@ -106,7 +106,7 @@ pub struct Output {
     pub missed: Tractogram,
     pub missed_every: usize,
     /// Number of seeds for each [`SeedOutcome`], by its number.
-    pub fates: [u64; 6],
+    pub seed_outcomes: [u64; 6],
     /// Number of ends of started streamlines for each [`StopReason`], by its number, whatever their outcome.
     pub stops: [u64; StopReason::COUNT],
     /// Streamlines kept per target region; one with both ends in targets counts for both.

@@ -119,7 +119,7 @@ fn first_voxel(mask: &Mask, from: DVec3, to: DVec3) -> Option<f64> {
 /// mask meet none, and this needs no division.
 fn is_clear(mask: &Mask, from: DVec3, to: DVec3) -> bool {
     /// The segment of a step crosses few voxels.
-    const FEW: i64 = 27;
+    const FEW_VOXELS: i64 = 27;
     /// Faces belong to both adjacent voxels, however coordinates are rounded.
     const FACE: f64 = 1e-9;
     let grid: &Grid = &mask.grid;
@@ -131,7 +131,7 @@ fn is_clear(mask: &Mask, from: DVec3, to: DVec3) -> bool {
     if size.cmple(I64Vec3::ZERO).any() {
         return true;
     }
-    if size.max_element() > FEW || size.element_product() > FEW {
+    if size.max_element() > FEW_VOXELS || size.element_product() > FEW_VOXELS {
         return false;
     }
     let row = |y: i64, z: i64| {
@@ -294,7 +294,7 @@ impl<'a> RegionTests<'a> {
     }
 
     /// The outcome of a curve that may have `reached` a target, from the other gates it meets.
-    pub fn fate(&self, reached: bool, meets: impl Fn(usize) -> bool) -> SeedOutcome {
+    pub fn outcome(&self, reached: bool, meets: impl Fn(usize) -> bool) -> SeedOutcome {
         let met = |effect| {
             let gates = self.gates.iter().enumerate();
             let gates = gates.filter(move |(_, g)| g.effect == effect);

@@ -19,7 +19,7 @@ const MAX_TRIES: usize = 10_000;
 /// The seed points, by index.
 pub enum Seeds<'a> {
     Random {
-        parts: Vec<Part<'a>>,
+        parts: Vec<SeedRegion<'a>>,
         seed: u64,
         count: usize,
     },
@@ -33,7 +33,7 @@ pub enum Seeds<'a> {
 }
 
 /// One region of the seed area.
-pub struct Part<'a> {
+pub struct SeedRegion<'a> {
     shape: PartShape<'a>,
     /// Volume of this part and all earlier ones, mm³.
     up_to_mm3: f64,
@@ -161,14 +161,14 @@ fn fitted(field: &TensorField) -> Vec<u32> {
         .collect()
 }
 
-fn parts<'a>(field: &'a TensorField, shapes: &[&'a Shape]) -> Result<Vec<Part<'a>>, Error> {
+fn parts<'a>(field: &'a TensorField, shapes: &[&'a Shape]) -> Result<Vec<SeedRegion<'a>>, Error> {
     let mut total = 0.0;
     let mut parts = Vec::new();
     let mut add = |shape, mm3: f64| {
         // Parts without volume would never be drawn.
         if mm3 > 0.0 {
             total += mm3;
-            parts.push(Part {
+            parts.push(SeedRegion {
                 shape,
                 up_to_mm3: total,
             });
@@ -222,7 +222,7 @@ fn parts<'a>(field: &'a TensorField, shapes: &[&'a Shape]) -> Result<Vec<Part<'a
     }))
 }
 
-impl Part<'_> {
+impl SeedRegion<'_> {
     fn draw(&self, stream: &mut Stream) -> DVec3 {
         match &self.shape {
             PartShape::Region(Shape::Sphere { centre, radius_mm }) => {
@@ -254,7 +254,7 @@ impl Part<'_> {
 
 /// Uniform in the union: a part is chosen by its volume, then a point in it, which is kept unless an earlier part
 /// contains it, too.
-fn in_union(parts: &[Part], stream: &mut Stream) -> DVec3 {
+fn in_union(parts: &[SeedRegion], stream: &mut Stream) -> DVec3 {
     let total = parts.last().map_or(0.0, |p| p.up_to_mm3);
     let mut point = DVec3::ZERO;
     for _ in 0..MAX_TRIES {

@@ -13,7 +13,7 @@ pub const EXTENSION: usize = 4;
 const POLE: f32 = -0.267_949_2;
 
 /// Terms of the filter's start value: POLE⁴⁰ is far below single precision.
-const HORIZON: usize = 40;
+const START_TERMS: usize = 40;
 
 /// Records in file order with a margin of one on every side, mirrored at the outer voxel centres.
 pub struct Coefficients<'a> {
@@ -148,12 +148,12 @@ fn filter(records: &mut [Record], stride: usize) {
     let period = 2 * n - 2;
     let mut start = vec![[0.0; 8]; stride];
     let mut power = 1.0;
-    for k in 0..period.min(HORIZON) {
+    for k in 0..period.min(START_TERMS) {
         let i = mirror(k as isize, n) * stride;
         add(&mut start, &records[i..i + stride], power);
         power *= POLE;
     }
-    if period <= HORIZON {
+    if period <= START_TERMS {
         scale(&mut start, 1.0 / (1.0 - power));
     }
     records[..stride].copy_from_slice(&start);

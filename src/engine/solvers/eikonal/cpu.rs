@@ -16,7 +16,7 @@ const SELF: u32 = 1 << 13;
 /// Set if a cell that is read through a long offset has changed.
 const FAR: u32 = 1 << 27;
 /// Marks bricks that are not waiting.
-const QUIET: u32 = u32::MAX;
+const NOT_WAITING: u32 = u32::MAX;
 /// Smallest number of bricks visited at a time.
 const MIN_BATCH: usize = 16;
 
@@ -87,7 +87,7 @@ impl<'a> Front<'a> {
             tolerance: params.tolerance,
             cells,
             known,
-            keys: of_bricks(QUIET),
+            keys: of_bricks(NOT_WAITING),
             woken: of_bricks(0),
             list: Vec::new(),
         };
@@ -115,7 +115,7 @@ impl<'a> Front<'a> {
                 let mut wake = |name: u32, bits: u32| {
                     let at = f * count + name as usize;
                     self.woken[at].fetch_or(bits, Ordering::Relaxed);
-                    if self.keys[at].fetch_min(key, Ordering::Relaxed) == QUIET {
+                    if self.keys[at].fetch_min(key, Ordering::Relaxed) == NOT_WAITING {
                         self.list.push(at as u32);
                     }
                 };
@@ -203,7 +203,7 @@ impl<'a> Front<'a> {
         let count = self.layout.bricks.len();
         let (field, name) = (at as usize / count, at as usize % count);
         // The key is cleared first: a thread that wakes the brick sets it last.
-        self.keys[at as usize].swap(QUIET, Ordering::AcqRel);
+        self.keys[at as usize].swap(NOT_WAITING, Ordering::AcqRel);
         let woken = self.woken[at as usize].swap(0, Ordering::AcqRel);
         let brick = &self.layout.bricks[name];
         let visit = Visit {
@@ -214,13 +214,13 @@ impl<'a> Front<'a> {
             woken,
         };
         let done = simd::dispatch(visit);
-        if done.key == QUIET {
+        if done.key == NOT_WAITING {
             return done.reached;
         }
         let mut wake = |name: u32, bits: u32| {
             let at = field * count + name as usize;
             self.woken[at].fetch_or(bits, Ordering::AcqRel);
-            if self.keys[at].fetch_min(done.key, Ordering::AcqRel) == QUIET {
+            if self.keys[at].fetch_min(done.key, Ordering::AcqRel) == NOT_WAITING {
                 list.push(at as u32);
             }
         };
@@ -283,8 +283,8 @@ impl Kernel for Visit<'_> {
                 }
             }
         }
-        let mut old = self.fallen_around();
-        let (mut key, mut reached) = (QUIET, 0);
+        let mut old = self.changed_neighbour_cells();
+        let (mut key, mut reached) = (NOT_WAITING, 0);
         let mut all: Changed = [0; TILE_ROWS];
         let mut quiet = false;
         let rows = self.brick.rows.clone();
@@ -373,7 +373,7 @@ impl Kernel for Visit<'_> {
 impl Visit<'_> {
     /// The cells of the tile that belong to the neighbours that woke the brick.
     #[inline(always)]
-    fn fallen_around(&self) -> Changed {
+    fn changed_neighbour_cells(&self) -> Changed {
         let [ny, nz] = self.front.layout.brick;
         let side = ny + 2;
         let mut out = [0; TILE_ROWS];

@@ -30,7 +30,7 @@ use cudarc::driver::{
 };
 use std::sync::Arc;
 
-const WHAT: &str = "spreading costs";
+const OPERATION: &str = "spreading costs";
 /// The computation and a way to save memory, for errors.
 const JOB: &str = "solving for cost fields of that size";
 const LESS: &str = "choose a smaller mask";
@@ -111,7 +111,7 @@ fn floors(
         launcher.arg(&count).arg(records).arg(&mut out);
         launcher.launch(threads(4 * count))
     };
-    device.check(WHAT, launched)?;
+    device.check(OPERATION, launched)?;
     Ok(out)
 }
 
@@ -157,7 +157,7 @@ impl CostField {
 }
 
 /// A field computed on a card.
-pub struct Solved {
+pub struct CardField {
     /// By place; infinity where no path leads.
     pub values: Vec<f32>,
     pub on_card: OnCard,
@@ -172,7 +172,7 @@ pub fn solve(
     params: &Params,
     device: &Device,
     control: &Control,
-) -> Result<Vec<Solved>, Error> {
+) -> Result<Vec<CardField>, Error> {
     let solved = solve_all(prepared, sources, params, device, control);
     solved.map_err(|error| match error {
         Error::Card(error) => Error::Card(error.in_job(JOB, LESS)),
@@ -186,7 +186,7 @@ fn solve_all(
     params: &Params,
     device: &Device,
     control: &Control,
-) -> Result<Vec<Solved>, Error> {
+) -> Result<Vec<CardField>, Error> {
     let bricks = prepared.bricks(control)?;
     let (count, fields) = (bricks.headers.len() - 1, sources.len());
     let places = prepared.metric.len();
@@ -260,7 +260,7 @@ fn solve_all(
     let out = Arc::new(buffers.out);
     let solved = (0..fields).map(|field| {
         let from = field * places;
-        Ok(Solved {
+        Ok(CardField {
             values: device.download(&out, from..from + places)?,
             on_card: OnCard {
                 card: device.number(),
@@ -327,7 +327,7 @@ impl Run<'_> {
                 .arg(&mut buffers.state);
             launcher.launch(threads((job.fields as usize * self.stride) as u32))
         };
-        device.check(WHAT, launched)?;
+        device.check(OPERATION, launched)?;
         // SAFETY: one thread per seed and per start, surplus threads return; cells and bricks are numbered within the
         // fields.
         let launched = unsafe {
@@ -336,7 +336,7 @@ impl Run<'_> {
             launcher.arg(&mut buffers.u).arg(&mut buffers.turns);
             launcher.launch(threads(job.seeds.max(job.starts)))
         };
-        device.check(WHAT, launched)?;
+        device.check(OPERATION, launched)?;
         Ok(())
     }
 
@@ -363,7 +363,7 @@ impl Run<'_> {
                 .arg(&mut buffers.state);
             launcher.launch_cooperative(resident)
         };
-        self.device.check(WHAT, launched)?;
+        self.device.check(OPERATION, launched)?;
         Ok(())
     }
 
@@ -379,7 +379,7 @@ impl Run<'_> {
                 .arg(&mut buffers.out)
                 .launch(threads(count * self.job.fields))
         };
-        self.device.check(WHAT, launched)?;
+        self.device.check(OPERATION, launched)?;
         Ok(())
     }
 }

@@ -122,7 +122,7 @@ fn fold<const F: bool>(m: &[V<F>; 6], [s01, s02, s12]: [V<F>; 3]) -> [V<F>; 6] {
 
 /// The square root of |G| ⟨e_a − e_b, W (e_a − e_b)⟩.
 #[inline(always)]
-fn slanted<const F: bool>(det_g: V<F>, a: V<F>, b: V<F>, c: V<F>) -> V<F> {
+fn edge_norm<const F: bool>(det_g: V<F>, a: V<F>, b: V<F>, c: V<F>) -> V<F> {
     (det_g * (a + b - c - c)).sqrt()
 }
 
@@ -162,9 +162,9 @@ impl<const F: bool> HopfLax<F> {
         let [m0, m1, m2] = axes.norm;
         let [i0, i1, i2] = axes.ig;
         let [s01, s02, s12] = axes.plane;
-        let c01 = slanted(axes.det_g, w00, w11, w01);
-        let c02 = slanted(axes.det_g, w00, w22, w02);
-        let c12 = slanted(axes.det_g, w11, w22, w12);
+        let c01 = edge_norm(axes.det_g, w00, w11, w01);
+        let c02 = edge_norm(axes.det_g, w00, w22, w02);
+        let c12 = edge_norm(axes.det_g, w11, w22, w12);
         let d = axes.det_w;
         Self {
             least: axes.least,

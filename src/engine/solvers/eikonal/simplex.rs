@@ -160,7 +160,7 @@ fn least_face(field: &CostField, place: usize, faces: &[Face], square: f64) -> O
         let product = |i: usize, j: usize| around[i].1.dot(costs[j]);
         let found = match face.corners {
             1 => Some((product(a, a).sqrt(), DVec3::X)),
-            2 => over_edge([product(a, a), product(a, b), product(b, b)], all - low),
+            2 => minimum_on_edge([product(a, a), product(a, b), product(b, b)], all - low),
             _ => {
                 let (ab, ac, bc) = (product(a, b), product(a, c), product(b, c));
                 let gram = DMat3::from_cols(
@@ -168,7 +168,7 @@ fn least_face(field: &CostField, place: usize, faces: &[Face], square: f64) -> O
                     DVec3::new(ab, product(b, b), bc),
                     DVec3::new(ac, bc, product(c, c)),
                 );
-                over(gram.inverse(), DVec3::ONE, all - low)
+                minimum_on_face(gram.inverse(), DVec3::ONE, all - low)
             }
         };
         if let Some((more, shares)) = found
@@ -193,8 +193,8 @@ fn least_face(field: &CostField, place: usize, faces: &[Face], square: f64) -> O
     Some(found)
 }
 
-/// The same as [`over`] for two corners.
-fn over_edge([aa, ab, bb]: [f64; 3], values: DVec3) -> Option<(f64, DVec3)> {
+/// The same as [`minimum_on_face`] for two corners.
+fn minimum_on_edge([aa, ab, bb]: [f64; 3], values: DVec3) -> Option<(f64, DVec3)> {
     let share = 1.0 / (aa * bb - ab * ab);
     let columns = [
         DVec3::new(bb, -ab, 0.0),
@@ -202,7 +202,7 @@ fn over_edge([aa, ab, bb]: [f64; 3], values: DVec3) -> Option<(f64, DVec3)> {
         DVec3::ZERO,
     ];
     let [x, y, z] = columns.map(|c| c * share);
-    over(
+    minimum_on_face(
         DMat3::from_cols(x, y, z),
         DVec3::new(1.0, 1.0, 0.0),
         values * DVec3::new(1.0, 1.0, 0.0),
@@ -211,7 +211,7 @@ fn over_edge([aa, ab, bb]: [f64; 3], values: DVec3) -> Option<(f64, DVec3)> {
 
 /// The minimum over a face and the weights of its corners, if it lies inside: from the inverse of its Gram matrix and
 /// the values of its corners.
-fn over(inverse: DMat3, ones: DVec3, values: DVec3) -> Option<(f64, DVec3)> {
+fn minimum_on_face(inverse: DMat3, ones: DVec3, values: DVec3) -> Option<(f64, DVec3)> {
     let (p, q) = (inverse * ones, inverse * values);
     let (a, b, c) = (ones.dot(p), ones.dot(q), values.dot(q) - 1.0);
     let value = (b + (b * b - a * c).sqrt()) / a;

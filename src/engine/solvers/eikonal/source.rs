@@ -91,7 +91,7 @@ impl CostSource {
                 let reached = ball.iter().filter_map(|&offset| {
                     let to = [0, 1, 2].map(|a| voxel[a] + offset[a]);
                     let place = metric.place_of(to)?;
-                    if inside(place) || !metric.sees(voxel, offset) {
+                    if inside(place) || !metric.line_is_inside(voxel, offset) {
                         return None;
                     }
                     let value = straight(metric, from as usize, place, offset) as f32;

@@ -83,7 +83,7 @@ fn terms(metric: &Metric, local: LocalSolver, place: usize) -> Vec<Offset> {
             return None;
         }
         let ways = [1, -1].map(|sign| e.map(|c| i64::from(sign * c)));
-        let open = ways.map(|way| metric.sees(voxel, way));
+        let open = ways.map(|way| metric.line_is_inside(voxel, way));
         let dearer = match local {
             LocalSolver::Hybrid => cost_ratio(metric, place, ways, open),
             _ => 1.0,

@@ -1,7 +1,7 @@
 //! Rays on the CPU: chunks of seeds in parallel, then one tractogram in the order of the rays.
 
 use super::field::{Cubic, Sampler, Trilinear};
-use super::follow::Follow;
+use super::follow::RayFollower;
 use super::half_ray::{HalfRayRules, RayHalves};
 use super::join;
 use super::ray_metric::RayMetric;
@@ -12,7 +12,7 @@ use crate::data::Region;
 use crate::solvers::Error;
 use crate::solvers::curves::Interpolation;
 use crate::solvers::curves::collect::{JoinedCurves, gather};
-use crate::solvers::curves::half_queue::senses;
+use crate::solvers::curves::half_queue::halves_per_start;
 use crate::solvers::curves::memory_budget::{MemoryBudget, taken};
 use crate::solvers::curves::regions::RegionTests;
 use crate::solvers::curves::seeding::{MAX_SEEDS, Seeds};
@@ -178,11 +178,11 @@ impl Job<'_> {
         }
         let halves = follow(&all)?;
         let rules = join::JoinRules::new(self.gates, &self.params.curves);
-        let senses = senses(rules.both_ways);
+        let per_start = halves_per_start(rules.both_ways);
         for (i, (seed, at)) in started.into_iter().enumerate() {
             for direction in 0..directions {
                 let ray = seed * directions + direction;
-                let first = (i * directions + direction) * senses;
+                let first = (i * directions + direction) * per_start;
                 joined.add_ray((ray, seed as u32), at, &halves, first, &rules);
             }
         }
@@ -190,7 +190,7 @@ impl Job<'_> {
     }
 
     fn follow<S: Sampler>(&self, sampler: &S, starts: &[Start]) -> Result<RayHalves, Cancelled> {
-        simd::dispatch(Follow {
+        simd::dispatch(RayFollower {
             sampler,
             rules: &self.rules,
             gates: self.gates,

@@ -25,7 +25,7 @@ use crate::solvers::Error;
 use crate::solvers::curves::collect::{JoinedCurves, gather};
 use crate::solvers::curves::cuda::BLOCK;
 use crate::solvers::curves::cuda::regions::Regions;
-use crate::solvers::curves::half_queue::senses;
+use crate::solvers::curves::half_queue::halves_per_start;
 use crate::solvers::curves::memory_budget::{MemoryBudget, SAMPLE_SHARE, taken};
 use crate::solvers::curves::regions::RegionTests;
 use crate::solvers::curves::{Integrator, Interpolation};
@@ -35,8 +35,8 @@ use half::f16;
 use std::sync::Arc;
 
 /// With fewer half rays, four threads follow each; with fewer still, eight.
-const FEW: usize = 12_288;
-const FEWEST: usize = 3072;
+const FOUR_THREADS_BELOW: usize = 12_288;
+const EIGHT_THREADS_BELOW: usize = 3072;
 /// Interpolations of a ray in one launch, linear and by splines, before it pauses: with the largest number of half
 /// rays about 10 ms on a large card. Pausing must not depend on memory, because results depend on it to the byte.
 const SAMPLES_PER_LAUNCH: [u32; 2] = [8192, 512];
@@ -51,14 +51,21 @@ const LONG_RAYS: &str = "choose a shorter length limit or a longer step";
 /// Reciprocal share of the free memory used for the points of one launch.
 const SHARE_FOR_POINTS: u64 = 3;
 
-/// `Rules` in kernels/cells.cuh.
+/// The fields of `Rules` in kernels/cells.cuh that differ between the launches of a batch: the first four.
 #[derive(Clone, Copy, Pod, Zeroable)]
 #[repr(C)]
-struct KernelRules {
+struct LaunchRules {
     slots: u32,
     running: u32,
     until: u32,
     resumed: u32,
+}
+
+/// `Rules` in kernels/cells.cuh.
+#[derive(Clone, Copy, Pod, Zeroable)]
+#[repr(C)]
+struct KernelRules {
+    launch: LaunchRules,
     shape: [u32; 3],
     stride: [u32; 2],
     face: [f32; 3],
@@ -195,12 +202,12 @@ fn cells(
     // One cell begins before the first sample.
     let shape = medium.shape.map(|n| n + 1);
     device.cached_as(medium.id(), "cells", || {
-        made(device, medium, "geodesic_cell", 48, shape, records)
+        run_on_records(device, medium, "geodesic_cell", 48, shape, records)
     })
 }
 
 /// Runs a kernel on the records: `words` words per entry of a grid.
-fn made(
+fn run_on_records(
     device: &Device,
     medium: &RayMetric,
     kernel: &str,
@@ -244,8 +251,8 @@ pub fn ready(device: &Device, medium: &RayMetric) -> Result<f32, cuda::Error> {
 }
 
 impl Job<'_> {
-    fn senses(&self) -> usize {
-        senses(self.params.curves.both_ways)
+    fn halves_per_start(&self) -> usize {
+        halves_per_start(self.params.curves.both_ways)
     }
 
     /// Follows the rays of a range on one card.
@@ -276,13 +283,15 @@ impl Job<'_> {
     /// Memory for the points of batches of at most this many rays, and the number of rays per batch.
     fn points(&self, device: &Device, rays: usize) -> Result<(usize, CudaSlice<f32>), Error> {
         let capacity = self.rules.max_kept_points();
-        let senses = self.senses() as u64;
-        let bytes_a_ray =
-            senses * (16 * capacity + size_of::<Summary>() as u64 + 4) + size_of::<Start>() as u64;
+        let per_start = self.halves_per_start() as u64;
+        let bytes_a_ray = per_start * (16 * capacity + size_of::<Summary>() as u64 + 4)
+            + size_of::<Start>() as u64;
         let free = device.memory()?.0 / SHARE_FOR_POINTS;
         // Points are numbered with 32 bits.
-        let numbered = u64::from(u32::MAX) / (senses * capacity + 1);
-        let batch = (MAX_HALVES / senses).min(free / bytes_a_ray).min(numbered);
+        let numbered = u64::from(u32::MAX) / (per_start * capacity + 1);
+        let batch = (MAX_HALVES / per_start)
+            .min(free / bytes_a_ray)
+            .min(numbered);
         let batch = batch.min(rays as u64);
         if batch == 0 {
             device.needs(bytes_a_ray, "a ray with that many points", LONG_RAYS)?;
@@ -290,7 +299,7 @@ impl Job<'_> {
         let batch = batch.max(1);
         device.needs(batch * bytes_a_ray, "shooting rays", LONG_RAYS)?;
         // Stored by steps: point k of slot i at k · slots + i.
-        let points = device.alloc_zeros((batch * senses * capacity * 4) as usize)?;
+        let points = device.alloc_zeros((batch * per_start * capacity * 4) as usize)?;
         Ok((batch as usize, points))
     }
 
@@ -301,7 +310,7 @@ impl Job<'_> {
         let [device, ..] = self.backend.devices() else {
             return Ok(());
         };
-        if !self.room.may_fill(points) || rays < SAMPLES * SAMPLE * SAMPLE_SHARE {
+        if !self.room.may_be_exceeded(points) || rays < SAMPLES * SAMPLE * SAMPLE_SHARE {
             return Ok(());
         }
         let card = self.on_card(device)?;
@@ -324,7 +333,7 @@ impl Job<'_> {
         let records = records(device, medium)?;
         let cells = match (self.params.form, medium.interpolation) {
             (Form::Christoffel, _) => device.cached_as(medium.id(), "fields", || {
-                made(
+                run_on_records(
                     device,
                     medium,
                     "geodesic_fields",
@@ -359,10 +368,10 @@ impl Job<'_> {
             Interpolation::CubicBSpline => ("spline", spline),
         };
         // Chosen by all rays of the job, because the kernels add in different orders.
-        let halves = self.rays.starts.len() * self.senses();
+        let halves = self.rays.starts.len() * self.halves_per_start();
         let threads = match halves {
-            0..FEWEST => 8,
-            FEWEST..FEW => 4,
+            0..EIGHT_THREADS_BELOW => 8,
+            EIGHT_THREADS_BELOW..FOUR_THREADS_BELOW => 4,
             _ => 1,
         };
         let shared = format!("geodesic_share{threads}_{interpolation}_{stages}");
@@ -395,7 +404,7 @@ impl Job<'_> {
             root: rules.root,
             gates,
             masks,
-            senses: self.senses() as u32,
+            senses: self.halves_per_start() as u32,
             ..KernelRules::new(self.medium)
         }
     }

@@ -262,7 +262,7 @@ impl<'a> Trilinear<'a> {
 
     #[inline(never)]
     fn load<const FMA: bool>(&self, cache: &mut Polynomials, cells: &Cells<FMA>) {
-        simd::dispatch(Load {
+        simd::dispatch(SampleKernel {
             sampler: self,
             cache,
             base: &cells.base,
@@ -281,13 +281,13 @@ impl<'a> Trilinear<'a> {
     }
 }
 
-struct Load<'a, 'b> {
+struct SampleKernel<'a, 'b> {
     sampler: &'a Trilinear<'b>,
     cache: &'a mut Polynomials,
     base: &'a [u32; LANES],
 }
 
-impl Kernel for Load<'_, '_> {
+impl Kernel for SampleKernel<'_, '_> {
     type Output = ();
 
     #[inline(always)]

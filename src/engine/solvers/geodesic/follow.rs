@@ -5,7 +5,7 @@ use super::half_ray::{HalfRay, HalfRayRules, RayHalves, Step};
 use super::start::Start;
 use crate::compute::simd::Kernel;
 use crate::compute::{Cancelled, Control};
-use crate::solvers::curves::half_queue::{LANES, Queue, senses};
+use crate::solvers::curves::half_queue::{LANES, Queue, halves_per_start};
 use crate::solvers::curves::regions::RegionTests;
 use crate::solvers::curves::{Integrator, StopReason};
 
@@ -34,7 +34,11 @@ fn scaled<const FMA: bool>(v: &Vector<FMA>, by: Lane<FMA>) -> Vector<FMA> {
 }
 
 #[inline(always)]
-fn ahead<const FMA: bool>(from: &Vector<FMA>, rate: &Vector<FMA>, by: Lane<FMA>) -> Vector<FMA> {
+fn add_scaled<const FMA: bool>(
+    from: &Vector<FMA>,
+    rate: &Vector<FMA>,
+    by: Lane<FMA>,
+) -> Vector<FMA> {
     [
         rate[0].mul_add::<FMA>(by, from[0]),
         rate[1].mul_add::<FMA>(by, from[1]),
@@ -81,6 +85,28 @@ struct Mean<const FMA: bool> {
     riemann: Lane<FMA>,
 }
 
+impl<const FMA: bool> State<FMA> {
+    /// Takes a step at a mean rate, except for `x`; returns the next `x`, and the cosine of the angle between this
+    /// step and the last.
+    #[inline(always)]
+    fn advance(&mut self, rules: &HalfRayRules, mean: &Mean<FMA>) -> (Vector<FMA>, Lane<FMA>) {
+        let mm = in_mm::<FMA>(&rules.root, &mean.x);
+        let per_mm = one_by_length::<FMA>(&mm);
+        // The rates of Runge and Kutta's fourth order are normalised.
+        let by = if rules.integrator == Integrator::Rk4 {
+            Lane::splat(rules.step_mm)
+        } else {
+            per_mm * Lane::splat(rules.step_mm)
+        };
+        let cos = per_mm * dot::<FMA>(&self.direction, &mm);
+        let next = add_scaled::<FMA>(&self.x, &mean.x, by);
+        self.p = add_scaled::<FMA>(&self.p, &mean.p, by);
+        self.direction = scaled(&mm, per_mm);
+        self.riemann = mean.riemann.mul_add::<FMA>(by, self.riemann);
+        (next, cos)
+    }
+}
+
 /// One evaluation `by` ahead of `state` along `slope`, and p there.
 #[inline(always)]
 fn slope_ahead<S: Sampler, const FMA: bool>(
@@ -90,8 +116,8 @@ fn slope_ahead<S: Sampler, const FMA: bool>(
     (slope_x, slope_p): (&Vector<FMA>, &Vector<FMA>),
     by: Lane<FMA>,
 ) -> (Slope<FMA>, Vector<FMA>) {
-    let x = ahead::<FMA>(&state.x, slope_x, by);
-    let p = ahead::<FMA>(&state.p, slope_p, by);
+    let x = add_scaled::<FMA>(&state.x, slope_x, by);
+    let p = add_scaled::<FMA>(&state.p, slope_p, by);
     sampler.lattice().follow(cells, &x, 0.0);
     (sampler.slope::<FMA>(cache, cells, &p), p)
 }
@@ -169,7 +195,42 @@ fn mean_rate<S: Sampler, const FMA: bool>(
     }
 }
 
-pub struct Follow<'a, S> {
+/// The lanes that pass each test after a step, one bit per lane.
+struct Passed {
+    in_volume: u32,
+    in_mask: u32,
+    definite: u32,
+    anisotropic: u32,
+    straight: u32,
+}
+
+impl Passed {
+    #[inline(always)]
+    fn all(&self) -> u32 {
+        self.in_volume & self.in_mask & self.definite & self.anisotropic & self.straight
+    }
+
+    /// The reason of the first test that a lane fails.
+    #[inline(always)]
+    fn failure(&self, lane: usize) -> Option<StopReason> {
+        let fails = |bits: u32| bits >> lane & 1 == 0;
+        if fails(self.in_volume) {
+            Some(StopReason::LeftVolume)
+        } else if fails(self.in_mask) {
+            Some(StopReason::LeftMask)
+        } else if fails(self.definite) {
+            Some(StopReason::Indefinite)
+        } else if fails(self.anisotropic) {
+            Some(StopReason::LowFa)
+        } else if fails(self.straight) {
+            Some(StopReason::Angle)
+        } else {
+            None
+        }
+    }
+}
+
+pub struct RayFollower<'a, S> {
     pub sampler: &'a S,
     pub rules: &'a HalfRayRules,
     pub gates: &'a RegionTests<'a>,
@@ -186,13 +247,13 @@ fn lane_of<const FMA: bool>(v: &Vector<FMA>, lane: usize) -> [f32; 3] {
     [v[0].0[lane], v[1].0[lane], v[2].0[lane]]
 }
 
-impl<S: Sampler> Kernel for Follow<'_, S> {
+impl<S: Sampler> Kernel for RayFollower<'_, S> {
     type Output = Result<RayHalves, Cancelled>;
 
     #[inline(always)]
     fn run<const FMA: bool>(self) -> Self::Output {
         // Steps between two checks for cancellation: 8 × 256 steps take less than a millisecond.
-        const PATIENCE: u32 = 256;
+        const STEPS_PER_CHECK: u32 = 256;
         let rules = self.rules;
         let mut halves = self.at_seeds();
         let mut queue = Queue::new(self.both_ways);
@@ -215,7 +276,7 @@ impl<S: Sampler> Kernel for Follow<'_, S> {
         }
         let mut next_due = first(&due, running);
         self.sampler.lattice().follow(&mut cells, &state.x, 0.0);
-        let mut patience = PATIENCE;
+        let mut patience = STEPS_PER_CHECK;
         let with_fa = rules.min_fa >= 0.0;
         let margin = match rules.integrator {
             Integrator::Rk2 => S::MARGIN,
@@ -223,42 +284,32 @@ impl<S: Sampler> Kernel for Follow<'_, S> {
             Integrator::Euler | Integrator::Rk4 => 0.0,
         };
         let with_regions = self.gates.has_masks() || !self.gates.gates.is_empty();
-        let normalised = rules.integrator == Integrator::Rk4;
         while running != 0 {
             patience -= 1;
             if patience == 0 {
                 self.control.check()?;
-                patience = PATIENCE;
+                patience = STEPS_PER_CHECK;
             }
             let at = (&mut cache, &mut cells);
             let mean = mean_rate::<S, FMA>(self.sampler, rules, at, &state);
-            let mm = in_mm::<FMA>(&rules.root, &mean.x);
-            let per_mm = one_by_length::<FMA>(&mm);
-            let by = if normalised {
-                Lane::splat(rules.step_mm)
-            } else {
-                per_mm * Lane::splat(rules.step_mm)
-            };
-            let cos = per_mm * dot::<FMA>(&state.direction, &mm);
-            let next = ahead::<FMA>(&state.x, &mean.x, by);
-            state.p = ahead::<FMA>(&state.p, &mean.p, by);
-            state.direction = scaled(&mm, per_mm);
             let before = state.riemann;
-            state.riemann = mean.riemann.mul_add::<FMA>(by, before);
+            let (next, cos) = state.advance(rules, &mean);
             self.sampler.lattice().follow(&mut cells, &next, margin);
             let sample = self.sampler.point_sample(&mut cache, &cells, with_fa);
             // NaN fails these tests.
-            let in_mask = sample.inside.at_least(Lane::splat(0.5));
-            let straight = cos.at_least(Lane::splat(rules.min_cos));
-            let anisotropic = if with_fa {
-                sample.fa.at_least(Lane::splat(rules.min_fa))
-            } else {
-                ALL_LANES
+            let passed = Passed {
+                in_volume: cells.in_volume,
+                in_mask: sample.inside.at_least(Lane::splat(0.5)),
+                definite: state.riemann.at_least(before),
+                anisotropic: if with_fa {
+                    sample.fa.at_least(Lane::splat(rules.min_fa))
+                } else {
+                    ALL_LANES
+                },
+                straight: cos.at_least(Lane::splat(rules.min_cos)),
             };
-            let definite = state.riemann.at_least(before);
-            let fine = cells.in_volume & in_mask & definite & anisotropic & straight;
             now += 1;
-            let mut lanes = ALL_LANES & !fine;
+            let mut lanes = ALL_LANES & !passed.all();
             if now >= next_due {
                 for lane in 0..LANES {
                     lanes |= u32::from(due[lane] <= now) << lane;
@@ -277,20 +328,6 @@ impl<S: Sampler> Kernel for Follow<'_, S> {
             while lanes != 0 {
                 let lane = lanes.trailing_zeros() as usize;
                 lanes &= lanes - 1;
-                let fails = |bits: u32| bits >> lane & 1 == 0;
-                let verdict = if fails(cells.in_volume) {
-                    Some(StopReason::LeftVolume)
-                } else if fails(in_mask) {
-                    Some(StopReason::LeftMask)
-                } else if fails(definite) {
-                    Some(StopReason::Indefinite)
-                } else if fails(anisotropic) {
-                    Some(StopReason::LowFa)
-                } else if fails(straight) {
-                    Some(StopReason::Angle)
-                } else {
-                    None
-                };
                 let path = &mut paths[lane];
                 // At most the limit, which is a u32.
                 let steps = (now - began[lane]) as u32;
@@ -301,7 +338,7 @@ impl<S: Sampler> Kernel for Follow<'_, S> {
                     to: lane_of(&next, lane),
                     before: [length_mm(path.steps), before.0[lane]],
                     after: [length_mm(steps), state.riemann.0[lane]],
-                    verdict,
+                    verdict: passed.failure(lane),
                 };
                 if let Some(end) = halves.advance(path, &step, rules, self.gates) {
                     halves.end(path, end);
@@ -339,7 +376,7 @@ fn first(due: &[u64; LANES], running: u32) -> u64 {
     lanes.map(|lane| due[lane]).min().unwrap_or(u64::MAX)
 }
 
-impl<S: Sampler> Follow<'_, S> {
+impl<S: Sampler> RayFollower<'_, S> {
     /// All halves, with the regions that their seeds meet: one that starts in a target or a terminate region is
     /// finished.
     fn at_seeds(&self) -> RayHalves {
@@ -348,7 +385,7 @@ impl<S: Sampler> Follow<'_, S> {
             let half = self.rules.at_seed(start.x, self.gates);
             halves
                 .halves
-                .extend(std::iter::repeat_n(half, senses(self.both_ways)));
+                .extend(std::iter::repeat_n(half, halves_per_start(self.both_ways)));
         }
         halves
     }
@@ -373,7 +410,7 @@ impl<S: Sampler> Follow<'_, S> {
             state.direction[a].0[lane] = turn.sense * start.direction[a];
         }
         state.riemann.0[lane] = 0.0;
-        path.again(turn.half, start.x);
+        path.restart(turn.half, start.x);
         true
     }
 

@@ -3,7 +3,7 @@
 use super::ray_metric::RayMetric;
 use super::{LOOP_WINDOW_MM, Params};
 use crate::solvers::curves::cells::rows;
-use crate::solvers::curves::half_queue::{PENDING, senses};
+use crate::solvers::curves::half_queue::{PENDING, halves_per_start};
 use crate::solvers::curves::regions::RegionTests;
 use crate::solvers::curves::{Integrator, StopReason};
 use glam::{DMat3, DVec3};
@@ -36,7 +36,7 @@ pub struct HalfRayRules {
 impl HalfRayRules {
     /// Largest number of points of a ray.
     pub fn max_points(&self, params: &Params) -> u64 {
-        1 + senses(params.curves.both_ways) as u64 * self.max_kept_points()
+        1 + halves_per_start(params.curves.both_ways) as u64 * self.max_kept_points()
     }
 
     /// Largest number of points of a half, without its seed.
@@ -223,7 +223,7 @@ impl HalfRay {
     }
 
     /// Reuses the memory for another half.
-    pub fn again(&mut self, half: usize, seed: [f32; 3]) {
+    pub fn restart(&mut self, half: usize, seed: [f32; 3]) {
         self.half = half;
         self.steps = 0;
         self.looked = seed;

@@ -2,7 +2,7 @@
 
 use super::half_ray::{RayHalf, RayHalves, measure};
 use crate::solvers::curves::collect::{JoinedCurves, MISSED_EVERY};
-use crate::solvers::curves::half_queue::senses;
+use crate::solvers::curves::half_queue::halves_per_start;
 use crate::solvers::curves::regions::RegionTests;
 use crate::solvers::curves::{Params, SeedOutcome, StopReason};
 
@@ -34,16 +34,16 @@ impl<'a> JoinRules<'a> {
 }
 
 impl JoinRules<'_> {
-    fn fate(&self, head: &RayHalf, tail: &RayHalf) -> SeedOutcome {
+    fn outcome(&self, head: &RayHalf, tail: &RayHalf) -> SeedOutcome {
         let reached = head.target.or(tail.target).is_some();
         let met = head.met | tail.met;
-        let fate = self.gates.fate(reached, |gate| met >> gate & 1 == 1);
+        let outcome = self.gates.outcome(reached, |gate| met >> gate & 1 == 1);
         let length_mm = head.length_mm + tail.length_mm;
         let short = head.count + tail.count == 0 || length_mm < self.min_length_mm;
-        if fate == SeedOutcome::Kept && short {
+        if outcome == SeedOutcome::Kept && short {
             SeedOutcome::TooShort
         } else {
-            fate
+            outcome
         }
     }
 }
@@ -83,17 +83,17 @@ impl JoinedCurves {
         self.steps += u64::from(tail.steps) + u64::from(head.steps);
         self.stops[tail.reason as usize] += 1;
         self.stops[head.reason as usize] += 1;
-        let fate = rules.fate(&head, &tail);
+        let outcome = rules.outcome(&head, &tail);
         // A ray that reached a target ends in it; with targets at both ends, in the first named one.
         let last = |half: &RayHalf| half.target.unwrap_or(u32::MAX);
         if last(&head) < last(&tail) {
             std::mem::swap(&mut head, &mut tail);
         }
         let length_mm = head.length_mm + tail.length_mm;
-        self.fates[fate as usize] += 1;
+        self.seed_outcomes[outcome as usize] += 1;
         let shown = is_shown(ray) && head.count + tail.count > 0;
-        let missed = fate == SeedOutcome::MissedTargets;
-        let lines = match fate {
+        let missed = outcome == SeedOutcome::MissedTargets;
+        let lines = match outcome {
             SeedOutcome::Kept => &mut self.kept,
             SeedOutcome::MissedTargets if shown => &mut self.missed,
             _ => return None,
@@ -120,8 +120,8 @@ impl JoinedCurves {
         first: usize,
         rules: &JoinRules,
     ) {
-        let senses = senses(rules.both_ways);
-        let pair = &halves.halves[first..first + senses];
+        let per_start = halves_per_start(rules.both_ways);
+        let pair = &halves.halves[first..first + per_start];
         let Some(Ends { missed, head, tail }) = self.count_ray(ray, pair, rules) else {
             return;
         };

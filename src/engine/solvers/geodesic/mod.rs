@@ -64,7 +64,7 @@ use std::sync::Arc;
 pub const LOOP_WINDOW_MM: f64 = 30.0;
 /// In the papers' form a ray ends where a step would be longer than a voxel's shortest edge and than this multiple of
 /// the requested step.
-pub const LEAP_STEPS: f64 = 4.0;
+pub const MAX_STEP_RATIO: f64 = 4.0;
 /// Largest number of directions in a fan.
 pub const MAX_DIRECTIONS: usize = 1 << 16;
 /// Largest number of regions against which rays are tested: one bit each.
@@ -102,7 +102,7 @@ impl Params {
             Form::Hamiltonian => asked_mm,
             Form::Christoffel => {
                 let voxel_mm = medium.field.grid.spacing().min_element();
-                voxel_mm.max(LEAP_STEPS * asked_mm)
+                voxel_mm.max(MAX_STEP_RATIO * asked_mm)
             }
         }
     }

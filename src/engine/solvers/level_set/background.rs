@@ -16,7 +16,7 @@ const SHARE: [f64; 2] = [0.1, 0.02];
 /// A block belongs to it up to this many standard deviations above the mode of the blocks …
 const BLOCK_SPREADS: f64 = 4.0;
 /// … or up to this share of the range, which ghosts and ringing reach.
-const GHOSTS: f64 = 0.04;
+const GHOST_SHARE: f64 = 0.04;
 /// A voxel of such a block belongs to the background up to this many standard deviations above the voxels' mode.
 const VOXEL_SPREADS: f64 = 3.0;
 const BINS: usize = 512;
@@ -134,7 +134,7 @@ impl Background {
             .collect();
         below.sort_by(f64::total_cmp);
         let spread = 1.48 * below.get(below.len() / 2).copied().unwrap_or(0.0);
-        let most = centre + (BLOCK_SPREADS * spread).max(GHOSTS * range);
+        let most = centre + (BLOCK_SPREADS * spread).max(GHOST_SHARE * range);
         let seeds: Vec<usize> = border
             .iter()
             .copied()

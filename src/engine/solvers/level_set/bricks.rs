@@ -289,7 +289,7 @@ impl Field {
     }
 
     /// The same values in an order independent of their history: pages by brick, and no constant pages.
-    pub fn tidied(&self) -> Self {
+    pub fn canonical(&self) -> Self {
         let volume = self.brick.pow(3);
         let mut pages = self.pages[..2 * volume].to_vec();
         let mut table = Vec::with_capacity(self.table.len());

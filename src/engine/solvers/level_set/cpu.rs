@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 const NONE: u32 = u32::MAX;
 /// Passes for which an unused brick keeps its page, so that pages are not allocated and freed repeatedly.
-const LINGER: u32 = 8;
+const UNUSED_PASSES: u32 = 8;
 /// The computation of a pass for every voxel.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Pass {
@@ -107,7 +107,7 @@ impl<const B: usize> Engine<B> {
             brick: B,
             ..*like
         }
-        .tidied()
+        .canonical()
     }
 
     /// The bricks as they are drawn, in the layout of `like`.
@@ -318,11 +318,11 @@ impl<const B: usize> Engine<B> {
         );
         std::mem::swap(&mut self.now, &mut self.next);
         self.passes += 1;
-        self.settle()
+        self.update_pages()
     }
 
     /// Allocates pages for bricks that the band has approached and frees those that it has left.
-    fn settle(&mut self) -> Count {
+    fn update_pages(&mut self) -> Count {
         let mut count = Count::default();
         let slots = self.brick_of.len();
         for slot in 2..slots {
@@ -337,7 +337,8 @@ impl<const B: usize> Engine<B> {
         if !self.everywhere {
             for slot in 2..slots {
                 let Report { touched, sides, .. } = self.reports[slot];
-                let idle = self.brick_of[slot] != NONE && self.used[slot] + LINGER < self.passes;
+                let idle =
+                    self.brick_of[slot] != NONE && self.used[slot] + UNUSED_PASSES < self.passes;
                 if idle && touched == 0 && sides != 3 {
                     self.release(slot, if sides & 1 == 1 { INSIDE } else { OUTSIDE });
                 }

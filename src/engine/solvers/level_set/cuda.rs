@@ -25,20 +25,20 @@ use cudarc::driver::{
 use std::sync::Arc;
 use tables::{Buffers, KernelRules, PAGE, SIDES, State, Tables, pointer};
 
-const WHAT: &str = "moving a surface";
+const OPERATION: &str = "moving a surface";
 const LESS: &str = "choose a smaller image or --backend cpu";
 /// Approximate number of steps per graph, including the redistancings between them.
 const BATCH: u64 = 100;
 /// Number of steps whose counts the card stores.
 const LOG: u64 = 4096;
 /// With more bricks than this, each brick is computed by one warp.
-const MANY: usize = 2500;
+const WARP_PER_BRICK_ABOVE: usize = 2500;
 /// Largest number of passes per launch where a brick has a block; tables are updated after each launch. A brick
 /// requests pages this many voxels ahead, so the result is the same.
 const PASSES: u64 = 4;
 
 /// Bytes of shared memory per warp that computes a brick: `Desk` in kernels/desks.cuh.
-const DESK: u32 = 8080;
+const SHARED_BYTES_PER_WARP: u32 = 8080;
 /// Largest number of warps per block where each has a brick: a multiprocessor runs one such block.
 const WARPS: u32 = 20;
 
@@ -48,6 +48,15 @@ struct Graph(CudaGraph);
 unsafe impl Send for Graph {}
 // SAFETY: as above; shared references do nothing to a graph.
 unsafe impl Sync for Graph {}
+
+#[derive(Default)]
+struct Graphs {
+    /// Indexed by the copy that is read first.
+    rounds: [Option<(Round, Graph)>; 2],
+    /// The kernels have run once: a kernel is loaded at its first launch, which must not happen while a graph is
+    /// captured.
+    warm: bool,
+}
 
 /// The shape of the launches, in graphs and separately.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -88,16 +97,12 @@ pub struct Engine {
     shape: Shape,
     /// Number of passes up to which pages have been requested.
     reach: u64,
-    /// Indexed by the copy that is read first.
-    rounds: [Option<(Round, Graph)>; 2],
-    /// The kernels have run once: a kernel is loaded at its first launch, which must not happen while a graph is
-    /// captured.
-    warm: bool,
+    graphs: Graphs,
     state: State,
     unread: u64,
     /// For bricks with blocks and for bricks with warps.
     settle: [CudaFunction; 2],
-    drawn: drawn::Drawn,
+    drawn: drawn::DrawnBuffers,
 }
 
 impl Engine {
@@ -114,10 +119,10 @@ impl Engine {
         let bricks: usize = shape.iter().product();
         // Excluding speeds, which are allocated later.
         let bytes = (2 * (PAGE + SIDES) * 4 + 64 * 4 + 200) as u64 * (bricks as u64 + 2);
-        device.needs(bytes, WHAT, LESS)?;
+        device.needs(bytes, OPERATION, LESS)?;
         // Before the first step nothing has been requested.
         let buffers = Buffers::new(device, &field.surrounded(PASSES as usize))?;
-        let stream = device.check(WHAT, device.context().new_stream())?;
+        let stream = device.check(OPERATION, device.context().new_stream())?;
         let speeds = device.alloc_zeros(1)?;
         let rules = KernelRules::new(stencil);
         let settle = [
@@ -125,8 +130,8 @@ impl Engine {
             device.kernel(kernels::LEVEL_SET, "level_set_many_settle")?,
         ];
         let shared = device.context().attribute(MAX_SHARED_MEMORY);
-        let shared = device.check(WHAT, shared)?.unsigned_abs();
-        device.synchronize(WHAT)?;
+        let shared = device.check(OPERATION, shared)?.unsigned_abs();
+        device.synchronize(OPERATION)?;
         let state = device.download(&buffers.state, 0..1)?[0];
         let mut made = Self {
             devices: devices.clone(),
@@ -136,7 +141,7 @@ impl Engine {
             kind: stencil.kind,
             clamp: field.clamp,
             // The kernels need some bytes themselves.
-            warps: ((shared - 1024) / DESK).clamp(1, WARPS),
+            warps: ((shared - 1024) / SHARED_BYTES_PER_WARP).clamp(1, WARPS),
             buffers,
             speeds,
             quanta: None,
@@ -149,12 +154,11 @@ impl Engine {
                 passes: 1,
             },
             reach: PASSES,
-            rounds: [None, None],
-            warm: false,
+            graphs: Graphs::default(),
             state,
             unread: 0,
             settle,
-            drawn: drawn::Drawn::default(),
+            drawn: drawn::DrawnBuffers::default(),
         };
         made.reshape()?;
         Ok(made)
@@ -173,12 +177,7 @@ impl Engine {
     }
 
     fn wait(&self) -> Result<(), Error> {
-        Ok(self.device().check(WHAT, self.stream.synchronize())?)
-    }
-
-    fn forget(&mut self) {
-        self.warm = false;
-        self.rounds = [None, None];
+        Ok(self.device().check(OPERATION, self.stream.synchronize())?)
     }
 
     /// Sets the number of blocks for the current bricks, with some reserve, up to the number of resident blocks;
@@ -186,8 +185,8 @@ impl Engine {
     fn reshape(&mut self) -> Result<(), Error> {
         let active = self.active();
         let alone =
-            self.kind == Kind::Sheared || self.tables.planes > 1 || self.mode == Mode::Paper;
-        let many = active > MANY && !alone;
+            self.kind == Kind::Sheared || self.tables.extent.planes > 1 || self.mode == Mode::Paper;
+        let many = active > WARP_PER_BRICK_ABOVE && !alone;
         // Region statistics follow the surface at every step.
         let passes = match many || self.rules.region > 0.0 {
             true => 1,
@@ -212,13 +211,13 @@ impl Engine {
             many,
             passes,
         };
-        self.forget();
+        self.graphs = Graphs::default();
         if many {
             // Lists the bricks.
-            self.settle(0, 0)?;
+            self.update_pages(0, 0)?;
             self.wait()?;
             self.state = self.device().download(&self.buffers.state, 0..1)?[0];
-            self.device().synchronize(WHAT)?;
+            self.device().synchronize(OPERATION)?;
         }
         Ok(())
     }
@@ -226,7 +225,7 @@ impl Engine {
     /// Threads per block, and bytes of shared memory.
     fn block(&self, many: bool) -> (u32, u32) {
         match many {
-            true => (32 * self.warps, DESK * self.warps),
+            true => (32 * self.warps, SHARED_BYTES_PER_WARP * self.warps),
             false => (256, 0),
         }
     }
@@ -242,7 +241,7 @@ impl Engine {
                 bytes as usize,
                 None,
             );
-            least = least.min(device.check(WHAT, found)?);
+            least = least.min(device.check(OPERATION, found)?);
         }
         Ok(least * device.multiprocessors())
     }
@@ -262,7 +261,7 @@ impl Engine {
         if many {
             let bytes = self.block(true).1 as i32;
             let allowed = found.set_attribute(MAX_DYNAMIC_SHARED, bytes);
-            self.device().check(WHAT, allowed)?;
+            self.device().check(OPERATION, allowed)?;
         }
         Ok(found)
     }
@@ -270,7 +269,7 @@ impl Engine {
     fn stepper(&self, many: bool) -> Result<CudaFunction, Error> {
         let name = match self.mode {
             Mode::Paper => "paper",
-            Mode::Scaled if self.tables.planes > 1 => "extra",
+            Mode::Scaled if self.tables.extent.planes > 1 => "extra",
             Mode::Scaled => "step",
         };
         self.kernel(name, many)
@@ -311,12 +310,12 @@ impl Engine {
                 false => launcher.launch(config),
             }
         };
-        self.device().check(WHAT, launched)?;
-        self.settle(passes, steps)
+        self.device().check(OPERATION, launched)?;
+        self.update_pages(passes, steps)
     }
 
     /// `steps`: how many of the passes were steps of the equation.
-    fn settle(&self, passes: u64, steps: u64) -> Result<(), Error> {
+    fn update_pages(&self, passes: u64, steps: u64) -> Result<(), Error> {
         let (passes, steps) = (passes as i32, steps as i32);
         let config = LaunchConfig {
             grid_dim: (1, 1, 1),
@@ -333,7 +332,7 @@ impl Engine {
                 .arg(&steps)
                 .launch(config)
         };
-        self.device().check(WHAT, launched)?;
+        self.device().check(OPERATION, launched)?;
         Ok(())
     }
 
@@ -396,11 +395,11 @@ impl Engine {
 
     fn captured(&self, work: impl FnOnce() -> Result<(), Error>) -> Result<Graph, Error> {
         let device = self.device();
-        device.check(WHAT, self.stream.begin_capture(THREAD_LOCAL))?;
+        device.check(OPERATION, self.stream.begin_capture(THREAD_LOCAL))?;
         let worked = work();
         let graph = self.stream.end_capture(CUgraphInstantiate_flags(0));
         worked?;
-        match device.check(WHAT, graph)? {
+        match device.check(OPERATION, graph)? {
             Some(graph) => Ok(Graph(graph)),
             None => unreachable!("a capture that was begun gives a graph"),
         }
@@ -437,7 +436,7 @@ impl Engine {
             let whole = every == 0 || until == every;
             let mut some = until.min(left).min(room);
             if let Some(round) = round.filter(|r| whole && r.steps <= left.min(room)) {
-                self.some_rounds(round)?;
+                self.run_round(round)?;
                 some = round.steps;
             } else {
                 self.now = self.line_up(self.now, some, self.reach)?;
@@ -457,20 +456,22 @@ impl Engine {
         Ok(all)
     }
 
-    fn some_rounds(&mut self, round: Round) -> Result<(), Error> {
+    fn run_round(&mut self, round: Round) -> Result<(), Error> {
         let (from, reach) = (self.now, self.reach);
         self.now = (from + round.steps as usize) % 2;
         self.reach = self.shape.passes;
-        if !std::mem::replace(&mut self.warm, true) || reach < self.reach {
+        if !std::mem::replace(&mut self.graphs.warm, true) || reach < self.reach {
             return self.line_up_round(from, round, reach);
         }
-        let known = self.rounds[from].as_ref().is_some_and(|(r, _)| *r == round);
+        let known = self.graphs.rounds[from]
+            .as_ref()
+            .is_some_and(|(r, _)| *r == round);
         if !known {
             let graph = self.captured(|| self.line_up_round(from, round, self.reach))?;
-            self.rounds[from] = Some((round, graph));
+            self.graphs.rounds[from] = Some((round, graph));
         }
-        if let Some((_, graph)) = &self.rounds[from] {
-            self.device().check(WHAT, graph.0.launch())?;
+        if let Some((_, graph)) = &self.graphs.rounds[from] {
+            self.device().check(OPERATION, graph.0.launch())?;
         }
         Ok(())
     }
@@ -498,13 +499,13 @@ impl Engine {
         if let Some(last) = all.last_mut() {
             last.sum += self.state.sum - before;
         }
-        device.synchronize(WHAT)?;
+        device.synchronize(OPERATION)?;
         self.state.logged = 0;
         // Redistancing before the first step is counted in the first slot, too.
         let empty = vec![0; self.unread.max(1) as usize];
         let mut log = self.buffers.log.slice_mut(0..empty.len());
         let cleared = self.stream.memcpy_htod(&empty, &mut log);
-        self.device().check(WHAT, cleared)?;
+        self.device().check(OPERATION, cleared)?;
         self.put()?;
         self.unread = 0;
         self.reshape()
@@ -525,7 +526,7 @@ impl Engine {
             pages,
             ..*like
         }
-        .tidied())
+        .canonical())
     }
 }
 

@@ -25,13 +25,13 @@ use rayon::prelude::*;
 use std::sync::Arc;
 
 /// A surface is at rest when it has moved by less than this, in units of h, …
-const STILL: f64 = 5e-3;
+const REST_DISTANCE: f64 = 5e-3;
 /// … in this many steps, or in more if these are not a whole number of redistancings.
-const STILL_STEPS: u64 = 100;
+const REST_STEPS: u64 = 100;
 /// It is compared with its state at this many earlier checks.
-const LOOKS: u64 = 6;
+const COMPARED_CHECKS: u64 = 6;
 /// It may be at rest if in as many steps at most this share of the voxels in bricks changed sides.
-const MAY_BE_STILL: f64 = 1e-3;
+const MAX_CHANGED_SHARE: f64 = 1e-3;
 
 /// Memory use of a run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -67,7 +67,7 @@ pub struct Evolution {
     history: History,
     leak_detector: LeakDetector,
     /// Steps and fields since the surface seemed to come to rest.
-    looks: Vec<(u64, Field)>,
+    rest_checks: Vec<(u64, Field)>,
     /// Whether the leak detector may pause the run.
     pub watched: bool,
 }
@@ -143,7 +143,7 @@ impl Evolution {
                 all: (total, inputs.present()),
                 history: History::new(Packed::new(&field, (0, 0.0), census.inside, 0)),
                 leak_detector: LeakDetector::new(census.inside, Contact::default()),
-                looks: Vec::new(),
+                rest_checks: Vec::new(),
                 watched: true,
             };
             made.sum = inputs.sum_inside(&field.mask());
@@ -155,7 +155,7 @@ impl Evolution {
                 }
                 let field = made.field()?;
                 let inside = field.census(0.0).inside;
-                made.adopt(&field, inside, inputs.sum_inside(&field.mask()), backend)?;
+                made.continue_from(&field, inside, inputs.sum_inside(&field.mask()), backend)?;
             }
             let field = made.field()?;
             made.leak_detector = LeakDetector::new(made.inside().1, made.contact(&field));
@@ -304,7 +304,7 @@ impl Evolution {
             control.advance(count);
             let inside = self.inside.last().copied().unwrap_or(0);
             if inside == 0 || inside == self.like.grid.voxel_count() as u64 {
-                self.go_back(started, true, backend, control)?;
+                self.rewind_to(started, true, backend, control)?;
                 return Ok(if inside == 0 {
                     Ended::Vanished
                 } else {
@@ -312,7 +312,7 @@ impl Evolution {
                 });
             }
             let step = self.step();
-            if self.history.wants(step) {
+            if self.history.stores_step(step) {
                 let state = self.packed()?;
                 self.history.keep(state);
             }
@@ -322,7 +322,7 @@ impl Evolution {
                     let contact = backend.install(|| self.contact(&field));
                     self.leak_detector.record_contact(contact);
                 }
-                if let Some(from) = self.leak_detector.suspects() {
+                if let Some(from) = self.leak_detector.suspected_since() {
                     let belongs = backend.install(|| self.belongs_since(from))?;
                     self.leak_detector.judge(belongs);
                 }
@@ -363,29 +363,30 @@ impl Evolution {
     /// creep.
     fn still(&mut self) -> Result<bool, Error> {
         let (step, every) = (self.step(), self.redistanced_every().max(1));
-        let (mut divisor, mut rest) = (STILL_STEPS, every);
+        let (mut divisor, mut rest) = (REST_STEPS, every);
         while rest > 0 {
             (divisor, rest) = (rest, divisor % rest);
         }
-        let look = STILL_STEPS / divisor * every;
+        let look = REST_STEPS / divisor * every;
         if step < look || !step.is_multiple_of(look) {
             return Ok(false);
         }
         let [now, then] = [step, step - look].map(|s| self.inside[s as usize]);
         // The field is examined, or copied from the card, only if it may be at rest.
         let most = self.engine.size().0 * self.like.brick.pow(3);
-        if now.abs_diff(then) as f64 > MAY_BE_STILL * most as f64 {
-            self.looks.clear();
+        if now.abs_diff(then) as f64 > MAX_CHANGED_SHARE * most as f64 {
+            self.rest_checks.clear();
             return Ok(false);
         }
         let field = self.field()?;
-        self.looks.retain(|(at, _)| at + LOOKS * look >= step);
-        let before = self.looks.iter().rev();
+        self.rest_checks
+            .retain(|(at, _)| at + COMPARED_CHECKS * look >= step);
+        let before = self.rest_checks.iter().rev();
         let moved = before.map(|(at, before)| (((step - at) / look) as f64, field.moved(before)));
         let moved: Vec<(f64, f64)> = moved.collect();
-        self.looks.push((step, field));
-        let back = moved.iter().any(|(_, moved)| *moved < STILL);
-        Ok(back || (moved.len() as u64 == LOOKS && creep(&moved) < STILL))
+        self.rest_checks.push((step, field));
+        let back = moved.iter().any(|(_, moved)| *moved < REST_DISTANCE);
+        Ok(back || (moved.len() as u64 == COMPARED_CHECKS && creep(&moved) < REST_DISTANCE))
     }
 
     /// The contact of a surface; a target within the background is meant to reach it. Needs the backend's threads

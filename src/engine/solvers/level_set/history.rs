@@ -6,7 +6,7 @@ use std::sync::Arc;
 /// Largest number of stored states; beyond it, every other one is dropped.
 const MAX_STATES: usize = 64;
 /// Initial number of steps between stored states.
-const EVERY: u64 = 25;
+const INITIAL_INTERVAL: u64 = 25;
 
 /// A field without the constants in its pages.
 #[derive(Clone, Debug)]
@@ -108,12 +108,12 @@ impl History {
     pub fn new(first: Packed) -> Self {
         Self {
             states: vec![Arc::new(first)],
-            every: EVERY,
+            every: INITIAL_INTERVAL,
         }
     }
 
     /// Whether to store the state of this step.
-    pub fn wants(&self, step: u64) -> bool {
+    pub fn stores_step(&self, step: u64) -> bool {
         step.is_multiple_of(self.every) && self.states.last().is_none_or(|s| s.step < step)
     }
 

@@ -30,7 +30,7 @@ pub use joined::Joined;
 
 use super::background::Contact;
 use super::run_history::{Event, ScriptEvent};
-use growth::{CALM, Course, Mark, NOTICED, REST_WINDOWS, Rest};
+use growth::{Course, MIN_GROWTH, Mark, REST_WINDOWS, Rest, UNCHANGED_RATIO};
 use serde::{Deserialize, Serialize};
 
 /// The surface has slowed down if it changes by less than this share in `REST_WINDOWS`, …
@@ -42,20 +42,20 @@ const SEEDS: u64 = 3;
 const MULTIPLE: f64 = 2.5;
 /// It also leaks if it is this many times as fast as at its slowest since it left its seed, and multiplies the volume
 /// that it had then.
-const FASTER: f64 = 2.5;
+const FAST_RATIO: f64 = 2.5;
 /// Growth that sets in again without a change is suspected earlier: once the surface is this many times as fast as at
 /// its slowest in this many successive windows, and has this many times the volume it had then.
-const MUCH_FASTER: f64 = 5.0;
-const IN_SUCCESSION: usize = 3;
-const HALF_AGAIN: f64 = 1.5;
+const SUSPECT_RATIO: f64 = 5.0;
+const SUSPECT_WINDOWS: usize = 3;
+const SUSPECT_GROWTH: f64 = 1.5;
 /// A cut must leave more than one part in this many of the volume; otherwise the remaining surface counts as a new
 /// one.
-const CUT: f64 = 2.0;
+const MAX_CUT_RATIO: f64 = 2.0;
 /// If the surface was not at rest, changes at most this many steps apart count as one change.
-const GESTURE: u64 = 100;
+const SERIES_STEPS: u64 = 100;
 /// A change of a surface at rest is the cause of growth that sets in within this many steps, even if the surface came
 /// to rest once more at another volume.
-const BLAMED: u64 = 500;
+const CAUSE_STEPS: u64 = 500;
 /// Tolerated voxels in the background or at the border: their number, and the reciprocal of their share of all
 /// inside.
 const BACKGROUND: (u64, u64) = (50, 1000);
@@ -229,7 +229,7 @@ impl LeakDetector {
     }
 
     /// Whether renewed growth counts as a leak at once.
-    pub fn rests(&self) -> bool {
+    pub fn is_at_rest(&self) -> bool {
         self.rest.from.is_some()
     }
 
@@ -238,7 +238,7 @@ impl LeakDetector {
     }
 
     /// The step since which growth has been suspected of being a leak, until it is judged.
-    pub fn suspects(&self) -> Option<u64> {
+    pub fn suspected_since(&self) -> Option<u64> {
         let open = self.leak.is_none();
         self.suspected.filter(|_| open).map(|leak| leak.from)
     }
@@ -254,7 +254,7 @@ impl LeakDetector {
         if belongs && self.early {
             self.dismiss_early_suspicion();
         } else if belongs {
-            self.goes_on();
+            self.accept_growth();
         } else if let Some(leak) = self.suspected.take() {
             self.leak.get_or_insert(leak);
         }
@@ -265,7 +265,7 @@ impl LeakDetector {
     pub fn drop_suspicion(&mut self) {
         match self.suspected.is_some() {
             true if self.early => self.dismiss_early_suspicion(),
-            true => self.goes_on(),
+            true => self.accept_growth(),
             false => {}
         }
     }
@@ -277,7 +277,7 @@ impl LeakDetector {
     }
 
     /// The structure continues beyond a narrow part.
-    fn goes_on(&mut self) {
+    fn accept_growth(&mut self) {
         (self.suspected, self.slow, self.slowest) = (None, None, None);
         self.much_faster = 0;
         self.seed = (0, self.now.div_ceil(SEEDS));
@@ -285,16 +285,16 @@ impl LeakDetector {
 
     /// The first change of the last series, if that series is the cause of a leak from a later step: rewinding to a
     /// value in the middle of a drag would not help.
-    fn to_blame(&self, from: u64) -> Option<u64> {
+    fn causing_change(&self, from: u64) -> Option<u64> {
         let Series { last, calm, rested } = self.series;
         let first = self.changes.last().filter(|first| first.step < from)?;
-        let moved = || !first.is_about(self.course.at(from), CALM - 1.0);
-        let soon = || from.saturating_sub(last) <= BLAMED && moved();
+        let moved = || !first.is_near(self.course.at(from), UNCHANGED_RATIO - 1.0);
+        let soon = || from.saturating_sub(last) <= CAUSE_STEPS && moved();
         (from <= last || calm && (!rested || soon())).then_some(first.step)
     }
 
     fn leaks(&mut self, from: u64, cause: Cause) {
-        let from = self.to_blame(from).unwrap_or(from);
+        let from = self.causing_change(from).unwrap_or(from);
         let noticed = self.step;
         self.leak.get_or_insert(Leak {
             from,
@@ -312,13 +312,13 @@ impl LeakDetector {
 
     /// The step before the surface left its state at `mark`, and whether a change of speeds was the cause: rewinding
     /// to a change restores the speeds before it.
-    fn before_the_rise(&self, mark: Mark) -> (u64, Cause) {
+    fn rewind_target(&self, mark: Mark) -> (u64, Cause) {
         let rises = self.course.last_about(mark);
-        let most = CALM * mark.inside as f64;
+        let most = UNCHANGED_RATIO * mark.inside as f64;
         let near = |m: &&Mark| m.step >= mark.step && (m.inside as f64) < most;
         match self.changes.iter().rev().find(near) {
             Some(change) => (change.step, Cause::Change),
-            None if self.to_blame(rises).is_some() => (rises, Cause::Change),
+            None if self.causing_change(rises).is_some() => (rises, Cause::Change),
             None => (rises, Cause::Growth),
         }
     }
@@ -333,7 +333,7 @@ impl LeakDetector {
             }
             if self.rest.is_still() {
                 self.series.rested = true;
-                self.rests_here();
+                self.record_rest();
             }
         }
         if !self.course.record(self.step, inside) {
@@ -351,22 +351,22 @@ impl LeakDetector {
                 self.slow = Some(self.mark());
             }
             // A surface that creeps away is not at rest; one that slowed down elsewhere is.
-            let creeps = |base: Base| base.mark.is_about(inside, CALM - 1.0);
+            let creeps = |base: Base| base.mark.is_near(inside, UNCHANGED_RATIO - 1.0);
             if !self.base.is_some_and(creeps) {
-                self.rests_here();
+                self.record_rest();
             }
         }
         if let Some((before, speed)) = self.course.pace()
             && before >= left
         {
             if let Some((mark, least)) = self.slowest
-                && speed >= FASTER * least
+                && speed >= FAST_RATIO * least
                 && inside as f64 >= MULTIPLE * mark.inside as f64
             {
                 let sets_in = self.course.last_slow(speed);
                 self.rises(sets_in.filter(|m| m.step > mark.step).unwrap_or(mark));
             }
-            self.runs_out_again(speed);
+            self.check_renewed_growth(speed);
             if self.slowest.is_none_or(|(_, least)| speed <= least) {
                 self.slowest = Some((self.mark(), speed));
             }
@@ -379,22 +379,23 @@ impl LeakDetector {
     }
 
     /// Growth that sets in again by itself, before the volume has multiplied: the joined voxels decide.
-    fn runs_out_again(&mut self, speed: f64) {
+    fn check_renewed_growth(&mut self, speed: f64) {
         let slowest = self
             .slowest
-            .filter(|(_, least)| speed >= MUCH_FASTER * least);
+            .filter(|(_, least)| speed >= SUSPECT_RATIO * least);
         let Some((mark, _)) = slowest else {
             self.much_faster = 0;
             return;
         };
         self.much_faster += 1;
         let now = self.now as f64;
-        let grown = now >= HALF_AGAIN * mark.inside as f64 && now >= CALM * self.known as f64;
+        let grown = now >= SUSPECT_GROWTH * mark.inside as f64
+            && now >= UNCHANGED_RATIO * self.known as f64;
         let open = self.suspected.is_none() && self.answered != Some(mark.step);
-        if self.much_faster < IN_SUCCESSION || !grown || !open {
+        if self.much_faster < SUSPECT_WINDOWS || !grown || !open {
             return;
         }
-        let (from, cause) = self.before_the_rise(self.plateau().unwrap_or(mark));
+        let (from, cause) = self.rewind_target(self.plateau().unwrap_or(mark));
         // After a change it is a leak at once, but only if the volume multiplies.
         if cause == Cause::Growth {
             let noticed = self.step;
@@ -410,7 +411,7 @@ impl LeakDetector {
     /// Where the surface last was about as slow as at its slowest.
     fn plateau(&self) -> Option<Mark> {
         let (mark, least) = self.slowest?;
-        let plateau = self.course.last_within(FASTER * least)?;
+        let plateau = self.course.last_within(FAST_RATIO * least)?;
         Some(plateau).filter(|plateau| plateau.step > mark.step)
     }
 
@@ -419,12 +420,12 @@ impl LeakDetector {
     fn left_plateau(&self) -> Option<Mark> {
         let (mark, least) = self.slowest?;
         let plateau = self.plateau().unwrap_or(mark);
-        let grown = self.now as f64 >= CALM * plateau.inside as f64;
-        let fast = self.course.fastest_since(plateau.step) >= MUCH_FASTER * least;
+        let grown = self.now as f64 >= UNCHANGED_RATIO * plateau.inside as f64;
+        let fast = self.course.fastest_since(plateau.step) >= SUSPECT_RATIO * least;
         (grown && fast).then_some(plateau)
     }
 
-    fn rests_here(&mut self) {
+    fn record_rest(&mut self) {
         self.base = Some(Base {
             mark: self.mark(),
             changed: false,
@@ -432,8 +433,8 @@ impl LeakDetector {
     }
 
     fn rises(&mut self, mark: Mark) {
-        if self.now as f64 >= CALM * self.known as f64 {
-            let (from, cause) = self.before_the_rise(mark);
+        if self.now as f64 >= UNCHANGED_RATIO * self.known as f64 {
+            let (from, cause) = self.rewind_target(mark);
             if cause == Cause::Growth {
                 let noticed = self.step;
                 self.early &= self.suspected.is_some();
@@ -469,8 +470,9 @@ impl LeakDetector {
             // It has not rested yet: the last change at which it was about as at the last check, otherwise the
             // plateau that it left.
             None => {
-                let fine =
-                    |m: &&Mark| m.step <= looked.step || looked.is_about(m.inside, CALM - 1.0);
+                let fine = |m: &&Mark| {
+                    m.step <= looked.step || looked.is_near(m.inside, UNCHANGED_RATIO - 1.0)
+                };
                 let change = self.changes.iter().rev().find(fine);
                 let plateau = || self.left_plateau().map(|mark| mark.step.min(looked.step));
                 let change = change.map(|change| change.step);
@@ -504,16 +506,16 @@ impl LeakDetector {
         self.rest = Rest::new(self.step, self.now);
         let now = self.mark();
         let Series { last, calm, rested } = self.series;
-        let goes_on = !rested && (calm || now.step - last <= GESTURE);
+        let goes_on = !rested && (calm || now.step - last <= SERIES_STEPS);
         if self.changes.is_empty() || !goes_on {
             self.changes.push(now);
-            let here = |base: Base| base.mark.is_about(now.inside, NOTICED);
+            let here = |base: Base| base.mark.is_near(now.inside, MIN_GROWTH);
             self.series.calm = rested || self.base.is_some_and(here);
         }
         (self.series.last, self.series.rested) = (now.step, false);
         if let Some(base) = &mut self.base
             && !base.changed
-            && base.mark.is_about(now.inside, NOTICED)
+            && base.mark.is_near(now.inside, MIN_GROWTH)
         {
             base.mark.step = now.step;
             base.changed = true;
@@ -544,7 +546,7 @@ impl LeakDetector {
         }
         // A cut that leaves most of the surface does not disarm the detector: the surface was slow and continues from
         // here.
-        let goes_on = !added && inside as f64 * CUT >= self.now as f64;
+        let goes_on = !added && inside as f64 * MAX_CUT_RATIO >= self.now as f64;
         let here = Mark {
             step: self.step,
             inside,

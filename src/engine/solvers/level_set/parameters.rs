@@ -2,7 +2,7 @@
 
 use crate::parameters::{
     self, DefaultText, Kind, Limits, Number, Param, ParamError, Parameters, Scale, Switch, Unit,
-    used, widened,
+    shortest_f64, used,
 };
 use serde::{Deserialize, Serialize};
 
@@ -122,7 +122,7 @@ impl Parameters for Params {
             hint: "",
             default_text: DefaultText::Stated,
             kind: Kind::Number(Number::new(
-                |p| Some(widened(p.smoothness)),
+                |p| Some(shortest_f64(p.smoothness)),
                 |p, v| p.smoothness = v.map_or(p.smoothness, |v| v as f32),
             )),
             unused: used,
@@ -136,7 +136,7 @@ impl Parameters for Params {
             hint: "",
             default_text: DefaultText::Stated,
             kind: weight(
-                |p| Some(widened(p.intensity)),
+                |p| Some(shortest_f64(p.intensity)),
                 |p, v| p.intensity = v.map_or(p.intensity, |v| v as f32),
             ),
             unused: in_paper,
@@ -151,7 +151,7 @@ impl Parameters for Params {
             hint: "",
             default_text: DefaultText::Stated,
             kind: weight(
-                |p| Some(widened(p.region)),
+                |p| Some(shortest_f64(p.region)),
                 |p, v| p.region = v.map_or(p.region, |v| v as f32),
             ),
             unused: in_paper,
@@ -165,7 +165,7 @@ impl Parameters for Params {
             hint: "",
             default_text: DefaultText::Stated,
             kind: Kind::Number(Number::new(
-                |p| Some(widened(p.edge)),
+                |p| Some(shortest_f64(p.edge)),
                 |p, v| p.edge = v.map_or(p.edge, |v| v as f32),
             )),
             unused: in_paper,
@@ -185,7 +185,7 @@ impl Parameters for Params {
                 soft: (1e-3, 1e3),
                 hard: Limits::above(0.0, 1e9),
                 ..Number::new(
-                    |p| Some(widened(p.edge_contrast)),
+                    |p| Some(shortest_f64(p.edge_contrast)),
                     |p, v| p.edge_contrast = v.map_or(p.edge_contrast, |v| v as f32),
                 )
             }),
@@ -204,7 +204,7 @@ impl Parameters for Params {
                 soft: (0.0, 2.0),
                 hard: Limits::between(-10.0, 10.0),
                 ..Number::new(
-                    |p| Some(widened(p.layer_weight)),
+                    |p| Some(shortest_f64(p.layer_weight)),
                     |p, v| p.layer_weight = v.map_or(p.layer_weight, |v| v as f32),
                 )
             }),
@@ -219,7 +219,7 @@ impl Parameters for Params {
             hint: "",
             default_text: DefaultText::Stated,
             kind: weight(
-                |p| Some(widened(p.bias)),
+                |p| Some(shortest_f64(p.bias)),
                 |p, v| p.bias = v.map_or(p.bias, |v| v as f32),
             ),
             unused: in_paper,
@@ -250,7 +250,7 @@ impl Parameters for Params {
             hint: "",
             default_text: DefaultText::Stated,
             kind: Kind::Number(Number::new(
-                |p| Some(widened(p.rescaling)),
+                |p| Some(shortest_f64(p.rescaling)),
                 |p, v| p.rescaling = v.map_or(p.rescaling, |v| v as f32),
             )),
             unused: used,

@@ -19,13 +19,13 @@ const OUT: u32 = u32::MAX;
 const FIRST: u32 = u32::MAX - 1;
 const NEW: u32 = u32::MAX - 2;
 /// A tree belongs to a branch if it holds more than this many times the median, …
-const HEAVY: u32 = 4;
+const BRANCH_RATIO: u32 = 4;
 /// … and at least this many voxels.
 const MIN_VOXELS: u32 = 8;
 /// The place must not lie where less than this share of its branch passes.
 const SHARE: f64 = 0.8;
 /// Sections up to this many times the narrowest count as equally narrow.
-const ALIKE: f64 = 1.25;
+const NARROW_RATIO: f64 = 1.25;
 
 /// The course of a surface's growth.
 pub struct Growth {
@@ -183,7 +183,7 @@ impl Growth {
         let mut sizes: Vec<u32> = roots.iter().map(|r| count[*r as usize]).collect();
         sizes.sort_unstable();
         let median = sizes.get(sizes.len() / 2)?;
-        let heavy = (HEAVY * median).max(MIN_VOXELS);
+        let heavy = (BRANCH_RATIO * median).max(MIN_VOXELS);
         let branch = self.largest_branch(&roots, |root| {
             Some(count[root as usize]).filter(|size| *size > heavy)
         });
@@ -222,7 +222,7 @@ impl Growth {
             next = largest[next as usize];
         }
         let narrow = sections.iter().map(|(size, _)| *size).min();
-        let most = ALIKE * narrow.unwrap_or(0) as f64;
+        let most = NARROW_RATIO * narrow.unwrap_or(0) as f64;
         let mut sections = sections.iter().rev();
         let last = sections.find(|(size, _)| *size as f64 <= most);
         last.map_or(root, |(_, at)| *at)

@@ -50,7 +50,7 @@ const HALF: f64 = 0.42;
 const MAX_SHARE: f64 = 0.75;
 /// Variance of the sample beyond this multiple of the noise variance is structure; structure extends `SIDE` times its
 /// standard deviation.
-const NOISES: f64 = 1.2;
+const STRUCTURE_RATIO: f64 = 1.2;
 const SIDE: f64 = 1.6;
 /// Structure of more than this share of the contrast is another tissue in the sample: a fraction p of a tissue that
 /// differs by D gives a standard deviation of √(p (1 − p)) D about a mean that is (1 − p) D away, so this corresponds
@@ -65,7 +65,7 @@ const RANGE: (f64, f64) = (0.01, 0.99);
 const OFF: f64 = 0.1;
 /// Rays are followed this far, mm, from at most this many sampled voxels.
 const REACH_MM: f64 = 25.0;
-const ORIGINS: usize = 24;
+const MAX_RAY_ORIGINS: usize = 24;
 /// Another tissue begins where this share of the typical contrast is reached, and the border is blurred over this
 /// many voxels: the largest difference within them is the contrast.
 const BEGINS: f64 = 0.35;
@@ -77,7 +77,7 @@ const MIN_DIFFERENCE: f64 = 0.1;
 const ENDING: f64 = 0.25;
 const NEARER: f64 = 0.25;
 /// Smallest share of rays that must end in a darker or in a brighter tissue for it to count as adjacent.
-const BESIDE: f64 = 0.1;
+const MIN_ADJACENT_SHARE: f64 = 0.1;
 
 impl Probe {
     /// From voxels by index, each counted once. Needs the backend's threads installed.
@@ -108,7 +108,7 @@ impl Probe {
         let least = (SPREADS * spread).max(MIN_DIFFERENCE * range);
         let (contrast, adjacent) = around.contrast(&known, least);
         // The spread of the sample beyond noise is structure, such as two tissues: the border is half way from there.
-        let structure = (spread.powi(2) - NOISES * around.noise(&known))
+        let structure = (spread.powi(2) - STRUCTURE_RATIO * around.noise(&known))
             .max(0.0)
             .sqrt();
         let mixed = structure > contrast.map_or(SHARE * range, |contrast| MIXED * contrast);
@@ -237,7 +237,7 @@ impl Around<'_> {
     fn contrast(&self, voxels: &[usize], least: f64) -> (Option<f64>, [Option<f64>; 2]) {
         let grid = &self.image.grid;
         let step = 0.5 * grid.spacing().min_element();
-        let every = voxels.len().div_ceil(ORIGINS);
+        let every = voxels.len().div_ceil(MAX_RAY_ORIGINS);
         let mut rays: Vec<Vec<f64>> = Vec::new();
         for &voxel in voxels.iter().step_by(every) {
             let from = grid.world(DVec3::from_array(grid.voxel(voxel).map(|v| v as f64)));
@@ -267,8 +267,8 @@ impl Around<'_> {
             let many = ends.len() as f64 >= share * rays.len() as f64;
             quantile(&mut ends, NEARER).filter(|_| many)
         };
-        let darker = nearest(BESIDE, &|d| d < 0.0).map(|d| self.mean - d);
-        let brighter = nearest(BESIDE, &|d| d > 0.0).map(|d| self.mean + d);
+        let darker = nearest(MIN_ADJACENT_SHARE, &|d| d < 0.0).map(|d| self.mean - d);
+        let brighter = nearest(MIN_ADJACENT_SHARE, &|d| d > 0.0).map(|d| self.mean + d);
         (nearest(ENDING, &|_| true), [darker, brighter])
     }
 }

@@ -65,7 +65,7 @@ pub fn kind(of: Kind) -> u8 {
 
 /// Values per voxel beyond a static speed, if a run needs more: g, A (x y z), grey value.
 #[derive(Clone, Copy)]
-pub struct Extra<const AVX: bool> {
+pub struct ExtraTerms<const AVX: bool> {
     pub stop: Row<AVX>,
     pub drift: [Row<AVX>; 3],
     pub value: Row<AVX>,
@@ -273,7 +273,7 @@ pub const KEPT_OUT: f32 = -1e30;
 
 /// The speed of a voxel, 0 where it was cut away.
 #[inline(always)]
-fn unless_cut<const AVX: bool>(speed: Row<AVX>) -> Row<AVX> {
+fn zero_where_cut<const AVX: bool>(speed: Row<AVX>) -> Row<AVX> {
     speed.where_at_least(speed, Row::<AVX>::splat(0.5 * KEPT_OUT), Row::<AVX>::ZERO)
 }
 
@@ -298,9 +298,9 @@ pub fn step<const KIND: u8, const EXTRA: bool, const AVX: bool, const FMA: bool>
     around: &Around,
     rules: &LevelSetRules,
     speed: Row<AVX>,
-    extra: Option<&Extra<AVX>>,
+    extra: Option<&ExtraTerms<AVX>>,
 ) -> Row<AVX> {
-    let next = free_step::<KIND, EXTRA, AVX, FMA>(around, rules, unless_cut(speed), extra);
+    let next = free_step::<KIND, EXTRA, AVX, FMA>(around, rules, zero_where_cut(speed), extra);
     kept_out(around, speed, next)
 }
 
@@ -309,7 +309,7 @@ fn free_step<const KIND: u8, const EXTRA: bool, const AVX: bool, const FMA: bool
     around: &Around,
     rules: &LevelSetRules,
     speed: Row<AVX>,
-    extra: Option<&Extra<AVX>>,
+    extra: Option<&ExtraTerms<AVX>>,
 ) -> Row<AVX> {
     let splat = Row::<AVX>::splat;
     let zero = Row::<AVX>::ZERO;
@@ -392,7 +392,7 @@ pub fn paper<const AVX: bool, const FMA: bool>(
     rules: &LevelSetRules,
     speed: Row<AVX>,
 ) -> Row<AVX> {
-    let next = free_paper::<AVX, FMA>(around, rules, unless_cut(speed));
+    let next = free_paper::<AVX, FMA>(around, rules, zero_where_cut(speed));
     kept_out(around, speed, next)
 }
 

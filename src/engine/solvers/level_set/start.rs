@@ -175,5 +175,5 @@ pub fn edited(field: &Field, sphere: &Sphere) -> Field {
             }
         }
     }
-    out.tidied()
+    out.canonical()
 }

@@ -1,7 +1,7 @@
 //! One pass over one brick.
 
 use super::cpu::{Pass, Report};
-use super::row::{self, Around, Extra, LANES, LevelSetRules, SHEARED};
+use super::row::{self, Around, ExtraTerms, LANES, LevelSetRules, SHEARED};
 use crate::compute::lanes::Lanes;
 use crate::compute::simd::Kernel;
 
@@ -265,7 +265,7 @@ impl<const B: usize> Visit<'_, B> {
         if self.planes == 1 {
             return row::step::<KIND, false, AVX, FMA>(around, self.rules, speed, None);
         }
-        let extra = Extra {
+        let extra = ExtraTerms {
             stop: plane(1),
             drift: [plane(2), plane(3), plane(4)],
             value: plane(5),

@@ -47,7 +47,7 @@ pub const MAX_ANISOTROPY: f64 = 100.0;
 /// A tensor that is not positive definite gets at least this share of its largest eigenvalue.
 const MIN_SHARE: f64 = 0.01;
 /// In [`Metric::place`]: outside the mask.
-pub const NOWHERE: u32 = u32::MAX;
+pub const OUTSIDE: u32 = u32::MAX;
 const CHUNK: usize = 4096;
 
 /// W and G of the voxels of a mask; cheap to clone.
@@ -59,7 +59,7 @@ pub struct Metric {
     pub mask: Mask,
     /// Grid index of each voxel of the mask, ascending.
     pub voxels: Arc<[u32]>,
-    /// Index in `voxels` of each voxel of the grid, or [`NOWHERE`].
+    /// Index in `voxels` of each voxel of the grid, or [`OUTSIDE`].
     pub place: Arc<[u32]>,
     /// W as xx xy xz yy yz zz in voxel axes (voxel² per unit of cost²), by place.
     pub speed: Arc<[[f32; 6]]>,
@@ -147,7 +147,7 @@ impl Metric {
     }
 
     fn of_voxels(grid: &Arc<Grid>, voxels: Vec<u32>, speed: Vec<[f32; 6]>) -> Self {
-        let mut place = vec![NOWHERE; grid.voxel_count()];
+        let mut place = vec![OUTSIDE; grid.voxel_count()];
         let mut inside = vec![0u8; grid.voxel_count()];
         for (i, &v) in voxels.iter().enumerate() {
             place[v as usize] = i as u32;
@@ -187,7 +187,7 @@ impl Metric {
         let shape = self.grid.shape;
         let within = (0..3).all(|a| (0..shape[a] as i64).contains(&voxel[a]));
         let place = within.then(|| self.place[self.grid.index(voxel.map(|v| v as usize))])?;
-        (place != NOWHERE).then_some(place as usize)
+        (place != OUTSIDE).then_some(place as usize)
     }
 
     /// Voxel coordinates of a place.
@@ -215,22 +215,22 @@ impl Metric {
     /// slips between voxels that share only an edge or a corner.
     pub fn open(&self, from: [i64; 3], step: [i64; 3]) -> bool {
         let axes = (0..3).filter(|&a| step[a] != 0);
-        self.leads(from, step, axes.fold(0, |all, a| all | 1 << a))
+        self.step_is_inside(from, step, axes.fold(0, |all, a| all | 1 << a))
     }
 
     /// The same for the part of a step along these axes (one bit each).
-    fn leads(&self, from: [i64; 3], step: [i64; 3], axes: u8) -> bool {
+    fn step_is_inside(&self, from: [i64; 3], step: [i64; 3], axes: u8) -> bool {
         let along = |a: usize| i64::from(axes >> a & 1) * step[a];
         let to = [0, 1, 2].map(|a| from[a] + along(a));
         let mut one_less = (0..3)
             .map(|a| axes & !(1 << a))
             .filter(|less| *less != axes);
         self.place_of(to).is_some()
-            && (axes.count_ones() < 2 || one_less.any(|less| self.leads(from, step, less)))
+            && (axes.count_ones() < 2 || one_less.any(|less| self.step_is_inside(from, step, less)))
     }
 
     /// Whether all voxels on the straight line belong to the mask and share faces.
-    pub fn sees(&self, from: [i64; 3], offset: [i64; 3]) -> bool {
+    pub fn line_is_inside(&self, from: [i64; 3], offset: [i64; 3]) -> bool {
         let steps = offset.iter().map(|o| o.abs()).max().unwrap_or(0);
         let point = |i: i64| {
             [0, 1, 2].map(|a| {

@@ -10,7 +10,7 @@ use crate::data::ExportedImage;
 use crate::solvers::Error;
 use cudarc::driver::{LaunchConfig, PushKernelArg as _};
 
-const WHAT: &str = "writing the cost to the window";
+const OPERATION: &str = "writing the cost to the window";
 
 /// The same numbers as [`Pathway::excess`], texel by texel. Waits for the result.
 pub fn excess(
@@ -50,7 +50,7 @@ pub fn excess(
             .arg(&most)
             .launch(LaunchConfig::for_num_elems(nx * ny * nz))
     };
-    device.check(WHAT, filled)?;
+    device.check(OPERATION, filled)?;
     // SAFETY: all buffers hold `places` elements, and each voxel is a voxel of the grid.
     let scattered = unsafe {
         device
@@ -67,7 +67,7 @@ pub fn excess(
             .arg(&most)
             .launch(LaunchConfig::for_num_elems(places))
     };
-    device.check(WHAT, scattered)?;
-    device.synchronize(WHAT)?;
+    device.check(OPERATION, scattered)?;
+    device.synchronize(OPERATION)?;
     Ok(image.copy)
 }

@@ -47,7 +47,7 @@ impl Domain<'_> {
             let places = CostSource::region(metric, region);
             zero.extend(
                 places
-                    .map_err(|error| self.why_outside(region, error))?
+                    .map_err(|error| self.low_fa_error(region, error))?
                     .zero,
             );
         }
@@ -102,7 +102,7 @@ impl Domain<'_> {
     }
 
     /// The error for a region without a voxel of the domain: that its FA is too low, otherwise `error`.
-    fn why_outside(&self, region: &Region, error: Error) -> Error {
+    fn low_fa_error(&self, region: &Region, error: Error) -> Error {
         let highest = self.highest(|at| region.shape.contains(at));
         // A small region counts as the voxel that contains its middle.
         let grid = &self.fa.grid;

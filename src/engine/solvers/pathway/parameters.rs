@@ -53,7 +53,7 @@ impl Params {
 
     /// Whether a region of this role affects pathways: seeds and targets are their ends, masks confine them,
     /// exclusions keep them out.
-    pub fn takes_part(role: Role) -> bool {
+    pub fn affects_pathways(role: Role) -> bool {
         matches!(role, Role::Seed | Role::Target | Role::Mask | Role::Exclude)
     }
 }

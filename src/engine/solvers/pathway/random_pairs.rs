@@ -24,7 +24,7 @@ const WHITE_FA: f64 = 0.25;
 /// Targets per source: more would save time and make the pairs less independent.
 const TARGETS: usize = 4;
 /// Sources solved together.
-const TOGETHER: usize = 10;
+const SOURCES_AT_ONCE: usize = 10;
 /// Largest number of sources drawn, as a multiple of the number that suffices if every pair is joined.
 const MAX_SOURCES: usize = 3;
 /// Attempts to draw a target far enough from its source.
@@ -96,7 +96,7 @@ impl Ball {
 }
 
 /// A source and the targets joined with it.
-struct Fan {
+struct SourceTargets {
     source: Ball,
     targets: Vec<Ball>,
 }
@@ -145,10 +145,10 @@ impl RandomPairs {
         let mut rates = Vec::with_capacity(pairs);
         let mut first = 0;
         while rates.len() < pairs && first < MAX_SOURCES * enough && !white.is_empty() {
-            let fans: Vec<Fan> = (first..first + TOGETHER)
+            let fans: Vec<SourceTargets> = (first..first + SOURCES_AT_ONCE)
                 .filter_map(|i| fan(&white, volumes_mm3, i as u64))
                 .collect();
-            first += TOGETHER;
+            first += SOURCES_AT_ONCE;
             control.check()?;
             if fans.is_empty() {
                 continue;
@@ -174,7 +174,7 @@ impl RandomPairs {
             control.check()?;
             drawn.tried += found.len();
             rates.extend(found.into_iter().flatten());
-            control.advance(TOGETHER as u64);
+            control.advance(SOURCES_AT_ONCE as u64);
         }
         rates.truncate(pairs);
         drawn.rates = rates.into();
@@ -240,7 +240,7 @@ impl RandomPairs {
 }
 
 /// A source and its targets, determined by the number of the source alone.
-fn fan(white: &[DVec3], volumes_mm3: [f64; 2], number: u64) -> Option<Fan> {
+fn fan(white: &[DVec3], volumes_mm3: [f64; 2], number: u64) -> Option<SourceTargets> {
     let mut stream = Stream::new(RANDOM_SEED, number);
     let mut ball = |volume_mm3: f64| Ball {
         centre: white[(stream.uniform() * white.len() as f64) as usize % white.len()],
@@ -255,7 +255,7 @@ fn fan(white: &[DVec3], volumes_mm3: [f64; 2], number: u64) -> Option<Fan> {
             targets.push(target);
         }
     }
-    (!targets.is_empty()).then_some(Fan { source, targets })
+    (!targets.is_empty()).then_some(SourceTargets { source, targets })
 }
 
 /// The path from the place of least cost to the field's source; `None` if there is none.

@@ -9,7 +9,7 @@ use std::ops::Range;
 /// Length of a step in voxels, along its longest axis.
 const STEP: f64 = 0.25;
 /// After this many steps without a lower voxel the path continues from the centre of its voxel.
-const PATIENCE: usize = 12;
+const MAX_STALLED_STEPS: usize = 12;
 
 /// A path in world mm, with the cost up to each point.
 #[derive(Clone, PartialEq, Debug)]
@@ -124,7 +124,7 @@ pub fn trace(field: &CostField, place: usize) -> Option<Vec<DVec3>> {
         } else {
             waited += 1;
         }
-        let next = walk.step(at, here).filter(|_| waited < PATIENCE);
+        let next = walk.step(at, here).filter(|_| waited < MAX_STALLED_STEPS);
         (at, here) = match next {
             Some(next) => next,
             // Descends from voxel to voxel until the path is lower than before.

@@ -1,6 +1,6 @@
 //! Grows and shrinks regions by a distance.
 
-use super::{Error, Part, TIE, ball, has_right_angles};
+use super::{Error, PaddedBlock, TIE_TOLERANCE, ball, has_right_angles};
 use crate::compute::{Control, memory};
 use crate::data::Mask;
 use glam::DVec3;
@@ -9,7 +9,7 @@ use rayon::prelude::*;
 /// Voxels whose centres are within `mm` of a centre inside.
 pub fn dilate(mask: &Mask, mm: f64, control: &Control) -> Result<Mask, Error> {
     let mask = &mask.whole();
-    let Some(part) = Part::around(mask, mask.grid.voxels_per_mm() * mm) else {
+    let Some(part) = PaddedBlock::around(mask, mask.grid.voxels_per_mm() * mm) else {
         return Ok(mask.clone());
     };
     near(mask, &part, true, mm, control).map(|near| part.mask(&mask.grid, &near, |near| *near))
@@ -23,7 +23,7 @@ pub fn erode(mask: &Mask, mm: f64, control: &Control) -> Result<Mask, Error> {
         true => DVec3::ONE,
         false => mask.grid.voxels_per_mm() * mm,
     };
-    let Some(part) = Part::around(mask, margin) else {
+    let Some(part) = PaddedBlock::around(mask, margin) else {
         return Ok(mask.clone());
     };
     let near = near(mask, &part, false, mm, control)?;
@@ -35,7 +35,7 @@ pub fn erode(mask: &Mask, mm: f64, control: &Control) -> Result<Mask, Error> {
 /// For each voxel of a part, whether an inside voxel (or an outside one: `of`) lies within `mm`.
 fn near(
     mask: &Mask,
-    part: &Part,
+    part: &PaddedBlock,
     of: bool,
     mm: f64,
     control: &Control,
@@ -48,7 +48,7 @@ fn near(
         for axis in 0..3 {
             along(&mut squared, part.shape, axis, spacing[axis], control)?;
         }
-        let most = mm * mm * (1.0 + 2.0 * TIE);
+        let most = mm * mm * (1.0 + 2.0 * TIE_TOLERANCE);
         return Ok(squared.into_iter().map(|d| d <= most).collect());
     }
     let offsets: Vec<[i64; 3]> = ball(&mask.grid, mm).into_iter().map(|(o, _)| o).collect();

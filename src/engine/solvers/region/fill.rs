@@ -3,11 +3,11 @@
 use super::{Error, Fill};
 use crate::compute::Control;
 use crate::data::{Mask, Volume};
-use crate::parameters::widened;
+use crate::parameters::shortest_f64;
 use glam::DVec3;
 use std::collections::VecDeque;
 
-pub struct Filled {
+pub struct FilledMask {
     pub mask: Mask,
     /// Whether the limit stopped the fill.
     pub limited: bool,
@@ -24,7 +24,7 @@ pub fn fill(
     tolerance: f32,
     most_ml: f64,
     control: &Control,
-) -> Result<Filled, Error> {
+) -> Result<FilledMask, Error> {
     let grid = &volume.grid;
     let input = |text: String| Err(Error::Input(text));
     let Some(first) = grid.nearest(from) else {
@@ -34,7 +34,7 @@ pub fn fill(
         );
     };
     let limits = Fill {
-        tolerance: widened(tolerance),
+        tolerance: shortest_f64(tolerance),
         // Without a limit `most_ml` is infinite.
         most_ml: most_ml.min(f64::MAX),
     };
@@ -80,7 +80,7 @@ pub fn fill(
             }
         }
     }
-    Ok(Filled {
+    Ok(FilledMask {
         mask: Mask::new(grid.clone(), inside),
         limited,
         value,

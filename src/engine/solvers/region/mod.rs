@@ -25,7 +25,7 @@ mod parameters;
 mod smooth;
 mod values;
 
-pub use fill::{Filled, fill};
+pub use fill::{FilledMask, fill};
 pub use parameters::{Change, DEFAULT_MOST_ML, DEFAULT_TOLERANCE, Fill};
 pub use values::{LabelCount, Numbers, label, numbers, threshold};
 
@@ -135,12 +135,12 @@ fn bounded(grid: &Grid, shape: &Shape) -> Option<Block> {
 }
 
 /// A block of a grid with its own values.
-struct Part {
+struct PaddedBlock {
     low: [usize; 3],
     shape: [usize; 3],
 }
 
-impl Part {
+impl PaddedBlock {
     /// The block of the voxels inside, enlarged by this many voxels along each axis.
     fn around(mask: &Mask, margin: DVec3) -> Option<Self> {
         let (low, high) = mask.block_inside()?;
@@ -205,7 +205,7 @@ fn ball(grid: &Grid, mm: f64) -> Vec<([i64; 3], f64)> {
             for x in -reach[0]..=reach[0] {
                 let offset = DVec3::new(x as f64, y as f64, z as f64);
                 let length = (grid.world_from_voxel.matrix3 * offset).length();
-                if length <= mm * (1.0 + TIE) {
+                if length <= mm * (1.0 + TIE_TOLERANCE) {
                     offsets.push(([x, y, z], length));
                 }
             }
@@ -216,4 +216,4 @@ fn ball(grid: &Grid, mm: f64) -> Vec<([i64; 3], f64)> {
 
 /// Distances that differ by less than this share count as equal: voxels at exactly the requested distance are
 /// included, however their coordinates round.
-const TIE: f64 = 1e-9;
+const TIE_TOLERANCE: f64 = 1e-9;

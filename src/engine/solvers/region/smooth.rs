@@ -1,6 +1,6 @@
 //! Smooths a region with a Gaussian.
 
-use super::{Error, Part, ball, has_right_angles};
+use super::{Error, PaddedBlock, ball, has_right_angles};
 use crate::compute::Control;
 use crate::data::Mask;
 use rayon::prelude::*;
@@ -11,7 +11,7 @@ const REACH: f64 = 3.5;
 pub fn smooth(mask: &Mask, sigma_mm: f64, control: &Control) -> Result<Mask, Error> {
     let mask = &mask.whole();
     let reach = mask.grid.voxels_per_mm() * (sigma_mm * REACH);
-    let Some(part) = Part::around(mask, reach) else {
+    let Some(part) = PaddedBlock::around(mask, reach) else {
         return Ok(mask.clone());
     };
     control.begin("Smoothing", part.count() as u64 * 3);
@@ -27,7 +27,7 @@ pub fn smooth(mask: &Mask, sigma_mm: f64, control: &Control) -> Result<Mask, Err
         }
         share
     } else {
-        leaning(mask, &part, sigma_mm, control)?
+        smooth_sheared(mask, &part, sigma_mm, control)?
     };
     Ok(part.mask(&mask.grid, &share, |share| *share > 0.5))
 }
@@ -80,7 +80,12 @@ fn blur(
 }
 
 /// On sheared grids the Gaussian does not separate into three: it is summed over the whole ball.
-fn leaning(mask: &Mask, part: &Part, sigma_mm: f64, control: &Control) -> Result<Vec<f32>, Error> {
+fn smooth_sheared(
+    mask: &Mask,
+    part: &PaddedBlock,
+    sigma_mm: f64,
+    control: &Control,
+) -> Result<Vec<f32>, Error> {
     let grid = &mask.grid;
     let terms: Vec<([i64; 3], f32)> = ball(grid, REACH * sigma_mm)
         .into_iter()

@@ -2,7 +2,7 @@
 
 use super::Output;
 use crate::data::gradients::volume_numbers;
-use crate::data::text::{agreed, counted};
+use crate::data::text::{counted, singular_or_plural};
 
 /// A floor above this is meant to raise the eigenvalues of tissue: any number of voxels may be repaired.
 pub const MAX_FLOOR_MM2_PER_S: f64 = 1e-4;
@@ -17,8 +17,8 @@ impl Output {
             doubts.push(format!(
             "{} {} no sample above 0 in the mask and {} left out of the fit ({}); check that the scan is whole",
             counted(n, "volume"),
-            agreed(n, "has", "have"),
-            agreed(n, "is", "are"),
+            singular_or_plural(n, "has", "have"),
+            singular_or_plural(n, "is", "are"),
             volume_numbers(&self.without_signal)
         ));
         }

@@ -55,15 +55,15 @@ impl Params {
     pub fn default_b_range(gradients: &Gradients) -> (f64, f64) {
         const LINEAR_UP_TO: f64 = 1550.0;
         // Six determine a tensor but do not reduce noise; twice the seven unknowns average it.
-        const WELL: usize = 15;
-        const AT_LEAST: usize = 6;
+        const WELL_DETERMINED: usize = 15;
+        const MIN_VALUES: usize = 6;
         let weighted =
             (0..gradients.len()).filter(|&v| gradients.weighting(v) == Weighting::Diffusion);
         let (low, high): (Vec<usize>, Vec<usize>) =
             weighted.partition(|&v| gradients.b_s_per_mm2[v] <= LINEAR_UP_TO);
         // A few low volumes among many high ones serve other models than the tensor: without the high ones, noise
         // would matter more than the curvature.
-        if low.len() >= WELL || (low.len() >= AT_LEAST && low.len() >= high.len()) {
+        if low.len() >= WELL_DETERMINED || (low.len() >= MIN_VALUES && low.len() >= high.len()) {
             (0.0, LINEAR_UP_TO)
         } else {
             (0.0, f64::INFINITY)
@@ -81,7 +81,7 @@ impl Params {
 }
 
 impl Parameters for Params {
-    const WAITS: bool = true;
+    const APPLIES_AFTER_DRAG: bool = true;
 
     const TABLE: &'static [Param<Self>] = &[
         Param {

@@ -1,7 +1,7 @@
 //! Tracking on the CPU: chunks of seeds in parallel, then one tractogram in the order of the seeds.
 
 use super::field::Sampler;
-use super::follow::Follow;
+use super::follow::StreamlineFollower;
 use super::job::{Job, Sampled};
 use crate::compute::{Cancelled, Control, simd};
 use crate::data::{Region, TensorField};
@@ -104,7 +104,7 @@ impl Job<'_> {
     ) -> Result<JoinedCurves, Cancelled> {
         self.control.check()?;
         let started = self.begin(sampler, range);
-        let halves = simd::dispatch(Follow {
+        let halves = simd::dispatch(StreamlineFollower {
             sampler,
             rules: &self.rules,
             gates: &self.gates,

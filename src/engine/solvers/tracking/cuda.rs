@@ -17,7 +17,7 @@ use crate::solvers::curves::cells::rows;
 use crate::solvers::curves::collect::JoinedCurves;
 use crate::solvers::curves::cuda::regions::Regions;
 use crate::solvers::curves::cuda::{GatherList, launch, reason};
-use crate::solvers::curves::half_queue::{PENDING, senses};
+use crate::solvers::curves::half_queue::{PENDING, halves_per_start};
 use crate::solvers::curves::memory_budget::{SAMPLE_SHARE, taken};
 use crate::solvers::curves::{Integrator, Output, Params};
 use bytemuck::{Pod, Zeroable};
@@ -140,8 +140,8 @@ struct OnCard<'a> {
 }
 
 impl Cards<'_> {
-    fn senses(&self) -> usize {
-        senses(self.job.limits.both_ways)
+    fn halves_per_start(&self) -> usize {
+        halves_per_start(self.job.limits.both_ways)
     }
 
     /// Returns an error if a sample predicts that the streamlines will not fit in the host's memory.
@@ -149,7 +149,7 @@ impl Cards<'_> {
         let [device, ..] = self.backend.devices() else {
             return Ok(());
         };
-        if !self.job.room.may_fill(self.job.max_points()) || count < SAMPLE * SAMPLE_SHARE {
+        if !self.job.room.may_be_exceeded(self.job.max_points()) || count < SAMPLE * SAMPLE_SHARE {
             return Ok(());
         }
         let seed = |i: usize| (i * count / SAMPLE) as u32;
@@ -198,15 +198,15 @@ impl Cards<'_> {
             self.sampled.records().as_flattened()
         })?;
         let regions = Regions::upload(device, self.regions, &self.job.gates)?;
-        let senses = self.senses() as u64;
+        let per_start = self.halves_per_start() as u64;
         // A half takes one step even if none is allowed; joining removes it.
         let steps = u64::from(self.job.rules.max_steps.max(1));
         let others = size_of::<Start>() + size_of::<Summary>() + 4 + 4 * self.job.gates.gates.len();
-        let bytes = size_of::<Start>() as u64 + senses * (12 * steps + others as u64);
+        let bytes = size_of::<Start>() as u64 + per_start * (12 * steps + others as u64);
         // Points are numbered with 32 bits.
-        let numbered = u64::from(u32::MAX) / (senses * steps);
+        let numbered = u64::from(u32::MAX) / (per_start * steps);
         let fit = device.memory()?.0 / SHARE_FOR_POINTS / bytes;
-        let batch = (MAX_HALVES / senses).min(numbered).min(fit);
+        let batch = (MAX_HALVES / per_start).min(numbered).min(fit);
         let batch = batch.clamp(1, seeds as u64);
         device.needs(
             batch * bytes,
@@ -217,7 +217,7 @@ impl Cards<'_> {
             device,
             records,
             regions,
-            points: device.alloc_zeros((batch * senses * steps * 3) as usize)?,
+            points: device.alloc_zeros((batch * per_start * steps * 3) as usize)?,
             batch: batch as usize,
         })
     }
@@ -237,8 +237,8 @@ impl Cards<'_> {
         let follow_ms = self.follow(card, &started, &mut halves)?;
         let mut gather_list = GatherList::default();
         for (i, seed) in started.seeds.iter().enumerate() {
-            let first = i * self.senses();
-            let requested = limits.wants(*seed, &halves, first, gates);
+            let first = i * self.halves_per_start();
+            let requested = limits.requested_points(*seed, &halves, first, gates);
             for (sense, count) in requested.into_iter().enumerate().filter(|(_, n)| *n > 0) {
                 halves.halves[first + sense].first = gather_list.add(first + sense, count);
             }
@@ -301,8 +301,8 @@ impl Cards<'_> {
             let rules = self.kernel_rules(card, slots, running.len(), window);
             let ((), ms) = device.elapsed(|| {
                 // SAFETY: `running` holds slots, for each of which `places`, `summaries` and `met` (one number per
-                // gate) have an entry, as does `starts` for all senses; `points` has room for the largest number of
-                // steps for as many slots as the largest batch has; records and gates have the sizes given in the
+                // gate) have an entry, as does `starts` for both directions; `points` has room for the largest number
+                // of steps for as many slots as the largest batch has; records and gates have the sizes given in the
                 // rules, and the field's grid bounds the reads.
                 let launched = unsafe {
                     device
@@ -383,7 +383,7 @@ impl Cards<'_> {
             at_max: rules.at_max as u32,
             gates,
             masks,
-            senses: self.senses() as u32,
+            senses: self.halves_per_start() as u32,
             root: LARGEST_ROOT,
             isotropic: ISOTROPIC,
             across: ACROSS,

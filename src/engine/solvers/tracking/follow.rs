@@ -5,7 +5,7 @@ use super::field::{Lane, Points, Sampler};
 use crate::compute::simd::Kernel;
 use crate::compute::{Cancelled, Control};
 use crate::solvers::curves::cells::INSIDE;
-use crate::solvers::curves::half_queue::{LANES, PENDING, Queue, senses};
+use crate::solvers::curves::half_queue::{LANES, PENDING, Queue, halves_per_start};
 use crate::solvers::curves::regions::{Cut, RegionTests};
 use crate::solvers::curves::{DirectionField, step};
 use crate::solvers::curves::{Integrator, StopReason};
@@ -59,8 +59,8 @@ impl StreamlineHalves {
     /// Halves of all starts, with the regions that their seeds meet: one that starts in a target or a terminate
     /// region is finished.
     pub fn at_seeds(starts: &[Start], gates: &RegionTests, both_ways: bool) -> Self {
-        let senses = senses(both_ways);
-        let count = starts.len() * senses;
+        let per_start = halves_per_start(both_ways);
+        let count = starts.len() * per_start;
         let mut halves = Self {
             points: Vec::new(),
             halves: Vec::with_capacity(count),
@@ -69,7 +69,7 @@ impl StreamlineHalves {
         };
         for start in starts {
             let (inside, cut) = gates.around(start.at);
-            for _ in 0..senses {
+            for _ in 0..per_start {
                 let met = inside.iter().map(|i| if *i { 0 } else { u32::MAX });
                 halves.met.extend(met);
                 let (reason, target) = cut.unwrap_or((PENDING, None));
@@ -99,7 +99,7 @@ struct View {
 }
 
 #[inline(always)]
-fn look<const DEFLECT: bool>(
+fn view_at<const DEFLECT: bool>(
     sampler: &impl Sampler,
     rules: &HalfStreamlineRules,
     at: &Points,
@@ -202,7 +202,7 @@ impl<S: Sampler> Kernel for Begin<'_, S> {
             for (lane, seed) in seeds.iter().enumerate() {
                 at.set(lane, *seed);
             }
-            let view = look::<false>(self.sampler, &rules, &at, &Points::default());
+            let view = view_at::<false>(self.sampler, &rules, &at, &Points::default());
             starts.extend(seeds.iter().enumerate().map(|(lane, &at)| {
                 let [x, y, z] = view.direction.get(lane);
                 let up = z > 0.0 || (z == 0.0 && (y > 0.0 || (y == 0.0 && x >= 0.0)));
@@ -214,7 +214,7 @@ impl<S: Sampler> Kernel for Begin<'_, S> {
     }
 }
 
-pub struct Follow<'a, S> {
+pub struct StreamlineFollower<'a, S> {
     pub sampler: &'a S,
     pub rules: &'a HalfStreamlineRules,
     pub gates: &'a RegionTests<'a>,
@@ -229,13 +229,13 @@ struct HalfStreamline {
     points: Vec<[f32; 3]>,
 }
 
-impl<S: Sampler> Kernel for Follow<'_, S> {
+impl<S: Sampler> Kernel for StreamlineFollower<'_, S> {
     type Output = Result<StreamlineHalves, Cancelled>;
 
     #[inline(always)]
     fn run<const FMA: bool>(self) -> Self::Output {
         // Steps between two checks for cancellation: 8 × 256 steps take less than a millisecond.
-        const PATIENCE: u32 = 256;
+        const STEPS_PER_CHECK: u32 = 256;
         let mut halves = StreamlineHalves::at_seeds(self.starts, self.gates, self.both_ways);
         halves.points.reserve(self.starts.len() * 128);
         let mut queue = Queue::new(self.both_ways);
@@ -250,12 +250,12 @@ impl<S: Sampler> Kernel for Follow<'_, S> {
             running +=
                 u32::from(self.assign_next(lane, path, &mut queue, &halves, &mut at, &mut along));
         }
-        let mut patience = PATIENCE;
+        let mut patience = STEPS_PER_CHECK;
         while running > 0 {
             patience -= 1;
             if patience == 0 {
                 self.control.check()?;
-                patience = PATIENCE;
+                patience = STEPS_PER_CHECK;
             }
             let next = step(
                 &Directions(self.sampler),
@@ -265,8 +265,8 @@ impl<S: Sampler> Kernel for Follow<'_, S> {
                 self.rules.step_mm,
             );
             let view = match self.rules.deflection {
-                None => look::<false>(self.sampler, self.rules, &next, &along),
-                Some(_) => look::<true>(self.sampler, self.rules, &next, &along),
+                None => view_at::<false>(self.sampler, self.rules, &next, &along),
+                Some(_) => view_at::<true>(self.sampler, self.rules, &next, &along),
             };
             let near = self.gates.near([&next.x, &next.y, &next.z]);
             let mut stopped = 0u32;
@@ -330,7 +330,7 @@ impl StreamlineHalves {
     }
 }
 
-impl<S: Sampler> Follow<'_, S> {
+impl<S: Sampler> StreamlineFollower<'_, S> {
     /// Gives a lane its next half; `false` if there is none.
     fn assign_next(
         &self,

@@ -8,7 +8,7 @@ use crate::data::{Region, TensorField};
 use crate::solvers::Error;
 use crate::solvers::curves::cells::Record;
 use crate::solvers::curves::collect::{JoinedCurves, gather};
-use crate::solvers::curves::half_queue::senses;
+use crate::solvers::curves::half_queue::halves_per_start;
 use crate::solvers::curves::memory_budget::MemoryBudget;
 use crate::solvers::curves::regions::RegionTests;
 use crate::solvers::curves::seeding::Seeds;
@@ -39,7 +39,7 @@ pub struct StartableSeeds {
 impl<'a> Job<'a> {
     /// Largest number of points of a seed's curve.
     pub fn max_points(&self) -> u64 {
-        1 + senses(self.limits.both_ways) as u64 * u64::from(self.rules.max_steps)
+        1 + halves_per_start(self.limits.both_ways) as u64 * u64::from(self.rules.max_steps)
     }
 
     /// Needs the backend's threads installed.

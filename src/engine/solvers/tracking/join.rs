@@ -4,7 +4,7 @@ use super::follow::StreamlineHalves;
 use super::job::StartableSeeds;
 use crate::data::tractogram::length_mm;
 use crate::solvers::curves::collect::{JoinedCurves, MISSED_EVERY};
-use crate::solvers::curves::half_queue::senses;
+use crate::solvers::curves::half_queue::halves_per_start;
 use crate::solvers::curves::regions::RegionTests;
 use crate::solvers::curves::{SeedOutcome, StopReason};
 use rayon::prelude::*;
@@ -62,7 +62,7 @@ struct Plan<'a> {
     forward: End<'a>,
     backward: End<'a>,
     /// A streamline with outcome kept may still turn out too short.
-    fate: SeedOutcome,
+    outcome: SeedOutcome,
 }
 
 impl Limits {
@@ -93,17 +93,18 @@ impl Limits {
             (forward, seed)
         };
         let reached = backward.target.or(forward.target).is_some();
-        let fate = gates.fate(reached, |gate| backward.meets(gate) || forward.meets(gate));
+        let outcome = gates.outcome(reached, |gate| backward.meets(gate) || forward.meets(gate));
         let steps = forward.steps as f32 + backward.steps as f32;
-        let fate = if fate == SeedOutcome::Kept && self.longest_mm(steps) < self.min_length_mm {
+        let outcome = if outcome == SeedOutcome::Kept && self.longest_mm(steps) < self.min_length_mm
+        {
             SeedOutcome::TooShort
         } else {
-            fate
+            outcome
         };
         Plan {
             forward,
             backward,
-            fate,
+            outcome,
         }
     }
 
@@ -114,7 +115,7 @@ impl Limits {
 
     /// Number of points, forward and backward, that [`JoinedCurves::add_streamlines`] will request for one
     /// streamline.
-    pub fn wants(
+    pub fn requested_points(
         &self,
         seed: u32,
         halves: &StreamlineHalves,
@@ -122,7 +123,7 @@ impl Limits {
         gates: &RegionTests,
     ) -> [u32; 2] {
         let plan = self.plan(halves, first, gates);
-        match plan.fate {
+        match plan.outcome {
             SeedOutcome::Kept => {}
             SeedOutcome::MissedTargets if is_shown(seed) => {}
             _ => return [0, 0],
@@ -184,11 +185,11 @@ impl JoinedCurves {
         gates: &RegionTests,
         limits: &Limits,
     ) {
-        let senses = senses(limits.both_ways);
+        let per_start = halves_per_start(limits.both_ways);
         for i in range {
-            let followed = &halves.halves[i * senses..(i + 1) * senses];
+            let followed = &halves.halves[i * per_start..(i + 1) * per_start];
             self.steps += followed.iter().map(|h| u64::from(h.steps)).sum::<u64>();
-            let plan = limits.plan(halves, i * senses, gates);
+            let plan = limits.plan(halves, i * per_start, gates);
             self.add_streamline(started.seeds[i], started.starts[i].at, halves, plan, limits);
         }
         // Vectors grow by doubling; thousands of parts would otherwise waste as much memory again.
@@ -213,11 +214,11 @@ impl JoinedCurves {
         if last(&head) < last(&tail) {
             std::mem::swap(&mut head, &mut tail);
         }
-        let lines = match plan.fate {
+        let lines = match plan.outcome {
             SeedOutcome::Kept => &mut self.kept,
             SeedOutcome::MissedTargets if is_shown(seed) => &mut self.missed,
             other => {
-                self.fates[other as usize] += 1;
+                self.seed_outcomes[other as usize] += 1;
                 return;
             }
         };
@@ -227,13 +228,13 @@ impl JoinedCurves {
         lines.points.extend(tail.points(halves));
         let points = &lines.points[begin..];
         let short = points.len() < 2 || (length_mm(points) as f32) < limits.min_length_mm;
-        let fate = if plan.fate == SeedOutcome::Kept && short {
+        let outcome = if plan.outcome == SeedOutcome::Kept && short {
             SeedOutcome::TooShort
         } else {
-            plan.fate
+            plan.outcome
         };
-        self.fates[fate as usize] += 1;
-        if points.len() < 2 || fate == SeedOutcome::TooShort {
+        self.seed_outcomes[outcome as usize] += 1;
+        if points.len() < 2 || outcome == SeedOutcome::TooShort {
             lines.points.truncate(begin);
             return;
         }
@@ -241,7 +242,7 @@ impl JoinedCurves {
         lines.stops.push([head.reason, tail.reason]);
         lines.seeds.push(seed);
         lines.targets.push(last(&tail));
-        if fate == SeedOutcome::Kept {
+        if outcome == SeedOutcome::Kept {
             self.reached([head.target, tail.target]);
         }
     }

@@ -16,7 +16,7 @@ const MAX_EXAMINED: usize = 4096;
 
 impl Output {
     /// Records why nothing starts, if nothing was kept and some seeds did not start.
-    pub fn look_for_starts(
+    pub fn explain_no_starts(
         &mut self,
         field: &TensorField,
         regions: &[Region],
@@ -24,7 +24,7 @@ impl Output {
         backend: &Backend,
         control: &Control,
     ) -> Result<(), Error> {
-        if self.kept.is_empty() && self.fates[SeedOutcome::NoStart as usize] > 0 {
+        if self.kept.is_empty() && self.seed_outcomes[SeedOutcome::NoStart as usize] > 0 {
             self.starts = Some(starts(field, regions, params, backend, control)?);
         }
         Ok(())

@@ -11,7 +11,7 @@ use rayon::prelude::*;
 
 const CHUNK: usize = 2048;
 /// Approximate width of streamlines on the screen, points: of several within it, the one in front is chosen.
-const ALIKE: f32 = 2.0;
+const STREAMLINE_WIDTH: f32 = 2.0;
 /// Sampling distance of segments within an outline, points.
 const STEP: f32 = 1.5;
 
@@ -46,7 +46,7 @@ pub fn pick(
         PickQuery::Nearest { at, radius } => {
             let at = at.as_vec2();
             let radius = *radius as f32;
-            let key = |(off, depth): (f32, f32)| ((off - ALIKE).max(0.0), depth);
+            let key = |(off, depth): (f32, f32)| ((off - STREAMLINE_WIDTH).max(0.0), depth);
             let found = each(tractogram, among, backend, control, |line| {
                 let near = nearest(tractogram.streamline(line), screen, at);
                 near.filter(|(off, _)| *off <= radius).map(key)
@@ -57,11 +57,11 @@ pub fn pick(
             Ok(least.into_iter().map(|(line, _)| line).collect())
         }
         PickQuery::Within(outline) => {
-            let Some(inside) = Filled::new(outline) else {
+            let Some(inside) = FilledOutline::new(outline) else {
                 return Ok(Vec::new());
             };
             let found = each(tractogram, among, backend, control, |line| {
-                comes_in(tractogram.streamline(line), screen, &inside).then_some(())
+                enters_lasso(tractogram.streamline(line), screen, &inside).then_some(())
             })?;
             Ok(found.into_iter().map(|(line, ())| line).collect())
         }
@@ -157,7 +157,7 @@ fn nearest(points: &[[f32; 3]], screen: &Screen, at: Vec2) -> Option<(f32, f32)>
     best
 }
 
-fn comes_in(points: &[[f32; 3]], screen: &Screen, inside: &Filled) -> bool {
+fn enters_lasso(points: &[[f32; 3]], screen: &Screen, inside: &FilledOutline) -> bool {
     let mut found = false;
     segments(points, screen, |a, b| {
         let (a, b) = (a.truncate(), b.truncate());
@@ -172,14 +172,14 @@ fn comes_in(points: &[[f32; 3]], screen: &Screen, inside: &Filled) -> bool {
 }
 
 /// The inside of an outline, rasterised in points.
-struct Filled {
+struct FilledOutline {
     low: Vec2,
     high: Vec2,
     size: [usize; 2],
     inside: Vec<bool>,
 }
 
-impl Filled {
+impl FilledOutline {
     /// Even-odd rule; `None` for fewer than three corners or an empty outline.
     fn new(outline: &[DVec2]) -> Option<Self> {
         const MAX_EXTENT: f64 = 1e4;

@@ -225,7 +225,7 @@ pub fn open(
         return io::bids::find(path).map(Opened::Folder).map_err(sentence);
     }
     if path.is_dir() && !io::trx::is_folder(path) {
-        return Err(io::bids::refuse(path).to_string());
+        return Err(io::bids::refusal(path).to_string());
     }
     control.plan_last(PREPARING);
     let opened = io::open_with_reading(path, reading, control).map_err(sentence)?;

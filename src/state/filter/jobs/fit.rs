@@ -348,6 +348,7 @@ impl FitWeights {
                     shape: Arc::new(Shape::Mask(mask)),
                     colour: None,
                     visible: false,
+                    label_number: None,
                 };
                 Some(meeting(now, region, backend, control)?)
             }
@@ -403,7 +404,7 @@ impl FitWeights {
             peaks: None,
             ..self.inputs()
         };
-        Ok(inputs.course(&self.params, memory, backend, control)?)
+        Ok(inputs.dictionary_without_peaks(&self.params, memory, backend, control)?)
     }
 
     fn ordered_mask(&self) -> Option<Mask> {

@@ -4,16 +4,16 @@ use crate::data::Volume;
 use crate::data::appearance::{ColourMap, Interpolation};
 use crate::data::text::counted;
 use crate::state::core::display::{self, LineColouring};
-use crate::state::core::layer::{Content, Layer, LayerId};
+use crate::state::core::layer::{Content, Layer, LayerId, OriginId};
+use crate::state::core::notices::Severity;
 use crate::state::core::text::{THIN, count};
 use crate::state::edit::{changed, edit};
 use crate::state::filter::jobs::CommitFit;
 use crate::state::filter::{
-    FitInputs, FitPurpose, FitStatistics, FittedWeights, MapOf, PreviousFit, Running, Shown,
-    VirtualLesion, WEIGHT, WeightMap, sorted,
+    FitPurpose, FitStatistics, FittedWeights, MapOf, PreviousFit, Running, Shown, VirtualLesion,
+    WEIGHT, WeightMap, sorted,
 };
 use crate::state::recipes::weight_fit;
-use crate::state::session::Severity;
 use crate::state::streamlines::lines_of;
 use crate::state::{Display, Document, State};
 use std::sync::Arc;
@@ -107,7 +107,9 @@ pub(in crate::state) fn weights(
     let all = lines.len();
     let known = state.document.weights.get(&id);
     // Contributions of bundles that were found with these streamlines and this model.
-    let same = known.filter(|w| w.from == running.from && w.of == lines.id());
+    let same = known.filter(|w| {
+        state.document.fit_inputs(w).as_ref() == Some(&running.from) && w.of == lines.id()
+    });
     // The curve and the time continue those of these weights.
     let earlier = known.filter(|_| running.before > 0).map(|w| &w.figures);
     let figures = figures(&committed, all, earlier);
@@ -115,10 +117,12 @@ pub(in crate::state) fn weights(
     let weighted = lines
         .renewed()
         .with_per_streamline(WEIGHT, committed.weights.clone());
+    let fit = weight_fit(&state.document, id, &running.from);
+    let fit = fit.map(|fit| state.document.origins.add(fit));
     let fitted = Arc::new(FittedWeights {
         of: weighted.id(),
         lines: before,
-        from: running.from,
+        fit: fit.unwrap_or_default(),
         figures,
         curve: committed.curve.clone().into(),
         sorted,
@@ -140,7 +144,7 @@ pub(in crate::state) fn weights(
             }
             display.visible = true;
         });
-        let from = fitted.from.clone();
+        let fit = fitted.fit;
         // Maps of an earlier model that this one does not have.
         let stays = |map: &WeightMap| match map {
             WeightMap::Worse(name) => fitted.lesions.iter().any(|l| l.name == *name),
@@ -155,7 +159,7 @@ pub(in crate::state) fn weights(
         d.weights.insert(id, fitted);
         d.layers.retain(|l| !gone.contains(&l.id));
         for (map, volume) in maps {
-            put_map(d, id, map, volume, &from);
+            put_map(d, id, map, volume, fit);
         }
         let shown = match d.shown_by_weight(id) {
             Shown::Before if first => Shown::After,
@@ -179,9 +183,7 @@ pub(in crate::state) fn weights(
 }
 
 /// Replaces the earlier map, or adds one over all images, where it is visible once shown.
-fn put_map(document: &mut Document, of: LayerId, map: WeightMap, volume: Volume, from: &FitInputs) {
-    let fit = weight_fit(document, of, from);
-    let fit = fit.map(|fit| document.origins.add(fit)).unwrap_or_default();
+fn put_map(document: &mut Document, of: LayerId, map: WeightMap, volume: Volume, fit: OriginId) {
     let made = MapOf {
         of,
         map: map.clone(),
@@ -266,10 +268,10 @@ pub(in crate::state) fn lesion(
         let mut weights = (*weights).clone();
         weights.lesions.retain(|l| l.name != name);
         weights.lesions.push(lesion);
-        let from = weights.from.clone();
+        let fit = weights.fit;
         d.weights.insert(id, Arc::new(weights));
         if let Some(worse) = committed.worse.clone() {
-            put_map(d, id, WeightMap::Worse(name), worse, &from);
+            put_map(d, id, WeightMap::Worse(name), worse, fit);
         }
     });
     Some(message)

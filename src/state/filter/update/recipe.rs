@@ -9,7 +9,8 @@ pub fn recipe(state: &State) -> Option<Recipe> {
     let (layer, _) = state.document.filtered()?;
     let least = state.document.filter.min_weight(layer.id);
     if let Some((fitted, _)) = state.document.weights_of_layer(layer) {
-        return weight_recipe(&state.document, layer.id, &fitted.from, least);
+        let from = state.document.fit_inputs(fitted)?;
+        return weight_recipe(&state.document, layer.id, &from, least);
     }
     let from = of(state, &crate::state::filter::update::key(state)?)?;
     weight_recipe(&state.document, layer.id, &from, 0.0)

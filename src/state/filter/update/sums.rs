@@ -18,14 +18,15 @@ pub fn follow(state: &mut State, effects: &mut Vec<Effect>) {
     let looked_at = document.filtered();
     let found = looked_at.and_then(|(layer, lines)| {
         let (fitted, weights) = document.weights_of_layer(layer)?;
-        let fit = request(document, lines, &fitted.from).ok()?;
-        Some((layer.id, &fitted.from, weights.clone(), fit))
+        let from = document.fit_inputs(fitted)?;
+        let fit = request(document, lines, &from).ok()?;
+        Some((layer.id, from, weights.clone(), fit))
     });
     let Some((id, from, weights, fit)) = found else {
         state.session.filter.sums.ask(None);
         return;
     };
-    let Some((key, rules)) = rows(state, id, &fit.tractogram, from) else {
+    let Some((key, rules)) = rows(state, id, &fit.tractogram, &from) else {
         return;
     };
     let working = &mut state.session.filter;
@@ -83,7 +84,7 @@ fn rows(
             by_ends: false,
             ..rules.clone()
         };
-        if !(plain.leaves_all() && one && rules.regions.iter().all(same)) {
+        if !(plain.is_empty() && one && rules.regions.iter().all(same)) {
             let used = regions(state, &streamline_rules).into_iter();
             key.regions
                 .extend(used.map(|(how, r)| (r.id, how, Same(r.shape.clone()))));

@@ -8,9 +8,9 @@ use crate::solvers::eikonal::{self, CostField, CostSource, LocalSolver, Prepared
 use crate::solvers::metric::{Metric, halved};
 use crate::solvers::pathway::{Domain, Params, Pathway, excess_on_card};
 use crate::solvers::{Error, tractogram};
+use crate::state::core::notices::Severity;
 use crate::state::job_end::{ended, remove_job};
 use crate::state::pathways::{self, CostliestStretch, PathwayResult};
-use crate::state::session::Severity;
 use crate::state::{Effect, State};
 use std::sync::Arc;
 use std::time::Instant;
@@ -41,9 +41,9 @@ pub struct FindPathway {
 pub(super) type Wall = (Role, Arc<Shape>);
 
 pub(super) fn walls(regions: &[Region]) -> Vec<Wall> {
-    let walls = regions
-        .iter()
-        .filter(|r| Params::takes_part(r.role) && !matches!(r.role, Role::Seed | Role::Target));
+    let walls = regions.iter().filter(|r| {
+        Params::affects_pathways(r.role) && !matches!(r.role, Role::Seed | Role::Target)
+    });
     walls.map(|r| (r.role, r.shape.clone())).collect()
 }
 
@@ -242,20 +242,9 @@ impl FindPathway {
         let mut fields: [Option<CostField>; 2] = [None, None];
         let mut sources: Vec<(usize, Arc<CostSource>)> = Vec::new();
         for (side, role) in [Role::Seed, Role::Target].into_iter().enumerate() {
-            let same = |shapes: &[Arc<Shape>]| {
-                let mut pairs = shapes.iter().zip(&ends[side]);
-                shapes.len() == ends[side].len() && pairs.all(|(a, b)| Arc::ptr_eq(a, b))
-            };
-            // Exchanged ends can use each other's fields.
-            let there = known.and_then(|known| {
-                let at = [side, 1 - side]
-                    .into_iter()
-                    .find(|at| same(&known.ends[*at]))?;
-                Some((at, known.fields[at].clone()))
-            });
             let why = |error| elsewhere(&regions, role, &field, &whose).unwrap_or(error);
             let source = || backend.install(|| domain.source(metric, role)).map_err(why);
-            fields[side] = match there {
+            fields[side] = match known_field(known.map(|k| &**k), &ends, side) {
                 Some((at, mut field)) => {
                     if at != side {
                         field.source = source()?;
@@ -304,12 +293,8 @@ impl FindPathway {
         let line = PathwayResult::line_of(&path, metric);
         let along = backend.install(|| tractogram::sample(&fa, &line));
         control.check()?;
-        let finite = || along.iter().filter(|v| v.is_finite());
-        let mean_fa = finite().map(|v| f64::from(*v)).sum::<f64>() / finite().count().max(1) as f64;
-        let share = |total: &f32| (f64::from(*total) / pathway.min_cost - 1.0).max(0.0) as f32;
-        let mut shares: Vec<f32> = pathway.total.iter().map(share).collect();
-        shares.retain(|s| s.is_finite());
-        shares.sort_unstable_by(f32::total_cmp);
+        let mean_fa = mean_of_finite(&along);
+        let shares = shares_above_minimum(&pathway);
         control.check()?;
         let joining = pathway.joining(PathwayResult::MOST_EXCESS);
         let excess = pathway.excess(PathwayResult::MOST_EXCESS);
@@ -340,4 +325,36 @@ impl FindPathway {
             pathway,
         })
     }
+}
+
+/// A cost field already solved for the end of this side, and the side it was solved for: exchanged ends can use each
+/// other's fields.
+fn known_field(
+    known: Option<&PreparedCosts>,
+    ends: &[Vec<Arc<Shape>>; 2],
+    side: usize,
+) -> Option<(usize, CostField)> {
+    let known = known?;
+    let is_same = |shapes: &[Arc<Shape>]| {
+        let mut pairs = shapes.iter().zip(&ends[side]);
+        shapes.len() == ends[side].len() && pairs.all(|(a, b)| Arc::ptr_eq(a, b))
+    };
+    let mut sides = [side, 1 - side].into_iter();
+    let at = sides.find(|at| is_same(&known.ends[*at]))?;
+    Some((at, known.fields[at].clone()))
+}
+
+/// The mean of the finite values; 0 if there are none.
+fn mean_of_finite(values: &[f32]) -> f64 {
+    let finite = || values.iter().filter(|v| v.is_finite());
+    finite().map(|v| f64::from(*v)).sum::<f64>() / finite().count().max(1) as f64
+}
+
+/// For each voxel with a path, its cost above the minimum as a fraction of it, in ascending order.
+fn shares_above_minimum(pathway: &Pathway) -> Vec<f32> {
+    let share = |total: &f32| (f64::from(*total) / pathway.min_cost - 1.0).max(0.0) as f32;
+    let mut shares: Vec<f32> = pathway.total.iter().map(share).collect();
+    shares.retain(|s| s.is_finite());
+    shares.sort_unstable_by(f32::total_cmp);
+    shares
 }

@@ -53,7 +53,7 @@ fn key(state: &State) -> Option<PathwayKey> {
 /// Whether no other job uses the processors for longer than a moment.
 fn is_idle(state: &State) -> bool {
     let short = |slot| matches!(slot, TRACE | Slot::Save | Slot::Recovery | COMPARE);
-    state.session.jobs.iter().all(|j| short(j.slot))
+    state.session.jobs.running.iter().all(|j| short(j.slot))
 }
 
 /// Receives the comparison.

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 /// Whether the task shows pathways, and their tensors are not about to change.
 pub(in crate::state) fn is_looked_at(state: &State) -> bool {
-    state.view.task == Task::Pathways && state.session.fitting.is_none()
+    state.view.task == Task::Pathways && state.session.tensors.fitting.is_none()
 }
 
 /// Requests what is missing: after every change of the state.
@@ -81,7 +81,7 @@ fn pace(state: &State, requested_key: Option<&PathwayKey>) -> Pace {
 
 /// Time since the running solve began.
 fn age(state: &State) -> Duration {
-    let mut jobs = state.session.jobs.iter();
+    let mut jobs = state.session.jobs.running.iter();
     let job = jobs.find(|j| j.slot == PATHWAY);
     job.map_or(Duration::ZERO, |j| j.started.elapsed())
 }

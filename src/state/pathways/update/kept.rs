@@ -2,9 +2,9 @@
 
 use crate::data::DataId;
 use crate::state::core::layer::LayerId;
+use crate::state::core::notices::Severity;
 use crate::state::pathways::KeptPathway;
 use crate::state::pathways::jobs::FindPathway;
-use crate::state::session::Severity;
 use crate::state::tensors::mask_text;
 use crate::state::update::basis;
 use crate::state::{Content, Document, Effect, State};
@@ -25,7 +25,7 @@ pub fn find(document: &Document, kept: &KeptPathway) -> Result<FindPathway, Stri
 
 /// Recomputes, one at a time, the kept pathways that a session restored.
 pub(in crate::state) fn solve_kept(state: &mut State, effects: &mut Vec<Effect>) {
-    if state.session.fitting.is_some() || state.document.kept_pathways.is_empty() {
+    if state.session.tensors.fitting.is_some() || state.document.kept_pathways.is_empty() {
         return;
     }
     let with = basics(&state.document);

@@ -263,7 +263,7 @@ impl Receive<State> for RunRequest {
     ) {
         // A newer request stands for this one: its answer says how the surface stands.
         let newer = |job: &JobHandle| job.slot == SEGMENT && job.ticket > delivery.ticket;
-        if state.session.jobs.iter().any(newer) {
+        if state.session.jobs.running.iter().any(newer) {
             return;
         }
         match delivery.outcome {

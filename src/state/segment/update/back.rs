@@ -35,8 +35,8 @@ pub(in crate::state) fn rewind(state: &mut State, step: u64) {
     let text: Vec<String> = [back].into_iter().chain(changes).collect();
     let sentence = text.join(", ");
     // No other task shows the surface.
-    state.session.status_about.task = Some((Task::Segment, sentence.clone()));
-    state.session.status = sentence;
+    state.session.notices.about.task = Some((Task::Segment, sentence.clone()));
+    state.session.notices.status = sentence;
 }
 
 /// The settings in effect after this many steps, before the user changed them there: parameters, additional inputs of

@@ -3,6 +3,7 @@
 use crate::data::region::RegionId;
 use crate::data::{Mask, Role, Shape};
 use crate::state::core::layer::{Content, Layer, LayerId};
+use crate::state::core::notices::Severity;
 use crate::state::core::text::{fixed, with_unit};
 use crate::state::core::{colours, display};
 use crate::state::edit::edit;
@@ -14,7 +15,6 @@ use crate::state::segment::update::{NONE_YET, restart};
 use crate::state::segment::{
     KeptSurface, LIVE_RGB, SegmentFile, Segmented, SpeedInputs, Start, frame_of,
 };
-use crate::state::session::Severity;
 use crate::state::{Display, Document, Effect, Recipe, State};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -104,7 +104,7 @@ pub(in crate::state) fn keep(state: &mut State) {
     });
     state.session.segment.live = None;
     crate::state::segment::update::unframe(state);
-    state.session.status = match ml {
+    state.session.notices.status = match ml {
         Some(ml) => format!("Kept {ml} as a mask"),
         None => "Kept the surface as a mask".to_owned(),
     };
@@ -133,8 +133,8 @@ pub(in crate::state) fn region(state: &mut State, role: Role) {
     edit(state, "Region of a surface", false, |document| {
         id = document.add_region(document.region_name(role), role, shape);
     });
-    state.session.selected_region = Some(id);
-    state.session.status = format!(
+    state.session.regions.selected = Some(id);
+    state.session.notices.status = format!(
         "Made a region of the surface: {}",
         role.name().to_lowercase()
     );

@@ -3,7 +3,7 @@
 use crate::jobs::session::ReadSession;
 use crate::state::Document;
 use crate::state::core::layer::{Layer, LayerId};
-use crate::state::sessions::saved::{SavedDocument, SavedLayer};
+use crate::state::sessions::saved::{MissingLayer, SavedDocument, SavedLayer};
 use std::sync::Arc;
 
 /// Makes a layer from data stored in a session; `None`: it is of another kind. An error says why that is impossible.
@@ -36,9 +36,10 @@ pub(in crate::state) fn put(
 
 /// Restores layers that lacked one that has been loaded since.
 pub(in crate::state) fn find_again(document: &mut Document, make: Maker) {
-    for absent in document.absent.clone() {
-        if let Some(Ok(made)) = make(document, &absent.read, &absent.layer) {
-            document.absent.retain(|a| a.layer.id != absent.layer.id);
+    let missing: Vec<Arc<MissingLayer>> = document.missing_layers().cloned().collect();
+    for missing in missing {
+        if let Some(Ok(made)) = make(document, &missing.read, &missing.layer) {
+            document.remove_missing_layer(LayerId(missing.layer.id));
             document.layers.push(Arc::new(made));
         }
     }

@@ -1,25 +1,26 @@
 //! Layers of a session whose files are found after opening it.
 
 use crate::io::Remark;
-use crate::jobs::session::{Found, Item, Restored, Standing};
-use crate::state::core::layer::LayerId;
+use crate::jobs::session::Found;
+use crate::jobs::session::Item;
+use crate::jobs::session::Restored;
+use crate::state::Document;
+use crate::state::core::layer::{Layer, LayerId};
 use crate::state::sessions::saved::held::find_again;
-use crate::state::sessions::saved::read::{edits, item, put_edits, restore};
+use crate::state::sessions::saved::read::{item, put_edits, restore};
 use crate::state::sessions::saved::results::result_name;
-use crate::state::sessions::saved::{MissingLayer, SavedOrigin, not_what_it_was};
-use crate::state::{Document, alignment, filter, regions, segment};
+use crate::state::sessions::saved::{
+    MissingLayer, SavedOrigin, Table, alignment, filter, not_what_it_was, regions, segment,
+};
 use std::path::PathBuf;
 use std::sync::Arc;
 
 /// The content to read for a missing layer whose file has been found.
-pub fn moved_to(absent: &MissingLayer, path: PathBuf) -> Result<Item, String> {
-    let mut read = (*absent.read).clone();
-    if let SavedOrigin::File { file, .. } = absent.layer.from
-        && let Some(found) = read.files.get_mut(file)
-    {
-        (found.path, found.standing) = (path, Standing::Same);
-    }
-    let item = item(&absent.layer, &result_name(absent.layer.id), &read)?;
+pub fn moved_to(missing: &MissingLayer, path: PathBuf) -> Result<Item, String> {
+    let read = missing.session_with_file_at(path);
+    let table = Table::new(&read);
+    let name = result_name(missing.layer.id);
+    let item = item(table, &missing.layer, &name, &read)?;
     match item.ok_or("Nothing is read for this layer")? {
         Item::File {
             path,
@@ -30,7 +31,7 @@ pub fn moved_to(absent: &MissingLayer, path: PathBuf) -> Result<Item, String> {
             ..
         } => Ok(Item::File {
             // Another file may now have this path.
-            entry: own_file(absent).map(|f| Box::new(f.entry.clone())),
+            entry: own_file(missing).map(|f| Box::new(f.entry.clone())),
             path,
             gradients,
             reading,
@@ -42,22 +43,22 @@ pub fn moved_to(absent: &MissingLayer, path: PathBuf) -> Result<Item, String> {
 }
 
 /// The file of a layer, as in its session.
-fn own_file(absent: &MissingLayer) -> Option<&Found> {
-    match absent.layer.from {
-        SavedOrigin::File { file, .. } => absent.read.files.get(file),
+fn own_file(missing: &MissingLayer) -> Option<&Found> {
+    match missing.base()? {
+        SavedOrigin::File { file, .. } => missing.read.files.get(*file),
         _ => None,
     }
 }
 
 /// The layer, from what was read for it, with sentences about it.
-pub fn one(
+pub fn restore_missing(
     document: &mut Document,
-    absent: &MissingLayer,
+    missing: &MissingLayer,
     restored: Restored,
 ) -> Result<Vec<Remark>, String> {
-    let saved = &absent.layer;
+    let saved = &missing.layer;
     let id = LayerId(saved.id);
-    let replaced = match (&restored, own_file(absent)) {
+    let file_change = match (&restored, own_file(missing)) {
         (
             Restored::File {
                 path,
@@ -66,43 +67,56 @@ pub fn one(
             },
             Some(found),
         ) => Some(not_what_it_was(&found.entry, path, why)),
-        _ => saved.replaced.clone(),
+        _ => saved.file_change.clone(),
     };
-    let there = saved.there(&restored)?;
-    let (layer, mut notes) = restore(&document.origins, saved, restored)?;
-    if let Some(said) = replaced {
-        notes.push(said.clone().into());
-        document.replaced.insert(id, said);
-    }
-    let steps = edits(&absent.read, &saved.edits)?;
-    document.absent.retain(|a| a.layer.id != saved.id);
+    // Everything else in the session that refers to the file finds it at its new path.
+    let read = match &restored {
+        Restored::File { path, .. } => Arc::new(missing.session_with_file_at(path.clone())),
+        _ => missing.read.clone(),
+    };
+    let table = Table::new(&read);
+    let moved = table.moved(saved.origin);
+    let there = moved.map_or(Ok(None), |(by, _)| restored.moved_to(by))?;
+    let (layer, mut notes) = restore(&document.origins, table, saved, restored)?;
+    notes.extend(file_change.clone().map(Remark::from));
+    let layer = Layer {
+        file_change,
+        ..layer
+    };
+    let steps = missing.edits()?;
+    document.remove_missing_layer(id);
+    document.replace_session(&missing.read, &read);
     document.layers.push(Arc::new(layer));
     // An edited layer no longer has the opened content, and could not be moved.
     notes.extend(
-        alignment::saved::lay(document, saved, there)
+        alignment::lay(document, id, moved, there)
             .err()
             .map(Remark::from),
     );
     put_edits(document, id, &steps);
-    regions::saved::find_again(document, id);
-    find_again(document, segment::saved::make);
-    let unread = filter::saved::attach(document, &absent.read, saved).err();
+    regions::find_again(document, id);
+    find_again(document, segment::make);
+    let unread = filter::attach(document, &read, saved).err();
     notes.extend(unread.map(Remark::from));
-    find_again(document, filter::saved::make);
+    find_again(document, filter::make);
     Ok(notes)
 }
 
 /// Restores the weights of recomputed streamlines, and their maps; an error is a sentence. `same`: they are bitwise
 /// equal to the original.
-pub fn weigh(document: &mut Document, absent: &MissingLayer, same: bool) -> Result<(), String> {
+pub fn restore_weights(
+    document: &mut Document,
+    missing: &MissingLayer,
+    same: bool,
+) -> Result<(), String> {
     match same {
-        true => filter::saved::attach(document, &absent.read, &absent.layer)?,
-        false if absent.layer.weights.is_some() => {
+        true => filter::attach(document, &missing.read, &missing.layer)?,
+        false if missing.layer.weights.is_some() => {
             let why = "they are of other streamlines than were made";
-            return Err(filter::saved::left_out(&absent.layer, why));
+            return Err(filter::left_out(&missing.layer, why));
         }
         false => {}
     }
-    find_again(document, filter::saved::make);
+    find_again(document, filter::make);
     Ok(())
 }

@@ -2,24 +2,27 @@
 
 use crate::data::axis_change::AxisChange;
 use crate::io::{Reading, Remark};
-use crate::jobs::session::{Item, NotRestored, ReadSession, Restored, RestoredLayers, Standing};
-use crate::solvers::tractogram::selection::{Edit, SelectionRules, Within};
+use crate::jobs::session::FileComparison;
+use crate::jobs::session::Item;
+use crate::jobs::session::NotRestored;
+use crate::jobs::session::ReadSession;
+use crate::jobs::session::Restored;
+use crate::jobs::session::RestoredLayers;
+use crate::solvers::tractogram::selection::Edit;
 use crate::state::core::layer::{Content as DocumentContent, Layer, LayerId, OriginId};
-use crate::state::density::{self, quantity};
-use crate::state::document::{DensityMap, Made, Rays};
+use crate::state::density::quantity;
+use crate::state::document::Rays;
 use crate::state::files::jobs::open::Loaded;
 use crate::state::origin::{Origin, Origins, PhantomPart};
-use crate::state::pathways::saved::basis;
-use crate::state::regions::saved::region;
+use crate::state::sessions::saved::origins::{Resolved, edits};
 use crate::state::sessions::saved::results::result_name;
 use crate::state::sessions::saved::{
-    Content, MissingLayer, SavedCurves, SavedDocument, SavedEdit, SavedLayer, SavedOrigin, held,
-    not_what_it_was,
+    AwaitedLayers, Content, MissingItem, MissingLayer, SavedDocument, SavedLayer, SavedOrigin,
+    Table, alignment, density, filter, held, missing_parts, not_what_it_was, pathways, regions,
+    segment, snapshots,
 };
-use crate::state::snapshots::{self, MOST as MOST_SNAPSHOTS};
-use crate::state::{
-    Camera, Document, Slab, Tool, View, alignment, filter, pathways, regions, segment,
-};
+use crate::state::snapshots::MOST as MOST_SNAPSHOTS;
+use crate::state::{Camera, Document, Slab, Tool, View};
 use serde::Deserialize as _;
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -62,17 +65,18 @@ pub type Missing = Vec<(u64, String)>;
 /// Files that must be read for a session's layers, and the layers that cannot be read, with the reasons.
 pub fn items(content: &Content, read: &ReadSession) -> (Items, Missing) {
     let (mut items, mut absent) = (Vec::new(), Vec::new());
+    let table = Table::of_content(content);
     for layer in &content.document.layers {
-        match item(layer, &result_name(layer.id), read) {
+        match item(table, layer, &result_name(layer.id), read) {
             Ok(Some(item)) => items.push((layer.id, item)),
             Ok(None) => {}
             Err(why) => absent.push((layer.id, why)),
         }
     }
-    let (more, lost) = snapshots::saved::items(content, read);
+    let (more, lost) = snapshots::items(content, read);
     items.extend(more);
     absent.extend(lost);
-    snapshots::saved::add_moves(content, &mut items);
+    snapshots::add_moves(content, &mut items);
     (items, absent)
 }
 
@@ -81,8 +85,8 @@ fn file(read: &ReadSession, number: usize) -> Result<PathBuf, String> {
     let found = read.files.get(number);
     let found = found.ok_or_else(|| format!("The session has no file {number}"))?;
     match &found.standing {
-        Standing::Missing(why) => Err(format!("{why}: {}", found.path.display())),
-        Standing::Same | Standing::Changed(_) => Ok(found.path.clone()),
+        FileComparison::Missing(why) => Err(format!("{why}: {}", found.path.display())),
+        FileComparison::Same | FileComparison::Changed(_) => Ok(found.path.clone()),
     }
 }
 
@@ -92,32 +96,42 @@ fn files(read: &ReadSession, numbers: &[usize]) -> Result<Vec<PathBuf>, String> 
 
 /// `name`: of its streamlines, if they are stored next to the session.
 pub(in crate::state) fn item(
+    table: Table,
     layer: &SavedLayer,
     name: &str,
     read: &ReadSession,
 ) -> Result<Option<Item>, String> {
-    Ok(match &layer.from {
+    let base = table.base(layer.origin);
+    let base = base.ok_or_else(|| format!("The session has no origin {}", layer.origin))?;
+    Ok(match base {
         SavedOrigin::File {
             file: number,
             gradients,
-            told,
+            reading,
         } => Some(Item::File {
             path: file(read, *number)?,
             gradients: files(read, gradients)?,
             reading: Reading {
-                vtk_space: told.vtk_space,
-                colours: told.colours.map(|n| file(read, n)).transpose()?,
-                tensors: told.tensors,
+                vtk_space: reading.vtk_space,
+                colours: reading.colours.map(|n| file(read, n)).transpose()?,
+                tensors: reading.tensors,
                 affine: None,
             },
-            edits: edits(read, &layer.edits)?,
-            moves: layer.by().into_iter().collect(),
+            edits: edits(read, &table.steps(layer.origin))?,
+            moves: table
+                .moved(layer.origin)
+                .map(|(by, _)| by)
+                .into_iter()
+                .collect(),
             entry: None,
         }),
-        SavedOrigin::Head { seed, .. } => Some(Item::Head { seed: *seed }),
-        SavedOrigin::Made { .. } | SavedOrigin::Segmented(_) | SavedOrigin::Weights(_) => None,
+        SavedOrigin::Phantom { seed, .. } => Some(Item::Head { seed: *seed }),
+        SavedOrigin::BrainMask { .. }
+        | SavedOrigin::FitMap { .. }
+        | SavedOrigin::Segment(_)
+        | SavedOrigin::WeightMap { .. } => None,
         SavedOrigin::Density(saved) => {
-            let map = density::saved::read(saved)?;
+            let map = density::read(saved)?;
             Some(Item::Density {
                 of: map.of.0,
                 by: map.by,
@@ -125,7 +139,7 @@ pub(in crate::state) fn item(
                 params: map.params,
             })
         }
-        SavedOrigin::Kept(_) => {
+        SavedOrigin::Curves(_) => {
             let sum = read.results.iter().find(|r| r.of == name);
             let stored = sum.and_then(|s| Some((s, s.file.as_ref()?)));
             let (sum, stored) = stored.ok_or("The session has its recipe, not its streamlines")?;
@@ -135,38 +149,16 @@ pub(in crate::state) fn item(
                 sha256: sum.sha256.clone(),
             })
         }
+        SavedOrigin::Fit(_)
+        | SavedOrigin::Weights(_)
+        | SavedOrigin::Edited { .. }
+        | SavedOrigin::Moved { .. }
+        | SavedOrigin::Reoriented { .. } => return Err(ANOTHER_KIND.to_owned()),
     })
 }
 
-/// The edits of a layer's streamlines; an error is a sentence.
-pub fn edits(read: &ReadSession, saved: &[SavedEdit]) -> Result<Vec<Edit>, String> {
-    // All its masks are in the session.
-    let nothing = Document::default();
-    let one = |edit: &SavedEdit| {
-        let rules = match edit {
-            SavedEdit::Keep(runs) => return Ok(Edit::Keep(runs.clone())),
-            SavedEdit::Select(rules) => rules,
-        };
-        let regions = rules.regions.iter().map(|r| region(&nothing, read, r));
-        let value = |(name, low, high): &(String, Option<f32>, Option<f32>)| Within {
-            name: name.clone(),
-            low: low.unwrap_or(f32::NEG_INFINITY),
-            high: high.unwrap_or(f32::INFINITY),
-        };
-        Ok(Edit::Select(Box::new(SelectionRules {
-            group: rules.group.clone(),
-            regions: regions.collect::<Result<_, String>>()?,
-            by_ends: rules.by_ends,
-            values: rules.values.iter().map(value).collect(),
-            given: Vec::new(),
-            images: Vec::new(),
-            stop: rules.stop,
-            invert: rules.invert,
-            at_most: rules.at_most,
-        })))
-    };
-    saved.iter().map(one).collect()
-}
+/// The content of a layer and its origin in the session are of two kinds.
+const ANOTHER_KIND: &str = "The session file describes this layer differently";
 
 /// A document of a session, with sentences about changes, and about parts left out, which stay in the session.
 pub struct Built {
@@ -193,24 +185,30 @@ pub fn build(
     document.mask_files = files.collect();
     let last = saved.layers.iter().map(|l| l.id).max().unwrap_or(0);
     document.reserve_ids(last + 1);
+    let table = Table::new(read);
     let mut missing = absent;
     for (id, one) in restored {
         let Some(of) = saved.layers.iter().find(|l| l.id == id) else {
             continue;
         };
-        match one.and_then(|one| Ok((of.there(&one)?, restore(&document.origins, of, one)?))) {
+        let moved = table.moved(of.origin);
+        let layer = one.and_then(|one| {
+            let there = moved.map_or(Ok(None), |(by, _)| one.moved_to(by))?;
+            Ok((there, restore(&document.origins, table, of, one)?))
+        });
+        match layer {
             Ok((there, (layer, message))) => {
-                let path = layer.path.as_ref();
+                let path = document.path(&layer);
                 let path = path.map_or(layer.name.clone(), |p| p.display().to_string());
                 notes.extend(message.into_iter().map(|note| note.about(&path)));
                 document.layers.push(Arc::new(layer));
-                let unmoved = alignment::saved::lay(&mut document, of, there).err();
+                let unmoved = alignment::lay(&mut document, LayerId(id), moved, there).err();
                 notes.extend(unmoved.map(Remark::from));
             }
             Err(why) => {
                 // One sentence names all missing kept results.
-                if !(matches!(of.from, SavedOrigin::Kept(_)) && matches!(why, NotRestored::Gone(_)))
-                {
+                let is_made = matches!(table.base(of.origin), Some(SavedOrigin::Curves(_)));
+                if !(is_made && matches!(why, NotRestored::Gone(_))) {
                     let name = &of.name;
                     let sentence =
                         format!("The layer \"{name}\" is left out and stays in the session: {why}");
@@ -221,56 +219,56 @@ pub fn build(
         }
     }
     // Regions report why their masks are missing.
-    document.absent = absent_layers(&missing, saved, read);
-    let regions = regions::saved::put(&mut document, read, saved);
+    set_missing(&mut document, &missing, saved, read);
+    let regions = regions::put(&mut document, read, saved);
+    let origins = table.resolve(&document, read, saved.layers.iter().map(|l| l.origin));
     for layer in &saved.layers {
         let id = LayerId(layer.id);
         if document.layer(id).is_none() {
             continue;
         }
-        let steps = edits(read, &layer.edits).unwrap_or_default();
+        let steps = edits(read, &table.steps(layer.origin)).unwrap_or_default();
         put_edits(&mut document, id, &steps);
-        let SavedOrigin::Kept(curves) = &layer.from else {
+        if !matches!(table.base(layer.origin), Some(SavedOrigin::Curves(_))) {
             continue;
-        };
-        match made(&document, read, curves) {
-            Ok(made) => {
-                let origin = document.origins.add(made);
+        }
+        match origins.get(table.unedited(layer.origin)) {
+            Ok(origin) => {
                 let origin = document.origins.edited(origin, &steps);
                 document.edit_layer(id, |l| l.origin = origin);
             }
             Err(why) => {
                 notes.push(format!("{} cannot be recomputed: {why}", layer.name).into());
                 let (layer, read) = (layer.clone(), read.clone());
-                let unread = MissingLayer { layer, why, read };
-                document.unread.insert(id, Arc::new(unread));
+                let layer = Arc::new(MissingLayer { layer, why, read });
+                document.missing.push(MissingItem::Origin(layer));
             }
         }
     }
-    map_recipes(&mut document, read, saved);
+    map_origins(&mut document, table, &origins, saved);
     for layer in &saved.layers {
         let id = LayerId(layer.id);
-        let now = replaced(layer, read);
+        let now = file_change(table, layer, read);
         notes.extend(now.clone().map(Remark::from));
-        let message = now.or_else(|| layer.replaced.clone());
-        if let (Some(message), Some(_)) = (message, document.layer(id)) {
-            document.replaced.insert(id, message);
+        if let Some(change) = now.or_else(|| layer.file_change.clone()) {
+            document.edit_layer(id, |l| l.file_change = Some(change));
         }
     }
-    pathways::saved::put(&mut document, read, saved);
+    pathways::put(&mut document, read, saved);
     let mut left_out = Vec::new();
-    let masks = held::put(&mut document, read, saved, ("mask", segment::saved::make));
-    segment::saved::put_surface(&mut document, read, saved, &regions);
-    filter::saved::put(&mut document, read, saved);
-    let maps = held::put(&mut document, read, saved, ("map", filter::saved::make));
-    for (sentence, lacking) in masks.into_iter().chain(maps) {
+    let masks = held::put(&mut document, read, saved, ("mask", segment::make));
+    segment::put_surface(&mut document, read, saved, &regions);
+    filter::put(&mut document, read, saved);
+    let maps = held::put(&mut document, read, saved, ("map", filter::make));
+    for (sentence, layer) in masks.into_iter().chain(maps) {
         left_out.push(sentence);
-        missing.push(lacking);
+        missing.push(layer);
     }
-    let others = regions::saved::left_out(&document).into_iter();
+    let others = missing_parts(&document).into_iter();
     left_out.extend(others.map(|(_, sentence)| sentence));
-    document.absent = absent_layers(&missing, saved, read);
-    document.awaited = Some(saved.layers.clone().into());
+    set_missing(&mut document, &missing, saved, read);
+    let layers = saved.layers.clone().into();
+    document.awaited = Some(AwaitedLayers::new(layers, read.clone()));
     Built {
         document,
         notes,
@@ -278,17 +276,26 @@ pub fn build(
     }
 }
 
-fn absent_layers(
+/// Notes the layers that are not here.
+fn set_missing(
+    document: &mut Document,
     missing: &Missing,
     saved: &SavedDocument,
     read: &Arc<ReadSession>,
-) -> Vec<Arc<MissingLayer>> {
+) {
+    document
+        .missing
+        .retain(|item| !matches!(item, MissingItem::Layer(_)));
     let one = |(id, why): &(u64, String)| {
         let layer = saved.layers.iter().find(|l| l.id == *id)?.clone();
         let (why, read) = (why.clone(), read.clone());
-        Some(Arc::new(MissingLayer { layer, why, read }))
+        Some(MissingItem::Layer(Arc::new(MissingLayer {
+            layer,
+            why,
+            read,
+        })))
     };
-    missing.iter().filter_map(one).collect()
+    document.missing.extend(missing.iter().filter_map(one));
 }
 
 /// Records the edits of a layer's streamlines, which have already been applied.
@@ -300,46 +307,36 @@ pub(in crate::state) fn put_edits(document: &mut Document, id: LayerId, steps: &
     document.edit_layer(id, |l| l.origin = origin);
 }
 
-/// The sentence about a layer with a file that has changed.
-fn replaced(layer: &SavedLayer, read: &ReadSession) -> Option<String> {
+/// How a file of a layer differs from the one that the session was saved with: a sentence.
+fn file_change(table: Table, layer: &SavedLayer, read: &ReadSession) -> Option<String> {
     let SavedOrigin::File {
         file,
         gradients,
-        told,
-    } = &layer.from
+        reading,
+    } = table.base(layer.origin)?
     else {
         return None;
     };
-    let numbers = [file].into_iter().chain(gradients).chain(&told.colours);
+    let numbers = [file].into_iter().chain(gradients).chain(&reading.colours);
     let mut found = numbers.filter_map(|n| read.files.get(*n));
     found.find_map(|found| match &found.standing {
-        Standing::Changed(why) => Some(not_what_it_was(&found.entry, &found.path, why)),
-        Standing::Same | Standing::Missing(_) => None,
+        FileComparison::Changed(why) => Some(not_what_it_was(&found.entry, &found.path, why)),
+        FileComparison::Same | FileComparison::Missing(_) => None,
     })
 }
 
-/// The origins of the maps among the layers.
-fn map_recipes(document: &mut Document, read: &ReadSession, saved: &SavedDocument) {
+/// The origins of the density maps among the layers.
+fn map_origins(document: &mut Document, table: Table, origins: &Resolved, saved: &SavedDocument) {
     for layer in &saved.layers {
-        let (id, SavedOrigin::Density(from)) = (LayerId(layer.id), &layer.from) else {
+        let id = LayerId(layer.id);
+        let Some(SavedOrigin::Density(from)) = table.base(layer.origin) else {
             continue;
         };
-        let (Some(_), Ok(map)) = (document.layer(id), density::saved::read(from)) else {
+        let here = document.layer(LayerId(from.of.layer)).is_some();
+        let (Ok(origin), true) = (origins.get(layer.origin), here) else {
             continue;
         };
-        let of = document.input(map.of);
-        if document.layer(of.layer).is_none() {
-            continue;
-        }
-        let template = from.template.and_then(|n| read.files.get(n));
-        let (_, unit, unit_scale) = quantity(&map.params);
-        let origin = document.origins.add(DensityMap {
-            of,
-            by: map.by,
-            on: map.on,
-            template: template.map(|f| f.path.clone()),
-            params: map.params,
-        });
+        let (_, unit, unit_scale) = quantity(&from.params);
         document.edit_layer(id, |l| {
             (l.origin, l.unit, l.unit_scale) = (origin, unit, unit_scale)
         });
@@ -351,28 +348,29 @@ fn fill(document: &mut Document, saved: &SavedDocument) {
     document.name.clone_from(&saved.name);
     document.fit = saved.fit.clone();
     document.fit_mask = saved.fit_mask.map(LayerId);
-    document.method = saved.method;
-    document.track = saved.track.clone();
-    document.track_display = saved.track_display.clone();
-    document.whole_brain = saved.whole_brain.sanitized();
-    document.rays = Rays {
+    document.track.method = saved.method;
+    document.track.streamlines = saved.track.clone();
+    document.track.streamline_display = saved.track_display.clone();
+    document.track.whole_brain = saved.whole_brain.sanitized();
+    document.track.rays = Rays {
         medium: saved.medium,
         params: saved.rays.clone(),
         cut: saved.cut,
     };
-    document.ray_display = saved.ray_display.clone();
+    document.track.ray_display = saved.ray_display.clone();
     document.store = saved.store;
 }
 
 pub(in crate::state) fn restore(
     origins: &Origins,
+    table: Table,
     saved: &SavedLayer,
     restored: Restored,
 ) -> Result<(Layer, Vec<Remark>), String> {
     let mut notes = Vec::new();
-    let (content, origin, path) = match (&saved.from, restored) {
+    let (content, origin) = match (table.base(saved.origin), restored) {
         (
-            SavedOrigin::File { .. },
+            Some(SavedOrigin::File { .. }),
             Restored::File {
                 loaded,
                 path,
@@ -382,7 +380,7 @@ pub(in crate::state) fn restore(
             },
         ) => {
             notes = said;
-            let mut origin = Origin::opened(path.clone(), reported);
+            let mut origin = Origin::opened(path, reported);
             let content = match loaded {
                 Loaded::Scan {
                     dwi,
@@ -396,9 +394,9 @@ pub(in crate::state) fn restore(
                 Loaded::Mask(mask) => DocumentContent::Mask(mask),
                 Loaded::Tractogram(tractogram) => DocumentContent::Tractogram(tractogram),
             };
-            (content, origin, Some(path))
+            (content, origin)
         }
-        (SavedOrigin::Head { seed, part }, Restored::Head(head)) => {
+        (Some(SavedOrigin::Phantom { seed, part }), Restored::Head(head)) => {
             let content = match part {
                 PhantomPart::Dwi => DocumentContent::Scan {
                     dwi: head.dwi.clone(),
@@ -408,22 +406,21 @@ pub(in crate::state) fn restore(
                 PhantomPart::T1 => DocumentContent::Image(head.t1.clone()),
             };
             let (seed, part) = (*seed, *part);
-            (content, Origin::Phantom { seed, part }, None)
+            (content, Origin::Phantom { seed, part })
         }
         // Their origins follow once all layers are loaded.
-        (SavedOrigin::Kept(_), Restored::Curves(tractogram)) => {
-            let content = DocumentContent::Tractogram(tractogram);
-            (content, Origin::Unknown, None)
+        (Some(SavedOrigin::Curves(_)), Restored::Curves(tractogram)) => {
+            (DocumentContent::Tractogram(tractogram), Origin::Unknown)
         }
-        (SavedOrigin::Density(_), Restored::Density(volume)) => {
-            (DocumentContent::Image(volume), Origin::Unknown, None)
+        (Some(SavedOrigin::Density(_)), Restored::Density(volume)) => {
+            (DocumentContent::Image(volume), Origin::Unknown)
         }
-        _ => return Err("The session file describes this layer differently".to_owned()),
+        _ => return Err(ANOTHER_KIND.to_owned()),
     };
     let can_turn = matches!(&origin, Origin::Phantom { .. })
-        || matches!(&origin, Origin::File { reading, .. } if reading.is_nothing());
+        || matches!(&origin, Origin::File { reading, .. } if reading.is_empty());
     let origin = origins.add(origin);
-    let (content, origin) = match saved.turn.filter(|_| can_turn) {
+    let (content, origin) = match table.turn(saved.origin).filter(|_| can_turn) {
         Some(turn) => turned(origins, content, origin, turn),
         None => (content, origin),
     };
@@ -433,7 +430,6 @@ pub(in crate::state) fn restore(
     }
     let id = LayerId(saved.id);
     let layer = Layer {
-        path,
         notes: notes.iter().map(ToString::to_string).collect(),
         ..Layer::new(id, saved.name.clone(), content, display, origin)
     };
@@ -461,18 +457,7 @@ fn turned(
     }
 }
 
-/// The recipe of kept streamlines; an error is half a sentence.
-pub fn made(document: &Document, read: &ReadSession, saved: &SavedCurves) -> Result<Made, String> {
-    let regions = saved.regions.iter().map(|r| region(document, read, r));
-    Ok(Made {
-        fit: basis(&document.origins, read, &saved.basis)?,
-        regions: regions.collect::<Result<_, _>>()?,
-        curves: saved.curves.clone(),
-        cut: saved.cut,
-    })
-}
-
-/// The saved view, as far as it still applies; theme and tool are those of the window.
+/// Where the user looked, as far as it still can be; the theme and the tool are the window's.
 pub fn view(saved: &View, now: &View) -> View {
     let camera = &saved.camera;
     let mut view = View {

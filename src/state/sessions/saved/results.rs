@@ -31,7 +31,7 @@ pub(in crate::state) fn results(state: &State) -> Vec<ToSum> {
         });
     }
     for layer in &document.layers {
-        let made = document.made(layer.id).is_some() || document.unread.contains_key(&layer.id);
+        let made = document.made(layer.id).is_some() || document.missing_origin(layer.id).is_some();
         let edited = document.is_edited(layer.id);
         if let (DocumentContent::Tractogram(tractogram), true) = (&layer.content, made || edited) {
             let mut tractogram = tractogram.clone();
@@ -70,10 +70,10 @@ pub(in crate::state) fn results(state: &State) -> Vec<ToSum> {
         let found = kept.found.as_ref();
         results.extend(found.map(|found| costs(result_name(kept.id.0), found)));
     }
-    for absent in &document.absent {
-        let name = result_name(absent.layer.id);
-        let sum = absent.read.results.iter().find(|r| r.of == name);
-        let folder = absent.read.path.parent().unwrap_or(Path::new("/"));
+    for missing in document.missing_layers() {
+        let name = result_name(missing.layer.id);
+        let sum = missing.read.results.iter().find(|r| r.of == name);
+        let folder = missing.read.path.parent().unwrap_or(Path::new("/"));
         results.extend(sum.map(|sum| ToSum::Known(sum.clone(), folder.to_owned())));
     }
     results

@@ -3,26 +3,21 @@
 use crate::data::region::RegionId;
 use crate::data::{DataId, Mask, Region, Shape};
 use crate::jobs::session::{
-    Listed, ReadSession, SessionDraft, Standing, Stored, StoredNumbers, ToSum, Wording,
+    FileComparison, Listed, ReadSession, SessionDraft, Stored, StoredNumbers, ToSum, Wording,
 };
-use crate::solvers::tensor_fit::FitMap;
-use crate::solvers::tractogram::selection::{Edit, Within};
-use crate::state::alignment::AlignedBy;
 use crate::state::core::display::Display;
 use crate::state::core::layer::{Content as DocumentContent, Layer, LayerId, OriginId};
-use crate::state::document::{FitMask, Made};
 use crate::state::origin::{Computed, Origin};
-use crate::state::recipe::Source;
 use crate::state::sessions::saved::results::results;
+use crate::state::sessions::saved::snapshots::own_results;
 use crate::state::sessions::saved::{
-    Content, MissingLayer, SavedBasis, SavedCurves, SavedDocument, SavedEdit, SavedLayer,
-    SavedMask, SavedOrigin, SavedRegion, SavedRules, SavedShape, SavedSource, SavedStart,
-    SavedTold,
+    Content, MissingLayer, SavedContent, SavedDocument, SavedLayer, SavedOrigin, SavedRegion,
+    SavedShape, Table,
 };
 use crate::state::sessions::unsaved::InSession;
-use crate::state::snapshots::saved::own_results;
-use crate::state::{Document, State, density};
+use crate::state::{Document, State};
 use serde_json::Value;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -32,6 +27,9 @@ pub(in crate::state) struct Lists<'a> {
     files: Vec<Listed>,
     masks: Vec<Stored>,
     numbers: Vec<StoredNumbers>,
+    pub(in crate::state) origins: Vec<SavedOrigin>,
+    /// Numbers of the origins that the present document refers to.
+    pub(in crate::state) numbered: BTreeMap<OriginId, usize>,
 }
 
 /// The session of the present state.
@@ -51,10 +49,13 @@ fn make(state: &State, copy: bool) -> SessionDraft {
         files: Vec::new(),
         masks: Vec::new(),
         numbers: Vec::new(),
+        origins: Vec::new(),
+        numbered: BTreeMap::new(),
     };
     let document = lists.document(&state.document);
     let (snapshots, frozen) = lists.snapshots(state);
     let content = Content {
+        origins: std::mem::take(&mut lists.origins),
         document,
         view: Some(state.view.clone()),
         origin: saving.file.clone().filter(|_| copy),
@@ -76,7 +77,7 @@ fn make(state: &State, copy: bool) -> SessionDraft {
     SessionDraft {
         // Plain data with names of its own cannot fail to serialize.
         content: Wording::new(move || serde_json::to_value(&content).unwrap_or(Value::Null)),
-        computed_on: state.session.backend.label.clone(),
+        computed_on: state.session.device.backend.label.clone(),
         results,
         mask_files: lists.mask_files(),
         files: lists.files,
@@ -88,7 +89,7 @@ fn make(state: &State, copy: bool) -> SessionDraft {
 }
 
 impl Lists<'_> {
-    fn file(&mut self, path: &Path, scan: bool) -> usize {
+    pub(in crate::state) fn file(&mut self, path: &Path, scan: bool) -> usize {
         if let Some(at) = self.files.iter().position(|l| l.path == path) {
             self.files[at].scan |= scan;
             return at;
@@ -102,13 +103,9 @@ impl Lists<'_> {
             known: found
                 .zip(folder)
                 .map(|(f, folder)| (f.entry.clone(), folder.to_owned())),
-            as_known: found.is_some_and(|f| matches!(f.standing, Standing::Missing(_))),
+            as_known: found.is_some_and(|f| matches!(f.standing, FileComparison::Missing(_))),
         });
         self.files.len() - 1
-    }
-
-    fn files(&mut self, paths: &[PathBuf]) -> Vec<usize> {
-        paths.iter().map(|p| self.file(p, false)).collect()
     }
 
     pub(in crate::state) fn mask(&mut self, mask: &Mask) -> usize {
@@ -174,6 +171,8 @@ impl Lists<'_> {
     }
 
     pub(in crate::state) fn document(&mut self, d: &Document) -> SavedDocument {
+        // The mask of a region may be a layer of this document.
+        self.numbered.clear();
         let mut layers: Vec<SavedLayer> = d
             .layers
             .iter()
@@ -182,40 +181,42 @@ impl Lists<'_> {
         // The fit has not produced them yet.
         if let Some(awaited) = &d.awaited {
             let here: Vec<u64> = layers.iter().map(|l| l.id).collect();
-            let missing = awaited.iter().enumerate();
+            let missing = awaited.layers().iter().enumerate();
             for (at, layer) in missing.filter(|(_, l)| !here.contains(&l.id)) {
-                if matches!(layer.from, SavedOrigin::Made { .. }) {
-                    layers.insert(at.min(layers.len()), layer.clone());
+                if awaited.map_of(layer).is_some() {
+                    let layer = self.layer_as_it_was(&awaited.read, layer);
+                    let at = at.min(layers.len());
+                    layers.splice(at..at, layer);
                 }
             }
         }
-        for absent in &d.absent {
-            layers.extend(self.absent(absent));
+        for missing in d.missing_layers() {
+            layers.extend(self.layer_as_it_was(&missing.read, &missing.layer));
         }
         // Appended at the end, so that the indices of loaded ones do not change.
-        let (lacking, lost) = self.left_out(d);
+        let (missing_regions, missing_pathways) = self.missing_parts(d);
         let here = d.regions.iter();
         let mut regions: Vec<SavedRegion> = here.map(|r| self.region(d, r)).collect();
-        regions.extend(lacking);
+        regions.extend(missing_regions);
         SavedDocument {
             name: d.name.clone(),
             layers,
             regions,
             fit: d.fit.clone(),
             fit_mask: d.fit_mask.map(|id| id.0),
-            method: d.method,
-            track: d.track.clone(),
-            track_display: finite(&d.track_display),
-            whole_brain: d.whole_brain,
-            medium: d.rays.medium,
-            rays: d.rays.params.clone(),
-            cut: d.rays.cut,
-            ray_display: finite(&d.ray_display),
+            method: d.track.method,
+            track: d.track.streamlines.clone(),
+            track_display: finite(&d.track.streamline_display),
+            whole_brain: d.track.whole_brain,
+            medium: d.track.rays.medium,
+            rays: d.track.rays.params.clone(),
+            cut: d.track.rays.cut,
+            ray_display: finite(&d.track.ray_display),
             pathways: d.pathways.clone(),
             kept_pathways: {
                 let kept = d.kept_pathways.iter();
                 let kept = kept.filter_map(|k| self.pathway(d, k));
-                kept.chain(lost).collect()
+                kept.chain(missing_pathways).collect()
             },
             segment: {
                 // A snapshot keeps the progress that it was to restore.
@@ -223,8 +224,8 @@ impl Lists<'_> {
                 let live = self.state.session.segment.resume().filter(|_| own);
                 // A surface that has not been shown since is still to be restored.
                 let run = live.or_else(|| d.segment.resume.clone());
-                let lacking = self.lacking_surface(d).filter(|_| run.is_none());
-                lacking.unwrap_or_else(|| self.segmentation(d, run.as_deref()))
+                let missing = self.missing_surface(d).filter(|_| run.is_none());
+                missing.unwrap_or_else(|| self.segmentation(d, run.as_deref()))
             },
             filter: d.filter.clone(),
             store: d.store,
@@ -235,179 +236,73 @@ impl Lists<'_> {
         }
     }
 
+    /// A layer; `None` if it cannot be recomputed.
     fn layer(&mut self, document: &Document, layer: &Layer) -> Option<SavedLayer> {
-        if let Some(unread) = document.origin_unread(layer.id) {
-            let saved = self.absent(unread)?;
-            let steps = document.edits(layer.id).into_iter();
-            let steps: Vec<SavedEdit> = steps.map(|step| self.edit(document, step)).collect();
-            return Some(SavedLayer {
-                name: layer.name.clone(),
-                display: finite(&layer.display),
-                edits: match steps.is_empty() {
-                    true => saved.edits,
-                    false => steps,
-                },
-                ..saved
-            });
+        if let Some(missing) = document.missing_origin(layer.id) {
+            return self.layer_without_origin(document, layer, missing);
         }
-        let moved = document.moved(layer.id);
-        let from = self.from(document, layer)?;
-        let steps = document.edits(layer.id).into_iter();
-        let edits = steps.map(|step| self.edit(document, step)).collect();
+        let content = match (document.origins.base(layer.origin), &layer.content) {
+            (Origin::Unknown | Origin::Computed(Computed::Fit(_) | Computed::Weights(_)), _) => {
+                return None;
+            }
+            (Origin::Computed(Computed::Curves(made)), _) => {
+                document.origins.fit(made.fit)?;
+                None
+            }
+            (Origin::Computed(Computed::Segment(_)), DocumentContent::Mask(mask)) => {
+                let surface = document.surfaces.get(&layer.id);
+                Some(self.segmented(mask, surface.map(|surface| &**surface)))
+            }
+            (Origin::Computed(Computed::WeightMap(_)), DocumentContent::Image(volume)) => {
+                Some(self.image(volume))
+            }
+            (Origin::Computed(Computed::Segment(_) | Computed::WeightMap(_)), _) => return None,
+            _ => None,
+        };
+        let is_scan =
+            matches!(&layer.content, DocumentContent::Scan { dwi, .. } if dwi.tensors.is_none());
         Some(SavedLayer {
             id: layer.id.0,
             name: layer.name.clone(),
             display: finite(&layer.display),
-            from,
-            turn: document.origins.turn(layer.origin),
-            moved: moved.and_then(|m| density::saved::rows(m.by)),
-            moved_how: moved.map_or_else(AlignedBy::default, |m| m.how),
-            edits,
-            replaced: document.replaced.get(&layer.id).cloned(),
+            origin: match is_scan {
+                true => self.scan_origin(document, layer.origin),
+                false => self.origin(document, layer.origin),
+            },
+            content,
+            file_change: layer.file_change.clone(),
             weights: {
                 let weights = self.weights(document, layer);
-                let lacking = || self.lacking_weights(document, layer);
-                weights.or_else(lacking).map(Box::new)
+                let missing = || self.missing_weights(document, layer);
+                weights.or_else(missing).map(Box::new)
             },
         })
     }
 
-    /// The origin of a layer before it was edited, moved and reoriented; `None` if it cannot be recomputed.
-    fn from(&mut self, document: &Document, layer: &Layer) -> Option<SavedOrigin> {
-        Some(match document.origins.base(layer.origin) {
-            Origin::Phantom { seed, part } => SavedOrigin::Head {
-                seed: *seed,
-                part: *part,
-            },
-            Origin::File {
-                file,
-                reading,
-                gradients,
-            } => {
-                let gradients = self.files(gradients);
-                let scan = matches!(&layer.content, DocumentContent::Scan { dwi, .. } if dwi.tensors.is_none())
-                    && gradients.is_empty();
-                let told = SavedTold {
-                    vtk_space: reading.vtk_space,
-                    colours: reading.colours.as_ref().map(|p| self.file(p, false)),
-                    tensors: reading.tensors,
-                };
-                SavedOrigin::File {
-                    file: self.file(file, scan),
-                    gradients,
-                    told,
-                }
-            }
-            Origin::Computed(made) => return self.computed(document, layer, made),
-            Origin::Unknown
-            | Origin::Edited { .. }
-            | Origin::Moved { .. }
-            | Origin::Reoriented { .. } => return None,
-        })
-    }
-
-    fn computed(
+    /// A loaded layer whose origin cannot be read.
+    fn layer_without_origin(
         &mut self,
         document: &Document,
         layer: &Layer,
-        made: &Computed,
-    ) -> Option<SavedOrigin> {
-        Some(match (made, &layer.content) {
-            (Computed::BrainMask(_), _) => SavedOrigin::Made { map: FitMap::Mask },
-            (Computed::FitMap(made), _) => SavedOrigin::Made { map: made.map },
-            (Computed::Curves(made), _) => {
-                SavedOrigin::Kept(Box::new(self.curves(document, made)?))
+        missing: &MissingLayer,
+    ) -> Option<SavedLayer> {
+        let saved = self.layer_as_it_was(&missing.read, &missing.layer)?;
+        let steps = document.edits(layer.id);
+        let mut origin = saved.origin;
+        if !steps.is_empty() {
+            let unedited = Table::new(&missing.read).unedited(missing.layer.origin);
+            origin = self.origin_as_it_was(&missing.read, unedited)?;
+            for step in steps {
+                let step = self.edit(document, step);
+                origin = self.add_origin(SavedOrigin::Edited { from: origin, step });
             }
-            (Computed::Density(map), _) => {
-                let template = map.template.as_ref().map(|p| self.file(p, false));
-                SavedOrigin::Density(Box::new(density::saved::saved(map, template)))
-            }
-            (Computed::Segment(made), DocumentContent::Mask(mask)) => {
-                let surface = document.surfaces.get(&layer.id);
-                let surface = surface.map(|surface| &**surface);
-                SavedOrigin::Segmented(Box::new(self.segment(document, made, surface, mask)))
-            }
-            (Computed::WeightMap(made), DocumentContent::Image(volume)) => {
-                SavedOrigin::Weights(Box::new(self.weight_map(made, volume)))
-            }
-            (
-                Computed::Fit(_)
-                | Computed::Segment(_)
-                | Computed::WeightMap(_)
-                | Computed::Weights(_),
-                _,
-            ) => {
-                return None;
-            }
+        }
+        Some(SavedLayer {
+            name: layer.name.clone(),
+            display: finite(&layer.display),
+            origin,
+            ..saved
         })
-    }
-
-    /// The inputs of a tensor fit; `None` if they are unknown.
-    pub(in crate::state) fn basis(
-        &mut self,
-        document: &Document,
-        fit: OriginId,
-    ) -> Option<SavedBasis> {
-        let fit = document.origins.fit(fit)?;
-        let source = document.origins.source(fit.scan);
-        let (source, turn) = source.untouched();
-        Some(SavedBasis {
-            turn,
-            source: match source {
-                Source::Phantom { seed } => SavedSource::Head { seed: *seed },
-                Source::File { dwi, gradients } => SavedSource::File {
-                    file: self.file(dwi, gradients.is_empty()),
-                    gradients: self.files(gradients),
-                },
-                Source::Tensors { file, layout } => SavedSource::Tensors {
-                    file: self.file(file, false),
-                    layout: *layout,
-                },
-                Source::Turned { .. } => unreachable!("turns of one scan are joined into one"),
-            },
-            mask: match &fit.mask {
-                FitMask::Found => SavedMask::Found,
-                FitMask::File(path) => SavedMask::File(self.file(path, false)),
-                FitMask::Head => SavedMask::Head,
-            },
-            fit: fit.params.clone(),
-        })
-    }
-
-    fn curves(&mut self, document: &Document, made: &Made) -> Option<SavedCurves> {
-        let regions = made.regions.iter();
-        Some(SavedCurves {
-            basis: self.basis(document, made.fit)?,
-            regions: regions.map(|r| self.region(document, r)).collect(),
-            curves: made.curves.clone(),
-            cut: made.cut,
-        })
-    }
-
-    fn edit(&mut self, document: &Document, edit: &Edit) -> SavedEdit {
-        let rules = match edit {
-            Edit::Keep(runs) => return SavedEdit::Keep(runs.clone()),
-            Edit::Select(rules) => rules,
-        };
-        let finite = |v: f32| Some(v).filter(|v| v.is_finite());
-        let value = |w: &Within| (w.name.clone(), finite(w.low), finite(w.high));
-        let region = |region: &Region| SavedRegion {
-            // Read before the layers.
-            shape: match &*region.shape {
-                Shape::Mask(mask) => SavedShape::Mask(self.mask(mask)),
-                _ => self.region(document, region).shape,
-            },
-            ..self.region(document, region)
-        };
-        SavedEdit::Select(Box::new(SavedRules {
-            group: rules.group.clone(),
-            regions: rules.regions.iter().map(region).collect(),
-            by_ends: rules.by_ends,
-            values: rules.values.iter().map(value).collect(),
-            stop: rules.stop,
-            invert: rules.invert,
-            at_most: rules.at_most,
-        }))
     }
 
     pub(in crate::state) fn region(&mut self, document: &Document, region: &Region) -> SavedRegion {
@@ -425,7 +320,7 @@ impl Lists<'_> {
                 let same = |l: &&Arc<Layer>| {
                     let found =
                         matches!(&l.content, DocumentContent::Mask(m) if m.id() == mask.id());
-                    found && (l.path.is_some() || document.origin(l).is_phantom())
+                    found && (document.path(l).is_some() || document.origin(l).is_phantom())
                 };
                 match document.layers.iter().find(same) {
                     Some(layer) => SavedShape::Layer(layer.id.0),
@@ -439,80 +334,30 @@ impl Lists<'_> {
             shape,
             colour: region.colour,
             visible: region.visible,
-            label: document.label_numbers.get(&region.id).copied(),
+            label: region.label_number,
         }
     }
 
-    /// A missing layer, in the numbers of the new session; `None` if its own session refers to items that it lacks.
-    fn absent(&mut self, absent: &MissingLayer) -> Option<SavedLayer> {
-        let (read, mut layer) = (&absent.read, absent.layer.clone());
-        match &mut layer.from {
-            SavedOrigin::File {
-                file,
-                gradients,
-                told,
-            } => {
-                self.renumber(read, file, gradients)?;
-                if let Some(colours) = &mut told.colours {
-                    self.renumber(read, colours, &mut [])?;
-                }
+    /// A layer of another session in the numbers of this one; `None` if that session refers to items that it lacks.
+    fn layer_as_it_was(&mut self, read: &ReadSession, layer: &SavedLayer) -> Option<SavedLayer> {
+        let mut layer = layer.clone();
+        layer.origin = self.origin_as_it_was(read, layer.origin)?;
+        match &mut layer.content {
+            None => {}
+            Some(SavedContent::Mask { mask, .. }) => *mask = self.known_mask(read, *mask)?,
+            Some(SavedContent::Image { values, .. }) => {
+                *values = self.known_numbers(read, *values)?;
             }
-            SavedOrigin::Kept(curves) => {
-                self.renumber_basis(read, &mut curves.basis)?;
-                for region in &mut curves.regions {
-                    *region = self.as_it_was(read, region)?;
-                }
-            }
-            SavedOrigin::Density(map) => {
-                if let Some(template) = &mut map.template {
-                    self.renumber(read, template, &mut [])?;
-                }
-            }
-            SavedOrigin::Weights(map) => map.values = self.known_numbers(read, map.values)?,
-            SavedOrigin::Segmented(made) => {
-                made.mask = self.known_mask(read, made.mask)?;
-                if let SavedStart::Mask { mask, .. } = &mut made.start {
-                    *mask = self.known_mask(read, *mask)?;
-                }
-                let inputs = std::iter::once(&mut made.inputs).chain(&mut made.later);
-                for region in inputs.flat_map(|i| i.painted.iter_mut().flatten()) {
-                    *region = self.as_it_was(read, region)?;
-                }
-            }
-            // They are computed, never read.
-            SavedOrigin::Head { .. } | SavedOrigin::Made { .. } => {}
         }
         if let Some(weights) = &mut layer.weights {
             weights.values = self.known_numbers(read, weights.values)?;
-        }
-        for edit in &mut layer.edits {
-            let SavedEdit::Select(rules) = edit else {
-                continue;
-            };
-            for region in &mut rules.regions {
-                *region = self.as_it_was(read, region)?;
-            }
+            weights.fit = self.origin_as_it_was(read, weights.fit)?;
         }
         Some(layer)
     }
 
-    pub(in crate::state) fn renumber_basis(
-        &mut self,
-        read: &ReadSession,
-        basis: &mut SavedBasis,
-    ) -> Option<()> {
-        match &mut basis.source {
-            SavedSource::File { file, gradients } => self.renumber(read, file, gradients)?,
-            SavedSource::Tensors { file, .. } => self.renumber(read, file, &mut [])?,
-            SavedSource::Head { .. } => {}
-        }
-        match &mut basis.mask {
-            SavedMask::File(file) => self.renumber(read, file, &mut []),
-            SavedMask::Found | SavedMask::Head => Some(()),
-        }
-    }
-
-    fn renumber(
+    /// Files of another session in the numbers of this one.
+    pub(in crate::state) fn renumber(
         &mut self,
         read: &ReadSession,
         file: &mut usize,

@@ -10,7 +10,7 @@ use crate::state::document::Document;
 use crate::state::filter::{FittedWeights, Times};
 use crate::state::recipe::RayMetricParams;
 use crate::state::segment::{SegmentSettings, Start};
-use crate::state::sessions::unsaved::{absent, same_start, turned};
+use crate::state::sessions::unsaved::{same_start, turned};
 use crate::state::track::types::WholeBrain;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -80,14 +80,14 @@ impl Segment {
 
 impl Parameters {
     pub(in crate::state) fn of(document: &Document) -> Self {
-        let rays = &document.rays;
+        let rays = &document.track.rays;
         Self {
             filter: Filtered::of(document),
             segment: Segment::of(document),
             fit: document.fit.clone(),
             fit_mask: document.fit_mask,
-            track: document.track.clone(),
-            whole_brain: document.whole_brain,
+            track: document.track.streamlines.clone(),
+            whole_brain: document.track.whole_brain,
             rays: (rays.medium, rays.params.clone(), rays.cut),
             pathways: document.pathways.params,
         }
@@ -132,7 +132,7 @@ pub struct Base {
     pub(in crate::state) measurements: usize,
     pub(in crate::state) snapshots: usize,
     pub(in crate::state) axes: usize,
-    pub(in crate::state) absent: usize,
+    pub(in crate::state) missing: usize,
 }
 
 impl Base {
@@ -158,9 +158,9 @@ impl Base {
             start: document.segment.start.clone(),
             spheres: document.segment.spheres.len(),
             measurements: document.bundle.measurements.len(),
-            snapshots: state.session.snapshots.len(),
+            snapshots: state.session.snapshots.all.len(),
             axes: turned(document),
-            absent: absent(document),
+            missing: document.missing_count(),
             ..Self::untouched(state)
         }
     }
@@ -176,7 +176,7 @@ impl Base {
         let weights = in_session.weights.iter().map(|id| LayerId(*id));
         let regions = in_session.regions.iter();
         // If some could not be read, the indices belong to others.
-        let all_read = document.left_out.is_empty();
+        let all_read = document.missing_parts().next().is_none();
         let regions = regions.filter_map(|at| document.regions.get(*at).filter(|_| all_read));
         Self {
             revision: state.session.revision,
@@ -199,7 +199,7 @@ impl Base {
             measurements: in_session.measurements,
             snapshots: in_session.snapshots,
             axes: in_session.axes,
-            absent: in_session.absent,
+            missing: in_session.missing,
         }
     }
 
@@ -264,8 +264,8 @@ fn same(a: &Region, b: &Region) -> bool {
 /// The layers that a session of the document lists.
 fn listed(document: &Document) -> BTreeSet<LayerId> {
     let here = document.layers.iter().map(|l| l.id);
-    let away = document.absent.iter().map(|a| LayerId(a.layer.id));
-    let awaited = document.awaited.iter().flat_map(|all| all.iter());
+    let away = document.missing_layers().map(|m| LayerId(m.layer.id));
+    let awaited = document.awaited.iter().flat_map(|all| all.layers());
     let awaited = awaited.map(|saved| LayerId(saved.id));
     here.chain(away).chain(awaited).collect()
 }
@@ -288,7 +288,7 @@ pub struct InSession {
     measurements: usize,
     snapshots: usize,
     axes: usize,
-    absent: usize,
+    missing: usize,
     /// Parameters are those of the session.
     parameters: bool,
     /// They are known to differ; if neither is set, nothing is known about them.
@@ -320,7 +320,7 @@ impl InSession {
             measurements: base.measurements,
             snapshots: base.snapshots,
             axes: base.axes,
-            absent: base.absent,
+            missing: base.missing,
             parameters: parameters == Some(true) && !base.parameters_differ,
             parameters_differ: parameters == Some(false) || base.parameters_differ,
         }

@@ -1,7 +1,7 @@
 //! Checks whether the files of a session, and the session itself, have changed.
 
-use crate::jobs::session::{SessionRequest, Standing};
-use crate::state::session::Severity;
+use crate::jobs::session::{FileComparison, SessionRequest};
+use crate::state::core::notices::Severity;
 use crate::state::sessions::update::{save, submit};
 use crate::state::sessions::{ChangedSince, Verified};
 use crate::state::{Effect, State};
@@ -32,10 +32,12 @@ pub(in crate::state) fn overwrite(state: &mut State, effects: &mut Vec<Effect>) 
 /// Files that were accepted as the session's by size and age alone are read in the background.
 pub(in crate::state) fn verify(state: &mut State, effects: &mut Vec<Effect>) {
     let saving = &mut state.session.saving;
-    saving.opened_status.clone_from(&state.session.status);
+    saving
+        .opened_status
+        .clone_from(&state.session.notices.status);
     let Some(opened) = &saving.opened else { return };
     let same = opened.files.iter();
-    let same = same.filter(|f| f.standing == Standing::Same);
+    let same = same.filter(|f| f.standing == FileComparison::Same);
     let files: Vec<_> = same.map(|f| (f.path.clone(), f.entry.clone())).collect();
     // With that setting they were read before they were opened.
     if saving.strict {
@@ -46,7 +48,11 @@ pub(in crate::state) fn verify(state: &mut State, effects: &mut Vec<Effect>) {
     }
 }
 
-pub(in crate::state) fn verified(state: &mut State, files: usize, differ: &[(PathBuf, Standing)]) {
+pub(in crate::state) fn verified(
+    state: &mut State,
+    files: usize,
+    differ: &[(PathBuf, FileComparison)],
+) {
     let name = |path: &Path| {
         let name = path.file_name().unwrap_or_default();
         name.to_string_lossy().into_owned()
@@ -58,22 +64,23 @@ pub(in crate::state) fn verified(state: &mut State, files: usize, differ: &[(Pat
     };
     let opened = &state.session.saving.opened_status;
     // The user may have done something else since.
-    if differ.is_empty() && !opened.is_empty() && state.session.status.starts_with(opened) {
-        state.session.status = format!("{} · {}", state.session.status, found.words());
+    if differ.is_empty() && !opened.is_empty() && state.session.notices.status.starts_with(opened) {
+        state.session.notices.status =
+            format!("{} · {}", state.session.notices.status, found.words());
     }
     for (path, standing) in differ {
         let path = path.display();
         let sentence = match standing {
-            Standing::Missing(why) => format!(
+            FileComparison::Missing(why) => format!(
                 "{why}, so the session cannot tell whether it has changed; make the file readable and open the \
                  session again: {path}"
             ),
             // Names the changed file next to a scan or streamlines.
-            Standing::Changed(why) => format!(
+            FileComparison::Changed(why) => format!(
                 "{why}; the window shows the present file: restore the earlier one and open the session again, \
                  or save the session to keep the new one: {path}"
             ),
-            Standing::Same => continue,
+            FileComparison::Same => continue,
         };
         state.session.notify(Severity::Warning, sentence);
     }

@@ -2,17 +2,17 @@
 
 use crate::data::Tractogram;
 use crate::jobs::Slot;
-use crate::jobs::session::{Match, Remake, RestoredLayers, SessionRequest, Standing};
+use crate::jobs::session::{FileComparison, Match, Remake, RestoredLayers, SessionRequest};
 use crate::state::core::layer::{Content as Held, Layer, LayerId};
+use crate::state::core::notices::{Severity, Topic};
 use crate::state::core::text::counted;
-use crate::state::document::Made;
 use crate::state::edit::{changed, edit};
-use crate::state::session::{Severity, Topic};
-use crate::state::sessions::saved::{self, MissingLayer};
+use crate::state::origin::{Computed, Origin};
+use crate::state::sessions::saved;
 use crate::state::sessions::update::{arrange_read, submit};
 use crate::state::update::basis::remake;
-use crate::state::{Document, Effect, State, tensors};
-use std::path::PathBuf;
+use crate::state::{Effect, State, tensors};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Reads the file of a missing layer.
@@ -23,10 +23,10 @@ pub(in crate::state) fn restore(
     effects: &mut Vec<Effect>,
 ) {
     state.session.forget_failures(Slot::Load);
-    let Some(absent) = absent(&state.document, layer) else {
+    let Some(missing) = state.document.missing_layer(layer) else {
         return;
     };
-    match saved::moved_to(absent, path) {
+    match saved::moved_to(missing, path) {
         Ok(item) => {
             let items = vec![(layer.0, item)];
             submit(effects, SessionRequest::Load { items });
@@ -41,13 +41,13 @@ pub(in crate::state) fn was_restored(
     effects: &mut Vec<Effect>,
 ) {
     for (id, one) in restored {
-        let Some(absent) = absent(&state.document, LayerId(id)).cloned() else {
+        let Some(missing) = state.document.missing_layer(LayerId(id)).cloned() else {
             continue;
         };
         let mut notes = Vec::new();
         let outcome = one.map_err(|why| why.to_string()).and_then(|one| {
             // It belongs to the session: undoing this would remove it again.
-            notes = saved::one(&mut state.document, &absent, one)?;
+            notes = saved::restore_missing(&mut state.document, &missing, one)?;
             Ok(())
         });
         for note in notes {
@@ -56,16 +56,16 @@ pub(in crate::state) fn was_restored(
         match outcome {
             Ok(()) => {
                 changed(state);
-                state.session.status = format!("Found {}", absent.layer.name);
+                state.session.notices.status = format!("Found {}", missing.layer.name);
                 let path = state.document.layer(LayerId(id));
-                let path = path.and_then(|l| l.path.clone());
+                let path = path.and_then(|l| state.document.path(l).map(Path::to_owned));
                 is_taken(state, path);
             }
             Err(why) => state.session.failed(Slot::Load, why),
         }
     }
     if let Some(saved) = state.document.awaited.clone() {
-        arrange_read(&mut state.document, &saved);
+        arrange_read(&mut state.document, saved.layers());
     }
     tensors::update::fit(state, effects);
 }
@@ -77,28 +77,19 @@ fn is_taken(state: &mut State, path: Option<PathBuf>) {
     };
     for found in &mut Arc::make_mut(opened).files {
         if found.path == path {
-            found.standing = Standing::Same;
+            found.standing = FileComparison::Same;
         }
     }
-}
-
-fn absent(document: &Document, layer: LayerId) -> Option<&Arc<MissingLayer>> {
-    document.absent.iter().find(|a| a.layer.id == layer.0)
-}
-
-fn made_of(document: &Document, absent: &MissingLayer) -> Option<Result<Made, String>> {
-    let curves = absent.kept()?;
-    Some(saved::made(document, &absent.read, curves))
 }
 
 pub(in crate::state) fn make_again(state: &mut State, layer: LayerId, effects: &mut Vec<Effect>) {
     state.session.forget_failures(Slot::Remake);
     let document = &state.document;
-    let Some(absent) = absent(document, layer).cloned() else {
+    let Some(missing) = document.missing_layer(layer).cloned() else {
         return;
     };
-    let name = absent.layer.name.clone();
-    let request = match made_of(document, &absent) {
+    let name = missing.layer.name.clone();
+    let request = match missing.made(document) {
         None => return,
         Some(Err(why)) => Err(format!("{name} cannot be recomputed: {why}")),
         Some(Ok(made)) => remake(document, layer.0, &name, &made),
@@ -106,8 +97,8 @@ pub(in crate::state) fn make_again(state: &mut State, layer: LayerId, effects: &
     match request {
         Ok(request) => {
             let of = saved::result_name(layer.0);
-            let expected = absent.read.results.iter().find(|r| r.of == of).cloned();
-            let edits = match saved::edits(&absent.read, &absent.layer.edits) {
+            let expected = missing.read.results.iter().find(|r| r.of == of).cloned();
+            let edits = match missing.edits() {
                 Ok(edits) => edits,
                 Err(why) => return state.session.failed(Slot::Remake, why),
             };
@@ -130,27 +121,29 @@ pub(in crate::state) fn was_made_again(
     wall_ms: f64,
 ) {
     let id = LayerId(layer);
-    let Some(absent) = absent(&state.document, id).cloned() else {
+    let Some(missing) = state.document.missing_layer(id).cloned() else {
         return;
     };
-    let Some(Ok(made)) = made_of(&state.document, &absent) else {
+    let Some(Ok(made)) = missing.made(&state.document) else {
         return;
     };
-    let edits = saved::edits(&absent.read, &absent.layer.edits).unwrap_or_default();
-    let name = absent.layer.name.clone();
+    let edits = missing.edits().unwrap_or_default();
+    let name = missing.layer.name.clone();
     let streamlines = counted(tractogram.len(), "streamline");
     let mut lost = None;
     let before = state.session.revision;
     edit(state, "Make again", false, |document| {
-        document.absent.retain(|a| a.layer.id != layer);
-        let origin = document.origins.add(made);
+        document.remove_missing_layer(id);
+        let origin = document
+            .origins
+            .add(Origin::Computed(Computed::Curves(made)));
         let origin = document.origins.edited(origin, &edits);
         let content = Held::Tractogram(tractogram);
-        let display = absent.layer.display.clone();
+        let display = missing.layer.display.clone();
         let layer = Layer::new(id, name.clone(), content, display, origin);
         document.layers.push(Arc::new(layer));
         let same = outcome == Some(Match::SameBytes);
-        lost = saved::weigh(document, &absent, same).err();
+        lost = saved::restore_weights(document, &missing, same).err();
     });
     if outcome == Some(Match::SameBytes) {
         let base = Arc::make_mut(&mut state.session.saving.base);
@@ -161,14 +154,15 @@ pub(in crate::state) fn was_made_again(
     }
     let text = outcome.map_or(String::new(), |o| format!(", {}", o.label()));
     let seconds = wall_ms / 1e3;
-    state.session.status = format!("Recomputed {name}: {streamlines} in {seconds:.1} s{text}");
+    state.session.notices.status =
+        format!("Recomputed {name}: {streamlines} in {seconds:.1} s{text}");
     if outcome == Some(Match::Differs) {
         state.session.notify(
-            Severity::Warning,
-            format!(
-                "{name} was recomputed and differs from the session: another version, or changed files"
-            ),
-        );
+Severity::Warning,
+format!(
+"{name} was recomputed and differs from the session: another version, or changed files"
+),
+);
     }
 }
 

@@ -99,7 +99,11 @@ impl Job for ExtractStreamlines {
         let some = match self.marks.iter().all(|m| *m) {
             // They are already on the graphics card.
             true => self.tractogram,
-            false => copied(&self.tractogram.bare(), &self.marks, memory_for_curves())?,
+            false => copied(
+                &self.tractogram.without_values(),
+                &self.marks,
+                memory_for_curves(),
+            )?,
         };
         some.bounds();
         Ok(some)

@@ -77,7 +77,7 @@ impl Receive<State> for FilterStreamlines {
         effects: &mut Vec<Effect>,
     ) {
         ended(state, self, delivery, effects, |state, filtered, _, _| {
-            let kept = filtered.selection.kept();
+            let kept = filtered.selection.kept_count();
             state.session.bundle.selection.finish(StreamlineSelection {
                 marks: SameArc(filtered.selection.marks.into()),
                 kept,
@@ -137,7 +137,7 @@ impl Receive<State> for SelectStreamlines {
     ) {
         ended(state, self, delivery, effects, |state, selected, _, _| {
             let kept = counted(selected.kept.len(), "streamline");
-            state.session.status = format!("Selected {kept}");
+            state.session.notices.status = format!("Selected {kept}");
         });
     }
 }

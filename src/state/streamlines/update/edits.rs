@@ -4,11 +4,11 @@ use crate::data::{DataId, Tractogram};
 use crate::solvers::tractogram::selection::{Edit, Runs};
 use crate::state::core::display::Display;
 use crate::state::core::layer::{Content, Layer, LayerId};
+use crate::state::core::notices::Severity;
 use crate::state::core::text::streamlines;
 use crate::state::edit::edit;
 use crate::state::filter::WEIGHT;
 use crate::state::recipes::selection_options;
-use crate::state::session::Severity;
 use crate::state::streamlines::jobs::edit::{EDIT, EditStreamlines};
 use crate::state::streamlines::lines_of;
 use crate::state::streamlines::update::follow;
@@ -51,7 +51,7 @@ fn chosen(state: &mut State) -> Option<(LayerId, Tractogram, Vec<bool>)> {
         Some((chosen.layer, lines.clone(), chosen.marks.0.to_vec()))
     });
     if found.is_none() {
-        "No streamlines are chosen".clone_into(&mut state.session.status);
+        "No streamlines are chosen".clone_into(&mut state.session.notices.status);
     }
     found
 }
@@ -187,8 +187,8 @@ pub fn done(
     });
     state.session.bundle.manual_selection = None;
     state.session.selected_layer = Some(shown);
-    state.session.selected_region = None;
-    state.session.status = match fresh {
+    state.session.regions.selected = None;
+    state.session.notices.status = match fresh {
         true if stays => format!(
             "Kept {} as a layer, hidden; Filter goes on with {}",
             streamlines(left as u64),

@@ -5,7 +5,7 @@ use crate::data::{Region, Tractogram};
 use crate::solvers::connectivity::Connectome;
 use crate::solvers::tractogram::profile::{Along, Start};
 use crate::solvers::tractogram::selection::{
-    Given, OnImage, PointStatistic, SelectionRules, Within,
+    OnImage, PointStatistic, SelectionRules, StreamlineRange, Within,
 };
 use crate::state::streamlines::jobs::Among;
 use crate::state::streamlines::jobs::connectome::ComputeConnectome;
@@ -109,7 +109,7 @@ pub(in crate::state) fn applied_rules(
                 };
                 if limit.counting == PointStatistic::Mean {
                     let values = state.values(lines.id(), column)?.clone();
-                    given.push(Given { values, low, high });
+                    given.push(StreamlineRange { values, low, high });
                     continue;
                 }
                 images.push(OnImage {

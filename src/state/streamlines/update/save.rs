@@ -1,7 +1,7 @@
 //! Tables as files.
 
 use crate::jobs::Slot;
-use crate::state::session::Severity;
+use crate::state::core::notices::Severity;
 use crate::state::streamlines::jobs::csv::{
     ConnectomeTable, Named, SaveConnectome, SaveProfile, SaveTable,
 };

@@ -43,7 +43,7 @@ pub fn picked(state: &mut State, found: &[u32]) {
 
 fn report_count(state: &mut State) {
     let chosen = state.manual_selection().map_or(0, |c| c.count);
-    state.session.status = match chosen {
+    state.session.notices.status = match chosen {
         0 => String::new(),
         n => format!("{} chosen", counted(n, "streamline")),
     };
@@ -83,7 +83,7 @@ fn set_selection(
     });
     if count > 0 {
         // The target of Delete and Esc.
-        state.session.selected_region = None;
+        state.session.regions.selected = None;
         state.session.selected_layer = Some(layer);
     }
 }

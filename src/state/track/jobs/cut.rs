@@ -58,13 +58,13 @@ impl Receive<State> for CutRays {
         effects: &mut Vec<Effect>,
     ) {
         ended(state, self, delivery, effects, |state, after, _, _| {
-            state.session.cut.stop();
+            state.session.track.cut.stop();
             rays::ranked(state, self.all.id(), self.cut, after.kept, after.least);
         });
     }
 
     fn unfinished(&self, _: &Unfinished, state: &mut State) -> bool {
-        state.session.cut.fail();
+        state.session.track.cut.fail();
         false
     }
 }

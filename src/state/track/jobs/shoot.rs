@@ -69,7 +69,7 @@ impl ShootRays {
         let memory = memory_for_curves();
         let shot = geodesic::shoot_within(&medium, regions, params, memory, backend, control)?;
         let mut output = Arc::unwrap_or_clone(shot.rays);
-        output.look_for_starts(field, regions, &params.curves, backend, control)?;
+        output.explain_no_starts(field, regions, &params.curves, backend, control)?;
         let measures = output.kept.per_streamline.get("cm").cloned();
         let measures = measures.unwrap_or_default();
         let along = backend.install(|| tractogram::sample(&self.fa, &output.kept));

@@ -8,10 +8,10 @@ use crate::jobs::{
 use crate::solvers::{curves, tracking, tractogram};
 use crate::state::files::jobs::open::{with_lengths, with_target_names};
 use crate::state::job_end::ended;
-use crate::state::session::{CurveKey, CurveParams};
 use crate::state::tensors::types::BootstrapInput;
 use crate::state::track::jobs::bootstrap::residuals;
 use crate::state::track::jobs::{LIVE, live_unfinished};
+use crate::state::track::types::{CurveKey, CurveParams};
 use crate::state::track::{kept, update};
 use crate::state::{Effect, State};
 use std::sync::Arc;
@@ -59,7 +59,7 @@ impl TrackStreamlines {
             }
             None => tracking::track_within(field, regions, params, memory, backend, control)?,
         };
-        output.look_for_starts(field, regions, params, backend, control)?;
+        output.explain_no_starts(field, regions, params, backend, control)?;
         let along = backend.install(|| tractogram::sample(&self.fa, &output.kept));
         let kept = output.kept.with_per_point("fa", along);
         let kept = with_target_names(with_lengths(kept), regions);

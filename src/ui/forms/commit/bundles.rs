@@ -66,7 +66,11 @@ pub fn show(
     let known = state.session.filter.sums.shown();
     let known = known.filter(|(key, _)| key.of == lines.id());
     let lengths = known.map(|(_, sums)| &sums.lengths_mm);
-    let counted = memory.weights.bundles(lines, least, lengths).to_vec();
+    let counted = memory
+        .caches
+        .weights
+        .bundles(lines, least, lengths)
+        .to_vec();
     let apart = extra_bundles(state, lines, memory, least);
     let alone = counted.len() == 1;
     let groups = counted.into_iter().enumerate().map(|(i, counted)| Row {
@@ -117,7 +121,11 @@ fn extra_bundles(state: &State, lines: &Tractogram, memory: &mut Memory, least: 
     let Some((key, sums)) = known.filter(|(key, _)| key.of == lines.id()) else {
         return Vec::new();
     };
-    let kept = memory.weights.extra_bundles(lines, sums, least).iter();
+    let kept = memory
+        .caches
+        .weights
+        .extra_bundles(lines, sums, least)
+        .iter();
     let each = key.rows.iter().zip(&sums.bundles).zip(kept);
     let row = |((apart, summed), kept): ((&ExtraBundle, &Summed), &KeptSums)| {
         let (name, colour) = match apart {
@@ -180,7 +188,9 @@ fn bundle_row(
             let rules = rules.filter(|s| s.layer == layer.id);
             rules.is_some_and(|s| s.group.as_ref() == Some(group))
         }
-        BundleKind::Extra(ExtraBundle::Region(id), _) => state.session.selected_region == Some(*id),
+        BundleKind::Extra(ExtraBundle::Region(id), _) => {
+            state.session.regions.selected == Some(*id)
+        }
         BundleKind::Rest | BundleKind::Extra(ExtraBundle::Filter, _) => false,
     };
     let response = rows::list_row(ui, &spoken, ("bundle", i), selected);

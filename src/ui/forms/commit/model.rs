@@ -4,7 +4,7 @@ use super::act;
 use crate::parameters::row;
 use crate::solvers::commit;
 use crate::solvers::commit::Params;
-use crate::solvers::commit::cylinder::Gamma;
+use crate::solvers::commit::cylinder::GammaRadii;
 use crate::solvers::commit::model::{Intra, Zeppelin};
 use crate::state::filter::FilterAction;
 use crate::state::filter::FitEstimate;
@@ -104,9 +104,9 @@ fn fibres(ui: &mut Ui, params: &Params, default_value: &Params, set: &mut Set) {
     }
 }
 
-fn gamma(ui: &mut Ui, params: &Params, along: f64, radii: &[Gamma], set: &mut Set) {
+fn gamma(ui: &mut Ui, params: &Params, along: f64, radii: &[GammaRadii], set: &mut Set) {
     let first = radii.first().copied().unwrap_or(commit::DEFAULT_GAMMA);
-    let mut to = |gamma: Gamma, phase: Phase| {
+    let mut to = |gamma: GammaRadii, phase: Phase| {
         let mut params = params.clone();
         let others = radii.iter().skip(1).copied();
         params.model.intra = Intra::GammaCylinders {
@@ -120,7 +120,7 @@ fn gamma(ui: &mut Ui, params: &Params, along: f64, radii: &[Gamma], set: &mut Se
         .limits(0.05..=100.0)
         .help("Shape of the gamma distribution of radii");
     if let Some((shape, phase)) = row.value(ui) {
-        to(Gamma { shape, ..first }, phase);
+        to(GammaRadii { shape, ..first }, phase);
     }
     let row = SliderRow::new("Scale", first.scale_um, 0.05..=2.0)
         .default(commit::DEFAULT_GAMMA.scale_um)
@@ -128,7 +128,7 @@ fn gamma(ui: &mut Ui, params: &Params, along: f64, radii: &[Gamma], set: &mut Se
         .unit("µm")
         .help("Scale of the gamma distribution: the mean radius is shape × scale");
     if let Some((scale_um, phase)) = row.value(ui) {
-        to(Gamma { scale_um, ..first }, phase);
+        to(GammaRadii { scale_um, ..first }, phase);
     }
 }
 

@@ -41,7 +41,12 @@ pub fn show(ui: &mut Ui, state: &State) {
 }
 
 fn going(ui: &mut Ui, state: &State, running: &Running) {
-    let job = state.session.jobs.iter().find(|j| j.slot == FIT_WEIGHTS);
+    let job = state
+        .session
+        .jobs
+        .running
+        .iter()
+        .find(|j| j.slot == FIT_WEIGHTS);
     let progress = job.map(|j| j.control.progress());
     let curve = running.curve.values();
     let done = running.iterations();

@@ -74,7 +74,7 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
         bundles::lesions(ui, state, weights, memory, actions);
     });
     single(ui, memory, actions);
-    rows::dimmed(ui, dim, |ui| figures(ui, weights, memory));
+    rows::dimmed(ui, dim, |ui| figures(ui, state, weights, memory));
 }
 
 /// Warns that the streamlines differ from those that were fitted.
@@ -113,7 +113,7 @@ fn histogram(
     if weights.sorted.is_empty() {
         return rows::hint(ui, "No streamline explains any of the signal");
     }
-    let range = memory.weights.range(weights);
+    let range = memory.caches.weights.range(weights);
     let (low, high) = range;
     let window = weights.window();
     let colour = |t: f32| -> Color32 {
@@ -123,7 +123,7 @@ fn histogram(
     let cut = state.document.filter.cut_of(layer.id);
     let moved = CutHistogram {
         name: "Weight",
-        counts: memory.weights.bins(weights),
+        counts: memory.caches.weights.bins(weights),
         range,
         logarithmic: true,
         cut: (cut > 0.0).then_some(cut),
@@ -242,7 +242,7 @@ fn single(ui: &mut Ui, memory: &mut Memory, actions: &mut Vec<Action>) {
     }
 }
 
-fn figures(ui: &mut Ui, weights: &FittedWeights, memory: &mut Memory) {
+fn figures(ui: &mut Ui, state: &State, weights: &FittedWeights, memory: &mut Memory) {
     let f = &weights.figures;
     let left_out = [
         (f.outside, "outside the fitted voxels"),
@@ -268,8 +268,12 @@ fn figures(ui: &mut Ui, weights: &FittedWeights, memory: &mut Memory) {
         return;
     }
     let ended = super::progress::ended(f.ended);
+    let fit = state.document.origins.weight_fit(weights.fit);
     let readings = [
-        ("Model", weights.from.params.model.name()),
+        (
+            "Model",
+            fit.map_or_else(String::new, |fit| fit.params.model.name()),
+        ),
         ("Root mean square error", significant(f.rmse)),
         ("Objective", significant(f.objective)),
         ("Optimality (KKT)", significant(f.kkt)),

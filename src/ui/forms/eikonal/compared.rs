@@ -27,7 +27,7 @@ pub fn show(ui: &mut Ui, state: &State) {
     let compared = state.pathway_compared();
     let shares = compared.and_then(|c| c.shares);
     let pairs = compared.map_or(0, |c| c.known.pairs.rates.len());
-    let comparing = state.session.jobs.iter().any(|j| j.slot == COMPARE);
+    let comparing = state.session.jobs.running.iter().any(|j| j.slot == COMPARE);
     let text = |share: Option<f64>| match share {
         Some(share) => AmongPairs::cheaper_in_row(share),
         None if comparing => "comparing…".to_owned(),

@@ -198,7 +198,10 @@ pub fn in_scene(ui: &mut Ui, state: &State, memory: &mut Memory, set: &mut Set) 
         name: "Opacity by excess cost",
         axis: "above E*",
         transfer: &settings.transfer,
-        counts: memory.counted.of(&live.excess, 0, (0.0, settings.range)),
+        counts: memory
+            .caches
+            .counted
+            .of(&live.excess, 0, (0.0, settings.range)),
         range: (0.0, f64::from(settings.range) * 100.0),
         unit: "%",
     };

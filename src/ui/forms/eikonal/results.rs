@@ -51,7 +51,7 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
         let out = |r: &Remark| r.outside_at.is_some();
         tracking::remarks(ui, state, memory, out, actions);
         let busy = |j: &crate::state::JobHandle| matches!(j.slot, PATHWAY | FIT | Slot::Load);
-        let text = if state.session.jobs.iter().any(busy) {
+        let text = if state.session.jobs.running.iter().any(busy) {
             "Solving…"
         } else {
             "The pathway appears here once there are a seed and a target"
@@ -164,12 +164,7 @@ fn row(
     let name = kept.map_or("Live", |k| &k.name);
     let chosen = id.is_some() && state.session.pathways.selected == id;
     let spoken = match found {
-        Some((found, epsilon)) => format!(
-            "{name}: cost {}, {} mm, {} ml",
-            format::significant(found.pathway.min_cost),
-            format::fixed(found.path.total_mm(), 0),
-            format::fixed(found.volume_ml(epsilon), 1)
-        ),
+        Some((found, epsilon)) => format!("{name}: {}", figures(found, epsilon)),
         None => format!("{name}: {}", unsolved_word(state, id)),
     };
     // A name that does not fit next to the numbers gets a line of its own above them.
@@ -271,6 +266,16 @@ fn row(
         }),
         None => response.on_hover_text("Its costs are not in memory: solve it again from its menu"),
     };
+}
+
+/// The figures of a row, for screen readers.
+fn figures(found: &PathwayResult, epsilon: f64) -> String {
+    format!(
+        "cost {}, {} mm, {} ml",
+        format::significant(found.pathway.min_cost),
+        format::fixed(found.path.total_mm(), 0),
+        format::fixed(found.volume_ml(epsilon), 1)
+    )
 }
 
 fn unsolved_word(state: &State, id: Option<LayerId>) -> &'static str {

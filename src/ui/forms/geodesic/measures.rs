@@ -4,8 +4,8 @@ use crate::data::appearance::ColourMap;
 use crate::solvers::curves::Seeding;
 use crate::solvers::geodesic::{Cut, Directions};
 use crate::state::core::text::counted;
-use crate::state::session::RayResult;
 use crate::state::tensors::mask_text;
+use crate::state::track::types::RayResult;
 use crate::state::{Action, CurveResult, Phase, Rays, State, TrackAction};
 use crate::ui::forms::display::colour_of;
 use crate::ui::forms::tracking::empty::{Empty, targets};
@@ -36,7 +36,7 @@ pub fn nothing(
     if live.coarse && !state.stalled() {
         return;
     }
-    let now = &state.document.rays;
+    let now = &state.document.track.rays;
     let targets = targets(state, live);
     let names: Vec<&str> = targets.iter().map(|r| r.name.as_str()).collect();
     let Some((text, remedy)) =
@@ -93,11 +93,11 @@ pub fn histogram(
     actions: &mut Vec<Action>,
 ) -> Cut {
     if rays.measures.is_empty() {
-        return state.document.rays.cut;
+        return state.document.track.rays.cut;
     }
-    let now = &state.document.rays;
+    let now = &state.document.track.rays;
     let (low, _) = rays.range;
-    let map = match state.document.ray_display.colour_map {
+    let map = match state.document.track.ray_display.colour_map {
         map @ (ColourMap::Viridis | ColourMap::GreenRed) => map,
         _ => ColourMap::Viridis,
     };
@@ -112,7 +112,7 @@ pub fn histogram(
     ui.add_space(panels::CAPTION);
     let moved = CutHistogram {
         name: "Connectivity measure",
-        counts: memory.rays.bins(rays),
+        counts: memory.caches.rays.bins(rays),
         range: rays.range,
         logarithmic: false,
         cut,
@@ -127,11 +127,12 @@ pub fn histogram(
         };
         (cut, phase)
     });
-    let coarse = state.session.live.as_ref().filter(|l| l.coarse);
+    let coarse = state.session.track.live.as_ref().filter(|l| l.coarse);
     let kept = match (requested, coarse) {
         // With few rays, more are kept than the share says.
         (None, Some(live)) => live.output.kept.len(),
         (requested, _) => memory
+            .caches
             .rays
             .kept(rays, requested.map_or(now.cut, |(cut, _)| cut)),
     };

@@ -72,7 +72,7 @@ fn image_row(ui: &mut Ui, state: &State, chosen: LayerId) -> Option<LayerId> {
 
 pub fn threshold(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
     head(ui, "Threshold", actions);
-    let making = state.session.making.as_ref();
+    let making = state.session.regions.making.as_ref();
     let now = making.map(|m| &m.source);
     let Some(Source::Threshold {
         layer,
@@ -236,7 +236,7 @@ pub fn fill(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
         Rows::AllBut(&["tolerance", "at-most"]),
         &mut set,
     );
-    let making = state.session.making.as_ref();
+    let making = state.session.regions.making.as_ref();
     if let Some((next, phase)) = changed {
         if let Some(Source::Fill {
             layer: filled,
@@ -271,12 +271,12 @@ pub fn fill(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
 /// Growing, shrinking and smoothing of the selected region, and combining it with others.
 pub fn change(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
     head(ui, "Change a region", actions);
-    let selected = state.session.selected_region;
+    let selected = state.session.regions.selected;
     let Some(chosen) = selected.and_then(|id| state.document.region(id)) else {
         rows::hint(ui, "Click the region to change, in its list or in a view");
         return section::end(ui);
     };
-    let making = state.session.making.as_ref();
+    let making = state.session.regions.making.as_ref();
     let making = making.filter(|m| m.region == selected);
     let now = match making.map(|m| &m.source) {
         Some(Source::Change(change)) => *change,
@@ -330,10 +330,13 @@ fn combine(
     memory: &mut Memory,
     actions: &mut Vec<Action>,
 ) {
-    let with = memory.combine_with.and_then(|id| state.document.region(id));
+    let with = memory
+        .region_panel
+        .combine_with
+        .and_then(|id| state.document.region(id));
     let with = with.filter(|r| r.id != chosen.id);
     if let Some(id) = region_row(ui, state, "Other region", with, |r| r.id != chosen.id) {
-        memory.combine_with = Some(id);
+        memory.region_panel.combine_with = Some(id);
     }
     let why = with.is_none().then_some("Choose the other region first");
     let ways = [
@@ -370,7 +373,7 @@ fn combine(
 pub fn labels(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
     head(ui, "Regions from labels", actions);
     let p = theme::palette(ui.style());
-    let Some(labels) = &state.session.labels else {
+    let Some(labels) = &state.session.regions.labels else {
         rows::hint(ui, "No scalar image: open a label map first");
         return section::end(ui);
     };
@@ -396,11 +399,11 @@ pub fn labels(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec
             rows::hint(ui, "Every voxel is 0: the image has no labels");
         }
         Some(Ok(numbers)) => {
-            let role = memory.label_role;
+            let role = memory.region_panel.label_role;
             if let Some(role) = role_row(ui, "What the regions do", role) {
-                memory.label_role = role;
+                memory.region_panel.label_role = role;
             }
-            let search = &mut memory.label_search;
+            let search = &mut memory.region_panel.label_search;
             label_list(ui, state, (labels, &numbers.0), (role, search), actions);
             let layer = state.document.layer(labels.layer);
             let there: BTreeSet<&str> = state
@@ -413,7 +416,7 @@ pub fn labels(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec
                 layer.is_some_and(|l| !there.contains(region_name(l, found.number).as_str()))
             };
             let volume = layer.and_then(|l| l.content.volume());
-            let search = &memory.label_search;
+            let search = &memory.region_panel.label_search;
             let sought = |f: &&LabelCount| regions::many::found(&described(volume, f), search);
             let rest = numbers.0.iter().filter(absent).filter(sought);
             let rest: Vec<LabelCount> = rest.copied().collect();

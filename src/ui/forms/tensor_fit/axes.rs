@@ -36,8 +36,8 @@ pub struct Pictures {
 pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
     let scan = state.document.scan().and_then(|l| l.content.volume());
     let Some(scan) = scan else { return };
-    let running = state.session.jobs.iter().any(|j| j.slot == CHECK);
-    let known = state.session.axes.as_ref();
+    let running = state.session.jobs.running.iter().any(|j| j.slot == CHECK);
+    let known = state.session.tensors.axes.as_ref();
     let output = known.filter(|(of, _)| *of == scan.id()).map(|(_, o)| o);
     let fitted = state.document.tensors.as_ref();
     let ready = fitted.is_some_and(|t| t.key.scan == scan.id());
@@ -70,8 +70,8 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     ui.add_space(4.0);
     rows::hint(ui, &hint(&output));
     ui.add_space(6.0);
-    memory.axes.update(ui, &output);
-    pictures(ui, &memory.axes, &output, actions);
+    memory.forms.axes.update(ui, &output);
+    pictures(ui, &memory.forms.axes, &output, actions);
 }
 
 fn hint(output: &Output) -> String {

@@ -78,7 +78,7 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
         }
         if open != response.clicked() {
             if check.name == SPACE {
-                memory.space.show(ui, state);
+                memory.forms.space.show(ui, state);
             }
             for line in &check.report {
                 ui.add_space(2.0);
@@ -197,9 +197,9 @@ fn space_check(state: &State, memory: &mut Memory) -> Option<Check> {
         }
     }
     for layer in &state.document.layers {
-        if let Some(replaced) = state.document.replaced.get(&layer.id) {
+        if let Some(change) = &layer.file_change {
             verdict = Verdict::Warning;
-            report.push(format!("{}: {replaced}", layer.name));
+            report.push(format!("{}: {change}", layer.name));
         }
     }
     let other = |g: &Arc<Grid>| !first.matches(g);
@@ -208,7 +208,8 @@ fn space_check(state: &State, memory: &mut Memory) -> Option<Check> {
         .filter(|(_, g, _)| other(g))
         .map(|(l, _, _)| l.name.as_str())
         .collect();
-    let lines = state.document.layers.iter().filter(|l| l.path.is_some());
+    let lines = state.document.layers.iter();
+    let lines = lines.filter(|l| state.document.path(l).is_some());
     let filled = |l: &Arc<Layer>| matches!(&l.content, Content::Mask(mask) if mask.count() > 0);
     let requested = match state.document.layers.iter().any(filled) {
         true => "",
@@ -230,11 +231,11 @@ fn space_check(state: &State, memory: &mut Memory) -> Option<Check> {
             others.join(", ")
         ));
     }
-    let disagreements = memory.space.found(state).len();
+    let disagreements = memory.forms.space.found(state).len();
     if disagreements > 0 {
         verdict = Verdict::Warning;
     }
-    report.extend_from_slice(&memory.space.inside);
+    report.extend_from_slice(&memory.forms.space.inside);
     let fact = match first.source {
         AffineSource::Sform => "sform used",
         AffineSource::Qform => "qform used",
@@ -400,13 +401,13 @@ fn gradient_check(state: &State) -> Option<Check> {
         .next()?;
     let Some(gradients) = gradients else {
         return Some(Check {
-            verdict: Verdict::Warning,
-            name: GRADIENTS,
-            fact: "none found".to_owned(),
-            report: vec![
-                "A fit needs b-values and directions: open or drop the bval and bvec files (or one .b file)".to_owned(),
-            ],
-        });
+verdict: Verdict::Warning,
+name: GRADIENTS,
+fact: "none found".to_owned(),
+report: vec![
+"A fit needs b-values and directions: open or drop the bval and bvec files (or one .b file)".to_owned(),
+],
+});
     };
     let of = |w: Weighting| {
         (0..gradients.len())
@@ -466,7 +467,7 @@ fn turned(state: &State) -> Option<AxisChange> {
 /// Whether the axes are known to be right: compared, or set.
 fn axes_known(state: &State) -> bool {
     state.document.scan().is_some_and(|layer| {
-        let compared = state.session.axes.as_ref().map(|(of, _)| *of);
+        let compared = state.session.tensors.axes.as_ref().map(|(of, _)| *of);
         let of = layer.content.volume().map(|v| v.id());
         state.document.origin(layer).is_phantom() || compared.is_some() && compared == of
     })
@@ -475,7 +476,7 @@ fn axes_known(state: &State) -> bool {
 /// The axis change that a comparison found to be better than the present one.
 fn suspected(state: &State) -> Option<AxisChange> {
     let scan = state.document.scan()?.content.volume()?.id();
-    let (of, output) = state.session.axes.as_ref()?;
+    let (of, output) = state.session.tensors.axes.as_ref()?;
     match output.verdict() {
         gradient_check::Verdict::Better(turn, _) if *of == scan => Some(turn),
         _ => None,

@@ -16,6 +16,7 @@ pub fn checks(state: &State) -> Vec<Check> {
     let running = state
         .session
         .jobs
+        .running
         .iter()
         .any(|j| j.slot == crate::state::tensors::jobs::fit::FIT);
     let Some(tensors) = &state.document.tensors else {

@@ -43,7 +43,7 @@ fn layer(state: &State) -> Option<(&Arc<Layer>, Option<TensorLayout>)> {
 }
 
 fn compared<'a>(state: &'a State, layer: &Layer) -> Option<&'a Arc<Output>> {
-    let known = state.session.tensor_orders.as_ref();
+    let known = state.session.tensors.orders.as_ref();
     known.filter(|(of, _)| *of == layer.id).map(|(_, o)| o)
 }
 
@@ -84,7 +84,7 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     let Some((layer, layout)) = layer(state) else {
         return;
     };
-    let running = state.session.jobs.iter().any(|j| j.slot == CHECK);
+    let running = state.session.jobs.running.iter().any(|j| j.slot == CHECK);
     let output = compared(state, layer).cloned();
     let word = if output.is_some() {
         "Compare again"
@@ -119,10 +119,10 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     ui.add_space(4.0);
     rows::hint(ui, &hint(&output, layout));
     ui.add_space(6.0);
-    memory.orders.update(ui, &output);
+    memory.forms.orders.update(ui, &output);
     for (i, candidate) in output.ranked.iter().enumerate().step_by(COLUMNS) {
         let pair = [Some(candidate), output.ranked.get(i + 1)];
-        row(ui, &memory.orders, i, pair, layout, |layout| {
+        row(ui, &memory.forms.orders, i, pair, layout, |layout| {
             actions.push(Action::Tensors(TensorAction::ReadAs {
                 layer: layer.id,
                 layout: Some(layout),

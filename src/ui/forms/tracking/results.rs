@@ -7,10 +7,10 @@ use crate::solvers::curves::{Params, SeedOutcome};
 use crate::solvers::geodesic::Cut;
 use crate::state::core::display::LineColouring;
 use crate::state::core::text::{counted, streamlines};
-use crate::state::session::RayResult;
 use crate::state::tensors::jobs::fit::FIT;
 use crate::state::tensors::mask_text;
 use crate::state::track::jobs::LIVE;
+use crate::state::track::types::RayResult;
 use crate::state::{
     Action, Content, CurveResult, DeviceAction, Method, Phase, RegionAction, Severity, Slot,
     Standing, State, TrackAction, ViewAction,
@@ -38,16 +38,16 @@ pub fn show(
     actions: &mut Vec<Action>,
 ) {
     let p = theme::palette(ui.style());
-    let Some(live) = &state.session.live else {
+    let Some(live) = &state.session.track.live else {
         section::head(ui, "Results");
         // The error already names regions outside the mask.
-        let failed = state.session.tracking.failure().is_some();
+        let failed = state.session.track.schedule.failure().is_some();
         let unsaid = |remark: &Remark| !failed || remark.outside_at.is_none();
         super::remarks(ui, state, memory, unsaid, actions);
-        match state.session.tracking.failure() {
+        match state.session.track.schedule.failure() {
             Some(why) => {
                 let mut note = Note::new(p, Severity::Error, why);
-                if state.session.stranded.live {
+                if state.session.device.fallback.live {
                     note = note.action(panels::ON_CPU);
                 }
                 if note.show(ui) == Some(NoteResponse::Taken) {
@@ -98,8 +98,8 @@ fn figures(
 ) {
     let output = &live.output;
     let params = match live.rays {
-        Some(_) => &state.document.rays.params.curves,
-        None => &state.document.track,
+        Some(_) => &state.document.track.rays.params.curves,
+        None => &state.document.track.streamlines,
     };
     match &live.rays {
         Some(rays) => {
@@ -144,12 +144,12 @@ fn figures(
 
 /// Shown before there is a result.
 fn waiting(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
-    let (what, doing) = match state.document.method {
+    let (what, doing) = match state.document.track.method {
         Method::Streamlines => ("Streamlines", "Tracking…"),
         Method::Rays => ("Rays", "Shooting…"),
     };
     let seeded = state.document.regions.iter().any(|r| r.role == Role::Seed);
-    let mut jobs = state.session.jobs.iter();
+    let mut jobs = state.session.jobs.running.iter();
     let missing = match (state.document.tensors.is_some(), seeded) {
         (true, true) => None,
         (true, false) => Some("there is a seed"),
@@ -176,7 +176,7 @@ fn waiting(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
 /// Offers to compute the result of the present controls.
 fn run_again(ui: &mut Ui, state: &State, text: &str, actions: &mut Vec<Action>) {
     let p = theme::palette(ui.style());
-    let word = match state.document.method {
+    let word = match state.document.track.method {
         Method::Streamlines => "Track again",
         Method::Rays => "Shoot again",
     };
@@ -234,8 +234,8 @@ fn nothing(
         text: text.to_owned(),
         word: Some(word).filter(|word| !word.is_empty()),
         missed: remedy == Suggestion::LoosenAngle,
-        starts: live.output.fates.iter().sum::<u64>()
-            != live.output.fates[SeedOutcome::NoStart as usize],
+        starts: live.output.seed_outcomes.iter().sum::<u64>()
+            != live.output.seed_outcomes[SeedOutcome::NoStart as usize],
     };
     if empty.show(ui, state, live, memory, actions) {
         actions.push(Action::Track(TrackAction::SetStreamlines {
@@ -291,10 +291,14 @@ fn tracked_targets(
     actions: &mut Vec<Action>,
 ) {
     let output = &live.output;
-    let Some(lengths) = memory.tracks.lengths(&output.kept, live.targets.len()) else {
+    let Some(lengths) = memory
+        .caches
+        .tracks
+        .lengths(&output.kept, live.targets.len())
+    else {
         return;
     };
-    let by_length = state.document.track_display.line_colouring == LineColouring::Length;
+    let by_length = state.document.track.streamline_display.line_colouring == LineColouring::Length;
     histogram(ui, lengths, by_length, whose(state));
     let heads = [("Count", 74.0), ("Median", 76.0)];
     table(ui, state, live, &heads, actions, |i, name| {
@@ -318,7 +322,10 @@ fn measured_targets(
     actions: &mut Vec<Action>,
 ) {
     let kept = &live.output.kept;
-    let reached = memory.rays.reached(kept, rays, cut, live.targets.len());
+    let reached = memory
+        .caches
+        .rays
+        .reached(kept, rays, cut, live.targets.len());
     let heads = [("Count", 56.0), ("CM", 48.0), ("Length", 60.0)];
     table(ui, state, live, &heads, actions, |i, name| {
         let found = reached.get(i).copied().unwrap_or_default();
@@ -393,7 +400,7 @@ fn table(
     }
     for (i, target) in targets {
         let (values, spoken) = values(i, &target.name);
-        let selected = state.session.selected_region == Some(target.id);
+        let selected = state.session.regions.selected == Some(target.id);
         let response = rows::list_row(ui, &spoken, ("target", target.id), selected);
         let row = paint::inset(response.rect, space::INSET, space::INSET);
         let painter = ui.painter();
@@ -435,7 +442,7 @@ fn missed(ui: &mut Ui, state: &State, live: &CurveResult, actions: &mut Vec<Acti
     let output = &live.output;
     let p = theme::palette(ui.style());
     let name = "Missed the targets";
-    let count = format::count(output.fates[SeedOutcome::MissedTargets as usize]);
+    let count = format::count(output.seed_outcomes[SeedOutcome::MissedTargets as usize]);
     let fact = match output.missed_every {
         1 => count,
         every => format!("{count}, 1 in {every} drawn"),
@@ -451,7 +458,7 @@ fn missed(ui: &mut Ui, state: &State, live: &CurveResult, actions: &mut Vec<Acti
     ui.painter()
         .hline(dash.x - 5.0..=dash.x + 5.0, dash.y, stroke);
     let font = theme::regular(size::LABEL);
-    let shown = state.view.show_missed;
+    let shown = state.view.visible.missed;
     let ink = if shown { p.t1 } else { p.t2 };
     let name_at = paint::inset(row, 18.0, 28.0);
     paint::left(ui.painter(), name_at, name, font.clone(), ink);
@@ -470,7 +477,7 @@ fn look(ui: &mut Ui, state: &State, memory: &mut Memory, narrow: bool, actions: 
         memory.toggle(LOOK);
     }
     if open {
-        let measured = state.document.method == Method::Rays;
+        let measured = state.document.track.method == Method::Rays;
         let shown = state.document.live_display();
         let has = display::Has {
             measure: measured,

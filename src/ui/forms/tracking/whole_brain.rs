@@ -24,14 +24,14 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     if !open {
         return;
     }
-    let whole_brain = state.document.whole_brain;
+    let whole_brain = state.document.track.whole_brain;
     let mut set = |whole_brain: WholeBrain, phase: Phase| {
         actions.push(Action::Track(TrackAction::SetWholeBrain {
             whole_brain,
             phase,
         }));
     };
-    let same = match state.document.track.seeding {
+    let same = match state.document.track.streamlines.seeding {
         Seeding::Random { .. } => None,
         Seeding::Grid { .. } => Some("on the grid above"),
         Seeding::PerVoxel { .. } => Some("per voxel, as above"),
@@ -74,7 +74,12 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
 }
 
 fn button(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
-    let running = state.session.jobs.iter().any(|j| j.slot == WHOLE_BRAIN);
+    let running = state
+        .session
+        .jobs
+        .running
+        .iter()
+        .any(|j| j.slot == WHOLE_BRAIN);
     let why = match (&state.document.tensors, running) {
         (None, _) => Some("Tracking needs tensors first"),
         (_, true) => Some("The whole brain is being tracked"),

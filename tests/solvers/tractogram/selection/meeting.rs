@@ -40,7 +40,7 @@ pub fn cut_at_a_region() {
                 by_ends,
                 ..by_regions(vec![region.clone()])
             };
-            assert_eq!(run(&lines, &rules).kept(), lines.len(), "{by_ends}");
+            assert_eq!(run(&lines, &rules).kept_count(), lines.len(), "{by_ends}");
         }
         // A curve that stops short of it does not meet it.
         let short: Vec<[f32; 3]> = lines
@@ -54,6 +54,6 @@ pub fn cut_at_a_region() {
             })
             .collect();
         let short = Tractogram::new(short, lines.offsets.to_vec());
-        assert_eq!(run(&short, &by_regions(vec![region])).kept(), 0);
+        assert_eq!(run(&short, &by_regions(vec![region])).kept_count(), 0);
     }
 }

@@ -66,13 +66,20 @@ fn left_behind() {
     assert!(!window.state.is_filtering());
     assert!(window.state.document.bundle.rules.is_none());
     // The status stays until the user selects a third task.
-    let weighed = |window: &Window| window.state.session.status.ends_with("have a weight");
-    assert!(weighed(&window), "{}", window.state.session.status);
+    let weighed = |window: &Window| {
+        window
+            .state
+            .session
+            .notices
+            .status
+            .ends_with("have a weight")
+    };
+    assert!(weighed(&window), "{}", window.state.session.notices.status);
     look(&mut window, Task::Filter);
     assert_eq!(shown(&window), Shown::After);
     assert!(weighed(&window));
     look(&mut window, Task::Pathways);
-    assert_eq!(window.state.session.status, "");
+    assert_eq!(window.state.session.notices.status, "");
 }
 
 /// One set in another task is the user's, whatever its contents.
@@ -124,7 +131,8 @@ fn forced() {
     assert_eq!(said(&window), "");
     let id = layer(&window).id;
     let weighed = window.state.document.weights[&id].clone();
-    assert!(weighed.from.params.force_model);
+    let from = window.state.document.fit_inputs(&weighed);
+    assert!(from.expect("the fit").params.force_model);
     let command = arcuate::state::update::filter_recipe(&window.state).expect("a command");
     assert!(
         command.command().contains(" --force-model"),
@@ -155,7 +163,7 @@ fn keep() {
     let kept = document.layer(kept).expect("there");
     assert!(kept.id != id && !kept.display.visible);
     let name = layer(&window).name.clone();
-    let status = window.state.session.status.clone();
+    let status = window.state.session.notices.status.clone();
     assert!(
         status.contains("hidden") && status.ends_with(&name),
         "{status}"

@@ -1,7 +1,7 @@
 //! Adds the streamlines' columns over all cards, so that all cards have the same sums.
 
 use super::buffers::Buffers;
-use super::{KERNELS, Part, THREADS, WHAT, blocks};
+use super::{KERNELS, OPERATION, Part, THREADS, blocks};
 use crate::compute::cuda::{self, Device, nccl::Group};
 use cudarc::driver::{CudaFunction, CudaSlice, PushKernelArg as _};
 use std::sync::Arc;
@@ -66,7 +66,7 @@ impl Adder {
                 let count = sum.len() as u64;
                 let (one, to, from) = (1f32, device.address(sum), device.address(arrived));
                 for (_, share) in others.iter() {
-                    device.check(WHAT, device.stream().memcpy_dtod(*share, arrived))?;
+                    device.check(OPERATION, device.stream().memcpy_dtod(*share, arrived))?;
                     first.launch(combine, blocks(count, THREADS), |l| {
                         l.arg(&count).arg(&one).arg(&to).arg(&one).arg(&from);
                         l.arg(&to);
@@ -74,9 +74,9 @@ impl Adder {
                 }
                 for (part, share) in others.iter_mut() {
                     let own = part.device();
-                    own.check(WHAT, own.stream().memcpy_dtod(*sum, *share))?;
+                    own.check(OPERATION, own.stream().memcpy_dtod(*sum, *share))?;
                     // The sum must not be overwritten before this.
-                    device.check(WHAT, device.stream().join(own.stream()))?;
+                    device.check(OPERATION, device.stream().join(own.stream()))?;
                 }
                 Ok(())
             }

@@ -2,10 +2,12 @@
 
 use super::super::dictionary::Slab;
 use super::super::harmonics::{COUNT, DEGREES};
+use super::super::model::Responses;
 use super::super::operator::Shape;
+use super::super::operator::rank::Mixing;
 use super::super::samples::Samples;
 use super::part::SlabInput;
-use super::{Error, FOURS, KERNELS, PAD, PART, ROW, WHAT, blocks};
+use super::{Error, KERNELS, MAX_COLUMNS_AT_ONCE, OPERATION, PAD, PART, ROW, blocks};
 use crate::compute::cuda::{self, Device};
 use bytemuck::{Pod, Zeroable};
 use cudarc::driver::{CudaSlice, DeviceRepr, PushKernelArg as _};
@@ -166,7 +168,7 @@ pub fn wide(rank: usize) -> usize {
     match rank {
         0 | 1 => 1,
         2 => 2,
-        _ => FOURS,
+        _ => MAX_COLUMNS_AT_ONCE,
     }
 }
 
@@ -182,7 +184,7 @@ pub fn bytes(segments: u64, shape: Shape, rank: usize, shells: usize) -> u64 {
     let peaks = voxels * shape.peaks as u64;
     let sums = voxels * (shells * ROW + 4 + PAD * wide(rank)) as u64;
     let mixed = shared(shape.fibres, rank) as u64;
-    let own = voxels * shape.own() as u64;
+    let own = voxels * shape.unknowns_per_voxel() as u64;
     let basis = (shape.samples * 2 * ROW) as u64;
     let vectors = 5 * shape.rows() as u64 + 7 * shape.columns() as u64;
     let text = peaks * (COUNT as u64 + 1) + voxels + sums + mixed + own + basis + vectors;
@@ -237,36 +239,12 @@ impl Buffers {
         ];
         let codes: Vec<u32> = slab.peaks.iter().map(|c| u32::from(*c)).collect();
         let peaks = peaks(device, &codes)?;
-        // By chunk, shell, degree and column.
-        let mut intra = vec![0f32; chunks * shells * DEGREES * wide];
-        for (atom, of_shells) in responses.intra.iter().enumerate() {
-            for (i, r) in of_shells.as_flattened().iter().enumerate() {
-                let row = atom / wide * shells * DEGREES + i;
-                intra[row * wide + atom % wide] = *r as f32;
-            }
-        }
-        let own = responses.extra.iter().chain(&responses.free);
-        let own: Vec<f32> = own
-            .flat_map(|r| r.as_flattened())
-            .map(|v| *v as f32)
-            .collect();
-        let [flat, flat_extra, flat_free] = &responses.flat;
-        let mut flats: Vec<f32> = flat.iter().map(|v| *v as f32).collect();
-        flats.resize(chunks * wide, 0.0);
-        flats.extend(flat_extra.iter().chain(flat_free).map(|v| *v as f32));
-        let mut rows = vec![0f32; atoms * chunks * wide];
-        for (atom, row) in rows.chunks_exact_mut(chunks * wide).enumerate() {
-            match mixing {
-                Some(mixing) => row[..rank].copy_from_slice(mixing.row(atom)),
-                None => row[atom] = 1.0,
-            }
-        }
         let rows = [
             peaks,
-            floats(&intra)?,
-            floats(&own)?,
-            floats(&flats)?,
-            floats(&rows)?,
+            floats(&intra(&responses.intra, shells, wide))?,
+            floats(&own(responses))?,
+            floats(&flat(&responses.flat, chunks * wide))?,
+            floats(&mixing_rows(mixing, atoms, rank, chunks * wide))?,
         ];
         let basis = basis(device, &padding.directions)?;
         let made = Self {
@@ -309,7 +287,7 @@ impl Buffers {
             sums: device.alloc_zeros(voxels * PAD * wide)?,
             shells: device.alloc_zeros(voxels * (shells * ROW + 4))?,
             mixed: device.alloc_zeros(shared(shape.fibres, rank))?,
-            own: device.alloc_zeros((voxels * shape.own()).max(1))?,
+            own: device.alloc_zeros((voxels * shape.unknowns_per_voxel()).max(1))?,
             parted: items.iter().any(|i| i[3] & SHARED != 0),
             bytes,
             _kept: kept,
@@ -317,6 +295,47 @@ impl Buffers {
         };
         Ok((made, shape, padding.places))
     }
+}
+
+/// The streamlines' responses by chunk, shell, degree and column.
+fn intra(responses: &[Vec<[f64; DEGREES]>], shells: usize, wide: usize) -> Vec<f32> {
+    let chunks = responses.len().div_ceil(wide);
+    let mut intra = vec![0f32; chunks * shells * DEGREES * wide];
+    for (atom, of_shells) in responses.iter().enumerate() {
+        for (i, r) in of_shells.as_flattened().iter().enumerate() {
+            let row = atom / wide * shells * DEGREES + i;
+            intra[row * wide + atom % wide] = *r as f32;
+        }
+    }
+    intra
+}
+
+/// Responses of the voxels' own columns.
+fn own(responses: &Responses) -> Vec<f32> {
+    let own = responses.extra.iter().chain(&responses.free);
+    own.flat_map(|r| r.as_flattened())
+        .map(|v| *v as f32)
+        .collect()
+}
+
+/// Responses at b = 0: those of the streamlines fill up their chunks.
+fn flat([intra, extra, free]: &[Vec<f64>; 3], columns: usize) -> Vec<f32> {
+    let mut flats: Vec<f32> = intra.iter().map(|v| *v as f32).collect();
+    flats.resize(columns, 0.0);
+    flats.extend(extra.iter().chain(free).map(|v| *v as f32));
+    flats
+}
+
+/// The mixing of the streamlines' columns, a row for each atom; without mixing, each atom is its own column.
+fn mixing_rows(mixing: Option<&Mixing>, atoms: usize, rank: usize, columns: usize) -> Vec<f32> {
+    let mut rows = vec![0f32; atoms * columns];
+    for (atom, row) in rows.chunks_exact_mut(columns).enumerate() {
+        match mixing {
+            Some(mixing) => row[..rank].copy_from_slice(mixing.row(atom)),
+            None => row[atom] = 1.0,
+        }
+    }
+    rows
 }
 
 /// Harmonics of the peaks.
@@ -333,7 +352,7 @@ fn peaks(device: &Device, codes: &[u32]) -> Result<CudaSlice<f32>, cuda::Error> 
         launcher.arg(&codes).arg(&count).arg(&mut out);
         launcher.launch(blocks(u64::from(count), 128))
     };
-    device.check(WHAT, launched)?;
+    device.check(OPERATION, launched)?;
     Ok(out)
 }
 
@@ -352,6 +371,6 @@ fn basis(device: &Device, directions: &[[f64; 3]]) -> Result<[CudaSlice<f32>; 2]
         launcher.arg(&mut forward).arg(&mut back);
         launcher.launch(blocks(u64::from(samples), 128))
     };
-    device.check(WHAT, launched)?;
+    device.check(OPERATION, launched)?;
     Ok([forward, back])
 }

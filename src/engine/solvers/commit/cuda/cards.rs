@@ -4,7 +4,7 @@ use crate::compute::cuda::{Device, nccl};
 
 /// The size of an iteration.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub struct Load {
+pub struct IterationSize {
     pub segments: f64,
     pub voxels: f64,
     /// Samples per voxel.
@@ -31,7 +31,7 @@ const JOIN_S: f64 = 0.4;
 /// Iterations of a typical converging fit.
 const ITERATIONS: f64 = 250.0;
 
-impl Load {
+impl IterationSize {
     /// The number of segments that take as long as one voxel.
     pub fn voxel(samples: f64) -> f64 {
         (CARD_VOXEL_S + CARD_SAMPLE_S * samples) / CARD_SEGMENT_S

@@ -3,7 +3,7 @@
 use super::super::solver::Penalty;
 use super::buffers::Buffers;
 use super::part::Part;
-use super::{KERNELS, THREADS, WHAT, blocks};
+use super::{KERNELS, OPERATION, THREADS, blocks};
 use crate::compute::cuda::{self, Device};
 use cudarc::driver::{CudaFunction, CudaSlice, LaunchConfig, PushKernelArg as _};
 
@@ -110,7 +110,7 @@ impl<'a> DeviceVectors<'a> {
     pub fn clear(&mut self) -> Result<(), cuda::Error> {
         let device = self.part.device();
         let cleared = device.stream().memset_zeros(&mut self.sums);
-        device.check(WHAT, cleared)
+        device.check(OPERATION, cleared)
     }
 
     pub fn sum(&self, place: usize) -> u64 {
@@ -206,7 +206,7 @@ impl<'a> DeviceVectors<'a> {
     }
 
     /// The trial point at a share of the way from the current point, projected at 0.
-    pub fn look(&self, share: f32) -> Result<(), cuda::Error> {
+    pub fn set_trial_point(&self, share: f32) -> Result<(), cuda::Error> {
         let count = self.moved.x.len() as u64;
         let (from, way) = (self.at(&self.now.x), self.at(&self.direction));
         let to = self.at(&self.moved.x);
@@ -220,7 +220,7 @@ impl Point {
     /// Copies another point.
     pub fn copy(&mut self, from: &Self, device: &Device) -> Result<(), cuda::Error> {
         for (from, to) in [(&from.x, &mut self.x), (&from.r, &mut self.r)] {
-            device.check(WHAT, device.stream().memcpy_dtod(from, to))?;
+            device.check(OPERATION, device.stream().memcpy_dtod(from, to))?;
         }
         Ok(())
     }

@@ -6,7 +6,10 @@ use super::super::operator::rank::Mixing;
 use super::super::operator::{Precision, Shape};
 use super::super::samples::Samples;
 use super::buffers::{Buffers, Columns, Finish};
-use super::{EACH, FOURS, KERNELS, LESS, THREADS, TILE, WARPS, WHAT, blocks};
+use super::{
+    BLOCKS_PER_MULTIPROCESSOR, KERNELS, LESS, MAX_COLUMNS_AT_ONCE, OPERATION, THREADS, TILE, WARPS,
+    blocks,
+};
 use crate::compute::cuda::{self, Device};
 use crate::solvers::Error;
 use cudarc::driver::{CudaFunction, LaunchArgs, LaunchConfig, PushKernelArg as _};
@@ -69,7 +72,7 @@ impl Part {
         let wide = buffers.columns.wide as usize;
         let kind = match made.precision {
             _ if made.samples.shells.is_empty() => "flat".to_owned(),
-            Precision::Fast if wide == FOURS => "fast".to_owned(),
+            Precision::Fast if wide == MAX_COLUMNS_AT_ONCE => "fast".to_owned(),
             _ => wide.to_string(),
         };
         let kernel = |name: &str| device.kernel(KERNELS, &format!("commit_{name}"));
@@ -90,7 +93,8 @@ impl Part {
             shape,
             columns: buffers.columns,
             rows: begin * shape.samples..end * shape.samples,
-            own: shape.intra() + begin * shape.own()..shape.intra() + end * shape.own(),
+            own: shape.intra() + begin * shape.unknowns_per_voxel()
+                ..shape.intra() + end * shape.unknowns_per_voxel(),
             kernels,
         };
         Ok((part, buffers, places))
@@ -124,7 +128,7 @@ impl Part {
         // SAFETY: each caller in this module passes the parameters that the kernel declares; addresses point to
         // buffers as long as tables and columns state, which are freed only after the enqueued work.
         let launched = unsafe { launcher.launch(config) };
-        device.check(WHAT, launched)?;
+        device.check(OPERATION, launched)?;
         Ok(())
     }
 }
@@ -155,7 +159,7 @@ impl Part {
         let own = x + 4 * self.shape.intra() as u64;
         for chunk in 0..columns.chunks {
             if buffers.parted {
-                device.check(WHAT, device.stream().memset_zeros(&mut buffers.sums))?;
+                device.check(OPERATION, device.stream().memset_zeros(&mut buffers.sums))?;
             }
             let z = z + self.chunk(chunk);
             self.launch(&self.kernels.apply, self.warps(tables.count), |l| {
@@ -192,7 +196,7 @@ impl Part {
     ) -> Result<(), cuda::Error> {
         let (tables, columns) = (buffers.tables, self.columns);
         let device = self.device();
-        device.check(WHAT, device.stream().memset_zeros(&mut buffers.mixed))?;
+        device.check(OPERATION, device.stream().memset_zeros(&mut buffers.mixed))?;
         let (z, shares, c) = (
             device.address(&buffers.mixed),
             device.address(&buffers.sums),
@@ -241,7 +245,7 @@ impl Part {
 
     /// A launch for grid-stride loops over columns or rows.
     pub fn strides(&self) -> LaunchConfig {
-        let threads = EACH * self.device().multiprocessors() * THREADS;
+        let threads = BLOCKS_PER_MULTIPROCESSOR * self.device().multiprocessors() * THREADS;
         blocks(u64::from(threads), THREADS)
     }
 }

@@ -212,10 +212,10 @@ impl Engine for Vectors<'_> {
         Ok(())
     }
 
-    fn look(&mut self, share: f32) -> Result<f64, Error> {
+    fn evaluate_at(&mut self, share: f32) -> Result<f64, Error> {
         for of in &mut self.each {
             of.clear()?;
-            of.look(share)?;
+            of.set_trial_point(share)?;
             of.measure([&of.moved.x; 3])?;
             of.cost(&of.moved.x, false)?;
         }

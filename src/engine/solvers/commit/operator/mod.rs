@@ -46,7 +46,7 @@ pub struct Shape {
 
 impl Shape {
     /// Unknowns per voxel.
-    pub fn own(&self) -> usize {
+    pub fn unknowns_per_voxel(&self) -> usize {
         self.peaks * self.extra + self.free
     }
 
@@ -56,7 +56,7 @@ impl Shape {
     }
 
     pub fn columns(&self) -> usize {
-        self.intra() + self.voxels * self.own()
+        self.intra() + self.voxels * self.unknowns_per_voxel()
     }
 
     pub fn rows(&self) -> usize {
@@ -113,7 +113,7 @@ const COARSE_TOLERANCE: f64 = 1e-4;
 
 /// Vector multiply-adds of both implementations, in units of eight.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub struct Work {
+pub struct OperatorCost {
     pub factorised: f64,
     pub dense: f64,
 }
@@ -132,7 +132,7 @@ pub struct WorkCounts {
     pub free: f64,
 }
 
-impl Work {
+impl OperatorCost {
     pub fn new(dictionary: &Dictionary, responses: &Responses, samples: &Samples) -> Self {
         Self::counted(&WorkCounts {
             segments: dictionary.segments.len() as f64,
@@ -240,7 +240,7 @@ impl Operator {
         let mixed = Mixing::new(responses, samples, tolerance);
         let (mixing, fewer) = mixed.map_or((None, None), |(m, r)| (Some(m), Some(r)));
         let used = fewer.as_ref().unwrap_or(responses);
-        let way = way.unwrap_or_else(|| Work::new(dictionary, used, samples).cheaper());
+        let way = way.unwrap_or_else(|| OperatorCost::new(dictionary, used, samples).cheaper());
         let inner = match way {
             OperatorKind::Factorised => {
                 Inner::Factorised(Factorised::new(dictionary, used, samples))
@@ -421,7 +421,9 @@ impl Operator {
     pub fn own_column(&self, voxel: usize, place: usize) -> usize {
         let own = match &self.inner {
             Inner::Factorised(f) => f.own_column(voxel, place),
-            Inner::Dense(_) | Inner::OnCards(_) => voxel * self.inner_shape().own() + place,
+            Inner::Dense(_) | Inner::OnCards(_) => {
+                voxel * self.inner_shape().unknowns_per_voxel() + place
+            }
         };
         self.shape().intra() + own
     }

@@ -15,13 +15,13 @@ pub struct Reference<'a> {
 }
 
 impl Reference<'_> {
-    fn own(&self) -> usize {
+    fn unknowns_per_voxel(&self) -> usize {
         self.dictionary.places * self.responses.extra.len() + self.responses.free.len()
     }
 
     pub fn columns(&self) -> usize {
         self.dictionary.fibres * self.responses.intra.len()
-            + self.dictionary.voxels.len() * self.own()
+            + self.dictionary.voxels.len() * self.unknowns_per_voxel()
     }
 
     pub fn rows(&self) -> usize {
@@ -54,7 +54,7 @@ impl Reference<'_> {
                     each(voxel, segment.fibre as usize * r.intra.len() + j, &values);
                 }
             }
-            let own = first + voxel * self.own();
+            let own = first + voxel * self.unknowns_per_voxel();
             for (p, code) in d.peaks_in(voxel).iter().enumerate() {
                 for (j, atom) in r.extra.iter().enumerate() {
                     let values = self.column(atom, r.flat[1][j], Some(axis(*code)));

@@ -55,7 +55,7 @@ impl Problem<'_> {
     }
 
     /// Computes the residual of a point from its x; returns its objective.
-    fn look_at(&self, point: &mut Point) -> Result<f64, Error> {
+    fn evaluate_point(&self, point: &mut Point) -> Result<f64, Error> {
         let Point { x, r } = point;
         let [square, _] = self.operator.apply_with(x, r, &|from, ax, r| {
             let mut sum = Lanes8::default();
@@ -111,7 +111,7 @@ impl Problem<'_> {
 
 impl Engine for Cpu<'_> {
     fn begin(&mut self) -> Result<f64, Error> {
-        let objective = self.problem.look_at(&mut self.now)?;
+        let objective = self.problem.evaluate_point(&mut self.now)?;
         self.before.r.copy_from_slice(&self.now.r);
         Ok(objective)
     }
@@ -228,7 +228,7 @@ impl Engine for Cpu<'_> {
         Ok(())
     }
 
-    fn look(&mut self, share: f32) -> Result<f64, Error> {
+    fn evaluate_at(&mut self, share: f32) -> Result<f64, Error> {
         let Round {
             moved, direction, ..
         } = &mut self.round;
@@ -236,7 +236,7 @@ impl Engine for Cpu<'_> {
         for (to, (x, d)) in moved.x.iter_mut().zip(along) {
             *to = (x + share * d).max(0.0);
         }
-        self.problem.look_at(moved)
+        self.problem.evaluate_point(moved)
     }
 
     fn accept(&mut self) {

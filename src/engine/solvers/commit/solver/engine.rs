@@ -62,7 +62,7 @@ pub trait Engine {
     fn begin_search(&mut self) -> Result<(), Error>;
 
     /// The objective at a share of the way, projected at 0.
-    fn look(&mut self, share: f32) -> Result<f64, Error>;
+    fn evaluate_at(&mut self, share: f32) -> Result<f64, Error>;
 
     /// The last trial point becomes the current point.
     fn accept(&mut self);

@@ -12,15 +12,15 @@ const SEARCH: u32 = 4;
 /// Iterations of the first phase between two rounds.
 const BETWEEN: u32 = 10;
 /// Largest share of the positive weights that may reach or leave 0 in an iteration.
-const STEADY: f64 = 0.05;
+const MAX_CHANGING_SHARE: f64 = 0.05;
 
-pub struct Free {
+pub struct SecondPhase {
     since: u32,
     /// Grows when rounds do not pay off.
     wait: u32,
 }
 
-impl Free {
+impl SecondPhase {
     pub fn new() -> Self {
         Self {
             since: 0,
@@ -35,7 +35,7 @@ impl Free {
             return false;
         }
         let (above, moved) = engine.sides();
-        (moved as f64) < STEADY * above as f64
+        (moved as f64) < MAX_CHANGING_SHARE * above as f64
     }
 
     /// Returns the number of iterations, each one A x and one Aᵀ y; the point is never worse afterwards. Ends where
@@ -78,7 +78,7 @@ impl Free {
         engine.begin_search()?;
         let mut share = 1.0;
         for _ in 0..SEARCH {
-            let found = engine.look(share)?;
+            let found = engine.evaluate_at(share)?;
             used += 1;
             if found < *objective {
                 *objective = found;

@@ -14,7 +14,7 @@
 //! changes little, and every round ends with steps of the first phase, which let weights enter and leave this set.
 //!
 //! *Stop.* Single steps say little: after a restart and after a round the momentum is gone, and several consecutive
-//! steps are short far from the minimum. The fall of the objective is measured over [`JUDGED`] iterations, more than
+//! steps are short far from the minimum. The fall of the objective is measured over [`JUDGED_ITERATIONS`], more than
 //! a round and the steps after it, and extrapolated at the rate at which it slows down: with many nearly equal
 //! streamlines the objective falls slowly for long, and a criterion of a small fall alone left such fits six
 //! tolerances above the minimum. Columns of cylinders of four radii are nearly equal in each streamline, and their
@@ -44,7 +44,7 @@ use serde::{Deserialize, Serialize};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Iterations over which the fall of the objective is judged.
-pub const JUDGED: usize = 50;
+pub const JUDGED_ITERATIONS: usize = 50;
 
 /// h shrinks where a step stays below this share of its bound …
 const SLACK: f64 = 0.5;
@@ -55,7 +55,7 @@ const SHRINK: f64 = 0.9;
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Stop {
     pub iterations: u32,
-    /// Relative fall of the objective over the last [`JUDGED`] iterations plus the fall expected after them; 0:
+    /// Relative fall of the objective over the last [`JUDGED_ITERATIONS`] plus the fall expected after them; 0:
     /// never.
     pub objective: f64,
     /// |x − max(0, x − h⁻¹ ∇)| / |x|, in the metric h; 0: never.
@@ -255,14 +255,14 @@ fn solve_by(
     }
 }
 
-/// How far the objective fell over the last [`JUDGED`] iterations and will fall after them, if each further
-/// [`JUDGED`] iterations fall by the same factor as these relative to those before. `None`: too few iterations.
-fn still_to_fall(reached: &[f64]) -> Option<f64> {
+/// How far the objective fell over the last [`JUDGED_ITERATIONS`] and will fall after them, if each further
+/// [`JUDGED_ITERATIONS`] fall by the same factor as these relative to those before. `None`: too few iterations.
+fn remaining_decrease(reached: &[f64]) -> Option<f64> {
     /// The slowest fall that can be distinguished from rest.
     const SLOWEST: f64 = 0.98;
     let last = reached.len().checked_sub(1)?;
-    let middle = last.checked_sub(JUDGED)?;
-    let first = middle.saturating_sub(JUDGED);
+    let middle = last.checked_sub(JUDGED_ITERATIONS)?;
+    let first = middle.saturating_sub(JUDGED_ITERATIONS);
     // At the limit of single precision the objective rises as often as it falls.
     let [before, now] = [(first, middle), (middle, last)].map(|(a, b)| reached[a] - reached[b]);
     let rate = match before > 0.0 {
@@ -285,7 +285,7 @@ fn run(
     curve.push(objective);
     let mut reached = vec![objective];
     let (mut t, mut beta) = (1.0f64, 0.0f32);
-    let mut free = free::Free::new();
+    let mut free = free::SecondPhase::new();
     let mut iterations = 0;
     // The remaining share of the metric's h.
     let mut left = 1.0f64;
@@ -337,7 +337,7 @@ fn run(
             left *= SHRINK;
         }
         if stop.objective > 0.0
-            && let Some(fall) = still_to_fall(&reached)
+            && let Some(fall) = remaining_decrease(&reached)
             && fall < stop.objective * objective
         {
             break Ended::Objective;

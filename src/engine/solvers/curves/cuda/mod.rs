@@ -57,7 +57,7 @@ pub struct GatherList {
 impl GatherList {
     /// Adds the first `count` points of the curve in a slot; returns the output index of the first.
     pub fn add(&mut self, slot: usize, count: u32) -> usize {
-        let first = self.leave(count);
+        let first = self.reserve_points(count);
         if count > 0 {
             self.curves.push(CurveRange {
                 slot: slot as u32,
@@ -71,7 +71,7 @@ impl GatherList {
 
     /// The same as [`GatherList::add`], in reverse order.
     pub fn add_backwards(&mut self, slot: usize, count: u32) {
-        let first = self.leave(count);
+        let first = self.reserve_points(count);
         if count > 0 {
             self.curves.push(CurveRange {
                 slot: slot as u32,
@@ -83,7 +83,7 @@ impl GatherList {
     }
 
     /// Reserves output for points that do not come from the card; returns the index of the first.
-    pub fn leave(&mut self, count: u32) -> usize {
+    pub fn reserve_points(&mut self, count: u32) -> usize {
         let first = self.points;
         self.points += u64::from(count);
         first as usize

@@ -20,7 +20,7 @@ const READERS: usize = 29;
 const INSIDE: usize = 30;
 const OWN: usize = 32;
 /// Marks a closed end of an offset.
-const SHUT: u32 = u32::MAX;
+const CLOSED: u32 = u32::MAX;
 /// Words of W and G per voxel.
 const RECORD: usize = 16;
 /// Floats per voxel, one for each pair of octants.
@@ -157,7 +157,7 @@ impl Bricks {
             for offset in prepared.offsets(place as usize) {
                 self.has_terms = true;
                 for end in self.ends(&prepared.metric, place as usize, offset) {
-                    if end == SHUT {
+                    if end == CLOSED {
                         continue;
                     }
                     let (read, cell) = (end / CELLS as u32, end as usize % CELLS);
@@ -184,11 +184,11 @@ impl Bricks {
         let voxel = metric.voxel(place);
         [0, 1].map(|end| {
             if !offset.open[end] {
-                return SHUT;
+                return CLOSED;
             }
             let sign = [1, -1][end];
             let to = [0, 1, 2].map(|a| voxel[a] + sign * i64::from(offset.e[a]));
-            metric.place_of(to).map_or(SHUT, |to| self.cell_of[to])
+            metric.place_of(to).map_or(CLOSED, |to| self.cell_of[to])
         })
     }
 
@@ -208,7 +208,7 @@ impl Bricks {
 
     /// Bits of Selling's weights and the cells they read, by record; a few entries if nothing is read.
     pub fn terms(&self, prepared: &Prepared) -> Vec<u32> {
-        let none: [u32; TERMS] = std::array::from_fn(|k| if k < ENDS { 0 } else { SHUT });
+        let none: [u32; TERMS] = std::array::from_fn(|k| if k < ENDS { 0 } else { CLOSED });
         if !self.needs_terms(prepared) {
             return none.to_vec();
         }

@@ -1,7 +1,7 @@
 //! One batch of half rays: followed to their ends in launches of some milliseconds; then the points of the rays that
 //! the regions keep are gathered and copied to the host.
 
-use super::{Job, OnCard};
+use super::{Job, LaunchRules, OnCard};
 use crate::compute::cuda::Device;
 use crate::compute::{Backend, kernels};
 use crate::solvers::Error;
@@ -64,7 +64,7 @@ impl GatheredRays {
     fn add(&mut self, ends: &Ends, point: [f32; 3]) {
         let Ends { head, tail, .. } = ends;
         self.gather_list.add_backwards(head.first, head.count);
-        let place = self.gather_list.leave(1);
+        let place = self.gather_list.reserve_points(1);
         self.gather_list.add(tail.first, tail.count);
         let neighbour = if tail.count > 0 { place + 1 } else { place - 1 };
         self.seeds.push(AtSeed {
@@ -110,7 +110,7 @@ impl Job<'_> {
         range: Range<usize>,
         points: &mut CudaSlice<f32>,
     ) -> Result<(JoinedCurves, [f64; 2]), Error> {
-        let senses = self.senses();
+        let senses = self.halves_per_start();
         let starts = &self.rays.starts[range.clone()];
         // Rays that start in a target or a terminate region are finished.
         let mut halves: Vec<RayHalf> = Vec::with_capacity(starts.len() * senses);
@@ -179,8 +179,12 @@ impl Job<'_> {
             let mut queue = device.alloc_zeros::<u32>(1)?;
             let launch = launch(device, running.len(), threads);
             let mut rules = self.kernel_rules(card.regions.count);
-            (rules.slots, rules.running) = (slots as u32, running.len() as u32);
-            (rules.until, rules.resumed) = (until, u32::from(resumed));
+            rules.launch = LaunchRules {
+                slots: slots as u32,
+                running: running.len() as u32,
+                until,
+                resumed: u32::from(resumed),
+            };
             let ((), ms) = device.elapsed(|| {
                 // SAFETY: `list` holds slots, for each of which `numbers` and `summaries` have an entry, as does
                 // `paused` if rays pause; numbers refer to halves of `starts`; `points` holds one point more than

@@ -45,7 +45,7 @@ pub fn prepare(
     precision: Precision,
     mean_diffusivity: f64,
 ) -> Result<Prepared, cuda::Error> {
-    const WHAT: &str = "preparing tensors";
+    const OPERATION: &str = "preparing tensors";
     const BLOCK: u32 = 128;
     let voxels = field.tensors.len();
     let tensors = device.cached(field.id(), "tensors", || {
@@ -92,7 +92,7 @@ pub fn prepare(
             launcher.arg(&rules).arg(&*tensors).arg(&mut records);
             launcher.arg(&mut known).arg(&mut repaired).launch(launch)
         };
-        device.check(WHAT, launched)?;
+        device.check(OPERATION, launched)?;
         for _ in 0..EXTENSION {
             // SAFETY: as above; a thread writes only its own voxel and reads only voxels that no thread of this
             // launch writes.
@@ -101,7 +101,7 @@ pub fn prepare(
                 launcher.arg(&rules).arg(&mut records).arg(&known);
                 launcher.arg(&mut known_after).launch(launch)
             };
-            device.check(WHAT, launched)?;
+            device.check(OPERATION, launched)?;
             std::mem::swap(&mut known, &mut known_after);
         }
         if precision == Precision::Half {
@@ -111,7 +111,7 @@ pub fn prepare(
                 launcher.arg(&count).arg(&mut records).arg(&mut halves);
                 launcher.launch(launch)
             };
-            device.check(WHAT, launched)?;
+            device.check(OPERATION, launched)?;
         }
         Ok(())
     })?;

@@ -1,7 +1,7 @@
 //! Copies of table and pages for the graphics card of the window, made between two steps in memory known to both
 //! drivers. The solver continues in its own buffers while a picture is drawn.
 
-use super::{Engine, Field, PAGE, WHAT};
+use super::{Engine, Field, OPERATION, PAGE};
 use crate::compute::DeviceCopy;
 use crate::compute::cuda::{Device, SharedBuffer};
 use crate::data::{BrickImage, ImageExporter, Pages};
@@ -12,9 +12,9 @@ const SHIFT: u32 = 3;
 
 /// Buffers used in turn: a buffer that a picture still shows is not overwritten.
 #[derive(Default)]
-pub struct Drawn(Vec<(SharedBuffer, DeviceCopy)>);
+pub struct DrawnBuffers(Vec<(SharedBuffer, DeviceCopy)>);
 
-impl Drawn {
+impl DrawnBuffers {
     /// A buffer that is large enough and shown by no picture; `None` where the window exports none.
     fn free(
         &mut self,
@@ -81,7 +81,7 @@ impl Engine {
         device.copy_shared(&self.buffers.page_of, 0..bricks, buffer, 0, stream)?;
         let now = &self.buffers.pages[self.now];
         device.copy_shared(now, 0..pages, buffer, first, stream)?;
-        device.check(WHAT, stream.synchronize())?;
+        device.check(OPERATION, stream.synchronize())?;
         Ok(Some(image))
     }
 }

@@ -1,7 +1,7 @@
 //! Speeds on the card, for all bricks, independent of the surface.
 
 use super::tables::{KernelRules, State, pointer};
-use super::{Engine, LESS, WHAT};
+use super::{Engine, Graphs, LESS, OPERATION};
 use crate::solvers::Error;
 use crate::solvers::level_set::speed::{PLANES, Speeds};
 
@@ -23,7 +23,7 @@ impl Engine {
         self.wait()?;
         let device = self.device();
         let numbers = data.len() + quanta.as_ref().map_or(0, Vec::len);
-        device.needs(4 * numbers as u64, WHAT, LESS)?;
+        device.needs(4 * numbers as u64, OPERATION, LESS)?;
         // Nothing has changed if this fails for lack of memory.
         let data = device.upload(&data)?;
         let quanta = quanta.map(|quanta| device.upload(&quanta)).transpose()?;
@@ -50,11 +50,11 @@ impl Engine {
             ..self.state
         };
         self.put()?;
-        self.device().synchronize(WHAT)?;
+        self.device().synchronize(OPERATION)?;
         self.tables.speeds = pointer(&self.speeds, &self.stream);
         self.tables.quanta = self.quanta.as_ref().map_or(0, |q| pointer(q, &self.stream));
-        self.tables.planes = planes as i32;
-        self.forget();
+        self.tables.extent.planes = planes as i32;
+        self.graphs = Graphs::default();
         self.reshape()
     }
 
@@ -63,11 +63,11 @@ impl Engine {
         let rules = self
             .stream
             .memcpy_htod(&[self.rules], &mut self.buffers.rules);
-        self.device().check(WHAT, rules)?;
+        self.device().check(OPERATION, rules)?;
         let state = self
             .stream
             .memcpy_htod(&[self.state], &mut self.buffers.state);
-        self.device().check(WHAT, state)?;
+        self.device().check(OPERATION, state)?;
         self.wait()
     }
 }

@@ -60,6 +60,25 @@ const _: () = assert!(size_of::<State>() == 64);
 // SAFETY: as above.
 unsafe impl DeviceRepr for State {}
 
+/// The pages of blocks that wait for one another, in `Tables` of kernels/bricks.cuh.
+#[derive(Clone, Copy, Pod, Zeroable, Debug)]
+#[repr(C)]
+struct Exchange {
+    exchange: u64,
+    exchanged: u32,
+    unused: u32,
+}
+
+/// Numbers of voxels, bricks and values in `Tables` of kernels/bricks.cuh.
+#[derive(Clone, Copy, Pod, Zeroable, Debug)]
+#[repr(C)]
+pub struct Extent {
+    size: [u32; 3],
+    bricks: [u32; 3],
+    pub planes: i32,
+    sides: u32,
+}
+
 /// `Tables` in kernels/bricks.cuh; addresses on the card.
 #[derive(Clone, Copy, Pod, Zeroable, Debug)]
 #[repr(C)]
@@ -78,13 +97,8 @@ pub struct Tables {
     pub quanta: u64,
     pub shell: u64,
     pub halo: u64,
-    pub exchange: u64,
-    pub exchanged: u32,
-    pub unused: u32,
-    pub size: [u32; 3],
-    pub bricks: [u32; 3],
-    pub planes: i32,
-    pub sides: u32,
+    exchange: Exchange,
+    pub extent: Extent,
     pub made: u64,
     pub laps: u64,
     pub line: u64,
@@ -254,15 +268,19 @@ impl Buffers {
             log: pointer(&self.log, stream),
             shell: pointer(&self.shell, stream),
             halo: pointer(&self.halo, stream),
-            exchange: pointer(&self.exchange, stream),
-            exchanged: (self.exchange.len() / 2 / PAGE) as u32,
-            unused: 0,
+            exchange: Exchange {
+                exchange: pointer(&self.exchange, stream),
+                exchanged: (self.exchange.len() / 2 / PAGE) as u32,
+                unused: 0,
+            },
             speeds: 0,
             quanta: 0,
-            size: size.map(|n| n as u32),
-            bricks: self.shape.map(|n| n as u32),
-            planes: 1,
-            sides: (self.slots * PAGE) as u32,
+            extent: Extent {
+                size: size.map(|n| n as u32),
+                bricks: self.shape.map(|n| n as u32),
+                planes: 1,
+                sides: (self.slots * PAGE) as u32,
+            },
             made: pointer(&self.made, stream),
             laps: pointer(&self.laps, stream),
             line: pointer(&self.line, stream),

@@ -21,13 +21,13 @@ struct Cell {
 
 /// Part of a cell: one of 8^`depth` equal parts.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Part {
+pub(super) struct CellPart {
     cell: u32,
     depth: u8,
     at: [u16; 3],
 }
 
-impl Part {
+impl CellPart {
     /// Largest depth: at greater depth the indices would no longer fit.
     const DEEPEST: u8 = 15;
 
@@ -206,7 +206,7 @@ impl Isosurface {
     }
 
     pub(super) fn bounds_of(&self, cell: u32) -> Bounds {
-        let (centre, half) = self.place(Part::from(cell));
+        let (centre, half) = self.place(CellPart::from(cell));
         let reach = half.x_axis.abs() + half.y_axis.abs() + half.z_axis.abs();
         Bounds {
             low: centre - reach,
@@ -250,7 +250,7 @@ impl Isosurface {
     }
 
     /// Centre of a part and half its edges, world mm.
-    fn place(&self, part: Part) -> (DVec3, DMat3) {
+    fn place(&self, part: CellPart) -> (DVec3, DMat3) {
         let side = 1.0 / f64::from(1u32 << part.depth);
         let from = self.cells[part.cell as usize].at.map(f64::from);
         let within = part.at.map(|v| (f64::from(v) + 0.5) * side);
@@ -260,7 +260,7 @@ impl Isosurface {
 
     /// Values at a part's corners; `None` if the surface does not cross it: a trilinear function takes its extremes
     /// at corners.
-    fn corners(&self, part: Part) -> Option<[f64; 8]> {
+    fn corners(&self, part: CellPart) -> Option<[f64; 8]> {
         let side = 1.0 / f64::from(1u32 << part.depth);
         let values = &self.cells[part.cell as usize].values;
         let at = |k: usize| {
@@ -274,7 +274,7 @@ impl Isosurface {
 
     /// A convex set that contains the surface in a part. With s from −1 to 1 across the part, the value is c + Σ cᵢ
     /// sᵢ plus products of these, which sum to at most `bend`: a slab around a plane contains its zeros.
-    pub(super) fn hull(&self, part: Part) -> Option<Hull> {
+    pub(super) fn hull(&self, part: CellPart) -> Option<Hull> {
         let values = self.corners(part)?;
         let (centre, half) = self.place(part);
         let sum = |which: usize| -> f64 {
@@ -304,7 +304,7 @@ impl Isosurface {
     }
 
     /// The points where the surface crosses a part's edges, along which its value is linear.
-    pub(super) fn crossings(&self, part: Part) -> impl Iterator<Item = DVec3> {
+    pub(super) fn crossings(&self, part: CellPart) -> impl Iterator<Item = DVec3> {
         let (centre, half) = self.place(part);
         let values = self.corners(part);
         let corner = move |k: usize| {
@@ -324,7 +324,7 @@ impl Isosurface {
     }
 }
 
-impl From<u32> for Part {
+impl From<u32> for CellPart {
     /// A whole cell.
     fn from(cell: u32) -> Self {
         Self {

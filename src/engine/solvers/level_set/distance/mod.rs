@@ -15,7 +15,7 @@ use crate::data::bounding_chunks::Bounds as PieceBounds;
 use glam::{DVec3, Vec3};
 use isosurface::Bounds;
 use rayon::prelude::*;
-use search::{CandidatePairs, Other, Search, SmallestDistance};
+use search::{CandidatePairs, Other, SmallestDistance, SurfaceSearch};
 
 /// Points of a tractogram from which a first bound is computed.
 const SAMPLES: usize = 64;
@@ -65,7 +65,7 @@ pub fn to_streamlines(
     known: Option<DVec3>,
 ) -> Option<Approach> {
     let all = surface.bounds()?;
-    let search = Search {
+    let search = SurfaceSearch {
         surface,
         other: None,
     };
@@ -109,7 +109,7 @@ pub fn to_surface(
     known: Option<DVec3>,
 ) -> Option<Approach> {
     surface.bounds()?;
-    let search = Search {
+    let search = SurfaceSearch {
         surface,
         other: Some(other),
     };

@@ -2,7 +2,7 @@
 
 use super::Approach;
 use super::hull::{Hull, nearest_on};
-use super::isosurface::{Bounds, Isosurface, Part};
+use super::isosurface::{Bounds, CellPart, Isosurface};
 use glam::DVec3;
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
@@ -39,7 +39,7 @@ impl SmallestDistance {
 pub(super) enum Other {
     Segment([DVec3; 2]),
     /// A part of another surface.
-    Part(Part),
+    Part(CellPart),
 }
 
 /// A part of the other object and a part of the surface.
@@ -48,7 +48,7 @@ pub(super) struct Pair {
     /// Lower bound on their distance, mm.
     least: f64,
     other: Other,
-    part: Part,
+    part: CellPart,
 }
 
 impl PartialEq for Pair {
@@ -74,7 +74,7 @@ impl Ord for Pair {
 
 /// Two points joined by the shortest segment so far.
 #[derive(Clone, Copy, Debug)]
-struct Joined {
+struct NearestPair {
     mm: f64,
     other: DVec3,
     surface: DVec3,
@@ -82,12 +82,12 @@ struct Joined {
 
 /// A surface, and the other object if that is a surface, too.
 #[derive(Clone, Copy)]
-pub(super) struct Search<'a> {
+pub(super) struct SurfaceSearch<'a> {
     pub surface: &'a Isosurface,
     pub other: Option<&'a Isosurface>,
 }
 
-impl Search<'_> {
+impl SurfaceSearch<'_> {
     fn hull_of(&self, other: &Other) -> Option<Hull> {
         match other {
             Other::Segment(ends) => Some(Hull::Segment(*ends)),
@@ -96,8 +96,8 @@ impl Search<'_> {
     }
 
     /// Two close points of a pair.
-    fn joined(&self, pair: &Pair) -> Option<Joined> {
-        let joined = |other: DVec3, surface: DVec3| Joined {
+    fn joined(&self, pair: &Pair) -> Option<NearestPair> {
+        let joined = |other: DVec3, surface: DVec3| NearestPair {
             mm: other.distance(surface),
             other,
             surface,
@@ -125,7 +125,7 @@ impl Search<'_> {
             bounds,
             || least.mm(),
             |cell| {
-                let part = Part::from(cell);
+                let part = CellPart::from(cell);
                 let Some(Hull::Disc(disc)) = self.surface.hull(part) else {
                     return;
                 };
@@ -154,10 +154,10 @@ impl Search<'_> {
 
     /// Splits the nearest pair until nothing can be closer than the best known distance.
     pub fn refine(&self, found: CandidatePairs) -> Option<Approach> {
-        let mut best: Option<Joined> = None;
-        let take = |pair: &Pair, best: &mut Option<Joined>| {
+        let mut best: Option<NearestPair> = None;
+        let take = |pair: &Pair, best: &mut Option<NearestPair>| {
             let joined = self.joined(pair);
-            let nearer = |j: &Joined| best.is_none_or(|b| j.mm < b.mm);
+            let nearer = |j: &NearestPair| best.is_none_or(|b| j.mm < b.mm);
             if let Some(joined) = joined.filter(nearer) {
                 *best = Some(joined);
             }
@@ -209,7 +209,7 @@ impl Search<'_> {
             }
             _ => None,
         };
-        let pairs: Vec<(Other, Part)> = match other {
+        let pairs: Vec<(Other, CellPart)> = match other {
             Some(part) => {
                 let halves = part.halves();
                 halves.map(|h| (Other::Part(h), pair.part)).collect()

@@ -96,10 +96,10 @@ impl Evolution {
             if cuts {
                 self.speeds = moving(self.inputs(), self.params(), &self.stencil, &spheres)?;
             }
-            let adopted = self.adopt(&field, census.inside, sum, backend);
+            let adopted = self.continue_from(&field, census.inside, sum, backend);
             if adopted.is_err() {
                 self.speeds = old_speeds;
-                self.adopt(&before, old_inside, old_sum, backend)?;
+                self.continue_from(&before, old_inside, old_sum, backend)?;
             }
             adopted
         })?;
@@ -113,11 +113,11 @@ impl Evolution {
     fn note(&mut self, what: ScriptEvent) {
         let step = self.step();
         self.script.events.push(Event { step, what });
-        self.looks.clear();
+        self.rest_checks.clear();
     }
 
     /// Continues from a field with this many voxels inside and this sum of grey values.
-    pub(super) fn adopt(
+    pub(super) fn continue_from(
         &mut self,
         field: &Field,
         inside: u64,

@@ -9,7 +9,7 @@ use crate::solvers::level_set::start::Start;
 use std::sync::Arc;
 
 /// A run as it was before rewinding, to restore it if rewinding is stopped.
-struct Before {
+struct RunBeforeRewind {
     field: Field,
     inputs: Vec<Inputs>,
     number: usize,
@@ -24,7 +24,7 @@ struct Before {
     watched: bool,
 }
 
-impl Before {
+impl RunBeforeRewind {
     fn new(run: &mut Evolution) -> Result<Self, Error> {
         Ok(Self {
             field: run.field()?,
@@ -38,13 +38,13 @@ impl Before {
             history: run.history.clone(),
             leak_detector: run.leak_detector.clone(),
             // Rewinding does not use them.
-            looks: std::mem::take(&mut run.looks),
+            looks: std::mem::take(&mut run.rest_checks),
             watched: run.watched,
         })
     }
 
     /// Restores everything; it would be wrong to keep a field and not restore it.
-    fn give_back(self, run: &mut Evolution, backend: &Backend) -> Result<(), Error> {
+    fn restore(self, run: &mut Evolution, backend: &Backend) -> Result<(), Error> {
         let Self {
             field,
             inputs,
@@ -64,8 +64,8 @@ impl Before {
         (run.inputs, run.number, run.speeds) = (inputs, number, speeds);
         (run.time, run.inside) = (time, inside);
         (run.history, run.watched) = (history, watched);
-        backend.install(|| run.adopt(&field, last, sum, backend))?;
-        (run.leak_detector, run.looks) = (leak_detector, looks);
+        backend.install(|| run.continue_from(&field, last, sum, backend))?;
+        (run.leak_detector, run.rest_checks) = (leak_detector, looks);
         Ok(())
     }
 }
@@ -74,23 +74,23 @@ impl Evolution {
     /// Returns to the state after `step` steps, equal to the run up to there to the last bit. Changes that the user
     /// made at that step or later are discarded. If stopped or unsuccessful, everything stays as it was.
     pub fn rewind(&mut self, step: u64, backend: &Backend, control: &Control) -> Result<(), Error> {
-        self.go_back(step.min(self.step()), false, backend, control)
+        self.rewind_to(step.min(self.step()), false, backend, control)
     }
 
     /// `with_changes`: keeps the changes made at that step.
-    pub(super) fn go_back(
+    pub(super) fn rewind_to(
         &mut self,
         step: u64,
         with_changes: bool,
         backend: &Backend,
         control: &Control,
     ) -> Result<(), Error> {
-        let before = Before::new(self)?;
+        let before = RunBeforeRewind::new(self)?;
         self.watched = false;
         let gone = self.rewound(step, with_changes, backend, control);
         match &gone {
             Ok(()) => self.watched = before.watched,
-            Err(_) => before.give_back(self, backend)?,
+            Err(_) => before.restore(self, backend)?,
         }
         gone
     }
@@ -117,7 +117,7 @@ impl Evolution {
             self.number = number;
             let (inputs, spheres) = (&self.inputs[number], self.spheres());
             self.speeds = Arc::new(Speeds::new(inputs, &params, &self.stencil, &spheres));
-            self.adopt(&field, state.inside, state.sum, backend)?;
+            self.continue_from(&field, state.inside, state.sum, backend)?;
             let contact = self.contact(&field);
             self.leak_detector = LeakDetector::replayed(&self.inside, &self.script.events, contact);
             Ok::<_, Error>(())

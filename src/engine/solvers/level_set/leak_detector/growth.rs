@@ -12,23 +12,23 @@ pub const REST_WINDOWS: usize = 10;
 /// volume, …
 const FLUCTUATION: f64 = 0.05;
 /// … but at most this many, unless `REST` allows more.
-const FEW: f64 = 5.0;
+const MAX_FLUCTUATION_VOXELS: f64 = 5.0;
 /// Number of windows whose median is the recent growth.
 const RECENT: usize = 20;
 /// A leak grows this many times as fast …
 const TIMES: f64 = 5.0;
 /// … in this many successive windows …
-const SUSTAINED: usize = 3;
+const SUSTAINED_WINDOWS: usize = 3;
 /// … and by this share of the volume within them: less belongs to a surface that settles.
-pub const NOTICED: f64 = 0.01;
+pub const MIN_GROWTH: f64 = 0.01;
 /// Up to this multiple the volume counts as unchanged.
-pub const CALM: f64 = 1.1;
+pub const UNCHANGED_RATIO: f64 = 1.1;
 /// The pace is the growth of the volume's cube root within this many windows: constant for a freely growing ball.
-const PACE: usize = 5;
+const PACE_WINDOWS: usize = 5;
 /// Growth sets in where the pace rises beyond this share of the leak's pace.
 const SLOWER: f64 = 0.7;
 /// Slower paces count as this one.
-const STILL: f64 = 0.1;
+const MIN_PACE: f64 = 0.1;
 
 /// A step and the voxels inside after it.
 #[derive(Clone, Copy, Debug)]
@@ -39,7 +39,7 @@ pub struct Mark {
 
 impl Mark {
     /// Whether two volumes differ by at most this share.
-    pub fn is_about(self, inside: u64, share: f64) -> bool {
+    pub fn is_near(self, inside: u64, share: f64) -> bool {
         let (low, high) = (self.inside.min(inside), self.inside.max(inside));
         high as f64 <= (1.0 + share) * low as f64
     }
@@ -82,29 +82,29 @@ impl Course {
         Some(of(self.inside[last] as f64) - of(before as f64))
     }
 
-    /// Voxels inside `PACE` windows ago, and the growth of the cube root since.
+    /// Voxels inside `PACE_WINDOWS` windows ago, and the growth of the cube root since.
     pub fn pace(&self) -> Option<(u64, f64)> {
-        let before = self.inside[(self.inside.len() - 1).checked_sub(PACE)?];
-        let grown = self.change(PACE, f64::cbrt)?;
-        Some((before, grown.max(STILL)))
+        let before = self.inside[(self.inside.len() - 1).checked_sub(PACE_WINDOWS)?];
+        let grown = self.change(PACE_WINDOWS, f64::cbrt)?;
+        Some((before, grown.max(MIN_PACE)))
     }
 
-    /// The start of the last stretch of `PACE` windows that was clearly slower than this pace: growth set in within
-    /// it or after it. A surface that follows a structure for long multiplies many times before it leaks.
+    /// The start of the last stretch of `PACE_WINDOWS` windows that was clearly slower than this pace: growth set in
+    /// within it or after it. A surface that follows a structure for long multiplies many times before it leaks.
     pub fn last_slow(&self, pace: f64) -> Option<Mark> {
         self.last_within(SLOWER * pace)
     }
 
-    /// Growth of the cube root within `PACE` windows from this one on.
+    /// Growth of the cube root within `PACE_WINDOWS` windows from this one on.
     fn pace_from(&self, window: usize) -> f64 {
         let root = |k: usize| (self.inside[k] as f64).cbrt();
-        root(window + PACE) - root(window)
+        root(window + PACE_WINDOWS) - root(window)
     }
 
-    /// The start of the last stretch of `PACE` windows that was at most as fast as this.
+    /// The start of the last stretch of `PACE_WINDOWS` windows that was at most as fast as this.
     pub fn last_within(&self, pace: f64) -> Option<Mark> {
-        let ends = (PACE..self.inside.len()).rev();
-        let mut begins = ends.map(|k| k - PACE);
+        let ends = (PACE_WINDOWS..self.inside.len()).rev();
+        let mut begins = ends.map(|k| k - PACE_WINDOWS);
         let begin = begins.find(|&k| self.pace_from(k) <= pace)?;
         Some(Mark {
             step: self.first + (begin * WINDOW) as u64,
@@ -115,13 +115,13 @@ impl Course {
     /// The fastest pace of all stretches that begin at or after a step.
     pub fn fastest_since(&self, step: u64) -> f64 {
         let first = (step.saturating_sub(self.first) as usize).div_ceil(WINDOW);
-        let begins = first..self.inside.len().saturating_sub(PACE);
+        let begins = first..self.inside.len().saturating_sub(PACE_WINDOWS);
         begins.map(|k| self.pace_from(k)).fold(0.0, f64::max)
     }
 
     /// The last window end, from a mark on, at which the volume was about that of the mark.
     pub fn last_about(&self, mark: Mark) -> u64 {
-        let most = CALM * mark.inside as f64;
+        let most = UNCHANGED_RATIO * mark.inside as f64;
         let last = self.inside.iter().rposition(|n| (*n as f64) < most);
         let step = self.first + (last.unwrap_or(0) * WINDOW) as u64;
         step.max(mark.step)
@@ -180,7 +180,7 @@ impl Rest {
     /// inside 5.
     fn few(inside: u64) -> f64 {
         let ball = (36.0 * std::f64::consts::PI).cbrt() * (inside as f64).powf(2.0 / 3.0);
-        (FLUCTUATION * ball).min(FEW)
+        (FLUCTUATION * ball).min(MAX_FLUCTUATION_VOXELS)
     }
 
     /// How much a resting surface of this volume may change within `REST_WINDOWS`.
@@ -190,7 +190,7 @@ impl Rest {
 
     /// Whether it has stopped growing. A seed that shrinks before it grows has not. Net growth has no lower limit in
     /// voxels: fluctuations leave none in about half of all windows, and a small surface that creeps is not at rest.
-    fn rests(&self) -> bool {
+    fn is_at_rest(&self) -> bool {
         let Some(first) = self.last().checked_sub(REST_WINDOWS) else {
             return false;
         };
@@ -198,7 +198,7 @@ impl Rest {
         let [before, now] = [windows[0], windows[REST_WINDOWS]];
         let spread = windows.iter().max().zip(windows.iter().min());
         let wanders = spread.is_none_or(|(most, least)| {
-            (most - least) as f64 > (NOTICED * before as f64).max(Self::few(before))
+            (most - least) as f64 > (MIN_GROWTH * before as f64).max(Self::few(before))
         });
         !wanders && (now as f64 - before as f64) < REST * before as f64
     }
@@ -208,7 +208,7 @@ impl Rest {
         let last = self.last();
         let growth = |k: usize| self.inside[k] as f64 - self.inside[k - 1] as f64;
         let Some(rested) = self.from else {
-            if self.rests() {
+            if self.is_at_rest() {
                 self.from = Some(last);
             }
             return None;
@@ -222,14 +222,15 @@ impl Rest {
         let median = upper_median(&mut recent).unwrap_or(0.0);
         // Growth at which the surface rests is rest, however small its median. A few voxels are no leak, however
         // small the surface.
-        let rest = (REST * self.inside[last - 1] as f64).max(FEW) / REST_WINDOWS as f64;
+        let rest =
+            (REST * self.inside[last - 1] as f64).max(MAX_FLUCTUATION_VOXELS) / REST_WINDOWS as f64;
         if growth(last) > TIMES * median.max(rest) {
             self.over += 1;
         } else {
             self.over = 0;
         }
-        let before = last.checked_sub(self.over.max(SUSTAINED))?;
-        let risen = self.inside[last] as f64 > (1.0 + NOTICED) * self.inside[before] as f64;
-        (self.over >= SUSTAINED && risen).then(|| self.first + (before * WINDOW) as u64)
+        let before = last.checked_sub(self.over.max(SUSTAINED_WINDOWS))?;
+        let risen = self.inside[last] as f64 > (1.0 + MIN_GROWTH) * self.inside[before] as f64;
+        (self.over >= SUSTAINED_WINDOWS && risen).then(|| self.first + (before * WINDOW) as u64)
     }
 }

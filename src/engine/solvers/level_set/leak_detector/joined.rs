@@ -35,9 +35,9 @@ use crate::data::statistics::quantile;
 /// side.
 const NEAR: f64 = 1.0 / 3.0;
 /// It also resembles the start unless it lies beyond this share of the smallest or largest values at the start.
-const TAIL: f64 = 0.1;
+const TAIL_SHARE: f64 = 0.1;
 /// Voxels that joined belong where the share of alike ones is at least this multiple of that before, …
-const ALIKE: f64 = 0.9;
+const MIN_ALIKE_RATIO: f64 = 0.9;
 /// … and at least this multiple of the volume by area.
 const THICKER: f64 = 1.0;
 
@@ -76,7 +76,7 @@ impl Joined {
         let seed = start.mask();
         let mut seed = of(&|i| seed.inside[i] != 0);
         let middle = quantile(&mut deep, 0.5)?;
-        let [least, most] = [TAIL, 1.0 - TAIL].map(|share| quantile(&mut seed, share));
+        let [least, most] = [TAIL_SHARE, 1.0 - TAIL_SHARE].map(|share| quantile(&mut seed, share));
         let share = |values: &[f64], [low, high]: [f64; 2]| {
             let near = values.iter().filter(|v| (low..=high).contains(*v)).count();
             near as f64 / values.len().max(1) as f64
@@ -106,7 +106,7 @@ impl Joined {
 
     /// Whether their values are those of the structure.
     pub fn is_alike(&self) -> bool {
-        self.alike >= ALIKE
+        self.alike >= MIN_ALIKE_RATIO
     }
 }
 

@@ -36,7 +36,7 @@ pub struct SelectionRules {
     pub by_ends: bool,
     pub values: Vec<Within>,
     /// Limits of values that are not part of the tractogram.
-    pub given: Vec<Given>,
+    pub given: Vec<StreamlineRange>,
     /// Limits of image values along the streamline.
     pub images: Vec<OnImage>,
     /// An end stopped for this reason.
@@ -49,7 +49,7 @@ pub struct SelectionRules {
 
 impl SelectionRules {
     /// Whether there are no rules.
-    pub fn leaves_all(&self) -> bool {
+    pub fn is_empty(&self) -> bool {
         let limits = (self.values.len(), self.given.len(), self.images.len());
         self.group.is_none()
             && self.regions.is_empty()
@@ -71,7 +71,7 @@ pub struct Within {
 
 /// Limits of one value per streamline, inclusive.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Given {
+pub struct StreamlineRange {
     pub values: Arc<[f32]>,
     pub low: f32,
     pub high: f32,
@@ -133,7 +133,7 @@ pub struct Selection {
 }
 
 impl Selection {
-    pub fn kept(&self) -> usize {
+    pub fn kept_count(&self) -> usize {
         self.marks.iter().filter(|m| **m).count()
     }
 }
@@ -209,7 +209,7 @@ pub fn select(
         }
     }
     if let Some((most, seed)) = rules.at_most {
-        leave(&mut judged, most, seed);
+        keep_random(&mut judged, most, seed);
     }
     let mut dropped = [0; RejectReason::ALL.len()];
     for reason in judged.iter().flatten() {
@@ -264,7 +264,7 @@ fn judge(
         let value = value(tractogram, &w.name, line);
         value.is_some_and(|v| w.low <= v && v <= w.high)
     };
-    let given = |g: &Given| g.low <= g.values[line] && g.values[line] <= g.high;
+    let given = |g: &StreamlineRange| g.low <= g.values[line] && g.values[line] <= g.high;
     if !(rules.values.iter().all(within) && rules.given.iter().all(given)) {
         return Some(RejectReason::Value);
     }
@@ -281,7 +281,7 @@ fn judge(
 }
 
 /// Keeps `most` of the remaining ones: each draws a random number, and the lowest are kept.
-fn leave(judged: &mut [Option<RejectReason>], most: usize, seed: u64) {
+fn keep_random(judged: &mut [Option<RejectReason>], most: usize, seed: u64) {
     let kept = (0..judged.len()).filter(|&i| judged[i].is_none());
     let mut drawn: Vec<(f64, usize)> = kept
         .map(|i| (Stream::new(seed, i as u64).uniform(), i))

@@ -9,9 +9,9 @@ use crate::compute::Lanes;
 use crate::compute::simd::{Kernel, prefetch};
 
 /// Rows are prefetched this many runs before they are needed.
-const AHEAD: usize = 6;
+const PREFETCH_RUNS: usize = 6;
 /// Registers per cache line.
-const LINE: usize = 2;
+const REGISTERS_PER_LINE: usize = 2;
 /// Bytes of a table that fits the second-level cache.
 const NEAR: usize = 1 << 20;
 
@@ -63,10 +63,10 @@ impl Dense {
     /// Prefetches the rows of a later run if the table exceeds the cache.
     #[inline(always)]
     fn prefetch_run<const W: usize>(&self, rows: &[[Lanes<LANES>; W]], run: usize) {
-        if let Some(direction) = self.runs.get(run + AHEAD) {
+        if let Some(direction) = self.runs.get(run + PREFETCH_RUNS) {
             let first = usize::from(*direction) * self.shape.atoms * W;
             let rows = rows.as_flattened();
-            let lines = (first..first + self.shape.atoms * W).step_by(LINE);
+            let lines = (first..first + self.shape.atoms * W).step_by(REGISTERS_PER_LINE);
             lines.for_each(|i| prefetch(rows, i));
         }
     }
@@ -151,7 +151,8 @@ impl Forward<'_> {
                 let first = usize::from(dense.runs[run]) * shape.atoms;
                 sums = add::<W, FMA>(sums, own, &table[first..]);
             }
-            let own = &self.own[voxel * shape.own()..(voxel + 1) * shape.own()];
+            let own = &self.own
+                [voxel * shape.unknowns_per_voxel()..(voxel + 1) * shape.unknowns_per_voxel()];
             let (peaks, free) = own.split_at(shape.peaks * shape.extra);
             for place in 0..usize::from(dense.peak_counts[voxel]) {
                 let own = &peaks[place * shape.extra..][..shape.extra];
@@ -184,7 +185,7 @@ fn add<const W: usize, const FMA: bool>(
     sums
 }
 
-pub struct Back<'a> {
+pub struct AdjointKernel<'a> {
     pub dense: &'a Dense,
     pub piece: usize,
     pub y: &'a [f32],
@@ -194,7 +195,7 @@ pub struct Back<'a> {
     pub scratch: &'a mut Vec<f32>,
 }
 
-impl Kernel for Back<'_> {
+impl Kernel for AdjointKernel<'_> {
     type Output = ();
 
     #[inline(always)]
@@ -257,7 +258,7 @@ fn multiply<const W: usize, const FMA: bool>(
             next += shape.atoms;
             dot(&y, &table[first..], to, begin > 0);
         }
-        let own = &mut of_own[i * shape.own()..(i + 1) * shape.own()];
+        let own = &mut of_own[i * shape.unknowns_per_voxel()..(i + 1) * shape.unknowns_per_voxel()];
         let (peaks, free) = own.split_at_mut(shape.peaks * shape.extra);
         let there = usize::from(dense.peak_counts[voxel]);
         for place in 0..there {

@@ -14,7 +14,7 @@ use super::{Dictionary, Fill, Finish, Responses, Samples, Shape};
 use crate::compute::simd::dispatch;
 use crate::solvers::commit::dictionary::Segment;
 use crate::solvers::commit::directions::{self, SIDE};
-use kernels::{Back, Forward};
+use kernels::{AdjointKernel, Forward};
 use rayon::prelude::*;
 use std::ops::Range;
 use table::LANES;
@@ -184,7 +184,7 @@ impl Dense {
     pub fn adjoint(&self, y: Fill, x: &mut [f32]) {
         let (intra, own) = x.split_at_mut(self.shape.intra());
         let pieces = self.shape.voxels.div_ceil(PIECE);
-        let width = PIECE * self.shape.own();
+        let width = PIECE * self.shape.unknowns_per_voxel();
         workers::run(
             &self.sums,
             intra,
@@ -195,7 +195,7 @@ impl Dense {
                 let (rows, scratch) = scratch;
                 rows.resize(self.piece(piece).len() * self.shape.samples, 0.0);
                 y(piece * PIECE * self.shape.samples, rows);
-                dispatch(Back {
+                dispatch(AdjointKernel {
                     dense: self,
                     piece,
                     y: rows,

@@ -103,7 +103,7 @@ impl Table {
             let rows = values[begin..].par_chunks_mut(width).enumerate();
             rows.for_each(|(i, row)| {
                 let (axis, atom) = (axes[i / atoms.len()], i % atoms.len());
-                pack(row, made(&powers[atom], flat[atom], axis, samples));
+                pack(row, response_row(&powers[atom], flat[atom], axis, samples));
             });
         }
         let counts = [
@@ -220,7 +220,7 @@ fn pack(to: &mut [Lanes<LANES>], values: impl Iterator<Item = f32>) {
 }
 
 /// A row of an atom by its powers in each shell; equal in all directions if no axis is given.
-fn made(
+fn response_row(
     powers: &[[f64; DEGREES]],
     flat: f64,
     axis: Option<DVec3>,

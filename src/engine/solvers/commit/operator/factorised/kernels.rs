@@ -26,14 +26,20 @@ fn axes<const FMA: bool>(codes: &[u16; LANES]) -> [V<FMA>; 3] {
 }
 
 /// `S` steps at once, which share the reads and writes of each harmonic.
-type Many<const S: usize, const FMA: bool> = [V<FMA>; S];
+type StepLanes<const S: usize, const FMA: bool> = [V<FMA>; S];
 
 /// Called for each pair of m and l: `number` is the index of its (first) function.
 trait Visit<const S: usize, const FMA: bool> {
     /// For m = 0: Y = q.
-    fn along(&mut self, half: usize, number: usize, q: Many<S, FMA>);
+    fn along(&mut self, half: usize, number: usize, q: StepLanes<S, FMA>);
     /// For m > 0: Y = q re, and q im as the next function.
-    fn around(&mut self, half: usize, number: usize, q: Many<S, FMA>, turn: &[Many<S, FMA>; 2]);
+    fn around(
+        &mut self,
+        half: usize,
+        number: usize,
+        q: StepLanes<S, FMA>,
+        turn: &[StepLanes<S, FMA>; 2],
+    );
 }
 
 /// Visits all pairs of m and l at eight unit vectors of each step.
@@ -272,13 +278,13 @@ fn add<const S: usize, const K: usize, const FMA: bool>(
 }
 
 struct Add<'a, const S: usize, const K: usize, const FMA: bool> {
-    w: &'a [[Many<S, FMA>; DEGREES]; K],
+    w: &'a [[StepLanes<S, FMA>; DEGREES]; K],
     sums: &'a mut [[V<FMA>; COUNT]; K],
 }
 
 impl<const S: usize, const K: usize, const FMA: bool> Visit<S, FMA> for Add<'_, S, K, FMA> {
     #[inline(always)]
-    fn along(&mut self, half: usize, number: usize, q: Many<S, FMA>) {
+    fn along(&mut self, half: usize, number: usize, q: StepLanes<S, FMA>) {
         for k in 0..K {
             let sum = &mut self.sums[k][number];
             for i in 0..S {
@@ -288,7 +294,13 @@ impl<const S: usize, const K: usize, const FMA: bool> Visit<S, FMA> for Add<'_, 
     }
 
     #[inline(always)]
-    fn around(&mut self, half: usize, number: usize, q: Many<S, FMA>, turn: &[Many<S, FMA>; 2]) {
+    fn around(
+        &mut self,
+        half: usize,
+        number: usize,
+        q: StepLanes<S, FMA>,
+        turn: &[StepLanes<S, FMA>; 2],
+    ) {
         for k in 0..K {
             let [mut re, mut im] = [self.sums[k][number], self.sums[k][number + 1]];
             for i in 0..S {
@@ -302,7 +314,7 @@ impl<const S: usize, const K: usize, const FMA: bool> Visit<S, FMA> for Add<'_, 
     }
 }
 
-pub struct Back<'a> {
+pub struct AdjointKernel<'a> {
     pub operator: &'a Factorised,
     pub y: &'a [f32],
     pub group: usize,
@@ -310,7 +322,7 @@ pub struct Back<'a> {
     pub intra: &'a mut [f32],
 }
 
-impl Kernel for Back<'_> {
+impl Kernel for AdjointKernel<'_> {
     type Output = ();
 
     #[inline(always)]
@@ -320,7 +332,7 @@ impl Kernel for Back<'_> {
     }
 }
 
-impl ByShells for Back<'_> {
+impl ByShells for AdjointKernel<'_> {
     #[inline(always)]
     fn shells<const K: usize, const FMA: bool>(&mut self, first: usize) {
         let op = self.operator;
@@ -345,12 +357,12 @@ impl ByShells for Back<'_> {
             let directions = [&both[0].direction, &both[1].direction];
             let shares = shares::<2, K, FMA>(directions, &sums);
             for i in 0..2 {
-                give::<K, FMA>(op, &both[i], first, &shares[i], flat, self.intra);
+                add_to_streamlines::<K, FMA>(op, &both[i], first, &shares[i], flat, self.intra);
             }
         }
         for step in steps.remainder() {
             let [shares] = shares::<1, K, FMA>([&step.direction], &sums);
-            give::<K, FMA>(op, step, first, &shares, flat, self.intra);
+            add_to_streamlines::<K, FMA>(op, step, first, &shares, flat, self.intra);
         }
         let extra = op.extra.len();
         for (place, step) in op.peak_steps(self.group).iter().enumerate() {
@@ -400,7 +412,7 @@ struct Share<'a, const S: usize, const K: usize, const FMA: bool> {
 
 impl<const S: usize, const K: usize, const FMA: bool> Visit<S, FMA> for Share<'_, S, K, FMA> {
     #[inline(always)]
-    fn along(&mut self, half: usize, number: usize, q: Many<S, FMA>) {
+    fn along(&mut self, half: usize, number: usize, q: StepLanes<S, FMA>) {
         for k in 0..K {
             for i in 0..S {
                 let out = &mut self.out[i][k][half];
@@ -410,7 +422,13 @@ impl<const S: usize, const K: usize, const FMA: bool> Visit<S, FMA> for Share<'_
     }
 
     #[inline(always)]
-    fn around(&mut self, half: usize, number: usize, q: Many<S, FMA>, turn: &[Many<S, FMA>; 2]) {
+    fn around(
+        &mut self,
+        half: usize,
+        number: usize,
+        q: StepLanes<S, FMA>,
+        turn: &[StepLanes<S, FMA>; 2],
+    ) {
         for k in 0..K {
             let [re, im] = [self.sums[k][number], self.sums[k][number + 1]];
             for i in 0..S {
@@ -424,7 +442,7 @@ impl<const S: usize, const K: usize, const FMA: bool> Visit<S, FMA> for Share<'_
 
 /// Adds to the streamlines of a step.
 #[inline(always)]
-fn give<const K: usize, const FMA: bool>(
+fn add_to_streamlines<const K: usize, const FMA: bool>(
     op: &Factorised,
     step: &Step,
     first: usize,

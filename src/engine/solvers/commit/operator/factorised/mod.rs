@@ -13,7 +13,7 @@ use super::{Dictionary, Fill, Finish, Responses, Samples, Shape};
 use crate::compute::Lanes;
 use crate::compute::simd::dispatch;
 use crate::solvers::commit::harmonics::DEGREES;
-use kernels::{Back, Forward};
+use kernels::{AdjointKernel, Forward};
 use rayon::prelude::*;
 use to_samples::ToSamples;
 
@@ -22,7 +22,7 @@ pub const LANES: usize = 8;
 /// Shells processed at once.
 const SHELLS: usize = 4;
 /// Marks lanes without a voxel.
-const NOBODY: u32 = u32::MAX;
+const NO_VOXEL: u32 = u32::MAX;
 
 /// One segment of each voxel of a group; fills one cache line.
 #[repr(C, align(64))]
@@ -91,9 +91,9 @@ impl Factorised {
             std::cmp::Reverse((high, top))
         });
         let groups = voxels.div_ceil(LANES);
-        order.resize(groups * LANES, NOBODY);
+        order.resize(groups * LANES, NO_VOXEL);
         let mut place = vec![0; voxels];
-        for (i, &v) in order.iter().enumerate().filter(|(_, v)| **v != NOBODY) {
+        for (i, &v) in order.iter().enumerate().filter(|(_, v)| **v != NO_VOXEL) {
             place[v as usize] = i as u32;
         }
         let each = order.par_chunks_exact(LANES);
@@ -105,7 +105,7 @@ impl Factorised {
             end
         }));
         let mut peaks = vec![PeakStep::default(); groups * dictionary.places];
-        for (i, &v) in order.iter().enumerate().filter(|(_, v)| **v != NOBODY) {
+        for (i, &v) in order.iter().enumerate().filter(|(_, v)| **v != NO_VOXEL) {
             for (p, code) in dictionary.peaks_in(v as usize).iter().enumerate() {
                 let step = &mut peaks[i / LANES * dictionary.places + p];
                 step.direction[i % LANES] = *code;
@@ -144,7 +144,7 @@ impl Factorised {
     /// Index among the columns of the voxels.
     pub fn own_column(&self, voxel: usize, column: usize) -> usize {
         let place = self.place[voxel] as usize;
-        (place / LANES * self.shape.own() + column) * LANES + place % LANES
+        (place / LANES * self.shape.unknowns_per_voxel() + column) * LANES + place % LANES
     }
 
     fn steps(&self, group: usize) -> &[Step] {
@@ -162,7 +162,7 @@ impl Factorised {
         let sums = groups.map_init(
             || vec![0.0; width],
             |y, (group, rows)| {
-                let own_width = self.shape.own() * LANES;
+                let own_width = self.shape.unknowns_per_voxel() * LANES;
                 dispatch(Forward {
                     operator: self,
                     intra,
@@ -179,7 +179,7 @@ impl Factorised {
     pub fn adjoint(&self, y: Fill, x: &mut [f32]) {
         let (intra, own) = x.split_at_mut(self.shape.intra());
         let groups = self.shape.voxels / LANES;
-        let own_width = self.shape.own() * LANES;
+        let own_width = self.shape.unknowns_per_voxel() * LANES;
         let width = self.shape.samples * LANES;
         workers::run(
             &self.sums,
@@ -190,7 +190,7 @@ impl Factorised {
             |group, own, sums, rows: &mut Vec<f32>| {
                 rows.resize(width, 0.0);
                 y(group * width, rows);
-                dispatch(Back {
+                dispatch(AdjointKernel {
                     operator: self,
                     y: rows,
                     group,
@@ -204,11 +204,11 @@ impl Factorised {
 
 /// The steps of a group, as many as its voxel with the most segments needs.
 fn steps(dictionary: &Dictionary, group: &[u32]) -> Vec<Step> {
-    let voxels = group.iter().filter(|v| **v != NOBODY);
+    let voxels = group.iter().filter(|v| **v != NO_VOXEL);
     let of = |v: &u32| dictionary.in_voxel(*v as usize);
     let count = voxels.map(|v| of(v).len()).max().unwrap_or(0);
     let mut steps = vec![Step::default(); count];
-    for (lane, v) in group.iter().enumerate().filter(|(_, v)| **v != NOBODY) {
+    for (lane, v) in group.iter().enumerate().filter(|(_, v)| **v != NO_VOXEL) {
         for (step, segment) in steps.iter_mut().zip(of(v)) {
             step.fibre[lane] = segment.fibre;
             step.direction[lane] = segment.direction;

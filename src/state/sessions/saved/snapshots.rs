@@ -5,11 +5,11 @@ use crate::jobs::session::{Item, ReadSession, RestoredLayers};
 use crate::state::core::layer::{Content as DocumentContent, Layer, LayerId};
 use crate::state::core::text::some_of;
 use crate::state::origin::Origins;
-use crate::state::recipes::live_recipe;
+use crate::state::recipes::live_made;
 use crate::state::sessions::saved::read::{self, Items, Missing};
 use crate::state::sessions::saved::write::Lists;
 use crate::state::sessions::saved::{
-    Content, SavedDocument, SavedLayer, SavedOrigin, SavedSnapshot,
+    Content, SavedDocument, SavedLayer, SavedOrigin, SavedSnapshot, Table,
 };
 use crate::state::snapshots::Snapshot;
 use crate::state::{Document, State};
@@ -37,17 +37,29 @@ fn layer(document: &SavedDocument, id: u64) -> Option<&SavedLayer> {
 }
 
 /// Whether two layers have the same content before reorientation and transform.
-fn same(of: &SavedDocument, a: &SavedLayer, other: &SavedDocument, b: &SavedLayer) -> bool {
-    let alike = a.id == b.id && a.from == b.from && a.edits == b.edits;
+fn same(
+    table: Table,
+    (of, a): (&SavedDocument, &SavedLayer),
+    (other, b): (&SavedDocument, &SavedLayer),
+) -> bool {
+    let base = table.base(a.origin);
+    let alike = a.id == b.id
+        && a.content == b.content
+        && base == table.base(b.origin)
+        && table.steps(a.origin) == table.steps(b.origin);
     alike
-        && match &a.from {
-            SavedOrigin::Density(map) => match (layer(of, map.of), layer(other, map.of)) {
-                // A map has none.
-                (Some(x), Some(y)) => {
-                    !matches!(x.from, SavedOrigin::Density(_)) && same(of, x, other, y)
+        && match base {
+            Some(SavedOrigin::Density(map)) => {
+                let layer = |document| layer(document, map.of.layer);
+                match (layer(of), layer(other)) {
+                    // A map has none.
+                    (Some(x), Some(y)) => {
+                        !matches!(table.base(x.origin), Some(SavedOrigin::Density(_)))
+                            && same(table, (of, x), (other, y))
+                    }
+                    _ => false,
                 }
-                _ => false,
-            },
+            }
             _ => true,
         }
 }
@@ -58,8 +70,10 @@ fn source(content: &Content, number: usize, requested: &SavedLayer) -> u64 {
     let Some((_, of)) = of else {
         return key(number, requested.id);
     };
+    let table = Table::of_content(content);
     let known = documents(content).take(number).find(|(_, document)| {
-        layer(document, requested.id).is_some_and(|l| same(of, requested, document, l))
+        let other = layer(document, requested.id);
+        other.is_some_and(|l| same(table, (of, requested), (document, l)))
     });
     key(known.map_or(number, |(n, _)| n), requested.id)
 }
@@ -76,12 +90,13 @@ pub fn result_name(number: usize, layer: u64) -> String {
 /// Files that must be read for the snapshots in addition to the document.
 pub(in crate::state) fn items(content: &Content, read: &ReadSession) -> (Items, Missing) {
     let (mut items, mut absent) = (Vec::new(), Vec::new());
+    let table = Table::of_content(content);
     for (number, document) in documents(content).skip(1) {
         let own = document.layers.iter();
         let own = own.filter(|l| source(content, number, l) == key(number, l.id));
         for layer in own {
             let name = result_name(number, layer.id);
-            match read::item(layer, &name, read) {
+            match read::item(table, layer, &name, read) {
                 Ok(Some(Item::Density { of, by, on, params })) => {
                     let from = document.layers.iter().find(|l| l.id == of);
                     let of = from.map_or(key(number, of), |l| source(content, number, l));
@@ -98,9 +113,12 @@ pub(in crate::state) fn items(content: &Content, read: &ReadSession) -> (Items, 
 
 /// Adds the transforms of shared streamlines in snapshots.
 pub(in crate::state) fn add_moves(content: &Content, items: &mut Items) {
+    let table = Table::of_content(content);
     for (number, document) in documents(content).skip(1) {
         for layer in &document.layers {
-            let Some(by) = layer.by() else { continue };
+            let Some((by, _)) = table.moved(layer.origin) else {
+                continue;
+            };
             let from = source(content, number, layer);
             let item = items.iter_mut().find(|(key, _)| *key == from);
             if let Some((_, Item::File { moves, .. })) = item
@@ -145,9 +163,9 @@ pub fn restore(
         let (document, name) = (built.document, of.name.clone());
         said.extend(built.notes.into_iter().map(|note| (name.clone(), note)));
         // An item that depends on another comes after it.
-        let left_out = document.left_out.iter().map(|l| l.what.words());
-        let absent = document.absent.iter().map(|a| a.layer.name.clone());
-        let names: Vec<String> = left_out.chain(absent).collect();
+        let parts = document.missing_parts().map(|m| m.what.words());
+        let layers = document.missing_layers().map(|m| m.layer.name.clone());
+        let names: Vec<String> = parts.chain(layers).collect();
         if !names.is_empty() {
             const NAMED: usize = 4;
             let names: Vec<&str> = names.iter().map(String::as_str).collect();
@@ -181,16 +199,13 @@ fn frozen(snapshot: &Snapshot) -> (Document, Option<LayerId>) {
     let Some(live) = &snapshot.live else {
         return (document, snapshot.was_live);
     };
-    let Some(made) = live_recipe(&document, live) else {
-        return (document, None);
-    };
     let mut display = document.live_display().clone();
     if let Some(rays) = &live.rays {
         display.window = rays.range;
     }
     let id = LayerId(document.fresh_id());
     let content = DocumentContent::Tractogram(live.output.kept.clone());
-    let origin = document.origins.add(made);
+    let origin = document.origins.add(live_made(live));
     let layer = Layer::new(id, "Live".to_owned(), content, display, origin);
     document.layers.push(Arc::new(layer));
     (document, Some(id))
@@ -201,7 +216,7 @@ impl Lists<'_> {
         &mut self,
         state: &State,
     ) -> (Vec<SavedSnapshot>, Vec<Document>) {
-        let snapshots = &state.session.snapshots;
+        let snapshots = &state.session.snapshots.all;
         let (documents, live): (Vec<_>, Vec<_>) = snapshots.iter().map(|s| frozen(s)).unzip();
         let all = snapshots.iter().zip(&documents).zip(live);
         let saved = all.map(|((snapshot, document), live)| SavedSnapshot {
@@ -216,9 +231,11 @@ impl Lists<'_> {
 /// Layers whose streamlines are stored next to the session only for a snapshot, with the names of these results.
 pub(in crate::state) fn own_results(content: &Content) -> Vec<(usize, u64, String)> {
     let documents = documents(content).skip(1);
+    let table = Table::of_content(content);
     let own = documents.flat_map(|(number, document)| {
         let layers = document.layers.iter();
-        let kept = layers.filter(|l| matches!(l.from, SavedOrigin::Kept(_)));
+        let is_made = |l: &SavedLayer| matches!(table.base(l.origin), Some(SavedOrigin::Curves(_)));
+        let kept = layers.filter(move |l| is_made(l));
         let own = kept.filter(move |l| source(content, number, l) == key(number, l.id));
         own.map(move |l| (number - 1, l.id, result_name(number, l.id)))
     });

@@ -1,4 +1,4 @@
-//! `arcuate cost`: its files agree with its numbers; refusals.
+//! `arcuate pathway`: its files agree with its numbers; refusals.
 
 use super::{arcuate, json, refuses, shell_words, small_head};
 use arcuate::compute::Control;
@@ -32,7 +32,7 @@ pub fn costs() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let here = folder.path();
     small_head("3.5", 20, 2, here);
-    let scan = ["cost", "head/dwi.nii.gz"];
+    let scan = ["pathway", "head/dwi.nii.gz"];
     let rest = ["--epsilon", "0.4", "--out", "cst"];
     let line = [&scan[..], &ENDS, &rest];
     let value = json(&line.concat(), here);
@@ -128,7 +128,7 @@ fn ends_close_together(here: &Path) {
         "sphere:-24,-11,11,3",
     ];
     let rest = ["--null", "20", "--out", "close", "--force"];
-    let line = [&["cost", "head/dwi.nii.gz"][..], &ends, &rest].concat();
+    let line = [&["pathway", "head/dwi.nii.gz"][..], &ends, &rest].concat();
     assert!(json(&line, here)["path"]["weakest"].is_null());
     let output = arcuate(&line, here);
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
@@ -144,7 +144,7 @@ fn ends_close_together(here: &Path) {
 
 /// Defaults are those of the window, and the sentences agree with the numbers.
 fn said(here: &Path, value: &serde_json::Value) {
-    let help = arcuate(&["cost", "--help"], here);
+    let help = arcuate(&["pathway", "--help"], here);
     let help = String::from_utf8_lossy(&help.stdout).into_owned();
     let default_value = PathwaySettings::defaults();
     let sentence: Vec<&str> = help.split_whitespace().collect();
@@ -160,7 +160,7 @@ fn said(here: &Path, value: &serde_json::Value) {
     assert_eq!(default_of("--min-fa"), default_value.params.min_fa);
     assert_eq!(default_of("--alpha"), default_value.params.metric.alpha);
     let repaired = value["repaired"].as_u64().unwrap();
-    let scan = ["cost", "head/dwi.nii.gz"];
+    let scan = ["pathway", "head/dwi.nii.gz"];
     let line = [&scan[..], &ENDS, &["--epsilon", "0.4", "--out", "again"]].concat();
     let output = arcuate(&line, here);
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
@@ -274,7 +274,7 @@ fn nothing_starts(here: &Path) {
 
 fn refused(here: &Path) {
     let line = |more: &[&'static str]| -> Vec<&'static str> {
-        [&["cost", "head/dwi.nii.gz"][..], more, &["--out", "no"]].concat()
+        [&["pathway", "head/dwi.nii.gz"][..], more, &["--out", "no"]].concat()
     };
     let with = |more: &[&'static str]| line(&[&ENDS[..], more].concat());
     let away = line(&["--from", "sphere:500,0,0,3", "--to", "sphere:-24,-18,8,6"]);

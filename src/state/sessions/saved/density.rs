@@ -5,7 +5,7 @@ use crate::io::AffineReading;
 use crate::solvers::density::{DensityGrid, Params};
 use crate::state::LayerId;
 use crate::state::document::DensityMap;
-use crate::state::sessions::saved::{SavedDensity, SavedGrid};
+use crate::state::sessions::saved::{SavedDensity, SavedGrid, SavedInput};
 use glam::DAffine3;
 use std::sync::Arc;
 
@@ -20,14 +20,14 @@ pub struct Mapping {
 /// Far above any image, so that a damaged session does not request much memory.
 const MOST_VOXELS: usize = i32::MAX as usize;
 
-pub fn saved(map: &DensityMap, template: Option<usize>) -> SavedDensity {
+pub fn saved(map: &DensityMap, of: SavedInput, template: Option<usize>) -> SavedDensity {
     let (grid, voxel_mm) = match &map.on {
         DensityGrid::Grid(on) => (Some(saved_grid(on)), None),
         DensityGrid::Within(on, mm) => (Some(saved_grid(on)), Some(*mm)),
         DensityGrid::Around(mm) => (None, Some(*mm)),
     };
     SavedDensity {
-        of: map.of.layer.0,
+        of,
         moved: rows(map.by),
         grid,
         voxel_mm,
@@ -77,7 +77,7 @@ pub fn read(saved: &SavedDensity) -> Result<Mapping, String> {
         }
     };
     Ok(Mapping {
-        of: LayerId(saved.of),
+        of: LayerId(saved.of.layer),
         by: saved
             .moved
             .as_ref()

@@ -6,13 +6,12 @@ use crate::jobs::session::ReadSession;
 use crate::state::Document;
 use crate::state::core::layer::{Content, Layer, LayerId};
 use crate::state::core::text::count;
-use crate::state::density::saved::{grid_of, saved_grid};
-use crate::state::filter::{FittedWeights, MapOf, WEIGHT, sorted};
-use crate::state::recipes::weight_fit;
-use crate::state::regions::saved::{MissingRegion, MissingWeights, leave_out};
+use crate::state::filter::{FittedWeights, WEIGHT, sorted};
+use crate::state::sessions::saved::density::{grid_of, saved_grid};
 use crate::state::sessions::saved::write::Lists;
 use crate::state::sessions::saved::{
-    SavedDocument, SavedLayer, SavedOrigin, SavedWeightMap, SavedWeights,
+    MissingWeights, SavedContent, SavedDocument, SavedLayer, SavedOrigin, SavedWeights,
+    SessionPart, Table, add_missing,
 };
 use crate::state::streamlines::lines_of;
 use std::sync::Arc;
@@ -29,7 +28,7 @@ impl Lists<'_> {
         Some(SavedWeights {
             values: self.numbers(values),
             current: weighed.of == lines.id(),
-            from: weighed.from.clone(),
+            fit: self.origin(document, weighed.fit),
             figures: weighed.figures.clone(),
             curve: weighed.curve.to_vec(),
             lesions: weighed.lesions.clone(),
@@ -37,28 +36,28 @@ impl Lists<'_> {
     }
 
     /// Weights of the opened session that cannot be read, stored as they were.
-    pub(in crate::state) fn lacking_weights(
+    pub(in crate::state) fn missing_weights(
         &mut self,
         document: &Document,
         layer: &Layer,
     ) -> Option<SavedWeights> {
         let lines = lines_of(layer)?.id();
-        let mut left_out = document.left_out.iter();
-        let (lacking, read) = left_out.find_map(|left| match &left.what {
-            MissingRegion::Weights(w) if w.layer == layer.id && w.lines == Some(lines) => {
-                Some((w, &left.read))
+        let mut parts = document.missing_parts();
+        let (missing, read) = parts.find_map(|part| match &part.what {
+            SessionPart::Weights(w) if w.layer == layer.id && w.lines == Some(lines) => {
+                Some((w, &part.read))
             }
             _ => None,
         })?;
-        let mut saved = lacking.saved.clone();
+        let mut saved = missing.saved.clone();
         saved.values = self.known_numbers(read, saved.values)?;
+        saved.fit = self.origin_as_it_was(read, saved.fit)?;
         Some(saved)
     }
 
-    pub(in crate::state) fn weight_map(&mut self, made: &MapOf, volume: &Volume) -> SavedWeightMap {
-        SavedWeightMap {
-            of: made.of.0,
-            map: made.map.clone(),
+    /// The values of a map.
+    pub(in crate::state) fn image(&mut self, volume: &Volume) -> SavedContent {
+        SavedContent::Image {
             grid: saved_grid(&volume.grid),
             values: self.numbers(&Arc::from(volume.frame(0))),
         }
@@ -82,20 +81,15 @@ pub(in crate::state) fn attach(
     put_on(document, read, layer, saved).map_err(|why| {
         let id = LayerId(layer.id);
         let lines = document.layer(id).and_then(|l| lines_of(l));
-        let lacking = MissingWeights {
+        let missing = MissingWeights {
             layer: id,
             of: layer.name.clone(),
             lines: lines.map(|lines| lines.id()),
             saved: (**saved).clone(),
         };
-        leave_out(
-            document,
-            read,
-            MissingRegion::Weights(Box::new(lacking)),
-            why,
-        );
-        let left = document.left_out.last();
-        left.map_or_else(String::new, |left| left.sentence())
+        add_missing(document, read, SessionPart::Weights(Box::new(missing)), why);
+        let part = document.missing_parts().last();
+        part.map_or_else(String::new, |part| part.sentence())
     })
 }
 
@@ -119,6 +113,11 @@ fn put_on(
             count(lines.len() as u64)
         ));
     }
+    let fit = Table::new(read)
+        .resolve(document, read, [saved.fit])
+        .get(saved.fit)?;
+    let known = document.origins.weight_fit(fit);
+    known.ok_or("the session does not say what they were fitted to")?;
     let before = lines.id();
     let weighted = lines.renewed().with_per_streamline(WEIGHT, values.clone());
     let weighed = FittedWeights {
@@ -128,7 +127,7 @@ fn put_on(
             false => crate::data::DataId::fresh(),
         },
         lines: before,
-        from: saved.from.clone(),
+        fit,
         figures: saved.figures.clone(),
         curve: saved.curve.clone().into(),
         sorted: sorted(&values),
@@ -165,35 +164,42 @@ pub(in crate::state) fn make(
     read: &ReadSession,
     layer: &SavedLayer,
 ) -> Option<Result<Layer, String>> {
-    match &layer.from {
-        SavedOrigin::Weights(from) => Some(map(document, read, layer, from)),
+    match Table::new(read).base(layer.origin) {
+        Some(SavedOrigin::WeightMap { of, .. }) => Some(map(document, read, layer, LayerId(*of))),
         _ => None,
     }
 }
 
-/// Creates the layer, and records its origin in the document.
 fn map(
-    document: &mut Document,
+    document: &Document,
     read: &ReadSession,
     layer: &SavedLayer,
-    saved: &SavedWeightMap,
+    of: LayerId,
 ) -> Result<Layer, String> {
-    let of = LayerId(saved.of);
-    let grid = grid_of(&saved.grid)?;
-    let values = read.numbers.get(saved.values);
-    let values = values.ok_or("the session has no values of it")?;
+    const NO_VALUES: &str = "the session has no values of it";
+    let Some(SavedContent::Image { grid, values }) = &layer.content else {
+        return Err(NO_VALUES.to_owned());
+    };
+    let grid = grid_of(grid)?;
+    let values = read.numbers.get(*values).ok_or(NO_VALUES)?;
     let values = values.clone().map_err(|unread| unread.why)?;
     if values.len() != grid.voxel_count() {
         return Err("it has another number of voxels than its grid".to_owned());
     }
-    let from = document.weights.get(&of).map(|w| w.from.clone());
-    let from = from.ok_or("its streamlines are missing")?;
-    let fit = weight_fit(document, of, &from).ok_or("its scan is missing")?;
-    let fit = document.origins.add(fit);
+    let weights = document.weights.get(&of);
+    let weights = weights.ok_or("its streamlines are missing")?;
+    let scan = document.fit_inputs(weights).map(|from| from.scan);
+    let scan = scan.and_then(|scan| document.layer(scan));
+    scan.ok_or("its scan is missing")?;
+    let origins = Table::new(read).resolve(document, read, [layer.origin]);
+    let origin = origins.get(layer.origin)?;
     let content = Content::Image(Volume::scalar(grid, values.to_vec()));
     let (name, display) = (layer.name.clone(), layer.display.clone());
-    let id = LayerId(layer.id);
-    let map = saved.map.clone();
-    let origin = document.origins.add(MapOf { of, map, fit });
-    Ok(Layer::new(id, name, content, display, origin))
+    Ok(Layer::new(
+        LayerId(layer.id),
+        name,
+        content,
+        display,
+        origin,
+    ))
 }

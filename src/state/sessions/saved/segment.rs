@@ -7,13 +7,15 @@ use crate::solvers::level_set::RunHistory;
 use crate::state::Document;
 use crate::state::core::colours::CATEGORIES;
 use crate::state::core::layer::{Content, Layer, LayerId};
-use crate::state::regions::saved::{MissingRegion, Painted, leave_out, region};
+use crate::state::origin::Input;
 use crate::state::segment::jobs::{PlacedSphere, RunCheckpoint, SpeedSources};
 use crate::state::segment::{KeptSurface, Segmentation, Segmented, SpeedInputs, Start, scalar};
+use crate::state::sessions::saved::regions::region;
 use crate::state::sessions::saved::write::Lists;
 use crate::state::sessions::saved::{
-    SavedDocument, SavedInputs, SavedLayer, SavedOrigin, SavedRegion, SavedRun, SavedSegment,
-    SavedSegmentation, SavedStart,
+    Painted, SavedContent, SavedDocument, SavedInput, SavedInputs, SavedLayer, SavedOrigin,
+    SavedRegion, SavedRun, SavedSegment, SavedSegmentation, SavedStart, SessionPart, Table,
+    add_missing,
 };
 use std::sync::Arc;
 
@@ -39,32 +41,35 @@ impl Lists<'_> {
         }
     }
 
+    /// The inputs of a segmented mask.
     pub(in crate::state) fn segment(
         &mut self,
         document: &Document,
         made: &Segmented,
-        surface: Option<&KeptSurface>,
-        mask: &Mask,
     ) -> SavedSegment {
-        let inputs = made.inputs.iter();
-        let mut inputs = inputs.map(|i| {
-            let layer = i.layer.map(|(input, frame)| (input.layer.0, frame));
-            self.inputs(document, layer, &i.painted)
+        let inputs = made.inputs.iter().map(|inputs| {
+            let layer = inputs.layer;
+            let layer = layer.map(|(input, frame)| (self.input(document, input), frame));
+            self.inputs(document, layer, &inputs.painted)
         });
-        let none = SavedInputs {
-            layer: None,
-            painted: [Vec::new(), Vec::new()],
-        };
-        let first = inputs.next().unwrap_or(none);
-        let later = inputs.collect();
+        let inputs = inputs.collect();
         SavedSegment {
-            image: made.image.layer.0,
+            image: self.input(document, made.image),
             frame: made.frame,
             start: self.start(&made.start),
             spheres: made.spheres.clone(),
-            inputs: first,
-            later,
+            inputs,
             script: made.script.clone(),
+        }
+    }
+
+    /// A segmented mask with its surface.
+    pub(in crate::state) fn segmented(
+        &mut self,
+        mask: &Mask,
+        surface: Option<&KeptSurface>,
+    ) -> SavedContent {
+        SavedContent::Mask {
             mask: self.mask(mask),
             colour: surface.map_or(CATEGORIES[0], |s| s.colour),
             measures: surface.and_then(|s| s.measures),
@@ -74,7 +79,7 @@ impl Lists<'_> {
     fn inputs(
         &mut self,
         document: &Document,
-        layer: Option<(u64, usize)>,
+        layer: Option<(SavedInput, usize)>,
         painted: &[Vec<Arc<Shape>>; 2],
     ) -> SavedInputs {
         let mut shapes = |shapes: &[Arc<Shape>]| -> Vec<SavedRegion> {
@@ -86,6 +91,7 @@ impl Lists<'_> {
                     shape: shape.clone(),
                     colour: None,
                     visible: true,
+                    label_number: None,
                 };
                 self.region(document, &region)
             });
@@ -126,7 +132,11 @@ impl Lists<'_> {
                     .iter()
                     .map(|speed_sources| {
                         let layer = speed_sources.layer.as_ref();
-                        let layer = layer.map(|(id, _, frame)| (*id, *frame));
+                        let layer = layer.map(|(id, _, frame)| {
+                            // A run goes on with the layer as it is.
+                            let (layer, origin) = (*id, 0);
+                            (SavedInput { layer, origin }, *frame)
+                        });
                         self.inputs(document, layer, &speed_sources.painted)
                     })
                     .collect(),
@@ -137,18 +147,18 @@ impl Lists<'_> {
 
 impl Lists<'_> {
     /// The surface of the opened session, if it cannot be read and no other was begun, stored as it was.
-    pub(in crate::state) fn lacking_surface(
+    pub(in crate::state) fn missing_surface(
         &mut self,
         document: &Document,
     ) -> Option<SavedSegmentation> {
         let now = &document.segment;
         let started = !(now.spheres.is_empty() && matches!(now.start, Start::Spheres));
-        let mut left_out = document.left_out.iter().filter(|_| !started);
-        let (lacking, painted, read) = left_out.find_map(|left| match &left.what {
-            MissingRegion::Surface(saved, painted) => Some((saved, painted, &left.read)),
+        let mut parts = document.missing_parts().filter(|_| !started);
+        let (missing, painted, read) = parts.find_map(|part| match &part.what {
+            SessionPart::Surface(saved, painted) => Some((saved, painted, &part.read)),
             _ => None,
         })?;
-        let mut saved = (**lacking).clone();
+        let mut saved = (**missing).clone();
         if let SavedStart::Mask { mask, .. } = &mut saved.start {
             *mask = self.known_mask(read, *mask)?;
         }
@@ -158,14 +168,15 @@ impl Lists<'_> {
         }
         saved.painted = painted.clone().map(|painted| match painted? {
             Painted::Here(id) => place_of(document, Some(id)),
-            Painted::Lacking(region) => {
-                let left_out = document.left_out.iter();
-                let mut left_out = left_out.filter_map(|left| match &left.what {
-                    MissingRegion::Region(region) => Some(region),
-                    _ => None,
-                });
+            Painted::Missing(region) => {
+                let mut regions = document
+                    .missing_parts()
+                    .filter_map(|part| match &part.what {
+                        SessionPart::Region(region) => Some(region),
+                        _ => None,
+                    });
                 // They follow those that are loaded.
-                Some(document.regions.len() + left_out.position(|r| *r == *region)?)
+                Some(document.regions.len() + regions.position(|r| *r == *region)?)
             }
         });
         Some(saved)
@@ -231,7 +242,7 @@ fn resume(
     let speed_sources = run.inputs.iter().map(|inputs| {
         let layer = match inputs.layer {
             None => None,
-            Some((id, frame)) => {
+            Some((SavedInput { layer: id, .. }, frame)) => {
                 let layer = document.layer(LayerId(id)).and_then(|l| scalar(l));
                 let layer = layer.filter(|volume| frame < volume.frames);
                 let layer = layer.ok_or("an image of its speeds is missing")?;
@@ -253,49 +264,60 @@ fn resume(
     })
 }
 
-fn one(
+/// How a mask was segmented; an error is half a sentence.
+pub(in crate::state) fn resolve(
     document: &Document,
     read: &ReadSession,
     saved: &SavedSegment,
-) -> Result<(Mask, Segmented, KeptSurface), String> {
-    let mask = read.masks.get(saved.mask).and_then(|m| m.as_ref().ok());
-    let mask = mask.ok_or("its mask is damaged")?.clone();
-    sound(&saved.script, 1 + saved.later.len())?;
-    let inputs = std::iter::once(&saved.inputs).chain(&saved.later);
-    let inputs = inputs.map(|inputs| {
+    input: &dyn Fn(&SavedInput) -> Input,
+) -> Result<Segmented, String> {
+    sound(&saved.script, saved.inputs.len().max(1))?;
+    let inputs = saved.inputs.iter().map(|inputs| {
+        let layer = inputs.layer.as_ref();
         Ok(SpeedInputs {
-            layer: inputs
-                .layer
-                .map(|(id, frame)| (document.input(LayerId(id)), frame)),
+            layer: layer.map(|(layer, frame)| (input(layer), *frame)),
             painted: painted(document, read, inputs)?,
         })
     });
-    let made = Segmented {
-        image: document.input(LayerId(saved.image)),
+    let mut inputs = inputs.collect::<Result<Vec<_>, String>>()?;
+    if inputs.is_empty() {
+        inputs.push(SpeedInputs::default());
+    }
+    Ok(Segmented {
+        image: input(&saved.image),
         frame: saved.frame,
         start: start(read, &saved.start)?,
         spheres: saved.spheres.clone(),
-        inputs: inputs.collect::<Result<_, String>>()?,
+        inputs,
         script: saved.script.clone(),
-    };
-    let surface = KeptSurface {
-        phi: None,
-        colour: saved.colour,
-        measures: saved.measures,
-    };
-    Ok((mask, made, surface))
+    })
 }
 
-/// Creates the layer, and records in the document how it was segmented.
+/// Creates the layer, and records its surface in the document.
 fn restored(
     document: &mut Document,
     read: &ReadSession,
     layer: &SavedLayer,
-    from: &SavedSegment,
 ) -> Result<Layer, String> {
-    let (mask, made, surface) = one(document, read, from)?;
+    const DAMAGED: &str = "its mask is damaged";
+    let Some(SavedContent::Mask {
+        mask,
+        colour,
+        measures,
+    }) = &layer.content
+    else {
+        return Err(DAMAGED.to_owned());
+    };
+    let mask = read.masks.get(*mask).and_then(|m| m.as_ref().ok());
+    let mask = mask.ok_or(DAMAGED)?.clone();
+    let origins = Table::new(read).resolve(document, read, [layer.origin]);
+    let origin = origins.get(layer.origin)?;
+    let surface = KeptSurface {
+        phi: None,
+        colour: *colour,
+        measures: *measures,
+    };
     let id = LayerId(layer.id);
-    let origin = document.origins.add(made);
     document.surfaces.insert(id, Arc::new(surface));
     let (name, display) = (layer.name.clone(), layer.display.clone());
     Ok(Layer::new(id, name, Content::Mask(mask), display, origin))
@@ -307,8 +329,8 @@ pub(in crate::state) fn make(
     read: &ReadSession,
     layer: &SavedLayer,
 ) -> Option<Result<Layer, String>> {
-    match &layer.from {
-        SavedOrigin::Segmented(from) => Some(restored(document, read, layer, from)),
+    match Table::new(read).base(layer.origin) {
+        Some(SavedOrigin::Segment(_)) => Some(restored(document, read, layer)),
         _ => None,
     }
 }
@@ -327,14 +349,14 @@ pub(in crate::state) fn put_surface(
         Ok(segment) => document.segment = segment,
         Err(why) => {
             let painted = saved.segment.painted.map(|place| {
-                let lacking = || Some(saved.regions.get(place?)?.clone());
+                let missing = || Some(saved.regions.get(place?)?.clone());
                 match id(place) {
                     Some(id) => Some(Painted::Here(id)),
-                    None => lacking().map(Box::new).map(Painted::Lacking),
+                    None => missing().map(Box::new).map(Painted::Missing),
                 }
             });
-            let surface = MissingRegion::Surface(Box::new(saved.segment.clone()), painted);
-            leave_out(document, read, surface, why);
+            let surface = SessionPart::Surface(Box::new(saved.segment.clone()), painted);
+            add_missing(document, read, surface, why);
         }
     }
 }

@@ -1,10 +1,10 @@
-//! `arcuate cost`: cost fields of two regions, and the pathway between them.
+//! `arcuate pathway`: cost fields of two regions, and the pathway between them.
 
 use super::options::{DomainOptions, FitOptions, Fitted, Given, make_folder, shape};
 use super::output::shown;
 use super::runner::{Failure, Runner};
 use crate::data::region::RegionId;
-use crate::data::text::{agreed, counted, number};
+use crate::data::text::{counted, number, singular_or_plural};
 use crate::data::{Mask, Region, Role};
 use crate::jobs::Values;
 use crate::jobs::session::Tensors;
@@ -23,9 +23,9 @@ use std::sync::Arc;
 
 const EXAMPLES: &str = "\
 Examples:
-  arcuate cost dwi.nii.gz --from sphere:-24,-18,8,5 --to sphere:-30,-22,58,9 --out cst
-  arcuate cost dwi.nii.gz --from mask:genu.nii.gz --to mask:frontal.nii.gz --within mask:white.nii.gz --epsilon 0.1 --out genu
-  arcuate cost phantom:1 --from sphere:-24,-18,8,5 --to sphere:-30,-22,58,9 --metric inverse --local-solver godunov6 --out paper
+  arcuate pathway dwi.nii.gz --from sphere:-24,-18,8,5 --to sphere:-30,-22,58,9 --out cst
+  arcuate pathway dwi.nii.gz --from mask:genu.nii.gz --to mask:frontal.nii.gz --within mask:white.nii.gz --epsilon 0.1 --out genu
+  arcuate pathway phantom:1 --from sphere:-24,-18,8,5 --to sphere:-30,-22,58,9 --metric inverse --local-solver godunov6 --out paper
 
 Computes for every voxel the least cost of a path from each region (u1, u2) and of one that joins them through the
 voxel (u). A path through isotropic tissue with the mean diffusivity of the mask costs 1 per mm. The pathway holds
@@ -131,6 +131,7 @@ fn regions(options: &Options) -> Result<Vec<Region>, Failure> {
             shape: Arc::new(shape(spec)?),
             colour: None,
             visible: true,
+            label_number: None,
         })
     };
     options.shapes().map(region).collect()
@@ -223,7 +224,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     );
     if repaired > 0 {
         let repaired = repaired as usize;
-        let was = agreed(repaired, "was", "were");
+        let was = singular_or_plural(repaired, "was", "were");
         text += &format!("{} {was} repaired\n", counted(repaired, "tensor"));
     }
     if found.limited > 0 {
@@ -295,7 +296,7 @@ fn summary(found: &PathwayResult, set: &Mask, epsilon: f64) -> (Value, String) {
     let (cost, length_mm) = (path.total_cost(), path.total_mm());
     let rate = cost / length_mm.max(f64::MIN_POSITIVE);
     let value = json!({
-        "command": "cost",
+        "command": "pathway",
         "least": pathway.min_cost,
         "ends": pathway.cost_at_ends,
         "epsilon": epsilon,

@@ -2,16 +2,11 @@
 
 use crate::jobs::session::ReadSession;
 use crate::state::Document;
-use crate::state::core::layer::{LayerId, OriginId};
-use crate::state::document::FitMask;
-use crate::state::origin::{Origins, TensorFit};
+use crate::state::core::layer::LayerId;
 use crate::state::pathways::{AmongPairs, KeptPathway, PathwaySettings};
-use crate::state::recipe::Source;
-use crate::state::regions::saved::{MissingRegion, leave_out, region};
+use crate::state::sessions::saved::regions::region;
 use crate::state::sessions::saved::write::Lists;
-use crate::state::sessions::saved::{
-    SavedBasis, SavedDocument, SavedMask, SavedPathway, SavedSource,
-};
+use crate::state::sessions::saved::{SavedDocument, SavedPathway, SessionPart, Table, add_missing};
 use std::sync::Arc;
 
 impl Lists<'_> {
@@ -20,6 +15,7 @@ impl Lists<'_> {
         document: &Document,
         kept: &KeptPathway,
     ) -> Option<SavedPathway> {
+        document.origins.fit(kept.fit)?;
         let regions = kept.regions.iter();
         Some(SavedPathway {
             id: kept.id.0,
@@ -28,67 +24,34 @@ impl Lists<'_> {
             visible: kept.visible,
             epsilon: kept.epsilon,
             regions: regions.map(|r| self.region(document, r)).collect(),
-            basis: self.basis(document, kept.fit)?,
+            fit: self.origin(document, kept.fit),
             params: kept.params,
             compared: kept.compared,
         })
     }
 }
 
-/// The inputs of the tensor fit; an error is half a sentence.
-pub(in crate::state) fn basis(
-    origins: &Origins,
-    read: &ReadSession,
-    saved: &SavedBasis,
-) -> Result<OriginId, String> {
-    let place = |number: usize| {
-        let found = read.files.get(number).map(|f| f.path.clone());
-        found.ok_or_else(|| format!("the session has no file {number}"))
-    };
-    let source = match &saved.source {
-        SavedSource::Head { seed } => Source::Phantom { seed: *seed },
-        SavedSource::Tensors { file, layout } => Source::Tensors {
-            file: place(*file)?,
-            layout: *layout,
-        },
-        SavedSource::File { file, gradients } => Source::File {
-            dwi: place(*file)?,
-            gradients: gradients
-                .iter()
-                .map(|n| place(*n))
-                .collect::<Result<_, _>>()?,
-        },
-    };
-    Ok(origins.add(TensorFit {
-        scan: origins.scan(&source.with_turn(saved.turn)),
-        mask: match &saved.mask {
-            SavedMask::Found => FitMask::Found,
-            SavedMask::File(number) => FitMask::File(place(*number)?),
-            SavedMask::Head => FitMask::Head,
-        },
-        params: saved.fit.clone(),
-    }))
-}
-
-/// Adds them to a document whose layers are loaded.
+/// Puts them into a document whose layers are there.
 pub(in crate::state) fn put(
     document: &mut Document,
     read: &Arc<ReadSession>,
     saved: &SavedDocument,
 ) {
     document.pathways = saved.pathways.clone().sanitized();
+    let fits = saved.kept_pathways.iter().map(|kept| kept.fit);
+    let origins = Table::new(read).resolve(document, read, fits);
     for one in &saved.kept_pathways {
         let regions = one.regions.iter().map(|r| region(document, read, r));
         let regions: Result<Vec<_>, String> = regions.collect();
-        let made = basis(&document.origins, read, &one.basis).and_then(|fit| Ok((fit, regions?)));
+        let made = origins.get(one.fit).and_then(|fit| Ok((fit, regions?)));
         let valid = one.params.check().map_err(|e| e.to_string());
         let (fit, regions) = match made.and_then(|made| valid.map(|()| made)) {
             Ok(made) => made,
             Err(why) => {
-                leave_out(
+                add_missing(
                     document,
                     read,
-                    MissingRegion::Pathway(Box::new(one.clone())),
+                    SessionPart::Pathway(Box::new(one.clone())),
                     why,
                 );
                 continue;

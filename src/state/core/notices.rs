@@ -1,0 +1,69 @@
+//! Messages and the status line.
+
+use crate::io::Remark;
+use crate::jobs::Slot;
+use crate::state::Task;
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Severity {
+    Information,
+    Warning,
+    Error,
+}
+
+impl From<&Remark> for Severity {
+    fn from(remark: &Remark) -> Self {
+        match remark.is_note {
+            true => Self::Information,
+            false => Self::Warning,
+        }
+    }
+}
+
+/// One sentence for the user, shown next to its cause until dismissed.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Message {
+    pub severity: Severity,
+    pub text: String,
+    /// The kind of job that failed; its next success removes the message or, if several can queue, the next request.
+    pub slot: Option<Slot>,
+    /// It failed on a graphics card: the CPU is offered.
+    pub on_card: bool,
+    /// The subject of a message that the program updates or removes by itself.
+    pub topic: Option<Topic>,
+}
+
+/// A state that messages describe as long as it holds.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Topic {
+    /// Kept results are not stored next to the session.
+    Away,
+    /// The recovery copy is kept.
+    CopyKept,
+    /// Unsaved work of an earlier window was recovered.
+    Recovered,
+    /// The tour has ended.
+    GuideEnds,
+}
+
+/// Statuses about results that another task, or the next result, does not show.
+#[derive(Clone, Debug, Default)]
+pub struct StatusAbout {
+    /// About the live result.
+    pub live: Option<String>,
+    /// About a result that only this task shows.
+    pub task: Option<(Task, String)>,
+    /// The step that was undone or redone last.
+    pub step: Option<String>,
+    /// About a turntable that was stopped.
+    pub turntable: Option<String>,
+}
+
+/// Messages and the status line.
+#[derive(Clone, Debug, Default)]
+pub struct Notices {
+    pub messages: Vec<Message>,
+    /// The last completed action, for the status line.
+    pub status: String,
+    pub about: StatusAbout,
+}

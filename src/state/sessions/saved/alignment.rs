@@ -1,0 +1,27 @@
+//! Transformed layers of a session.
+
+use crate::data::Tractogram;
+use crate::state::Document;
+use crate::state::alignment::AlignedBy;
+use crate::state::core::layer::{Content, LayerId};
+use glam::DAffine3;
+
+/// Puts a layer where it was moved; an error is a sentence. `there`: its streamlines at that place, where whoever read
+/// them has moved them.
+pub(in crate::state) fn lay(
+    document: &mut Document,
+    id: LayerId,
+    moved: Option<(DAffine3, AlignedBy)>,
+    there: Option<Tractogram>,
+) -> Result<(), String> {
+    let Some((by, how)) = moved else {
+        return Ok(());
+    };
+    match there.filter(|_| document.can_move(id)) {
+        Some(there) => {
+            document.set_transform(id, Content::Tractogram(there), by, how);
+            Ok(())
+        }
+        None => document.shift(id, by, how),
+    }
+}

@@ -1,0 +1,208 @@
+//! From the table of origins in a session to that of a document.
+
+use crate::io::{AffineReading, Reading};
+use crate::jobs::session::ReadSession;
+use crate::solvers::tractogram::selection::{Edit, SelectionRules, Within};
+use crate::state::Document;
+use crate::state::core::layer::{LayerId, OriginId};
+use crate::state::document::{DensityMap, FitMask, Made};
+use crate::state::filter::{MapOf, WeightFit};
+use crate::state::origin::{FoundMask, Input, MapOfFit, Origin, TensorFit};
+use crate::state::sessions::saved::regions::region;
+use crate::state::sessions::saved::{
+    SavedEdit, SavedInput, SavedMask, SavedOrigin, Table, density, segment,
+};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+/// The origins of a table in the document; an error is half a sentence.
+pub struct Resolved(BTreeMap<usize, Result<OriginId, String>>);
+
+impl Resolved {
+    pub fn get(&self, number: usize) -> Result<OriginId, String> {
+        match self.0.get(&number) {
+            Some(origin) => origin.clone(),
+            None if number == 0 => Ok(OriginId::default()),
+            None => Err(format!("the session has no origin {number}")),
+        }
+    }
+
+    /// An input. If its layer is missing, the origin follows once the layer is loaded.
+    fn input(&self, document: &Document, saved: &SavedInput) -> Input {
+        let now = document.input(LayerId(saved.layer));
+        let known = document.layer(now.layer).map(|_| self.get(saved.origin));
+        let known = known.and_then(Result::ok);
+        let known = known.filter(|origin| *origin != OriginId::default());
+        Input {
+            origin: known.unwrap_or(now.origin),
+            ..now
+        }
+    }
+}
+
+impl Table<'_> {
+    /// Adds origins, and those that they are made from, to the table of a document whose layers of files are loaded.
+    pub fn resolve(
+        self,
+        document: &Document,
+        read: &ReadSession,
+        numbers: impl IntoIterator<Item = usize>,
+    ) -> Resolved {
+        let mut resolved = Resolved(BTreeMap::new());
+        // An origin stands after those that it is made from.
+        for number in self.needed(numbers) {
+            let Some(saved) = self.get(number) else {
+                continue;
+            };
+            let origin = resolve(document, read, &resolved, saved);
+            let origin = origin.map(|origin| document.origins.add(origin));
+            resolved.0.insert(number, origin);
+        }
+        resolved
+    }
+}
+
+/// A file of the session, wherever it is; an error is half a sentence.
+fn path(read: &ReadSession, number: usize) -> Result<PathBuf, String> {
+    let found = read.files.get(number).map(|f| f.path.clone());
+    found.ok_or_else(|| format!("the session has no file {number}"))
+}
+
+fn paths(read: &ReadSession, numbers: &[usize]) -> Result<Vec<PathBuf>, String> {
+    numbers.iter().map(|n| path(read, *n)).collect()
+}
+
+/// An origin whose inputs are those `before`; an error is half a sentence.
+fn resolve(
+    document: &Document,
+    read: &ReadSession,
+    before: &Resolved,
+    saved: &SavedOrigin,
+) -> Result<Origin, String> {
+    let input = |saved: &SavedInput| before.input(document, saved);
+    Ok(match saved {
+        SavedOrigin::File {
+            file,
+            reading,
+            gradients,
+        } => Origin::File {
+            file: path(read, *file)?,
+            reading: Reading {
+                vtk_space: reading.vtk_space,
+                colours: reading.colours.map(|n| path(read, n)).transpose()?,
+                tensors: reading.tensors,
+                affine: None,
+            },
+            gradients: paths(read, gradients)?,
+        },
+        SavedOrigin::Phantom { seed, part } => Origin::Phantom {
+            seed: *seed,
+            part: *part,
+        },
+        SavedOrigin::BrainMask { scan } => FoundMask {
+            scan: before.get(*scan)?,
+        }
+        .into(),
+        SavedOrigin::Fit(fit) => TensorFit {
+            scan: before.get(fit.scan)?,
+            mask: match fit.mask {
+                SavedMask::Found => FitMask::Found,
+                SavedMask::File(number) => FitMask::File(path(read, number)?),
+                SavedMask::Phantom => FitMask::Head,
+            },
+            params: fit.params.clone(),
+        }
+        .into(),
+        SavedOrigin::FitMap { fit, map } => MapOfFit {
+            fit: before.get(*fit)?,
+            map: *map,
+        }
+        .into(),
+        SavedOrigin::Curves(curves) => {
+            let regions = curves.regions.iter().map(|r| region(document, read, r));
+            Made {
+                fit: before.get(curves.fit)?,
+                regions: regions.collect::<Result<_, _>>()?,
+                curves: curves.curves.clone(),
+                cut: curves.cut,
+            }
+            .into()
+        }
+        SavedOrigin::Density(saved) => {
+            let map = density::read(saved)?;
+            DensityMap {
+                of: input(&saved.of),
+                by: map.by,
+                on: map.on,
+                template: saved.template.map(|n| path(read, n)).transpose()?,
+                params: map.params,
+            }
+            .into()
+        }
+        SavedOrigin::Segment(saved) => segment::resolve(document, read, saved, &input)?.into(),
+        SavedOrigin::Weights(fit) => WeightFit {
+            tracks: before.get(fit.tracks)?,
+            scan: input(&fit.scan),
+            mask: fit.mask.as_ref().map(input),
+            peaks: fit.peaks.as_ref().map(input),
+            times: fit.times.clone(),
+            params: fit.params.clone(),
+            shells: fit.shells,
+            tensors: fit.tensors.clone(),
+        }
+        .into(),
+        SavedOrigin::WeightMap { of, map, fit } => MapOf {
+            of: LayerId(*of),
+            map: map.clone(),
+            fit: before.get(*fit)?,
+        }
+        .into(),
+        SavedOrigin::Edited { from, step } => Origin::Edited {
+            from: before.get(*from)?,
+            step: edit(read, step)?,
+        },
+        SavedOrigin::Moved { from, by, how } => Origin::Moved {
+            from: before.get(*from)?,
+            by: AffineReading::of_rows(by),
+            how: *how,
+        },
+        SavedOrigin::Reoriented { from, turn } => Origin::Reoriented {
+            from: before.get(*from)?,
+            turn: *turn,
+        },
+    })
+}
+
+/// A step that kept some of a layer's streamlines; an error is a sentence.
+pub(in crate::state) fn edit(read: &ReadSession, saved: &SavedEdit) -> Result<Edit, String> {
+    let rules = match saved {
+        SavedEdit::Keep(runs) => return Ok(Edit::Keep(runs.clone())),
+        SavedEdit::Select(rules) => rules,
+    };
+    // Its masks are all in the session.
+    let nothing = Document::default();
+    let regions = rules.regions.iter().map(|r| region(&nothing, read, r));
+    let value = |(name, low, high): &(String, Option<f32>, Option<f32>)| Within {
+        name: name.clone(),
+        low: low.unwrap_or(f32::NEG_INFINITY),
+        high: high.unwrap_or(f32::INFINITY),
+    };
+    Ok(Edit::Select(Box::new(SelectionRules {
+        group: rules.group.clone(),
+        regions: regions.collect::<Result<_, String>>()?,
+        by_ends: rules.by_ends,
+        values: rules.values.iter().map(value).collect(),
+        given: Vec::new(),
+        images: Vec::new(),
+        stop: rules.stop,
+        invert: rules.invert,
+        at_most: rules.at_most,
+    })))
+}
+
+pub(in crate::state) fn edits(
+    read: &ReadSession,
+    saved: &[&SavedEdit],
+) -> Result<Vec<Edit>, String> {
+    saved.iter().map(|step| edit(read, step)).collect()
+}

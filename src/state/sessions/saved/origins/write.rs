@@ -1,0 +1,261 @@
+//! From the table of origins of a document to that in a session.
+
+use crate::data::{Region, Shape};
+use crate::jobs::session::ReadSession;
+use crate::solvers::tractogram::selection::{Edit, Within};
+use crate::state::Document;
+use crate::state::core::layer::OriginId;
+use crate::state::document::FitMask;
+use crate::state::origin::{Computed, Input, Origin};
+use crate::state::sessions::saved::write::Lists;
+use crate::state::sessions::saved::{
+    SavedCurves, SavedEdit, SavedFit, SavedInput, SavedMask, SavedOrigin, SavedReading,
+    SavedRegion, SavedRules, SavedShape, SavedStart, SavedWeightFit, Table, density,
+};
+use std::collections::BTreeMap;
+
+impl Lists<'_> {
+    /// The number of an origin, which is written before the origins that refer to it.
+    pub(in crate::state) fn origin(&mut self, document: &Document, id: OriginId) -> usize {
+        if let Some(number) = self.numbered.get(&id) {
+            return *number;
+        }
+        let saved = self.saved_origin(document, document.origins.get(id));
+        let number = saved.map_or(0, |saved| self.add_origin(saved));
+        self.numbered.insert(id, number);
+        number
+    }
+
+    pub(in crate::state) fn add_origin(&mut self, saved: SavedOrigin) -> usize {
+        let known = self.origins.iter().position(|origin| *origin == saved);
+        1 + known.unwrap_or_else(|| {
+            self.origins.push(saved);
+            self.origins.len() - 1
+        })
+    }
+
+    /// The number of a scan's origin; gradients beside its file belong to it.
+    pub(in crate::state) fn scan_origin(&mut self, document: &Document, id: OriginId) -> usize {
+        let number = self.origin(document, id);
+        if let Origin::File {
+            file,
+            reading,
+            gradients,
+        } = document.origins.base(id)
+            && gradients.is_empty()
+            && reading.tensors.is_none()
+        {
+            self.file(file, true);
+        }
+        number
+    }
+
+    pub(in crate::state) fn input(&mut self, document: &Document, input: Input) -> SavedInput {
+        SavedInput {
+            layer: input.layer.0,
+            origin: self.origin(document, input.origin),
+        }
+    }
+
+    fn saved_origin(&mut self, document: &Document, origin: &Origin) -> Option<SavedOrigin> {
+        Some(match origin {
+            Origin::Unknown => return None,
+            Origin::File {
+                file,
+                reading,
+                gradients,
+            } => SavedOrigin::File {
+                file: self.file(file, false),
+                reading: SavedReading {
+                    vtk_space: reading.vtk_space,
+                    colours: reading.colours.as_ref().map(|p| self.file(p, false)),
+                    tensors: reading.tensors,
+                },
+                gradients: gradients.iter().map(|p| self.file(p, false)).collect(),
+            },
+            Origin::Phantom { seed, part } => SavedOrigin::Phantom {
+                seed: *seed,
+                part: *part,
+            },
+            Origin::Computed(made) => self.saved_recipe(document, made),
+            Origin::Edited { from, step } => SavedOrigin::Edited {
+                from: self.origin(document, *from),
+                step: self.edit(document, step),
+            },
+            Origin::Moved { from, by, how } => {
+                let from = self.origin(document, *from);
+                match density::rows(*by) {
+                    Some(by) => SavedOrigin::Moved {
+                        from,
+                        by,
+                        how: *how,
+                    },
+                    // It moves nothing.
+                    None => return self.origins.get(from.checked_sub(1)?).cloned(),
+                }
+            }
+            Origin::Reoriented { from, turn } => SavedOrigin::Reoriented {
+                from: self.origin(document, *from),
+                turn: *turn,
+            },
+        })
+    }
+
+    fn saved_recipe(&mut self, document: &Document, made: &Computed) -> SavedOrigin {
+        match made {
+            Computed::BrainMask(found) => SavedOrigin::BrainMask {
+                scan: self.scan_origin(document, found.scan),
+            },
+            Computed::Fit(fit) => SavedOrigin::Fit(Box::new(SavedFit {
+                scan: self.scan_origin(document, fit.scan),
+                mask: match &fit.mask {
+                    FitMask::Found => SavedMask::Found,
+                    FitMask::File(path) => SavedMask::File(self.file(path, false)),
+                    FitMask::Head => SavedMask::Phantom,
+                },
+                params: fit.params.clone(),
+            })),
+            Computed::FitMap(made) => SavedOrigin::FitMap {
+                fit: self.origin(document, made.fit),
+                map: made.map,
+            },
+            Computed::Curves(made) => {
+                let regions = made.regions.iter();
+                SavedOrigin::Curves(Box::new(SavedCurves {
+                    regions: regions.map(|r| self.region(document, r)).collect(),
+                    fit: self.origin(document, made.fit),
+                    curves: made.curves.clone(),
+                    cut: made.cut,
+                }))
+            }
+            Computed::Density(map) => {
+                let of = self.input(document, map.of);
+                let template = map.template.as_ref().map(|p| self.file(p, false));
+                SavedOrigin::Density(Box::new(density::saved(map, of, template)))
+            }
+            Computed::Segment(made) => SavedOrigin::Segment(Box::new(self.segment(document, made))),
+            Computed::Weights(fit) => SavedOrigin::Weights(Box::new(SavedWeightFit {
+                tracks: self.origin(document, fit.tracks),
+                scan: self.input(document, fit.scan),
+                mask: fit.mask.map(|input| self.input(document, input)),
+                peaks: fit.peaks.map(|input| self.input(document, input)),
+                times: fit.times.clone(),
+                params: fit.params.clone(),
+                shells: fit.shells,
+                tensors: fit.tensors.clone(),
+            })),
+            Computed::WeightMap(made) => SavedOrigin::WeightMap {
+                of: made.of.0,
+                map: made.map.clone(),
+                fit: self.origin(document, made.fit),
+            },
+        }
+    }
+
+    pub(in crate::state) fn edit(&mut self, document: &Document, edit: &Edit) -> SavedEdit {
+        let rules = match edit {
+            Edit::Keep(runs) => return SavedEdit::Keep(runs.clone()),
+            Edit::Select(rules) => rules,
+        };
+        let finite = |v: f32| Some(v).filter(|v| v.is_finite());
+        let value = |w: &Within| (w.name.clone(), finite(w.low), finite(w.high));
+        let region = |region: &Region| SavedRegion {
+            // Read before the layers.
+            shape: match &*region.shape {
+                Shape::Mask(mask) => SavedShape::Mask(self.mask(mask)),
+                _ => self.region(document, region).shape,
+            },
+            ..self.region(document, region)
+        };
+        SavedEdit::Select(Box::new(SavedRules {
+            group: rules.group.clone(),
+            regions: rules.regions.iter().map(region).collect(),
+            by_ends: rules.by_ends,
+            values: rules.values.iter().map(value).collect(),
+            stop: rules.stop,
+            invert: rules.invert,
+            at_most: rules.at_most,
+        }))
+    }
+
+    /// An origin of another session as that one has it; `None` where it refers to what that session does not have.
+    pub(in crate::state) fn origin_as_it_was(
+        &mut self,
+        read: &ReadSession,
+        number: usize,
+    ) -> Option<usize> {
+        let table = Table::new(read);
+        // An origin stands after those that it is made from.
+        let mut now = BTreeMap::from([(0, 0)]);
+        for number in table.needed([number]) {
+            let mut saved = table.get(number)?.clone();
+            for from in saved.inputs_mut() {
+                *from = *now.get(from)?;
+            }
+            self.renumber_origin(read, &mut saved)?;
+            now.insert(number, self.add_origin(saved));
+        }
+        now.get(&number).copied()
+    }
+
+    /// Renumbers the files and masks of an origin of another session.
+    fn renumber_origin(&mut self, read: &ReadSession, saved: &mut SavedOrigin) -> Option<()> {
+        match saved {
+            SavedOrigin::File {
+                file,
+                reading,
+                gradients,
+            } => {
+                self.renumber(read, file, gradients)?;
+                if let Some(colours) = &mut reading.colours {
+                    self.renumber(read, colours, &mut [])?;
+                }
+            }
+            SavedOrigin::Fit(fit) => {
+                if let SavedMask::File(file) = &mut fit.mask {
+                    self.renumber(read, file, &mut [])?;
+                }
+            }
+            SavedOrigin::Curves(curves) => self.regions_as_they_were(read, &mut curves.regions)?,
+            SavedOrigin::Density(map) => {
+                if let Some(template) = &mut map.template {
+                    self.renumber(read, template, &mut [])?;
+                }
+            }
+            SavedOrigin::Segment(made) => {
+                if let SavedStart::Mask { mask, .. } = &mut made.start {
+                    *mask = self.known_mask(read, *mask)?;
+                }
+                for inputs in &mut made.inputs {
+                    for regions in &mut inputs.painted {
+                        self.regions_as_they_were(read, regions)?;
+                    }
+                }
+            }
+            SavedOrigin::Edited {
+                step: SavedEdit::Select(rules),
+                ..
+            } => self.regions_as_they_were(read, &mut rules.regions)?,
+            SavedOrigin::Phantom { .. }
+            | SavedOrigin::BrainMask { .. }
+            | SavedOrigin::FitMap { .. }
+            | SavedOrigin::Weights(_)
+            | SavedOrigin::WeightMap { .. }
+            | SavedOrigin::Edited { .. }
+            | SavedOrigin::Moved { .. }
+            | SavedOrigin::Reoriented { .. } => {}
+        }
+        Some(())
+    }
+
+    fn regions_as_they_were(
+        &mut self,
+        read: &ReadSession,
+        regions: &mut [SavedRegion],
+    ) -> Option<()> {
+        for region in regions {
+            *region = self.as_it_was(read, region)?;
+        }
+        Some(())
+    }
+}

@@ -1,0 +1,166 @@
+//! Regions of a session.
+
+use crate::data::region::RegionId;
+use crate::data::{Region, Shape};
+use crate::jobs::session::ReadSession;
+use crate::state::Document;
+use crate::state::core::layer::{Content as DocumentContent, LayerId};
+use crate::state::sessions::saved::write::Lists;
+use crate::state::sessions::saved::{
+    MissingPart, SavedDocument, SavedPathway, SavedRegion, SavedShape, SessionPart, add_missing,
+};
+use std::sync::Arc;
+
+/// A region of a session; an error says why not: `its sphere has no size`.
+fn read_region(
+    document: &Document,
+    read: &ReadSession,
+    saved: &SavedRegion,
+) -> Result<Region, String> {
+    let shape = match &saved.shape {
+        SavedShape::Sphere { centre, radius_mm } => {
+            if !(*radius_mm > 0.0 && radius_mm.is_finite() && centre.is_finite()) {
+                return Err("its sphere has no size".to_owned());
+            }
+            Shape::Sphere {
+                centre: *centre,
+                radius_mm: *radius_mm,
+            }
+        }
+        SavedShape::Box { centre, half_mm } => {
+            let valid = half_mm.cmpgt(glam::DVec3::ZERO).all() && half_mm.is_finite();
+            if !(valid && centre.is_finite()) {
+                return Err("its box has no size".to_owned());
+            }
+            Shape::Box {
+                centre: *centre,
+                half_mm: *half_mm,
+            }
+        }
+        SavedShape::Mask(number) => match read.masks.get(*number) {
+            Some(Ok(mask)) => Shape::Mask(mask.clone()),
+            Some(Err(unread)) => return Err(format!("its mask cannot be read: {}", unread.why)),
+            None => return Err("its mask is not in the session".to_owned()),
+        },
+        SavedShape::Layer(id) => {
+            let layer = document.layer(LayerId(*id)).map(|l| &l.content);
+            let Some(DocumentContent::Mask(mask)) = layer else {
+                return Err(match document.missing_layer(LayerId(*id)) {
+                    Some(missing) => format!("its mask could not be opened: {}", missing.why),
+                    None => "its own mask is missing".to_owned(),
+                });
+            };
+            Shape::Mask(mask.clone())
+        }
+    };
+    Ok(Region {
+        id: RegionId(0),
+        name: saved.name.clone(),
+        role: saved.role,
+        shape: Arc::new(shape),
+        colour: saved.colour,
+        visible: saved.visible,
+        label_number: saved.label,
+    })
+}
+
+/// A region that another item refers to; an error is half a sentence.
+pub(in crate::state) fn region(
+    document: &Document,
+    read: &ReadSession,
+    saved: &SavedRegion,
+) -> Result<Region, String> {
+    let message = |why| format!("of its region \"{}\", {why}", saved.name);
+    read_region(document, read, saved).map_err(message)
+}
+
+/// Adds the regions to a document whose layers are loaded; returns which they are, by their indices in the session.
+pub(in crate::state) fn put(
+    document: &mut Document,
+    read: &Arc<ReadSession>,
+    saved: &SavedDocument,
+) -> Vec<Option<RegionId>> {
+    let regions = saved.regions.iter();
+    let regions: Vec<_> = regions.map(|r| read_region(document, read, r)).collect();
+    let mut named = Vec::new();
+    for (one, saved) in regions.into_iter().zip(&saved.regions) {
+        match one {
+            Ok(region) => {
+                named.push(Some(add(document, region)));
+            }
+            Err(why) => {
+                add_missing(document, read, SessionPart::Region(saved.clone()), why);
+                named.push(None);
+            }
+        }
+    }
+    document.bundle = saved.bundle.renamed(|RegionId(place)| {
+        let place = usize::try_from(place).ok()?;
+        named.get(place).copied().flatten()
+    });
+    named
+}
+
+fn add(document: &mut Document, region: Region) -> RegionId {
+    let id = RegionId(document.fresh_id());
+    document.regions.push(Arc::new(Region { id, ..region }));
+    id
+}
+
+/// Regions that are a layer's mask, where that layer has come.
+pub(in crate::state) fn find_again(document: &mut Document, layer: LayerId) {
+    let parts: Vec<Arc<MissingPart>> = document.missing_parts().cloned().collect();
+    for part in parts.into_iter().filter(|part| part.is_of(layer)) {
+        let SessionPart::Region(saved) = &part.what else {
+            continue;
+        };
+        if let Ok(region) = read_region(document, &part.read, saved) {
+            add(document, region);
+            document.remove_missing_parts(|other| std::ptr::eq(other, &*part));
+        }
+    }
+}
+
+impl Lists<'_> {
+    /// Missing regions and pathways in the numbers of the new session.
+    pub(in crate::state) fn missing_parts(
+        &mut self,
+        document: &Document,
+    ) -> (Vec<SavedRegion>, Vec<SavedPathway>) {
+        let (mut regions, mut pathways) = (Vec::new(), Vec::new());
+        for left in document.missing_parts() {
+            match &left.what {
+                SessionPart::Region(region) => regions.extend(self.as_it_was(&left.read, region)),
+                SessionPart::Pathway(pathway) => {
+                    let pathway = (**pathway).clone();
+                    let of = pathway.regions.iter();
+                    let of: Option<Vec<_>> = of.map(|r| self.as_it_was(&left.read, r)).collect();
+                    let fit = self.origin_as_it_was(&left.read, pathway.fit);
+                    if let (Some(regions), Some(fit)) = (of, fit) {
+                        pathways.push(SavedPathway {
+                            regions,
+                            fit,
+                            ..pathway
+                        });
+                    }
+                }
+                // They are stored elsewhere.
+                SessionPart::Weights(_) | SessionPart::Surface(..) => {}
+            }
+        }
+        (regions, pathways)
+    }
+
+    /// A region of another session in the numbers of this one; `None` if that session lacks its mask.
+    pub(in crate::state) fn as_it_was(
+        &mut self,
+        read: &ReadSession,
+        region: &SavedRegion,
+    ) -> Option<SavedRegion> {
+        let mut region = region.clone();
+        if let SavedShape::Mask(number) = &mut region.shape {
+            *number = self.known_mask(read, *number)?;
+        }
+        Some(region)
+    }
+}
