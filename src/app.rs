@@ -1,5 +1,6 @@
 //! The window: eframe's calls become actions, actions effects, effects jobs.
 
+mod action_log;
 pub mod autosave;
 pub mod events;
 mod record;
@@ -44,14 +45,14 @@ impl App {
             jobs: Jobs::new(backend, Arc::new(move || waker.request_repaint())),
             memory: start::memory(),
             views: Views::default(),
-            timers: autosave::Timers::begun(),
+            timers: autosave::Timers::started(),
             closing: false,
             events: events::Queue::default(),
             shots: shots::Shots::default(),
             recent_changed: false,
             title: String::new(),
             faults: Faults::default(),
-            record: record::Record::wanted(),
+            record: record::Record::from_environment(),
         };
         app.act(first, ctx);
         app

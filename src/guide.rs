@@ -136,7 +136,7 @@ fn plain(markdown: &str) -> String {
     let mut text = String::with_capacity(markdown.len());
     for event in Parser::new_ext(markdown, options()) {
         match event {
-            Event::Text(words) | Event::Code(words) => text.push_str(&words),
+            Event::Text(part) | Event::Code(part) => text.push_str(&part),
             Event::SoftBreak | Event::HardBreak | Event::End(_) => text.push(' '),
             _ => {}
         }

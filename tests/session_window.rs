@@ -141,7 +141,7 @@ impl Window {
 
     pub fn place(&mut self, role: Role, centre: DVec3, radius_mm: f64) {
         let shape = Shape::Sphere { centre, radius_mm };
-        self.act(Action::Region(RegionAction::Place { role, shape }));
+        self.act(Action::Region(RegionAction::Add { role, shape }));
     }
 
     /// Regions of every kind, kept streamlines and rays, parameters, displays.
@@ -174,11 +174,11 @@ impl Window {
         let centre = dvec3(0.0, 8.0, 0.0);
         let shape = Shape::Box { centre, half_mm };
         let role = Role::Target;
-        self.act(Action::Region(RegionAction::Place { role, shape }));
+        self.act(Action::Region(RegionAction::Add { role, shape }));
         self.act(Action::Track(TrackAction::SetMethod(Method::Rays)));
         let mut rays = self.state.document.track.rays.clone();
-        rays.params.walk.min_length_mm = 5.0;
-        rays.params.walk.seeding = Seeding::Random { count: 10 };
+        rays.params.curves.min_length_mm = 5.0;
+        rays.params.curves.seeding = Seeding::Random { count: 10 };
         rays.cut = Cut::TopShare(0.5);
         // As in sessions from before the default changed.
         rays.medium.sharpening = Sharpening::Power { alpha: 1.0 };
@@ -188,7 +188,7 @@ impl Window {
         let painted = painted(self);
         let role = Role::Exclude;
         let shape = Shape::Mask(painted);
-        self.act(Action::Region(RegionAction::Place { role, shape }));
+        self.act(Action::Region(RegionAction::Add { role, shape }));
         let region = self.state.session.regions.selected.expect("selected");
         let colour = Some([1, 2, 3]);
         self.act(Action::Region(RegionAction::SetColour { region, colour }));
@@ -302,7 +302,7 @@ pub fn everything(folder: &Path) -> Window {
     window.act(Action::Segment(SegmentAction::Image(scan.id)));
     let mut settings = window.state.document.segment.settings.clone();
     (settings.params.target, settings.params.tolerance) = (high, 0.6 * (high - low));
-    (settings.told, settings.watched) = (true, false);
+    (settings.target_chosen, settings.watched) = (true, false);
     window.act(Action::Segment(SegmentAction::Set { settings, phase }));
     let sphere = |centre| {
         Action::Segment(SegmentAction::Sphere(Sphere {

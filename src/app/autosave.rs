@@ -45,10 +45,10 @@ pub struct Timers {
 }
 
 impl Timers {
-    pub fn begun() -> Self {
+    pub fn started() -> Self {
         Self {
             save: Clock::default(),
-            look: Look::begun(Instant::now()),
+            look: Look::started(Instant::now()),
         }
     }
 

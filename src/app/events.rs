@@ -20,19 +20,19 @@ pub struct Queue {
     /// Each with the time at which it arrived, seconds.
     waiting: VecDeque<(f64, Event)>,
     /// Time of the last frame as passed to egui, and its real time.
-    told_s: f64,
+    reported_s: f64,
     now_s: f64,
     /// Duration of consecutive frames.
     frame_s: f64,
     /// Keys that are down.
-    held: HashSet<Key>,
+    pressed: HashSet<Key>,
 }
 
 impl Queue {
     /// Leaves in `input` the events that may share a frame; returns whether events wait for the next. `busy`: this
     /// frame was requested as soon as the one before was ready.
     pub fn feed(&mut self, input: &mut RawInput, busy: bool) -> bool {
-        let now = input.time.unwrap_or(self.told_s);
+        let now = input.time.unwrap_or(self.reported_s);
         if busy {
             self.frame_s = now - self.now_s;
         }
@@ -49,14 +49,14 @@ impl Queue {
             }
             keys |= matches!(event, Event::Key { .. } | Event::Text(_));
             time = came;
-            self.hold(&event);
+            self.track_keys(&event);
             input.events.push(event);
             if button || turns {
                 break;
             }
         }
-        self.told_s = time.max(self.told_s);
-        input.time = Some(self.told_s);
+        self.reported_s = time.max(self.reported_s);
+        input.time = Some(self.reported_s);
         !self.waiting.is_empty()
     }
 
@@ -78,7 +78,7 @@ impl Queue {
         else {
             return (false, false);
         };
-        if self.held.contains(key) {
+        if self.pressed.contains(key) {
             return (false, false);
         }
         let tab = *key == Key::Tab;
@@ -87,17 +87,17 @@ impl Queue {
     }
 
     /// Tracks the keys that are down: egui detects repeats only later.
-    fn hold(&mut self, event: &Event) {
+    fn track_keys(&mut self, event: &Event) {
         match event {
             Event::Key {
                 key, pressed: true, ..
             } => {
-                self.held.insert(*key);
+                self.pressed.insert(*key);
             }
             Event::Key { key, .. } => {
-                self.held.remove(key);
+                self.pressed.remove(key);
             }
-            Event::WindowFocused(_) => self.held.clear(),
+            Event::WindowFocused(_) => self.pressed.clear(),
             _ => {}
         }
     }

@@ -1,6 +1,6 @@
 //! A record of actions and their results, one line of JSON each, for tests and bug reports.
 
-use crate::jobs::Trace;
+use super::action_log::ActionLog;
 use crate::state::{State, report};
 use crate::ui::views::Views;
 use egui::{Context, Rect};
@@ -11,17 +11,17 @@ use std::collections::BTreeMap;
 const VARIABLE: &str = "ARCUATE_TRACE";
 
 pub struct Record {
-    trace: Trace,
+    log: ActionLog,
     typing: bool,
     panes: usize,
 }
 
 impl Record {
     /// `None` unless the variable is set.
-    pub fn wanted() -> Option<Self> {
+    pub fn from_environment() -> Option<Self> {
         let path = std::env::var_os(VARIABLE)?;
         Some(Self {
-            trace: Trace::to(path.into()),
+            log: ActionLog::to(path.into()),
             typing: false,
             panes: 0,
         })
@@ -48,6 +48,6 @@ impl Record {
             "panes": panes,
             "state": report::state(state),
         });
-        self.trace.line(line.to_string());
+        self.log.line(line.to_string());
     }
 }

@@ -110,7 +110,7 @@ impl App {
             Drawing::of_pane(renderer, state, pane, frame, shot.look.transparent)
         });
         let metadata = report::picture(state);
-        let job = self.jobs.own(Slot::Picture, label);
+        let job = self.jobs.window_job(Slot::Picture, label);
         let (ticket, mut actions) = (job.ticket, vec![Action::JobStarted(job.clone())]);
         match drawing {
             Ok(drawing) => {

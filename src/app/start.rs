@@ -4,7 +4,7 @@ use super::{App, store};
 use crate::compute::{Backend, BackendChoice, BackendError, BackendKind, thread};
 use crate::jobs;
 use crate::render::{
-    Faults, Renderer, backends, device_descriptor, lender, shortcoming, unsuitable,
+    Faults, Renderer, backends, device_descriptor, image_exporter, shortcoming, unsuitable,
 };
 use crate::state::{
     Action, DeviceAction, FilesAction, OpenBackend, SessionAction, Severity, State,
@@ -78,7 +78,7 @@ fn open(kind: BackendKind, threads: Option<usize>) -> Result<Backend, BackendErr
 }
 
 /// The backend of the setting; if that cannot be opened, the one that can, and a message.
-fn by_setting(state: &mut State, threads: Option<usize>) -> Result<Backend, String> {
+fn backend_of_setting(state: &mut State, threads: Option<usize>) -> Result<Backend, String> {
     let kind = state.session.device.setting;
     let error = match open(kind, threads) {
         Ok(backend) => return Ok(backend),
@@ -119,7 +119,7 @@ fn create(
     let mut state = State::new(String::new());
     if let Some(storage) = cc.storage {
         store::load(storage, &mut state);
-        let settings = store::settings(storage).sound();
+        let settings = store::settings(storage).sanitized();
         if let Some(zoom) = settings.zoom {
             cc.egui_ctx.set_zoom_factor(zoom);
         }
@@ -129,7 +129,7 @@ fn create(
         Some(opened) => opened,
         None => {
             let kind = state.session.device.setting;
-            (kind, by_setting(&mut state, threads)?)
+            (kind, backend_of_setting(&mut state, threads)?)
         }
     };
     if let Some(shortage) = backend.shortage() {
@@ -149,8 +149,8 @@ fn create(
     let first = first.collect();
     let mut app = App::new(&cc.egui_ctx, state, backend, first);
     app.faults = faults;
-    if let Some(lend) = lender(&gpu.device, &gpu.queue) {
-        app.jobs.lend_images(lend);
+    if let Some(exporter) = image_exporter(&gpu.device, &gpu.queue) {
+        app.jobs.set_image_exporter(exporter);
     }
     let demo = include_bytes!("../../assets/demo.png");
     if let Ok(picture) = eframe::icon_data::from_png_bytes(demo) {

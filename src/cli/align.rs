@@ -6,7 +6,7 @@ use super::runner::{Failure, Runner};
 use crate::io::{self, quoted};
 use crate::solvers::alignment::Params;
 use crate::state::alignment::jobs::{AlignImages, Fixed};
-use crate::state::core::words::took;
+use crate::state::core::text::took;
 use glam::DAffine3;
 use serde_json::json;
 use std::path::PathBuf;

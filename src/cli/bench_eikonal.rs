@@ -159,8 +159,8 @@ pub fn run(choice: Choice, backend: &Backend) -> Vec<Value> {
                 continue;
             }
             let moved = ["one end moved", "both ends moved"];
-            for (count, words) in (1..).zip(moved).take(2 * (example.sources.len() - 1)) {
-                let name = format!("{} {words} {}", example.name, local.name());
+            for (count, positions) in (1..).zip(moved).take(2 * (example.sources.len() - 1)) {
+                let name = format!("{} {positions} {}", example.name, local.name());
                 if choice.takes(&name) {
                     let repeats = if choice.quick { 4 } else { 10 };
                     let row = drag(&example, local, count, repeats, backend);

@@ -33,13 +33,13 @@ struct Case {
 impl Case {
     /// On tensors in half precision, for the comparison with the papers' speed.
     fn new(name: &str, field: &TensorField, regions: Vec<Region>, params: Params) -> Self {
-        let seeds = match params.walk.seeding {
+        let seeds = match params.curves.seeding {
             Seeding::Random { count } => count,
             Seeding::Grid { .. } | Seeding::PerVoxel { .. } => 0,
         };
         let rays = seeds * params.directions.count();
         Self {
-            name: format!("{name} {rays} x {}", params.walk.max_steps),
+            name: format!("{name} {rays} x {}", params.curves.max_steps),
             field: field.clone(),
             regions,
             params,
@@ -72,7 +72,7 @@ pub fn run(choice: Choice, backend: &Backend) -> Vec<Value> {
     let cases = cases(quick && !on_card, on_card || !quick, on_card);
     let repeats = if quick { 2 } else { 5 };
     // A million rays take minutes on a few cores.
-    let repeats_of = |case: &Case| match case.params.walk.seeding {
+    let repeats_of = |case: &Case| match case.params.curves.seeding {
         Seeding::Random { count } if count >= MILLION && !on_card => 1,
         _ => repeats,
     };
@@ -139,7 +139,7 @@ fn preparation(size: usize, repeats: usize, backend: &Backend) -> Value {
 /// Default rays in half precision: RK2, steps of a tenth of a voxel of 1 mm, every eighth point kept.
 fn base() -> Params {
     Params {
-        walk: curves::Params {
+        curves: curves::Params {
             integrator: Integrator::Rk2,
             interpolation: Interpolation::Trilinear,
             seeding: Seeding::Random { count: 4096 },
@@ -186,8 +186,8 @@ fn head(backend: &Backend) -> Result<Case, String> {
         .centre_line(0.5);
     let spacing = field.grid.spacing();
     let mut params = base();
-    params.walk.seeding = Seeding::Random { count: 64 };
-    params.walk.step_mm = 0.1 * spacing.min_element();
+    params.curves.seeding = Seeding::Random { count: 64 };
+    params.curves.step_mm = 0.1 * spacing.min_element();
     params.directions = Directions::Sphere { count: 64 };
     let patch = vec![seed(Shape::Box {
         centre: callosum,
@@ -202,8 +202,8 @@ fn cases(quick: bool, many: bool, all_papers: bool) -> Vec<Case> {
     let base = base();
     let with = |count: usize, steps: usize| {
         let mut params = base.clone();
-        params.walk.seeding = Seeding::Random { count };
-        params.walk.max_steps = steps;
+        params.curves.seeding = Seeding::Random { count };
+        params.curves.max_steps = steps;
         params
     };
     // The start of the field, along y.
@@ -228,7 +228,7 @@ fn cases(quick: bool, many: bool, all_papers: bool) -> Vec<Case> {
     let straight = || slab(1.0, 31.5, 31.0);
     let swaying = || slab(40.0, 31.5, 12.0);
     let mut rk4 = with(4096 / fewer, 2048);
-    rk4.walk.integrator = Integrator::Rk4;
+    rk4.curves.integrator = Integrator::Rk4;
     let short = with(4096 / fewer, 2048);
     let long = with(2048 / fewer, 4096);
     let mut cases = vec![
@@ -267,7 +267,7 @@ fn cases(quick: bool, many: bool, all_papers: bool) -> Vec<Case> {
         count: 32,
         half_angle_rad: std::f64::consts::FRAC_PI_4,
     };
-    drag.walk.seeding = Seeding::Random { count: 256 };
+    drag.curves.seeding = Seeding::Random { count: 256 };
     let mut ends = slab(40.0, 31.5, 12.0);
     ends.push(Region {
         role: Role::Target,
@@ -292,7 +292,7 @@ fn wavy() -> TensorField {
 
 fn measure(case: &Case, repeats: usize, backend: &Backend) -> Value {
     let control = Control::new();
-    let walk = &case.params.walk;
+    let curves = &case.params.curves;
     let workload = format!("geodesic {}", case.name);
     let prepare = || {
         let start = Instant::now();
@@ -301,7 +301,7 @@ fn measure(case: &Case, repeats: usize, backend: &Backend) -> Value {
             &case.field,
             sharpening,
             case.precision,
-            walk.interpolation,
+            curves.interpolation,
             backend,
             &control,
         );
@@ -359,7 +359,7 @@ fn measure(case: &Case, repeats: usize, backend: &Backend) -> Value {
     let best = kernel.unwrap_or(wall);
     json!({
         "workload": workload,
-        "size": {"rays": rays, "points": points, "steps": steps, "step_mm": walk.step_mm, "voxels": case.field.grid.shape},
+        "size": {"rays": rays, "points": points, "steps": steps, "step_mm": curves.step_mm, "voxels": case.field.grid.shape},
         "rate": steps as f64 / best,
         "unit": "steps_per_s",
         "wall_s": wall,

@@ -105,9 +105,9 @@ fn read(path: &Path, repeats: usize, backend: &Backend) -> Result<Value, String>
     let median = sums[sums.len() / 2].max(1e-9);
     value["sum_alone_s"] = json!(median);
     value["sum_alone_gb_per_s"] = json!(points / median / 1e9);
-    if let Some(((before, _), (held, peak))) = memory {
+    if let Some(((before, _), (used, peak))) = memory {
         let times = |bytes: u64| json!(bytes.saturating_sub(before) as f64 / points.max(1.0));
-        value["held_over_points"] = times(held);
+        value["held_over_points"] = times(used);
         value["peak_over_points"] = times(peak);
     }
     Ok(value)

@@ -18,7 +18,7 @@ use crate::solvers::commit::samples::Samples;
 use crate::solvers::commit::solver::{Curve, Ended};
 use crate::solvers::commit::{self, Params};
 use crate::solvers::tensor_fit;
-use crate::state::core::words::count;
+use crate::state::core::text::count;
 use crate::state::files::jobs::{SaveVolume, SaveWithValues};
 use crate::state::filter::WEIGHT;
 use crate::state::filter::jobs::{CommitFit, Excluded, FitWeights, StartFrom};

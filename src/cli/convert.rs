@@ -78,7 +78,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     for loss in &plan.unsupported_contents {
         let _ = writeln!(text, "  left out    {}", one_line(loss));
     }
-    runner.tell(&text);
+    runner.print(&text);
     let missing = plan.missing();
     if options.strict && !missing.is_empty() {
         return Err(Failure::new(format!(

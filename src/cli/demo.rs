@@ -2,7 +2,7 @@
 
 use super::headless::Headless;
 use super::options::make_folder;
-use super::output::{say, shown};
+use super::output::{report_message, shown};
 use super::pictures::Pictures;
 use super::runner::{Failure, Runner};
 use crate::data::text::plural;
@@ -80,7 +80,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
             centre: place.centre,
             radius_mm: place.radius_mm,
         };
-        window.act(Action::Region(RegionAction::Place {
+        window.act(Action::Region(RegionAction::Add {
             role: place.role,
             shape,
         }))?;
@@ -106,7 +106,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     let size = DVec2::new(960.0, 720.0);
     for (name, pane) in VIEWS {
         if let Some(sentence) = pictures.no_scenes().filter(|_| pane == Some(Pane::Scene)) {
-            say(
+            report_message(
                 Severity::Warning,
                 &format!("{name} is left out: {sentence}"),
             );

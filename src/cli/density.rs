@@ -8,7 +8,7 @@ use crate::data::Tractogram;
 use crate::data::text::{counted, plural};
 use crate::io::{self, Format, quoted};
 use crate::solvers::density::{DensityGrid, Params, Voxels};
-use crate::state::core::words::took;
+use crate::state::core::text::took;
 use crate::state::density::jobs::MapDensity;
 use crate::state::files::jobs::SaveVolume;
 use crate::state::files::jobs::open::{Loaded, OpenFile, Opened, OpenedFile};

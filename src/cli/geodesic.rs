@@ -7,7 +7,7 @@ use super::track::{self, CurveOptions, OfRays, Tracked, key};
 use crate::data::Role;
 use crate::data::text::{counted, singular_or_plural};
 use crate::solvers::geodesic::Rays;
-use crate::state::core::words::{self, count};
+use crate::state::core::text::{self, count};
 use crate::state::track::jobs::shoot::{RayOutput, ShootRays};
 use crate::state::{Recipe, recipe};
 use serde_json::{Value, json};
@@ -42,7 +42,7 @@ pub struct Options {
 impl Options {
     fn rays(&self) -> Result<Rays, Failure> {
         let mut rays = Rays::defaults();
-        rays.params.walk = self.curves.track.params()?;
+        rays.params.curves = self.curves.track.params()?;
         self.rays.or_defaults(rays)
     }
 
@@ -155,7 +155,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         let targets: Vec<&str> = targets.map(|r| r.name.as_str()).collect();
         warning!(
             "{}{}",
-            words::none_passed(&shot.output, &targets, &fitted.mask_name()),
+            text::none_passed(&shot.output, &targets, &fitted.mask_name()),
             track::out_of_reach(&fitted, &tracked.regions)
         );
     } else if tracked.output.kept.is_empty() {

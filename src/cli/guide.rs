@@ -25,7 +25,7 @@ pub struct Options {
 
 pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     match (&options.page, &options.search) {
-        (_, Some(words)) => search(words),
+        (_, Some(phrase)) => search(phrase),
         (Some(name), None) => page(name),
         (None, None) => list(),
     }

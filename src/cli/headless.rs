@@ -1,6 +1,6 @@
 //! The window's state without a window: takes actions and carries out their effects at once.
 
-use super::output::say;
+use super::output::report_message;
 use super::runner::{Failure, Runner};
 use crate::compute::Control;
 use crate::io::session::{self, FileComparison};
@@ -101,7 +101,7 @@ impl<'a> Headless<'a> {
                         false => Severity::Error,
                     };
                     for sentence in sentences {
-                        say(severity, &sentence);
+                        report_message(severity, &sentence);
                     }
                     match last {
                         Some(last) => return Err(Failure::new(last)),
@@ -115,10 +115,10 @@ impl<'a> Headless<'a> {
     }
 
     /// Prints the window's warnings, mostly about files, to standard error.
-    pub fn tell_warnings(&self) {
+    pub fn report_warnings(&self) {
         let messages = self.state.session.notices.messages.iter();
         for message in messages.filter(|m| m.severity == Severity::Warning) {
-            say(message.severity, &message.text);
+            report_message(message.severity, &message.text);
         }
     }
 

@@ -11,7 +11,7 @@ use crate::io::bids::{Folder, Kind, Visit};
 use crate::io::image::Overview;
 use crate::io::{self, Reading};
 use crate::state::alignment::space::{Item, What, disagreements, shares_inside};
-use crate::state::core::words::count;
+use crate::state::core::text::count;
 use crate::state::files::jobs::open::{Loaded, OpenFile, Opened, OpenedFile, table};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;

@@ -3,20 +3,20 @@
 //! Every command submits the same jobs as the window and waits for them, so that both give the same result. Standard
 //! output has the result, standard error progress, notes, warnings and errors.
 
-// Sentences are printed by [`output::say`], results by [`Runner::report`].
+// Sentences are printed by [`output::report_message`], results by [`Runner::report`].
 #![warn(clippy::print_stderr, clippy::print_stdout)]
 
 /// Prints a note: useful to know, without need for action.
 macro_rules! note {
-    ($($words:tt)*) => {
-        $crate::cli::output::say($crate::state::Severity::Information, &format!($($words)*))
+    ($($arguments:tt)*) => {
+        $crate::cli::output::report_message($crate::state::Severity::Information, &format!($($arguments)*))
     };
 }
 
 /// Prints a warning: the result may be wrong or incomplete.
 macro_rules! warning {
-    ($($words:tt)*) => {
-        $crate::cli::output::say($crate::state::Severity::Warning, &format!($($words)*))
+    ($($arguments:tt)*) => {
+        $crate::cli::output::report_message($crate::state::Severity::Warning, &format!($($arguments)*))
     };
 }
 
@@ -222,7 +222,9 @@ pub fn check_files(files: &[PathBuf]) -> Result<(), Failure> {
     let commands = <Arguments as clap::CommandFactory>::command();
     let names = commands.get_subcommands().map(|c| c.get_name().to_owned());
     // At most two edits are taken for a typing error.
-    let similar: Vec<String> = names.filter(|name| slips(name, &word) <= 2).collect();
+    let similar: Vec<String> = names
+        .filter(|name| edit_distance(name, &word) <= 2)
+        .collect();
     let similar = match similar.as_slice() {
         [] => String::new(),
         names => format!("; similar commands: {}", names.join(", ")),
@@ -233,7 +235,7 @@ pub fn check_files(files: &[PathBuf]) -> Result<(), Failure> {
 }
 
 /// Number of characters to insert, remove or replace between two words (Levenshtein 1966).
-fn slips(a: &str, b: &str) -> usize {
+fn edit_distance(a: &str, b: &str) -> usize {
     let b: Vec<char> = b.chars().collect();
     let mut row: Vec<usize> = (0..=b.len()).collect();
     for (i, x) in a.chars().enumerate() {

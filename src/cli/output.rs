@@ -20,19 +20,19 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 static LOST: OnceLock<String> = OnceLock::new();
 
 /// The sentences of this run, and its result; a process runs one command.
-static SAID: Mutex<Said> = Mutex::new(Said::new());
+static REPORT: Mutex<Report> = Mutex::new(Report::new());
 
 /// Members of the object that `--json` prints, for every command.
 const MEMBERS: [&str; 3] = ["notes", "warnings", "errors"];
 
-struct Said {
+struct Report {
     sentences: [Vec<Value>; 3],
     result: Option<Value>,
     /// Whether the object was printed: a signal may arrive while the command ends.
     printed: bool,
 }
 
-impl Said {
+impl Report {
     const fn new() -> Self {
         Self {
             sentences: [Vec::new(), Vec::new(), Vec::new()],
@@ -42,8 +42,8 @@ impl Said {
     }
 }
 
-fn said() -> MutexGuard<'static, Said> {
-    SAID.lock().unwrap_or_else(PoisonError::into_inner)
+fn report() -> MutexGuard<'static, Report> {
+    REPORT.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Text without control characters, except line ends.
@@ -108,7 +108,7 @@ pub fn print_json(json: &serde_json::Value) {
 }
 
 /// Prints a note, a warning or an error to standard error, and stores it for the object of `--json`.
-pub fn say(severity: Severity, sentence: &str) {
+pub fn report_message(severity: Severity, sentence: &str) {
     let (word, at) = match severity {
         Severity::Information => ("note", 0),
         Severity::Warning => ("warning", 1),
@@ -117,29 +117,29 @@ pub fn say(severity: Severity, sentence: &str) {
     let sentence = one_line(sentence);
     // There is no other way to report this failure.
     let _ = writeln!(std::io::stderr(), "arcuate: {word}: {sentence}");
-    said().sentences[at].push(Value::String(sentence));
+    report().sentences[at].push(Value::String(sentence));
 }
 
 /// Prints a remark about a file to standard error, with the name of the file.
 pub fn remark(remark: &Remark, file: impl Display) {
-    say(Severity::from(remark), &format!("{remark}: {file}"));
+    report_message(Severity::from(remark), &format!("{remark}: {file}"));
 }
 
 /// Reports an error after which the command continues.
 pub fn error(sentence: &str) {
-    say(Severity::Error, sentence);
+    report_message(Severity::Error, sentence);
 }
 
 /// Stores the result until the end of the command: sentences that belong to it may follow.
 pub fn keep(result: Value) {
-    said().result = Some(result);
+    report().result = Some(result);
 }
 
 /// Ends a command: reports why it failed, prints the object of `--json`, and returns the exit code.
 pub fn end(outcome: Result<(), Failure>, json: bool) -> u8 {
     let mut code = 0;
     if let Err(failure) = outcome {
-        say(Severity::Error, &failure.sentence);
+        report_message(Severity::Error, &failure.sentence);
         code = failure.code;
     }
     if json && let Some(object) = object(code != 0) {
@@ -147,7 +147,7 @@ pub fn end(outcome: Result<(), Failure>, json: bool) -> u8 {
     }
     match check() {
         Err(lost) if code == 0 => {
-            say(Severity::Error, &lost.sentence);
+            report_message(Severity::Error, &lost.sentence);
             lost.code
         }
         _ => code,
@@ -156,7 +156,7 @@ pub fn end(outcome: Result<(), Failure>, json: bool) -> u8 {
 
 /// Ends a command stopped by a signal: reports why, and prints the object of `--json`.
 pub fn end_by_signal(sentence: &str) {
-    say(Severity::Error, sentence);
+    report_message(Severity::Error, sentence);
     if wants_json()
         && let Some(object) = object(true)
     {
@@ -166,17 +166,17 @@ pub fn end_by_signal(sentence: &str) {
 
 /// The result with all sentences; without a result, an object only for a command that failed.
 fn object(failed: bool) -> Option<Value> {
-    let mut said = said();
-    if std::mem::replace(&mut said.printed, true) {
+    let mut reported = report();
+    if std::mem::replace(&mut reported.printed, true) {
         return None;
     }
-    let mut object = match said.result.take() {
+    let mut object = match reported.result.take() {
         Some(Value::Object(members)) => members,
         Some(other) => return Some(other),
         None if failed => Map::new(),
         None => return None,
     };
-    for (name, sentences) in MEMBERS.into_iter().zip(&said.sentences) {
+    for (name, sentences) in MEMBERS.into_iter().zip(&reported.sentences) {
         object.insert(name.to_owned(), Value::Array(sentences.clone()));
     }
     Some(Value::Object(object))

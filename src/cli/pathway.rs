@@ -11,7 +11,7 @@ use crate::jobs::session::Tensors;
 use crate::parameters::Parameters as _;
 use crate::solvers::metric::{self, MAX_ANISOTROPY};
 use crate::solvers::pathway::{MAX_PAIRS, MIN_PAIRS, Params, Width};
-use crate::state::core::words::took;
+use crate::state::core::text::took;
 use crate::state::files::jobs::{SaveMask, SaveTractogram, SaveVolume};
 use crate::state::pathways::jobs::{ComparePathway, Compared, FindPathway, RANDOM_PAIRS};
 use crate::state::pathways::recipe::command;
@@ -275,7 +275,7 @@ fn compared_with(compared: &Compared) -> String {
     match AmongPairs::of(compared) {
         Some(among) => format!(
             "{} (compared in {wall}); a path exists between almost any two regions\n",
-            among.words()
+            among.text()
         ),
         None if compared.known.pairs.too_few() => format!(
             "Not compared: found {} of this domain that a path joins, expected at least {MIN_PAIRS}; widen the \

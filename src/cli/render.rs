@@ -133,7 +133,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     let mut window = Headless::new(runner);
     options.open_inputs(&mut window)?;
     options.set_view(&mut window)?;
-    window.tell_warnings();
+    window.report_warnings();
     let state = window.state;
     let mut pictures = Pictures::new()?;
     let look = (options.size, options.scale, options.transparent);
@@ -153,9 +153,9 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     }
     let pixels = options.size * f64::from(options.scale);
     let report = json!({
-        "command": "render", "file": files[0], "files": files.len(), "film": film, "size_px": [pixels.x, pixels.y],
-        "crosshair_mm": state.view.crosshair.to_array(), "streamlines": streamlines(&state),
-        "drawn_by": pictures.device(),
+    "command": "render", "file": files[0], "files": files.len(), "film": film, "size_px": [pixels.x, pixels.y],
+    "crosshair_mm": state.view.crosshair.to_array(), "streamlines": streamlines(&state),
+    "drawn_by": pictures.device(),
     });
     let mut text = match files.as_slice() {
         [first, .., last] => format!("{} to {}", shown(first), shown(last)),
@@ -182,6 +182,7 @@ fn streamlines(state: &State) -> Option<usize> {
         .iter()
         .filter_map(|l| match &l.content {
             Content::Tractogram(tractogram) => Some(tractogram.len()),
+
             _ => None,
         });
     live.into_iter().chain(layers).reduce(|a, b| a + b)
@@ -217,7 +218,7 @@ impl Options {
             )));
         }
         if let (true, Err(none)) = (self.film, Ffmpeg::find()) {
-            let (found, remedy) = none.words();
+            let (found, remedy) = none.text();
             let sentence = format!("Found {found}; {remedy}, or leave --film out");
             return Err(Failure::new(sentence));
         }
@@ -248,6 +249,7 @@ impl Options {
                 (None, None) => window.act(FilesAction::Open(vec![path]))?,
             }
         }
+
         Ok(())
     }
 
@@ -261,7 +263,7 @@ impl Options {
         }
         for region in self.regions.regions()? {
             let shape = (*region.shape).clone();
-            window.act(RegionAction::Place {
+            window.act(RegionAction::Add {
                 role: region.role,
                 shape,
             })?;

@@ -10,7 +10,7 @@ use crate::jobs::Values;
 use crate::jobs::session::{ReadSession, Remake, SessionOutput, SessionRequest};
 use crate::solvers::commit::solver::Ended;
 use crate::solvers::tractogram::selection::Edit;
-use crate::state::core::words::count;
+use crate::state::core::text::count;
 use crate::state::document::Made;
 use crate::state::files::jobs::SaveTractogram;
 use crate::state::pathways::PathwayResult;
@@ -109,7 +109,7 @@ impl Replayed {
         }
     }
 
-    fn words(&self) -> &'static str {
+    fn outcome(&self) -> &'static str {
         self.outcome.map_or("no checksum", Match::label)
     }
 
@@ -122,17 +122,17 @@ impl Replayed {
             _ => format!("{number} {}", self.what),
         };
         let name = super::output::one_line(&self.name);
-        format!("{name:28} {:18} {counted}\n", self.words())
+        format!("{name:28} {:18} {counted}\n", self.outcome())
     }
 
     fn json(&self) -> Value {
         json!({
-            "name": self.name,
-            "result": self.of,
-            "outcome": self.outcome.map_or("no checksum", |outcome| outcome.key()),
-            "count": self.count,
-            "expected_count": self.expected,
-            "sha256": self.sha256,
+        "name": self.name,
+        "result": self.of,
+        "outcome": self.outcome.map_or("no checksum", |outcome| outcome.key()),
+        "count": self.count,
+        "expected_count": self.expected,
+        "sha256": self.sha256,
         })
     }
 }
@@ -209,7 +209,7 @@ fn snapshots(window: &mut Headless, read: &ReadSession) -> Outcomes {
         let mut document = snapshot.document.clone();
         // With the same key, the fit need not be repeated.
         let fitted = now.tensors.as_ref().map(|t| &t.key);
-        if document.tensors.is_none() && document.wanted_fit().as_ref() == fitted {
+        if document.tensors.is_none() && document.requested_fit().as_ref() == fitted {
             document.tensors.clone_from(&now.tensors);
         }
         let of = |id| saved::snapshot_result(number, id);
@@ -221,7 +221,7 @@ fn snapshots(window: &mut Headless, read: &ReadSession) -> Outcomes {
         document.layers.retain(|l| !others.contains(&l.id));
         let of_snapshot = |item: &MissingItem| item.layer().is_none_or(|id| own(id.0));
         document.missing.retain(of_snapshot);
-        let text = snapshot.words();
+        let text = snapshot.label();
         let called = |name: &str| format!("{name} of {text}");
         all.extend(kept(window, &document, read, &of, &called));
     }
@@ -324,7 +324,7 @@ fn segments(window: &mut Headless) -> Outcomes {
         let (Some(made), Content::Mask(then)) = (segmented, &layer.content) else {
             continue;
         };
-        let again = segment::again(&document, made).and_then(|work| {
+        let again = segment::repeat(&document, made).and_then(|work| {
             let again = window.run(work).map_err(|f| f.sentence)?;
             Ok(again.mask)
         });
@@ -371,13 +371,13 @@ fn weights(window: &mut Headless) -> Outcomes {
     let document = window.state.document.clone();
     let mut all = Vec::new();
     for layer in &document.layers {
-        let Some((weighed, then)) = document.weighed_of(layer) else {
+        let Some((stored, then)) = document.weights_of_layer(layer) else {
             continue;
         };
-        let lines = lines_of(layer).filter(|lines| lines.id() == weighed.of);
+        let lines = lines_of(layer).filter(|lines| lines.id() == stored.of);
         // A fit that the user stopped, or whose streamlines were edited since, cannot be repeated.
-        let stopped = weighed.figures.ended == Ended::Cancelled;
-        let inputs = document.fit_inputs(weighed).filter(|_| !stopped);
+        let stopped = stored.figures.ended == Ended::Cancelled;
+        let inputs = document.fit_inputs(stored).filter(|_| !stopped);
         let (Some(lines), Some(inputs)) = (lines, inputs) else {
             continue;
         };
@@ -387,7 +387,7 @@ fn weights(window: &mut Headless) -> Outcomes {
         let again = request.and_then(|job| window.run(job).map_err(|f| f.sentence));
         let of = format!("{}, weights", saved::result_name(layer.id.0));
         let replayed = again.map(|made| {
-            let before = weighed.figures.objective;
+            let before = stored.figures.objective;
             let away = (made.fit.objective - before).abs() / before.max(f64::MIN_POSITIVE);
             let tolerance = CHANGES * inputs.params.stop.objective;
             Replayed {
@@ -451,7 +451,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     let read = window.state.session.saving.opened.clone();
     let read = read.ok_or_else(|| Failure::new("The session was not opened"))?;
     for message in &window.state.session.notices.messages {
-        super::output::say(message.severity, &message.text);
+        super::output::report_message(message.severity, &message.text);
     }
     // Files accepted as replacements, then or now.
     let replaced = window.state.document.file_changes();
@@ -495,13 +495,13 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         read.program
     );
     let value = json!({
-        "command": "replay",
-        "session": read.path,
-        "results": list,
-        "replaced_files": replaced,
-        "saved_by": read.program,
-        "saved_on": then,
-        "made_again_on": here,
+    "command": "replay",
+    "session": read.path,
+    "results": list,
+    "replaced_files": replaced,
+    "saved_by": read.program,
+    "saved_on": then,
+    "made_again_on": here,
     });
     runner.report(&value, &text);
     match (bad, results.len()) {

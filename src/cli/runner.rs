@@ -165,7 +165,7 @@ impl Runner {
     }
 
     /// Prints what is about to be done; programs get it from [`Self::report`] afterwards.
-    pub fn tell(&self, text: &str) {
+    pub fn print(&self, text: &str) {
         if !self.json && !text.is_empty() {
             output::print_text(text.trim_end());
         }

@@ -1,6 +1,6 @@
 //! `arcuate segment`: a level set from spheres, masks or values, and repeated runs from their scripts.
 
-mod said;
+mod report;
 
 use super::options::{Given, make_folder, noted_volume, shape, whole};
 use super::runner::{Failure, Runner};
@@ -304,7 +304,7 @@ fn start(script: &SegmentScript, image: &Volume, runner: &Runner) -> Result<Star
 }
 
 /// The run of a mask in a session, to be repeated on the same voxels; an error is half a sentence.
-pub(super) fn again(document: &Document, made: &segment::Segmented) -> Result<Segment, String> {
+pub(super) fn repeat(document: &Document, made: &segment::Segmented) -> Result<Segment, String> {
     let control = crate::compute::Control::new();
     let image = |id: LayerId| document.layer(id).and_then(|l| l.content.volume()).cloned();
     let gone = || "its image is missing".to_owned();
@@ -343,7 +343,7 @@ pub(super) fn again(document: &Document, made: &segment::Segmented) -> Result<Se
         },
         speed_sources,
         script: made.script.clone(),
-        again: true,
+        is_repeat: true,
         watched: false,
         reference: None,
         frame,
@@ -493,7 +493,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         start: start(&written, &image, runner)?,
         speed_sources: all_sources,
         script: written.run.clone(),
-        again: again.is_some(),
+        is_repeat: again.is_some(),
         watched: !options.ignore_leaks,
         reference,
         frame,
@@ -507,18 +507,18 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
             path.display()
         );
     }
-    let leaked = said::leaked(&made);
+    let leaked = report::leaked(&made);
     if leaked.is_none()
         && let Some(sentence) = made.ended.sentence()
     {
         warning!("{sentence}");
     }
-    if let Some(sentence) = said::still_grows(&made) {
+    if let Some(sentence) = report::still_grows(&made) {
         warning!("{sentence}");
     }
     written.run = made.script.clone();
     save(options, &files, &written, &made, runner)?;
-    let (value, text) = said::summary(&made, &files);
+    let (value, text) = report::summary(&made, &files);
     runner.report(&value, &text);
     match leaked {
         Some(leaked) => Err(leaked),

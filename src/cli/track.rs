@@ -9,7 +9,7 @@ use crate::io::{Content, Format};
 use crate::jobs::Values;
 use crate::solvers::curves::{self, Integrator, SeedOutcome, StopReason};
 use crate::solvers::geodesic;
-use crate::state::core::words::{self, count};
+use crate::state::core::text::{self, count};
 use crate::state::files::jobs::SaveTractogram;
 use crate::state::tensors::types::{BootstrapInput, ResidualCache};
 use crate::state::track::jobs::streamlines::TrackStreamlines;
@@ -74,7 +74,7 @@ pub struct OfRays;
 
 impl Taken<curves::Params> for OfRays {
     fn defaults() -> curves::Params {
-        geodesic::Params::defaults().walk
+        geodesic::Params::defaults().curves
     }
 
     fn has(key: &str) -> bool {
@@ -101,7 +101,7 @@ impl<T: Taken<curves::Params>> CurveOptions<T> {
     pub fn check_out(&self, rays: bool, runner: &Runner) -> Result<(), Failure> {
         must_be_streamlines(&self.out)?;
         runner.may_make(&self.out)?;
-        let adjacent = Values::to_come(rays).beside(&self.out);
+        let adjacent = Values::expected_columns(rays).companion_files(&self.out);
         adjacent.iter().try_for_each(|b| runner.may_write(&b.path))
     }
 
@@ -112,7 +112,7 @@ impl<T: Taken<curves::Params>> CurveOptions<T> {
         for refusal in values.refusals(kept, &self.out) {
             warning!("{refusal}");
         }
-        let adjacent = values.beside(&self.out).into_iter();
+        let adjacent = values.companion_files(&self.out).into_iter();
         let adjacent = adjacent.filter(|b| b.holds(kept)).map(|b| b.path);
         let files = std::iter::once(self.out.clone()).chain(adjacent).collect();
         runner.run(SaveTractogram {
@@ -233,7 +233,7 @@ pub fn summary(tracked: &Tracked, curves: &str) -> (Value, String) {
         .map(|(name, s)| (name.clone(), json!(output.stops[*s as usize])))
         .collect();
     let codes = output.kept.codes.iter();
-    let codes: BTreeMap<&String, &[String]> = codes.map(|(name, words)| (name, &**words)).collect();
+    let codes: BTreeMap<&String, &[String]> = codes.map(|(name, codes)| (name, &**codes)).collect();
     let value = json!({
         "command": "track",
         "seeds": seeds,
@@ -250,7 +250,7 @@ pub fn summary(tracked: &Tracked, curves: &str) -> (Value, String) {
         "Kept {} of {} in {}\n",
         count(output.kept.len() as u64),
         counted(seeds as usize, curves.trim_end_matches('s')),
-        words::took(tracked.wall_ms)
+        text::took(tracked.wall_ms)
     );
     let dropped: Vec<String> = fates[1..]
         .iter()
@@ -283,7 +283,7 @@ pub fn summary(tracked: &Tracked, curves: &str) -> (Value, String) {
 /// One sentence about an empty result: the most frequent outcome, and regions that cannot be reached.
 fn nothing_kept(fitted: &Fitted, tracked: &Tracked, params: &curves::Params) -> Option<String> {
     let mask = fitted.mask_name();
-    let (why, _) = words::none_kept(&tracked.output, params, &mask)?;
+    let (why, _) = text::none_kept(&tracked.output, params, &mask)?;
     Some(why + &out_of_reach(fitted, &tracked.regions))
 }
 

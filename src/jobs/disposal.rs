@@ -11,12 +11,12 @@ use std::sync::mpsc::{Sender, channel};
 const MANY_POINTS: usize = 1 << 20;
 
 /// Streamlines that jobs have returned, held until nobody else has them.
-pub(super) struct Reclaim {
+pub(super) struct Disposal {
     kept: Vec<Tractogram>,
     gone: Sender<Box<dyn Any + Send>>,
 }
 
-impl Reclaim {
+impl Disposal {
     pub fn new() -> Self {
         let (gone, unwanted) = channel::<Box<dyn Any + Send>>();
         // Without the thread nothing receives, and memory is freed by the sender.
@@ -28,7 +28,7 @@ impl Reclaim {
     }
 
     /// Holds the streamlines of an event, too, and frees the remains of its job.
-    pub fn hold<S: JobState>(&mut self, event: &mut Event<S>) {
+    pub fn retain<S: JobState>(&mut self, event: &mut Event<S>) {
         event.disposal = Some(self.gone.clone());
         for tractogram in event.curves() {
             let same = |kept: &Tractogram| std::ptr::eq(&*kept.points, &*tractogram.points);
@@ -39,7 +39,7 @@ impl Reclaim {
     }
 
     /// Releases the streamlines that nobody else holds any more.
-    pub fn sweep(&mut self) {
+    pub fn free_unused(&mut self) {
         for tractogram in self.kept.extract_if(.., |kept| kept.points.is_sole()) {
             // The thread lives as long as this struct.
             let _ = self.gone.send(Box::new(tractogram));

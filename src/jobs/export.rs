@@ -26,7 +26,7 @@ impl Values {
     /// With the measures of whole rays, if it has any, as the window displays them.
     pub fn shown(tractogram: Tractogram) -> Tractogram {
         match tractogram.per_streamline.get(Self::MEASURE).cloned() {
-            Some(measures) if Self::are_in(&tractogram) => {
+            Some(measures) if Self::has_measures(&tractogram) => {
                 tractogram.with_per_streamline(Self::SHOWN, measures)
             }
             _ => tractogram,
@@ -35,21 +35,21 @@ impl Values {
 
     /// The form written to files: measures under one name.
     pub fn written(mut tractogram: Tractogram) -> Tractogram {
-        if Self::are_in(&tractogram) {
+        if Self::has_measures(&tractogram) {
             tractogram.per_streamline.remove(Self::SHOWN);
         }
         tractogram
     }
 
     /// Whether there are measures of rays to be written.
-    pub fn are_in(tractogram: &Tractogram) -> bool {
+    pub fn has_measures(tractogram: &Tractogram) -> bool {
         tractogram.per_point.contains_key(Self::MEASURE)
             && tractogram.per_streamline.contains_key(Self::MEASURE)
     }
 
     /// All its values, except lengths, which every program computes from the points.
     pub fn of(tractogram: &Tractogram) -> Self {
-        let shown = Self::are_in(tractogram).then_some(Self::SHOWN);
+        let shown = Self::has_measures(tractogram).then_some(Self::SHOWN);
         let lines = tractogram.per_streamline.keys();
         let lines = lines.filter(|name| *name != LENGTH && Some(name.as_str()) != shown);
         Self {
@@ -59,7 +59,7 @@ impl Values {
     }
 
     /// All values that tracking, or shooting rays, may give.
-    pub fn to_come(rays: bool) -> Self {
+    pub fn expected_columns(rays: bool) -> Self {
         let measure = rays.then_some(Self::MEASURE);
         let names = |own: &[&str]| {
             own.iter()
@@ -89,7 +89,7 @@ impl Values {
     }
 
     /// The same, but the measures take the file's own name, as they are the purpose of a file of rays.
-    pub fn beside(&self, file: &Path) -> Vec<CompanionFile> {
+    pub fn companion_files(&self, file: &Path) -> Vec<CompanionFile> {
         let mut all = self.named(file);
         let measures = all.iter_mut().filter(|b| b.name == Self::MEASURE);
         for adjacent in measures.filter(|_| self.are_measures()) {
@@ -102,7 +102,7 @@ impl Values {
     }
 
     /// Text about the content of one of these files.
-    pub fn words(adjacent: &CompanionFile) -> String {
+    pub fn text(adjacent: &CompanionFile) -> String {
         match (adjacent.name.as_str(), adjacent.per_point) {
             (Self::MEASURE, true) => "CM along the rays".to_owned(),
             (Self::MEASURE, false) => "CM of whole rays".to_owned(),
@@ -125,7 +125,7 @@ impl Values {
         let Some(format) = Format::named(path) else {
             return Vec::new();
         };
-        match self.beside(path).is_empty() {
+        match self.companion_files(path).is_empty() {
             false => format.unsupported_contents(&self.without(tractogram)),
             true => format.unsupported_contents(&Self::written(tractogram.clone())),
         }
@@ -133,7 +133,7 @@ impl Values {
 
     /// Values that files next to a TCK cannot hold, one sentence each. Examines every value.
     pub fn refusals(&self, tractogram: &Tractogram, tck: &Path) -> Vec<String> {
-        let adjacent = self.beside(tck).into_iter();
+        let adjacent = self.companion_files(tck).into_iter();
         let refused = adjacent.filter(|b| !b.holds(tractogram));
         refused.map(|b| b.refusal()).collect()
     }
@@ -142,7 +142,9 @@ impl Values {
     /// does not wait; the message after writing lists the values left out.
     pub fn refusals_seen(&self, tractogram: &Tractogram, tck: &Path) -> Vec<String> {
         const LOOKED_AT: usize = 2_000_000;
-        if self.points.len() * tractogram.points.len() <= LOOKED_AT || self.beside(tck).is_empty() {
+        if self.points.len() * tractogram.points.len() <= LOOKED_AT
+            || self.companion_files(tck).is_empty()
+        {
             return self.refusals(tractogram, tck);
         }
         vec![
@@ -163,12 +165,12 @@ pub fn save_tractogram(
 ) -> Result<(String, bool), io::Error> {
     let mut whole = values.losses(&tractogram, path).is_empty();
     let tractogram = Values::written(tractogram);
-    let (beside, left): (Vec<_>, Vec<_>) = values
-        .beside(path)
+    let (companions, left): (Vec<_>, Vec<_>) = values
+        .companion_files(path)
         .into_iter()
         .partition(|b| b.holds(&tractogram));
-    with_values(&tractogram, path, &beside, command, control)?;
-    let kind = match Values::are_in(&tractogram) {
+    with_values(&tractogram, path, &companions, command, control)?;
+    let kind = match Values::has_measures(&tractogram) {
         true => "ray",
         false => "streamline",
     };
@@ -176,12 +178,12 @@ pub fn save_tractogram(
     let names = |some: &[CompanionFile], name: fn(&CompanionFile) -> String| {
         some.iter().map(name).collect::<Vec<_>>().join(", ")
     };
-    if !beside.is_empty() {
+    if !companions.is_empty() {
         let file = |b: &CompanionFile| {
             let name = b.path.file_name().unwrap_or_default();
             name.to_string_lossy().into_owned()
         };
-        what += &format!(" with {}", names(&beside, file));
+        what += &format!(" with {}", names(&companions, file));
     }
     whole &= left.is_empty();
     if !left.is_empty() {
@@ -203,8 +205,8 @@ pub fn save_with_values(
     let mut tractogram = Values::written(tractogram);
     // Every program computes lengths from the points.
     tractogram.per_streamline.remove(LENGTH);
-    let (beside, losses) = parts(&tractogram, format, path);
-    let written = streamlines(&tractogram, path, beside, replace, command, control)?;
+    let (companions, losses) = parts(&tractogram, format, path);
+    let written = streamlines(&tractogram, path, companions, replace, command, control)?;
     Ok(Converted {
         what: counted(tractogram.len(), "streamline"),
         written,

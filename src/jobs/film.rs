@@ -70,7 +70,7 @@ pub enum NoFfmpeg {
 
 impl NoFfmpeg {
     /// The problem and what to do about it.
-    pub fn words(&self) -> (String, &'static str) {
+    pub fn text(&self) -> (String, &'static str) {
         match self {
             Self::Missing => (
                 "no ffmpeg, which makes films of pictures".to_owned(),
@@ -84,7 +84,7 @@ impl NoFfmpeg {
     }
 
     fn error(&self, film: &Path) -> Error {
-        let (found, remedy) = self.words();
+        let (found, remedy) = self.text();
         let remedy = format!("{remedy}, or use the pictures, which were saved");
         Error::Malformed {
             path: film.to_owned(),
@@ -162,7 +162,10 @@ impl Ffmpeg {
         match crate::io::film::is_whole(&film) {
             Ok(true) => {}
             Ok(false) => {
-                let part = format!("ffmpeg wrote only a part of it{}", said(&complaint));
+                let part = format!(
+                    "ffmpeg wrote only a part of it{}",
+                    complaint_text(&complaint)
+                );
                 return Err(failed(part));
             }
             Err(e) => return Err(failed(e.kind().to_string())),
@@ -331,7 +334,7 @@ impl Running {
                     "ffmpeg did not go on for {} s after {} pictures and was ended{}",
                     patience.as_secs(),
                     now.0,
-                    said(&self.complaints.complaint())
+                    complaint_text(&self.complaints.complaint())
                 )));
             }
             let status = locked(&self.child).try_wait();
@@ -346,7 +349,7 @@ impl Running {
                     if status.success() {
                         return Ok(complaint);
                     }
-                    let why = format!("ffmpeg ended with {status}{}", said(&complaint));
+                    let why = format!("ffmpeg ended with {status}{}", complaint_text(&complaint));
                     return Err(match self.complaints.lacks_threads() {
                         true => Stopped::Threads(why),
                         false => Stopped::Failed(why),
@@ -367,7 +370,7 @@ impl Drop for Running {
     }
 }
 
-fn said(line: &str) -> String {
+fn complaint_text(line: &str) -> String {
     match line {
         "" => String::new(),
         line => format!(": {line}"),

@@ -10,7 +10,6 @@ mod paths;
 mod saved;
 pub mod session;
 mod slot;
-mod trace;
 mod worker;
 
 /// For files that the window keeps for itself.
@@ -29,7 +28,6 @@ pub use paths::{
 };
 pub use saved::{Saved, Whole};
 pub use slot::Slot;
-pub use trace::Trace;
 pub use worker::{BackendOpened, Worker, memory_for_curves, sentence};
 
 /// The keys of `--backend`, for the window's state.
@@ -37,7 +35,7 @@ pub use crate::compute::{BackendKind, DeviceChoice};
 
 use crate::compute::{Backend, Control, Progress, thread};
 use crate::data::ImageExporter;
-use disposal::Reclaim;
+use disposal::Disposal;
 use job::Run;
 use std::collections::VecDeque;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -142,12 +140,12 @@ pub struct Jobs<S: JobState> {
     wake: Arc<dyn Fn() + Send + Sync>,
     next_ticket: u64,
     /// The job that the window does itself.
-    own: Option<JobHandle>,
+    window_job: Option<JobHandle>,
     /// Newest ticket of each slot in which the latest wins; older events are dropped.
     newest: Vec<(Slot, u64)>,
     /// Threads that write files; joined on closing.
     savers: Vec<JoinHandle<()>>,
-    reclaim: Reclaim,
+    disposal: Disposal,
 }
 
 impl<S: JobState> Jobs<S> {
@@ -161,17 +159,17 @@ impl<S: JobState> Jobs<S> {
             sender,
             wake,
             next_ticket: 1,
-            own: None,
+            window_job: None,
             newest: Vec::new(),
             savers: Vec::new(),
-            reclaim: Reclaim::new(),
+            disposal: Disposal::new(),
         }
     }
 
     /// Sets the exporter of images on the window's graphics card, for results that the window draws.
-    pub fn lend_images(&self, lend: ImageExporter) {
+    pub fn set_image_exporter(&self, exporter: ImageExporter) {
         // There is only one window.
-        let _ = self.worker.lends.set(lend);
+        let _ = self.worker.exporter.set(exporter);
     }
 
     fn lane(&self, slot: Slot) -> Option<&Arc<Lane<S>>> {
@@ -191,9 +189,9 @@ impl<S: JobState> Jobs<S> {
     }
 
     /// A job that the window does itself, one at a time; [`Jobs::cancel`] cancels it like any other.
-    pub fn own(&mut self, slot: Slot, label: String) -> JobHandle {
+    pub fn window_job(&mut self, slot: Slot, label: String) -> JobHandle {
         let handle = self.handle(slot, label);
-        self.own = Some(handle.clone());
+        self.window_job = Some(handle.clone());
         handle
     }
 
@@ -268,7 +266,7 @@ impl<S: JobState> Jobs<S> {
     }
 
     fn cancel_where(&self, of: impl Fn(Slot) -> bool) {
-        if let Some(own) = self.own.as_ref().filter(|own| of(own.slot)) {
+        if let Some(own) = self.window_job.as_ref().filter(|own| of(own.slot)) {
             own.control.cancel();
         }
         for (_, lane) in self.lanes.iter().filter(|(slot, _)| of(*slot)) {
@@ -303,9 +301,9 @@ impl<S: JobState> Jobs<S> {
                 .map_or(0, |(_, t)| *t)
         };
         let mut events: Vec<Event<S>> = partial.into_iter().chain(self.events.try_iter()).collect();
-        events.iter_mut().for_each(|e| self.reclaim.hold(e));
+        events.iter_mut().for_each(|e| self.disposal.retain(e));
         events.retain(|e| e.ticket >= newest(e.slot));
-        self.reclaim.sweep();
+        self.disposal.free_unused();
         events
     }
 }

@@ -13,7 +13,7 @@ pub struct Worker {
     backend: Mutex<Backend>,
     memories: Mutex<HashMap<TypeId, Arc<dyn Any + Send + Sync>>>,
     /// Set by the window once it exists.
-    pub(super) lends: OnceLock<ImageExporter>,
+    pub(super) exporter: OnceLock<ImageExporter>,
 }
 
 /// A backend that was opened, as text.
@@ -34,7 +34,7 @@ impl Worker {
         Self {
             backend: Mutex::new(backend),
             memories: Mutex::default(),
-            lends: OnceLock::new(),
+            exporter: OnceLock::new(),
         }
     }
 
@@ -52,7 +52,7 @@ impl Worker {
 
     /// Exports images of the window's graphics card, if there is a window.
     pub fn image_exporter(&self) -> Option<&ImageExporter> {
-        self.lends.get()
+        self.exporter.get()
     }
 
     pub fn backend(&self) -> Backend {

@@ -18,8 +18,8 @@ fn chosen() -> (wgpu::Backends, wgpu::Instance) {
         descriptor.backends = backends;
         (backends, wgpu::Instance::new(descriptor))
     };
-    if let Some(asked) = wgpu::Backends::from_env() {
-        return with(asked);
+    if let Some(chosen) = wgpu::Backends::from_env() {
+        return with(chosen);
     }
     let first = with(wgpu::Backends::PRIMARY);
     if pollster::block_on(first.1.enumerate_adapters(first.0)).is_empty() {

@@ -55,28 +55,28 @@ pub(super) struct LinePipelines {
 
 /// The passes of ribbons, in the order of a picture.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Use {
+pub(super) enum LinePass {
     /// The background's lines take two passes: their depth, then the nearest of them in colour. All of them over each
     /// other would look like fog.
     ContextDepth,
     ContextColour,
     Opaque,
-    Through,
+    Translucent,
 }
 
-impl Use {
+impl LinePass {
     const ALL: [Self; 4] = [
         Self::ContextDepth,
         Self::ContextColour,
         Self::Opaque,
-        Self::Through,
+        Self::Translucent,
     ];
 
     fn rank(self) -> Rank {
         match self {
             Self::ContextDepth | Self::ContextColour => Rank::Context,
             Self::Opaque => Rank::Opaque,
-            Self::Through => Rank::Through,
+            Self::Translucent => Rank::Translucent,
         }
     }
 }
@@ -95,7 +95,7 @@ pub(super) enum Rank {
     Context,
     Opaque,
     /// Last: translucent, each over what is behind it.
-    Through,
+    Translucent,
 }
 
 impl Rank {
@@ -103,13 +103,13 @@ impl Rank {
         match lines.opacity {
             _ if lines.context => Self::Context,
             0.999.. => Self::Opaque,
-            _ => Self::Through,
+            _ => Self::Translucent,
         }
     }
 
     /// The passes of its strands.
-    fn uses(self) -> impl Iterator<Item = Use> {
-        Use::ALL.into_iter().filter(move |u| u.rank() == self)
+    fn passes(self) -> impl Iterator<Item = LinePass> {
+        LinePass::ALL.into_iter().filter(move |u| u.rank() == self)
     }
 }
 
@@ -155,7 +155,13 @@ impl LinePipelines {
         }
     }
 
-    fn ribbon(&self, gpu: &Gpu, for_use: Use, cut: bool, samples: u32) -> &wgpu::RenderPipeline {
+    fn ribbon(
+        &self,
+        gpu: &Gpu,
+        for_use: LinePass,
+        cut: bool,
+        samples: u32,
+    ) -> &wgpu::RenderPipeline {
         let place = &self.ribbons[for_use as usize][usize::from(cut)][usize::from(samples > 1)];
         place.get_or_init(|| {
             let own = [Some(blended())];
@@ -165,14 +171,14 @@ impl LinePipelines {
             })];
             let through = transparency::colour_targets();
             let (write, targets): (_, &[_]) = match for_use {
-                Use::Opaque => (true, &own),
-                Use::ContextDepth => (true, &unseen),
-                Use::ContextColour => (false, &own),
-                Use::Through => (false, &through),
+                LinePass::Opaque => (true, &own),
+                LinePass::ContextDepth => (true, &unseen),
+                LinePass::ContextColour => (false, &own),
+                LinePass::Translucent => (false, &through),
             };
             let fragment = match (for_use, cut) {
-                (Use::Through, false) => "fs_through",
-                (Use::Through, true) => "fs_through_cut",
+                (LinePass::Translucent, false) => "fs_through",
+                (LinePass::Translucent, true) => "fs_through_cut",
                 (_, false) => "fs_ribbon",
                 (_, true) => "fs_ribbon_cut",
             };
@@ -222,7 +228,7 @@ impl LinePipelines {
         let [width, height] = view.size_px.map(|n| n as f32);
         style.view = [width, height, view.px_per_mm as f32, half_width as f32];
         let mut strand = Strand::empty(lines);
-        let fades = if strand.rank == Rank::Through {
+        let fades = if strand.rank == Rank::Translucent {
             0.5
         } else {
             0.0
@@ -274,7 +280,7 @@ impl LinePipelines {
         pass: &mut wgpu::RenderPass,
         strands: &[Strand],
         (samples, cut): (u32, bool),
-        (for_use, part): (Use, &Range<usize>),
+        (for_use, part): (LinePass, &Range<usize>),
     ) {
         pass.set_pipeline(self.ribbon(gpu, for_use, cut, samples));
         let rank = for_use.rank();
@@ -301,9 +307,9 @@ pub(super) fn within(part: &Range<usize>, whole: Range<usize>) -> Range<usize> {
 }
 
 /// The range of each pass among the slots of a picture.
-pub(super) fn uses(strands: &[Strand]) -> [(Use, Range<usize>); 4] {
+pub(super) fn uses(strands: &[Strand]) -> [(LinePass, Range<usize>); 4] {
     let mut end = 0;
-    Use::ALL.map(|for_use| {
+    LinePass::ALL.map(|for_use| {
         let own = strands.iter().filter(|s| s.rank == for_use.rank());
         let start = end;
         end += own.flat_map(|s| &s.groups).map(|g| g.1).sum::<usize>();
@@ -338,7 +344,7 @@ pub(super) fn scene_slots(
     most: usize,
 ) -> usize {
     sum_of_slots((lines, keys), store, most, |l, slots| {
-        in_ribbons(slots) * Rank::of(l).uses().count()
+        in_ribbons(slots) * Rank::of(l).passes().count()
     })
 }
 

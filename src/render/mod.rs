@@ -44,13 +44,13 @@ pub use blit::Surface;
 pub use device::{backends, device_descriptor, instance, shortcoming, unsuitable};
 pub use faults::Faults;
 pub use gpu::{cleared, shader_sources};
-pub use shared::lender;
+pub use shared::image_exporter;
 pub use volume::March;
 
 use crate::scene::draw_list::{Lines, ScenePane, SlicePane};
 use gpu::{COLOUR, Gpu, kept};
 use line_buffers::{LineKey, LineStore};
-use quality::{Known, PATIENCE_MS, QualityController};
+use quality::{PATIENCE_MS, PieceSizes, QualityController};
 use scene::{Scenes, Tools};
 use schedule::{Count, NewPace, Progress};
 use std::collections::{HashMap, HashSet};
@@ -92,7 +92,7 @@ pub struct Renderer {
     touched: Option<Instant>,
     stills: bool,
     /// Piece sizes of the last picture for a file.
-    known: Option<Known>,
+    known: Option<PieceSizes>,
     /// The sentence about a device that draws slices and no 3-D view.
     no_scenes: Option<String>,
 }
@@ -123,7 +123,7 @@ struct Pane {
     slots_drawn: usize,
     textures: Vec<Key>,
     lines: Vec<LineKey>,
-    asked: u64,
+    last_requested: u64,
 }
 
 impl Renderer {
@@ -303,14 +303,14 @@ impl Renderer {
         let keys = self.load(&list.lines);
         self.ready_pane(id, list.size_px);
         let same = |old: &List| matches!(old, List::Scene(l) if *l == list);
-        let owes = self.textures.owes;
+        let owes = self.textures.has_pending;
         let (owed, time) = match self.stills {
             false => (owes, self.loading),
             true => (false, None),
         };
         self.textures.begin(time);
         // Other panes keep their requests.
-        self.textures.owes = owes && self.stills;
+        self.textures.has_pending = owes && self.stills;
         self.textures.pools.next_picture();
         let Some(ask) = self.due(id, (&list.lines, &keys), same, owed) else {
             return self.view(id);
@@ -425,7 +425,7 @@ impl Renderer {
     pub fn forget(&mut self, id: PaneId) {
         self.last_ms = self.device_ms();
         let pane = self.panes.remove(&id);
-        let known = pane.and_then(|pane| pane.progress?.pace.known());
+        let known = pane.and_then(|pane| pane.progress?.pace.piece_sizes());
         self.known = known.or(self.known);
     }
 
@@ -484,12 +484,12 @@ impl Renderer {
                     slots_drawn: 0,
                     textures: Vec::new(),
                     lines: Vec::new(),
-                    asked: 0,
+                    last_requested: 0,
                 },
             );
         }
         if let Some(pane) = self.panes.get_mut(&id) {
-            pane.asked = self.clock;
+            pane.last_requested = self.clock;
         }
     }
 
@@ -535,7 +535,8 @@ impl Renderer {
             pane.lines = keys;
         }
         let clock = self.clock;
-        self.panes.retain(|_, p| clock - p.asked < FORGOTTEN_AFTER);
+        self.panes
+            .retain(|_, p| clock - p.last_requested < FORGOTTEN_AFTER);
         let textures: HashSet<Key> = self
             .panes
             .values()

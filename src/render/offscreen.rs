@@ -124,7 +124,7 @@ impl Offscreen {
 
     /// The exporter of images on the drawing device.
     pub fn lender(&self) -> Option<crate::data::ImageExporter> {
-        super::lender(self.renderer.device(), self.renderer.queue())
+        super::image_exporter(self.renderer.device(), self.renderer.queue())
     }
 
     /// Whether a CPU does the drawing.

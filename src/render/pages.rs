@@ -48,7 +48,7 @@ pub(super) struct Pools {
     kept: Vec<Kept>,
     picture: u64,
     /// Images of this picture: kernels may write there again when it is drawn.
-    lent: Vec<BrickImage>,
+    exported: Vec<BrickImage>,
     /// Bound if there is no surface.
     nothing: wgpu::Buffer,
     /// Bytes uploaded so far.
@@ -60,7 +60,7 @@ impl Pools {
         Self {
             kept: Vec::new(),
             picture: 0,
-            lent: Vec::new(),
+            exported: Vec::new(),
             nothing: gpu.storage(2 * BrickImage::ALIGNED),
             uploaded_bytes: 0,
         }
@@ -83,7 +83,7 @@ impl Pools {
 
     /// A kernel's memory that the picture reads is kept until the device has drawn it.
     pub fn submitted(&mut self, gpu: &Gpu) {
-        let lent = std::mem::take(&mut self.lent);
+        let lent = std::mem::take(&mut self.exported);
         if !lent.is_empty() {
             gpu.queue.on_submitted_work_done(move || drop(lent));
         }
@@ -119,7 +119,7 @@ impl Pools {
         };
         let shared: Option<&SharedBuffer> = image.device_copy().and_then(|c| c.get());
         if let Some(shared) = shared.filter(|s| s.device == gpu.device) {
-            self.lent.push(image.clone());
+            self.exported.push(image.clone());
             return Some(pool(&shared.buffer));
         }
         let pages = image.pages()?;

@@ -51,7 +51,7 @@ pub(super) enum Drawn {
 
 /// The request.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Ask {
+pub(super) enum RefinementRequest {
     /// A new list.
     New,
     /// The same list, more of which has been loaded.
@@ -80,7 +80,7 @@ struct Next {
 
 /// Piece sizes found for this work: the next frame of a turntable starts with them.
 #[derive(Clone, Copy)]
-pub(super) struct Known {
+pub(super) struct PieceSizes {
     /// Total slots and rows.
     work: (usize, u32),
     piece_slots: f64,
@@ -101,9 +101,9 @@ pub(super) struct QualityController {
     scale: f64,
     slots: f64,
     /// Pixels drawn per pixel of volumes, along a side.
-    fog: u32,
+    volume_coarseness: u32,
     /// The last picture contained volumes.
-    foggy: bool,
+    has_volumes: bool,
     /// Approximate time of a whole picture that is not rough.
     full_ms: Option<f64>,
     /// Time that the pieces of the present one have taken so far.
@@ -113,7 +113,7 @@ pub(super) struct QualityController {
     piece_rows: f64,
     changed: Option<Instant>,
     /// The last picture was rough, and no change that would redraw it is expected.
-    owes_better: bool,
+    has_pending_refinement: bool,
     /// The next piece of the better picture.
     next: Option<Next>,
     /// Fraction of the picture drawn, at its present level.
@@ -121,7 +121,7 @@ pub(super) struct QualityController {
     /// The picture is for a file.
     still: bool,
     /// Piece sizes of the previous picture, until the work of this one is known.
-    known: Option<Known>,
+    piece_sizes: Option<PieceSizes>,
     work: (usize, u32),
 }
 
@@ -134,35 +134,35 @@ impl QualityController {
             patience_ms,
             scale: on(0.6, 1.0),
             slots: on(150_000.0, UNLIMITED),
-            fog: if software { 2 } else { 1 },
-            foggy: false,
+            volume_coarseness: if software { 2 } else { 1 },
+            has_volumes: false,
             full_ms: None,
             spent_ms: 0.0,
             piece_slots: on(FIRST_PIECE, UNLIMITED).min(Self::first_piece(patience_ms)),
             piece_rows: on(FIRST_ROWS, UNLIMITED),
             changed: None,
-            owes_better: false,
+            has_pending_refinement: false,
             next: None,
             share: 0.0,
             still: false,
-            known: None,
+            piece_sizes: None,
             work: (0, 0),
         }
     }
 
     /// For a picture that is written to a file; `known` comes from the previous one.
-    pub fn for_file(mut self, known: Option<Known>) -> Self {
+    pub fn for_file(mut self, known: Option<PieceSizes>) -> Self {
         self.still = self.software;
-        self.known = known.filter(|_| self.still);
+        self.piece_sizes = known.filter(|_| self.still);
         if self.still {
             self.patience_ms *= STILL;
         }
         self
     }
 
-    /// See [`Known`].
-    pub fn known(&self) -> Option<Known> {
-        self.still.then_some(Known {
+    /// See [`PieceSizes`].
+    pub fn piece_sizes(&self) -> Option<PieceSizes> {
+        self.still.then_some(PieceSizes {
             work: self.work,
             piece_slots: self.piece_slots,
             piece_rows: self.piece_rows,
@@ -186,8 +186,8 @@ impl QualityController {
     }
 
     /// Whether a rough picture waits for its better one.
-    pub fn owes_better(&self) -> bool {
-        self.owes_better
+    pub fn has_pending_refinement(&self) -> bool {
+        self.has_pending_refinement
     }
 
     /// Fraction of the present picture that is drawn, 0 to 1.
@@ -205,7 +205,7 @@ impl QualityController {
         &mut self,
         measured: Option<(f64, Drawn)>,
         (moving, work): (bool, Work),
-        ask: Ask,
+        ask: RefinementRequest,
     ) -> Quality {
         match measured {
             Some((ms, Drawn::Rough)) => self.adapt(ms),
@@ -213,8 +213,8 @@ impl QualityController {
             None => {}
         }
         let foggy = work.rows > 0;
-        if foggy != self.foggy {
-            self.foggy = foggy;
+        if foggy != self.has_volumes {
+            self.has_volumes = foggy;
             // The measurements do not apply to them.
             self.full_ms = None;
             if self.software {
@@ -223,15 +223,18 @@ impl QualityController {
         }
         let now = Instant::now();
         let before = match ask {
-            Ask::New => self.changed.replace(now),
-            Ask::More | Ask::Better | Ask::Whole => None,
+            RefinementRequest::New => self.changed.replace(now),
+            RefinementRequest::More | RefinementRequest::Better | RefinementRequest::Whole => None,
         };
         let in_gesture = before.is_some_and(|b| now - b < GESTURE);
         // Before any measurement a CPU counts as slow.
         let slow = self.full_ms.map_or(self.software, |ms| ms > self.fluid_ms);
         let all = (work.slots)(usize::MAX);
         self.work = (all, work.rows);
-        let known = self.known.take().filter(|known| known.work == self.work);
+        let known = self
+            .piece_sizes
+            .take()
+            .filter(|known| known.work == self.work);
         if let Some(known) = known {
             (self.piece_slots, self.piece_rows) = (known.piece_slots, known.piece_rows);
         }
@@ -239,15 +242,15 @@ impl QualityController {
         let at_once = if self.still { 1.0 } else { PIECES };
         let heavy = all as f64 > at_once * self.piece_slots
             || f64::from(work.rows) > at_once * self.piece_rows;
-        let roughly = heavy && !matches!(ask, Ask::Better | Ask::Whole);
+        let roughly = heavy && !matches!(ask, RefinementRequest::Better | RefinementRequest::Whole);
         if (moving || in_gesture) && slow || roughly {
-            self.owes_better = !moving;
+            self.has_pending_refinement = !moving;
             self.next = None;
             self.share = 0.0;
             return self.rough();
         }
         if !heavy {
-            self.owes_better = false;
+            self.has_pending_refinement = false;
             self.next = None;
             self.share = 1.0;
             return Quality::best(self.software);
@@ -255,12 +258,17 @@ impl QualityController {
         let first = || {
             let level = LEVELS.into_iter().find(|&most| 2 * most < all);
             Next {
-                most_slots: level.filter(|_| ask != Ask::Whole).unwrap_or(usize::MAX),
+                most_slots: level
+                    .filter(|_| ask != RefinementRequest::Whole)
+                    .unwrap_or(usize::MAX),
                 slots: 0,
                 rows: 0,
             }
         };
-        let from = self.next.take().filter(|_| ask == Ask::Better);
+        let from = self
+            .next
+            .take()
+            .filter(|_| ask == RefinementRequest::Better);
         let from = from.unwrap_or_else(first);
         let total = (work.slots)(from.most_slots);
         let slots = from.slots.min(total)..total.min(from.slots + self.piece_slots as usize);
@@ -298,7 +306,7 @@ impl QualityController {
                 rows: rows.end,
             }),
         };
-        self.owes_better = self.next.is_some();
+        self.has_pending_refinement = self.next.is_some();
         Quality {
             most_slots: from.most_slots,
             part: Part {
@@ -317,7 +325,7 @@ impl QualityController {
             scale: self.scale,
             glass: 2,
             fog: FogQuality {
-                per_pixel: self.fog,
+                per_pixel: self.volume_coarseness,
                 step: 1.2,
                 rays: 1,
             },
@@ -370,11 +378,11 @@ impl QualityController {
             self.scale = (self.scale * share.powf(0.4)).max(COARSEST);
             // An unlimited number starts from one that any graphics card draws.
             self.slots = (self.slots.min(8e6) * share.powf(0.7)).max(FEWEST_SLOTS);
-            if self.foggy && ms > 1.5 * fluid {
-                self.fog = (self.fog + 1).min(COARSEST_FOG);
+            if self.has_volumes && ms > 1.5 * fluid {
+                self.volume_coarseness = (self.volume_coarseness + 1).min(COARSEST_FOG);
             }
-        } else if ms < 0.3 * fluid && self.fog > 1 {
-            self.fog -= 1;
+        } else if ms < 0.3 * fluid && self.volume_coarseness > 1 {
+            self.volume_coarseness -= 1;
         } else if ms < 0.6 * fluid {
             self.scale = (self.scale * 1.12).min(1.0);
             self.slots = (self.slots * 1.25).min(UNLIMITED);

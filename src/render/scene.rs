@@ -238,7 +238,7 @@ impl Scenes {
         let height = if foggy { drawn[1] } else { 0 };
         let share = Share::new(&quality.part, &objects.strands, height);
         let rows = &share.rows;
-        let through = objects.strands.iter().any(|s| s.is(Rank::Through));
+        let through = objects.strands.iter().any(|s| s.is(Rank::Translucent));
         let complete = quality.part.ends;
         let frame = Frame {
             drawn,

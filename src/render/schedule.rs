@@ -1,7 +1,7 @@
 //! Schedules drawing: one piece of one pane at a time, and its quality.
 
 use super::line_buffers::{LineKey, LineStore};
-use super::quality::{Ask, QualityController, Work, rest_of};
+use super::quality::{QualityController, RefinementRequest, Work, rest_of};
 use super::scene::{Quality, Targets};
 use super::stopwatch::Stopwatch;
 use super::{List, ON_SCREEN, Pane, PaneId, Renderer};
@@ -30,28 +30,32 @@ impl Renderer {
         (lines, keys): (&[Lines], &[LineKey]),
         same: impl Fn(&List) -> bool,
         owed: bool,
-    ) -> Option<Ask> {
+    ) -> Option<RefinementRequest> {
         let pane = &self.panes[&id];
         let changed = !pane.list.as_ref().is_some_and(&same);
         match changed {
             // One piece of one pane at a time, from the start.
             true if self.stills => {
                 let loaded = self.loaded(lines, keys).1;
-                (loaded && self.is_idle()).then_some(Ask::Whole)
+                (loaded && self.is_idle()).then_some(RefinementRequest::Whole)
             }
-            true => Some(Ask::New),
-            false if owed || self.stale(id, lines, keys, same) => Some(Ask::More),
-            false => self.turn_of(pane).then_some(Ask::Better),
+            true => Some(RefinementRequest::New),
+            false if owed || self.stale(id, lines, keys, same) => Some(RefinementRequest::More),
+            false => self.turn_of(pane).then_some(RefinementRequest::Better),
         }
     }
 
     /// Whether it is this pane's turn for the next piece of a better picture: once interaction pauses, whichever pane
     /// it was in, and after the previous piece, since work submitted to the device cannot be revoked.
     fn turn_of(&self, pane: &Pane) -> bool {
-        let Some(own) = pane.progress.as_ref().filter(|p| p.pace.owes_better()) else {
+        let Some(own) = pane
+            .progress
+            .as_ref()
+            .filter(|p| p.pace.has_pending_refinement())
+        else {
             return false;
         };
-        let waits = |p: &Progress| p.pace.owes_better() && p.served < own.served;
+        let waits = |p: &Progress| p.pace.has_pending_refinement() && p.served < own.served;
         self.is_idle() && (self.stills || !self.on_screen().any(waits))
     }
 
@@ -90,10 +94,10 @@ impl Renderer {
     /// once interaction pauses.
     pub fn due_in(&self) -> Option<Duration> {
         let mut panes = self.panes.values().filter(|p| self.is_on_screen(p));
-        if self.textures.owes || panes.any(|p| !p.complete) {
+        if self.textures.has_pending || panes.any(|p| !p.complete) {
             return Some(Duration::ZERO);
         }
-        let owes = self.on_screen().any(|p| p.pace.owes_better());
+        let owes = self.on_screen().any(|p| p.pace.has_pending_refinement());
         owes.then(|| self.rest())
     }
 
@@ -119,7 +123,7 @@ impl Renderer {
     /// Whether these panes are drawn completely, and the device has finished them.
     pub fn is_whole(&self, ids: impl IntoIterator<Item = PaneId>) -> bool {
         let whole = |p: &Pane| {
-            let done = |p: &Progress| !p.pace.owes_better() && !p.stopwatch.is_running();
+            let done = |p: &Progress| !p.pace.has_pending_refinement() && !p.stopwatch.is_running();
             // A 3-D view that the device cannot draw is complete without progress.
             p.complete && !p.rough && p.progress.as_ref().is_none_or(done)
         };
@@ -134,7 +138,7 @@ impl Renderer {
     }
 
     pub(super) fn is_on_screen(&self, pane: &Pane) -> bool {
-        self.clock - pane.asked < ON_SCREEN
+        self.clock - pane.last_requested < ON_SCREEN
     }
 
     /// How to draw it: streamlines (`count` returns the slots drawn with at most a given number per tractogram) and
@@ -142,7 +146,7 @@ impl Renderer {
     pub(super) fn quality(
         &mut self,
         id: PaneId,
-        (ask, moving): (Ask, bool),
+        (ask, moving): (RefinementRequest, bool),
         (lines, keys, rows): (&[Lines], &[LineKey], u32),
         (count, pace): (Count, NewPace),
     ) -> Quality {
@@ -161,7 +165,7 @@ impl Renderer {
             pace: pace(),
             served: 0,
         });
-        if ask == Ask::Better {
+        if ask == RefinementRequest::Better {
             progress.served = self.clock;
         }
         let measured = progress.stopwatch.fresh();

@@ -24,13 +24,13 @@ pub(super) struct SharedBuffer {
 }
 
 #[cfg(not(target_os = "linux"))]
-pub fn lender(_device: &wgpu::Device, _queue: &wgpu::Queue) -> Option<ImageExporter> {
+pub fn image_exporter(_device: &wgpu::Device, _queue: &wgpu::Queue) -> Option<ImageExporter> {
     None
 }
 
 /// The exporter of images on this device; `None` if it cannot export.
 #[cfg(target_os = "linux")]
-pub fn lender(device: &wgpu::Device, queue: &wgpu::Queue) -> Option<ImageExporter> {
+pub fn image_exporter(device: &wgpu::Device, queue: &wgpu::Queue) -> Option<ImageExporter> {
     use crate::data::DeviceCopy;
     let exports = wgpu::Features::VULKAN_EXTERNAL_MEMORY_FD;
     if !device.features().contains(exports) {

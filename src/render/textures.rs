@@ -49,7 +49,7 @@ pub(super) struct Textures {
     /// Surfaces not ready by then wait for the next frame.
     deadline: Option<Instant>,
     /// Whether any do.
-    pub owes: bool,
+    pub has_pending: bool,
     pub idle_budget_bytes: u64,
     /// 1×1×1, bound where a layer has no second image.
     pub nothing: wgpu::TextureView,
@@ -69,7 +69,7 @@ impl Textures {
             kept: HashMap::new(),
             clock: 0,
             deadline: None,
-            owes: false,
+            has_pending: false,
             idle_budget_bytes: if gpu.software { 256 << 20 } else { 1 << 30 },
             nothing,
             no_mask: gpu.texture_3d([1; 3], wgpu::TextureFormat::R8Unorm, &[0]),
@@ -123,14 +123,14 @@ impl Textures {
     /// second.
     pub fn begin(&mut self, time: Option<Duration>) {
         self.deadline = time.map(|time| Instant::now() + time);
-        self.owes = false;
+        self.has_pending = false;
     }
 
     /// `None` if there is no time for it in this frame.
     pub fn surface_in_time(&mut self, gpu: &Gpu, mask: &Mask) -> Option<(Key, Arc<Texture>)> {
         let known = self.kept.contains_key(&Key::Surface(mask.id()));
         if !known && self.deadline.is_some_and(|end| Instant::now() > end) {
-            self.owes = true;
+            self.has_pending = true;
             return None;
         }
         Some(self.surface(gpu, mask))
@@ -189,7 +189,7 @@ impl Textures {
     pub fn clear(&mut self) {
         self.kept.clear();
         self.pools.clear();
-        self.owes = false;
+        self.has_pending = false;
     }
 
     /// Drops textures that no pane uses, oldest first, until the rest fits the budget.

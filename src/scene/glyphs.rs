@@ -4,7 +4,7 @@ use super::draw_list::{ById, CutPlane, GlyphPlace, TensorGlyphs};
 use super::pathways;
 use crate::data::Grid;
 use crate::state::State;
-use crate::state::core::glyph_look::GlyphPlace as Place;
+use crate::state::core::glyph_look;
 use glam::DVec3;
 
 /// Glyphs of a slice through a point with a normal, or of the 3-D view.
@@ -16,10 +16,14 @@ pub(super) fn glyphs(state: &State, slice: Option<(DVec3, DVec3)>) -> Option<Ten
         normal,
     };
     let place = match (look.place, slice) {
-        (Place::Pathways, None) => GlyphPlace::Below(pathways::sets(state)),
-        (Place::Scene | Place::Slices, None) => GlyphPlace::Planes(DVec3::AXES.map(plane).to_vec()),
-        (Place::Slices, Some((at, normal))) => GlyphPlace::Planes(vec![CutPlane { at, normal }]),
-        (Place::Scene | Place::Pathways, Some(_)) => return None,
+        (glyph_look::GlyphPlace::Pathways, None) => GlyphPlace::Below(pathways::sets(state)),
+        (glyph_look::GlyphPlace::Scene | glyph_look::GlyphPlace::Slices, None) => {
+            GlyphPlace::Planes(DVec3::AXES.map(plane).to_vec())
+        }
+        (glyph_look::GlyphPlace::Slices, Some((at, normal))) => {
+            GlyphPlace::Planes(vec![CutPlane { at, normal }])
+        }
+        (glyph_look::GlyphPlace::Scene | glyph_look::GlyphPlace::Pathways, Some(_)) => return None,
     };
     Some(TensorGlyphs {
         tensors: ById(tensors.field.clone()),
@@ -38,7 +42,7 @@ pub fn every(state: &State) -> usize {
         return look.every;
     };
     let grid = &tensors.field.grid;
-    let within = (look.place == Place::Pathways).then(|| pathways::voxels(state));
+    let within = (look.place == glyph_look::GlyphPlace::Pathways).then(|| pathways::voxels(state));
     let fits = |every: &usize| {
         let most = within.map_or_else(
             || crossed(grid, *every),

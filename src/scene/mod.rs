@@ -316,13 +316,13 @@ fn lines(state: &State) -> Vec<Lines> {
         _ => tractogram,
     };
     // Next to selected streamlines, the others of their layer are faint and never drawn over them.
-    let faint = state.chosen().and_then(|chosen| {
+    let faint = state.manual_selection().and_then(|chosen| {
         let known = state.session.bundle.extract.shown().is_some();
         let layer = state.document.layer(chosen.layer).filter(|_| known)?;
         let Content::Tractogram(all) = &layer.content else {
             return None;
         };
-        Some(state.sifted(layer.id).map_or(all, |s| &s.shown).id())
+        Some(state.selection(layer.id).map_or(all, |s| &s.shown).id())
     });
     let live = state
         .session
@@ -371,8 +371,8 @@ pub fn tractograms(state: &State) -> Vec<(&Tractogram, Cow<'_, Display>)> {
         // The part of the layer that a filter keeps.
         Content::Tractogram(tractogram) => {
             let shown = state
-                .sifted(l.id)
-                .map_or(tractogram, |sifted| &sifted.shown);
+                .selection(l.id)
+                .map_or(tractogram, |selection| &selection.shown);
             let display = match l.display.line_colouring {
                 LineColouring::Fixed(_) => Cow::Borrowed(&l.display),
                 _ if behind => Cow::Owned(Display {
@@ -390,7 +390,7 @@ pub fn tractograms(state: &State) -> Vec<(&Tractogram, Cow<'_, Display>)> {
 
 /// Selected streamlines, drawn as outlines around themselves as well.
 fn chosen(state: &State, ink: [u8; 3]) -> Option<Lines> {
-    let chosen = state.chosen()?;
+    let chosen = state.manual_selection()?;
     let layer = state.document.layer(chosen.layer)?;
     let (_, some) = state.session.bundle.extract.shown()?;
     let style = match layer.display.line_style {

@@ -270,7 +270,7 @@ pub fn lines(state: &State) -> Vec<Lines> {
     if let Some(found) = live(state) {
         // Two tubes along one line would hide each other in turn: the path leaves out the stretch.
         let pointed = state.path_pointed();
-        let weakest = state.path_told().and_then(|(_, weakest)| weakest);
+        let weakest = state.reported_path().and_then(|(_, weakest)| weakest);
         let rest = |line| weakest.map_or(line, |w| &w.rest);
         let minimal = match pointed {
             Some(_) => &found.line,

@@ -29,7 +29,7 @@ pub fn live(state: &State) -> Option<&SurfaceUpdate> {
 
 /// Opacity of the surface: it is dim as long as other parameters or spheres made it than those in sight.
 fn strength(state: &State) -> f32 {
-    match state.surface_is_stale() || state.going_back_to().is_some() {
+    match state.surface_is_stale() || state.rewind_target().is_some() {
         true => STALE_OPACITY,
         false => 1.0,
     }

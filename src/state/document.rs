@@ -10,7 +10,7 @@ pub use crate::solvers::geodesic::Rays;
 use crate::solvers::{density, tensor_fit};
 use crate::state::core::display::Display;
 use crate::state::core::layer::{Content, Layer, LayerId, OriginId};
-use crate::state::filter::{Filtering, Weighed};
+use crate::state::filter::{Filtering, FittedWeights};
 use crate::state::origin::{Input, Origins};
 use crate::state::pathways::{self, KeptPathway, PathwaySettings};
 use crate::state::recipe::{RegionSpec, ShapeSpec};
@@ -88,7 +88,7 @@ pub struct Document {
     pub surfaces: BTreeMap<LayerId, Arc<KeptSurface>>,
     pub filter: Filtering,
     /// Weights of layers' streamlines.
-    pub weighed: BTreeMap<LayerId, Arc<Weighed>>,
+    pub weights: BTreeMap<LayerId, Arc<FittedWeights>>,
     /// Settings of streamlines, and measurements.
     pub bundle: Bundle,
     /// The streamlines that a session stores next to itself.
@@ -149,7 +149,7 @@ impl Default for Document {
             segment: Segmentation::default(),
             surfaces: BTreeMap::new(),
             filter: Filtering::default(),
-            weighed: BTreeMap::new(),
+            weights: BTreeMap::new(),
             bundle: Bundle::default(),
             store: ResultStorage::default(),
             missing: Vec::new(),
@@ -280,7 +280,7 @@ impl Document {
     }
 
     /// The key of the fit of the present document; `None` without a scan.
-    pub fn wanted_fit(&self) -> Option<FitKey> {
+    pub fn requested_fit(&self) -> Option<FitKey> {
         Some(FitKey {
             scan: self.scan()?.content.volume()?.id(),
             mask: self.chosen_mask().map(|(_, mask)| mask.id()),

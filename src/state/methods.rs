@@ -10,7 +10,7 @@ use crate::solvers::tractogram::selection::SelectionOptions;
 use crate::state::alignment::AlignedBy;
 use crate::state::core::citations::{Citations, named};
 use crate::state::core::layer::{Content, Layer};
-use crate::state::core::words::count;
+use crate::state::core::text::count;
 use crate::state::document::Method;
 use crate::state::origin::TensorFit;
 use crate::state::recipe::{RayMetricParams, Source};
@@ -186,7 +186,7 @@ fn moves(document: &Document, citations: &mut Citations) -> String {
         let far = format!("{shift:.1} mm at its centre and {:.1}°", turn.to_degrees());
         let name = &layer.name;
         let _ = match moved.how {
-            AlignedBy::Hand => write!(text, " \"{name}\" was moved manually by {far}."),
+            AlignedBy::Manually => write!(text, " \"{name}\" was moved manually by {far}."),
             AlignedBy::File => write!(text, " \"{name}\" was moved by an affine from a file."),
             AlignedBy::Alignment => write!(
                 text,
@@ -205,7 +205,7 @@ fn edits(document: &Document, layer: &Layer, left: usize) -> Option<String> {
         return None;
     };
     let one = |step: &Option<SelectionOptions>| match step {
-        Some(said) => format!("selected by the rules \"{}\"", said.options.trim()),
+        Some(selected) => format!("selected by the rules \"{}\"", selected.options.trim()),
         None => "chosen by hand".to_owned(),
     };
     let steps: Vec<String> = steps.iter().map(one).collect();
@@ -277,13 +277,13 @@ fn scans(document: &Document) -> String {
 fn fit(params: &tensor_fit::Params, mask: Option<String>, citations: &mut Citations) -> String {
     let tensors = citations.cite(TENSOR);
     let mask = mask.unwrap_or_else(|| {
-        format!(
-            "a brain mask found from the scan (mean images with and without diffusion weighting; the coil's \
+format!(
+"a brain mask found from the scan (mean images with and without diffusion weighting; the coil's \
              shading removed by a quadratic fit to the core given by Otsu's threshold {}; a median filter; \
              voxels above 32 % of the brain's brightness; the largest component with its holes filled)",
-            citations.cite(BRAIN_MASK)
-        )
-    });
+citations.cite(BRAIN_MASK)
+)
+});
     let method = match params.method {
         tensor_fit::Method::Ols => "ordinary linear least squares".to_owned(),
         tensor_fit::Method::Wls => "weighted linear least squares".to_owned(),
@@ -318,7 +318,7 @@ fn curves(
 ) -> String {
     let (walk, cut) = match made {
         CurveParams::Streamlines(walk) => (walk, None),
-        CurveParams::Rays(_, params) => (&params.walk, Some(cut)),
+        CurveParams::Rays(_, params) => (&params.curves, Some(cut)),
     };
     let mut text = following(made, walk, regions, citations);
     text += &ends(walk);

@@ -12,7 +12,7 @@ use crate::solvers::tractogram::selection::Edit;
 use crate::state::alignment::AlignedBy;
 use crate::state::core::layer::{Layer, LayerId, OriginId};
 use crate::state::document::{DensityMap, Document, FitMask, Made};
-use crate::state::filter::{FitInputs, MapOf, Weighed, WeightFit};
+use crate::state::filter::{FitInputs, FittedWeights, MapOf, WeightFit};
 use crate::state::recipe::{Recipe, Source};
 use crate::state::segment::Segmented;
 use glam::DAffine3;
@@ -499,7 +499,7 @@ impl Document {
     }
 
     /// The inputs of the fit that gave weights.
-    pub fn fit_inputs(&self, weights: &Weighed) -> Option<FitInputs> {
+    pub fn fit_inputs(&self, weights: &FittedWeights) -> Option<FitInputs> {
         let fit = self.origins.weight_fit(weights.fit)?;
         Some(FitInputs::from(&**fit))
     }

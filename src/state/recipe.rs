@@ -10,7 +10,7 @@ use crate::solvers::tensor_fit::{self, FitMap};
 use crate::solvers::tractogram::selection::SelectionOptions;
 use crate::solvers::{curves, density};
 use crate::state::core::pane::Pane;
-use crate::state::core::words::quoted_path;
+use crate::state::core::text::quoted_path;
 use crate::state::pictures::Look;
 pub use crate::state::regions::recipe::{ShapeError, ShapeSpec};
 pub(in crate::state) use crate::state::streamlines;
@@ -248,7 +248,7 @@ fn geodesic_arguments(rays: &Rays) -> String {
         both_ways: true,
         deflection: None,
         repetitions: None,
-        ..rays.params.walk.clone()
+        ..rays.params.curves.clone()
     };
     arguments(&walk) + &arguments(rays)
 }

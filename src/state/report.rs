@@ -71,7 +71,7 @@ fn segment(state: &State) -> Value {
         })
     });
     json!({
-        "told": segment.settings.told,
+        "told": segment.settings.target_chosen,
         "target": params.target,
         "tolerance": params.tolerance,
         "smoothness": params.smoothness,
@@ -87,20 +87,20 @@ fn segment(state: &State) -> Value {
 /// The weights shown.
 fn filter(state: &State) -> Value {
     let (document, working) = (&state.document, &state.session.filter);
-    let weighed = document.filtered().and_then(|(layer, lines)| {
-        let (weighed, _) = document.weighed_of(layer)?;
-        let figures = &weighed.figures;
+    let fitted = document.filtered().and_then(|(layer, lines)| {
+        let (fitted, _) = document.weights_of_layer(layer)?;
+        let figures = &fitted.figures;
         Some(json!({
             "streamlines": lines.len(),
-            "with_weight": weighed.sorted.len(),
-            "kept": weighed.kept(document.filter.least(layer.id)),
+            "with_weight": fitted.sorted.len(),
+            "kept": fitted.count_above(document.filter.min_weight(layer.id)),
             "shown": document.shown_by_weight(layer.id).name(),
             "objective": figures.objective,
             "rmse": figures.rmse,
             "iterations": figures.iterations,
             "ended": format!("{:?}", figures.ended),
-            "lesions": weighed.lesions.len(),
-            "current": weighed.of == lines.id(),
+            "lesions": fitted.lesions.len(),
+            "current": fitted.of == lines.id(),
         }))
     });
     json!({
@@ -108,7 +108,7 @@ fn filter(state: &State) -> Value {
         "refused": state.cannot_filter(),
         "failed": working.failed,
         "counted": working.needs.shown().map(|(_, needs)| needs.demand.segments),
-        "weights": weighed,
+        "weights": fitted,
     })
 }
 

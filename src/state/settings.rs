@@ -133,7 +133,7 @@ impl Preferences {
     pub const LEAST_GB: f64 = 1.0;
 
     /// Replaces invalid numbers: the file may come from another version.
-    pub fn sound(mut self) -> Self {
+    pub fn sanitized(mut self) -> Self {
         let within = |v: f64, low: f64, high: f64| (low..=high).contains(&v);
         self.paths = self.paths.sanitized();
         self.zoom = self.zoom.filter(|zoom| (0.2..=5.0).contains(zoom));
@@ -148,7 +148,7 @@ impl Preferences {
     /// Steps and lengths are those of streamlines; rays pass low FA and turn without a limit.
     pub fn rays(&self) -> Rays {
         let mut rays = Rays::defaults();
-        let walk = &mut rays.params.walk;
+        let walk = &mut rays.params.curves;
         walk.step_mm = self.paths.step_mm;
         walk.min_length_mm = self.paths.length_mm.0;
         walk.max_length_mm = Some(self.paths.length_mm.1);

@@ -4,7 +4,7 @@ use crate::data::Role;
 use crate::solvers::curves::StopReason;
 use crate::state::core::glyph_look::GlyphLook;
 use crate::state::core::pane::Pane;
-use crate::state::streamlines::{Drawer, TableView};
+use crate::state::streamlines::{BottomPanel, TableView};
 use crate::state::{Camera, Drawing, Phase};
 use glam::{DVec2, DVec3};
 use serde::{Deserialize, Serialize};
@@ -55,7 +55,8 @@ pub enum Layout {
     /// Slices of one orientation in rows.
     Mosaic,
     /// A slice of the image next to the same slice of the speeds, 3-D below.
-    Beside,
+    #[serde(rename = "Beside")]
+    SpeedComparison,
 }
 
 /// The part of streamlines that the 3-D view shows: only near a slice.
@@ -104,7 +105,8 @@ impl Convention {
 pub enum Tool {
     Crosshair,
     /// Place a sphere (or, with `cube`, a box) of this role.
-    Place {
+    #[serde(rename = "Place")]
+    NewRegion {
         role: Role,
         cube: bool,
     },
@@ -214,9 +216,11 @@ pub struct View {
     pub ground: Option<[u8; 3]>,
     pub light_theme: bool,
     /// The panel below the views.
-    pub drawer: Option<Drawer>,
+    #[serde(rename = "drawer")]
+    pub bottom_panel: Option<BottomPanel>,
     /// Height of that panel, points.
-    pub drawer_height: f32,
+    #[serde(rename = "drawer_height")]
+    pub bottom_panel_height: f32,
     pub table: TableView,
 }
 
@@ -244,8 +248,8 @@ impl Default for View {
             moving: false,
             ground: None,
             light_theme: false,
-            drawer: None,
-            drawer_height: 260.0,
+            bottom_panel: None,
+            bottom_panel_height: 260.0,
             table: TableView::default(),
         }
     }
@@ -322,7 +326,7 @@ impl View {
         };
         let placed_on = matches!(
             self.tool,
-            Tool::Place { .. } | Tool::Sphere { .. } | Tool::Brush
+            Tool::NewRegion { .. } | Tool::Sphere { .. } | Tool::Brush
         );
         switched_on || placed_on
     }

@@ -5,13 +5,13 @@ mod matrix;
 mod profile;
 mod table;
 
-use super::files::{PathPurpose, Place, suggestion};
+use super::files::{DialogPosition, PathPurpose, suggestion};
 use super::theme::{self, size, space};
 use super::widgets::button::{Button, IconButton, segmented};
 use super::widgets::paint;
 use super::{Memory, icons};
-use crate::state::streamlines::Drawer;
-use crate::state::update::asked_recipe;
+use crate::state::streamlines::BottomPanel;
+use crate::state::update::panel_recipe;
 use crate::state::{Action, BundleAction, State};
 use egui::{CursorIcon, Rect, Sense, Stroke, Ui, pos2, vec2};
 
@@ -29,16 +29,16 @@ pub struct Cache {
 }
 
 /// The panel's rectangle below the views, if it is open.
-pub fn place(state: &State, views: Rect) -> Option<Rect> {
-    state.view.drawer?;
+pub fn rect(state: &State, views: Rect) -> Option<Rect> {
+    state.view.bottom_panel?;
     let most = views.height() * (1.0 - VIEWS);
-    let height = state.view.drawer_height.clamp(140.0, most.max(140.0));
+    let height = state.view.bottom_panel_height.clamp(140.0, most.max(140.0));
     let top = (views.bottom() - height).round();
     Some(Rect::from_min_max(pos2(views.left(), top), views.max))
 }
 
 pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
-    let Some(drawer) = state.view.drawer else {
+    let Some(drawer) = state.view.bottom_panel else {
         return;
     };
     let p = theme::palette(ui.style());
@@ -55,17 +55,17 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
             return empty(ui, body, "Open or keep streamlines first");
         };
         match drawer {
-            Drawer::Table => table::show(ui, state, (layer, lines), memory, actions),
-            Drawer::Profile => profile::show(ui, state, lines, actions),
-            Drawer::Matrix => matrix::show(ui, state, lines, memory, actions),
+            BottomPanel::Table => table::show(ui, state, (layer, lines), memory, actions),
+            BottomPanel::Profile => profile::show(ui, state, lines, actions),
+            BottomPanel::Matrix => matrix::show(ui, state, lines, memory, actions),
         }
     });
 }
 
 fn edge(ui: &mut Ui, all: Rect, actions: &mut Vec<Action>) {
-    let place = Rect::from_min_size(all.min, vec2(all.width(), EDGE));
+    let rect = Rect::from_min_size(all.min, vec2(all.width(), EDGE));
     let id = ui.make_persistent_id("edge of the drawer");
-    let response = ui.interact(place, id, Sense::drag());
+    let response = ui.interact(rect, id, Sense::drag());
     let response = response.on_hover_cursor(CursorIcon::ResizeVertical);
     let by = response.drag_delta().y;
     if by != 0.0 {
@@ -81,7 +81,7 @@ fn edge(ui: &mut Ui, all: Rect, actions: &mut Vec<Action>) {
 fn head(
     ui: &mut Ui,
     state: &State,
-    drawer: Drawer,
+    panel: BottomPanel,
     head: Rect,
     memory: &mut Memory,
     actions: &mut Vec<Action>,
@@ -92,10 +92,13 @@ fn head(
         pos2(inner.left(), inner.center().y - 12.0),
         vec2(270.0, 24.0),
     );
-    let sentence = Drawer::ALL.map(Drawer::name);
-    let now = Drawer::ALL.iter().position(|d| *d == drawer).unwrap_or(0);
+    let sentence = BottomPanel::ALL.map(BottomPanel::name);
+    let now = BottomPanel::ALL
+        .iter()
+        .position(|d| *d == panel)
+        .unwrap_or(0);
     if let Some(i) = segmented(ui, tabs, "Below", &sentence, now) {
-        let open = BundleAction::Open(Some(Drawer::ALL[i]));
+        let open = BundleAction::Open(Some(BottomPanel::ALL[i]));
         actions.push(Action::Bundle(open));
     }
     let close = IconButton::new(icons::CLOSE, "Close the panel below the views").side(24.0);
@@ -103,10 +106,10 @@ fn head(
         actions.push(Action::Bundle(BundleAction::Open(None)));
     }
     let right = paint::inset(inner, 0.0, 32.0);
-    let ready = match drawer {
-        Drawer::Table => state.session.bundle.order.shown().is_some(),
-        Drawer::Profile => state.session.bundle.profile.shown().is_some(),
-        Drawer::Matrix => state.session.bundle.connect.shown().is_some(),
+    let ready = match panel {
+        BottomPanel::Table => state.session.bundle.order.shown().is_some(),
+        BottomPanel::Profile => state.session.bundle.profile.shown().is_some(),
+        BottomPanel::Matrix => state.session.bundle.connect.shown().is_some(),
     };
     let not_yet = (!ready).then_some("There is nothing to export yet");
     let export = Button::plain("Export CSV…")
@@ -115,26 +118,26 @@ fn head(
     let width = export.width(ui);
     let at = paint::at_right(right, vec2(width, 26.0));
     if export.show_at(ui, at).clicked() {
-        let purpose = PathPurpose::Csv(drawer);
-        let name = match drawer {
-            Drawer::Table => "streamlines",
-            Drawer::Profile => "profile",
-            Drawer::Matrix => "connectome",
+        let purpose = PathPurpose::Csv(panel);
+        let name = match panel {
+            BottomPanel::Table => "streamlines",
+            BottomPanel::Profile => "profile",
+            BottomPanel::Matrix => "connectome",
         };
         let text = suggestion(state, name, &purpose);
-        let above = Place::Above(at.right_top() - vec2(0.0, 12.0));
+        let above = DialogPosition::Above(at.right_top() - vec2(0.0, 12.0));
         memory.files.type_path(purpose, above, &text);
     }
     let copy = IconButton::new(icons::TERMINAL, "Copy the panel below the views as command")
         .hint("Copy as command")
         .disabled(!ready);
-    let place = Rect::from_min_size(at.left_top() - vec2(32.0, 0.0), vec2(26.0, 26.0));
-    if copy.show_at(ui, place).clicked() {
-        actions.extend(asked_recipe(state, drawer).map(Action::CopyCommand));
+    let rect = Rect::from_min_size(at.left_top() - vec2(32.0, 0.0), vec2(26.0, 26.0));
+    if copy.show_at(ui, rect).clicked() {
+        actions.extend(panel_recipe(state, panel).map(Action::CopyCommand));
     }
-    let at = at.with_min_x(place.left());
+    let at = at.with_min_x(rect.left());
     let name = state.bundle().map_or("", |(layer, _)| layer.name.as_str());
-    let sentence = facts(state, drawer);
+    let sentence = figures(state, panel);
     let text = Rect::from_min_max(
         pos2(tabs.right() + 14.0, head.top()),
         pos2(at.left() - 12.0, head.bottom()),
@@ -150,12 +153,12 @@ fn head(
 }
 
 /// The figures next to the name.
-fn facts(state: &State, drawer: Drawer) -> String {
+fn figures(state: &State, panel: BottomPanel) -> String {
     use super::format::count;
-    use crate::state::core::words::{counted, streamlines};
+    use crate::state::core::text::{counted, streamlines};
     let working = &state.session.bundle;
-    match drawer {
-        Drawer::Table => {
+    match panel {
+        BottomPanel::Table => {
             let Some((_, lines)) = state.bundle() else {
                 return String::new();
             };
@@ -164,7 +167,7 @@ fn facts(state: &State, drawer: Drawer) -> String {
                 return String::new();
             };
             let (rows, all) = (rows.len(), lines.len());
-            let chosen = state.chosen().map_or(0, |c| c.count);
+            let chosen = state.manual_selection().map_or(0, |c| c.count);
             let mut text = match rows == all {
                 true => streamlines(all as u64),
                 false => format!("{} of {}", count(rows as u64), streamlines(all as u64)),
@@ -174,12 +177,12 @@ fn facts(state: &State, drawer: Drawer) -> String {
             }
             text
         }
-        Drawer::Profile => working.profile.shown().map_or(String::new(), |(_, found)| {
+        BottomPanel::Profile => working.profile.shown().map_or(String::new(), |(_, found)| {
             let lines = streamlines(found.profile.lines as u64);
             let mm = super::format::fixed(f64::from(found.profile.length_mm), 0);
             format!("{lines}, {} long", super::format::with_unit(&mm, "mm"))
         }),
-        Drawer::Matrix => working.connect.shown().map_or(String::new(), |(_, found)| {
+        BottomPanel::Matrix => working.connect.shown().map_or(String::new(), |(_, found)| {
             let c = &found.connectome;
             let both = c.examined - c.one_end - c.no_end;
             let all = streamlines(c.examined as u64);
@@ -205,7 +208,7 @@ fn beside_settings(ui: &mut Ui, add: impl FnOnce(&mut Ui)) -> Rect {
 }
 
 /// A sentence shown where there is nothing else to show.
-fn empty(ui: &Ui, place: Rect, text: &str) {
+fn empty(ui: &Ui, rect: Rect, text: &str) {
     let p = theme::palette(ui.style());
-    paint::centre(ui.painter(), place, text, theme::regular(size::LABEL), p.t3);
+    paint::centre(ui.painter(), rect, text, theme::regular(size::LABEL), p.t3);
 }

@@ -86,7 +86,7 @@ pub fn choice(ui: &mut Ui, state: &State) -> Option<BackendKind> {
     let session = &state.session;
     for sentence in [session.device.backend.reason.clone(), timings(state)] {
         if !sentence.is_empty() {
-            menu::words(ui, &sentence);
+            menu::text(ui, &sentence);
         }
     }
     menu::line(ui);
@@ -105,12 +105,12 @@ pub fn choice(ui: &mut Ui, state: &State) -> Option<BackendKind> {
     row(ui, "Automatic", icons::COMPASS, fact, BackendKind::Auto);
     row(ui, "CPU", icons::CPU, "", BackendKind::Cpu);
     match &session.device.cards {
-        None => menu::words(ui, "Looking for graphics cards"),
+        None => menu::text(ui, "Looking for graphics cards"),
         // The reason is already shown above.
         Some(Err(why)) if session.device.backend.reason.contains(why.as_str()) => {}
         Some(Err(why)) => {
             let (first, rest) = why.split_at(why.chars().next().map_or(0, char::len_utf8));
-            menu::words(ui, &format!("{}{rest}", first.to_uppercase()));
+            menu::text(ui, &format!("{}{rest}", first.to_uppercase()));
         }
         Some(Ok(names)) => {
             for (i, name) in names.iter().enumerate() {

@@ -1,10 +1,11 @@
 //! The menu at the left of the top bar: sessions and files.
 
-use super::files::{PathPurpose, Place};
+use super::dialogs::unsaved_changes;
+use super::files::{DialogPosition, PathPurpose};
 use super::theme::{self, size};
 use super::widgets::menu::{self, Item};
 use super::widgets::paint;
-use super::{Memory, first_run, icons, leaving};
+use super::{Memory, first_run, icons};
 use crate::state::sessions::ResultStorage;
 use crate::state::{Action, FilesAction, SessionAction, SnapshotAction, State, UnsavedAction};
 use egui::{Response, Ui};
@@ -41,13 +42,17 @@ pub fn show(
     match chosen {
         None => {}
         Some(Chosen::New) => session(SessionAction::Leave(UnsavedAction::New)),
-        Some(Chosen::Open) => memory
+        Some(Chosen::Open) => {
+            memory
+                .files
+                .ask(ui.ctx(), PathPurpose::Open, DialogPosition::Middle, "")
+        }
+        Some(Chosen::Path) => memory
             .files
-            .ask(ui.ctx(), PathPurpose::Open, Place::Middle, ""),
-        Some(Chosen::Path) => memory.files.type_path(PathPurpose::Open, Place::Middle, ""),
+            .type_path(PathPurpose::Open, DialogPosition::Middle, ""),
         Some(Chosen::Recent(path)) => actions.push(Action::Files(FilesAction::Open(vec![path]))),
-        Some(Chosen::Save) => leaving::save(ui, state, memory, None, actions),
-        Some(Chosen::SaveAs) => leaving::save_as(ui, state, memory, None),
+        Some(Chosen::Save) => unsaved_changes::save(ui, state, memory, None, actions),
+        Some(Chosen::SaveAs) => unsaved_changes::save_as(ui, state, memory, None),
         Some(Chosen::Settings) => super::settings::open(memory, actions),
         Some(Chosen::Methods) => actions.push(Action::CopyMethods),
         Some(Chosen::Snapshot) => actions.push(Action::Snapshot(SnapshotAction::Take)),
@@ -98,7 +103,7 @@ fn rows(ui: &mut Ui, state: &State) -> Option<Chosen> {
     let now = state.session.snapshots.comparing.as_ref().map(|c| &c.with);
     for (i, snapshot) in state.session.snapshots.all.iter().enumerate() {
         let chosen = now.is_some_and(|with| Arc::ptr_eq(with, snapshot));
-        let name = format!("Compare with {}", snapshot.words());
+        let name = format!("Compare with {}", snapshot.label());
         let icon = if chosen { icons::CHECK } else { " " };
         // The key starts the comparison with the last snapshot, or ends the present one.
         let last = i + 1 == state.session.snapshots.all.len();

@@ -25,7 +25,7 @@ use typed::{OverwriteWarning, check, completion, typed_paths};
 
 /// Where the sheet opens.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub enum Place {
+pub enum DialogPosition {
     /// In the middle, under the top bar.
     Middle,
     /// Its lower right corner is here.
@@ -49,7 +49,7 @@ enum Next {
 #[derive(Clone, Debug)]
 struct Sheet {
     purpose: PathPurpose,
-    place: Place,
+    place: DialogPosition,
     text: String,
     focus: bool,
     /// Files with this name exist; Enter or the button replaces them.
@@ -64,7 +64,7 @@ struct Sheet {
 }
 
 impl Sheet {
-    fn new(purpose: PathPurpose, place: Place, text: String) -> Self {
+    fn new(purpose: PathPurpose, place: DialogPosition, text: String) -> Self {
         Self {
             purpose,
             place,
@@ -87,7 +87,7 @@ impl Sheet {
 /// The settings of a dialog.
 pub struct Ask {
     purpose: PathPurpose,
-    place: Place,
+    place: DialogPosition,
     suggested: String,
 }
 
@@ -143,7 +143,13 @@ impl Files {
     }
 
     /// Asks for a path: by dialog where the desktop has one, else by the path field.
-    pub fn ask(&mut self, ctx: &Context, purpose: PathPurpose, place: Place, suggested: &str) {
+    pub fn ask(
+        &mut self,
+        ctx: &Context,
+        purpose: PathPurpose,
+        place: DialogPosition,
+        suggested: &str,
+    ) {
         // The second request: the first dialog is hidden behind a window, or never came.
         let again = std::mem::replace(&mut self.waiting, true);
         if !self.dialogs.may_be() || again {
@@ -169,7 +175,7 @@ impl Files {
     }
 
     /// Opens the path field.
-    pub fn type_path(&mut self, mut purpose: PathPurpose, place: Place, suggested: &str) {
+    pub fn type_path(&mut self, mut purpose: PathPurpose, place: DialogPosition, suggested: &str) {
         if let (PathPurpose::Screenshot { look, .. }, Some(last)) = (&mut purpose, self.look) {
             *look = last;
         }
@@ -314,7 +320,12 @@ impl Files {
         self.sheet = Some(sheet);
     }
 
-    fn ask_to_replace(&mut self, purpose: PathPurpose, place: Place, existing: OverwriteWarning) {
+    fn ask_to_replace(
+        &mut self,
+        purpose: PathPurpose,
+        place: DialogPosition,
+        existing: OverwriteWarning,
+    ) {
         let text = existing.path.display().to_string();
         self.sheet = Some(Sheet {
             replaces: Some(existing),
@@ -353,17 +364,17 @@ impl Files {
         }
         let p = theme::palette(ui.style());
         let width = match sheet.place {
-            Place::Middle => 620f32,
-            Place::Above(_) | Place::Below(_) => 420.0,
+            DialogPosition::Middle => 620f32,
+            DialogPosition::Above(_) | DialogPosition::Below(_) => 420.0,
         };
         let width = width.min(window.width() - 48.0);
         let (pivot, at) = match sheet.place {
-            Place::Middle => {
+            DialogPosition::Middle => {
                 let top = window.center_top() + vec2(0.0, space::TOP_BAR + 16.0);
                 (Align2::CENTER_TOP, top)
             }
-            Place::Above(at) => (Align2::RIGHT_BOTTOM, at),
-            Place::Below(at) => (Align2::RIGHT_TOP, at),
+            DialogPosition::Above(at) => (Align2::RIGHT_BOTTOM, at),
+            DialogPosition::Below(at) => (Align2::RIGHT_TOP, at),
         };
         let before = (sheet.text.clone(), sheet.purpose.clone());
         let mut outcome = Typed::Going;

@@ -1,6 +1,6 @@
 //! The first page: open a scan, or try the demo head.
 
-use super::files::{PathPurpose, Place};
+use super::files::{DialogPosition, PathPurpose};
 use super::theme::{self, radius, size, space};
 use super::widgets::button::Button;
 use super::widgets::paint;
@@ -175,14 +175,16 @@ fn drop_zone(ui: &mut Ui, rect: Rect, memory: &mut Memory) {
     if open.show_at(ui, place).clicked() {
         memory
             .files
-            .ask(ui.ctx(), PathPurpose::Open, Place::Middle, "");
+            .ask(ui.ctx(), PathPurpose::Open, DialogPosition::Middle, "");
     }
     let place = Rect::from_min_size(
         pos2(place.right() + 4.0, y),
         vec2(path_width, space::BUTTON),
     );
     if path.show_at(ui, place).clicked() {
-        memory.files.type_path(PathPurpose::Open, Place::Middle, "");
+        memory
+            .files
+            .type_path(PathPurpose::Open, DialogPosition::Middle, "");
     }
 }
 

@@ -1,6 +1,6 @@
 //! Numbers and dates as people read them: true minus, U+202F between thousands and before units.
 
-pub use crate::state::core::words::{
+pub use crate::state::core::text::{
     THIN, count, decimals_of, fixed, measure, ml, significant, took, with_unit,
 };
 

@@ -1,10 +1,11 @@
 //! Keys. Single keys act only while no field and no button has the focus.
 
-use super::files::{PathPurpose, Place};
+use super::dialogs::unsaved_changes;
+use super::files::{DialogPosition, PathPurpose};
 use super::palette::{self, Palette};
 use super::views::pane_widget;
-use super::widgets::focus::{self, focused_by_hand};
-use super::{Memory, forms, leaving, regions, top_bar};
+use super::widgets::focus::{self, focused_by_click};
+use super::{Memory, forms, regions, top_bar};
 use crate::data::Shape;
 use crate::solvers::level_set::Sphere;
 use crate::state::regions::region_radius_mm;
@@ -44,11 +45,11 @@ pub fn handle(
     let mut closes = typing || popup_was_open;
     // A menu that opened in this frame has already used its key.
     let menu_open = popup_was_open || egui::Popup::is_any_open(ui.ctx());
-    let by_hand = focused_by_hand(ui);
+    let by_click = focused_by_click(ui);
     // A view is neither a field nor a button.
     let is_view = |id| Pane::ALL.into_iter().any(|pane| id == pane_widget(pane));
     let focused = ui.memory(|m| m.focused());
-    let focused = focused.is_some_and(|id| by_hand != Some(id) && !is_view(id));
+    let focused = focused.is_some_and(|id| by_click != Some(id) && !is_view(id));
     for (key, modifiers) in presses {
         if modifiers.command {
             let had = memory.palette.is_some();
@@ -71,7 +72,7 @@ pub fn handle(
             }
         } else if typing || menu_open && moves_in_menus(key) {
             // The field or the menu handles the key.
-        } else if !modifiers.alt && focus::takes(ui, key) {
+        } else if !modifiers.alt && focus::handles(ui, key) {
             // So does the control last used.
         } else if modifiers.alt {
             look(key, state, actions);
@@ -149,9 +150,9 @@ fn command(
         Key::Comma => super::settings::open(memory, actions),
         Key::O => memory
             .files
-            .ask(ui.ctx(), PathPurpose::Open, Place::Middle, ""),
-        Key::S if open && modifiers.shift => leaving::save_as(ui, state, memory, None),
-        Key::S if open => leaving::save(ui, state, memory, None, actions),
+            .ask(ui.ctx(), PathPurpose::Open, DialogPosition::Middle, ""),
+        Key::S if open && modifiers.shift => unsaved_changes::save_as(ui, state, memory, None),
+        Key::S if open => unsaved_changes::save(ui, state, memory, None, actions),
         Key::N if open => actions.push(Action::Session(SessionAction::Leave(UnsavedAction::New))),
         // A task chosen while the first file is being read opens with it.
         Key::Num1 | Key::Num2 | Key::Num3 | Key::Num4 | Key::Num5
@@ -171,14 +172,14 @@ fn command(
         Key::Y => actions.push(Action::Redo),
         _ if !open => {}
         Key::Backslash => actions.push(Action::View(ViewAction::TogglePanels)),
-        Key::E => forms::export(state, memory, Place::Middle),
+        Key::E => forms::export(state, memory, DialogPosition::Middle),
         Key::ArrowLeft
         | Key::ArrowRight
         | Key::ArrowUp
         | Key::ArrowDown
         | Key::PageUp
         | Key::PageDown => actions.extend(nudge(state, key, modifiers.shift)),
-        Key::A if state.chosen().is_some() || state.view.drawer.is_some() => {
+        Key::A if state.manual_selection().is_some() || state.view.bottom_panel.is_some() => {
             actions.push(Action::Bundle(BundleAction::ChooseAll));
         }
         Key::B if modifiers.shift => {
@@ -239,7 +240,7 @@ fn single(key: Key, state: &State, memory: &mut Memory, actions: &mut Vec<Action
     }
     let letter = key.symbol_or_name();
     if let Some((role, _)) = regions::KEYS.iter().find(|(_, k)| *k == letter) {
-        let tool = Tool::Place {
+        let tool = Tool::NewRegion {
             role: *role,
             cube: memory.region_panel.cube,
         };
@@ -350,7 +351,7 @@ fn place_here(state: &State) -> Option<Action> {
         };
         return Some(Action::Segment(SegmentAction::Sphere(sphere)));
     }
-    let Tool::Place { role, cube } = state.view.tool else {
+    let Tool::NewRegion { role, cube } = state.view.tool else {
         return None;
     };
     let (centre, radius_mm) = (state.view.crosshair, region_radius_mm(role));
@@ -361,7 +362,7 @@ fn place_here(state: &State) -> Option<Action> {
         },
         false => Shape::Sphere { centre, radius_mm },
     };
-    Some(Action::Region(RegionAction::Place { role, shape }))
+    Some(Action::Region(RegionAction::Add { role, shape }))
 }
 
 /// A tool, or the crosshair if the tool is already active.
@@ -440,7 +441,7 @@ fn nudge(state: &State, key: Key, shift: bool) -> Option<Action> {
         Key::PageUp => DVec3::Z,
         _ => DVec3::NEG_Z,
     };
-    let by = DAffine3::from_translation(way * step_mm) * state.moved_to(layer);
+    let by = DAffine3::from_translation(way * step_mm) * state.requested_transform(layer);
     Some(Action::Alignment(AlignmentAction::Shift {
         layer,
         by,
@@ -449,7 +450,7 @@ fn nudge(state: &State, key: Key, shift: bool) -> Option<Action> {
 }
 
 fn delete_selection(state: &State, memory: &Memory) -> Option<Action> {
-    if state.chosen().is_some() {
+    if state.manual_selection().is_some() {
         return Some(Action::Bundle(BundleAction::DeleteChosen));
     }
     if state.view.tool == Tool::Pick {

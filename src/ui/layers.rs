@@ -1,15 +1,15 @@
 //! The list of layers.
 
-use super::files::{PathPurpose, Place, suggestion};
-use super::naming::{self, Named, Renamed, rename};
+use super::dialogs::rename::{self, Named, Renamed};
+use super::files::{DialogPosition, PathPurpose, suggestion};
 use super::theme::{self, size, space};
 use super::widgets::button::eye;
 use super::widgets::{menu, paint, rows, section};
 use super::{Memory, format, icons, recovery};
 use crate::data::VolumeKind;
 use crate::state::segment::{LIVE_RGB, SegmentAction, SegmentSettings};
-use crate::state::streamlines::Drawer;
-use crate::state::update::sifted_recipe;
+use crate::state::streamlines::BottomPanel;
+use crate::state::update::selection_recipe;
 use crate::state::{
     Action, BundleAction, Content, Display, Layer, LayerAction, LayerId, Method, Phase, State,
     SurfaceUpdate, Task, TrackAction, ViewAction,
@@ -44,10 +44,14 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
         chosen
     });
     match chosen {
-        Some(Add::Dialog) => memory
+        Some(Add::Dialog) => {
+            memory
+                .files
+                .ask(ui.ctx(), PathPurpose::Open, DialogPosition::Middle, "")
+        }
+        Some(Add::Path) => memory
             .files
-            .ask(ui.ctx(), PathPurpose::Open, Place::Middle, ""),
-        Some(Add::Path) => memory.files.type_path(PathPurpose::Open, Place::Middle, ""),
+            .type_path(PathPurpose::Open, DialogPosition::Middle, ""),
         None => {}
     }
     if state.document.is_empty() {
@@ -209,7 +213,7 @@ fn row(
         name = format!("{name}, {}", fact(state, layer));
     }
     let response = rows::list_row(ui, &name, layer.id, selected);
-    let renamed = rename(ui, response.rect, Named::Layer(layer.id), memory);
+    let renamed = rename::rename(ui, response.rect, Named::Layer(layer.id), memory);
     match renamed {
         Renamed::Not => {
             paint_row(
@@ -240,7 +244,7 @@ fn row(
         }));
     }
     if response.double_clicked() {
-        naming::begin(Named::Layer(layer.id), &layer.name, memory);
+        rename::begin(Named::Layer(layer.id), &layer.name, memory);
     } else if response.clicked() {
         actions.push(Action::Layer(LayerAction::Select(Some(layer.id))));
     }
@@ -277,9 +281,9 @@ fn context_menu(
     }
     if matches!(layer.content, Content::Tractogram(_)) {
         for (drawer, text) in [
-            (Drawer::Table, "Table of streamlines"),
-            (Drawer::Profile, "Profile along them"),
-            (Drawer::Matrix, "Matrix of connections"),
+            (BottomPanel::Table, "Table of streamlines"),
+            (BottomPanel::Profile, "Profile along them"),
+            (BottomPanel::Matrix, "Matrix of connections"),
         ] {
             if menu::Item::new(text).icon(icons::PATH).show(ui) {
                 actions.push(Action::Layer(LayerAction::Select(Some(layer.id))));
@@ -289,25 +293,25 @@ fn context_menu(
         }
     }
     if menu::Item::new("Export…").icon(icons::EXPORT).show(ui) {
-        export(state, layer, memory, Place::Middle);
+        export(state, layer, memory, DialogPosition::Middle);
         ui.close();
     }
     if menu::Item::new("Copy as command")
         .icon(icons::TERMINAL)
         .show(ui)
     {
-        actions.extend(sifted_recipe(state, layer).map(Action::CopyCommand));
+        actions.extend(selection_recipe(state, layer).map(Action::CopyCommand));
         ui.close();
     }
-    naming::rename_item(ui, Named::Layer(layer.id), &layer.name, memory);
+    rename::rename_item(ui, Named::Layer(layer.id), &layer.name, memory);
     menu::line(ui);
-    if naming::delete_item(ui) {
+    if rename::delete_item(ui) {
         actions.push(Action::Layer(LayerAction::Delete(layer.id)));
     }
 }
 
 /// Asks where to write a layer.
-pub fn export(state: &State, layer: &Layer, memory: &mut Memory, place: Place) {
+pub fn export(state: &State, layer: &Layer, memory: &mut Memory, place: DialogPosition) {
     let purpose = match layer.content {
         Content::Tractogram(_) => PathPurpose::tracks(state, Some(layer.id)),
         _ => PathPurpose::Layer {

@@ -7,6 +7,7 @@
 mod bottom_panel;
 mod crosshair;
 mod devices;
+mod dialogs;
 mod file_menu;
 pub mod files;
 mod first_run;
@@ -16,8 +17,6 @@ mod help;
 pub mod icons;
 mod keys;
 mod layers;
-mod leaving;
-mod naming;
 pub mod paint_callback;
 pub mod palette;
 mod panels;
@@ -26,7 +25,6 @@ pub mod quit;
 pub mod rays;
 mod recovery;
 mod regions;
-mod relocate;
 mod settings;
 mod shortcuts;
 pub mod snapshot;
@@ -36,11 +34,11 @@ mod top_bar;
 mod tour;
 pub mod tracks;
 pub mod views;
-mod visits;
 pub mod weights;
 pub mod widgets;
 
 use crate::state::{Action, FilesAction, State};
+use dialogs::{choose_visit, locate_files, rename, unsaved_changes};
 use egui::{Rect, Ui, UiBuilder, pos2};
 use files::{Files, StartThread};
 use std::collections::{BTreeMap, BTreeSet};
@@ -68,8 +66,9 @@ pub struct Memory {
     begins: bool,
     /// The active tool when the panel was last drawn.
     tool_kind: Option<std::mem::Discriminant<crate::state::Tool>>,
+
     palette: Option<palette::Palette>,
-    renaming: Option<naming::Renaming>,
+    renaming: Option<rename::Renaming>,
     /// The window has no space for the lists beside the views.
     narrow: bool,
     /// A text field had the keyboard when the last frame ended.
@@ -126,7 +125,7 @@ struct FormMemory {
 /// Values computed from the state that are shown in every frame.
 #[derive(Default)]
 struct Caches {
-    visits: visits::Cache,
+    visits: choose_visit::Cache,
     tracks: tracks::Cache,
     rays: rays::Cache,
     weights: weights::Cache,
@@ -137,7 +136,7 @@ struct Caches {
     values: widgets::values::Kept,
     /// Smallest and largest value of columns of streamlines.
     extents: Vec<(crate::state::streamlines::ColumnKey, (f32, f32))>,
-    drawer: bottom_panel::Cache,
+    bottom_panel: bottom_panel::Cache,
 }
 
 impl Memory {
@@ -165,6 +164,7 @@ impl Memory {
             begins: false,
             settings: false,
             tool_kind: None,
+
             palette: None,
             renaming: None,
             narrow: false,
@@ -267,7 +267,7 @@ pub fn show(
                 panels::list_of_rail(ui, list, state, memory, &mut actions)
             });
         }
-        if let Some(below) = bottom_panel::place(state, centre) {
+        if let Some(below) = bottom_panel::rect(state, centre) {
             centre.max.y = below.top();
             place(ui, Part::Drawer, below, |ui| {
                 bottom_panel::show(ui, state, memory, &mut actions)
@@ -277,13 +277,13 @@ pub fn show(
         part(ui, Part::View, centre, |ui| views(ui, &mut actions));
     }
     settings::follow_size(ui, state, &mut actions);
-    let asks = leaving::is_open(state) || recovery::asks(ui);
+    let asks = unsaved_changes::is_open(state) || recovery::asks(ui);
     // They would cover the path field that they opened.
     if !memory.files.is_open() {
-        leaving::show(ui, state, memory, &mut actions);
+        unsaved_changes::show(ui, state, memory, &mut actions);
         recovery::question(ui, state, &mut actions);
-        relocate::show(ui, state, memory, &mut actions);
-        visits::show(ui, state, memory, &mut actions);
+        locate_files::show(ui, state, memory, &mut actions);
+        choose_visit::show(ui, state, memory, &mut actions);
         settings::show(ui, state, memory, &mut actions);
     }
     memory.files.show(ui, state, window, &mut actions);

@@ -39,12 +39,12 @@ pub fn shows(ctx: &Context, pane: PaneId, list: &ScenePane) -> bool {
 }
 
 /// The sentence about a device that draws no 3-D view, once something was drawn on it.
-pub fn no_scenes(ctx: &Context) -> Option<Arc<str>> {
+pub fn no_scene_message(ctx: &Context) -> Option<Arc<str>> {
     ctx.data(|d| d.get_temp(Id::unique("no 3-D view")))
 }
 
 /// Lets the 3-D view say why it is empty, if this renderer cannot draw it.
-pub fn say_no_scenes(ctx: &Context, renderer: &Renderer) {
+pub fn set_no_scene_message(ctx: &Context, renderer: &Renderer) {
     if let Some(sentence) = renderer.no_scenes() {
         let (id, sentence): (_, Arc<str>) = (Id::unique("no 3-D view"), sentence.into());
         ctx.data_mut(|d| d.insert_temp(id, sentence));
@@ -106,7 +106,7 @@ pub fn clear(ctx: &Context, resources: &mut CallbackResources) {
 }
 
 /// Whether an action must be visible at once. A pointer that merely moves is ignored: it may never rest.
-fn hand_is_busy(input: &InputState) -> bool {
+fn user_is_interacting(input: &InputState) -> bool {
     let wanders = |e: &Event| {
         matches!(
             e,
@@ -133,14 +133,14 @@ impl CallbackTrait for Pixels {
         let renderer = resources
             .entry::<Renderer>()
             .or_insert_with(|| Renderer::new(device.clone(), queue.clone()));
-        if self.ctx.input(hand_is_busy) {
+        if self.ctx.input(user_is_interacting) {
             renderer.touch();
         }
         match &self.list {
             List::Slice(list) => drop(renderer.slice(list, self.pane)),
             List::Scene(list) => {
                 renderer.scene(list, self.pane);
-                say_no_scenes(&self.ctx, renderer);
+                set_no_scene_message(&self.ctx, renderer);
                 let all = renderer.shows(list, self.pane);
                 note(&self.ctx, self.pane, list, all);
             }

@@ -6,7 +6,7 @@ mod pathways;
 mod regions;
 mod synonyms;
 
-use super::files::{PathPurpose, Place, suggestion};
+use super::files::{DialogPosition, PathPurpose, suggestion};
 use super::theme::{self, size};
 use super::widgets::paint;
 use super::{Memory, forms, keys, regions as list_of_regions};
@@ -314,7 +314,7 @@ fn carry_out(ui: &Ui, run: Run, state: &State, memory: &mut Memory, actions: &mu
         Run::Press(key, modifiers) => keys::press(ui, (key, modifiers), state, memory, actions),
         Run::Keys => memory.help.keys = true,
         Run::Help(page) => memory.help.open(page),
-        Run::Segment(what) => forms::level_set::ask(state, memory, what, Place::Middle),
+        Run::Segment(what) => forms::level_set::ask(state, memory, what, DialogPosition::Middle),
         Run::Threshold => list_of_regions::from_threshold(state, memory, actions),
         Run::Region(id) => {
             if let Some(region) = state.document.region(id) {
@@ -322,15 +322,19 @@ fn carry_out(ui: &Ui, run: Run, state: &State, memory: &mut Memory, actions: &mu
             }
         }
         Run::Regions { as_labels } => list_of_regions::export_all(state, memory, as_labels),
-        Run::Filter(what) => forms::commit::ask(state, memory, what, Place::Middle),
-        Run::Path => memory.files.type_path(PathPurpose::Open, Place::Middle, ""),
+        Run::Filter(what) => forms::commit::ask(state, memory, what, DialogPosition::Middle),
+        Run::Path => memory
+            .files
+            .type_path(PathPurpose::Open, DialogPosition::Middle, ""),
         Run::Screenshot => {
             let purpose = PathPurpose::Screenshot {
                 pane: Some(Pane::Scene),
                 look: Look::default(),
             };
             let text = suggestion(state, "view", &purpose);
-            memory.files.type_path(purpose, Place::Middle, &text);
+            memory
+                .files
+                .type_path(purpose, DialogPosition::Middle, &text);
         }
     }
 }

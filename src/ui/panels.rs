@@ -155,7 +155,11 @@ fn one_of_two(
     if chosen.is_some_and(|chosen| chosen != usize::from(now)) {
         memory.toggle(RESULTS_ALONE);
     }
-    let warned = if now { None } else { warned(state, memory) };
+    let warned = if now {
+        None
+    } else {
+        highest_severity(state, memory)
+    };
     if let Some(severity) = warned {
         dot(ui, switch.with_min_x(switch.center().x), severity);
     }
@@ -175,11 +179,11 @@ fn one_of_two(
 }
 
 /// The most severe warning among the results, which is out of sight while only the controls are shown.
-fn warned(state: &State, memory: &mut Memory) -> Option<Severity> {
+fn highest_severity(state: &State, memory: &mut Memory) -> Option<Severity> {
     match state.view.task {
-        Task::Track => forms::tracking::warned(state, memory),
-        Task::Pathways => forms::eikonal::warned(state, memory),
-        Task::Filter => forms::commit::warned(state),
+        Task::Track => forms::tracking::highest_severity(state, memory),
+        Task::Pathways => forms::eikonal::highest_severity(state, memory),
+        Task::Filter => forms::commit::highest_severity(state),
         // Checks, and a leak, report at the foot of the controls themselves.
         Task::View | Task::Segment => None,
     }
@@ -328,12 +332,12 @@ fn is_error(message: &Message) -> bool {
 pub fn messages(
     ui: &mut Ui,
     state: &State,
-    wanted: impl Fn(&Message) -> bool,
+    is_shown: impl Fn(&Message) -> bool,
     actions: &mut Vec<Action>,
 ) {
     let p = theme::palette(ui.style());
     let messages = state.session.notices.messages.iter().enumerate();
-    let messages: Vec<_> = messages.filter(|(_, m)| wanted(m)).collect();
+    let messages: Vec<_> = messages.filter(|(_, m)| is_shown(m)).collect();
     let older = messages.len().saturating_sub(NOTES);
     for &(i, message) in &messages[older..] {
         let mut note = Note::new(p, message.severity, &message.text).dismissable();

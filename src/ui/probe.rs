@@ -69,7 +69,7 @@ pub fn readings(state: &State) -> Vec<Reading> {
     all.extend(passing(state));
     all.extend(costs(state));
     all.extend(surface(state));
-    all.extend(weighed(state));
+    all.extend(weight_readings(state));
     if let Some(id) = state.session.regions.selected
         && let Some(region) = state.document.region(id)
         && !matches!(*region.shape, crate::data::Shape::Mask(_))
@@ -191,7 +191,7 @@ fn surface(state: &State) -> Vec<Reading> {
 }
 
 /// Streamlines with a weight in the crosshair's voxel.
-fn weighed(state: &State) -> Vec<Reading> {
+fn weight_readings(state: &State) -> Vec<Reading> {
     let course = state.course().filter(|_| state.view.task == Task::Filter);
     let Some((course, weights)) = course else {
         return Vec::new();

@@ -6,7 +6,7 @@ use crate::data::statistics::median;
 use crate::data::{DataId, Tractogram};
 use crate::solvers::curves::SeedOutcome;
 use crate::solvers::geodesic::{Cut, Directions};
-use crate::state::core::words::{counted, none_passed};
+use crate::state::core::text::{counted, none_passed};
 use crate::state::track::types::RayResult;
 use crate::state::{CurveResult, Rays};
 
@@ -149,7 +149,7 @@ pub fn nothing_kept(
     if fate(SeedOutcome::TooShort) > 0
         && fate(SeedOutcome::TooShort) >= fate(SeedOutcome::MissedTargets)
     {
-        let least = format::with_unit(&format::fixed(rays.params.walk.min_length_mm, 0), "mm");
+        let least = format::with_unit(&format::fixed(rays.params.curves.min_length_mm, 0), "mm");
         let text = format!("0 of {shot}: those that reach it are shorter than {least}");
         return Some((text, Suggestion::ShorterLength));
     }

@@ -1,10 +1,11 @@
 //! Notes about content outside the document: unsaved work of an earlier window, and missing layers of the session.
 
-use super::files::{PathPurpose, Place};
+use super::dialogs::unsaved_changes;
+use super::files::{DialogPosition, PathPurpose};
 use super::widgets::button::Button;
 use super::widgets::note::{Note, NoteResponse};
-use super::{Memory, icons, leaving, theme};
-use crate::state::core::words::{counted, some_of};
+use super::{Memory, icons, theme};
+use crate::state::core::text::{counted, some_of};
 use crate::state::sessions::unsaved::{RecipeOnly, summed};
 use crate::state::sessions::{RecoverableSession, saved};
 use crate::state::{Action, LayerId, SessionAction, Severity, State, UnsavedAction};
@@ -103,8 +104,8 @@ pub fn question(ui: &Ui, state: &State, actions: &mut Vec<Action>) {
     let left = offered.find(|l| l.session == path);
     let mut answer = None;
     let close = left.is_some_and(|left| {
-        leaving::modal(ui, "discard", 400.0, |ui| {
-            leaving::heading(ui, &format!("Discard the unsaved work of {}?", name(left)));
+        unsaved_changes::modal(ui, "discard", 400.0, |ui| {
+            unsaved_changes::heading(ui, &format!("Discard the unsaved work of {}?", name(left)));
             ui.label(format!(
                 "{}. Whatever is in no other file cannot be recovered afterwards",
                 sentence(left)
@@ -180,9 +181,11 @@ pub fn missing(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Ve
             (NoteResponse::Taken, None) => SessionAction::MakeAgain(layer),
             (NoteResponse::Taken, Some(path)) => {
                 let name = path.file_name().unwrap_or_default();
-                let purpose = PathPurpose::Absent(layer, name.to_string_lossy().into_owned());
+                let purpose = PathPurpose::Missing(layer, name.to_string_lossy().into_owned());
                 let text = path.display().to_string();
-                memory.files.ask(ui.ctx(), purpose, Place::Middle, &text);
+                memory
+                    .files
+                    .ask(ui.ctx(), purpose, DialogPosition::Middle, &text);
                 continue;
             }
             (NoteResponse::Left | NoteResponse::Dismissed, _) => SessionAction::Drop(layer),

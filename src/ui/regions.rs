@@ -2,8 +2,8 @@
 
 pub mod many;
 
-use super::files::{PathPurpose, Place, suggestion};
-use super::naming::{self, Named, Renamed, rename};
+use super::dialogs::rename::{self, Named, Renamed};
+use super::files::{DialogPosition, PathPurpose, suggestion};
 use super::theme::{self, size, space};
 use super::widgets::button::{eye, segmented};
 use super::widgets::{menu, paint, region, rows, section};
@@ -209,7 +209,7 @@ pub fn add_menu(
     });
     memory.region_panel.cube = cube;
     match chosen {
-        Some(Add::Tool(role)) => actions.push(Action::View(ViewAction::SetTool(Tool::Place {
+        Some(Add::Tool(role)) => actions.push(Action::View(ViewAction::SetTool(Tool::NewRegion {
             role,
             cube,
         }))),
@@ -226,9 +226,11 @@ pub fn add_menu(
         Some(Add::Labels) => actions
             .extend(label_map(state).map(|layer| Action::Region(RegionAction::CountLabels(layer)))),
         Some(Add::Layer(layer)) => actions.push(from_layer(state, layer)),
-        Some(Add::File) => memory
-            .files
-            .ask(&anchor.ctx, PathPurpose::Open, Place::Middle, ""),
+        Some(Add::File) => {
+            memory
+                .files
+                .ask(&anchor.ctx, PathPurpose::Open, DialogPosition::Middle, "")
+        }
         None => {}
     }
 }
@@ -367,7 +369,7 @@ fn row(
         pos2(menu_right - word - 18.0, rest.top()),
         pos2(menu_right, rest.bottom()),
     );
-    let renamed = rename(ui, response.rect, Named::Region(region.id), memory);
+    let renamed = rename::rename(ui, response.rect, Named::Region(region.id), memory);
     match renamed {
         Renamed::Not => {
             let name_at = Rect::from_min_max(rest.min, pos2(menu_at.left() - 4.0, rest.bottom()));
@@ -395,7 +397,7 @@ fn row(
         });
     }
     if response.double_clicked() {
-        naming::begin(Named::Region(region.id), &region.name, memory);
+        rename::begin(Named::Region(region.id), &region.name, memory);
     } else if response.clicked() {
         let modifiers = ui.input(|i| i.modifiers);
         let now = (shown, state.session.regions.selected);
@@ -502,7 +504,7 @@ fn context_menu(
         actions.push(Action::Region(RegionAction::Duplicate(region.id)));
         ui.close();
     }
-    naming::rename_item(ui, Named::Region(region.id), &region.name, memory);
+    rename::rename_item(ui, Named::Region(region.id), &region.name, memory);
     menu::line(ui);
     if menu::Item::new("Export as mask…")
         .icon(icons::EXPORT)
@@ -512,11 +514,11 @@ fn context_menu(
         ui.close();
     }
     if state.document.regions.len() > 1 {
-        for (as_labels, words) in [
+        for (as_labels, label) in [
             (true, "Export all as label map…"),
             (false, "Export all as masks…"),
         ] {
-            if menu::Item::new(words).icon(icons::EXPORT).show(ui) {
+            if menu::Item::new(label).icon(icons::EXPORT).show(ui) {
                 export_all(state, memory, as_labels);
                 ui.close();
             }
@@ -531,7 +533,7 @@ fn context_menu(
         ui.close();
     }
     menu::line(ui);
-    if naming::delete_item(ui) {
+    if rename::delete_item(ui) {
         actions.push(Action::Region(RegionAction::Delete(region.id)));
     }
 }
@@ -540,7 +542,9 @@ fn context_menu(
 pub fn export(state: &State, memory: &mut Memory, region: &Region) {
     let purpose = PathPurpose::Region(region.id);
     let text = suggestion(state, &region.name, &purpose);
-    memory.files.type_path(purpose, Place::Middle, &text);
+    memory
+        .files
+        .type_path(purpose, DialogPosition::Middle, &text);
 }
 
 /// Asks where to write all regions: as one label map, or as one mask each.
@@ -551,7 +555,9 @@ pub fn export_all(state: &State, memory: &mut Memory, as_labels: bool) {
         names: names.collect(),
     };
     let text = suggestion(state, "regions", &purpose);
-    memory.files.type_path(purpose, Place::Middle, &text);
+    memory
+        .files
+        .type_path(purpose, DialogPosition::Middle, &text);
 }
 
 /// The role's colour, then the categories.

@@ -1,12 +1,13 @@
 //! Settings for all documents: appearance, mouse, the device and memory of jobs, and the defaults of streamlines.
 
+use super::dialogs::unsaved_changes;
+use super::forms::curve_parameters;
 use super::forms::display::{segment_row, select_row};
-use super::forms::walk;
 use super::theme::{self, size};
 use super::widgets::button::IconButton;
 use super::widgets::slider::{Change, SliderRow};
 use super::widgets::{rows, section};
-use super::{Memory, devices, icons, leaving};
+use super::{Memory, devices, icons};
 use crate::solvers::curves::SeedingKind;
 use crate::state::settings::Paths;
 use crate::state::{Action, Convention, DeviceAction, Mouse, Preferences, State, ViewAction};
@@ -25,7 +26,7 @@ pub fn show(ui: &Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Actio
     let height = ui.max_rect().height() - 180.0;
     let mut closes = false;
     let ground = theme::palette(ui.style()).b1;
-    let close = leaving::modal_on(ui, "settings", WIDTH, ground, |ui| {
+    let close = unsaved_changes::modal_on(ui, "settings", WIDTH, ground, |ui| {
         ui.spacing_mut().item_spacing.y = 0.0;
         let (rect, _) = ui.allocate_exact_size(egui::vec2(WIDTH, 26.0), egui::Sense::hover());
         let p = theme::palette(ui.style());
@@ -165,12 +166,12 @@ fn limit(ui: &mut Ui, now: &Preferences, changed: &mut Preferences) {
 
 fn paths(ui: &mut Ui, now: &Paths, default_value: &Paths, changed: &mut Paths) {
     let (now, default_value) = (now.params(), default_value.params());
-    let set: &mut walk::Set = &mut |params, _| *changed = Paths::from(&params);
-    walk::seeding(ui, &now, SeedingKind::Random.key(), set);
-    walk::step(ui, &now, &default_value, set);
-    walk::angle(ui, &now, &default_value, set);
-    walk::fa(ui, &now, &default_value, "off: paths cross low FA", set);
-    walk::length(ui, &now, &default_value, set);
+    let set: &mut curve_parameters::Set = &mut |params, _| *changed = Paths::from(&params);
+    curve_parameters::seeding(ui, &now, SeedingKind::Random.key(), set);
+    curve_parameters::step(ui, &now, &default_value, set);
+    curve_parameters::angle(ui, &now, &default_value, set);
+    curve_parameters::fa(ui, &now, &default_value, "off: paths cross low FA", set);
+    curve_parameters::length(ui, &now, &default_value, set);
 }
 
 /// Opens the sheet, with the available graphics cards.

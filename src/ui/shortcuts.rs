@@ -16,7 +16,7 @@ const LEFT: &str = "Move the crosshair";
 const RIGHT: &str = "Window and level";
 
 /// Text of a row for the mouse setting in use.
-fn said(what: &'static str, mouse: Mouse) -> &'static str {
+fn text(what: &'static str, mouse: Mouse) -> &'static str {
     match (what, mouse) {
         (LEFT, Mouse::Slicer) => "Crosshair; drag: window, level",
         (RIGHT, Mouse::ItkSnap | Mouse::Slicer) => "Zoom; Ctrl: window, level",
@@ -245,7 +245,7 @@ fn groups<'a>(
         paint::left(ui.painter(), place, title, font, p.t2);
         y += TITLE;
         for (key, what) in *keys {
-            let what = said(what, mouse);
+            let what = text(what, mouse);
             let row = Rect::from_min_size(pos2(left, y), vec2(width - 16.0, ROW));
             let font = theme::regular(size::LABEL);
             let key_at = Rect::from_min_size(row.min, vec2(KEY - 8.0, ROW));

@@ -60,8 +60,8 @@ pub fn pane(
     frame: Frame,
     transparent: bool,
 ) -> Result<Picture, Error> {
-    let lent = renderer.as_ref().ok_or(Error::NoDevice)?;
-    Drawing::of_pane(lent, state, pane, frame, transparent)?.at_once(renderer)
+    let borrowed = renderer.as_ref().ok_or(Error::NoDevice)?;
+    Drawing::of_pane(borrowed, state, pane, frame, transparent)?.at_once(renderer)
 }
 
 /// Recovers colours and opacity from one picture on black and one on white (Smith and Blinn 1996, two backgrounds).
@@ -111,12 +111,12 @@ pub fn window(
     pixels_per_point: f32,
     window: &mut dyn FnMut(&mut Ui, &State, &mut AddViews),
 ) -> Result<Picture, Error> {
-    let lent = renderer.as_ref().ok_or(Error::NoDevice)?;
+    let borrowed = renderer.as_ref().ok_or(Error::NoDevice)?;
     let frame = Frame {
         size: size.into(),
         pixels_per_point,
     };
-    Drawing::of_window(lent, state, frame, window)?.at_once(renderer)
+    Drawing::of_window(borrowed, state, frame, window)?.at_once(renderer)
 }
 
 /// A picture drawn in steps: it shows the state at its start.
@@ -290,7 +290,7 @@ impl Laid {
         let ctx = Context::default();
         theme::install(&ctx);
         theme::select(&ctx, light);
-        paint_callback::say_no_scenes(&ctx, lent);
+        paint_callback::set_no_scene_message(&ctx, lent);
         ctx.all_styles_mut(|style| style.animation_time = 0.0);
         let mut input = RawInput {
             screen_rect: Some(egui::Rect::from_min_size(pos2(0.0, 0.0), size)),
@@ -327,18 +327,18 @@ impl Laid {
 
     /// Draws more of its panes, and the whole frame once they are ready.
     fn draw(&mut self, renderer: &mut Option<Renderer>) -> Result<Option<Picture>, Error> {
-        let lent = renderer.take().ok_or(Error::NoDevice)?;
-        let (device, queue) = (lent.device().clone(), lent.queue().clone());
+        let taken = renderer.take().ok_or(Error::NoDevice)?;
+        let (device, queue) = (taken.device().clone(), taken.queue().clone());
         let Self {
             renderer: own,
             triangles,
             screen,
         } = self;
-        paint_callback::put_renderer(&mut own.callback_resources, lent);
+        paint_callback::put_renderer(&mut own.callback_resources, taken);
         let mut encoder = device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
         let mut buffers = own.update_buffers(&device, &queue, &mut encoder, triangles, screen);
         let whole = paint_callback::renderer(&own.callback_resources)
-            .is_some_and(|lent| lent.is_whole(Views::still_panes()));
+            .is_some_and(|taken| taken.is_whole(Views::still_panes()));
         let texture = whole.then(|| {
             let texture = surface(&device, screen.size_in_pixels);
             let view = texture.create_view(&wgpu::TextureViewDescriptor::default());
@@ -355,8 +355,8 @@ impl Laid {
         buffers.push(encoder.finish());
         queue.submit(buffers);
         *renderer = paint_callback::take_renderer(&mut own.callback_resources);
-        let lent = renderer.as_ref().ok_or(Error::NoDevice)?;
-        texture.map(|texture| read(lent, &texture)).transpose()
+        let borrowed = renderer.as_ref().ok_or(Error::NoDevice)?;
+        texture.map(|texture| read(borrowed, &texture)).transpose()
     }
 }
 

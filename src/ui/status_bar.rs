@@ -52,7 +52,7 @@ pub fn show(ui: &mut Ui, state: &State, narrow: bool, actions: &mut Vec<Action>)
     }
     if state.session.turning.is_none() {
         // The next turntable measures its own rate.
-        ui.data_mut(|d| d.remove::<Pace>(pace_id(TURN)));
+        ui.data_mut(|d| d.remove::<StageRate>(rate_id(TURN)));
     }
     if !state.session.jobs.running.is_empty() {
         ui.ctx().request_repaint_after(Duration::from_millis(100));
@@ -195,8 +195,8 @@ fn turning<'a>(ui: &Ui, state: &State) -> Option<Shown<'a>> {
     let Turning { turn, done, .. } = state.session.turning.as_ref()?;
     let label = "Drawing a turn";
     let mut text = format!("{label} · {done} of {} pictures", turn.frames);
-    let pace = (u64::from(*done), u64::from(turn.frames));
-    if let Some(left) = left(ui, TURN, label, pace) {
+    let progress = (u64::from(*done), u64::from(turn.frames));
+    if let Some(left) = left(ui, TURN, label, progress) {
         text = format!("{text} · {} left", duration(left));
     }
     Some(Shown {
@@ -215,7 +215,7 @@ fn running<'a>(ui: &Ui, state: &State, job: &'a JobHandle) -> Shown<'a> {
     let fit = state.session.filter.running.as_ref();
     if let Some(fit) = fit.filter(|_| open) {
         // The panel shows the same numbers.
-        (progress.done, progress.total) = (fit.iterations(), fit.most());
+        (progress.done, progress.total) = (fit.iterations(), fit.max_iterations());
     }
     let share = match open {
         true => Some(progress.done as f32 / expected_end(progress.done, progress.total) as f32),
@@ -224,7 +224,7 @@ fn running<'a>(ui: &Ui, state: &State, job: &'a JobHandle) -> Shown<'a> {
     let elapsed = job.started.elapsed();
 
     let mut text = job.label.clone();
-    if let Some(stage) = told_stage(&job.label, &progress.stage) {
+    if let Some(stage) = stage_suffix(&job.label, &progress.stage) {
         text = format!("{text} · {stage}");
     }
     if open {
@@ -322,7 +322,7 @@ fn working(ui: &mut Ui, free: Rect, shown: Shown<'_>, actions: &mut Vec<Action>)
 
 /// A stage as a continuation of the job's label, with file names unchanged; `None` if the label already says it:
 /// `Opening t1.nii.gz` need not be followed by reading t1.nii.gz.
-fn told_stage(label: &str, stage: &str) -> Option<String> {
+fn stage_suffix(label: &str, stage: &str) -> Option<String> {
     let object = |text: &str| text.split_once(' ').map(|(_, rest)| rest.to_owned());
     let known = label.contains(stage) || object(stage).is_some_and(|o| label.ends_with(&o));
     let mut letters = stage.chars();
@@ -332,22 +332,22 @@ fn told_stage(label: &str, stage: &str) -> Option<String> {
 
 /// Rate of a stage of a job.
 #[derive(Clone, Debug)]
-pub struct Pace {
+pub struct StageRate {
     stage: String,
     /// When it was first seen, and the amount done by then.
     since: Instant,
     done: u64,
     /// The last displayed remaining time, seconds, and when it was displayed.
-    said: Option<(f64, Instant)>,
+    shown: Option<(f64, Instant)>,
 }
 
-impl Pace {
+impl StageRate {
     pub fn new(stage: &str, done: u64, now: Instant) -> Self {
         Self {
             stage: stage.to_owned(),
             since: now,
             done,
-            said: None,
+            shown: None,
         }
     }
 
@@ -362,7 +362,7 @@ impl Pace {
         let to_do = total.saturating_sub(done);
         let estimate = elapsed.as_secs_f64() * to_do as f64 / gone as f64;
         // Counts down between estimates and follows them slowly, because the load varies.
-        let message = match self.said {
+        let message = match self.shown {
             Some((message, when)) => {
                 let since = (now - when).as_secs_f64();
                 let follow = (since / SLUGGISH_S).min(1.0);
@@ -371,24 +371,24 @@ impl Pace {
             }
             None => estimate,
         };
-        self.said = Some((message, now));
+        self.shown = Some((message, now));
         Some(message)
     }
 }
 
-fn pace_id(ticket: u64) -> Id {
+fn rate_id(ticket: u64) -> Id {
     Id::unique(("pace of", ticket))
 }
 
 /// Seconds until the end of a job's stage.
 fn left(ui: &Ui, ticket: u64, stage: &str, (done, total): (u64, u64)) -> Option<f64> {
-    let id = pace_id(ticket);
+    let id = rate_id(ticket);
     let now = Instant::now();
-    let known: Option<Pace> = ui.data(|d| d.get_temp(id));
+    let known: Option<StageRate> = ui.data(|d| d.get_temp(id));
     let known = known.filter(|p| p.stage == stage && p.done <= done);
-    let mut pace = known.unwrap_or_else(|| Pace::new(stage, done, now));
-    let left = pace.left((done, total), now);
-    ui.data_mut(|d| d.insert_temp(id, pace));
+    let mut rate = known.unwrap_or_else(|| StageRate::new(stage, done, now));
+    let left = rate.left((done, total), now);
+    ui.data_mut(|d| d.insert_temp(id, rate));
     left
 }
 

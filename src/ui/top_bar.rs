@@ -1,11 +1,12 @@
 //! The bar at the top: name, tasks, orientation, undo, layouts.
 
-use super::files::{PathPurpose, Place, suggestion};
+use super::dialogs::unsaved_changes;
+use super::files::{DialogPosition, PathPurpose, suggestion};
 use super::theme::{self, radius, size};
 use super::widgets::button::IconButton;
 use super::widgets::{menu, paint};
-use super::{Memory, file_menu, icons, leaving, quit};
-use crate::state::core::words::counted;
+use super::{Memory, file_menu, icons, quit};
+use crate::state::core::text::counted;
 use crate::state::{Action, Convention, Layout, Look, State, Task, ViewAction};
 use egui::{Color32, Rect, Role, Sense, Stroke, StrokeKind, Ui, WidgetInfo, pos2, vec2};
 
@@ -18,7 +19,11 @@ const LAYOUTS: [(Layout, &str, &str); 5] = [
     ),
     (Layout::Single, icons::SINGLE, "One view"),
     (Layout::Mosaic, icons::LAYERS, "Mosaic of slices"),
-    (Layout::Beside, icons::POLYGON, "Image beside speed"),
+    (
+        Layout::SpeedComparison,
+        icons::POLYGON,
+        "Image beside speed",
+    ),
 ];
 
 /// A document's name in less space is illegible.
@@ -120,7 +125,7 @@ fn name(
     for layer in &left_out {
         hint += &format!("\nKept as its recipe alone: {layer}");
     }
-    for row in leaving::rows(&unsaved) {
+    for row in unsaved_changes::rows(&unsaved) {
         hint += &format!("\nNot saved: {row}");
     }
     response.on_hover_text(hint);
@@ -332,7 +337,7 @@ fn right_side(
             look: Look::default(),
         };
         let text = suggestion(state, "view", &purpose);
-        let below = Place::Below(camera.rect.right_bottom() + vec2(0.0, 14.0));
+        let below = DialogPosition::Below(camera.rect.right_bottom() + vec2(0.0, 14.0));
         memory.files.type_path(purpose, below, &text);
     }
     let x = camera.rect.left() - 8.0;

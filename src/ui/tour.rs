@@ -1,6 +1,6 @@
 //! The tour: one note at a time, which advances by itself when its action is done.
 
-use super::files::{PathPurpose, Place, suggestion};
+use super::files::{DialogPosition, PathPurpose, suggestion};
 use super::widgets::note::{Note, NoteResponse};
 use super::{Memory, icons, theme};
 use crate::data::Role;
@@ -73,15 +73,15 @@ impl Subject {
     ];
 
     fn of(state: &State) -> Self {
-        let weighed = super::forms::commit::weighs(state);
+        let has_weights = super::forms::commit::has_weights(state);
         let saves = state.session.guide == Some(TourStep::Save);
         match (state.view.task, state.document.track.method) {
             (Task::Pathways, _) => Self::Pathway,
             (Task::Filter, _) if state.is_filtering() => Self::Fit,
-            (Task::Filter, _) if weighed => Self::Weighed,
+            (Task::Filter, _) if has_weights => Self::Weighed,
             (Task::Filter, _) if has_streamlines(state) => Self::Weights,
             (Task::Filter, _) => Self::NoStreamlines,
-            _ if saves && weighed => Self::Weighed,
+            _ if saves && has_weights => Self::Weighed,
             (_, Method::Rays) => Self::Rays,
             (_, Method::Streamlines) => Self::Streamlines,
         }
@@ -182,7 +182,7 @@ fn word(step: TourStep, subject: Subject) -> &'static str {
 
 /// The button performs the step's action, or activates its tool.
 fn act(step: TourStep, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
-    let tool = |role| Action::View(ViewAction::SetTool(Tool::Place { role, cube: false }));
+    let tool = |role| Action::View(ViewAction::SetTool(Tool::NewRegion { role, cube: false }));
     match step {
         TourStep::ClickSlice => actions.push(Action::View(ViewAction::MoveCrosshair(
             state.view.crosshair,
@@ -209,10 +209,10 @@ fn act(step: TourStep, state: &State, memory: &mut Memory, actions: &mut Vec<Act
         TourStep::Weigh if state.view.task != Task::Filter => {
             actions.push(Action::View(ViewAction::SelectTask(Task::Filter)));
         }
-        TourStep::Weigh if super::forms::commit::weighs(state) => {
-            let weighed = state.document.filtered();
-            let weighed = weighed.and_then(|(layer, _)| state.document.weighed_of(layer));
-            let half = weighed.and_then(|(w, _)| w.sorted.get(w.sorted.len() / 2).copied());
+        TourStep::Weigh if super::forms::commit::has_weights(state) => {
+            let weights = state.document.filtered();
+            let weights = weights.and_then(|(layer, _)| state.document.weights_of_layer(layer));
+            let half = weights.and_then(|(w, _)| w.sorted.get(w.sorted.len() / 2).copied());
             let (least, phase) = (half.unwrap_or(0.0), Phase::Done);
             actions.push(Action::Filter(FilterAction::Cut { least, phase }));
         }
@@ -226,17 +226,25 @@ fn act(step: TourStep, state: &State, memory: &mut Memory, actions: &mut Vec<Act
             actions.push(Action::Filter(FilterAction::Run));
         }
         TourStep::Save if state.view.task == Task::Pathways => {
-            super::forms::eikonal::ask(state, memory, None, PathwayFile::Mask, Place::Middle);
+            super::forms::eikonal::ask(
+                state,
+                memory,
+                None,
+                PathwayFile::Mask,
+                DialogPosition::Middle,
+            );
         }
-        TourStep::Save if super::forms::commit::weighs(state) => {
+        TourStep::Save if super::forms::commit::has_weights(state) => {
             actions.push(Action::View(ViewAction::SelectTask(Task::Filter)));
-            super::forms::commit::ask(state, memory, FilterFile::Kept, Place::Middle);
+            super::forms::commit::ask(state, memory, FilterFile::Kept, DialogPosition::Middle);
         }
         TourStep::Save => {
             actions.push(Action::View(ViewAction::SelectTask(Task::Track)));
             let purpose = PathPurpose::tracks(state, None);
             let text = suggestion(state, "tracks", &purpose);
-            memory.files.type_path(purpose, Place::Middle, &text);
+            memory
+                .files
+                .type_path(purpose, DialogPosition::Middle, &text);
         }
     }
 }

@@ -7,7 +7,7 @@ use crate::data::statistics::median;
 use crate::data::{DataId, Mask, Region, Role, Shape, Tractogram};
 use crate::solvers::curves::{Output, Params, SeedOutcome, StopReason};
 use crate::state::CurveResult;
-use crate::state::core::words::none_kept;
+use crate::state::core::text::none_kept;
 use egui::Color32;
 use glam::{DVec3, Vec3};
 use std::sync::Arc;
@@ -232,7 +232,7 @@ pub enum Suggestion {
 
 /// Why no streamline is kept, with one suggestion.
 pub fn nothing_kept(output: &Output, params: &Params, mask: &str) -> Option<(String, Suggestion)> {
-    let (words, worst) = none_kept(output, params, mask)?;
+    let (sentence, worst) = none_kept(output, params, mask)?;
     // No limit helps seeds that lie elsewhere.
     let by_fa = output.starts.is_none_or(|s| {
         let elsewhere = s.outside_volume + s.outside_mask + s.outside_regions;
@@ -244,7 +244,7 @@ pub fn nothing_kept(output: &Output, params: &Params, mask: &str) -> Option<(Str
         SeedOutcome::NoStart if params.min_fa.is_some() && by_fa => Suggestion::LowerFa,
         _ => Suggestion::Nothing,
     };
-    Some((words, remedy))
+    Some((sentence, remedy))
 }
 
 /// A warning about regions that needs no tracking.

@@ -2,13 +2,13 @@
 
 use super::widgets::charts::BINS;
 use crate::data::{DataId, Tractogram};
-use crate::state::filter::{BundleSums, WEIGHT, Weighed};
+use crate::state::filter::{BundleSums, FittedWeights, WEIGHT};
 use crate::state::streamlines::SameArc;
 use std::sync::Arc;
 
 /// Streamlines that the cut keeps, and the sums of their weights.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
-pub struct Kept {
+pub struct KeptSums {
     pub count: u64,
     pub weight: f64,
     /// Sum of weight × length, mm; `None` while the lengths are unknown.
@@ -20,7 +20,7 @@ pub struct Kept {
 pub struct Counted {
     /// `None`: in no group.
     pub group: Option<String>,
-    pub kept: Kept,
+    pub kept: KeptSums,
     pub all: u64,
 }
 
@@ -33,7 +33,7 @@ type ApartKey = (Key, Vec<SameArc<bool>>);
 pub struct Cache {
     bins: Option<(SameArc<f32>, [u32; BINS])>,
     bundles: Option<(Key, Vec<Counted>)>,
-    apart: Option<(ApartKey, Vec<Kept>)>,
+    apart: Option<(ApartKey, Vec<KeptSums>)>,
 }
 
 /// Below this fraction of the highest weight bars say nothing: the first bar holds all lower weights.
@@ -41,20 +41,20 @@ const LEAST: f32 = 1e-3;
 
 impl Cache {
     /// Ends of the logarithmic scale.
-    pub fn range(&self, weighed: &Weighed) -> (f32, f32) {
-        let (first, last) = (weighed.sorted.first(), weighed.sorted.last());
+    pub fn range(&self, weights: &FittedWeights) -> (f32, f32) {
+        let (first, last) = (weights.sorted.first(), weights.sorted.last());
         let high = last.copied().unwrap_or(1.0);
         let low = first.copied().unwrap_or(0.1 * high).max(LEAST * high);
         (low.min(0.5 * high), high)
     }
 
     /// Weights above 0 on that scale.
-    pub fn bins(&mut self, weighed: &Weighed) -> &[u32; BINS] {
-        let of = SameArc(weighed.sorted.clone());
+    pub fn bins(&mut self, weights: &FittedWeights) -> &[u32; BINS] {
+        let of = SameArc(weights.sorted.clone());
         if self.bins.as_ref().is_none_or(|(known, _)| *known != of) {
-            let (low, high) = self.range(weighed);
+            let (low, high) = self.range(weights);
             let mut bins = [0; BINS];
-            for weight in weighed.sorted.iter() {
+            for weight in weights.sorted.iter() {
                 let share = (weight / low).ln() / (high / low).ln();
                 bins[((share.max(0.0) * BINS as f32) as usize).min(BINS - 1)] += 1;
             }
@@ -78,7 +78,12 @@ impl Cache {
     }
 
     /// The streamlines of other bundles that pass the cut.
-    pub fn apart(&mut self, lines: &Tractogram, sums: &BundleSums, least: f32) -> &[Kept] {
+    pub fn extra_bundles(
+        &mut self,
+        lines: &Tractogram,
+        sums: &BundleSums,
+        least: f32,
+    ) -> &[KeptSums] {
         let marks = sums.bundles.iter().map(|b| SameArc(b.marks.clone()));
         let lengths = Some(&sums.lengths_mm);
         let key = (key(lines, least, lengths), marks.collect());
@@ -90,7 +95,7 @@ impl Cache {
             let each = sums.bundles.iter().map(|b| marked(&b.marks));
             let weights = lines.per_streamline.get(WEIGHT);
             let kept = each.map(|own| {
-                weights.map_or_else(Kept::default, |w| Kept::of(own, w, lengths, least))
+                weights.map_or_else(KeptSums::default, |w| KeptSums::of(own, w, lengths, least))
             });
             self.apart = Some((key, kept.collect()));
         }
@@ -103,7 +108,7 @@ fn key(lines: &Tractogram, least: f32, lengths_mm: Option<&Arc<[f64]>>) -> Key {
     (lines.id(), least.to_bits(), lengths)
 }
 
-impl Kept {
+impl KeptSums {
     fn of(
         members: impl IntoIterator<Item = usize>,
         weights: &[f32],
@@ -136,7 +141,7 @@ fn count(lines: &Tractogram, least: f32, lengths_mm: Option<&Arc<[f64]>>) -> Vec
             let own = members.iter().map(|m| *m as usize);
             Counted {
                 group: Some(name.clone()),
-                kept: Kept::of(own, weights, lengths_mm, least),
+                kept: KeptSums::of(own, weights, lengths_mm, least),
                 all: members.len() as u64,
             }
         })
@@ -144,7 +149,7 @@ fn count(lines: &Tractogram, least: f32, lengths_mm: Option<&Arc<[f64]>>) -> Vec
     let others = || (0..lines.len()).filter(|i| !in_one[*i]);
     let rest = Counted {
         group: None,
-        kept: Kept::of(others(), weights, lengths_mm, least),
+        kept: KeptSums::of(others(), weights, lengths_mm, least),
         all: others().count() as u64,
     };
     if rest.all > 0 || all.is_empty() {

@@ -122,6 +122,8 @@ pub const MAY_IMPORT: &[(&str, &[(&str, Take)])] = &[
         "app",
         &[
             ("compute", All),
+            // The action log, written line by line.
+            ("io", Only(&["lines"])),
             ("jobs", All),
             ("state", All),
             ("scene", All),

@@ -13,8 +13,8 @@ use arcuate::data::{Grid, Role, Shape, Tractogram, Volume};
 use arcuate::io::{nifti, streamlines};
 use arcuate::solvers::tractogram::selection::PointStatistic;
 use arcuate::state::streamlines::{
-    Column, ConnectSettings, Drawer, How, Limit, Measurement, ProfileSettings, RegionRule, Shown,
-    StreamlineRules, TableView, lines_of,
+    BottomPanel, Column, ConnectSettings, Limit, Measurement, ProfileSettings, RegionRule,
+    SelectionMode, Shown, StreamlineRules, TableView, lines_of,
 };
 use arcuate::state::{
     Action, BundleAction, FilesAction, LayerAction, LayerId, Pane, Phase, RegionAction,
@@ -114,16 +114,16 @@ impl Desk {
         rows(lines_of(layer).unwrap())
     }
 
-    fn sieve(&mut self, sieve: StreamlineRules) {
-        self.act(BundleAction::SetSieve {
-            sieve: Some(sieve),
+    fn set_rules(&mut self, rules: StreamlineRules) {
+        self.act(BundleAction::SetRules {
+            rules: Some(rules),
             phase: Phase::Done,
         });
     }
 
     /// The streamlines that the rules keep, as drawn.
     fn shown(&self) -> Vec<usize> {
-        let sifted = self.window.state.sifted(self.layer("all")).unwrap();
+        let sifted = self.window.state.selection(self.layer("all")).unwrap();
         let rows = rows(&sifted.shown);
         assert_eq!(rows.len(), sifted.kept.div_ceil(sifted.every));
         rows
@@ -132,7 +132,7 @@ impl Desk {
     fn place(&mut self, role: Role, centre: DVec3, radius_mm: f64) {
         let shape = Shape::Sphere { centre, radius_mm };
         self.window
-            .act(Action::Region(RegionAction::Place { role, shape }));
+            .act(Action::Region(RegionAction::Add { role, shape }));
     }
 }
 
@@ -166,7 +166,7 @@ fn by_image() {
             counting,
             ..limit(y.clone(), Some(5.0), Some(9.0))
         };
-        desk.sieve(StreamlineRules::new(all).limited(limit));
+        desk.set_rules(StreamlineRules::new(all).limited(limit));
         // The image is y + 0.5, and constant along each of them.
         assert_eq!(desk.shown(), (5..=8).collect::<Vec<_>>(), "{counting:?}");
         desk.act(BundleAction::Keep);
@@ -187,7 +187,7 @@ fn filters() {
     let mut desk = Desk::new(50);
     let all = desk.layer("all");
     let base = StreamlineRules::new(all);
-    desk.sieve(base.clone());
+    desk.set_rules(base.clone());
     assert_eq!(desk.shown().len(), 50);
     // An include region counts by its role; it is 3 mm around y = 10.
     desk.place(Role::Include, DVec3::new(20.0, 10.0, 0.0), 3.0);
@@ -214,27 +214,27 @@ fn filters() {
             "it follows while the region is dragged"
         );
     }
-    let mut state = desk.window.state.document.bundle.sieve.clone().unwrap();
+    let mut state = desk.window.state.document.bundle.rules.clone().unwrap();
     state = state.using(id, Role::Include, RegionRule::Exclude);
-    desk.sieve(state.clone());
+    desk.set_rules(state.clone());
     assert_eq!(desk.shown().len(), 47);
-    desk.sieve(state.clone().using(id, Role::Include, RegionRule::Nothing));
+    desk.set_rules(state.clone().using(id, Role::Include, RegionRule::Nothing));
     assert_eq!(desk.shown().len(), 50);
     // Values, and means of an image; a random number of streamlines; and rules that fail.
     let by_weight = base.clone().using(id, Role::Include, RegionRule::Nothing);
     let by_weight = by_weight.limited(limit(weight(), Some(5.0), Some(20.0)));
-    desk.sieve(by_weight.clone());
+    desk.set_rules(by_weight.clone());
     assert_eq!(desk.shown(), (5..=20).collect::<Vec<_>>());
     let y = Column::Image(desk.layer("y"));
     let both = by_weight.clone().limited(limit(y, None, Some(10.6)));
-    desk.sieve(both.clone());
+    desk.set_rules(both.clone());
     assert_eq!(desk.shown(), (5..=10).collect::<Vec<_>>());
-    desk.sieve(StreamlineRules {
+    desk.set_rules(StreamlineRules {
         invert: true,
         ..both.clone()
     });
     assert_eq!(desk.shown().len(), 44);
-    desk.sieve(StreamlineRules {
+    desk.set_rules(StreamlineRules {
         at_most: Some(4),
         ..both.clone()
     });
@@ -247,7 +247,7 @@ fn filters() {
     assert_eq!(desk.shown(), four);
     desk.act(BundleAction::Keep);
     assert_eq!(desk.rows("all, selected"), four);
-    assert!(desk.window.state.document.bundle.sieve.is_none());
+    assert!(desk.window.state.document.bundle.rules.is_none());
     assert!(
         !desk
             .window
@@ -274,7 +274,7 @@ fn table() {
     let all = desk.layer("all");
     desk.window
         .act(Action::Layer(LayerAction::Select(Some(all))));
-    desk.act(BundleAction::Open(Some(Drawer::Table)));
+    desk.act(BundleAction::Open(Some(BottomPanel::Table)));
     let order = |desk: &Desk| {
         desk.window
             .state
@@ -299,19 +299,26 @@ fn table() {
         descending: true,
     }));
     assert_eq!(order(&desk), (0..30).collect::<Vec<u32>>());
-    desk.sieve(StreamlineRules::new(all).limited(limit(weight(), Some(10.0), None)));
+    desk.set_rules(StreamlineRules::new(all).limited(limit(weight(), Some(10.0), None)));
     assert_eq!(order(&desk), (10..30).collect::<Vec<u32>>());
-    let chosen = |desk: &Desk| desk.window.state.chosen().map_or(0, |c| c.count);
+    let chosen = |desk: &Desk| desk.window.state.manual_selection().map_or(0, |c| c.count);
     let choose = |lines: &[u32], how| BundleAction::Choose {
         lines: lines.to_vec(),
         how,
         anchor: lines.first().copied(),
     };
-    desk.act(choose(&[3, 4, 5], How::Replace));
+    desk.act(choose(&[3, 4, 5], SelectionMode::Replace));
     assert_eq!(chosen(&desk), 3);
-    desk.act(choose(&[5, 6], How::Toggle));
-    desk.act(choose(&[6, 7], How::Add));
-    let marks = desk.window.state.chosen().unwrap().marks.0.clone();
+    desk.act(choose(&[5, 6], SelectionMode::Toggle));
+    desk.act(choose(&[6, 7], SelectionMode::Add));
+    let marks = desk
+        .window
+        .state
+        .manual_selection()
+        .unwrap()
+        .marks
+        .0
+        .clone();
     let lines: Vec<usize> = (0..30).filter(|i| marks[*i]).collect();
     assert_eq!(lines, [3, 4, 6, 7]);
     let (_, drawn) = desk.window.state.session.bundle.extract.shown().unwrap();
@@ -356,7 +363,7 @@ fn saved() {
     let mut desk = Desk::new(1_200);
     desk.window
         .act(Action::Layer(LayerAction::Select(Some(desk.layer("all")))));
-    desk.act(BundleAction::Open(Some(Drawer::Table)));
+    desk.act(BundleAction::Open(Some(BottomPanel::Table)));
     desk.act(BundleAction::SaveTable(desk.folder.path().join("t.csv")));
     let message = &desk.window.state.session.notices.status;
     let text = "Saved and verified table of 1\u{202F}200 streamlines: ";
@@ -370,13 +377,13 @@ fn deletes() {
         .act(Action::Layer(LayerAction::Select(Some(all))));
     let choose = |lines: &[u32]| BundleAction::Choose {
         lines: lines.to_vec(),
-        how: How::Replace,
+        how: SelectionMode::Replace,
         anchor: None,
     };
     desk.act(choose(&[0, 1, 19]));
     desk.act(BundleAction::DeleteChosen);
     assert_eq!(desk.rows("all"), (2..19).collect::<Vec<_>>());
-    assert!(desk.window.state.chosen().is_none());
+    assert!(desk.window.state.manual_selection().is_none());
     // Numbers refer to the remaining streamlines.
     desk.act(choose(&[0]));
     desk.act(BundleAction::DeleteChosen);
@@ -398,7 +405,7 @@ fn deletes() {
     desk.window.act(Action::Undo);
     desk.window.act(Action::Undo);
     desk.window.act(Action::Undo);
-    desk.sieve(StreamlineRules::new(all).limited(limit(weight(), Some(5.0), None)));
+    desk.set_rules(StreamlineRules::new(all).limited(limit(weight(), Some(5.0), None)));
     desk.act(BundleAction::Keep);
     let kept = desk
         .window
@@ -437,32 +444,32 @@ fn clicks() {
         how,
     };
     let chosen = |desk: &Desk| -> Vec<usize> {
-        let chosen = desk.window.state.chosen();
+        let chosen = desk.window.state.manual_selection();
         let marks = chosen.map(|c| c.marks.0.clone());
         marks.map_or(Vec::new(), |m| (0..m.len()).filter(|i| m[*i]).collect())
     };
-    desk.act(pick(DVec2::new(123.0, 73.0), How::Replace));
+    desk.act(pick(DVec2::new(123.0, 73.0), SelectionMode::Replace));
     assert_eq!(chosen(&desk), [7]);
     assert_eq!(
         desk.window.state.session.notices.status,
         "1 streamline chosen"
     );
-    desk.act(pick(DVec2::new(123.0, 91.0), How::Add));
+    desk.act(pick(DVec2::new(123.0, 91.0), SelectionMode::Add));
     assert_eq!(chosen(&desk), [7, 9]);
-    desk.act(pick(DVec2::new(123.0, 91.0), How::Toggle));
+    desk.act(pick(DVec2::new(123.0, 91.0), SelectionMode::Toggle));
     assert_eq!(chosen(&desk), [7]);
     // A click outside all of them selects none.
-    desk.act(pick(DVec2::new(123.0, -30.0), How::Replace));
+    desk.act(pick(DVec2::new(123.0, -30.0), SelectionMode::Replace));
     assert_eq!(chosen(&desk), [] as [usize; 0]);
     // Streamlines hidden by the rules cannot be picked.
-    desk.sieve(StreamlineRules::new(all).limited(limit(weight(), Some(10.0), None)));
-    desk.act(pick(DVec2::new(123.0, 73.0), How::Replace));
+    desk.set_rules(StreamlineRules::new(all).limited(limit(weight(), Some(10.0), None)));
+    desk.act(pick(DVec2::new(123.0, 73.0), SelectionMode::Replace));
     assert_eq!(chosen(&desk), [] as [usize; 0]);
     let outline = [(100.0, 95.0), (120.0, 95.0), (120.0, 131.0), (100.0, 131.0)];
     desk.act(BundleAction::Pick {
         screen,
         target: PickQuery::Within(outline.map(|(x, y)| DVec2::new(x, y)).to_vec()),
-        how: How::Replace,
+        how: SelectionMode::Replace,
     });
     assert_eq!(chosen(&desk), [10, 11, 12, 13]);
     desk.window.act(Action::Escape);
@@ -480,7 +487,7 @@ fn looks() {
         along: vec![Column::Image(desk.layer("y"))],
         ..desk.window.state.document.bundle.profile.clone()
     }));
-    desk.act(BundleAction::Open(Some(Drawer::Profile)));
+    desk.act(BundleAction::Open(Some(BottomPanel::Profile)));
     let mean = |desk: &Desk| {
         let (_, found) = desk.window.state.session.bundle.profile.shown().unwrap();
         assert_eq!(found.names, ["y"]);
@@ -488,13 +495,13 @@ fn looks() {
     };
     assert!((mean(&desk) - 6.0).abs() < 1e-5);
     // It uses only the streamlines that the rules keep.
-    desk.sieve(StreamlineRules::new(all).limited(limit(weight(), None, Some(1.0))));
+    desk.set_rules(StreamlineRules::new(all).limited(limit(weight(), None, Some(1.0))));
     assert!((mean(&desk) - 1.0).abs() < 1e-5);
     let path = desk.folder.path().join("p.csv");
     desk.act(BundleAction::SaveProfile(path.clone()));
     assert_eq!(std::fs::read_to_string(path).unwrap().lines().count(), 12);
-    desk.act(BundleAction::SetSieve {
-        sieve: None,
+    desk.act(BundleAction::SetRules {
+        rules: None,
         phase: Phase::Done,
     });
     desk.act(BundleAction::SetConnect(ConnectSettings {
@@ -503,7 +510,7 @@ fn looks() {
         value: Some(weight()),
         shown: Shown::Value,
     }));
-    desk.act(BundleAction::Open(Some(Drawer::Matrix)));
+    desk.act(BundleAction::Open(Some(BottomPanel::Matrix)));
     let (_, found) = desk.window.state.session.bundle.connect.shown().unwrap();
     assert_eq!(found.connectome.count, [0, 12, 12, 0]);
     assert_eq!(&found.names[..], ["3", "8"]);
@@ -511,9 +518,9 @@ fn looks() {
     desk.act(BundleAction::ChoosePair {
         row: 1,
         column: 0,
-        how: How::Replace,
+        how: SelectionMode::Replace,
     });
-    assert_eq!(desk.window.state.chosen().unwrap().count, 12);
+    assert_eq!(desk.window.state.manual_selection().unwrap().count, 12);
     let path = desk.folder.path().join("m.csv");
     desk.act(BundleAction::SaveMatrix(path.clone()));
     assert_eq!(
@@ -584,7 +591,7 @@ fn memory() {
     for _ in 0..30 {
         desk.act(BundleAction::Choose {
             lines: vec![0],
-            how: How::Replace,
+            how: SelectionMode::Replace,
             anchor: None,
         });
         desk.act(BundleAction::DeleteChosen);

@@ -302,7 +302,7 @@ fn copied_ray_commands_parse() {
                 precision: [Precision::Half, Precision::Single][one_of(&mut random, 2) as usize],
             },
             params: Params {
-                walk,
+                curves: walk,
                 form: [Form::Hamiltonian, Form::Christoffel][one_of(&mut random, 2) as usize],
                 directions,
                 keep_every: count,

@@ -80,7 +80,7 @@ fn as_they_are(backend: &Backend, field: &TensorField, interpolation: Interpolat
 /// Every optional stop switched off; one direction along x.
 fn params(interpolation: Interpolation) -> Params {
     Params {
-        walk: curves::Params {
+        curves: curves::Params {
             integrator: Integrator::Rk4,
             interpolation,
             seeding: Seeding::Grid { spacing_mm: 1.0 },

@@ -188,7 +188,7 @@ fn cancelled() {
 fn own_jobs_are_cancelled() {
     let mut jobs = jobs();
     let other = jobs.submit(tracking(50));
-    let own = jobs.own(Slot::Picture, "Drawing a.png".to_owned());
+    let own = jobs.window_job(Slot::Picture, "Drawing a.png".to_owned());
     assert!(own.ticket > other.ticket && own.slot == Slot::Picture);
     jobs.cancel(LIVE);
     assert!(!own.control.is_cancelled());

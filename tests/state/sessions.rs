@@ -6,7 +6,7 @@ use arcuate::data::Role;
 use arcuate::jobs::session::ResultStorage;
 use arcuate::state::density::{Value, Wanted};
 use arcuate::state::sessions::saved;
-use arcuate::state::streamlines::How;
+use arcuate::state::streamlines::SelectionMode;
 use arcuate::state::{
     Action, BundleAction, LayerId, SessionAction, SnapshotAction, State, TrackAction,
 };
@@ -39,7 +39,7 @@ fn map(window: &mut Window, layer: LayerId) -> LayerId {
 fn delete(window: &mut Window, lines: std::ops::Range<u32>) {
     window.act(Action::Bundle(BundleAction::Choose {
         lines: lines.collect(),
-        how: How::Replace,
+        how: SelectionMode::Replace,
         anchor: None,
     }));
     window.act(Action::Bundle(BundleAction::DeleteChosen));

@@ -16,8 +16,8 @@ mod segment_changes;
 mod segment_steered;
 mod stale;
 mod steps;
-mod told;
 mod undone;
+mod user_choices;
 mod whole_brain;
 mod windows;
 
@@ -80,7 +80,9 @@ pub fn tests() -> Vec<Trial> {
         .chain(filter::tests());
     let own = own.chain(masks::tests()).chain(whole_brain::tests());
     let own = own.chain(steps::tests()).chain(undone::tests());
-    own.chain(backend::tests()).chain(told::tests()).collect()
+    own.chain(backend::tests())
+        .chain(user_choices::tests())
+        .collect()
 }
 
 /// A small ball of a brain with a fibre along y in every voxel.
@@ -274,7 +276,7 @@ impl Window {
     }
 
     fn place(&mut self, role: Role, centre: DVec3) -> RegionId {
-        self.act(Action::Region(RegionAction::Place {
+        self.act(Action::Region(RegionAction::Add {
             role,
             shape: Shape::Sphere {
                 centre,
@@ -366,7 +368,7 @@ fn undo_restores_everything() {
     let mut fit = window.state.document.fit.clone();
     fit.method = Method::Ols;
     let edits = vec![
-        Action::Region(RegionAction::Place {
+        Action::Region(RegionAction::Add {
             role: Role::Target,
             shape: Shape::Box {
                 centre: dvec3(0.0, 14.0, 0.0),
@@ -553,7 +555,7 @@ fn no_seed_no_live_result() {
 fn escape_in_order() {
     let mut window = Window::fitted();
     window.place(Role::Seed, DVec3::ZERO);
-    window.act(Action::View(ViewAction::SetTool(Tool::Place {
+    window.act(Action::View(ViewAction::SetTool(Tool::NewRegion {
         role: Role::Target,
         cube: false,
     })));

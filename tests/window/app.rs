@@ -139,7 +139,7 @@ fn edited() -> State {
     let role = Role::Seed;
     update(
         &mut state,
-        Action::Region(RegionAction::Place { role, shape }),
+        Action::Region(RegionAction::Add { role, shape }),
     );
     assert!(state.is_dirty());
     state
@@ -239,7 +239,7 @@ fn again() {
     let ctx = Context::default();
     let mut state = State::new(String::new());
     let start = Instant::now();
-    let mut look = Look::begun(start);
+    let mut look = Look::started(start);
     let mut due = |state: &State, s: f64| {
         let action = look.due(state, &ctx, start + Duration::from_secs_f64(s));
         let find = format!("{:?}", Action::Session(SessionAction::FindLeftBehind));
@@ -258,7 +258,7 @@ fn again() {
     assert_eq!(names(&state), ["a", "b"]);
     assert!(!due(&state, 63.0), "a window that lives");
     looked(&mut state, Vec::new(), false);
-    let mut late = Look::begun(start);
+    let mut late = Look::started(start);
     assert!(
         late.due(&state, &ctx, start + Duration::from_secs(9))
             .is_none()

@@ -273,7 +273,7 @@ fn region_menu() {
     click(&mut window, "Target");
     let tool = window.state().state.view.tool;
     assert!(
-        matches!(tool, Tool::Place { role, cube: true } if role.name() == "Target"),
+        matches!(tool, Tool::NewRegion { role, cube: true } if role.name() == "Target"),
         "{tool:?}"
     );
     click(&mut window, "Add a region");
@@ -546,7 +546,10 @@ fn guide() {
     click(&mut window, "Next: place a seed");
     window.get_by_label_contains("Guide · 2 of 7");
     click(&mut window, "Use the seed tool");
-    assert!(matches!(window.state().state.view.tool, Tool::Place { .. }));
+    assert!(matches!(
+        window.state().state.view.tool,
+        Tool::NewRegion { .. }
+    ));
     let leave = window.get_all_by_label("Leave guide").last().unwrap();
     leave.click();
     window.run();
@@ -590,7 +593,10 @@ fn disabled() {
     window.run_steps(60);
     window.get_by_label("There are no streamlines yet: place a seed first");
     click(&mut window, "Use the seed tool");
-    assert!(matches!(window.state().state.view.tool, Tool::Place { .. }));
+    assert!(matches!(
+        window.state().state.view.tool,
+        Tool::NewRegion { .. }
+    ));
 }
 
 fn running_job() {

@@ -16,7 +16,7 @@ pub struct Look {
 
 impl Look {
     /// The first search was just requested.
-    pub fn begun(now: Instant) -> Self {
+    pub fn started(now: Instant) -> Self {
         let (start, last) = (now, now);
         Self { start, last }
     }

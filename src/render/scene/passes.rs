@@ -3,7 +3,7 @@
 use super::{Part, Quality, Scenes, Targets, Tools};
 use crate::render::glyphs::{self, Look};
 use crate::render::line_buffers::LineKey;
-use crate::render::lines::{Rank, Strand, Use, uses, within};
+use crate::render::lines::{LinePass, Rank, Strand, uses, within};
 use crate::render::slice::Layer;
 use crate::render::solids;
 use crate::render::textures::Key;
@@ -44,7 +44,7 @@ pub(super) struct Objects {
 /// The slots and rows that one part of a picture draws.
 pub(super) struct Share<'a> {
     part: &'a Part,
-    uses: [(Use, Range<usize>); 4],
+    uses: [(LinePass, Range<usize>); 4],
     /// Rows of volumes.
     pub rows: Range<u32>,
 }
@@ -65,20 +65,20 @@ impl<'a> Share<'a> {
     }
 
     /// The slots for a pass.
-    fn of(&self, for_use: Use) -> Range<usize> {
+    fn of(&self, for_use: LinePass) -> Range<usize> {
         let (_, own) = &self.uses[for_use as usize];
         within(&self.part.slots, own.clone())
     }
 
     /// Whether it draws the last opaque lines, after which the opaque scene is complete.
     fn completes_opaque(&self) -> bool {
-        let last_opaque = self.uses[Use::Opaque as usize].1.end;
+        let last_opaque = self.uses[LinePass::Opaque as usize].1.end;
         let part = self.part;
         part.slots.end >= last_opaque && (part.begins || part.slots.start < last_opaque)
     }
 
     pub fn sees_through(&self) -> bool {
-        !self.of(Use::Through).is_empty()
+        !self.of(LinePass::Translucent).is_empty()
     }
 }
 
@@ -156,7 +156,7 @@ impl Scenes {
         let (gpu, samples, part) = (tools.gpu, frame.samples, share.part);
         let [r, g, b] = background.map(|c| f64::from(c) / 255.0);
         let complete = part.ends;
-        let context = [Use::ContextDepth, Use::ContextColour];
+        let context = [LinePass::ContextDepth, LinePass::ContextColour];
         let of_context = context.iter().any(|&u| !share.of(u).is_empty());
         let stages = stages(
             objects.strands.iter().any(|s| s.is(Rank::Context)),
@@ -227,7 +227,7 @@ impl Scenes {
                 tools.slices.draw_quads(&mut pass, &objects.layers, samples);
             }
             if stage != Stage::Slices {
-                ribbons(&mut pass, Use::Opaque);
+                ribbons(&mut pass, LinePass::Opaque);
             }
             if resolves {
                 if let Some(glyphs) = &objects.glyphs {
@@ -254,7 +254,7 @@ impl Scenes {
         let make = || TransparencyTargets::new(gpu, targets.size);
         let textures = targets.through.get_or_insert_with(make);
         let depth = (&targets.depth, frame.samples);
-        let own = share.of(Use::Through);
+        let own = share.of(LinePass::Translucent);
         let begins = own.start == 0;
         let depth = self.first_depth.of(gpu, encoder, depth, textures, begins);
         let ends_here = !share.part.ends && share.rows.is_empty();
@@ -271,7 +271,7 @@ impl Scenes {
             ..Default::default()
         });
         frame.limit(&mut pass);
-        let own = (Use::Through, &own);
+        let own = (LinePass::Translucent, &own);
         tools
             .lines
             .draw_scene(gpu, &mut pass, strands, (1, frame.cut), own);

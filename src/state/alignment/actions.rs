@@ -8,7 +8,7 @@ use crate::state::{AlignmentAction, Effect, State};
 pub fn act(state: &mut State, action: AlignmentAction, effects: &mut Vec<Effect>) {
     match action {
         AlignmentAction::Shift { layer, by, phase } => {
-            alignment::update::shift(state, layer, (by, AlignedBy::Hand), phase, effects);
+            alignment::update::shift(state, layer, (by, AlignedBy::Manually), phase, effects);
         }
         AlignmentAction::Align(layer) => alignment::update::align(state, layer, effects),
         AlignmentAction::ApplyAffine { layer, path } => {

@@ -1,7 +1,7 @@
 //! Relative positions of data sets, as text. Problems are reported here, not corrected.
 
 use crate::data::{AffineSource, Grid, Mask, Tractogram};
-use crate::state::core::words::{fixed, with_unit};
+use crate::state::core::text::{fixed, with_unit};
 use glam::DVec3;
 
 /// A data set by its name.
@@ -115,7 +115,7 @@ fn grids(name: &str, grid: &Grid, other: &str, reference: &Grid) -> Option<Strin
         return reversed(name, grid, other, reference);
     }
     if reference.shape == grid.shape {
-        return Some(twins(name, grid, other, reference));
+        return Some(same_shape_report(name, grid, other, reference));
     }
     let inside = lattice(grid)
         .filter(|p| reference.nearest(*p).is_some())
@@ -158,14 +158,14 @@ fn reversed(name: &str, grid: &Grid, other: &str, reference: &Grid) -> Option<St
 }
 
 /// Positions of the same voxels under another affine.
-enum Twin {
+enum GridDifference {
     Shifted(DVec3),
     /// The exchanged sides.
     Mirrored(&'static str),
     Elsewhere,
 }
 
-fn twin(grid: &Grid, reference: &Grid) -> Twin {
+fn grid_difference(grid: &Grid, reference: &Grid) -> GridDifference {
     let (a, b) = (
         grid.world_from_voxel.matrix3,
         reference.world_from_voxel.matrix3,
@@ -175,9 +175,9 @@ fn twin(grid: &Grid, reference: &Grid) -> Twin {
     let between = |axis: usize| (a - b).col(axis).length() * reference.shape[axis] as f64;
     let tilt: f64 = (0..3).map(between).sum();
     if tilt < 0.1 * edge {
-        return Twin::Shifted(grid.world(DVec3::ZERO) - reference.world(DVec3::ZERO));
+        return GridDifference::Shifted(grid.world(DVec3::ZERO) - reference.world(DVec3::ZERO));
     }
-    for (axis, words) in ["left and right", "front and back", "top and bottom"]
+    for (axis, sides) in ["left and right", "front and back", "top and bottom"]
         .into_iter()
         .enumerate()
     {
@@ -192,25 +192,25 @@ fn twin(grid: &Grid, reference: &Grid) -> Twin {
             .zip(theirs)
             .map(|(c, t)| (*c + moved).distance(t));
         if far.fold(0.0, f64::max) < 0.5 * edge {
-            return Twin::Mirrored(words);
+            return GridDifference::Mirrored(sides);
         }
     }
-    Twin::Elsewhere
+    GridDifference::Elsewhere
 }
 
 /// Grids of the same shape that do not match: most likely the same voxels with another affine.
-fn twins(name: &str, grid: &Grid, other: &str, reference: &Grid) -> String {
-    match twin(grid, reference) {
-        Twin::Shifted(shift) => format!(
+fn same_shape_report(name: &str, grid: &Grid, other: &str, reference: &Grid) -> String {
+    match grid_difference(grid, reference) {
+        GridDifference::Shifted(shift) => format!(
             "{name} has {other}'s voxels but lies {} away ({} of a voxel's edge): {}",
             mm(shift.length()),
             fixed(shift.length() / reference.spacing().min_element(), 2),
             direction(shift)
         ),
-        Twin::Mirrored(words) => format!(
-            "{name} has {other}'s voxels with {words} swapped: one of the two affines is wrong"
+        GridDifference::Mirrored(sides) => format!(
+            "{name} has {other}'s voxels with {sides} swapped: one of the two affines is wrong"
         ),
-        Twin::Elsewhere => format!(
+        GridDifference::Elsewhere => format!(
             "{name} has {other}'s number of voxels ({} × {} × {}) but lies up to {} away",
             grid.shape[0],
             grid.shape[1],
@@ -222,10 +222,12 @@ fn twins(name: &str, grid: &Grid, other: &str, reference: &Grid) -> String {
 
 /// Difference between the qform of a header and its sform, which is used.
 fn forms(name: &str, grid: &Grid, by_qform: &Grid) -> String {
-    let says = match twin(by_qform, grid) {
-        Twin::Shifted(shift) => format!("puts it elsewhere, {}", direction(shift)),
-        Twin::Mirrored(words) => format!("exchanges {words}"),
-        Twin::Elsewhere => format!("turns it, by up to {}", mm(grid.separation_mm(by_qform))),
+    let says = match grid_difference(by_qform, grid) {
+        GridDifference::Shifted(shift) => format!("puts it elsewhere, {}", direction(shift)),
+        GridDifference::Mirrored(sides) => format!("exchanges {sides}"),
+        GridDifference::Elsewhere => {
+            format!("turns it, by up to {}", mm(grid.separation_mm(by_qform)))
+        }
     };
     format!("{name}: the qform of its header {says}; the sform is used")
 }
@@ -308,17 +310,17 @@ fn streamlines(
         ];
         let best = flips
             .into_iter()
-            .map(|(flip, words)| (share(flip), words))
+            .map(|(flip, sides)| (share(flip), sides))
             .min_by(|a, b| a.0.total_cmp(&b.0));
-        if let Some((left, words)) = best.filter(|(left, _)| left + BETTER < outside) {
-            sentence += &format!("; if {words}, {} would", percent(left));
+        if let Some((left, sides)) = best.filter(|(left, _)| left + BETTER < outside) {
+            sentence += &format!("; if {sides}, {} would", percent(left));
         }
         found.push(sentence);
     }
     let own = tractogram.grid.as_deref();
     if let Some(own) = own.filter(|own| own.shape == reference.shape && !reference.matches(own)) {
         let name = format!("The grid that {name} names");
-        found.push(twins(&name, own, other, reference));
+        found.push(same_shape_report(&name, own, other, reference));
     }
     found
 }

@@ -3,7 +3,7 @@
 use crate::data::Mask;
 use crate::parameters::{Kind, Limits, Number, Param, Parameters, Unit};
 use crate::state::core::layer::{Content, LayerId};
-use crate::state::core::words::{fixed, with_unit};
+use crate::state::core::text::{fixed, with_unit};
 use crate::state::origin::Origin;
 use crate::state::{Document, Phase, State};
 use glam::{DAffine3, DMat3, DQuat, DVec3, EulerRot};
@@ -15,7 +15,8 @@ use std::sync::Arc;
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub enum AlignedBy {
     #[default]
-    Hand,
+    #[serde(rename = "Hand")]
+    Manually,
     File,
     Alignment,
 }
@@ -87,12 +88,12 @@ impl Document {
         let content = original
             .moved(by)
             .ok_or("The affine leaves no volume: choose another")?;
-        self.lay(id, content, by, how);
+        self.set_transform(id, content, by, how);
         Ok(())
     }
 
     /// Receives the transformed content of a layer.
-    pub fn lay(&mut self, id: LayerId, content: Content, by: DAffine3, how: AlignedBy) {
+    pub fn set_transform(&mut self, id: LayerId, content: Content, by: DAffine3, how: AlignedBy) {
         let Some(origin) = self.layer(id).map(|l| l.origin) else {
             return;
         };
@@ -126,7 +127,7 @@ impl State {
     }
 
     /// Transform of a layer, or the one being applied, relative to its file.
-    pub fn moved_to(&self, id: LayerId) -> DAffine3 {
+    pub fn requested_transform(&self, id: LayerId) -> DAffine3 {
         let shifting = self.shifting(id);
         shifting.map_or_else(|| self.document.moved_by(id), |s| s.by)
     }
@@ -134,16 +135,16 @@ impl State {
 
 impl Document {
     /// `moved by hand: 1.0 mm right, turned −27.9°`; `None` for a layer at the position of its file.
-    pub fn moved_words(&self, id: LayerId) -> Option<String> {
+    pub fn transform_text(&self, id: LayerId) -> Option<String> {
         let moved = self.moved(id)?;
         let how = match moved.how {
-            AlignedBy::Hand => "by hand",
+            AlignedBy::Manually => "by hand",
             AlignedBy::File => "by a file",
             AlignedBy::Alignment => "by alignment",
         };
         let (low, high) = self.unmoved(id)?.bounds().unwrap_or_default();
         let nudge = Nudge::of(moved.by, (low + high) * 0.5);
-        let so_far = nudge.map_or("scaled or sheared".to_owned(), |nudge| nudge.words());
+        let so_far = nudge.map_or("scaled or sheared".to_owned(), |nudge| nudge.text());
         Some(format!("moved {how}: {so_far}"))
     }
 }
@@ -278,7 +279,7 @@ impl Nudge {
     }
 
     /// `1.0 mm right, turned −27.9°`: the components that are not zero, named like the controls.
-    pub fn words(&self) -> String {
+    pub fn text(&self) -> String {
         /// Smaller values are not displayed by the controls either.
         const LEAST: f64 = 0.05;
         let ways = [["right", "left"], ["front", "back"], ["up", "down"]];

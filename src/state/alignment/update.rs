@@ -9,7 +9,7 @@ use crate::state::alignment::{AlignedBy, PendingTransform};
 use crate::state::core::layer::{Content, LayerId};
 use crate::state::core::notices::Severity;
 use crate::state::core::phase::Phase;
-use crate::state::core::words::THIN;
+use crate::state::core::text::THIN;
 use crate::state::edit::edit;
 use crate::state::{Document, Effect, Layer, State, tensors};
 use glam::DAffine3;
@@ -57,7 +57,7 @@ pub fn shift(
     });
     match failed {
         Some(why) => state.session.notify(Severity::Error, why),
-        None => state.session.notices.status = lies(&state.document, layer),
+        None => state.session.notices.status = position_text(&state.document, layer),
     }
     // A mask that has been moved no longer serves the fit.
     tensors::update::fit(state, effects);
@@ -125,17 +125,17 @@ pub fn shifted(state: &mut State, layer: u64, of: DataId, by: DAffine3, there: T
     }
     let live = !arrived || requested.phase == Phase::Live;
     edit(state, MOVE, live, |document| {
-        document.lay(layer, Content::Tractogram(there), by, requested.how);
+        document.set_transform(layer, Content::Tractogram(there), by, requested.how);
     });
-    state.session.notices.status = lies(&state.document, layer);
+    state.session.notices.status = position_text(&state.document, layer);
 }
 
 /// `T1 moved by hand: 1.0 mm right`, and whether it is visible.
-fn lies(document: &Document, layer: LayerId) -> String {
+fn position_text(document: &Document, layer: LayerId) -> String {
     let Some(of) = document.layer(layer) else {
         return String::new();
     };
-    let text = document.moved_words(layer);
+    let text = document.transform_text(layer);
     let text = text.unwrap_or("is at the position of its file".to_owned());
     let hidden = match of.display.visible {
         true => "",
@@ -146,9 +146,9 @@ fn lies(document: &Document, layer: LayerId) -> String {
 
 fn refuse(state: &mut State) {
     state.session.notify(
-        Severity::Information,
-        "Only images, masks and streamlines that were opened can be moved, not the scan or its results",
-    );
+Severity::Information,
+"Only images, masks and streamlines that were opened can be moved, not the scan or its results",
+);
 }
 
 /// The reference for aligning a layer: the scan, else the lowest other image.

@@ -4,8 +4,8 @@ use crate::data::appearance::{ColourMap, Colours, Interpolation, LineStyle, Tran
 use crate::state::alignment::Nudge;
 use crate::state::core::changes::{Fields, colour, curve, cut, of_thing, renamed, things};
 use crate::state::core::display::LineColouring;
+use crate::state::core::text::decimals_of;
 use crate::state::core::volume_look::{VolumeLook, VolumeStyle};
-use crate::state::core::words::decimals_of;
 use crate::state::{Content, Display, Document, Layer};
 use std::sync::Arc;
 

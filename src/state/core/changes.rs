@@ -3,8 +3,8 @@
 use crate::data::appearance::Transfer;
 use crate::parameters::{self, Kind, Parameters, Unit, shortest_f64};
 use crate::state::core::colours::{CATEGORIES, CATEGORY_NAMES};
+use crate::state::core::text::{self, counted, fixed};
 use crate::state::core::volume_look::Cut;
-use crate::state::core::words::{self, counted, fixed};
 use glam::DVec3;
 
 /// Largest number of decimals added if two values differ by less than the panel displays.
@@ -40,7 +40,7 @@ impl Value {
                 let numbers = numbers.collect::<Vec<_>>().join(between);
                 match *unit {
                     "°" => format!("{numbers}°"),
-                    unit => words::with_unit(&numbers, unit),
+                    unit => text::with_unit(&numbers, unit),
                 }
             }
             Self::Named { name, .. } => name.clone(),

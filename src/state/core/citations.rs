@@ -1,7 +1,7 @@
 //! The works that the methods paragraph cites, and its texts for places and regions.
 
 use crate::data::{Region, Role, Shape};
-use crate::state::core::words::{counted, fixed};
+use crate::state::core::text::{counted, fixed};
 
 /// Cited works, each once, in the order of their first mention.
 #[derive(Default)]

@@ -55,7 +55,7 @@ impl GlyphLook {
     pub const MOST_APART: usize = 16;
 
     /// Limited to what can be drawn, whatever a file contains.
-    pub fn sound(self) -> Self {
+    pub fn sanitized(self) -> Self {
         let (low, high) = (*Self::SIZES.start() as f32, *Self::SIZES.end() as f32);
         Self {
             size: match self.size.is_finite() {

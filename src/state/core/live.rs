@@ -91,7 +91,7 @@ pub struct Live<K, V> {
     /// The key whose coarse result failed: the full one is tried.
     coarse_failed: Option<K>,
     /// A coarse job was cancelled for a newer one, which is finished however old it gets.
-    gave_way: bool,
+    was_preempted: bool,
     /// The key with which the controls rest, also in the middle of a drag; a drag of other controls leaves it.
     rested: Option<K>,
     /// A control moves, and the full result follows when it rests.
@@ -105,7 +105,7 @@ impl<K, V> Default for Live<K, V> {
             running: None,
             failed: None,
             coarse_failed: None,
-            gave_way: false,
+            was_preempted: false,
             rested: None,
             waits_for_rest: false,
         }
@@ -147,7 +147,7 @@ impl<K: LiveKey, V> Live<K, V> {
             return Order::Nothing;
         }
         let is_coarse = |(_, running): &(K, Detail)| *running == Detail::Coarse;
-        self.gave_way = self.waits_for_rest && self.running.as_ref().is_some_and(is_coarse);
+        self.was_preempted = self.waits_for_rest && self.running.as_ref().is_some_and(is_coarse);
         self.running = Some((requested.clone(), detail));
         Order::Start(requested.clone(), detail)
     }
@@ -178,14 +178,14 @@ impl<K: LiveKey, V> Live<K, V> {
             (Some(_), Pace::Newest) => false,
             // Cancelling at every move would show nothing during a drag.
             (Some((_, running)), Pace::CoarseFirst(first)) => {
-                let is_old = detail == Detail::Coarse && first.age >= LAG && !self.gave_way;
+                let is_old = detail == Detail::Coarse && first.age >= LAG && !self.was_preempted;
                 moving && *running == detail && !is_old
             }
         }
     }
 
     fn cancel(&mut self) -> Order<K> {
-        self.gave_way = false;
+        self.was_preempted = false;
         match self.running.take() {
             Some(_) => Order::Cancel,
             None => Order::Nothing,
@@ -222,7 +222,7 @@ impl<K: LiveKey, V> Live<K, V> {
     pub fn done(&mut self, key: K, detail: Detail, value: V, requested: Option<&K>) -> bool {
         let is_running = |(of, running): &mut (K, Detail)| *of == key && *running == detail;
         let was_running = self.running.take_if(is_running).is_some();
-        self.gave_way &= !was_running;
+        self.was_preempted &= !was_running;
         let Some(requested) = requested else {
             return false;
         };
@@ -259,7 +259,7 @@ impl<K: LiveKey, V> Live<K, V> {
     }
 
     fn end(&mut self, why: Option<String>) {
-        self.gave_way = false;
+        self.was_preempted = false;
         match self.running.take() {
             Some((key, Detail::Coarse)) => self.coarse_failed = Some(key),
             Some((key, Detail::Full)) => self.failed = Some((key, why)),
@@ -270,7 +270,7 @@ impl<K: LiveKey, V> Live<K, V> {
     /// The running job was stopped by the user, or its failure is that of coarse and full results alike: its key,
     /// else `requested`, is not tried again.
     pub fn halt(&mut self, requested: Option<&K>, why: Option<&str>) {
-        self.gave_way = false;
+        self.was_preempted = false;
         let running = self.running.take().map(|(key, _)| key);
         if let Some(key) = running.or_else(|| requested.cloned()) {
             self.failed = Some((key, why.map(str::to_owned)));
@@ -279,7 +279,7 @@ impl<K: LiveKey, V> Live<K, V> {
 
     /// The running job was cancelled for something else: its key may be requested again.
     pub fn stop(&mut self) {
-        (self.running, self.gave_way) = (None, false);
+        (self.running, self.was_preempted) = (None, false);
     }
 
     /// Nobody sees the result: what there is stays as it is, and nothing waits for the control to rest.

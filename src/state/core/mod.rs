@@ -11,5 +11,5 @@ pub mod live;
 pub mod notices;
 pub mod pane;
 pub mod phase;
+pub mod text;
 pub mod volume_look;
-pub mod words;

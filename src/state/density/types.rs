@@ -70,7 +70,7 @@ impl Wanted {
 }
 
 /// The name of a map, the unit of its values, and the factor from stored to displayed values.
-pub fn words(params: &Params) -> (&'static str, &'static str, f32) {
+pub fn quantity(params: &Params) -> (&'static str, &'static str, f32) {
     let (what, unit, scale) = match (params.measure, params.sent) {
         (Measure::Visits, Some(_)) => ("Visits", "%", 100.0),
         (Measure::Visits, None) => ("Density", "", 1.0),

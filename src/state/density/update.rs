@@ -7,9 +7,9 @@ use crate::solvers::density::{DensityGrid, Measure, Params};
 use crate::state::core::display::{self, Display};
 use crate::state::core::layer::{Content, Layer, LayerId};
 use crate::state::core::notices::Severity;
-use crate::state::core::words::THIN;
+use crate::state::core::text::THIN;
 use crate::state::density::jobs::{MapDensity, Mapped};
-use crate::state::density::{Value, Wanted, words};
+use crate::state::density::{Value, Wanted, quantity};
 use crate::state::document::DensityMap;
 use crate::state::edit::edit;
 use crate::state::track::kept;
@@ -121,7 +121,7 @@ pub fn done(state: &mut State, mapped: Mapped) {
         (Some(grid), Some((basis, path))) if own.as_ref() != Some(grid) && basis == *grid => path,
         _ => None,
     };
-    let (what, unit, unit_scale) = words(params);
+    let (what, unit, unit_scale) = quantity(params);
     let volume = mapped.picture;
     let map = DensityMap {
         of: state.document.input(of),

@@ -6,7 +6,7 @@ use crate::solvers::tensor_fit;
 use crate::state::core::display::{self, Display};
 use crate::state::core::layer::{Content, Layer, LayerId};
 use crate::state::core::notices::Severity;
-use crate::state::core::words::counted;
+use crate::state::core::text::counted;
 use crate::state::edit::edit;
 use crate::state::files::jobs::open::{Loaded, OpenFile, OpenedFile};
 use crate::state::files::types::{Recent, RecentKind};
@@ -183,8 +183,8 @@ pub fn take_offered_mask(state: &mut State, effects: &mut Vec<Effect>) {
     let Some(path) = state.offered_mask().cloned() else {
         return;
     };
-    if let Some(beside) = &mut state.session.tensors.offered_mask {
-        beside.taken = true;
+    if let Some(mask) = &mut state.session.tensors.offered_mask {
+        mask.taken = true;
     }
     let scan = state.document.scan();
     let scan = scan.and_then(|l| state.document.path(l).map(Path::to_owned));

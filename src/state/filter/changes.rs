@@ -3,7 +3,7 @@
 use crate::parameters::Unit;
 use crate::solvers::commit::model::{Intra, Model};
 use crate::state::core::changes::Fields;
-use crate::state::core::words::significant;
+use crate::state::core::text::significant;
 use crate::state::filter::Times;
 use crate::state::{Document, LayerId};
 

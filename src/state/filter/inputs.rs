@@ -1,7 +1,7 @@
 //! Inputs of a COMMIT fit in a document.
 
 use super::{
-    ByWeight, DisplacedChoice, PreviousFit, Shown, WEIGHT, Weighed, WeightMap, WeightsKey,
+    ByWeight, DisplacedChoice, FittedWeights, PreviousFit, Shown, WEIGHT, WeightMap, WeightsKey,
 };
 use crate::data::{Gradients, Mask, Tractogram, Volume, VolumeKind};
 use crate::solvers::commit::dictionary::Dictionary;
@@ -125,19 +125,19 @@ impl Document {
     }
 
     /// Weights of a layer's present streamlines.
-    pub fn weighed_of<'a>(
+    pub fn weights_of_layer<'a>(
         &'a self,
         layer: &'a Layer,
-    ) -> Option<(&'a Arc<Weighed>, &'a Arc<[f32]>)> {
+    ) -> Option<(&'a Arc<FittedWeights>, &'a Arc<[f32]>)> {
         let lines = lines_of(layer)?;
-        let weighed = self.weighed.get(&layer.id)?;
-        Some((weighed, lines.per_streamline.get(WEIGHT)?))
+        let weights = self.weights.get(&layer.id)?;
+        Some((weights, lines.per_streamline.get(WEIGHT)?))
     }
 
     /// Whether the streamlines of a layer have weights as they are.
     fn has_weights(&self, layer: LayerId) -> bool {
         let layer = self.layer(layer);
-        layer.is_some_and(|layer| self.weighed_of(layer).is_some())
+        layer.is_some_and(|layer| self.weights_of_layer(layer).is_some())
     }
 
     /// The layer of a weight map.
@@ -151,8 +151,8 @@ impl Document {
 
     /// The visible streamlines of a layer, as far as weights decide.
     pub fn shown_by_weight(&self, layer: LayerId) -> Shown {
-        let sieve = self.bundle.sieve.as_ref().filter(|s| s.layer == layer);
-        match sieve.and_then(|s| s.limit(&weight())) {
+        let rules = self.bundle.rules.as_ref().filter(|s| s.layer == layer);
+        match rules.and_then(|s| s.limit(&weight())) {
             None => Shown::Before,
             Some(limit) if limit.low.is_none() => Shown::Difference,
             Some(_) => Shown::After,
@@ -160,13 +160,13 @@ impl Document {
     }
 
     /// The rules of a layer; if it has none, rules that keep everything: regions were placed for another purpose.
-    fn taken_sieve(&mut self, layer: LayerId) -> StreamlineRules {
+    fn take_rules(&mut self, layer: LayerId) -> StreamlineRules {
         self.note_displaced(layer);
-        let known = self.bundle.sieve.take().filter(|s| s.layer == layer);
+        let known = self.bundle.rules.take().filter(|s| s.layer == layer);
         known.unwrap_or_else(|| {
             let regions = self.regions.iter();
-            regions.fold(StreamlineRules::new(layer), |sieve, r| {
-                sieve.using(r.id, r.role, RegionRule::Nothing)
+            regions.fold(StreamlineRules::new(layer), |rules, r| {
+                rules.using(r.id, r.role, RegionRule::Nothing)
             })
         })
     }
@@ -177,8 +177,8 @@ impl Document {
         let (other, shown, group) = match &self.filter.by_weight {
             ByWeight::Unset => return,
             ByWeight::On { layer, group } => {
-                let sieve = self.bundle.sieve.as_ref().filter(|s| s.layer == *layer);
-                let own = sieve.and_then(|s| s.group.clone()).filter(|_| *group);
+                let rules = self.bundle.rules.as_ref().filter(|s| s.layer == *layer);
+                let own = rules.and_then(|s| s.group.clone()).filter(|_| *group);
                 (*layer, self.shown_by_weight(*layer), own)
             }
             ByWeight::Off {
@@ -195,8 +195,8 @@ impl Document {
 
     /// Shows the streamlines above the cut, below it, or all.
     pub fn show_by_weight(&mut self, layer: LayerId, shown: Shown) {
-        let sieve = self.taken_sieve(layer);
-        let least = self.filter.least(layer);
+        let rules = self.take_rules(layer);
+        let least = self.filter.min_weight(layer);
         let cut = Limit {
             column: weight(),
             low: (shown == Shown::After).then_some(least),
@@ -210,25 +210,25 @@ impl Document {
             Shown::Before if !group => ByWeight::Unset,
             _ => ByWeight::On { layer, group },
         };
-        let sieve = sieve.limited(cut);
-        let plain = self.is_plain(&sieve);
-        self.bundle.sieve = Some(sieve).filter(|_| !plain);
+        let rules = rules.limited(cut);
+        let plain = self.is_plain(&rules);
+        self.bundle.rules = Some(rules).filter(|_| !plain);
     }
 
     /// Whether a filter leaves all streamlines.
-    fn is_plain(&self, sieve: &StreamlineRules) -> bool {
+    fn is_plain(&self, rules: &StreamlineRules) -> bool {
         let mut regions = self.regions.iter();
-        let by_regions = regions.any(|r| sieve.how(r.id, r.role) != RegionRule::Nothing);
+        let by_regions = regions.any(|r| rules.how(r.id, r.role) != RegionRule::Nothing);
         !by_regions
             && StreamlineRules {
                 random_seed: 0,
                 uses: Vec::new(),
-                ..sieve.clone()
-            } == StreamlineRules::new(sieve.layer)
+                ..rules.clone()
+            } == StreamlineRules::new(rules.layer)
     }
 
     /// Whether a filter holds rules that Filter has not set.
-    fn has_own_rules(&self, sieve: &StreamlineRules) -> bool {
+    fn has_own_rules(&self, rules: &StreamlineRules) -> bool {
         let ByWeight::On { layer, group } = self.filter.by_weight else {
             return true;
         };
@@ -238,32 +238,32 @@ impl Document {
             high: None,
             counting: Default::default(),
         };
-        let mut others = sieve.clone().limited(limit);
+        let mut others = rules.clone().limited(limit);
         others.group.take_if(|_| group);
-        layer != sieve.layer || !self.is_plain(&others)
+        layer != rules.layer || !self.is_plain(&others)
     }
 
     /// Shows only one group of a layer, or all.
     pub fn show_group(&mut self, layer: LayerId, group: Option<String>) {
         let own = group.is_some();
-        let sieve = StreamlineRules {
+        let rules = StreamlineRules {
             group,
-            ..self.taken_sieve(layer)
+            ..self.take_rules(layer)
         };
-        self.bundle.sieve = Some(sieve);
+        self.bundle.rules = Some(rules);
         self.filter.by_weight = ByWeight::On { layer, group: own };
         let shown = self.shown_by_weight(layer);
         self.show_by_weight(layer, shown);
     }
 
     /// Removes Filter's settings from a layer's rules, to be restored later.
-    pub fn put_weights_away(&mut self) {
+    pub fn suspend_rules(&mut self) {
         let ByWeight::On { layer, group: own } = self.filter.by_weight else {
             return;
         };
         let shown = self.shown_by_weight(layer);
-        let sieve = self.bundle.sieve.as_mut().filter(|s| s.layer == layer);
-        let group = sieve.and_then(|sieve| sieve.group.take_if(|_| own));
+        let rules = self.bundle.rules.as_mut().filter(|s| s.layer == layer);
+        let group = rules.and_then(|rules| rules.group.take_if(|_| own));
         self.filter.by_weight = ByWeight::Unset;
         if shown != Shown::Before || group.is_some() {
             self.show_by_weight(layer, Shown::Before);
@@ -277,12 +277,12 @@ impl Document {
 
     /// Sets again what was shown of the streamlines that are looked at before others were, unless those have a
     /// filter of the user.
-    pub fn bring_displaced_back(&mut self) {
+    pub fn restore_displaced_rules(&mut self) {
         let Some(id) = self.filtered().map(|(layer, _)| layer.id) else {
             return;
         };
-        let other = self.bundle.sieve.as_ref().filter(|s| s.layer != id);
-        if !self.has_weights(id) || other.is_some_and(|sieve| self.has_own_rules(sieve)) {
+        let other = self.bundle.rules.as_ref().filter(|s| s.layer != id);
+        if !self.has_weights(id) || other.is_some_and(|rules| self.has_own_rules(rules)) {
             return;
         }
         let Some(choice) = self.filter.displaced.remove(&id) else {
@@ -295,7 +295,7 @@ impl Document {
     }
 
     /// Restores them, unless the layer is gone or other streamlines have rules meanwhile.
-    pub fn bring_weights_back(&mut self) {
+    pub fn restore_suspended_rules(&mut self) {
         let ByWeight::Off { .. } = self.filter.by_weight else {
             return;
         };
@@ -308,7 +308,7 @@ impl Document {
         else {
             return;
         };
-        let other = self.bundle.sieve.as_ref().is_some_and(|s| s.layer != layer);
+        let other = self.bundle.rules.as_ref().is_some_and(|s| s.layer != layer);
         if !self.has_weights(layer) || other {
             return;
         }
@@ -348,9 +348,9 @@ impl State {
     /// The course of the filtered streamlines through the fitted voxels, and their weights; `None` until known.
     pub fn course(&self) -> Option<(&Dictionary, &[f32])> {
         let (layer, lines) = self.document.filtered()?;
-        let (_, weights) = self.document.weighed_of(layer)?;
+        let (_, weights) = self.document.weights_of_layer(layer)?;
         let working = &self.session.filter;
-        let previous = working.held.as_ref();
+        let previous = working.previous_fit.as_ref();
         let previous = previous.filter(|h| h.layer == layer.id && h.key.lines.same_lines(lines));
         let summed = working.sums.shown().filter(|(key, _)| key.of == lines.id());
         let course = previous.map(|h| &*h.prepared.dictionary);
@@ -362,7 +362,7 @@ impl State {
     pub fn holds_fit(&self) -> bool {
         let looked_at = self.document.filtered();
         let requested = crate::state::update::filter_key(self);
-        let previous = self.session.filter.held.as_ref();
+        let previous = self.session.filter.previous_fit.as_ref();
         let of = |previous: &PreviousFit, (layer, key): (LayerId, WeightsKey)| {
             let same = previous.key.lines.same_lines(&key.lines);
             let fewer = key.lines.len() < previous.key.lines.len();

@@ -5,8 +5,8 @@ use crate::solvers::commit::Params;
 use crate::solvers::commit::model::Intra;
 use crate::solvers::commit::solver::Ended;
 use crate::state::core::citations::Citations;
-use crate::state::core::words::count;
-use crate::state::filter::{Times, VirtualLesion, Weighed};
+use crate::state::core::text::count;
+use crate::state::filter::{FittedWeights, Times, VirtualLesion};
 use crate::state::streamlines::lines_of;
 use crate::state::{Layer, State};
 use std::fmt::Write as _;
@@ -30,26 +30,31 @@ pub(in crate::state) fn weights(state: &State, citations: &mut Citations) -> Str
     let document = &state.document;
     let mut text = String::new();
     let fits = document.layers.iter();
-    let fits = fits.filter_map(|layer| Some((layer, document.weighed_of(layer)?.0)));
+    let fits = fits.filter_map(|layer| Some((layer, document.weights_of_layer(layer)?.0)));
     let fits: Vec<_> = fits.collect();
-    let current = |layer: &Layer, weighed: &Weighed| {
-        lines_of(layer).is_some_and(|lines| lines.id() == weighed.of)
+    let current = |layer: &Layer, fitted: &FittedWeights| {
+        lines_of(layer).is_some_and(|lines| lines.id() == fitted.of)
     };
-    for (layer, weighed) in &fits {
+    for (layer, fitted) in &fits {
         // A subset kept from streamlines that still exist was not fitted separately.
         let mut all = fits.iter();
-        let whole = all.any(|(of, w)| w.of == weighed.of && current(of, w));
-        if current(layer, weighed) || !whole {
-            text += &one(state, layer, weighed, citations);
+        let whole = all.any(|(of, w)| w.of == fitted.of && current(of, w));
+        if current(layer, fitted) || !whole {
+            text += &fit_text(state, layer, fitted, citations);
         }
     }
     text
 }
 
-fn one(state: &State, layer: &Layer, weighed: &Weighed, citations: &mut Citations) -> String {
+fn fit_text(
+    state: &State,
+    layer: &Layer,
+    weights: &FittedWeights,
+    citations: &mut Citations,
+) -> String {
     let name = &layer.name;
-    let f = &weighed.figures;
-    let Some(from) = state.document.fit_inputs(weighed) else {
+    let f = &weights.figures;
+    let Some(from) = state.document.fit_inputs(weights) else {
         return String::new();
     };
     let named = |id| state.document.layer(id).map(|l| format!("\"{}\"", l.name));
@@ -85,7 +90,7 @@ fn one(state: &State, layer: &Layer, weighed: &Weighed, citations: &mut Citation
          mean square error {:.4} over {}).",
         citations.cite(PROXIMAL),
         counted(f.iterations as usize, "iteration"),
-        count(weighed.sorted.len() as u64),
+        count(weights.sorted.len() as u64),
         f.rmse,
         counted(f.voxels as usize, "voxel")
     );
@@ -102,10 +107,10 @@ fn one(state: &State, layer: &Layer, weighed: &Weighed, citations: &mut Citation
         let _ = write!(
             text,
             " {} with a weight of at least {cut} were kept.",
-            count(weighed.kept(cut) as u64)
+            count(weights.count_above(cut) as u64)
         );
     }
-    for lesion in &weighed.lesions {
+    for lesion in &weights.lesions {
         text += &without(lesion);
     }
     text
@@ -199,8 +204,8 @@ fn steering(params: &Params, citations: &mut Citations) -> String {
         (switches.normalise_signal, "signals not normalised"),
         (switches.normalise_kernels, "kernels not normalised"),
     ];
-    for (_, words) in off.iter().filter(|(on, _)| !on) {
-        let _ = write!(text, ", {words}");
+    for (_, phrase) in off.iter().filter(|(on, _)| !on) {
+        let _ = write!(text, ", {phrase}");
     }
     text
 }

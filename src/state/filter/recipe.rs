@@ -3,7 +3,7 @@
 use crate::parameters::arguments;
 use crate::solvers::commit::Params;
 use crate::solvers::commit::model::Intra;
-use crate::state::core::words::quoted_path;
+use crate::state::core::text::quoted_path;
 use crate::state::filter::Times;
 use crate::state::recipe;
 pub(in crate::state) use crate::state::recipe::{Recipe, Source};

@@ -53,7 +53,7 @@ impl PartialEq for WeightsKey {
 pub enum FitPurpose {
     Weights,
     /// Weights of edited streamlines, as a part of that step.
-    Again,
+    Refit,
     /// Name of the excluded streamlines.
     Lesion(String),
 }
@@ -61,7 +61,7 @@ pub enum FitPurpose {
 #[derive(Clone, Debug)]
 pub struct Running {
     pub layer: LayerId,
-    pub aim: FitPurpose,
+    pub purpose: FitPurpose,
     pub key: WeightsKey,
     pub from: FitInputs,
     pub curve: Curve,
@@ -82,7 +82,7 @@ impl Running {
     }
 
     /// The largest number of iterations of the run.
-    pub fn most(&self) -> u64 {
+    pub fn max_iterations(&self) -> u64 {
         self.before as u64 + u64::from(self.from.params.stop.iterations)
     }
 }
@@ -121,7 +121,7 @@ pub struct SumKey {
     pub from: FitInputs,
     pub rows: Vec<ExtraBundle>,
     pub regions: Vec<(RegionId, RegionRule, Same)>,
-    pub sieve: Option<StreamlineRules>,
+    pub rules: Option<StreamlineRules>,
 }
 
 /// Runtime state of the filter.
@@ -132,7 +132,7 @@ pub struct FilterRuntime {
     /// Why it cannot run with the present inputs.
     pub refused: Option<(WeightsKey, String)>,
     pub running: Option<Running>,
-    pub held: Option<PreviousFit>,
+    pub previous_fit: Option<PreviousFit>,
     /// Why there is no result.
     pub failed: Option<String>,
     /// Measured over estimated duration of fits.

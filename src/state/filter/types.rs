@@ -122,7 +122,7 @@ pub struct Filtering {
 
 impl Filtering {
     /// Replaces invalid numbers, whatever a file contains.
-    pub fn sound(self) -> Self {
+    pub fn sanitized(self) -> Self {
         let check = |p: &Params| p.model.check().is_ok() && p.check().is_ok();
         let cut = |cut: f32| if cut.is_finite() { cut.max(0.0) } else { 0.0 };
         Self {
@@ -147,7 +147,7 @@ impl Filtering {
     }
 
     /// The limit applied to a layer's weights: a streamline without weight is removed.
-    pub fn least(&self, layer: LayerId) -> f32 {
+    pub fn min_weight(&self, layer: LayerId) -> f32 {
         self.cut_of(layer).max(f32::MIN_POSITIVE)
     }
 
@@ -185,7 +185,7 @@ impl WeightMap {
     }
 
     /// Short label for a switch.
-    pub fn short(&self) -> &'static str {
+    pub fn short_label(&self) -> &'static str {
         match self {
             Self::Intra => "IC",
             Self::Extra => "EC",
@@ -301,7 +301,7 @@ impl VirtualLesion {
 
 /// The fit of weights to a layer's streamlines, and its statistics. The weights themselves are streamline values.
 #[derive(Clone, Debug)]
-pub struct Weighed {
+pub struct FittedWeights {
     /// The streamlines that have them; if the layer has others, it was edited since.
     pub of: DataId,
     /// The streamlines before they had weights.
@@ -316,9 +316,9 @@ pub struct Weighed {
     pub lesions: Vec<VirtualLesion>,
 }
 
-impl Weighed {
+impl FittedWeights {
     /// For a subset of the streamlines, which keep their weights: the statistics remain those of the fit of all.
-    pub fn of_some(&self, weights: &[f32]) -> Self {
+    pub fn for_subset(&self, weights: &[f32]) -> Self {
         Self {
             sorted: sorted(weights),
             ..self.clone()
@@ -332,7 +332,7 @@ impl Weighed {
     }
 
     /// Number of streamlines that a cut keeps.
-    pub fn kept(&self, least: f32) -> usize {
+    pub fn count_above(&self, least: f32) -> usize {
         self.sorted.len() - self.sorted.partition_point(|w| *w < least)
     }
 
@@ -354,7 +354,7 @@ pub fn sorted(weights: &[f32]) -> Arc<[f32]> {
 
 /// Streamlines to be excluded from a fit.
 #[derive(Clone, PartialEq, Debug)]
-pub enum VirtualLesionResult {
+pub enum ExcludedStreamlines {
     /// One of the streamlines' groups.
     Group(String),
     Chosen,
@@ -435,7 +435,7 @@ pub enum FilterAction {
     ShowGroup(Option<String>),
     /// Shows only one map, or none.
     ShowMap(Option<WeightMap>),
-    Lesion(VirtualLesionResult),
+    Lesion(ExcludedStreamlines),
     /// The kept streamlines as a layer of their own.
     Keep,
     Save {

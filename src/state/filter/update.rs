@@ -21,7 +21,7 @@ use crate::state::filter::jobs::{
 };
 pub use crate::state::filter::update::recipe::recipe;
 use crate::state::filter::{
-    FilterAction, FilterFile, FitInputs, FitPurpose, Running, Shown, Times, VirtualLesionResult,
+    ExcludedStreamlines, FilterAction, FilterFile, FitInputs, FitPurpose, Running, Shown, Times,
     WEIGHT, WeightMap, WeightsKey,
 };
 use crate::state::session::TourStep;
@@ -75,7 +75,7 @@ pub fn act(state: &mut State, action: FilterAction, effects: &mut Vec<Effect>) {
         FilterAction::RunAnew => run(state, FitPurpose::Weights, Excluded::Nobody, true, effects),
         FilterAction::Stop => effects.push(Effect::Cancel(FIT_WEIGHTS)),
         FilterAction::Show(shown) => {
-            let Some(id) = weighed(state) else {
+            let Some(id) = layer_with_weights(state) else {
                 return state.session.notify(Severity::Information, NONE_YET);
             };
             edit(state, shown.name(), false, |d| d.show_by_weight(id, shown));
@@ -93,13 +93,13 @@ pub fn act(state: &mut State, action: FilterAction, effects: &mut Vec<Effect>) {
 }
 
 /// The layer whose weights are shown.
-fn weighed(state: &State) -> Option<LayerId> {
+fn layer_with_weights(state: &State) -> Option<LayerId> {
     let (layer, _) = state.document.filtered()?;
-    state.document.weighed_of(layer).map(|_| layer.id)
+    state.document.weights_of_layer(layer).map(|_| layer.id)
 }
 
 fn cut(state: &mut State, least: f32, phase: Phase) {
-    let Some(id) = weighed(state) else {
+    let Some(id) = layer_with_weights(state) else {
         return;
     };
     edit(state, "Cut of weights", phase == Phase::Live, |d| {
@@ -236,7 +236,7 @@ fn run(
     state: &mut State,
     aim: FitPurpose,
     without: Excluded,
-    anew: bool,
+    from_start: bool,
     effects: &mut Vec<Effect>,
 ) {
     if let Some(why) = state.cannot_filter() {
@@ -258,14 +258,14 @@ fn run(
     };
     request.without = without;
     let reused = state.holds_fit();
-    let previous = state.session.filter.held.as_ref();
+    let previous = state.session.filter.previous_fit.as_ref();
     let mut running = key.clone();
     if let Some(previous) = previous.filter(|_| reused) {
         request.prepared = Some(previous.prepared.clone());
-        if !anew {
+        if !from_start {
             request.start = StartFrom::Fit(previous.x.clone());
         }
-        let last = state.document.weighed.get(&layer).filter(|_| !anew);
+        let last = state.document.weights.get(&layer).filter(|_| !from_start);
         let penalties = |p: &Params| (p.lasso, p.group);
         let last = last.filter(|w| {
             let before = state.document.origins.weight_fit(w.fit);
@@ -291,12 +291,12 @@ fn run(
     let working = &mut state.session.filter;
     if !reused {
         // Frees the memory for the next.
-        working.held = None;
+        working.previous_fit = None;
     }
     working.failed = None;
     working.running = Some(Running {
         layer,
-        aim,
+        purpose: aim,
         key: running,
         from,
         before: before(&request.curve),
@@ -313,34 +313,39 @@ fn before(curve: &Curve) -> usize {
 }
 
 /// Refits the other streamlines without some.
-fn lesion(state: &mut State, what: VirtualLesionResult, effects: &mut Vec<Effect>) {
+fn lesion(state: &mut State, what: ExcludedStreamlines, effects: &mut Vec<Effect>) {
     let Some((layer, lines)) = state.document.filtered() else {
         return;
     };
     let (id, n) = (layer.id, lines.len());
     let named = match &what {
-        VirtualLesionResult::Group(name) => lines.groups.get(name).map(|members| {
+        ExcludedStreamlines::Group(name) => lines.groups.get(name).map(|members| {
             let mut marks = vec![false; n];
             for member in members.iter() {
                 marks[*member as usize] = true;
             }
             (name.clone(), Excluded::Marked(marks.into()))
         }),
-        VirtualLesionResult::Chosen => state.chosen().filter(|c| c.layer == id).map(|chosen| {
-            let name = match chosen.count {
-                1 => "the chosen streamline".to_owned(),
-                many => counted(many, "chosen streamline"),
-            };
-            (name, Excluded::Marked(chosen.marks.0.clone()))
-        }),
-        VirtualLesionResult::Region(region) => state.document.region(*region).map(|r| {
+        ExcludedStreamlines::Chosen => {
+            state
+                .manual_selection()
+                .filter(|c| c.layer == id)
+                .map(|chosen| {
+                    let name = match chosen.count {
+                        1 => "the chosen streamline".to_owned(),
+                        many => counted(many, "chosen streamline"),
+                    };
+                    (name, Excluded::Marked(chosen.marks.0.clone()))
+                })
+        }
+        ExcludedStreamlines::Region(region) => state.document.region(*region).map(|r| {
             (
                 format!("what passes {}", r.name),
-                Excluded::Through((**r).clone()),
+                Excluded::Region((**r).clone()),
             )
         }),
-        VirtualLesionResult::Pathway(of) => {
-            pathways::update::one(state, *of).map(|(found, epsilon, name)| {
+        ExcludedStreamlines::Pathway(of) => {
+            pathways::update::chosen_pathway(state, *of).map(|(found, epsilon, name)| {
                 (
                     format!("what passes {name}"),
                     Excluded::Along(found, epsilon),
@@ -357,7 +362,7 @@ fn lesion(state: &mut State, what: VirtualLesionResult, effects: &mut Vec<Effect
 
 /// Keeps the streamlines above the cut as a layer.
 fn keep(state: &mut State, effects: &mut Vec<Effect>) {
-    let Some(id) = weighed(state) else {
+    let Some(id) = layer_with_weights(state) else {
         return state.session.notify(Severity::Information, NONE_YET);
     };
     let marks = marks(state, id);
@@ -366,15 +371,15 @@ fn keep(state: &mut State, effects: &mut Vec<Effect>) {
 
 /// Marks the streamlines of a layer above the cut.
 fn marks(state: &State, id: LayerId) -> Vec<bool> {
-    let least = state.document.filter.least(id);
+    let least = state.document.filter.min_weight(id);
     let layer = state.document.layer(id);
-    let weights = layer.and_then(|l| state.document.weighed_of(l));
+    let weights = layer.and_then(|l| state.document.weights_of_layer(l));
     let weights = weights.map(|(_, weights)| weights.iter().map(|w| *w >= least));
     weights.map_or_else(Vec::new, Iterator::collect)
 }
 
 fn save(state: &mut State, what: &FilterFile, path: PathBuf, effects: &mut Vec<Effect>) {
-    let found = weighed(state).and_then(|id| state.document.layer(id).cloned());
+    let found = layer_with_weights(state).and_then(|id| state.document.layer(id).cloned());
     let Some(layer) = found else {
         return state.session.notify(Severity::Information, NONE_YET);
     };
@@ -423,10 +428,10 @@ fn save(state: &mut State, what: &FilterFile, path: PathBuf, effects: &mut Vec<E
 pub fn follow(state: &mut State, effects: &mut Vec<Effect>) {
     // This is no step: the visible streamlines follow the active task.
     if state.view.task != Task::Filter {
-        return state.document.put_weights_away();
+        return state.document.suspend_rules();
     }
-    state.document.bring_weights_back();
-    state.document.bring_displaced_back();
+    state.document.restore_suspended_rules();
+    state.document.restore_displaced_rules();
     let wanted_key = key(state);
     if let Some(key) = state.session.filter.needs.ask(wanted_key.clone()) {
         let from = of(state, &key);
@@ -435,27 +440,27 @@ pub fn follow(state: &mut State, effects: &mut Vec<Effect>) {
         effects.extend(request.map(Effect::submit));
     }
     if let Some(key) = wanted_key.filter(|_| !state.is_filtering()) {
-        again(state, &key, effects);
+        refit(state, &key, effects);
     }
     sums::follow(state, effects);
 }
 
 /// Refits edited streamlines from the last weights.
-fn again(state: &mut State, key: &WeightsKey, effects: &mut Vec<Effect>) {
+fn refit(state: &mut State, key: &WeightsKey, effects: &mut Vec<Effect>) {
     let Some((layer, lines)) = state.document.filtered() else {
         return;
     };
     let id = layer.id;
     // A subset of the fitted ones, and the layer has no current weights.
-    let old = state.document.weighed_of(layer);
-    let old = old.is_some_and(|(weighed, _)| weighed.of != lines.id());
-    let previous = state.session.filter.held.as_ref();
+    let old = state.document.weights_of_layer(layer);
+    let old = old.is_some_and(|(weights, _)| weights.of != lines.id());
+    let previous = state.session.filter.previous_fit.as_ref();
     let fewer = previous.is_some_and(|previous| {
         let some = !lines.is_empty() && lines.len() < previous.key.lines.len();
         previous.layer == id && previous.key.same_model(key) && some
     });
     if old && fewer && state.session.filter.failed.is_none() && !fitting(state) {
-        run(state, FitPurpose::Again, Excluded::Nobody, false, effects);
+        run(state, FitPurpose::Refit, Excluded::Nobody, false, effects);
     }
 }
 
@@ -470,7 +475,7 @@ pub fn estimated(state: &mut State, estimate: FitEstimate) {
 }
 
 /// A fit cannot run with these inputs, and why.
-pub fn refused(state: &mut State, why: &str) {
+pub fn receive_refusal(state: &mut State, why: &str) {
     let working = &mut state.session.filter;
     let running = working.needs.running();
     working.refused = running.map(|key| (key.clone(), why.to_owned()));
@@ -498,8 +503,8 @@ pub fn done(state: &mut State, committed: CommitFit) {
     let iterations = running.before as u64 + u64::from(committed.fit.iterations);
     let stopped = committed.fit.ended == Ended::Cancelled;
     learn(state, &running, &committed);
-    let message = match running.aim.clone() {
-        FitPurpose::Weights | FitPurpose::Again => apply_fit::weights(state, running, committed),
+    let message = match running.purpose.clone() {
+        FitPurpose::Weights | FitPurpose::Refit => apply_fit::weights(state, running, committed),
         FitPurpose::Lesion(name) => apply_fit::lesion(state, &running, name, &committed),
     };
     if let Some(message) = message {

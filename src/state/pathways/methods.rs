@@ -44,12 +44,12 @@ pub(in crate::state) fn pathways(state: &State, citations: &mut Citations) -> St
         if !names.is_empty() {
             let _ = write!(text, " {}:", names.join(", "));
         }
-        text += &one(found, epsilon, citations);
+        text += &pathway_text(found, epsilon, citations);
     }
     text
 }
 
-fn one(found: &PathwayResult, epsilon: f64, citations: &mut Citations) -> String {
+fn pathway_text(found: &PathwayResult, epsilon: f64, citations: &mut Citations) -> String {
     let params = &found.params;
     // Citation numbers ascend in the order of the text.
     let equation = citations.cite(COST_FIELDS);

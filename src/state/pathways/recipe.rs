@@ -4,7 +4,7 @@ use crate::data::Role;
 use crate::io::quoted;
 use crate::parameters::arguments;
 use crate::solvers::pathway::{Params, Width};
-use crate::state::core::words::quoted_path;
+use crate::state::core::text::quoted_path;
 use crate::state::recipe::{FitRecipe, RegionSpec};
 use std::path::Path;
 

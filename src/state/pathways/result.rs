@@ -39,7 +39,7 @@ pub struct PathwayResult {
     /// For the next pathway; `None` for a kept one.
     pub known: Option<Arc<PreparedCosts>>,
     /// Whether the metric was computed for it, rather than taken from `known`.
-    pub prepared_anew: bool,
+    pub metric_was_computed: bool,
     pub prepare_ms: f64,
     pub solve_ms: f64,
 }

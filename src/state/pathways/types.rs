@@ -7,8 +7,8 @@ use crate::solvers::pathway::{DEFAULT_EPSILON, Params, Path};
 use crate::state::Phase;
 use crate::state::core::layer::{LayerId, OriginId};
 use crate::state::core::live::{LAG, Live, LiveKey};
+use crate::state::core::text::{counted, fixed, with_unit};
 use crate::state::core::volume_look::Cut;
-use crate::state::core::words::{counted, fixed, with_unit};
 use crate::state::files::types::RecentExports;
 use crate::state::pathways::jobs::{Compared, KnownPairs, PATHWAY, PreparedCosts};
 use crate::state::pathways::result::{CostliestStretch, PathAtVoxel, PathwayResult};
@@ -49,10 +49,10 @@ pub struct PathwaySettings {
     /// 0..1, for the cost on slices.
     pub opacity: f32,
     /// Excess cost, as a fraction of E*, of the last colour on slices and in the cloud; higher costs are not shown.
-    #[serde(default = "PathwaySettings::usual_range")]
+    #[serde(default = "PathwaySettings::default_range")]
     pub range: f32,
     /// Whether the images below the cost are grey, so that their colours are not confused with its own.
-    #[serde(default = "PathwaySettings::usual_greys")]
+    #[serde(default = "PathwaySettings::default_greys")]
     pub greys: bool,
     /// The pathway's outline on slices.
     pub outline: bool,
@@ -94,16 +94,16 @@ impl PathwaySettings {
     /// Limits of the excess cost of the last colour.
     pub const RANGE: std::ops::RangeInclusive<f32> = 0.01..=1.9;
 
-    fn usual_range() -> f32 {
+    fn default_range() -> f32 {
         EXCESS_SHOWN
     }
 
-    fn usual_greys() -> bool {
+    fn default_greys() -> bool {
         true
     }
 
     /// Replaces invalid numbers, whatever a file contains.
-    pub fn sound(self) -> Self {
+    pub fn sanitized(self) -> Self {
         let default_value = PathwaySettings::defaults();
         Self {
             params: self.params.sanitized(),
@@ -217,7 +217,7 @@ impl AmongPairs {
     }
 
     /// `None` if the numbers are invalid, whatever a file contains.
-    pub fn sound(self) -> Option<Self> {
+    pub fn validated(self) -> Option<Self> {
         let share = |v: f64| (0.0..=1.0).contains(&v);
         (share(self.weakest) && share(self.mean)).then_some(self)
     }
@@ -236,7 +236,7 @@ impl AmongPairs {
     }
 
     /// `Weakest stretch cheaper than 87 % of 200 random pairs in this head, cost per mm cheaper than 78 %`.
-    pub fn words(&self) -> String {
+    pub fn text(&self) -> String {
         format!(
             "Weakest stretch {} in this head, cost per mm cheaper than {}",
             Self::cheaper_than(self.weakest, self.pairs),
@@ -362,7 +362,7 @@ pub struct PathwayRuntime {
     /// The inputs available at that time: the tensors, and the layers, with whether each is a scan with gradients.
     pub unsolved_with: (Option<DataId>, Vec<(LayerId, bool)>),
     /// Running jobs of a closed document: their events come first.
-    pub left: usize,
+    pub closed_jobs: usize,
 }
 
 /// How the live pathway relates to its requested key.
@@ -440,7 +440,7 @@ impl crate::state::State {
     }
 
     /// The reported path and its costliest stretch: the path at the pointer, else the minimal one.
-    pub fn path_told(&self) -> Option<(&Path, Option<&CostliestStretch>)> {
+    pub fn reported_path(&self) -> Option<(&Path, Option<&CostliestStretch>)> {
         let live = self.session.pathways.live.value()?;
         Some(match self.path_pointed() {
             Some(pointed) => (&pointed.path, pointed.weakest.as_ref()),

@@ -11,7 +11,7 @@ use crate::state::core::glyph_look::{GlyphLook, GlyphPlace};
 use crate::state::core::layer::LayerId;
 use crate::state::core::live::{Detail, Live, Order, Pace};
 use crate::state::core::notices::Severity;
-use crate::state::core::words::{fixed, took, with_unit};
+use crate::state::core::text::{fixed, took, with_unit};
 use crate::state::document::Unfiled;
 use crate::state::files::jobs::{SaveTractogram, SaveVolume};
 use crate::state::pathways::jobs::SavePathway;
@@ -37,7 +37,7 @@ pub(in crate::state) use crate::state::files::opening::exported;
 
 /// Changes the controls.
 pub fn set(state: &mut State, settings: PathwaySettings, phase: Phase) {
-    let settings = settings.sound();
+    let settings = settings.sanitized();
     let was = &state.document.pathways;
     if settings == *was {
         // The last live change of the drag was already the final one.
@@ -84,7 +84,7 @@ pub fn act(state: &mut State, action: PathwayAction, effects: &mut Vec<Effect>) 
             save(state, of, what, path, effects);
         }
         PathwayAction::Region { of, role } => {
-            if let Some((found, epsilon, name)) = one(state, of) {
+            if let Some((found, epsilon, name)) = chosen_pathway(state, of) {
                 effects.push(Effect::submit(MakePathwayRegion {
                     found,
                     epsilon,
@@ -95,7 +95,7 @@ pub fn act(state: &mut State, action: PathwayAction, effects: &mut Vec<Effect>) 
         }
         PathwayAction::SwapEnds => swap(state),
         PathwayAction::Hover(at) => hover(state, at, effects),
-        PathwayAction::SolveAgain => again(state),
+        PathwayAction::SolveAgain => solve_again(state),
         PathwayAction::CompareAgain => {
             state.session.pathways.not_compared = None;
             state.session.pathways.compared.retry();
@@ -105,18 +105,18 @@ pub fn act(state: &mut State, action: PathwayAction, effects: &mut Vec<Effect>) 
 }
 
 /// Closes a document with all its running jobs.
-pub fn leave(state: &mut State) {
+pub fn close_document(state: &mut State) {
     let working = &mut state.session.pathways;
-    let left = working.left + usize::from(working.solving.is_some());
+    let left = working.closed_jobs + usize::from(working.solving.is_some());
     *working = PathwayRuntime {
-        left,
+        closed_jobs: left,
         ..PathwayRuntime::default()
     };
 }
 
 /// Whether the end of a kept pathway's job belongs to a closed document.
-pub fn was_left(state: &mut State) -> bool {
-    let left = &mut state.session.pathways.left;
+pub fn belongs_to_closed_document(state: &mut State) -> bool {
+    let left = &mut state.session.pathways.closed_jobs;
     let was = *left > 0;
     *left -= usize::from(was);
     was
@@ -151,7 +151,7 @@ pub fn done(state: &mut State, found: PathwayResult, wall_ms: f64) {
     let working = &mut state.session.pathways;
     working.known[usize::from(found.coarse)].clone_from(&found.known);
     if detail == Detail::Full {
-        working.full_ms[usize::from(found.prepared_anew)] = Some(wall_ms);
+        working.full_ms[usize::from(found.metric_was_computed)] = Some(wall_ms);
     }
     let value = found.clone();
     let is_shown = working
@@ -209,7 +209,7 @@ pub fn moved(state: &mut State) {
 }
 
 /// Lets be solved again what failed or was stopped.
-fn again(state: &mut State) {
+fn solve_again(state: &mut State) {
     state.session.pathways.live.retry();
     state.session.pathways.unsolved.clear();
 }
@@ -382,7 +382,7 @@ fn hover(state: &mut State, at: Option<DVec3>, effects: &mut Vec<Effect>) {
 }
 
 /// The result, width and name of a kept pathway, or of the live one.
-pub(in crate::state) fn one(
+pub(in crate::state) fn chosen_pathway(
     state: &State,
     of: Option<LayerId>,
 ) -> Option<(Arc<PathwayResult>, f64, String)> {
@@ -404,7 +404,7 @@ pub(in crate::state) fn set_glyphs(state: &mut State, glyphs: GlyphLook) {
     let on = glyphs.shown && !state.view.glyphs.shown;
     let any =
         state.session.pathways.live.value().is_some() || !state.document.kept_pathways.is_empty();
-    state.view.glyphs = glyphs.sound();
+    state.view.glyphs = glyphs.sanitized();
     if on && any && state.view.task == Task::Pathways && glyphs.place == GlyphPlace::Scene {
         state.view.glyphs.place = GlyphPlace::Pathways;
     }
@@ -418,7 +418,7 @@ fn save(
     path: PathBuf,
     effects: &mut Vec<Effect>,
 ) {
-    let Some((found, epsilon, _)) = one(state, of) else {
+    let Some((found, epsilon, _)) = chosen_pathway(state, of) else {
         let sentence = "There is no full pathway to write yet: wait until it is solved";
         return state.session.notify(Severity::Information, sentence);
     };

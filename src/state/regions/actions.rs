@@ -14,7 +14,7 @@ pub fn act(state: &mut State, action: RegionAction, effects: &mut Vec<Effect>) {
             exported(state, RecentExports::REGION, &path, effects);
             regions::update::save(state, region, path, effects);
         }
-        RegionAction::Place { role, shape } => regions::update::place(state, role, shape),
+        RegionAction::Add { role, shape } => regions::update::place(state, role, shape),
         RegionAction::FromLayer { layer, role } => regions::update::from_layer(state, layer, role),
         RegionAction::Select(region) => regions::draw::select(state, region, effects),
         RegionAction::SetShape {
@@ -59,7 +59,7 @@ pub fn act(state: &mut State, action: RegionAction, effects: &mut Vec<Effect>) {
         }
         RegionAction::SetDrawing(settings) => state.view.drawing = settings,
         RegionAction::DrawInto { region, role } => {
-            regions::draw::into(state, region, role, effects)
+            regions::draw::draw_into(state, region, role, effects)
         }
         RegionAction::Stroke {
             stroke,

@@ -4,7 +4,7 @@ use crate::data::region::RegionId;
 use crate::data::{Region, Shape};
 use crate::state::Document;
 use crate::state::core::changes::{Fields, of_thing, renamed, things};
-use crate::state::core::words::ml;
+use crate::state::core::text::ml;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 

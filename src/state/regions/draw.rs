@@ -10,7 +10,7 @@ use crate::state::{Effect, State, Tool, regions};
 use std::sync::Arc;
 
 /// Activates a tool; the brush then draws into the selected region.
-pub fn take(state: &mut State, tool: Tool, effects: &mut Vec<Effect>) {
+pub fn activate_tool(state: &mut State, tool: Tool, effects: &mut Vec<Effect>) {
     if tool != state.view.tool {
         regions::make::leave(state, effects);
     }
@@ -18,7 +18,7 @@ pub fn take(state: &mut State, tool: Tool, effects: &mut Vec<Effect>) {
         let selected = state.session.regions.selected;
         state.session.regions.drawn = selected.or(state.session.regions.drawn);
         if drawn(state).is_none() {
-            state.view.drawing.role = wanted_role(state);
+            state.view.drawing.role = next_role(state);
         }
         state.view.drawing.erase = false;
     }
@@ -26,7 +26,7 @@ pub fn take(state: &mut State, tool: Tool, effects: &mut Vec<Effect>) {
 }
 
 /// A seed first, then its targets.
-pub(in crate::state) fn wanted_role(state: &State) -> Role {
+pub(in crate::state) fn next_role(state: &State) -> Role {
     let seeded = state.document.regions.iter().any(|r| r.role == Role::Seed);
     if seeded { Role::Target } else { Role::Seed }
 }
@@ -39,13 +39,18 @@ pub fn select(state: &mut State, region: Option<RegionId>, effects: &mut Vec<Eff
     }
     state.session.regions.selected = region;
     state.session.selected_layer = None;
-    state.session.bundle.chosen = None;
+    state.session.bundle.manual_selection = None;
     if region.is_some() && state.view.tool.draws() {
         state.session.regions.drawn = region;
     }
 }
 
-pub fn into(state: &mut State, region: Option<RegionId>, role: Role, effects: &mut Vec<Effect>) {
+pub fn draw_into(
+    state: &mut State,
+    region: Option<RegionId>,
+    role: Role,
+    effects: &mut Vec<Effect>,
+) {
     regions::make::leave(state, effects);
     state.session.regions.drawn = region;
     state.view.drawing.role = role;
@@ -113,7 +118,7 @@ fn change(
     // During a stroke nothing else may hold the document's mask, because it is changed in place.
     let joins = state.history.joins(label);
     let before = (!joins).then(|| state.document.clone());
-    let Some((id, told)) = made_of_voxels(state) else {
+    let Some((id, note)) = as_voxels(state) else {
         return false;
     };
     let mut count = 0;
@@ -133,7 +138,7 @@ fn change(
     }
     let before = before.as_ref().unwrap_or(&state.document);
     state.history.record(before, label, live);
-    state.session.notices.status = told.unwrap_or_default();
+    state.session.notices.status = note.unwrap_or_default();
     crate::state::edit::changed(state);
     state.session.regions.drawn = Some(id);
     state.session.regions.selected = Some(id);
@@ -148,7 +153,7 @@ fn change(
 }
 
 /// The region being drawn, converted to voxels, with a remark about the conversion.
-fn made_of_voxels(state: &mut State) -> Option<(RegionId, Option<String>)> {
+fn as_voxels(state: &mut State) -> Option<(RegionId, Option<String>)> {
     let region = drawn(state).cloned();
     if let Some(region) = &region
         && let Shape::Mask(mask) = &*region.shape

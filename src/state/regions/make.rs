@@ -6,8 +6,8 @@ use crate::solvers::region::{Combine, LabelCount};
 use crate::state::core::colours::CATEGORIES;
 use crate::state::core::layer::{LayerId, grid_of};
 use crate::state::core::phase::Phase;
-use crate::state::core::words::count;
-use crate::state::regions::draw::wanted_role;
+use crate::state::core::text::count;
+use crate::state::regions::draw::next_role;
 use crate::state::regions::drawing::{canvas, drawn};
 use crate::state::regions::jobs::labels::{CountLabels, LabelCounts, MakeLabelRegions};
 use crate::state::regions::jobs::make::{MadeRegion, MakeRegion, REGION, RegionOperation};
@@ -70,7 +70,7 @@ pub fn set(state: &mut State, source: Source, phase: Phase, effects: &mut Vec<Ef
             source,
             serial: state.session.regions.making_serial,
             running: false,
-            again: false,
+            restart_requested: false,
             live,
             note: None,
         });
@@ -100,7 +100,7 @@ fn ask(state: &mut State, effects: &mut Vec<Effect>) {
     };
     if making.running {
         // Let the running job finish: cancelling on every move would show nothing during a drag.
-        making.again = true;
+        making.restart_requested = true;
         return;
     }
     let document = &state.document;
@@ -160,7 +160,7 @@ fn ask(state: &mut State, effects: &mut Vec<Effect>) {
 /// The job ended without a result.
 pub fn ended(state: &mut State) {
     if let Some(making) = &mut state.session.regions.making {
-        (making.running, making.again) = (false, false);
+        (making.running, making.restart_requested) = (false, false);
     }
 }
 
@@ -173,7 +173,7 @@ pub fn labels_counted(state: &mut State, of: DataId, frame: usize, numbers: Labe
 }
 
 /// Receives a region.
-pub fn made(state: &mut State, serial: u64, made: MadeRegion, effects: &mut Vec<Effect>) {
+pub fn receive(state: &mut State, serial: u64, made: MadeRegion, effects: &mut Vec<Effect>) {
     let requested = state.session.regions.making.as_ref();
     let Some(making) = requested.filter(|m| m.serial == serial).cloned() else {
         return;
@@ -203,11 +203,11 @@ pub fn made(state: &mut State, serial: u64, made: MadeRegion, effects: &mut Vec<
     if state.view.tool.draws() {
         state.session.regions.drawn = Some(id);
     }
-    let again = making.again;
+    let again = making.restart_requested;
     state.session.regions.making = Some(Making {
         region: Some(id),
         running: false,
-        again: false,
+        restart_requested: false,
         note: made.note,
         ..making
     });
@@ -226,7 +226,7 @@ fn add(state: &mut State, source: &Source, shape: Arc<Shape>) -> RegionId {
         Source::Fill { .. } => state.view.drawing.role,
         // Like regions from a label map, it neither tracks nor cuts until requested.
         Source::Threshold { .. } => Role::Region,
-        _ => wanted_role(state),
+        _ => next_role(state),
     };
     let document = &mut state.document;
     document.add_region(document.region_name(role), role, shape)
@@ -234,7 +234,7 @@ fn add(state: &mut State, source: &Source, shape: Arc<Shape>) -> RegionId {
 
 /// Counts the labels of a layer, for the panel.
 pub fn count_labels(state: &mut State, layer: LayerId, effects: &mut Vec<Effect>) {
-    regions::draw::take(state, Tool::Labels, effects);
+    regions::draw::activate_tool(state, Tool::Labels, effects);
     let frame = state.document.layer(layer).map_or(0, |l| l.display.frame);
     let Some(volume) = image(&state.document, layer).cloned() else {
         state.session.regions.labels = None;

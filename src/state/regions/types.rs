@@ -64,7 +64,7 @@ pub struct Making {
     pub serial: u64,
     /// Whether a job is running, and whether another must follow.
     pub running: bool,
-    pub again: bool,
+    pub restart_requested: bool,
     /// A control is being dragged.
     pub live: bool,
     /// A remark about the result.
@@ -96,7 +96,7 @@ pub enum RegionAction {
         region: RegionId,
         path: PathBuf,
     },
-    Place {
+    Add {
         role: Role,
         shape: Shape,
     },

@@ -6,7 +6,7 @@ use crate::state::core::colours::role_rgb;
 use crate::state::core::layer::{Content, LayerId, grid_of};
 use crate::state::core::notices::Severity;
 use crate::state::core::phase::Phase;
-use crate::state::core::words::count;
+use crate::state::core::text::count;
 use crate::state::edit::edit;
 use crate::state::regions::drawing::canvas;
 use crate::state::regions::jobs::SaveRegion;

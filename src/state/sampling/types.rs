@@ -2,7 +2,7 @@
 
 use crate::data::Volume;
 use crate::state::core::layer::LayerId;
-use crate::state::core::words::{significant, with_unit};
+use crate::state::core::text::{significant, with_unit};
 use glam::DVec3;
 use std::collections::BTreeSet;
 
@@ -108,7 +108,7 @@ impl Sample {
     }
 
     /// Mean and standard deviation, as displayed.
-    pub fn words(&self) -> String {
+    pub fn text(&self) -> String {
         let [mean, deviation] =
             [self.mean(), self.deviation()].map(|v| significant(v * self.scale));
         with_unit(&format!("{mean} ± {deviation}"), self.unit)

@@ -84,7 +84,7 @@ fn end(state: &mut State, sample: &Sample, effects: &mut Vec<Effect>) {
         "Sampled {} of {}: {}",
         counted(sample.count(), "voxel"),
         sample.name,
-        sample.words(),
+        sample.text(),
     );
 }
 

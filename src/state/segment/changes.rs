@@ -3,7 +3,7 @@
 use crate::parameters::shortest_f64;
 use crate::solvers::level_set::Params;
 use crate::state::core::changes::Fields;
-use crate::state::core::words::{counted, fixed, with_unit};
+use crate::state::core::text::{counted, fixed, with_unit};
 use crate::state::segment::jobs::PlacedSphere;
 use crate::state::segment::{Segmentation, frame_of};
 use crate::state::{Document, LayerId};
@@ -42,7 +42,7 @@ fn fields(document: &Document, of: &Segmentation, with_values: bool) -> Fields {
     }
     layer(&mut fields, "Reference", of.reference);
     fields.percent("Speed overlay", settings.speed_opacity);
-    let pace = settings.pace.map(|steps| steps as f64);
+    let pace = settings.steps_per_update.map(|steps| steps as f64);
     fields.number_or("Steps per frame", pace, (0, ""), "auto");
     let fade = settings.fade_mm.map(shortest_f64);
     fields.or_off("Surface fades", fade, 2, "mm");
@@ -81,7 +81,7 @@ fn spheres(from: &[PlacedSphere], to: &[PlacedSphere]) -> Vec<String> {
         |hands: &[PlacedSphere], (number, _): &PlacedSphere| hands.iter().all(|(n, _)| n != number);
     let mut all = Vec::new();
     for (of, others, done) in [(from, to, "deleted"), (to, from, "restored")] {
-        let own: Vec<&PlacedSphere> = of.iter().filter(|hand| missing(others, hand)).collect();
+        let own: Vec<&PlacedSphere> = of.iter().filter(|sphere| missing(others, sphere)).collect();
         match &*own {
             [] => {}
             [(_, s)] => all.push(format!("{} of {} {done}", what(s.add), mm(s.radius_mm))),

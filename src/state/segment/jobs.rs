@@ -47,7 +47,7 @@ pub struct Segment {
     pub speed_sources: Vec<SpeedSources>,
     pub script: RunHistory,
     /// Runs to the script's last step unconditionally; otherwise it may end earlier.
-    pub again: bool,
+    pub is_repeat: bool,
     /// Whether a leak ends it.
     pub watched: bool,
     pub reference: Option<Mask>,
@@ -149,7 +149,7 @@ impl Job for CountVoxels {
 impl Receive<State> for CountVoxels {
     fn receive(&self, delivery: Delivery<Mask>, state: &mut State, effects: &mut Vec<Effect>) {
         ended(state, self, delivery, effects, |state, mask, _, _| {
-            segment::update::begun(state, self.name.clone(), mask);
+            segment::update::initial_surface_ready(state, self.name.clone(), mask);
         });
     }
 }
@@ -272,7 +272,7 @@ impl Segment {
         let (start, script) = (&self.start, &self.script);
         script.check(inputs.len())?;
         let started = Instant::now();
-        let (made, ended) = if self.again {
+        let (made, ended) = if self.is_repeat {
             Evolution::replay(&inputs, start, script, backend, control)?
         } else {
             let (params, layout) = (&script.params, script.layout);

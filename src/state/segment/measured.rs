@@ -1,7 +1,7 @@
 //! Objects of distances from the surface: streamlines and pathways as drawn, and those left out.
 
 use crate::state::core::layer::Content;
-use crate::state::core::words::count;
+use crate::state::core::text::count;
 use crate::state::segment::jobs::ProximityTarget;
 use crate::state::{State, Task};
 
@@ -9,7 +9,7 @@ const LIVE: &str = "Live tracks";
 
 impl State {
     /// Objects whose distances are measured: the streamlines and pathways that are drawn.
-    pub fn measured_things(&self) -> Vec<ProximityTarget> {
+    pub fn proximity_targets(&self) -> Vec<ProximityTarget> {
         let document = &self.document;
         let mut things: Vec<ProximityTarget> = Vec::new();
         let display = document.live_display();
@@ -29,8 +29,8 @@ impl State {
                 continue;
             }
             // While rules are dragged only some are drawn: until they rest, all are measured.
-            let sifted = self.sifted(layer.id).filter(|s| s.every == 1);
-            let drawn = sifted.map_or(all, |s| &s.shown);
+            let selection = self.selection(layer.id).filter(|s| s.every == 1);
+            let drawn = selection.map_or(all, |s| &s.shown);
             things.push(ProximityTarget::Lines(layer.name.clone(), drawn.clone()));
         }
         for kept in document.kept_pathways.iter().filter(|k| k.visible) {
@@ -61,8 +61,8 @@ impl State {
                 all.push(format!("{name} (hidden)"));
                 continue;
             }
-            let sifted = self.sifted(layer.id).filter(|s| s.every == 1);
-            let gone = sifted.map_or(0, |s| lines.len() - s.shown.len());
+            let selection = self.selection(layer.id).filter(|s| s.every == 1);
+            let gone = selection.map_or(0, |s| lines.len() - s.shown.len());
             if gone > 0 {
                 all.push(filtered(name, gone, lines.len()));
             }

@@ -25,7 +25,7 @@ pub(in crate::state) fn segments(state: &State, citations: &mut Citations) -> St
         if let Some(made) = document.segmented(layer.id) {
             let measures = document.surfaces.get(&layer.id).and_then(|s| s.measures);
             let name = format!("\"{}\"", layer.name);
-            text += &one(state, &name, made, measures, citations);
+            text += &segmentation_text(state, &name, made, measures, citations);
         }
     }
     let live = state
@@ -36,12 +36,12 @@ pub(in crate::state) fn segments(state: &State, citations: &mut Citations) -> St
         Some((crate::state::update::segmented_now(state)?, measures))
     });
     if let Some((made, measures)) = live {
-        text += &one(state, "The surface", &made, measures, citations);
+        text += &segmentation_text(state, "The surface", &made, measures, citations);
     }
     text
 }
 
-fn one(
+fn segmentation_text(
     state: &State,
     name: &str,
     made: &Segmented,

@@ -23,11 +23,13 @@ use std::sync::Arc;
 pub struct SegmentSettings {
     pub params: Params,
     /// Whether the user chose the target; if not, it was estimated.
-    pub told: bool,
+    #[serde(rename = "told")]
+    pub target_chosen: bool,
     /// Whether a leak pauses it.
     pub watched: bool,
     /// Steps per update; `None`: as many as fit.
-    pub pace: Option<u64>,
+    #[serde(rename = "pace")]
+    pub steps_per_update: Option<u64>,
     /// 0..1, for the speeds over the slices.
     pub speed_opacity: f32,
     /// Sampled values are also made opaque if the image is shown as a cloud.
@@ -51,9 +53,9 @@ impl SegmentSettings {
     pub fn defaults() -> Self {
         Self {
             params: Params::defaults_for(0.5, 0.1),
-            told: false,
+            target_chosen: false,
             watched: true,
-            pace: None,
+            steps_per_update: None,
             speed_opacity: 0.0,
             curve: false,
             dims: false,
@@ -63,7 +65,7 @@ impl SegmentSettings {
     }
 
     /// Replaces invalid numbers, whatever a file contains.
-    pub fn sound(self) -> Self {
+    pub fn sanitized(self) -> Self {
         let default_value = Self::defaults();
         let opacity = self.speed_opacity;
         Self {
@@ -71,7 +73,7 @@ impl SegmentSettings {
                 Ok(()) => self.params,
                 Err(_) => default_value.params,
             },
-            pace: self.pace.map(|n| n.clamp(1, 1_000_000)),
+            steps_per_update: self.steps_per_update.map(|n| n.clamp(1, 1_000_000)),
             fade_mm: self.fade_mm.filter(|mm| mm.is_finite()),
             speed_opacity: if opacity.is_finite() {
                 opacity.clamp(0.0, 1.0)
@@ -279,9 +281,9 @@ pub struct SegmentRuntime {
     /// A new number starts a new run.
     pub run: u64,
     pub play: RunControl,
-    pub back: Option<Rewind>,
+    pub rewind: Option<Rewind>,
     /// The last request; nothing is requested twice.
-    pub asked: Option<Box<RunRequest>>,
+    pub requested: Option<Box<RunRequest>>,
     pub running: bool,
     pub live: Option<Arc<SurfaceUpdate>>,
     /// Voxels of the image without a value.
@@ -289,7 +291,7 @@ pub struct SegmentRuntime {
     pub speed: Option<Volume>,
     /// Why there is no result.
     pub failed: Option<String>,
-    pub left: Vec<EarlierRun>,
+    pub earlier_runs: Vec<EarlierRun>,
     /// The known steps at which the user began to change the motion; a drag is one change, however many of its values
     /// take effect.
     pub changes: Vec<u64>,
@@ -314,14 +316,14 @@ impl Default for SegmentRuntime {
         Self {
             run: 1,
             play: RunControl::Rest,
-            back: None,
-            asked: None,
+            rewind: None,
+            requested: None,
             running: false,
             live: None,
             missing: 0,
             speed: None,
             failed: None,
-            left: Vec::new(),
+            earlier_runs: Vec::new(),
             changes: Vec::new(),
             dragged: false,
             keeps: false,
@@ -373,7 +375,7 @@ impl State {
         if self.document.segmented_image().is_none() {
             return Some(NO_IMAGE);
         }
-        if !segment.settings.told {
+        if !segment.settings.target_chosen {
             return Some(NO_TARGET);
         }
         let begins = !matches!(segment.start, Start::Spheres);
@@ -407,7 +409,7 @@ impl State {
         let live = working.live.as_ref()?;
         let requested = working.running && working.play != RunControl::Rest;
         // It may still be measured, or only its display may change.
-        let rests = live.ended == Ended::Converged && self.is_moved_as_asked(live);
+        let rests = live.ended == Ended::Converged && self.is_moved_as_requested(live);
         Some(match live.ended {
             _ if requested && !rests => Standing::Running,
             Ended::Leaked(_) => Standing::Leaked,
@@ -421,7 +423,7 @@ impl State {
     pub fn rewinding_to(&self) -> Option<u64> {
         let working = &self.session.segment;
         let live = working.live.as_ref().filter(|_| working.running)?;
-        let back = working.back.filter(|back| back.number > live.back)?;
+        let back = working.rewind.filter(|back| back.number > live.back)?;
         (back.step < live.step).then_some(back.step)
     }
 
@@ -450,12 +452,12 @@ impl State {
     }
 
     /// The earlier step to which the surface is still going back, whatever sends it there.
-    pub fn going_back_to(&self) -> Option<u64> {
+    pub fn rewind_target(&self) -> Option<u64> {
         self.rewinding_to().or_else(|| self.undoing_to())
     }
 
     /// Whether the surface results from the present parameters and spheres.
-    fn is_moved_as_asked(&self, live: &SurfaceUpdate) -> bool {
+    fn is_moved_as_requested(&self, live: &SurfaceUpdate) -> bool {
         let segment = &self.document.segment;
         live.script.at(u64::MAX).0 == &self.document.surface_params()
             && live.spheres == segment.spheres
@@ -476,7 +478,7 @@ impl State {
     pub fn shows_speed(&self) -> bool {
         self.view.task == Task::Segment
             && (self.document.segment.settings.speed_opacity > 0.0
-                || self.view.layout == crate::state::Layout::Beside)
+                || self.view.layout == crate::state::Layout::SpeedComparison)
     }
 
     /// Files that can be written now.

@@ -33,14 +33,14 @@ pub fn act(state: &mut State, action: SegmentAction, effects: &mut Vec<Effect>) 
     match action {
         SegmentAction::Set { settings, phase } => set(state, settings, phase),
         SegmentAction::Image(layer) => choose(state, layer),
-        SegmentAction::Start(start) => begin_with(state, start),
+        SegmentAction::Start(start) => set_initial_surface(state, start),
         SegmentAction::StartFromLayer(id) => {
             let named = state
                 .document
                 .layer(id)
                 .map(|l| (l.name.clone(), l.content.clone()));
             if let Some((name, Content::Mask(mask))) = named {
-                begin_with(state, Start::Mask(name, mask));
+                set_initial_surface(state, Start::Mask(name, mask));
             }
         }
         SegmentAction::StartFromRegion(id) => {
@@ -51,12 +51,17 @@ pub fn act(state: &mut State, action: SegmentAction, effects: &mut Vec<Effect>) 
             let region = state.document.region(id).cloned();
             if let Some((grid, region)) = image.zip(region) {
                 let with = MaskSource::Shape(region.shape.clone(), grid);
-                count_out(state, region.name.clone(), with, effects);
+                rasterize_initial_surface(state, region.name.clone(), with, effects);
             }
         }
         SegmentAction::StartFromPathway(of) => {
-            if let Some((found, epsilon, name)) = pathways::update::one(state, of) {
-                count_out(state, name, MaskSource::Pathway(found, epsilon), effects);
+            if let Some((found, epsilon, name)) = pathways::update::chosen_pathway(state, of) {
+                rasterize_initial_surface(
+                    state,
+                    name,
+                    MaskSource::Pathway(found, epsilon),
+                    effects,
+                );
             }
         }
         SegmentAction::StartFromFill => {
@@ -64,7 +69,7 @@ pub fn act(state: &mut State, action: SegmentAction, effects: &mut Vec<Effect>) 
                 state.view.crosshair,
                 state.document.segment.settings.params.tolerance,
             );
-            begin_with(state, Start::Filled { at, within });
+            set_initial_surface(state, Start::Filled { at, within });
         }
         SegmentAction::Sphere(sphere) => place(state, sphere),
         SegmentAction::Move {
@@ -75,8 +80,8 @@ pub fn act(state: &mut State, action: SegmentAction, effects: &mut Vec<Effect>) 
             let live = phase == Phase::Live;
             edit(state, "Move sphere", live, |d| {
                 let mut spheres = d.segment.spheres.iter_mut();
-                if let Some((_, held)) = spheres.find(|(n, _)| *n == number) {
-                    *held = sphere;
+                if let Some((_, moved)) = spheres.find(|(n, _)| *n == number) {
+                    *moved = sphere;
                 }
             });
         }
@@ -135,7 +140,7 @@ fn choose(state: &mut State, id: LayerId) {
     }
     edit(state, "Image to segment", false, |d| {
         d.segment.image = Some(id);
-        d.segment.settings.told = false;
+        d.segment.settings.target_chosen = false;
         d.segment.sample = None;
     });
     (state.session.segment.sample, state.session.segment.probe) = (None, None);
@@ -151,7 +156,7 @@ fn guess(state: &mut State) {
     let id = layer.id;
     let segment = &mut state.document.segment;
     segment.image = Some(id);
-    if !segment.settings.told {
+    if !segment.settings.target_chosen {
         segment.settings.params.target = 0.5 * (low + high);
         segment.settings.params.tolerance = (0.1 * (high - low)).max(f32::MIN_POSITIVE);
     }
@@ -179,24 +184,29 @@ pub fn entered(state: &mut State) {
 }
 
 /// Begins with voxels that must first be rasterized: in a large image that takes a second.
-fn count_out(state: &mut State, name: String, with: MaskSource, effects: &mut Vec<Effect>) {
+fn rasterize_initial_surface(
+    state: &mut State,
+    name: String,
+    with: MaskSource,
+    effects: &mut Vec<Effect>,
+) {
     state.session.segment.begins = true;
     effects.push(Effect::submit(CountVoxels { name, with }));
 }
 
 /// They are rasterized; another start may have been chosen meanwhile.
-pub fn begun(state: &mut State, name: String, mask: Mask) {
+pub fn initial_surface_ready(state: &mut State, name: String, mask: Mask) {
     if state.session.segment.begins {
-        begin_with(state, Start::Mask(name, mask));
+        set_initial_surface(state, Start::Mask(name, mask));
     }
 }
 
-fn begin_with(state: &mut State, start: Start) {
-    anew(state, "Start of the surface", |d| d.segment.start = start);
+fn set_initial_surface(state: &mut State, start: Start) {
+    restart(state, "Start of the surface", |d| d.segment.start = start);
 }
 
 /// Starts another run without spheres; undoing this restores the present surface.
-fn anew(state: &mut State, label: &str, change: impl FnOnce(&mut Document)) {
+fn restart(state: &mut State, label: &str, change: impl FnOnce(&mut Document)) {
     if let Some(resume) = state.session.segment.resume() {
         state.document.segment.resume = Some(resume);
     }
@@ -207,14 +217,14 @@ fn anew(state: &mut State, label: &str, change: impl FnOnce(&mut Document)) {
     });
     let working = &mut state.session.segment;
     working.run += 1;
-    (working.play, working.back) = (RunControl::Rest, None);
+    (working.play, working.rewind) = (RunControl::Rest, None);
     working.begins = false;
-    working.left.clear();
+    working.earlier_runs.clear();
     working.changes.clear();
 }
 
 fn clear(state: &mut State) {
-    anew(state, "Clear the surface", |d| {
+    restart(state, "Clear the surface", |d| {
         d.segment.start = Start::Spheres
     });
 }
@@ -247,7 +257,7 @@ fn play(state: &mut State) {
         None => {
             state.session.segment.play = RunControl::Run;
             // A converged surface is requested again.
-            state.session.segment.asked = None;
+            state.session.segment.requested = None;
         }
     }
 }
@@ -299,7 +309,7 @@ pub fn probed(state: &mut State, of: DataId, probe: &Probe) {
         }
         let settings = &mut d.segment.settings;
         (settings.params.target, settings.params.tolerance) = (probe.target, probe.tolerance);
-        settings.told = true;
+        settings.target_chosen = true;
     });
     // The status still shows the sample.
     state.session.notices.status = match probe.moved {
@@ -310,7 +320,7 @@ pub fn probed(state: &mut State, of: DataId, probe: &Probe) {
 }
 
 /// The desired state of the surface; `None` without an image.
-fn wanted(state: &State) -> Option<RunRequest> {
+fn run_request(state: &State) -> Option<RunRequest> {
     let (document, working) = (&state.document, &state.session.segment);
     let segment = &document.segment;
     let (layer, image) = document.segmented_image()?;
@@ -343,26 +353,26 @@ fn wanted(state: &State) -> Option<RunRequest> {
                 within: *within,
             },
         },
-        speed_sources: held(state).unwrap_or(speed_sources),
+        speed_sources: speed_sources_before_drag(state).unwrap_or(speed_sources),
         params: document.surface_params(),
         spheres: segment.spheres.clone(),
         resume: segment.resume.clone(),
-        back: working.back,
+        rewind: working.rewind,
         play: working.play,
         watched: segment.settings.watched,
-        pace: segment.settings.pace,
+        steps_per_update: segment.settings.steps_per_update,
         reference: document.reference_mask().cloned(),
         speed: state.shows_speed(),
-        things: state.measured_things(),
+        proximity_targets: state.proximity_targets(),
     })
 }
 
 /// Each change of additional inputs is an event of the run's script, and no job may hold a mask that is being painted:
 /// dragged or painted inputs are used only when the drag ends.
-fn held(state: &State) -> Option<SpeedSources> {
+fn speed_sources_before_drag(state: &State) -> Option<SpeedSources> {
     let working = &state.session.segment;
     let started = working.live.as_ref().is_some_and(|live| live.step > 0);
-    let requested = working.asked.as_ref().filter(|a| a.run == working.run);
+    let requested = working.requested.as_ref().filter(|a| a.run == working.run);
     let undoable = requested.filter(|_| started && state.history.is_open());
     undoable.map(|requested| requested.speed_sources.clone())
 }
@@ -378,40 +388,40 @@ pub fn follow(state: &mut State, effects: &mut Vec<Effect>) {
         }
         return;
     }
-    let Some(wanted) = wanted(state) else {
+    let Some(request) = run_request(state) else {
         state.session.segment.live = None;
         return;
     };
-    let begins =
-        !matches!(wanted.origin, InitialSurface::Nothing) || wanted.spheres.iter().any(|s| s.1.add);
+    let begins = !matches!(request.origin, InitialSurface::Nothing)
+        || request.spheres.iter().any(|s| s.1.add);
     let drags = state.history.is_open();
     let working = &mut state.session.segment;
     // The last value of a drag arrives when the drag has ended.
     let dragged = working.dragged;
     working.dragged &= drags;
-    if !(begins || wanted.speed || working.live.is_some()) {
+    if !(begins || request.speed || working.live.is_some()) {
         return;
     }
-    if working.asked.as_deref() == Some(&wanted) {
+    if working.requested.as_deref() == Some(&request) {
         return;
     }
     working.failed = None;
     working.running = true;
-    working.dragged |= working.begins_change(&wanted, dragged) && drags;
-    working.asked = Some(Box::new(wanted.clone()));
-    effects.push(Effect::submit(wanted));
+    working.dragged |= working.begins_change(&request, dragged) && drags;
+    working.requested = Some(Box::new(request.clone()));
+    effects.push(Effect::submit(request));
 }
 
 /// Receives an update; `rests`: the job has ended.
-pub fn done(state: &mut State, steered: RunUpdate, rests: bool) {
+pub fn done(state: &mut State, update: RunUpdate, rests: bool) {
     let working = &mut state.session.segment;
-    if steered.run != working.run {
+    if update.run != working.run {
         return;
     }
-    working.missing = steered.missing;
-    working.speed = steered.speed;
+    working.missing = update.missing;
+    working.speed = update.speed;
     let known = working.live.as_ref().map(|live| live.run);
-    working.live = steered.surface.map(Arc::new);
+    working.live = update.surface.map(Arc::new);
     if let Some(live) = working.live.clone() {
         // A session has its own camera.
         let resumes = state.document.segment.resume.take().is_some();
@@ -419,7 +429,7 @@ pub fn done(state: &mut State, steered: RunUpdate, rests: bool) {
             frame(state, &live);
         }
     }
-    let is_refused = |n: u64| steered.refused.iter().any(|(number, _)| *number == n);
+    let is_refused = |n: u64| update.refused.iter().any(|(number, _)| *number == n);
     let spheres = &mut state.document.segment.spheres;
     // Placing the last sphere is the newest step, unless the user has done something else since; if neither, the same
     // holds for the sphere before.
@@ -429,9 +439,9 @@ pub fn done(state: &mut State, steered: RunUpdate, rests: bool) {
         }
     }
     spheres.retain(|(n, _)| !is_refused(*n));
-    for (number, why) in steered.refused {
-        if let Some(asked) = &mut state.session.segment.asked {
-            asked.spheres.retain(|(n, _)| *n != number);
+    for (number, why) in update.refused {
+        if let Some(requested) = &mut state.session.segment.requested {
+            requested.spheres.retain(|(n, _)| *n != number);
         }
         state.session.warned(SEGMENT, why);
     }
@@ -453,8 +463,8 @@ pub fn done(state: &mut State, steered: RunUpdate, rests: bool) {
     // A converged surface continues by itself once the request changes.
     if stops && live.ended != Ended::Converged {
         working.play = RunControl::Rest;
-        if let Some(asked) = &mut working.asked {
-            asked.play = RunControl::Rest;
+        if let Some(requested) = &mut working.requested {
+            requested.play = RunControl::Rest;
         }
     }
     match live.ended {
@@ -527,8 +537,8 @@ pub fn failed(state: &mut State, why: &str) {
     working.running = false;
     working.keeps = false;
     working.play = RunControl::Rest;
-    if let Some(asked) = &mut working.asked {
-        asked.play = RunControl::Rest;
+    if let Some(requested) = &mut working.requested {
+        requested.play = RunControl::Rest;
     }
     working.failed = Some(why.to_owned());
 }
@@ -551,17 +561,17 @@ pub fn cancelled(state: &mut State) {
     working.play = RunControl::Rest;
     working.running = false;
     if state.document.segment.resume.is_none() {
-        working.asked = None;
-    } else if let Some(asked) = &mut working.asked {
+        working.requested = None;
+    } else if let Some(requested) = &mut working.requested {
         // It is being restored, and continues at the next request.
-        asked.play = RunControl::Rest;
+        requested.play = RunControl::Rest;
     }
 }
 
 /// Another backend: the next request moves it there.
 pub fn moved(state: &mut State) {
     let working = &mut state.session.segment;
-    (working.asked, working.play) = (None, RunControl::Rest);
+    (working.requested, working.play) = (None, RunControl::Rest);
     // The other backend reaches this step by the script.
     state.document.segment.resume = working.resume();
 }

@@ -153,7 +153,7 @@ pub enum Verified {
 
 impl Verified {
     pub fn words(&self) -> String {
-        let files = |n: usize| crate::state::core::words::counted(n, "file");
+        let files = |n: usize| crate::state::core::text::counted(n, "file");
         match self {
             Self::Running(n) => format!("{} being verified", files(*n)),
             Self::Same(n) => format!("{} verified (SHA-256)", files(*n)),

@@ -11,7 +11,7 @@ use crate::jobs::Whole;
 use crate::jobs::session::ResultStorage;
 use crate::state::State;
 use crate::state::core::layer::{Content, Layer, LayerId};
-use crate::state::core::words::{THIN, counted, fixed, some_of, with_unit};
+use crate::state::core::text::{THIN, counted, fixed, some_of, with_unit};
 use crate::state::document::Document;
 use crate::state::filter::WEIGHT;
 use crate::state::segment::Start;
@@ -176,7 +176,7 @@ fn same_start(a: &Start, b: &Start) -> bool {
 impl Document {
     /// Id of the data of a layer; for streamlines without their weights, which count separately.
     pub fn without_weights(&self, layer: LayerId, data: DataId) -> DataId {
-        let weighed = self.weighed.get(&layer).filter(|w| w.of == data);
+        let weighed = self.weights.get(&layer).filter(|w| w.of == data);
         weighed.map_or(data, |w| w.lines)
     }
 
@@ -247,7 +247,7 @@ impl State {
         let new = |n: usize, base: usize| if n == base { 0 } else { n };
         let more = |n: usize, base: usize| if n > base { n } else { 0 };
         let in_files = &self.session.saving.in_files;
-        let weighed = document.weighed.iter().filter(|(id, weights)| {
+        let weighed = document.weights.iter().filter(|(id, weights)| {
             // No streamline file holds the results of virtual lesions.
             let exported = |l: &Arc<Layer>| weights.lesions.is_empty() && in_files.holds_weights(l);
             let layer = document.layer(**id);
@@ -346,7 +346,7 @@ impl State {
         let documents = documents.map(|s| (&s.document, Some(s)));
         for (document, snapshot) in std::iter::once((&self.document, None)).chain(documents) {
             let of = |name: &str| match snapshot {
-                Some(snapshot) => format!("{name} of {}", snapshot.words()),
+                Some(snapshot) => format!("{name} of {}", snapshot.label()),
                 None => name.to_owned(),
             };
             for layer in &document.layers {

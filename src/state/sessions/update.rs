@@ -12,7 +12,7 @@ use crate::jobs::session::{
 use crate::solvers::tensor_fit::FitMap;
 use crate::state::core::layer::{Layer, LayerId};
 use crate::state::core::notices::{Message, Severity, Topic};
-use crate::state::core::words::{counted, some_of};
+use crate::state::core::text::{counted, some_of};
 use crate::state::edit::edit;
 use crate::state::files::opening;
 use crate::state::files::types::RecentKind;
@@ -161,7 +161,7 @@ pub fn empty(state: &mut State, effects: &mut Vec<Effect>) {
         .jobs
         .running
         .retain(|j| !j.slot.is_of_document());
-    crate::state::pathways::update::leave(state);
+    crate::state::pathways::update::close_document(state);
     // A result that arrives late finds no layer with its number.
     let next = state.document.next_id();
     state.document = Document::default();

@@ -17,7 +17,7 @@ pub struct Snapshot {
 
 impl Snapshot {
     /// `snapshot 2`, or the name that it was given.
-    pub fn words(&self) -> String {
+    pub fn label(&self) -> String {
         match self.name.parse::<usize>() {
             Ok(number) => format!("snapshot {number}"),
             Err(_) => self.name.clone(),

@@ -10,7 +10,7 @@ use crate::state::streamlines::{Bundle, Column};
 pub fn changed(before: &Document, after: &Document) -> Vec<String> {
     let (was, now) = (&before.bundle, &after.bundle);
     let mut all = Vec::new();
-    if was.sieve != now.sieve {
+    if was.rules != now.rules {
         all.extend(limits(before, after));
         all.extend(rules(before, after).differences(&rules(after, before)));
     }
@@ -35,35 +35,37 @@ pub fn changed(before: &Document, after: &Document) -> Vec<String> {
 /// The rules; `other`: the document compared with, whose columns and regions have rows, too.
 fn rules(document: &Document, other: &Document) -> Fields {
     let mut fields = Fields::default();
-    let sieve = document.bundle.sieve.as_ref();
+    let streamline_rules = document.bundle.rules.as_ref();
     let by_weight =
         document.filter.by_weight != ByWeight::Unset || other.filter.by_weight != ByWeight::Unset;
     // The task Filter switches them on and off with the cut, which is already named.
     if !by_weight {
-        fields.check("Filter", sieve.is_some());
+        fields.check("Filter", streamline_rules.is_some());
     }
-    let Some(sieve) = sieve else {
+    let Some(streamline_rules) = streamline_rules else {
         return fields;
     };
     for region in &document.regions {
-        let how = sieve.how(region.id, region.role);
-        fields.name(&region.name, how.words());
+        let how = streamline_rules.how(region.id, region.role);
+        fields.name(&region.name, how.label());
     }
     let meets = [(false, "Anywhere"), (true, "At an end")];
-    fields.choice("Meets", &sieve.by_ends, &meets);
-    fields.name("Group", sieve.group.as_deref().unwrap_or("all"));
-    let stop = sieve.stop.map_or("Any reason", |reason| reason.label());
+    fields.choice("Meets", &streamline_rules.by_ends, &meets);
+    fields.name("Group", streamline_rules.group.as_deref().unwrap_or("all"));
+    let stop = streamline_rules
+        .stop
+        .map_or("Any reason", |reason| reason.label());
     fields.name("Stopped for", stop);
-    let most = sieve.at_most.map(|n| n as f64);
+    let most = streamline_rules.at_most.map(|n| n as f64);
     fields.number_or("At most", most, (0, ""), "no limit");
     let passes = [(false, "Matching"), (true, "Not matching")];
-    fields.choice("Show", &sieve.invert, &passes);
+    fields.choice("Show", &streamline_rules.invert, &passes);
     let counting = |counting: PointStatistic| match counting {
         PointStatistic::Mean => "Mean",
         PointStatistic::Any => "Any",
         PointStatistic::All => "All",
     };
-    for limit in &sieve.limits {
+    for limit in &streamline_rules.limits {
         let label = format!("{} counts by", document.column_name(&limit.column));
         fields.name(&label, counting(limit.counting));
     }
@@ -72,7 +74,7 @@ fn rules(document: &Document, other: &Document) -> Fields {
 
 /// `Length all → ≥ 30 mm`: each value with limits in one of the two.
 fn limits(before: &Document, after: &Document) -> Vec<String> {
-    let of = |document: &Document| document.bundle.sieve.clone();
+    let of = |document: &Document| document.bundle.rules.clone();
     let both = [of(before), of(after)];
     let by_weight = [before, after].map(|d| d.filter.by_weight != ByWeight::Unset);
     let columns = both.iter().flatten().flat_map(|s| &s.limits);
@@ -105,14 +107,14 @@ fn limits(before: &Document, after: &Document) -> Vec<String> {
 
 /// Limits as typed: an open end lets everything pass.
 fn range((low, high): (Option<f32>, Option<f32>), unit: &str) -> String {
-    let text = |v: f32| crate::state::core::words::significant(f64::from(v));
+    let text = |v: f32| crate::state::core::text::significant(f64::from(v));
     let numbers = match (low, high) {
         (None, None) => return "all".to_owned(),
         (Some(low), None) => format!("≥\u{202F}{}", text(low)),
         (None, Some(high)) => format!("≤\u{202F}{}", text(high)),
         (Some(low), Some(high)) => format!("{}–{}", text(low), text(high)),
     };
-    crate::state::core::words::with_unit(&numbers, unit)
+    crate::state::core::text::with_unit(&numbers, unit)
 }
 
 /// Columns of the table, profile and matrix.

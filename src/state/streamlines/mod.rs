@@ -1,8 +1,8 @@
 //! The feature streamlines: selection, values, edits and connections of streamlines.
 
 pub(in crate::state) mod changes;
+pub(in crate::state) mod current;
 pub mod jobs;
-pub(in crate::state) mod reach;
 pub mod recipe;
 pub(in crate::state) mod runtime;
 pub mod tables;

@@ -85,9 +85,12 @@ pub(in crate::state) fn selected(
         (PathBuf::from("all.trx"), String::new(), Vec::new());
     match of {
         Recipe::File(file) => input.clone_from(file),
-        Recipe::FileAs { file, told: said } => {
+        Recipe::FileAs {
+            file,
+            told: reading,
+        } => {
             input.clone_from(file);
-            reported = said.to_string();
+            reported = reading.to_string();
         }
         made => commands.push(made.command_to(&input)),
     }

@@ -5,7 +5,9 @@ use crate::data::{DataId, Shape, Tractogram};
 use crate::solvers::connectivity::Connectome;
 use crate::solvers::tractogram::profile::{Profile, Sense};
 use crate::state::LayerId;
-use crate::state::streamlines::{How, Live, LiveKey, RegionRule, SameArc, StreamlineRules};
+use crate::state::streamlines::{
+    Live, LiveKey, RegionRule, SameArc, SelectionMode, StreamlineRules,
+};
 use crate::state::track::types::StopFilterKey;
 use std::sync::Arc;
 
@@ -28,7 +30,7 @@ pub struct ColumnKey {
 #[derive(Clone, PartialEq, Debug)]
 pub struct SelectionKey {
     pub of: DataId,
-    pub sieve: StreamlineRules,
+    pub rules: StreamlineRules,
     pub regions: Vec<(RegionId, RegionRule, Same)>,
     pub images: Vec<ColumnKey>,
     /// During a drag: a thinned subset is returned for display.
@@ -117,16 +119,16 @@ impl LiveKey for ConnectKey {}
 pub struct StreamlineRuntime {
     /// The layer of streamlines that was last selected.
     pub subject: Option<LayerId>,
-    pub sift: Live<SelectionKey, StreamlineSelection>,
+    pub selection: Live<SelectionKey, StreamlineSelection>,
     pub columns: Live<Vec<ColumnKey>, ()>,
     pub values: Vec<(ColumnKey, Arc<[f32]>)>,
     /// The kept and the missed live curves with an end that stopped for the reason.
     pub stopped: Live<StopFilterKey, [Tractogram; 2]>,
     pub order: Live<OrderKey, Arc<[u32]>>,
-    pub chosen: Option<ManualSelection>,
+    pub manual_selection: Option<ManualSelection>,
     pub extract: Live<SameArc<bool>, Tractogram>,
     /// How the picked streamlines change the selection, and in which layer.
-    pub picking: Option<(LayerId, DataId, How)>,
+    pub pending_pick: Option<(LayerId, DataId, SelectionMode)>,
     pub profile: Live<ProfileKey, Profiled>,
     pub connect: Live<ConnectKey, Connected>,
 }

@@ -1,9 +1,9 @@
 //! Tables of streamlines, and the commands that compute them.
 
-use crate::state::core::words::quoted_path;
+use crate::state::core::text::quoted_path;
 use crate::state::recipe;
 pub(in crate::state) use crate::state::recipe::Recipe;
-use crate::state::streamlines::Drawer;
+use crate::state::streamlines::BottomPanel;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
@@ -12,7 +12,7 @@ use std::path::Path;
 pub struct TableRecipe {
     /// The streamlines that count.
     pub of: Recipe,
-    pub what: Drawer,
+    pub what: BottomPanel,
     /// Commands that compute its inputs.
     pub needs: Vec<String>,
     /// The argument between the streamlines and the table.
@@ -38,9 +38,9 @@ impl TableRecipe {
     /// The default file name.
     pub fn file(&self) -> &'static str {
         match self.what {
-            Drawer::Table => "streamlines.csv",
-            Drawer::Profile => "profile.csv",
-            Drawer::Matrix => "connectome.csv",
+            BottomPanel::Table => "streamlines.csv",
+            BottomPanel::Profile => "profile.csv",
+            BottomPanel::Matrix => "connectome.csv",
         }
     }
 
@@ -49,9 +49,9 @@ impl TableRecipe {
             return format!("# {sentence}");
         }
         let verb = match self.what {
-            Drawer::Table => "table",
-            Drawer::Profile => "profile",
-            Drawer::Matrix => "connectome",
+            BottomPanel::Table => "table",
+            BottomPanel::Profile => "profile",
+            BottomPanel::Matrix => "connectome",
         };
         let (made, tracks) = recipe::streamlines(&self.of);
         let mut commands: Vec<String> = made.into_iter().collect();

@@ -1,7 +1,7 @@
 //! Settings for the streamlines of a layer: selection, values, connections; and rulers on slices.
 
 pub use crate::state::core::live::{Live, LiveKey, SameArc};
-pub use crate::state::streamlines::reach::lines_of;
+pub use crate::state::streamlines::current::lines_of;
 pub use crate::state::streamlines::runtime::{
     ColumnKey, ConnectKey, Connected, ManualSelection, OrderKey, Origin, ProfileKey, Profiled,
     Same, SelectionKey, StreamlineRuntime, StreamlineSelection,
@@ -58,7 +58,7 @@ impl RegionRule {
         Self::Within,
     ];
 
-    pub fn words(self) -> &'static str {
+    pub fn label(self) -> &'static str {
         match self {
             Self::Nothing => "Ignored",
             Self::Include => "Through it",
@@ -222,7 +222,8 @@ impl Measurement {
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Bundle {
-    pub sieve: Option<StreamlineRules>,
+    #[serde(rename = "sieve")]
+    pub rules: Option<StreamlineRules>,
     /// Images whose means are columns of the table.
     pub images: Vec<LayerId>,
     pub profile: ProfileSettings,
@@ -233,7 +234,7 @@ pub struct Bundle {
 impl Default for Bundle {
     fn default() -> Self {
         Self {
-            sieve: None,
+            rules: None,
             images: Vec::new(),
             profile: ProfileSettings {
                 // A common number for bundles of the brain (Yeatman et al. 2012).
@@ -258,9 +259,9 @@ impl Bundle {
     /// With other ids for regions; settings of a region without a new id are dropped.
     pub fn renamed(&self, name: impl Fn(RegionId) -> Option<RegionId>) -> Self {
         let mut bundle = self.clone();
-        if let Some(sieve) = &mut bundle.sieve {
-            let uses = sieve.uses.iter();
-            sieve.uses = uses
+        if let Some(rules) = &mut bundle.rules {
+            let uses = rules.uses.iter();
+            rules.uses = uses
                 .filter_map(|(id, how)| Some((name(*id)?, *how)))
                 .collect();
         }
@@ -271,13 +272,13 @@ impl Bundle {
 
 /// The panel below the views.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub enum Drawer {
+pub enum BottomPanel {
     Table,
     Profile,
     Matrix,
 }
 
-impl Drawer {
+impl BottomPanel {
     pub const ALL: [Self; 3] = [Self::Table, Self::Profile, Self::Matrix];
 
     pub fn name(self) -> &'static str {
@@ -298,7 +299,7 @@ pub struct TableView {
 
 /// Effect on the previously selected streamlines.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum How {
+pub enum SelectionMode {
     Replace,
     Add,
     /// Deselects those that were selected.
@@ -308,8 +309,8 @@ pub enum How {
 #[derive(Clone, Debug)]
 pub enum BundleAction {
     /// `None`: shows all streamlines again.
-    SetSieve {
-        sieve: Option<StreamlineRules>,
+    SetRules {
+        rules: Option<StreamlineRules>,
         phase: crate::state::Phase,
     },
     /// Keeps the streamlines that the rules select as a new layer.
@@ -320,12 +321,12 @@ pub enum BundleAction {
     Pick {
         screen: Screen,
         target: PickQuery,
-        how: How,
+        how: SelectionMode,
     },
     /// Selects streamlines of the layer by their numbers; `anchor`: the start of a range.
     Choose {
         lines: Vec<u32>,
-        how: How,
+        how: SelectionMode,
         anchor: Option<u32>,
     },
     ChooseAll,
@@ -336,13 +337,13 @@ pub enum BundleAction {
     ChoosePair {
         row: usize,
         column: usize,
-        how: How,
+        how: SelectionMode,
     },
     SetImages(Vec<LayerId>),
     SetProfile(ProfileSettings),
     SetConnect(ConnectSettings),
     Sort(TableView),
-    Open(Option<Drawer>),
+    Open(Option<BottomPanel>),
     SetHeight(f32),
     SaveTable(PathBuf),
     SaveProfile(PathBuf),

@@ -1,26 +1,26 @@
 //! Streamlines of a layer: rules, selection, deletion, profiles and connections.
 
-pub(in crate::state) mod apart;
-mod asked;
 pub(in crate::state) mod edits;
 pub(in crate::state) mod follow;
+pub(in crate::state) mod keep_rules;
 mod measure;
+mod recipe;
 mod save;
 pub(in crate::state) mod select_manually;
 
 use crate::state::core::phase::Phase;
 use crate::state::edit::edit;
-pub use crate::state::streamlines::update::asked::{asked, sifted};
 pub use crate::state::streamlines::update::edits::keep_marked;
 pub use crate::state::streamlines::update::follow::follow;
-pub(in crate::state) use crate::state::streamlines::update::follow::{regions, rules};
+pub(in crate::state) use crate::state::streamlines::update::follow::{applied_rules, regions};
+pub use crate::state::streamlines::update::recipe::{panel_recipe, selection_recipe};
 use crate::state::streamlines::{Bundle, BundleAction};
 use crate::state::{Effect, State};
 
 pub fn act(state: &mut State, action: BundleAction, effects: &mut Vec<Effect>) {
     match action {
-        BundleAction::SetSieve { sieve, phase } => {
-            set(state, "Filter streamlines", phase, |b| b.sieve = sieve);
+        BundleAction::SetRules { rules, phase } => {
+            set(state, "Filter streamlines", phase, |b| b.rules = rules);
         }
         BundleAction::Keep => edits::keep(state, effects),
         BundleAction::KeepChosen => edits::keep_chosen(state, effects),
@@ -35,7 +35,7 @@ pub fn act(state: &mut State, action: BundleAction, effects: &mut Vec<Effect>) {
         }
         BundleAction::ChooseAll => select_manually::all(state),
         BundleAction::ChooseOthers => select_manually::others(state),
-        BundleAction::ChooseNone => state.session.bundle.chosen = None,
+        BundleAction::ChooseNone => state.session.bundle.manual_selection = None,
         BundleAction::ChoosePair { row, column, how } => {
             select_manually::pair(state, row, column, how)
         }
@@ -51,9 +51,9 @@ pub fn act(state: &mut State, action: BundleAction, effects: &mut Vec<Effect>) {
             set(state, "Connections", Phase::Done, |b| b.connect = connect);
         }
         BundleAction::Sort(table) => state.view.table = table,
-        BundleAction::Open(drawer) => state.view.drawer = drawer,
+        BundleAction::Open(drawer) => state.view.bottom_panel = drawer,
         BundleAction::SetHeight(height) => {
-            state.view.drawer_height = height.clamp(140.0, 2000.0);
+            state.view.bottom_panel_height = height.clamp(140.0, 2000.0);
         }
         BundleAction::SaveTable(path) => save::table(state, path, effects),
         BundleAction::SaveProfile(path) => save::profile(state, path, effects),

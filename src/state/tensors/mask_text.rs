@@ -3,7 +3,7 @@
 use crate::solvers::tensor_fit::MaskReport;
 use crate::state::Document;
 use crate::state::core::layer::{Content, Layer, OriginId};
-use crate::state::core::words::{count, fixed, with_unit};
+use crate::state::core::text::{count, fixed, with_unit};
 use crate::state::document::FitMask;
 
 /// The mask that a fit finds from its scan.

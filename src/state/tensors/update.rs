@@ -8,7 +8,7 @@ use crate::solvers::tensor_fit::{self, FitMap};
 use crate::state::core::display::{self, Display};
 use crate::state::core::layer::{Content, Layer, LayerId};
 use crate::state::core::notices::Severity;
-use crate::state::core::words::THIN;
+use crate::state::core::text::THIN;
 use crate::state::document::Tensors;
 use crate::state::origin::{FoundMask, MapOfFit, Origin, TensorFit};
 use crate::state::recipes::fit_mask;
@@ -38,7 +38,7 @@ pub struct Fitted<'a> {
 /// Requests the fit of the present document unless it exists or is running; cancels one that is no longer needed.
 pub fn fit(state: &mut State, effects: &mut Vec<Effect>) {
     let document = &state.document;
-    let requested = document.wanted_fit();
+    let requested = document.requested_fit();
     let there = document.tensors.as_ref().map(|t| &t.key);
     if requested.is_none() || requested.as_ref() == there {
         if state.session.tensors.fitting.take().is_some() {
@@ -84,7 +84,7 @@ fn request(document: &Document) -> Option<FitTensors> {
 /// Puts a result into each document that wants it: the present one and those that undo or redo bring back.
 pub fn fitted(state: &mut State, result: &Fitted) {
     let wants = |document: &Document| {
-        document.wanted_fit().as_ref() == Some(&result.key)
+        document.requested_fit().as_ref() == Some(&result.key)
             && document.tensors.as_ref().map(|t| &t.key) != Some(&result.key)
     };
     // A layer has the same id in all of them.
@@ -92,7 +92,7 @@ pub fn fitted(state: &mut State, result: &Fitted) {
     let ids = ids.unwrap_or(0).max(state.document.next_id());
     for document in state.history.documents_mut().filter(|d| wants(d)) {
         let first = document.tensors.is_none() && document.awaited.take().is_none();
-        put_all(document, result, ids, first);
+        replace_maps(document, result, ids, first);
     }
     for number in 0..state.session.snapshots.all.len() {
         if !wants(&state.session.snapshots.all[number].document) {
@@ -102,7 +102,7 @@ pub fn fitted(state: &mut State, result: &Fitted) {
             let document = &mut snapshot.document;
             let awaited = document.awaited.take();
             let ids = document.next_id();
-            put_all(
+            replace_maps(
                 document,
                 result,
                 ids,
@@ -118,7 +118,7 @@ pub fn fitted(state: &mut State, result: &Fitted) {
     }
     let awaited = state.document.awaited.take();
     let first = state.document.tensors.is_none() && awaited.is_none();
-    put_all(&mut state.document, result, ids, first);
+    replace_maps(&mut state.document, result, ids, first);
     if let Some(saved) = awaited {
         sessions::update::arrange(&mut state.document, &saved);
     }
@@ -152,12 +152,12 @@ pub fn fitted(state: &mut State, result: &Fitted) {
     }
     if !result.fit.without_direction.is_empty() {
         state.session.notify(
-            Severity::Warning,
-            format!(
-                "Volumes left out of the fit, b above 50 but no direction (usually the scanner's trace image): {}",
-                volume_numbers(&result.fit.without_direction)
-            ),
-        );
+Severity::Warning,
+format!(
+"Volumes left out of the fit, b above 50 but no direction (usually the scanner's trace image): {}",
+volume_numbers(&result.fit.without_direction)
+),
+);
     }
     let floor = result.key.params.min_eigenvalue_mm2_per_s;
     for doubt in result.fit.doubts(result.mask.count(), floor) {
@@ -167,7 +167,7 @@ pub fn fitted(state: &mut State, result: &Fitted) {
 
 /// Replaces the tensors and maps of an earlier fit, keeping their display; new layers get the ids from `ids` on.
 /// `first`: there is no earlier display.
-fn put_all(document: &mut Document, result: &Fitted, ids: u64, first: bool) {
+fn replace_maps(document: &mut Document, result: &Fitted, ids: u64, first: bool) {
     let Some(scan) = document.scan().map(|l| l.origin) else {
         return;
     };

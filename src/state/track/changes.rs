@@ -5,7 +5,7 @@ use crate::solvers::geodesic::{Cut, DirectionParts, SharpeningParts};
 use crate::solvers::tensor_fit::Method as Fit;
 use crate::state::Document;
 use crate::state::core::changes::Fields;
-use crate::state::core::words::{measure, significant};
+use crate::state::core::text::{measure, significant};
 
 pub fn changed(before: &Document, after: &Document) -> Vec<String> {
     let mut all = Vec::new();
@@ -52,8 +52,8 @@ fn rays(document: &Document) -> Fields {
     // Both tables have the direction of travel; that of all curves names it.
     let apart = ["directions", "sharpen", "both-ways", "cut"];
     fields.rows(rays, &apart);
-    fields.rows(&rays.params.walk, APART);
-    length(&mut fields, &rays.params.walk);
+    fields.rows(&rays.params.curves, APART);
+    length(&mut fields, &rays.params.curves);
     fields.detailed("Keep", kept(rays.cut), format!("{:?}", rays.cut));
     fields
 }
@@ -63,7 +63,7 @@ fn kept(cut: Cut) -> String {
     match cut {
         Cut::All => "all".to_owned(),
         Cut::AtLeast(least) => format!("≥\u{202F}{}", measure(f64::from(least))),
-        Cut::Top(count) => format!("best {}", crate::state::core::words::count(count as u64)),
+        Cut::Top(count) => format!("best {}", crate::state::core::text::count(count as u64)),
         Cut::TopShare(share) => format!("best {}\u{202F}%", significant(share * 100.0)),
     }
 }

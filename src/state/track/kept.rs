@@ -9,7 +9,7 @@ use crate::solvers::geodesic::Cut;
 use crate::state::core::display::Display;
 use crate::state::core::layer::{Content, Layer, LayerId};
 use crate::state::core::notices::Severity;
-use crate::state::core::words::{THIN, count};
+use crate::state::core::text::{THIN, count};
 use crate::state::document::Method;
 use crate::state::edit::edit;
 use crate::state::files::jobs::{SaveTractogram, SaveWithValues};
@@ -19,7 +19,7 @@ use crate::state::streamlines::Column;
 use crate::state::track::jobs::LIVE;
 use crate::state::track::jobs::streamlines::{TrackStreamlines, TrackWholeBrain};
 use crate::state::track::types::CurveKey;
-use crate::state::update::sifted_recipe;
+use crate::state::update::selection_recipe;
 use crate::state::{Effect, Phase, State, WholeBrain, recipes, track};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -35,9 +35,9 @@ pub fn whole_brain_done(
 ) {
     let Some(made) = recipes::made(&state.document, requested, Cut::All) else {
         state.session.notify(
-            Severity::Information,
-            "Whole-brain streamlines discarded because the tensors changed during tracking: track again",
-        );
+Severity::Information,
+"Whole-brain streamlines discarded because the tensors changed during tracking: track again",
+);
         return;
     };
     let content = Content::Tractogram(output.kept.clone());
@@ -142,8 +142,8 @@ pub fn keep(state: &mut State) {
 
 /// Saves a layer's streamlines, or the live ones; of a layer with rules only those that they keep.
 pub fn save(state: &mut State, layer: Option<LayerId>, path: PathBuf, effects: &mut Vec<Effect>) {
-    if let Some(id) = layer.filter(|id| state.sieved(*id)) {
-        return save_sifted(state, id, path, effects);
+    if let Some(id) = layer.filter(|id| state.has_rules(*id)) {
+        return save_selection(state, id, path, effects);
     }
     let found = match layer {
         Some(id) => state.document.layer(id).and_then(|l| match &l.content {
@@ -177,15 +177,15 @@ pub fn save(state: &mut State, layer: Option<LayerId>, path: PathBuf, effects: &
     state.session.guide_done(TourStep::Save);
 }
 
-fn save_sifted(state: &mut State, id: LayerId, path: PathBuf, effects: &mut Vec<Effect>) {
+fn save_selection(state: &mut State, id: LayerId, path: PathBuf, effects: &mut Vec<Effect>) {
     let layer = state.document.layer(id).cloned();
     let marks = state.passing(id).map(|s| s.marks.0.clone());
-    let recipe = layer.as_deref().and_then(|l| sifted_recipe(state, l));
+    let recipe = layer.as_deref().and_then(|l| selection_recipe(state, l));
     let (Some(layer), Some(marks), Some(recipe)) = (layer, marks, recipe) else {
         return state.session.notify(
-            Severity::Information,
-            "The result of the filter is not ready: wait for it or change the filter, then export again",
-        );
+Severity::Information,
+"The result of the filter is not ready: wait for it or change the filter, then export again",
+);
     };
     let Content::Tractogram(tractogram) = &layer.content else {
         return;
@@ -219,7 +219,7 @@ pub fn with_grid(state: &State, tractogram: Tractogram) -> Tractogram {
 
 /// The data of a layer's streamlines, or of the live ones, that a file of this name would not hold; values written to
 /// files next to a TCK are not lost.
-pub fn losses(state: &State, layer: Option<LayerId>, path: &Path) -> Vec<String> {
+pub fn unsupported_contents(state: &State, layer: Option<LayerId>, path: &Path) -> Vec<String> {
     let found = match layer {
         Some(id) => state.document.layer(id).and_then(|l| match &l.content {
             Content::Tractogram(tractogram) => Some(tractogram),
@@ -231,10 +231,10 @@ pub fn losses(state: &State, layer: Option<LayerId>, path: &Path) -> Vec<String>
         return Vec::new();
     };
     let values = Values::of(tractogram);
-    let mut losses = values.losses(tractogram, path);
-    losses.extend(values.refusals_seen(tractogram, path));
-    losses.extend(format.unsupported_grid(tractogram));
-    losses
+    let mut unsupported = values.losses(tractogram, path);
+    unsupported.extend(values.refusals_seen(tractogram, path));
+    unsupported.extend(format.unsupported_grid(tractogram));
+    unsupported
 }
 
 /// Writes a streamline file and, next to a TCK, the values that it does not hold.

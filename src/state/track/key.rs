@@ -70,7 +70,7 @@ impl CurveKey {
             (CurveParams::Rays(own_medium, own), CurveParams::Rays(medium, full)) => {
                 let mut some = full.clone();
                 // How many depends on how fast the last ones were.
-                some.walk.seeding = own.walk.seeding;
+                some.curves.seeding = own.curves.seeding;
                 own_medium == medium && *own == some
             }
             (CurveParams::Streamlines(_), CurveParams::Rays(..))

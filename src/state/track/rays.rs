@@ -58,7 +58,7 @@ pub fn coarse_seeds(state: &State) -> Option<usize> {
     let known = state.session.track.rays_per_ms;
     let rays = known.map_or(FIRST_COARSE, |per_ms| coarse_count(per_ms, passed));
     let seeds = (rays / params.directions.count().max(1)).max(1);
-    let all = match params.walk.seeding {
+    let all = match params.curves.seeding {
         Seeding::Random { count } => count,
         Seeding::Grid { .. } | Seeding::PerVoxel { .. } => usize::MAX,
     };
@@ -74,12 +74,12 @@ pub fn request(state: &State, tensors: &Tensors, coarse: bool) -> ShootRays {
     } = state.document.track.rays.clone();
     let fewer = if coarse { coarse_seeds(state) } else { None };
     if let Some(count) = fewer {
-        params.walk.seeding = Seeding::Random { count };
+        params.curves.seeding = Seeding::Random { count };
     }
     let fits = |(recipe, m): &&(RayMetricParams, RayMetric)| {
         m.field.id() == tensors.field.id()
             && *recipe == medium
-            && m.interpolation == params.walk.interpolation
+            && m.interpolation == params.curves.interpolation
     };
     let prepared = state.session.track.ray_metric.as_ref().filter(fits);
     ShootRays {

@@ -4,7 +4,7 @@ use crate::data::Role;
 use crate::data::text::counted;
 use crate::solvers::curves;
 use crate::state::core::live::Detail;
-use crate::state::core::words::{none_started, took};
+use crate::state::core::text::{none_started, took};
 use crate::state::document::Method;
 use crate::state::recipes::fit_of;
 use crate::state::tensors::mask_text;

@@ -138,9 +138,9 @@ pub fn save(state: &State, id: LayerId, path: PathBuf, effects: &mut Vec<Effect>
 
 /// The panel shows a layer, and no region.
 fn select_layer(state: &mut State, layer: Option<LayerId>) {
-    let chosen = state.session.bundle.chosen.as_ref();
+    let chosen = state.session.bundle.manual_selection.as_ref();
     if chosen.is_some_and(|c| Some(c.layer) != layer) {
-        state.session.bundle.chosen = None;
+        state.session.bundle.manual_selection = None;
     }
     state.session.selected_layer = layer;
     state.session.regions.selected = None;

@@ -21,8 +21,8 @@ pub use crate::state::pathways::update::{find as find_pathway, recipe as pathway
 pub use crate::state::segment::update::{now as segmented_now, recipe as segment_recipe};
 use crate::state::session::TourStep;
 pub use crate::state::sessions::update::is_session;
-pub use crate::state::streamlines::update::{asked as asked_recipe, sifted as sifted_recipe};
-pub use crate::state::track::kept::losses;
+pub use crate::state::streamlines::update::{panel_recipe, selection_recipe};
+pub use crate::state::track::kept::unsupported_contents;
 use crate::state::{
     Recipe, State, UnsavedAction, alignment, density, device, files, filter, pathways, pictures,
     regions, sampling, segment, sessions, snapshots, streamlines, tensors, track,
@@ -33,10 +33,10 @@ use stopping::{escape, stop};
 /// Applies one action; the window carries out the returned effects.
 pub fn update(state: &mut State, action: Action) -> Vec<Effect> {
     let mut effects = Vec::new();
-    let filter = streamlines::update::apart::before(state, &action);
+    let filter = streamlines::update::keep_rules::before(state, &action);
     apply(state, action, &mut effects);
     follow_failures(state, &mut effects);
-    streamlines::update::apart::keep(state, filter);
+    streamlines::update::keep_rules::keep(state, filter);
     track::follow::follow(state, &mut effects);
     pathways::update::follow(state, &mut effects);
     segment::update::follow(state, &mut effects);

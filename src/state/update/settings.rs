@@ -5,7 +5,7 @@ use crate::state::{Effect, State};
 
 /// The present document keeps its parameters; the next one starts with the new defaults.
 pub fn set(state: &mut State, settings: Preferences, effects: &mut Vec<Effect>) {
-    let settings = settings.sound();
+    let settings = settings.sanitized();
     let before = std::mem::replace(&mut state.session.settings, settings);
     let settings = &state.session.settings;
     if settings.convention != before.convention {

@@ -6,12 +6,12 @@ use crate::state::{Document, Effect, State, alignment, changes, regions, tensors
 
 pub fn undo(state: &mut State, effects: &mut Vec<Effect>) {
     let step = state.history.undo(&state.document);
-    travel(state, step, Way::Undone, effects);
+    apply_history_step(state, step, Way::Undone, effects);
 }
 
 pub fn redo(state: &mut State, effects: &mut Vec<Effect>) {
     let step = state.history.redo(&state.document);
-    travel(state, step, Way::Redone, effects);
+    apply_history_step(state, step, Way::Redone, effects);
 }
 
 /// Reverts what a drag has changed so far; it leaves no step in the history.
@@ -25,7 +25,7 @@ pub fn abandon(state: &mut State, before: BeforeDrag, effects: &mut Vec<Effect>)
     // A step from before the drag stays.
     if state.history.recorded() > before.recorded {
         let step = state.history.abandon();
-        travel(state, step, Way::Cancelled, effects);
+        apply_history_step(state, step, Way::Cancelled, effects);
     }
 }
 
@@ -47,7 +47,7 @@ impl Way {
     }
 }
 
-fn travel(
+fn apply_history_step(
     state: &mut State,
     step: Option<(String, Document)>,
     way: Way,

@@ -32,7 +32,7 @@ pub fn act(state: &mut State, action: ViewAction, effects: &mut Vec<Effect>) {
         }
         ViewAction::FrameAll => frame_all(state),
         ViewAction::SetConvention(convention) => state.view.convention = convention,
-        ViewAction::SetTool(tool) => regions::draw::take(state, tool, effects),
+        ViewAction::SetTool(tool) => regions::draw::activate_tool(state, tool, effects),
         ViewAction::ToggleCrosshair => state.view.visible.crosshair ^= true,
         ViewAction::ToggleLetters => state.view.visible.letters ^= true,
         ViewAction::TogglePanels => state.view.visible.panels ^= true,

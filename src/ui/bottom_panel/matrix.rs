@@ -8,8 +8,8 @@ use super::{beside_settings, empty};
 use crate::data::Tractogram;
 use crate::data::appearance::ColourMap;
 use crate::solvers::connectivity::Connectome;
-use crate::state::core::words::counted;
-use crate::state::streamlines::{Connected, How, Shown};
+use crate::state::core::text::counted;
+use crate::state::streamlines::{Connected, SelectionMode, Shown};
 use crate::state::{Action, BundleAction, State};
 use egui::{
     Color32, ColorImage, Rect, Role, Sense, Stroke, StrokeKind, TextureHandle, TextureOptions, Ui,
@@ -55,7 +55,7 @@ pub fn show(
         Shown::Value if found.connectome.value.is_empty() => Shown::Count,
         shown => shown,
     };
-    let picture = &mut memory.caches.drawer.matrix;
+    let picture = &mut memory.caches.bottom_panel.matrix;
     picture.prepare(ui, found, shown);
     let [left, top] = NUMBERS;
     let edge = (place.height() - top - 28.0)
@@ -118,7 +118,7 @@ fn scale(ui: &Ui, shown: Shown, square: Rect, picture: &Picture) -> Rect {
         ui.painter()
             .rect_filled(part, 0.0, Color32::from_rgb(r, g, b));
     }
-    let words = |v: f32| match shown {
+    let label = |v: f32| match shown {
         Shown::Count => format::count(v as u64),
         Shown::Length | Shown::Value => format::significant(f64::from(v)),
     };
@@ -129,7 +129,7 @@ fn scale(ui: &Ui, shown: Shown, square: Rect, picture: &Picture) -> Rect {
     };
     let mut right = bar.right();
     for (value, y) in [(picture.ends.1, bar.top() + 6.0), (low, bar.bottom() - 6.0)] {
-        let text = words(value);
+        let text = label(value);
         let width = paint::width(ui, &text, font.clone());
         let at = Rect::from_min_size(pos2(bar.right() + 6.0, y - 7.0), vec2(width, 14.0));
         paint::left(ui.painter(), at, &text, font.clone(), p.t3);
@@ -204,12 +204,12 @@ impl Picture {
 }
 
 /// How a modified click combines with the selected streamlines.
-fn how(ui: &Ui) -> How {
+fn how(ui: &Ui) -> SelectionMode {
     let modifiers = ui.input(|i| i.modifiers);
     match (modifiers.shift, modifiers.command) {
-        (_, true) => How::Toggle,
-        (true, false) => How::Add,
-        _ => How::Replace,
+        (_, true) => SelectionMode::Toggle,
+        (true, false) => SelectionMode::Add,
+        _ => SelectionMode::Replace,
     }
 }
 

@@ -8,7 +8,7 @@ use super::super::{format, regions};
 use super::{beside_settings, empty};
 use crate::data::Tractogram;
 use crate::solvers::tractogram::profile::{Profile, Sense as Way, Track};
-use crate::state::core::words::counted;
+use crate::state::core::text::counted;
 use crate::state::streamlines::{Column, ProfileSettings};
 use crate::state::{Action, BundleAction, State, ViewAction};
 use crate::ui::forms::display::{segment_row, select_row};
@@ -18,7 +18,7 @@ const MARGIN: [f32; 4] = [52.0, 22.0, 26.0, 24.0];
 
 pub fn show(ui: &mut Ui, state: &State, lines: &Tractogram, actions: &mut Vec<Action>) {
     let place = beside_settings(ui, |ui| settings(ui, state, lines, actions));
-    if state.usual_along(lines).is_none() {
+    if state.default_profile_column(lines).is_none() {
         return empty(
             ui,
             place,
@@ -48,7 +48,7 @@ fn settings(ui: &mut Ui, state: &State, lines: &Tractogram, actions: &mut Vec<Ac
     let mut set = |settings: ProfileSettings| {
         actions.push(Action::Bundle(BundleAction::SetProfile(settings)));
     };
-    let default_value = state.usual_along(lines);
+    let default_value = state.default_profile_column(lines);
     let now: Vec<Column> = match settings.along.is_empty() {
         true => default_value.into_iter().collect(),
         false => settings.along.clone(),

@@ -8,7 +8,7 @@ use super::empty;
 use crate::data::{Role as RegionRole, Tractogram};
 use crate::solvers::curves::StopReason;
 use crate::solvers::tractogram::selection::PointStatistic;
-use crate::state::streamlines::{Column, How, Limit, StreamlineRules, TableView};
+use crate::state::streamlines::{Column, Limit, SelectionMode, StreamlineRules, TableView};
 use crate::state::{Action, BundleAction, Content, Layer, Phase, State, ViewAction};
 use egui::{Key, Rect, Role, Sense, Ui, WidgetInfo, pos2, vec2};
 use std::sync::Arc;
@@ -185,22 +185,22 @@ fn range(limit: Option<&Limit>) -> String {
 }
 
 /// The layer's current rules, or rules that let everything pass.
-fn sieve(state: &State, layer: &Layer) -> StreamlineRules {
-    let sieve = state.document.bundle.sieve.clone();
-    let sieve = sieve.filter(|s| s.layer == layer.id);
-    sieve.unwrap_or_else(|| StreamlineRules::new(layer.id))
+fn current_rules(state: &State, layer: &Layer) -> StreamlineRules {
+    let rules = state.document.bundle.rules.clone();
+    let rules = rules.filter(|s| s.layer == layer.id);
+    rules.unwrap_or_else(|| StreamlineRules::new(layer.id))
 }
 
 fn stopped(ui: &mut Ui, state: &State, layer: &Layer, place: Rect, actions: &mut Vec<Action>) {
-    let sieve = sieve(state, layer);
-    let now = sieve.stop.map_or(ANY_REASON, StopReason::label);
+    let rules = current_rules(state, layer);
+    let now = rules.stop.map_or(ANY_REASON, StopReason::label);
     let chosen = menu::select(ui, place, "Stop reason of the rows", now, |ui| {
-        reasons(ui, sieve.stop)
+        reasons(ui, rules.stop)
     });
     if let Some(stop) = chosen {
-        let sieve = Some(StreamlineRules { stop, ..sieve });
+        let rules = Some(StreamlineRules { stop, ..rules });
         let phase = Phase::Done;
-        actions.push(Action::Bundle(BundleAction::SetSieve { sieve, phase }));
+        actions.push(Action::Bundle(BundleAction::SetRules { rules, phase }));
     }
 }
 
@@ -214,8 +214,8 @@ fn filter(
     memory: &mut Memory,
     actions: &mut Vec<Action>,
 ) {
-    let sieve = sieve(state, layer);
-    let shown = range(sieve.limit(column));
+    let rules = current_rules(state, layer);
+    let shown = range(rules.limit(column));
     let name = format!("Range of {}", state.column_name(column));
     let p = theme::palette(ui.style());
     let typed = field::value(ui, place, &name, &shown, "");
@@ -241,20 +241,20 @@ fn filter(
                 column: column.clone(),
                 low,
                 high,
-                counting: sieve
+                counting: rules
                     .limit(column)
                     .map_or(PointStatistic::Mean, |l| l.counting),
             };
-            let sieve = sieve.limited(limit);
-            actions.push(Action::Bundle(BundleAction::SetSieve {
-                sieve: Some(sieve),
+            let rules = rules.limited(limit);
+            actions.push(Action::Bundle(BundleAction::SetRules {
+                rules: Some(rules),
                 phase: Phase::Done,
             }));
         }
         None => {
             let text =
                 format!("\"{typed}\" is not a range; expected one such as 0.2–0.5, 0.2.. or ..0.5");
-            crate::ui::widgets::notice::say(ui, place, text);
+            crate::ui::widgets::notice::show_at(ui, place, text);
         }
     }
 }
@@ -275,7 +275,7 @@ fn rows(
     let response = ui.interact(table, id, Sense::click());
     let in_sight = f64::from(body.height() / ROW);
     let most = (order.len() as f64 - in_sight + 0.5).max(0.0);
-    let scrolled = &mut memory.caches.drawer.table;
+    let scrolled = &mut memory.caches.bottom_panel.table;
     follow(state, order, in_sight, scrolled);
     if response.contains_pointer() {
         let by = ui.input(|i| i.smooth_scroll_delta().y);
@@ -285,7 +285,7 @@ fn rows(
         keys(ui, id, in_sight, scrolled, most);
         let pressed = |key| ui.input_mut(|i| i.consume_key(egui::Modifiers::NONE, key));
         let delete = pressed(Key::Delete) || pressed(Key::Backspace);
-        if delete && state.chosen().is_some_and(|c| c.of == lines.id()) {
+        if delete && state.manual_selection().is_some_and(|c| c.of == lines.id()) {
             actions.push(Action::Bundle(BundleAction::DeleteChosen));
         }
     }
@@ -306,7 +306,7 @@ fn rows(
         .map(|c| state.values(lines.id(), c))
         .collect();
     let targets = targets(state, lines);
-    let chosen = state.chosen().filter(|c| c.of == lines.id());
+    let chosen = state.manual_selection().filter(|c| c.of == lines.id());
     let first = scrolled.top.floor() as usize;
     let off = (scrolled.top - first as f64) as f32 * ROW;
     let last = (first + in_sight.ceil() as usize + 1).min(order.len());
@@ -330,7 +330,7 @@ fn rows(
         for (c, column) in columns.iter().enumerate() {
             let place = paint::inset(cell(c, top, ROW), 8.0, 20.0);
             let text = match values[c] {
-                Some(values) => words(column, values[*line as usize], &targets),
+                Some(values) => value_text(column, values[*line as usize], &targets),
                 None => "…".to_owned(),
             };
             paint::right(&painter, place, &text, theme::regular(size::LABEL), ink);
@@ -347,7 +347,7 @@ fn rows(
     let Some(at) = response.interact_pointer_pos() else {
         return;
     };
-    let row = row_at(at.y, body, memory.caches.drawer.table.top);
+    let row = row_at(at.y, body, memory.caches.bottom_panel.table.top);
     let Some(line) = order.get(row).copied() else {
         return;
     };
@@ -367,23 +367,23 @@ fn rows(
         (true, Some(from)) => {
             let (low, high) = (from.min(row), from.max(row));
             let how = if modifiers.command {
-                How::Add
+                SelectionMode::Add
             } else {
-                How::Replace
+                SelectionMode::Replace
             };
             (order[low..=high].to_vec(), how, anchor)
         }
-        _ if modifiers.command => (vec![line], How::Toggle, Some(line)),
-        _ => (vec![line], How::Replace, Some(line)),
+        _ if modifiers.command => (vec![line], SelectionMode::Toggle, Some(line)),
+        _ => (vec![line], SelectionMode::Replace, Some(line)),
     };
     // A row clicked in the table is already in view.
-    memory.caches.drawer.table.followed = anchor;
+    memory.caches.bottom_panel.table.followed = anchor;
     actions.push(Action::Bundle(BundleAction::Choose { lines, how, anchor }));
 }
 
 /// Scrolls a streamline selected in a view into sight.
 fn follow(state: &State, order: &[u32], in_sight: f64, scrolled: &mut Scrolled) {
-    let anchor = state.chosen().and_then(|c| c.anchor);
+    let anchor = state.manual_selection().and_then(|c| c.anchor);
     if anchor == scrolled.followed {
         return;
     }
@@ -463,7 +463,7 @@ fn targets(state: &State, lines: &Tractogram) -> Vec<String> {
 
 const TARGET: &str = "target";
 
-fn words(column: &Column, value: f32, targets: &[String]) -> String {
+fn value_text(column: &Column, value: f32, targets: &[String]) -> String {
     if matches!(column, Column::Value(name) if name == TARGET)
         && value >= 0.0
         && let Some(name) = targets.get(value as usize)

@@ -3,7 +3,7 @@
 use super::typed::{listed, values_of};
 use super::{PathPurpose, Sheet, picture};
 use crate::state::filter::FilterFile;
-use crate::state::update::losses;
+use crate::state::update::unsupported_contents;
 use crate::state::{Severity, State};
 use crate::ui::panels;
 use crate::ui::theme::{self, size, space};
@@ -52,7 +52,7 @@ fn title(ui: &mut Ui, width: f32, purpose: &PathPurpose, state: &State) {
     let verb = match purpose {
         PathPurpose::Open => "Enter opens",
         PathPurpose::Locate { .. }
-        | PathPurpose::Absent(..)
+        | PathPurpose::Missing(..)
         | PathPurpose::Affine { .. }
         | PathPurpose::Scheme => "Enter chooses it",
         _ => "Enter saves",
@@ -133,9 +133,9 @@ fn notes(ui: &mut Ui, width: f32, state: &State, sheet: &Sheet) {
     };
     if let Some(layer) = of {
         let path = Path::new(sheet.text.trim());
-        let losses = losses(state, layer, path);
-        if !losses.is_empty() {
-            let text = losses.join("\n");
+        let unsupported = unsupported_contents(state, layer, path);
+        if !unsupported.is_empty() {
+            let text = unsupported.join("\n");
             ui.scope(|ui| {
                 ui.set_width(width);
                 Note::new(p, Severity::Information, &text).show(ui)
@@ -152,7 +152,7 @@ fn buttons(ui: &mut Ui, buttons: Rect, sheet: &Sheet, native: bool) -> (Option<T
         (PathPurpose::Open, None) => "Open",
         (
             PathPurpose::Locate { .. }
-            | PathPurpose::Absent(..)
+            | PathPurpose::Missing(..)
             | PathPurpose::Affine { .. }
             | PathPurpose::Scheme,
             None,

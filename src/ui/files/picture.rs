@@ -100,11 +100,11 @@ pub(super) fn options(ui: &mut Ui, pane: &mut Option<Pane>, look: &mut Look) {
             Err(NoFfmpeg::Missing) => Some("Install ffmpeg for a film"),
             Err(NoFfmpeg::Denied(_)) => Some("ffmpeg may not be executed"),
         };
-        if let Some(words) = lacks {
+        if let Some(missing) = lacks {
             paint::left(
                 ui.painter(),
                 right,
-                words,
+                missing,
                 theme::regular(size::LABEL),
                 p.t3,
             );

@@ -6,7 +6,7 @@ use crate::state::files::types::RecentExports;
 use crate::state::filter::{FilterAction, FilterFile};
 use crate::state::pathways::{PathwayAction, PathwayFile};
 use crate::state::segment::SegmentFile;
-use crate::state::streamlines::Drawer;
+use crate::state::streamlines::BottomPanel;
 use crate::state::update::is_session;
 use crate::state::{
     Action, AlignmentAction, BundleAction, Content, FilesAction, LayerId, Look, Pane,
@@ -68,7 +68,7 @@ pub enum PathPurpose {
     /// The timing of the gradients.
     Scheme,
     /// The content of the panel below the views, as a table.
-    Csv(Drawer),
+    Csv(BottomPanel),
     /// A file of the session being opened, by its number.
     Locate {
         index: usize,
@@ -76,7 +76,7 @@ pub enum PathPurpose {
         name: String,
     },
     /// A missing layer of the session, and the name of its file.
-    Absent(LayerId, String),
+    Missing(LayerId, String),
 }
 
 impl PathPurpose {
@@ -91,25 +91,25 @@ impl PathPurpose {
         };
         Self::Tracks {
             layer,
-            measured: tractogram.is_some_and(Values::are_in),
+            measured: tractogram.is_some_and(Values::has_measures),
             values: tractogram.map(Values::of).unwrap_or_default(),
-            filtered: layer.is_some_and(|id| state.sieved(id)),
+            filtered: layer.is_some_and(|id| state.has_rules(id)),
         }
     }
 
     /// Files for the values that accompany streamlines of this name, each with its description.
-    pub(super) fn beside(&self, path: &Path) -> Vec<(String, PathBuf)> {
+    pub(super) fn companion_files(&self, path: &Path) -> Vec<(String, PathBuf)> {
         let adjacent = match self {
             Self::Tracks {
                 values,
                 filtered: false,
                 ..
-            } => values.beside(path),
+            } => values.companion_files(path),
             Self::Tracks { values, .. } => values.named(path),
             Self::Filter(FilterFile::Kept | FilterFile::All, values) => values.named(path),
             _ => Vec::new(),
         };
-        let described = adjacent.into_iter().map(|b| (Values::words(&b), b.path));
+        let described = adjacent.into_iter().map(|b| (Values::text(&b), b.path));
         described.collect()
     }
 
@@ -175,7 +175,7 @@ impl PathPurpose {
             }
             _ => {}
         }
-        files.extend(self.beside(path).into_iter().map(|(_, path)| path));
+        files.extend(self.companion_files(path).into_iter().map(|(_, path)| path));
         files
     }
 
@@ -197,7 +197,7 @@ impl PathPurpose {
             self,
             Self::Open
                 | Self::Locate { .. }
-                | Self::Absent(..)
+                | Self::Missing(..)
                 | Self::Affine { .. }
                 | Self::Scheme
         )
@@ -215,9 +215,9 @@ impl PathPurpose {
             } => "Export regions as label map",
             Self::Regions { .. } => "Export regions as masks, one file each",
             Self::Screenshot { .. } => "Save a screenshot",
-            Self::Csv(Drawer::Table) => "Export the table",
-            Self::Csv(Drawer::Profile) => "Export the profile",
-            Self::Csv(Drawer::Matrix) => "Export the matrix",
+            Self::Csv(BottomPanel::Table) => "Export the table",
+            Self::Csv(BottomPanel::Profile) => "Export the profile",
+            Self::Csv(BottomPanel::Matrix) => "Export the matrix",
             Self::Pathway { what, .. } => match what {
                 PathwayFile::Mask => "Export the pathway",
                 PathwayFile::Path => "Export the cheapest path",
@@ -237,7 +237,7 @@ impl PathPurpose {
             },
             Self::Scheme => "A Camino scheme file",
             Self::Session { .. } => "Save the session",
-            Self::Locate { name, .. } | Self::Absent(_, name) => {
+            Self::Locate { name, .. } | Self::Missing(_, name) => {
                 return format!("Where is {name} now?");
             }
             Self::Affine { .. } => "An affine of FLIRT or ITK",
@@ -264,7 +264,7 @@ impl PathPurpose {
         match self {
             Self::Open
             | Self::Locate { .. }
-            | Self::Absent(..)
+            | Self::Missing(..)
             | Self::Affine { .. }
             | Self::Scheme => None,
             Self::Session { .. } | Self::Csv(_) => None,
@@ -282,7 +282,7 @@ impl PathPurpose {
         match self {
             Self::Open
             | Self::Locate { .. }
-            | Self::Absent(..)
+            | Self::Missing(..)
             | Self::Affine { .. }
             | Self::Scheme => Vec::new(),
             Self::Filter(FilterFile::Weights, _) => vec!["txt"],
@@ -383,7 +383,7 @@ impl PathPurpose {
                 Action::Session(SessionAction::Save { path, then })
             }
             Self::Locate { index, .. } => Action::Session(SessionAction::Relocate { index, path }),
-            Self::Absent(layer, _) => Action::Session(SessionAction::Restore { layer, path }),
+            Self::Missing(layer, _) => Action::Session(SessionAction::Restore { layer, path }),
             Self::Affine { layer } => {
                 Action::Alignment(AlignmentAction::ApplyAffine { layer, path })
             }
@@ -397,9 +397,9 @@ impl PathPurpose {
             Self::Regions { as_labels, .. } => {
                 Action::Region(RegionAction::SaveAll { path, as_labels })
             }
-            Self::Csv(Drawer::Table) => Action::Bundle(BundleAction::SaveTable(path)),
-            Self::Csv(Drawer::Profile) => Action::Bundle(BundleAction::SaveProfile(path)),
-            Self::Csv(Drawer::Matrix) => Action::Bundle(BundleAction::SaveMatrix(path)),
+            Self::Csv(BottomPanel::Table) => Action::Bundle(BundleAction::SaveTable(path)),
+            Self::Csv(BottomPanel::Profile) => Action::Bundle(BundleAction::SaveProfile(path)),
+            Self::Csv(BottomPanel::Matrix) => Action::Bundle(BundleAction::SaveMatrix(path)),
             Self::Screenshot { pane, look } => {
                 Action::Picture(PictureAction::Take(Shot { pane, path, look }))
             }

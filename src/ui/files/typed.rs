@@ -97,12 +97,12 @@ pub fn values_of(purpose: &PathPurpose, path: &Path) -> Vec<String> {
         PathPurpose::Filter(FilterFile::Kept | FilterFile::All, _) => false,
         _ => return Vec::new(),
     };
-    let adjacent = purpose.beside(path);
+    let adjacent = purpose.companion_files(path);
     let mut lines: Vec<String> = adjacent
         .iter()
-        .map(|(words, path)| {
+        .map(|(description, path)| {
             let name = path.file_name().unwrap_or_default();
-            format!("{words}: {}", name.to_string_lossy())
+            format!("{description}: {}", name.to_string_lossy())
         })
         .collect();
     if lines.len() > MOST {

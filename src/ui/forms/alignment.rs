@@ -7,7 +7,7 @@ use crate::state::update::fixed_name;
 use crate::state::{
     Action, AlignmentAction, Content, Display, Layer, LayerAction, Phase, Severity, State,
 };
-use crate::ui::files::{PathPurpose, Place};
+use crate::ui::files::{DialogPosition, PathPurpose};
 use crate::ui::theme::{self, space};
 use crate::ui::widgets::button::{Button, IconButton};
 use crate::ui::widgets::note::{Note, NoteResponse};
@@ -56,7 +56,7 @@ pub fn show(
     }
     let (low, high) = original.bounds().unwrap_or((DVec3::ZERO, DVec3::ZERO));
     let centre = (low + high) * 0.5;
-    let by = state.moved_to(layer.id);
+    let by = state.requested_transform(layer.id);
     match Nudge::of(by, centre) {
         Some(nudge) => {
             if let Some((nudge, phase)) = numbers(ui, nudge) {
@@ -104,7 +104,9 @@ pub fn show(
     }
     if responses[1].clicked() {
         let purpose = PathPurpose::Affine { layer: layer.id };
-        memory.files.ask(ui.ctx(), purpose, Place::Middle, "");
+        memory
+            .files
+            .ask(ui.ctx(), purpose, DialogPosition::Middle, "");
     }
     let reset = IconButton::new(icons::RESET, "Back to the position in the file")
         .side(24.0)

@@ -5,7 +5,9 @@ use crate::data::tractogram::LENGTH;
 use crate::data::{DataId, Tractogram};
 use crate::solvers::curves::StopReason;
 use crate::solvers::tractogram::selection::PointStatistic;
-use crate::state::streamlines::{Column, ColumnKey, Drawer, Limit, RegionRule, StreamlineRules};
+use crate::state::streamlines::{
+    BottomPanel, Column, ColumnKey, Limit, RegionRule, StreamlineRules,
+};
 use crate::state::{Action, BundleAction, Layer, LayerId, Phase, State, Tool, ViewAction};
 use crate::ui::theme::{self, size, space};
 use crate::ui::widgets::button::{Button, segmented};
@@ -21,9 +23,9 @@ const FILTER: &str = "Filter";
 pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
     let selected = super::selected_tracks(state).is_some();
     let about = selected
-        || state.document.bundle.sieve.is_some()
-        || state.view.drawer.is_some()
-        || state.chosen().is_some()
+        || state.document.bundle.rules.is_some()
+        || state.view.bottom_panel.is_some()
+        || state.manual_selection().is_some()
         || state.view.tool == Tool::Pick;
     let Some((layer, lines)) = state.bundle().filter(|_| about) else {
         return;
@@ -34,8 +36,8 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
         shown(ui, state, layer, lines);
         chosen(ui, state, actions);
         below(ui, state, actions);
-        let filtered = state.document.bundle.sieve.is_some();
-        if state.view.drawer == Some(Drawer::Table) && !filtered {
+        let filtered = state.document.bundle.rules.is_some();
+        if state.view.bottom_panel == Some(BottomPanel::Table) && !filtered {
             images(ui, state, actions);
         }
         let (open, clicked) = section::fold(ui, FILTER, memory.is_open(FILTER, true));
@@ -52,15 +54,15 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
 /// The number of streamlines, and how many the filter keeps.
 fn shown(ui: &mut Ui, state: &State, layer: &Layer, lines: &Tractogram) {
     let all = format::count(lines.len() as u64);
-    let text = match state.sifted(layer.id) {
-        Some(sifted) => {
-            let kept = format::count(sifted.kept as u64);
-            let some = match sifted.every {
+    let text = match state.selection(layer.id) {
+        Some(selection) => {
+            let kept = format::count(selection.kept as u64);
+            let some = match selection.every {
                 1 => String::new(),
                 every => format!(", 1 in {every} drawn"),
             };
             // The message says why there is no newer result.
-            let old = match state.session.bundle.sift.has_failed() {
+            let old = match state.session.bundle.selection.has_failed() {
                 true => ", as before",
                 false => "",
             };
@@ -84,7 +86,7 @@ fn chosen(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
         actions.push(Action::View(ViewAction::SetTool(tool)));
     }
     let act = |action| Action::Bundle(action);
-    let Some(chosen) = state.chosen() else {
+    let Some(chosen) = state.manual_selection() else {
         return;
     };
     rows::reading(ui, "Chosen", &format::count(chosen.count as u64));
@@ -126,13 +128,13 @@ fn below(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     let text = ["Off", "Table", "Profile", "Matrix"];
     let all = [
         None,
-        Some(Drawer::Table),
-        Some(Drawer::Profile),
-        Some(Drawer::Matrix),
+        Some(BottomPanel::Table),
+        Some(BottomPanel::Profile),
+        Some(BottomPanel::Matrix),
     ];
     let now = all
         .iter()
-        .position(|d| *d == state.view.drawer)
+        .position(|d| *d == state.view.bottom_panel)
         .unwrap_or(0);
     if let Some(i) = segmented(ui, row, "Below the views", &text, now) {
         actions.push(Action::Bundle(BundleAction::Open(all[i])));
@@ -146,7 +148,7 @@ fn filter(
     memory: &mut Memory,
     actions: &mut Vec<Action>,
 ) {
-    let now = state.document.bundle.sieve.clone();
+    let now = state.document.bundle.rules.clone();
     let now = now.filter(|s| s.layer == layer.id);
     let help = "Shows only the streamlines that meet all rules below";
     let switched = segment_row(
@@ -157,33 +159,33 @@ fn filter(
         usize::from(now.is_some()),
     );
     if let Some(i) = switched {
-        actions.push(Action::Bundle(BundleAction::SetSieve {
-            sieve: (i == 1).then(|| StreamlineRules::new(layer.id)),
+        actions.push(Action::Bundle(BundleAction::SetRules {
+            rules: (i == 1).then(|| StreamlineRules::new(layer.id)),
             phase: Phase::Done,
         }));
     }
-    let Some(sieve) = now else {
+    let Some(rules) = now else {
         return rows::hint(
             ui,
             "By region, group, length, value, stop reason or at random; regions can be dragged while it is on",
         );
     };
-    let mut set = |sieve: StreamlineRules, phase: Phase| {
-        actions.push(Action::Bundle(BundleAction::SetSieve {
-            sieve: Some(sieve),
+    let mut set = |rules: StreamlineRules, phase: Phase| {
+        actions.push(Action::Bundle(BundleAction::SetRules {
+            rules: Some(rules),
             phase,
         }));
     };
-    regions(ui, state, &sieve, &mut set);
-    limits(ui, state, lines, &sieve, memory, &mut set);
-    group(ui, lines, &sieve, &mut set);
-    stop(ui, lines, &sieve, &mut set);
-    at_most(ui, lines, &sieve, &mut set);
+    regions(ui, state, &rules, &mut set);
+    limits(ui, state, lines, &rules, memory, &mut set);
+    group(ui, lines, &rules, &mut set);
+    stop(ui, lines, &rules, &mut set);
+    at_most(ui, lines, &rules, &mut set);
     let text = ["Matching", "Not matching"];
     let help = "Show the streamlines that meet the rules, or those that do not";
-    if let Some(i) = segment_row(ui, "Show", help, &text, usize::from(sieve.invert)) {
+    if let Some(i) = segment_row(ui, "Show", help, &text, usize::from(rules.invert)) {
         let invert = i == 1;
-        set(StreamlineRules { invert, ..sieve }, Phase::Done);
+        set(StreamlineRules { invert, ..rules }, Phase::Done);
     }
     images(ui, state, actions);
     let (rect, _) = ui.allocate_exact_size(
@@ -196,8 +198,8 @@ fn filter(
         vec2(place.width(), space::BUTTON),
     );
     let nothing = state
-        .sifted(layer.id)
-        .is_some_and(|sifted| sifted.kept == 0);
+        .selection(layer.id)
+        .is_some_and(|selection| selection.kept == 0);
     let off = nothing.then_some("No streamline passes: there is nothing to keep");
     let keep = Button::plain("Keep matching");
     let keep = keep
@@ -213,7 +215,7 @@ fn filter(
 fn regions(
     ui: &mut Ui,
     state: &State,
-    sieve: &StreamlineRules,
+    rules: &StreamlineRules,
     set: &mut impl FnMut(StreamlineRules, Phase),
 ) {
     /// With more regions, only those with a rule.
@@ -226,14 +228,14 @@ fn regions(
         );
         return;
     }
-    let counts = |r: &&Arc<crate::data::Region>| sieve.how(r.id, r.role) != RegionRule::Nothing;
+    let counts = |r: &&Arc<crate::data::Region>| rules.how(r.id, r.role) != RegionRule::Nothing;
     let many = all.len() > ROWS;
     let listed: Vec<_> = match many {
         true => all.iter().filter(counts).take(4 * ROWS).collect(),
         false => all.iter().collect(),
     };
     for r in listed {
-        let how = sieve.how(r.id, r.role);
+        let how = rules.how(r.id, r.role);
         let columns = Columns::allocate(ui);
         let at = egui::pos2(columns.label.left() + 6.0, columns.label.center().y);
         region::glyph(ui.painter(), at, r.role, theme::region_colour(r));
@@ -247,10 +249,10 @@ fn regions(
             p.t2,
         );
         let title = format!("Filter by {}", r.name);
-        let chosen = menu::select(ui, columns.wide, &title, how.words(), |ui| {
+        let chosen = menu::select(ui, columns.wide, &title, how.label(), |ui| {
             let mut chosen = None;
             for option in RegionRule::ALL {
-                if menu::Item::new(option.words())
+                if menu::Item::new(option.label())
                     .chosen(option == how)
                     .show(ui)
                 {
@@ -260,7 +262,7 @@ fn regions(
             chosen
         });
         if let Some(how) = chosen {
-            set(sieve.clone().using(r.id, r.role, how), Phase::Done);
+            set(rules.clone().using(r.id, r.role, how), Phase::Done);
         }
     }
     if many {
@@ -271,12 +273,12 @@ fn regions(
     }
     let text = ["Anywhere", "At an end"];
     let help = "Where a streamline must meet the regions that it passes through";
-    if let Some(i) = segment_row(ui, "Meets", help, &text, usize::from(sieve.by_ends)) {
+    if let Some(i) = segment_row(ui, "Meets", help, &text, usize::from(rules.by_ends)) {
         let by_ends = i == 1;
         set(
             StreamlineRules {
                 by_ends,
-                ..sieve.clone()
+                ..rules.clone()
             },
             Phase::Done,
         );
@@ -288,7 +290,7 @@ fn limits(
     ui: &mut Ui,
     state: &State,
     lines: &Tractogram,
-    sieve: &StreamlineRules,
+    rules: &StreamlineRules,
     memory: &mut Memory,
     set: &mut impl FnMut(StreamlineRules, Phase),
 ) {
@@ -300,7 +302,7 @@ fn limits(
         let Some((low, high)) = extent(state, lines.id(), &column, memory) else {
             continue;
         };
-        let limit = sieve.limit(&column);
+        let limit = rules.limit(&column);
         let (low, high) = (f64::from(low), f64::from(high));
         if low >= high {
             continue;
@@ -339,10 +341,10 @@ fn limits(
                 low: (from > low + reach.min((high - low) * 0.004)).then_some(from as f32),
                 high: (to < high - reach.min((high - low) * 0.004)).then_some(to as f32),
             };
-            set(sieve.clone().limited(limit), phase);
+            set(rules.clone().limited(limit), phase);
         }
-        if let (Column::Image(_), Some(limit)) = (&column, sieve.limit(&column)) {
-            counting(ui, sieve, limit, &name, set);
+        if let (Column::Image(_), Some(limit)) = (&column, rules.limit(&column)) {
+            counting(ui, rules, limit, &name, set);
         }
     }
 }
@@ -355,7 +357,7 @@ fn limit_end(limit: Option<&Limit>, end: impl Fn(&Limit) -> Option<f32>) -> f64 
 /// The choice of the values of an image that have to lie within the limits.
 fn counting(
     ui: &mut Ui,
-    sieve: &StreamlineRules,
+    rules: &StreamlineRules,
     limit: &Limit,
     name: &str,
     set: &mut impl FnMut(StreamlineRules, Phase),
@@ -373,7 +375,7 @@ fn counting(
             counting,
             ..limit.clone()
         };
-        set(sieve.clone().limited(limit), Phase::Done);
+        set(rules.clone().limited(limit), Phase::Done);
     }
 }
 
@@ -415,13 +417,13 @@ pub fn extent(
 fn group(
     ui: &mut Ui,
     lines: &Tractogram,
-    sieve: &StreamlineRules,
+    rules: &StreamlineRules,
     set: &mut impl FnMut(StreamlineRules, Phase),
 ) {
     if lines.groups.is_empty() {
         return;
     }
-    let known = sieve
+    let known = rules
         .group
         .as_ref()
         .filter(|g| lines.groups.contains_key(*g));
@@ -448,7 +450,7 @@ fn group(
         set(
             StreamlineRules {
                 group,
-                ..sieve.clone()
+                ..rules.clone()
             },
             Phase::Done,
         );
@@ -473,21 +475,21 @@ pub fn reasons(ui: &mut Ui, now: Option<StopReason>) -> Option<Option<StopReason
 fn stop(
     ui: &mut Ui,
     lines: &Tractogram,
-    sieve: &StreamlineRules,
+    rules: &StreamlineRules,
     set: &mut impl FnMut(StreamlineRules, Phase),
 ) {
     let known = |name: &str| lines.per_streamline.contains_key(name);
     if !(known("stop_start") || known("stop_end")) {
         return;
     }
-    let now = sieve.stop.map_or(ANY_REASON, StopReason::label);
+    let now = rules.stop.map_or(ANY_REASON, StopReason::label);
     let help = "Reason why tracking stopped at an end of the streamline";
-    let chosen = select_row(ui, "Stopped for", help, now, |ui| reasons(ui, sieve.stop));
+    let chosen = select_row(ui, "Stopped for", help, now, |ui| reasons(ui, rules.stop));
     if let Some(stop) = chosen {
         set(
             StreamlineRules {
                 stop,
-                ..sieve.clone()
+                ..rules.clone()
             },
             Phase::Done,
         );
@@ -497,18 +499,18 @@ fn stop(
 fn at_most(
     ui: &mut Ui,
     lines: &Tractogram,
-    sieve: &StreamlineRules,
+    rules: &StreamlineRules,
     set: &mut impl FnMut(StreamlineRules, Phase),
 ) {
     let all = lines.len().max(2) as f64;
     let default_value = (all / 10.0).ceil().clamp(1.0, 10_000.0);
-    let now = sieve.at_most.map_or(default_value, |n| n as f64);
+    let now = rules.at_most.map_or(default_value, |n| n as f64);
     let row = SliderRow::new("At most", now, 1.0..=all)
         .logarithmic()
         .decimals(0)
         .default(default_value)
         .limits(0.0..=1e9)
-        .switch(sieve.at_most.is_some(), "no limit")
+        .switch(rules.at_most.is_some(), "no limit")
         .help("Number of passing streamlines to draw at random; the same ones every time");
     let (at_most, phase) = match row.show(ui) {
         Some(Change::To(n, phase)) => (Some(n as usize), phase),
@@ -518,7 +520,7 @@ fn at_most(
     set(
         StreamlineRules {
             at_most,
-            ..sieve.clone()
+            ..rules.clone()
         },
         phase,
     );

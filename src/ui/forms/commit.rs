@@ -9,7 +9,7 @@ mod results;
 use crate::state::filter::jobs::FIT_WEIGHTS;
 use crate::state::filter::{FilterAction, FilterFile};
 use crate::state::{Action, DeviceAction, Severity, State, TrackAction};
-use crate::ui::files::{PathPurpose, Place, suggestion};
+use crate::ui::files::{DialogPosition, PathPurpose, suggestion};
 use crate::ui::widgets::button::Button;
 use crate::ui::widgets::note::{Note, NoteResponse};
 use crate::ui::widgets::{menu, section};
@@ -42,12 +42,12 @@ pub fn results(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Ve
 }
 
 /// The most severe warning among the results.
-pub fn warned(state: &State) -> Option<Severity> {
-    let (layer, weights) = results::weighed(state).filter(|_| !state.is_filtering())?;
+pub fn highest_severity(state: &State) -> Option<Severity> {
+    let (layer, weights) = results::shown_weights(state).filter(|_| !state.is_filtering())?;
     let lines = crate::state::streamlines::lines_of(layer);
     let others = lines.is_some_and(|lines| lines.id() != weights.of);
-    let warned = others || progress::unfinished(weights).is_some();
-    warned.then_some(Severity::Warning)
+    let has_warning = others || progress::unfinished(weights).is_some();
+    has_warning.then_some(Severity::Warning)
 }
 
 /// Why a fit cannot run, or did not.
@@ -106,12 +106,12 @@ pub fn foot(
 ) {
     let running = state.is_filtering();
     let why = state.cannot_filter();
-    let weighed = weighs(state);
+    let has_weights = has_weights(state);
     // Run and Stop keep their places: the second click of a double click on one never reaches the other.
-    let text = if weighed { "Run again" } else { "Run" };
+    let text = if has_weights { "Run again" } else { "Run" };
     let why_not = running.then_some("It runs").or(why.as_deref());
     let run = Button::primary(text).icon(icons::PLAY).disabled(why_not);
-    let run = run.hint(match weighed {
+    let run = run.hint(match has_weights {
         true => "Continue from the last weights (Space)",
         false => "Space",
     });
@@ -120,7 +120,7 @@ pub fn foot(
     let place = place.with_min_x(run_at.right() + 6.0);
     let stop = Button::plain("Stop").disabled((!running).then_some("Nothing runs"));
     let stop = stop.hint("End the fit and keep the last weights (Space, Esc)");
-    let none = (!weighed).then_some("There are no weights yet: run the fit first");
+    let none = (!has_weights).then_some("There are no weights yet: run the fit first");
     let export = Button::plain("Export…")
         .icon(icons::EXPORT)
         .disabled(none)
@@ -132,8 +132,8 @@ pub fn foot(
     if responses[0].clicked() {
         act(actions, FilterAction::Stop);
     }
-    if weighed {
-        let above = Place::Above(place.right_top() - vec2(0.0, 20.0));
+    if has_weights {
+        let above = DialogPosition::Above(place.right_top() - vec2(0.0, 20.0));
         let chosen = menu::popup(&responses[1], 220.0, |ui| {
             menu::choice(ui, files(state), FilterFile::name)
         });
@@ -148,8 +148,8 @@ pub fn foot(
 }
 
 /// Whether there are weights.
-pub fn weighs(state: &State) -> bool {
-    results::weighed(state).is_some()
+pub fn has_weights(state: &State) -> bool {
+    results::shown_weights(state).is_some()
 }
 
 /// All files that can be written of a fit.
@@ -160,7 +160,7 @@ pub fn files(state: &State) -> Vec<FilterFile> {
 }
 
 /// Asks where to write a file of the fit.
-pub fn ask(state: &State, memory: &mut Memory, what: FilterFile, place: Place) {
+pub fn ask(state: &State, memory: &mut Memory, what: FilterFile, place: DialogPosition) {
     let of = state
         .document
         .filtered()

@@ -7,7 +7,7 @@ mod results;
 mod row_menu;
 
 use super::parameters::{self, Rows, Shown};
-use super::{tracking, walk};
+use super::{curve_parameters, tracking};
 use crate::data::Role;
 use crate::parameters::Parameters as _;
 use crate::solvers::pathway::{self, Width};
@@ -16,7 +16,7 @@ use crate::state::pathways::{
 };
 use crate::state::session::TourStep;
 use crate::state::{Action, Phase, Severity, State};
-use crate::ui::files::{PathPurpose, Place, suggestion};
+use crate::ui::files::{DialogPosition, PathPurpose, suggestion};
 use crate::ui::theme::{self, space};
 use crate::ui::tracks::Remark;
 use crate::ui::widgets::button::{Button, IconButton};
@@ -64,7 +64,7 @@ fn controls(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     let mut set = |settings: PathwaySettings, phase: Phase| {
         actions.push(Action::Pathway(PathwayAction::Set { settings, phase }));
     };
-    if walk::reset(ui, place, *settings == default_value) {
+    if curve_parameters::reset(ui, place, *settings == default_value) {
         set(default_value.clone(), Phase::Done);
     }
     let live = joining(state);
@@ -198,14 +198,14 @@ fn joined(ui: &mut Ui, state: &State, set: &mut Set) {
 }
 
 /// The most severe warning among the results.
-pub fn warned(state: &State, memory: &mut Memory) -> Option<Severity> {
+pub fn highest_severity(state: &State, memory: &mut Memory) -> Option<Severity> {
     let working = &state.session.pathways;
     if working.live.has_failed() {
         return Some(Severity::Error);
     }
     let out = |r: &Remark| r.outside_at.is_some();
-    let warned = working.live.value().is_none() && tracking::out_of_reach(state, memory, out);
-    warned.then_some(Severity::Warning)
+    let has_warning = working.live.value().is_none() && tracking::out_of_reach(state, memory, out);
+    has_warning.then_some(Severity::Warning)
 }
 
 /// Rows of parameters: the metric's, then the solver's.
@@ -260,7 +260,7 @@ pub fn foot(
         actions.push(Action::Pathway(PathwayAction::Keep));
     }
     if why.is_none() {
-        let above = Place::Above(place.right_top() - vec2(0.0, 20.0));
+        let above = DialogPosition::Above(place.right_top() - vec2(0.0, 20.0));
         let chosen = menu::popup(&responses[1], 210.0, row_menu::files);
         if let Some(what) = chosen {
             ask(state, memory, None, what, above);
@@ -278,7 +278,7 @@ pub fn ask(
     memory: &mut Memory,
     of: Option<crate::state::LayerId>,
     what: PathwayFile,
-    place: Place,
+    place: DialogPosition,
 ) {
     let purpose = PathPurpose::Pathway { of, what };
     let kept = state.document.kept_pathways.iter();

@@ -4,8 +4,8 @@ mod directions;
 mod kinds;
 pub mod measures;
 
+use super::curve_parameters;
 use super::parameters::{self, Rows};
-use super::walk;
 use crate::parameters::Parameters as _;
 use crate::solvers::curves::{self, Interpolation};
 use crate::solvers::geodesic::{Form, Params, Precision, SharpeningParts};
@@ -42,40 +42,40 @@ pub fn controls(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut V
     let mut set = |rays: Rays, phase: Phase| {
         actions.push(Action::Track(TrackAction::SetRays { rays, phase }))
     };
-    if walk::reset(ui, place, *rays == defaults) {
+    if curve_parameters::reset(ui, place, *rays == defaults) {
         set(defaults.clone(), Phase::Done);
     }
     memory.forms.kinds.remember(rays);
     directions::number(ui, rays, &defaults, &mut memory.forms.kinds, &mut set);
     directions::opening_angle(ui, rays, &memory.forms.kinds.directions, &mut set);
     strength(ui, rays, &memory.forms.kinds.sharpening, &mut set);
-    walk::step(
+    curve_parameters::step(
         ui,
-        &rays.params.walk,
-        &defaults.params.walk,
-        &mut |walk, p| set(with_walk(rays, walk), p),
+        &rays.params.curves,
+        &defaults.params.curves,
+        &mut |curves, p| set(with_curves(rays, curves), p),
     );
     panels::in_sight(ui);
-    walk::length(
+    curve_parameters::length(
         ui,
-        &rays.params.walk,
-        &defaults.params.walk,
-        &mut |walk, p| set(with_walk(rays, walk), p),
+        &rays.params.curves,
+        &defaults.params.curves,
+        &mut |curves, p| set(with_curves(rays, curves), p),
     );
     let off = "off: rays cross low FA";
-    walk::rules(
+    curve_parameters::rules(
         ui,
         state,
-        &rays.params.walk,
-        &defaults.params.walk,
-        &mut |walk, p| set(with_walk(rays, walk), p),
+        &rays.params.curves,
+        &defaults.params.curves,
+        &mut |curves, p| set(with_curves(rays, curves), p),
     );
-    walk::fa(
+    curve_parameters::fa(
         ui,
-        &rays.params.walk,
-        &defaults.params.walk,
+        &rays.params.curves,
+        &defaults.params.curves,
         off,
-        &mut |walk, p| set(with_walk(rays, walk), p),
+        &mut |curves, p| set(with_curves(rays, curves), p),
     );
     let (open, clicked) = section::fold(ui, MORE, memory.is_open(MORE, false));
     if clicked {
@@ -93,9 +93,9 @@ fn with(rays: &Rays, params: Params) -> Rays {
     }
 }
 
-fn with_walk(rays: &Rays, walk: curves::Params) -> Rays {
+fn with_curves(rays: &Rays, curve_params: curves::Params) -> Rays {
     let params = Params {
-        walk,
+        curves: curve_params,
         ..rays.params.clone()
     };
     with(rays, params)
@@ -134,33 +134,33 @@ fn sharpening(ui: &mut Ui, rays: &Rays, parts: &SharpeningParts, set: &mut Set) 
 fn second_rank(ui: &mut Ui, state: &State, defaults: &Rays, kinds: &mut Kinds, set: &mut Set) {
     let rays = &state.document.track.rays;
     directions::kind(ui, rays, kinds, set);
-    walk::angle(
+    curve_parameters::angle(
         ui,
-        &rays.params.walk,
-        &defaults.params.walk,
-        &mut |walk, p| set(with_walk(rays, walk), p),
+        &rays.params.curves,
+        &defaults.params.curves,
+        &mut |curves, p| set(with_curves(rays, curves), p),
     );
     let christoffel = rays.params.form == Form::Christoffel;
     let fixed = "Christoffel symbols use their own midpoint rule";
     let fixed = christoffel.then_some(fixed);
-    let walk_defaults = &defaults.params.walk;
-    walk::integrator(
+    let walk_defaults = &defaults.params.curves;
+    curve_parameters::integrator(
         ui,
-        &rays.params.walk,
+        &rays.params.curves,
         walk_defaults,
         fixed,
-        &mut |walk, p| set(with_walk(rays, walk), p),
+        &mut |curves, p| set(with_curves(rays, curves), p),
     );
     let linear = "Christoffel symbols need trilinear interpolation: choose Hamiltonian below first";
     let linear = christoffel.then_some(linear);
-    walk::interpolation(
+    curve_parameters::interpolation(
         ui,
-        &rays.params.walk,
+        &rays.params.curves,
         walk_defaults,
         linear,
-        &mut |walk, p| set(with_walk(rays, walk), p),
+        &mut |curves, p| set(with_curves(rays, curves), p),
     );
-    let cubic = rays.params.walk.interpolation == Interpolation::CubicBSpline;
+    let cubic = rays.params.curves.interpolation == Interpolation::CubicBSpline;
     let why = |i: usize| {
         (i == 1 && cubic)
             .then_some("Christoffel symbols need trilinear interpolation: choose that above first")
@@ -177,12 +177,12 @@ fn second_rank(ui: &mut Ui, state: &State, defaults: &Rays, kinds: &mut Kinds, s
             set(changed, Phase::Done);
         }
     }
-    walk::rest(
+    curve_parameters::rest(
         ui,
         state,
-        &rays.params.walk,
+        &rays.params.curves,
         walk_defaults,
-        &mut |walk, p| set(with_walk(rays, walk), p),
+        &mut |curves, p| set(with_curves(rays, curves), p),
     );
     parameters::rows(ui, rays, defaults, Rows::These(&["no-loop-guard"]), set);
     parameters::rows(ui, rays, defaults, Rows::AllBut(PLACED), set);

@@ -1,17 +1,17 @@
 //! The task Segment: a level set that the user guides.
 
-pub mod alarm;
+pub mod leak_notice;
 mod near;
 mod plot;
 mod results;
 mod speeds;
 
+use super::curve_parameters;
 use super::display::{extent, select_row, short_unit};
 use super::parameters::{self, Rows};
-use super::walk;
 use crate::data::Role;
 use crate::solvers::level_set;
-use crate::state::core::words::counted;
+use crate::state::core::text::counted;
 use crate::state::segment::jobs::SEGMENT;
 use crate::state::segment::{
     CANNOT_SEGMENT, RangeDoubt, SegmentAction, SegmentFile, SegmentSettings, Standing, Start,
@@ -20,7 +20,7 @@ use crate::state::segment::{
 use crate::state::{
     Action, Content, LayerId, Message, Phase, RunControl, Severity, State, Tool, ViewAction,
 };
-use crate::ui::files::{PathPurpose, Place, suggestion};
+use crate::ui::files::{DialogPosition, PathPurpose, suggestion};
 use crate::ui::theme::{self, size, space};
 use crate::ui::widgets::band::BandHistogram;
 use crate::ui::widgets::button::{Button, IconButton, toggled};
@@ -172,20 +172,20 @@ fn controls(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     let params = &settings.params;
     let default_value = SegmentSettings {
         params: level_set::Params::defaults_for(params.target, params.tolerance),
-        told: settings.told,
+        target_chosen: settings.target_chosen,
         shown: settings.shown,
         ..SegmentSettings::defaults()
     };
     let mut set = |settings: SegmentSettings, phase: Phase| {
         act(actions, SegmentAction::Set { settings, phase });
     };
-    if walk::reset(ui, place, *settings == default_value) {
+    if curve_parameters::reset(ui, place, *settings == default_value) {
         set(default_value.clone(), Phase::Done);
     }
     let mut change = |target: f32, tolerance: f32, phase: Phase| {
         let mut changed = settings.clone();
         (changed.params.target, changed.params.tolerance) = (target, tolerance);
-        changed.told = true;
+        changed.target_chosen = true;
         set(changed, phase);
     };
     let mut sliders_from = ui.cursor().top();
@@ -231,14 +231,14 @@ fn controls(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
         }
         let span = scaled(high) - scaled(low);
         let row = SliderRow::new(
-            "Range ε",
-            scaled(params.tolerance),
-            span * 1e-3..=span * 0.5,
-        )
-        .decimals(decimals)
-        .limits(0.0..=10.0 * span)
-        .unit(short_unit(layer))
-        .help("Largest difference from T; a sample sets it to a little under half of the contrast to the \
+"Range ε",
+scaled(params.tolerance),
+span * 1e-3..=span * 0.5,
+)
+.decimals(decimals)
+.limits(0.0..=10.0 * span)
+.unit(short_unit(layer))
+.help("Largest difference from T; a sample sets it to a little under half of the contrast to the \
                values just outside, without reaching the background");
         if let Some((tolerance, phase)) = row.value(ui) {
             change(params.target, (tolerance as f32) / scale, phase);
@@ -253,7 +253,7 @@ fn controls(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     panels::in_sight(ui);
     let warned = |m: &Message| m.slot == Some(SEGMENT);
     let warned = state.session.notices.messages.iter().any(warned);
-    let leaked = alarm::leaked(state).map(|leaked| leaked.leak.noticed);
+    let leaked = leak_notice::leaked(state).map(|leaked| leaked.leak.noticed);
     // The leak notice points to these rows, and so does the message that the surface has vanished.
     if let Some(number) = leaked.or(warned.then_some(u64::MAX)) {
         anchor::ask_for(ui, number, Rangef::new(sliders_from, ui.cursor().top()));
@@ -428,7 +428,7 @@ pub fn foot(
         act(actions, SegmentAction::Keep);
     }
     if why.is_none() {
-        let above = Place::Above(place.right_top() - vec2(0.0, 20.0));
+        let above = DialogPosition::Above(place.right_top() - vec2(0.0, 20.0));
         let chosen = menu::popup(&responses[1], 190.0, |ui| {
             menu::choice(ui, files, |what| what.name())
         });
@@ -443,7 +443,7 @@ pub fn foot(
 }
 
 /// Asks where to write a file of the surface.
-pub fn ask(state: &State, memory: &mut Memory, what: SegmentFile, place: Place) {
+pub fn ask(state: &State, memory: &mut Memory, what: SegmentFile, place: DialogPosition) {
     let purpose = PathPurpose::Segment(what);
     let text = suggestion(state, what.suffix(), &purpose);
     memory.files.type_path(purpose, place, &text);
@@ -467,8 +467,8 @@ fn as_region(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     };
     let chosen = select_row(ui, "Use as", help, shown, |ui| {
         let mut chosen = None;
-        for (role, words) in ROLES {
-            if menu::Item::new(words).show(ui) {
+        for (role, label) in ROLES {
+            if menu::Item::new(label).show(ui) {
                 chosen = Some(role);
             }
         }

@@ -12,7 +12,7 @@ use theme::{size, space};
 const MEASURE: &str = "Measure";
 
 /// `84.2 mm` or `37.5°`.
-pub fn words(measurement: &Measurement) -> String {
+pub fn text(measurement: &Measurement) -> String {
     let Some(value) = measurement.value() else {
         return String::new();
     };
@@ -75,15 +75,15 @@ fn row(ui: &mut Ui, index: usize, measurement: &Measurement, actions: &mut Vec<A
     } else {
         "Angle"
     };
-    let words = words(measurement);
-    let name = format!("{kind} {}, {words}", index + 1);
+    let measured = text(measurement);
+    let name = format!("{kind} {}, {measured}", index + 1);
     let response = rows::list_row(ui, &name, ("measurement", index), false);
     let inner = paint::inset(response.rect, space::INSET, space::INSET);
     let painter = ui.painter();
     let text = format!("{kind}, {}", measurement.pane.name().to_lowercase());
     paint::left(painter, inner, &text, theme::regular(size::LABEL), p.t2);
     let value = paint::inset(inner, 0.0, 28.0);
-    paint::right(painter, value, &words, theme::medium(size::LABEL), p.t1);
+    paint::right(painter, value, &measured, theme::medium(size::LABEL), p.t1);
     let place = paint::inset(response.rect, 0.0, space::INSET - 3.0);
     let erase = format!("Erase {kind} {}", index + 1);
     let button = IconButton::new(icons::TRASH, &erase).side(22.0);

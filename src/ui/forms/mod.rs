@@ -4,6 +4,7 @@ pub mod alignment;
 pub mod bundle;
 pub mod commit;
 pub mod connectivity;
+pub mod curve_parameters;
 pub mod density;
 pub mod display;
 pub mod eikonal;
@@ -18,14 +19,13 @@ mod scene;
 pub mod tensor_fit;
 pub mod tracking;
 pub mod volume;
-pub mod walk;
 
-use super::files::{PathPurpose, Place, suggestion};
+use super::files::{DialogPosition, PathPurpose, suggestion};
 use super::{Memory, layers};
 use crate::state::filter::FilterFile;
 use crate::state::pathways::PathwayFile;
 use crate::state::segment::SegmentFile;
-use crate::state::update::{filter_recipe, pathway_recipe, segment_recipe, sifted_recipe};
+use crate::state::update::{filter_recipe, pathway_recipe, segment_recipe, selection_recipe};
 use crate::state::{Content, Layer, Method, Recipe, State, Task};
 use std::sync::Arc;
 
@@ -45,14 +45,14 @@ pub fn shown_layer(state: &State) -> Option<&Arc<Layer>> {
 
 /// The recipe of the content of the task's panel.
 pub fn recipe(state: &State) -> Option<Recipe> {
-    let shown = || shown_layer(state).and_then(|l| sifted_recipe(state, l));
+    let shown = || shown_layer(state).and_then(|l| selection_recipe(state, l));
     match state.view.task {
         Task::View => shown(),
         Task::Pathways => pathway_recipe(state, None),
         Task::Segment => segment_recipe(state),
         Task::Filter => filter_recipe(state),
         Task::Track => {
-            let selected = || selected_tracks(state).and_then(|l| sifted_recipe(state, l));
+            let selected = || selected_tracks(state).and_then(|l| selection_recipe(state, l));
             match state.session.track.live {
                 // A command that does not reproduce the controls would be wrong unnoticed.
                 Some(_) => state.final_live().map(|l| state.document.live_recipe(l)),
@@ -69,7 +69,7 @@ fn selected_tracks(state: &State) -> Option<&Arc<Layer>> {
 }
 
 /// Asks where to write the content of the task's panel.
-pub fn export(state: &State, memory: &mut Memory, place: Place) {
+pub fn export(state: &State, memory: &mut Memory, place: DialogPosition) {
     if state.view.task == Task::Pathways {
         if state.final_pathway().is_some() {
             eikonal::ask(state, memory, None, PathwayFile::Mask, place);
@@ -79,7 +79,7 @@ pub fn export(state: &State, memory: &mut Memory, place: Place) {
             level_set::ask(state, memory, SegmentFile::Labels, place);
         }
     } else if state.view.task == Task::Filter {
-        if commit::weighs(state) {
+        if commit::has_weights(state) {
             commit::ask(state, memory, FilterFile::Weights, place);
         }
     } else if state.view.task == Task::Track

@@ -1,7 +1,7 @@
 //! The mosaic's orientation and spacing.
 
 use super::display::segment_row;
-use crate::state::core::words::counted;
+use crate::state::core::text::counted;
 use crate::state::{Action, Layout, Pane, State, View, ViewAction};
 use crate::ui::widgets::section;
 use crate::ui::widgets::slider::SliderRow;

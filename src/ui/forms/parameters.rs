@@ -29,12 +29,12 @@ pub fn rows<P: Parameters>(ui: &mut Ui, params: &P, defaults: &P, rows: Rows, se
     match rows {
         Rows::These(keys) => {
             for row in keys.iter().filter_map(|key| row::<P>(key)) {
-                one(ui, row, params, defaults, set);
+                row_of(ui, row, params, defaults, set);
             }
         }
         Rows::AllBut(placed) => {
             for row in P::TABLE.iter().filter(|row| !placed.contains(&row.key)) {
-                one(ui, row, params, defaults, set);
+                row_of(ui, row, params, defaults, set);
             }
         }
     }
@@ -189,7 +189,7 @@ fn idle<P>(ui: &mut Ui, row: &Param<P>, why: &str, hint: &str) {
     row.help(hint).show(ui);
 }
 
-fn one<P: Parameters>(
+fn row_of<P: Parameters>(
     ui: &mut Ui,
     row: &'static Param<P>,
     params: &P,
@@ -389,7 +389,7 @@ fn text_row<P: Parameters>(
     match row.parse(typed.trim()) {
         Ok(value) => Some((value, Phase::Done)),
         Err(error) => {
-            notice::say(ui, place, error.to_string());
+            notice::show_at(ui, place, error.to_string());
             None
         }
     }

@@ -49,7 +49,7 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
 fn draw(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     making::head(ui, "Draw", actions);
     tools(ui, state, actions);
-    into(ui, state, actions);
+    destination(ui, state, actions);
     let drawing = &state.view.drawing;
     let mut set =
         |drawing: Drawing| actions.push(Action::Region(RegionAction::SetDrawing(drawing)));
@@ -90,7 +90,7 @@ fn tools(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
 }
 
 /// The region that is drawn into.
-fn into(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
+fn destination(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     let drawn = drawn(state);
     let fresh = |role: Role| format!("New {}", role.name().to_lowercase());
     let shown = drawn.map_or_else(|| fresh(state.view.drawing.role), |r| r.name.clone());

@@ -12,11 +12,11 @@ use super::{alignment, density, glyphs, recipe, scene, shown_layer, volume};
 use crate::data::{AffineSource, Gradients, Grid, VolumeKind};
 use crate::parameters::row;
 use crate::solvers::tensor_fit::{self, Params};
-use crate::state::core::words::counted;
+use crate::state::core::text::counted;
 use crate::state::origin::{Computed, Origin};
 use crate::state::tensors::mask_text;
 use crate::state::{Action, Content, Layer, LayerAction, Look, Severity, State, TensorAction};
-use crate::ui::files::{PathPurpose, Place, suggestion};
+use crate::ui::files::{DialogPosition, PathPurpose, suggestion};
 use crate::ui::widgets::button::{Button, IconButton};
 use crate::ui::widgets::note::{Note, NoteResponse};
 use crate::ui::widgets::slider::{RangeRow, Scale};
@@ -131,7 +131,7 @@ fn inputs(ui: &mut Ui, state: &State, memory: &mut Memory) {
     if open.show_right(ui, place).clicked() {
         memory
             .files
-            .ask(ui.ctx(), PathPurpose::Open, Place::Middle, "");
+            .ask(ui.ctx(), PathPurpose::Open, DialogPosition::Middle, "");
     }
     let scan_grid = state
         .document
@@ -366,7 +366,7 @@ pub fn foot(
         Button::plain("Screenshot…").icon(icons::CAMERA),
     ];
     let (responses, end) = panels::button_row(ui, place, buttons);
-    let above = Place::Above(place.right_top() - vec2(0.0, 20.0));
+    let above = DialogPosition::Above(place.right_top() - vec2(0.0, 20.0));
     if responses[0].clicked() {
         super::export(state, memory, above);
     }

@@ -6,7 +6,7 @@ mod lines;
 mod results;
 mod whole_brain;
 
-use super::{geodesic, recipe, walk};
+use super::{curve_parameters, geodesic, recipe};
 use crate::data::Role;
 use crate::solvers::curves::{Params, SeedingParts};
 use crate::solvers::tensor_fit;
@@ -18,7 +18,7 @@ use crate::state::{
     Action, CurveResult, Document, Method, Phase, RegionAction, Severity, Slot, Standing, State,
     Tool, TrackAction, ViewAction,
 };
-use crate::ui::files::{PathPurpose, Place};
+use crate::ui::files::{DialogPosition, PathPurpose};
 use crate::ui::theme::{self, space};
 use crate::ui::tracks::{self, Remark};
 use crate::ui::widgets::button::{Button, IconButton, segmented};
@@ -133,7 +133,7 @@ pub(super) fn remarks(
     ui: &mut Ui,
     state: &State,
     memory: &mut Memory,
-    wanted: impl Fn(&Remark) -> bool,
+    is_shown: impl Fn(&Remark) -> bool,
     actions: &mut Vec<Action>,
 ) {
     let Some(tensors) = &state.document.tensors else {
@@ -145,7 +145,7 @@ pub(super) fn remarks(
         .caches
         .tracks
         .remarks(&state.document.regions, &tensors.mask, &whose);
-    let remarks: Vec<&Remark> = remarks.iter().filter(|r| wanted(r)).collect();
+    let remarks: Vec<&Remark> = remarks.iter().filter(|r| is_shown(r)).collect();
     // Hundreds of remarks would hide the results.
     const REMARKS: usize = 4;
     for remark in remarks.iter().take(REMARKS) {
@@ -168,7 +168,7 @@ pub(super) fn remarks(
 }
 
 /// The most severe warning among the results.
-pub fn warned(state: &State, memory: &mut Memory) -> Option<Severity> {
+pub fn highest_severity(state: &State, memory: &mut Memory) -> Option<Severity> {
     if state.session.track.live.is_none() && state.session.track.schedule.failure().is_some() {
         return Some(Severity::Error);
     }
@@ -180,8 +180,8 @@ pub fn warned(state: &State, memory: &mut Memory) -> Option<Severity> {
         }
     };
     let empty = state.session.track.live.as_ref().is_some_and(empty);
-    let warned = empty || state.stalled() || out_of_reach(state, memory, |_| true);
-    warned.then_some(Severity::Warning)
+    let has_warning = empty || state.stalled() || out_of_reach(state, memory, |_| true);
+    has_warning.then_some(Severity::Warning)
 }
 
 /// Whether any of these remarks about regions applies.
@@ -235,14 +235,14 @@ fn no_field(ui: &mut Ui, state: &State, memory: &mut Memory) {
     if note.show(ui) == Some(NoteResponse::Taken) {
         memory
             .files
-            .ask(ui.ctx(), PathPurpose::Open, Place::Middle, "");
+            .ask(ui.ctx(), PathPurpose::Open, DialogPosition::Middle, "");
     }
 }
 
 /// The region to be placed next, with its tool.
 fn region_wanted(ui: &mut Ui, state: &State, role: Role, actions: &mut Vec<Action>) {
     let p = theme::palette(ui.style());
-    let tool = Tool::Place { role, cube: false };
+    let tool = Tool::NewRegion { role, cube: false };
     let (in_hand, text, word) = match role {
         Role::Seed => (
             "Click white matter on a slice. Esc puts the seed away",
@@ -272,24 +272,24 @@ fn controls(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     let mut set = |params: Params, phase: Phase| {
         actions.push(Action::Track(TrackAction::SetStreamlines { params, phase }))
     };
-    if walk::reset(ui, place, *params == default_value) {
+    if curve_parameters::reset(ui, place, *params == default_value) {
         set(default_value.clone(), Phase::Done);
     }
     let kind = SeedingParts::from(params.seeding).kind;
-    walk::seeding(ui, params, kind.key(), &mut set);
+    curve_parameters::seeding(ui, params, kind.key(), &mut set);
     lines::bootstrap(ui, state, params, &default_value, &mut set);
-    walk::step(ui, params, &default_value, &mut set);
-    walk::angle(ui, params, &default_value, &mut set);
+    curve_parameters::step(ui, params, &default_value, &mut set);
+    curve_parameters::angle(ui, params, &default_value, &mut set);
     panels::in_sight(ui);
-    walk::fa(
+    curve_parameters::fa(
         ui,
         params,
         &default_value,
         "off: paths cross low FA",
         &mut set,
     );
-    walk::length(ui, params, &default_value, &mut set);
-    walk::rules(ui, state, params, &default_value, &mut set);
+    curve_parameters::length(ui, params, &default_value, &mut set);
+    curve_parameters::rules(ui, state, params, &default_value, &mut set);
     let (open, clicked) = section::fold(ui, MORE, memory.is_open(MORE, false));
     if clicked {
         memory.toggle(MORE);
@@ -297,10 +297,10 @@ fn controls(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     if open {
         lines::deflection(ui, state, params, &mut set);
         let straight = params.deflection.map(|_| "Deflected steps are straight");
-        walk::integrator(ui, params, &default_value, straight, &mut set);
-        walk::interpolation(ui, params, &default_value, None, &mut set);
-        walk::seeding(ui, params, "kind", &mut set);
-        walk::rest(ui, state, params, &default_value, &mut set);
+        curve_parameters::integrator(ui, params, &default_value, straight, &mut set);
+        curve_parameters::interpolation(ui, params, &default_value, None, &mut set);
+        curve_parameters::seeding(ui, params, "kind", &mut set);
+        curve_parameters::rest(ui, state, params, &default_value, &mut set);
     }
     whole_brain::show(ui, state, memory, actions);
 }
@@ -340,7 +340,7 @@ pub fn foot(
         actions.push(Action::Track(TrackAction::Keep));
     }
     if responses[1].clicked() {
-        let above = Place::Above(place.right_top() - vec2(0.0, 20.0));
+        let above = DialogPosition::Above(place.right_top() - vec2(0.0, 20.0));
         super::export(state, memory, above);
     }
     let command = recipe(state);

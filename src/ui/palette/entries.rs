@@ -5,8 +5,8 @@ use super::{Entry, Run, layers, pathways, regions};
 use crate::guide::PAGES;
 use crate::state::core::pane::Pane;
 use crate::state::filter::{FilterAction, Shown};
-use crate::state::streamlines::Drawer;
-use crate::state::update::asked_recipe;
+use crate::state::streamlines::BottomPanel;
+use crate::state::update::panel_recipe;
 use crate::state::{
     Action, BundleAction, FilesAction, Layout, Look, Method, PictureAction, RegionAction,
     SessionAction, Slab, SnapshotAction, State, Task, TensorAction, Tool, TrackAction,
@@ -125,7 +125,7 @@ fn saving(state: &State, list: &mut Entries) {
     list.add("Copy as command", "Ctrl+Shift+C", copy);
     list.add("Take a snapshot", "Ctrl+B", ctrl(Key::B));
     for (i, snapshot) in state.session.snapshots.all.iter().enumerate() {
-        let name = format!("Compare with {}", snapshot.words());
+        let name = format!("Compare with {}", snapshot.label());
         list.add(&name, "", act(SnapshotAction::Compare(Some(i))));
     }
     if state.session.snapshots.comparing.is_some() {
@@ -164,7 +164,7 @@ fn tools(list: &mut Entries) {
     }
     for (role, key) in list_of_regions::KEYS {
         let name = format!("Place: {}", role.name().to_lowercase());
-        let tool = Tool::Place { role, cube: false };
+        let tool = Tool::NewRegion { role, cube: false };
         list.add(&name, key, act(ViewAction::SetTool(tool)));
     }
     for (tool, name, key) in forms::region::TOOLS {
@@ -194,7 +194,7 @@ fn filter(state: &State, list: &mut Entries) {
         ),
         false => list.add("Filter: run", "Space", act(FilterAction::Run)),
     }
-    if forms::commit::weighs(state) {
+    if forms::commit::has_weights(state) {
         list.add(
             "Filter: run from no weights",
             "",
@@ -263,7 +263,7 @@ fn views(list: &mut Entries) {
         (Layout::SceneFirst, "Layout: 3-D large"),
         (Layout::Single, "Layout: one view"),
         (Layout::Mosaic, "Layout: mosaic of slices"),
-        (Layout::Beside, "Layout: image beside speed"),
+        (Layout::SpeedComparison, "Layout: image beside speed"),
     ];
     for (layout, name) in layouts {
         list.add(name, "", act(ViewAction::SetLayout(layout)));
@@ -309,14 +309,14 @@ fn pictures(state: &State, list: &mut Entries) {
 fn tables(state: &State, list: &mut Entries) {
     if state.bundle().is_some() {
         for (drawer, name) in [
-            (Drawer::Table, "Table of streamlines"),
-            (Drawer::Profile, "Profile along streamlines"),
-            (Drawer::Matrix, "Matrix of connections"),
+            (BottomPanel::Table, "Table of streamlines"),
+            (BottomPanel::Profile, "Profile along streamlines"),
+            (BottomPanel::Matrix, "Matrix of connections"),
         ] {
-            let open = state.view.drawer != Some(drawer);
+            let open = state.view.bottom_panel != Some(drawer);
             let action = BundleAction::Open(open.then_some(drawer));
             list.add(name, "", Run::Act(Action::Bundle(action)));
-            if let Some(recipe) = asked_recipe(state, drawer) {
+            if let Some(recipe) = panel_recipe(state, drawer) {
                 let name = format!("Copy as command: {}", drawer.name().to_lowercase());
                 list.add(&name, "", Run::Act(Action::CopyCommand(recipe)));
             }

@@ -92,7 +92,7 @@ fn in_scene(layer: &Layer) -> Vec<Entry> {
         (VolumeStyle::Hidden, "Hide in 3-D"),
     ];
     let others = styles.into_iter().filter(|(style, _)| *style != look.style);
-    let set = |(style, words): (VolumeStyle, &str)| {
+    let set = |(style, label): (VolumeStyle, &str)| {
         let volume = Some(VolumeLook {
             style,
             ..look.clone()
@@ -105,7 +105,7 @@ fn in_scene(layer: &Layer) -> Vec<Entry> {
             },
             phase: Phase::Done,
         });
-        entry(format!("{words}: {}", layer.name), set)
+        entry(format!("{label}: {}", layer.name), set)
     };
     others.map(set).collect()
 }

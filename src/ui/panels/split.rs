@@ -75,7 +75,7 @@ impl Split {
         let settled = above.is_finite();
         let shown = known.filter(|k| k.settled && k.pass + 1 == pass);
         let results = match shown {
-            Some(shown) => shown.held(ui, body, preferred),
+            Some(shown) => shown.settled_height(ui, body, preferred),
             None => preferred,
         };
         Self {
@@ -90,7 +90,7 @@ impl Split {
     }
 
     /// Height of the results at which no control that may be under the pointer moves or is covered.
-    fn held(&self, ui: &Ui, body: Rect, requested: f32) -> f32 {
+    fn settled_height(&self, ui: &Ui, body: Rect, requested: f32) -> f32 {
         let now = self.results.min(body.height());
         let (down, at) = ui.input(|i| (i.pointer.any_down(), i.pointer.latest_pos()));
         let Some(at) = at.filter(|at| body.contains(*at)) else {

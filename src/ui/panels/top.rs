@@ -12,7 +12,7 @@ const MOST: f32 = 0.55;
 
 /// The space reserved for them.
 #[derive(Clone, Copy)]
-struct Made {
+struct ReservedSpace {
     task: Task,
     height: f32,
     pass: u64,
@@ -20,7 +20,7 @@ struct Made {
 
 /// Whether there are notes besides that of a leak, which makes no room but covers the inputs: controls stay where they
 /// are when it comes and goes. In a low panel it would cover the switch between controls and results.
-fn makes_room(state: &State) -> bool {
+fn reserves_space(state: &State) -> bool {
     state.session.guide.is_some()
         || !state.session.notices.messages.is_empty()
         || !state.recipe_only_said().is_empty()
@@ -30,7 +30,7 @@ fn makes_room(state: &State) -> bool {
 /// Returns the height of the leak's note.
 fn all(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) -> f32 {
     let top = ui.cursor().top();
-    forms::level_set::alarm::show(ui, state, actions);
+    forms::level_set::leak_notice::show(ui, state, actions);
     let leak = ui.cursor().top() - top;
     super::messages(ui, state, super::is_error, actions);
     recovery::recipe_only(ui, state, actions);
@@ -51,18 +51,18 @@ pub fn show(
 ) -> Rect {
     let id = Id::unique("notes above a task");
     let pass = ui.ctx().cumulative_pass_nr();
-    let leaks = forms::level_set::alarm::leaked(state).is_some();
-    let (others, low) = (makes_room(state), body.height() < super::LOW);
+    let leaks = forms::level_set::leak_notice::leaked(state).is_some();
+    let (others, low) = (reserves_space(state), body.height() < super::LOW);
     let mut height = 0.0;
     if others || leaks {
-        let (all, without_leak) = over(ui, body, state, memory, actions);
+        let (all, without_leak) = notes_over_panel(ui, body, state, memory, actions);
         height = match (low, others) {
             (true, _) => all,
             (false, true) => without_leak,
             (false, false) => 0.0,
         };
     }
-    let made: Option<Made> = ui.data(|d| d.get_temp(id));
+    let made: Option<ReservedSpace> = ui.data(|d| d.get_temp(id));
     let made = made.filter(|m| m.task == state.view.task && m.pass + 1 == pass);
     let at = ui.input(|i| i.pointer.latest_pos());
     let under = at.is_some_and(|at| body.contains(at));
@@ -70,7 +70,7 @@ pub fn show(
     if made.is_some_and(|made| made.height != room) {
         ui.ctx().request_repaint();
     }
-    let made = Made {
+    let made = ReservedSpace {
         task: state.view.task,
         height: room,
         pass,
@@ -80,7 +80,7 @@ pub fn show(
 }
 
 /// Over the top of the panel; returns their height, and the height without the note of a leak.
-fn over(
+fn notes_over_panel(
     ui: &mut Ui,
     body: Rect,
     state: &State,

@@ -245,10 +245,10 @@ pub fn circle_points(centre: Pos2, radius: f32) -> Vec<Pos2> {
 fn handle_places(ends: [Pos2; 4]) -> [Rect; 4] {
     let middle = ends[0] + (ends[2] - ends[0]) * 0.5;
     ends.map(|end| {
-        let (way, reach) = ((end - middle).normalized(), end.distance(middle));
+        let (direction, reach) = ((end - middle).normalized(), end.distance(middle));
         let small = ((SMALL - reach) / (SMALL - SMALLER)).clamp(0.0, 1.0);
         let outside = (reach + OUTSIDE).max(NEAREST) - reach;
-        let centre = middle + way * (reach + outside * small);
+        let centre = middle + direction * (reach + outside * small);
         Rect::from_center_size(centre, egui::Vec2::splat(2.0 * HANDLE))
     })
 }
@@ -288,11 +288,11 @@ pub fn dec_legend(
         shade: None,
         ..ground
     };
-    for (i, words) in ["R–L", "A–P", "S–I"].into_iter().enumerate() {
+    for (i, letters) in ["R–L", "A–P", "S–I"].into_iter().enumerate() {
         let (colour, y) = (colours[i], top + 8.0 + 15.0 * i as f32);
         let font = theme::semibold(size::CAPTION);
         let left = right - 24.0;
-        let span = (words, font, colour);
+        let span = (letters, font, colour);
         on(painter, pos2(left, y), Align2::LEFT_CENTER, &[span], ground);
         let dash = [pos2(left - 20.0, y), pos2(left - 6.0, y)];
         painter.line_segment(dash, Stroke::new(5.0, ground.halo()));

@@ -2,7 +2,7 @@
 //! shows the final result.
 
 use crate::solvers::curves::Seeding;
-use crate::state::core::words::counted;
+use crate::state::core::text::counted;
 use crate::state::pathways::Standing as Path;
 use crate::state::segment::Standing as Surface;
 use crate::state::{Method, Standing, State, Task};
@@ -26,7 +26,7 @@ pub struct Badge {
 }
 
 /// The badge's text, and the standing of the result.
-pub fn words(state: &State) -> Option<(String, Standing)> {
+pub fn text(state: &State) -> Option<(String, Standing)> {
     if state.view.task == Task::Pathways {
         return pathway(state);
     }
@@ -68,7 +68,7 @@ fn pathway(state: &State) -> Option<(String, Standing)> {
 /// The same for the segmented surface.
 fn segment(state: &State) -> Option<(String, Standing)> {
     let live = state.session.segment.live.as_ref()?;
-    if let Some(step) = state.going_back_to() {
+    if let Some(step) = state.rewind_target() {
         let text = format!("Going back to step {}", count(step));
         return Some((text, Standing::Updating));
     }
@@ -104,7 +104,7 @@ fn share(state: &State, seeds: usize) -> String {
 
 impl Badge {
     /// Whether a picture has been incomplete long enough to say so.
-    pub fn late(&mut self, ui: &Ui, drawn: bool) -> bool {
+    pub fn drawing_is_late(&mut self, ui: &Ui, drawn: bool) -> bool {
         const PATIENCE_S: f64 = 0.6;
         if drawn {
             self.rough_since_s = None;
@@ -130,15 +130,15 @@ impl Badge {
         drawn: bool,
         still: bool,
     ) -> Option<Rect> {
-        let (mut words, standing) = words(state)?;
+        let (mut text, standing) = text(state)?;
         let drawing = standing == Standing::Final && !drawn;
         if drawing {
-            words = "Drawing…".to_owned();
+            text = "Drawing…".to_owned();
         }
         let news = standing != Standing::Final || drawing;
         let now = ui.input(|i| i.time);
-        if self.text != words {
-            self.text.clone_from(&words);
+        if self.text != text {
+            self.text.clone_from(&text);
             self.since_s = now;
         }
         let age = now - self.since_s;
@@ -148,7 +148,7 @@ impl Badge {
             ui.ctx().request_repaint_after(wait);
         }
         let p = theme::palette(ui.style());
-        paint_badge(painter, p, (pane, from), &words, news, dim)
+        paint_badge(painter, p, (pane, from), &text, news, dim)
     }
 }
 

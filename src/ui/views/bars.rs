@@ -115,7 +115,7 @@ impl Column<'_> {
         if widest > free {
             return None;
         }
-        let (x, way) = match self.at_left {
+        let (x, direction) = match self.at_left {
             true => (self.within.left() + EDGE, 1.0),
             false => (self.within.right() - EDGE, -1.0),
         };
@@ -127,7 +127,7 @@ impl Column<'_> {
             }
             let size = vec2(WIDTH, height);
             let bar = Rect::from_center_size(pos2(x, range.center()), size);
-            let end = x + way * (0.5 * WIDTH + BESIDE + widest);
+            let end = x + direction * (0.5 * WIDTH + BESIDE + widest);
             let plate = bar.union(bar.with_min_x(end.min(x)).with_max_x(end.max(x)));
             let plate = plate.expand(RIM);
             let Some(hit) = self.taken.iter().find(|t| t.intersects(plate)) else {

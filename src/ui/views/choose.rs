@@ -1,13 +1,13 @@
 //! Selecting streamlines with the mouse: by a click, or all that lie within an outline.
 
 use super::drag::{CLICK, Drag};
-use super::drawing::way;
+use super::drawing::path_of_drag;
 use super::scene_view::Scene;
 use super::slice_view::Slice;
 use super::{Views, annotations};
 use crate::scene::SLAB_MM;
 use crate::solvers::tractogram::pick::{PickQuery, Screen};
-use crate::state::streamlines::How;
+use crate::state::streamlines::SelectionMode;
 use crate::state::{Action, BundleAction, State, Tool};
 use crate::ui::theme::IN_VIEW;
 use egui::{Color32, Modifiers, Painter, Pos2, Rect, Shape, Stroke, Ui};
@@ -60,14 +60,14 @@ pub fn is_about_lines(state: &State) -> bool {
     let lines = |l: &std::sync::Arc<crate::state::Layer>| {
         matches!(l.content, crate::state::Content::Tractogram(_))
     };
-    selected.is_some_and(lines) || state.view.drawer.is_some()
+    selected.is_some_and(lines) || state.view.bottom_panel.is_some()
 }
 
-fn how(modifiers: Modifiers) -> How {
+fn how(modifiers: Modifiers) -> SelectionMode {
     match (modifiers.shift, modifiers.command) {
-        (_, true) => How::Toggle,
-        (true, false) => How::Add,
-        _ => How::Replace,
+        (_, true) => SelectionMode::Toggle,
+        (true, false) => SelectionMode::Add,
+        _ => SelectionMode::Replace,
     }
 }
 
@@ -107,7 +107,7 @@ impl Views {
     ) {
         // A slow frame may contain the whole path.
         let begins = self.outline.is_empty();
-        for p in way(ui, drag, at, begins) {
+        for p in path_of_drag(ui, drag, at, begins) {
             let last = self.outline.last();
             if last.is_none_or(|last| last.distance(p) >= CORNER) {
                 self.outline.push(p);

@@ -79,7 +79,7 @@ impl Views {
         Self {
             still: true,
             compared: true,
-            of_picture,
+            for_picture: of_picture,
             ..Self::default()
         }
     }
@@ -122,7 +122,7 @@ impl Views {
         let font = theme::medium(size::CAPTION);
         // Above the letters of the edge.
         let y = rect.bottom() - 64.0;
-        let name = comparing.with.words().replacen("snapshot", "Snapshot", 1);
+        let name = comparing.with.label().replacen("snapshot", "Snapshot", 1);
         let mut plate = Rect::NOTHING;
         for (text, to_left) in [("Now", true), (&*name, false)] {
             let width = paint::width(ui, text, font.clone()) + 12.0;

@@ -1,6 +1,6 @@
 //! Intersections of regions with the plane of a slice view.
 
-use super::trace::Traces;
+use super::mask_outline::MaskOutlines;
 use crate::data::Shape;
 use crate::state::view::Plane;
 use egui::{Pos2, Rect};
@@ -35,7 +35,12 @@ pub fn to_world(plane: &Plane, rect: Rect, at: Pos2) -> DVec3 {
 
 impl Cut {
     /// `None` if the region does not reach the plane.
-    pub fn new(shape: &Shape, plane: &Plane, rect: Rect, traces: &mut Traces) -> Option<Self> {
+    pub fn new(
+        shape: &Shape,
+        plane: &Plane,
+        rect: Rect,
+        traces: &mut MaskOutlines,
+    ) -> Option<Self> {
         match shape {
             Shape::Sphere { centre, radius_mm } => {
                 let off = plane.distance(*centre);

@@ -26,9 +26,9 @@ pub struct Drag {
     /// A live action was sent: it must be concluded.
     pub changed: bool,
     /// It has lasted for at least one frame.
-    pub begun: bool,
+    pub has_started: bool,
     /// End of the part that has been drawn.
-    pub way: Pos2,
+    pub drawn_to: Pos2,
 }
 
 impl Drag {
@@ -41,8 +41,8 @@ impl Drag {
             last: at,
             kind,
             changed: false,
-            begun: false,
-            way: at,
+            has_started: false,
+            drawn_to: at,
         }
     }
 }
@@ -50,7 +50,7 @@ impl Drag {
 pub enum Kind {
     Crosshair,
     /// A new region, centred where the button went down.
-    Place {
+    NewRegion {
         centre: DVec3,
     },
     /// A sphere added to a surface or cut from it.
@@ -59,7 +59,7 @@ pub enum Kind {
         add: bool,
     },
     /// A sphere placed before, being moved.
-    Held {
+    MovedSphere {
         number: u64,
         add: bool,
         grip: Grip,
@@ -204,7 +204,7 @@ pub fn conclude(state: &State, drag: &Drag, actions: &mut Vec<Action>) {
                 }));
             }
         }
-        Kind::Held { number, .. } => spheres::let_go(state, *number, actions),
+        Kind::MovedSphere { number, .. } => spheres::finish(state, *number, actions),
         Kind::Window { layer, .. } => {
             let sent = actions.iter().rev().find_map(|a| match a {
                 Action::Layer(LayerAction::SetDisplay {
@@ -225,7 +225,7 @@ pub fn conclude(state: &State, drag: &Drag, actions: &mut Vec<Action>) {
         | Kind::Pan
         | Kind::Zoom { .. }
         | Kind::Crosshair
-        | Kind::Place { .. }
+        | Kind::NewRegion { .. }
         | Kind::Sphere { .. }
         | Kind::Stroke { .. }
         | Kind::StrokeInScene { .. }
@@ -241,7 +241,7 @@ pub fn conclude(state: &State, drag: &Drag, actions: &mut Vec<Action>) {
 
 /// The layer whose window a right drag changes: the topmost visible scalar image, else the topmost
 /// colour image, whose brightness it changes.
-pub fn windowed(document: &Document) -> Option<&Arc<Layer>> {
+pub fn window_layer(document: &Document) -> Option<&Arc<Layer>> {
     let visible = || document.layers.iter().rev().filter(|l| l.display.visible);
     // Colours of labels have no window.
     let kind = |l: &Layer| {

@@ -65,10 +65,10 @@ impl Views {
         down: bool,
         actions: &mut Vec<Action>,
     ) {
-        let begins = !std::mem::replace(&mut drag.begun, true);
+        let begins = !std::mem::replace(&mut drag.has_started, true);
         match drag.kind {
             Kind::Stroke { erase } => {
-                let path = way(ui, drag, at, begins);
+                let path = path_of_drag(ui, drag, at, begins);
                 let phase = if down { Phase::Live } else { Phase::Done };
                 if path.len() > 1 || begins || !down {
                     let points = path.iter().map(|p| slice.world(*p)).collect();
@@ -88,7 +88,7 @@ impl Views {
             }
             Kind::Fill { erase } if begins => actions.extend(fill(slice, drag.pressed, erase)),
             Kind::Polygon => {
-                let path = way(ui, drag, at, begins);
+                let path = path_of_drag(ui, drag, at, begins);
                 let now = ui.input(|i| i.time);
                 for (i, p) in path.into_iter().enumerate() {
                     if begins && i == 0 {
@@ -231,14 +231,14 @@ impl Views {
             kind,
             Some(Kind::Stroke { .. } | Kind::Rectangle { .. } | Kind::Polygon)
         );
-        let hand = at.or(pointer(ui).filter(|_| draws));
+        let pointer_at = at.or(pointer(ui).filter(|_| draws));
         let ink = if erase { Color32::WHITE } else { colour };
         if state.view.tool == Tool::Brush {
             let radius_mm = state.view.drawing.radius_mm;
-            if let Some(hand) = hand {
-                self.brush = Some((slice.pane, slice.world(hand)));
+            if let Some(pointer_at) = pointer_at {
+                self.brush = Some((slice.pane, slice.world(pointer_at)));
                 let radius = (radius_mm / slice.plane.mm_per_point) as f32;
-                rings::brush(painter, hand, radius, ink, erase);
+                rings::brush(painter, pointer_at, radius, ink, erase);
             } else if let Some((_, centre)) = self.brush.filter(|(p, _)| *p != slice.pane) {
                 // A ball extends into the other slices, a disc does not.
                 let off = slice.plane.distance(centre);
@@ -250,14 +250,14 @@ impl Views {
             }
         }
         if let Some(Kind::Rectangle { from, .. }) = kind
-            && let Some(hand) = hand
+            && let Some(pointer_at) = pointer_at
         {
-            let points = corners(slice, *from, slice.world(hand));
+            let points = corners(slice, *from, slice.world(pointer_at));
             self.outline_marks(painter, slice, &points, true, ink);
         }
         if let Some(polygon) = self.polygon.as_ref().filter(|p| p.pane == slice.pane) {
             let mut points = polygon.points.clone();
-            points.extend(hand.map(|h| slice.world(h)));
+            points.extend(pointer_at.map(|h| slice.world(h)));
             self.outline_marks(painter, slice, &points, false, ink);
             for (i, corner) in polygon.points.iter().enumerate() {
                 let radius = if i == 0 { 4.0 } else { 2.5 };
@@ -265,10 +265,10 @@ impl Views {
             }
         }
         if let Some(at) = at
-            .or(hand)
+            .or(pointer_at)
             .filter(|_| !matches!(kind, Some(Kind::Stroke { .. })))
         {
-            let (words, _) = paints(state, erase);
+            let (label, _) = paints(state, erase);
             let at = match state.view.tool {
                 Tool::Brush => {
                     let radius = state.view.drawing.radius_mm / slice.plane.mm_per_point;
@@ -276,7 +276,7 @@ impl Views {
                 }
                 _ => at,
             };
-            annotations::tool_word(painter, at, slice.rect, &words, ink);
+            annotations::tool_word(painter, at, slice.rect, &label, ink);
         }
     }
 
@@ -352,8 +352,8 @@ fn fill(slice: &Slice, at: Pos2, erase: bool) -> Option<Action> {
 }
 
 /// The pointer's path since the last frame, from its position then.
-pub(super) fn way(ui: &Ui, drag: &mut Drag, at: Pos2, begins: bool) -> Vec<Pos2> {
-    let mut path = vec![if begins { drag.pressed } else { drag.way }];
+pub(super) fn path_of_drag(ui: &Ui, drag: &mut Drag, at: Pos2, begins: bool) -> Vec<Pos2> {
+    let mut path = vec![if begins { drag.pressed } else { drag.drawn_to }];
     ui.input(|i| {
         let mut on_the_way = !begins;
         for event in &i.events {
@@ -371,7 +371,7 @@ pub(super) fn way(ui: &Ui, drag: &mut Drag, at: Pos2, begins: bool) -> Vec<Pos2>
         path.push(at);
     }
     path.dedup();
-    drag.way = path.last().copied().unwrap_or(at);
+    drag.drawn_to = path.last().copied().unwrap_or(at);
     path
 }
 

@@ -59,8 +59,8 @@ fn fans(state: &State) -> Vec<Fan> {
             Shape::Mask(_) => return None,
         };
         let axis = probe::principal_direction(&tensors.field.nearest(centre)?)?;
-        let fan = directions.fan(params.walk.both_ways, axis);
-        let back = if params.walk.both_ways {
+        let fan = directions.fan(params.curves.both_ways, axis);
+        let back = if params.curves.both_ways {
             fan.iter().map(|d| -*d).collect()
         } else {
             Vec::new()

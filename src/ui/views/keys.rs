@@ -108,9 +108,9 @@ impl Views {
             return;
         }
         let centre = scene.state.view.crosshair;
-        if let Tool::Place { role, cube } = scene.state.view.tool {
+        if let Tool::NewRegion { role, cube } = scene.state.view.tool {
             let shape = drag::new_shape(role, cube, centre, None);
-            actions.push(Action::Region(RegionAction::Place { role, shape }));
+            actions.push(Action::Region(RegionAction::Add { role, shape }));
         } else if scene.state.view.tool == Tool::Brush {
             actions.push(scene.dab(centre));
         } else if let Some(at) = scene.screen(centre) {

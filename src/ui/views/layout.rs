@@ -43,7 +43,7 @@ pub fn panes(layout: Layout, single: Pane, area: Rect, pixels_per_point: f32) ->
                 (Pane::Coronal, cell(side_by_side, third(2.0))),
             ]
         }
-        Layout::Beside => {
+        Layout::SpeedComparison => {
             let pane = if single == Pane::Scene {
                 Pane::Axial
             } else {
@@ -83,8 +83,8 @@ fn around(all: Rect, pane: Rect) -> Vec<Rect> {
     rest
 }
 
-/// Rectangle of the speeds in [`Layout::Beside`]: next to the slice of the image.
-pub fn beside(panes: &[(Pane, Rect)], area: Rect) -> Option<(Pane, Rect)> {
+/// Rectangle of the speeds in [`Layout::SpeedComparison`]: next to the slice of the image.
+pub fn speeds_rect(panes: &[(Pane, Rect)], area: Rect) -> Option<(Pane, Rect)> {
     let (pane, slice) = panes.first()?;
     let left = slice.right() + VIEW_GAP;
     let place = Rect::from_min_max(pos2(left, slice.top()), pos2(area.right(), slice.bottom()));

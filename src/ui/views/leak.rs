@@ -4,7 +4,7 @@ use super::Views;
 use super::scene_view::Scene;
 use super::slice_view::Slice;
 use crate::state::{Action, LeakNotice, Pane, SegmentAction, State};
-use crate::ui::forms::level_set::alarm;
+use crate::ui::forms::level_set::leak_notice;
 use crate::ui::theme;
 use crate::ui::theme::space;
 use crate::ui::widgets::button::Button;
@@ -20,7 +20,7 @@ const RADIUS: f32 = 9.0;
 const TOP: f32 = super::badge::HEIGHT + 14.0;
 
 fn place(state: &State) -> Option<DVec3> {
-    alarm::leaked(state).and_then(|leaked| leaked.at)
+    leak_notice::leaked(state).and_then(|leaked| leaked.at)
 }
 
 /// A ring with a gap on each side: the tissue there stays visible.
@@ -54,13 +54,13 @@ pub fn in_scene(painter: &Painter, scene: &Scene) {
 
 /// Height of the button that goes back from a leak in the 3-D view; 0 without a leak.
 pub fn button_height(state: &State) -> f32 {
-    alarm::leaked(state).map_or(0.0, |_| space::BUTTON + 6.0)
+    leak_notice::leaked(state).map_or(0.0, |_| space::BUTTON + 6.0)
 }
 
 impl Views {
     /// The button that goes back, below the badge of the 3-D view, else at the top right of the first view.
     pub(super) fn leak(&self, ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
-        let Some(leaked) = alarm::leaked(state) else {
+        let Some(leaked) = leak_notice::leaked(state) else {
             return;
         };
         let scene = self.panes.iter().find(|(pane, _)| *pane == Pane::Scene);
@@ -74,7 +74,7 @@ impl Views {
 }
 
 fn button(ui: &mut Ui, pane: Rect, leaked: &LeakNotice, actions: &mut Vec<Action>) {
-    let button = Button::plain(alarm::BACK);
+    let button = Button::plain(leak_notice::BACK);
     let size = vec2(button.width(ui), space::BUTTON);
     let corner = pos2(pane.right() - 10.0 - size.x, pane.top() + TOP);
     let place = Rect::from_min_size(corner, size);

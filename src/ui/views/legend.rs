@@ -145,7 +145,9 @@ fn of_all_lines(state: &State) -> Option<Vec<Legend>> {
 fn layer_of<'a>(state: &'a State, of: &Tractogram) -> Option<&'a str> {
     let is = |layer: &&std::sync::Arc<Layer>| match &layer.content {
         Content::Tractogram(all) => {
-            let shown = state.sifted(layer.id).map_or(all, |sifted| &sifted.shown);
+            let shown = state
+                .selection(layer.id)
+                .map_or(all, |selection| &selection.shown);
             shown.id() == of.id()
         }
         _ => false,

@@ -18,6 +18,7 @@ mod keys;
 pub mod layout;
 mod leak;
 pub mod legend;
+mod mask_outline;
 mod mosaic;
 pub mod path_at_pointer;
 mod pickable_planes;
@@ -32,7 +33,6 @@ mod slice_paint;
 mod slice_view;
 mod speed_comparison;
 mod spheres;
-mod trace;
 
 use crate::render::PaneId;
 use crate::state::{Action, Camera, Layout, Pane, PathwayAction, State, View};
@@ -52,8 +52,8 @@ const SNAP_S: f64 = 0.15;
 #[derive(Default)]
 pub struct Views {
     drag: Option<Drag>,
-    watch: crate::ui::widgets::drag::Watch,
-    traces: trace::Traces,
+    drag_watch: crate::ui::widgets::drag::Watch,
+    outlines: mask_outline::MaskOutlines,
     /// Corners of the polygon being drawn.
     polygon: Option<drawing::Polygon>,
     /// Position of the brush: the other slices show where it cuts them.
@@ -78,7 +78,7 @@ pub struct Views {
     /// These views show the snapshot of a comparison.
     compared: bool,
     /// The same in a picture.
-    of_picture: bool,
+    for_picture: bool,
     /// The pane in which a snapshot is being named, with the text.
     naming: Option<(Pane, String)>,
     /// The half that these views fill in a comparison.
@@ -111,10 +111,10 @@ impl Views {
     /// Fills the rest of `ui` with the panes of the layout.
     pub fn show(&mut self, ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
         let area = ui.available_rect_before_wrap();
-        self.traces.tick();
+        self.outlines.tick();
         self.half = None;
         if !self.still {
-            let given_up = self.watch.given_up(ui, state);
+            let given_up = self.drag_watch.given_up(ui, state);
             if let Some(before) = given_up.filter(|_| self.drag.take().is_some()) {
                 self.outline.clear();
                 actions.push(Action::AbandonDrag(before));
@@ -131,7 +131,8 @@ impl Views {
         let panes = layout::panes(view.layout, view.single, area, ui.pixels_per_point());
         let first_slice = panes.iter().map(|p| p.0).find(|&p| p != Pane::Scene);
         self.panes.clone_from(&panes);
-        let speeds = (view.layout == Layout::Beside).then(|| layout::beside(&panes, area));
+        let speeds =
+            (view.layout == Layout::SpeedComparison).then(|| layout::speeds_rect(&panes, area));
         let speeds = speeds.flatten();
         let covered = panes.iter().chain(&speeds).map(|p| p.1);
         fill_between(ui, area, covered, theme::palette(ui.style()).line);
@@ -213,7 +214,7 @@ impl Views {
         let index = Pane::ALL.iter().position(|&p| p == pane).unwrap_or(0) as u32;
         let first = match (self.still, self.compared) {
             // A picture is drawn step by step while the window continues.
-            (_, true) if self.of_picture => 300,
+            (_, true) if self.for_picture => 300,
             (_, true) => 200,
             (true, false) => 100,
             (false, false) => 0,

@@ -105,7 +105,7 @@ impl Views {
         let painter = ui.painter().with_clip_rect(rect.intersect(ui.clip_rect()));
         painter.add(pixels(&ctx, rect, id, List::Slice(list)));
         for region in state.document.regions.iter().filter(|r| r.visible) {
-            if let Some(cut) = Cut::new(&region.shape, &slice.plane, rect, &mut self.traces) {
+            if let Some(cut) = Cut::new(&region.shape, &slice.plane, rect, &mut self.outlines) {
                 let colour = theme::region_colour(region);
                 rings::ring(&painter, &cut, region.role, colour, false);
             }

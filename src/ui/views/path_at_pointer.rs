@@ -38,17 +38,17 @@ pub(super) fn label(ui: &Ui, slice: &Slice) {
     let Some(at) = pointer(ui) else {
         return;
     };
-    let Some((words, there)) = words(state, found, slice.world(at)) else {
+    let Some((text, there)) = text(state, found, slice.world(at)) else {
         return;
     };
     let colour = if there { IN_VIEW.t1 } else { IN_VIEW.t2 };
     let painter = ui.painter().with_clip_rect(slice.rect);
     // Below the pointer, so that the voxel itself stays visible.
-    annotations::plate(&painter, at + vec2(14.0, 18.0), slice.rect, &words, colour);
+    annotations::plate(&painter, at + vec2(14.0, 18.0), slice.rect, &text, colour);
 }
 
 /// The costs of paths through a point, and whether there is one; `None` outside the head, and until the path is traced.
-pub fn words(state: &State, found: &PathwayResult, at: DVec3) -> Option<(String, bool)> {
+pub fn text(state: &State, found: &PathwayResult, at: DVec3) -> Option<(String, bool)> {
     let pathway = &found.pathway;
     let metric = pathway.metric();
     let voxel = metric.grid.nearest(at)?;

@@ -6,7 +6,7 @@ use super::slice_view::Slice;
 use super::{Views, annotations};
 use crate::state::streamlines::Measurement;
 use crate::state::{Action, BundleAction, Pane, Phase, Tool};
-use crate::ui::forms::measure::words;
+use crate::ui::forms::measure::text;
 use crate::ui::theme::IN_VIEW;
 use egui::{Color32, Painter, PointerButton, Pos2, Rect, Shape, Stroke};
 use glam::DVec3;
@@ -243,13 +243,13 @@ fn mark(
     for point in points {
         painter.circle(*point, 3.0, INK, (1.0, Color32::BLACK));
     }
-    let words = words(measurement);
+    let text = text(measurement);
     let adjacent = match points {
         [_, corner, _] => *corner + egui::vec2(10.0, 14.0),
         [a, b] => *a + (*b - *a) * 0.5 + egui::vec2(8.0, 0.0),
         _ => return,
     };
-    if !words.is_empty() {
-        annotations::plate_beside(painter, adjacent, within, &words, INK, plates);
+    if !text.is_empty() {
+        annotations::plate_beside(painter, adjacent, within, &text, INK, plates);
     }
 }

@@ -11,7 +11,7 @@ use egui::{Key, Painter, Pos2, Rect, Ui, vec2};
 use glam::DVec3;
 
 /// Whether a press samples.
-pub fn held(ui: &Ui, state: &State) -> bool {
+pub fn is_active(ui: &Ui, state: &State) -> bool {
     state.view.tool == Tool::Sample || ui.input(|i| i.key_down(Key::P))
 }
 
@@ -22,7 +22,7 @@ pub fn begin(at: DVec3, plane: Option<(DVec3, DVec3)>, actions: &mut Vec<Action>
 }
 
 /// The pointer has moved.
-pub fn over(last: &mut DVec3, now: DVec3, actions: &mut Vec<Action>) {
+pub fn extend(last: &mut DVec3, now: DVec3, actions: &mut Vec<Action>) {
     if now.distance(*last) > 0.0 {
         actions.push(Action::Sample(SampleAction::Over(*last, now)));
         *last = now;
@@ -57,11 +57,11 @@ fn marks(
         let dot = Rect::from_center_size(at, vec2(3.0, 3.0));
         painter.rect_filled(dot, 0.0, IN_VIEW.accent);
     }
-    let hand = painter.ctx().input(|i| i.pointer.latest_pos());
-    let hand = hand.filter(|at| pane.contains(*at) && sample.count() > 0);
-    if let Some(hand) = hand {
-        let text = format!("{} · {}", sample.words(), sample.count());
-        let adjacent = hand + vec2(14.0, 0.0);
+    let pointer_at = painter.ctx().input(|i| i.pointer.latest_pos());
+    let pointer_at = pointer_at.filter(|at| pane.contains(*at) && sample.count() > 0);
+    if let Some(pointer_at) = pointer_at {
+        let text = format!("{} · {}", sample.text(), sample.count());
+        let adjacent = pointer_at + vec2(14.0, 0.0);
         annotations::plate_beside(painter, adjacent, pane, &text, IN_VIEW.t1, taken);
     }
 }

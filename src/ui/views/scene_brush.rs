@@ -4,7 +4,7 @@
 //! erased.
 
 use super::drag::{Drag, Kind};
-use super::drawing::{paints, way};
+use super::drawing::{paints, path_of_drag};
 use super::scene_view::{Scene, through_shape};
 use super::{Views, annotations, pointer, rings};
 use crate::data::{Shape, Stroke};
@@ -93,8 +93,8 @@ impl Scene<'_> {
         down: bool,
         actions: &mut Vec<Action>,
     ) {
-        let begins = !std::mem::replace(&mut drag.begun, true);
-        let path = way(ui, drag, at, begins);
+        let begins = !std::mem::replace(&mut drag.has_started, true);
+        let path = path_of_drag(ui, drag, at, begins);
         let Kind::StrokeInScene { erase, surfaces } = &drag.kind else {
             return;
         };
@@ -177,23 +177,24 @@ impl Views {
             Kind::StrokeInScene { erase, surfaces } => Some((*erase, surfaces)),
             _ => None,
         });
-        let hand = pointer(ui).filter(|_| stroke.is_some() || (hovered && own_drag.is_none()));
-        let Some(hand) = hand else { return };
+        let pointer_at =
+            pointer(ui).filter(|_| stroke.is_some() || (hovered && own_drag.is_none()));
+        let Some(pointer_at) = pointer_at else { return };
         let ground = match stroke {
-            Some((_, surfaces)) => scene.ground(hand, surfaces),
-            None => scene.ground(hand, &scene.surfaces()),
+            Some((_, surfaces)) => scene.ground(pointer_at, surfaces),
+            None => scene.ground(pointer_at, &scene.surfaces()),
         };
         let radius_mm = state.view.drawing.radius_mm;
         let ring = ground.and_then(|g| scene.silhouette(g.at, radius_mm));
         self.brush = ground.map(|g| (Pane::Scene, g.at));
         let Some((middle, radius)) = ring else { return };
         let erase = stroke.map_or(state.view.drawing.erase, |s| s.0);
-        let (words, colour) = paints(state, erase);
+        let (label, colour) = paints(state, erase);
         let ink = if erase { Color32::WHITE } else { colour };
         rings::brush(painter, middle, radius, ink, erase);
         if stroke.is_none() {
             let adjacent = middle + vec2(radius.min(120.0) * 0.72, 0.0);
-            annotations::tool_word(painter, adjacent, scene.rect, &words, ink);
+            annotations::tool_word(painter, adjacent, scene.rect, &label, ink);
         }
     }
 }

@@ -46,13 +46,13 @@ impl Views {
             shade: Some(state.view.ground.map_or(p.canvas, opaque)),
         };
         // A badge says it if there is one.
-        let late = self.badge.late(ui, drawn) && badge::words(state).is_none();
+        let late = self.badge.drawing_is_late(ui, drawn) && badge::text(state).is_none();
         let mut taken = title(&painter, scene, (p, ground), late);
         fan::in_scene(&painter, scene);
         let measured = ruler::in_scene(&painter, scene);
-        let hand = pointer(ui).filter(|_| hovered && self.drag.is_none());
+        let pointer_at = pointer(ui).filter(|_| hovered && self.drag.is_none());
         let here = (Pane::Scene, scene.rect);
-        self.choosing_marks(&painter, state, here, hand, p.accent);
+        self.choosing_marks(&painter, state, here, pointer_at, p.accent);
         // A picture of this view alone shows its content, not how long that took.
         let (part, at_left) = (self.part(scene.rect), self.at_left());
         let alone = self.still && state.view.layout == Layout::Single;
@@ -94,8 +94,8 @@ impl Views {
                     corner = place.bottom() + MARGIN;
                     scale.push(place);
                 }
-                Legend::Stops(words) if part.width() > STOPS => {
-                    let place = stops(&painter, (p, ground), (part, at_left), corner, words);
+                Legend::Stops(texts) if part.width() > STOPS => {
+                    let place = stops(&painter, (p, ground), (part, at_left), corner, texts);
                     corner = place.bottom() + MARGIN;
                     scale.push(place);
                 }
@@ -212,20 +212,20 @@ impl Views {
                 taken.push(place);
             }
         }
-        let hand = pointer(ui).filter(|_| hovered);
+        let pointer_at = pointer(ui).filter(|_| hovered);
         sampling::in_scene(painter, scene, taken);
         spheres::in_scene(painter, scene);
         leak::in_scene(painter, scene);
         self.brush_in_scene(ui, painter, scene, hovered);
-        spheres::preview_in_scene(painter, scene, self.drag.as_ref(), hand, taken);
-        let rests = hand.filter(|_| self.drag.is_none());
+        spheres::preview_in_scene(painter, scene, self.drag.as_ref(), pointer_at, taken);
+        let rests = pointer_at.filter(|_| self.drag.is_none());
         spheres::fixed_in_scene(painter, scene, rests, taken);
-        let Tool::Place { role, .. } = state.view.tool else {
+        let Tool::NewRegion { role, .. } = state.view.tool else {
             return;
         };
         let colour = annotations::role_colour(role);
         let placing = self.drag.as_ref().and_then(|d| match &d.kind {
-            Kind::Place { centre } if d.pane == crate::state::Pane::Scene => {
+            Kind::NewRegion { centre } if d.pane == crate::state::Pane::Scene => {
                 Some((*centre, d.pressed))
             }
             _ => None,
@@ -247,7 +247,7 @@ impl Views {
 
     /// Top of the buttons at the right: below the badge and the button that goes back from a leak.
     pub(super) fn scene_top(scene: &Scene) -> f32 {
-        let badge = badge::words(scene.state).map_or(0.0, |_| badge::HEIGHT + 6.0);
+        let badge = badge::text(scene.state).map_or(0.0, |_| badge::HEIGHT + 6.0);
         scene.rect.top() + 8.0 + badge + leak::button_height(scene.state)
     }
 }

@@ -196,7 +196,7 @@ impl Views {
         let id = self.pane_id(Pane::Scene);
         let drawn = self.still || paint_callback::shows(&ctx, id, &list);
         painter.add(pixels(&ctx, rect, id, List::Scene(list)));
-        let never = paint_callback::no_scenes(&ctx);
+        let never = paint_callback::no_scene_message(&ctx);
         if let Some(sentence) = &never {
             instead(&painter, rect, sentence);
         }
@@ -277,7 +277,7 @@ impl Views {
             Some(_) => CursorIcon::Grabbing,
             None if matches!(
                 scene.state.view.tool,
-                Tool::Place { .. } | Tool::Sphere { .. } | Tool::Sample | Tool::Pick
+                Tool::NewRegion { .. } | Tool::Sphere { .. } | Tool::Sample | Tool::Pick
             ) =>
             {
                 CursorIcon::Crosshair
@@ -306,7 +306,7 @@ fn sample_press(
     at: Pos2,
     actions: &mut Vec<Action>,
 ) -> Option<Kind> {
-    let samples = button == PointerButton::Primary && sampling::held(ui, scene.state);
+    let samples = button == PointerButton::Primary && sampling::is_active(ui, scene.state);
     let flat = scene.flat_under(at).filter(|_| samples)?;
     let plane = (flat.at, flat.normal);
     Some(sampling::begin(flat.at, Some(plane), actions))
@@ -332,18 +332,18 @@ fn scene_press(
         // Off all paintable surfaces, a drag rotates the view.
         PointerButton::Primary if state.view.tool == Tool::Brush => Some(Kind::Orbit),
         PointerButton::Primary => {
-            if let Tool::Place { .. } = state.view.tool {
+            if let Tool::NewRegion { .. } = state.view.tool {
                 // Outside the head there is nothing to place on: a drag rotates the view.
                 let flat = scene.flat_under(at);
-                return Some(flat.map_or(Kind::Orbit, |flat| Kind::Place { centre: flat.at }));
+                return Some(flat.map_or(Kind::Orbit, |flat| Kind::NewRegion { centre: flat.at }));
             }
             if let Tool::Sphere { add } = state.view.tool {
                 // Off the surface and the slices there is nothing to place on: a drag rotates the view.
                 let centre = spheres::under(scene, at);
                 return Some(centre.map_or(Kind::Orbit, |centre| Kind::Sphere { centre, add }));
             }
-            if let Some(held) = spheres::press_in_scene(scene, at) {
-                return Some(held);
+            if let Some(grabbed) = spheres::press_in_scene(scene, at) {
+                return Some(grabbed);
             }
             let Some((id, part)) = scene.region_under(at) else {
                 return Some(Kind::Orbit);
@@ -380,7 +380,7 @@ fn scene_drag(scene: &Scene, drag: &mut Drag, at: Pos2, actions: &mut Vec<Action
     } = &mut drag.kind
     {
         if let Some(now) = scene.on_plane(at, *plane) {
-            sampling::over(last, now, actions);
+            sampling::extend(last, now, actions);
         }
         return;
     }
@@ -393,11 +393,11 @@ fn scene_drag(scene: &Scene, drag: &mut Drag, at: Pos2, actions: &mut Vec<Action
             let mm = scene.camera.mm_per_pixel(scene.size);
             scene.camera.panned(x * mm, y * mm)
         }
-        Kind::Held {
+        Kind::MovedSphere {
             plane: Some(plane), ..
         } => {
             let now = scene.on_plane(at, *plane);
-            spheres::pull(scene.state, drag, now, actions);
+            spheres::drag(scene.state, drag, now, actions);
             return;
         }
         Kind::Region {
@@ -426,14 +426,14 @@ fn scene_drag(scene: &Scene, drag: &mut Drag, at: Pos2, actions: &mut Vec<Action
 fn scene_release(scene: &Scene, drag: &Drag, at: Pos2, actions: &mut Vec<Action>) {
     match &drag.kind {
         Kind::Sample { .. } => actions.push(Action::Sample(SampleAction::End)),
-        Kind::Place { centre } => {
-            if let Tool::Place { role, cube } = scene.state.view.tool {
+        Kind::NewRegion { centre } => {
+            if let Tool::NewRegion { role, cube } = scene.state.view.tool {
                 let plane = (*centre, scene.camera.forward());
                 let far = at.distance(drag.pressed) >= CLICK;
                 let edge = scene.on_plane(at, plane).filter(|_| far);
                 let dragged = edge.map(|p| p.distance(*centre));
                 actions.push(Action::View(ViewAction::MoveCrosshair(*centre)));
-                actions.push(Action::Region(RegionAction::Place {
+                actions.push(Action::Region(RegionAction::Add {
                     role,
                     shape: drag::new_shape(role, cube, *centre, dragged),
                 }));

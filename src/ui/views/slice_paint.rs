@@ -201,7 +201,7 @@ impl Views {
         let mut labels = Vec::new();
         let mut placed = Vec::new();
         for region in state.document.regions.iter().filter(|r| r.visible) {
-            let cut = Cut::new(&region.shape, &slice.plane, slice.rect, &mut self.traces);
+            let cut = Cut::new(&region.shape, &slice.plane, slice.rect, &mut self.outlines);
             let Some(cut) = cut else { continue };
             let colour = theme::region_colour(region);
             let is_selected = selected == Some(region.id);
@@ -243,13 +243,13 @@ impl Views {
         spheres::fixed_on_slice(painter, slice, at, taken);
         let here = (slice.pane, slice.rect);
         self.choosing_marks(painter, state, here, at, IN_VIEW.accent);
-        let Tool::Place { role, .. } = state.view.tool else {
+        let Tool::NewRegion { role, .. } = state.view.tool else {
             return;
         };
         let colour = annotations::role_colour(role);
         let default_radius = region_radius_mm(role) / slice.plane.mm_per_point;
         match self.drag.as_ref().map(|d| (d.pane, &d.kind, d.pressed)) {
-            Some((pane, Kind::Place { centre }, pressed)) if pane == slice.pane => {
+            Some((pane, Kind::NewRegion { centre }, pressed)) if pane == slice.pane => {
                 let centre = slice.screen(*centre);
                 let far = pointer(ui)
                     .map(|at| at.distance(pressed))
@@ -281,8 +281,8 @@ pub(super) fn crosshair(painter: &Painter, slice: &Slice, text: &[Rect]) -> Shap
     );
     let rect = slice.rect;
     let text = text.iter().map(|word| word.expand2(vec2(5.0, 3.0)));
-    let hand = Rect::from_center_size(egui::pos2(x, y), Vec2::splat(2.0 * GAP));
-    let taken: Vec<Rect> = text.chain([hand]).collect();
+    let cursor_rect = Rect::from_center_size(egui::pos2(x, y), Vec2::splat(2.0 * GAP));
+    let taken: Vec<Rect> = text.chain([cursor_rect]).collect();
     let across = taken.iter().filter(|r| r.y_range().contains(y));
     let across = free(rect.x_range(), across.map(|r| r.x_range()).collect());
     let along = taken.iter().filter(|r| r.x_range().contains(x));
@@ -394,7 +394,7 @@ pub(super) fn title(painter: &Painter, slice: &Slice, rings: &[Rect]) -> Vec<Rec
         (&*position, regular.clone(), IN_VIEW.t2),
     ];
     let quiet = |text| vec![(text, regular.clone(), IN_VIEW.t2)];
-    let (words, colour) = match (slice.pane, state.view.convention) {
+    let (letters, colour) = match (slice.pane, state.view.convention) {
         (Pane::Sagittal, _) => ("nose left", IN_VIEW.t2),
         (_, Convention::Radiological) => ("radiological", IN_VIEW.t2),
         (_, Convention::Neurological) => ("neurological", IN_VIEW.warning),
@@ -416,7 +416,7 @@ pub(super) fn title(painter: &Painter, slice: &Slice, rings: &[Rect]) -> Vec<Rec
         }
     });
     let second = side.map(quiet).into_iter();
-    let second = second.chain([vec![(words, regular.clone(), colour)]]);
+    let second = second.chain([vec![(letters, regular.clone(), colour)]]);
     let second = second.chain(extra.as_deref().map(quiet));
     let only = only.as_deref();
     let second = second.chain(only.map(|o| vec![(o, medium.clone(), IN_VIEW.warning)]));

@@ -109,7 +109,7 @@ impl Views {
         if self.drag.is_none()
             && let Some((button, at)) = drag::press(ui, response)
             && let Some(kind) = match button {
-                PointerButton::Primary if sampling::held(ui, slice.state) => {
+                PointerButton::Primary if sampling::is_active(ui, slice.state) => {
                     Some(sampling::begin(slice.world(at), None, actions))
                 }
                 _ => self.slice_press(slice, button, at, modifiers, actions),
@@ -128,7 +128,7 @@ impl Views {
         self.enter_slice(ui, slice, actions);
         if response.double_clicked_by(PointerButton::Secondary)
             && !slice.state.view.tool.draws()
-            && let Some(layer) = drag::windowed(&slice.state.document)
+            && let Some(layer) = drag::window_layer(&slice.state.document)
         {
             let display = drag::window_reset(&slice.state.document, layer);
             if display != layer.display {
@@ -189,16 +189,16 @@ impl Views {
             _ if state.view.tool.draws() => self.drawing_press(slice, button, at),
             PointerButton::Secondary => gesture(slice, mouse.right(modifiers.command)),
             PointerButton::Primary => {
-                if let Tool::Place { .. } = state.view.tool {
+                if let Tool::NewRegion { .. } = state.view.tool {
                     let centre = slice.world(at);
-                    return Some(Kind::Place { centre });
+                    return Some(Kind::NewRegion { centre });
                 }
                 if let Tool::Sphere { add } = state.view.tool {
                     let centre = slice.world(at);
                     return Some(Kind::Sphere { centre, add });
                 }
-                if let Some(held) = spheres::press(slice, at) {
-                    return Some(held);
+                if let Some(grabbed) = spheres::press(slice, at) {
+                    return Some(grabbed);
                 }
                 let Some((id, part)) = self.region_under(slice, at) else {
                     return gesture(slice, mouse.left());
@@ -237,7 +237,7 @@ impl Views {
             .collect();
         regions.sort_by_key(|r| selected != Some(r.id));
         regions.into_iter().find_map(|region| {
-            let cut = Cut::new(&region.shape, &slice.plane, slice.rect, &mut self.traces)?;
+            let cut = Cut::new(&region.shape, &slice.plane, slice.rect, &mut self.outlines)?;
             let distance = cut.distance(at);
             let Some(bounds) = cut.bounds() else {
                 return (distance < 0.0).then_some((region.id, Part::Body));
@@ -300,7 +300,7 @@ impl Views {
         let shift = ui.input(|i| i.modifiers.shift);
         let icon = match self.drag.as_ref().map(|d| &d.kind) {
             Some(Kind::Pan) => CursorIcon::Grabbing,
-            Some(Kind::Region { grip, .. } | Kind::Held { grip, .. }) => match grip.part {
+            Some(Kind::Region { grip, .. } | Kind::MovedSphere { grip, .. }) => match grip.part {
                 Part::Body => CursorIcon::Grabbing,
                 part => pointer(ui).map_or(CursorIcon::Move, |at| {
                     drag::cursor(part, at - slice.screen(grip.shape.centre()))
@@ -332,7 +332,7 @@ fn gesture(slice: &Slice, gesture: Gesture) -> Option<Kind> {
         Gesture::Zoom => Some(Kind::Zoom {
             before: slice.camera(),
         }),
-        Gesture::Window => drag::windowed(&slice.state.document).map(|layer| Kind::Window {
+        Gesture::Window => drag::window_layer(&slice.state.document).map(|layer| Kind::Window {
             layer: layer.id,
             before: layer.display.clone(),
         }),
@@ -343,7 +343,7 @@ fn slice_drag(slice: &Slice, drag: &mut Drag, at: Pos2, actions: &mut Vec<Action
     let state = slice.state;
     let travelled = drag::travelled(drag, at);
     match &mut drag.kind {
-        Kind::Sample { last, .. } => sampling::over(last, slice.world(at), actions),
+        Kind::Sample { last, .. } => sampling::extend(last, slice.world(at), actions),
         Kind::Crosshair => move_crosshair(slice, slice.world(at), actions),
         Kind::Pan if travelled != egui::Vec2::ZERO => {
             let camera = slice.camera();
@@ -398,12 +398,12 @@ fn slice_drag(slice: &Slice, drag: &mut Drag, at: Pos2, actions: &mut Vec<Action
                 drag::reshape(state, *id, shape, &mut drag.changed, actions);
             }
         }
-        Kind::Held { .. } => {
-            spheres::pull(state, drag, Some(slice.world(at)), actions);
+        Kind::MovedSphere { .. } => {
+            spheres::drag(state, drag, Some(slice.world(at)), actions);
         }
         Kind::Pan
         | Kind::Zoom { .. }
-        | Kind::Place { .. }
+        | Kind::NewRegion { .. }
         | Kind::Sphere { .. }
         | Kind::Orbit
         | Kind::Stroke { .. }
@@ -420,12 +420,12 @@ fn slice_drag(slice: &Slice, drag: &mut Drag, at: Pos2, actions: &mut Vec<Action
 fn slice_release(slice: &Slice, drag: &Drag, at: Pos2, actions: &mut Vec<Action>) {
     match &drag.kind {
         Kind::Sample { .. } => actions.push(Action::Sample(SampleAction::End)),
-        Kind::Place { centre } => {
-            if let Tool::Place { role, cube } = slice.state.view.tool {
+        Kind::NewRegion { centre } => {
+            if let Tool::NewRegion { role, cube } = slice.state.view.tool {
                 let far = at.distance(drag.pressed) >= CLICK;
                 let dragged = far.then(|| slice.world(at).distance(*centre));
                 move_crosshair(slice, *centre, actions);
-                actions.push(Action::Region(RegionAction::Place {
+                actions.push(Action::Region(RegionAction::Add {
                     role,
                     shape: drag::new_shape(role, cube, *centre, dragged),
                 }));

@@ -40,7 +40,7 @@ fn ring(painter: &Painter, centre: Pos2, radius: f32, add: bool) {
 }
 
 /// Whether the surface has moved away from its initial spheres.
-fn begun(state: &State) -> bool {
+fn has_moved(state: &State) -> bool {
     let live = state.session.segment.live.as_ref();
     live.is_some_and(|live| live.step > 0)
 }
@@ -49,7 +49,7 @@ fn begun(state: &State) -> bool {
 fn is_loose(state: &State, number: u64) -> bool {
     let live = state.session.segment.live.as_ref();
     let now = |(n, step): &(u64, u64), live: &SurfaceUpdate| *n == number && *step == live.step;
-    !begun(state) || live.is_some_and(|live| live.placed.iter().any(|p| now(p, live)))
+    !has_moved(state) || live.is_some_and(|live| live.placed.iter().any(|p| now(p, live)))
 }
 
 /// Intersection of a slice with a sphere, points.
@@ -95,7 +95,7 @@ pub fn in_scene(painter: &Painter, scene: &Scene) {
 }
 
 /// The newest movable sphere under the pointer, and whether the pointer is on its rim.
-fn taken(
+fn grabbed(
     state: &State,
     at: Pos2,
     seen: impl Fn(&Sphere) -> Option<(Pos2, f32)>,
@@ -105,14 +105,14 @@ fn taken(
     }
     let spheres = state.document.segment.spheres.iter().rev();
     let mut newest = spheres.filter(|(number, _)| is_loose(state, *number));
-    newest.find_map(|hand| {
-        let (middle, radius) = seen(&hand.1)?;
+    newest.find_map(|sphere| {
+        let (middle, radius) = seen(&sphere.1)?;
         let off = middle.distance(at) - radius;
         match off {
             _ if off > RIM => None,
             // Small ones keep a body that can be grabbed.
-            _ if off < -RIM.min(radius * 0.4) => Some((*hand, Part::Body)),
-            _ => Some((*hand, Part::Rim([true; 3]))),
+            _ if off < -RIM.min(radius * 0.4) => Some((*sphere, Part::Body)),
+            _ => Some((*sphere, Part::Rim([true; 3]))),
         }
     })
 }
@@ -152,7 +152,7 @@ pub fn fixed_in_scene(painter: &Painter, scene: &Scene, at: Option<Pos2>, taken:
     }
 }
 
-fn held(
+fn drag_kind(
     ((number, sphere), part): (PlacedSphere, Part),
     at: DVec3,
     plane: Option<(DVec3, DVec3)>,
@@ -161,7 +161,7 @@ fn held(
         centre: sphere.centre,
         radius_mm: sphere.radius_mm,
     };
-    Kind::Held {
+    Kind::MovedSphere {
         number,
         add: sphere.add,
         grip: Grip { part, shape, at },
@@ -171,21 +171,21 @@ fn held(
 
 /// The sphere that a press grabs.
 pub fn press(slice: &Slice, at: Pos2) -> Option<Kind> {
-    let taken = taken(slice.state, at, |sphere| crossing(slice, sphere))?;
-    Some(held(taken, slice.world(at), None))
+    let taken = grabbed(slice.state, at, |sphere| crossing(slice, sphere))?;
+    Some(drag_kind(taken, slice.world(at), None))
 }
 
 /// The same in 3-D, where it moves in the plane that faces the eye.
 pub fn press_in_scene(scene: &Scene, at: Pos2) -> Option<Kind> {
     let seen = |sphere: &Sphere| scene.silhouette(sphere.centre, sphere.radius_mm);
-    let taken = taken(scene.state, at, seen)?;
+    let taken = grabbed(scene.state, at, seen)?;
     let plane = (taken.0.1.centre, scene.camera.forward());
-    Some(held(taken, scene.on_plane(at, plane)?, Some(plane)))
+    Some(drag_kind(taken, scene.on_plane(at, plane)?, Some(plane)))
 }
 
 /// The pointer has moved.
-pub fn pull(state: &State, drag: &mut Drag, now: Option<DVec3>, actions: &mut Vec<Action>) {
-    let Kind::Held {
+pub fn drag(state: &State, drag: &mut Drag, now: Option<DVec3>, actions: &mut Vec<Action>) {
+    let Kind::MovedSphere {
         number, add, grip, ..
     } = &drag.kind
     else {
@@ -212,7 +212,7 @@ pub fn pull(state: &State, drag: &mut Drag, now: Option<DVec3>, actions: &mut Ve
 }
 
 /// The live change becomes a step.
-pub fn let_go(state: &State, number: u64, actions: &mut Vec<Action>) {
+pub fn finish(state: &State, number: u64, actions: &mut Vec<Action>) {
     // This frame's own move has already been sent.
     let sent = actions.iter().rev().find_map(|a| match a {
         Action::Segment(SegmentAction::Move {
@@ -232,7 +232,7 @@ pub fn let_go(state: &State, number: u64, actions: &mut Vec<Action>) {
 }
 
 /// The tool, and the key that deactivates it.
-fn word(add: bool) -> &'static str {
+fn tool_label(add: bool) -> &'static str {
     match add {
         true => "Add · A ends",
         false => "Keep out · D ends",
@@ -260,7 +260,13 @@ pub fn preview(
         _ => {
             if let Some(at) = at {
                 rings::preview(painter, at, default_value, ADD);
-                annotations::tool_word_beside(painter, at, (slice.rect, taken), word(add), ADD);
+                annotations::tool_word_beside(
+                    painter,
+                    at,
+                    (slice.rect, taken),
+                    tool_label(add),
+                    ADD,
+                );
             }
         }
     }
@@ -292,7 +298,7 @@ pub fn preview_in_scene(
         rings::preview(painter, middle, far.unwrap_or(radius), ADD);
     }
     if placing.is_none() {
-        annotations::tool_word_beside(painter, at, (scene.rect, taken), word(add), ADD);
+        annotations::tool_word_beside(painter, at, (scene.rect, taken), tool_label(add), ADD);
     }
 }
 

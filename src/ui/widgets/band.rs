@@ -20,7 +20,7 @@ pub struct BandHistogram<'a> {
 
 /// The part being dragged.
 #[derive(Clone, Copy, PartialEq)]
-enum Hold {
+enum DraggedPart {
     Target,
     Edge,
 }
@@ -52,8 +52,8 @@ impl BandHistogram<'_> {
                     d.insert_temp(id, edge);
                 }
                 match d.get_temp::<bool>(id) {
-                    Some(true) => Hold::Edge,
-                    _ => Hold::Target,
+                    Some(true) => DraggedPart::Edge,
+                    _ => DraggedPart::Target,
                 }
             });
             let phase = if response.drag_stopped() {
@@ -62,8 +62,8 @@ impl BandHistogram<'_> {
                 Phase::Live
             };
             let now = match grabbed {
-                Hold::Target => (value.clamp(low, high), self.tolerance),
-                Hold::Edge => (self.target, off.max(span * 1e-3)),
+                DraggedPart::Target => (value.clamp(low, high), self.tolerance),
+                DraggedPart::Edge => (self.target, off.max(span * 1e-3)),
             };
             if phase == Phase::Done || now != (self.target, self.tolerance) {
                 change = Some((now, phase));
@@ -77,7 +77,7 @@ impl BandHistogram<'_> {
         let bin = f64::from(span) / BINS as f64;
         let target = f64::from(self.target);
         let stepped = |steps: f64| target + steps * bin;
-        if let Some(value) = rail::asked(ui, &response, id, stepped) {
+        if let Some(value) = rail::requested(ui, &response, id, stepped) {
             let value = (value as f32).clamp(low, high);
             change = Some(((value, self.tolerance), Phase::Done));
         }

@@ -77,7 +77,7 @@ impl CutHistogram<'_> {
             let share = share_of(at_cut) + steps as f32 / BINS as f32;
             f64::from(value_at(share)).clamp(from, to)
         };
-        if let Some(value) = rail::asked(ui, &response, id, stepped) {
+        if let Some(value) = rail::requested(ui, &response, id, stepped) {
             change = Some((rounded(value as f32), Phase::Done));
         }
         // A press on the line without movement changes nothing.
@@ -136,7 +136,7 @@ impl CutHistogram<'_> {
         let number = format::parse(typed.trim_start_matches(['≥', '>', '=', ' ', '\u{202F}']));
         if number.is_none() {
             let sentence = format!("{}: \"{}\" is not a number", self.name, typed.trim());
-            notice::say(ui, place, sentence);
+            notice::show_at(ui, place, sentence);
         }
         number.map(|v| v as f32).filter(|v| v.is_finite())
     }

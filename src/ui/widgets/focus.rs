@@ -4,13 +4,13 @@ use crate::ui::theme;
 use egui::style::ScrollAnimation;
 use egui::{Id, Key, Rect, Response, Role, Sense, Stroke, StrokeKind, Ui, WidgetInfo};
 
-fn by_hand_id() -> Id {
-    Id::unique("focused by hand")
+fn by_click_id() -> Id {
+    Id::unique("focused by click")
 }
 
 /// Keys that a widget handles while it has the focus from a click.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Takes {
+pub enum HandledKeys {
     /// The left and right arrows move its value.
     Sideways,
     /// All arrows and Enter open it and move in it.
@@ -18,44 +18,44 @@ pub enum Takes {
 }
 
 #[derive(Clone, Copy)]
-struct ByHand {
+struct ByClick {
     id: Id,
-    takes: Takes,
+    handled: HandledKeys,
 }
 
-fn known(ui: &Ui) -> Option<ByHand> {
-    ui.data(|d| d.get_temp(by_hand_id()))
+fn known(ui: &Ui) -> Option<ByClick> {
+    ui.data(|d| d.get_temp(by_click_id()))
 }
 
 /// The widget that has the focus from a click: single keys stay with the window, except those that it handles.
-pub fn focused_by_hand(ui: &Ui) -> Option<Id> {
-    known(ui).map(|by_hand| by_hand.id)
+pub fn focused_by_click(ui: &Ui) -> Option<Id> {
+    known(ui).map(|by_click| by_click.id)
 }
 
 /// Whether a widget has the focus from a click.
-pub fn is_by_hand(response: &Response) -> bool {
-    let known: Option<ByHand> = response.ctx.data(|d| d.get_temp(by_hand_id()));
-    response.has_focus() && known.is_some_and(|by_hand| by_hand.id == response.id)
+pub fn is_by_click(response: &Response) -> bool {
+    let known: Option<ByClick> = response.ctx.data(|d| d.get_temp(by_click_id()));
+    response.has_focus() && known.is_some_and(|by_click| by_click.id == response.id)
 }
 
 /// Whether the control last clicked takes a key from the window.
-pub fn takes(ui: &Ui, key: Key) -> bool {
-    let by_hand = known(ui).filter(|by_hand| ui.memory(|m| m.has_focus(by_hand.id)));
+pub fn handles(ui: &Ui, key: Key) -> bool {
+    let by_click = known(ui).filter(|by_click| ui.memory(|m| m.has_focus(by_click.id)));
     let sideways = matches!(key, Key::ArrowLeft | Key::ArrowRight);
-    by_hand.is_some_and(|by_hand| match by_hand.takes {
-        Takes::Sideways => sideways,
-        Takes::Menu => sideways || matches!(key, Key::ArrowUp | Key::ArrowDown | Key::Enter),
+    by_click.is_some_and(|by_click| match by_click.handled {
+        HandledKeys::Sideways => sideways,
+        HandledKeys::Menu => sideways || matches!(key, Key::ArrowUp | Key::ArrowDown | Key::Enter),
     })
 }
 
 /// Gives a widget the focus as if it had been clicked.
-pub fn give_by_hand(response: &Response, takes: Takes) {
+pub fn focus_by_click(response: &Response, keys: HandledKeys) {
     response.request_focus();
     let id = response.id;
-    let by_hand = ByHand { id, takes };
+    let by_click = ByClick { id, handled: keys };
     response
         .ctx
-        .data_mut(|d| d.insert_temp(by_hand_id(), by_hand));
+        .data_mut(|d| d.insert_temp(by_click_id(), by_click));
 }
 
 fn over_views_id() -> Id {
@@ -78,24 +78,24 @@ fn is_over_views(ui: &Ui) -> bool {
 
 /// Gives a widget the focus when the pointer presses it, until another press. A drop-down field that was chosen from
 /// loses it as soon as the pointer is over the views: the arrow keys then belong to the view.
-pub fn by_hand(ui: &Ui, response: &Response, id: Id) {
+pub fn follow_click(ui: &Ui, response: &Response, id: Id) {
     if response.drag_started() {
-        give_by_hand(response, Takes::Sideways);
-    } else if let Some(stored) = known(ui).filter(|by_hand| by_hand.id == id) {
+        focus_by_click(response, HandledKeys::Sideways);
+    } else if let Some(stored) = known(ui).filter(|by_click| by_click.id == id) {
         let pressed = ui.input(|i| i.pointer.any_pressed()) && !response.contains_pointer();
-        let elsewhere = pressed || stored.takes == Takes::Menu && is_over_views(ui);
+        let elsewhere = pressed || stored.handled == HandledKeys::Menu && is_over_views(ui);
         if elsewhere {
             response.surrender_focus();
         }
         if elsewhere || !response.has_focus() {
-            ui.data_mut(|d| d.remove::<ByHand>(by_hand_id()));
+            ui.data_mut(|d| d.remove::<ByClick>(by_click_id()));
         }
     }
 }
 
 /// Called before the space bar would click such a widget: that key stays with the window.
 pub fn leave_space(ui: &Ui, id: Id) {
-    if focused_by_hand(ui) == Some(id) && ui.input(|i| i.key_pressed(Key::Space)) {
+    if focused_by_click(ui) == Some(id) && ui.input(|i| i.key_pressed(Key::Space)) {
         ui.memory_mut(|m| m.surrender_focus(id));
     }
 }
@@ -103,7 +103,7 @@ pub fn leave_space(ui: &Ui, id: Id) {
 /// Scrolls its panel to a control that a key has given the focus; one under the pointer stays where it is.
 pub fn into_sight(response: &Response) {
     let down = response.ctx.input(|i| i.pointer.any_down());
-    let by_pointer = down || response.contains_pointer() || is_by_hand(response);
+    let by_pointer = down || response.contains_pointer() || is_by_click(response);
     if response.gained_focus() && !by_pointer {
         response.scroll_to_me_animation(None, ScrollAnimation::none());
     }

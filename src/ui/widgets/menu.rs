@@ -2,7 +2,7 @@
 
 use super::super::icons;
 use super::super::theme::{self, radius, size, space};
-use super::focus::{self, Takes};
+use super::focus::{self, HandledKeys};
 use super::paint;
 use egui::{
     EventFilter, FocusDirection, Id, Key, Popup, PopupCloseBehavior, Rect, Response, Role, Sense,
@@ -42,7 +42,7 @@ pub fn select<T>(
 pub fn field(ui: &Ui, rect: Rect, id: Id) -> Response {
     focus::leave_space(ui, id);
     let response = ui.interact(rect, id, Sense::click());
-    focus::by_hand(ui, &response, id);
+    focus::follow_click(ui, &response, id);
     if response.has_focus() {
         lock_arrows(ui, id);
         let arrows = presses(ui, Key::ArrowDown) + presses(ui, Key::ArrowUp);
@@ -103,16 +103,16 @@ struct Open {
     frame: u64,
     /// Opened by a widget that has the focus.
     by_key: bool,
-    back: Back,
+    back: FocusReturn,
 }
 
 /// Where the focus goes when a menu closes.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Back {
+enum FocusReturn {
     /// Returns to its origin.
-    ToKeys,
+    ToOrigin,
     /// Goes to the field that was clicked.
-    ToHand,
+    ToField,
     Nowhere,
 }
 
@@ -194,10 +194,10 @@ fn popup_that_closes<T>(
     let open = before.unwrap_or(Open {
         frame,
         by_key: anchor.has_focus(),
-        back: match anchor.has_focus() && !focus::is_by_hand(anchor) {
-            true => Back::ToKeys,
-            false if is_field => Back::ToHand,
-            false => Back::Nowhere,
+        back: match anchor.has_focus() && !focus::is_by_click(anchor) {
+            true => FocusReturn::ToOrigin,
+            false if is_field => FocusReturn::ToField,
+            false => FocusReturn::Nowhere,
         },
     });
     let open = Open { frame, ..open };
@@ -213,7 +213,7 @@ fn popup_that_closes<T>(
             let chosen = rows(ui);
             arrows(ui, before.is_none().then_some(open));
             ui.data_mut(|d| d.insert_temp(known, open));
-            place_anew(ui);
+            reposition(ui);
             note_width(ui, known, width);
             // The current choice changes nothing, but it is a choice.
             let hit = closes == PopupCloseBehavior::CloseOnClick
@@ -232,11 +232,11 @@ fn popup_that_closes<T>(
     // A click elsewhere gives the keyboard to the clicked control.
     let clicked = anchor.ctx.input(|i| i.pointer.any_click()) && !anchor.clicked();
     match before.filter(|_| closes).map(|open| open.back) {
-        Some(Back::ToKeys) => anchor.request_focus(),
-        Some(Back::ToHand) if hit || !clicked => {
-            focus::give_by_hand(anchor, Takes::Menu);
+        Some(FocusReturn::ToOrigin) => anchor.request_focus(),
+        Some(FocusReturn::ToField) if hit || !clicked => {
+            focus::focus_by_click(anchor, HandledKeys::Menu);
         }
-        Some(Back::ToHand | Back::Nowhere) | None => {}
+        Some(FocusReturn::ToField | FocusReturn::Nowhere) | None => {}
     }
     if closes {
         anchor.ctx.data_mut(|d| d.remove::<Open>(known));
@@ -277,7 +277,7 @@ fn note_width(ui: &Ui, menu: Id, width: f32) {
 }
 
 /// A menu that has grown while open is placed again in another frame.
-fn place_anew(ui: &Ui) {
+fn reposition(ui: &Ui) {
     let (id, height) = (ui.scope_id().with("height"), ui.min_rect().height());
     let known = ui.data(|d| d.get_temp::<f32>(id));
     if known != Some(height) {
@@ -441,7 +441,7 @@ pub fn line(ui: &mut Ui) {
 }
 
 /// Text above the rows of a menu, on as many lines as needed.
-pub fn words(ui: &mut Ui, text: &str) {
+pub fn text(ui: &mut Ui, text: &str) {
     let p = theme::palette(ui.style());
     let width = ui.available_width();
     let font = theme::regular(size::LABEL);

@@ -22,7 +22,7 @@ fn id() -> Id {
 }
 
 /// Shows a sentence under a field.
-pub fn say(ui: &Ui, place: Rect, text: String) {
+pub fn show_at(ui: &Ui, place: Rect, text: String) {
     let until_s = ui.input(|i| i.time) + SHOWN_S;
     let notice = Notice {
         text,

@@ -94,7 +94,7 @@ fn moved(
     scale: &Scale,
     value: f64,
 ) -> Option<(f64, Phase)> {
-    focus::by_hand(ui, response, id);
+    focus::follow_click(ui, response, id);
     let place = id.with("share");
     let fine = match ui.input(|i| i.modifiers.shift) {
         true => 0.1,
@@ -130,19 +130,19 @@ fn moved(
         };
     }
     let stepped = |steps: f64| scale.stepped(value, steps);
-    asked(ui, response, id, stepped).map(|value| (value, Phase::Done))
+    requested(ui, response, id, stepped).map(|value| (value, Phase::Done))
 }
 
 /// The value requested by an arrow key or a screen reader; `stepped` gives the value this many presses away.
 ///
 /// Arrow keys go to the control last clicked.
-pub(super) fn asked(
+pub(super) fn requested(
     ui: &Ui,
     response: &Response,
     id: Id,
     stepped: impl Fn(f64) -> f64,
 ) -> Option<f64> {
-    focus::by_hand(ui, response, id);
+    focus::follow_click(ui, response, id);
     if response.has_focus() {
         ui.memory_mut(|m| {
             let arrows = EventFilter {

@@ -181,7 +181,7 @@ impl<'a> SliderRow<'a> {
         }
         let stands_for = self.value;
         if self.waits {
-            self.value = held(ui, self.name, self.value);
+            self.value = drag_value(ui, self.name, self.value);
         }
         let columns = Columns::allocate(ui);
         let hint = self.scale.hint(self.help, self.unit);
@@ -218,7 +218,7 @@ impl<'a> SliderRow<'a> {
             mark: self.mark,
         };
         if let Some((value, phase)) = rail(ui, along, &self.scale, &[knob], ticks) {
-            let goes_on = self.waits && keep(ui, self.name, value[0], phase);
+            let goes_on = self.waits && store(ui, self.name, value[0], phase);
             if !goes_on && (!self.waits || value[0] != stands_for) {
                 change = Some(Change::To(value[0], phase));
             }
@@ -291,8 +291,8 @@ impl RangeRow<'_> {
         let stands_for = self.values;
         if self.waits {
             self.values = (
-                held(ui, &low, self.values.0),
-                held(ui, &high, self.values.1),
+                drag_value(ui, &low, self.values.0),
+                drag_value(ui, &high, self.values.1),
             );
         }
         let knobs = [
@@ -322,7 +322,7 @@ impl RangeRow<'_> {
         }
         if let Some((values, phase)) = rail(ui, along, &self.scale, &knobs, Ticks::default()) {
             let ends = [(&low, values[0]), (&high, values[1])];
-            let goes_on = self.waits && ends.map(|(name, v)| keep(ui, name, v, phase))[0];
+            let goes_on = self.waits && ends.map(|(name, v)| store(ui, name, v, phase))[0];
             let values = (values[0], values[1]);
             if !goes_on && (!self.waits || values != stands_for) {
                 change = Some((values, phase));
@@ -373,14 +373,14 @@ pub fn label(ui: &mut Ui, rect: Rect, name: &str, help: &str) -> Response {
 }
 
 /// [`label`] with a text that differs from its name.
-fn label_as(ui: &mut Ui, rect: Rect, (name, words): (&str, &str), help: &str) -> Response {
+fn label_as(ui: &mut Ui, rect: Rect, (name, text): (&str, &str), help: &str) -> Response {
     let p = theme::palette(ui.style());
     let response = ui.interact(rect, ui.make_persistent_id(("label", name)), Sense::CLICK);
     let colour = if response.hovered() { p.t1 } else { p.t2 };
     paint::left(
         ui.painter(),
         rect,
-        words,
+        text,
         theme::regular(size::LABEL),
         colour,
     );
@@ -392,7 +392,7 @@ fn label_as(ui: &mut Ui, rect: Rect, (name, words): (&str, &str), help: &str) ->
 }
 
 /// Position of a waiting row's handle while it is dragged, else its value.
-fn held(ui: &Ui, knob: &str, value: f64) -> f64 {
+fn drag_value(ui: &Ui, knob: &str, value: f64) -> f64 {
     let id = rail_id(ui, knob);
     let dragged = ui.ctx().is_being_dragged(id) || ui.ctx().drag_stopped_id() == Some(id);
     ui.data_mut(|d| {
@@ -404,7 +404,7 @@ fn held(ui: &Ui, knob: &str, value: f64) -> f64 {
 }
 
 /// Stores the value of an ongoing drag; returns false once it is over.
-fn keep(ui: &Ui, knob: &str, value: f64, phase: Phase) -> bool {
+fn store(ui: &Ui, knob: &str, value: f64, phase: Phase) -> bool {
     if phase == Phase::Live {
         ui.data_mut(|d| d.insert_temp(rail_id(ui, knob), value));
         // No action is sent that would cause a repaint.

@@ -63,7 +63,7 @@ impl TransferEditor<'_> {
                     chosen = i;
                     change = Some((made, Phase::Done));
                 }
-                None => notice::say(
+                None => notice::show_at(
                     ui,
                     plot,
                     format!("A curve has at most {} points", Transfer::MAX_POINTS),
@@ -194,7 +194,7 @@ impl TransferEditor<'_> {
         p: &Palette,
         (plot, rect): (Rect, Rect),
         transfer: &Transfer,
-        (chosen, held): (usize, &[Response]),
+        (chosen, handles): (usize, &[Response]),
     ) {
         let painter = ui.painter();
         let most = self.counts.iter().copied().max().unwrap_or(0).max(1) as f32;
@@ -226,7 +226,7 @@ impl TransferEditor<'_> {
         painter.add(Shape::line(points, Stroke::new(1.5, p.t1)));
         for (i, point) in transfer.points().iter().enumerate() {
             let at = pos_of(plot, *point);
-            let response = held.get(i);
+            let response = handles.get(i);
             let lit = response.is_some_and(|r| r.hovered() || r.dragged());
             let radius = if lit { POINT + 0.5 } else { POINT };
             let fill = if i == chosen { p.accent } else { p.knob };
@@ -278,7 +278,7 @@ impl TransferEditor<'_> {
         let number = |ui: &Ui, place: Rect, what: &str, typed: String| {
             let number = format::parse(&typed).filter(|v| v.is_finite());
             if number.is_none() {
-                notice::say(
+                notice::show_at(
                     ui,
                     place,
                     format!("{what}: \"{}\" is not a number", typed.trim()),

@@ -29,7 +29,7 @@ pub fn within(
         let word = if value < low { "least" } else { "most" };
         let decimals = if taken.fract() == 0.0 { 0 } else { 2 };
         let shown = with_unit(&format::fixed(taken, decimals), unit);
-        notice::say(ui, place, format!("{name}: {shown} is the {word}"));
+        notice::show_at(ui, place, format!("{name}: {shown} is the {word}"));
     }
     taken
 }
@@ -40,7 +40,7 @@ pub fn whole(ui: &Ui, place: Rect, name: &str, value: f64) -> f64 {
     if taken != value {
         let number = format::fixed(taken, 0);
         let text = format!("{name} takes only whole numbers: {number} was used");
-        notice::say(ui, place, text);
+        notice::show_at(ui, place, text);
     }
     taken
 }
@@ -48,7 +48,7 @@ pub fn whole(ui: &Ui, place: Rect, name: &str, value: f64) -> f64 {
 /// A notice that the text is not a number; the value stays.
 pub fn no_number(ui: &Ui, place: Rect, name: &str, typed: &str, kept: &str) {
     let typed: String = typed.trim().chars().take(20).collect();
-    notice::say(
+    notice::show_at(
         ui,
         place,
         format!("{name}: \"{typed}\" is not a number, {kept} stays"),

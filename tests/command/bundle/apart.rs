@@ -21,16 +21,16 @@ pub fn tests() -> Vec<Trial> {
 fn apart() {
     let mut desk = Desk::new(50);
     let all = desk.layer("all");
-    desk.sieve(StreamlineRules::new(all).limited(limit(weight(), Some(10.0), None)));
+    desk.set_rules(StreamlineRules::new(all).limited(limit(weight(), Some(10.0), None)));
     let before = desk.shown();
     let at = |y: f64| DVec3::new(20.0, y, 0.0);
     desk.place(Role::Seed, at(20.0), 3.0);
     desk.place(Role::Target, at(30.0), 3.0);
     assert_eq!(desk.shown(), before);
     let regions = desk.window.state.document.regions.clone();
-    let sieve = |desk: &Desk| desk.window.state.document.bundle.sieve.clone().unwrap();
+    let rules = |desk: &Desk| desk.window.state.document.bundle.rules.clone().unwrap();
     let (seed, target) = (regions[0].id, regions[1].id);
-    assert_eq!(sieve(&desk).how(target, Role::Target), RegionRule::Nothing);
+    assert_eq!(rules(&desk).how(target, Role::Target), RegionRule::Nothing);
     // Nor does a copied one, nor a seed that becomes an include region.
     desk.window
         .act(Action::Region(RegionAction::Duplicate(target)));
@@ -38,8 +38,8 @@ fn apart() {
     desk.window
         .act(Action::Region(RegionAction::SetRole { region: seed, role }));
     assert_eq!(desk.shown(), before);
-    let taken = sieve(&desk).using(target, Role::Target, RegionRule::Any);
-    desk.sieve(taken);
+    let taken = rules(&desk).using(target, Role::Target, RegionRule::Any);
+    desk.set_rules(taken);
     assert_eq!(desk.shown(), (27..=33).collect::<Vec<_>>());
     // It follows its role from then on.
     let (region, role) = (target, Role::Exclude);
@@ -54,7 +54,7 @@ fn apart() {
         desk.window.act(Action::Undo);
     }
     assert_eq!(
-        (desk.shown(), sieve(&desk).uses),
+        (desk.shown(), rules(&desk).uses),
         (before.clone(), Vec::new())
     );
     // The rules of a layer other than the current one are left alone, too.
@@ -63,7 +63,7 @@ fn apart() {
     assert_ne!(kept, all);
     desk.window
         .act(Action::Layer(LayerAction::Select(Some(kept))));
-    desk.sieve(StreamlineRules::new(all).limited(limit(weight(), Some(10.0), None)));
+    desk.set_rules(StreamlineRules::new(all).limited(limit(weight(), Some(10.0), None)));
     assert_eq!(desk.shown(), before);
     desk.place(Role::Include, at(30.0), 3.0);
     assert_eq!(desk.shown(), before);
@@ -75,14 +75,14 @@ fn no_role() {
     let mut desk = Desk::new(50);
     let all = desk.layer("all");
     let filter = StreamlineRules::new(all).limited(limit(weight(), Some(10.0), None));
-    desk.sieve(filter.clone());
+    desk.set_rules(filter.clone());
     let before = desk.shown();
     let at = DVec3::new(20.0, 30.0, 0.0);
     desk.place(Role::Target, at, 3.0);
     assert_eq!(desk.shown(), before, "a target without a seed");
     desk.act(BundleAction::Keep);
     let kept = desk.window.state.document.layers.last().unwrap().id;
-    desk.sieve(filter);
+    desk.set_rules(filter);
     assert_eq!(desk.shown(), before);
     let look_at = |desk: &mut Desk, layer, task| {
         desk.window.act(Action::View(ViewAction::SelectTask(task)));

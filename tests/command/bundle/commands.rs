@@ -4,9 +4,10 @@ use super::{Desk, limit, weight};
 use arcuate::compute::Control;
 use arcuate::io;
 use arcuate::state::streamlines::{
-    Bundle, Column, ConnectSettings, Drawer, ProfileSettings, Shown, StreamlineRules, TableView,
+    BottomPanel, Bundle, Column, ConnectSettings, ProfileSettings, Shown, StreamlineRules,
+    TableView,
 };
-use arcuate::state::update::{asked_recipe, sifted_recipe};
+use arcuate::state::update::{panel_recipe, selection_recipe};
 use arcuate::state::{Action, AlignmentAction, BundleAction, Phase, TrackAction};
 use std::path::Path;
 use std::process::Command;
@@ -40,7 +41,7 @@ pub fn commands() {
     let mut desk = Desk::new(30);
     let (all, y) = (desk.layer("all"), Column::Image(desk.layer("y")));
     let labels = desk.layer("labels");
-    desk.sieve(StreamlineRules::new(all).limited(limit(weight(), Some(10.0), None)));
+    desk.set_rules(StreamlineRules::new(all).limited(limit(weight(), Some(10.0), None)));
     desk.act(BundleAction::SetImages(vec![desk.layer("y")]));
     desk.act(BundleAction::Sort(TableView {
         by: Some(y.clone()),
@@ -59,20 +60,20 @@ pub fn commands() {
     }));
     let folder = tempfile::tempdir().unwrap();
     for (drawer, file) in [
-        (Drawer::Table, "streamlines.csv"),
-        (Drawer::Profile, "profile.csv"),
-        (Drawer::Matrix, "connectome.csv"),
+        (BottomPanel::Table, "streamlines.csv"),
+        (BottomPanel::Profile, "profile.csv"),
+        (BottomPanel::Matrix, "connectome.csv"),
     ] {
         desk.act(BundleAction::Open(Some(drawer)));
         let own = desk.folder.path().join(file);
         desk.act(match drawer {
-            Drawer::Table => BundleAction::SaveTable(own.clone()),
-            Drawer::Profile => BundleAction::SaveProfile(own.clone()),
-            Drawer::Matrix => BundleAction::SaveMatrix(own.clone()),
+            BottomPanel::Table => BundleAction::SaveTable(own.clone()),
+            BottomPanel::Profile => BundleAction::SaveProfile(own.clone()),
+            BottomPanel::Matrix => BundleAction::SaveMatrix(own.clone()),
         });
         let messages = &desk.window.state.session.notices.messages;
         assert!(messages.is_empty(), "{messages:?}");
-        let recipe = asked_recipe(&desk.window.state, drawer).expect("a command");
+        let recipe = panel_recipe(&desk.window.state, drawer).expect("a command");
         let command = recipe.command();
         // The selected streamlines exist from the first run.
         run(
@@ -96,7 +97,7 @@ pub fn commands() {
         state.session.notices.messages
     );
     let layer = state.document.layer(all).expect("a layer");
-    let command = sifted_recipe(state, layer).expect("a recipe").command();
+    let command = selection_recipe(state, layer).expect("a recipe").command();
     run(&command, folder.path());
     let [own, made] = [own, folder.path().join("tracks.tck")].map(|path| {
         match io::open(&path, &Control::new()).expect("streamlines") {
@@ -107,12 +108,12 @@ pub fn commands() {
     let kept = desk.shown().len();
     assert!(kept < 30 && own.len() == kept && own.offsets == made.offsets);
     assert!(own.points == made.points && own.per_streamline == made.per_streamline);
-    desk.window.act(Action::Bundle(BundleAction::SetSieve {
-        sieve: None,
+    desk.window.act(Action::Bundle(BundleAction::SetRules {
+        rules: None,
         phase: Phase::Done,
     }));
     let layer = desk.window.state.document.layer(all).expect("a layer");
-    let whole = sifted_recipe(&desk.window.state, layer).expect("a recipe");
+    let whole = selection_recipe(&desk.window.state, layer).expect("a recipe");
     assert!(whole.command().starts_with("arcuate info "));
     // Inputs that are in no file are named.
     desk.window.act(Action::Alignment(AlignmentAction::Shift {
@@ -120,7 +121,7 @@ pub fn commands() {
         by: glam::DAffine3::from_translation(glam::DVec3::X),
         phase: Phase::Done,
     }));
-    let recipe = asked_recipe(&desk.window.state, Drawer::Table).expect("a recipe");
+    let recipe = panel_recipe(&desk.window.state, BottomPanel::Table).expect("a recipe");
     let why = recipe.no_command().expect("no command");
     assert!(why.contains("\"y\" is in no file"), "{why}");
 }

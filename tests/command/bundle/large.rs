@@ -6,7 +6,7 @@ use arcuate::compute::Control;
 use arcuate::data::{Grid, Role, Shape, Tractogram, Volume};
 use arcuate::io::{nifti, streamlines};
 use arcuate::state::FilesAction;
-use arcuate::state::streamlines::{Column, Drawer, StreamlineRules, TableView};
+use arcuate::state::streamlines::{BottomPanel, Column, StreamlineRules, TableView};
 use arcuate::state::{Action, BundleAction, Phase, RegionAction};
 use glam::DVec3;
 use libtest_mimic::Trial;
@@ -63,16 +63,16 @@ fn large() {
         let most = if once { ONCE_MS } else { AT_ONCE_MS };
         assert!(ms < LOADED * most, "{what}: {ms:.1} ms");
     };
-    let sieve = |sieve: StreamlineRules, phase| {
-        Action::Bundle(BundleAction::SetSieve {
-            sieve: Some(sieve),
+    let rules = |rules: StreamlineRules, phase| {
+        Action::Bundle(BundleAction::SetRules {
+            rules: Some(rules),
             phase,
         })
     };
     timed(
         &mut window,
         "filter on",
-        sieve(StreamlineRules::new(layer), Phase::Done),
+        rules(StreamlineRules::new(layer), Phase::Done),
     );
     let (role, shape) = (
         Role::Include,
@@ -81,7 +81,7 @@ fn large() {
             radius_mm: 10.0,
         },
     );
-    window.act(Action::Region(RegionAction::Place { role, shape }));
+    window.act(Action::Region(RegionAction::Add { role, shape }));
     let id = window.state.document.regions[0].id;
     for (y, phase) in [
         (41.0, Phase::Live),
@@ -99,23 +99,23 @@ fn large() {
             phase,
         });
         timed(&mut window, &format!("region dragged, {phase:?}"), action);
-        assert!(window.state.sifted(layer).expect("filtered").kept > 100);
+        assert!(window.state.selection(layer).expect("filtered").kept > 100);
     }
     let by_value = StreamlineRules::new(layer).limited(limit(weight(), Some(0.2), Some(0.7)));
     timed(
         &mut window,
         "limits of a value",
-        sieve(by_value.clone(), Phase::Live),
+        rules(by_value.clone(), Phase::Live),
     );
     let y = window.state.document.layer_named("y").expect("open").id;
     let by_image = by_value.limited(limit(Column::Image(y), Some(5.0), Some(30.0)));
     timed(
         &mut window,
         "limits of an image's mean",
-        sieve(by_image.clone(), Phase::Live),
+        rules(by_image.clone(), Phase::Live),
     );
-    timed(&mut window, "the same again", sieve(by_image, Phase::Done));
-    let drawer = BundleAction::Open(Some(Drawer::Table));
+    timed(&mut window, "the same again", rules(by_image, Phase::Done));
+    let drawer = BundleAction::Open(Some(BottomPanel::Table));
     timed(&mut window, "table", Action::Bundle(drawer));
     for by in [weight(), Column::length()] {
         let view = TableView {
@@ -129,7 +129,7 @@ fn large() {
         assert!(key.by.is_some() && key.descending);
         assert_eq!(
             rows.len(),
-            window.state.sifted(layer).expect("filtered").kept
+            window.state.selection(layer).expect("filtered").kept
         );
     }
     timed(

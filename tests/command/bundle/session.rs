@@ -7,7 +7,7 @@ use crate::support::fields::region;
 use arcuate::data::{Grid, Role, Shape};
 use arcuate::state::sessions::Changed;
 use arcuate::state::streamlines::{
-    Drawer, How, Measurement, RegionRule, StreamlineRules, lines_of,
+    BottomPanel, Measurement, RegionRule, SelectionMode, StreamlineRules, lines_of,
 };
 use arcuate::state::{
     Action, BundleAction, LayerAction, Pane, RegionAction, SessionAction, UnsavedAction,
@@ -37,7 +37,7 @@ pub(super) fn session() {
         .act(Action::Layer(LayerAction::Select(Some(all))));
     desk.act(BundleAction::Choose {
         lines: vec![0, 5, 6, 7],
-        how: How::Replace,
+        how: SelectionMode::Replace,
         anchor: None,
     });
     desk.act(BundleAction::DeleteChosen);
@@ -53,24 +53,24 @@ pub(super) fn session() {
     );
     let mask = Shape::Mask(ball.shape.mask_on(&grid));
     desk.place(Role::Exclude, DVec3::new(10.0, 22.0, 0.0), 1.0);
-    desk.window.act(Action::Region(RegionAction::Place {
+    desk.window.act(Action::Region(RegionAction::Add {
         role: Role::Include,
         shape: mask,
     }));
-    let sieve = StreamlineRules::new(all).limited(limit(weight(), None, Some(25.0)));
-    desk.sieve(sieve);
+    let rules = StreamlineRules::new(all).limited(limit(weight(), None, Some(25.0)));
+    desk.set_rules(rules);
     let shown = desk.shown();
     assert!(!shown.is_empty() && shown.len() < 20, "{shown:?}");
     desk.act(BundleAction::Keep);
     assert_eq!(desk.rows("all, selected"), shown);
     let exclude = desk.window.state.document.regions[0].id;
     let kept = desk.layer("all, selected");
-    desk.sieve(StreamlineRules::new(kept).using(exclude, Role::Exclude, RegionRule::Within));
+    desk.set_rules(StreamlineRules::new(kept).using(exclude, Role::Exclude, RegionRule::Within));
     desk.act(BundleAction::Measure(Measurement {
         points: vec![DVec3::ZERO, DVec3::X],
         pane: Pane::Sagittal,
     }));
-    desk.act(BundleAction::Open(Some(Drawer::Table)));
+    desk.act(BundleAction::Open(Some(BottomPanel::Table)));
     let path = save(&mut desk, "s.arcuate");
     let before = desk.window.state.document.clone();
 
@@ -103,12 +103,12 @@ pub(super) fn session() {
         state.document.bundle.measurements,
         before.bundle.measurements
     );
-    assert_eq!(state.view.drawer, Some(Drawer::Table));
+    assert_eq!(state.view.bottom_panel, Some(BottomPanel::Table));
     // Regions have other ids now; the rules refer to the same one.
-    let sieve = state.document.bundle.sieve.clone().unwrap();
+    let rules = state.document.bundle.rules.clone().unwrap();
     let first = &state.document.regions[0];
-    assert_eq!(sieve.how(first.id, first.role), RegionRule::Within);
-    assert_eq!(sieve.layer, of("all, selected").0);
+    assert_eq!(rules.how(first.id, first.role), RegionRule::Within);
+    assert_eq!(rules.layer, of("all, selected").0);
     // Saved again, the session is unchanged.
     let again = desk.folder.path().join("again.arcuate");
     other.act(Action::Session(SessionAction::Save {
@@ -149,7 +149,7 @@ pub(super) fn refused() {
         .act(Action::Layer(LayerAction::Select(Some(all))));
     desk.act(BundleAction::Choose {
         lines: vec![3],
-        how: How::Replace,
+        how: SelectionMode::Replace,
         anchor: None,
     });
     desk.act(BundleAction::DeleteChosen);

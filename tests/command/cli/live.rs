@@ -15,7 +15,7 @@ trait PlacesRegions {
 
 impl PlacesRegions for Window {
     fn place(&mut self, role: Role, shape: Shape) {
-        self.act(Action::Region(RegionAction::Place { role, shape }));
+        self.act(Action::Region(RegionAction::Add { role, shape }));
     }
 }
 

@@ -148,7 +148,7 @@ fn window(here: &Path, expected: &[u8]) {
         centre: dvec3(-24.3, -16.1, 10.7),
         radius_mm: 8.0,
     };
-    window.act(Action::Region(RegionAction::Place {
+    window.act(Action::Region(RegionAction::Add {
         role: Role::Seed,
         shape,
     }));

@@ -254,10 +254,10 @@ fn chosen() {
     let answer = Changed::UseAsItIs;
     window.session(SessionAction::Answer { index, answer });
     window.session(SessionAction::OpenAnyway);
-    let was = arcuate::state::core::words::count(before.len() as u64);
+    let was = arcuate::state::core::text::count(before.len() as u64);
     let sentence = format!(
         "mask.nii.gz is not the file this session was saved with: it has {} bytes and had {was}",
-        arcuate::state::core::words::count((before.len() + NOTHING.len()) as u64)
+        arcuate::state::core::text::count((before.len() + NOTHING.len()) as u64)
     );
     assert_eq!(window.said(), sentence);
     let reported = |window: &Window| {

@@ -6,8 +6,8 @@ use crate::support::session_window::Window;
 use crate::support::test;
 use arcuate::data::Role;
 use arcuate::io::session::PackedNumbers;
-use arcuate::state::filter::{FilterAction, Shown, VirtualLesionResult, WEIGHT, WeightMap};
-use arcuate::state::streamlines::{How, lines_of};
+use arcuate::state::filter::{ExcludedStreamlines, FilterAction, Shown, WEIGHT, WeightMap};
+use arcuate::state::streamlines::{SelectionMode, lines_of};
 use arcuate::state::{Action, BundleAction, Phase, SessionAction, Task, TrackAction, ViewAction};
 use arcuate::ui::probe::{WEIGHTS, readings};
 use glam::dvec3;
@@ -72,7 +72,7 @@ fn stay() {
     let sentence =
         "are left out and stay in the session until the streamlines are edited or weighed";
     assert!(message.contains(sentence), "{message}");
-    assert!(without.state.document.weighed.is_empty());
+    assert!(without.state.document.weights.is_empty());
     assert!(!without.state.document.is_whole());
     without.save(&path);
     let mut again = read();
@@ -86,7 +86,7 @@ fn stay() {
     let weights = |window: &Window| {
         let document = &window.state.document;
         let layer = document.layer(id).expect("the streamlines");
-        let weighed = &document.weighed[&id];
+        let weighed = &document.weights[&id];
         let values = lines_of(layer).expect("lines").per_streamline[WEIGHT].to_vec();
         (
             values,
@@ -98,7 +98,7 @@ fn stay() {
     // They do not apply to edited streamlines.
     without.act(Action::Bundle(BundleAction::Choose {
         lines: (0..5).collect(),
-        how: How::Replace,
+        how: SelectionMode::Replace,
         anchor: None,
     }));
     without.act(Action::Bundle(BundleAction::DeleteChosen));
@@ -125,20 +125,20 @@ fn come_back() {
     // Some were deleted: the rest is refitted automatically.
     window.act(Action::Bundle(BundleAction::Choose {
         lines: (0..5).collect(),
-        how: How::Replace,
+        how: SelectionMode::Replace,
         anchor: None,
     }));
     window.act(Action::Bundle(BundleAction::DeleteChosen));
     window.act(Action::Bundle(BundleAction::Choose {
         lines: (0..4).collect(),
-        how: How::Replace,
+        how: SelectionMode::Replace,
         anchor: None,
     }));
     act(
         &mut window,
-        FilterAction::Lesion(VirtualLesionResult::Chosen),
+        FilterAction::Lesion(ExcludedStreamlines::Chosen),
     );
-    let weighed = window.state.document.weighed[&id].clone();
+    let weighed = window.state.document.weights[&id].clone();
     let least = weighed.sorted[weighed.sorted.len() / 3];
     act(
         &mut window,
@@ -159,7 +159,7 @@ fn come_back() {
     });
     assert_eq!(values[0], values[1]);
     assert_eq!(values[0].len(), all - 5);
-    let back = &documents[1].weighed[&id];
+    let back = &documents[1].weights[&id];
     assert_eq!(back.figures, weighed.figures);
     assert_eq!(back.lesions, weighed.lesions);
     let inputs = [(0, &*weighed), (1, &**back)].map(|(i, w)| documents[i].fit_inputs(w));
@@ -185,7 +185,7 @@ fn come_back() {
     });
     assert_eq!(at_crosshair[0], at_crosshair[1]);
     act(&mut again, FilterAction::Run);
-    let on = again.state.document.weighed[&id].figures.objective;
+    let on = again.state.document.weights[&id].figures.objective;
     assert!((on / weighed.figures.objective - 1.0).abs() < 1e-3);
     let (code, value, message) = run(&["replay", "weights.arcuate"], folder.path());
     assert_eq!(code, Some(0), "{message}");

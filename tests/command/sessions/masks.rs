@@ -42,7 +42,7 @@ fn saved(folder: &Path) -> (Window, PathBuf) {
     for source in AffineSource::ALL {
         let role = Role::Exclude;
         let shape = Shape::Mask(mask(*source));
-        window.act(Action::Region(RegionAction::Place { role, shape }));
+        window.act(Action::Region(RegionAction::Add { role, shape }));
     }
     window.act(Action::Track(TrackAction::Keep));
     assert_eq!(kept(&window.state.document).len(), 1, "{}", window.said());
@@ -272,7 +272,7 @@ fn exported() {
     let mut window = Window::with_scan(folder.path());
     window.place(Role::Seed, dvec3(0.0, -6.0, 0.0), 5.0);
     let (role, shape) = (Role::Exclude, Shape::Mask(mask(AffineSource::Sform)));
-    window.act(Action::Region(RegionAction::Place { role, shape }));
+    window.act(Action::Region(RegionAction::Add { role, shape }));
     let region = window.state.session.regions.selected.expect("selected");
     let command = |window: &Window| {
         let live = window.state.final_live().expect("tracked");

@@ -41,7 +41,7 @@ fn speeds(window: &mut Window, centre: DVec3) {
         centre,
         radius_mm: 5.0,
     };
-    window.act(Action::Region(RegionAction::Place {
+    window.act(Action::Region(RegionAction::Add {
         role: Role::Mask,
         shape: Shape::Mask(ball.mask_on(&grid)),
     }));
@@ -106,7 +106,7 @@ fn begun(folder: &std::path::Path) -> Window {
     act(&mut window, SegmentAction::Image(scan.id));
     let mut settings = window.state.document.segment.settings.clone();
     (settings.params.target, settings.params.tolerance) = (high, 0.6 * (high - low));
-    (settings.told, settings.watched) = (true, false);
+    (settings.target_chosen, settings.watched) = (true, false);
     let phase = Phase::Done;
     act(&mut window, SegmentAction::Set { settings, phase });
     window

@@ -269,7 +269,7 @@ fn oldest() {
     };
     let role = Role::Seed;
     for i in 0..12 {
-        window.act(Action::Region(RegionAction::Place {
+        window.act(Action::Region(RegionAction::Add {
             role,
             shape: shape(i),
         }));

@@ -13,7 +13,9 @@ use arcuate::state::filter::{FilterAction, FilterFile, WeightMap};
 use arcuate::state::pathways::{PathwayAction, PathwayFile};
 use arcuate::state::segment::{SegmentAction, SegmentFile};
 use arcuate::state::sessions::unsaved::UnsavedPart;
-use arcuate::state::streamlines::{Column, Drawer, How, Limit, Measurement, StreamlineRules};
+use arcuate::state::streamlines::{
+    BottomPanel, Column, Limit, Measurement, SelectionMode, StreamlineRules,
+};
 use arcuate::state::{
     Action, BundleAction, Content, Effect, FilesAction, LayerAction, LayerId, Pane, Phase,
     RegionAction, SessionAction, SnapshotAction, Task, TrackAction, UnsavedAction, ViewAction,
@@ -300,7 +302,7 @@ fn save(window: &mut Window, action: Action, tracks: LayerId) {
     };
     if let Action::Bundle(_) = &action {
         // Its numbers are computed only when they are shown.
-        let open = BundleAction::Open(Some(Drawer::Table));
+        let open = BundleAction::Open(Some(BottomPanel::Table));
         window.act(Action::Layer(LayerAction::Select(Some(tracks))));
         window.act(Action::Bundle(open));
     }
@@ -331,9 +333,9 @@ fn whole() {
         high: None,
         counting: PointStatistic::default(),
     };
-    let sieve = StreamlineRules::new(brain).limited(limit);
-    window.act(Action::Bundle(BundleAction::SetSieve {
-        sieve: Some(sieve),
+    let rules = StreamlineRules::new(brain).limited(limit);
+    window.act(Action::Bundle(BundleAction::SetRules {
+        rules: Some(rules),
         phase: Phase::Done,
     }));
     save(&mut window, "some.tck");
@@ -342,8 +344,8 @@ fn whole() {
         "{}",
         window.state.session.notices.status
     );
-    window.act(Action::Bundle(BundleAction::SetSieve {
-        sieve: None,
+    window.act(Action::Bundle(BundleAction::SetRules {
+        rules: None,
         phase: Phase::Done,
     }));
     save(&mut window, "all.tck");
@@ -365,7 +367,7 @@ fn whole() {
     window.act(Action::Layer(LayerAction::Select(Some(brain))));
     window.act(Action::Bundle(BundleAction::Choose {
         lines: vec![0],
-        how: How::Replace,
+        how: SelectionMode::Replace,
         anchor: None,
     }));
     window.act(Action::Bundle(BundleAction::DeleteChosen));

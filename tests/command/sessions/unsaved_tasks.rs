@@ -4,10 +4,10 @@ use crate::support::session_window::{Window, everything, layer};
 use crate::support::test;
 use arcuate::data::Role;
 use arcuate::solvers::commit::cylinder::Timing;
-use arcuate::state::filter::{FilterAction, FilterFile, Times, VirtualLesionResult};
+use arcuate::state::filter::{ExcludedStreamlines, FilterAction, FilterFile, Times};
 use arcuate::state::segment::{self, SegmentAction};
 use arcuate::state::sessions::unsaved::UnsavedPart;
-use arcuate::state::streamlines::How;
+use arcuate::state::streamlines::SelectionMode;
 use arcuate::state::{
     Action, BundleAction, LayerAction, Phase, SessionAction, Task, TrackAction, ViewAction,
     WholeBrain,
@@ -63,14 +63,14 @@ fn weights() {
     window.act(Action::Layer(LayerAction::Select(Some(tracks))));
     window.act(Action::Bundle(BundleAction::Choose {
         lines: vec![0],
-        how: How::Replace,
+        how: SelectionMode::Replace,
         anchor: None,
     }));
     window.act(Action::Filter(FilterAction::Lesion(
-        VirtualLesionResult::Chosen,
+        ExcludedStreamlines::Chosen,
     )));
     assert!(
-        !window.state.document.weighed[&tracks].lesions.is_empty(),
+        !window.state.document.weights[&tracks].lesions.is_empty(),
         "{} {}",
         window.said(),
         window.state.session.notices.status
@@ -120,7 +120,10 @@ fn parameters() {
         (Action::Filter(FilterAction::Mask(Some(mask))), true),
         (segment(|s| s.params.smoothness = 0.3), true),
         (segment(|s| s.watched = false), true),
-        (segment(|s| (s.told, s.params.target) = (true, 7.0)), true),
+        (
+            segment(|s| (s.target_chosen, s.params.target) = (true, 7.0)),
+            true,
+        ),
         (segment(|s| s.dims = true), false),
         (whole_brain(whole.seeds + 1, whole.by_regions), true),
         (whole_brain(whole.seeds, !whole.by_regions), true),

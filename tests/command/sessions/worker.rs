@@ -8,7 +8,7 @@ use arcuate::io::trx;
 use arcuate::jobs::Outcome;
 use arcuate::jobs::session::{Parser, Restored, SessionOutput, SessionRequest};
 use arcuate::state::sessions::saved::Parse;
-use arcuate::state::streamlines::{BundleAction, How, lines_of};
+use arcuate::state::streamlines::{BundleAction, SelectionMode, lines_of};
 use arcuate::state::{
     Action, AlignmentAction, Document, Effect, Event, FilesAction, LayerAction, Phase,
     SessionAction, SnapshotAction, update,
@@ -148,7 +148,7 @@ fn later() {
     window.act(Action::Layer(LayerAction::Select(Some(layer))));
     window.act(Action::Bundle(BundleAction::Choose {
         lines: vec![0],
-        how: How::Replace,
+        how: SelectionMode::Replace,
         anchor: None,
     }));
     window.act(Action::Bundle(BundleAction::DeleteChosen));

@@ -54,7 +54,7 @@ pub fn composites() {
         let mut rays = geodesic::Rays::defaults();
         let walk = parameters::row::<curves::Params>(key);
         match walk {
-            Some(row) => row.set(&mut rays.params.walk, &row.parse(text).unwrap()),
+            Some(row) => row.set(&mut rays.params.curves, &row.parse(text).unwrap()),
             None => {
                 let row = parameters::row::<geodesic::Rays>(key).unwrap();
                 row.set(&mut rays, &row.parse(text).unwrap());
@@ -127,7 +127,7 @@ pub fn defaults_written() {
         parameters::arguments(&rays),
         " --directions cone:20,45 --sharpen power:6 --precision f32 --keep-every 1 --cut top:10%"
     );
-    rays.params.walk.both_ways = true;
+    rays.params.curves.both_ways = true;
     rays.params.loop_guard = false;
     rays.params.form = geodesic::Form::Christoffel;
     rays.cut = geodesic::Cut::All;

@@ -250,7 +250,7 @@ fn nudges() {
             shift_mm: DVec3::new(x, 0.02, 0.0),
             turn_deg: DVec3::new(0.0, 0.0, turn),
         };
-        nudge.words()
+        nudge.text()
     };
     assert_eq!(text(1.0, -27.9), "1.0\u{202F}mm right, turned −27.9°");
     assert_eq!(text(-2.04, 0.0), "2.0\u{202F}mm left");
@@ -293,7 +293,7 @@ fn many() {
             Action::Alignment(AlignmentAction::Shift { layer, by, phase }),
         ));
         // A nudge continues from there.
-        assert_eq!(state.moved_to(layer), by);
+        assert_eq!(state.requested_transform(layer), by);
         assert!(std::ptr::eq(&*points(state, layer), &*before));
     }
     let mut places = Vec::new();
@@ -331,7 +331,7 @@ fn many() {
         requested[..],
         [Effect::Cancel(MOVE_STREAMLINES), ..]
     ));
-    assert_eq!(window.state.moved_to(layer), DAffine3::IDENTITY);
+    assert_eq!(window.state.requested_transform(layer), DAffine3::IDENTITY);
     // Also when the worker finished before that.
     let redo = window.state.history.redo_label().map(str::to_owned);
     window.act(Action::Event(there));
@@ -361,8 +361,8 @@ fn in_turn(window: &mut Window, first: LayerId, path: PathBuf) {
             Action::Alignment(AlignmentAction::Shift { layer, by, phase }),
         ));
     }
-    assert_eq!(window.state.moved_to(first), to(4.0));
-    assert_eq!(window.state.moved_to(second), to(3.0));
+    assert_eq!(window.state.requested_transform(first), to(4.0));
+    assert_eq!(window.state.requested_transform(second), to(3.0));
     while let Some(effect) = query.pop() {
         let Effect::Submit(request) = effect else {
             panic!("something else is asked for")
@@ -391,7 +391,7 @@ fn edited_meanwhile(window: &mut Window, layer: LayerId) {
         let lines = lines_of(window.state.document.layer(layer).expect("there"));
         let lines = lines.expect("streamlines").clone();
         let marks: Vec<bool> = (0..lines.len()).map(|i| i < 10).collect();
-        window.state.session.bundle.chosen = Some(ManualSelection {
+        window.state.session.bundle.manual_selection = Some(ManualSelection {
             layer,
             of: lines.id(),
             count: 10,

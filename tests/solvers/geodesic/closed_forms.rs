@@ -127,8 +127,8 @@ fn off(
     let field = sampled(grid, analytic);
     let medium = as_they_are(backend, &field, SPLINE);
     let mut params = towards(&params(SPLINE), direction);
-    params.walk.step_mm = step_mm;
-    params.walk.max_length_mm = Some(length_mm);
+    params.curves.step_mm = step_mm;
+    params.curves.max_length_mm = Some(length_mm);
     let (points, output) = ray_on(backend, &medium, seed, &params);
     assert_eq!(last_stop(&output), StopReason::MaxLength);
     // The medium's mean diffusivity is 1: the field's own lengths are longer by its root.
@@ -206,8 +206,8 @@ fn fish_eye(backend: &Backend) {
         let field = sampled(cube(81, 0.06), &FishEye);
         let medium = as_they_are(backend, &field, SPLINE);
         let mut params = towards(&params(SPLINE), direction);
-        params.walk.step_mm = 0.01;
-        params.walk.max_length_mm = Some(9.0);
+        params.curves.step_mm = 0.01;
+        params.curves.max_length_mm = Some(9.0);
         let (points, _) = ray_on(backend, &medium, start, &params);
         let antipode = -start / start.length_squared();
         let nearest = |to: DVec3, points: &[DVec3]| {
@@ -257,9 +257,9 @@ fn ends(
 ) -> Vec<DVec3> {
     let mut params = params(medium.interpolation);
     params.directions = Directions::Sphere { count: 100 };
-    params.walk.integrator = integrator;
-    params.walk.step_mm = step_mm;
-    params.walk.max_length_mm = Some(20.0);
+    params.curves.integrator = integrator;
+    params.curves.step_mm = step_mm;
+    params.curves.max_length_mm = Some(20.0);
     let output = run_on(backend, medium, &[sphere(Role::Seed, seed, 1e-3)], &params);
     let lines = output.rays.kept.streamlines();
     lines
@@ -326,8 +326,8 @@ fn reversal(backend: &Backend) {
         let field = sampled(turned(&mut random, seed, 26.0, 1.0), &analytic);
         let medium = as_they_are(backend, &field, interpolation);
         let mut params = towards(&params(interpolation), random.direction());
-        params.walk.step_mm = 0.1;
-        params.walk.max_length_mm = Some(20.0);
+        params.curves.step_mm = 0.1;
+        params.curves.max_length_mm = Some(20.0);
         let (there, _) = ray_on(backend, &medium, seed, &params);
         // The tangent at the end is that of the parabola through the last points.
         let [a, b, c] = [3, 2, 1].map(|i| there[there.len() - i]);
@@ -357,9 +357,9 @@ fn conserved(backend: &Backend) {
         let medium = as_they_are(backend, &field, interpolation);
         let aslant = random.uniform(0.5, 1.0) * depth;
         let mut params = towards(&params(interpolation), DVec3::new(aslant, 1.0, 0.0));
-        params.walk.integrator = Integrator::Rk2;
-        params.walk.step_mm = 0.1;
-        params.walk.max_length_mm = Some(204.8);
+        params.curves.integrator = Integrator::Rk2;
+        params.curves.step_mm = 0.1;
+        params.curves.max_length_mm = Some(204.8);
         let (points, output) = ray_on(
             backend,
             &medium,
@@ -427,10 +427,10 @@ fn u_fibre(backend: &Backend) {
     let linear = Interpolation::Trilinear;
     let medium = prepared_on(backend, &field, sharpening, linear, Precision::Half);
     let mut params = params(linear);
-    params.walk.max_length_mm = Some(110.0);
-    params.walk.integrator = Integrator::Rk2;
+    params.curves.max_length_mm = Some(110.0);
+    params.curves.integrator = Integrator::Rk2;
     // The bundle's edges are as sharp as the grid allows.
-    params.walk.step_mm = 0.25;
+    params.curves.step_mm = 0.25;
     params.directions = Directions::Sphere { count: 20_000 };
     let goal = DVec3::new(-16.0, -10.0, 0.0);
     let regions = [

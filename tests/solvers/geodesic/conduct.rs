@@ -64,10 +64,10 @@ fn cancelled(backend: &Backend) {
         let output = shoot(&medium, &seed, &params, backend, &control);
         assert!(matches!(output, Err(Error::Cancelled)));
         // Rays that circle in a small volume, each up to the limit.
-        params.walk.seeding = Seeding::Random { count: 4000 };
+        params.curves.seeding = Seeding::Random { count: 4000 };
         params.directions = Directions::Sphere { count: 1000 };
-        params.walk.step_mm = 1e-4;
-        params.walk.max_steps = 100_000;
+        params.curves.step_mm = 1e-4;
+        params.curves.max_steps = 100_000;
         params.keep_every = 1000;
         let control = Control::new();
         let (output, felt) = std::thread::scope(|scope| {
@@ -102,7 +102,7 @@ fn cancelled(backend: &Backend) {
 fn full(backend: &Backend) {
     let medium = medium(&sampled(cube(20, 1.0), &bent()), LINEAR, Precision::Single);
     let mut params = params(LINEAR);
-    params.walk.seeding = Seeding::Random { count: 500 };
+    params.curves.seeding = Seeding::Random { count: 500 };
     let control = Control::new();
     let shot = shoot_within(&medium, &[], &params, Some(10_000), backend, &control);
     let sentence = shot.unwrap_err().to_string();
@@ -118,9 +118,9 @@ fn full(backend: &Backend) {
 fn foretold(backend: &Backend) {
     let medium = medium(&sampled(cube(20, 1.0), &bent()), LINEAR, Precision::Single);
     let mut params = params(LINEAR);
-    params.walk.seeding = Seeding::Random { count: 20_000 };
+    params.curves.seeding = Seeding::Random { count: 20_000 };
     params.directions = Directions::Sphere { count: 20 };
-    params.walk.max_length_mm = Some(2.0);
+    params.curves.max_length_mm = Some(2.0);
     let control = Control::new();
     let within = |bytes| shoot_within(&medium, &[], &params, Some(bytes), backend, &control);
     let sentence = within(50_000_000).unwrap_err().to_string();
@@ -135,9 +135,9 @@ fn precision(backend: &Backend) {
     let mut random = Random::fresh("precision");
     let field = sampled(odd_grid(&mut random), &bent());
     let mut params = params(LINEAR);
-    params.walk.seeding = Seeding::Random { count: 2000 };
-    params.walk.max_length_mm = Some(40.0);
-    params.walk.step_mm = 0.2;
+    params.curves.seeding = Seeding::Random { count: 2000 };
+    params.curves.max_length_mm = Some(40.0);
+    params.curves.step_mm = 0.2;
     let [single, half] = [Precision::Single, Precision::Half]
         .map(|precision| run_on(backend, &medium(&field, LINEAR, precision), &[], &params));
     let (single, half) = (&single.rays.kept, &half.rays.kept);

@@ -64,7 +64,7 @@ fn fitted(head: &Head, around: &[DVec3], noise_seed: u64) -> TensorField {
 /// Single precision: the eigenvalues' ratio is raised to the power `alpha`, so half precision would round the smaller
 /// ones to 0.
 fn sharpened(field: &TensorField, alpha: f64) -> RayMetric {
-    let interpolation = geodesic::Params::defaults().walk.interpolation;
+    let interpolation = geodesic::Params::defaults().curves.interpolation;
     super::sharpened(field, alpha, interpolation, Precision::Single)
 }
 
@@ -166,10 +166,10 @@ fn arcuate() {
             panic!("the program starts with a cone");
         };
         *count = DIRECTIONS;
-        params.walk = curves::Params {
+        params.curves = curves::Params {
             seeding,
             random_seed,
-            ..params.walk
+            ..params.curves
         };
         let lines = curves::Params {
             seeding,
@@ -296,7 +296,7 @@ fn crossing() {
     };
     let streamline = track(&field, &regions, &one(curves::Params::defaults()));
     let params = Params {
-        walk: one(geodesic::Params::defaults().walk),
+        curves: one(geodesic::Params::defaults().curves),
         directions: Directions::Sphere { count: DIRECTIONS },
         ..geodesic::Params::defaults()
     };

@@ -115,8 +115,8 @@ fn compare(medium: &RayMetric, regions: &[Region], params: &Params, cuda: &Backe
                     ["stop_start", "stop_end"].map(|end| o.rays.kept.per_streamline[end][i])
                 };
                 let longer = cpu.rays.kept.length_mm(i) - gpu.rays.kept.length_mm(j);
-                let one_ends =
-                    stop(&cpu, i) != stop(&gpu, j) || f64::from(longer.abs()) > params.walk.step_mm;
+                let one_ends = stop(&cpu, i) != stop(&gpu, j)
+                    || f64::from(longer.abs()) > params.curves.step_mm;
                 ended += usize::from(one_ends);
             }
             let cm = |o: &Output, i: usize| f64::from(o.rays.kept.per_streamline["cm"][i]);
@@ -154,9 +154,9 @@ fn bent(random: &mut Random) -> PulledBack {
 
 fn base(interpolation: Interpolation) -> Params {
     let mut params = params(interpolation);
-    params.walk.seeding = Seeding::Random { count: 3000 };
-    params.walk.max_length_mm = Some(40.0);
-    params.walk.step_mm = 0.2;
+    params.curves.seeding = Seeding::Random { count: 3000 };
+    params.curves.max_length_mm = Some(40.0);
+    params.curves.step_mm = 0.2;
     params.directions = Directions::Principal;
     params
 }
@@ -170,9 +170,9 @@ fn smooth(cuda: Backend) {
             // A few rays share four threads each; many have one each.
             for count in [3000, 20_000] {
                 let mut params = base(Interpolation::Trilinear);
-                params.walk.integrator = integrator;
-                params.walk.seeding = Seeding::Random { count };
-                params.walk.both_ways = random.uniform(0.0, 1.0) < 0.5;
+                params.curves.integrator = integrator;
+                params.curves.seeding = Seeding::Random { count };
+                params.curves.both_ways = random.uniform(0.0, 1.0) < 0.5;
                 params.keep_every = 1 + (random.bits() % 4) as usize;
                 compare(&medium, &[], &params, &cuda);
             }
@@ -223,11 +223,11 @@ fn noisy(cuda: Backend) {
             let medium = media(&field, Interpolation::Trilinear, precision);
             for count in [3000, 20_000] {
                 let mut params = base(Interpolation::Trilinear);
-                params.walk.integrator = Integrator::Rk2;
-                params.walk.both_ways = true;
-                params.walk.min_fa = Some(0.05);
-                params.walk.max_angle_rad = Some(0.5);
-                params.walk.seeding = Seeding::Random { count };
+                params.curves.integrator = Integrator::Rk2;
+                params.curves.both_ways = true;
+                params.curves.min_fa = Some(0.05);
+                params.curves.max_angle_rad = Some(0.5);
+                params.curves.seeding = Seeding::Random { count };
                 params.loop_guard = true;
                 let [cpu, gpu] = compare(&medium, &regions, &params, &cuda);
                 for (a, b) in [
@@ -252,8 +252,8 @@ fn splines(cuda: Backend) {
         let field = rough(&mut random);
         let medium = media(&field, Interpolation::CubicBSpline, Precision::Half);
         let mut params = base(Interpolation::CubicBSpline);
-        params.walk.integrator = integrator;
-        params.walk.min_fa = Some(0.05);
+        params.curves.integrator = integrator;
+        params.curves.min_fa = Some(0.05);
         compare(&medium, &[], &params, &cuda);
     }
 }
@@ -272,9 +272,9 @@ fn papers(cuda: Backend) {
             let medium = media(&field, Interpolation::Trilinear, precision);
             let mut params = base(Interpolation::Trilinear);
             params.form = Form::Christoffel;
-            params.walk.seeding = Seeding::Random { count };
-            params.walk.both_ways = true;
-            params.walk.min_fa = Some(0.05);
+            params.curves.seeding = Seeding::Random { count };
+            params.curves.both_ways = true;
+            params.curves.min_fa = Some(0.05);
             params.loop_guard = true;
             params.keep_every = 3;
             let [cpu, gpu] = compare(&medium, &regions, &params, &cuda);
@@ -297,9 +297,9 @@ fn pauses(cuda: Backend) {
     for interpolation in [Interpolation::Trilinear, Interpolation::CubicBSpline] {
         let medium = media(&field, interpolation, Precision::Single);
         let mut params = base(interpolation);
-        params.walk.seeding = Seeding::Random { count: 500 };
-        params.walk.step_mm = step_mm;
-        params.walk.max_length_mm = Some(12_000.0 * step_mm);
+        params.curves.seeding = Seeding::Random { count: 500 };
+        params.curves.step_mm = step_mm;
+        params.curves.max_length_mm = Some(12_000.0 * step_mm);
         params.keep_every = 7;
         params.loop_guard = false;
         let [cpu, gpu] = compare(&medium, &[], &params, &cuda);
@@ -333,10 +333,10 @@ fn fates(cuda: Backend) {
     for both_ways in [false, true] {
         for count in [4000, 30_000] {
             let mut params = base(Interpolation::Trilinear);
-            params.walk.step_mm = 0.5;
-            params.walk.max_length_mm = None;
-            params.walk.seeding = Seeding::Random { count };
-            params.walk.both_ways = both_ways;
+            params.curves.step_mm = 0.5;
+            params.curves.max_length_mm = None;
+            params.curves.seeding = Seeding::Random { count };
+            params.curves.both_ways = both_ways;
             let [cpu, gpu] = compare(&medium, &regions, &params, &cuda);
             let off =
                 |a: &[u64], b: &[u64]| a.iter().zip(b).map(|(a, b)| a.abs_diff(*b)).sum::<u64>();
@@ -377,9 +377,9 @@ fn refusals(cuda: Backend) {
     assert_eq!(cancelled.unwrap_err().to_string(), "Cancelled");
     // A point kept on each of this many steps fits on no card.
     let mut endless = base(Interpolation::Trilinear);
-    endless.walk.max_length_mm = None;
-    endless.walk.max_steps = 100_000_000;
-    endless.walk.seeding = Seeding::Random { count: 500 };
+    endless.curves.max_length_mm = None;
+    endless.curves.max_steps = 100_000_000;
+    endless.curves.seeding = Seeding::Random { count: 500 };
     match shoot(&medium, &seed, &endless, &cuda, &Control::new()) {
         // 1.6 GB a ray: a large card follows them one after the other.
         Ok(output) => assert_eq!(output.rays.seed_outcomes[0], 500),

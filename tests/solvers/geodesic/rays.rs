@@ -83,7 +83,7 @@ fn threads() {
     let mut random = Random::fresh("threads");
     let medium = medium(&sampled(cube(40, 1.0), &bent()), LINEAR, Precision::Half);
     let mut params = params(LINEAR);
-    params.walk.seeding = Seeding::Random { count: 37 };
+    params.curves.seeding = Seeding::Random { count: 37 };
     params.directions = Directions::Sphere { count: 23 };
     let regions = [
         sphere(Role::Seed, DVec3::ZERO, 5.0),
@@ -112,7 +112,7 @@ fn keeping() {
     let medium = medium(&sampled(cube(40, 1.0), &bent()), LINEAR, Precision::Single);
     for length in [10.0, 10.5] {
         let mut params = towards(&params(LINEAR), DVec3::new(1.0, 2.0, 0.5));
-        params.walk.max_length_mm = Some(length);
+        params.curves.max_length_mm = Some(length);
         let (all, whole) = ray(&medium, DVec3::ZERO, &params);
         params.keep_every = 4;
         let (some, thinned) = ray(&medium, DVec3::ZERO, &params);
@@ -171,14 +171,14 @@ fn regions() {
 fn both_ways() {
     let medium = medium(&sampled(cube(40, 1.0), &bent()), LINEAR, Precision::Single);
     let mut params = towards(&params(LINEAR), DVec3::new(1.0, 0.3, 0.4));
-    params.walk.max_length_mm = Some(8.0);
+    params.curves.max_length_mm = Some(8.0);
     let (ahead, _) = ray(&medium, DVec3::ZERO, &params);
     let (behind, _) = ray(
         &medium,
         DVec3::ZERO,
         &towards(&params, -DVec3::new(1.0, 0.3, 0.4)),
     );
-    params.walk.both_ways = true;
+    params.curves.both_ways = true;
     let (both, output) = ray(&medium, DVec3::ZERO, &params);
     let expected: Vec<DVec3> = behind.iter().rev().chain(&ahead[1..]).copied().collect();
     assert_eq!(both, expected);
@@ -190,7 +190,7 @@ fn loops() {
     let through = |field: &arcuate::data::TensorField, seed: DVec3, guard: bool| {
         let medium = medium(field, SPLINE, Precision::Single);
         let mut params = towards(&params(SPLINE), DVec3::Y);
-        params.walk.max_length_mm = Some(200.0);
+        params.curves.max_length_mm = Some(200.0);
         params.loop_guard = guard;
         let (_, output) = ray(&medium, seed, &params);
         (last_stop(&output), output.rays.kept.length_mm(0))
@@ -229,15 +229,15 @@ fn stops() {
     };
     // Voxels up to 9.5 are fitted (centres at halves): the border is halfway to the next.
     is(through(&along_x, &|_| ()), StopReason::LeftMask, 9.4, 10.0);
-    let far = |p: &mut super::Params| p.walk.max_length_mm = Some(4.0);
+    let far = |p: &mut super::Params| p.curves.max_length_mm = Some(4.0);
     is(through(&along_x, &far), StopReason::MaxLength, 4.249, 4.251);
-    let few = |p: &mut super::Params| p.walk.max_steps = 3;
+    let few = |p: &mut super::Params| p.curves.max_steps = 3;
     is(through(&along_x, &few), StopReason::MaxSteps, 1.749, 1.751);
     let fading = field(grid(), |x| {
         let k = ((15.0 - x.x) / 15.0).clamp(0.0, 1.0);
         Some(fibre(DVec3::X) * k + DMat3::from_diagonal(DVec3::splat(0.7e-3)) * (1.0 - k))
     });
-    let fa = |p: &mut super::Params| p.walk.min_fa = Some(0.3);
+    let fa = |p: &mut super::Params| p.curves.min_fa = Some(0.3);
     is(through(&fading, &fa), StopReason::LowFa, 2.0, 12.0);
     let kink = field(grid(), |x| {
         let speed = if x.x < 5.0 { 1e-3 } else { 9e-3 };
@@ -247,7 +247,7 @@ fn stops() {
         p.directions = Directions::Towards {
             direction: [1.0, 1.2, 0.0],
         };
-        p.walk.max_angle_rad = Some(0.05);
+        p.curves.max_angle_rad = Some(0.05);
     };
     is(through(&kink, &steep), StopReason::Angle, 3.0, 6.5);
 }
@@ -359,7 +359,7 @@ fn nonsense() {
     let seed = [sphere(Role::Seed, DVec3::ZERO, 2.0)];
     type Change = fn(&mut super::Params);
     let cases: [(Change, &str); 7] = [
-        (|p| p.walk.step_mm = 0.0, "step"),
+        (|p| p.curves.step_mm = 0.0, "step"),
         (
             |p| p.directions = Directions::Sphere { count: 0 },
             "--directions",
@@ -387,7 +387,7 @@ fn nonsense() {
         ),
         (|p| p.keep_every = 0, "--keep-every"),
         (
-            |p| p.walk.interpolation = Interpolation::CubicBSpline,
+            |p| p.curves.interpolation = Interpolation::CubicBSpline,
             "medium",
         ),
     ];
@@ -409,13 +409,13 @@ fn paper() {
     let field = sampled(cube(60, 1.0), &bent());
     let medium = medium(&field, LINEAR, Precision::Single);
     let mut params = towards(&params(LINEAR), DVec3::new(1.0, 0.4, 0.3));
-    params.walk.integrator = Integrator::Rk2;
-    params.walk.max_length_mm = Some(20.0);
+    params.curves.integrator = Integrator::Rk2;
+    params.curves.max_length_mm = Some(20.0);
     let (ours, _) = ray(&medium, DVec3::ZERO, &params);
     params.form = Form::Christoffel;
     let ends = [0.4, 0.2, 0.0125].map(|step_mm| {
-        params.walk.step_mm = step_mm;
-        params.walk.max_steps = (14.0 / step_mm) as usize;
+        params.curves.step_mm = step_mm;
+        params.curves.max_steps = (14.0 / step_mm) as usize;
         let (theirs, _) = ray(&medium, DVec3::ZERO, &params);
         let near = |p: &DVec3| {
             let distances = ours.windows(2).map(|w| {
@@ -440,7 +440,7 @@ fn paper() {
 fn no_step() {
     let medium = medium(&sampled(cube(20, 1.0), &bent()), LINEAR, Precision::Single);
     let mut params = params(LINEAR);
-    params.walk.max_length_mm = Some(0.3);
+    params.curves.max_length_mm = Some(0.3);
     let output = run(&medium, &[sphere(Role::Seed, DVec3::ZERO, 2.0)], &params);
     let rays = output.seeds * output.directions;
     assert!(rays > 20);
@@ -460,8 +460,8 @@ fn thin(backend: &Backend) {
             let medium = as_they_are(backend, &field, interpolation);
             let mut params = params(interpolation);
             params.directions = Directions::Sphere { count: 200 };
-            params.walk.step_mm = 0.05;
-            params.walk.integrator = Integrator::Rk2;
+            params.curves.step_mm = 0.05;
+            params.curves.integrator = Integrator::Rk2;
             let seed = [sphere(Role::Seed, DVec3::ZERO, 0.3)];
             let output = run_on(backend, &medium, &seed, &params);
             assert!(output.rays.kept.len() > 100);
@@ -489,9 +489,9 @@ fn fa_beside_mask(backend: &Backend) {
         let medium = as_they_are(backend, &field, interpolation);
         let mut params = params(interpolation);
         params.form = form;
-        params.walk.step_mm = 0.1;
+        params.curves.step_mm = 0.1;
         // 0.799 everywhere.
-        params.walk.min_fa = Some(0.75);
+        params.curves.min_fa = Some(0.75);
         let seed = [sphere(Role::Seed, DVec3::ZERO, 2.0)];
         let stops = run_on(backend, &medium, &seed, &params).rays.stops;
         let of = |reason: StopReason| stops[reason as usize];
@@ -520,8 +520,8 @@ fn leaps(backend: &Backend) {
         let mut params = params(LINEAR);
         params.form = Form::Christoffel;
         params.loop_guard = false;
-        params.walk.seeding = Seeding::Random { count: 2000 };
-        params.walk.step_mm = step_mm;
+        params.curves.seeding = Seeding::Random { count: 2000 };
+        params.curves.step_mm = step_mm;
         let rays = &run_on(backend, &medium, &[], &params).rays;
         let (ends, kept) = (rays.stops[StopReason::Leap as usize], &rays.kept);
         let steps = kept.streamlines().flat_map(|s| s.windows(2));
@@ -545,9 +545,9 @@ fn indefinite(backend: &Backend) {
     });
     let medium = as_they_are(backend, &field, Interpolation::CubicBSpline);
     let mut params = params(Interpolation::CubicBSpline);
-    params.walk.step_mm = 0.1;
+    params.curves.step_mm = 0.1;
     for integrator in [Integrator::Euler, Integrator::Rk2, Integrator::Rk4] {
-        params.walk.integrator = integrator;
+        params.curves.integrator = integrator;
         let seed = [sphere(Role::Seed, DVec3::new(-5.0, 0.0, 0.0), 1.0)];
         // Checks that every measure is finite and above 0.
         let output = run_on(backend, &medium, &seed, &params);

@@ -179,7 +179,7 @@ fn sphere_to_voxels() {
     let role = arcuate::data::Role::Seed;
     update(
         &mut state,
-        Action::Region(RegionAction::Place { role, shape }),
+        Action::Region(RegionAction::Add { role, shape }),
     );
     update(&mut state, Action::View(ViewAction::SetTool(Tool::Brush)));
     paint(&mut state, &[DVec3::splat(28.0)], 3.0, false);

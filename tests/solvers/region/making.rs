@@ -237,7 +237,7 @@ fn combined() {
         centre: dvec3(15.0, 15.0, 23.0),
         radius_mm: 5.0,
     };
-    window.act(Action::Region(RegionAction::Place {
+    window.act(Action::Region(RegionAction::Add {
         role: Role::Exclude,
         shape: shape.clone(),
     }));
@@ -484,7 +484,7 @@ fn order() {
             centre,
             radius_mm: 2.0,
         };
-        window.act(Action::Region(RegionAction::Place {
+        window.act(Action::Region(RegionAction::Add {
             role: Role::Include,
             shape,
         }));

@@ -13,11 +13,11 @@ use arcuate::solvers::commit::model::Intra;
 use arcuate::state::core::display::LineColouring;
 use arcuate::state::files::jobs::open::Loaded;
 use arcuate::state::filter::{
-    ExtraBundle, FilterAction, Shown, Times, VirtualLesionResult, WEIGHT, Weighed, WeightMap,
+    ExcludedStreamlines, ExtraBundle, FilterAction, FittedWeights, Shown, Times, WEIGHT, WeightMap,
     weight,
 };
 use arcuate::state::segment::{SegmentAction, Start};
-use arcuate::state::streamlines::{Column, How, Limit, StreamlineRules, lines_of};
+use arcuate::state::streamlines::{Column, Limit, SelectionMode, StreamlineRules, lines_of};
 use arcuate::state::{
     Action, BundleAction, Layer, LayerAction, Phase, RegionAction, Task, ViewAction,
 };
@@ -103,14 +103,14 @@ fn layer(window: &Window) -> &Arc<Layer> {
     window.state.document.filtered().expect("streamlines").0
 }
 
-fn weighed(window: &Window) -> &Weighed {
+fn weighed(window: &Window) -> &FittedWeights {
     let layer = layer(window);
-    let found = window.state.document.weighed_of(layer);
+    let found = window.state.document.weights_of_layer(layer);
     found.expect("weights").0
 }
 
 fn values(window: &Window) -> Vec<f32> {
-    let found = window.state.document.weighed_of(layer(window));
+    let found = window.state.document.weights_of_layer(layer(window));
     found.expect("weights").1.to_vec()
 }
 
@@ -123,7 +123,7 @@ fn weights() {
     let mut window = opened();
     let (_, needs) = window.state.session.filter.needs.shown().expect("counted");
     assert!(needs.demand.segments > 300, "{needs:?}");
-    assert!(window.state.document.weighed.is_empty());
+    assert!(window.state.document.weights.is_empty());
     act(&mut window, FilterAction::Run);
     assert_eq!(said(&window), "");
     let (weighed, all) = (weighed(&window), values(&window));
@@ -134,7 +134,7 @@ fn weights() {
     );
     assert_eq!(all[25..], [0.0, 0.0], "outside, and of one point");
     assert!(weighed.sorted.len() > 20, "{:?}", weighed.sorted);
-    assert_eq!(weighed.kept(f32::MIN_POSITIVE), weighed.sorted.len());
+    assert_eq!(weighed.count_above(f32::MIN_POSITIVE), weighed.sorted.len());
     assert!(weighed.curve.windows(2).all(|w| w[1] <= w[0] * 1.0001));
     let display = &layer(&window).display;
     assert_eq!(display.line_colouring, LineColouring::Weight);
@@ -156,9 +156,9 @@ fn weights() {
     assert_eq!(voxels as u64, weighed.figures.voxels);
     // One step, with all its results.
     window.act(Action::Undo);
-    assert!(window.state.document.weighed.is_empty());
+    assert!(window.state.document.weights.is_empty());
     assert!(weight_maps(&window.state.document).is_empty());
-    assert!(window.state.document.bundle.sieve.is_none());
+    assert!(window.state.document.bundle.rules.is_none());
     window.act(Action::Redo);
     assert_eq!(values(&window), all);
     // The maps disappear with their streamlines.
@@ -180,12 +180,12 @@ fn by_weight_alone() {
     window.place(arcuate::data::Role::Target, DVec3::splat(200.0));
     act(&mut window, FilterAction::Run);
     let id = layer(&window).id;
-    let left = |window: &Window| window.state.sifted(id).map(|s| s.kept);
+    let left = |window: &Window| window.state.selection(id).map(|s| s.kept);
     let kept = weighed(&window).sorted.len();
     assert_eq!(left(&window), Some(kept), "{}", said(&window));
     let left_group = FilterAction::ShowGroup(Some("left".to_owned()));
     act(&mut window, FilterAction::Show(Shown::Before));
-    assert!(window.state.document.bundle.sieve.is_none());
+    assert!(window.state.document.bundle.rules.is_none());
     act(&mut window, left_group);
     assert!(left(&window) > Some(0));
 }
@@ -200,13 +200,13 @@ fn cut() {
         act(&mut window, FilterAction::Cut { least, phase });
     }
     assert_eq!(steps(&window).as_deref(), Some("Cut of weights"));
-    let kept = weighed(&window).kept(least);
-    let left = |window: &Window| window.state.sifted(id).expect("sifted").kept;
+    let kept = weighed(&window).count_above(least);
+    let left = |window: &Window| window.state.selection(id).expect("sifted").kept;
     assert_eq!(left(&window), kept);
     act(&mut window, FilterAction::Show(Shown::Difference));
     assert_eq!(left(&window), 27 - kept);
     act(&mut window, FilterAction::Show(Shown::Before));
-    assert!(window.state.document.bundle.sieve.is_none());
+    assert!(window.state.document.bundle.rules.is_none());
     act(&mut window, FilterAction::Show(Shown::After));
     act(
         &mut window,
@@ -228,7 +228,7 @@ fn cut() {
     for _ in 0..8 {
         window.act(Action::Undo);
     }
-    let limit = window.state.document.bundle.sieve.as_ref();
+    let limit = window.state.document.bundle.rules.as_ref();
     let low = limit.and_then(|s| s.limit(&weight())?.low);
     assert_eq!(low, Some(f32::MIN_POSITIVE), "the drag was one step");
     act(
@@ -330,7 +330,7 @@ fn again() {
 fn lesion() {
     let mut window = fitted();
     let before = (values(&window), weighed(&window).figures.clone());
-    let what = VirtualLesionResult::Group("left".to_owned());
+    let what = ExcludedStreamlines::Group("left".to_owned());
     cut_out(&mut window, what);
     assert_eq!(said(&window), "");
     assert_eq!(values(&window), before.0, "nothing is taken away");
@@ -361,12 +361,12 @@ fn lesion() {
     window.act(Action::Layer(LayerAction::Select(Some(id))));
     window.act(Action::Bundle(BundleAction::Choose {
         lines: vec![0, 1, 2],
-        how: How::Replace,
+        how: SelectionMode::Replace,
         anchor: None,
     }));
-    cut_out(&mut window, VirtualLesionResult::Chosen);
+    cut_out(&mut window, ExcludedStreamlines::Chosen);
     let region = window.place(arcuate::data::Role::Include, DVec3::new(7.0, -1.0, -1.0));
-    cut_out(&mut window, VirtualLesionResult::Region(region));
+    cut_out(&mut window, ExcludedStreamlines::Region(region));
     assert_eq!(said(&window), "");
     let lesions = &weighed(&window).lesions;
     assert_eq!((lesions.len(), lesions[1].streamlines), (3, 3));
@@ -402,13 +402,13 @@ fn along() {
     };
     assert_eq!((&**name, &begun.inside), ("Pathway", &mask.inside));
     window.act(Action::View(ViewAction::SelectTask(Task::Filter)));
-    cut_out(&mut window, VirtualLesionResult::Pathway(None));
-    window.act(Action::Region(RegionAction::Place {
+    cut_out(&mut window, ExcludedStreamlines::Pathway(None));
+    window.act(Action::Region(RegionAction::Add {
         role: Role::Include,
         shape: Shape::Mask(mask),
     }));
     let region = window.state.session.regions.selected.expect("a region");
-    cut_out(&mut window, VirtualLesionResult::Region(region));
+    cut_out(&mut window, ExcludedStreamlines::Region(region));
     assert_eq!(said(&window), "");
     let [one, other] = &weighed(&window).lesions[..] else {
         panic!("{:?}", weighed(&window).lesions);
@@ -433,7 +433,7 @@ fn edited() {
     window.act(Action::Layer(LayerAction::Select(Some(id))));
     window.act(Action::Bundle(BundleAction::Choose {
         lines: vec![0, 6, 12, 26],
-        how: How::Replace,
+        how: SelectionMode::Replace,
         anchor: None,
     }));
     window.act(Action::Bundle(BundleAction::DeleteChosen));
@@ -460,7 +460,7 @@ fn edited() {
     assert_eq!((warm.voxels, warm.samples), (cold.voxels, cold.samples));
     // Automatically: where only deleted streamlines ran, the signal is no longer fitted, and no other weight depends on
     // it.
-    window.state.session.filter.held = None;
+    window.state.session.filter.previous_fit = None;
     act(&mut window, FilterAction::RunAnew);
     let alone = weighed(&window).figures.clone();
     assert!(alone.voxels < cold.voxels && alone.objective < cold.objective);
@@ -475,7 +475,7 @@ fn edited() {
     assert_eq!(weighed(&window).figures.objective, before.objective);
 }
 
-fn cut_out(window: &mut Window, what: VirtualLesionResult) {
+fn cut_out(window: &mut Window, what: ExcludedStreamlines) {
     act(window, FilterAction::Lesion(what));
 }
 
@@ -502,7 +502,7 @@ fn sums_apart() {
         centre: DVec3::splat(-1.0),
         radius_mm: 60.0,
     };
-    window.act(Action::Region(RegionAction::Place { role, shape }));
+    window.act(Action::Region(RegionAction::Add { role, shape }));
     let all = window.state.session.regions.selected.expect("placed");
     let some = window.place(role, DVec3::new(7.0, -1.0, -1.0));
     let rows = apart(&window);
@@ -516,14 +516,14 @@ fn sums_apart() {
     assert!(rows[1].1 > 0 && rows[1].1 < 26 && rows[1].2 < whole);
     // The streamline rules, but not the cut by weight.
     let id = layer(&window).id;
-    let sieve = StreamlineRules::new(id).limited(Limit {
+    let rules = StreamlineRules::new(id).limited(Limit {
         column: Column::length(),
         low: Some(10.0),
         high: None,
         counting: Default::default(),
     });
-    let (sieve, phase) = (Some(sieve), Phase::Done);
-    window.act(Action::Bundle(BundleAction::SetSieve { sieve, phase }));
+    let (rules, phase) = (Some(rules), Phase::Done);
+    window.act(Action::Bundle(BundleAction::SetRules { rules, phase }));
     act(
         &mut window,
         FilterAction::Cut {
@@ -537,7 +537,7 @@ fn sums_apart() {
     // Their course is known without the fit, too.
     let segments = |window: &Window| window.state.course().expect("known").0.segments.clone();
     let with = segments(&window);
-    window.state.session.filter.held = None;
+    window.state.session.filter.previous_fit = None;
     window.state.session.filter.sums = Default::default();
     window.act(Action::View(ViewAction::SelectTask(Task::Filter)));
     assert_eq!(segments(&window), with);
@@ -547,7 +547,7 @@ fn sums_apart() {
     window.act(Action::Layer(LayerAction::Select(Some(id))));
     window.act(Action::Bundle(BundleAction::Choose {
         lines: (0..12).collect(),
-        how: How::Replace,
+        how: SelectionMode::Replace,
         anchor: None,
     }));
     window.act(Action::Bundle(BundleAction::KeepChosen));

@@ -286,7 +286,7 @@ fn hovered() {
     assert_eq!(glyphs.place, Below(vec![(excess, epsilon)]));
     // Next to the pointer.
     let sentence =
-        |window: &Window, at: DVec3| path_at_pointer::words(&window.state, live(window), at);
+        |window: &Window, at: DVec3| path_at_pointer::text(&window.state, live(window), at);
     let (told, there) = sentence(&window, at).expect("words");
     let mean = hovered.path.total_cost() / hovered.path.total_mm();
     let mean = arcuate::ui::format::significant(mean);

@@ -225,7 +225,7 @@ fn width() {
 
 fn apart() {
     let mut window = looking();
-    window.act(Action::Region(RegionAction::Place {
+    window.act(Action::Region(RegionAction::Add {
         role: Role::Exclude,
         shape: Shape::Box {
             centre: DVec3::ZERO,
@@ -251,7 +251,7 @@ fn apart() {
     // A wall next to the path: the pointer's readout names it.
     window.place(Role::Exclude, dvec3(8.0, 0.0, 0.0));
     let at = dvec3(8.0, 0.0, 0.0);
-    let reported = path_at_pointer::words(&window.state, live(&window), at);
+    let reported = path_at_pointer::text(&window.state, live(&window), at);
     assert_eq!(
         reported,
         Some(("no path: in an exclusion".to_owned(), false))

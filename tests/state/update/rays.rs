@@ -45,8 +45,8 @@ pub(super) fn shooting(seeds: usize) -> Window {
     let mut window = Window::fitted();
     window.act(Action::Track(TrackAction::SetMethod(Method::Rays)));
     change(&mut window, Phase::Done, |rays| {
-        rays.params.walk.min_length_mm = 5.0;
-        rays.params.walk.seeding = Seeding::Random { count: seeds };
+        rays.params.curves.min_length_mm = 5.0;
+        rays.params.curves.seeding = Seeding::Random { count: seeds };
         rays.cut = Cut::All;
     });
     window.place(Role::Seed, DVec3::ZERO);
@@ -143,7 +143,7 @@ fn coarse() {
     // Few enough to be shot within a frame: shot at once.
     let mut window = shooting(2);
     window.state.session.track.rays_per_ms = Some(1e6);
-    change(&mut window, Phase::Live, |r| r.params.walk.step_mm = 1.0);
+    change(&mut window, Phase::Live, |r| r.params.curves.step_mm = 1.0);
     assert!(!live(&window).coarse && !window.state.session.track.schedule.waits_for_rest());
 }
 
@@ -151,7 +151,7 @@ fn medium() {
     let mut window = shooting(20);
     let handed = |window: &Window| shots(window).last().map(|s| s.medium.is_some());
     assert_eq!(handed(&window), Some(false), "the first is prepared");
-    change(&mut window, Phase::Done, |r| r.params.walk.step_mm = 1.0);
+    change(&mut window, Phase::Done, |r| r.params.curves.step_mm = 1.0);
     assert_eq!(handed(&window), Some(true));
     change(&mut window, Phase::Done, |r| {
         r.medium.sharpening = Sharpening::Power { alpha: 2.0 };
@@ -204,7 +204,7 @@ fn cut() {
     assert_eq!(live(&window).output.kept.len(), above);
     assert_eq!(shots(&window).len(), before);
     // Rays shot later are cut, too.
-    change(&mut window, Phase::Done, |r| r.params.walk.step_mm = 1.0);
+    change(&mut window, Phase::Done, |r| r.params.curves.step_mm = 1.0);
     let kept = &live(&window).output.kept.per_streamline["cm"];
     assert!(kept.iter().all(|m| *m >= middle));
     assert!(
@@ -233,7 +233,7 @@ fn cut_of_many() {
     // A cut of other rays is not applied.
     cut_to(&mut window, Cut::Top(20), Phase::Done);
     let ranked = std::mem::take(&mut window.held);
-    change(&mut window, Phase::Done, |r| r.params.walk.step_mm = 1.0);
+    change(&mut window, Phase::Done, |r| r.params.curves.step_mm = 1.0);
     window.deliver(|events| events.extend(ranked));
     assert_eq!(live(&window).output.kept.len(), 20);
     let step = live(&window).output.kept.streamline(0);
@@ -273,14 +273,14 @@ fn splines() {
     let mut window = shooting(20);
     change(&mut window, Phase::Done, |r| {
         r.medium.precision = Precision::Half;
-        r.params.walk.interpolation = Interpolation::CubicBSpline;
+        r.params.curves.interpolation = Interpolation::CubicBSpline;
     });
     let command = recipe(&window).command();
     for option in ["--interpolation cubic", "--precision f16"] {
         assert!(command.contains(option), "{command}");
     }
     let id = live(&window).rays.as_ref().map(|r| r.all.id());
-    change(&mut window, Phase::Done, |r| r.params.walk.step_mm = 1.0);
+    change(&mut window, Phase::Done, |r| r.params.curves.step_mm = 1.0);
     assert!(recipe(&window).command().contains("--step 1 "));
     assert_ne!(live(&window).rays.as_ref().map(|r| r.all.id()), id);
     let last = shots(&window).last().map(|s| s.medium.is_some());
@@ -296,9 +296,9 @@ fn undo() {
         |r| r.medium.precision = Precision::Half,
         |r| r.params.directions = Directions::Icosphere { level: 1 },
         |r| r.params.loop_guard = false,
-        |r| r.params.walk.min_fa = Some(0.1),
+        |r| r.params.curves.min_fa = Some(0.1),
         |r| r.cut = Cut::Top(3),
-        |r| r.params.walk.random_seed = 7,
+        |r| r.params.curves.random_seed = 7,
     ];
     for edit in edits {
         change(&mut window, Phase::Done, edit);
@@ -353,7 +353,7 @@ fn one_reason() {
     assert_eq!(drawn(&window, true), expected);
     assert_eq!(drawn(&window, false), ended(&output.kept));
     // Other rays, the same reason.
-    change(&mut window, Phase::Done, |r| r.params.walk.step_mm = 1.0);
+    change(&mut window, Phase::Done, |r| r.params.curves.step_mm = 1.0);
     let output = live(&window).output.clone();
     let expected = ended(&output.kept) + ended(&output.missed);
     assert_eq!(drawn(&window, true), expected);
@@ -416,8 +416,8 @@ fn crosshair() {
 fn late() {
     let mut window = shooting(20);
     window.holding = true;
-    change(&mut window, Phase::Done, |r| r.params.walk.step_mm = 1.0);
-    change(&mut window, Phase::Done, |r| r.params.walk.step_mm = 2.0);
+    change(&mut window, Phase::Done, |r| r.params.curves.step_mm = 1.0);
+    change(&mut window, Phase::Done, |r| r.params.curves.step_mm = 2.0);
     // The older of two results arrives last.
     window.deliver(|events| {
         assert!(matches!(
@@ -427,12 +427,12 @@ fn late() {
         events.reverse();
     });
     let step = |w: &Window| match &recipe(w) {
-        Recipe::Geodesic { params, .. } => params.walk.step_mm,
+        Recipe::Geodesic { params, .. } => params.curves.step_mm,
         other => panic!("{other:?}"),
     };
     assert_eq!(step(&window), 2.0);
     // Rays that arrive after the switch are not taken for streamlines.
-    change(&mut window, Phase::Done, |r| r.params.walk.step_mm = 0.5);
+    change(&mut window, Phase::Done, |r| r.params.curves.step_mm = 0.5);
     window.act(Action::Track(TrackAction::SetMethod(Method::Streamlines)));
     window.deliver(|events| events.reverse());
     assert!(live(&window).rays.is_none());
@@ -489,7 +489,7 @@ fn out_of_date() {
     let (seeds, kept) = (live(&window).seeds, live(&window).output.kept.id());
     window.holding = true;
     window.state.session.track.rays_per_ms = Some(1e9);
-    change(&mut window, Phase::Done, |r| r.params.walk.step_mm = 0.4);
+    change(&mut window, Phase::Done, |r| r.params.curves.step_mm = 0.4);
     assert_eq!(window.state.standing(), Some(Standing::Updating));
     assert!(window.state.final_live().is_none());
     let layers = window.state.document.layers.len();
@@ -551,7 +551,7 @@ fn undo_stops() {
         window.cancelled.clear();
         let requests = request_count(&window);
         match method {
-            Method::Rays => change(&mut window, Phase::Done, |r| r.params.walk.step_mm = 0.4),
+            Method::Rays => change(&mut window, Phase::Done, |r| r.params.curves.step_mm = 0.4),
             Method::Streamlines => {
                 let params = curves::Params {
                     step_mm: 0.4,
@@ -580,7 +580,7 @@ fn coarse_first() {
     // Slow enough for 400 rays to take four seconds.
     window.state.session.track.rays_per_ms = Some(0.1);
     change(&mut window, Phase::Done, |r| {
-        r.params.walk.seeding = Seeding::Random { count: 2_000 };
+        r.params.curves.seeding = Seeding::Random { count: 2_000 };
     });
     let coarse = |w: &Window| shots(w).iter().map(|s| s.coarse).collect::<Vec<_>>();
     assert_eq!(coarse(&window)[1..], [true]);

@@ -13,7 +13,7 @@ use arcuate::state::origin::Origin;
 use arcuate::state::regions::jobs::SaveRegion;
 use arcuate::state::sessions::saved;
 use arcuate::state::sessions::unsaved::UnsavedPart;
-use arcuate::state::streamlines::How;
+use arcuate::state::streamlines::SelectionMode;
 use arcuate::state::{
     Action, BundleAction, Content, Event, Layer, LayerId, Method, Phase, RegionAction, State, Task,
     TrackAction, ViewAction, update,
@@ -81,7 +81,7 @@ fn later_edits() {
     window.act(save.clone());
     window.act(Action::Bundle(BundleAction::Choose {
         lines: vec![0],
-        how: How::Replace,
+        how: SelectionMode::Replace,
         anchor: None,
     }));
     window.holding = false;
@@ -136,8 +136,8 @@ fn after_a_failure() {
     let mut window = Window::fitted();
     window.act(Action::Track(TrackAction::SetMethod(Method::Rays)));
     let mut rays = window.state.document.track.rays.clone();
-    rays.params.walk.min_length_mm = 5.0;
-    rays.params.walk.seeding = Seeding::Random { count: 20 };
+    rays.params.curves.min_length_mm = 5.0;
+    rays.params.curves.seeding = Seeding::Random { count: 20 };
     let phase = Phase::Done;
     window.act(Action::Track(TrackAction::SetRays { rays, phase }));
     window.place(Role::Seed, DVec3::ZERO);
@@ -231,7 +231,7 @@ fn regions_by_a_job() {
     let role = Role::Seed;
     update(
         &mut state,
-        Action::Region(RegionAction::Place { role, shape }),
+        Action::Region(RegionAction::Add { role, shape }),
     );
     let region = state.session.regions.selected.expect("selected");
     let path = PathBuf::from("/data/r.nii");
@@ -332,7 +332,7 @@ fn elsewhere() {
             .status
             .contains(" streamlines from ")
     );
-    let badge = |window: &Window| arcuate::ui::views::badge::words(&window.state);
+    let badge = |window: &Window| arcuate::ui::views::badge::text(&window.state);
     assert!(badge(&window).is_some_and(|(text, _)| text.starts_with("Final")));
     window.act(Action::View(ViewAction::SelectTask(Task::Filter)));
     assert!(badge(&window).is_none(), "{:?}", badge(&window));

@@ -263,7 +263,7 @@ fn back() {
         then.inside
     );
     assert_eq!(
-        window.state.session.segment.left.len(),
+        window.state.session.segment.earlier_runs.len(),
         1,
         "the plot remembers"
     );
@@ -422,7 +422,7 @@ fn said() {
     // An image with one value; one with voxels without values.
     let grid = image().grid.clone();
     let mut flat = opened(Volume::scalar(grid.clone(), vec![5.0; grid.voxel_count()]));
-    set(&mut flat, Phase::Done, |s| s.told = true);
+    set(&mut flat, Phase::Done, |s| s.target_chosen = true);
     sphere(&mut flat, true, DVec3::ZERO, 5.0);
     let why = flat.state.session.segment.failed.clone().expect("why");
     assert!(why.contains("expected an image with contrast"), "{why}");

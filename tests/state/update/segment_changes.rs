@@ -68,7 +68,15 @@ fn regions() {
     assert_eq!(window.state.session.segment.run, run);
     assert_eq!(live(&window).speed_sources.len(), 2);
     // A drag is applied when it ends.
-    let requested = |window: &Window| window.state.session.segment.asked.clone().expect("asked");
+    let requested = |window: &Window| {
+        window
+            .state
+            .session
+            .segment
+            .requested
+            .clone()
+            .expect("asked")
+    };
     let shape = |x: f64| Shape::Sphere {
         centre: dvec3(x, 0.0, 0.0),
         radius_mm: 5.0,
@@ -155,7 +163,7 @@ fn stopped() {
         Action::Undo,
     ] {
         let before = live(&window).clone();
-        let left = window.state.session.segment.left.len();
+        let left = window.state.session.segment.earlier_runs.len();
         // The answer has not come.
         let effects = arcuate::state::update(&mut window.state, way);
         let steers = |e: &Effect| e.job::<RunRequest>().is_some();
@@ -163,9 +171,9 @@ fn stopped() {
         assert_eq!(window.state.document.segment.spheres.len(), 1);
         window.act(Action::CancelJob(SEGMENT));
         assert_eq!(window.state.document.segment.spheres, spheres);
-        assert_eq!(window.state.session.segment.left.len(), left);
+        assert_eq!(window.state.session.segment.earlier_runs.len(), left);
         let requested = requested(&window);
-        let goes = requested.back.filter(|b| b.number > before.back);
+        let goes = requested.rewind.filter(|b| b.number > before.back);
         assert!(goes.is_none_or(|back| back.step > before.step), "{goes:?}");
         let now = live(&window);
         assert_eq!((now.step, &now.script), (before.step, &before.script));
@@ -302,7 +310,7 @@ fn camera() {
     window.act(Action::View(ViewAction::FrameAll));
     let all = window.state.view.camera;
     set(&mut window, Phase::Done, |s| {
-        (s.params.target, s.params.tolerance, s.told) = (100.0, 30.0, true);
+        (s.params.target, s.params.tolerance, s.target_chosen) = (100.0, 30.0, true);
     });
     sphere(&mut window, true, at, 10.0);
     let field = &live(&window).field;

@@ -298,10 +298,10 @@ fn late() {
     let mut window = two_spheres();
     window.holding = true;
     act(&mut window, SegmentAction::Step);
-    assert_eq!(window.state.going_back_to(), None);
+    assert_eq!(window.state.rewind_target(), None);
     window.act(Action::Undo);
     let waits = |window: &Window| {
-        let goes_to = window.state.going_back_to();
+        let goes_to = window.state.rewind_target();
         (live(window).step, spheres(window), goes_to)
     };
     assert_eq!(waits(&window), (20, 1, Some(10)));

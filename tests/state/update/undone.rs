@@ -120,12 +120,12 @@ fn display(state: &State, layer: &str, edit: impl FnOnce(&mut Display)) -> Actio
     })
 }
 
-fn sieve(state: &State, edit: impl FnOnce(&mut StreamlineRules)) -> Action {
-    let now = state.document.bundle.sieve.clone();
-    let mut sieve = now.unwrap_or_else(|| StreamlineRules::new(LayerId(9_999)));
-    edit(&mut sieve);
-    Action::Bundle(BundleAction::SetSieve {
-        sieve: Some(sieve),
+fn set_rules(state: &State, edit: impl FnOnce(&mut StreamlineRules)) -> Action {
+    let now = state.document.bundle.rules.clone();
+    let mut rules = now.unwrap_or_else(|| StreamlineRules::new(LayerId(9_999)));
+    edit(&mut rules);
+    Action::Bundle(BundleAction::SetRules {
+        rules: Some(rules),
         phase: DONE,
     })
 }
@@ -279,7 +279,7 @@ fn segments() -> Vec<Row> {
             segment(s, |p| p.speed_opacity = 0.25)
         }),
         row("Steps per frame", ["auto", "20"], |s| {
-            segment(s, |p| p.pace = Some(20))
+            segment(s, |p| p.steps_per_update = Some(20))
         }),
         row("Pause at leaks", ["on", "off"], |s| {
             segment(s, |p| p.watched = false)
@@ -345,9 +345,9 @@ fn filters() -> Vec<Row> {
                 phase: DONE,
             })
         }),
-        row("Filter", ["off", "on"], |s| sieve(s, |_| {})),
+        row("Filter", ["off", "on"], |s| set_rules(s, |_| {})),
         row("Length", ["all", "≥ 45.0 mm"], |s| {
-            sieve(s, |of| {
+            set_rules(s, |of| {
                 *of = of.clone().limited(Limit {
                     column: Column::length(),
                     low: Some(45.0),
@@ -357,10 +357,10 @@ fn filters() -> Vec<Row> {
             })
         }),
         row("At most", ["no limit", "1 000"], |s| {
-            sieve(s, |of| of.at_most = Some(1_000))
+            set_rules(s, |of| of.at_most = Some(1_000))
         }),
         row("Show", ["Matching", "Not matching"], |s| {
-            sieve(s, |of| of.invert = true)
+            set_rules(s, |of| of.invert = true)
         }),
         row("Nodes", ["100", "60"], |s| {
             let mut profile = s.document.bundle.profile.clone();

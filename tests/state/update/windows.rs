@@ -4,7 +4,7 @@ use super::*;
 use crate::support::done_event;
 use arcuate::data::Tractogram;
 use arcuate::state::files::jobs::open::{OpenFile, Opened};
-use arcuate::state::update::losses;
+use arcuate::state::update::unsupported_contents;
 use arcuate::state::{Convention, FilesAction, LayerAction, Mouse, Preferences};
 use arcuate::ui::files::{PathPurpose, suggestion};
 use std::path::Path;
@@ -77,7 +77,7 @@ fn settings() {
     assert!(effects.iter().any(|e| matches!(e, Effect::Store)));
     let track = &state.document.track.streamlines;
     assert_eq!((track.step_mm, track.min_fa), (0.25, None));
-    assert_eq!(state.document.track.rays.params.walk.min_length_mm, 12.0);
+    assert_eq!(state.document.track.rays.params.curves.min_length_mm, 12.0);
     assert_eq!(state.view.convention, Convention::Neurological);
     // A document keeps its own; the next starts with the present settings.
     update(&mut state, image("/data/a.nii.gz"));
@@ -89,11 +89,11 @@ fn settings() {
     assert_eq!(state.document.track.streamlines.step_mm, 0.75);
     let text = serde_json::to_string(&requested).expect("JSON");
     let read: Preferences = serde_json::from_str(&text).expect("read");
-    assert_eq!(read.sound(), requested);
+    assert_eq!(read.sanitized(), requested);
     // From other versions.
     let odd = r#"{"paths":{"step_mm":-1.0,"streamlines":0,"new":3},"memory_gb":0.001}"#;
     let read: Preferences = serde_json::from_str(odd).expect("read");
-    assert_eq!(read.sound(), Preferences::default());
+    assert_eq!(read.sanitized(), Preferences::default());
 }
 
 /// A data set with one visit is opened at once; with several the user is asked, and may decline.
@@ -199,7 +199,7 @@ fn export() {
     let named = suggestion(&state, "Tracks", &live);
     assert_eq!(named, "/data/sub-01_Bundle_L_tracks.tck");
     // A TCK loses the grid of the file, which is reported before saving.
-    let lost = |name: &str| losses(&state, layer, Path::new(name)).join("; ");
+    let lost = |name: &str| unsupported_contents(&state, layer, Path::new(name)).join("; ");
     assert!(lost("a.tck").contains("grid"), "{}", lost("a.tck"));
     assert_eq!(lost("a.trk"), "");
     // So are a NaN, which ends a streamline in TSF, and groups; other values go into files next to it.
@@ -216,7 +216,7 @@ fn export() {
                 .with_per_point("fa", vec![0.5; 2])
                 .with_per_streamline("weight", vec![1.0]);
         });
-    let lost = losses(&state, layer, Path::new("a.tck"));
+    let lost = unsupported_contents(&state, layer, Path::new("a.tck"));
     assert_eq!(lost.len(), 3, "{lost:?}");
     assert!(
         lost[0].contains("groups: bundle") && lost[1].contains("holes"),

@@ -13,10 +13,10 @@ use arcuate::scene::{self, Size};
 use arcuate::solvers::commit::model::Intra;
 use arcuate::state::core::display::{self, LineColouring};
 use arcuate::state::core::live::Detail;
-use arcuate::state::core::words::{counted, significant};
+use arcuate::state::core::text::{counted, significant};
 use arcuate::state::files::jobs::SaveWithValues;
 use arcuate::state::filter::jobs::{EstimateFit, FitWeights, StartFrom, SumBundles};
-use arcuate::state::filter::{FilterAction, FilterFile, Shown, Times, VirtualLesionResult, WEIGHT};
+use arcuate::state::filter::{ExcludedStreamlines, FilterAction, FilterFile, Shown, Times, WEIGHT};
 use arcuate::state::origin::Origin;
 use arcuate::state::pathways::PathwayKey;
 use arcuate::state::streamlines::{Column, lines_of};
@@ -135,7 +135,7 @@ pub fn weighed() -> State {
         &mut state,
         Action::View(ViewAction::SelectTask(Task::Filter)),
     );
-    let lesion = FilterAction::Lesion(VirtualLesionResult::Group("Cingulum".to_owned()));
+    let lesion = FilterAction::Lesion(ExcludedStreamlines::Group("Cingulum".to_owned()));
     for action in [FilterAction::Run, lesion] {
         let mut effects = std::mem::take(&mut needs);
         effects.extend(update(&mut state, Action::Filter(action)));
@@ -148,7 +148,7 @@ pub fn weighed() -> State {
         }
     }
     assert_eq!(
-        state.document.weighed.len(),
+        state.document.weights.len(),
         1,
         "{:?}",
         state.session.filter.failed
@@ -289,7 +289,7 @@ fn run() {
     window.get_by_label("Progress");
     carry_out::<FitWeights>(&mut window);
     let state = &window.state().state;
-    let weighed = state.document.weighed.values().next().expect("weights");
+    let weighed = state.document.weights.values().next().expect("weights");
     assert_eq!(weighed.figures.streamlines, 60);
     assert_eq!(rect(&window, "Stop"), stop);
     assert!(!stop.intersects(rect(&window, "Run again")));
@@ -303,17 +303,17 @@ fn run() {
     assert!(requested.prepared.is_some() && matches!(requested.start, StartFrom::Fit(_)));
     // The run continues after the earlier iterations: the badge counts them, as the panel and the status bar do.
     let state = &window.state().state;
-    let weighed = state.document.weighed.values().next().expect("weights");
-    let (words, _) = badge::words(state).expect("a badge");
+    let weighed = state.document.weights.values().next().expect("weights");
+    let (words, _) = badge::text(state).expect("a badge");
     assert_eq!(words, format!("Iteration {}", weighed.iterations()));
     let running = state.session.filter.running.as_ref().expect("it runs");
     let most = u64::from(running.from.params.stop.iterations);
-    assert_eq!(running.most(), weighed.iterations() + most);
+    assert_eq!(running.max_iterations(), weighed.iterations() + most);
     assert_eq!(running.own_iterations(), 0);
     let before = weighed.iterations();
     carry_out::<FitWeights>(&mut window);
     let document = &window.state().state.document;
-    let weighed = document.weighed.values().next().expect("weights");
+    let weighed = document.weights.values().next().expect("weights");
     let own = u64::from(weighed.figures.iterations);
     assert_eq!(weighed.iterations(), before + own);
     let fact = format!("{}, ", counted((before + own) as usize, "iteration"));
@@ -382,13 +382,14 @@ fn own_cut() {
         name: "other".to_owned(),
         ..(*layer).clone()
     }));
-    let fit = state.document.weighed[&first].clone();
-    state.document.weighed.insert(other, fit.clone());
+    let fit = state.document.weights[&first].clone();
+    state.document.weights.insert(other, fit.clone());
     let least = fit.sorted[fit.sorted.len() / 2];
     let all = fit.sorted.len();
     let mut window = window(state, [1920.0, 1080.0]);
     let filter = |window: &mut Window, action| act(window, Action::Filter(action));
-    let kept = |window: &Window, of| fit.kept(window.state().state.document.filter.least(of));
+    let kept =
+        |window: &Window, of| fit.count_above(window.state().state.document.filter.min_weight(of));
     filter(&mut window, FilterAction::Tractogram(first));
     let phase = Phase::Done;
     filter(&mut window, FilterAction::Cut { least, phase });
@@ -398,11 +399,11 @@ fn own_cut() {
     assert_eq!(kept(&window, other), all);
     filter(&mut window, FilterAction::Show(Shown::After));
     let document = &window.state().state.document;
-    let sieve = document.bundle.sieve.as_ref().expect("a filter");
-    let limit = sieve.limit(&Column::Value(WEIGHT.to_owned()));
+    let rules = document.bundle.rules.as_ref().expect("a filter");
+    let limit = rules.limit(&Column::Value(WEIGHT.to_owned()));
     let limit = limit.expect("a limit");
     assert_eq!(
-        (sieve.layer, limit.low),
+        (rules.layer, limit.low),
         (other, Some(f32::MIN_POSITIVE)),
         "any weight stays"
     );
@@ -422,7 +423,7 @@ fn time() {
         act(&mut window, Action::Filter(FilterAction::Run));
         carry_out::<FitWeights>(&mut window);
         let document = &window.state().state.document;
-        let weighed = document.weighed.values().next().expect("weights");
+        let weighed = document.weights.values().next().expect("weights");
         let figures = &weighed.figures;
         let now = (weighed.iterations(), figures.prepare_ms + figures.fit_ms);
         assert!(
@@ -442,7 +443,7 @@ fn results() {
     let id = layer.id;
     assert_eq!(layer.display.line_colouring, LineColouring::Weight);
     assert!(
-        !state.document.weighed[&id].sorted.is_empty(),
+        !state.document.weights[&id].sorted.is_empty(),
         "some have a weight"
     );
     window.get_by_label_contains("weight 0:");
@@ -462,7 +463,7 @@ fn results() {
     window.drop_at(at(0.5));
     window.run();
     let cut = window.state().state.document.filter.cut;
-    let sorted = &window.state().state.document.weighed[&id].sorted;
+    let sorted = &window.state().state.document.weights[&id].sorted;
     assert!(cut > 0.0 && cut < sorted[sorted.len() - 1], "{cut}");
     click(&mut window, "Undo");
     assert_eq!(window.state().state.document.filter.cut, 0.0);
@@ -477,7 +478,7 @@ fn results() {
     let lines = lines_of(&layer.expect("a layer")).expect("lines").clone();
     carry_out::<SumBundles>(&mut window);
     let weights = &lines.per_streamline[WEIGHT];
-    let least = window.state().state.document.filter.least(id);
+    let least = window.state().state.document.filter.min_weight(id);
     let members = lines.groups["CST L"].iter().map(|m| weights[*m as usize]);
     let kept: Vec<f64> = members.filter(|w| *w >= least).map(f64::from).collect();
     let spoken = format!(
@@ -489,8 +490,8 @@ fn results() {
     window.get_by_label_contains("Not in a bundle, ");
     window.get_by_label_contains("Cingulum, ").click();
     window.run();
-    let sieve = window.state().state.document.bundle.sieve.clone();
-    assert_eq!(sieve.and_then(|s| s.group), Some("Cingulum".to_owned()));
+    let rules = window.state().state.document.bundle.rules.clone();
+    assert_eq!(rules.and_then(|s| s.group), Some("Cingulum".to_owned()));
     click(&mut window, "Map on slices: RMSE");
     let visible = |window: &Window, name: &str| {
         let layer = window.state().state.document.layer_named(name);
@@ -521,7 +522,7 @@ fn results() {
     );
     let saved = submitted::<SaveWithValues>(&window);
     let saved = saved.last().and_then(|save| save.only.clone());
-    let kept = window.state().state.document.weighed[&id].kept(f32::MIN_POSITIVE);
+    let kept = window.state().state.document.weights[&id].count_above(f32::MIN_POSITIVE);
     let only = saved.expect("asked for");
     assert_eq!(only.iter().filter(|m| **m).count(), kept);
     // A TCK contains no weights: the sheet names the file that does.
@@ -552,12 +553,12 @@ fn lesion() {
         all.count()
     };
     assert_eq!(choices(&window), 1);
-    let what = VirtualLesionResult::Group("Cingulum".to_owned());
+    let what = ExcludedStreamlines::Group("Cingulum".to_owned());
     act(&mut window, Action::Filter(FilterAction::Lesion(what)));
     carry_out::<FitWeights>(&mut window);
     window.get_by_label_contains("Without Cingulum RMSE");
     // An opened session has the weights, but not the data to which they were fitted.
-    window.state_mut().state.session.filter.held = None;
+    window.state_mut().state.session.filter.previous_fit = None;
     window.run();
     assert_eq!(choices(&window), 0);
     window.get_by_label_contains("needs the fit in memory");

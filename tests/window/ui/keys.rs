@@ -50,7 +50,7 @@ fn tools() {
         press(&mut window, key);
         assert_eq!(
             window.state().state.view.tool,
-            Tool::Place { role, cube: false }
+            Tool::NewRegion { role, cube: false }
         );
     }
     press(&mut window, Key::R);
@@ -197,7 +197,10 @@ fn escape() {
     window.get_by_label("Layer FA");
     press(&mut window, Key::Escape);
     assert!(window.query_by_label("Layer FA").is_none());
-    assert!(matches!(window.state().state.view.tool, Tool::Place { .. }));
+    assert!(matches!(
+        window.state().state.view.tool,
+        Tool::NewRegion { .. }
+    ));
     press(&mut window, Key::Escape);
     assert_eq!(window.state().state.view.tool, Tool::Crosshair);
     assert!(window.state().state.session.regions.selected.is_some());
@@ -259,7 +262,10 @@ fn two_escapes() {
         } else {
             press(&mut window, Key::Escape);
             assert!(window.query_by_label("Open a mask file…").is_none());
-            assert!(matches!(window.state().state.view.tool, Tool::Place { .. }));
+            assert!(matches!(
+                window.state().state.view.tool,
+                Tool::NewRegion { .. }
+            ));
             press(&mut window, Key::Escape);
         }
         assert!(window.query_by_label("Open a mask file…").is_none());

@@ -287,7 +287,7 @@ fn every() {
     let in_task = |mut state: State, task: Task| {
         state.view.task = task;
         // Enter would place a region.
-        state.view.tool = Tool::Place {
+        state.view.tool = Tool::NewRegion {
             role: arcuate::data::Role::Include,
             cube: false,
         };

@@ -133,7 +133,7 @@ fn does() {
     let role = Role::Target;
     assert_eq!(
         window.state().state.view.tool,
-        Tool::Place { role, cube: false }
+        Tool::NewRegion { role, cube: false }
     );
     enter(&mut window, "radiological");
     assert_eq!(
@@ -269,7 +269,7 @@ fn first_frame() {
             ),
             "{name}: {done:?}"
         );
-        assert!(!window.state().state.document.segment.settings.told);
+        assert!(!window.state().state.document.segment.settings.target_chosen);
         assert_eq!(window.state().state.view.tool, Tool::Crosshair);
     }
 }

@@ -412,7 +412,7 @@ fn arrows() {
     assert!(
         matches!(
             tool,
-            Tool::Place {
+            Tool::NewRegion {
                 role: Role::Target,
                 ..
             }
@@ -450,7 +450,7 @@ fn best() {
     assert_eq!(kept(&window), 6);
     window.get_by_label_contains("takes only whole numbers: 6 was used");
     // Resetting the controls keeps the cut, which is none of them.
-    change(&mut window, |r| r.params.walk.step_mm = 0.3);
+    change(&mut window, |r| r.params.curves.step_mm = 0.3);
     click(&mut window, "Reset to defaults");
     let default_value = Rays::defaults();
     assert_eq!(rays(&window).params, default_value.params);
@@ -500,7 +500,7 @@ fn stale() {
         "Connectivity measure",
     );
     assert_eq!(bright, 255);
-    state.document.track.rays.params.walk.step_mm = 0.3;
+    state.document.track.rays.params.curves.step_mm = 0.3;
     let mut window = window(state, [1920.0, 1080.0]);
     // It is dimmed until there are others.
     assert!(brightest(&window, "Connectivity measure") < 128);

@@ -189,7 +189,7 @@ pub fn through() -> State {
             radius_mm: 12.0,
         };
         let role = Role::Target;
-        full.act(Action::Region(RegionAction::Place { role, shape }));
+        full.act(Action::Region(RegionAction::Add { role, shape }));
     }
     full.act(Action::Settle);
     full.state

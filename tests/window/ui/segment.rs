@@ -90,7 +90,7 @@ fn run() {
     let mut window = segmenting();
     window.get_by_label_contains("Hold P and drag over the structure");
     field(&mut window, "Target T", "0.5");
-    assert!(window.state().state.document.segment.settings.told);
+    assert!(window.state().state.document.segment.settings.target_chosen);
     window.get_by_label_contains("Press A, then click inside the structure");
     window.key_press(egui::Key::A);
     window.run();
@@ -295,9 +295,9 @@ fn leak() {
         click_with(&mut window, back.center(), egui::Modifiers::NONE);
         window.run();
         let working = &window.state().state.session.segment;
-        assert_eq!(working.back.expect("a way back").step, from);
+        assert_eq!(working.rewind.expect("a way back").step, from);
         let requested = steered(&window).expect("asked for");
-        assert_eq!(requested.back.map(|b| b.step), Some(from));
+        assert_eq!(requested.rewind.map(|b| b.step), Some(from));
         window.state_mut().state = driven.state.clone();
         window.run();
         click(&mut window, "Show it");
@@ -400,7 +400,7 @@ fn starting() {
         state.session.segment.live = Some(Arc::new(live.clone()));
         let window = window(state.clone(), [1280.0, 770.0]);
         assert!(painted(&window).iter().any(|(w, _)| w == words), "{words}");
-        let (badge, _) = badge::words(&state).expect("a badge");
+        let (badge, _) = badge::text(&state).expect("a badge");
         assert_eq!(badge.contains("steps/s"), rate > 0.0, "{badge}");
         let unknown = window.query_by_label_contains("Volume …").is_some();
         assert_eq!(unknown, live.figures.is_none());

@@ -9,7 +9,7 @@ use arcuate::compute::Control;
 use arcuate::solvers::commit::solver::Ended;
 use arcuate::solvers::curves::{SeedOutcome, StopReason};
 use arcuate::solvers::tensor_fit::MaskReport;
-use arcuate::state::filter::{FilterAction, Weighed};
+use arcuate::state::filter::{FilterAction, FittedWeights};
 use arcuate::state::pathways::AmongPairs;
 use arcuate::state::session::TourStep;
 use arcuate::state::tensors::jobs::fit::FIT;
@@ -427,11 +427,12 @@ fn last_step() {
 fn stopped() {
     let note = "not converged";
     let mut state = weighed();
-    let id = *state.document.weighed.keys().next().expect("weights");
+    let id = *state.document.weights.keys().next().expect("weights");
     let converged = super::window(state.clone(), SIZES[1]);
     assert!(converged.query_by_label_contains(note).is_none());
     let set = |state: &mut State, ended: Ended, more: usize| {
-        let weighed: &mut Arc<Weighed> = state.document.weighed.get_mut(&id).expect("weights");
+        let weighed: &mut Arc<FittedWeights> =
+            state.document.weights.get_mut(&id).expect("weights");
         let weighed = Arc::make_mut(weighed);
         (weighed.figures.ended, weighed.figures.iterations) = (ended, 1);
         weighed.curve = vec![1.0; 2 + more].into();

@@ -83,7 +83,7 @@ fn begun_with(state: State, size: [f32; 2]) -> Window {
     let mut window = window(state, size);
     click(&mut window, "Segment");
     let mut settings = window.state().state.document.segment.settings.clone();
-    settings.told = true;
+    settings.target_chosen = true;
     let phase = Phase::Done;
     act(
         &mut window,
@@ -203,7 +203,7 @@ fn plot() {
         },
     );
     act(&mut window, Action::Segment(SegmentAction::Rewind(40)));
-    assert_eq!(window.state().state.session.segment.left.len(), 1);
+    assert_eq!(window.state().state.session.segment.earlier_runs.len(), 1);
     partly(
         &mut window,
         SurfaceUpdate {

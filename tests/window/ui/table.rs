@@ -7,7 +7,7 @@ use arcuate::data::Tractogram;
 use arcuate::io::trx;
 use arcuate::solvers::curves::StopReason;
 use arcuate::state::streamlines::{
-    BundleAction, Column, Drawer, SameArc, StreamlineRules, StreamlineSelection, TableView,
+    BottomPanel, BundleAction, Column, SameArc, StreamlineRules, StreamlineSelection, TableView,
 };
 use arcuate::state::{Action, Content, FilesAction, LayerAction, Phase, Task, update};
 use egui::{Key, Modifiers, Role, pos2};
@@ -44,7 +44,7 @@ fn clicks() {
         worker.act(Action::Files(FilesAction::Open(vec![path.clone()])));
         let layer = worker.state.document.layers[0].id;
         worker.act(Action::Layer(LayerAction::Select(Some(layer))));
-        worker.act(Action::Bundle(BundleAction::Open(Some(Drawer::Table))));
+        worker.act(Action::Bundle(BundleAction::Open(Some(BottomPanel::Table))));
         worker.act(Action::Bundle(BundleAction::Sort(TableView {
             by: Some(Column::Value("worth".to_owned())),
             descending,
@@ -67,7 +67,7 @@ fn clicks() {
             let chosen = window
                 .state()
                 .state
-                .chosen()
+                .manual_selection()
                 .expect("one is chosen")
                 .clone();
             let marked: Vec<usize> = (0..COUNT).filter(|i| chosen.marks.0[*i]).collect();
@@ -90,7 +90,11 @@ fn ranges() {
         + egui::vec2(200.0, 30.0);
     let click = |window: &mut Window, modifiers: Modifiers| {
         click_with(window, at, modifiers);
-        let chosen = window.state().state.chosen().expect("some are chosen");
+        let chosen = window
+            .state()
+            .state
+            .manual_selection()
+            .expect("some are chosen");
         let marks = chosen.marks.0.iter().enumerate();
         let marked: Vec<usize> = marks.filter(|(_, m)| **m).map(|(i, _)| i).collect();
         marked
@@ -123,7 +127,7 @@ fn tabled() -> Window {
     let app: &mut App = window.state_mut();
     for action in [
         Action::Layer(LayerAction::Select(Some(layer))),
-        Action::Bundle(BundleAction::Open(Some(Drawer::Table))),
+        Action::Bundle(BundleAction::Open(Some(BottomPanel::Table))),
     ] {
         app.effects.extend(update(&mut app.state, action));
     }
@@ -136,8 +140,8 @@ fn tabled() -> Window {
 fn stopped() {
     let mut window = tabled();
     let stop = |window: &Window| {
-        let sieve = window.state().state.document.bundle.sieve.clone();
-        sieve.and_then(|s| s.stop)
+        let rules = window.state().state.document.bundle.rules.clone();
+        rules.and_then(|s| s.stop)
     };
     for (word, wanted) in [
         (StopReason::LowFa.label(), Some(StopReason::LowFa)),
@@ -159,25 +163,29 @@ fn refused() {
     let marks: Vec<bool> = (0..60).map(|i| i < 5).collect();
     let shown = lines.filtered(&marks);
     let filter = |app: &mut App, at_most| {
-        let sieve = StreamlineRules {
+        let rules = StreamlineRules {
             at_most: Some(at_most),
             ..StreamlineRules::new(layer)
         };
-        let action = BundleAction::SetSieve {
-            sieve: Some(sieve),
+        let action = BundleAction::SetRules {
+            rules: Some(rules),
             phase: Phase::Done,
         };
         update(&mut app.state, Action::Bundle(action));
     };
     filter(app, 5);
-    app.state.session.bundle.sift.finish(StreamlineSelection {
-        marks: SameArc(marks.into()),
-        kept: 5,
-        shown,
-        every: 1,
-    });
+    app.state
+        .session
+        .bundle
+        .selection
+        .finish(StreamlineSelection {
+            marks: SameArc(marks.into()),
+            kept: 5,
+            shown,
+            every: 1,
+        });
     filter(app, 7);
-    app.state.session.bundle.sift.fail();
+    app.state.session.bundle.selection.fail();
     window.run();
     window.get_by_label("Shown 5 of 60, as before");
 }

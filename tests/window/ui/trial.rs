@@ -10,7 +10,7 @@ use arcuate::state::origin::{Origin, PhantomPart};
 use arcuate::state::{
     Action, Content, LayerAction, Phase, RegionAction, State, Task, TrackAction, ViewAction, update,
 };
-use arcuate::ui::status_bar::Pace;
+use arcuate::ui::status_bar::StageRate;
 use egui_kittest::kittest::{NodeT as _, Queryable as _};
 use libtest_mimic::Trial;
 use std::path::Path;
@@ -114,7 +114,7 @@ fn time_left() {
     let start = Instant::now();
     let at = |s: f64| start + Duration::from_secs_f64(s);
     let mut random = Random::fresh("time_left");
-    let mut pace = Pace::new("Shooting rays", 700, start);
+    let mut pace = StageRate::new("Shooting rays", 700, start);
     assert_eq!(
         pace.left((720, 4_700), at(1.0)),
         None,

@@ -163,7 +163,7 @@ fn scene_list() {
     assert!(scene::scene(&state, size).slices.is_empty());
     update(
         &mut state,
-        Action::View(ViewAction::SetTool(Tool::Place {
+        Action::View(ViewAction::SetTool(Tool::NewRegion {
             role: Role::Seed,
             cube: false,
         })),

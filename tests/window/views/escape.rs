@@ -97,7 +97,7 @@ fn views() {
 }
 
 fn nothing_new() {
-    let place = Tool::Place {
+    let place = Tool::NewRegion {
         role: Role::Target,
         cube: false,
     };

@@ -110,7 +110,7 @@ fn placed() {
         let role = Role::Seed;
         let tools = [
             Tool::Sphere { add: true },
-            Tool::Place { role, cube: false },
+            Tool::NewRegion { role, cube: false },
         ];
         hands.act(Action::View(ViewAction::SetTool(tools[which])));
         hands.step();

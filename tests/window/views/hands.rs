@@ -305,7 +305,7 @@ fn places_regions() {
     for pane in SLICES {
         for role in [Role::Seed, Role::Target, Role::Exclude] {
             let mut hands = Hands::new(state());
-            hands.act(Action::View(ViewAction::SetTool(Tool::Place {
+            hands.act(Action::View(ViewAction::SetTool(Tool::NewRegion {
                 role,
                 cube: false,
             })));
@@ -330,7 +330,7 @@ fn places_regions() {
     }
     // Dragged open, it is as large as the drag.
     let mut hands = Hands::new(state());
-    let tool = Tool::Place {
+    let tool = Tool::NewRegion {
         role: Role::Target,
         cube: false,
     };

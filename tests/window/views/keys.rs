@@ -109,7 +109,7 @@ fn enter() {
     for pane in Pane::ALL {
         let mut hands = focused(Convention::Radiological, pane);
         let (role, cube) = (Role::Target, false);
-        hands.act(Action::View(ViewAction::SetTool(Tool::Place {
+        hands.act(Action::View(ViewAction::SetTool(Tool::NewRegion {
             role,
             cube,
         })));

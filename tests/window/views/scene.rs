@@ -96,7 +96,7 @@ fn scene_places() {
             camera,
             phase: Phase::Done,
         }));
-        let tool = Tool::Place {
+        let tool = Tool::NewRegion {
             role: Role::Seed,
             cube: false,
         };

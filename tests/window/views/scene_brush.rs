@@ -55,7 +55,7 @@ fn on_slices() {
         turned(&mut state, &mut random);
         let camera = state.view.camera;
         let mut placing = Hands::new(state.clone());
-        placing.act(Action::View(ViewAction::SetTool(Tool::Place {
+        placing.act(Action::View(ViewAction::SetTool(Tool::NewRegion {
             role: Role::Seed,
             cube: false,
         })));

@@ -28,9 +28,9 @@ pub fn shoot(
     memory: Option<u64>,
     control: &Control,
 ) -> Result<Output, Error> {
-    let seeds = Seeds::new(&medium.field, regions, &params.walk, control)?;
+    let seeds = Seeds::new(&medium.field, regions, &params.curves, control)?;
     check_rays(seeds.len(), params.directions.count())?;
-    let gates = RegionTests::new(regions, params.longest_step_mm(medium), &params.walk);
+    let gates = RegionTests::new(regions, params.longest_step_mm(medium), &params.curves);
     let job = Job {
         medium,
         seeds: &seeds,
@@ -74,7 +74,7 @@ pub fn rays(
     params: &Params,
     control: &Control,
 ) -> Result<(Rays, u64, u64), Error> {
-    let seeds = Seeds::new(&medium.field, regions, &params.walk, control)?;
+    let seeds = Seeds::new(&medium.field, regions, &params.curves, control)?;
     let directions = params.directions.count();
     check_rays(seeds.len(), directions)?;
     let begin = |seed| {
@@ -177,7 +177,7 @@ impl Job<'_> {
             }
         }
         let halves = follow(&all)?;
-        let rules = join::JoinRules::new(self.gates, &self.params.walk);
+        let rules = join::JoinRules::new(self.gates, &self.params.curves);
         let per_start = halves_per_start(rules.both_ways);
         for (i, (seed, at)) in started.into_iter().enumerate() {
             for direction in 0..directions {
@@ -195,7 +195,7 @@ impl Job<'_> {
             rules: &self.rules,
             gates: self.gates,
             starts,
-            both_ways: self.params.walk.both_ways,
+            both_ways: self.params.curves.both_ways,
             control: self.control,
         })
     }

@@ -110,7 +110,7 @@ pub fn shoot(
     backend: &Backend,
     control: &Control,
 ) -> Result<Output, Error> {
-    let gates = RegionTests::new(regions, params.longest_step_mm(medium), &params.walk);
+    let gates = RegionTests::new(regions, params.longest_step_mm(medium), &params.curves);
     let rules = HalfRayRules::new(medium, params);
     let (rays, no_start, seeds) =
         backend.install(|| cpu::rays(medium, regions, &gates, params, control))?;
@@ -252,7 +252,7 @@ pub fn ready(device: &Device, medium: &RayMetric) -> Result<f32, cuda::Error> {
 
 impl Job<'_> {
     fn halves_per_start(&self) -> usize {
-        halves_per_start(self.params.walk.both_ways)
+        halves_per_start(self.params.curves.both_ways)
     }
 
     /// Follows the rays of a range on one card.

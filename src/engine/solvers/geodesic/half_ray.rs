@@ -36,7 +36,7 @@ pub struct HalfRayRules {
 impl HalfRayRules {
     /// Largest number of points of a ray.
     pub fn max_points(&self, params: &Params) -> u64 {
-        1 + halves_per_start(params.walk.both_ways) as u64 * self.max_kept_points()
+        1 + halves_per_start(params.curves.both_ways) as u64 * self.max_kept_points()
     }
 
     /// Largest number of points of a half, without its seed.
@@ -45,7 +45,7 @@ impl HalfRayRules {
     }
 
     pub fn new(medium: &RayMetric, params: &Params) -> Self {
-        let walk = &params.walk;
+        let walk = &params.curves;
         let affine = medium.field.grid.world_from_voxel;
         let w: DMat3 = affine.matrix3;
         let limit = walk.step_limit();

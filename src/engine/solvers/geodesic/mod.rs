@@ -97,7 +97,7 @@ pub enum Directions {
 impl Params {
     /// The longest possible step: rays with steps of equal parameter end before steps become longer.
     fn longest_step_mm(&self, medium: &RayMetric) -> f64 {
-        let asked_mm = self.walk.step_mm;
+        let asked_mm = self.curves.step_mm;
         match self.form {
             Form::Hamiltonian => asked_mm,
             Form::Christoffel => {
@@ -154,7 +154,7 @@ pub fn shoot_within(
 
 /// Returns one sentence about the first invalid input.
 fn check(medium: &RayMetric, regions: &[Region], params: &Params) -> Result<(), String> {
-    curves::check(&medium.field, regions, &params.walk)?;
+    curves::check(&medium.field, regions, &params.curves)?;
     params.check().map_err(|e| e.to_string())?;
     if params.form == Form::Christoffel && medium.interpolation != Interpolation::Trilinear {
         return Err(
@@ -173,10 +173,10 @@ fn check(medium: &RayMetric, regions: &[Region], params: &Params) -> Result<(), 
             gates.count()
         ));
     }
-    if medium.interpolation != params.walk.interpolation {
+    if medium.interpolation != params.curves.interpolation {
         return Err(format!(
             "The medium was prepared for {:?} interpolation, expected {:?}; prepare it again",
-            medium.interpolation, params.walk.interpolation
+            medium.interpolation, params.curves.interpolation
         ));
     }
     Ok(())

@@ -155,7 +155,7 @@ pub fn follow(
     params: &Params,
     control: &Control,
 ) -> Result<RayHalves, Cancelled> {
-    let senses: &[f32] = if params.walk.both_ways {
+    let senses: &[f32] = if params.curves.both_ways {
         &[1.0, -1.0]
     } else {
         &[1.0]

@@ -16,7 +16,8 @@ pub struct Params {
     /// Seeds, steps, integrator and stop reasons, as for streamlines. The FA is that of the tensors before
     /// sharpening; length and step limits apply to each half. With `both_ways`, every ray continues behind its seed
     /// with −p, which gives one curve through the seed.
-    pub walk: curves::Params,
+    #[serde(rename = "walk")]
+    pub curves: curves::Params,
     pub form: Form,
     pub directions: Directions,
     /// One point in this many steps is kept, as is the last.
@@ -30,7 +31,7 @@ impl Params {
     /// continue where streamlines lose the fibre.
     pub fn defaults() -> Self {
         Self {
-            walk: curves::Params {
+            curves: curves::Params {
                 // The most accurate for its cost with linear interpolation.
                 integrator: Integrator::Rk2,
                 seeding: Seeding::Random { count: 400 },
@@ -100,7 +101,7 @@ impl Rays {
 
     /// Number of rays, if it does not depend on the size of the seed area.
     pub fn count(&self) -> Option<usize> {
-        match self.params.walk.seeding {
+        match self.params.curves.seeding {
             Seeding::Random { count } => Some(count.saturating_mul(self.params.directions.count())),
             Seeding::Grid { .. } | Seeding::PerVoxel { .. } => None,
         }
@@ -200,8 +201,8 @@ impl Parameters for Rays {
                 Kind::Switch(Switch {
                     flag: true,
                     labels: None,
-                    get: |p| p.params.walk.both_ways,
-                    set: |p, v| p.params.walk.both_ways = v,
+                    get: |p| p.params.curves.both_ways,
+                    set: |p, v| p.params.curves.both_ways = v,
                 }),
             )
         },
@@ -275,12 +276,12 @@ impl Parameters for Rays {
     }
 
     fn check_together(&self) -> Result<(), ParamError> {
-        self.params.walk.check()?;
+        self.params.curves.check()?;
         let directions = DirectionParts::from(self.params.directions);
         parameters::check(&directions).map_err(|e| e.in_option("directions"))?;
         self.medium.sharpening.check()?;
         match self.params.form {
-            Form::Hamiltonian => self.params.walk.check_reach(),
+            Form::Hamiltonian => self.params.curves.check_reach(),
             // This form steps in a parameter of the curve, not in mm.
             Form::Christoffel => Ok(()),
         }

@@ -40,7 +40,7 @@ pub fn starts(
     let in_volume =
         (0..3).all(|a| at[a] >= -0.5 && at[a] <= grid.shape[a] as f64 - 0.5) && gates.allows(seed);
     let record = interpolated(medium, at);
-    let anisotropic = params.walk.min_fa.is_none_or(|fa| record[FA] >= fa);
+    let anisotropic = params.curves.min_fa.is_none_or(|fa| record[FA] >= fa);
     if !(in_volume && record[INSIDE] >= 0.5 && anisotropic) {
         return None;
     }
@@ -58,7 +58,7 @@ pub fn starts(
             direction: (root * v).as_vec3().into(),
         }
     };
-    let fan = params.directions.fan(params.walk.both_ways, axis);
+    let fan = params.directions.fan(params.curves.both_ways, axis);
     let starts: Vec<Start> = fan.into_iter().map(start).collect();
     // A tensor that is not positive definite has no metric.
     let valid = starts.iter().all(|s| s.p.iter().all(|c| c.is_finite()));

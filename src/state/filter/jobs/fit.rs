@@ -70,7 +70,7 @@ pub enum Excluded {
     Nobody,
     Marked(Arc<[bool]>),
     /// All that pass a region.
-    Through(Region),
+    Region(Region),
     /// All that pass the voxels of a pathway of some width.
     Along(Arc<PathwayResult>, f64),
 }
@@ -220,7 +220,7 @@ impl Receive<State> for EstimateFit {
     fn unfinished(&self, end: &Unfinished, state: &mut State) -> bool {
         match end {
             Unfinished::Cancelled => state.session.filter.needs.fail(),
-            Unfinished::Failed(sentence) => filter::update::refused(state, sentence),
+            Unfinished::Failed(sentence) => filter::update::receive_refusal(state, sentence),
             // The estimate waits until the user permits the CPU.
             Unfinished::DeviceFailed(_) => return false,
         }
@@ -332,7 +332,7 @@ impl FitWeights {
         let marks: Option<Vec<bool>> = match &self.without {
             Excluded::Nobody => None,
             Excluded::Marked(marks) => Some(marks.to_vec()),
-            Excluded::Through(region) => {
+            Excluded::Region(region) => {
                 let region = Region {
                     role: Role::Include,
                     ..region.clone()

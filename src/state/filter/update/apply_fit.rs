@@ -6,12 +6,12 @@ use crate::data::text::counted;
 use crate::state::core::display::{self, LineColouring};
 use crate::state::core::layer::{Content, Layer, LayerId, OriginId};
 use crate::state::core::notices::Severity;
-use crate::state::core::words::{THIN, count};
+use crate::state::core::text::{THIN, count};
 use crate::state::edit::{changed, edit};
 use crate::state::filter::jobs::CommitFit;
 use crate::state::filter::{
-    FitPurpose, FitStatistics, MapOf, PreviousFit, Running, Shown, VirtualLesion, WEIGHT, Weighed,
-    WeightMap, sorted,
+    FitPurpose, FitStatistics, FittedWeights, MapOf, PreviousFit, Running, Shown, VirtualLesion,
+    WEIGHT, WeightMap, sorted,
 };
 use crate::state::recipes::weight_fit;
 use crate::state::streamlines::lines_of;
@@ -85,7 +85,7 @@ pub(in crate::state) fn weights(
     let fit = &committed.fit;
     let mut key = running.key;
     key.lines = committed.whole.clone();
-    state.session.filter.held = Some(PreviousFit {
+    state.session.filter.previous_fit = Some(PreviousFit {
         layer: id,
         key,
         prepared: committed.prepared.clone(),
@@ -95,7 +95,7 @@ pub(in crate::state) fn weights(
         objective: fit.objective,
         error: fit.rmse,
     });
-    let by_itself = running.aim == FitPurpose::Again;
+    let by_itself = running.purpose == FitPurpose::Refit;
     let Some(lines) = lines else {
         if !by_itself {
             state.session.notify(Severity::Information, CHANGED);
@@ -105,7 +105,7 @@ pub(in crate::state) fn weights(
     let sorted = sorted(&committed.weights);
     let kept = sorted.len();
     let all = lines.len();
-    let known = state.document.weighed.get(&id);
+    let known = state.document.weights.get(&id);
     // Contributions of bundles that were found with these streamlines and this model.
     let same = known.filter(|w| {
         state.document.fit_inputs(w).as_ref() == Some(&running.from) && w.of == lines.id()
@@ -119,7 +119,7 @@ pub(in crate::state) fn weights(
         .with_per_streamline(WEIGHT, committed.weights.clone());
     let fit = weight_fit(&state.document, id, &running.from);
     let fit = fit.map(|fit| state.document.origins.add(fit));
-    let weighed = Arc::new(Weighed {
+    let fitted = Arc::new(FittedWeights {
         of: weighted.id(),
         lines: before,
         fit: fit.unwrap_or_default(),
@@ -131,7 +131,7 @@ pub(in crate::state) fn weights(
     let maps = maps(&committed);
     let first = known.is_none();
     let put = |d: &mut Document| {
-        let (low, high) = weighed.window();
+        let (low, high) = fitted.window();
         d.edit_layer(id, |layer| {
             layer.content = Content::Tractogram(weighted);
             let display = &mut layer.display;
@@ -144,10 +144,10 @@ pub(in crate::state) fn weights(
             }
             display.visible = true;
         });
-        let fit = weighed.fit;
+        let fit = fitted.fit;
         // Maps of an earlier model that this one does not have.
         let stays = |map: &WeightMap| match map {
-            WeightMap::Worse(name) => weighed.lesions.iter().any(|l| l.name == *name),
+            WeightMap::Worse(name) => fitted.lesions.iter().any(|l| l.name == *name),
             of_fit => maps.iter().any(|(map, _)| map == of_fit),
         };
         let maps_of = d
@@ -156,7 +156,7 @@ pub(in crate::state) fn weights(
             .filter_map(|l| Some((l.id, d.map_of(l.id)?)));
         let gone = maps_of.filter(|(_, m)| m.of == id && !stays(&m.map));
         let gone: Vec<LayerId> = gone.map(|(id, _)| id).collect();
-        d.weighed.insert(id, weighed);
+        d.weights.insert(id, fitted);
         d.layers.retain(|l| !gone.contains(&l.id));
         for (map, volume) in maps {
             put_map(d, id, map, volume, fit);
@@ -248,9 +248,9 @@ pub(in crate::state) fn lesion(
     committed: &CommitFit,
 ) -> Option<String> {
     let id = running.layer;
-    let previous = state.session.filter.held.as_ref();
+    let previous = state.session.filter.previous_fit.as_ref();
     let before = previous.map(|previous| (previous.objective, previous.error))?;
-    let weighed = state.document.weighed.get(&id).cloned()?;
+    let weights = state.document.weights.get(&id).cloned()?;
     let fit = &committed.fit;
     let lesion = VirtualLesion {
         name: name.clone(),
@@ -265,11 +265,11 @@ pub(in crate::state) fn lesion(
         lesion.percent().max(0.0)
     );
     edit(state, "Virtual lesion", false, |d| {
-        let mut weighed = (*weighed).clone();
-        weighed.lesions.retain(|l| l.name != name);
-        weighed.lesions.push(lesion);
-        let fit = weighed.fit;
-        d.weighed.insert(id, Arc::new(weighed));
+        let mut weights = (*weights).clone();
+        weights.lesions.retain(|l| l.name != name);
+        weights.lesions.push(lesion);
+        let fit = weights.fit;
+        d.weights.insert(id, Arc::new(weights));
         if let Some(worse) = committed.worse.clone() {
             put_map(d, id, WeightMap::Worse(name), worse, fit);
         }

@@ -7,9 +7,9 @@ use crate::state::{Recipe, State};
 /// The recipe of the weights shown, else of those that would be fitted now.
 pub fn recipe(state: &State) -> Option<Recipe> {
     let (layer, _) = state.document.filtered()?;
-    let least = state.document.filter.least(layer.id);
-    if let Some((weighed, _)) = state.document.weighed_of(layer) {
-        let from = state.document.fit_inputs(weighed)?;
+    let least = state.document.filter.min_weight(layer.id);
+    if let Some((fitted, _)) = state.document.weights_of_layer(layer) {
+        let from = state.document.fit_inputs(fitted)?;
         return weight_recipe(&state.document, layer.id, &from, least);
     }
     let from = of(state, &crate::state::filter::update::key(state)?)?;

@@ -5,7 +5,7 @@ use crate::solvers::tractogram::selection::SelectionRules;
 use crate::state::filter::jobs::SumBundles;
 use crate::state::filter::update::request;
 use crate::state::filter::{ExtraBundle, FitInputs, SumKey, weight};
-use crate::state::streamlines::update::{regions, rules};
+use crate::state::streamlines::update::{applied_rules, regions};
 use crate::state::streamlines::{RegionRule, Same, StreamlineRules};
 use crate::state::{Document, Effect, LayerId, State};
 
@@ -17,8 +17,8 @@ pub fn follow(state: &mut State, effects: &mut Vec<Effect>) {
     let document = &state.document;
     let looked_at = document.filtered();
     let found = looked_at.and_then(|(layer, lines)| {
-        let (weighed, weights) = document.weighed_of(layer)?;
-        let from = document.fit_inputs(weighed)?;
+        let (fitted, weights) = document.weights_of_layer(layer)?;
+        let from = document.fit_inputs(fitted)?;
         let fit = request(document, lines, &from).ok()?;
         Some((layer.id, from, weights.clone(), fit))
     });
@@ -30,7 +30,7 @@ pub fn follow(state: &mut State, effects: &mut Vec<Effect>) {
         return;
     };
     let working = &mut state.session.filter;
-    let previous = working.held.as_ref();
+    let previous = working.previous_fit.as_ref();
     let previous = previous.filter(|h| h.layer == id && h.key.lines.same_lines(&fit.tractogram));
     let summed = working.sums.shown();
     let summed = summed.filter(|(known, _)| (known.of, &known.from) == (key.of, &key.from));
@@ -59,7 +59,7 @@ fn rows(
         from: from.clone(),
         rows: Vec::new(),
         regions: Vec::new(),
-        sieve: None,
+        rules: None,
     };
     let mut all = Vec::new();
     for region in document.regions.iter().filter(|r| r.role != Role::Mask) {
@@ -74,8 +74,8 @@ fn rows(
             ..SelectionRules::default()
         });
     }
-    if let Some(sieve) = apart(document, id) {
-        let rules = rules(state, &sieve, lines)?;
+    if let Some(streamline_rules) = rules_without_weights(document, id) {
+        let rules = applied_rules(state, &streamline_rules, lines)?;
         // Streamlines that pass one region already have a row.
         let one = rules.regions.len() < 2 && !rules.by_ends;
         let same = |r: &Region| matches!(r.role, Role::Include | Role::Target);
@@ -85,11 +85,11 @@ fn rows(
             ..rules.clone()
         };
         if !(plain.is_empty() && one && rules.regions.iter().all(same)) {
-            let used = regions(state, &sieve).into_iter();
+            let used = regions(state, &streamline_rules).into_iter();
             key.regions
                 .extend(used.map(|(how, r)| (r.id, how, Same(r.shape.clone()))));
             key.rows.push(ExtraBundle::Filter);
-            key.sieve = Some(sieve);
+            key.rules = Some(streamline_rules);
             all.push(rules);
         }
     }
@@ -97,10 +97,10 @@ fn rows(
 }
 
 /// The rules of a layer's streamlines without their weights and a single group.
-fn apart(document: &Document, layer: LayerId) -> Option<StreamlineRules> {
-    let sieve = document.bundle.sieve.as_ref();
-    let sieve = sieve.filter(|s| s.layer == layer)?;
-    let mut apart = sieve.clone();
+fn rules_without_weights(document: &Document, layer: LayerId) -> Option<StreamlineRules> {
+    let rules = document.bundle.rules.as_ref();
+    let rules = rules.filter(|s| s.layer == layer)?;
+    let mut apart = rules.clone();
     apart.limits.retain(|l| l.column != weight());
     apart.group = None;
     Some(apart)

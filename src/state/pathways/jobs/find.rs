@@ -89,15 +89,15 @@ impl PreparedCosts {
 }
 
 /// Writes the excess cost to renderer memory, if the card that computes also draws; otherwise the window uploads it.
-fn upload_shared(result: &mut PathwayResult, lend: &ImageExporter, backend: &Backend) {
+fn upload_shared(result: &mut PathwayResult, exporter: &ImageExporter, backend: &Backend) {
     let Some(device) = backend.devices().first() else {
         return;
     };
-    if device.uuid() != Ok(lend.card) {
+    if device.uuid() != Ok(exporter.card) {
         return;
     }
     let shape = result.pathway.metric().grid.shape.map(|n| n as u32);
-    let Some(image) = lend.image(shape) else {
+    let Some(image) = exporter.image(shape) else {
         return;
     };
     // A volume that cannot be shared is uploaded instead, which costs only milliseconds.
@@ -152,8 +152,8 @@ impl Job for FindPathway {
     ) -> Result<Self::Output, JobError> {
         let backend = worker.backend();
         let mut result = Box::new(self.solve(&backend, control)?);
-        if let Some(lend) = worker.image_exporter() {
-            upload_shared(&mut result, lend, &backend);
+        if let Some(exporter) = worker.image_exporter() {
+            upload_shared(&mut result, exporter, &backend);
         }
         Ok(result)
     }
@@ -166,7 +166,7 @@ impl Receive<State> for FindPathway {
         state: &mut State,
         effects: &mut Vec<Effect>,
     ) {
-        if self.kept.is_some() && pathways::update::was_left(state) {
+        if self.kept.is_some() && pathways::update::belongs_to_closed_document(state) {
             remove_job(state, delivery.ticket);
             return;
         }
@@ -319,7 +319,7 @@ impl FindPathway {
             coarse: self.coarse,
             kept: self.kept,
             known: known.map(Arc::new),
-            prepared_anew,
+            metric_was_computed: prepared_anew,
             prepare_ms,
             solve_ms,
             pathway,

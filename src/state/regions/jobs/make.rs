@@ -99,7 +99,7 @@ impl Receive<State> for MakeRegion {
         effects: &mut Vec<Effect>,
     ) {
         ended(state, self, delivery, effects, |state, made, _, effects| {
-            make::made(state, self.serial, made, effects);
+            make::receive(state, self.serial, made, effects);
         });
     }
 

@@ -74,7 +74,7 @@ impl WriteFile for SaveLabels {
                 "A label map holds 65535 regions, these are {count}; save masks instead"
             )));
         }
-        let (numbers, said) = self.numbers();
+        let (numbers, note) = self.numbers();
         control.begin("Combining regions", count as u64);
         for (number, (_, _, shape)) in numbers.iter().zip(&self.regions) {
             control.check().map_err(solvers::Error::from)?;
@@ -99,7 +99,7 @@ impl WriteFile for SaveLabels {
         let table = io::label_table::save(&self.path, rows.into_iter()).map_err(failed)?;
         let name = table.file_name().unwrap_or_default().to_string_lossy();
         let mut what = format!(
-            "{} as labels{said}, with their names in {name}",
+            "{} as labels{note}, with their names in {name}",
             io::text::counted(count, "region")
         );
         if shared > 0 {

@@ -39,7 +39,7 @@ pub enum Distance {
         at: DVec3,
     },
     /// `count` of its streamlines, or voxels, lie within the surface, wholly or partly.
-    Through { count: u64, of: u64, at: DVec3 },
+    Crossing { count: u64, of: u64, at: DVec3 },
 }
 
 #[derive(Clone, PartialEq, Debug)]
@@ -134,7 +134,7 @@ impl ProximityCache {
         } = through
         {
             known.at = Some(at);
-            return Distance::Through { count, of, at };
+            return Distance::Crossing { count, of, at };
         }
         let found: Option<Approach> = match (thing, &known.surface) {
             (ProximityTarget::Lines(_, lines), _) => to_streamlines(surface, lines, known.at),

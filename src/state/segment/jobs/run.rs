@@ -99,17 +99,17 @@ pub struct RunRequest {
     pub spheres: Vec<PlacedSphere>,
     /// Progress to restore for a run that does not exist yet.
     pub resume: Option<Arc<RunCheckpoint>>,
-    pub back: Option<Rewind>,
+    pub rewind: Option<Rewind>,
     pub play: RunControl,
     /// Whether a leak ends it.
     pub watched: bool,
     /// Steps per update; `None`: as many as fit.
-    pub pace: Option<u64>,
+    pub steps_per_update: Option<u64>,
     pub reference: Option<Mask>,
     /// Whether the speeds are shown, too.
     pub speed: bool,
     /// Objects whose distances are measured.
-    pub things: Vec<ProximityTarget>,
+    pub proximity_targets: Vec<ProximityTarget>,
 }
 
 impl RunRequest {
@@ -130,10 +130,10 @@ impl PartialEq for RunRequest {
             && self.speed_sources == other.speed_sources
             && self.params == other.params
             && self.spheres == other.spheres
-            && (self.back, self.play, self.watched) == (other.back, other.play, other.watched)
-            && (self.pace, self.speed) == (other.pace, other.speed)
+            && (self.rewind, self.play, self.watched) == (other.rewind, other.play, other.watched)
+            && (self.steps_per_update, self.speed) == (other.steps_per_update, other.speed)
             && reference(self) == reference(other)
-            && self.things == other.things
+            && self.proximity_targets == other.proximity_targets
     }
 }
 
@@ -248,8 +248,8 @@ impl Job for RunRequest {
     ) -> Result<Self::Output, JobError> {
         control.begin("Growing the surface", 0);
         let memory = worker.memory::<WorkerMemory>();
-        let (lend, backend) = (worker.image_exporter(), worker.backend());
-        let update = memory.steer(self, lend, &backend, control, partial)?;
+        let (exporter, backend) = (worker.image_exporter(), worker.backend());
+        let update = memory.run(self, exporter, &backend, control, partial)?;
         Ok(Box::new(update))
     }
 }

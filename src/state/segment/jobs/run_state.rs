@@ -55,7 +55,7 @@ impl Run {
     }
 
     pub fn spheres(&self) -> Vec<PlacedSphere> {
-        let placed = self.placed.iter().map(|(hand, _)| hand);
+        let placed = self.placed.iter().map(|(sphere, _)| sphere);
         self.start.iter().chain(placed).copied().collect()
     }
 
@@ -83,7 +83,7 @@ impl Run {
     }
 
     /// Sets the requested speeds, from the next step on.
-    pub fn steer(
+    pub fn change_speeds(
         &mut self,
         requested: &RunRequest,
         inputs: &Inputs,

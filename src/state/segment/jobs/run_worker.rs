@@ -32,7 +32,7 @@ const LARGE: usize = 1000;
 
 /// The additional content of an update.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum With {
+enum UpdateDetail {
     /// No statistics: they follow.
     Nothing,
     /// Statistics at intervals: it moves on.
@@ -56,20 +56,20 @@ struct RunMemory {
     mask: Option<Mask>,
     run: Option<Run>,
     speed: Option<(Params, (i64, u64), Volume)>,
-    things: ProximityCache,
+    proximity: ProximityCache,
     /// The same request was made again.
-    again: bool,
+    is_repeated: bool,
     /// The user has just started it.
-    played: bool,
+    started_by_user: bool,
     /// The exporter of the window, which draws.
-    lend: Option<ImageExporter>,
+    exporter: Option<ImageExporter>,
 }
 
 impl WorkerMemory {
-    pub fn steer(
+    pub fn run(
         &self,
         requested: RunRequest,
-        lend: Option<&ImageExporter>,
+        exporter: Option<&ImageExporter>,
         backend: &Backend,
         control: &Control,
         partial: &RunSender,
@@ -83,8 +83,8 @@ impl WorkerMemory {
         };
         let stored = memory.insert(stored);
         let refused = stored.follow(requested, backend, control)?;
-        stored.lend = lend.cloned();
-        stored.go(refused, backend, control, partial)
+        stored.exporter = exporter.cloned();
+        stored.advance(refused, backend, control, partial)
     }
 }
 
@@ -127,10 +127,10 @@ impl RunMemory {
             mask,
             run: None,
             speed: None,
-            things: ProximityCache::default(),
-            again: true,
-            played: true,
-            lend: None,
+            proximity: ProximityCache::default(),
+            is_repeated: true,
+            started_by_user: true,
+            exporter: None,
         })
     }
 
@@ -142,8 +142,8 @@ impl RunMemory {
         control: &Control,
     ) -> Result<Vec<(u64, String)>, JobError> {
         let before = std::mem::replace(&mut self.of, requested);
-        self.again = before == self.of;
-        self.played = self.again || before.play != self.of.play;
+        self.is_repeated = before == self.of;
+        self.started_by_user = self.is_repeated || before.play != self.of.play;
         if before.speed_sources != self.of.speed_sources {
             self.inputs = self.speed_inputs(&before.speed_sources, backend);
             self.speed = None;
@@ -153,7 +153,8 @@ impl RunMemory {
         }
         let reference = |of: &RunRequest| of.reference.as_ref().map(Mask::id);
         if let Some(run) = &mut self.run
-            && (reference(&before), &before.things) != (reference(&self.of), &self.of.things)
+            && (reference(&before), &before.proximity_targets)
+                != (reference(&self.of), &self.of.proximity_targets)
         {
             run.forget_comparisons();
         }
@@ -199,7 +200,7 @@ impl RunMemory {
         let Some(run) = &mut self.run else {
             return Ok(refused);
         };
-        if let Some(back) = self.of.back.filter(|b| b.number > run.back) {
+        if let Some(back) = self.of.rewind.filter(|b| b.number > run.back) {
             if back.step <= run.evolution.step() {
                 run.rewind(back.step, backend, control)?;
             }
@@ -214,13 +215,13 @@ impl RunMemory {
             let step = *step;
             run.rewind(step, backend, control)?;
         }
-        for hand in since.iter().skip(run.placed.len()) {
-            match run.evolution.edit(&hand.1, backend) {
+        for sphere in since.iter().skip(run.placed.len()) {
+            match run.evolution.edit(&sphere.1, backend) {
                 Ok(()) => {
-                    run.placed.push((*hand, run.evolution.step()));
+                    run.placed.push((*sphere, run.evolution.step()));
                     run.forget();
                 }
-                Err(Error::Input(why)) => refused.push((hand.0, why)),
+                Err(Error::Input(why)) => refused.push((sphere.0, why)),
                 Err(error) => return Err(error.into()),
             }
         }
@@ -255,7 +256,7 @@ impl RunMemory {
         let layout = Layout::BEST;
         let evolution = Evolution::new(&self.inputs, &start, params, layout, backend, control)?;
         let speed_sources = vec![self.of.speed_sources.clone()];
-        Ok(Run::new(evolution, spheres, speed_sources, self.of.back))
+        Ok(Run::new(evolution, spheres, speed_sources, self.of.rewind))
     }
 
     /// Restores the progress of a run.
@@ -285,25 +286,25 @@ impl RunMemory {
             control,
         )?;
         let placed = placed.into_iter();
-        let placed = placed.filter_map(|hand| Some((hand, later(hand.0)?.1)));
+        let placed = placed.filter_map(|sphere| Some((sphere, later(sphere.0)?.1)));
         Ok(Run {
             placed: placed.collect(),
             // Leaks before that point are ignored.
             ended: resume.leak.map_or(ended, |l| Ended::Leaked(l.leak)),
             leak: resume.leak,
-            ..Run::new(evolution, start, speed_sources, self.of.back)
+            ..Run::new(evolution, start, speed_sources, self.of.rewind)
         })
     }
 
     /// Moves the surface as far as requested, and sends updates.
-    fn go(
+    fn advance(
         &mut self,
         refused: Vec<(u64, String)>,
         backend: &Backend,
         control: &Control,
         partial: &RunSender,
     ) -> Result<RunUpdate, JobError> {
-        self.see_speed(backend)?;
+        self.update_speed_picture(backend)?;
         if let Some(run) = &self.run
             && self.of.play != RunControl::Rest
             && run.evolution.step() == 0
@@ -315,14 +316,14 @@ impl RunMemory {
         }
         // A converged surface continues if its speeds change, or if the user requests it; not if only its display
         // changes.
-        let rests = !self.again
+        let rests = !self.is_repeated
             && self.of.play == RunControl::Run
             && self.run.as_ref().is_some_and(|run| {
                 run.ended == Ended::Converged && run.is_moved_by(&self.of, &self.inputs)
             });
         // A user who continues a run after a leak has seen it; a request that arrived meanwhile has not.
         if let Some(run) = &mut self.run
-            && self.played
+            && self.started_by_user
             && self.of.play != RunControl::Rest
             && matches!(run.ended, Ended::Leaked(_))
         {
@@ -341,9 +342,9 @@ impl RunMemory {
             if left == 0 {
                 break;
             }
-            run.steer(&self.of, &self.inputs, backend)?;
+            run.change_speeds(&self.of, &self.inputs, backend)?;
             run.evolution.watched = self.of.watched;
-            let pace = self.of.pace.unwrap_or(u64::MAX);
+            let pace = self.of.steps_per_update.unwrap_or(u64::MAX);
             let steps = left
                 .min(piece)
                 .min(shown.saturating_add(pace).saturating_sub(step).max(1));
@@ -368,9 +369,9 @@ impl RunMemory {
             if due {
                 partial.wait_until_taken(control);
             }
-            if partial.is_taken() && (due || self.of.pace.is_none()) {
+            if partial.is_taken() && (due || self.of.steps_per_update.is_none()) {
                 shown = run.evolution.step();
-                let steered = self.shown(&refused, With::SurfaceStatistics, backend)?;
+                let steered = self.update(&refused, UpdateDetail::SurfaceStatistics, backend)?;
                 partial.send(Box::new(steered));
             }
         }
@@ -383,14 +384,14 @@ impl RunMemory {
             _ => run.figures.is_none() && run.evolution.size().bricks >= LARGE,
         };
         if self.run.as_ref().is_some_and(first) && partial.is_taken() {
-            let steered = self.shown(&refused, With::Nothing, backend)?;
+            let steered = self.update(&refused, UpdateDetail::Nothing, backend)?;
             partial.send(Box::new(steered));
         }
-        self.shown(&refused, With::All, backend)
+        self.update(&refused, UpdateDetail::All, backend)
     }
 
     /// The speeds requested now.
-    fn see_speed(&mut self, backend: &Backend) -> Result<(), JobError> {
+    fn update_speed_picture(&mut self, backend: &Backend) -> Result<(), JobError> {
         if !self.of.speed {
             self.speed = None;
             return Ok(());
@@ -409,22 +410,22 @@ impl RunMemory {
         Ok(())
     }
 
-    fn shown(
+    fn update(
         &mut self,
         refused: &[(u64, String)],
-        with: With,
+        detail: UpdateDetail,
         backend: &Backend,
     ) -> Result<RunUpdate, JobError> {
         let surface = match self.run.take() {
             None => None,
             Some(mut run) => {
-                let surfaced = self.surfaced(&mut run, with, backend);
+                let surfaced = self.surface_update(&mut run, detail, backend);
                 self.run = Some(run);
                 Some(surfaced?)
             }
         };
-        if with == With::All {
-            self.see_speed(backend)?;
+        if detail == UpdateDetail::All {
+            self.update_speed_picture(backend)?;
         }
         Ok(RunUpdate {
             run: self.of.run,
@@ -435,20 +436,20 @@ impl RunMemory {
         })
     }
 
-    fn surfaced(
+    fn surface_update(
         &mut self,
         run: &mut Run,
-        with: With,
+        detail: UpdateDetail,
         backend: &Backend,
     ) -> Result<SurfaceUpdate, JobError> {
-        let rests = with == With::All;
-        let bricks = run.evolution.image(self.lend.as_ref())?;
+        let rests = detail == UpdateDetail::All;
+        let bricks = run.evolution.image(self.exporter.as_ref())?;
         let evolution = &run.evolution;
         let step = evolution.step();
         let due = run.figured.is_none_or(|(last, took)| {
             last.elapsed() > FIGURES && last.elapsed() > took * FIGURES_SHARE
         });
-        let due = due && with != With::Nothing;
+        let due = due && detail != UpdateDetail::Nothing;
         // Between measurements only its bricks are fetched.
         let (field, field_step) = match run.looked.take().filter(|_| !rests && !due) {
             Some(looked) => looked,
@@ -474,7 +475,10 @@ impl RunMemory {
                     .unwrap_or_else(|| backend.install(|| field.mask()));
                 backend.install(|| agreement(&found, reference))
             });
-            let near = backend.install(|| self.things.near(&self.of.things, &field, rests));
+            let near = backend.install(|| {
+                self.proximity
+                    .near(&self.of.proximity_targets, &field, rests)
+            });
             run.figures = Some(SurfaceStatistics {
                 step,
                 measures,

@@ -1,10 +1,10 @@
 //! Rewinding a surface, together with its parameters.
 
 use crate::state::core::layer::LayerId;
-use crate::state::core::words::count;
+use crate::state::core::text::count;
 use crate::state::edit::edit;
 use crate::state::segment::jobs::{Rewind, RunControl, RunRequest, SurfaceUpdate};
-use crate::state::segment::update::wanted;
+use crate::state::segment::update::run_request;
 use crate::state::segment::{EarlierRun, SegmentRuntime, Segmentation};
 use crate::state::{State, Task};
 
@@ -18,10 +18,10 @@ pub(in crate::state) fn rewind(state: &mut State, step: u64) {
     let after = live.growth.iter().filter(|(at, _)| *at >= step);
     let growth: Vec<(u64, u64)> = after.copied().collect();
     if growth.len() > 1 {
-        working.left.push(EarlierRun { growth });
+        working.earlier_runs.push(EarlierRun { growth });
     }
-    let number = working.back.map_or(1, |b| b.number + 1);
-    working.back = Some(Rewind { number, step });
+    let number = working.rewind.map_or(1, |b| b.number + 1);
+    working.rewind = Some(Rewind { number, step });
     // Changes on the abandoned branch do not belong to the one that continues.
     working.changes.retain(|change| *change < step);
     working.play = RunControl::Rest;
@@ -55,7 +55,7 @@ fn as_after(state: &State, live: &SurfaceUpdate, step: u64) -> Segmentation {
     then.settings.params = params.clone();
     // It stays unchanged if it has no effect.
     then.settings.params.layer = params.layer.or(layer);
-    let now = wanted(state).map(|wanted| wanted.speed_sources);
+    let now = run_request(state).map(|request| request.speed_sources);
     let speed_sources = live.speed_sources.get(number);
     if let Some(speed_sources) = speed_sources.filter(|then| now.as_ref() != Some(then)) {
         then.layer = speed_sources.layer.as_ref().map(|(id, ..)| LayerId(*id));
@@ -71,11 +71,11 @@ fn as_after(state: &State, live: &SurfaceUpdate, step: u64) -> Segmentation {
 /// A cancelled rewind did not happen: the surface is unchanged, with its spheres.
 pub(in crate::state) fn stay(state: &mut State, live: &SurfaceUpdate) {
     let working = &mut state.session.segment;
-    if let Some(back) = working.back.as_mut().filter(|b| b.number > live.back) {
+    if let Some(back) = working.rewind.as_mut().filter(|b| b.number > live.back) {
         back.step = u64::MAX;
-        let left = working.left.last();
+        let left = working.earlier_runs.last();
         if left.is_some_and(|left| left.growth.last() == live.growth.last()) {
-            working.left.pop();
+            working.earlier_runs.pop();
         }
     }
     let spheres = &state.document.segment.spheres;
@@ -98,17 +98,17 @@ impl SegmentRuntime {
         requested: &RunRequest,
         dragged: bool,
     ) -> bool {
-        let (Some(live), Some(query)) = (&self.live, &self.asked) else {
+        let (Some(live), Some(query)) = (&self.live, &self.requested) else {
             return false;
         };
-        let same_run = (query.run, query.back) == (requested.run, requested.back);
+        let same_run = (query.run, query.rewind) == (requested.run, requested.rewind);
         let steers = query.params != requested.params
             || query.speed_sources != requested.speed_sources
             || query.spheres != requested.spheres;
         let begins = same_run && steers && !dragged;
         if begins {
             // During a rewind the surface still shows the step that it leaves.
-            let back = self.back.filter(|back| live.back < back.number);
+            let back = self.rewind.filter(|back| live.back < back.number);
             let step = back.map_or(live.step, |back| back.step.min(live.step));
             self.changes.retain(|before| *before < step);
             self.changes.push(step);

@@ -4,14 +4,14 @@ use crate::data::region::RegionId;
 use crate::data::{Mask, Role, Shape};
 use crate::state::core::layer::{Content, Layer, LayerId};
 use crate::state::core::notices::Severity;
-use crate::state::core::words::{fixed, with_unit};
+use crate::state::core::text::{fixed, with_unit};
 use crate::state::core::{colours, display};
 use crate::state::edit::edit;
 use crate::state::files::jobs::SaveMask;
 use crate::state::recipes::{segment_script, segmented_recipe};
 use crate::state::regions::jobs::save::SaveLabels;
 use crate::state::segment::jobs::{RunControl, SaveField, SaveScript, SurfaceUpdate};
-use crate::state::segment::update::{NONE_YET, anew};
+use crate::state::segment::update::{NONE_YET, restart};
 use crate::state::segment::{
     KeptSurface, LIVE_RGB, SegmentFile, Segmented, SpeedInputs, Start, frame_of,
 };
@@ -20,7 +20,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 /// The recipe of the present surface.
-fn made(document: &Document, live: &SurfaceUpdate) -> Option<Segmented> {
+fn kept_segmentation(document: &Document, live: &SurfaceUpdate) -> Option<Segmented> {
     let (layer, image) = document.segmented_image()?;
     let segment = &document.segment;
     let later = |number: &u64| live.placed.iter().any(|(n, _)| n == number);
@@ -44,13 +44,13 @@ fn made(document: &Document, live: &SurfaceUpdate) -> Option<Segmented> {
 
 /// The recipe of the surface at rest.
 pub fn now(state: &State) -> Option<Segmented> {
-    made(&state.document, state.resting_surface()?.0)
+    kept_segmentation(&state.document, state.resting_surface()?.0)
 }
 
 /// The command of the live surface.
 pub fn recipe(state: &State) -> Option<Recipe> {
     let (live, _) = state.resting_surface()?;
-    let made = made(&state.document, live)?;
+    let made = kept_segmentation(&state.document, live)?;
     let working = &state.session.segment;
     let written = working.written.as_ref();
     let written = written.filter(|(_, script)| *script == live.script);
@@ -73,7 +73,7 @@ pub(in crate::state) fn keep(state: &mut State) {
         }
         return;
     };
-    let Some(made) = made(&state.document, &live) else {
+    let Some(made) = kept_segmentation(&state.document, &live) else {
         return;
     };
     let used = state.document.surfaces.len();
@@ -86,7 +86,7 @@ pub(in crate::state) fn keep(state: &mut State) {
         .measures
         .map(|m| with_unit(&fixed(m.volume_ml, 2), "ml"));
     let mut id = LayerId(0);
-    anew(state, "Keep as mask", |document| {
+    restart(state, "Keep as mask", |document| {
         id = LayerId(document.fresh_id());
         let taken = |name: &str| document.layers.iter().any(|l| l.name == name);
         let mut names = (1..).map(|n| format!("Segment {n}"));
@@ -168,7 +168,7 @@ fn structures(state: &State, path: PathBuf) -> Option<SaveLabels> {
 
 /// The run so far, and the masks that it refers to.
 fn run_script(state: &mut State, live: &SurfaceUpdate, path: PathBuf) -> Option<SaveScript> {
-    let made = made(&state.document, live)?;
+    let made = kept_segmentation(&state.document, live)?;
     let (script, unfiled, masks) = segment_script(&state.document, &made, Some(&path));
     if let Some(name) = unfiled {
         let sentence = format!(

@@ -19,7 +19,7 @@ pub(in crate::state) fn lay(
     };
     match there.filter(|_| document.can_move(id)) {
         Some(there) => {
-            document.lay(id, Content::Tractogram(there), by, how);
+            document.set_transform(id, Content::Tractogram(there), by, how);
             Ok(())
         }
         None => document.shift(id, by, how),

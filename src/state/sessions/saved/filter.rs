@@ -5,8 +5,8 @@ use crate::data::text::counted;
 use crate::jobs::session::ReadSession;
 use crate::state::Document;
 use crate::state::core::layer::{Content, Layer, LayerId};
-use crate::state::core::words::count;
-use crate::state::filter::{WEIGHT, Weighed, sorted};
+use crate::state::core::text::count;
+use crate::state::filter::{FittedWeights, WEIGHT, sorted};
 use crate::state::sessions::saved::density::{grid_of, saved_grid};
 use crate::state::sessions::saved::write::Lists;
 use crate::state::sessions::saved::{
@@ -23,7 +23,7 @@ impl Lists<'_> {
         document: &Document,
         layer: &Layer,
     ) -> Option<SavedWeights> {
-        let (weighed, values) = document.weighed_of(layer)?;
+        let (weighed, values) = document.weights_of_layer(layer)?;
         let lines = lines_of(layer)?;
         Some(SavedWeights {
             values: self.numbers(values),
@@ -120,7 +120,7 @@ fn put_on(
     known.ok_or("the session does not say what they were fitted to")?;
     let before = lines.id();
     let weighted = lines.renewed().with_per_streamline(WEIGHT, values.clone());
-    let weighed = Weighed {
+    let weighed = FittedWeights {
         // Streamlines edited since no longer match the weights.
         of: match saved.current {
             true => weighted.id(),
@@ -133,7 +133,7 @@ fn put_on(
         sorted: sorted(&values),
         lesions: saved.lesions.clone(),
     };
-    document.weighed.insert(id, Arc::new(weighed));
+    document.weights.insert(id, Arc::new(weighed));
     document.edit_layer(id, |l| l.content = Content::Tractogram(weighted));
     Ok(())
 }
@@ -144,7 +144,7 @@ pub(in crate::state) fn put(
     read: &Arc<ReadSession>,
     saved: &SavedDocument,
 ) {
-    document.filter = saved.filter.clone().sound();
+    document.filter = saved.filter.clone().sanitized();
     for layer in &saved.layers {
         if document.layer(LayerId(layer.id)).is_none() {
             continue;
@@ -186,7 +186,7 @@ fn map(
     if values.len() != grid.voxel_count() {
         return Err("it has another number of voxels than its grid".to_owned());
     }
-    let weights = document.weighed.get(&of);
+    let weights = document.weights.get(&of);
     let weights = weights.ok_or("its streamlines are missing")?;
     let scan = document.fit_inputs(weights).map(|from| from.scan);
     let scan = scan.and_then(|scan| document.layer(scan));

@@ -7,7 +7,7 @@ use crate::jobs::session::ReadSession;
 use crate::solvers::tensor_fit::FitMap;
 use crate::solvers::tractogram::selection::Edit;
 use crate::state::core::layer::LayerId;
-use crate::state::core::words::{counted, some_of};
+use crate::state::core::text::{counted, some_of};
 use crate::state::document::{Document, Made};
 use crate::state::origin::{Computed, Origin};
 use crate::state::sessions::saved::origins::edits;

@@ -37,7 +37,7 @@ pub(in crate::state) fn put(
     read: &Arc<ReadSession>,
     saved: &SavedDocument,
 ) {
-    document.pathways = saved.pathways.clone().sound();
+    document.pathways = saved.pathways.clone().sanitized();
     let fits = saved.kept_pathways.iter().map(|kept| kept.fit);
     let origins = Table::new(read).resolve(document, read, fits);
     for one in &saved.kept_pathways {
@@ -71,7 +71,7 @@ pub(in crate::state) fn put(
             regions,
             params: one.params,
             found: None,
-            compared: one.compared.and_then(AmongPairs::sound),
+            compared: one.compared.and_then(AmongPairs::validated),
         };
         let taken = document.layer(kept.id).is_some()
             || document.kept_pathways.iter().any(|k| k.id == kept.id);

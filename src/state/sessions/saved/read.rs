@@ -10,7 +10,7 @@ use crate::jobs::session::Restored;
 use crate::jobs::session::RestoredLayers;
 use crate::solvers::tractogram::selection::Edit;
 use crate::state::core::layer::{Content as DocumentContent, Layer, LayerId, OriginId};
-use crate::state::density::words;
+use crate::state::density::quantity;
 use crate::state::document::Rays;
 use crate::state::files::jobs::open::Loaded;
 use crate::state::origin::{Origin, Origins, PhantomPart};
@@ -336,7 +336,7 @@ fn map_origins(document: &mut Document, table: Table, origins: &Resolved, saved:
         let (Ok(origin), true) = (origins.get(layer.origin), here) else {
             continue;
         };
-        let (_, unit, unit_scale) = words(&from.params);
+        let (_, unit, unit_scale) = quantity(&from.params);
         document.edit_layer(id, |l| {
             (l.origin, l.unit, l.unit_scale) = (origin, unit, unit_scale)
         });
@@ -481,9 +481,9 @@ pub fn view(saved: &View, now: &View) -> View {
     if !View::MOSAIC_LIMITS_MM.contains(&view.mosaic_mm) {
         view.mosaic_mm = View::MOSAIC_MM;
     }
-    view.drawer_height = match view.drawer_height.is_finite() {
-        true => view.drawer_height.clamp(140.0, 2000.0),
-        false => View::default().drawer_height,
+    view.bottom_panel_height = match view.bottom_panel_height.is_finite() {
+        true => view.bottom_panel_height.clamp(140.0, 2000.0),
+        false => View::default().bottom_panel_height,
     };
     if !view.crosshair.is_finite() {
         view.crosshair = glam::DVec3::ZERO;

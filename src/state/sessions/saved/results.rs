@@ -35,7 +35,7 @@ pub(in crate::state) fn results(state: &State) -> Vec<ToSum> {
         let edited = document.is_edited(layer.id);
         if let (DocumentContent::Tractogram(tractogram), true) = (&layer.content, made || edited) {
             let mut tractogram = tractogram.clone();
-            if document.weighed.contains_key(&layer.id) {
+            if document.weights.contains_key(&layer.id) {
                 // They were fitted to the streamlines, and are not part of their recipe.
                 tractogram.per_streamline.remove(WEIGHT);
             }

@@ -378,7 +378,7 @@ fn segmentation(
     let resume = run.map(|run| resume(document, read, run, &spheres));
     let resume = resume.transpose()?.map(Arc::new);
     Ok(Segmentation {
-        settings: saved.settings.clone().sound(),
+        settings: saved.settings.clone().sanitized(),
         image: there(saved.image),
         start,
         reference: there(saved.reference),

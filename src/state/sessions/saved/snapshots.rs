@@ -3,7 +3,7 @@
 use crate::io::Remark;
 use crate::jobs::session::{Item, ReadSession, RestoredLayers};
 use crate::state::core::layer::{Content as DocumentContent, Layer, LayerId};
-use crate::state::core::words::some_of;
+use crate::state::core::text::some_of;
 use crate::state::origin::Origins;
 use crate::state::recipes::live_made;
 use crate::state::sessions::saved::read::{self, Items, Missing};
@@ -189,7 +189,7 @@ pub fn restore(
 /// Whether the tensors of a snapshot are still to be computed.
 pub fn awaiting(snapshot: &Snapshot) -> bool {
     let document = &snapshot.document;
-    let requested = document.wanted_fit();
+    let requested = document.requested_fit();
     requested.is_some() && requested.as_ref() != document.tensors.as_ref().map(|t| &t.key)
 }
 

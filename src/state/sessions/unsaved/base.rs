@@ -7,7 +7,7 @@ use crate::solvers::{commit, curves, level_set, pathway, tensor_fit};
 use crate::state::State;
 use crate::state::core::layer::{Layer, LayerId};
 use crate::state::document::Document;
-use crate::state::filter::{Times, Weighed};
+use crate::state::filter::{FittedWeights, Times};
 use crate::state::recipe::RayMetricParams;
 use crate::state::segment::{SegmentSettings, Start};
 use crate::state::sessions::unsaved::{same_start, turned};
@@ -66,7 +66,7 @@ impl Segment {
     fn of(document: &Document) -> Self {
         let settings = &document.segment.settings;
         let mut params = settings.params.clone();
-        if !settings.told {
+        if !settings.target_chosen {
             // They come from the image's window, not from the user.
             let default_value = SegmentSettings::defaults().params;
             (params.target, params.tolerance) = (default_value.target, default_value.tolerance);
@@ -123,7 +123,7 @@ pub struct Base {
     pub(in crate::state) layers: BTreeMap<LayerId, DataId>,
     /// All layers that the file lists, including missing ones.
     pub(in crate::state) listed: BTreeSet<LayerId>,
-    pub(in crate::state) weights: BTreeMap<LayerId, Arc<Weighed>>,
+    pub(in crate::state) weights: BTreeMap<LayerId, Arc<FittedWeights>>,
     pub(in crate::state) pathways: Vec<LayerId>,
     pub(in crate::state) start: Start,
     /// The recovered start differs from that of the file, which is unknown.
@@ -152,7 +152,7 @@ impl Base {
         Self {
             regions: document.regions.iter().map(|r| (r.id, r.clone())).collect(),
             layers: kept.map(|l| (l.id, document.unweighted(l))).collect(),
-            weights: document.weighed.clone(),
+            weights: document.weights.clone(),
             pathways: document.kept_pathways.iter().map(|k| k.id).collect(),
             listed: listed(document),
             start: document.segment.start.clone(),
@@ -187,7 +187,7 @@ impl Base {
             layers: layers.map(|l| (l.id, document.unweighted(l))).collect(),
             listed: in_session.listed.iter().map(|id| LayerId(*id)).collect(),
             weights: weights
-                .filter_map(|id| Some((id, document.weighed.get(&id)?.clone())))
+                .filter_map(|id| Some((id, document.weights.get(&id)?.clone())))
                 .collect(),
             pathways: in_session.pathways.iter().map(|id| LayerId(*id)).collect(),
             start: match in_session.same_start {
@@ -209,7 +209,7 @@ impl Base {
         before.is_some_and(|b| Arc::ptr_eq(b, region) || same(b, region))
     }
 
-    pub(in crate::state) fn has_weights(&self, of: LayerId, weights: &Arc<Weighed>) -> bool {
+    pub(in crate::state) fn has_weights(&self, of: LayerId, weights: &Arc<FittedWeights>) -> bool {
         let before = self.weights.get(&of);
         before.is_some_and(|b| Arc::ptr_eq(b, weights))
     }
@@ -235,7 +235,7 @@ impl Base {
             return;
         }
         self.layers.insert(layer, document.unweighted(here));
-        let weights = document.weighed.get(&layer);
+        let weights = document.weights.get(&layer);
         self.weights.extend(weights.map(|w| (layer, w.clone())));
         if self.revision == revision.0 {
             self.revision = revision.1;
@@ -303,7 +303,7 @@ impl InSession {
         let places = places.filter(|(_, r)| base.has_region(r));
         let same = |l: &&Arc<Layer>| base.layers.get(&l.id) == Some(&document.unweighted(l));
         let layers = document.layers.iter().filter(same);
-        let weights = document.weighed.iter();
+        let weights = document.weights.iter();
         let weights = weights.filter(|(id, weights)| base.has_weights(**id, weights));
         let parameters = base.parameters.as_ref();
         let parameters = parameters.map(|p| *p == Parameters::of(document));

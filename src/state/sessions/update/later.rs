@@ -5,7 +5,7 @@ use crate::jobs::Slot;
 use crate::jobs::session::{FileComparison, Match, Remake, RestoredLayers, SessionRequest};
 use crate::state::core::layer::{Content as Held, Layer, LayerId};
 use crate::state::core::notices::{Severity, Topic};
-use crate::state::core::words::counted;
+use crate::state::core::text::counted;
 use crate::state::edit::{changed, edit};
 use crate::state::origin::{Computed, Origin};
 use crate::state::sessions::saved;
@@ -158,11 +158,11 @@ pub(in crate::state) fn was_made_again(
         format!("Recomputed {name}: {streamlines} in {seconds:.1} s{text}");
     if outcome == Some(Match::Differs) {
         state.session.notify(
-            Severity::Warning,
-            format!(
-                "{name} was recomputed and differs from the session: another version, or changed files"
-            ),
-        );
+Severity::Warning,
+format!(
+"{name} was recomputed and differs from the session: another version, or changed files"
+),
+);
     }
 }
 

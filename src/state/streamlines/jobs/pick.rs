@@ -67,7 +67,7 @@ impl Receive<State> for PickStreamlines {
     }
 
     fn unfinished(&self, _: &Unfinished, state: &mut State) -> bool {
-        state.session.bundle.picking = None;
+        state.session.bundle.pending_pick = None;
         false
     }
 }

@@ -78,7 +78,7 @@ impl Receive<State> for FilterStreamlines {
     ) {
         ended(state, self, delivery, effects, |state, filtered, _, _| {
             let kept = filtered.selection.kept_count();
-            state.session.bundle.sift.finish(StreamlineSelection {
+            state.session.bundle.selection.finish(StreamlineSelection {
                 marks: SameArc(filtered.selection.marks.into()),
                 kept,
                 shown: filtered.shown,
@@ -88,7 +88,7 @@ impl Receive<State> for FilterStreamlines {
     }
 
     fn unfinished(&self, _: &Unfinished, state: &mut State) -> bool {
-        state.session.bundle.sift.fail();
+        state.session.bundle.selection.fail();
         false
     }
 }

@@ -5,7 +5,7 @@ use crate::solvers::tractogram::selection::{Edit, Runs};
 use crate::state::core::display::Display;
 use crate::state::core::layer::{Content, Layer, LayerId};
 use crate::state::core::notices::Severity;
-use crate::state::core::words::streamlines;
+use crate::state::core::text::streamlines;
 use crate::state::edit::edit;
 use crate::state::filter::WEIGHT;
 use crate::state::recipes::selection_options;
@@ -18,35 +18,35 @@ use std::sync::Arc;
 /// Keeps the streamlines that the rules select as a new layer. The rules themselves are recorded; if they need images,
 /// which another session may not have, or if the streamlines were moved, the selection is recorded instead.
 pub fn keep(state: &mut State, effects: &mut Vec<Effect>) {
-    let Some(sieve) = state.document.bundle.sieve.clone() else {
+    let Some(streamline_rules) = state.document.bundle.rules.clone() else {
         return;
     };
-    let layer = state.document.layer(sieve.layer);
+    let layer = state.document.layer(streamline_rules.layer);
     let Some(lines) = layer.and_then(|l| lines_of(l)).cloned() else {
         return;
     };
-    let Some(rules) = follow::rules(state, &sieve, &lines) else {
+    let Some(rules) = follow::applied_rules(state, &streamline_rules, &lines) else {
         return;
     };
-    let moved = state.document.moved(sieve.layer).is_some();
+    let moved = state.document.moved(streamline_rules.layer).is_some();
     // Weights fitted here are in no file that another session would read.
-    let weighed = state.document.weighed.contains_key(&sieve.layer);
-    let weighed = weighed && rules.values.iter().any(|v| v.name == WEIGHT);
-    let by_rules = rules.given.is_empty() && rules.images.is_empty() && !moved && !weighed;
-    let step = match (by_rules, state.sifted(sieve.layer)) {
+    let by_weight = state.document.weights.contains_key(&streamline_rules.layer);
+    let by_weight = by_weight && rules.values.iter().any(|v| v.name == WEIGHT);
+    let by_rules = rules.given.is_empty() && rules.images.is_empty() && !moved && !by_weight;
+    let step = match (by_rules, state.selection(streamline_rules.layer)) {
         (true, _) => Edit::Select(Box::new(rules)),
-        (false, Some(sifted)) => Edit::Keep(Runs {
-            selection_options: selection_options(&state.document, &sieve, &rules)
-                .filter(|_| !moved && !weighed),
-            ..Runs::new(&sifted.marks.0)
+        (false, Some(selection)) => Edit::Keep(Runs {
+            selection_options: selection_options(&state.document, &streamline_rules, &rules)
+                .filter(|_| !moved && !by_weight),
+            ..Runs::new(&selection.marks.0)
         }),
         (false, None) => return,
     };
-    ask(state, sieve.layer, lines, step, true, effects);
+    ask(state, streamline_rules.layer, lines, step, true, effects);
 }
 
 fn chosen(state: &mut State) -> Option<(LayerId, Tractogram, Vec<bool>)> {
-    let found = state.chosen().and_then(|chosen| {
+    let found = state.manual_selection().and_then(|chosen| {
         let lines = lines_of(state.document.layer(chosen.layer)?)?;
         Some((chosen.layer, lines.clone(), chosen.marks.0.to_vec()))
     });
@@ -135,19 +135,19 @@ pub fn done(
         "Delete streamlines"
     };
     let name = name(document, &old.name);
-    let weighed = document.weighed.get(&id).map(|weighed| {
+    let fitted = document.weights.get(&id).map(|fitted| {
         let weights = tractogram.per_streamline.get(WEIGHT);
-        Arc::new(weighed.of_some(weights.map_or(&[], |w| &**w)))
+        Arc::new(fitted.for_subset(weights.map_or(&[], |w| &**w)))
     });
     // In Filter weights, maps and the cut stay those of the shown layer, where the cut's result is already visible.
     let filtered = state.document.filtered().map(|(layer, _)| layer.id);
-    let stays = state.view.task == Task::Filter && filtered == Some(id) && weighed.is_some();
+    let stays = state.view.task == Task::Filter && filtered == Some(id) && fitted.is_some();
     let mut shown = id;
     edit(state, label, false, |document| {
         let origin = document.origins.edited(old.origin, &[step]);
         if !fresh {
-            if let Some(weighed) = weighed {
-                document.weighed.insert(id, weighed);
+            if let Some(fitted) = fitted {
+                document.weights.insert(id, fitted);
             }
             document.edit_layer(id, |layer| {
                 layer.content = Content::Tractogram(tractogram);
@@ -156,10 +156,10 @@ pub fn done(
             return;
         }
         shown = LayerId(document.fresh_id());
-        if let Some(mut weighed) = weighed {
+        if let Some(mut fitted) = fitted {
             // Virtual lesions were computed for all of them.
-            Arc::make_mut(&mut weighed).lesions.clear();
-            document.weighed.insert(shown, weighed);
+            Arc::make_mut(&mut fitted).lesions.clear();
+            document.weights.insert(shown, fitted);
         }
         // Replaces its source, which becomes invisible.
         document.edit_layer(id, |layer| layer.display.visible = stays);
@@ -180,12 +180,12 @@ pub fn done(
         };
         let at = at.map_or(document.layers.len(), |at| at + 1);
         document.layers.insert(at, Arc::new(layer));
-        let sieve = document.bundle.sieve.as_ref();
-        if !stays && sieve.is_some_and(|s| s.layer == id) {
-            document.bundle.sieve = None;
+        let rules = document.bundle.rules.as_ref();
+        if !stays && rules.is_some_and(|s| s.layer == id) {
+            document.bundle.rules = None;
         }
     });
-    state.session.bundle.chosen = None;
+    state.session.bundle.manual_selection = None;
     state.session.selected_layer = Some(shown);
     state.session.regions.selected = None;
     state.session.notices.status = match fresh {

@@ -14,8 +14,8 @@ use crate::state::streamlines::jobs::profile::ComputeProfile;
 use crate::state::streamlines::jobs::select::FilterStreamlines;
 use crate::state::streamlines::jobs::table::{ComputeValues, Measure, SortRows};
 use crate::state::streamlines::{
-    Column, ColumnKey, ConnectKey, Drawer, OrderKey, ProfileKey, RegionRule, Same, SelectionKey,
-    StreamlineRules, lines_of,
+    BottomPanel, Column, ColumnKey, ConnectKey, OrderKey, ProfileKey, RegionRule, Same,
+    SelectionKey, StreamlineRules, lines_of,
 };
 use crate::state::{Effect, LayerId, State};
 use std::sync::Arc;
@@ -43,8 +43,8 @@ fn forget(state: &mut State) {
     {
         state.session.bundle.subject = selected;
     }
-    if state.session.bundle.chosen.is_some() && state.chosen().is_none() {
-        state.session.bundle.chosen = None;
+    if state.session.bundle.manual_selection.is_some() && state.manual_selection().is_none() {
+        state.session.bundle.manual_selection = None;
     }
     let layers = state.document.layers.iter();
     let here: Vec<_> = layers.filter_map(|l| Some(lines_of(l)?.id())).collect();
@@ -63,34 +63,34 @@ fn forget(state: &mut State) {
 /// Regions with their rules.
 pub(in crate::state) fn regions(
     state: &State,
-    sieve: &StreamlineRules,
+    rules: &StreamlineRules,
 ) -> Vec<(RegionRule, Arc<Region>)> {
     let regions = state.document.regions.iter();
-    let used = regions.map(|r| (sieve.how(r.id, r.role), r.clone()));
+    let used = regions.map(|r| (rules.how(r.id, r.role), r.clone()));
     used.filter(|(how, _)| *how != RegionRule::Nothing)
         .collect()
 }
 
 fn filtered(state: &State) -> Option<(&StreamlineRules, &Tractogram)> {
-    let sieve = state.document.bundle.sieve.as_ref()?;
-    Some((sieve, lines_of(state.document.layer(sieve.layer)?)?))
+    let rules = state.document.bundle.rules.as_ref()?;
+    Some((rules, lines_of(state.document.layer(rules.layer)?)?))
 }
 
 /// Images that the rules use.
-fn image_columns(sieve: &StreamlineRules) -> impl Iterator<Item = &Column> {
-    let limited = sieve.limits.iter().map(|l| &l.column);
+fn image_columns(rules: &StreamlineRules) -> impl Iterator<Item = &Column> {
+    let limited = rules.limits.iter().map(|l| &l.column);
     limited.filter(|c| matches!(c, Column::Image(_)))
 }
 
 /// The rules in the form of the job; `None` while values that they need are being computed.
-pub(in crate::state) fn rules(
+pub(in crate::state) fn applied_rules(
     state: &State,
-    sieve: &StreamlineRules,
+    rules: &StreamlineRules,
     lines: &Tractogram,
 ) -> Option<SelectionRules> {
     let mut values = Vec::new();
     let (mut given, mut images) = (Vec::new(), Vec::new());
-    for limit in &sieve.limits {
+    for limit in &rules.limits {
         let low = limit.low.unwrap_or(f32::NEG_INFINITY);
         let high = limit.high.unwrap_or(f32::INFINITY);
         match &limit.column {
@@ -122,7 +122,7 @@ pub(in crate::state) fn rules(
             }
         }
     }
-    let regions = regions(state, sieve);
+    let regions = regions(state, rules);
     let regions = regions.into_iter().filter_map(|(how, region)| {
         let role = how.role()?;
         Some(Region {
@@ -133,29 +133,29 @@ pub(in crate::state) fn rules(
     let says = ["stop_start", "stop_end"];
     let says = says.iter().any(|n| lines.per_streamline.contains_key(*n));
     // Rules made for other streamlines may use a group that these lack.
-    let group = sieve.group.clone();
+    let group = rules.group.clone();
     Some(SelectionRules {
         group: group.filter(|name| lines.groups.contains_key(name)),
         regions: regions.collect(),
-        by_ends: sieve.by_ends,
+        by_ends: rules.by_ends,
         values,
         given,
         images,
-        stop: sieve.stop.filter(|_| says),
-        invert: sieve.invert,
-        at_most: sieve.at_most.map(|n| (n, sieve.random_seed)),
+        stop: rules.stop.filter(|_| says),
+        invert: rules.invert,
+        at_most: rules.at_most.map(|n| (n, rules.random_seed)),
     })
 }
 
 fn sift(state: &mut State, effects: &mut Vec<Effect>) {
-    let requested = filtered(state).map(|(sieve, lines)| SelectionKey {
+    let requested = filtered(state).map(|(streamline_rules, lines)| SelectionKey {
         of: lines.id(),
-        sieve: sieve.clone(),
-        regions: regions(state, sieve)
+        rules: streamline_rules.clone(),
+        regions: regions(state, streamline_rules)
             .into_iter()
             .map(|(how, r)| (r.id, how, Same(r.shape.clone())))
             .collect(),
-        images: image_columns(sieve)
+        images: image_columns(streamline_rules)
             .filter_map(|c| state.origin(c))
             .map(|from| ColumnKey {
                 of: lines.id(),
@@ -164,27 +164,27 @@ fn sift(state: &mut State, effects: &mut Vec<Effect>) {
             .collect(),
         coarse: state.history.is_open(),
     });
-    if let (Some(requested), Some((known, sifted))) =
-        (&requested, state.session.bundle.sift.shown())
+    if let (Some(requested), Some((known, selection))) =
+        (&requested, state.session.bundle.selection.shown())
     {
         let alike = SelectionKey {
             coarse: requested.coarse,
             ..known.clone()
         };
         // All were returned, or the returned ones suffice for now.
-        if alike == *requested && (sifted.every == 1 || requested.coarse) {
+        if alike == *requested && (selection.every == 1 || requested.coarse) {
             return;
         }
     }
-    let Some((sieve, lines)) = filtered(state) else {
-        state.session.bundle.sift.ask(None);
+    let Some((streamline_rules, lines)) = filtered(state) else {
+        state.session.bundle.selection.ask(None);
         return;
     };
-    let Some(rules) = rules(state, sieve, lines) else {
+    let Some(rules) = applied_rules(state, streamline_rules, lines) else {
         return;
     };
     let tractogram = lines.clone();
-    if let Some(key) = state.session.bundle.sift.ask(requested) {
+    if let Some(key) = state.session.bundle.selection.ask(requested) {
         let most_shown = if key.coarse { FEW } else { usize::MAX };
         effects.push(Effect::submit(FilterStreamlines {
             tractogram,
@@ -197,11 +197,11 @@ fn sift(state: &mut State, effects: &mut Vec<Effect>) {
 /// Requests values that the rules or the table need.
 fn columns(state: &mut State, effects: &mut Vec<Effect>) {
     let mut needed: Vec<(Tractogram, Column)> = Vec::new();
-    if let Some((sieve, lines)) = filtered(state) {
-        needed.extend(image_columns(sieve).map(|c| (lines.clone(), c.clone())));
+    if let Some((rules, lines)) = filtered(state) {
+        needed.extend(image_columns(rules).map(|c| (lines.clone(), c.clone())));
     }
-    let table = state.view.drawer == Some(Drawer::Table);
-    let seen = table || state.document.bundle.sieve.is_some();
+    let table = state.view.bottom_panel == Some(BottomPanel::Table);
+    let seen = table || state.document.bundle.rules.is_some();
     if let Some((_, lines)) = state.bundle().filter(|_| seen) {
         let all = state.columns(lines);
         needed.extend(all.into_iter().map(|c| (lines.clone(), c)));
@@ -250,7 +250,7 @@ fn columns(state: &mut State, effects: &mut Vec<Effect>) {
 fn order(state: &mut State, effects: &mut Vec<Effect>) {
     let subject = state
         .bundle()
-        .filter(|_| state.view.drawer == Some(Drawer::Table));
+        .filter(|_| state.view.bottom_panel == Some(BottomPanel::Table));
     let Some((layer, lines)) = subject else {
         state.session.bundle.order.ask(None);
         return;
@@ -286,7 +286,7 @@ fn order(state: &mut State, effects: &mut Vec<Effect>) {
 
 /// Extracts the selected streamlines for display.
 fn extract(state: &mut State, effects: &mut Vec<Effect>) {
-    let chosen = state.chosen().map(|c| (c.layer, c.marks.clone()));
+    let chosen = state.manual_selection().map(|c| (c.layer, c.marks.clone()));
     let requested = chosen.as_ref().map(|(_, marks)| marks.clone());
     if let (Some(marks), Some((layer, _))) = (state.session.bundle.extract.ask(requested), chosen)
         && let Some(lines) = state.document.layer(layer).and_then(|l| lines_of(l))
@@ -308,7 +308,7 @@ pub(in crate::state) fn profile_columns(state: &State, lines: &Tractogram) -> Ve
     };
     let known: Vec<Column> = requested.iter().filter(can).cloned().collect();
     match known.is_empty() {
-        true => state.usual_along(lines).into_iter().collect(),
+        true => state.default_profile_column(lines).into_iter().collect(),
         false => known,
     }
 }
@@ -324,7 +324,7 @@ pub(in crate::state) fn profile_names(state: &State) -> Vec<String> {
 fn profile(state: &mut State, effects: &mut Vec<Effect>) {
     let subject = state
         .bundle()
-        .filter(|_| state.view.drawer == Some(Drawer::Profile));
+        .filter(|_| state.view.bottom_panel == Some(BottomPanel::Profile));
     let Some((layer, lines)) = subject.filter(|(_, lines)| !lines.is_empty()) else {
         state.session.bundle.profile.ask(None);
         return;
@@ -376,7 +376,7 @@ fn profile(state: &mut State, effects: &mut Vec<Effect>) {
 fn connect(state: &mut State, effects: &mut Vec<Effect>) {
     let subject = state
         .bundle()
-        .filter(|_| state.view.drawer == Some(Drawer::Matrix));
+        .filter(|_| state.view.bottom_panel == Some(BottomPanel::Matrix));
     let labels = state.label_map().cloned();
     let (Some((layer, lines)), Some(labels)) = (subject, labels) else {
         state.session.bundle.connect.ask(None);

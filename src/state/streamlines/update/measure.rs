@@ -12,12 +12,12 @@ fn snapped(points: Vec<DVec3>) -> Vec<DVec3> {
     points.into_iter().map(|p| p.map(whole)).collect()
 }
 
-fn sound(points: &[DVec3]) -> bool {
+fn is_valid(points: &[DVec3]) -> bool {
     (2..=3).contains(&points.len()) && points.iter().all(|p| p.is_finite())
 }
 
 pub fn add(state: &mut State, measurement: Measurement) {
-    if !sound(&measurement.points) {
+    if !is_valid(&measurement.points) {
         return;
     }
     let label = match measurement.points.len() {
@@ -34,7 +34,7 @@ pub fn add(state: &mut State, measurement: Measurement) {
 
 pub fn change(state: &mut State, index: usize, points: Vec<DVec3>, phase: Phase) {
     let there = state.document.bundle.measurements.get(index);
-    if there.is_none_or(|m| m.points.len() != points.len()) || !sound(&points) {
+    if there.is_none_or(|m| m.points.len() != points.len()) || !is_valid(&points) {
         return;
     }
     edit(state, "Move ruler", phase == Phase::Live, |d| {

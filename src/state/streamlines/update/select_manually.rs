@@ -4,14 +4,14 @@ use crate::data::text::counted;
 use crate::solvers::tractogram::pick::{PickQuery, Screen};
 use crate::state::streamlines::jobs::Among;
 use crate::state::streamlines::jobs::pick::PickStreamlines;
-use crate::state::streamlines::{How, ManualSelection, SameArc};
+use crate::state::streamlines::{ManualSelection, SameArc, SelectionMode};
 use crate::state::{Effect, LayerId, State};
 
 pub fn pick(
     state: &mut State,
     screen: Screen,
     requested: PickQuery,
-    how: How,
+    how: SelectionMode,
     effects: &mut Vec<Effect>,
 ) {
     let Some((layer, lines)) = state.bundle() else {
@@ -22,7 +22,7 @@ pub fn pick(
         tractogram: lines.clone(),
         marks: state.among(id).map(|m| m.0),
     };
-    state.session.bundle.picking = Some((id, of, how));
+    state.session.bundle.pending_pick = Some((id, of, how));
     effects.push(Effect::submit(PickStreamlines {
         among,
         screen,
@@ -31,18 +31,18 @@ pub fn pick(
 }
 
 pub fn picked(state: &mut State, found: &[u32]) {
-    let Some((layer, of, how)) = state.session.bundle.picking.take() else {
+    let Some((layer, of, how)) = state.session.bundle.pending_pick.take() else {
         return;
     };
     let subject = state.bundle().map(|(l, lines)| (l.id, lines.id()));
     if subject == Some((layer, of)) {
         lines(state, found, how, found.first().copied());
-        tell(state);
+        report_count(state);
     }
 }
 
-fn tell(state: &mut State) {
-    let chosen = state.chosen().map_or(0, |c| c.count);
+fn report_count(state: &mut State) {
+    let chosen = state.manual_selection().map_or(0, |c| c.count);
     state.session.notices.status = match chosen {
         0 => String::new(),
         n => format!("{} chosen", counted(n, "streamline")),
@@ -50,31 +50,31 @@ fn tell(state: &mut State) {
 }
 
 /// Selects streamlines of the layer by their numbers.
-pub fn lines(state: &mut State, lines: &[u32], how: How, anchor: Option<u32>) {
+pub fn lines(state: &mut State, lines: &[u32], how: SelectionMode, anchor: Option<u32>) {
     let Some((layer, tractogram)) = state.bundle() else {
         return;
     };
     let (id, of, len) = (layer.id, tractogram.id(), tractogram.len());
     let before = state
-        .chosen()
-        .filter(|c| c.layer == id && how != How::Replace);
+        .manual_selection()
+        .filter(|c| c.layer == id && how != SelectionMode::Replace);
     let mut marks = before.map_or_else(|| vec![false; len], |c| c.marks.0.to_vec());
     for line in lines {
         if let Some(mark) = marks.get_mut(*line as usize) {
-            *mark = how != How::Toggle || !*mark;
+            *mark = how != SelectionMode::Toggle || !*mark;
         }
     }
-    put(state, (id, of), marks, anchor);
+    set_selection(state, (id, of), marks, anchor);
 }
 
-fn put(
+fn set_selection(
     state: &mut State,
     (layer, of): (LayerId, crate::data::DataId),
     marks: Vec<bool>,
     anchor: Option<u32>,
 ) {
     let count = marks.iter().filter(|m| **m).count();
-    state.session.bundle.chosen = (count > 0).then(|| ManualSelection {
+    state.session.bundle.manual_selection = (count > 0).then(|| ManualSelection {
         layer,
         of,
         marks: SameArc(marks.into()),
@@ -96,7 +96,7 @@ fn each(state: &mut State, choose: impl Fn(bool) -> bool) {
     let (id, of, len) = (layer.id, tractogram.id(), tractogram.len());
     let among = state.among(id);
     let before = state
-        .chosen()
+        .manual_selection()
         .filter(|c| c.layer == id)
         .map(|c| c.marks.clone());
     let marks = (0..len).map(|i| {
@@ -104,8 +104,8 @@ fn each(state: &mut State, choose: impl Fn(bool) -> bool) {
         shown && choose(before.as_ref().is_some_and(|m| m.0[i]))
     });
     let marks = marks.collect();
-    put(state, (id, of), marks, None);
-    tell(state);
+    set_selection(state, (id, of), marks, None);
+    report_count(state);
 }
 
 pub fn all(state: &mut State) {
@@ -117,7 +117,7 @@ pub fn others(state: &mut State) {
 }
 
 /// Selects the streamlines that connect two labels.
-pub fn pair(state: &mut State, row: usize, column: usize, how: How) {
+pub fn pair(state: &mut State, row: usize, column: usize, how: SelectionMode) {
     let subject = state.bundle().map(|(_, lines)| lines.id());
     let found = match state.session.bundle.connect.shown() {
         Some((key, connected)) if Some(key.of) == subject => {
@@ -128,5 +128,5 @@ pub fn pair(state: &mut State, row: usize, column: usize, how: How) {
         _ => return,
     };
     lines(state, &found, how, None);
-    tell(state);
+    report_count(state);
 }

@@ -53,7 +53,7 @@ pub struct RayOutput {
 impl ShootRays {
     pub fn shoot(self, backend: &Backend, control: &Control) -> Result<RayOutput, JobError> {
         let (field, regions, params) = (&self.field, &self.regions, &self.params);
-        let interpolation = params.walk.interpolation;
+        let interpolation = params.curves.interpolation;
         let medium = match self.medium {
             Some(medium) => medium,
             None => geodesic::RayMetric::new(
@@ -69,7 +69,7 @@ impl ShootRays {
         let memory = memory_for_curves();
         let shot = geodesic::shoot_within(&medium, regions, params, memory, backend, control)?;
         let mut output = Arc::unwrap_or_clone(shot.rays);
-        output.explain_no_starts(field, regions, &params.walk, backend, control)?;
+        output.explain_no_starts(field, regions, &params.curves, backend, control)?;
         let measures = output.kept.per_streamline.get("cm").cloned();
         let measures = measures.unwrap_or_default();
         let along = backend.install(|| tractogram::sample(&self.fa, &output.kept));

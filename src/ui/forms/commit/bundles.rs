@@ -3,16 +3,16 @@
 use super::act;
 use crate::data::Tractogram;
 use crate::state::core::colours;
-use crate::state::core::words::counted;
+use crate::state::core::text::counted;
 use crate::state::filter::{
-    ExtraBundle, FilterAction, Summed, VirtualLesion, VirtualLesionResult, Weighed, WeightMap,
+    ExcludedStreamlines, ExtraBundle, FilterAction, FittedWeights, Summed, VirtualLesion, WeightMap,
 };
-use crate::state::streamlines::{How, SameArc, lines_of};
+use crate::state::streamlines::{SameArc, SelectionMode, lines_of};
 use crate::state::{Action, BundleAction, Layer, LayerAction, RegionAction, Severity, State};
 use crate::ui::format::{count, fixed, significant, with_unit};
 use crate::ui::forms::display::select_row;
 use crate::ui::theme::{self, size, space};
-use crate::ui::weights::Kept;
+use crate::ui::weights::KeptSums;
 use crate::ui::widgets::button::IconButton;
 use crate::ui::widgets::note::{Note, NoteResponse};
 use crate::ui::widgets::{menu, paint, rows, section};
@@ -62,7 +62,7 @@ pub fn show(
     for (place, name) in columns(inner).into_iter().zip(HEADS) {
         paint::right(ui.painter(), place, name, font.clone(), p.t3);
     }
-    let least = state.document.filter.least(layer.id);
+    let least = state.document.filter.min_weight(layer.id);
     let known = state.session.filter.sums.shown();
     let known = known.filter(|(key, _)| key.of == lines.id());
     let lengths = known.map(|(_, sums)| &sums.lengths_mm);
@@ -71,7 +71,7 @@ pub fn show(
         .weights
         .bundles(lines, least, lengths)
         .to_vec();
-    let apart = apart(state, lines, memory, least);
+    let apart = extra_bundles(state, lines, memory, least);
     let alone = counted.len() == 1;
     let groups = counted.into_iter().enumerate().map(|(i, counted)| Row {
         name: match &counted.group {
@@ -81,7 +81,7 @@ pub fn show(
             None => "Not in a bundle".to_owned(),
         },
         colour: colour(i, counted.group.is_some()),
-        of: counted.group.map_or(Of::Rest, Of::Group),
+        of: counted.group.map_or(BundleKind::Rest, BundleKind::Group),
         kept: counted.kept,
         all: counted.all,
     });
@@ -89,7 +89,7 @@ pub fn show(
     // In every row or in none: a column has one form.
     let both = all.iter().all(|row| has_room(ui, inner, row));
     for (i, row) in all.iter().enumerate() {
-        one(ui, state, layer, (i, row, both), actions);
+        bundle_row(ui, state, layer, (i, row, both), actions);
     }
     if alone && apart.is_empty() {
         let text = "Each TRX group, each region and the streamline filter get a row here";
@@ -102,28 +102,32 @@ pub fn show(
 struct Row {
     name: String,
     colour: Color32,
-    of: Of,
-    kept: Kept,
+    of: BundleKind,
+    kept: KeptSums,
     all: u64,
 }
 
 #[derive(Clone)]
-enum Of {
+enum BundleKind {
     Group(String),
     /// In no group.
     Rest,
-    Apart(ExtraBundle, SameArc<bool>),
+    Extra(ExtraBundle, SameArc<bool>),
 }
 
 /// Streamlines that pass regions, and those that the filter keeps, as far as they are known.
-fn apart(state: &State, lines: &Tractogram, memory: &mut Memory, least: f32) -> Vec<Row> {
+fn extra_bundles(state: &State, lines: &Tractogram, memory: &mut Memory, least: f32) -> Vec<Row> {
     let known = state.session.filter.sums.shown();
     let Some((key, sums)) = known.filter(|(key, _)| key.of == lines.id()) else {
         return Vec::new();
     };
-    let kept = memory.caches.weights.apart(lines, sums, least).iter();
+    let kept = memory
+        .caches
+        .weights
+        .extra_bundles(lines, sums, least)
+        .iter();
     let each = key.rows.iter().zip(&sums.bundles).zip(kept);
-    let row = |((apart, summed), kept): ((&ExtraBundle, &Summed), &Kept)| {
+    let row = |((apart, summed), kept): ((&ExtraBundle, &Summed), &KeptSums)| {
         let (name, colour) = match apart {
             ExtraBundle::Region(id) => {
                 let region = state.document.region(*id)?;
@@ -135,7 +139,7 @@ fn apart(state: &State, lines: &Tractogram, memory: &mut Memory, least: f32) -> 
         Some(Row {
             name,
             colour,
-            of: Of::Apart(*apart, SameArc(summed.marks.clone())),
+            of: BundleKind::Extra(*apart, SameArc(summed.marks.clone())),
             kept: *kept,
             all: summed.count,
         })
@@ -165,7 +169,7 @@ fn has_room(ui: &Ui, inner: Rect, row: &Row) -> bool {
     number < place.width() && inner.left() + SWATCH + name + APART + number <= place.right()
 }
 
-fn one(
+fn bundle_row(
     ui: &mut Ui,
     state: &State,
     layer: &Layer,
@@ -179,13 +183,15 @@ fn one(
     let kept = of_all(row);
     let spoken = format!("{name}, {kept} kept, Σ weight {weight}, Σ weight × length {sum}");
     let selected = match &row.of {
-        Of::Group(group) => {
-            let sieve = state.document.bundle.sieve.as_ref();
-            let sieve = sieve.filter(|s| s.layer == layer.id);
-            sieve.is_some_and(|s| s.group.as_ref() == Some(group))
+        BundleKind::Group(group) => {
+            let rules = state.document.bundle.rules.as_ref();
+            let rules = rules.filter(|s| s.layer == layer.id);
+            rules.is_some_and(|s| s.group.as_ref() == Some(group))
         }
-        Of::Apart(ExtraBundle::Region(id), _) => state.session.regions.selected == Some(*id),
-        Of::Rest | Of::Apart(ExtraBundle::Filter, _) => false,
+        BundleKind::Extra(ExtraBundle::Region(id), _) => {
+            state.session.regions.selected == Some(*id)
+        }
+        BundleKind::Rest | BundleKind::Extra(ExtraBundle::Filter, _) => false,
     };
     let response = rows::list_row(ui, &spoken, ("bundle", i), selected);
     let inner = paint::inset(response.rect, space::INSET, space::INSET);
@@ -208,29 +214,29 @@ fn one(
     paint::name(&painter, name_at, name, font, p.t1);
     if response.clicked() {
         match &row.of {
-            Of::Group(group) => {
+            BundleKind::Group(group) => {
                 let group = (!selected).then(|| group.clone());
                 act(actions, FilterAction::ShowGroup(group));
             }
-            Of::Apart(ExtraBundle::Region(id), _) => {
+            BundleKind::Extra(ExtraBundle::Region(id), _) => {
                 actions.push(Action::Region(RegionAction::Select(
                     (!selected).then_some(*id),
                 )));
             }
-            Of::Rest | Of::Apart(ExtraBundle::Filter, _) => {}
+            BundleKind::Rest | BundleKind::Extra(ExtraBundle::Filter, _) => {}
         }
     }
     let sentence = match (&row.of, selected) {
-        (Of::Rest, _) => {
+        (BundleKind::Rest, _) => {
             response.on_hover_text(format!("{kept} kept"));
             return;
         }
-        (Of::Group(_), true) => "Click to show all streamlines again",
-        (Of::Group(_), false) => "Click to show this bundle alone",
-        (Of::Apart(ExtraBundle::Region(_), _), _) => {
+        (BundleKind::Group(_), true) => "Click to show all streamlines again",
+        (BundleKind::Group(_), false) => "Click to show this bundle alone",
+        (BundleKind::Extra(ExtraBundle::Region(_), _), _) => {
             "All streamlines that pass the region, of any bundle. Click to select the region"
         }
-        (Of::Apart(ExtraBundle::Filter, _), _) => {
+        (BundleKind::Extra(ExtraBundle::Filter, _), _) => {
             "All streamlines that pass the filter, whatever their weight"
         }
     };
@@ -244,15 +250,15 @@ fn one(
 }
 
 /// Actions on the streamlines of a row.
-fn more_of(button: &Response, layer: &Layer, of: &Of, actions: &mut Vec<Action>) {
+fn more_of(button: &Response, layer: &Layer, of: &BundleKind, actions: &mut Vec<Action>) {
     enum Does {
-        Lesion(VirtualLesionResult),
+        Lesion(ExcludedStreamlines),
         Choose,
     }
     let without = match of {
-        Of::Group(group) => Some(VirtualLesionResult::Group(group.clone())),
-        Of::Apart(ExtraBundle::Region(id), _) => Some(VirtualLesionResult::Region(*id)),
-        Of::Rest | Of::Apart(ExtraBundle::Filter, _) => None,
+        BundleKind::Group(group) => Some(ExcludedStreamlines::Group(group.clone())),
+        BundleKind::Extra(ExtraBundle::Region(id), _) => Some(ExcludedStreamlines::Region(*id)),
+        BundleKind::Rest | BundleKind::Extra(ExtraBundle::Filter, _) => None,
     };
     let chosen = menu::popup(button, 210.0, |ui| {
         let mut chosen = None;
@@ -270,11 +276,11 @@ fn more_of(button: &Response, layer: &Layer, of: &Of, actions: &mut Vec<Action>)
         Some(Does::Lesion(what)) => act(actions, FilterAction::Lesion(what)),
         Some(Does::Choose) => {
             let lines = match (of, lines_of(layer)) {
-                (Of::Group(group), Some(lines)) => {
+                (BundleKind::Group(group), Some(lines)) => {
                     let members = lines.groups.get(group);
                     members.map_or_else(Vec::new, |members| members.to_vec())
                 }
-                (Of::Apart(_, marks), _) => {
+                (BundleKind::Extra(_, marks), _) => {
                     let marked = (0..).zip(marks.0.iter()).filter(|(_, mark)| **mark);
                     marked.map(|(i, _)| i).collect()
                 }
@@ -284,7 +290,7 @@ fn more_of(button: &Response, layer: &Layer, of: &Of, actions: &mut Vec<Action>)
             actions.push(Action::Bundle(BundleAction::Choose {
                 anchor: lines.first().copied(),
                 lines,
-                how: How::Replace,
+                how: SelectionMode::Replace,
             }));
         }
         None => {}
@@ -299,12 +305,12 @@ const LESIONS: &str = "Virtual lesions";
 pub fn lesions(
     ui: &mut Ui,
     state: &State,
-    weighed: &Weighed,
+    weights: &FittedWeights,
     memory: &mut Memory,
     actions: &mut Vec<Action>,
 ) {
     // Results are shown even if the user had toggled the empty fold.
-    let (key, open) = match weighed.lesions.is_empty() {
+    let (key, open) = match weights.lesions.is_empty() {
         true => (LESION, !memory.narrow),
         false => (LESIONS, true),
     };
@@ -316,7 +322,7 @@ pub fn lesions(
         return;
     }
     match state.holds_fit() || state.is_filtering() {
-        true => without(ui, state, weighed, actions),
+        true => excluded_rows(ui, state, weights, actions),
         false => {
             let p = theme::palette(ui.style());
             let text = "Another virtual lesion needs the fit in memory: run it again first";
@@ -326,37 +332,37 @@ pub fn lesions(
             }
         }
     }
-    for lesion in &weighed.lesions {
+    for lesion in &weights.lesions {
         lesion_rows(ui, state, lesion, actions);
     }
 }
 
 /// The streamlines that can be left out.
-fn without(ui: &mut Ui, state: &State, weighed: &Weighed, actions: &mut Vec<Action>) {
+fn excluded_rows(ui: &mut Ui, state: &State, weights: &FittedWeights, actions: &mut Vec<Action>) {
     let help = "Refits the weights without some streamlines and shows how much worse the signal is explained; \
                 no streamline is deleted";
     let what = select_row(ui, "Fit without", help, "choose…", |ui| {
         let mut chosen = None;
-        let mut item = |ui: &mut Ui, name: &str, what: VirtualLesionResult| {
+        let mut item = |ui: &mut Ui, name: &str, what: ExcludedStreamlines| {
             if menu::Item::new(name).show(ui) {
                 chosen = Some(what);
             }
         };
-        if let Some(own) = state.chosen() {
+        if let Some(own) = state.manual_selection() {
             let name = format!("The {} chosen streamlines", count(own.count as u64));
-            item(ui, &name, VirtualLesionResult::Chosen);
+            item(ui, &name, ExcludedStreamlines::Chosen);
         }
         let groups = state.document.filtered().map(|(_, lines)| &lines.groups);
         for name in groups.into_iter().flat_map(|g| g.keys()) {
             item(
                 ui,
                 &format!("Bundle {name}"),
-                VirtualLesionResult::Group(name.clone()),
+                ExcludedStreamlines::Group(name.clone()),
             );
         }
         for region in &state.document.regions {
             let name = format!("Streamlines through {}", region.name);
-            item(ui, &name, VirtualLesionResult::Region(region.id));
+            item(ui, &name, ExcludedStreamlines::Region(region.id));
         }
         for kept in state
             .document
@@ -365,13 +371,13 @@ fn without(ui: &mut Ui, state: &State, weighed: &Weighed, actions: &mut Vec<Acti
             .filter(|k| k.found.is_some())
         {
             let name = format!("Streamlines through {}", kept.name);
-            item(ui, &name, VirtualLesionResult::Pathway(Some(kept.id)));
+            item(ui, &name, ExcludedStreamlines::Pathway(Some(kept.id)));
         }
         if state.final_pathway().is_some() {
             item(
                 ui,
                 "Streamlines through the live pathway",
-                VirtualLesionResult::Pathway(None),
+                ExcludedStreamlines::Pathway(None),
             );
         }
         chosen
@@ -379,7 +385,7 @@ fn without(ui: &mut Ui, state: &State, weighed: &Weighed, actions: &mut Vec<Acti
     if let Some(what) = what {
         act(actions, FilterAction::Lesion(what));
     }
-    if weighed.lesions.is_empty() {
+    if weights.lesions.is_empty() {
         rows::hint(
             ui,
             "To leave some out, choose streamlines (K), place a region or open a TRX with groups",

@@ -3,11 +3,11 @@
 use super::act;
 use crate::solvers::commit::cylinder::Timing;
 use crate::solvers::tensor_fit::FitMap;
-use crate::state::core::words::counted;
+use crate::state::core::text::counted;
 use crate::state::filter::{FilterAction, Times};
 use crate::state::streamlines::lines_of;
 use crate::state::{Action, Content, LayerId, Phase, State};
-use crate::ui::files::{PathPurpose, Place};
+use crate::ui::files::{DialogPosition, PathPurpose};
 use crate::ui::format::{count, fixed};
 use crate::ui::forms::display::select_row;
 use crate::ui::widgets::slider::SliderRow;
@@ -154,7 +154,7 @@ const USUAL: Timing = Timing {
 
 enum From {
     Unknown,
-    Hand,
+    Entered,
     File,
 }
 
@@ -173,7 +173,7 @@ fn timing(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Act
             ("Not known", From::Unknown, *times == Times::Unknown),
             (
                 "δ and Δ, for all volumes",
-                From::Hand,
+                From::Entered,
                 matches!(times, Times::Both(_)),
             ),
             (
@@ -193,10 +193,12 @@ fn timing(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Act
     let mut set = |times: Times, phase: Phase| act(actions, FilterAction::Times { times, phase });
     match chosen {
         Some(From::Unknown) => set(Times::Unknown, Phase::Done),
-        Some(From::Hand) => set(Times::Both(USUAL), Phase::Done),
-        Some(From::File) => memory
-            .files
-            .ask(ui.ctx(), PathPurpose::Scheme, Place::Middle, ""),
+        Some(From::Entered) => set(Times::Both(USUAL), Phase::Done),
+        Some(From::File) => {
+            memory
+                .files
+                .ask(ui.ctx(), PathPurpose::Scheme, DialogPosition::Middle, "")
+        }
         None => {}
     }
     let Times::Both(timing) = times else {

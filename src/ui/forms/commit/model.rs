@@ -10,9 +10,9 @@ use crate::state::filter::FilterAction;
 use crate::state::filter::FitEstimate;
 use crate::state::{Action, Phase, Severity, State};
 use crate::ui::format::{count, fixed, with_unit};
+use crate::ui::forms::curve_parameters;
 use crate::ui::forms::display::{segment_row, select_row};
 use crate::ui::forms::parameters::{self, Rows, Shown};
-use crate::ui::forms::walk;
 use crate::ui::theme;
 use crate::ui::widgets::note::{Note, NoteResponse};
 use crate::ui::widgets::slider::SliderRow;
@@ -42,19 +42,19 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     let place = section::head(ui, "Controls");
     let own = &state.document.filter.params;
     let mut changed: Option<(Option<Params>, Phase)> = None;
-    if walk::reset(ui, place, own.is_none()) {
+    if curve_parameters::reset(ui, place, own.is_none()) {
         changed = Some((None, Phase::Done));
     }
     let shells = state.document.filter_shells();
-    let (params, usual) = (
+    let (params, defaults) = (
         state.document.filter_params(),
         commit::Params::defaults_for(shells),
     );
     let set: &mut Set = &mut |params: Params, phase| changed = Some((Some(params), phase));
-    fibres(ui, &params, &usual, set);
+    fibres(ui, &params, &defaults, set);
     let density = params.model.intra == Intra::Density;
     if !density {
-        surround(ui, &params, &usual, shells, set);
+        surround(ui, &params, &defaults, shells, set);
         undetermined(ui, state, &params, set);
         let (open, clicked) =
             section::fold(ui, DIFFUSIVITIES, memory.is_open(DIFFUSIVITIES, false));
@@ -62,18 +62,18 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
             memory.toggle(DIFFUSIVITIES);
         }
         if open {
-            diffusivities(ui, &params, &usual, set);
+            diffusivities(ui, &params, &defaults, set);
         }
     }
     panels::in_sight(ui);
-    penalties(ui, state, &params, &usual, set);
+    penalties(ui, state, &params, &defaults, set);
     let (open, clicked) = section::fold(ui, MORE, memory.is_open(MORE, false));
     if clicked {
         memory.toggle(MORE);
     }
     if open {
         stop(ui, &params, set);
-        parameters::rows(ui, &params, &usual, Rows::AllBut(PLACED), set);
+        parameters::rows(ui, &params, &defaults, Rows::AllBut(PLACED), set);
     }
     if let Some((params, phase)) = changed {
         act(actions, FilterAction::Params { params, phase });
@@ -190,11 +190,11 @@ fn undetermined(ui: &mut Ui, state: &State, params: &Params, set: &mut Set) {
 fn diffusivity(
     ui: &mut Ui,
     (name, help): (&str, &str),
-    (now, usual): (f64, Option<f64>),
+    (now, default_value): (f64, Option<f64>),
     range: std::ops::RangeInclusive<f64>,
 ) -> Option<(f64, Phase)> {
     let row = SliderRow::new(name, now * SHOWN, range)
-        .default(usual.unwrap_or(now) * SHOWN)
+        .default(default_value.unwrap_or(now) * SHOWN)
         .limits(0.001..=10.0)
         .help(help);
     // Rounded to the digits that can be typed.
@@ -271,8 +271,8 @@ fn stop(ui: &mut Ui, params: &Params, set: &mut Set) {
     };
     let chosen = select_row(ui, row.label, row.help, &shown, |ui| {
         let mut chosen = None;
-        for (i, words) in SUPERSCRIPTS.iter().enumerate() {
-            if menu::Item::new(words).chosen(now == Some(i)).show(ui) {
+        for (i, label) in SUPERSCRIPTS.iter().enumerate() {
+            if menu::Item::new(label).chosen(now == Some(i)).show(ui) {
                 chosen = Some(POWERS[i]);
             }
         }

@@ -2,9 +2,9 @@
 
 use crate::solvers::commit::solver::Ended;
 use crate::state::State;
-use crate::state::core::words::counted;
+use crate::state::core::text::counted;
 use crate::state::filter::jobs::FIT_WEIGHTS;
-use crate::state::filter::{FitPurpose, Running, Weighed};
+use crate::state::filter::{FitPurpose, FittedWeights, Running};
 use crate::ui::format::{count, fixed, significant, with_unit};
 use crate::ui::theme::{self, size, space};
 use crate::ui::widgets::{charts, paint, section};
@@ -18,23 +18,23 @@ const REPAINT: Duration = Duration::from_millis(100);
 
 pub fn show(ui: &mut Ui, state: &State) {
     let running = state.session.filter.running.as_ref();
-    let weighed = super::results::weighed(state).map(|(_, weighed)| weighed);
-    match (running, weighed) {
+    let weights = super::results::shown_weights(state).map(|(_, weights)| weights);
+    match (running, weights) {
         (Some(running), _) => {
             going(ui, state, running);
             section::end(ui);
         }
-        (None, Some(weighed)) if weighed.curve.len() > 1 => {
-            let figures = &weighed.figures;
+        (None, Some(weights)) if weights.curve.len() > 1 => {
+            let figures = &weights.figures;
             let took = with_unit(&fixed((figures.prepare_ms + figures.fit_ms) * 1e-3, 1), "s");
             let stopped = match figures.ended {
                 Ended::Cancelled => "stopped, ",
                 _ => "",
             };
-            let fact = format!("{stopped}{}, {took}", ran(weighed.iterations()));
+            let fact = format!("{stopped}{}, {took}", ran(weights.iterations()));
             section::end(ui);
             section::head_with(ui, "Progress", &fact);
-            plot(ui, &weighed.curve, None);
+            plot(ui, &weights.curve, None);
         }
         _ => {}
     }
@@ -55,14 +55,14 @@ fn going(ui: &mut Ui, state: &State, running: &Running) {
         (None, _) => "waiting".to_owned(),
         _ => {
             let iterations = ran(done);
-            match &running.aim {
-                FitPurpose::Weights | FitPurpose::Again => iterations,
+            match &running.purpose {
+                FitPurpose::Weights | FitPurpose::Refit => iterations,
                 FitPurpose::Lesion(_) => format!("virtual lesion, {iterations}"),
             }
         }
     };
     section::head_with(ui, "Progress", &fact);
-    let most = running.most();
+    let most = running.max_iterations();
     plot(ui, &curve, Some(most));
     let (rect, response) = ui.allocate_exact_size(vec2(ui.available_width(), 9.0), Sense::hover());
     let bar = paint::inset(rect, space::INSET, space::INSET);
@@ -86,10 +86,10 @@ fn ran(n: u64) -> String {
 }
 
 /// Why the weights are not those of a converged fit, if so.
-pub fn unfinished(weighed: &Weighed) -> Option<String> {
-    let all = weighed.iterations();
-    let (iterations, own) = (ran(all), u64::from(weighed.figures.iterations));
-    match weighed.figures.ended {
+pub fn unfinished(weights: &FittedWeights) -> Option<String> {
+    let all = weights.iterations();
+    let (iterations, own) = (ran(all), u64::from(weights.figures.iterations));
+    match weights.figures.ended {
         Ended::Cancelled => Some(format!("Stopped after {iterations}: not converged")),
         Ended::Iterations if own < all => Some(format!(
             "Not converged after {iterations}; a run has at most {}",

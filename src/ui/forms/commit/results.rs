@@ -1,8 +1,8 @@
 //! Results of the fit: weights with a cut, maps, figures.
 
 use super::{act, bundles};
-use crate::state::filter::{FilterAction, Shown, WEIGHT, Weighed, WeightMap};
-use crate::state::streamlines::{Column, Drawer, TableView};
+use crate::state::filter::{FilterAction, FittedWeights, Shown, WEIGHT, WeightMap};
+use crate::state::streamlines::{BottomPanel, Column, TableView};
 use crate::state::{Action, BundleAction, Layer, Severity, State};
 use crate::ui::format::{count, significant};
 use crate::ui::forms::display::colour_of;
@@ -20,15 +20,15 @@ const SINGLE: &str = "Individual weights";
 const FIGURES: &str = "Fit statistics";
 
 /// The weights of the streamlines being filtered.
-pub fn weighed(state: &State) -> Option<(&Arc<Layer>, &Arc<Weighed>)> {
+pub fn shown_weights(state: &State) -> Option<(&Arc<Layer>, &Arc<FittedWeights>)> {
     let (layer, _) = state.document.filtered()?;
-    let (weighed, _) = state.document.weighed_of(layer)?;
-    Some((layer, weighed))
+    let (weights, _) = state.document.weights_of_layer(layer)?;
+    Some((layer, weights))
 }
 
 /// The maps that exist.
 pub fn maps(state: &State) -> Vec<WeightMap> {
-    let Some((layer, _)) = weighed(state) else {
+    let Some((layer, _)) = shown_weights(state) else {
         return Vec::new();
     };
     let layers = state.document.layers.iter();
@@ -43,7 +43,7 @@ pub fn maps(state: &State) -> Vec<WeightMap> {
 }
 
 pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
-    let Some((layer, weighed)) = weighed(state) else {
+    let Some((layer, weights)) = shown_weights(state) else {
         section::head(ui, "Results");
         let text = match state.is_filtering() {
             true => "Fitting…",
@@ -52,12 +52,12 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
         return rows::hint(ui, text);
     };
     let all = crate::state::streamlines::lines_of(layer).map_or(0, |lines| lines.len());
-    let least = state.document.filter.least(layer.id);
-    let kept = weighed.kept(least);
+    let least = state.document.filter.min_weight(layer.id);
+    let kept = weights.count_above(least);
     let fact = format!("{} of {} kept", count(kept as u64), count(all as u64));
     section::head_with(ui, "Results", &fact);
-    stale(ui, state, layer, weighed, actions);
-    let unfinished = super::progress::unfinished(weighed);
+    stale(ui, state, layer, weights, actions);
+    let unfinished = super::progress::unfinished(weights);
     if let Some(why) = unfinished.as_ref().filter(|_| !state.is_filtering()) {
         let p = theme::palette(ui.style());
         Note::new(p, Severity::Warning, why).show(ui);
@@ -65,22 +65,28 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     // A stopped fit is a result; one that a run is about to replace is dimmed.
     let dim = state.is_filtering();
     rows::dimmed(ui, dim, |ui| {
-        histogram(ui, state, (layer, weighed), all, memory, actions);
+        histogram(ui, state, (layer, weights), all, memory, actions);
     });
     shown(ui, state, layer, (kept, all), actions);
     map_row(ui, state, layer, actions);
     rows::dimmed(ui, dim, |ui| {
         bundles::show(ui, state, layer, memory, actions);
-        bundles::lesions(ui, state, weighed, memory, actions);
+        bundles::lesions(ui, state, weights, memory, actions);
     });
     single(ui, memory, actions);
-    rows::dimmed(ui, dim, |ui| figures(ui, state, weighed, memory));
+    rows::dimmed(ui, dim, |ui| figures(ui, state, weights, memory));
 }
 
 /// Warns that the streamlines differ from those that were fitted.
-fn stale(ui: &mut Ui, state: &State, layer: &Layer, weighed: &Weighed, actions: &mut Vec<Action>) {
+fn stale(
+    ui: &mut Ui,
+    state: &State,
+    layer: &Layer,
+    weights: &FittedWeights,
+    actions: &mut Vec<Action>,
+) {
     let lines = crate::state::streamlines::lines_of(layer);
-    if lines.is_none_or(|lines| lines.id() == weighed.of) || state.is_filtering() {
+    if lines.is_none_or(|lines| lines.id() == weights.of) || state.is_filtering() {
         return;
     }
     let p = theme::palette(ui.style());
@@ -94,22 +100,22 @@ fn stale(ui: &mut Ui, state: &State, layer: &Layer, weighed: &Weighed, actions: 
 fn histogram(
     ui: &mut Ui,
     state: &State,
-    (layer, weighed): (&Layer, &Weighed),
+    (layer, weights): (&Layer, &FittedWeights),
     all: usize,
     memory: &mut Memory,
     actions: &mut Vec<Action>,
 ) {
-    let zero = all.saturating_sub(weighed.sorted.len());
+    let zero = all.saturating_sub(weights.sorted.len());
     let fact = format!("weight 0: {}", count(zero as u64));
     let help = "Fraction of the b = 0 signal that a streamline explains per mm of its length in a voxel. The \
                 split between near-duplicates is arbitrary: trust sums over bundles";
     panels::caption(ui, "Weight, log scale", &fact).on_hover_text(help);
-    if weighed.sorted.is_empty() {
+    if weights.sorted.is_empty() {
         return rows::hint(ui, "No streamline explains any of the signal");
     }
-    let range = memory.caches.weights.range(weighed);
+    let range = memory.caches.weights.range(weights);
     let (low, high) = range;
-    let window = weighed.window();
+    let window = weights.window();
     let colour = |t: f32| -> Color32 {
         let weight = low * (high / low).powf(t);
         colour_of(crate::data::appearance::ColourMap::Magma, weight / window.1)
@@ -117,7 +123,7 @@ fn histogram(
     let cut = state.document.filter.cut_of(layer.id);
     let moved = CutHistogram {
         name: "Weight",
-        counts: memory.caches.weights.bins(weighed),
+        counts: memory.caches.weights.bins(weights),
         range,
         logarithmic: true,
         cut: (cut > 0.0).then_some(cut),
@@ -177,10 +183,10 @@ fn shown(
 
 /// The number shown, if rules other than the weights reduce it.
 fn narrowed(state: &State, layer: &Layer, requested: usize) -> Option<usize> {
-    let sieve = state.document.bundle.sieve.as_ref();
-    let sieve = sieve.filter(|s| s.layer == layer.id && s.group.is_none())?;
-    let (key, sifted) = state.session.bundle.sift.shown()?;
-    (key.sieve == *sieve && sifted.kept != requested).then_some(sifted.kept)
+    let rules = state.document.bundle.rules.as_ref();
+    let rules = rules.filter(|s| s.layer == layer.id && s.group.is_none())?;
+    let (key, selection) = state.session.bundle.selection.shown()?;
+    (key.rules == *rules && selection.kept != requested).then_some(selection.kept)
 }
 
 /// The choice of the map over the images.
@@ -198,7 +204,7 @@ fn map_row(ui: &mut Ui, state: &State, layer: &Layer, actions: &mut Vec<Action>)
     };
     let now = maps.iter().position(seen).map_or(0, |i| i + 1);
     let text: Vec<&str> = std::iter::once("Off")
-        .chain(maps.iter().map(WeightMap::short))
+        .chain(maps.iter().map(WeightMap::short_label))
         .collect();
     let help = "Fractions of the signal that fibres (IC), the water around them (EC) and free water (ISO) \
                 explain, or what is left unexplained (RMSE)";
@@ -232,12 +238,12 @@ fn single(ui: &mut Ui, memory: &mut Memory, actions: &mut Vec<Action>) {
             by,
             descending,
         })));
-        actions.push(Action::Bundle(BundleAction::Open(Some(Drawer::Table))));
+        actions.push(Action::Bundle(BundleAction::Open(Some(BottomPanel::Table))));
     }
 }
 
-fn figures(ui: &mut Ui, state: &State, weighed: &Weighed, memory: &mut Memory) {
-    let f = &weighed.figures;
+fn figures(ui: &mut Ui, state: &State, weights: &FittedWeights, memory: &mut Memory) {
+    let f = &weights.figures;
     let left_out = [
         (f.outside, "outside the fitted voxels"),
         (f.single_points, "with a single point"),
@@ -246,7 +252,7 @@ fn figures(ui: &mut Ui, state: &State, weighed: &Weighed, memory: &mut Memory) {
     let left_out: Vec<String> = left_out
         .iter()
         .filter(|(n, _)| *n > 0)
-        .map(|(n, words)| format!("{} {words}", count(*n)))
+        .map(|(n, label)| format!("{} {label}", count(*n)))
         .collect();
     if !left_out.is_empty() {
         rows::hint(
@@ -262,7 +268,7 @@ fn figures(ui: &mut Ui, state: &State, weighed: &Weighed, memory: &mut Memory) {
         return;
     }
     let ended = super::progress::ended(f.ended);
-    let fit = state.document.origins.weight_fit(weighed.fit);
+    let fit = state.document.origins.weight_fit(weights.fit);
     let readings = [
         (
             "Model",

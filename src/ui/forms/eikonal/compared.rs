@@ -1,6 +1,6 @@
 //! The live pathway compared with those of random pairs of the same head.
 
-use crate::state::core::words::counted;
+use crate::state::core::text::counted;
 use crate::state::pathways::jobs::COMPARE;
 use crate::state::pathways::{AmongPairs, PathwayAction, Standing};
 use crate::state::{Action, Severity, State};
@@ -28,7 +28,7 @@ pub fn show(ui: &mut Ui, state: &State) {
     let shares = compared.and_then(|c| c.shares);
     let pairs = compared.map_or(0, |c| c.known.pairs.rates.len());
     let comparing = state.session.jobs.running.iter().any(|j| j.slot == COMPARE);
-    let words = |share: Option<f64>| match share {
+    let text = |share: Option<f64>| match share {
         Some(share) => AmongPairs::cheaper_in_row(share),
         None if comparing => "comparing…".to_owned(),
         None if compared.is_some_and(|c| c.known.pairs.too_few()) => {
@@ -41,8 +41,8 @@ pub fn show(ui: &mut Ui, state: &State) {
         None => "waiting for the full result".to_owned(),
     };
     let both = ui.scope(|ui| {
-        rows::reading(ui, "Weakest stretch", &words(shares.map(|s| s.weakest)));
-        rows::reading(ui, "Cost per mm", &words(shares.map(|s| s.mean)));
+        rows::reading(ui, "Weakest stretch", &text(shares.map(|s| s.weakest)));
+        rows::reading(ui, "Cost per mm", &text(shares.map(|s| s.mean)));
     });
     both.response.on_hover_text(help(pairs));
 }

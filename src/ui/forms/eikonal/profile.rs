@@ -15,7 +15,7 @@ const VALUES: f32 = 34.0;
 
 pub fn show(ui: &mut Ui, state: &State, live: &PathwayResult, actions: &mut Vec<Action>) {
     let p = theme::palette(ui.style());
-    let Some((path, weakest)) = state.path_told() else {
+    let Some((path, weakest)) = state.reported_path() else {
         return;
     };
     let pointed = state.path_pointed();

@@ -6,8 +6,8 @@ use crate::state::pathways::jobs::PATHWAY;
 use crate::state::pathways::{LIVE_RGB, PathwayAction, PathwayResult, Standing};
 use crate::state::tensors::jobs::fit::FIT;
 use crate::state::{Action, KeptPathway, LayerId, Phase, Severity, Slot, State};
+use crate::ui::dialogs::rename::{self, Named, Renamed};
 use crate::ui::forms::tracking;
-use crate::ui::naming::{self, Named, Renamed};
 use crate::ui::theme::{self, size, space};
 use crate::ui::tracks::Remark;
 use crate::ui::widgets::button::{IconButton, eye};
@@ -180,7 +180,7 @@ fn row(
         .with_max_x(response.rect.right() - EYE - space::INSET)
         .with_max_y(response.rect.top() + ROW);
     let renamed = match id {
-        Some(id) => naming::rename(ui, typed_at, Named::Pathway(id), memory),
+        Some(id) => rename::rename(ui, typed_at, Named::Pathway(id), memory),
         None => Renamed::Not,
     };
     let going = matches!(renamed, Renamed::Going);
@@ -188,7 +188,7 @@ fn row(
         actions.push(Action::Pathway(PathwayAction::Rename(id, name)));
     }
     match kept.filter(|_| response.double_clicked()) {
-        Some(kept) => naming::begin(Named::Pathway(kept.id), &kept.name, memory),
+        Some(kept) => rename::begin(Named::Pathway(kept.id), &kept.name, memory),
         None if response.clicked() => actions.push(Action::Pathway(PathwayAction::Select(
             id.filter(|_| !chosen),
         ))),
@@ -261,7 +261,7 @@ fn row(
                 ui.label(format!("{name}: {value}"));
             }
             if let Some(among) = kept.and_then(|k| k.compared) {
-                ui.label(among.words());
+                ui.label(among.text());
             }
         }),
         None => response.on_hover_text("Its costs are not in memory: solve it again from its menu"),
@@ -299,7 +299,7 @@ fn selected(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
         }
     }
     if let Some(among) = &kept.compared {
-        rows::hint(ui, &among.words());
+        rows::hint(ui, &among.text());
     }
     let joined_from = kept.found.as_ref().map(|f| f.pathway.joining_epsilon);
     let width = super::width_of(ui, "Its width ε", kept.epsilon, joined_from);

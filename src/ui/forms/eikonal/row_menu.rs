@@ -4,8 +4,8 @@ use super::ask;
 use crate::data::Role;
 use crate::state::pathways::{PathwayAction, PathwayFile};
 use crate::state::{Action, KeptPathway, Phase, State};
-use crate::ui::files::Place;
-use crate::ui::naming::{self, Named};
+use crate::ui::dialogs::rename::{self, Named};
+use crate::ui::files::DialogPosition;
 use crate::ui::widgets::menu;
 use crate::ui::{Memory, icons, theme};
 use egui::{Color32, Rect, Response, Ui, vec2};
@@ -104,7 +104,7 @@ fn act(
 ) {
     let id = kept.map(|k| k.id);
     let action = match (more, kept) {
-        (More::File(what), _) => return ask(state, memory, id, what, Place::Middle),
+        (More::File(what), _) => return ask(state, memory, id, what, DialogPosition::Middle),
         (More::Region, _) => PathwayAction::Region {
             of: id,
             role: Role::Mask,
@@ -116,7 +116,7 @@ fn act(
         (_, None) => return,
         (More::Again, Some(kept)) => PathwayAction::SolveKept(kept.id),
         (More::Rename, Some(kept)) => {
-            return naming::begin(Named::Pathway(kept.id), &kept.name, memory);
+            return rename::begin(Named::Pathway(kept.id), &kept.name, memory);
         }
         (More::Colour(colour), Some(kept)) => PathwayAction::SetKept {
             kept: KeptPathway {

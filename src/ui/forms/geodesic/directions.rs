@@ -19,7 +19,7 @@ const MOST: f64 = MAX_SEEDS as f64;
 /// Another kind of directions, with about the same number of rays.
 fn with_directions(rays: &Rays, directions: Directions, kinds: &mut Kinds) -> Rays {
     let defaults = Rays::defaults().count();
-    let all = kinds.asked(rays).or(defaults).unwrap_or(1);
+    let all = kinds.requested(rays).or(defaults).unwrap_or(1);
     let params = Params {
         directions,
         ..rays.params.clone()
@@ -33,7 +33,7 @@ fn with_count(rays: &Rays, all: usize, kinds: &mut Kinds) -> Rays {
     let most = MOST as usize / directions;
     let count = ((all as f64 / directions as f64).round() as usize).clamp(1, most.max(1));
     let mut changed = rays.clone();
-    changed.params.walk.seeding = Seeding::Random { count };
+    changed.params.curves.seeding = Seeding::Random { count };
     kinds.note_rounding(&changed, all);
     changed
 }

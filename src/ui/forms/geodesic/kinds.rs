@@ -30,10 +30,10 @@ impl Kinds {
     }
 
     /// The number of rays requested before it was rounded to these whole fans.
-    pub fn asked(&self, rays: &Rays) -> Option<usize> {
+    pub fn requested(&self, rays: &Rays) -> Option<usize> {
         let now = rays.count()?;
         match self.rounded {
-            Some((rounded, asked)) if rounded == now => Some(asked),
+            Some((rounded, count)) if rounded == now => Some(count),
             _ => Some(now),
         }
     }

@@ -3,7 +3,7 @@
 use crate::data::appearance::ColourMap;
 use crate::solvers::curves::Seeding;
 use crate::solvers::geodesic::{Cut, Directions};
-use crate::state::core::words::counted;
+use crate::state::core::text::counted;
 use crate::state::tensors::mask_text;
 use crate::state::track::types::RayResult;
 use crate::state::{Action, CurveResult, Phase, Rays, State, TrackAction};
@@ -53,14 +53,14 @@ pub fn nothing(
             Some("Widen the cone")
         }
         Suggestion::MoreRays => {
-            if let Seeding::Random { count } = &mut better.params.walk.seeding {
+            if let Seeding::Random { count } = &mut better.params.curves.seeding {
                 *count = count.saturating_mul(4);
             }
             Some("Four times as many rays")
         }
         Suggestion::ShorterLength => {
-            let walk = &mut better.params.walk;
-            walk.min_length_mm = (walk.min_length_mm * 0.5).floor();
+            let curves = &mut better.params.curves;
+            curves.min_length_mm = (curves.min_length_mm * 0.5).floor();
             Some("Halve the shortest length")
         }
         Suggestion::KeepAll => {
@@ -200,7 +200,7 @@ fn keep(ui: &mut Ui, now: &Rays, live: &RayResult, kept: usize) -> Option<(Cut, 
     let text = field::value(ui, columns.field, name, &shown, unit)?;
     let Some(number) = format::parse(&text) else {
         let sentence = format!("{name}: \"{}\" is not a number", text.trim());
-        notice::say(ui, columns.field, sentence);
+        notice::show_at(ui, columns.field, sentence);
         return None;
     };
     let cut = match now.cut {

@@ -17,12 +17,12 @@ pub fn millimetres(mm: f64) -> String {
     }
 }
 
-fn words(near: &Proximity) -> String {
+fn text(near: &Proximity) -> String {
     match near.met {
         Distance::Later => "once it is at rest".to_owned(),
         Distance::Never => "–".to_owned(),
         Distance::Away { mm, .. } => millimetres(mm),
-        Distance::Through { count: n, of, .. } => {
+        Distance::Crossing { count: n, of, .. } => {
             let [through, of] = [n, of].map(count);
             match (near.lines, n) {
                 (true, 1) => format!("1 of {of} enters it"),
@@ -42,7 +42,7 @@ pub fn show(
 ) {
     let Some(figures) = figures else {
         // Reserves rows for the first measurement, so that the rows below do not move.
-        for thing in state.measured_things() {
+        for thing in state.proximity_targets() {
             rows::reading(ui, &format!("To {}", thing.name()), "…");
         }
         return;
@@ -54,13 +54,13 @@ pub fn show(
                 "From the surface to the nearest drawn line, rounded down. Click to move the crosshair to the \
                  nearest point",
             ),
-            Distance::Through { at, .. } => (
+            Distance::Crossing { at, .. } => (
                 Some(at),
                 "Any part inside the surface counts. Click to move the crosshair to a point inside",
             ),
             Distance::Later | Distance::Never => (None, ""),
         };
-        if row(ui, &format!("To {}", near.name), &words(near), help)
+        if row(ui, &format!("To {}", near.name), &text(near), help)
             && let Some(at) = place
         {
             actions.push(Action::View(ViewAction::MoveCrosshair(at)));

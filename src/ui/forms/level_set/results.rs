@@ -29,7 +29,7 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     let older = live.figures.as_ref().is_some_and(|f| f.step != live.step);
     let step = live.figures.as_ref().map_or(live.step, |f| f.step);
     let stale = state.surface_is_stale();
-    let goes = state.going_back_to().is_some();
+    let goes = state.rewind_target().is_some();
     let fact = match (older, stale, goes) {
         (true, ..) => format!("of step {}", count(step)),
         (false, _, true) => format!("step {}, going back", count(step)),
@@ -161,7 +161,7 @@ pub fn rate(live: &SurfaceUpdate) -> Option<String> {
 
 fn speed_line(ui: &mut Ui, state: &State, live: &SurfaceUpdate) {
     let rate = rate(live);
-    let text = match (state.going_back_to(), state.segment_standing()) {
+    let text = match (state.rewind_target(), state.segment_standing()) {
         (Some(step), _) => format!("Going back to step {}", count(step)),
         (None, Some(Standing::Running)) => match &rate {
             Some(rate) => format!("Step {}, {rate}", count(live.step)),

@@ -183,14 +183,14 @@ fn display(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     const SLOW: u64 = 10;
     let row = SliderRow::new(
         "Steps per frame",
-        settings.pace.unwrap_or(SLOW) as f64,
+        settings.steps_per_update.unwrap_or(SLOW) as f64,
         1.0..=500.0,
     )
     .logarithmic()
     .whole()
     .default(SLOW as f64)
     .limits(1.0..=1e6)
-    .switch(settings.pace.is_some(), "auto")
+    .switch(settings.steps_per_update.is_some(), "auto")
     .help("A fixed number slows the surface down so that you can watch it; otherwise as many as time allows");
     let pace = match row.show(ui) {
         Some(Change::To(n, phase)) => Some((Some(n as u64), phase)),
@@ -200,7 +200,7 @@ fn display(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     if let Some((pace, phase)) = pace {
         chosen = Some((
             SegmentSettings {
-                pace,
+                steps_per_update: pace,
                 ..settings.clone()
             },
             phase,

@@ -3,7 +3,7 @@
 
 use crate::data::{DataId, Region, Role, Shape, Volume};
 use crate::solvers::region::{Change, Combine, Fill, LabelCount};
-use crate::state::core::words::counted;
+use crate::state::core::text::counted;
 use crate::state::regions::drawing::measured;
 use crate::state::regions::types::{Labels, Making, Source, region_name};
 use crate::state::{
@@ -300,7 +300,7 @@ pub fn change(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec
             source: Source::Change(now),
             serial: 0,
             running: false,
-            again: false,
+            restart_requested: false,
             live: false,
             note: None,
         })
@@ -475,13 +475,13 @@ fn label_list(
     let voxel_ml = volume.grid.world_from_voxel.matrix3.determinant().abs() / 1000.0;
     let p = theme::palette(ui.style());
     let table = |found: &LabelCount| volume.labels.as_ref().zip(u32::try_from(found.number).ok());
-    let words = |found: &LabelCount| described(Some(volume), found);
+    let label = |found: &LabelCount| described(Some(volume), found);
     if numbers.len() < regions::many::SEARCHED {
         search.clear();
     }
     let shown = numbers
         .iter()
-        .filter(|f| regions::many::found(&words(f), search));
+        .filter(|f| regions::many::found(&label(f), search));
     let shown: Vec<&LabelCount> = shown.collect();
     if numbers.len() >= regions::many::SEARCHED {
         let counts = (shown.len(), numbers.len());
@@ -521,7 +521,7 @@ fn label_list(
             let font = theme::regular(size::LABEL);
             let fact = paint::right(ui.painter(), text, &ml, font.clone(), p.t3);
             let name_at = Rect::from_min_max(text.min, pos2(fact.left() - 8.0, text.bottom()));
-            paint::name(ui.painter(), name_at, &words(found), font, p.t1);
+            paint::name(ui.painter(), name_at, &label(found), font, p.t1);
             if response.clicked() && !there {
                 actions.push(Action::Region(RegionAction::FromLabels {
                     labels: vec![**found],

@@ -131,17 +131,17 @@ fn pictures(ui: &mut Ui, pictures: &Pictures, output: &Arc<Output>, actions: &mu
             p.t3,
         );
         paint::focus_ring(painter, p, &response, place, radius::CONTROL);
-        let words = words(i, candidate);
+        let text = text(i, candidate);
         let role = if now { Role::Label } else { Role::Button };
-        response.widget_info(|| WidgetInfo::labeled(role, true, &words));
+        response.widget_info(|| WidgetInfo::labeled(role, true, &text));
         if response.clicked() && !now {
             actions.push(Action::Tensors(TensorAction::TurnGradients(candidate.turn)));
         }
-        response.on_hover_text(words);
+        response.on_hover_text(text);
     }
 }
 
-fn words(rank: usize, candidate: &Candidate) -> String {
+fn text(rank: usize, candidate: &Candidate) -> String {
     let turn = candidate.turn.description();
     let take = if candidate.turn == AxisChange::NONE {
         ""

@@ -7,7 +7,7 @@ use crate::data::gradients::Weighting;
 use crate::data::{AffineSource, DataId, Grid, TensorLayout, Tractogram};
 use crate::solvers::gradient_check;
 use crate::state::alignment::space::{Disagreement, Item, What, compared, shares_inside};
-use crate::state::core::words::counted;
+use crate::state::core::text::counted;
 use crate::state::origin::{Computed, Origin};
 use crate::state::{Action, Content, Display, Layer, LayerAction, Phase, State};
 use crate::ui::theme::{self, size, space};
@@ -35,7 +35,7 @@ pub fn summary(verdicts: &[Verdict]) -> (Verdict, String) {
     }
     // Notes are not checks and do not count.
     let passed = is(&[Verdict::Passed]);
-    let (worst, words) = match (wrong, passed) {
+    let (worst, text) = match (wrong, passed) {
         (0, passed) if not_run > 0 => (
             Verdict::NotRun,
             format!("{passed} of {} checks passed", passed + not_run),
@@ -45,8 +45,8 @@ pub fn summary(verdicts: &[Verdict]) -> (Verdict, String) {
         (n, _) => (Verdict::Warning, format!("{n} checks to look at")),
     };
     match not_run {
-        0 => (worst, words),
-        n => (worst, format!("{words} · {n} not run")),
+        0 => (worst, text),
+        n => (worst, format!("{text} · {n} not run")),
     }
 }
 
@@ -55,7 +55,7 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     let place = section::head(ui, "Results");
     let p = theme::palette(ui.style());
     let verdicts: Vec<Verdict> = checks.iter().map(|c| c.verdict).collect();
-    let (worst, words) = summary(&verdicts);
+    let (worst, sentence) = summary(&verdicts);
     let (icon, colour) = match worst {
         Verdict::Passed | Verdict::Note => (icons::CHECK_CIRCLE, p.ok),
         Verdict::NotRun => (icons::INFORMATION, p.accent),
@@ -64,8 +64,8 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     };
     // Streamlines alone leave nothing to check.
     if !checks.is_empty() {
-        let text = paint::width(ui, &words, theme::regular(size::LABEL));
-        section::label(ui, place, &words, true, p.t3);
+        let text = paint::width(ui, &sentence, theme::regular(size::LABEL));
+        section::label(ui, place, &sentence, true, p.t3);
         let at = egui::pos2(place.right() - text - 16.0, place.center().y);
         paint::icon(ui.painter(), at, icon, size::ICON, colour);
     }
@@ -180,7 +180,7 @@ fn space_check(state: &State, memory: &mut Memory) -> Option<Check> {
     let mut report = Vec::new();
     let mut verdict = Verdict::Passed;
     for (layer, grid, frames) in &opened {
-        let moved = state.document.moved_words(layer.id);
+        let moved = state.document.transform_text(layer.id);
         let moved = moved.map_or(String::new(), |text| format!("; {text}"));
         report.push(format!(
             "{}: {}, {}{moved}",
@@ -219,7 +219,7 @@ fn space_check(state: &State, memory: &mut Memory) -> Option<Check> {
     };
     for layer in lines {
         if let Content::Tractogram(tractogram) = &layer.content {
-            let moved = state.document.moved_words(layer.id);
+            let moved = state.document.transform_text(layer.id);
             let moved = moved.map_or(String::new(), |text| format!("; {text}"));
             let text = streamlines(&layer.name, tractogram, first);
             report.push(format!("{text}{moved}{requested}"));
@@ -292,7 +292,7 @@ fn handedness(grid: &Grid) -> &'static str {
     }
 }
 
-fn what(content: &Content) -> What<'_> {
+fn content_kind(content: &Content) -> What<'_> {
     match content {
         Content::Scan { dwi: v, .. } | Content::Image(v) => What::Image(v.grid.as_ref()),
         Content::Mask(mask) => What::Mask(mask),
@@ -335,7 +335,7 @@ impl SpaceReport {
             let items: Vec<Item> = opened()
                 .map(|l| Item {
                     name: &l.name,
-                    what: what(&l.content),
+                    what: content_kind(&l.content),
                 })
                 .collect();
             self.found = compared(&items);
@@ -401,13 +401,13 @@ fn gradient_check(state: &State) -> Option<Check> {
         .next()?;
     let Some(gradients) = gradients else {
         return Some(Check {
-            verdict: Verdict::Warning,
-            name: GRADIENTS,
-            fact: "none found".to_owned(),
-            report: vec![
-                "A fit needs b-values and directions: open or drop the bval and bvec files (or one .b file)".to_owned(),
-            ],
-        });
+verdict: Verdict::Warning,
+name: GRADIENTS,
+fact: "none found".to_owned(),
+report: vec![
+"A fit needs b-values and directions: open or drop the bval and bvec files (or one .b file)".to_owned(),
+],
+});
     };
     let of = |w: Weighting| {
         (0..gradients.len())

@@ -4,7 +4,7 @@ use super::FIT;
 use super::checks::{Check, MASK, REPAIRED};
 use crate::data::gradients::{Weighting, volume_numbers};
 use crate::solvers::tensor_fit::Method;
-use crate::state::core::words::counted;
+use crate::state::core::text::counted;
 use crate::state::recipe::Source;
 use crate::state::tensors::mask_text;
 use crate::state::{Content, State};

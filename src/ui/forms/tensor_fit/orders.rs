@@ -207,17 +207,17 @@ fn row(
         let length = format::with_unit(&format::fixed(candidate.mean_length_mm, 0), "mm");
         paint::right(painter, caption(1.0), &length, small(), p.t3);
         paint::focus_ring(painter, p, &response, place, radius::CONTROL);
-        let words = words(first + column, candidate, is_now);
+        let text = text(first + column, candidate, is_now);
         let role = if is_now { Role::Label } else { Role::Button };
-        response.widget_info(|| WidgetInfo::labeled(role, true, &words));
+        response.widget_info(|| WidgetInfo::labeled(role, true, &text));
         if response.clicked() && !is_now {
             take(candidate.layout);
         }
-        response.on_hover_text(words);
+        response.on_hover_text(text);
     }
 }
 
-fn words(rank: usize, candidate: &Candidate, is_now: bool) -> String {
+fn text(rank: usize, candidate: &Candidate, is_now: bool) -> String {
     let take = match is_now {
         true => "",
         false => ". Click to use it; Ctrl+Z to undo",

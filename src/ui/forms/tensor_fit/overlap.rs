@@ -71,7 +71,7 @@ fn grid(layer: &Layer) -> Option<&Grid> {
 }
 
 /// Distance between corresponding corners, by axis; between the centres if the shapes differ.
-fn apart(a: &Grid, b: &Grid) -> DVec3 {
+fn distance_between(a: &Grid, b: &Grid) -> DVec3 {
     if a.shape != b.shape {
         return (a.centre() - b.centre()).abs();
     }
@@ -81,7 +81,7 @@ fn apart(a: &Grid, b: &Grid) -> DVec3 {
 
 /// The plane that shows the difference best, and whether it is enlarged.
 fn plane(reference: &Grid, other: Option<&Grid>, bounds: (DVec3, DVec3)) -> (Plane, bool) {
-    let off = other.map_or(DVec3::ZERO, |g| apart(reference, g));
+    let off = other.map_or(DVec3::ZERO, |g| distance_between(reference, g));
     // From above, unless the difference is mainly up and down.
     let normal = match (off.z > 1.2 * off.x, off.z > 1.2 * off.y) {
         (true, _) if off.x >= off.y => 1,

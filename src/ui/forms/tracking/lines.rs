@@ -1,7 +1,7 @@
 //! Controls of streamlines that rays do not have: deflection and the bootstrap.
 
+use super::super::curve_parameters::Set;
 use super::super::parameters::{self, Rows};
-use super::super::walk::Set;
 use crate::parameters::Parameters as _;
 use crate::solvers::curves::{DeflectionParts, Integrator, Params};
 use crate::state::State;

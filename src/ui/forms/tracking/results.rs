@@ -6,7 +6,7 @@ use crate::data::{Region, Role};
 use crate::solvers::curves::{Params, SeedOutcome};
 use crate::solvers::geodesic::Cut;
 use crate::state::core::display::LineColouring;
-use crate::state::core::words::{counted, streamlines};
+use crate::state::core::text::{counted, streamlines};
 use crate::state::tensors::jobs::fit::FIT;
 use crate::state::tensors::mask_text;
 use crate::state::track::jobs::LIVE;
@@ -75,7 +75,7 @@ pub fn show(
             Some(Standing::Coarse) => "Coarse result: the full run was stopped",
             _ => "Out of date: settings have changed since",
         };
-        again(ui, state, text, actions);
+        run_again(ui, state, text, actions);
     }
     // It can still be read and cut.
     rows::dimmed(ui, state.live_is_stale(), |ui| {
@@ -98,7 +98,7 @@ fn figures(
 ) {
     let output = &live.output;
     let params = match live.rays {
-        Some(_) => &state.document.track.rays.params.walk,
+        Some(_) => &state.document.track.rays.params.curves,
         None => &state.document.track.streamlines,
     };
     match &live.rays {
@@ -164,7 +164,7 @@ fn waiting(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     } else if jobs.any(|j| matches!(j.slot, LIVE | FIT | Slot::Load)) {
         rows::hint(ui, doing);
     } else {
-        again(
+        run_again(
             ui,
             state,
             "It was stopped before there was a result",
@@ -174,7 +174,7 @@ fn waiting(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
 }
 
 /// Offers to compute the result of the present controls.
-fn again(ui: &mut Ui, state: &State, text: &str, actions: &mut Vec<Action>) {
+fn run_again(ui: &mut Ui, state: &State, text: &str, actions: &mut Vec<Action>) {
     let p = theme::palette(ui.style());
     let word = match state.document.track.method {
         Method::Streamlines => "Track again",

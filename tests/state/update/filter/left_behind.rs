@@ -30,32 +30,32 @@ fn left_behind() {
     let mut window = fitted();
     let id = layer(&window).id;
     assert_eq!(shown(&window), Shown::After);
-    let kept = window.state.sifted(id).expect("sifted").kept;
+    let kept = window.state.selection(id).expect("sifted").kept;
     for task in [Task::View, Task::Track, Task::Segment, Task::Pathways] {
         look(&mut window, task);
-        assert!(window.state.document.bundle.sieve.is_none(), "{task:?}");
+        assert!(window.state.document.bundle.rules.is_none(), "{task:?}");
         assert!(
-            window.state.sifted(id).is_none(),
+            window.state.selection(id).is_none(),
             "all are seen in {task:?}"
         );
         look(&mut window, Task::Filter);
         assert_eq!(shown(&window), Shown::After, "after {task:?}");
-        assert_eq!(window.state.sifted(id).expect("sifted").kept, kept);
+        assert_eq!(window.state.selection(id).expect("sifted").kept, kept);
     }
     // A group, too, is shown only there.
     let group = Some("left".to_owned());
     act(&mut window, FilterAction::ShowGroup(group.clone()));
     act(&mut window, FilterAction::Show(Shown::Difference));
-    let sieve = window.state.document.bundle.sieve.clone();
+    let rules = window.state.document.bundle.rules.clone();
     look(&mut window, Task::View);
-    assert!(window.state.document.bundle.sieve.is_none());
+    assert!(window.state.document.bundle.rules.is_none());
     // Undo and redo in another task restore none.
     window.act(Action::Undo);
-    assert!(window.state.document.bundle.sieve.is_none());
+    assert!(window.state.document.bundle.rules.is_none());
     window.act(Action::Redo);
-    assert!(window.state.document.bundle.sieve.is_none());
+    assert!(window.state.document.bundle.rules.is_none());
     look(&mut window, Task::Filter);
-    assert_eq!(window.state.document.bundle.sieve, sieve);
+    assert_eq!(window.state.document.bundle.rules, rules);
     // The fit ends while another task is selected.
     let mut window = opened();
     window.holding = true;
@@ -64,7 +64,7 @@ fn left_behind() {
     window.holding = false;
     window.deliver(|_| {});
     assert!(!window.state.is_filtering());
-    assert!(window.state.document.bundle.sieve.is_none());
+    assert!(window.state.document.bundle.rules.is_none());
     // The status stays until the user selects a third task.
     let weighed = |window: &Window| {
         window
@@ -95,14 +95,14 @@ fn of_the_user() {
         high: None,
         counting: Default::default(),
     });
-    window.act(Action::Bundle(BundleAction::SetSieve {
-        sieve: Some(own.clone()),
+    window.act(Action::Bundle(BundleAction::SetRules {
+        rules: Some(own.clone()),
         phase: Phase::Done,
     }));
     for task in [Task::Filter, Task::Segment, Task::View] {
         look(&mut window, task);
         assert_eq!(
-            window.state.document.bundle.sieve.as_ref(),
+            window.state.document.bundle.rules.as_ref(),
             Some(&own),
             "{task:?}"
         );
@@ -130,7 +130,7 @@ fn forced() {
     act(&mut window, FilterAction::Run);
     assert_eq!(said(&window), "");
     let id = layer(&window).id;
-    let weighed = window.state.document.weighed[&id].clone();
+    let weighed = window.state.document.weights[&id].clone();
     let from = window.state.document.fit_inputs(&weighed);
     assert!(from.expect("the fit").params.force_model);
     let command = arcuate::state::update::filter_recipe(&window.state).expect("a command");
@@ -145,18 +145,18 @@ fn forced() {
 fn keep() {
     let mut window = fitted();
     let id = layer(&window).id;
-    let (sieve, maps) = {
+    let (rules, maps) = {
         let document = &window.state.document;
-        (document.bundle.sieve.clone(), weight_maps(document))
+        (document.bundle.rules.clone(), weight_maps(document))
     };
-    assert!(sieve.is_some() && !maps.is_empty());
+    assert!(rules.is_some() && !maps.is_empty());
     act(&mut window, FilterAction::Keep);
     let document = &window.state.document;
     assert_eq!(layer(&window).id, id);
     assert!(layer(&window).display.visible);
     assert_eq!(
-        (&document.bundle.sieve, weight_maps(document)),
-        (&sieve, maps)
+        (&document.bundle.rules, weight_maps(document)),
+        (&rules, maps)
     );
     assert!(window.state.holds_fit(), "the next run goes on from it");
     let kept = window.state.session.selected_layer.expect("the kept one");
@@ -187,29 +187,29 @@ fn two_layers() {
     act(&mut window, FilterAction::Keep);
     let second = window.state.session.selected_layer.expect("the kept one");
     let look_at = |window: &mut Window, id| act(window, FilterAction::Tractogram(id));
-    let sieve = |window: &Window| window.state.document.bundle.sieve.clone();
+    let rules = |window: &Window| window.state.document.bundle.rules.clone();
     act(&mut window, FilterAction::Show(Shown::Difference));
     look_at(&mut window, second);
     act(&mut window, FilterAction::Run);
     assert_eq!(layer(&window).id, second);
     let document = &window.state.document;
-    assert!(document.weighed_of(layer(&window)).is_some());
+    assert!(document.weights_of_layer(layer(&window)).is_some());
     act(&mut window, FilterAction::Show(Shown::After));
     for (id, choice) in [(first, Shown::Difference), (second, Shown::After)] {
         look_at(&mut window, id);
         assert_eq!(shown(&window), choice);
         look(&mut window, Task::View);
-        assert_eq!(sieve(&window), None);
+        assert_eq!(rules(&window), None);
         look(&mut window, Task::Filter);
         assert_eq!(shown(&window), choice);
     }
     let group = Some("left".to_owned());
     act(&mut window, FilterAction::ShowGroup(group));
-    let with_group = sieve(&window);
+    let with_group = rules(&window);
     look_at(&mut window, first);
-    assert_eq!(sieve(&window).and_then(|s| s.group), None);
+    assert_eq!(rules(&window).and_then(|s| s.group), None);
     look_at(&mut window, second);
-    assert_eq!(sieve(&window), with_group);
+    assert_eq!(rules(&window), with_group);
     // One that is set to show all stays so, and undo goes back to what was shown.
     act(&mut window, FilterAction::ShowGroup(None));
     act(&mut window, FilterAction::Show(Shown::Before));
@@ -230,10 +230,10 @@ fn two_layers() {
         high: None,
         counting: Default::default(),
     });
-    window.act(Action::Bundle(BundleAction::SetSieve {
-        sieve: Some(own.clone()),
+    window.act(Action::Bundle(BundleAction::SetRules {
+        rules: Some(own.clone()),
         phase: Phase::Done,
     }));
     look_at(&mut window, second);
-    assert_eq!(sieve(&window), Some(own));
+    assert_eq!(rules(&window), Some(own));
 }

@@ -75,7 +75,7 @@ fn through() {
         beams(&[0.0, 4.0, -3.0, 9.0, 12.0]),
     );
     let found = near(&window);
-    let Distance::Through { count, of, at } = found[0].met else {
+    let Distance::Crossing { count, of, at } = found[0].met else {
         panic!("{found:?}");
     };
     assert_eq!((count, of), (3, 5));
@@ -119,14 +119,14 @@ fn left_out() {
         let values = vec![1.0, 2.0, 3.0];
         l.content = Content::Tractogram(all.renewed().with_per_streamline("rank", values));
     });
-    let sieve = StreamlineRules::new(layer).limited(Limit {
+    let rules = StreamlineRules::new(layer).limited(Limit {
         column: Column::Value("rank".to_owned()),
         low: Some(1.5),
         high: None,
         counting: Default::default(),
     });
-    window.act(Action::Bundle(BundleAction::SetSieve {
-        sieve: Some(sieve),
+    window.act(Action::Bundle(BundleAction::SetRules {
+        rules: Some(rules),
         phase: Phase::Done,
     }));
     let found = near(&window);
@@ -160,7 +160,7 @@ fn moving() {
         let own = Isosurface::of_field(&live(&window).field);
         let exact = to_streamlines(&own, &beams(&all), None).expect("both");
         let Distance::Away { mm, .. } = figures.near[0].met else {
-            assert!(matches!(figures.near[0].met, Distance::Through { .. }));
+            assert!(matches!(figures.near[0].met, Distance::Crossing { .. }));
             break;
         };
         assert!((mm - exact.mm).abs() <= 1e-3, "{mm} {exact:?}");

@@ -4,7 +4,7 @@ use super::super::{click, submitted, type_over, window};
 use super::measured;
 use crate::support::{test, wait_for};
 use arcuate::state::files::jobs::SaveTractogram;
-use arcuate::state::update::losses;
+use arcuate::state::update::unsupported_contents;
 use egui_kittest::kittest::Queryable as _;
 use libtest_mimic::Trial;
 use std::path::Path;
@@ -24,7 +24,7 @@ fn beside() {
     let output = Arc::make_mut(&mut live.output);
     let points = vec![0.5; output.kept.points.len()];
     output.kept = output.kept.clone().with_per_point("fa", points);
-    let lost = |file: &str| losses(&state, None, Path::new(file)).join("; ");
+    let lost = |file: &str| unsupported_contents(&state, None, Path::new(file)).join("; ");
     let of_tck = lost("rays.tck");
     assert_eq!(of_tck, "", "they go beside it");
     assert_eq!(lost("rays.vtk"), "");
@@ -57,7 +57,7 @@ fn overwriting() {
         click(&mut window, "Replace");
         // Other jobs may be submitted besides: unsaved work is saved regularly for recovery.
         let rays = |save: &SaveTractogram| {
-            let adjacent = save.values.beside(&save.path);
+            let adjacent = save.values.companion_files(&save.path);
             let has = |name: &str| adjacent.iter().any(|b| b.path == path(name));
             has("a.tsf") && has("a.weights.txt")
         };

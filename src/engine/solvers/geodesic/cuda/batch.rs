@@ -121,7 +121,7 @@ impl Job<'_> {
         let pending = |&i: &u32| halves[i as usize].reason == PENDING;
         let active: Vec<u32> = (0..halves.len() as u32).filter(pending).collect();
         let follow_ms = self.follow(device, card, range.clone(), &active, &mut halves, points)?;
-        let rules = join::JoinRules::new(self.gates, &self.params.walk);
+        let rules = join::JoinRules::new(self.gates, &self.params.curves);
         let mut joined = JoinedCurves::new(self.gates);
         let [mut kept, mut missed] = [GatheredRays::default(), GatheredRays::default()];
         let seeds = &self.rays.seeds[range];

@@ -17,9 +17,15 @@ use std::sync::Arc;
 
 pub fn tests() -> Vec<Trial> {
     vec![
-        test("update::told::gradients_turn_and_back", turned),
-        test("update::told::a_space_takes_the_layers_place", spaces),
-        test("update::told::a_colour_table_joins_its_labels", colours),
+        test("update::user_choices::gradients_turn_and_back", turned),
+        test(
+            "update::user_choices::a_space_takes_the_layers_place",
+            spaces,
+        ),
+        test(
+            "update::user_choices::a_colour_table_joins_its_labels",
+            colours,
+        ),
     ]
 }
 

@@ -15,7 +15,7 @@ pub const BACK: &str = "Undo the leak";
 /// The leak at which the surface was paused, if that state is shown.
 pub fn leaked(state: &State) -> Option<LeakNotice> {
     let live = state.session.segment.live.as_ref()?;
-    let seen = state.view.task == Task::Segment && state.going_back_to().is_none();
+    let seen = state.view.task == Task::Segment && state.rewind_target().is_none();
     live.leak.filter(|_| seen)
 }
 

@@ -1,13 +1,13 @@
 //! The question before work would be lost: with the one about the files of a session, the only question that blocks
 //! everything.
 
-use super::files::{PathPurpose, Place, suggestion};
-use super::theme::{self, size};
-use super::widgets::button::Button;
-use super::{Memory, quit};
 use crate::state::sessions::ChangedSince;
 use crate::state::sessions::unsaved::{RecipeOnly, UnsavedPart, summed};
 use crate::state::{Action, SessionAction, State, UnsavedAction};
+use crate::ui::files::{DialogPosition, PathPurpose, suggestion};
+use crate::ui::theme::{self, size};
+use crate::ui::widgets::button::Button;
+use crate::ui::{Memory, quit};
 use egui::{Frame, Id, Key, Margin, Modal, Role, Stroke, Ui, WidgetInfo};
 
 /// Whether a question blocks everything.
@@ -60,7 +60,9 @@ pub fn save_as(ui: &Ui, state: &State, memory: &mut Memory, then: Option<Unsaved
         Some(file) => file.display().to_string(),
         None => suggestion(state, &state.document.name, &purpose),
     };
-    memory.files.ask(ui.ctx(), purpose, Place::Middle, &text);
+    memory
+        .files
+        .ask(ui.ctx(), purpose, DialogPosition::Middle, &text);
 }
 
 /// Saves the session under its name, or asks for one.

@@ -7,8 +7,8 @@ use crate::state::document::Unfiled;
 use crate::state::filter::WEIGHT;
 use crate::state::recipes::{filed, selection_options};
 use crate::state::streamlines::tables::TableRecipe;
-use crate::state::streamlines::update::follow::{profile_columns, rules};
-use crate::state::streamlines::{Column, Drawer, Shown};
+use crate::state::streamlines::update::follow::{applied_rules, profile_columns};
+use crate::state::streamlines::{BottomPanel, Column, Shown};
 use crate::state::{LayerId, Recipe, State};
 use std::fmt::Write as _;
 use std::path::Path;
@@ -24,12 +24,12 @@ struct Parts<'a> {
 }
 
 /// The recipe of a panel; `None` if there are no streamlines, or not all of it is known yet.
-pub fn asked(state: &State, what: Drawer) -> Option<Recipe> {
+pub fn panel_recipe(state: &State, what: BottomPanel) -> Option<Recipe> {
     let (layer, lines) = state.bundle()?;
     let mut parts = Parts::of(state, layer);
     let mut input = None;
     match what {
-        Drawer::Table => {
+        BottomPanel::Table => {
             let columns = state.columns(lines);
             let mut sorted = None;
             let mut taken: Vec<String> = Vec::new();
@@ -63,7 +63,7 @@ pub fn asked(state: &State, what: Drawer) -> Option<Recipe> {
                 }
             }
         }
-        Drawer::Profile => {
+        BottomPanel::Profile => {
             for column in profile_columns(state, lines) {
                 parts.measure(&column);
             }
@@ -83,12 +83,15 @@ pub fn asked(state: &State, what: Drawer) -> Option<Recipe> {
                 parts.options += " --reverse";
             }
         }
-        Drawer::Matrix => {
+        BottomPanel::Matrix => {
             let labels = state.label_map()?;
             input = match state.document.recipe(labels) {
                 Recipe::File(file) => Some(quoted(&file.to_string_lossy())),
-                Recipe::FileAs { file, told } => {
-                    let _ = write!(parts.options, "{told}");
+                Recipe::FileAs {
+                    file,
+                    told: reading,
+                } => {
+                    let _ = write!(parts.options, "{reading}");
                     Some(quoted(&file.to_string_lossy()))
                 }
                 _ => {
@@ -121,7 +124,7 @@ pub fn asked(state: &State, what: Drawer) -> Option<Recipe> {
 
 /// The recipe of the streamlines that a layer's rules keep, or the layer's own recipe; `None` while values that the
 /// rules need are being computed.
-pub fn sifted(state: &State, layer: &Layer) -> Option<Recipe> {
+pub fn selection_recipe(state: &State, layer: &Layer) -> Option<Recipe> {
     Parts::of(state, layer).streamlines()
 }
 
@@ -142,7 +145,7 @@ impl<'a> Parts<'a> {
 
     /// Whether a value is in the streamlines' own file: weights fitted here are not.
     fn has(&self, name: &str) -> bool {
-        name != WEIGHT || !self.state.document.weighed.contains_key(&self.layer.id)
+        name != WEIGHT || !self.state.document.weights.contains_key(&self.layer.id)
     }
 
     fn measure(&mut self, column: &Column) {
@@ -173,13 +176,17 @@ impl<'a> Parts<'a> {
     fn streamlines(&mut self) -> Option<Recipe> {
         let (state, layer) = (self.state, self.layer);
         let recipe = state.document.recipe(layer);
-        let sieve = state.document.bundle.sieve.as_ref();
-        let Some(sieve) = sieve.filter(|s| s.layer == layer.id) else {
+        let streamline_rules = state.document.bundle.rules.as_ref();
+        let Some(streamline_rules) = streamline_rules.filter(|s| s.layer == layer.id) else {
             return Some(recipe);
         };
-        let rules = rules(state, sieve, crate::state::streamlines::lines_of(layer)?)?;
+        let rules = applied_rules(
+            state,
+            streamline_rules,
+            crate::state::streamlines::lines_of(layer)?,
+        )?;
         let here = rules.values.iter().all(|v| self.has(&v.name));
-        let step = selection_options(&state.document, sieve, &rules).filter(|_| here);
+        let step = selection_options(&state.document, streamline_rules, &rules).filter(|_| here);
         if step.is_none() {
             self.lacks("what the filter asks for");
         }

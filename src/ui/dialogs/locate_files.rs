@@ -1,12 +1,13 @@
 //! The question about files of a session that are missing or have changed.
 
-use super::files::{PathPurpose, Place};
-use super::theme::{self, size};
-use super::widgets::button::Button;
-use super::widgets::paint;
-use super::{Memory, format, icons, leaving};
+use super::unsaved_changes;
 use crate::state::sessions::{Changed, FileComparison, Found, Opening};
 use crate::state::{Action, SessionAction, State};
+use crate::ui::files::{DialogPosition, PathPurpose};
+use crate::ui::theme::{self, size};
+use crate::ui::widgets::button::Button;
+use crate::ui::widgets::paint;
+use crate::ui::{Memory, format, icons};
 use egui::{FontId, Key, Role, ScrollArea, Sense, Ui, WidgetInfo, pos2, vec2};
 
 const WIDTH: f32 = 600.0;
@@ -19,7 +20,7 @@ pub fn show(ui: &Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Actio
     let searching = !state.session.jobs.running.is_empty();
     let window = ui.max_rect().size();
     let width = WIDTH.min(window.x - 80.0);
-    let close = leaving::modal(ui, "relocate", width, |ui| {
+    let close = unsaved_changes::modal(ui, "relocate", width, |ui| {
         contents(ui, opening, searching, window.y, memory, actions);
     });
     // A click outside would discard the files chosen so far.
@@ -57,7 +58,7 @@ fn contents(
     let changed = wrong.len() - missing;
     let name = opening.read.path.file_name().unwrap_or_default();
     let head = format!("{}: {}", name.to_string_lossy(), title(missing, changed));
-    leaving::heading(ui, &head);
+    unsaved_changes::heading(ui, &head);
     let height = (window - 260.0).max(120.0);
     ScrollArea::vertical().max_height(height).show(ui, |ui| {
         ui.spacing_mut().item_spacing.y = 10.0;
@@ -151,14 +152,14 @@ fn row(
         ui.push_id(index, |ui| {
             ui.horizontal(|ui| {
                 ui.add_space(24.0);
-                let mut say = |action| actions.push(Action::Session(action));
+                let mut send = |action| actions.push(Action::Session(action));
                 if let Some(suggestion) = &found.suggestion {
-                    let word = format!("Take {}", short(suggestion));
+                    let word = format!("Take {}", shortened(suggestion));
                     let hint = suggestion.display().to_string();
                     let take = Button::plain(&word).hint(&hint).disabled(busy);
                     if take.show(ui).clicked() {
                         let path = suggestion.clone();
-                        say(SessionAction::Relocate { index, path });
+                        send(SessionAction::Relocate { index, path });
                     }
                 }
                 let answers = [
@@ -172,13 +173,15 @@ fn row(
                     };
                     if button.disabled(busy).show(ui).clicked() {
                         let answer = which;
-                        say(SessionAction::Answer { index, answer });
+                        send(SessionAction::Answer { index, answer });
                     }
                 }
                 if Button::plain("Choose…").disabled(busy).show(ui).clicked() {
                     let name = name.to_owned();
                     let purpose = PathPurpose::Locate { index, name };
-                    memory.files.ask(ui.ctx(), purpose, Place::Middle, &path);
+                    memory
+                        .files
+                        .ask(ui.ctx(), purpose, DialogPosition::Middle, &path);
                 }
             });
         });
@@ -213,7 +216,7 @@ fn in_the_middle(ui: &Ui, path: &str, font: &FontId, width: f32) -> String {
 }
 
 /// The last folder and the name.
-fn short(path: &std::path::Path) -> String {
+fn shortened(path: &std::path::Path) -> String {
     let mut parts: Vec<_> = path.iter().rev().take(2).collect();
     parts.reverse();
     let parts: Vec<_> = parts.iter().map(|p| p.to_string_lossy()).collect();

@@ -8,11 +8,11 @@ use std::sync::Arc;
 
 /// The rules before an action, and the regions that take part in them.
 pub struct Before {
-    sieve: StreamlineRules,
+    rules: StreamlineRules,
     layer: Arc<Layer>,
     part: Vec<RegionId>,
     /// Whether the user works on that layer rather than on the live result.
-    asked_about: bool,
+    user_works_on_layer: bool,
 }
 
 /// `None` if the action may change the rules freely: there are none, or it is undo or redo.
@@ -23,22 +23,22 @@ pub fn before(state: &State, action: &Action) -> Option<Before> {
     ) {
         return None;
     }
-    let sieve = state.document.bundle.sieve.clone()?;
-    let layer = state.document.layer(sieve.layer)?.clone();
+    let rules = state.document.bundle.rules.clone()?;
+    let layer = state.document.layer(rules.layer)?.clone();
     let regions = state.document.regions.iter();
-    let part = regions.filter(|r| sieve.how(r.id, r.role) != RegionRule::Nothing);
+    let part = regions.filter(|r| rules.how(r.id, r.role) != RegionRule::Nothing);
     let part = part.map(|r| r.id).collect();
     let mut regions = state.document.regions.iter();
     let seeded = regions.any(|r| r.role == Role::Seed);
     let subject = state.bundle().map(|(layer, _)| layer.id);
     // In the other tasks regions are ends of pathways, obstacles, or bundles of their own.
     let by_task = matches!(state.view.task, Task::View | Task::Track);
-    let asked_about = by_task && subject == Some(sieve.layer) && !seeded;
+    let asked_about = by_task && subject == Some(rules.layer) && !seeded;
     Some(Before {
-        sieve,
+        rules,
         layer,
         part,
-        asked_about,
+        user_works_on_layer: asked_about,
     })
 }
 
@@ -49,19 +49,19 @@ pub fn keep(state: &mut State, before: Option<Before>) {
         return;
     };
     let document = &state.document;
-    let layer = document.layer(before.sieve.layer);
+    let layer = document.layer(before.rules.layer);
     let same = layer.is_some_and(|layer| Arc::ptr_eq(layer, &before.layer))
-        && document.bundle.sieve.as_ref() == Some(&before.sieve);
+        && document.bundle.rules.as_ref() == Some(&before.rules);
     if !same {
         return;
     }
-    let mut sieve = before.sieve;
+    let mut rules = before.rules;
     for region in &document.regions {
-        let joins = sieve.how(region.id, region.role) != RegionRule::Nothing;
-        let is_asked_for = before.asked_about && region.role != Role::Target;
+        let joins = rules.how(region.id, region.role) != RegionRule::Nothing;
+        let is_asked_for = before.user_works_on_layer && region.role != Role::Target;
         if joins && !is_asked_for && !before.part.contains(&region.id) {
-            sieve = sieve.using(region.id, region.role, RegionRule::Nothing);
+            rules = rules.using(region.id, region.role, RegionRule::Nothing);
         }
     }
-    state.document.bundle.sieve = Some(sieve);
+    state.document.bundle.rules = Some(rules);
 }

@@ -10,7 +10,7 @@ use std::sync::Arc;
 const MOST: f64 = 640.0;
 
 /// A mask on a plane.
-pub struct Trace {
+pub struct MaskOutline {
     axis: usize,
     level: f64,
     /// Closed lines, without repeating their first point.
@@ -19,9 +19,9 @@ pub struct Trace {
     pub inside: Vec<[DVec2; 2]>,
 }
 
-/// Traces of the masks on screen.
+/// Outlines of the masks on screen.
 #[derive(Default)]
-pub struct Traces {
+pub struct MaskOutlines {
     kept: HashMap<(DataId, usize), Kept>,
     clock: u64,
 }
@@ -29,11 +29,11 @@ pub struct Traces {
 struct Kept {
     level: f64,
     used: u64,
-    trace: Arc<Trace>,
+    outline: Arc<MaskOutline>,
 }
 
-impl Traces {
-    /// Begins a frame: traces not shown in the last frames are dropped.
+impl MaskOutlines {
+    /// Begins a frame: outlines not shown in the last frames are dropped.
     pub fn tick(&mut self) {
         /// A pane may be idle while another is drawn.
         const FRAMES: u64 = 8;
@@ -42,7 +42,7 @@ impl Traces {
         self.kept.retain(|_, kept| kept.used >= oldest);
     }
 
-    pub fn of(&mut self, mask: &Mask, plane: &Plane) -> Arc<Trace> {
+    pub fn of(&mut self, mask: &Mask, plane: &Plane) -> Arc<MaskOutline> {
         let normal = plane.normal().abs();
         let axis = (0..3).find(|&a| normal[a] > 0.5).unwrap_or(2);
         let level = plane.centre[axis];
@@ -50,16 +50,16 @@ impl Traces {
         let kept = self.kept.get_mut(&(mask.id(), axis));
         if let Some(kept) = kept.filter(|kept| kept.level == level) {
             kept.used = used;
-            return kept.trace.clone();
+            return kept.outline.clone();
         }
-        let trace = Arc::new(Trace::new(mask, axis, level));
+        let outline = Arc::new(MaskOutline::new(mask, axis, level));
         let kept = Kept {
             level,
             used,
-            trace: trace.clone(),
+            outline: outline.clone(),
         };
         self.kept.insert((mask.id(), axis), kept);
-        trace
+        outline
     }
 }
 
@@ -83,13 +83,13 @@ impl Cells {
             };
             (0..3).find_map(along)
         };
-        let (wanted, straight) = match (edge(u), edge(v)) {
+        let (step_mm, straight) = match (edge(u), edge(v)) {
             (Some(a), Some(b)) => (DVec2::new(a, b), true),
             _ => (DVec2::splat(grid.spacing().min_element() * 0.5), false),
         };
         let extent = high - low;
-        let factor = (extent / wanted / MOST).ceil().max(DVec2::ONE);
-        let step = wanted * factor;
+        let factor = (extent / step_mm / MOST).ceil().max(DVec2::ONE);
+        let step = step_mm * factor;
         let count = (extent / step - 1e-6).ceil().max(DVec2::ONE);
         let cells = Self {
             origin: low,
@@ -104,7 +104,7 @@ impl Cells {
     }
 }
 
-impl Trace {
+impl MaskOutline {
     /// The world point of a point on the plane.
     pub fn world(&self, at: DVec2) -> DVec3 {
         let mut world = DVec3::ZERO;
@@ -118,22 +118,22 @@ impl Trace {
     /// squares (Lorensen and Cline 1987, in two dimensions).
     pub fn new(mask: &Mask, axis: usize, level: f64) -> Self {
         let plane = [(axis + 1) % 3, (axis + 2) % 3];
-        let mut trace = Self {
+        let mut outline = Self {
             axis,
             level,
             border: Vec::new(),
             inside: Vec::new(),
         };
         let Some((low, high)) = mask.bounds_inside() else {
-            return trace;
+            return outline;
         };
         if level < low[axis] || level > high[axis] {
-            return trace;
+            return outline;
         }
         let flat = |p: DVec3| DVec2::new(p[plane[0]], p[plane[1]]);
         let (cells, straight) = Cells::new(&mask.grid, flat(low), flat(high), plane);
-        let samples = sample(mask, &cells, |at| trace.world(at), plane);
-        trace.border = loops(&samples, cells.count)
+        let samples = sample(mask, &cells, |at| outline.world(at), plane);
+        outline.border = loops(&samples, cells.count)
             .into_iter()
             .map(|line| {
                 let corners = line.iter().map(|&[i, j]| cells.corner(i, j)).collect();
@@ -151,14 +151,14 @@ impl Trace {
             while i < nu {
                 let run = row[i..].iter().take_while(|&&inside| inside).count();
                 if run > 0 {
-                    trace
+                    outline
                         .inside
                         .push([cells.corner(i, j), cells.corner(i + run, j + 1)]);
                 }
                 i += run.max(1);
             }
         }
-        trace
+        outline
     }
 }
 

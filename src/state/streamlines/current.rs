@@ -44,44 +44,50 @@ impl State {
             let layer = self.document.layer(id?)?;
             Some((layer, lines_of(layer)?))
         };
-        let sieve = self.document.bundle.sieve.as_ref().map(|s| s.layer);
-        let chosen = self.session.bundle.chosen.as_ref().map(|c| c.layer);
+        let rules = self.document.bundle.rules.as_ref().map(|s| s.layer);
+        let chosen = self
+            .session
+            .bundle
+            .manual_selection
+            .as_ref()
+            .map(|c| c.layer);
         let all = || {
             let layers = self.document.layers.iter().rev();
             layers.filter_map(|l| Some((l, lines_of(l)?)))
         };
         named(self.session.selected_layer)
             .or_else(|| named(self.session.bundle.subject))
-            .or_else(|| named(sieve))
+            .or_else(|| named(rules))
             .or_else(|| named(chosen))
             .or_else(|| all().find(|(l, _)| l.display.visible))
             .or_else(|| all().next())
     }
 
     /// The streamlines of a layer that the rules keep; the previous result while a new one is being computed.
-    pub fn sifted(&self, layer: LayerId) -> Option<&StreamlineSelection> {
-        let (key, sifted) = self.session.bundle.sift.shown()?;
+    pub fn selection(&self, layer: LayerId) -> Option<&StreamlineSelection> {
+        let (key, selection) = self.session.bundle.selection.shown()?;
         let lines = lines_of(self.document.layer(layer)?)?;
-        let sieve = self.document.bundle.sieve.as_ref()?;
-        (sieve.layer == layer && key.of == lines.id() && key.sieve.layer == layer).then_some(sifted)
+        let rules = self.document.bundle.rules.as_ref()?;
+        (rules.layer == layer && key.of == lines.id() && key.rules.layer == layer)
+            .then_some(selection)
     }
 
     /// Whether this layer has rules.
-    pub fn sieved(&self, layer: LayerId) -> bool {
-        let sieve = self.document.bundle.sieve.as_ref();
-        sieve.is_some_and(|s| s.layer == layer)
+    pub fn has_rules(&self, layer: LayerId) -> bool {
+        let rules = self.document.bundle.rules.as_ref();
+        rules.is_some_and(|s| s.layer == layer)
     }
 
     /// The result of the present rules; `None` while unknown.
     pub fn passing(&self, layer: LayerId) -> Option<&StreamlineSelection> {
-        let sift = &self.session.bundle.sift;
+        let sift = &self.session.bundle.selection;
         let at_rest = sift.running().is_none() && !sift.has_failed();
-        self.sifted(layer).filter(|_| at_rest)
+        self.selection(layer).filter(|_| at_rest)
     }
 
     /// The selected streamlines of the present layer.
-    pub fn chosen(&self) -> Option<&ManualSelection> {
-        let chosen = self.session.bundle.chosen.as_ref()?;
+    pub fn manual_selection(&self) -> Option<&ManualSelection> {
+        let chosen = self.session.bundle.manual_selection.as_ref()?;
         let lines = lines_of(self.document.layer(chosen.layer)?)?;
         (lines.id() == chosen.of && chosen.count > 0).then_some(chosen)
     }
@@ -133,7 +139,7 @@ impl State {
     }
 
     /// The FA of the tensors as a column, or else a value along the streamlines, or the topmost image.
-    pub fn usual_along(&self, lines: &Tractogram) -> Option<Column> {
+    pub fn default_profile_column(&self, lines: &Tractogram) -> Option<Column> {
         if lines.per_point.contains_key("fa") {
             return Some(Column::Value("fa".to_owned()));
         }
@@ -174,6 +180,6 @@ impl State {
 
     /// The streamlines that count: those that the rules keep, or all.
     pub fn among(&self, layer: LayerId) -> Option<SameArc<bool>> {
-        self.sifted(layer).map(|s| s.marks.clone())
+        self.selection(layer).map(|s| s.marks.clone())
     }
 }

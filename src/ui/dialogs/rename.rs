@@ -1,24 +1,24 @@
 //! Names in the lists, typed in place, and the entries that the rows' context menus share.
 
-use super::theme::space;
-use super::widgets::field::{self, Typed};
-use super::widgets::{menu, paint};
-use super::{Memory, icons};
 use crate::data::region::RegionId;
 use crate::state::LayerId;
+use crate::ui::theme::space;
+use crate::ui::widgets::field::{self, Typed};
+use crate::ui::widgets::{menu, paint};
+use crate::ui::{Memory, icons};
 use egui::{Rect, Ui};
 
 /// A name that is being typed.
 #[derive(Clone, PartialEq, Debug)]
-pub(super) struct Renaming {
+pub(in crate::ui) struct Renaming {
     what: Named,
     text: String,
     /// The field has just opened.
-    pub(super) fresh: bool,
+    pub(in crate::ui) fresh: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Named {
+pub(in crate::ui) enum Named {
     Layer(LayerId),
     Region(RegionId),
     /// A kept pathway.
@@ -26,7 +26,7 @@ pub(super) enum Named {
 }
 
 /// Opens the field for a new name.
-pub(super) fn begin(what: Named, name: &str, memory: &mut Memory) {
+pub(in crate::ui) fn begin(what: Named, name: &str, memory: &mut Memory) {
     memory.renaming = Some(Renaming {
         what,
         text: name.to_owned(),
@@ -34,7 +34,7 @@ pub(super) fn begin(what: Named, name: &str, memory: &mut Memory) {
     });
 }
 
-pub(super) fn rename_item(ui: &mut Ui, what: Named, name: &str, memory: &mut Memory) {
+pub(in crate::ui) fn rename_item(ui: &mut Ui, what: Named, name: &str, memory: &mut Memory) {
     let item = menu::Item::new("Rename").key("double click");
     if item.icon(icons::COPY).show(ui) {
         begin(what, name, memory);
@@ -42,7 +42,7 @@ pub(super) fn rename_item(ui: &mut Ui, what: Named, name: &str, memory: &mut Mem
     }
 }
 
-pub(super) fn delete_item(ui: &mut Ui) -> bool {
+pub(in crate::ui) fn delete_item(ui: &mut Ui) -> bool {
     let item = menu::Item::new("Delete").icon(icons::TRASH);
     let chosen = item.key("Del").show(ui);
     if chosen {
@@ -51,14 +51,14 @@ pub(super) fn delete_item(ui: &mut Ui) -> bool {
     chosen
 }
 
-pub(super) enum Renamed {
+pub(in crate::ui) enum Renamed {
     Not,
     Going,
     Done(String),
 }
 
 /// The text field over a row whose name is being typed.
-pub(super) fn rename(ui: &mut Ui, row: Rect, what: Named, memory: &mut Memory) -> Renamed {
+pub(in crate::ui) fn rename(ui: &mut Ui, row: Rect, what: Named, memory: &mut Memory) -> Renamed {
     let Some(renaming) = memory.renaming.as_mut().filter(|r| r.what == what) else {
         return Renamed::Not;
     };

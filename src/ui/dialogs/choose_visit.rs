@@ -1,10 +1,11 @@
 //! The question which visit to open from a folder with several subjects or sessions.
 
-use super::theme::{self, size, space};
-use super::widgets::button::Button;
-use super::widgets::{field, paint, rows};
-use super::{Memory, leaving};
+use super::unsaved_changes;
 use crate::state::{Action, FilesAction, Folder, State, Visit};
+use crate::ui::Memory;
+use crate::ui::theme::{self, size, space};
+use crate::ui::widgets::button::Button;
+use crate::ui::widgets::{field, paint, rows};
 use egui::{Key, ScrollArea, Sense, Ui, pos2, vec2};
 
 const WIDTH: f32 = 480.0;
@@ -60,7 +61,7 @@ pub fn show(ui: &Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Actio
     memory.caches.visits.update(folder);
     let height = (ui.max_rect().height() - 260.0).max(120.0);
     let mut answer = None;
-    let close = leaving::modal(ui, "visits", WIDTH, |ui| {
+    let close = unsaved_changes::modal(ui, "visits", WIDTH, |ui| {
         answer = contents(ui, folder, &mut memory.caches.visits, height);
     });
     if let Some(answer) = answer {
@@ -73,7 +74,7 @@ pub fn show(ui: &Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Actio
 fn contents(ui: &mut Ui, folder: &Folder, cache: &mut Cache, height: f32) -> Option<Option<usize>> {
     let p = theme::palette(ui.style());
     let name = folder.path.file_name().unwrap_or_default();
-    leaving::heading(ui, &format!("Which one? {}", name.to_string_lossy()));
+    unsaved_changes::heading(ui, &format!("Which one? {}", name.to_string_lossy()));
     if cache.visits.len() >= MANY {
         let (rect, _) = ui.allocate_exact_size(vec2(WIDTH, 26.0), Sense::hover());
         let before = cache.text.clone();

@@ -7,9 +7,9 @@ use std::path::PathBuf;
 use std::sync::mpsc::{Sender, channel};
 
 /// Writes lines to a file as long as it lives.
-pub struct Trace(Sender<String>);
+pub struct ActionLog(Sender<String>);
 
-impl Trace {
+impl ActionLog {
     pub fn to(path: PathBuf) -> Self {
         let (sender, lines) = channel::<String>();
         let started = thread::start("trace", move || {
