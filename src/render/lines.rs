@@ -2,11 +2,10 @@
 
 use super::gpu::{Gpu, Slot, blended, depth_test, source};
 use super::line_buffers::{Chunk, LineBuffers, LineKey, LineStore};
-use super::line_slots;
 use super::pipelines::Drawing;
 use super::textures::{Textures, colour_map_row};
-use super::transparency;
 use super::view::SceneView;
+use super::{line_slots, transparency};
 use crate::scene::draw_list::{LineColour, LineStyle, Lines};
 use bytemuck::{Pod, Zeroable};
 use std::ops::Range;

@@ -11,12 +11,9 @@ use super::theme::{self, size};
 use super::widgets::paint;
 use super::{Memory, forms, keys, regions as list_of_regions};
 use crate::data::region::RegionId;
-use crate::state::Action;
-use crate::state::Look;
-use crate::state::Pane;
-use crate::state::State;
 use crate::state::filter::FilterFile;
 use crate::state::segment::SegmentFile;
+use crate::state::{Action, Look, Pane, State};
 use egui::{
     Align2, Area, Event, Frame, Key, Margin, Modifiers, Order, Rect, Role, Sense, Stroke, TextEdit,
     Ui, WidgetInfo, pos2, vec2,

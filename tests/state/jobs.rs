@@ -12,8 +12,7 @@ use arcuate::jobs::{
     BackendKind, CompletePath, DeviceChoice, JobHandle, Jobs, Outcome, PathAnswer, PathCheck,
     PathQuestion, Receive, Slot, Values,
 };
-use arcuate::solvers::curves;
-use arcuate::solvers::curves::{Params, Seeding};
+use arcuate::solvers::curves::{self, Params, Seeding};
 use arcuate::solvers::tractogram::profile::Profile;
 use arcuate::solvers::tractogram::selection::SelectionRules;
 use arcuate::state::device::jobs::{FindCards, UseBackend};

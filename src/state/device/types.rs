@@ -1,8 +1,7 @@
 //! Actions on graphics cards.
 
 use crate::jobs::AnyJob;
-use crate::state::BackendKind;
-use crate::state::State;
+use crate::state::{BackendKind, State};
 use std::sync::Arc;
 
 /// Where solvers run.

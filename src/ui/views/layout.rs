@@ -2,7 +2,8 @@
 
 use crate::state::{Layout, Pane};
 use crate::ui::theme::space::VIEW_GAP;
-use egui::{Rect, emath::GuiRounding as _, pos2};
+use egui::emath::GuiRounding as _;
+use egui::{Rect, pos2};
 
 /// Share of the width that the 3-D view takes next to three slices.
 const SCENE_SHARE: f32 = 0.68;

@@ -4,9 +4,8 @@ use super::replay::{outcomes, run};
 use crate::support::session_window::Window;
 use crate::support::test;
 use arcuate::data::Role;
-use arcuate::state::ViewAction;
 use arcuate::state::pathways::{AmongPairs, PathwayAction, Shown, Standing};
-use arcuate::state::{Action, Phase, Task};
+use arcuate::state::{Action, Phase, Task, ViewAction};
 use glam::dvec3;
 use libtest_mimic::Trial;
 

@@ -11,15 +11,10 @@ use arcuate::data::{Grid, Tractogram};
 use arcuate::io::convert::{self, Plan};
 use arcuate::io::gradients::TableFiles;
 use arcuate::io::{self, Error, Opened, Reading, bids, image, session, streamlines};
-use arcuate::jobs::session::Entry as FileEntry;
-use arcuate::jobs::session::FileComparison;
-use arcuate::jobs::session::Found;
-use arcuate::jobs::session::Item;
-use arcuate::jobs::session::NotRestored;
-use arcuate::jobs::session::Parsed;
-use arcuate::jobs::session::ReadSession;
-use arcuate::jobs::session::Restored;
-use arcuate::jobs::session::Unread;
+use arcuate::jobs::session::{
+    Entry as FileEntry, FileComparison, Found, Item, NotRestored, Parsed, ReadSession, Restored,
+    Unread,
+};
 use arcuate::state::State;
 use arcuate::state::origin::Origins;
 use arcuate::state::sessions::saved;

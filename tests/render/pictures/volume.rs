@@ -15,9 +15,7 @@ use arcuate::scene::draw_list::{
     ById, Colours, Interpolation, ScenePane, Transfer, VolumeDraw, VolumeStyle,
 };
 use arcuate::state::Display;
-use arcuate::state::core::volume_look::Cut;
-use arcuate::state::core::volume_look::VolumeLook;
-use arcuate::state::core::volume_look::VolumeStyle as Style;
+use arcuate::state::core::volume_look::{Cut, VolumeLook, VolumeStyle as Style};
 use glam::{DAffine3, DMat3, DVec2, DVec3};
 use libtest_mimic::Trial;
 use std::sync::Arc;

@@ -11,9 +11,9 @@ use arcuate::compute::Control;
 use arcuate::data::{Grid, Region, Role, TensorField, Tractogram};
 use arcuate::phantom::{Bundle, Head, scan_options};
 use arcuate::solvers::curves::{self, Seeding};
-use arcuate::solvers::geodesic;
-use arcuate::solvers::geodesic::Rays;
-use arcuate::solvers::geodesic::{Cut, Directions, Params, Precision, RayMetric, Sharpening, rank};
+use arcuate::solvers::geodesic::{
+    self, Cut, Directions, Params, Precision, RayMetric, Rays, Sharpening, rank,
+};
 use arcuate::solvers::tensor_fit;
 use glam::{DVec3, Vec3};
 use libtest_mimic::Trial;

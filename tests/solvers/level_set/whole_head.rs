@@ -7,9 +7,8 @@ use crate::support::{Random, test};
 use arcuate::compute::Control;
 use arcuate::data::{Mask, Shape, Volume};
 use arcuate::phantom::{Head, Imaging, PictureOptions, Weighting, WholeHead, scan_grid};
-use arcuate::solvers::level_set;
 use arcuate::solvers::level_set::{
-    Cause, Ended, Evolution, Layout, Params, Probe, Start, agreement,
+    self, Cause, Ended, Evolution, Layout, Params, Probe, Start, agreement,
 };
 use glam::DVec3;
 use libtest_mimic::Trial;

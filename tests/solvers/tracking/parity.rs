@@ -9,7 +9,8 @@ use arcuate::compute::{Backend, Control};
 use arcuate::data::{AffineSource, Grid, Region, Role, Shape, TensorField};
 use arcuate::solvers::curves::{Integrator, Interpolation, Output, Params, Seeding, StopReason};
 use arcuate::solvers::tracking::{track, track_within};
-use glam::{DAffine3, DVec3, swizzles::Vec3Swizzles as _};
+use glam::swizzles::Vec3Swizzles as _;
+use glam::{DAffine3, DVec3};
 use libtest_mimic::Trial;
 
 pub fn tests() -> Vec<Trial> {

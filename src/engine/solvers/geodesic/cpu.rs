@@ -3,10 +3,9 @@
 use super::field::{Cubic, Sampler, Trilinear};
 use super::follow::RayFollower;
 use super::half_ray::{HalfRayRules, RayHalves};
-use super::join;
 use super::ray_metric::RayMetric;
 use super::start::{Rays, Start, starts};
-use super::{Form, Output, Params, paper};
+use super::{Form, Output, Params, join, paper};
 use crate::compute::{Cancelled, Control, simd};
 use crate::data::Region;
 use crate::solvers::Error;

@@ -11,9 +11,6 @@
 mod batch;
 mod prepare;
 
-use batch::Summary;
-pub use prepare::prepare;
-
 use super::half_ray::HalfRayRules;
 use super::ray_metric::{Precision, RayMetric};
 use super::start::{Rays, Start};
@@ -29,9 +26,11 @@ use crate::solvers::curves::half_queue::halves_per_start;
 use crate::solvers::curves::memory_budget::{MemoryBudget, SAMPLE_SHARE, taken};
 use crate::solvers::curves::regions::RegionTests;
 use crate::solvers::curves::{Integrator, Interpolation};
+use batch::Summary;
 use bytemuck::{Pod, Zeroable};
 use cudarc::driver::{CudaSlice, DeviceRepr, LaunchConfig, PushKernelArg as _};
 use half::f16;
+pub use prepare::prepare;
 use std::sync::Arc;
 
 /// With fewer half rays, four threads follow each; with fewer still, eight.

@@ -7,8 +7,7 @@ use crate::compute::{Cancelled, Control};
 use crate::solvers::curves::cells::INSIDE;
 use crate::solvers::curves::half_queue::{LANES, PENDING, Queue, halves_per_start};
 use crate::solvers::curves::regions::{Cut, RegionTests};
-use crate::solvers::curves::{DirectionField, step};
-use crate::solvers::curves::{Integrator, StopReason};
+use crate::solvers::curves::{DirectionField, Integrator, StopReason, step};
 use bytemuck::{Pod, Zeroable};
 
 /// When and how a half stops.

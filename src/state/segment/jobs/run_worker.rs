@@ -3,12 +3,11 @@
 use crate::compute::{Backend, Control};
 use crate::data::{ImageExporter, Mask, Volume};
 use crate::jobs::JobError;
-use crate::solvers::Error;
 use crate::solvers::level_set::{
     Ended, Evolution, Inputs, Layout, Params, Sphere, Start, agreement, measures_of, speed_picture,
     surface,
 };
-use crate::solvers::region;
+use crate::solvers::{Error, region};
 use crate::state::segment::jobs::proximity::ProximityCache;
 use crate::state::segment::jobs::run::RunSender;
 use crate::state::segment::jobs::run_state::Run;

@@ -1,9 +1,7 @@
 //! Layers of a session whose files are found after opening it.
 
 use crate::io::Remark;
-use crate::jobs::session::Found;
-use crate::jobs::session::Item;
-use crate::jobs::session::Restored;
+use crate::jobs::session::{Found, Item, Restored};
 use crate::state::Document;
 use crate::state::core::layer::{Layer, LayerId};
 use crate::state::sessions::saved::held::find_again;

@@ -2,8 +2,7 @@
 
 use crate::data::DataId;
 use crate::data::region::RegionId;
-use crate::jobs::session::FileComparison;
-use crate::jobs::session::ReadSession;
+use crate::jobs::session::{FileComparison, ReadSession};
 use crate::solvers::tensor_fit::FitMap;
 use crate::solvers::tractogram::selection::Edit;
 use crate::state::core::layer::LayerId;

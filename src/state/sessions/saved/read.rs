@@ -2,12 +2,9 @@
 
 use crate::data::axis_change::AxisChange;
 use crate::io::{Reading, Remark};
-use crate::jobs::session::FileComparison;
-use crate::jobs::session::Item;
-use crate::jobs::session::NotRestored;
-use crate::jobs::session::ReadSession;
-use crate::jobs::session::Restored;
-use crate::jobs::session::RestoredLayers;
+use crate::jobs::session::{
+    FileComparison, Item, NotRestored, ReadSession, Restored, RestoredLayers,
+};
 use crate::solvers::tractogram::selection::Edit;
 use crate::state::core::layer::{Content as DocumentContent, Layer, LayerId, OriginId};
 use crate::state::density::quantity;

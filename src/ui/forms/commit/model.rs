@@ -2,22 +2,19 @@
 
 use super::act;
 use crate::parameters::row;
-use crate::solvers::commit;
-use crate::solvers::commit::Params;
 use crate::solvers::commit::cylinder::GammaRadii;
 use crate::solvers::commit::model::{Intra, Zeppelin};
-use crate::state::filter::FilterAction;
-use crate::state::filter::FitEstimate;
+use crate::solvers::commit::{self, Params};
+use crate::state::filter::{FilterAction, FitEstimate};
 use crate::state::{Action, Phase, Severity, State};
 use crate::ui::format::{count, fixed, with_unit};
 use crate::ui::forms::curve_parameters;
 use crate::ui::forms::display::{segment_row, select_row};
 use crate::ui::forms::parameters::{self, Rows, Shown};
-use crate::ui::theme;
 use crate::ui::widgets::note::{Note, NoteResponse};
 use crate::ui::widgets::slider::SliderRow;
 use crate::ui::widgets::{menu, rows, section};
-use crate::ui::{Memory, panels};
+use crate::ui::{Memory, panels, theme};
 use egui::Ui;
 
 const DIFFUSIVITIES: &str = "Diffusivities";

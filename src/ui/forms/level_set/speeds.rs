@@ -5,14 +5,13 @@ use crate::data::region::RegionId;
 use crate::solvers::level_set::Params;
 use crate::state::segment::{SegmentAction, SegmentSettings, scalar};
 use crate::state::{Action, Phase, State};
-use crate::ui::Memory;
 use crate::ui::forms::display::select_row;
 use crate::ui::forms::parameters::{self, Rows, Shown};
 use crate::ui::forms::volume::fade_row;
-use crate::ui::icons;
 use crate::ui::widgets::button::checkbox;
 use crate::ui::widgets::slider::{Change, Columns, SliderRow};
 use crate::ui::widgets::{menu, section};
+use crate::ui::{Memory, icons};
 use egui::Ui;
 
 const SPEEDS: &str = "Further speeds";

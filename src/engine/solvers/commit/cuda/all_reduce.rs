@@ -2,7 +2,8 @@
 
 use super::buffers::Buffers;
 use super::{KERNELS, OPERATION, Part, THREADS, blocks};
-use crate::compute::cuda::{self, Device, nccl::Group};
+use crate::compute::cuda::nccl::Group;
+use crate::compute::cuda::{self, Device};
 use cudarc::driver::{CudaFunction, CudaSlice, PushKernelArg as _};
 use std::sync::Arc;
 
