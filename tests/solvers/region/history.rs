@@ -194,7 +194,7 @@ fn sphere_to_voxels() {
         |state: &State, at: f64| state.document.regions[0].shape.contains(DVec3::splat(at));
     assert!(contains(&state, 20.0) && contains(&state, 28.0) && !contains(&state, 34.0));
     assert!(
-        state.session.notices.status.contains("voxels of t1"),
+        state.session.notices.status.contains("grid of t1"),
         "{}",
         state.session.notices.status
     );

@@ -409,7 +409,7 @@ fn stops() {
         ..SelectionRules::default()
     };
     let error = select(&lines, &rules(StopReason::LowFa), &on(1), &Control::new()).unwrap_err();
-    assert!(error.to_string().contains("why they stopped"), "{error}");
+    assert!(error.to_string().contains("no stop reasons"), "{error}");
     let lines = lines
         .with_per_streamline("stop_start", start.clone())
         .with_per_streamline("stop_end", end.clone());
