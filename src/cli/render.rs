@@ -153,9 +153,9 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     }
     let pixels = options.size * f64::from(options.scale);
     let report = json!({
-    "command": "render", "file": files[0], "files": files.len(), "film": film, "size_px": [pixels.x, pixels.y],
-    "crosshair_mm": state.view.crosshair.to_array(), "streamlines": streamlines(&state),
-    "drawn_by": pictures.device(),
+        "command": "render", "file": files[0], "files": files.len(), "film": film, "size_px": [pixels.x, pixels.y],
+        "crosshair_mm": state.view.crosshair.to_array(), "streamlines": streamlines(&state),
+        "drawn_by": pictures.device(),
     });
     let mut text = match files.as_slice() {
         [first, .., last] => format!("{} to {}", shown(first), shown(last)),

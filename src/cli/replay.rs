@@ -127,12 +127,12 @@ impl Replayed {
 
     fn json(&self) -> Value {
         json!({
-        "name": self.name,
-        "result": self.of,
-        "outcome": self.outcome.map_or("no checksum", |outcome| outcome.key()),
-        "count": self.count,
-        "expected_count": self.expected,
-        "sha256": self.sha256,
+            "name": self.name,
+            "result": self.of,
+            "outcome": self.outcome.map_or("no checksum", |outcome| outcome.key()),
+            "count": self.count,
+            "expected_count": self.expected,
+            "sha256": self.sha256,
         })
     }
 }
@@ -495,13 +495,13 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         read.program
     );
     let value = json!({
-    "command": "replay",
-    "session": read.path,
-    "results": list,
-    "replaced_files": replaced,
-    "saved_by": read.program,
-    "saved_on": then,
-    "made_again_on": here,
+        "command": "replay",
+        "session": read.path,
+        "results": list,
+        "replaced_files": replaced,
+        "saved_by": read.program,
+        "saved_on": then,
+        "made_again_on": here,
     });
     runner.report(&value, &text);
     match (bad, results.len()) {

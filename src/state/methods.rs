@@ -277,13 +277,13 @@ fn scans(document: &Document) -> String {
 fn fit(params: &tensor_fit::Params, mask: Option<String>, citations: &mut Citations) -> String {
     let tensors = citations.cite(TENSOR);
     let mask = mask.unwrap_or_else(|| {
-format!(
-"a brain mask found from the scan (mean images with and without diffusion weighting; the coil's \
+        format!(
+            "a brain mask found from the scan (mean images with and without diffusion weighting; the coil's \
              shading removed by a quadratic fit to the core given by Otsu's threshold {}; a median filter; \
              voxels above 32 % of the brain's brightness; the largest component with its holes filled)",
-citations.cite(BRAIN_MASK)
-)
-});
+            citations.cite(BRAIN_MASK)
+        )
+    });
     let method = match params.method {
         tensor_fit::Method::Ols => "ordinary linear least squares".to_owned(),
         tensor_fit::Method::Wls => "weighted linear least squares".to_owned(),

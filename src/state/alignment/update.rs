@@ -146,9 +146,9 @@ fn position_text(document: &Document, layer: LayerId) -> String {
 
 fn refuse(state: &mut State) {
     state.session.notify(
-Severity::Information,
-"Only images, masks and streamlines that were opened can be moved, not the scan or its results",
-);
+        Severity::Information,
+        "Only images, masks and streamlines that were opened can be moved, not the scan or its results",
+    );
 }
 
 /// The reference for aligning a layer: the scan, else the lowest other image.

@@ -152,12 +152,12 @@ pub fn fitted(state: &mut State, result: &Fitted) {
     }
     if !result.fit.without_direction.is_empty() {
         state.session.notify(
-Severity::Warning,
-format!(
-"Volumes left out of the fit, b above 50 but no direction (usually the scanner's trace image): {}",
-volume_numbers(&result.fit.without_direction)
-),
-);
+            Severity::Warning,
+            format!(
+                "Volumes left out of the fit, b above 50 but no direction (usually the scanner's trace image): {}",
+                volume_numbers(&result.fit.without_direction)
+            ),
+        );
     }
     let floor = result.key.params.min_eigenvalue_mm2_per_s;
     for doubt in result.fit.doubts(result.mask.count(), floor) {

@@ -35,9 +35,9 @@ pub fn whole_brain_done(
 ) {
     let Some(made) = recipes::made(&state.document, requested, Cut::All) else {
         state.session.notify(
-Severity::Information,
-"Whole-brain streamlines discarded because the tensors changed during tracking: track again",
-);
+            Severity::Information,
+            "Whole-brain streamlines discarded because the tensors changed during tracking: track again",
+        );
         return;
     };
     let content = Content::Tractogram(output.kept.clone());
@@ -183,9 +183,9 @@ fn save_selection(state: &mut State, id: LayerId, path: PathBuf, effects: &mut V
     let recipe = layer.as_deref().and_then(|l| selection_recipe(state, l));
     let (Some(layer), Some(marks), Some(recipe)) = (layer, marks, recipe) else {
         return state.session.notify(
-Severity::Information,
-"The result of the filter is not ready: wait for it or change the filter, then export again",
-);
+            Severity::Information,
+            "The result of the filter is not ready: wait for it or change the filter, then export again",
+        );
     };
     let Content::Tractogram(tractogram) = &layer.content else {
         return;

@@ -231,14 +231,14 @@ fn controls(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
         }
         let span = scaled(high) - scaled(low);
         let row = SliderRow::new(
-"Range ε",
-scaled(params.tolerance),
-span * 1e-3..=span * 0.5,
-)
-.decimals(decimals)
-.limits(0.0..=10.0 * span)
-.unit(short_unit(layer))
-.help("Largest difference from T; a sample sets it to a little under half of the contrast to the \
+            "Range ε",
+            scaled(params.tolerance),
+            span * 1e-3..=span * 0.5,
+        )
+        .decimals(decimals)
+        .limits(0.0..=10.0 * span)
+        .unit(short_unit(layer))
+        .help("Largest difference from T; a sample sets it to a little under half of the contrast to the \
                values just outside, without reaching the background");
         if let Some((tolerance, phase)) = row.value(ui) {
             change(params.target, (tolerance as f32) / scale, phase);

@@ -158,11 +158,11 @@ pub(in crate::state) fn was_made_again(
         format!("Recomputed {name}: {streamlines} in {seconds:.1} s{text}");
     if outcome == Some(Match::Differs) {
         state.session.notify(
-Severity::Warning,
-format!(
-"{name} was recomputed and differs from the session: another version, or changed files"
-),
-);
+            Severity::Warning,
+            format!(
+                "{name} was recomputed and differs from the session: another version, or changed files"
+            ),
+        );
     }
 }
 

@@ -401,13 +401,13 @@ fn gradient_check(state: &State) -> Option<Check> {
         .next()?;
     let Some(gradients) = gradients else {
         return Some(Check {
-verdict: Verdict::Warning,
-name: GRADIENTS,
-fact: "none found".to_owned(),
-report: vec![
-"A fit needs b-values and directions: open or drop the bval and bvec files (or one .b file)".to_owned(),
-],
-});
+            verdict: Verdict::Warning,
+            name: GRADIENTS,
+            fact: "none found".to_owned(),
+            report: vec![
+                "A fit needs b-values and directions: open or drop the bval and bvec files (or one .b file)".to_owned(),
+            ],
+        });
     };
     let of = |w: Weighting| {
         (0..gradients.len())
