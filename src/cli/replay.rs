@@ -1,5 +1,7 @@
 //! `arcuate replay`: recomputes every result of a session without a window, and compares it.
 
+mod names;
+
 use super::headless::Headless;
 use super::options::{SessionOptions, make_folder};
 use super::runner::{Failure, Runner};
@@ -21,6 +23,7 @@ use crate::state::update::{find_pathway, remake, weight_request};
 use crate::state::{
     Action, Content, Document, KeptPathway, Layer, LayerId, Method, Task, ViewAction, recipes,
 };
+use names::{PATHWAY, SURFACE, TENSORS, called, live_name};
 use serde_json::{Value, json};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -226,36 +229,6 @@ fn snapshots(window: &mut Headless, read: &ReadSession) -> Outcomes {
         all.extend(kept(window, &document, read, &of, &called));
     }
     all
-}
-
-/// The user's name for a result of the session.
-fn called(document: &Document, of: &str) -> String {
-    let layer = |id: u64| {
-        let missing = document.missing_layer(LayerId(id));
-        let here = document.layer(LayerId(id)).map(|l| l.name.clone());
-        here.or_else(|| missing.map(|m| m.layer.name.clone()))
-    };
-    match of {
-        saved::TENSORS => TENSORS.to_owned(),
-        saved::LIVE => live_name(document.track.method == Method::Rays).to_owned(),
-        saved::PATHWAY => PATHWAY.to_owned(),
-        saved::SURFACE => SURFACE.to_owned(),
-        of => {
-            let id = of.strip_prefix("layer ").and_then(|id| id.parse().ok());
-            id.and_then(layer).unwrap_or_else(|| of.to_owned())
-        }
-    }
-}
-
-const TENSORS: &str = "Tensors";
-const PATHWAY: &str = "The regions' pathway";
-const SURFACE: &str = "The surface in the hand";
-
-fn live_name(rays: bool) -> &'static str {
-    match rays {
-        true => "The regions' rays",
-        false => "The regions' streamlines",
-    }
 }
 
 /// Kept pathways.

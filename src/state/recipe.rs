@@ -57,7 +57,7 @@ pub enum Recipe {
     /// A file with the user's reading where the file leaves something open.
     FileAs {
         file: PathBuf,
-        told: Reading,
+        reading: Reading,
     },
     /// A scan whose gradients are not next to it.
     Scan(Source),
@@ -137,7 +137,7 @@ impl Recipe {
             true => Self::File(file),
             false => Self::FileAs {
                 file,
-                told: reported,
+                reading: reported,
             },
         }
     }
@@ -181,7 +181,7 @@ impl Source {
             Self::File { dwi, gradients } if gradients.is_empty() => Recipe::File(dwi),
             Self::Tensors { file, layout } => Recipe::FileAs {
                 file,
-                told: Reading {
+                reading: Reading {
                     tensors: Some(layout),
                     ..Reading::default()
                 },
@@ -289,14 +289,14 @@ fn moved_name(of: &Recipe) -> String {
 
 fn moved_command(of: &Recipe, by: DAffine3, out: &Path) -> String {
     let affine = AffineReading::matrix(by);
-    let (file, told) = match of {
+    let (file, reading) = match of {
         Recipe::File(file) => (file, String::new()),
-        Recipe::FileAs { file, told } => (file, told.to_string()),
+        Recipe::FileAs { file, reading } => (file, reading.to_string()),
         // The file on disk is not moved.
         of => return of.command(),
     };
     format!(
-        "arcuate convert {} {}{told}{affine}",
+        "arcuate convert {} {}{reading}{affine}",
         quoted_path(file),
         quoted_path(out)
     )
@@ -319,7 +319,7 @@ fn density_command(
 pub(in crate::state) fn streamlines(of: &Recipe) -> (Option<String>, String) {
     match of {
         Recipe::File(file) => (None, quoted_path(file)),
-        Recipe::FileAs { file, told } => (None, format!("{}{told}", quoted_path(file))),
+        Recipe::FileAs { file, reading } => (None, format!("{}{reading}", quoted_path(file))),
         of => {
             let file = Path::new("tracks.trx");
             (Some(of.command_to(file)), quoted_path(file))
@@ -369,7 +369,7 @@ impl Recipe {
             )),
             Self::Segment(made) => made.no_command(),
             Self::Commit(made) => made.no_command(),
-            Self::Table(asked) => asked.no_command(),
+            Self::Table(recipe) => recipe.no_command(),
             Self::Density { of, .. } | Self::Moved { of, .. } => of.no_command(),
             Self::Edited { of, steps } => of.no_command().or_else(|| {
                 steps.contains(&None).then(|| {
@@ -390,7 +390,7 @@ impl Recipe {
             Self::Pathway { .. } => "pathway",
             Self::Segment(_) => "segmentation",
             Self::Commit(_) => "commit",
-            Self::Table(asked) => asked.file(),
+            Self::Table(recipe) => recipe.file(),
             Self::Moved { of, .. } => return self.command_to(Path::new(&moved_name(of))),
             _ => "tracks.tck",
         };
@@ -403,7 +403,7 @@ impl Recipe {
         match self {
             Self::Segment(made) => made.command(out),
             Self::Commit(made) => made.command(out),
-            Self::Table(asked) => asked.command(out),
+            Self::Table(recipe) => recipe.command(out),
             Self::NoCommand { .. } => format!("# {}", self.no_command().unwrap_or_default()),
             Self::Edited { of, steps } => match self.no_command() {
                 Some(sentence) => format!("# {sentence}"),
@@ -418,7 +418,9 @@ impl Recipe {
             }
             Self::Scan(Source::Phantom { seed }) => Self::Phantom { seed: *seed }.command(),
             Self::File(file) => format!("arcuate info {}", quoted_path(file)),
-            Self::FileAs { file, told } => format!("arcuate info {}{told}", quoted_path(file)),
+            Self::FileAs { file, reading } => {
+                format!("arcuate info {}{reading}", quoted_path(file))
+            }
             Self::Moved { of, by } => moved_command(of, *by, out),
             Self::Phantom { seed } => format!("arcuate phantom --seed {seed} --out head"),
             Self::BrainMask(source) => {

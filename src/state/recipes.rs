@@ -411,7 +411,7 @@ pub fn is_own_mask(mask: &Origin, scan: &Origin) -> bool {
 struct Files<'a> {
     document: &'a Document,
     /// Masks without a file are written next to this one.
-    beside: Option<&'a Path>,
+    companion: Option<&'a Path>,
     /// Inputs that no file holds.
     unfiled: Option<String>,
     masks: Vec<(Mask, PathBuf)>,
@@ -450,7 +450,7 @@ impl Files<'_> {
         if let Some((_, path)) = self.masks.iter().find(|(m, _)| m.id() == mask.id()) {
             return path.clone();
         }
-        let Some(file) = self.beside else {
+        let Some(file) = self.companion else {
             self.unfiled.get_or_insert(name.to_owned());
             return PathBuf::new();
         };
@@ -489,11 +489,11 @@ impl Files<'_> {
 pub fn segment_script(
     document: &Document,
     made: &Segmented,
-    adjacent: Option<&Path>,
+    companion: Option<&Path>,
 ) -> (SegmentScript, Option<String>, Vec<(Mask, PathBuf)>) {
     let mut files = Files {
         document,
-        beside: adjacent,
+        companion,
         unfiled: None,
         masks: Vec::new(),
     };

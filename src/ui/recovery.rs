@@ -136,7 +136,7 @@ pub fn recipe_only(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     if layers.is_empty() {
         return;
     }
-    let sentence: Vec<String> = layers.iter().map(RecipeOnly::words).collect();
+    let sentence: Vec<String> = layers.iter().map(RecipeOnly::label).collect();
     let sentence: Vec<&str> = sentence.iter().map(String::as_str).collect();
     // The size of a single layer follows its name.
     let (recipe, streamlines) = match layers.len() {

@@ -120,7 +120,7 @@ fn name(
         path.display().to_string()
     });
     if let Some(verified) = &state.session.saving.verified {
-        hint += &format!("\n{}", verified.words());
+        hint += &format!("\n{}", verified.label());
     }
     for layer in &left_out {
         hint += &format!("\nKept as its recipe alone: {layer}");

@@ -224,7 +224,7 @@ fn again() {
         origin: None,
     };
     let looked = |state: &mut State, found: Vec<RecoverableSession>, stored: bool| {
-        let output = SessionOutput::LeftBehind {
+        let output = SessionOutput::Recoverable {
             found,
             is_locked: stored,
         };

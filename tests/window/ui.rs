@@ -6,6 +6,7 @@ mod filter;
 mod first;
 mod fold;
 mod keys;
+mod lists;
 mod looks;
 mod menus;
 mod palette;
@@ -132,9 +133,15 @@ fn type_over(window: &mut Window, text: &str) {
 
 pub fn tests() -> Vec<Trial> {
     let own = vec![
-        test("ui::clicks change task, layout and orientation", clicks),
-        test("ui::lists show, hide, select and rename", lists),
-        test("ui::the region menu puts a tool into the hand", region_menu),
+        test(
+            "ui::clicks change task, layout and orientation",
+            lists::clicks,
+        ),
+        test("ui::lists show, hide, select and rename", lists::lists),
+        test(
+            "ui::the region menu puts a tool into the hand",
+            lists::region_menu,
+        ),
         test("ui::a slider drag is one undo step", slider_drag),
         test("ui::a slider drag of two slow frames", slow_drag),
         test(
@@ -192,97 +199,6 @@ pub fn tests() -> Vec<Trial> {
     .into_iter()
     .flatten()
     .collect()
-}
-
-fn clicks() {
-    let mut window = window(small_scan(), [1920.0, 1080.0]);
-    click(&mut window, "Track");
-    assert_eq!(window.state().state.view.task, Task::Track);
-    for (name, layout) in [
-        ("3-D with three slices", Layout::SceneFirst),
-        ("One view", Layout::Single),
-        ("Four views", Layout::Grid),
-    ] {
-        click(&mut window, name);
-        assert_eq!(window.state().state.view.layout, layout);
-    }
-    click(&mut window, "Orientation: radiological");
-    window.get_by_label("Orientation: neurological");
-    click(&mut window, "Help");
-    click(&mut window, "Keys and mouse");
-    window.get_by_label("S: Place a seed");
-    click(&mut window, "Light theme");
-    assert!(window.state().state.view.light_theme);
-}
-
-fn lists() {
-    let mut window = window(tracking(), [1920.0, 1080.0]);
-    click(&mut window, "Layer FA");
-    let fa = window
-        .state()
-        .state
-        .document
-        .layer_named("FA")
-        .unwrap()
-        .clone();
-    assert_eq!(window.state().state.session.selected_layer, Some(fa.id));
-    click(&mut window, "Show FA");
-    assert!(
-        window
-            .state()
-            .state
-            .document
-            .layer_named("FA")
-            .unwrap()
-            .display
-            .visible
-    );
-    click(&mut window, "Hide Tracks, live");
-    assert!(
-        !window
-            .state()
-            .state
-            .document
-            .track
-            .streamline_display
-            .visible
-    );
-    click(&mut window, "Role of Midline");
-    click(&mut window, "Include");
-    assert_eq!(
-        window.state().state.document.regions[2].role.name(),
-        "Include"
-    );
-    let row = window.get_by_label("Target region Motor L").rect();
-    double_click(&mut window, row.left_center() + egui::vec2(60.0, 0.0));
-    type_over(&mut window, "Hand area");
-    window.get_by_label("Target region Hand area");
-    window.get_by_label("Layer FA").click_secondary();
-    window.run();
-    click(&mut window, "Delete");
-    assert!(window.state().state.document.layer_named("FA").is_none());
-    click(&mut window, "Undo");
-    assert!(window.state().state.document.layer_named("FA").is_some());
-}
-
-fn region_menu() {
-    let mut window = window(small_scan(), [1280.0, 800.0]);
-    click(&mut window, "Regions");
-    click(&mut window, "Add a region");
-    click(&mut window, "Shape: Box");
-    click(&mut window, "Target");
-    let tool = window.state().state.view.tool;
-    assert!(
-        matches!(tool, Tool::NewRegion { role, cube: true } if role.name() == "Target"),
-        "{tool:?}"
-    );
-    click(&mut window, "Add a region");
-    click(&mut window, "From Brain mask");
-    let regions = &window.state().state.document.regions;
-    assert_eq!(
-        (regions[0].name.as_str(), regions[0].role.name()),
-        ("Brain mask", "Seed")
-    );
 }
 
 fn slider_drag() {

@@ -60,11 +60,11 @@ impl ResultStorage {
 /// The content of a session, serialized by the thread that writes it: lists of manually selected streamlines may be
 /// long.
 #[derive(Clone)]
-pub struct Wording(Arc<dyn Fn() -> Value + Send + Sync>);
+pub struct ContentText(Arc<dyn Fn() -> Value + Send + Sync>);
 
-impl Wording {
-    pub fn new(tell: impl Fn() -> Value + Send + Sync + 'static) -> Self {
-        Self(Arc::new(tell))
+impl ContentText {
+    pub fn new(write: impl Fn() -> Value + Send + Sync + 'static) -> Self {
+        Self(Arc::new(write))
     }
 
     pub fn value(&self) -> Value {
@@ -72,7 +72,7 @@ impl Wording {
     }
 }
 
-impl std::fmt::Debug for Wording {
+impl std::fmt::Debug for ContentText {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         self.value().fmt(f)
     }
@@ -113,7 +113,7 @@ impl Parsed {
 /// A session to be written.
 #[derive(Clone, Debug)]
 pub struct SessionDraft {
-    pub content: Wording,
+    pub content: ContentText,
     pub computed_on: String,
     /// In the order of their numbers in the content.
     pub files: Vec<Listed>,
@@ -146,7 +146,7 @@ pub enum StoredNumbers {
 
 /// A mask or numbers of a session that cannot be read; they stay in the session.
 #[derive(Clone, Debug)]
-pub struct Unread<T> {
+pub struct UnreadableArray<T> {
     pub packed: Arc<T>,
     /// The end of a sentence: `its grid has no volume`.
     pub why: String,
@@ -193,8 +193,8 @@ pub struct ReadSession {
     pub program: String,
     pub computed_on: String,
     pub files: Vec<Found>,
-    pub masks: Vec<Result<Mask, Unread<PackedMask>>>,
-    pub numbers: Vec<Result<Arc<[f32]>, Unread<PackedNumbers>>>,
+    pub masks: Vec<Result<Mask, UnreadableArray<PackedMask>>>,
+    pub numbers: Vec<Result<Arc<[f32]>, UnreadableArray<PackedNumbers>>>,
     /// Files that still hold masks, by the masks' numbers.
     pub mask_files: Vec<(usize, PathBuf)>,
     pub results: Vec<Sum>,
@@ -407,7 +407,7 @@ pub enum SessionOutput {
         outcome: Option<Match>,
     },
     /// Sessions that no earlier call has found.
-    LeftBehind {
+    Recoverable {
         found: Vec<RecoverableSession>,
         /// Other processes lock more: running windows, or killed ones that have not ended yet.
         is_locked: bool,
@@ -467,7 +467,7 @@ impl SessionRequest {
             }
             Self::FindLeftBehind => {
                 let (found, is_locked) = work::left_behind(memory);
-                SessionOutput::LeftBehind { found, is_locked }
+                SessionOutput::Recoverable { found, is_locked }
             }
             Self::Forget { session } => {
                 memory.forget(&session);

@@ -3,7 +3,7 @@
 use super::mask_files;
 use super::{
     Found, Item, Memory, NotRestored, Parser, ReadSession, RecoverableSession, Restored,
-    RestoredLayers, SessionDraft, Stored, StoredNumbers, ToSum, Unread,
+    RestoredLayers, SessionDraft, Stored, StoredNumbers, ToSum, UnreadableArray,
 };
 use crate::compute::{Backend, Control};
 use crate::data::Tractogram;
@@ -283,7 +283,7 @@ pub fn read(
             false => Err(format!("it needs {NO_ROOM}")),
         };
         // Items that refer to it report this.
-        masks.push(mask.map_err(|why| Unread {
+        masks.push(mask.map_err(|why| UnreadableArray {
             packed: Arc::new(packed),
             why,
         }));
@@ -296,7 +296,7 @@ pub fn read(
             true => packed.unpack(),
             false => Err(format!("they need {NO_ROOM}")),
         };
-        numbers.push(values.map_err(|why| Unread {
+        numbers.push(values.map_err(|why| UnreadableArray {
             packed: Arc::new(packed),
             why,
         }));

@@ -9,8 +9,7 @@
 pub(in crate::state) mod alignment;
 pub(in crate::state) mod density;
 pub(in crate::state) mod filter;
-mod held;
-mod late;
+mod found_later;
 mod missing;
 pub(in crate::state) mod origins;
 pub(in crate::state) mod pathways;
@@ -19,9 +18,10 @@ pub(in crate::state) mod regions;
 mod results;
 pub(in crate::state) mod segment;
 pub(in crate::state) mod snapshots;
+mod stored;
 pub(in crate::state) mod write;
 
-pub use crate::state::sessions::saved::late::{moved_to, restore_missing, restore_weights};
+pub use crate::state::sessions::saved::found_later::{moved_to, restore_missing, restore_weights};
 pub(in crate::state) use crate::state::sessions::saved::missing::add_missing;
 pub use crate::state::sessions::saved::missing::{
     AwaitedLayers, Group, MissingItem, MissingLayer, MissingPart, MissingWeights, Painted,

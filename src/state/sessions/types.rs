@@ -152,7 +152,7 @@ pub enum Verified {
 }
 
 impl Verified {
-    pub fn words(&self) -> String {
+    pub fn label(&self) -> String {
         let files = |n: usize| crate::state::core::text::counted(n, "file");
         match self {
             Self::Running(n) => format!("{} being verified", files(*n)),

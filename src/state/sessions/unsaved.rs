@@ -51,7 +51,7 @@ pub enum UnsavedPart {
 }
 
 impl UnsavedPart {
-    pub fn words(&self) -> String {
+    pub fn label(&self) -> String {
         match self {
             Self::Regions(n) => counted(*n, "region"),
             Self::Layer { text, .. } => text.clone(),
@@ -104,7 +104,7 @@ pub struct RecipeOnly {
 
 impl RecipeOnly {
     /// `Whole brain: 231 004 streamlines, 412 MB`.
-    pub fn words(&self) -> String {
+    pub fn label(&self) -> String {
         format!(
             "{}: {}, {}",
             self.name,
@@ -176,8 +176,8 @@ fn same_start(a: &Start, b: &Start) -> bool {
 impl Document {
     /// Id of the data of a layer; for streamlines without their weights, which count separately.
     pub fn without_weights(&self, layer: LayerId, data: DataId) -> DataId {
-        let weighed = self.weights.get(&layer).filter(|w| w.of == data);
-        weighed.map_or(data, |w| w.lines)
+        let current = self.weights.get(&layer).filter(|w| w.of == data);
+        current.map_or(data, |w| w.lines)
     }
 
     fn unweighted(&self, layer: &Layer) -> DataId {
@@ -247,7 +247,7 @@ impl State {
         let new = |n: usize, base: usize| if n == base { 0 } else { n };
         let more = |n: usize, base: usize| if n > base { n } else { 0 };
         let in_files = &self.session.saving.in_files;
-        let weighed = document.weights.iter().filter(|(id, weights)| {
+        let fitted = document.weights.iter().filter(|(id, weights)| {
             // No streamline file holds the results of virtual lesions.
             let exported = |l: &Arc<Layer>| weights.lesions.is_empty() && in_files.holds_weights(l);
             let layer = document.layer(**id);
@@ -259,7 +259,7 @@ impl State {
                 regions.filter(|r| !base.has_region(r)).count(),
                 UnsavedPart::Regions as fn(usize) -> _,
             ),
-            (weighed.count(), UnsavedPart::Weights),
+            (fitted.count(), UnsavedPart::Weights),
             (
                 pathways.filter(|k| !base.pathways.contains(&k.id)).count(),
                 UnsavedPart::Pathways,
@@ -387,7 +387,7 @@ impl State {
     pub fn saved_without(&self) -> Vec<String> {
         let here = self.only_in_memory();
         let away = self.document.missing_layers().filter(|m| m.can_be_made());
-        let here = here.iter().map(RecipeOnly::words);
+        let here = here.iter().map(RecipeOnly::label);
         here.chain(away.map(|m| m.layer.name.clone())).collect()
     }
 

@@ -1,5 +1,6 @@
 //! Sessions: saving, opening, recovering.
 
+mod arrange;
 mod checked;
 mod later;
 
@@ -9,19 +10,17 @@ use crate::jobs::session::{
     FileComparison, Missing, Parser, ReadSession, RestoredLayers, ResultStorage, SessionOutput,
     SessionRequest,
 };
-use crate::solvers::tensor_fit::FitMap;
-use crate::state::core::layer::{Layer, LayerId};
 use crate::state::core::notices::{Message, Severity, Topic};
 use crate::state::core::text::{counted, some_of};
 use crate::state::edit::edit;
 use crate::state::files::opening;
 use crate::state::files::types::RecentKind;
-use crate::state::origin::{Origin, Origins};
-use crate::state::sessions::saved::{self, AwaitedLayers, SavedLayer};
+use crate::state::origin::Origins;
 use crate::state::sessions::unsaved::{Base, InFiles, summed};
-use crate::state::sessions::{Changed, Opening, SessionAction, UnsavedAction};
+use crate::state::sessions::{Changed, Opening, SessionAction, UnsavedAction, saved};
 use crate::state::streamlines::StreamlineRuntime;
 use crate::state::{Document, Effect, State, View, tensors};
+pub use arrange::{arrange, arrange_read};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -311,7 +310,7 @@ pub fn event(state: &mut State, output: SessionOutput, wall_ms: f64, effects: &m
             tractogram,
             outcome,
         } => later::was_made_again(state, layer, tractogram, outcome, wall_ms),
-        SessionOutput::LeftBehind { found, is_locked } => {
+        SessionOutput::Recoverable { found, is_locked } => {
             state.session.saving.recovery.found.extend(found);
             state.session.saving.recovery.search_again = is_locked;
         }
@@ -495,14 +494,14 @@ fn was_loaded(state: &mut State, restored: RestoredLayers, effects: &mut Vec<Eff
     } = opening;
     let origins = Origins::default();
     let reported = saved::snapshots(&origins, &content, &read, &restored, &absent);
-    let (snapshots, lacks, said) = (reported.snapshots, reported.lacks, reported.said);
+    let (snapshots, lacks) = (reported.snapshots, reported.lacks);
     let own = |id: &u64| content.document.layers.iter().any(|l| l.id == *id);
     let restored = restored.into_iter().filter(|(id, _)| own(id)).collect();
     let absent = absent.into_iter().filter(|(id, _)| own(id)).collect();
     let built = saved::build(&origins, &content.document, &read, restored, absent);
     let (document, mut notes) = (built.document, built.notes);
     // A remark about the present document also holds for the same layer of a snapshot.
-    for (name, note) in said {
+    for (name, note) in reported.notes {
         if !notes.iter().any(|known| known.ends_with(&*note)) {
             let sentence = format!("Snapshot {name}: {note}");
             notes.push(Remark { sentence, ..note });
@@ -572,43 +571,6 @@ fn was_loaded(state: &mut State, restored: RestoredLayers, effects: &mut Vec<Eff
     };
     checked::verify(state, effects);
     tensors::update::fit(state, effects);
-}
-
-/// Puts the layers in the order of the session.
-fn arrange_read(document: &mut Document, saved: &[SavedLayer]) {
-    let place = |layer: &Arc<Layer>| saved.iter().position(|s| s.id == layer.id.0);
-    document
-        .layers
-        .sort_by_key(|layer| place(layer).unwrap_or(usize::MAX));
-}
-
-/// Puts the layers produced by the fit in the order of the session, with the display that it stored.
-pub fn arrange(document: &mut Document, saved: &AwaitedLayers) {
-    let map_of = |origin: &Origin| match origin.is_found_mask() {
-        true => Some(FitMap::Mask),
-        false => origin.fit_map(),
-    };
-    let was = |map: FitMap| {
-        let mut layers = saved.layers().iter();
-        layers.find(|l| saved.map_of(l) == Some(map))
-    };
-    let here: Vec<(LayerId, FitMap)> = document
-        .layers
-        .iter()
-        .filter_map(|l| Some((l.id, map_of(document.origin(l))?)))
-        .collect();
-    for (id, map) in here {
-        match was(map) {
-            Some(saved) => document.edit_layer(id, |layer| {
-                layer.id = LayerId(saved.id);
-                layer.name.clone_from(&saved.name);
-                layer.display = saved.display.clone();
-            }),
-            // It had been deleted.
-            None => document.layers.retain(|l| l.id != id),
-        }
-    }
-    arrange_read(document, saved.layers());
 }
 
 /// Whether a path is that of a session file.

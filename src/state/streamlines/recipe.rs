@@ -85,10 +85,7 @@ pub(in crate::state) fn selected(
         (PathBuf::from("all.trx"), String::new(), Vec::new());
     match of {
         Recipe::File(file) => input.clone_from(file),
-        Recipe::FileAs {
-            file,
-            told: reading,
-        } => {
+        Recipe::FileAs { file, reading } => {
             input.clone_from(file);
             reported = reading.to_string();
         }

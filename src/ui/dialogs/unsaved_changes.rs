@@ -200,7 +200,7 @@ fn saves(state: &State, before: &str, unsaved: &[UnsavedPart]) -> Question {
 /// The question when everything is saved except streamlines of large layers.
 fn stores(state: &State, before: &str) -> Question {
     let layers = state.only_in_memory();
-    let text: Vec<String> = layers.iter().map(RecipeOnly::words).collect();
+    let text: Vec<String> = layers.iter().map(RecipeOnly::label).collect();
     Question {
         heading: format!("Store large layers {before}?"),
         reason: match layers.len() {
@@ -223,7 +223,7 @@ fn stores(state: &State, before: &str) -> Question {
 
 /// Unsaved work, one line each.
 pub fn rows(unsaved: &[UnsavedPart]) -> Vec<String> {
-    shortened(unsaved.iter().map(UnsavedPart::words).collect())
+    shortened(unsaved.iter().map(UnsavedPart::label).collect())
 }
 
 /// The number of lines that fit in a small window.

@@ -429,7 +429,7 @@ fn recipes() {
     let message = &window.state.session.saving.recipe_only;
     assert_eq!(message.len(), 1);
     assert_eq!(
-        message[0].words(),
+        message[0].label(),
         "Whole brain: 3\u{202F}000 streamlines, 72.0\u{202F}MB"
     );
     assert!(!window.state.is_dirty());

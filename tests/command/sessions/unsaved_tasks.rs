@@ -178,7 +178,7 @@ fn added() {
     // Opened from a file.
     window.open(&at("some.tck"));
     assert_eq!(window.state.unsaved(), [named("some")]);
-    let text = named("some").words();
+    let text = named("some").label();
     assert_eq!(
         text,
         "1 layer added to the session, held by a file of its own: some"

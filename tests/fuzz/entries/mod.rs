@@ -13,7 +13,7 @@ use arcuate::io::gradients::TableFiles;
 use arcuate::io::{self, Error, Opened, Reading, bids, image, session, streamlines};
 use arcuate::jobs::session::{
     Entry as FileEntry, FileComparison, Found, Item, NotRestored, Parsed, ReadSession, Restored,
-    Unread,
+    UnreadableArray,
 };
 use arcuate::state::State;
 use arcuate::state::origin::Origins;
@@ -406,13 +406,13 @@ fn a_session(path: &Path) -> bool {
 pub fn document(path: &Path, file: &session::SessionFile) -> bool {
     let folder = path.parent().expect("a folder");
     let numbers = file.numbers.iter().map(|n| {
-        n.unpack().map_err(|why| Unread {
+        n.unpack().map_err(|why| UnreadableArray {
             packed: Arc::new(n.clone()),
             why,
         })
     });
     let masks = file.masks.iter().map(|m| {
-        m.unpack().map_err(|why| Unread {
+        m.unpack().map_err(|why| UnreadableArray {
             packed: Arc::new(m.clone()),
             why,
         })

@@ -8,7 +8,7 @@ use glam::DAffine3;
 
 /// Puts a layer where it was moved; an error is a sentence. `there`: its streamlines at that place, where whoever read
 /// them has moved them.
-pub(in crate::state) fn lay(
+pub(in crate::state) fn set_transform(
     document: &mut Document,
     id: LayerId,
     moved: Option<(DAffine3, AlignedBy)>,

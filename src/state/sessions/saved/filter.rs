@@ -23,15 +23,15 @@ impl Lists<'_> {
         document: &Document,
         layer: &Layer,
     ) -> Option<SavedWeights> {
-        let (weighed, values) = document.weights_of_layer(layer)?;
+        let (fitted, values) = document.weights_of_layer(layer)?;
         let lines = lines_of(layer)?;
         Some(SavedWeights {
             values: self.numbers(values),
-            current: weighed.of == lines.id(),
-            fit: self.origin(document, weighed.fit),
-            figures: weighed.figures.clone(),
-            curve: weighed.curve.to_vec(),
-            lesions: weighed.lesions.clone(),
+            current: fitted.of == lines.id(),
+            fit: self.origin(document, fitted.fit),
+            figures: fitted.figures.clone(),
+            curve: fitted.curve.to_vec(),
+            lesions: fitted.lesions.clone(),
         })
     }
 
@@ -120,7 +120,7 @@ fn put_on(
     known.ok_or("the session does not say what they were fitted to")?;
     let before = lines.id();
     let weighted = lines.renewed().with_per_streamline(WEIGHT, values.clone());
-    let weighed = FittedWeights {
+    let fitted = FittedWeights {
         // Streamlines edited since no longer match the weights.
         of: match saved.current {
             true => weighted.id(),
@@ -133,7 +133,7 @@ fn put_on(
         sorted: sorted(&values),
         lesions: saved.lesions.clone(),
     };
-    document.weights.insert(id, Arc::new(weighed));
+    document.weights.insert(id, Arc::new(fitted));
     document.edit_layer(id, |l| l.content = Content::Tractogram(weighted));
     Ok(())
 }

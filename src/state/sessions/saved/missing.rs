@@ -286,7 +286,7 @@ impl SessionPart {
         }
     }
 
-    pub(in crate::state) fn words(&self) -> String {
+    pub(in crate::state) fn label(&self) -> String {
         match self {
             Self::Region(_) | Self::Pathway(_) => self.name().to_owned(),
             Self::Weights(weights) => format!("weights of {}", weights.of),

@@ -15,8 +15,8 @@ use crate::state::sessions::saved::origins::{Resolved, edits};
 use crate::state::sessions::saved::results::result_name;
 use crate::state::sessions::saved::{
     AwaitedLayers, Content, MissingItem, MissingLayer, SavedDocument, SavedLayer, SavedOrigin,
-    Table, alignment, density, filter, held, missing_parts, not_what_it_was, pathways, regions,
-    segment, snapshots,
+    Table, alignment, density, filter, missing_parts, not_what_it_was, pathways, regions, segment,
+    snapshots, stored,
 };
 use crate::state::snapshots::MOST as MOST_SNAPSHOTS;
 use crate::state::{Camera, Document, Slab, Tool, View};
@@ -199,7 +199,8 @@ pub fn build(
                 let path = path.map_or(layer.name.clone(), |p| p.display().to_string());
                 notes.extend(message.into_iter().map(|note| note.about(&path)));
                 document.layers.push(Arc::new(layer));
-                let unmoved = alignment::lay(&mut document, LayerId(id), moved, there).err();
+                let unmoved =
+                    alignment::set_transform(&mut document, LayerId(id), moved, there).err();
                 notes.extend(unmoved.map(Remark::from));
             }
             Err(why) => {
@@ -253,10 +254,10 @@ pub fn build(
     }
     pathways::put(&mut document, read, saved);
     let mut left_out = Vec::new();
-    let masks = held::put(&mut document, read, saved, ("mask", segment::make));
+    let masks = stored::put(&mut document, read, saved, ("mask", segment::make));
     segment::put_surface(&mut document, read, saved, &regions);
     filter::put(&mut document, read, saved);
-    let maps = held::put(&mut document, read, saved, ("map", filter::make));
+    let maps = stored::put(&mut document, read, saved, ("map", filter::make));
     for (sentence, layer) in masks.into_iter().chain(maps) {
         left_out.push(sentence);
         missing.push(layer);
@@ -372,11 +373,11 @@ pub(in crate::state) fn restore(
                 loaded,
                 path,
                 reading: reported,
-                notes: said,
+                notes: of_file,
                 ..
             },
         ) => {
-            notes = said;
+            notes = of_file;
             let mut origin = Origin::opened(path, reported);
             let content = match loaded {
                 Loaded::Scan {

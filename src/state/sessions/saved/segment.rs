@@ -209,7 +209,7 @@ fn start(read: &ReadSession, saved: &SavedStart) -> Result<Start, String> {
 }
 
 /// `inputs`: their number.
-fn sound(script: &RunHistory, inputs: usize) -> Result<(), String> {
+fn check_history(script: &RunHistory, inputs: usize) -> Result<(), String> {
     script.params.check().map_err(|e| e.to_string())?;
     script.layout.check()?;
     script.check(inputs).map_err(|e| e.to_string())?;
@@ -238,7 +238,7 @@ fn resume(
     spheres: &[PlacedSphere],
 ) -> Result<RunCheckpoint, String> {
     // Older sessions have none.
-    sound(&run.script, run.inputs.len().max(1))?;
+    check_history(&run.script, run.inputs.len().max(1))?;
     let speed_sources = run.inputs.iter().map(|inputs| {
         let layer = match inputs.layer {
             None => None,
@@ -271,7 +271,7 @@ pub(in crate::state) fn resolve(
     saved: &SavedSegment,
     input: &dyn Fn(&SavedInput) -> Input,
 ) -> Result<Segmented, String> {
-    sound(&saved.script, saved.inputs.len().max(1))?;
+    check_history(&saved.script, saved.inputs.len().max(1))?;
     let inputs = saved.inputs.iter().map(|inputs| {
         let layer = inputs.layer.as_ref();
         Ok(SpeedInputs {

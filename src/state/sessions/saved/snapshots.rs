@@ -136,7 +136,7 @@ pub struct Restored {
     /// Sentences about their missing parts.
     pub lacks: Vec<String>,
     /// Other remarks, each with the name of its snapshot.
-    pub said: Vec<(String, Remark)>,
+    pub notes: Vec<(String, Remark)>,
 }
 
 /// The snapshots of a session, with remarks about them.
@@ -147,7 +147,7 @@ pub fn restore(
     restored: &RestoredLayers,
     absent: &Missing,
 ) -> Restored {
-    let (mut lacks, mut said) = (Vec::new(), Vec::new());
+    let (mut lacks, mut notes) = (Vec::new(), Vec::new());
     let mut snapshots = Vec::new();
     for (number, saved) in documents(content).skip(1) {
         let (mut mine, mut missing) = (RestoredLayers::new(), Missing::new());
@@ -161,9 +161,9 @@ pub fn restore(
         let built = read::build(origins, saved, read, mine, missing);
         let of = &content.snapshots[number - 1];
         let (document, name) = (built.document, of.name.clone());
-        said.extend(built.notes.into_iter().map(|note| (name.clone(), note)));
+        notes.extend(built.notes.into_iter().map(|note| (name.clone(), note)));
         // An item that depends on another comes after it.
-        let parts = document.missing_parts().map(|m| m.what.words());
+        let parts = document.missing_parts().map(|m| m.what.label());
         let layers = document.missing_layers().map(|m| m.layer.name.clone());
         let names: Vec<String> = parts.chain(layers).collect();
         if !names.is_empty() {
@@ -182,7 +182,7 @@ pub fn restore(
     Restored {
         snapshots,
         lacks,
-        said,
+        notes,
     }
 }
 

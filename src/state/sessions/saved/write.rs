@@ -3,7 +3,7 @@
 use crate::data::region::RegionId;
 use crate::data::{DataId, Mask, Region, Shape};
 use crate::jobs::session::{
-    FileComparison, Listed, ReadSession, SessionDraft, Stored, StoredNumbers, ToSum, Wording,
+    ContentText, FileComparison, Listed, ReadSession, SessionDraft, Stored, StoredNumbers, ToSum,
 };
 use crate::state::core::display::Display;
 use crate::state::core::layer::{Content as DocumentContent, Layer, LayerId, OriginId};
@@ -76,7 +76,7 @@ fn make(state: &State, copy: bool) -> SessionDraft {
     }
     SessionDraft {
         // Plain data with names of its own cannot fail to serialize.
-        content: Wording::new(move || serde_json::to_value(&content).unwrap_or(Value::Null)),
+        content: ContentText::new(move || serde_json::to_value(&content).unwrap_or(Value::Null)),
         computed_on: state.session.device.backend.label.clone(),
         results,
         mask_files: lists.mask_files(),

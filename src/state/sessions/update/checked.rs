@@ -66,7 +66,7 @@ pub(in crate::state) fn verified(
     // The user may have done something else since.
     if differ.is_empty() && !opened.is_empty() && state.session.notices.status.starts_with(opened) {
         state.session.notices.status =
-            format!("{} · {}", state.session.notices.status, found.words());
+            format!("{} · {}", state.session.notices.status, found.label());
     }
     for (path, standing) in differ {
         let path = path.display();

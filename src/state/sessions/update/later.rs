@@ -3,13 +3,14 @@
 use crate::data::Tractogram;
 use crate::jobs::Slot;
 use crate::jobs::session::{FileComparison, Match, Remake, RestoredLayers, SessionRequest};
-use crate::state::core::layer::{Content as Held, Layer, LayerId};
+use crate::state::core::layer::{Content as LayerContent, Layer, LayerId};
 use crate::state::core::notices::{Severity, Topic};
 use crate::state::core::text::counted;
 use crate::state::edit::{changed, edit};
 use crate::state::origin::{Computed, Origin};
 use crate::state::sessions::saved;
-use crate::state::sessions::update::{arrange_read, submit};
+use crate::state::sessions::update::arrange_read;
+use crate::state::sessions::update::submit;
 use crate::state::update::basis::remake;
 use crate::state::{Effect, State, tensors};
 use std::path::{Path, PathBuf};
@@ -138,7 +139,7 @@ pub(in crate::state) fn was_made_again(
             .origins
             .add(Origin::Computed(Computed::Curves(made)));
         let origin = document.origins.edited(origin, &edits);
-        let content = Held::Tractogram(tractogram);
+        let content = LayerContent::Tractogram(tractogram);
         let display = missing.layer.display.clone();
         let layer = Layer::new(id, name.clone(), content, display, origin);
         document.layers.push(Arc::new(layer));

@@ -87,10 +87,7 @@ pub fn panel_recipe(state: &State, what: BottomPanel) -> Option<Recipe> {
             let labels = state.label_map()?;
             input = match state.document.recipe(labels) {
                 Recipe::File(file) => Some(quoted(&file.to_string_lossy())),
-                Recipe::FileAs {
-                    file,
-                    told: reading,
-                } => {
+                Recipe::FileAs { file, reading } => {
                     let _ = write!(parts.options, "{reading}");
                     Some(quoted(&file.to_string_lossy()))
                 }

@@ -4,9 +4,9 @@ use crate::io::Remark;
 use crate::jobs::session::{Found, Item, Restored};
 use crate::state::Document;
 use crate::state::core::layer::{Layer, LayerId};
-use crate::state::sessions::saved::held::find_again;
 use crate::state::sessions::saved::read::{item, put_edits, restore};
 use crate::state::sessions::saved::results::result_name;
+use crate::state::sessions::saved::stored::find_again;
 use crate::state::sessions::saved::{
     MissingLayer, SavedOrigin, Table, alignment, filter, not_what_it_was, regions, segment,
 };
@@ -87,7 +87,7 @@ pub fn restore_missing(
     document.layers.push(Arc::new(layer));
     // An edited layer no longer has the opened content, and could not be moved.
     notes.extend(
-        alignment::lay(document, id, moved, there)
+        alignment::set_transform(document, id, moved, there)
             .err()
             .map(Remark::from),
     );

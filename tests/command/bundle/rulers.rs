@@ -1,0 +1,80 @@
+//! Rulers, and the memory that streamlines take.
+
+use super::*;
+
+pub fn rulers() {
+    let mut random = Random::fresh("bundle rulers");
+    let mut desk = Desk::new(3);
+    let at = |random: &mut Random| random.direction() * random.uniform(1.0, 40.0);
+    for _ in 0..20 {
+        let (corner, u) = (at(&mut random), random.direction());
+        let angle = random.uniform(0.05, 3.1);
+        let v = glam::DQuat::from_axis_angle(u.any_orthonormal_vector(), angle) * u;
+        let (a, b) = (random.uniform(1.0, 50.0), random.uniform(1.0, 50.0));
+        let of = |points: Vec<DVec3>| Measurement {
+            points,
+            pane: Pane::Axial,
+        };
+        let distance = of(vec![corner, corner + u * a]).value().unwrap();
+        assert!((distance - a).abs() < 1e-9);
+        let found = of(vec![corner + u * a, corner, corner + v * b])
+            .value()
+            .unwrap();
+        assert!((found - angle.to_degrees()).abs() < 1e-6, "{found}");
+    }
+    let measure = |points: &[DVec3]| {
+        BundleAction::Measure(Measurement {
+            points: points.to_vec(),
+            pane: Pane::Coronal,
+        })
+    };
+    desk.act(measure(&[DVec3::ZERO, DVec3::new(3.0, 4.0, 0.0)]));
+    desk.act(measure(&[DVec3::X, DVec3::ZERO, DVec3::Y]));
+    desk.act(measure(&[DVec3::ZERO]));
+    let values = |desk: &Desk| -> Vec<f64> {
+        let all = desk.window.state.document.bundle.measurements.iter();
+        all.map(|m| m.value().unwrap()).collect()
+    };
+    assert_eq!(values(&desk), [5.0, 90.0]);
+    assert!(desk.window.state.is_dirty());
+    for phase in [Phase::Live, Phase::Live, Phase::Done] {
+        let points = vec![DVec3::ZERO, DVec3::new(6.0, 8.0, 0.0)];
+        desk.act(BundleAction::Remeasure {
+            index: 0,
+            points,
+            phase,
+        });
+    }
+    assert_eq!(values(&desk), [10.0, 90.0]);
+    desk.window.act(Action::Undo);
+    assert_eq!(values(&desk), [5.0, 90.0], "a drag is one step");
+    desk.act(BundleAction::Erase(0));
+    assert_eq!(values(&desk), [90.0]);
+    desk.act(BundleAction::EraseAll);
+    assert!(values(&desk).is_empty());
+    desk.window.act(Action::Undo);
+    assert_eq!(values(&desk), [90.0]);
+}
+
+pub fn memory() {
+    let mut desk = Desk::new(60);
+    let all = desk.layer("all");
+    desk.window
+        .act(Action::Layer(LayerAction::Select(Some(all))));
+    for _ in 0..30 {
+        desk.act(BundleAction::Choose {
+            lines: vec![0],
+            how: SelectionMode::Replace,
+            anchor: None,
+        });
+        desk.act(BundleAction::DeleteChosen);
+    }
+    assert_eq!(desk.rows("all").len(), 30);
+    let mut steps = 0;
+    while desk.window.state.history.undo_label() == Some("Delete streamlines") {
+        desk.window.act(Action::Undo);
+        steps += 1;
+    }
+    // All small steps are restored.
+    assert_eq!((steps, desk.rows("all").len()), (30, 60));
+}
