@@ -18,9 +18,10 @@ use crate::io::{self, AffineReading, Reading, Remark, Space};
 use crate::solvers::tensor_fit::{self, MaskReport};
 use crate::state::files::jobs::head::MakeHead;
 use crate::state::files::jobs::open::{Loaded, OpenFile, Opened, OpenedFile};
-use crate::state::recipe::{FitRecipe, Source};
 use crate::state::tensors::jobs::fit::{FitTensors, TensorFit};
 use crate::state::tensors::mask_text;
+use crate::state::tensors::recipe::FitRecipe;
+use crate::state::tensors::recipe::Source;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 

@@ -6,7 +6,7 @@ use super::output::shown;
 use super::runner::{Failure, Runner};
 use crate::data::text::counted;
 use crate::solvers::tractogram::profile::{Along, MAX_NODES, Sense, Start};
-use crate::state::recipe::ShapeSpec;
+use crate::state::regions::recipe::ShapeSpec;
 use crate::state::streamlines::jobs::Among;
 use crate::state::streamlines::jobs::csv::SaveProfile;
 use crate::state::streamlines::jobs::profile::ComputeProfile;

@@ -13,7 +13,7 @@ use crate::solvers::level_set::{
 use crate::solvers::region;
 use crate::state::files::jobs::SaveMask;
 use crate::state::files::jobs::head::MakeHead;
-use crate::state::recipe::ShapeSpec;
+use crate::state::regions::recipe::ShapeSpec;
 use crate::state::segment::jobs::{SaveSurface, Segment, Segmented, SpeedSources};
 use crate::state::segment::recipe::{ScriptInputs, SegmentScript};
 use crate::state::segment::{self, Start as Begin};

@@ -14,7 +14,7 @@ use crate::solvers::tractogram::selection::{
     OnImage, PointStatistic, RejectReason, SelectionRules, Within,
 };
 use crate::state::files::jobs::SaveWithValues;
-use crate::state::recipe::RegionSpec;
+use crate::state::regions::recipe::RegionSpec;
 use crate::state::streamlines::jobs::select::{SelectStreamlines, SelectedStreamlines};
 use crate::state::streamlines::recipe::{self, Choice};
 use serde_json::{Map, Value, json};

@@ -1,6 +1,7 @@
 //! Changes of the document as undoable steps, and of the view that shows all of it.
 
 use crate::data::Grid;
+use crate::state::core::layer::LayerId;
 use crate::state::core::layer::grid_of;
 use crate::state::document::Document;
 use crate::state::view::SliceCamera;
@@ -56,4 +57,17 @@ pub(in crate::state) fn frame_all(state: &mut State) {
         zoom: 1.0,
         pan_mm: DVec3::ZERO,
     }; 3];
+}
+
+pub fn show_only(state: &mut State, id: LayerId) {
+    edit(state, "Show layer", false, |document| {
+        let images = document
+            .layers
+            .iter()
+            .filter(|l| l.content.volume().is_some());
+        for other in images.map(|l| l.id).collect::<Vec<_>>() {
+            document.edit_layer(other, |l| l.display.visible = l.id == id);
+        }
+    });
+    state.session.selected_layer = Some(id);
 }

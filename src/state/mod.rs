@@ -6,6 +6,7 @@
 
 pub mod action;
 pub mod alignment;
+pub(in crate::state) mod basis;
 mod changes;
 pub(in crate::state) mod compact_masks;
 pub mod core;
@@ -81,13 +82,14 @@ pub use document::{Document, Method, Rays, Tensors};
 pub use filter::FilterAction;
 pub use pathways::{KeptPathway, PathwayAction};
 pub use pictures::{Look, Shot, Turn};
-pub use recipe::{Recipe, Source};
+pub use recipe::Recipe;
 pub use segment::SegmentAction;
 pub use segment::jobs::{
     Distance, LeakNotice, PlacedSphere, Proximity, RunControl, SurfaceStatistics, SurfaceUpdate,
 };
 pub use session::Session;
 pub use settings::{Gesture, Mouse, Preferences};
+pub use tensors::recipe::Source;
 pub use track::types::{CurveResult, Standing};
 pub use update::update;
 pub use view::{Convention, Layout, Slab, Task, Tool, View};

@@ -10,11 +10,13 @@ use crate::io::Reading;
 use crate::solvers::tensor_fit::{self, FitMap};
 use crate::solvers::tractogram::selection::Edit;
 use crate::state::alignment::AlignedBy;
+use crate::state::core::layer::Input;
 use crate::state::core::layer::{Layer, LayerId, OriginId};
 use crate::state::document::{DensityMap, Document, FitMask, Made};
 use crate::state::filter::{FitInputs, FittedWeights, MapOf, WeightFit};
-use crate::state::recipe::{Recipe, Source};
+use crate::state::recipe::Recipe;
 use crate::state::segment::Segmented;
+use crate::state::tensors::recipe::Source;
 use glam::DAffine3;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
@@ -141,13 +143,6 @@ pub struct TensorFit {
 pub struct MapOfFit {
     pub fit: OriginId,
     pub map: FitMap,
-}
-
-/// An input of a result: its layer, and the origin of that layer at the time.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Input {
-    pub layer: LayerId,
-    pub origin: OriginId,
 }
 
 impl Origin {

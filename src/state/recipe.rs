@@ -1,54 +1,28 @@
 //! The recipe of a layer: its provenance, and the command line that recomputes it.
 
-use crate::data::axis_change::AxisChange;
-use crate::data::{Role, TensorLayout};
-use crate::io::{AffineReading, Reading, quoted};
-use crate::parameters::{arguments, arguments_of};
-pub use crate::solvers::geodesic::RayMetricParams;
-use crate::solvers::geodesic::{self, Rays};
-use crate::solvers::tensor_fit::{self, FitMap};
+use crate::io::AffineReading;
+use crate::io::Reading;
+use crate::parameters::arguments;
+use crate::solvers::curves;
+use crate::solvers::density;
+use crate::solvers::geodesic;
+use crate::solvers::geodesic::RayMetricParams;
+use crate::solvers::geodesic::Rays;
+use crate::solvers::tensor_fit::FitMap;
 use crate::solvers::tractogram::selection::SelectionOptions;
-use crate::solvers::{curves, density};
 use crate::state::core::pane::Pane;
 use crate::state::core::text::quoted_path;
 use crate::state::pictures::Look;
-pub use crate::state::regions::recipe::{ShapeError, ShapeSpec};
+use crate::state::regions::recipe::RegionSpec;
+use crate::state::regions::recipe::region_arguments;
 pub(in crate::state) use crate::state::streamlines;
+use crate::state::tensors::recipe::FitRecipe;
+use crate::state::tensors::recipe::Source;
 use crate::state::{filter, pathways, segment};
 use glam::{DAffine3, DVec3};
 use serde::{Deserialize, Serialize};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
-
-/// Source of a diffusion scan.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-pub enum Source {
-    /// A file; `gradients` if they are not next to it: one `.b`, or bval and bvec.
-    File {
-        dwi: PathBuf,
-        gradients: Vec<PathBuf>,
-    },
-    /// The built-in head.
-    Phantom { seed: u64 },
-    /// An image of tensors.
-    Tensors { file: PathBuf, layout: TensorLayout },
-    /// With gradient axes that were permuted or flipped.
-    Turned { of: Box<Source>, turn: AxisChange },
-}
-
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-pub struct FitRecipe {
-    pub source: Source,
-    /// `None`: the mask is found from the scan itself.
-    pub mask: Option<PathBuf>,
-    pub params: tensor_fit::Params,
-}
-
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-pub struct RegionSpec {
-    pub role: Role,
-    pub shape: ShapeSpec,
-}
 
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub enum Recipe {
@@ -100,7 +74,7 @@ pub enum Recipe {
     /// Weights of streamlines, and maps of the fit.
     Commit(Box<filter::recipe::CommitRecipe>),
     /// Tables of streamlines.
-    Table(Box<streamlines::tables::TableRecipe>),
+    Table(Box<streamlines::recipe::tables::TableRecipe>),
     /// Moved in the world.
     Moved {
         of: Box<Recipe>,
@@ -152,93 +126,6 @@ impl Recipe {
             gradients,
         })
     }
-}
-
-impl Source {
-    /// The source without the axis change of its gradients, and that change.
-    pub fn untouched(&self) -> (&Self, Option<AxisChange>) {
-        match self {
-            Self::Turned { of, turn } => (of, Some(*turn)),
-            source => (source, None),
-        }
-    }
-
-    /// With this axis change of its gradients, if any.
-    pub fn with_turn(self, turn: Option<AxisChange>) -> Self {
-        match turn {
-            Some(turn) => Self::Turned {
-                of: Box::new(self),
-                turn,
-            },
-            None => self,
-        }
-    }
-
-    /// The recipe of the scan's own layer.
-    pub fn recipe(self) -> Recipe {
-        match self {
-            Self::Phantom { seed } => Recipe::Phantom { seed },
-            Self::File { dwi, gradients } if gradients.is_empty() => Recipe::File(dwi),
-            Self::Tensors { file, layout } => Recipe::FileAs {
-                file,
-                reading: Reading {
-                    tensors: Some(layout),
-                    ..Reading::default()
-                },
-            },
-            source => Recipe::Scan(source),
-        }
-    }
-
-    pub(in crate::state) fn arguments(&self) -> String {
-        match self {
-            Self::Phantom { seed } => format!("phantom:{seed}"),
-            Self::Tensors { file, layout } => format!("{}{layout}", quoted_path(file)),
-            Self::Turned { of, turn } => format!("{} --turn={turn}", of.arguments()),
-            Self::File { dwi, gradients } => match gradients.as_slice() {
-                [b] => format!("{} --gradients {}", quoted_path(dwi), quoted_path(b)),
-                [bval, bvec] => {
-                    format!(
-                        "{} --bval {} --bvec {}",
-                        quoted_path(dwi),
-                        quoted_path(bval),
-                        quoted_path(bvec)
-                    )
-                }
-                _ => quoted_path(dwi),
-            },
-        }
-    }
-}
-
-impl FitRecipe {
-    pub(in crate::state) fn arguments(&self) -> String {
-        let mut text = self.source.arguments();
-        if let Some(mask) = &self.mask {
-            let _ = write!(text, " --mask {}", quoted_path(mask));
-        }
-        match self.source {
-            // For tensors in a file, only the smallest eigenvalue has an effect.
-            Source::Tensors { .. } => {
-                text += &arguments_of(&self.params, &["min-eigenvalue"]);
-            }
-            _ => text += &arguments(&self.params),
-        }
-        text
-    }
-}
-
-/// The options of every command that accepts regions.
-pub fn region_arguments(regions: &[RegionSpec]) -> String {
-    let part = regions.iter().filter(|r| r.role != Role::Region);
-    let option = |region: &RegionSpec| {
-        let name = match region.role {
-            Role::Mask => "within",
-            ref role => role.key(),
-        };
-        format!(" --{name} {}", quoted(&region.shape.to_string()))
-    };
-    part.map(option).collect()
 }
 
 /// The options of `arcuate geodesic` for these rays: those of all curves, then those of rays.

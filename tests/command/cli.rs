@@ -22,7 +22,10 @@ use arcuate::data::Role;
 use arcuate::solvers::curves::{self, Deflection, Integrator, Interpolation, Match, Seeding};
 use arcuate::solvers::tensor_fit::{self, Method};
 use arcuate::state::Recipe;
-use arcuate::state::recipe::{FitRecipe, RegionSpec, ShapeSpec, Source};
+use arcuate::state::regions::recipe::RegionSpec;
+use arcuate::state::regions::recipe::ShapeSpec;
+use arcuate::state::tensors::recipe::FitRecipe;
+use arcuate::state::tensors::recipe::Source;
 use clap::Parser as _;
 use glam::DVec3;
 use libtest_mimic::Trial;
@@ -257,8 +260,8 @@ fn random_recipe(random: &mut Random) -> (FitRecipe, Vec<RegionSpec>, curves::Pa
 }
 
 fn copied_ray_commands_parse() {
+    use arcuate::solvers::geodesic::RayMetricParams;
     use arcuate::solvers::geodesic::{Cut, Directions, Form, Params, Precision, Sharpening};
-    use arcuate::state::recipe::RayMetricParams;
     let mut random = Random::fresh("copied ray commands");
     let one_of = |random: &mut Random, n: u64| random.bits() % n;
     for _ in 0..100 {

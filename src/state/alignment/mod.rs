@@ -1,6 +1,7 @@
 //! Transforms of images, masks and streamlines: manual, by alignment, or from a file.
 
 pub(in crate::state) mod actions;
+mod document;
 pub mod jobs;
 pub mod space;
 mod types;

@@ -123,3 +123,10 @@ pub enum LayerAction {
     },
     Delete(LayerId),
 }
+
+/// An input of a result: its layer, and the origin of that layer at the time.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Input {
+    pub layer: LayerId,
+    pub origin: OriginId,
+}

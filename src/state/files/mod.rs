@@ -1,6 +1,5 @@
 //! Files of layers: opening, writing and converting them.
 
-pub(in crate::state) mod actions;
 pub mod jobs;
 pub(in crate::state) mod opening;
 pub mod types;

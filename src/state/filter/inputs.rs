@@ -339,7 +339,7 @@ impl State {
             return Some(what.to_owned());
         }
         let refused = self.session.filter.refused.as_ref();
-        let requested = crate::state::update::filter_key(self)?;
+        let requested = crate::state::filter::update::key(self)?;
         refused
             .filter(|(key, _)| *key == requested)
             .map(|r| r.1.clone())
@@ -361,7 +361,7 @@ impl State {
     /// can continue from it.
     pub fn holds_fit(&self) -> bool {
         let looked_at = self.document.filtered();
-        let requested = crate::state::update::filter_key(self);
+        let requested = crate::state::filter::update::key(self);
         let previous = self.session.filter.previous_fit.as_ref();
         let of = |previous: &PreviousFit, (layer, key): (LayerId, WeightsKey)| {
             let same = previous.key.lines.same_lines(&key.lines);

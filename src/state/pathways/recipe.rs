@@ -5,7 +5,8 @@ use crate::io::quoted;
 use crate::parameters::arguments;
 use crate::solvers::pathway::{Params, Width};
 use crate::state::core::text::quoted_path;
-use crate::state::recipe::{FitRecipe, RegionSpec};
+use crate::state::regions::recipe::RegionSpec;
+use crate::state::tensors::recipe::FitRecipe;
 use std::path::Path;
 
 /// `arcuate pathway` for these regions.

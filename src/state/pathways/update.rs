@@ -24,9 +24,9 @@ use crate::state::pathways::{
     AmongPairs, HoverKey, KeptPathway, PathQuery, PathwayAction, PathwayFile, PathwayKey,
     PathwayResult, PathwayRuntime, PathwaySettings, Standing, percent_joined,
 };
-use crate::state::recipe::FitRecipe;
 use crate::state::recipes::{self, fit_recipe};
 use crate::state::session::TourStep;
+use crate::state::tensors::recipe::FitRecipe;
 use crate::state::{Document, Effect, Phase, Recipe, State, Task};
 use glam::DVec3;
 use std::path::PathBuf;

@@ -8,7 +8,7 @@ pub(in crate::state) mod draw;
 pub mod drawing;
 pub mod jobs;
 pub(in crate::state) mod make;
-pub(in crate::state) mod recipe;
+pub mod recipe;
 pub mod types;
 pub(in crate::state) mod update;
 

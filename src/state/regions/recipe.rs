@@ -1,6 +1,8 @@
 //! Regions as text.
 
+use crate::data::Role;
 use crate::data::{Shape, text};
+use crate::io::quoted;
 use glam::DVec3;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -151,4 +153,23 @@ impl std::str::FromStr for ShapeSpec {
             _ => Err(ShapeError::UnknownKind(kind.to_owned())),
         }
     }
+}
+
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct RegionSpec {
+    pub role: Role,
+    pub shape: ShapeSpec,
+}
+
+/// The options of every command that accepts regions.
+pub fn region_arguments(regions: &[RegionSpec]) -> String {
+    let part = regions.iter().filter(|r| r.role != Role::Region);
+    let option = |region: &RegionSpec| {
+        let name = match region.role {
+            Role::Mask => "within",
+            ref role => role.key(),
+        };
+        format!(" --{name} {}", quoted(&region.shape.to_string()))
+    };
+    part.map(option).collect()
 }

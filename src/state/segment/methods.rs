@@ -33,7 +33,7 @@ pub(in crate::state) fn segments(state: &State, citations: &mut Citations) -> St
         .filter(|_| state.view.task == Task::Segment);
     let live = live.and_then(|(live, _)| {
         let measures = live.figures.as_ref().map(|f| f.measures);
-        Some((crate::state::update::segmented_now(state)?, measures))
+        Some((crate::state::segment::update::now(state)?, measures))
     });
     if let Some((made, measures)) = live {
         text += &segmentation_text(state, "The surface", &made, measures, citations);

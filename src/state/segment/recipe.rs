@@ -4,7 +4,7 @@ use crate::io::quoted;
 use crate::parameters::arguments;
 use crate::solvers::level_set::{Mode, Params, RunHistory, Sphere};
 use crate::state::core::text::quoted_path;
-use crate::state::recipe::ShapeSpec;
+use crate::state::regions::recipe::ShapeSpec;
 use glam::DVec3;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};

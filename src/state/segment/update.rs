@@ -8,6 +8,7 @@ use crate::data::text::counted;
 use crate::data::{DataId, Mask};
 use crate::solvers::level_set::{Ended, LayerSpeed, Probe, Sphere};
 use crate::state::core::layer::{Content, LayerId};
+use crate::state::edit::show_only;
 use crate::state::files::types::RecentExports;
 use crate::state::sampling::Sample;
 use crate::state::segment::jobs::{
@@ -23,7 +24,6 @@ use std::sync::Arc;
 
 pub(in crate::state) use crate::state::edit::edit;
 pub(in crate::state) use crate::state::files::opening::exported;
-pub(in crate::state) use crate::state::update::layers;
 
 const NONE_YET: &str = "There is no surface yet: press A, then click inside the structure";
 /// Steps of the single-step button.
@@ -136,7 +136,7 @@ fn choose(state: &mut State, id: LayerId) {
         return;
     };
     if !layer.display.visible {
-        layers::show_only(state, id);
+        show_only(state, id);
     }
     edit(state, "Image to segment", false, |d| {
         d.segment.image = Some(id);
@@ -177,7 +177,7 @@ pub fn entered(state: &mut State) {
     };
     let (id, visible) = (layer.id, layer.display.visible);
     if !visible {
-        layers::show_only(state, id);
+        show_only(state, id);
         state.session.selected_layer = None;
     }
     guess(state);

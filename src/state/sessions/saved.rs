@@ -40,6 +40,7 @@ pub use crate::state::sessions::saved::write::{autosave, draft};
 
 use crate::data::Role;
 use crate::jobs::session::{Change, Entry, ReadSession, ResultStorage};
+use crate::solvers::geodesic::RayMetricParams;
 use crate::solvers::geodesic::{self, Cut};
 use crate::solvers::level_set::{Measures, RunHistory, Sphere};
 use crate::solvers::{curves, pathway, tensor_fit};
@@ -47,7 +48,6 @@ use crate::state::core::display::Display;
 use crate::state::document::Method;
 use crate::state::filter::{Filtering, FitStatistics, VirtualLesion};
 use crate::state::pathways::{AmongPairs, PathwaySettings};
-use crate::state::recipe::RayMetricParams;
 use crate::state::segment::SegmentSettings;
 use crate::state::segment::jobs::LeakNotice;
 use crate::state::sessions::unsaved::InSession;

@@ -13,6 +13,7 @@ use crate::jobs::session::{
 use crate::state::core::notices::{Message, Severity, Topic};
 use crate::state::core::text::{counted, some_of};
 use crate::state::edit::edit;
+use crate::state::files::jobs::head::MakeHead;
 use crate::state::files::opening;
 use crate::state::files::types::RecentKind;
 use crate::state::origin::Origins;
@@ -145,7 +146,7 @@ fn go(state: &mut State, leaving: UnsavedAction, effects: &mut Vec<Effect>) {
             state.session.notices.messages.clear();
             state.session.notices.status.clear();
         }
-        UnsavedAction::Demo { guide } => crate::state::update::demo(state, guide, effects),
+        UnsavedAction::Demo { guide } => demo(state, guide, effects),
         UnsavedAction::Open(path) => read(state, path, false, effects),
         UnsavedAction::Recover(path) => read(state, path, true, effects),
     }
@@ -577,4 +578,12 @@ fn was_loaded(state: &mut State, restored: RestoredLayers, effects: &mut Vec<Eff
 pub fn is_session(path: &Path) -> bool {
     let ending = path.extension().and_then(|e| e.to_str());
     ending.is_some_and(|e| e.eq_ignore_ascii_case(crate::jobs::session::EXTENSION))
+}
+
+fn demo(state: &mut State, guide: bool, effects: &mut Vec<Effect>) {
+    match guide {
+        true => state.session.start_guide(),
+        false => state.session.guide = None,
+    }
+    effects.push(Effect::submit(MakeHead { seed: 1 }));
 }

@@ -5,7 +5,6 @@ pub(in crate::state) mod current;
 pub mod jobs;
 pub mod recipe;
 pub(in crate::state) mod runtime;
-pub mod tables;
 mod types;
 pub(in crate::state) mod update;
 

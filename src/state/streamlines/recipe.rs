@@ -1,10 +1,14 @@
 //! Edits of a layer's streamlines, as text.
 
+pub mod tables;
+
 use crate::data::tractogram::LENGTH;
 use crate::io::quoted;
 use crate::solvers::curves::StopReason;
 use crate::solvers::tractogram::selection::{PointStatistic, SelectionOptions, Within};
-use crate::state::recipe::{Recipe, RegionSpec, region_arguments};
+use crate::state::recipe::Recipe;
+use crate::state::regions::recipe::RegionSpec;
+use crate::state::regions::recipe::region_arguments;
 use std::fmt::{Display, Formatter, Result};
 use std::path::{Path, PathBuf};
 

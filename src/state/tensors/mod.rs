@@ -5,5 +5,6 @@ pub(in crate::state) mod axes;
 pub mod jobs;
 pub mod mask_text;
 pub(in crate::state) mod orders;
+pub mod recipe;
 pub mod types;
 pub(in crate::state) mod update;

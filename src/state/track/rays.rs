@@ -2,11 +2,11 @@
 
 use crate::data::{DataId, Tractogram};
 use crate::solvers::curves::Seeding;
+use crate::solvers::geodesic::RayMetricParams;
 use crate::solvers::geodesic::{Cut, RayMetric};
 use crate::state::core::phase::Phase;
 use crate::state::document::{Rays, Tensors};
 use crate::state::edit::edit;
-use crate::state::recipe::RayMetricParams;
 use crate::state::track::jobs::cut::CutRays;
 use crate::state::track::jobs::shoot::{RayOutput, ShootRays};
 use crate::state::track::key::regions;

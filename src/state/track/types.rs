@@ -3,11 +3,11 @@
 use crate::data::region::RegionId;
 use crate::data::{DataId, Region, Tractogram};
 use crate::solvers::curves::{self, MAX_SEEDS, Seeding};
+use crate::solvers::geodesic::RayMetricParams;
 use crate::solvers::geodesic::{self, Cut, RayMetric, Rays};
 use crate::state::core::display::Display;
 use crate::state::core::layer::{LayerId, OriginId};
 use crate::state::core::live::{self, LiveKey};
-use crate::state::recipe::RayMetricParams;
 use crate::state::{Method, Phase};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;

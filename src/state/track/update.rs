@@ -3,15 +3,15 @@
 use crate::data::Role;
 use crate::data::text::counted;
 use crate::solvers::curves;
+use crate::state::Document;
+use crate::state::State;
 use crate::state::core::live::Detail;
 use crate::state::core::text::{none_started, took};
 use crate::state::document::Method;
 use crate::state::recipes::fit_of;
 use crate::state::tensors::mask_text;
 use crate::state::tensors::types::BootstrapInput;
-use crate::state::track::jobs::LIVE;
 use crate::state::track::types::{CurveKey, CurveParams, CurveResult};
-use crate::state::{Document, State, Task, segment};
 use std::sync::Arc;
 
 pub use crate::state::track::key::regions;
@@ -132,41 +132,6 @@ pub fn failed(state: &mut State, why: &str) {
 pub fn resample(document: &Document) -> Option<Box<BootstrapInput>> {
     document.track.streamlines.repetitions?;
     document.resample().map(Box::new)
-}
-
-/// A task is looked at.
-pub fn look_at(state: &mut State, task: Task) {
-    if state.view.task != task {
-        state.session.forget_step();
-    }
-    state.view.task = task;
-    if !task.shows_live() {
-        // Messages about live curves do not concern anything shown there.
-        state.session.forget_failures(LIVE);
-        if state
-            .session
-            .notices
-            .about
-            .live
-            .take()
-            .is_some_and(|message| message == state.session.notices.status)
-        {
-            state.session.notices.status.clear();
-        }
-    }
-    if let Some((_, message)) = state
-        .session
-        .notices
-        .about
-        .task
-        .take_if(|(of, _)| *of != task)
-        && message == state.session.notices.status
-    {
-        state.session.notices.status.clear();
-    }
-    if task == Task::Segment {
-        segment::update::entered(state);
-    }
 }
 
 /// The user stopped it: reports the consequence.

@@ -3,6 +3,7 @@
 use crate::state::LayerAction;
 use crate::state::core::layer::{Content, LayerId, OriginId};
 use crate::state::edit::edit;
+use crate::state::edit::show_only;
 use crate::state::files::jobs::{SaveMask, SaveVolume};
 use crate::state::origin::{Origin, Origins};
 use crate::state::track::kept;
@@ -35,19 +36,6 @@ pub fn act(state: &mut State, action: LayerAction, effects: &mut Vec<Effect>) {
         }
         LayerAction::Delete(layer) => layers::delete(state, layer, effects),
     }
-}
-
-pub fn show_only(state: &mut State, id: LayerId) {
-    edit(state, "Show layer", false, |document| {
-        let images = document
-            .layers
-            .iter()
-            .filter(|l| l.content.volume().is_some());
-        for other in images.map(|l| l.id).collect::<Vec<_>>() {
-            document.edit_layer(other, |l| l.display.visible = l.id == id);
-        }
-    });
-    state.session.selected_layer = Some(id);
 }
 
 pub fn move_to(state: &mut State, id: LayerId, to: usize, effects: &mut Vec<Effect>) {

@@ -1,7 +1,7 @@
 //! The only place that changes the state.
 
-pub(in crate::state) mod basis;
 pub(in crate::state) mod layers;
+mod opened_files;
 mod settings;
 mod steps;
 mod stopping;
@@ -11,9 +11,9 @@ use crate::data::Role;
 use crate::jobs::{JobHandle, Slot};
 use crate::state::action::{Action, Effect};
 pub use crate::state::alignment::update::fixed_name;
+pub use crate::state::basis::remake;
 use crate::state::core::notices::Severity;
 pub use crate::state::density::update::sent;
-use crate::state::files::jobs::head::MakeHead;
 pub use crate::state::filter::update::{
     key as filter_key, recipe as filter_recipe, request as weight_request,
 };
@@ -27,7 +27,6 @@ use crate::state::{
     Recipe, State, UnsavedAction, alignment, density, device, files, filter, pathways, pictures,
     regions, sampling, segment, sessions, snapshots, streamlines, tensors, track,
 };
-pub use basis::remake;
 use stopping::{escape, stop};
 
 /// Applies one action; the window carries out the returned effects.
@@ -80,7 +79,7 @@ fn skip_done(state: &mut State) {
 
 fn apply(state: &mut State, action: Action, effects: &mut Vec<Effect>) {
     match action {
-        Action::Files(action) => files::actions::act(state, action, effects),
+        Action::Files(action) => opened_files::act(state, action, effects),
         Action::Layer(action) => layers::act(state, action, effects),
         Action::Region(action) => regions::actions::act(state, action, effects),
         Action::Alignment(action) => alignment::actions::act(state, action, effects),
@@ -151,14 +150,6 @@ fn job_started(state: &mut State, job: JobHandle) {
     let jobs = &mut state.session.jobs.running;
     jobs.retain(|j| j.slot != job.slot || job.slot.queues());
     jobs.push(job);
-}
-
-pub(in crate::state) fn demo(state: &mut State, guide: bool, effects: &mut Vec<Effect>) {
-    match guide {
-        true => state.session.start_guide(),
-        false => state.session.guide = None,
-    }
-    effects.push(Effect::submit(MakeHead { seed: 1 }));
 }
 
 /// Copies the command of one result, or of the whole session if there is none.

@@ -1,17 +1,27 @@
 //! What the views show, and how.
 
+use crate::state::Effect;
 use crate::state::Layout;
+use crate::state::Phase;
+use crate::state::Slab;
+use crate::state::State;
+use crate::state::Task;
+use crate::state::View;
+use crate::state::ViewAction;
 use crate::state::core::pane::Pane;
 use crate::state::edit::{frame_all, stepped};
+use crate::state::pathways;
+use crate::state::regions;
+use crate::state::segment;
 use crate::state::session::TourStep;
+use crate::state::track::jobs::LIVE;
 use crate::state::view::SliceCamera;
-use crate::state::{Effect, Phase, Slab, State, Task, View, ViewAction, pathways, regions, track};
 use glam::DVec3;
 
 /// Applies one action.
 pub fn act(state: &mut State, action: ViewAction, effects: &mut Vec<Effect>) {
     match action {
-        ViewAction::SelectTask(task) => track::update::look_at(state, task),
+        ViewAction::SelectTask(task) => look_at(state, task),
         ViewAction::SetLayout(layout) => state.view.layout = layout,
         ViewAction::SetMosaic(pane, mm) => set_mosaic(&mut state.view, pane, mm),
         ViewAction::ToggleMaximised(pane) => {
@@ -87,4 +97,39 @@ fn step_slice(state: &mut State, pane: Pane, steps: i32) {
     world[axis] += f64::from(steps) * step;
     let (low, high) = state.document.bounds();
     state.view.crosshair = world.clamp(low, high);
+}
+
+/// A task is looked at.
+fn look_at(state: &mut State, task: Task) {
+    if state.view.task != task {
+        state.session.forget_step();
+    }
+    state.view.task = task;
+    if !task.shows_live() {
+        // Messages about live curves do not concern anything shown there.
+        state.session.forget_failures(LIVE);
+        if state
+            .session
+            .notices
+            .about
+            .live
+            .take()
+            .is_some_and(|message| message == state.session.notices.status)
+        {
+            state.session.notices.status.clear();
+        }
+    }
+    if let Some((_, message)) = state
+        .session
+        .notices
+        .about
+        .task
+        .take_if(|(of, _)| *of != task)
+        && message == state.session.notices.status
+    {
+        state.session.notices.status.clear();
+    }
+    if task == Task::Segment {
+        segment::update::entered(state);
+    }
 }

@@ -11,9 +11,9 @@ use crate::data::Role;
 use crate::solvers::curves::{Params, SeedingParts};
 use crate::solvers::tensor_fit;
 use crate::state::core::layer::OriginId;
-use crate::state::recipe::Source;
 use crate::state::tensors::jobs::fit::FIT;
 use crate::state::tensors::mask_text;
+use crate::state::tensors::recipe::Source;
 use crate::state::{
     Action, CurveResult, Document, Method, Phase, RegionAction, Severity, Slot, Standing, State,
     Tool, TrackAction, ViewAction,

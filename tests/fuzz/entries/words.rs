@@ -6,7 +6,7 @@ use arcuate::compute::{BackendKind, Control};
 use arcuate::data::{Grid, Mask, Tractogram, Volume};
 use arcuate::io::{self, nifti, streamlines};
 use arcuate::state::Preferences;
-use arcuate::state::recipe::ShapeSpec;
+use arcuate::state::regions::recipe::ShapeSpec;
 use arcuate::state::segment::recipe::{SegmentRecipe, SegmentScript};
 use clap::Parser as _;
 use glam::DVec3;

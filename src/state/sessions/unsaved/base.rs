@@ -2,13 +2,13 @@
 
 use crate::data::region::RegionId;
 use crate::data::{DataId, Region, Shape};
+use crate::solvers::geodesic::RayMetricParams;
 use crate::solvers::geodesic::{self, Cut};
 use crate::solvers::{commit, curves, level_set, pathway, tensor_fit};
 use crate::state::State;
 use crate::state::core::layer::{Layer, LayerId};
 use crate::state::document::Document;
 use crate::state::filter::{FittedWeights, Times};
-use crate::state::recipe::RayMetricParams;
 use crate::state::segment::{SegmentSettings, Start};
 use crate::state::sessions::unsaved::{same_start, turned};
 use crate::state::track::types::WholeBrain;

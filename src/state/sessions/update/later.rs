@@ -3,6 +3,7 @@
 use crate::data::Tractogram;
 use crate::jobs::Slot;
 use crate::jobs::session::{FileComparison, Match, Remake, RestoredLayers, SessionRequest};
+use crate::state::basis::remake;
 use crate::state::core::layer::{Content as LayerContent, Layer, LayerId};
 use crate::state::core::notices::{Severity, Topic};
 use crate::state::core::text::counted;
@@ -11,7 +12,6 @@ use crate::state::origin::{Computed, Origin};
 use crate::state::sessions::saved;
 use crate::state::sessions::update::arrange_read;
 use crate::state::sessions::update::submit;
-use crate::state::update::basis::remake;
 use crate::state::{Effect, State, tensors};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

@@ -4,10 +4,14 @@ use crate::io::{AffineReading, Reading};
 use crate::jobs::session::ReadSession;
 use crate::solvers::tractogram::selection::{Edit, SelectionRules, Within};
 use crate::state::Document;
+use crate::state::core::layer::Input;
 use crate::state::core::layer::{LayerId, OriginId};
 use crate::state::document::{DensityMap, FitMask, Made};
 use crate::state::filter::{MapOf, WeightFit};
-use crate::state::origin::{FoundMask, Input, MapOfFit, Origin, TensorFit};
+use crate::state::origin::FoundMask;
+use crate::state::origin::MapOfFit;
+use crate::state::origin::Origin;
+use crate::state::origin::TensorFit;
 use crate::state::sessions::saved::regions::region;
 use crate::state::sessions::saved::{
     SavedEdit, SavedInput, SavedMask, SavedOrigin, Table, density, segment,

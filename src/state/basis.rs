@@ -5,7 +5,7 @@ use crate::jobs::session::{Remade, Remake, Tensors};
 use crate::state::Document;
 use crate::state::core::layer::{Content, Layer, OriginId};
 use crate::state::document::{FitMask, Made};
-use crate::state::recipe::Source;
+use crate::state::tensors::recipe::Source;
 use crate::state::track::types::CurveParams;
 use std::path::Path;
 use std::sync::Arc;

@@ -1,0 +1,90 @@
+//! Questions to the document about transforms of layers.
+
+use crate::state::Document;
+use crate::state::alignment::AlignedBy;
+use crate::state::alignment::Nudge;
+use crate::state::core::layer::Content;
+use crate::state::core::layer::LayerId;
+use crate::state::origin::Origin;
+use glam::DAffine3;
+
+impl Document {
+    /// Whether a layer can be moved: one that was opened and is not a scan. Computed layers keep the position of their
+    /// scan.
+    pub fn can_move(&self, id: LayerId) -> bool {
+        self.layer(id).is_some_and(|layer| {
+            let opened = matches!(
+                self.origin(layer),
+                Origin::File { .. } | Origin::Phantom { .. } | Origin::Moved { .. }
+            );
+            opened && !matches!(layer.content, Content::Scan { .. })
+        })
+    }
+
+    /// Transform of a layer, relative to its file.
+    pub fn moved_by(&self, id: LayerId) -> DAffine3 {
+        self.moved(id).map_or(DAffine3::IDENTITY, |moved| moved.by)
+    }
+
+    /// The content of a layer as it was opened.
+    pub fn unmoved(&self, id: LayerId) -> Option<&Content> {
+        let layer = self.layer(id)?;
+        Some(layer.unmoved.as_ref().unwrap_or(&layer.content))
+    }
+
+    /// Sets the transform of a layer relative to its file; an error is a sentence.
+    pub fn shift(&mut self, id: LayerId, by: DAffine3, how: AlignedBy) -> Result<(), String> {
+        let Some(layer) = self.layer(id).filter(|_| self.can_move(id)) else {
+            return Err(
+                "Only images, masks and streamlines that were opened can be moved".to_owned(),
+            );
+        };
+        if by == DAffine3::IDENTITY {
+            if let Some(moved) = self.moved(id) {
+                self.edit_layer(id, |l| {
+                    l.origin = moved.from;
+                    if let Some(content) = l.unmoved.take() {
+                        l.content = content;
+                    }
+                });
+            }
+            return Ok(());
+        }
+        let original = layer.unmoved.as_ref().unwrap_or(&layer.content);
+        let content = original
+            .moved(by)
+            .ok_or("The affine leaves no volume: choose another")?;
+        self.set_transform(id, content, by, how);
+        Ok(())
+    }
+
+    /// Receives the transformed content of a layer.
+    pub fn set_transform(&mut self, id: LayerId, content: Content, by: DAffine3, how: AlignedBy) {
+        let Some(origin) = self.layer(id).map(|l| l.origin) else {
+            return;
+        };
+        let from = self.moved(id).map_or(origin, |moved| moved.from);
+        let origin = self.origins.add(Origin::Moved { from, by, how });
+        self.edit_layer(id, |l| {
+            let before = std::mem::replace(&mut l.content, content);
+            l.unmoved.get_or_insert(before);
+            l.origin = origin;
+        });
+    }
+}
+
+impl Document {
+    /// `moved by hand: 1.0 mm right, turned −27.9°`; `None` for a layer at the position of its file.
+    pub fn transform_text(&self, id: LayerId) -> Option<String> {
+        let moved = self.moved(id)?;
+        let how = match moved.how {
+            AlignedBy::Manually => "by hand",
+            AlignedBy::File => "by a file",
+            AlignedBy::Alignment => "by alignment",
+        };
+        let (low, high) = self.unmoved(id)?.bounds().unwrap_or_default();
+        let nudge = Nudge::of(moved.by, (low + high) * 0.5);
+        let so_far = nudge.map_or("scaled or sheared".to_owned(), |nudge| nudge.text());
+        Some(format!("moved {how}: {so_far}"))
+    }
+}

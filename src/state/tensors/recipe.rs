@@ -1,0 +1,112 @@
+//! Scans and fits as text.
+
+use crate::data::TensorLayout;
+use crate::data::axis_change::AxisChange;
+use crate::parameters::arguments;
+use crate::parameters::arguments_of;
+use crate::solvers::tensor_fit;
+use crate::state::Reading;
+use crate::state::Recipe;
+use crate::state::core::text::quoted_path;
+use serde::Deserialize;
+use serde::Serialize;
+use std::fmt::Write as _;
+use std::path::PathBuf;
+
+/// Source of a diffusion scan.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub enum Source {
+    /// A file; `gradients` if they are not next to it: one `.b`, or bval and bvec.
+    File {
+        dwi: PathBuf,
+        gradients: Vec<PathBuf>,
+    },
+    /// The built-in head.
+    Phantom { seed: u64 },
+    /// An image of tensors.
+    Tensors { file: PathBuf, layout: TensorLayout },
+    /// With gradient axes that were permuted or flipped.
+    Turned { of: Box<Source>, turn: AxisChange },
+}
+
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct FitRecipe {
+    pub source: Source,
+    /// `None`: the mask is found from the scan itself.
+    pub mask: Option<PathBuf>,
+    pub params: tensor_fit::Params,
+}
+
+impl Source {
+    /// The source without the axis change of its gradients, and that change.
+    pub fn untouched(&self) -> (&Self, Option<AxisChange>) {
+        match self {
+            Self::Turned { of, turn } => (of, Some(*turn)),
+            source => (source, None),
+        }
+    }
+
+    /// With this axis change of its gradients, if any.
+    pub fn with_turn(self, turn: Option<AxisChange>) -> Self {
+        match turn {
+            Some(turn) => Self::Turned {
+                of: Box::new(self),
+                turn,
+            },
+            None => self,
+        }
+    }
+
+    /// The recipe of the scan's own layer.
+    pub fn recipe(self) -> Recipe {
+        match self {
+            Self::Phantom { seed } => Recipe::Phantom { seed },
+            Self::File { dwi, gradients } if gradients.is_empty() => Recipe::File(dwi),
+            Self::Tensors { file, layout } => Recipe::FileAs {
+                file,
+                reading: Reading {
+                    tensors: Some(layout),
+                    ..Reading::default()
+                },
+            },
+            source => Recipe::Scan(source),
+        }
+    }
+
+    pub(in crate::state) fn arguments(&self) -> String {
+        match self {
+            Self::Phantom { seed } => format!("phantom:{seed}"),
+            Self::Tensors { file, layout } => format!("{}{layout}", quoted_path(file)),
+            Self::Turned { of, turn } => format!("{} --turn={turn}", of.arguments()),
+            Self::File { dwi, gradients } => match gradients.as_slice() {
+                [b] => format!("{} --gradients {}", quoted_path(dwi), quoted_path(b)),
+                [bval, bvec] => {
+                    format!(
+                        "{} --bval {} --bvec {}",
+                        quoted_path(dwi),
+                        quoted_path(bval),
+                        quoted_path(bvec)
+                    )
+                }
+                _ => quoted_path(dwi),
+            },
+        }
+    }
+}
+
+impl FitRecipe {
+    pub(in crate::state) fn arguments(&self) -> String {
+        let mut text = self.source.arguments();
+        if let Some(mask) = &self.mask {
+            let _ = write!(text, " --mask {}", quoted_path(mask));
+        }
+        match self.source {
+            // For tensors in a file, only the smallest eigenvalue has an effect.
+            Source::Tensors { .. } => {
+                text += &arguments_of(&self.params, &["min-eigenvalue"]);
+            }
+            _ => text += &arguments(&self.params),
+        }
+        text
+    }
+}
