@@ -58,7 +58,7 @@ pub fn read_grid(path: &Path, control: &Control) -> Result<Grid, Error> {
         _ => Err(Error::unsupported(
             path,
             "no image",
-            "name the image whose grid is meant",
+            "give the image whose grid is to be used",
         )),
     }
 }

@@ -100,7 +100,7 @@ fn prepare_points(
         let (found, expected) = (
             counted(count, "streamline"),
             format!(
-                "{}, of which the values are",
+                "{}, the number that has values",
                 text::count(tractogram.len() as u64)
             ),
         );
@@ -238,7 +238,7 @@ pub(super) fn with_companion_values(
                     tractogram = tractogram.with_per_point(&name, values);
                 }
                 Err(why) => info.warn_unread(format!(
-                    "{name} was not used: {why}; write it again, or move it away"
+                    "{name} was not used: {why}; write it again or move it elsewhere"
                 )),
             }
         } else if let Some(rest) = ["weights.txt", "weights.csv"]
@@ -258,7 +258,7 @@ pub(super) fn with_companion_values(
                     tractogram = tractogram.with_per_streamline(&name, values);
                 }
                 Err(why) => info.warn_unread(format!(
-                    "{name} was not used: {why}; write it again, or move it away"
+                    "{name} was not used: {why}; write it again or move it elsewhere"
                 )),
             }
         }

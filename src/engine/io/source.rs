@@ -312,7 +312,7 @@ pub(super) fn too_expanded(path: &Path) -> Error {
         path,
         format!("compressed data that unpack to more than {MAX_EXPANSION} times their size"),
         (
-            "a measurement, which does not shrink so far",
+            "measured data, which do not compress that far",
             "unpack it yourself if you trust it",
         ),
     )

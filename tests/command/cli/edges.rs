@@ -398,7 +398,11 @@ fn units() {
     let slip = ["0 5", &["1500"; 11].join(" "), "1500000"].join(" ");
     std::fs::write(here.join("dwi.bval"), slip).expect("written");
     let line = ["fit", "dwi.nii", "--mask", "mask.nii", "--out", "O"];
-    let words = ["a b-value of 1500000", "usual one is 1500,", "dwi.bval"];
+    let words = [
+        "a b-value of 1500000",
+        "typical b-value of 1500,",
+        "dwi.bval",
+    ];
     refuses(&line, &words, here);
     // Higher than in people, in any unit.
     write("25000");
@@ -527,11 +531,7 @@ fn sentences() {
         here,
     );
     std::fs::remove_file(here.join("dwi.bvec")).expect("removed");
-    refuses(
-        &["fit", "dwi.nii", "--out", "O"],
-        &["without its .bvec"],
-        here,
-    );
+    refuses(&["fit", "dwi.nii", "--out", "O"], &["but no .bvec"], here);
     std::fs::remove_file(here.join("dwi.bval")).expect("removed");
     refuses(
         &["fit", "dwi.nii", "--out", "O"],
@@ -586,7 +586,7 @@ fn strict() {
     refuses(&["convert", "b.nrrd", "c.nii.gz"], &["--force"], here);
     std::fs::remove_file(here.join("a.bvec")).expect("removed");
     let line = ["convert", "a.nii.gz", "d.nii.gz", "--strict"];
-    refuses(&line, &["Nothing was written", "without its .bvec"], here);
+    refuses(&line, &["Nothing was written", "but no .bvec"], here);
     assert!(!here.join("d.nii.gz").exists());
     let done = json(&["convert", "a.nii.gz", "d.nii.gz"], here);
     let lost = done["left_out"][0].as_str().unwrap_or("");

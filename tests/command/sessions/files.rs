@@ -200,7 +200,7 @@ fn changed() {
     let opening = window.state.session.saving.opening.clone().expect("open");
     let sentences = super::wrong_files(&opening);
     assert!(
-        sentences[0].starts_with("dwi.bvec is no longer beside it: put it back"),
+        sentences[0].starts_with("dwi.bvec is no longer beside this file: put it back"),
         "{sentences:?}"
     );
 }

@@ -52,8 +52,8 @@ impl fmt::Display for InputError {
                  differs from the rest; choose another image"
             ),
             Self::LeaningAxes => f.write_str(
-                "Found voxel axes that lean by more than a voxel, expected straighter ones; resample \
-                 the image onto a straight grid",
+                "Found voxel axes sheared by more than a voxel, expected nearly orthogonal ones; resample \
+                 the image onto an orthogonal grid",
             ),
             Self::Radius(mm) => write!(
                 f,

@@ -128,7 +128,7 @@ pub fn apply(
                     return Err(wrong(counted(left.len(), "streamline")));
                 }
                 let marks = runs.marks();
-                marks.ok_or_else(|| wrong("a choice beyond the last streamline".to_owned()))?
+                marks.ok_or_else(|| wrong("a selection beyond the last streamline".to_owned()))?
             }
         };
         control.check()?;
