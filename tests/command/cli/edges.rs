@@ -301,7 +301,7 @@ fn no_maps() {
     for (name, words) in [
         ("zero.nii", "enough signal for a tensor"),
         ("nan.nii", "enough signal for a tensor"),
-        ("grows.nii", "not positive definite"),
+        ("grows.nii", "has a positive definite tensor"),
     ] {
         for command in ["fit", "gradients check"] {
             let line = format!("{command} {name} --mask mask.nii --out O");
@@ -542,7 +542,7 @@ fn sentences() {
     scan(here, "two", |inside, _, _| if inside { 0.0 } else { 9.0 });
     let output = arcuate(&["fit", "two.nii", "--out", "O"], here);
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(said.contains("is not positive definite"), "{said}");
+    assert!(said.contains("has a positive definite tensor"), "{said}");
     // A label that single precision cannot distinguish from others.
     let n = grid().voxel_count();
     let big = (0..n).map(|i| if i < n / 2 { 1.0 } else { 1_073_741_824.0 });

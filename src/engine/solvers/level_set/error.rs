@@ -73,8 +73,8 @@ impl fmt::Display for InputError {
             ),
             Self::SpeedInputs { number, known } => write!(
                 f,
-                "Found a change to speed inputs of number {number}, expected one below {known}; add those that \
-                 are missing, or remove the change"
+                "Found a change to speed inputs with number {number}, expected a number below {known}; add \
+                 those that are missing, or remove the change"
             ),
             Self::ReferenceGrid => f.write_str(
                 "Found a reference on other voxels than the image's, expected the same grid; resample it",
