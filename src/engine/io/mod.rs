@@ -122,7 +122,7 @@ const KNOWN: &[(&str, &str, &str)] = &[
     (
         "arcuate",
         "an Arcuate session",
-        "open it in the window, or make its results again with arcuate replay",
+        "open it in the window, or recompute its results with arcuate replay",
     ),
     ("dcm", A_DICOM, FROM_DICOM),
     ("ima", A_DICOM, FROM_DICOM),

@@ -43,7 +43,7 @@ impl CompanionFile {
     /// Why it cannot.
     pub fn refusal(&self) -> String {
         format!(
-            "TSF holds finite numbers only, and {} has others; it is left out",
+            "TSF holds finite numbers only, and {} has NaN or infinity; it is left out",
             self.name
         )
     }
@@ -89,7 +89,7 @@ fn prepare_points(
         return Err(Error::malformed(
             path,
             format!("a value of {name} at point {} that is not finite", i + 1),
-            "numbers, which alone TSF can hold",
+            "finite numbers, as TSF requires",
         ));
     }
     let properties = tck::read_properties(adjacent)?;

@@ -294,7 +294,7 @@ pub(super) fn plain_file(path: &Path, expected: &str) -> Result<Metadata, Error>
         return Err(Error::malformed(
             path,
             "a device or a pipe",
-            (expected, "write what it gives into a file, and name that"),
+            (expected, "save what it gives to a file, and name that"),
         ));
     }
     Ok(metadata)

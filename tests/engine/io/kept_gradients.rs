@@ -299,7 +299,9 @@ fn rules() {
     }
     let done = go_told(here, "a.nii", "b.nii", &reported, true).expect("replaced");
     assert!(
-        done.notes.iter().any(|n| n.contains("not of this image")),
+        done.notes
+            .iter()
+            .any(|n| n.contains("does not belong to this image")),
         "{:?}",
         done.notes
     );
@@ -360,7 +362,10 @@ fn own_table() {
             done.unsupported_contents
         );
         assert!(
-            !done.notes.iter().any(|n| n.contains("not of this image")),
+            !done
+                .notes
+                .iter()
+                .any(|n| n.contains("does not belong to this image")),
             "{to}: {:?}",
             done.notes
         );

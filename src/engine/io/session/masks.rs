@@ -131,7 +131,7 @@ impl PackedMask {
         }
         let (mut inside, mut first) = (0, true);
         while values.len() < voxels {
-            let run = take(&mut reader).ok_or("its voxels break off")?;
+            let run = take(&mut reader).ok_or("its voxels are incomplete")?;
             let begins = std::mem::replace(&mut first, false);
             let empty = run == 0 && !begins;
             if run > (voxels - values.len()) as u64 {

@@ -66,7 +66,7 @@ impl PackedNumbers {
         const MORE: &str = "they do not fit into memory";
         // Checked before memory is allocated for missing numbers.
         if 4 * self.count as u64 / GREATEST_EXPANSION > bytes.len() as u64 {
-            return Err("they break off".to_owned());
+            return Err("they are incomplete".to_owned());
         }
         memory::claim("Unpacking numbers", self.room_bytes()).map_err(|_| MORE)?;
         let mut planes = Vec::new();
@@ -77,7 +77,7 @@ impl PackedNumbers {
             .read_to_end(&mut planes)
             .map_err(|_| "they are damaged")?;
         if planes.len() != 4 * self.count {
-            return Err("they break off".to_owned());
+            return Err("they are incomplete".to_owned());
         }
         let byte = |value: usize, byte: usize| planes[byte * self.count + value];
         let value = |i: usize| f32::from_le_bytes([0, 1, 2, 3].map(|b| byte(i, b)));

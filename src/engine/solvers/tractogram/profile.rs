@@ -87,7 +87,7 @@ pub fn profile(
 ) -> Result<Profile, Error> {
     if !(2..=MAX_NODES).contains(&nodes) {
         return Err(Error::Input(format!(
-            "Found {}, expected 2 to {MAX_NODES}; choose 100, say",
+            "Found {}, expected 2 to {MAX_NODES}; choose for example 100",
             counted(nodes, "node")
         )));
     }

@@ -119,7 +119,7 @@ pub fn apply(
             Edit::Keep(runs) => {
                 let wrong = |found: String| {
                     Error::Input(format!(
-                        "Found {found}, expected the {} among which some were chosen by hand; choose \
+                        "Found {found}, expected the {} from which some were chosen by hand; choose \
                          them again",
                         runs.of
                     ))
