@@ -148,9 +148,7 @@ pub fn unpaired_table(scan: &Path) -> Option<String> {
     let pairs = pairs.into_iter().flat_map(|(b, v)| [(b, v), (v, b)]);
     let mut halves = pairs.filter(|(here, missing)| own(here) && !own(missing));
     halves.next().map(|(here, missing)| {
-        format!(
-            "Found the .{here} file of this scan but no .{missing} file; put it beside the scan"
-        )
+        format!("Found the .{here} of this scan but no .{missing}; put it beside the scan")
     })
 }
 
