@@ -142,7 +142,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     let output = &made.output;
     if output.not_finite > 0 {
         warning!(
-            "{} left out, with an end that is no number; look for the cause in the program that wrote the file: {}",
+            "{} left out, with an end that is not finite; check the program that wrote the file: {}",
             counted(output.not_finite as usize, "segment"),
             options.tracks.display()
         );

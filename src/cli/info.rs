@@ -192,7 +192,7 @@ fn folder(found: &Folder) -> (Value, String, Option<Loaded>) {
     }
     for folder in &found.unreadable {
         warning!(
-            "This folder cannot be read, so its files are missing from this list; allow reading it: {}",
+            "This folder cannot be read, so its files are missing from this list; grant permission to read it: {}",
             folder.display()
         );
     }

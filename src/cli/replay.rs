@@ -281,7 +281,7 @@ fn surface(
             )
         }),
         (why, _) => {
-            let why = why.unwrap_or_else(|| "nothing came of it".to_owned());
+            let why = why.unwrap_or_else(|| "it gave no result".to_owned());
             Err(format!("{SURFACE} was not segmented again: {why}"))
         }
     };

@@ -413,7 +413,7 @@ fn scalar(path: &Path, frame: usize, runner: &mut Runner) -> Result<Volume, Fail
             1 => "one volume".to_owned(),
             many => format!("{many} volumes"),
         };
-        format!("Found {found}, expected one of number {frame}; count from 0")
+        format!("Found {found}, expected one with number {frame}; count from 0")
     } else {
         return Ok(volume);
     };

@@ -148,7 +148,7 @@ impl Values {
             return self.refusals(tractogram, tck);
         }
         vec![
-            "TSF holds finite numbers only: values per point that have others are left out"
+            "TSF holds finite numbers only: values per point with NaN or infinity are left out"
                 .to_owned(),
         ]
     }

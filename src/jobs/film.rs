@@ -73,7 +73,7 @@ impl NoFfmpeg {
     pub fn text(&self) -> (String, &'static str) {
         match self {
             Self::Missing => (
-                "no ffmpeg, which makes films of pictures".to_owned(),
+                "no ffmpeg, which is needed for films".to_owned(),
                 "install it",
             ),
             Self::Denied(program) => (
@@ -162,10 +162,7 @@ impl Ffmpeg {
         match crate::io::film::is_whole(&film) {
             Ok(true) => {}
             Ok(false) => {
-                let part = format!(
-                    "ffmpeg wrote only a part of it{}",
-                    complaint_text(&complaint)
-                );
+                let part = format!("ffmpeg wrote only part of it{}", complaint_text(&complaint));
                 return Err(failed(part));
             }
             Err(e) => return Err(failed(e.kind().to_string())),
@@ -331,7 +328,7 @@ impl Running {
             }
             if since.elapsed() > patience {
                 return Err(Stopped::Failed(format!(
-                    "ffmpeg did not go on for {} s after {} pictures and was ended{}",
+                    "ffmpeg made no progress for {} s after {} pictures and was stopped{}",
                     patience.as_secs(),
                     now.0,
                     complaint_text(&self.complaints.complaint())

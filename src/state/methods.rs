@@ -63,9 +63,9 @@ pub fn methods(state: &State) -> String {
             }
         };
         let raised = match tensors.repaired {
-            0 => "in none of which an eigenvalue was below this limit".to_owned(),
+            0 => "none of which had an eigenvalue below this limit".to_owned(),
             n => format!(
-                "in {} of which an eigenvalue was below this limit and was raised to it",
+                "{} of which had an eigenvalue raised to this limit",
                 count(n as u64)
             ),
         };

@@ -107,7 +107,7 @@ pub fn question(ui: &Ui, state: &State, actions: &mut Vec<Action>) {
         unsaved_changes::modal(ui, "discard", 400.0, |ui| {
             unsaved_changes::heading(ui, &format!("Discard the unsaved work of {}?", name(left)));
             ui.label(format!(
-                "{}. Whatever is in no other file cannot be recovered afterwards",
+                "{}. Anything not saved in another file cannot be recovered afterwards",
                 sentence(left)
             ));
             ui.horizontal(|ui| {

@@ -233,7 +233,7 @@ fn sentences() {
     // A window offers the CPU by a button.
     assert_eq!(
         sentence(&all[12]),
-        "9000 cost fields of 60000 voxels are more than a graphics card numbers; choose a smaller mask"
+        "9000 cost fields of 60000 voxels are more than a graphics card can index; choose a smaller mask"
     );
 }
 

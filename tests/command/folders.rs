@@ -61,7 +61,10 @@ fn unreadable() {
         let message = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(1), "{message}");
         assert_eq!(message.lines().count(), 1, "{message}");
-        for text in ["may not be read", &at.to_string_lossy()] {
+        for text in [
+            "Permission to read this file or folder was denied",
+            &at.to_string_lossy(),
+        ] {
             assert!(message.contains(text), "{text}: {message}");
         }
     };

@@ -32,4 +32,4 @@ pub const TENSORS: &str = "Tensors";
 
 pub const PATHWAY: &str = "The regions' pathway";
 
-pub const SURFACE: &str = "The surface in the hand";
+pub const SURFACE: &str = "The surface in Segment";

@@ -232,7 +232,7 @@ impl Backend {
         match self {
             Self::Cpu { reason, .. } => format!("CPU: {reason}"),
             Self::Cuda { .. } => format!(
-                "CUDA: the self-test passed; what has no kernel runs on {}",
+                "CUDA: the self-test passed; solvers without a kernel run on {}",
                 self.threads_detail()
             ),
         }

@@ -57,7 +57,7 @@ fn checked(path: &Path, affine: DAffine3) -> Result<DAffine3, Error> {
     }
     Err(Error::malformed(
         path,
-        "a matrix without an inverse",
+        "a matrix that cannot be inverted",
         EXPECTED,
     ))
 }
@@ -122,7 +122,7 @@ fn itk_affine(path: &Path, kind: &str, p: &[f64], centre: &[f64]) -> Result<Affi
         _ => {
             return Err(Error::malformed(
                 path,
-                "a centre of less than 3 numbers",
+                "a centre with fewer than 3 numbers",
                 EXPECTED,
             ));
         }

@@ -385,7 +385,7 @@ fn no_folder(path: &Path) -> Error {
     Error::malformed(
         path,
         "a file in place of a folder",
-        ("a folder or a name that is free", "choose another name"),
+        ("a folder or an unused name", "choose another name"),
     )
 }
 

@@ -221,7 +221,7 @@ pub fn find(path: &Path) -> Result<Folder, Error> {
     if found.is_empty() {
         return Err(Error::unsupported(
             path,
-            "a folder in which nothing has the name of a diffusion scan, T1, mask or streamlines",
+            "a folder without any file named as a diffusion scan, T1, mask or streamlines",
             "choose the folder of a BIDS data set, or the files themselves",
         ));
     }

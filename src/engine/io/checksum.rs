@@ -80,7 +80,7 @@ fn add_folder(
     control: &Control,
 ) -> Result<(), Error> {
     if depth == 0 {
-        let found = format!("more than {DEEPEST} folders within each other");
+        let found = format!("folders nested more than {DEEPEST} deep");
         return Err(Error::malformed(folder, found, "the folder of one file"));
     }
     for path in super::names_in(folder)? {

@@ -37,7 +37,7 @@ pub fn check_output(output: &Path) -> Result<Format, Error> {
         .ok_or_else(|| {
             Error::unsupported(
                 output,
-                "a name without the ending of a format that can be written",
+                "a name without the ending of a writable format",
                 format!(
                     "end it in one of {}, in .nii.gz, .nii or .nrrd for images, or in one of {} for surfaces of masks",
                     Format::streamline_endings(),
@@ -127,7 +127,7 @@ pub fn plan(
                     let far = grid.separation_mm(own);
                     let sentence = format!(
                         "The file names another grid than the reference, whose corners lie up to \
-                         {far:.1} mm away; the reference's was taken, and no point was moved"
+                         {far:.1} mm away; the reference's grid was used and no points were moved"
                     );
                     notes.push(sentence.into());
                 }

@@ -323,7 +323,7 @@ impl Error {
                 f.write_str("This folder holds DICOM files; convert them with dcm2niix")
             }
             Self::Denied { .. } => f.write_str(
-                "This file or folder may not be read; ask its owner for permission",
+                "Permission to read this file or folder was denied; ask its owner",
             ),
             Self::LongName { .. } => f.write_str(
                 "The file's name is longer than the system allows; choose a shorter one",
@@ -347,8 +347,8 @@ impl Error {
                 ..
             } => write!(
                 f,
-                "The data end after {found_bytes} of the {expected_bytes} bytes that the header \
-                 announces; the file was cut off, copy it again"
+                "The data end after {found_bytes} of the {expected_bytes} bytes stated in the \
+                 header; the file was cut off, copy it again"
             ),
             Self::Damaged { why, .. } => write!(
                 f,
@@ -359,7 +359,7 @@ impl Error {
                 against_limit(f, *bytes, "crop the file")
             }
             Self::NoRoomToCompare { bytes, .. } => {
-                f.write_str("The file was not kept, since reading it back to compare it ")?;
+                f.write_str("The file was not kept because reading it back for comparison ")?;
                 against_limit(f, *bytes, "write a smaller part")
             }
             Self::Counts {
@@ -370,7 +370,7 @@ impl Error {
             } => write_counts(f, *b_values, *vectors, *volumes),
             Self::MaskFrames { frames, .. } => write!(
                 f,
-                "Found {}, expected a mask of one; extract the one you mean",
+                "Found {}, expected a mask of one volume; extract the one you need",
                 counted(*frames, "volume")
             ),
             Self::MaskGrid {

@@ -183,7 +183,7 @@ impl<'a> FileReader<'a> {
             ErrorKind::UnexpectedEof => Error::malformed(
                 self.path,
                 "a file that became shorter while it was read",
-                ("one that nobody writes into", "open it again"),
+                ("a file that no program is writing", "open it again"),
             ),
             _ => Error::reading(self.path, &e),
         })

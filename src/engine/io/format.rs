@@ -370,7 +370,7 @@ impl Format {
         let lost = tractogram.grid.is_some() && !self.kind().holds.grid;
         lost.then(|| {
             format!(
-                "{} does not say which image's grid the streamlines are from",
+                "{} does not store the image grid of the streamlines",
                 self.short_name()
             )
         })
@@ -449,7 +449,7 @@ fn left_out(
             let lost: Vec<&str> = lost.copied().collect();
             (!lost.is_empty()).then(|| {
                 format!(
-                    "{format} holds {n} values per {each}, without room for {}",
+                    "{format} holds at most {n} values per {each} and leaves out {}",
                     some(&lost)
                 )
             })

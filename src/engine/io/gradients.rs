@@ -148,7 +148,7 @@ pub fn unpaired_table(scan: &Path) -> Option<String> {
     let pairs = pairs.into_iter().flat_map(|(b, v)| [(b, v), (v, b)]);
     let mut halves = pairs.filter(|(here, missing)| own(here) && !own(missing));
     halves.next().map(|(here, missing)| {
-        format!("Found the .{here} of this scan without its .{missing}; put that beside it")
+        format!("Found the .{here} of this scan but no .{missing}; put it beside the scan")
     })
 }
 
@@ -407,7 +407,7 @@ fn read_moved(files: &TableFiles, own: &Grid, grid: &Grid, volumes: usize) -> Re
     let (gradients, mut warnings) = checked(b_values, vectors);
     warnings.splice(0..0, unit);
     warnings.extend(previous_files_note(files));
-    let note = "The gradients are in the world's axes; they were turned with the image";
+    let note = "The gradients are in world axes and were rotated with the image";
     Ok(Table {
         gradients,
         files: files.paths(),

@@ -15,7 +15,7 @@ pub fn read(path: &Path, control: &Control) -> Result<(Volume, SpaceInfo), Error
         Format::Nrrd => nrrd::read(path, control),
         other => Err(Error::unsupported(
             path,
-            format!("no image but {}", other.name()),
+            format!("not an image but {}", other.name()),
             "name an image",
         )),
     }
@@ -57,8 +57,8 @@ pub fn read_grid(path: &Path, control: &Control) -> Result<Grid, Error> {
         Format::Nrrd => nrrd::read_grid(path, control),
         _ => Err(Error::unsupported(
             path,
-            "no image",
-            "name the image whose grid is meant",
+            "not an image",
+            "give the image whose grid is to be used",
         )),
     }
 }

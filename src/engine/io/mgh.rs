@@ -243,7 +243,7 @@ fn grid(
         // FreeSurfer's default: coronal slices from the front, without any guarantee.
         info.warnings.push(
             "The header does not say where the voxels are; coronal slices of 1 mm around 0 were \
-             taken, and left and right are unknown"
+             assumed, and left and right are unknown"
                 .to_owned(),
         );
         let axes = DMat3::from_cols(-DVec3::X, -DVec3::Z, DVec3::Y);

@@ -117,12 +117,12 @@ const KNOWN: &[(&str, &str, &str)] = &[
     (
         "tsf",
         "a file of values along streamlines",
-        "open the .tck beside which it lies",
+        "open the .tck file next to it",
     ),
     (
         "arcuate",
         "an Arcuate session",
-        "open it in the window, or make its results again with arcuate replay",
+        "open it in the window, or recompute its results with arcuate replay",
     ),
     ("dcm", A_DICOM, FROM_DICOM),
     ("ima", A_DICOM, FROM_DICOM),
@@ -260,8 +260,8 @@ fn misnamed(path: &Path, named: Format, error: Error) -> Error {
                 path,
                 format!("the content of a .{is} file"),
                 (
-                    format!("that of a .{ending}, as it is named"),
-                    format!("let its name end in .{is}"),
+                    format!("that of a .{ending} file, as it is named"),
+                    format!("change the end of its name to .{is}"),
                 ),
             )
         }
@@ -349,9 +349,9 @@ fn in_world(by: &AffineReading, own: Option<&Grid>, control: &Control) -> Result
             affine.in_world(own, fixed.as_ref()).ok_or_else(|| {
                 Error::unsupported(
                     file,
-                    "a FLIRT matrix, which counts in the voxels of two images",
-                    "name the image that was aligned to with --fixed, and move an image or \
-                     streamlines that bring a grid",
+                    "a FLIRT matrix, which refers to the voxels of two images",
+                    "name the fixed image of the alignment with --fixed, and move an image or \
+                     streamlines with a grid",
                 )
             })
         }

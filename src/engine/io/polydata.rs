@@ -86,7 +86,7 @@ impl Polydata {
             && self.offsets.last() == Some(&(uses as u64));
         if !valid {
             return wrong(
-                "lines that do not cut the list of their points".to_owned(),
+                "line offsets that do not match the list of points".to_owned(),
                 "offsets that rise from 0 to its length",
             );
         }
@@ -182,7 +182,7 @@ impl Polydata {
             info.taken = Some(space);
             if reported.is_none() {
                 info.warn(
-                    "The file does not name its space; RAS was taken. If left and right are swapped, it is \
+                    "The file does not name its space; RAS was assumed. If left and right are swapped, it is \
                      LPS: choose that with --vtk-space lps or the layer's switch",
                 );
             }

@@ -43,7 +43,7 @@ impl CompanionFile {
     /// Why it cannot.
     pub fn refusal(&self) -> String {
         format!(
-            "TSF holds finite numbers only, and {} has others; it is left out",
+            "TSF holds finite numbers only, and {} has NaN or infinity; it is left out",
             self.name
         )
     }
@@ -89,7 +89,7 @@ fn prepare_points(
         return Err(Error::malformed(
             path,
             format!("a value of {name} at point {} that is not finite", i + 1),
-            "numbers, which alone TSF can hold",
+            "finite numbers, as TSF requires",
         ));
     }
     let properties = tck::read_properties(adjacent)?;
@@ -100,7 +100,7 @@ fn prepare_points(
         let (found, expected) = (
             counted(count, "streamline"),
             format!(
-                "{}, of which the values are",
+                "{}, the number that has values",
                 text::count(tractogram.len() as u64)
             ),
         );
@@ -238,7 +238,7 @@ pub(super) fn with_companion_values(
                     tractogram = tractogram.with_per_point(&name, values);
                 }
                 Err(why) => info.warn_unread(format!(
-                    "{name} was not used: {why}; write it again, or move it away"
+                    "{name} was not used: {why}; write it again or move it elsewhere"
                 )),
             }
         } else if let Some(rest) = ["weights.txt", "weights.csv"]
@@ -258,7 +258,7 @@ pub(super) fn with_companion_values(
                     tractogram = tractogram.with_per_streamline(&name, values);
                 }
                 Err(why) => info.warn_unread(format!(
-                    "{name} was not used: {why}; write it again, or move it away"
+                    "{name} was not used: {why}; write it again or move it elsewhere"
                 )),
             }
         }

@@ -96,7 +96,7 @@ pub fn timing(path: &Path) -> Result<Timing, Error> {
         Error::malformed(
             path,
             found,
-            "a scheme file: VERSION: STEJSKALTANNER, then seven numbers a volume",
+            "a scheme file: VERSION: STEJSKALTANNER, then seven numbers per volume",
         )
     };
     let lines = text.lines().map(str::trim);

@@ -294,7 +294,7 @@ pub(super) fn plain_file(path: &Path, expected: &str) -> Result<Metadata, Error>
         return Err(Error::malformed(
             path,
             "a device or a pipe",
-            (expected, "write what it gives into a file, and name that"),
+            (expected, "save what it gives to a file, and name that"),
         ));
     }
     Ok(metadata)
@@ -312,7 +312,7 @@ pub(super) fn too_expanded(path: &Path) -> Error {
         path,
         format!("compressed data that unpack to more than {MAX_EXPANSION} times their size"),
         (
-            "a measurement, which does not shrink so far",
+            "measured data, which do not compress that far",
             "unpack it yourself if you trust it",
         ),
     )

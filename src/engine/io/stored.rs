@@ -186,7 +186,7 @@ impl Stored {
         let loss = (lost > 0).then(|| {
             let them = if lost == 1 { "value" } else { "values" };
             format!(
-                "float64 rounds {} {them}, or has no room for them, once slope and intercept are worked out",
+                "float64 rounds or cannot hold {} {them} after slope and intercept are applied",
                 count(lost)
             )
         });

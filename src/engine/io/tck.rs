@@ -382,7 +382,7 @@ pub(super) fn prepare(
         return Err(Error::malformed(
             path,
             format!("a coordinate in streamline {} that is not finite", i + 1),
-            "points, which alone TCK can hold",
+            "finite coordinates, as TCK requires",
         ));
     }
     let name = path.file_name().unwrap_or_default().to_string_lossy();

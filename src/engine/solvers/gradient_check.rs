@@ -114,8 +114,7 @@ impl Output {
                 turn.description()
             ),
             Verdict::Undecided => format!(
-                "The gradient directions cannot be judged: the best two of {} ways are as good as each \
-                 other",
+                "The gradient directions cannot be judged: the best two of {} variants are equally good",
                 self.ranked.len()
             ),
         }

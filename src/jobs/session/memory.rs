@@ -37,7 +37,7 @@ impl Memory {
         if let Some(desk) = &inner.desk {
             return Ok(desk.session());
         }
-        let root = recovery::root().ok_or("There is no home folder to save for recovery in")?;
+        let root = recovery::root().ok_or("There is no home folder for the recovery copy")?;
         let desk = RecoveryFolder::new(&root).map_err(|e| e.to_string())?;
         let path = desk.session();
         inner.desk = Some(desk);

@@ -267,7 +267,7 @@ pub fn read(
     let mut session = session::read(&path).map_err(sentence)?;
     let folder = path.parent().unwrap_or(Path::new("/"));
     let mask_files = mask_files::taken(&mut session.content, folder, control)?;
-    const NO_ROOM: &str = "more memory than there is";
+    const NO_ROOM: &str = "more memory than is available";
     // Compressed text of a few bytes may expand to very much.
     let room = || crate::io::available_bytes().map_or(1 << 34, |bytes| bytes / 2);
     let fits = session

@@ -153,8 +153,8 @@ impl Job for ReadAffine {
         let by = affine.in_world(self.moving.as_deref(), self.fixed.as_deref());
         let by = by.ok_or_else(|| {
             JobError::Sentence(format!(
-                "A FLIRT matrix counts in the voxels of two images, found a layer without a grid or no \
-                 scan that it was aligned to; open that scan, or convert the matrix: {}",
+                "A FLIRT matrix refers to the voxels of two images, found a layer without a grid or no \
+                 scan; open the scan that it was aligned to, or convert the matrix: {}",
                 self.path.display()
             ))
         })?;

@@ -67,7 +67,7 @@ pub fn compared(items: &[Item]) -> Vec<Disagreement> {
         };
         if grid.source == AffineSource::Pixdim {
             found.push(alone(format!(
-                "{}: left and right are unknown, since the file says neither sform nor qform",
+                "{}: left and right are unknown, since the file has neither sform nor qform",
                 item.name
             )));
         }

@@ -196,7 +196,7 @@ pub fn take_offered_mask(state: &mut State, effects: &mut Vec<Effect>) {
 pub fn found(state: &mut State, folder: Folder, effects: &mut Vec<Effect>) {
     if let Some(first) = folder.unreadable.first() {
         let text = format!(
-            "{} in the data set cannot be read, so what they hold is missing; allow reading them: {}",
+            "{} in the data set cannot be read, so files are missing; grant permission to read: {}",
             counted(folder.unreadable.len(), "folder"),
             first.display()
         );
@@ -392,7 +392,7 @@ fn add(state: &mut State, new: New, then: impl FnOnce(&mut Document, LayerId)) {
         Content::Scan { dwi: volume, .. } | Content::Image(volume) => {
             if volume.grid.source == AffineSource::Pixdim {
                 notes.push(
-                    "The file says neither sform nor qform: left and right unknown".to_owned(),
+                    "The file has neither sform nor qform: left and right unknown".to_owned(),
                 );
             }
             let mut recent = state.session.files.recent.iter();

@@ -256,7 +256,7 @@ fn keep(state: &mut State) {
         let sentence = match state.pathway_standing() {
             None => "There is no pathway yet: place a seed and a target first",
             Some(Standing::OutOfDate) => "The pathway is out of date: solve it again first",
-            Some(_) => "The full pathway is still on its way",
+            Some(_) => "There is no full pathway yet: wait until it is solved",
         };
         return state.session.notify(Severity::Information, sentence);
     };

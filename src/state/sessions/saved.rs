@@ -304,7 +304,7 @@ pub(in crate::state) fn not_what_it_was(entry: &Entry, path: &Path, change: &Cha
     let now = path.file_name().unwrap_or_default().to_string_lossy();
     let what = match now == name {
         true => name.to_owned(),
-        false => format!("{now}, taken for {name},"),
+        false => format!("{now}, used in place of {name},"),
     };
     let why = change.clause();
     format!("{what} is not the file this session was saved with: {why}")

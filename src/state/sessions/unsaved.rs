@@ -79,10 +79,12 @@ impl UnsavedPart {
                 const NAMED: usize = 3;
                 let names: Vec<&str> = names.iter().map(String::as_str).collect();
                 format!(
-                    "{} added to the session, held by {} of {} own: {}",
+                    "{} added to the session, stored in {}: {}",
                     counted(names.len(), "layer"),
-                    if names.len() == 1 { "a file" } else { "files" },
-                    if names.len() == 1 { "its" } else { "their" },
+                    match names.len() {
+                        1 => "its own file",
+                        _ => "their own files",
+                    },
                     some_of(&names, NAMED)
                 )
             }

@@ -425,7 +425,7 @@ fn was_read(state: &mut State, read: Arc<ReadSession>, effects: &mut Vec<Effect>
         None => return,
         Some(Err(why)) => {
             let path = read.path.display();
-            let sentence = format!("{why}, expected one as Arcuate saves it: {path}");
+            let sentence = format!("{why}, expected one saved by Arcuate: {path}");
             return state.session.failed(Slot::Load, sentence);
         }
     };

@@ -70,7 +70,7 @@ pub fn delete(state: &mut State, id: LayerId, effects: &mut Vec<Effect>) {
             .retain(|l| l.id != id && !gone.contains(&l.id));
     });
     if maps > 0 {
-        "Deleted with the maps of it".clone_into(&mut state.session.notices.status);
+        "Deleted with its maps".clone_into(&mut state.session.notices.status);
     }
     if state.session.selected_layer == Some(id) {
         state.session.selected_layer = None;

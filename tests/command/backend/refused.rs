@@ -75,7 +75,7 @@ fn hangs() {
         let text = String::from_utf8_lossy(&output.stderr).into_owned();
         let warning = text.lines().next().unwrap_or_default();
         assert!(
-            warning.contains("warning: The CPU computes, because the NVIDIA driver did not answer"),
+            warning.contains("warning: The CPU is used because the NVIDIA driver did not answer"),
             "{text}"
         );
         assert!(

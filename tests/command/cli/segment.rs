@@ -191,13 +191,13 @@ pub fn segments() {
     let lacking = ["segment", "--script", "lacking.json", "--out", "e"];
     refuses(
         &lacking,
-        &["speed inputs of number 2, expected one below 2"],
+        &["speed inputs with number 2, expected a number below 2"],
         here,
     );
     let second = [&start[..], &["--volume", "1", "--out", "e"]].concat();
     refuses(
         &second,
-        &["Found one volume, expected one of number 1"],
+        &["Found one volume, expected one with number 1"],
         here,
     );
 

@@ -200,7 +200,7 @@ fn changed() {
     let opening = window.state.session.saving.opening.clone().expect("open");
     let sentences = super::wrong_files(&opening);
     assert!(
-        sentences[0].starts_with("dwi.bvec is no longer beside it: put it back"),
+        sentences[0].starts_with("dwi.bvec is no longer beside this file: put it back"),
         "{sentences:?}"
     );
 }
@@ -301,7 +301,7 @@ fn wrong_later() {
     window.session(SessionAction::Restore { layer, path });
     let layer = window.state.document.layer(layer).expect("used");
     let message = layer.file_change.as_ref().expect("it is another file");
-    let begin = "wrong.nii.gz, taken for mask.nii.gz, is not the file";
+    let begin = "wrong.nii.gz, used in place of mask.nii.gz, is not the file";
     assert!(message.starts_with(begin), "{message}");
     assert!(window.said().contains(begin), "{}", window.said());
 }

@@ -70,7 +70,7 @@ fn stay() {
     let mut without = Window::opened(&path);
     let message = without.said();
     let sentence =
-        "are left out and stay in the session until the streamlines are edited or weighed";
+        "are left out and stay in the session until the streamlines are edited or fitted again";
     assert!(message.contains(sentence), "{message}");
     assert!(without.state.document.weights.is_empty());
     assert!(!without.state.document.is_whole());
@@ -208,7 +208,7 @@ fn come_back() {
     let full = Window::opened(&endless);
     let message = full.said();
     assert!(
-        message.contains("they need more memory than there is"),
+        message.contains("they need more memory than is available"),
         "{message}"
     );
     assert!(full.state.document.layer(id).is_some(), "the others are");

@@ -133,7 +133,7 @@ fn replay() {
     std::fs::create_dir(here.join("dwi.nii.gz")).expect("a folder");
     let (code, _, said) = run(&["replay", "s.arcuate"], here);
     assert_eq!(code, Some(1));
-    let sentence = "It is a folder now, and was a file";
+    let sentence = "It was a file and is now a folder";
     let line = said.lines().find(|l| l.contains(sentence)).expect("said");
     assert!(
         line.contains("dwi.nii.gz; restore the file in place of the folder"),

@@ -181,7 +181,7 @@ fn added() {
     let text = named("some").label();
     assert_eq!(
         text,
-        "1 layer added to the session, held by a file of its own: some"
+        "1 layer added to the session, stored in its own file: some"
     );
     // Exported in full, whichever came first.
     window.state = start.clone();

@@ -293,7 +293,7 @@ fn losses() {
     let trk = Format::Trk.unsupported_contents(&all);
     assert_eq!(trk.len(), 3, "{trk:?}");
     assert!(
-        trk[0].contains("TRK holds 10 values per point, without room for"),
+        trk[0].contains("TRK holds at most 10 values per point and leaves out"),
         "{trk:?}"
     );
     let name = "a name that is too long/for it";

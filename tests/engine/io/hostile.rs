@@ -140,7 +140,7 @@ fn oddities() {
     assert_eq!(warnings(&valid, &valid.bytes()), Vec::<String>::new());
     let mut bits = valid.clone();
     bits.bitpix = 0;
-    assert!(warnings(&bits, &bits.bytes())[0].contains("bits a voxel"));
+    assert!(warnings(&bits, &bits.bytes())[0].contains("bits per voxel"));
     let mut offset = valid.clone();
     offset.vox_offset = 0.0;
     let mut bytes = offset.header();

@@ -96,7 +96,7 @@ fn opened_moved_by(turn: DMat3, large: &Grid, random: &mut Random) {
     ] {
         for (grid, turn, reported) in [(&own, DMat3::IDENTITY, false), (&moved, turn, of_world)] {
             let found = read(name, grid);
-            let says = |w: &String| w.contains("turned with the image");
+            let says = |w: &String| w.contains("rotated with the image");
             assert_eq!(found.notes.iter().any(says), reported, "{name}");
             is(&found.gradients.directions, turn, name);
         }
@@ -257,7 +257,7 @@ fn losses() {
     says("long.nii", "c.nii", "gradients of this scan are left out");
     assert!(!here.join("c.bval").exists());
     std::fs::remove_file(here.join("long.bvec")).expect("removed");
-    says("long.nii", "c.nii", "without its .bvec");
+    says("long.nii", "c.nii", "but no .bvec");
     std::fs::write(here.join("long.bval"), "0 1000").expect("written");
     std::fs::write(here.join("long.bvec"), "0 1\n0 0\n0 0").expect("written");
     says("long.nii", "c.nii", "2 b-values and 2 vectors");
@@ -299,7 +299,9 @@ fn rules() {
     }
     let done = go_told(here, "a.nii", "b.nii", &reported, true).expect("replaced");
     assert!(
-        done.notes.iter().any(|n| n.contains("not of this image")),
+        done.notes
+            .iter()
+            .any(|n| n.contains("does not belong to this image")),
         "{:?}",
         done.notes
     );
@@ -355,12 +357,15 @@ fn own_table() {
         assert!(
             done.unsupported_contents
                 .iter()
-                .any(|l| l.contains("without its .bvec")),
+                .any(|l| l.contains("but no .bvec")),
             "{to}: {:?}",
             done.unsupported_contents
         );
         assert!(
-            !done.notes.iter().any(|n| n.contains("not of this image")),
+            !done
+                .notes
+                .iter()
+                .any(|n| n.contains("does not belong to this image")),
             "{to}: {:?}",
             done.notes
         );

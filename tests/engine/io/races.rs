@@ -431,7 +431,7 @@ fn links() {
     let error = io::open_with_reading(&at("s.tck"), &io::Reading::default(), &Control::new());
     let message = sentence(&error.expect_err("no file"));
     assert!(
-        message.contains("; write what it gives into a file"),
+        message.contains("; save what it gives to a file"),
         "{message}"
     );
     // A folder behind a link.

@@ -311,7 +311,7 @@ fn vtk() {
                 );
                 assert_eq!(*found.per_point["v[2]"], [0.5; 5], "{what}");
                 let message = warnings.join("\n");
-                for text in ["RAS was taken", "1 point belongs to no line", "1 vertex"] {
+                for text in ["RAS was assumed", "1 point belongs to no line", "1 vertex"] {
                     assert!(message.contains(text), "{what}: {message}");
                 }
                 for (space, sign) in [("RAS", 1.0), ("LPS", -1.0)] {
@@ -321,7 +321,7 @@ fn vtk() {
                     let (found, warnings) = open(&path);
                     let first = [sign * POINTS[0], sign * POINTS[1], POINTS[2]];
                     assert_eq!(found.points[0], first, "{what} {space}");
-                    assert!(!warnings.join("").contains("RAS was taken"));
+                    assert!(!warnings.join("").contains("RAS was assumed"));
                 }
             }
         }

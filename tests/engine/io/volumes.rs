@@ -555,7 +555,7 @@ fn converted() {
     for (from, to, words) in [
         ("a.mgh", "a.tck", "an image"),
         ("a.mgh", "a.ply", "not a mask"),
-        ("a.mgh", "a.mgz", "a format that can be written"),
+        ("a.mgh", "a.mgz", "a writable format"),
     ] {
         let error = go(from, to).expect_err(words);
         assert!(sentence(&error).contains(words), "{error}");

@@ -133,7 +133,7 @@ fn refusals() {
         s.mask = Some(Mask::new(grid(8), inside));
     });
     says(&["Zeppelin needs", "peaks"], &|s| s.peaks = scan(1));
-    says(&["4 volumes", "three a peak"], &|s| s.peaks = scan(4));
+    says(&["4 volumes", "three per peak"], &|s| s.peaks = scan(4));
     let cylinder = |radius: f64| Intra::Cylinders {
         along: 1.7e-3,
         radii_um: vec![radius],

@@ -143,7 +143,7 @@ fn refusals(cuda: Backend) {
     let error = solve(&prepared, &many, &PARAMS, &cuda, &control).unwrap_err();
     assert!(
         error.to_string().starts_with(
-            "8000000 cost fields of 512 voxels are more than a graphics card numbers; choose a smaller mask"
+            "8000000 cost fields of 512 voxels are more than a graphics card can index; choose a smaller mask"
         ),
         "{error}"
     );

@@ -339,7 +339,7 @@ fn inputs_change() {
     let fewer = Evolution::replay(&all[..2], &begin, &script, &backend, &control);
     let sentence = fewer.err().unwrap().to_string();
     assert!(
-        sentence.contains("of number 2, expected one below 2"),
+        sentence.contains("with number 2, expected a number below 2"),
         "{sentence}"
     );
     // Back between two changes; forward again as before.

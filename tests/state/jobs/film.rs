@@ -213,8 +213,8 @@ fn stands_still() {
         let error = save(&ffmpeg, &path, &Control::new()).expect_err("it stands still");
         assert!(started.elapsed() < PATIENCE);
         let error = error.to_string();
-        assert!(error.contains("did not go on for 1 s after "), "{error}");
-        error.contains("after 7 pictures and was ended: waiting for nothing")
+        assert!(error.contains("made no progress for 1 s after "), "{error}");
+        error.contains("after 7 pictures and was stopped: waiting for nothing")
     });
     assert!(stood, "what it did and said is left out");
     assert!(!path.exists());

@@ -81,7 +81,7 @@ impl Error {
                 gigabytes(*free)
             ),
             Self::TooMany { what, .. } => {
-                format!("{what} are more than a graphics card numbers")
+                format!("{what} are more than a graphics card can index")
             }
             Self::Lost { doing, why } => {
                 format!("the graphics card stopped working while {doing} ({why})")
@@ -111,7 +111,7 @@ impl Error {
         );
         is_problem.then(|| {
             format!(
-                "The CPU computes, because {}; {}",
+                "The CPU is used because {}; {}",
                 self.found(),
                 self.advice()
             )

@@ -68,8 +68,8 @@ pub fn previous_files_note(files: &[&Path]) -> String {
         _ => ("are", "were"),
     };
     format!(
-        "A program was killed while it replaced files that belong together: {} {is} newer than the rest, and {} {was} read \
-         instead; make all of them again with --force, or remove the files that end in .previous to use what is newer",
+        "A program was killed while it replaced a set of files: {} {is} newer than the rest, and {} {was} read \
+         instead; recreate all of them with --force, or delete the .previous files to use the newer ones",
         names(&|file| file.to_owned()),
         names(&previous_name)
     )

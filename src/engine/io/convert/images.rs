@@ -205,7 +205,7 @@ fn foreign_table(input: &Path, output: &Path) -> Option<String> {
     let ([there, _], [own, _]) = (fsl_names(output), fsl_names(input));
     (there.exists() && !disk::is_same(&there, &own)).then(|| {
         format!(
-            "A table of gradients lies beside the output and is not of this image; move it away: {}",
+            "A table of gradients lies beside the output and does not belong to this image; move it elsewhere: {}",
             there.display()
         )
     })

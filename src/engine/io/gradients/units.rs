@@ -49,7 +49,7 @@ pub fn in_s_per_mm2(b: Vec<f64>, vectors: &[DVec3]) -> Result<(Vec<f64>, Option<
     let typical = typical_b(&b, vectors);
     if most > SPREAD * typical {
         return Err(format!(
-            "a b-value of {most} in a table whose usual one is {typical}"
+            "a b-value of {most} in a table with a typical b-value of {typical}"
         ));
     }
     let row = DIVIDED
@@ -78,7 +78,7 @@ fn typical_b(b: &[f64], vectors: &[DVec3]) -> f64 {
 
 fn unit_note(found: f64, most: f64, how: &str) -> String {
     format!(
-        "The b-values reach {found}, which cannot be s/mm²; they {how}, so that the largest is {most} s/mm²"
+        "The b-values reach {found}, which cannot be s/mm²; they {how}, which makes the largest {most} s/mm²"
     )
 }
 

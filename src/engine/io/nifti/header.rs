@@ -424,7 +424,7 @@ impl RawHeader {
         })?;
         if usize::try_from(self.bitpix) != Ok(8 * voxel_type.bytes()) {
             warnings.push(format!(
-                "The header says {} bits a voxel; {} has {} and was read so",
+                "The header says {} bits per voxel; {} has {} and was read so",
                 self.bitpix,
                 voxel_type.name(),
                 8 * voxel_type.bytes()

@@ -65,7 +65,7 @@ pub fn from_header(path: &Path, header: &Header) -> Result<Option<Rows>, Error> 
         let repeats = repeats.map_or(Some(1), |n| n.parse::<usize>().ok());
         let Some(repeats) = repeats.filter(|n| (1..=header.volumes()).contains(n)) else {
             return Err(wrong(
-                format!("a count of volumes for the gradient “{text}” that cannot be"),
+                format!("an invalid count of volumes for the gradient “{text}”"),
                 "a whole number from 1",
             ));
         };

@@ -77,7 +77,7 @@ impl Change {
             Difference::Folder => format!("{it} is another folder"),
             Difference::CompanionGone => {
                 let name = name.unwrap_or_default();
-                format!("{name} is no longer beside it: put it back, or name its folder")
+                format!("{name} is no longer beside this file: put it back, or name its folder")
             }
         }
     }
@@ -126,8 +126,8 @@ impl Missing {
     fn sentence(&self, it: &str) -> String {
         match self {
             Self::Gone => "There is no such file".to_owned(),
-            Self::Folder => format!("{it} is a folder now, and was a file"),
-            Self::Denied => format!("{it} may not be read"),
+            Self::Folder => format!("{it} was a file and is now a folder"),
+            Self::Denied => format!("{it} cannot be read (permission denied)"),
             Self::Unreadable(why) => format!("{it} cannot be read ({why})"),
             Self::Companion(name, why) => why.sentence(&companion_subject(name)),
             Self::Rejected(change) => change.to_string(),

@@ -117,8 +117,8 @@ impl PackedMask {
         let most = UNPACKED_ALLOWANCE_BYTES.max(max_unpacked_bytes(self.runs.len() as u64));
         if voxels as u64 > most && !memory::is_limited() {
             return Err(format!(
-                "its grid has {voxels} voxels, and no more than {most} are unpacked from so short a text; if \
-                 you trust it, allow as much memory as it needs (--memory GB, or the setting)"
+                "its grid has {voxels} voxels, more than the {most} allowed for a text of its length; if you \
+                 trust it, allow as much memory as it needs (--memory GB, or the setting)"
             ));
         }
         let bytes = STANDARD.decode(&self.runs);
@@ -127,11 +127,11 @@ impl PackedMask {
         let mut values: Vec<u8> = Vec::new();
         let room = memory::claim("Unpacking a mask", voxels as u64);
         if room.is_err() || values.try_reserve_exact(voxels).is_err() {
-            return Err("its grid is larger than the memory".to_owned());
+            return Err("its grid does not fit into memory".to_owned());
         }
         let (mut inside, mut first) = (0, true);
         while values.len() < voxels {
-            let run = take(&mut reader).ok_or("its voxels break off")?;
+            let run = take(&mut reader).ok_or("its voxels are incomplete")?;
             let begins = std::mem::replace(&mut first, false);
             let empty = run == 0 && !begins;
             if run > (voxels - values.len()) as u64 {

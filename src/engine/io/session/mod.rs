@@ -88,7 +88,7 @@ pub fn read(path: &Path) -> Result<SessionFile, Error> {
 
 /// Parses the text of a session file. `path` is used in error sentences.
 pub fn parse(path: &Path, text: &str) -> Result<SessionFile, Error> {
-    const EXPECTED: &str = "a session as Arcuate saves it";
+    const EXPECTED: &str = "a session saved by Arcuate";
     if values_in(text) > MAX_VALUES {
         return Err(Error::malformed(
             path,

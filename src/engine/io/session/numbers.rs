@@ -56,17 +56,17 @@ impl PackedNumbers {
     /// The numbers; the error describes what is wrong with them. Allocates the stated number, however short the text.
     pub fn unpack(&self) -> Result<Arc<[f32]>, String> {
         if self.bytes.is_empty() && self.count > 0 {
-            return Err("they were too many for the session".to_owned());
+            return Err("there were too many to store in the session".to_owned());
         }
         if self.count > MAX_COUNT {
-            return Err("there are more than any tractogram has".to_owned());
+            return Err("there are more than a tractogram can have".to_owned());
         }
         let bytes = STANDARD.decode(&self.bytes);
         let bytes = bytes.map_err(|_| "they are not base64 text")?;
-        const MORE: &str = "they are more than the memory holds";
+        const MORE: &str = "they do not fit into memory";
         // Checked before memory is allocated for missing numbers.
         if 4 * self.count as u64 / GREATEST_EXPANSION > bytes.len() as u64 {
-            return Err("they break off".to_owned());
+            return Err("they are incomplete".to_owned());
         }
         memory::claim("Unpacking numbers", self.room_bytes()).map_err(|_| MORE)?;
         let mut planes = Vec::new();
@@ -77,7 +77,7 @@ impl PackedNumbers {
             .read_to_end(&mut planes)
             .map_err(|_| "they are damaged")?;
         if planes.len() != 4 * self.count {
-            return Err("they break off".to_owned());
+            return Err("they are incomplete".to_owned());
         }
         let byte = |value: usize, byte: usize| planes[byte * self.count + value];
         let value = |i: usize| f32::from_le_bytes([0, 1, 2, 3].map(|b| byte(i, b)));

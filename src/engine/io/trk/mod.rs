@@ -278,7 +278,7 @@ fn place(
     };
     let order = if header.voxel_order.is_empty() {
         if known {
-            info.warn("The file does not say its voxel order; LPS was taken, as TrackVis does");
+            info.warn("The file does not say its voxel order; LPS was assumed, as in TrackVis");
         }
         b"LPS"
     } else {
@@ -316,7 +316,7 @@ fn place(
     if space::axes_of_affine(affine.matrix3) != axes && header.dim.contains(&0) {
         info.warn(format!(
             "The voxel order {} differs from the affine's and the grid has no size; where the \
-             points are is a guess",
+             points are is uncertain",
             String::from_utf8_lossy(order)
         ));
     }

@@ -88,7 +88,7 @@ fn header(
             path,
             format!("a grid of {:?} voxels", grid.shape),
             (
-                "at most 32767 along each axis, which is what TRK can say",
+                "at most 32767 along each axis, the limit of TRK",
                 "choose another format",
             ),
         ));
@@ -97,10 +97,7 @@ fn header(
         return Err(Error::malformed(
             path,
             format!("{streamlines} streamlines"),
-            (
-                "at most 2147483647, which is what TRK can count",
-                "choose TRX",
-            ),
+            ("at most 2147483647, the limit of TRK", "choose TRX"),
         ));
     };
     let columns = |kept: &[&Columns]| kept.iter().map(|c| c.columns.len()).sum::<usize>();

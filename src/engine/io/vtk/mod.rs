@@ -60,7 +60,7 @@ fn parse(cursor: &mut Cursor, info: &mut FibreInfo) -> Result<Polydata, Error> {
     if !word.eq_ignore_ascii_case("DATASET") || !kind.eq_ignore_ascii_case("POLYDATA") {
         return Err(cursor.malformed(
             format!("“{word} {kind}” in the fourth line"),
-            "DATASET POLYDATA, which is what lines are kept as",
+            "DATASET POLYDATA, which holds lines",
         ));
     }
     let mut data = Polydata {

@@ -30,10 +30,7 @@ pub fn save(
         return Err(Error::malformed(
             path,
             format!("{} points", tractogram.points.len()),
-            (
-                "fewer than two thousand million, which is what VTK can number",
-                "choose TRX",
-            ),
+            ("fewer than two billion, the limit of VTK", "choose TRX"),
         ));
     }
     let name = path.file_name().unwrap_or_default().to_string_lossy();

@@ -302,7 +302,7 @@ impl<'a> Unpacker<'a> {
             self.plain = left.ok_or_else(|| {
                 Error::malformed(
                     self.path,
-                    "arrays that lie in each other",
+                    "overlapping arrays",
                     ("a place for each", "write the file again"),
                 )
             })?;
@@ -350,13 +350,8 @@ impl<'a> Unpacker<'a> {
     }
 
     fn text(&self, text: &[u8], number: Type) -> Result<Vec<u8>, Error> {
-        let wrong = || {
-            Error::malformed(
-                self.path,
-                "an array with words among its numbers",
-                "numbers",
-            )
-        };
+        let wrong =
+            || Error::malformed(self.path, "an array with text among its numbers", "numbers");
         let mut bytes = Vec::new();
         // Two characters, a digit and a blank, become as many bytes as the type has.
         for value in parsed_numbers::<f64>(text) {

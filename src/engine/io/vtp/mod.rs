@@ -135,7 +135,7 @@ fn parse(path: &Path, file: Text, control: &Control) -> Result<Polydata, Error> 
     } = elements;
     let Some(unpacker) = unpacker.filter(|_| is_polydata) else {
         let found = "no <VTKFile type=\"PolyData\">";
-        let expected = "VTK XML polydata, which is what lines are kept as";
+        let expected = "VTK XML polydata, which holds lines";
         return Err(Error::other_format(path, found, expected));
     };
     if open > most_open {

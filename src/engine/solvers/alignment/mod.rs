@@ -61,8 +61,7 @@ pub fn align(
         let (low, high) = volume.range(0);
         if low == high {
             return Err(Error::Input(format!(
-                "The {name} has the value {low} everywhere, so nothing can be aligned by it; choose \
-                 another"
+                "The {name} has the value {low} everywhere, which allows no alignment; choose another"
             )));
         }
     }

@@ -152,7 +152,7 @@ impl Model {
             _ => {}
         }
         if self.atoms() == 0 {
-            return invalid("There is no radius, expected at least one; name some".into());
+            return invalid("Found no radius, expected at least one; name one".into());
         }
         Ok(())
     }

@@ -291,7 +291,7 @@ impl Parameters for Params {
             value_name: "D",
             label: "Ball",
             help: "Diffusivity of free water, mm²/s; 0: none",
-            reason: "in tissue and in cerebrospinal fluid; one shell does not tell it from the others",
+            reason: "in tissue and in cerebrospinal fluid; one shell cannot separate it from the others",
             hint: "",
             default_text: DefaultText::Noted("0.0017,0.003 with two shells and more"),
             kind: Kind::Text(Text {
@@ -436,7 +436,7 @@ impl Parameters for Params {
             value_name: "",
             label: "Kernels of equal length",
             help: "Do not scale the columns to equal length",
-            reason: "a penalty then meets all columns alike",
+            reason: "a penalty then treats all columns equally",
             hint: "",
             default_text: DefaultText::Stated,
             kind: Kind::Switch(Switch {

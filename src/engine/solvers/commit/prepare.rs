@@ -126,14 +126,14 @@ impl Inputs<'_> {
         if let Some(mask) = self.mask {
             on_grid("mask", &mask.grid, &self.scan.grid)?;
             if mask.count() == 0 {
-                return input("The mask is empty, expected a voxel at least; choose another");
+                return input("The mask is empty, expected at least one voxel; choose another");
             }
         }
         if let Some(peaks) = self.peaks {
             on_grid("image of peaks", &peaks.grid, &self.scan.grid)?;
             if peaks.frames % 3 != 0 || peaks.frames == 0 {
                 return input(format!(
-                    "The image of peaks has {}, expected three a peak (x, y, z in world axes)",
+                    "The image of peaks has {}, expected three per peak (x, y, z in world axes)",
                     counted(peaks.frames, "volume")
                 ));
             }

@@ -82,7 +82,7 @@ pub fn connectome(
     }
     if !(0.0..=1000.0).contains(&radius_mm) {
         return Err(Error::Input(format!(
-            "Found a search radius of {} mm, expected 0 to 1000 mm; choose 2, say",
+            "Found a search radius of {} mm, expected 0 to 1000 mm; choose for example 2",
             number(radius_mm)
         )));
     }

@@ -40,7 +40,7 @@ impl DensityGrid {
             Self::Around(edge_mm) => {
                 let (low, high) = bounds.ok_or_else(|| {
                     Error::Input(
-                        "There are no streamlines to lay voxels around; name an image as template"
+                        "There are no streamlines to place voxels around; name an image as template"
                             .into(),
                     )
                 })?;

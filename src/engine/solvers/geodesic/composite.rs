@@ -332,8 +332,8 @@ impl Parameters for SharpeningParts {
             )
         },
         Param {
-            help: "1 is the plain tensor, whose rays mostly run beside real fibres; more follows the principal \
-                   directions more closely",
+            help: "1 is the plain tensor, whose rays mostly miss real fibres; higher values follow the \
+                   principal directions more closely",
             reason: "the best of those tried on a real scan",
             unused: |p| p.low_fa_only.then_some("only low FA is sharpened"),
             ..Param::new(

@@ -158,7 +158,7 @@ fn check(medium: &RayMetric, regions: &[Region], params: &Params) -> Result<(), 
     params.check().map_err(|e| e.to_string())?;
     if params.form == Form::Christoffel && medium.interpolation != Interpolation::Trilinear {
         return Err(
-            "The papers' form knows linear interpolation alone, found cubic B-splines; choose linear \
+            "The papers' form supports only linear interpolation, found cubic B-splines; choose linear \
              interpolation or the Hamiltonian form"
                 .into(),
         );

@@ -133,7 +133,7 @@ impl Parameters for Rays {
         },
         Param {
             value_name: "HOW",
-            help: "power:ALPHA (keeps the volume; 1 is the plain tensor, whose rays mostly run beside real \
+            help: "power:ALPHA (keeps the volume; 1 is the plain tensor, whose rays mostly miss real \
                    fibres), or paper:N,FA as in the papers (an integer power below an FA)",
             default_text: DefaultText::Listed,
             ..Param::new(

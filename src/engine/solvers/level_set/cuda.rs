@@ -111,7 +111,7 @@ impl Engine {
         let shape = counts(field.grid.shape, 8);
         if shape.iter().any(|n| *n > 1023) {
             return Err(Error::Input(
-                "Found an image of more than 8184 voxels a side, which a graphics card does not number; \
+                "Found an image with more than 8184 voxels along an axis, the limit on a graphics card; \
                  choose --backend cpu"
                     .to_owned(),
             ));

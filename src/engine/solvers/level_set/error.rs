@@ -52,8 +52,8 @@ impl fmt::Display for InputError {
                  differs from the rest; choose another image"
             ),
             Self::LeaningAxes => f.write_str(
-                "Found voxel axes that lean by more than a voxel, expected straighter ones; resample \
-                 the image onto a straight grid",
+                "Found voxel axes sheared by more than a voxel, expected nearly orthogonal ones; resample \
+                 the image onto an orthogonal grid",
             ),
             Self::Radius(mm) => write!(
                 f,
@@ -73,8 +73,8 @@ impl fmt::Display for InputError {
             ),
             Self::SpeedInputs { number, known } => write!(
                 f,
-                "Found a change to speed inputs of number {number}, expected one below {known}; add those that \
-                 are missing, or remove the change"
+                "Found a change to speed inputs with number {number}, expected a number below {known}; add \
+                 those that are missing, or remove the change"
             ),
             Self::ReferenceGrid => f.write_str(
                 "Found a reference on other voxels than the image's, expected the same grid; resample it",

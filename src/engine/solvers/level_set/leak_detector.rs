@@ -83,7 +83,7 @@ impl Cause {
         match self {
             Self::Background => "it reached the background of the image",
             Self::Border => "it reached the border of the image",
-            Self::Growth => "it grows faster than before by itself",
+            Self::Growth => "it grows faster than before without a change",
             Self::Change => "its volume multiplied after a change",
         }
     }

@@ -112,7 +112,7 @@ impl Ended {
                     .to_owned(),
             ),
             Self::Leaked(leak) => Some(format!(
-                "The surface leaks from step {} on: {}; go back to there, then narrow the tolerance, raise the \
+                "The surface leaks from step {} on: {}; go back to that step, then narrow the tolerance, raise the \
                  smoothness or cut it off with a sphere",
                 leak.from,
                 leak.cause.clause()

@@ -23,7 +23,7 @@ pub fn excess(
     let shape = metric.grid.shape.map(|n| n as u32);
     if image.size != shape {
         return Err(Error::Input(format!(
-            "An image of {:?} texels was lent for {shape:?} voxels",
+            "An image of {:?} texels was exported for {shape:?} voxels",
             image.size
         )));
     }

@@ -57,8 +57,8 @@ impl Parameters for Change {
         Param {
             value_name: "MM",
             help: "Smooth away details finer than about this, mm",
-            hint: "Full width at half maximum of the Gaussian: details finer than this are rounded away, and widths \
-                   below about two voxels change next to nothing",
+            hint: "Full width at half maximum of the Gaussian: details finer than this are smoothed away, and widths \
+                   below about two voxels have almost no effect",
             default_text: DefaultText::Omitted,
             ..Param::new(
                 "smooth",

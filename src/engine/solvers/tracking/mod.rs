@@ -70,8 +70,7 @@ pub fn track_within(
     params.check_reach()?;
     if params.repetitions.is_some() {
         return Err(Error::Input(
-            "A bootstrap was asked for without the scan that the tensors are from; open the scan"
-                .into(),
+            "A bootstrap needs the scan that the tensors were fitted from; open the scan".into(),
         ));
     }
     control.check()?;
@@ -105,7 +104,7 @@ pub fn track_bootstrap(
     params.check_reach()?;
     if !field.grid.matches(residuals.grid()) {
         return Err(Error::Input(
-            "The residuals are of another grid than the tensors; fit the scan again".into(),
+            "The residuals are on another grid than the tensors; fit the scan again".into(),
         ));
     }
     control.check()?;

@@ -87,7 +87,7 @@ pub fn profile(
 ) -> Result<Profile, Error> {
     if !(2..=MAX_NODES).contains(&nodes) {
         return Err(Error::Input(format!(
-            "Found {}, expected 2 to {MAX_NODES}; choose 100, say",
+            "Found {}, expected 2 to {MAX_NODES}; choose for example 100",
             counted(nodes, "node")
         )));
     }
@@ -108,7 +108,7 @@ pub fn profile(
     let shown = |line: &usize| among.is_none_or(|marks| marks[*line]);
     claim_for::<Coarse>("The profile", tractogram.len(), 2)?;
     let chosen: Vec<usize> = (0..tractogram.len()).filter(shown).collect();
-    control.begin("Turning streamlines one way", 2 * chosen.len() as u64);
+    control.begin("Aligning streamline directions", 2 * chosen.len() as u64);
     let coarse = chunks(&chosen, backend, control, |line| {
         resampled(tractogram.streamline(line), COARSE).map(|places| Coarse {
             line,

@@ -354,8 +354,7 @@ impl FitWeights {
             }
         };
         if marks.as_ref().is_some_and(|m| m.len() != now.len()) {
-            let sentence =
-                "The streamlines that were chosen are of another tractogram: choose again";
+            let sentence = "The chosen streamlines belong to another tractogram: choose again";
             return Err(JobError::Sentence(sentence.to_owned()));
         }
         let Some(left) = left else {

@@ -71,7 +71,7 @@ impl WriteFile for SaveLabels {
         let count = self.regions.len();
         if count > usize::from(u16::MAX) {
             return Err(JobError::Sentence(format!(
-                "A label map holds 65535 regions, these are {count}; save masks instead"
+                "A label map holds at most 65535 regions, found {count}; save masks instead"
             )));
         }
         let (numbers, note) = self.numbers();

@@ -102,13 +102,13 @@ fn put_on(
 ) -> Result<(), String> {
     let id = LayerId(layer.id);
     let values = read.numbers.get(saved.values);
-    let values = values.ok_or("the session has none of this number")?;
+    let values = values.ok_or("the session does not contain them")?;
     let values = values.clone().map_err(|unread| unread.why)?;
     let lines = document.layer(id).and_then(|l| lines_of(l)).cloned();
-    let lines = lines.ok_or("there are no streamlines")?;
+    let lines = lines.ok_or("their streamlines are missing")?;
     if lines.len() != values.len() {
         return Err(format!(
-            "they are of {}, and there are {}",
+            "they are for {}, but there are {}",
             counted(values.len(), "streamline"),
             count(lines.len() as u64)
         ));

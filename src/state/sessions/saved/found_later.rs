@@ -110,7 +110,7 @@ pub fn restore_weights(
     match same {
         true => filter::attach(document, &missing.read, &missing.layer)?,
         false if missing.layer.weights.is_some() => {
-            let why = "they are of other streamlines than were made";
+            let why = "they belong to different streamlines";
             return Err(filter::left_out(&missing.layer, why));
         }
         false => {}

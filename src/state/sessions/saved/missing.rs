@@ -362,7 +362,7 @@ impl Group {
                 };
                 return format!(
                     "The weights of {of} are left out and stay in the session until the streamlines \
-                     are edited or weighed: {why}"
+                     are edited or fitted again: {why}"
                 );
             }
             Kind::Surface => {
@@ -375,7 +375,7 @@ impl Group {
         match names {
             [name] => format!("The {what} \"{name}\" is left out and stays in the session: {why}"),
             names => format!(
-                "{} are left out and stay in the session ({}): of each, {why}",
+                "{} are left out and stay in the session ({}): for each, {why}",
                 counted(names.len(), what),
                 some_of(names, NAMED)
             ),

@@ -40,7 +40,7 @@ pub fn parse(text: Value) -> Parse {
         let mut ids = BTreeSet::new();
         let mut layers = document.layers.iter();
         if !layers.all(|l| l.id < MOST && ids.insert(l.id)) {
-            return Err("Found a session with two layers of one number".to_owned());
+            return Err("Found a session with two layers with the same number".to_owned());
         }
     }
     if content.snapshots.len() > MOST_SNAPSHOTS {

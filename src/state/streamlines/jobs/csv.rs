@@ -177,7 +177,7 @@ impl WriteFile for SaveConnectome {
     fn write(self, _: &Worker, control: &Control) -> Result<Saved, JobError> {
         let n = self.connectome.nodes.len();
         if self.what == ConnectomeTable::Value && self.connectome.value.is_empty() {
-            let sentence = "No value was asked for, expected one whose mean to write";
+            let sentence = "The matrix has no value to average: choose one";
             return Err(JobError::Sentence(sentence.to_owned()));
         }
         let what = format!("connections of {n} labels");

@@ -27,7 +27,7 @@ impl TableRecipe {
     pub fn no_command(&self) -> Option<String> {
         if let Some(what) = &self.unfiled {
             return Some(format!(
-                "There is no command for this {}, since {what} is in no file: export that first, and \
+                "There is no command for this {}, since {what} is not in a file: export it first, and \
                  open the file",
                 self.what.name().to_lowercase()
             ));

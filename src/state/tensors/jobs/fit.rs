@@ -166,7 +166,7 @@ pub fn fitted(
             None => "that the gradients belong to this scan, with b-values in s/mm²",
         };
         return Err(JobError::Sentence(format!(
-            "The tensor of every one of {} is not positive definite, which no tissue's is; check {check}",
+            "None of {} has a positive definite tensor, which is impossible in tissue; check {check}",
             counted(fitted, "voxel")
         )));
     }

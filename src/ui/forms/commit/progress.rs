@@ -187,7 +187,7 @@ fn plot(ui: &mut Ui, curve: &[f64], most: Option<u64>) {
     }
     let value = relative.last().copied().unwrap_or(1.0);
     let spoken = format!(
-        "Objective after {}: {} of that without weights",
+        "Objective after {}: {} of the value without weights",
         counted(now, "iteration"),
         significant(value)
     );

@@ -187,7 +187,7 @@ impl Evolution {
     ) -> Result<(Self, Ended), Error> {
         script.check(inputs.len())?;
         let Some(first) = inputs.first() else {
-            let why = "Found no image to run in, expected one; name it";
+            let why = "Found no image to run on, expected one; name it";
             return Err(Error::Input(why.to_owned()));
         };
         let (params, layout) = (&script.params, script.layout);

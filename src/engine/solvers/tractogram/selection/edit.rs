@@ -119,7 +119,7 @@ pub fn apply(
             Edit::Keep(runs) => {
                 let wrong = |found: String| {
                     Error::Input(format!(
-                        "Found {found}, expected the {} among which some were chosen by hand; choose \
+                        "Found {found}, expected the {} from which some were chosen by hand; choose \
                          them again",
                         runs.of
                     ))
@@ -128,7 +128,7 @@ pub fn apply(
                     return Err(wrong(counted(left.len(), "streamline")));
                 }
                 let marks = runs.marks();
-                marks.ok_or_else(|| wrong("a choice beyond the last streamline".to_owned()))?
+                marks.ok_or_else(|| wrong("a selection beyond the last streamline".to_owned()))?
             }
         };
         control.check()?;

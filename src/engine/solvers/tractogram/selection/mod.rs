@@ -240,7 +240,7 @@ fn members(tractogram: &Tractogram, name: &str) -> Result<Vec<bool>, Error> {
             names => format!("one of {}", names.join(", ")),
         };
         return Err(Error::Input(format!(
-            "The streamlines have no group \"{name}\", expected {known}; name it as `arcuate info` shows it"
+            "The streamlines have no group \"{name}\", expected {known}; use a name listed by `arcuate info`"
         )));
     };
     let mut marks = vec![false; tractogram.len()];
