@@ -313,6 +313,8 @@ pub const RESERVED: &[Reserved] = &[
             "render/offscreen",
             "ui/files/dialog",
             "compute/thread",
+            // The record of actions is written by a thread of its own.
+            "app/action_log",
         ],
     ),
     // A number, not a thread.
@@ -369,12 +371,12 @@ pub const STEMS: &[(&str, Option<&str>)] = &[
     ("region", Some("region")),
     ("density", Some("density")),
     ("alignment", Some("align")),
-    ("eikonal", None),
+    ("eikonal", Some("pathway")),
     ("level_set", Some("segment")),
     ("commit", Some("commit")),
     ("metric", None),
     ("connectivity", Some("connectome")),
-    ("pathway", Some("pathway")),
+    ("pathway", None),
 ];
 
 /// Largest number of lines of a function, from `fn` to its last brace.

@@ -77,7 +77,7 @@ const SOLVERS: [(&str, &str); 13] = [
     ),
     (
         "pathway",
-        "cost in/dwi.nii.gz --mask in/mask.nii.gz --from sphere:-6,0,0,3 --to sphere:6,0,0,3 --out out/c --force --backend cpu",
+        "pathway in/dwi.nii.gz --mask in/mask.nii.gz --from sphere:-6,0,0,3 --to sphere:6,0,0,3 --out out/c --force --backend cpu",
     ),
     (
         "segment",

@@ -165,9 +165,9 @@ fn options() {
         assert!(parsed.is_ok(), "{line}: {:?}", parsed.err());
     }
     let ends = "--from sphere:0,0,0,3 --to sphere:9,0,0,3";
-    of::<metric::Params>(&format!("cost phantom:1 {ends} --out o"));
-    of::<pathway::Params>(&format!("cost phantom:1 {ends} --out o"));
-    of::<pathway::Width>(&format!("cost phantom:1 {ends} --out o"));
+    of::<metric::Params>(&format!("pathway phantom:1 {ends} --out o"));
+    of::<pathway::Params>(&format!("pathway phantom:1 {ends} --out o"));
+    of::<pathway::Width>(&format!("pathway phantom:1 {ends} --out o"));
     of::<level_set::Params>("segment t1.nii --out o");
     for line in ["fit phantom:1 --out o", "track phantom:1 --out o.tck"] {
         of::<tensor_fit::Params>(line);

@@ -75,11 +75,14 @@ fn no_role() {
     let mut desk = Desk::new(50);
     let all = desk.layer("all");
     let filter = StreamlineRules::new(all).limited(limit(weight(), Some(10.0), None));
-    desk.set_rules(filter.clone());
+    desk.set_rules(filter);
     let before = desk.shown();
     let at = DVec3::new(20.0, 30.0, 0.0);
     desk.place(Role::Target, at, 3.0);
     assert_eq!(desk.shown(), before, "a target without a seed");
+    // The rules say of the target that it takes no part.
+    let filter = desk.window.state.document.bundle.rules.clone();
+    let filter = filter.expect("rules");
     desk.act(BundleAction::Keep);
     let kept = desk.window.state.document.layers.last().unwrap().id;
     desk.set_rules(filter);

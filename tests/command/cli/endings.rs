@@ -138,7 +138,7 @@ fn signals() {
         assert_eq!(output.status.code(), Some(code), "{signal}: {error}");
         assert_eq!(error.lines().count(), 1, "{error}");
         assert!(error.starts_with("arcuate: "), "{error}");
-        assert!(error.contains("are removed"), "{error}");
+        assert!(error.contains("were removed"), "{error}");
         match rest.is_empty() {
             true => assert_eq!(output.stdout, b""),
             false => {

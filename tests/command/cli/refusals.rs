@@ -343,7 +343,7 @@ fn sent() {
     let map = ["density", "t.tck", "--voxel", "1", "--out", "d.nii.gz"];
     refuses(
         &[&map[..], &["--sent", "1"]].concat(),
-        &["is 1", "the 2 that"],
+        &["is 1", "the 2 in the file"],
         here,
     );
     json(&[&map[..], &["--sent", "2"]].concat(), here);
@@ -466,7 +466,7 @@ fn bad_input() {
         );
     }
     std::fs::write(here.join("words.nii.gz"), "words\n").expect("written");
-    refuses(&["info", "words.nii.gz"], &["no NIfTI file"], here);
+    refuses(&["info", "words.nii.gz"], &["not a NIfTI file"], here);
     let far = "sphere:500,500,500,3";
     refuses(
         &["track", "head/dwi.nii.gz", "--seed", far, "--out", "t.tck"],

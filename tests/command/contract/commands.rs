@@ -19,7 +19,7 @@ const LINES: &[&str] = &[
     "track head/dwi.nii.gz --mask head/brain_mask.nii.gz --seeds random:300 --out whole.trx",
     "track head/dwi.nii.gz --mask head/brain_mask.nii.gz --seed sphere:-24,-18,8,8 --target sphere:-30,-22,58,12 --seeds random:300 --out bundle.tck",
     "geodesic head/dwi.nii.gz --mask head/brain_mask.nii.gz --seed sphere:-24,-18,8,8 --target sphere:-30,-22,58,12 --seeds random:10 --cut all --out rays.tck",
-    "cost head/dwi.nii.gz --mask head/brain_mask.nii.gz --from sphere:-24,-18,8,8 --to sphere:-30,-22,58,12 --out cost",
+    "pathway head/dwi.nii.gz --mask head/brain_mask.nii.gz --from sphere:-24,-18,8,8 --to sphere:-30,-22,58,12 --out cost",
     "region --image maps/fa.nii.gz --threshold 0.3..1 --out white.nii.gz",
     "region --as-labels --union sphere:-24,-18,8,8 --union sphere:-30,-22,58,12 --image maps/fa.nii.gz --out labels.nii.gz",
     "segment maps/fa.nii.gz --target 0.6 --tolerance 0.2 --add sphere:-24,-18,8,8 --steps 20 --out grown",

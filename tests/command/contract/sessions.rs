@@ -64,7 +64,7 @@ pub fn methods() {
     // One sentence per line. The figures of a COMMIT fit vary a little from run to run.
     let lines = texts.join("\n").replace(". ", ".\n").replace("; ", ";\n");
     let figures = |line: &str| {
-        let fitted = line.contains(" iterations, until") || line.contains("have a weight");
+        let fitted = line.contains(" iterations, until") || line.contains("have a non-zero weight");
         match fitted {
             true => without_figures(line) + "\n",
             false => format!("{line}\n"),

@@ -104,7 +104,7 @@ fn come_back() {
     }
     let text = methods(&again.state);
     for sentence in [
-        "maps the share of 120 streamlines sent",
+        "maps the fraction of 120 streamlines sent",
         "in voxels of 0.70 × 0.70 × 0.70 mm [",
         "the length of the streamlines",
         "Calamante F",
