@@ -35,7 +35,7 @@ pub fn run(
     let absolute = |file: PathBuf| std::path::absolute(&file).unwrap_or(file);
     let files: Vec<PathBuf> = files.into_iter().map(absolute).collect();
     if demo {
-        first.push(Action::OpenDemo { guide: true });
+        first.push(Action::OpenDemo { tour: true });
     }
     if !files.is_empty() {
         first.push(Action::Files(FilesAction::Open(files)));

@@ -72,7 +72,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     let _made = make_folder(&folder)?;
 
     let mut window = Headless::new(runner);
-    window.act(Action::OpenDemo { guide: false })?;
+    window.act(Action::OpenDemo { tour: false })?;
     let suggestion = suggestions(&Head::new(SEED)).into_iter().next();
     let placements = suggestion.map(|s| s.placements).unwrap_or_default();
     for place in &placements {

@@ -33,7 +33,7 @@ pub enum Action {
     /// Settings for all documents.
     Set(Preferences),
     OpenDemo {
-        guide: bool,
+        tour: bool,
     },
     Session(SessionAction),
     /// Actions on the streamlines of a layer, and on rulers.
@@ -63,8 +63,8 @@ pub enum Action {
     AbandonDrag(Box<BeforeDrag>),
     CancelJob(Slot),
     DismissMessage(usize),
-    StartGuide,
-    LeaveGuide,
+    StartTour,
+    LeaveTour,
     JobStarted(JobHandle),
     Event(Event),
 }

@@ -24,7 +24,7 @@ use crate::state::{Document, filter, pathways, segment};
 const FOLLOWS: &str = ". Result: ";
 
 /// The tour's last note.
-const GUIDE_ENDS: &str =
+const TOUR_ENDS: &str =
     "Guide finished. Everything you made stays and can be undone. Press ? for tools and keys";
 
 /// Steps of the tour, in order; each advances when its action is done.
@@ -79,7 +79,7 @@ pub struct Session {
     pub shifting: Vec<PendingTransform>,
     pub settings: Preferences,
     pub selected_layer: Option<LayerId>,
-    pub guide: Option<TourStep>,
+    pub tour: Option<TourStep>,
     /// Counts the changes of the document: a file requested before a change lacks it.
     pub revision: u64,
     /// Runtime state of streamlines.
@@ -114,7 +114,7 @@ impl Session {
             shifting: Vec::new(),
             settings: Preferences::default(),
             selected_layer: None,
-            guide: None,
+            tour: None,
             revision: 0,
             bundle: StreamlineRuntime::default(),
             pathways: pathways::PathwayRuntime::default(),
@@ -245,8 +245,8 @@ impl Session {
     }
 
     /// Returns to the first step that is missing again.
-    pub fn guide_back(&mut self, document: &Document) {
-        let Some(step) = self.guide else { return };
+    pub fn tour_step_undone(&mut self, document: &Document) {
+        let Some(step) = self.tour else { return };
         let has = |role: Role| document.regions.iter().any(|r| r.role == role);
         let requested = match (has(Role::Seed), has(Role::Target)) {
             (false, _) => TourStep::PlaceSeed,
@@ -255,22 +255,22 @@ impl Session {
         };
         let at = |step: TourStep| TourStep::ALL.iter().position(|s| *s == step);
         if at(step) > at(requested) {
-            self.guide = Some(requested);
+            self.tour = Some(requested);
         }
     }
 
     /// Begins the tour; the last note of an earlier one is removed.
-    pub fn start_guide(&mut self) {
-        self.forget(Topic::GuideEnds);
-        self.guide = Some(TourStep::ClickSlice);
+    pub fn start_tour(&mut self) {
+        self.forget(Topic::TourEnds);
+        self.tour = Some(TourStep::ClickSlice);
     }
 
     /// Ends a tour step if it is the current one.
-    pub fn guide_done(&mut self, step: TourStep) {
-        if self.guide == Some(step) {
-            self.guide = step.next();
-            if self.guide.is_none() {
-                self.say_about(Topic::GuideEnds, Severity::Information, GUIDE_ENDS);
+    pub fn tour_step_done(&mut self, step: TourStep) {
+        if self.tour == Some(step) {
+            self.tour = step.next();
+            if self.tour.is_none() {
+                self.say_about(Topic::TourEnds, Severity::Information, TOUR_ENDS);
             }
         }
     }

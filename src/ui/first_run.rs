@@ -224,7 +224,7 @@ fn demo_card(
         vec2(guide.width(ui), space::BUTTON),
     );
     if guide.show_at(ui, place).clicked() {
-        actions.push(Action::OpenDemo { guide: true });
+        actions.push(Action::OpenDemo { tour: true });
     }
     let open = Button::plain("Open the demo head").disabled(busy);
     let open_place = Rect::from_min_size(
@@ -235,7 +235,7 @@ fn demo_card(
     let mut dark = ui.new_child(egui::UiBuilder::new().id_salt("demo").max_rect(open_place));
     dark.visuals_mut().dark_mode = true;
     if open.show_at(&mut dark, open_place).clicked() {
-        actions.push(Action::OpenDemo { guide: false });
+        actions.push(Action::OpenDemo { tour: false });
     }
 }
 

@@ -314,9 +314,9 @@ fn foot(ui: &mut Ui, place: Rect, state: &State, memory: &mut Memory, actions: &
 /// The tour of the window, on the demo head if nothing is open.
 pub fn start_guide(state: &State) -> Action {
     if state.document.is_empty() {
-        Action::OpenDemo { guide: true }
+        Action::OpenDemo { tour: true }
     } else {
-        Action::StartGuide
+        Action::StartTour
     }
 }
 

@@ -83,7 +83,7 @@ fn rail(ui: &mut Ui, panel: Rect, state: &State, memory: &mut Memory, actions: &
         pos2(panel.center().x, panel.bottom() - 26.0),
         vec2(30.0, 30.0),
     );
-    let running = state.session.guide.is_some();
+    let running = state.session.tour.is_some();
     let name = if running {
         "Leave guide"
     } else {
@@ -95,9 +95,9 @@ fn rail(ui: &mut Ui, panel: Rect, state: &State, memory: &mut Memory, actions: &
         .clicked()
     {
         actions.push(if running {
-            Action::LeaveGuide
+            Action::LeaveTour
         } else {
-            Action::StartGuide
+            Action::StartTour
         });
     }
 }

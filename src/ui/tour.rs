@@ -13,7 +13,7 @@ use crate::state::{
 use egui::Ui;
 
 pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
-    let Some(step) = state.session.guide else {
+    let Some(step) = state.session.tour else {
         return;
     };
     let (text, word, icon) = (
@@ -40,7 +40,7 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     }
     match note.show(ui) {
         Some(NoteResponse::Taken) => act(step, state, memory, actions),
-        Some(NoteResponse::Left | NoteResponse::Dismissed) => actions.push(Action::LeaveGuide),
+        Some(NoteResponse::Left | NoteResponse::Dismissed) => actions.push(Action::LeaveTour),
         None => {}
     }
 }
@@ -74,7 +74,7 @@ impl Subject {
 
     fn of(state: &State) -> Self {
         let has_weights = super::forms::commit::has_weights(state);
-        let saves = state.session.guide == Some(TourStep::Save);
+        let saves = state.session.tour == Some(TourStep::Save);
         match (state.view.task, state.document.track.method) {
             (Task::Pathways, _) => Self::Pathway,
             (Task::Filter, _) if state.is_filtering() => Self::Fit,

@@ -129,7 +129,7 @@ fn demo() {
     let mut window = Window::new();
     // A task chosen while the head is being generated.
     window.act(Action::View(ViewAction::SelectTask(Task::Pathways)));
-    window.act(Action::OpenDemo { guide: false });
+    window.act(Action::OpenDemo { tour: false });
     assert_eq!(window.state.view.task, Task::Pathways);
     window.act(Action::View(ViewAction::SelectTask(Task::Track)));
     window.place(Role::Seed, dvec3(-24.0, -16.0, 10.0), 5.0);

@@ -456,7 +456,7 @@ fn overwriting() {
 
 fn guide() {
     let mut state = small_scan();
-    state.session.guide = Some(TourStep::ClickSlice);
+    state.session.tour = Some(TourStep::ClickSlice);
     let mut window = window(state, [1280.0, 800.0]);
     window.get_by_label_contains("Guide · 1 of 7");
     click(&mut window, "Next: place a seed");
@@ -469,7 +469,7 @@ fn guide() {
     let leave = window.get_all_by_label("Leave guide").last().unwrap();
     leave.click();
     window.run();
-    assert_eq!(window.state().state.session.guide, None);
+    assert_eq!(window.state().state.session.tour, None);
     assert!(window.query_by_label_contains("Guide · ").is_none());
 }
 

@@ -43,7 +43,7 @@ pub enum Topic {
     /// Unsaved work of an earlier window was recovered.
     Recovered,
     /// The tour has ended.
-    GuideEnds,
+    TourEnds,
 }
 
 /// Statuses about results that another task, or the next result, does not show.

@@ -45,11 +45,11 @@ pub fn demo(state: &mut State, head: Head, effects: &mut Vec<Effect>) {
         t1,
         mask,
     } = head;
-    let guide = state.session.guide;
+    let tour = state.session.tour;
     // Chosen while it was being generated.
     let task = state.document.is_empty().then_some(state.view.task);
     crate::state::sessions::update::empty(state, effects);
-    state.session.guide = guide;
+    state.session.tour = tour;
     state.view.task = task.unwrap_or(state.view.task);
     "Demo head".clone_into(&mut state.document.name);
     state.document.fit.b_range_s_per_mm2 = tensor_fit::Params::default_b_range(&gradients);

@@ -111,7 +111,7 @@ fn cut(state: &mut State, least: f32, phase: Phase) {
         d.show_by_weight(id, shown);
     });
     if phase == Phase::Done {
-        state.session.guide_done(TourStep::Weigh);
+        state.session.tour_step_done(TourStep::Weigh);
     }
 }
 
@@ -421,7 +421,7 @@ fn save(state: &mut State, what: &FilterFile, path: PathBuf, effects: &mut Vec<E
         }
     };
     effects.push(effect);
-    state.session.guide_done(TourStep::Save);
+    state.session.tour_step_done(TourStep::Save);
 }
 
 /// Requests the estimate of a fit and the sums of bundles, and refits edited streamlines.

@@ -50,8 +50,8 @@ pub fn set(state: &mut State, settings: PathwaySettings, phase: Phase) {
         w if w.shown != settings.shown => "Shown cost",
         _ => "Look of pathways",
     };
-    if state.session.guide == Some(TourStep::Width) && was.epsilon != settings.epsilon {
-        state.session.guide_done(TourStep::Width);
+    if state.session.tour == Some(TourStep::Width) && was.epsilon != settings.epsilon {
+        state.session.tour_step_done(TourStep::Width);
     }
     let live = phase == Phase::Live;
     edit(state, label, live, |d| d.pathways = settings);
@@ -422,7 +422,7 @@ fn save(
         let sentence = "There is no full pathway to write yet: wait until it is solved";
         return state.session.notify(Severity::Information, sentence);
     };
-    state.session.guide_done(TourStep::Save);
+    state.session.tour_step_done(TourStep::Save);
     let command = recipe(state, of).map_or_else(String::new, |r| r.command());
     let volume = match what {
         PathwayFile::Mask => {

@@ -145,8 +145,8 @@ fn change(
     state.session.selected_layer = None;
     let role = state.document.region(id).map(|r| r.role);
     match role {
-        Some(Role::Seed) => state.session.guide_done(TourStep::PlaceSeed),
-        Some(Role::Target) => state.session.guide_done(TourStep::PlaceTarget),
+        Some(Role::Seed) => state.session.tour_step_done(TourStep::PlaceSeed),
+        Some(Role::Target) => state.session.tour_step_done(TourStep::PlaceTarget),
         _ => {}
     }
     true

@@ -25,8 +25,8 @@ pub fn place(state: &mut State, role: Role, shape: Shape) {
         state.view.task = Task::Track;
     }
     match role {
-        Role::Seed => state.session.guide_done(TourStep::PlaceSeed),
-        Role::Target => state.session.guide_done(TourStep::PlaceTarget),
+        Role::Seed => state.session.tour_step_done(TourStep::PlaceSeed),
+        Role::Target => state.session.tour_step_done(TourStep::PlaceTarget),
         _ => {}
     }
 }
@@ -91,7 +91,7 @@ pub fn reshape(state: &mut State, id: RegionId, shape: Shape, phase: Phase) {
         .region(id)
         .is_some_and(|r| r.role == Role::Seed);
     if is_seed && !live {
-        state.session.guide_done(TourStep::DragSeed);
+        state.session.tour_step_done(TourStep::DragSeed);
     }
 }
 

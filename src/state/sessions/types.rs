@@ -19,7 +19,7 @@ pub enum UnsavedAction {
     /// Recovers the unsaved work of an earlier window.
     Recover(PathBuf),
     Demo {
-        guide: bool,
+        tour: bool,
     },
 }
 

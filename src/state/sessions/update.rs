@@ -146,7 +146,7 @@ fn go(state: &mut State, leaving: UnsavedAction, effects: &mut Vec<Effect>) {
             state.session.notices.messages.clear();
             state.session.notices.status.clear();
         }
-        UnsavedAction::Demo { guide } => demo(state, guide, effects),
+        UnsavedAction::Demo { tour } => demo(state, tour, effects),
         UnsavedAction::Open(path) => read(state, path, false, effects),
         UnsavedAction::Recover(path) => read(state, path, true, effects),
     }
@@ -172,7 +172,7 @@ pub fn empty(state: &mut State, effects: &mut Vec<Effect>) {
     let session = &mut state.session;
     (session.track.live, session.track.at_crosshair) = (None, None);
     session.shifting.clear();
-    (session.track.ray_metric, session.guide) = (None, None);
+    (session.track.ray_metric, session.tour) = (None, None);
     (session.selected_layer, session.regions.selected) = (None, None);
     (
         session.regions.drawn,
@@ -580,10 +580,10 @@ pub fn is_session(path: &Path) -> bool {
     ending.is_some_and(|e| e.eq_ignore_ascii_case(crate::jobs::session::EXTENSION))
 }
 
-fn demo(state: &mut State, guide: bool, effects: &mut Vec<Effect>) {
-    match guide {
-        true => state.session.start_guide(),
-        false => state.session.guide = None,
+fn demo(state: &mut State, tour: bool, effects: &mut Vec<Effect>) {
+    match tour {
+        true => state.session.start_tour(),
+        false => state.session.tour = None,
     }
     effects.push(Effect::submit(MakeHead { seed: 1 }));
 }

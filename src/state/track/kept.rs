@@ -174,7 +174,7 @@ pub fn save(state: &mut State, layer: Option<LayerId>, path: PathBuf, effects: &
     };
     let tractogram = with_grid(state, tractogram);
     write(tractogram, path, command, effects);
-    state.session.guide_done(TourStep::Save);
+    state.session.tour_step_done(TourStep::Save);
 }
 
 fn save_selection(state: &mut State, id: LayerId, path: PathBuf, effects: &mut Vec<Effect>) {
@@ -197,7 +197,7 @@ fn save_selection(state: &mut State, id: LayerId, path: PathBuf, effects: &mut V
         command: recipe.command(),
         replace: true,
     }));
-    state.session.guide_done(TourStep::Save);
+    state.session.tour_step_done(TourStep::Save);
 }
 
 /// Adds the grid of the document's scan, else of its first image, if a file has none: some formats require one. No

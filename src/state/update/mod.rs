@@ -69,11 +69,11 @@ fn follow_failures(state: &mut State, effects: &mut Vec<Effect>) {
 fn skip_done(state: &mut State) {
     let there = |role| state.document.regions.iter().any(|r| r.role == role);
     let session = &mut state.session;
-    if session.guide == Some(TourStep::PlaceSeed) && there(Role::Seed) {
-        session.guide_done(TourStep::PlaceSeed);
+    if session.tour == Some(TourStep::PlaceSeed) && there(Role::Seed) {
+        session.tour_step_done(TourStep::PlaceSeed);
     }
-    if session.guide == Some(TourStep::PlaceTarget) && there(Role::Target) {
-        session.guide_done(TourStep::PlaceTarget);
+    if session.tour == Some(TourStep::PlaceTarget) && there(Role::Target) {
+        session.tour_step_done(TourStep::PlaceTarget);
     }
 }
 
@@ -89,8 +89,8 @@ fn apply(state: &mut State, action: Action, effects: &mut Vec<Effect>) {
         Action::Snapshot(action) => snapshots::actions::act(state, action, effects),
         Action::Device(action) => device::actions::act(state, action, effects),
         Action::View(action) => view::act(state, action, effects),
-        Action::OpenDemo { guide } => {
-            sessions::update::leave(state, UnsavedAction::Demo { guide }, effects);
+        Action::OpenDemo { tour } => {
+            sessions::update::leave(state, UnsavedAction::Demo { tour }, effects);
         }
         Action::Set(settings) => settings::set(state, settings, effects),
         Action::Session(action) => sessions::update::act(state, action, effects),
@@ -136,8 +136,8 @@ fn apply(state: &mut State, action: Action, effects: &mut Vec<Effect>) {
                 }
             }
         }
-        Action::StartGuide => state.session.start_guide(),
-        Action::LeaveGuide => state.session.guide = None,
+        Action::StartTour => state.session.start_tour(),
+        Action::LeaveTour => state.session.tour = None,
         // A save for recovery is not displayed as long as it succeeds.
         Action::JobStarted(job) if job.slot == Slot::Recovery => {}
         Action::JobStarted(job) => job_started(state, job),

@@ -72,7 +72,7 @@ fn apply_history_step(
     if state.session.regions.selected.is_some_and(gone) {
         state.session.regions.selected = None;
     }
-    state.session.guide_back(&state.document);
+    state.session.tour_step_undone(&state.document);
     // A step may lie between a changed parameter and its result.
     tensors::update::fit(state, effects);
 }

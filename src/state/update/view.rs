@@ -69,7 +69,7 @@ fn move_crosshair(state: &mut State, world: DVec3) {
     if world.is_finite() {
         state.view.crosshair = world.clamp(low, high);
     }
-    state.session.guide_done(TourStep::ClickSlice);
+    state.session.tour_step_done(TourStep::ClickSlice);
 }
 
 fn set_mosaic(view: &mut View, pane: Pane, mm: f64) {

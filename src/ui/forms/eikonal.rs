@@ -86,7 +86,7 @@ fn controls(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
         &mut set,
     );
     joined(ui, state, &mut set);
-    if state.session.guide == Some(TourStep::Width) {
+    if state.session.tour == Some(TourStep::Width) {
         anchor::ask_for(ui, 0, Rangef::new(width_from, ui.cursor().top()));
     }
     rows(
@@ -98,7 +98,7 @@ fn controls(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     // In the first steps of the tour the results get the space.
     if state
         .session
-        .guide
+        .tour
         .is_none_or(|step| step.is_after_regions())
     {
         panels::in_sight(ui);

@@ -121,7 +121,7 @@ pub(super) fn inputs(
         region_wanted(ui, state, Role::Seed, actions);
     } else if state.document.tensors.is_some()
         && target
-        && state.session.guide.is_none()
+        && state.session.tour.is_none()
         && !regions.iter().any(|r| r.role == Role::Target)
     {
         region_wanted(ui, state, Role::Target, actions);

@@ -79,7 +79,7 @@ pub(super) fn entries(state: &State) -> Vec<Entry> {
     views(&mut list);
     pictures(state, &mut list);
     tables(state, &mut list);
-    list.add("Start the guide", "", Run::Act(Action::StartGuide));
+    list.add("Start the guide", "", Run::Act(Action::StartTour));
     list.help();
     list.add("Quit", "", quit());
     let mut all = list.0;
@@ -101,11 +101,11 @@ fn opening(state: &State, list: &mut Entries) {
 
 /// What there is to do before anything is open.
 fn start(list: &mut Entries) {
-    for (name, guide) in [
+    for (name, tour) in [
         ("Open the demo head", false),
         ("Open the demo head, with the guide", true),
     ] {
-        list.add(name, "", Run::Act(Action::OpenDemo { guide }));
+        list.add(name, "", Run::Act(Action::OpenDemo { tour }));
     }
     list.add("Light or dark theme", "", act(ViewAction::ToggleTheme));
     list.help();

@@ -21,7 +21,7 @@ struct ReservedSpace {
 /// Whether there are notes besides that of a leak, which makes no room but covers the inputs: controls stay where they
 /// are when it comes and goes. In a low panel it would cover the switch between controls and results.
 fn reserves_space(state: &State) -> bool {
-    state.session.guide.is_some()
+    state.session.tour.is_some()
         || !state.session.notices.messages.is_empty()
         || !state.recipe_only_said().is_empty()
         || recovery::any(state)

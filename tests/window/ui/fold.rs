@@ -55,7 +55,7 @@ fn results() {
     for (task, mut state) in states {
         state.view.task = task;
         for guide in [None, Some(TourStep::DragSeed)] {
-            state.session.guide = guide;
+            state.session.tour = guide;
             let window = window(state.clone(), SIZE);
             let head = heading(&window);
             // Enough space for the head and a histogram, or for one sentence where there is no surface yet.
@@ -71,7 +71,7 @@ fn results() {
     }
     // The histogram of weights itself.
     let mut state = weighed();
-    state.session.guide = Some(TourStep::Weigh);
+    state.session.tour = Some(TourStep::Weigh);
     let window = window(state, SIZE);
     let cut = window.get_by_role_and_label(egui::Role::Slider, "Weight");
     assert!(cut.rect().bottom() < FOOT, "{:?}", cut.rect());
@@ -82,7 +82,7 @@ fn pathway() {
     let mut state = pathways::solved();
     state.document.regions.truncate(2);
     for guide in [None, Some(TourStep::DragSeed)] {
-        state.session.guide = guide;
+        state.session.tour = guide;
         let window = window(state.clone(), SIZE);
         let last = window.get_by_label_contains("A path exists between almost any two regions");
         let last = last.rect();
@@ -124,7 +124,7 @@ fn held() {
     window.drag_at(before.center());
     window.run();
     let state = &mut window.state_mut().state;
-    state.session.guide = Some(TourStep::Weigh);
+    state.session.tour = Some(TourStep::Weigh);
     window.run();
     assert_eq!(cut(&window), before);
 }
@@ -167,13 +167,13 @@ fn first_page() {
 
 fn guide() {
     let mut state = weighing(Task::Filter);
-    state.session.guide = Some(TourStep::Weigh);
+    state.session.tour = Some(TourStep::Weigh);
     let window = window(state, SIZE);
     window.get_by_label("Run the fit");
     // Without streamlines there is no fit to run.
     let mut state = small_scan();
     state.view.task = Task::Filter;
-    state.session.guide = Some(TourStep::Weigh);
+    state.session.tour = Some(TourStep::Weigh);
     let mut window = super::window(state, SIZE);
     assert!(window.query_by_label("Run the fit").is_none());
     window.get_by_label_contains("No streamlines yet");
@@ -182,19 +182,19 @@ fn guide() {
     assert!(window.state().actions.iter().any(tracks));
     // A fit alone does not complete the step.
     let mut state = weighed();
-    state.session.guide = Some(TourStep::Weigh);
+    state.session.tour = Some(TourStep::Weigh);
     let mut window = super::window(state, SIZE);
     window.get_by_label_contains("Drag the line in the histogram");
     let (least, phase) = (1e-4, Phase::Live);
     let cut = Action::Filter(FilterAction::Cut { least, phase });
     update(&mut window.state_mut().state, cut);
-    assert_eq!(window.state().state.session.guide, Some(TourStep::Weigh));
+    assert_eq!(window.state().state.session.tour, Some(TourStep::Weigh));
     let history = &mut window.state_mut().state.history;
     history.close();
     click(&mut window, "Cut the lower half");
     let state = &window.state().state;
     assert!(state.document.filter.cut > 0.0);
-    assert_eq!(state.session.guide, Some(TourStep::Save));
+    assert_eq!(state.session.tour, Some(TourStep::Save));
     // The streamlines that stay are saved.
     window.get_by_label_contains("Save the kept streamlines");
     let action = Action::View(ViewAction::SelectTask(Task::Track));
@@ -217,7 +217,7 @@ fn guide() {
     let what = arcuate::state::filter::FilterFile::Kept;
     let save = Action::Filter(FilterAction::Save { what, path });
     update(&mut window.state_mut().state, save);
-    assert_eq!(window.state().state.session.guide, None);
+    assert_eq!(window.state().state.session.tour, None);
     window.run();
     let text = window.query_all_by_label_contains("Guide finished");
     assert!(text.count() > 0, "its last words");
@@ -316,21 +316,21 @@ fn asked() {
     for guide in [None, Some(TourStep::Width), Some(TourStep::DragSeed)] {
         let mut state = pathways::solved();
         state.document.regions.truncate(2);
-        state.session.guide = guide;
+        state.session.tour = guide;
         let shown = window(state, SIZE);
         visible(&shown, "Pathway width ε");
         if guide != Some(TourStep::DragSeed) {
             visible(&shown, "Sharpening α");
         }
         let mut state = tracking();
-        state.session.guide = guide;
+        state.session.tour = guide;
         let shown = window(state, SIZE);
         for name in ["Streamlines", "Step", "Maximum angle"] {
             visible(&shown, name);
         }
     }
     let mut state = weighed();
-    state.session.guide = Some(TourStep::Weigh);
+    state.session.tour = Some(TourStep::Weigh);
     let mut window = window(state, SIZE);
     let card = |window: &Window| window.get_by_label_contains("Guide ·").rect();
     let before = card(&window);

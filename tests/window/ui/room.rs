@@ -119,7 +119,7 @@ fn controls() {
             .into_iter()
             .flat_map(|s| [None, Some(TourStep::DragSeed)].map(|g| (s, g)))
         {
-            state.session.guide = guide;
+            state.session.tour = guide;
             let mut window = window(state.clone(), size, 2.0);
             let head = |window: &Window, name: &str| {
                 let heads = window.query_by_role_and_label(egui::Role::Heading, name);
@@ -217,7 +217,7 @@ fn pathway() {
     state.document.regions.truncate(2);
     update(&mut state, Action::Pathway(PathwayAction::Select(None)));
     for guide in [None, Some(TourStep::DragSeed)] {
-        state.session.guide = guide;
+        state.session.tour = guide;
         let window = window(state.clone(), LOW, 1.0);
         let row = window.get_by_label_contains("Seed – Target: cost").rect();
         assert!(row.height() <= 28.0, "{row:?}");

@@ -322,7 +322,7 @@ fn leak() {
 fn way_back_is_still() {
     for guide in [None, Some(TourStep::Weigh)] {
         let mut driven = leaked();
-        driven.state.session.guide = guide;
+        driven.state.session.tour = guide;
         let live = driven.state.session.segment.live.clone();
         let leaked = live.and_then(|live| live.leak).expect("a leak");
         let mut window = window(driven.state.clone(), [1280.0, 760.0]);

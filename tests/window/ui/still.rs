@@ -69,7 +69,7 @@ fn pathway() {
         ] {
             window.state_mut().state = state.clone();
             let session = &mut window.state_mut().state.session;
-            session.guide = guide;
+            session.tour = guide;
             session.notify(Severity::Warning, "Something to be told");
             window.run();
             let names = ["Pathway width ε", "Sharpening α", "Domain FA ≥"];
@@ -270,7 +270,7 @@ fn under() {
             window.state_mut().state.view.task = task;
             still(&mut window, &format!("state {i}"));
             for guide in [Some(TourStep::Width), Some(TourStep::Weigh), None] {
-                window.state_mut().state.session.guide = guide;
+                window.state_mut().state.session.tour = guide;
                 still(&mut window, &format!("state {i}, {guide:?}"));
             }
             let session = &mut window.state_mut().state.session;
@@ -384,7 +384,7 @@ fn guide() {
         for task in Task::ALL {
             state.view.task = task;
             for step in TourStep::ALL {
-                state.session.guide = Some(step);
+                state.session.tour = Some(step);
                 let window = window(state.clone(), SIZES[0]);
                 let card = window.get_by_label_contains("Guide ·").rect();
                 bottoms.push((card.bottom(), task, step));
@@ -409,18 +409,18 @@ fn last_step() {
     let mut state = tracking();
     // The existing regions complete the earlier steps.
     for step in [TourStep::Width, TourStep::Weigh, TourStep::Save] {
-        state.session.guide = Some(step);
+        state.session.tour = Some(step);
         export(&mut state);
         let left = Some(step).filter(|s| *s != TourStep::Save);
-        assert_eq!(state.session.guide, left);
+        assert_eq!(state.session.tour, left);
     }
     let ends = |state: &State| {
         let mut all = state.session.notices.messages.iter();
         all.any(|m| m.text.starts_with("Guide finished"))
     };
     assert!(ends(&state), "{:?}", state.session.notices.messages);
-    update(&mut state, Action::StartGuide);
-    assert_eq!(state.session.guide, Some(TourStep::ClickSlice));
+    update(&mut state, Action::StartTour);
+    assert_eq!(state.session.tour, Some(TourStep::ClickSlice));
     assert!(!ends(&state));
 }
 

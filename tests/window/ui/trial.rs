@@ -195,7 +195,7 @@ fn colours() {
 fn guided() {
     use arcuate::state::session::TourStep;
     let mut state = shot();
-    state.session.guide = Some(TourStep::DragSeed);
+    state.session.tour = Some(TourStep::DragSeed);
     let mut window = window(state, [1280.0, 800.0]);
     window.get_by_label_contains("The rays follow");
     let state = &mut window.state_mut().state;
@@ -212,19 +212,19 @@ fn guided() {
     });
     arcuate::state::update(state, moved);
     // There is a target.
-    assert_eq!(state.session.guide, Some(TourStep::Width));
+    assert_eq!(state.session.tour, Some(TourStep::Width));
     window.run();
     click(&mut window, "Show the pathway");
     assert_eq!(window.state().state.view.task, Task::Pathways);
     window.get_by_label_contains("Drag the pathway width ε");
     click(&mut window, "Widen it");
     let state = &window.state().state;
-    assert_eq!(state.session.guide, Some(TourStep::Weigh));
+    assert_eq!(state.session.tour, Some(TourStep::Weigh));
     click(&mut window, "Fit weights");
     assert_eq!(window.state().state.view.task, Task::Filter);
     window.get_by_label_contains("No streamlines yet: track the whole brain");
     let state = &mut window.state_mut().state;
-    state.session.guide_done(TourStep::Weigh);
+    state.session.tour_step_done(TourStep::Weigh);
     arcuate::state::update(state, Action::View(ViewAction::SelectTask(Task::Pathways)));
     window.run();
     window.get_by_label_contains("Save the pathway as a NIfTI mask");

@@ -73,7 +73,7 @@ fn undone() {
     session.forget_step();
     assert_eq!(session.notices.status, "");
     // The tour returns to the missing step.
-    session.guide = Some(TourStep::Save);
+    session.tour = Some(TourStep::Save);
     for role in [Role::Target, Role::Seed] {
         state.document.regions.push(Arc::new(Region {
             id: RegionId(role as u64),
@@ -88,17 +88,17 @@ fn undone() {
             label_number: None,
         }));
     }
-    session.guide_back(&state.document);
-    assert_eq!(session.guide, Some(TourStep::Save));
+    session.tour_step_undone(&state.document);
+    assert_eq!(session.tour, Some(TourStep::Save));
     state.document.regions.remove(0);
-    session.guide_back(&state.document);
-    assert_eq!(session.guide, Some(TourStep::PlaceTarget));
+    session.tour_step_undone(&state.document);
+    assert_eq!(session.tour, Some(TourStep::PlaceTarget));
     state.document.regions.clear();
-    session.guide_back(&state.document);
-    assert_eq!(session.guide, Some(TourStep::PlaceSeed));
-    session.guide = Some(TourStep::ClickSlice);
-    session.guide_back(&state.document);
-    assert_eq!(session.guide, Some(TourStep::ClickSlice));
+    session.tour_step_undone(&state.document);
+    assert_eq!(session.tour, Some(TourStep::PlaceSeed));
+    session.tour = Some(TourStep::ClickSlice);
+    session.tour_step_undone(&state.document);
+    assert_eq!(session.tour, Some(TourStep::ClickSlice));
     // A sentence that only begins like a step is not one.
     session.notices.status = "Undid: 3 seeds".to_owned();
     session.follows("Tracked 9 streamlines".to_owned());
