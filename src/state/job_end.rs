@@ -9,7 +9,8 @@ use crate::state::{Effect, State};
 pub struct FailedJob {
     pub slot: Slot,
     pub ticket: u64,
-    /// One sentence; `None` if the job was stopped or replaced, or if it reports the failure itself.
+    /// One sentence; `None` if the job was stopped or replaced, if a graphics card failed it, or if it reports the
+    /// failure itself.
     pub reason: Option<String>,
 }
 

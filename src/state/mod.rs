@@ -47,7 +47,6 @@ use crate::state::track::jobs::cut::CUT;
 use crate::state::track::types::StopFilterKey;
 use std::path::PathBuf;
 
-/// Keys of the files.
 pub use crate::io::{Reading, Space};
 pub use crate::jobs::{
     BackendKind, CheckDestination, CheckReadable, CompletePath, Completed, Destination,

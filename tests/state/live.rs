@@ -469,6 +469,14 @@ fn failures() {
     live.halt(Some(&A), None);
     assert_eq!(live.standing(Some(&B)), Standing::Failed);
     assert!(live.has_failed() && live.failure().is_none());
+    // The user's stop holds for the requested key, although the running job is for an earlier one.
+    let mut live = Live::<Key, ()>::default();
+    let pace = coarse_first(None, Duration::ZERO);
+    assert_eq!(live.follow(Some(&A), true, pace), start(A, Coarse));
+    assert_eq!(live.follow(Some(&B), true, pace), Order::Nothing);
+    live.give_up(Some(&B), Some("Stopped"));
+    assert_eq!(live.follow(Some(&B), true, pace), Order::Nothing);
+    assert_eq!(live.failure(), Some("Stopped"));
 }
 
 /// What waits for the pointer's rest, and what others keep and change.

@@ -1,14 +1,17 @@
 //! The table of origins in a session: each stands once, behind those that it is made from, and comes back.
 
 use crate::support::session_window::{Window, told};
-use crate::support::test;
+use crate::support::{event_of, test};
 use arcuate::data::Role;
 use arcuate::jobs::session::ResultStorage;
+use arcuate::jobs::{Delivery, Outcome};
 use arcuate::state::density::{Value, Wanted};
+use arcuate::state::files::jobs::head::MakeHead;
 use arcuate::state::sessions::saved;
 use arcuate::state::streamlines::SelectionMode;
 use arcuate::state::{
-    Action, BundleAction, LayerId, SessionAction, SnapshotAction, State, TrackAction,
+    Action, BundleAction, Event, LayerId, SessionAction, Slot, SnapshotAction, State, TrackAction,
+    update,
 };
 use glam::dvec3;
 use libtest_mimic::Trial;
@@ -21,7 +24,28 @@ pub fn tests() -> Vec<Trial> {
             "sessions::a scan that is found elsewhere is that of its results",
             found,
         ),
+        test("sessions::another file's failure ends no reading", reading),
     ]
+}
+
+/// Files and sessions are opened in one slot: what one of them lacks says nothing about the other.
+fn reading() {
+    let mut state = State::new(String::new());
+    let path = std::path::PathBuf::from("/tmp/left.arcuate");
+    state.session.saving.recovery.reading = Some(path);
+    fn failed<T>() -> Delivery<T> {
+        Delivery {
+            slot: Slot::Load,
+            ticket: 1,
+            wall_ms: 1.0,
+            outcome: Outcome::Failed("Found nothing".to_owned()),
+        }
+    }
+    let other = Event::new(MakeHead { seed: 1 }, failed());
+    update(&mut state, Action::Event(other));
+    assert!(state.session.saving.recovery.reading.is_some());
+    update(&mut state, Action::Event(event_of(failed())));
+    assert!(state.session.saving.recovery.reading.is_none());
 }
 
 fn kept(window: &mut Window) -> LayerId {

@@ -86,7 +86,7 @@ struct Shown<K, V> {
 pub struct Live<K, V> {
     shown: Option<Shown<K, V>>,
     running: Option<(K, Detail)>,
-    /// Trying again would fail again. With the reason, where it is known.
+    /// The key that failed, and the reason if known; it is not tried again.
     failed: Option<(K, Option<String>)>,
     /// The key whose coarse result failed: the full one is tried.
     coarse_failed: Option<K>,
@@ -132,7 +132,7 @@ impl<K: LiveKey, V> Live<K, V> {
         if have == Some(Detail::Full) {
             return match pace {
                 Pace::InTurn => Order::Nothing,
-                // It was requested in between.
+                // The running job is for a key requested meanwhile.
                 Pace::Newest | Pace::CoarseFirst(_) => self.cancel(),
             };
         }
@@ -152,7 +152,7 @@ impl<K: LiveKey, V> Live<K, V> {
         Order::Start(requested.clone(), detail)
     }
 
-    /// The detail of the next result; the one that is there: nothing more is to be made now.
+    /// The detail of the next result; equal to `have` if nothing needs to be computed now.
     fn next(&self, requested: &K, have: Option<Detail>, moving: bool, pace: Pace) -> Detail {
         let Pace::CoarseFirst(first) = pace else {
             return Detail::Full;
@@ -267,8 +267,16 @@ impl<K: LiveKey, V> Live<K, V> {
         }
     }
 
-    /// The running job was stopped by the user, or its failure is that of coarse and full results alike: its key,
-    /// else `requested`, is not tried again.
+    /// The user stopped the job: the requested key, else that of the running job, is not tried again. In a drag the
+    /// running job may be for an earlier key.
+    pub fn give_up(&mut self, requested: Option<&K>, why: Option<&str>) {
+        if let Some(key) = requested {
+            self.running = self.running.take().map(|(_, detail)| (key.clone(), detail));
+        }
+        self.halt(requested, why);
+    }
+
+    /// The running job failed, and coarse and full results fail alike: its key, else `requested`, is not tried again.
     pub fn halt(&mut self, requested: Option<&K>, why: Option<&str>) {
         self.was_preempted = false;
         let running = self.running.take().map(|(key, _)| key);
@@ -282,7 +290,7 @@ impl<K: LiveKey, V> Live<K, V> {
         (self.running, self.was_preempted) = (None, false);
     }
 
-    /// Nobody sees the result: what there is stays as it is, and nothing waits for the control to rest.
+    /// Nobody sees the result: the shown one stays, and nothing waits for the control to rest.
     pub fn pause(&mut self) {
         self.waits_for_rest = false;
     }

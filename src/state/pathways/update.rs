@@ -194,8 +194,9 @@ pub fn failed(state: &mut State, why: &str) {
 
 /// The user stopped the job.
 pub fn stopped(state: &mut State) {
+    let requested_key = state.document.pathway_key();
     let live = &mut state.session.pathways.live;
-    live.halt(None, Some("Stopped before it was solved"));
+    live.give_up(requested_key.as_ref(), Some("Stopped before it was solved"));
 }
 
 /// Another backend: prepared data belong to the previous one.

@@ -12,6 +12,7 @@ use std::path::Path;
 pub fn take(state: &mut State, shot: Shot, effects: &mut Vec<Effect>) {
     state.session.forget_failures(Slot::Save);
     state.session.notices.status.clear();
+    state.session.notices.about.turntable = None;
     let look = shot.look.of(shot.pane);
     let shot = Shot { look, ..shot };
     match look.turn {

@@ -1,12 +1,11 @@
 //! Queries on the document about segmentation.
 
-use crate::data::DataId;
 use crate::data::{Mask, Volume};
 use crate::solvers::level_set::Params;
 use crate::state::Document;
 use crate::state::core::layer::{Content, Layer};
 use crate::state::filter::WeightMap;
-use crate::state::segment::{Segmented, scalar};
+use crate::state::segment::scalar;
 use std::sync::Arc;
 
 impl Document {
@@ -69,11 +68,5 @@ impl Document {
             Content::Mask(mask) => Some(mask),
             _ => None,
         }
-    }
-
-    pub fn segmented_of(&self, mask: DataId) -> Option<&Arc<Segmented>> {
-        let same = |l: &&Arc<Layer>| matches!(&l.content, Content::Mask(m) if m.id() == mask);
-        let layer = self.layers.iter().find(same)?;
-        self.segmented(layer.id)
     }
 }

@@ -180,6 +180,10 @@ pub fn empty(state: &mut State, effects: &mut Vec<Effect>) {
         session.regions.labels,
     ) = (None, None, None);
     session.track.schedule = Default::default();
+    session.track.cut = Default::default();
+    // Jobs for the CPU to repeat are of this document, too.
+    session.device.fallback.requests.clear();
+    session.device.fallback.live = false;
     session.tensors.fitting = None;
     session.bundle = StreamlineRuntime::default();
     session.filter = Default::default();
@@ -322,19 +326,22 @@ pub fn event(state: &mut State, output: SessionOutput, wall_ms: f64, effects: &m
 const COPY_KEPT: &str = "The recovery copy is kept until everything is restored: recompute what is missing, or \
                          remove it, in Layers";
 
-/// A session job failed or was stopped.
+/// A session could not be read.
+pub fn not_read(state: &mut State) {
+    let saving = &mut state.session.saving;
+    saving.recovery.reading = None;
+    saving.opening = saving.opening.take().filter(|opening| opening.asking);
+}
+
+/// A job that saves failed or was stopped.
 pub fn failed(state: &mut State, slot: Slot) {
     let saving = &mut state.session.saving;
-    if slot == Slot::Load {
-        saving.recovery.reading = None;
-    }
     match slot {
         Slot::Save => saving.then = None,
         Slot::Recovery => {
             saving.autosave.is_running = false;
             saving.autosave.last = None;
         }
-        Slot::Load if saving.opening.as_ref().is_some_and(|o| !o.asking) => saving.opening = None,
         _ => {}
     }
 }

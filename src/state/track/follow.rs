@@ -52,7 +52,7 @@ fn curves(state: &mut State, effects: &mut Vec<Effect>) {
         return tracking.pause();
     }
     if is_hidden {
-        // A drag that goes on elsewhere is none of theirs.
+        // A drag in another task does not affect these curves.
         tracking.rest(document_key.as_ref());
     }
     let stays = |full: &CurveKey| {
@@ -61,7 +61,7 @@ fn curves(state: &mut State, effects: &mut Vec<Effect>) {
             Standing::Final | Standing::Failed
         )
     };
-    // Where nobody sees them they are tracked once somebody does; streamlines of other regions are none of these.
+    // Hidden curves are tracked when they are shown again; until then only a final or failed result is kept.
     let requested_key = document_key.filter(|full| !is_hidden || stays(full));
     let pace = pace(state);
     let session = &mut state.session;

@@ -136,7 +136,9 @@ pub fn resample(document: &Document) -> Option<Box<BootstrapInput>> {
 
 /// The user stopped it: reports the consequence.
 pub fn stopped(state: &mut State) {
-    state.session.track.schedule.halt(None, None);
+    let requested_key = state.document.curve_key();
+    let schedule = &mut state.session.track.schedule;
+    schedule.give_up(requested_key.as_ref(), None);
     let what = match state.document.track.method {
         Method::Streamlines => "streamlines",
         Method::Rays => "rays",

@@ -14,11 +14,9 @@ pub use crate::state::alignment::update::fixed_name;
 pub use crate::state::basis::remake;
 use crate::state::core::notices::Severity;
 pub use crate::state::density::update::sent;
-pub use crate::state::filter::update::{
-    key as filter_key, recipe as filter_recipe, request as weight_request,
-};
+pub use crate::state::filter::update::{recipe as filter_recipe, request as weight_request};
 pub use crate::state::pathways::update::{find as find_pathway, recipe as pathway_recipe};
-pub use crate::state::segment::update::{now as segmented_now, recipe as segment_recipe};
+pub use crate::state::segment::update::recipe as segment_recipe;
 use crate::state::session::TourStep;
 pub use crate::state::sessions::update::is_session;
 pub use crate::state::streamlines::update::{panel_recipe, selection_recipe};
