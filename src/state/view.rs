@@ -193,7 +193,7 @@ pub struct View {
     /// World mm.
     pub crosshair: DVec3,
     pub convention: Convention,
-    /// What is switched on and off.
+    /// Parts that are switched on and off.
     #[serde(flatten)]
     pub visible: Visibility,
     /// `None`: streamlines are shown whole.
@@ -382,7 +382,7 @@ pub fn letter(direction: DVec3) -> char {
     [['L', 'R'], ['P', 'A'], ['I', 'S']][axis][usize::from(direction[axis] >= 0.0)]
 }
 
-/// What the views show, and how.
+/// Actions on the views.
 #[derive(Clone, Debug)]
 pub enum ViewAction {
     SelectTask(Task),

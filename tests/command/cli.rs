@@ -587,12 +587,8 @@ fn real_scan(scan: PathBuf) {
     );
     let number = |name: &str| track[name].as_u64().unwrap_or(0);
     assert!(number("seeds") == 5000 && number("kept") > 500, "{track}");
-    let fit = json(
-        &[
-            "fit", &scan, "--mask", &mask, "--maps", "fa", "--out", "maps",
-        ],
-        here,
-    );
+    let fit = ["fit", &scan, "--mask", &mask, "--maps", "fa"];
+    let fit = json(&[&fit[..], &["--out", "maps"]].concat(), here);
     assert_eq!(fit["fitted"], fit["mask_voxels"]);
     // Written files can be opened.
     let info = json(&["info", "maps/fa.nii.gz"], here);

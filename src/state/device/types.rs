@@ -38,7 +38,7 @@ pub struct DeviceFallback {
     pub requests: Vec<Box<dyn AnyJob<State>>>,
     /// The live curves.
     pub live: bool,
-    /// The CPU was requested: it repeats all this as soon as it is open.
+    /// The CPU was requested: the failed jobs are repeated once it is open.
     pub moving: bool,
 }
 

@@ -84,7 +84,7 @@ impl RecentExports {
     }
 }
 
-/// What is opened, and the layers of files.
+/// Actions on files.
 #[derive(Clone, Debug)]
 pub enum FilesAction {
     Open(Vec<PathBuf>),

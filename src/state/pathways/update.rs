@@ -145,7 +145,7 @@ pub fn done(state: &mut State, found: PathwayResult, wall_ms: f64) {
         return;
     }
     let (key, detail) = (PathwayKey::of(&found), found.detail());
-    // Where nobody looks, a result of an earlier key is of no use.
+    // Outside the task Pathways, a result of an earlier key is of no use.
     let requested_key = state.document.pathway_key();
     let requested_key = requested_key.filter(|r| *r == key || is_looked_at(state));
     let working = &mut state.session.pathways;
@@ -209,7 +209,7 @@ pub fn moved(state: &mut State) {
     working.unsolved.clear();
 }
 
-/// Lets be solved again what failed or was stopped.
+/// Permits another attempt at failed or stopped solves.
 fn solve_again(state: &mut State) {
     state.session.pathways.live.retry();
     state.session.pathways.unsolved.clear();

@@ -194,7 +194,7 @@ fn rasterize_initial_surface(
     effects.push(Effect::submit(CountVoxels { name, with }));
 }
 
-/// They are rasterized; another start may have been chosen meanwhile.
+/// Receives the rasterized start; another start may have been chosen meanwhile.
 pub fn initial_surface_ready(state: &mut State, name: String, mask: Mask) {
     if state.session.segment.begins {
         set_initial_surface(state, Start::Mask(name, mask));
@@ -554,7 +554,7 @@ pub fn stopped(state: &mut State) {
     }
 }
 
-/// Its job ended without an answer: how it stands is asked for. The document stays as it is: what the user has done
+/// The job ended without a result: the next request asks for the present state. The document stays as it is: what the user has done
 /// since the job was stopped counts.
 pub fn cancelled(state: &mut State) {
     let working = &mut state.session.segment;

@@ -50,7 +50,7 @@ pub fn set(state: &mut State, rays: Rays, phase: Phase) {
     }
 }
 
-/// Seed points of coarse rays; `None` where all are no more. How many depends on how fast the last ones were; which
+/// Seed points of coarse rays; `None` if the full number is no larger. How many depends on how fast the last ones were; which
 /// they are depends on their number alone.
 pub fn coarse_seeds(state: &State) -> Option<usize> {
     let params = &state.document.track.rays.params;

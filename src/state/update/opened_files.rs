@@ -1,4 +1,4 @@
-//! What is opened, and the layers of files.
+//! Actions on files: opening them, as the user reads them, and saving layers.
 
 use crate::jobs::Slot;
 use crate::state::core::layer::{Content, Layer};

@@ -1,4 +1,4 @@
-//! What the views show, and how.
+//! Actions on the views: tasks, layouts, slices, the 3-D camera and what is visible.
 
 use crate::state::Effect;
 use crate::state::Layout;

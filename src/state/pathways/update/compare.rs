@@ -8,7 +8,7 @@ use crate::state::pathways::{AmongPairs, PathwayKey};
 use crate::state::{Effect, State};
 use std::sync::Arc;
 
-/// Requests what is missing, and stops what nobody waits for any more.
+/// Requests what is missing, and cancels what is no longer needed.
 pub(in crate::state) fn follow(state: &mut State, effects: &mut Vec<Effect>) {
     let key = key(state);
     let working = &mut state.session.pathways;

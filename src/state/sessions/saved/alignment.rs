@@ -6,8 +6,8 @@ use crate::state::alignment::AlignedBy;
 use crate::state::core::layer::{Content, LayerId};
 use glam::DAffine3;
 
-/// Puts a layer where it was moved; an error is a sentence. `there`: its streamlines at that place, where whoever read
-/// them has moved them.
+/// Applies the saved transform of a layer; an error is a sentence. `there`: the streamlines already transformed by the
+/// reader, if available.
 pub(in crate::state) fn set_transform(
     document: &mut Document,
     id: LayerId,

@@ -31,7 +31,7 @@ impl Lists<'_> {
     }
 }
 
-/// Puts them into a document whose layers are there.
+/// Adds the kept pathways to a document whose layers are loaded.
 pub(in crate::state) fn put(
     document: &mut Document,
     read: &Arc<ReadSession>,

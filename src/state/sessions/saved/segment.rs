@@ -133,7 +133,7 @@ impl Lists<'_> {
                     .map(|speed_sources| {
                         let layer = speed_sources.layer.as_ref();
                         let layer = layer.map(|(id, _, frame)| {
-                            // A run goes on with the layer as it is.
+                            // A run continues with the layer's present content.
                             let (layer, origin) = (*id, 0);
                             (SavedInput { layer, origin }, *frame)
                         });
