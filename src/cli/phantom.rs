@@ -161,7 +161,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
 
 struct Grids {
     scan: Arc<Grid>,
-    /// Of the T1 images.
+    /// The grid of the T1 images.
     oblique: Arc<Grid>,
 }
 

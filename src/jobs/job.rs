@@ -1,4 +1,4 @@
-//! What a job is, and how its result reaches the state: each job defines both next to each other, so there is no list
+//! Jobs, and how their results reach the state: each job defines both next to each other, so there is no list
 //! of jobs or of outputs.
 
 use super::error::{DeviceFailure, JobError};

@@ -479,7 +479,7 @@ fn failures() {
     assert_eq!(live.failure(), Some("Stopped"));
 }
 
-/// What waits for the pointer's rest, and what others keep and change.
+/// Results that wait for the pointer's rest, and those that others keep and change.
 fn shown_elsewhere() {
     let mut live = Live::<Key, ()>::default();
     let pace = coarse_first(None, Duration::ZERO);

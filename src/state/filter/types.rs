@@ -85,7 +85,7 @@ pub enum ByWeight {
     },
 }
 
-/// What Filter shows of the streamlines of a layer whose filter made room for that of another layer.
+/// The choice of shown streamlines for a layer whose filter was displaced by that of another layer.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct DisplacedChoice {
     pub shown: Shown,

@@ -294,7 +294,7 @@ pub enum PathwayAction {
     CompareAgain,
 }
 
-/// What a pathway depends on.
+/// Everything a pathway depends on.
 #[derive(Clone, Debug)]
 pub struct PathwayKey {
     pub field: DataId,

@@ -1,4 +1,4 @@
-//! What streamlines and rays of the regions depend on.
+//! The inputs of streamlines and rays of the regions.
 
 use crate::data::{Region, Role};
 use crate::solvers::curves::{self, Seeding};
@@ -93,7 +93,7 @@ impl PartialEq for CurveKey {
 }
 
 impl LiveKey for CurveKey {
-    /// Of the same tensors, method and regions, which may have been moved since.
+    /// Whether tensors, method and regions are the same; regions may have been moved since.
     fn stands_in_for(&self, requested: &Self) -> bool {
         let same = |(a, b): (&Region, &Region)| (a.id, a.role) == (b.id, b.role);
         self.field == requested.field

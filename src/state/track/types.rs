@@ -174,7 +174,7 @@ pub fn measure_range(measures: &[f32]) -> (f32, f32) {
     (low / 10.0, high.max(low + 1.0) / 10.0)
 }
 
-/// What streamlines or rays of regions depend on.
+/// The inputs of streamlines or rays of regions.
 #[derive(Clone, Debug)]
 pub struct CurveKey {
     pub field: DataId,

@@ -99,7 +99,7 @@ fn opening(state: &State, list: &mut Entries) {
     }
 }
 
-/// What there is to do before anything is open.
+/// Entries while nothing is open.
 fn start(list: &mut Entries) {
     for (name, tour) in [
         ("Open the demo head", false),
@@ -248,7 +248,7 @@ fn results(state: &State, list: &mut Entries) {
     );
 }
 
-/// What the views show.
+/// Entries for the views.
 fn views(list: &mut Entries) {
     list.add("Radiological or neurological", "R", plain(Key::R));
     list.add("Crosshair", "F", plain(Key::F));

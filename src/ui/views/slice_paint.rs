@@ -225,7 +225,7 @@ impl Views {
         (placed, labels)
     }
 
-    /// What is in the hand, with its words: clear of those that stand there already.
+    /// Paints the active tool with its text, clear of the text already there.
     fn in_hand(
         &mut self,
         ui: &Ui,

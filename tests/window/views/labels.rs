@@ -40,7 +40,7 @@ fn words(state: &State, area: (Vec2, f32), pointer: Option<Pos2>) -> Vec<(String
     texts(&painted(state, area, pointer))
 }
 
-/// What the views paint with the pointer at a place.
+/// The shapes that the views paint with the pointer at a place.
 fn painted(state: &State, (area, scale): (Vec2, f32), pointer: Option<Pos2>) -> Vec<ClippedShape> {
     let ctx = egui::Context::default();
     theme::install(&ctx);

@@ -22,7 +22,7 @@ pub fn follow(state: &mut State, effects: &mut Vec<Effect>) {
 }
 
 fn follow_regions(state: &mut State, effects: &mut Vec<Effect>) {
-    // What runs is finished elsewhere, too, and what is shown stays.
+    // A running job is finished in other tasks, too, and the shown result stays.
     if !is_looked_at(state) {
         return state.session.pathways.live.pause();
     }
