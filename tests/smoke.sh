@@ -336,7 +336,7 @@ types "$folder/labels.nii.gz"
 until_true 20 "a label map" test -s "$folder/labels.nii.gz"
 xdotool key ctrl+k
 sleep 0.5
-xdotool type --delay 20 'export run script'
+xdotool type --delay 20 'export script of this run'
 xdotool key Return
 types "$folder/run.json"
 until_true 20 "a run script" test -s "$folder/run.json"
