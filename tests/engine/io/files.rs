@@ -492,7 +492,7 @@ fn misnamed() {
             text.contains(&format!("the content of a {is} file")),
             "{text}"
         );
-        assert!(text.contains(&format!("end in {is}")), "{text}");
+        assert!(text.contains(&format!("its name to {is}")), "{text}");
     }
     let mut dicom = vec![0u8; 400];
     dicom[128..132].copy_from_slice(b"DICM");

@@ -438,14 +438,14 @@ fn slopes() {
     std::fs::write(here.join("l.nii"), long.file()).expect("written");
     let done = go(here, "l.nii", "l.nrrd");
     assert!(
-        done.unsupported_contents[0].contains("rounds 2 values"),
+        done.unsupported_contents[0].contains("cannot hold 2 values"),
         "{:?}",
         done.unsupported_contents
     );
     assert_eq!(go(here, "l.nii", "l2.nii").unsupported_contents, [""; 0]);
     // Steps that are lost relative to the intercept, and some that are not.
     let steps: Vec<u8> = (0i16..8).flat_map(i16::to_le_bytes).collect();
-    for (intercept, lost) in [(1e16, Some("rounds 7 values")), (1e12, None)] {
+    for (intercept, lost) in [(1e16, Some("cannot hold 7 values")), (1e12, None)] {
         let fine = Nifti {
             slope: 0.001,
             intercept,
@@ -467,7 +467,7 @@ fn slopes() {
     std::fs::write(here.join("x.nii"), large.file()).expect("written");
     let done = go(here, "x.nii", "x.nrrd");
     assert!(
-        done.unsupported_contents[0].contains("rounds 1 value,"),
+        done.unsupported_contents[0].contains("cannot hold 1 value after"),
         "{:?}",
         done.unsupported_contents
     );

@@ -187,7 +187,7 @@ fn another_file() {
         .expect_err("other streamlines");
     let message = sentence(&error);
     assert!(
-        message.contains("5 streamlines") && message.contains(" 3, of which"),
+        message.contains("5 streamlines") && message.contains(" 3, the number that has values"),
         "{message}"
     );
     assert!(!path("a.tsf").exists());
