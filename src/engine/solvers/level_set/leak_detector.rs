@@ -9,7 +9,7 @@
 //!    come to rest with the same speeds;
 //! 3. *multiplication*: the volume multiplies after the surface had slowed down around something larger than its
 //!    seed, by itself or after the speeds were changed: from a pace at which it hardly grew, or to several times its
-//!    slowest pace. An added sphere is a new seed.
+//!    slowest pace. An added sphere is a new seed, unless it lies in the surface.
 //!
 //! Growth that sets in again by itself, much faster than the surface was at its slowest and sustained, is suspected
 //! once the volume has grown by half. Few voxels have joined by then, so only their values decide; if they are alike,
@@ -51,6 +51,8 @@ const SUSPECT_GROWTH: f64 = 1.5;
 /// A cut must leave more than one part in this many of the volume; otherwise the remaining surface counts as a new
 /// one.
 const MAX_CUT_RATIO: f64 = 2.0;
+/// An added sphere that multiplies the volume by at most this is no new seed: it lies in the surface.
+const MAX_ADDED_RATIO: f64 = 1.05;
 /// If the surface was not at rest, changes at most this many steps apart count as one change.
 const SERIES_STEPS: u64 = 100;
 /// A change of a surface at rest is the cause of growth that sets in within this many steps, even if the surface came
@@ -540,13 +542,14 @@ impl LeakDetector {
 
     /// Records that a sphere was added or cut away, with the voxels inside and the contact afterwards.
     pub fn record_sphere(&mut self, inside: u64, added: bool, contact: Contact) {
-        if added {
+        let is_seed = added && inside as f64 > MAX_ADDED_RATIO * self.now as f64;
+        if is_seed {
             self.seed = (self.now, inside.saturating_sub(self.now));
             self.slow = None;
         }
-        // A cut that leaves most of the surface does not disarm the detector: the surface was slow and continues from
-        // here.
-        let goes_on = !added && inside as f64 * MAX_CUT_RATIO >= self.now as f64;
+        // A sphere within the surface, and a cut that leaves most of it, do not disarm the detector: the surface was
+        // slow and continues from here.
+        let goes_on = !is_seed && inside as f64 * MAX_CUT_RATIO >= self.now as f64;
         let here = Mark {
             step: self.step,
             inside,
