@@ -98,7 +98,7 @@ impl Backend {
         }
     }
 
-    /// The same threads without the graphics cards: runs solvers without a kernel.
+    /// A CPU backend on the same threads, for solvers without a kernel.
     pub fn cpu(&self) -> Self {
         match self {
             Self::Cpu { .. } => self.clone(),

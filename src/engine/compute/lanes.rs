@@ -82,7 +82,7 @@ impl<const N: usize, const AVX: bool> Lanes<N, AVX> {
         Self(out)
     }
 
-    /// The same values for another instruction set.
+    /// Converts the values to another instruction set.
     #[inline(always)]
     pub fn cast<const OTHER: bool>(&self) -> Lanes<N, OTHER> {
         Lanes(self.0)

@@ -91,8 +91,8 @@ impl Grid {
     /// The `xform_code` of NIfTI for a position taken from another image.
     pub const ALIGNED: i16 = 2;
 
-    /// The same voxels after a transform; `None` if it leaves no volume. If left and right were unknown, they still
-    /// are.
+    /// The grid after a transform of its voxels; `None` if it leaves no volume. If left and right were unknown, they
+    /// still are.
     pub fn moved(&self, by: DAffine3) -> Option<Self> {
         let made = Self::new(self.shape, by * self.world_from_voxel, self.source)?;
         Some(made.with_space_code(Self::ALIGNED))
@@ -110,7 +110,7 @@ impl Grid {
         }
     }
 
-    /// The same voxels placed by the header's qform; `None` if it does not differ.
+    /// The grid with its voxels placed by the qform of the header; `None` if it does not differ.
     pub fn by_qform(&self) -> Option<Self> {
         Self::new(self.shape, self.qform?, AffineSource::Qform)
     }

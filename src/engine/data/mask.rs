@@ -165,7 +165,7 @@ impl Mask {
         self.frame.as_ref().map_or(&self.grid, |(grid, _)| grid)
     }
 
-    /// The same set on the whole grid of its image, as written to files.
+    /// The mask on the whole grid of its image, as written to files.
     pub fn whole(&self) -> Self {
         let Some((grid, first)) = &self.frame else {
             return self.clone();
@@ -205,7 +205,7 @@ impl Mask {
         grid.matches(&self.grid) || self.grid.reordered(grid).is_some()
     }
 
-    /// The same set in the axis order of another grid with the same voxels; `None` for any other grid.
+    /// The mask in the axis order of another grid with the same voxels; `None` for any other grid.
     pub fn in_the_order_of(&self, grid: &Arc<Grid>) -> Option<Self> {
         if grid.matches(&self.grid) {
             return Some(Self::new(grid.clone(), self.inside.clone()));

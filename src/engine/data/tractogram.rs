@@ -133,7 +133,7 @@ impl Tractogram {
         self
     }
 
-    /// The same streamlines after a transform, with the grid that they name; known lengths are recomputed from the
+    /// Returns the transformed streamlines, with the grid that they name; known lengths are recomputed from the
     /// moved points.
     pub fn moved(&self, by: glam::DAffine3) -> Self {
         let point = |p: &[f32; 3]| {
@@ -157,7 +157,7 @@ impl Tractogram {
         moved
     }
 
-    /// The same streamlines with a new id, for changed values: cached results of the old id apply to the old values.
+    /// Returns the streamlines with a new id, for changed values: cached results of the old id apply to the old values.
     pub fn renewed(self) -> Self {
         Self {
             id: DataId::fresh(),

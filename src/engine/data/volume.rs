@@ -99,7 +99,7 @@ impl Volume {
         self.counts.as_deref()
     }
 
-    /// The same values as tensors, or as no tensors, with a new id.
+    /// Returns the volume read as tensors, or no longer read as tensors, with a new id.
     pub fn with_tensors(&self, tensors: Option<TensorLayout>) -> Self {
         Self {
             id: DataId::fresh(),
@@ -108,7 +108,8 @@ impl Volume {
         }
     }
 
-    /// The same values on another grid. Panics if the grid has another shape (a broken invariant, not data).
+    /// Returns the volume on another grid, with its values unchanged. Panics if the grid has another shape (a broken
+    /// invariant, not data).
     pub fn on_grid(&self, grid: Arc<Grid>) -> Self {
         assert_eq!(self.grid.shape, grid.shape, "a moved grid has its shape");
         let painted = self.painted.get().map(|p| p.on_grid(grid.clone()));
@@ -167,7 +168,7 @@ impl Volume {
         Self::new(grid, 1, VolumeKind::Scalar, values)
     }
 
-    /// The same values, with a copy of the first frame on a graphics card.
+    /// Returns the volume with a copy of its first frame on a graphics card.
     pub fn with_device_copy(self, copy: DeviceCopy) -> Self {
         Self {
             device: Some(copy),

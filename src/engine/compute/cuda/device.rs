@@ -244,7 +244,7 @@ impl Device {
         self.cached_as(id, tag, || self.upload(values().as_ref()))
     }
 
-    /// The same as [`Device::cached`], for data computed on the card.
+    /// Like [`Device::cached`], for data computed on the card.
     pub fn cached_as<T: Element>(
         &self,
         id: DataId,

@@ -61,7 +61,7 @@ pub fn device_count() -> Result<usize, Error> {
     let mut version = 0;
     // SAFETY: the function exists and writes one int; it may be called before cuInit.
     let requested = unsafe { sys::cuDriverGetVersion(&mut version) };
-    // A toolkit's stub library answers every call with an error.
+    // The library that a CUDA toolkit ships for linking has no driver behind it: every call returns this error.
     if requested == CUresult::CUDA_ERROR_STUB_LIBRARY {
         return Err(Error::NoDriver);
     }

@@ -140,7 +140,7 @@ impl Transfer {
         ]
     }
 
-    /// The same as [`Transfer::presets`] for costs between two regions: blue low, red high, as in the paper. Values
+    /// Like [`Transfer::presets`], for costs between two regions: blue low, red high, as in the paper. Values
     /// above the window, including places that no path reaches, are invisible.
     pub fn cost_presets() -> [(&'static str, Self); 4] {
         let cost = |points: &[(f32, f32)]| Self::new(points, Colours::Map(ColourMap::Cost));

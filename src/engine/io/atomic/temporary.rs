@@ -46,7 +46,7 @@ impl Temporary {
         Self::adjacent_to_undivided(target, make)
     }
 
-    /// The same as `adjacent_to`, for a caller that holds [`ending::undivided`].
+    /// Like `adjacent_to`, for a caller that holds [`ending::undivided`].
     pub fn adjacent_to_undivided<T>(
         target: &Path,
         make: impl Fn(&Path) -> std::io::Result<T>,
@@ -113,7 +113,7 @@ impl TemporaryFolder {
         Self::adjacent_to_undivided(target)
     }
 
-    /// The same as `adjacent_to`, for a caller that holds [`ending::undivided`].
+    /// Like `adjacent_to`, for a caller that holds [`ending::undivided`].
     pub fn adjacent_to_undivided(target: &Path) -> std::io::Result<Self> {
         let old = disk::metadata(target).ok();
         let old = old.as_ref().and_then(disk::mode_of);

@@ -37,7 +37,7 @@ impl PackedNumbers {
         }
     }
 
-    /// A placeholder for this many numbers for which there is no room.
+    /// The count alone, of numbers that are too many to store in the session.
     pub fn left_out(count: usize) -> Self {
         Self {
             count,

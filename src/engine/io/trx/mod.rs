@@ -247,7 +247,7 @@ fn header(path: &Path, parts: &[StoredArray], control: &Control) -> Result<Value
     })
 }
 
-/// The grid that the header names; `None` if it names none, or the placeholder for none.
+/// The grid in the header; `None` if it has none, or the value that writers without a grid put there.
 fn grid(header: &Value, info: &mut FibreInfo) -> Option<Grid> {
     let (shape, affine) = (&header["DIMENSIONS"], &header["VOXEL_TO_RASMM"]);
     let shape: Vec<usize> = shape
