@@ -1,7 +1,7 @@
 //! The recipe of a layer: its provenance, and the command line that recomputes it.
 
 use crate::io::AffineReading;
-use crate::io::Reading;
+use crate::io::{Reading, quoted};
 use crate::parameters::arguments;
 use crate::solvers::curves;
 use crate::solvers::density;
@@ -15,9 +15,9 @@ use crate::state::core::text::quoted_path;
 use crate::state::pictures::Look;
 use crate::state::regions::recipe::RegionSpec;
 use crate::state::regions::recipe::region_arguments;
-pub(in crate::state) use crate::state::streamlines;
 use crate::state::tensors::recipe::FitRecipe;
 use crate::state::tensors::recipe::Source;
+use crate::state::streamlines::recipe::{StreamlineInput, tables::TableRecipe};
 use crate::state::{filter, pathways, segment};
 use glam::{DAffine3, DVec3};
 use serde::{Deserialize, Serialize};
@@ -74,7 +74,7 @@ pub enum Recipe {
     /// Weights of streamlines, and maps of the fit.
     Commit(Box<filter::recipe::CommitRecipe>),
     /// Tables of streamlines.
-    Table(Box<streamlines::recipe::tables::TableRecipe>),
+    Table(Box<TableRecipe>),
     /// Moved in the world.
     Moved {
         of: Box<Recipe>,
@@ -197,21 +197,47 @@ fn density_command(
     params: &density::Params,
 ) -> String {
     let arguments = density_arguments(params, template, voxel_mm);
-    let (made, tracks) = streamlines(of);
-    let made: String = made.map(|made| format!("{made} && ")).unwrap_or_default();
-    format!("{made}arcuate density {tracks}{arguments}")
+    let StreamlineInput { first, tracks, .. } = of.as_streamline_input();
+    let first: String = first.map(|command| format!("{command} && ")).unwrap_or_default();
+    format!("{first}arcuate density {tracks}{arguments}")
 }
 
-/// The file of streamlines for commands, and the command that computes it if there is none.
-pub(in crate::state) fn streamlines(of: &Recipe) -> (Option<String>, String) {
+/// A sequence of commands: one that computes the streamlines, and one for each step that keeps some of them.
+fn selection_command(
+    of: &Recipe,
+    steps: &[Option<SelectionOptions>],
+    out: &Path,
+) -> String {
+    let (mut input, mut reported, mut commands) =
+        (PathBuf::from("all.trx"), String::new(), Vec::new());
     match of {
-        Recipe::File(file) => (None, quoted_path(file)),
-        Recipe::FileAs { file, reading } => (None, format!("{}{reading}", quoted_path(file))),
-        of => {
-            let file = Path::new("tracks.trx");
-            (Some(of.command_to(file)), quoted_path(file))
+        Recipe::File(file) => input.clone_from(file),
+        Recipe::FileAs { file, reading } => {
+            input.clone_from(file);
+            reported = reading.to_string();
         }
+        made => commands.push(made.command_to(&input)),
     }
+    for (i, step) in steps.iter().flatten().enumerate() {
+        let output = match i + 1 == steps.len() {
+            true => out.to_owned(),
+            false => PathBuf::from(format!("step{}.trx", i + 1)),
+        };
+        for need in &step.needs {
+            if !commands.contains(need) {
+                commands.push(need.clone());
+            }
+        }
+        commands.push(format!(
+            "arcuate select {} {}{}{reported}",
+            quoted(&input.to_string_lossy()),
+            quoted(&output.to_string_lossy()),
+            step.options
+        ));
+        reported.clear();
+        input = output;
+    }
+    commands.join(" && ")
 }
 
 /// The command of a picture of a session: of a view, or of the whole window, with this crosshair.
@@ -246,6 +272,24 @@ pub fn replay(session: &Path) -> String {
 }
 
 impl Recipe {
+    /// The streamlines of this recipe as the input of another command.
+    pub fn as_streamline_input(&self) -> StreamlineInput {
+        let (first, tracks) = match self {
+            Self::File(file) => (None, quoted_path(file)),
+            Self::FileAs { file, reading } => (None, format!("{}{reading}", quoted_path(file))),
+            made => {
+                let file = Path::new("tracks.trx");
+                (Some(made.command_to(file)), quoted_path(file))
+            }
+        };
+        let no_command = self.no_command();
+        StreamlineInput {
+            tracks,
+            first,
+            no_command,
+        }
+    }
+
     /// Why there is no command, and what to do about it.
     pub fn no_command(&self) -> Option<String> {
         match self {
@@ -294,7 +338,7 @@ impl Recipe {
             Self::NoCommand { .. } => format!("# {}", self.no_command().unwrap_or_default()),
             Self::Edited { of, steps } => match self.no_command() {
                 Some(sentence) => format!("# {sentence}"),
-                None => crate::state::streamlines::recipe::selected(of, steps, out),
+                None => selection_command(of, steps, out),
             },
             Self::Scan(Source::File { dwi, .. }) => format!("arcuate info {}", quoted_path(dwi)),
             Self::Scan(source @ Source::Turned { .. }) => {

@@ -389,7 +389,7 @@ fn commit_recipe(document: &Document, fit: &WeightFit, least: f32) -> Recipe {
         unfiled = unfiled.or_else(|| name(fit.scan));
     }
     Recipe::Commit(Box::new(CommitRecipe {
-        of: Box::new(document.recipe_from(fit.tracks)),
+        of: document.recipe_from(fit.tracks).as_streamline_input(),
         scan: origins.source(scan),
         mask,
         peaks,

@@ -5,9 +5,8 @@ use crate::solvers::commit::Params;
 use crate::solvers::commit::model::Intra;
 use crate::state::core::text::quoted_path;
 use crate::state::filter::Times;
-use crate::state::recipe;
-pub(in crate::state) use crate::state::recipe::Recipe;
-pub(in crate::state) use crate::state::tensors::recipe::Source;
+use crate::state::streamlines::recipe::StreamlineInput;
+use crate::state::tensors::recipe::Source;
 use serde::{Deserialize, Serialize};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -15,8 +14,8 @@ use std::path::{Path, PathBuf};
 /// Recipe of weights and their maps.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct CommitRecipe {
-    /// The recipe of the streamlines.
-    pub of: Box<Recipe>,
+    /// The streamlines.
+    pub of: StreamlineInput,
     pub scan: Source,
     pub mask: Option<PathBuf>,
     pub peaks: Option<PathBuf>,
@@ -39,13 +38,14 @@ impl CommitRecipe {
                  save the session, whose command recomputes all of it"
             ));
         }
-        self.of.no_command()
+        self.of.no_command.clone()
     }
 
     pub fn command(&self, out: &Path) -> String {
-        let (made, tracks) = recipe::streamlines(&self.of);
-        let made: String = made.map(|made| format!("{made} && ")).unwrap_or_default();
-        let mut text = format!("{made}arcuate commit {tracks} {}", self.scan.arguments());
+        let StreamlineInput { tracks, first, .. } = &self.of;
+        let first = first.iter().map(|command| format!("{command} && "));
+        let first: String = first.collect();
+        let mut text = format!("{first}arcuate commit {tracks} {}", self.scan.arguments());
         if let Some(mask) = &self.mask {
             let _ = write!(text, " --mask {}", quoted_path(mask));
         }

@@ -5,12 +5,23 @@ pub mod tables;
 use crate::data::tractogram::LENGTH;
 use crate::io::quoted;
 use crate::solvers::curves::StopReason;
-use crate::solvers::tractogram::selection::{PointStatistic, SelectionOptions, Within};
-use crate::state::recipe::Recipe;
+use crate::solvers::tractogram::selection::{PointStatistic, Within};
 use crate::state::regions::recipe::RegionSpec;
 use crate::state::regions::recipe::region_arguments;
+use serde::{Deserialize, Serialize};
 use std::fmt::{Display, Formatter, Result};
-use std::path::{Path, PathBuf};
+use std::path::Path;
+
+/// Streamlines as the input of a command.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct StreamlineInput {
+    /// Their file as an argument, with the user's reading.
+    pub tracks: String,
+    /// The command that writes this file, if they come from none.
+    pub first: Option<String>,
+    /// Why no command computes them, and what to do about it.
+    pub no_command: Option<String>,
+}
 
 /// Rules as options of `arcuate select`.
 #[derive(Clone, Debug)]
@@ -77,42 +88,4 @@ impl Display for Choice {
         }
         Ok(())
     }
-}
-
-/// A sequence of commands: one that computes the streamlines, and one for each step that keeps some of them.
-pub(in crate::state) fn selected(
-    of: &Recipe,
-    steps: &[Option<SelectionOptions>],
-    out: &Path,
-) -> String {
-    let (mut input, mut reported, mut commands) =
-        (PathBuf::from("all.trx"), String::new(), Vec::new());
-    match of {
-        Recipe::File(file) => input.clone_from(file),
-        Recipe::FileAs { file, reading } => {
-            input.clone_from(file);
-            reported = reading.to_string();
-        }
-        made => commands.push(made.command_to(&input)),
-    }
-    for (i, step) in steps.iter().flatten().enumerate() {
-        let output = match i + 1 == steps.len() {
-            true => out.to_owned(),
-            false => PathBuf::from(format!("step{}.trx", i + 1)),
-        };
-        for need in &step.needs {
-            if !commands.contains(need) {
-                commands.push(need.clone());
-            }
-        }
-        commands.push(format!(
-            "arcuate select {} {}{}{reported}",
-            quoted(&input.to_string_lossy()),
-            quoted(&output.to_string_lossy()),
-            step.options
-        ));
-        reported.clear();
-        input = output;
-    }
-    commands.join(" && ")
 }

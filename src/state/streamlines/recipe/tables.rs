@@ -1,9 +1,8 @@
 //! Tables of streamlines, and the commands that compute them.
 
 use crate::state::core::text::quoted_path;
-use crate::state::recipe;
-pub(in crate::state) use crate::state::recipe::Recipe;
 use crate::state::streamlines::BottomPanel;
+use crate::state::streamlines::recipe::StreamlineInput;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
@@ -11,7 +10,7 @@ use std::path::Path;
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct TableRecipe {
     /// The streamlines that count.
-    pub of: Recipe,
+    pub of: StreamlineInput,
     pub what: BottomPanel,
     /// Commands that compute its inputs.
     pub needs: Vec<String>,
@@ -32,7 +31,7 @@ impl TableRecipe {
                 self.what.name().to_lowercase()
             ));
         }
-        self.of.no_command()
+        self.of.no_command.clone()
     }
 
     /// The default file name.
@@ -53,8 +52,8 @@ impl TableRecipe {
             BottomPanel::Profile => "profile",
             BottomPanel::Matrix => "connectome",
         };
-        let (made, tracks) = recipe::streamlines(&self.of);
-        let mut commands: Vec<String> = made.into_iter().collect();
+        let tracks = &self.of.tracks;
+        let mut commands: Vec<String> = self.of.first.iter().cloned().collect();
         for need in &self.needs {
             if !commands.contains(need) {
                 commands.push(need.clone());

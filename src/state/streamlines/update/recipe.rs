@@ -108,7 +108,7 @@ pub fn panel_recipe(state: &State, what: BottomPanel) -> Option<Recipe> {
             }
         }
     }
-    let of = parts.streamlines()?;
+    let of = parts.streamlines()?.as_streamline_input();
     Some(Recipe::Table(Box::new(TableRecipe {
         of,
         what,
