@@ -10,7 +10,7 @@ use crate::data::{Role, Shape};
 use crate::io;
 use crate::phantom::{Head, suggestions};
 use crate::state::report::DISCLAIMER;
-use crate::state::{Action, Pane, RegionAction, Severity, Task, TrackAction, ViewAction};
+use crate::state::{Action, FilesAction, Pane, RegionAction, Severity, Task, ViewAction};
 use glam::DVec2;
 use serde_json::json;
 use std::fmt::Write as _;
@@ -95,7 +95,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         }
     }
     window.act(Action::View(ViewAction::SelectTask(Task::Track)))?;
-    window.act(Action::Track(TrackAction::Save {
+    window.act(Action::Files(FilesAction::SaveTracks {
         layer: None,
         path: at(TRACKS),
     }))?;

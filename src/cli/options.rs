@@ -16,8 +16,8 @@ use crate::data::{Gradients, Mask, TensorFrame, TensorLayout, TensorOrder, Volum
 use crate::io::gradients::NONE_WEIGHTED;
 use crate::io::{self, AffineReading, Reading, Remark, Space};
 use crate::solvers::tensor_fit::{self, MaskReport};
-use crate::state::files::jobs::head::MakeHead;
 use crate::state::files::jobs::open::{Loaded, OpenFile, Opened, OpenedFile};
+use crate::state::sessions::jobs::head::MakeHead;
 use crate::state::tensors::jobs::fit::{FitTensors, TensorFit};
 use crate::state::tensors::mask_text;
 use crate::state::tensors::recipe::FitRecipe;

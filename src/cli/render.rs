@@ -7,8 +7,8 @@ use super::pictures::Pictures;
 use super::runner::{Failure, Runner};
 use crate::data::text::number;
 use crate::jobs::Ffmpeg;
-use crate::state::files::jobs::head::MakeHead;
 use crate::state::pictures::jobs::SaveFilm;
+use crate::state::sessions::jobs::head::MakeHead;
 use crate::state::update::is_session;
 use crate::state::{
     Content, Convention, FilesAction, LayerAction, Layout, Pane, Reading, RegionAction, State,

@@ -12,11 +12,11 @@ use crate::solvers::level_set::{
 };
 use crate::solvers::region;
 use crate::state::files::jobs::SaveMask;
-use crate::state::files::jobs::head::MakeHead;
 use crate::state::regions::recipe::ShapeSpec;
 use crate::state::segment::jobs::{SaveSurface, Segment, Segmented, SpeedSources};
 use crate::state::segment::recipe::{ScriptInputs, SegmentScript};
 use crate::state::segment::{self, Start as Begin};
+use crate::state::sessions::jobs::head::MakeHead;
 use crate::state::{Document, LayerId};
 use glam::DVec3;
 use serde::Deserialize as _;

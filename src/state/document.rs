@@ -1,5 +1,6 @@
 //! The content restored by undo: layers, regions and parameters.
 
+mod arrange;
 mod extent;
 
 use crate::data::region::RegionId;
@@ -288,6 +289,12 @@ impl Document {
             mask: self.chosen_mask().map(|(_, mask)| mask.id()),
             params: self.fit.clone(),
         })
+    }
+
+    /// Whether the tensors that it wants are still to be computed.
+    pub fn lacks_requested_fit(&self) -> bool {
+        let requested = self.requested_fit();
+        requested.is_some() && requested.as_ref() != self.tensors.as_ref().map(|t| &t.key)
     }
 
     /// Display of the live result.

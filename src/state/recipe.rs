@@ -15,9 +15,9 @@ use crate::state::core::text::quoted_path;
 use crate::state::pictures::Look;
 use crate::state::regions::recipe::RegionSpec;
 use crate::state::regions::recipe::region_arguments;
+use crate::state::streamlines::recipe::{StreamlineInput, tables::TableRecipe};
 use crate::state::tensors::recipe::FitRecipe;
 use crate::state::tensors::recipe::Source;
-use crate::state::streamlines::recipe::{StreamlineInput, tables::TableRecipe};
 use crate::state::{filter, pathways, segment};
 use glam::{DAffine3, DVec3};
 use serde::{Deserialize, Serialize};
@@ -198,16 +198,14 @@ fn density_command(
 ) -> String {
     let arguments = density_arguments(params, template, voxel_mm);
     let StreamlineInput { first, tracks, .. } = of.as_streamline_input();
-    let first: String = first.map(|command| format!("{command} && ")).unwrap_or_default();
+    let first: String = first
+        .map(|command| format!("{command} && "))
+        .unwrap_or_default();
     format!("{first}arcuate density {tracks}{arguments}")
 }
 
 /// A sequence of commands: one that computes the streamlines, and one for each step that keeps some of them.
-fn selection_command(
-    of: &Recipe,
-    steps: &[Option<SelectionOptions>],
-    out: &Path,
-) -> String {
+fn selection_command(of: &Recipe, steps: &[Option<SelectionOptions>], out: &Path) -> String {
     let (mut input, mut reported, mut commands) =
         (PathBuf::from("all.trx"), String::new(), Vec::new());
     match of {

@@ -13,7 +13,7 @@ use arcuate::data::{Role, Shape, Tractogram};
 use arcuate::io::disk::{self, Operation, Watch, Watcher};
 use arcuate::io::{self, session, tck, trx};
 use arcuate::jobs::session::ResultStorage;
-use arcuate::state::{Action, Phase, RegionAction, SessionAction, TrackAction};
+use arcuate::state::{Action, FilesAction, Phase, RegionAction, SessionAction};
 use clap::Parser as _;
 use glam::dvec3;
 use libtest_mimic::Trial;
@@ -507,7 +507,7 @@ fn window(folder: &Path, name: &str) {
     let act = |window: &mut Window| match name {
         "export" => {
             let (layer, path) = (None, path.clone());
-            window.act(Action::Track(TrackAction::Save { layer, path }));
+            window.act(Action::Files(FilesAction::SaveTracks { layer, path }));
         }
         "save" => {
             let path = Some(path.clone());

@@ -6,7 +6,7 @@ use arcuate::data::Role;
 use arcuate::jobs::session::ResultStorage;
 use arcuate::jobs::{Delivery, Outcome};
 use arcuate::state::density::{Value, Wanted};
-use arcuate::state::files::jobs::head::MakeHead;
+use arcuate::state::sessions::jobs::head::MakeHead;
 use arcuate::state::sessions::saved;
 use arcuate::state::streamlines::SelectionMode;
 use arcuate::state::{

@@ -510,7 +510,7 @@ fn dragging_is_coarse() {
     assert!(live.coarse && live.seeds < full, "{} of {full}", live.seeds);
     // No coarse result is kept or saved.
     window.act(Action::Track(TrackAction::Keep));
-    window.act(Action::Track(TrackAction::Save {
+    window.act(Action::Files(FilesAction::SaveTracks {
         layer: None,
         path: PathBuf::from("/nowhere/t.tck"),
     }));

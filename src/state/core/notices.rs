@@ -67,3 +67,11 @@ pub struct Notices {
     pub status: String,
     pub about: StatusAbout,
 }
+
+impl Notices {
+    /// Whether the status says that a turntable was stopped; that matters more than that its last picture was saved.
+    pub fn say_turntable_stopped(&self) -> bool {
+        let stopped = self.about.turntable.as_deref();
+        stopped.is_some_and(|stopped| self.status.starts_with(stopped))
+    }
+}

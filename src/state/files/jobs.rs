@@ -1,6 +1,5 @@
 //! Jobs that open, write and convert files. Each written file is read back and compared.
 
-pub mod head;
 pub mod open;
 mod paths;
 

@@ -1,6 +1,6 @@
 //! Turns opened files into layers.
 
-use crate::data::{AffineSource, Gradients, Mask, Volume};
+use crate::data::{AffineSource, Gradients, Volume};
 use crate::jobs::{Folder, Slot};
 use crate::solvers::tensor_fit;
 use crate::state::core::display::{self, Display};
@@ -9,10 +9,10 @@ use crate::state::core::notices::Severity;
 use crate::state::core::text::counted;
 use crate::state::edit::edit;
 use crate::state::files::jobs::open::{Loaded, OpenFile, OpenedFile};
-use crate::state::files::types::{Recent, RecentKind};
-use crate::state::origin::{Origin, PhantomPart};
+use crate::state::files::types::{JustOpened, Recent, RecentKind};
+use crate::state::origin::Origin;
 use crate::state::tensors::types::MaskBeside;
-use crate::state::{Camera, Document, Effect, State, tensors};
+use crate::state::{Camera, Document, Effect, State};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -20,65 +20,11 @@ use std::sync::Arc;
 const RECENT: usize = 8;
 
 /// Description of a layer before it is added.
-struct New {
-    name: String,
-    content: Content,
-    origin: Origin,
-    notes: Vec<String>,
-}
-
-/// Images of the built-in head.
-pub struct Head {
-    pub seed: u64,
-    pub dwi: Volume,
-    pub gradients: Arc<Gradients>,
-    pub t1: Volume,
-    pub mask: Mask,
-}
-
-/// Replaces everything by the built-in head.
-pub fn demo(state: &mut State, head: Head, effects: &mut Vec<Effect>) {
-    let Head {
-        seed,
-        dwi,
-        gradients,
-        t1,
-        mask,
-    } = head;
-    let tour = state.session.tour;
-    // Chosen while it was being generated.
-    let task = state.document.is_empty().then_some(state.view.task);
-    crate::state::sessions::update::empty(state, effects);
-    state.session.tour = tour;
-    state.view.task = task.unwrap_or(state.view.task);
-    "Demo head".clone_into(&mut state.document.name);
-    state.document.fit.b_range_s_per_mm2 = tensor_fit::Params::default_b_range(&gradients);
-    let scan = Content::Scan {
-        dwi,
-        gradients: Some(gradients),
-    };
-    for (name, part, content) in [
-        ("dwi", PhantomPart::Dwi, scan),
-        ("T1", PhantomPart::T1, Content::Image(t1)),
-        ("Brain mask", PhantomPart::BrainMask, Content::Mask(mask)),
-    ] {
-        let is_mask = part == PhantomPart::BrainMask;
-        let new = New {
-            name: name.to_owned(),
-            content,
-            origin: Origin::Phantom { seed, part },
-            notes: Vec::new(),
-        };
-        add(state, new, |document, id| {
-            if is_mask {
-                document.fit_mask = Some(id);
-            }
-        });
-    }
-    show_first(state);
-    state.history.clear();
-    crate::state::sessions::update::untouched(state);
-    tensors::update::fit(state, effects);
+pub(in crate::state) struct NewLayer {
+    pub name: String,
+    pub content: Content,
+    pub origin: Origin,
+    pub notes: Vec<String>,
 }
 
 pub fn opened(state: &mut State, file: OpenedFile, effects: &mut Vec<Effect>) {
@@ -130,7 +76,7 @@ pub fn opened(state: &mut State, file: OpenedFile, effects: &mut Vec<Effect>) {
         Loaded::Mask(mask) => Content::Mask(mask),
         Loaded::Tractogram(tractogram) => Content::Tractogram(tractogram),
     };
-    let new = New {
+    let new = NewLayer {
         name: name.clone(),
         content,
         origin,
@@ -168,14 +114,12 @@ pub fn opened(state: &mut State, file: OpenedFile, effects: &mut Vec<Effect>) {
         state.document.name = name;
         show_first(state);
         state.history.clear();
-        crate::state::sessions::update::untouched(state);
     } else if lines_alone && state.document.lines_alone().is_none() {
         // Frames the head around the streamlines.
         crate::state::edit::frame_all(state);
     }
     remember(state, path, kind, summary, effects);
-    tensors::update::fit(state, effects);
-    tensors::orders::ask(state, effects);
+    state.session.files.just_opened = Some(JustOpened { is_first: first });
 }
 
 /// Opens the mask file next to the scan as the fit's mask.
@@ -364,7 +308,7 @@ pub fn remember_window(state: &mut State, layer: LayerId, effects: &mut Vec<Effe
 }
 
 /// Shows the new data first. The export folder of the previous document is not reused.
-fn show_first(state: &mut State) {
+pub(in crate::state) fn show_first(state: &mut State) {
     state.session.files.exports.folder = None;
     let (low, high) = state.document.bounds();
     crate::state::edit::look_at_middle(state, (low, high));
@@ -374,8 +318,12 @@ fn show_first(state: &mut State) {
 
 /// Adds a layer on top as one step, with related changes. A scan that is reopened, this time with its gradients,
 /// replaces the old one, and so does a file with a new reading.
-fn add(state: &mut State, new: New, then: impl FnOnce(&mut Document, LayerId)) {
-    let New {
+pub(in crate::state) fn add(
+    state: &mut State,
+    new: NewLayer,
+    then: impl FnOnce(&mut Document, LayerId),
+) {
+    let NewLayer {
         name,
         content,
         origin,

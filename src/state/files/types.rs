@@ -99,6 +99,11 @@ pub enum FilesAction {
         layer: LayerId,
         path: PathBuf,
     },
+    /// Streamlines of a layer, of one with rules those that they keep; `None`: the live curves.
+    SaveTracks {
+        layer: Option<LayerId>,
+        path: PathBuf,
+    },
     /// A question about the typed path, replacing the one before.
     CheckPath(PathCheck),
 }
@@ -115,6 +120,15 @@ pub struct FilesRuntime {
     pub masks_in_writing: Vec<(DataId, PathBuf)>,
     /// Files that were opened together.
     pub opened_together: Vec<PathBuf>,
+    /// A file that was opened since the features last followed.
+    pub just_opened: Option<JustOpened>,
+}
+
+/// A file that was opened, for the features that react to it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct JustOpened {
+    /// The document was empty.
+    pub is_first: bool,
 }
 
 /// The kind of a file opened before.

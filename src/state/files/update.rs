@@ -2,7 +2,7 @@
 
 use super::jobs::ConvertedFiles;
 use crate::jobs::{Saved, Slot};
-use crate::state::{State, pictures, track};
+use crate::state::State;
 use std::path::Path;
 
 fn file_name(path: &Path) -> String {
@@ -19,11 +19,11 @@ pub fn saved(state: &mut State, saved: Saved) {
         losses,
     } = saved;
     state.session.files.paths.exports_before = None;
-    track::update::exported(state, &path);
+    mask_written(state, &path);
     state.session.saving.in_files.written(&path, whole);
     // The last picture of a turntable that has ended.
-    let of_turn =
-        pictures::update::turn_was_stopped(state) && path.extension().is_some_and(|e| e == "png");
+    let is_picture = path.extension().is_some_and(|e| e == "png");
+    let of_turn = is_picture && state.session.notices.say_turntable_stopped();
     if !of_turn {
         state.session.notices.status = format!("Saved and verified {what}: {}", path.display());
     }
@@ -31,6 +31,23 @@ pub fn saved(state: &mut State, saved: Saved) {
         let sentence = format!("{}: {}", file_name(&path), losses.join("; "));
         state.session.warned(Slot::Save, sentence);
     }
+}
+
+/// A mask was written: commands that lacked its file may now name it.
+fn mask_written(state: &mut State, path: &Path) {
+    // Whatever the file contained before, it has been replaced.
+    state.document.mask_files.retain(|(_, p)| p != path);
+    let Some(at) = state
+        .session
+        .files
+        .masks_in_writing
+        .iter()
+        .position(|(_, p)| p == path)
+    else {
+        return;
+    };
+    let written = state.session.files.masks_in_writing.remove(at);
+    state.document.mask_files.push(written);
 }
 
 /// Streamlines were written with their values.

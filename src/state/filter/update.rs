@@ -398,7 +398,7 @@ fn save(state: &mut State, what: &FilterFile, path: PathBuf, effects: &mut Vec<E
             path,
         }),
         FilterFile::Kept | FilterFile::All => Effect::submit(SaveWithValues {
-            tractogram: crate::state::track::kept::with_grid(state, tractogram),
+            tractogram: crate::state::streamlines::update::export::with_grid(state, tractogram),
             only,
             path,
             command,

@@ -123,7 +123,7 @@ pub fn drawing_cancelled(state: &mut State, ticket: u64) {
     let jobs = &mut state.session.jobs.running;
     let job = jobs.extract_if(.., |j| j.ticket == ticket).next();
     // The status may already say that the turntable was stopped.
-    if let Some(job) = job.filter(|_| !turn_was_stopped(state)) {
+    if let Some(job) = job.filter(|_| !state.session.notices.say_turntable_stopped()) {
         state.session.notices.status = format!("Stopped: {}", job.label.to_lowercase());
     }
 }
@@ -151,12 +151,6 @@ pub fn not_saved(state: &mut State, ticket: u64) {
 fn report_stop(state: &mut State, status: String) {
     state.session.notices.about.turntable = Some(status.clone());
     state.session.notices.status = status;
-}
-
-/// Whether the status says that a turntable was stopped; that matters more than that its last picture was saved.
-pub fn turn_was_stopped(state: &State) -> bool {
-    let stopped = state.session.notices.about.turntable.as_deref();
-    stopped.is_some_and(|stopped| state.session.notices.status.starts_with(stopped))
 }
 
 /// A picture was drawn. If one of a turntable failed, the rest would fail, too.

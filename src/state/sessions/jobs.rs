@@ -1,5 +1,7 @@
 //! Results of session jobs, and their effect on the state.
 
+pub mod head;
+
 use crate::jobs::session::{SessionOutput, SessionRequest};
 use crate::jobs::{Delivery, Receive, Slot};
 use crate::state::job_end::ended;

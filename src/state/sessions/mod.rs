@@ -1,6 +1,6 @@
 //! The feature sessions: saving, opening and recovering documents.
 
-mod jobs;
+pub mod jobs;
 pub mod saved;
 mod types;
 pub mod unsaved;

@@ -34,7 +34,7 @@ pub use crate::state::sessions::saved::origins::{
 pub use crate::state::sessions::saved::read::{Parse, build, items, parse, view};
 pub use crate::state::sessions::saved::results::{LIVE, PATHWAY, SURFACE, TENSORS, result_name};
 pub use crate::state::sessions::saved::snapshots::{
-    awaiting, restore as snapshots, result_name as snapshot_result,
+    restore as snapshots, result_name as snapshot_result,
 };
 pub use crate::state::sessions::saved::write::{autosave, draft};
 

@@ -1,7 +1,7 @@
 //! Sessions: saving, opening, recovering.
 
-mod arrange;
 mod checked;
+pub(in crate::state) mod demo;
 mod later;
 
 use crate::io::Remark;
@@ -13,15 +13,14 @@ use crate::jobs::session::{
 use crate::state::core::notices::{Message, Severity, Topic};
 use crate::state::core::text::{counted, some_of};
 use crate::state::edit::edit;
-use crate::state::files::jobs::head::MakeHead;
 use crate::state::files::opening;
 use crate::state::files::types::RecentKind;
 use crate::state::origin::Origins;
+use crate::state::sessions::jobs::head::MakeHead;
 use crate::state::sessions::unsaved::{Base, InFiles, summed};
 use crate::state::sessions::{Changed, Opening, SessionAction, UnsavedAction, saved};
 use crate::state::streamlines::StreamlineRuntime;
 use crate::state::{Document, Effect, State, View, tensors};
-pub use arrange::{arrange, arrange_read};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -146,7 +145,7 @@ fn go(state: &mut State, leaving: UnsavedAction, effects: &mut Vec<Effect>) {
             state.session.notices.messages.clear();
             state.session.notices.status.clear();
         }
-        UnsavedAction::Demo { tour } => demo(state, tour, effects),
+        UnsavedAction::Demo { tour } => make_head(state, tour, effects),
         UnsavedAction::Open(path) => read(state, path, false, effects),
         UnsavedAction::Recover(path) => read(state, path, true, effects),
     }
@@ -587,7 +586,7 @@ pub fn is_session(path: &Path) -> bool {
     ending.is_some_and(|e| e.eq_ignore_ascii_case(crate::jobs::session::EXTENSION))
 }
 
-fn demo(state: &mut State, tour: bool, effects: &mut Vec<Effect>) {
+fn make_head(state: &mut State, tour: bool, effects: &mut Vec<Effect>) {
     match tour {
         true => state.session.start_tour(),
         false => state.session.tour = None,

@@ -1,6 +1,7 @@
 //! Streamlines of a layer: rules, selection, deletion, profiles and connections.
 
 pub(in crate::state) mod edits;
+pub(in crate::state) mod export;
 pub(in crate::state) mod follow;
 pub(in crate::state) mod keep_rules;
 mod measure;

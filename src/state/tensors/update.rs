@@ -12,7 +12,6 @@ use crate::state::core::text::THIN;
 use crate::state::document::Tensors;
 use crate::state::origin::{FoundMask, MapOfFit, Origin, TensorFit};
 use crate::state::recipes::fit_mask;
-use crate::state::sessions::{self, saved};
 use crate::state::tensors::jobs::fit::{FIT, FitTensors};
 use crate::state::tensors::mask_text;
 use crate::state::tensors::types::{FitKey, ResidualCache};
@@ -60,7 +59,7 @@ pub fn fit(state: &mut State, effects: &mut Vec<Effect>) {
 /// the document.
 pub fn fit_snapshot(state: &mut State, effects: &mut Vec<Effect>) {
     let comparing = state.session.snapshots.comparing.as_ref();
-    let awaiting = comparing.filter(|c| saved::awaiting(&c.with));
+    let awaiting = comparing.filter(|c| c.with.document.lacks_requested_fit());
     let idle = state.session.tensors.fitting.is_none();
     let Some(comparing) = awaiting.filter(|_| idle) else {
         return;
@@ -109,7 +108,7 @@ pub fn fitted(state: &mut State, result: &Fitted) {
                 document.tensors.is_none() && awaited.is_none(),
             );
             if let Some(saved) = awaited {
-                sessions::update::arrange(document, &saved);
+                document.arrange_maps(&saved);
             }
         });
     }
@@ -120,7 +119,7 @@ pub fn fitted(state: &mut State, result: &Fitted) {
     let first = state.document.tensors.is_none() && awaited.is_none();
     replace_maps(&mut state.document, result, ids, first);
     if let Some(saved) = awaited {
-        sessions::update::arrange(&mut state.document, &saved);
+        state.document.arrange_maps(&saved);
     }
     if first {
         state.session.selected_layer = state.document.layer_named("DEC").map(|l| l.id);

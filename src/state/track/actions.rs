@@ -2,17 +2,11 @@
 
 use crate::state::Phase;
 use crate::state::edit::edit;
-use crate::state::files::opening::exported;
-use crate::state::files::types::RecentExports;
 use crate::state::{Effect, State, TrackAction, track};
 
 /// Applies one action.
 pub fn act(state: &mut State, action: TrackAction, effects: &mut Vec<Effect>) {
     match action {
-        TrackAction::Save { layer, path } => {
-            exported(state, RecentExports::TRACKS, &path, effects);
-            track::kept::save(state, layer, path, effects);
-        }
         TrackAction::SetStreamlines { params, phase } => {
             edit(state, "Tracking", phase == Phase::Live, |d| {
                 d.track.streamlines = params

@@ -1,30 +1,24 @@
 //! Permanent streamlines and rays: the whole brain, kept layers, files.
 
+use crate::data::Role;
 use crate::data::text::counted;
-use crate::data::{Role, Tractogram};
-use crate::io::Format;
-use crate::jobs::Values;
 use crate::solvers::curves;
 use crate::solvers::geodesic::Cut;
 use crate::state::core::display::Display;
 use crate::state::core::layer::{Content, Layer, LayerId};
 use crate::state::core::notices::Severity;
 use crate::state::core::text::{THIN, count};
-use crate::state::document::Method;
 use crate::state::edit::edit;
-use crate::state::files::jobs::{SaveTractogram, SaveWithValues};
 use crate::state::origin::Origin;
-use crate::state::session::TourStep;
 use crate::state::streamlines::Column;
 use crate::state::track::jobs::LIVE;
 use crate::state::track::jobs::streamlines::{TrackStreamlines, TrackWholeBrain};
 use crate::state::track::types::CurveKey;
-use crate::state::update::selection_recipe;
 use crate::state::{Effect, Phase, State, WholeBrain, recipes, track};
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-const NOT_FINAL: &str = "The result shown is not final: wait for it, or undo the last change";
+pub(in crate::state) const NOT_FINAL: &str =
+    "The result shown is not final: wait for it, or undo the last change";
 
 /// Adds the streamlines of the whole brain as a layer, unless their tensors are gone.
 pub fn whole_brain_done(
@@ -138,112 +132,4 @@ pub fn keep(state: &mut State) {
     let origin = Origin::from(recipes::live_made(&live));
     add_layer(state, name, content, origin, display);
     state.session.notices.status = format!("Kept {number} {what} as a layer");
-}
-
-/// Saves a layer's streamlines, or the live ones; of a layer with rules only those that they keep.
-pub fn save(state: &mut State, layer: Option<LayerId>, path: PathBuf, effects: &mut Vec<Effect>) {
-    if let Some(id) = layer.filter(|id| state.has_rules(*id)) {
-        return save_selection(state, id, path, effects);
-    }
-    let found = match layer {
-        Some(id) => state.document.layer(id).and_then(|l| match &l.content {
-            Content::Tractogram(t) => Some((t.clone(), state.document.recipe(l).command())),
-            _ => None,
-        }),
-        None => {
-            let live = state.final_live();
-            live.map(|l| {
-                let recipe = state.document.live_recipe(l);
-                (l.output.kept.clone(), recipe.command())
-            })
-        }
-    };
-    let Some((tractogram, command)) = found else {
-        let sentence = match (
-            state.session.track.live.is_some(),
-            state.document.track.method,
-        ) {
-            (true, _) => NOT_FINAL,
-            (false, Method::Streamlines) => {
-                "There are no streamlines to save yet: place a seed first"
-            }
-            (false, Method::Rays) => "There are no rays to save yet: place a seed first",
-        };
-        state.session.failed(LIVE, sentence.to_owned());
-        return;
-    };
-    let tractogram = with_grid(state, tractogram);
-    write(tractogram, path, command, effects);
-    state.session.tour_step_done(TourStep::Save);
-}
-
-fn save_selection(state: &mut State, id: LayerId, path: PathBuf, effects: &mut Vec<Effect>) {
-    let layer = state.document.layer(id).cloned();
-    let marks = state.passing(id).map(|s| s.marks.0.clone());
-    let recipe = layer.as_deref().and_then(|l| selection_recipe(state, l));
-    let (Some(layer), Some(marks), Some(recipe)) = (layer, marks, recipe) else {
-        return state.session.notify(
-            Severity::Information,
-            "The result of the filter is not ready: wait for it or change the filter, then export again",
-        );
-    };
-    let Content::Tractogram(tractogram) = &layer.content else {
-        return;
-    };
-    effects.push(Effect::submit(SaveWithValues {
-        tractogram: with_grid(state, tractogram.clone()),
-        only: Some(marks),
-        path,
-        command: recipe.command(),
-        replace: true,
-    }));
-    state.session.tour_step_done(TourStep::Save);
-}
-
-/// Adds the grid of the document's scan, else of its first image, if a file has none: some formats require one. No
-/// point is moved.
-pub fn with_grid(state: &State, tractogram: Tractogram) -> Tractogram {
-    if tractogram.grid.is_some() {
-        return tractogram;
-    }
-    let mut layers = state
-        .document
-        .scan()
-        .into_iter()
-        .chain(&state.document.layers);
-    match layers.find_map(|l| l.content.volume()) {
-        Some(volume) => tractogram.with_grid(volume.grid.clone()),
-        None => tractogram,
-    }
-}
-
-/// The data of a layer's streamlines, or of the live ones, that a file of this name would not hold; values written to
-/// files next to a TCK are not lost.
-pub fn unsupported_contents(state: &State, layer: Option<LayerId>, path: &Path) -> Vec<String> {
-    let found = match layer {
-        Some(id) => state.document.layer(id).and_then(|l| match &l.content {
-            Content::Tractogram(tractogram) => Some(tractogram),
-            _ => None,
-        }),
-        None => state.final_live().map(|live| &live.output.kept),
-    };
-    let (Some(tractogram), Some(format)) = (found, Format::named(path)) else {
-        return Vec::new();
-    };
-    let values = Values::of(tractogram);
-    let mut unsupported = values.losses(tractogram, path);
-    unsupported.extend(values.refusals_seen(tractogram, path));
-    unsupported.extend(format.unsupported_grid(tractogram));
-    unsupported
-}
-
-/// Writes a streamline file and, next to a TCK, the values that it does not hold.
-pub fn write(tractogram: Tractogram, path: PathBuf, command: String, effects: &mut Vec<Effect>) {
-    let values = Values::of(&tractogram);
-    effects.push(Effect::submit(SaveTractogram {
-        tractogram,
-        path,
-        command,
-        values,
-    }));
 }

@@ -6,11 +6,10 @@ use crate::solvers::curves::{self, MAX_SEEDS, Seeding};
 use crate::solvers::geodesic::RayMetricParams;
 use crate::solvers::geodesic::{self, Cut, RayMetric, Rays};
 use crate::state::core::display::Display;
-use crate::state::core::layer::{LayerId, OriginId};
+use crate::state::core::layer::OriginId;
 use crate::state::core::live::{self, LiveKey};
 use crate::state::{Method, Phase};
 use serde::{Deserialize, Serialize};
-use std::path::PathBuf;
 use std::sync::Arc;
 
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
@@ -60,10 +59,6 @@ impl WholeBrain {
 /// Streamlines and rays of the regions, and of the whole brain.
 #[derive(Clone, Debug)]
 pub enum TrackAction {
-    Save {
-        layer: Option<LayerId>,
-        path: PathBuf,
-    },
     SetStreamlines {
         params: curves::Params,
         phase: Phase,

@@ -16,23 +16,6 @@ use std::sync::Arc;
 
 pub use crate::state::track::key::regions;
 
-/// A mask was written: commands that lacked its file may now name it.
-pub fn exported(state: &mut State, path: &std::path::Path) {
-    // Whatever the file contained before, it has been replaced.
-    state.document.mask_files.retain(|(_, p)| p != path);
-    let Some(at) = state
-        .session
-        .files
-        .masks_in_writing
-        .iter()
-        .position(|(_, p)| p == path)
-    else {
-        return;
-    };
-    let written = state.session.files.masks_in_writing.remove(at);
-    state.document.mask_files.push(written);
-}
-
 /// The live result that `output` makes; `None` where its tensors are not those of the document.
 pub fn result(
     document: &Document,

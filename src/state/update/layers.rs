@@ -6,7 +6,7 @@ use crate::state::edit::edit;
 use crate::state::edit::show_only;
 use crate::state::files::jobs::{SaveMask, SaveVolume};
 use crate::state::origin::{Origin, Origins};
-use crate::state::track::kept;
+use crate::state::streamlines::update::export;
 use crate::state::update::layers;
 use crate::state::{Document, Effect, Phase, State, files, tensors};
 use std::path::{Path, PathBuf};
@@ -119,7 +119,7 @@ pub fn save(state: &State, id: LayerId, path: PathBuf, effects: &mut Vec<Effect>
             command,
         }),
         Content::Tractogram(tractogram) => {
-            return kept::write(tractogram, path, command, effects);
+            return export::write(tractogram, path, command, effects);
         }
     });
 }

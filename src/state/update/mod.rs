@@ -19,8 +19,8 @@ pub use crate::state::pathways::update::{find as find_pathway, recipe as pathway
 pub use crate::state::segment::update::recipe as segment_recipe;
 use crate::state::session::TourStep;
 pub use crate::state::sessions::update::is_session;
+pub use crate::state::streamlines::update::export::unsupported_contents;
 pub use crate::state::streamlines::update::{panel_recipe, selection_recipe};
-pub use crate::state::track::kept::unsupported_contents;
 use crate::state::{
     Recipe, State, UnsavedAction, alignment, density, device, files, filter, pathways, pictures,
     regions, sampling, segment, sessions, snapshots, streamlines, tensors, track,
@@ -32,6 +32,7 @@ pub fn update(state: &mut State, action: Action) -> Vec<Effect> {
     let mut effects = Vec::new();
     let filter = streamlines::update::keep_rules::before(state, &action);
     apply(state, action, &mut effects);
+    follow_opened(state, &mut effects);
     follow_failures(state, &mut effects);
     streamlines::update::keep_rules::keep(state, filter);
     track::follow::follow(state, &mut effects);
@@ -43,6 +44,18 @@ pub fn update(state: &mut State, action: Action) -> Vec<Effect> {
     streamlines::update::follow(state, &mut effects);
     alignment::update::follow(state, &mut effects);
     effects
+}
+
+/// Informs the features of a file that was opened.
+fn follow_opened(state: &mut State, effects: &mut Vec<Effect>) {
+    let Some(opened) = state.session.files.just_opened.take() else {
+        return;
+    };
+    if opened.is_first {
+        sessions::update::untouched(state);
+    }
+    tensors::update::fit(state, effects);
+    tensors::orders::ask(state, effects);
 }
 
 /// Informs the features of jobs that ended without an output.

@@ -5,6 +5,7 @@ use crate::state::core::layer::{Content, Layer};
 use crate::state::files::jobs::open::OpenFile;
 use crate::state::files::opening::exported;
 use crate::state::files::types::RecentExports;
+use crate::state::streamlines::update::export;
 use crate::state::update::layers;
 use crate::state::{Effect, FilesAction, Reading, Severity, State, UnsavedAction, files, sessions};
 use std::path::{Path, PathBuf};
@@ -23,6 +24,10 @@ pub fn act(state: &mut State, action: FilesAction, effects: &mut Vec<Effect>) {
         FilesAction::SaveLayer { layer, path } => {
             exported(state, RecentExports::LAYER, &path, effects);
             layers::save(state, layer, path, effects);
+        }
+        FilesAction::SaveTracks { layer, path } => {
+            exported(state, RecentExports::TRACKS, &path, effects);
+            export::save(state, layer, path, effects);
         }
         FilesAction::CheckPath(check) => state.session.files.paths.ask(check, effects),
     }

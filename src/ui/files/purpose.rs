@@ -11,7 +11,7 @@ use crate::state::update::is_session;
 use crate::state::{
     Action, AlignmentAction, BundleAction, Content, FilesAction, LayerId, Look, Pane,
     PictureAction, RegionAction, SaveLabels, SaveMasks, SegmentAction, SessionAction, Shot, State,
-    TrackAction, Turn, UnsavedAction, Values,
+    Turn, UnsavedAction, Values,
 };
 use crate::ui::format;
 use std::path::{Path, PathBuf};
@@ -387,7 +387,7 @@ impl PathPurpose {
             Self::Affine { layer } => {
                 Action::Alignment(AlignmentAction::ApplyAffine { layer, path })
             }
-            Self::Tracks { layer, .. } => Action::Track(TrackAction::Save { layer, path }),
+            Self::Tracks { layer, .. } => Action::Files(FilesAction::SaveTracks { layer, path }),
             Self::Layer { layer, .. } => Action::Files(FilesAction::SaveLayer { layer, path }),
             Self::Pathway { of, what } => Action::Pathway(PathwayAction::Save { of, what, path }),
             Self::Segment(what) => Action::Segment(SegmentAction::Save { what, path }),

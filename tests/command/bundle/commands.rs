@@ -8,7 +8,7 @@ use arcuate::state::streamlines::{
     TableView,
 };
 use arcuate::state::update::{panel_recipe, selection_recipe};
-use arcuate::state::{Action, AlignmentAction, BundleAction, Phase, TrackAction};
+use arcuate::state::{Action, AlignmentAction, BundleAction, FilesAction, Phase};
 use std::path::Path;
 use std::process::Command;
 
@@ -86,7 +86,7 @@ pub fn commands() {
     }
     // An export of a filtered layer contains only the streamlines kept, like its command.
     let own = desk.folder.path().join("tracks.tck");
-    desk.window.act(Action::Track(TrackAction::Save {
+    desk.window.act(Action::Files(FilesAction::SaveTracks {
         layer: Some(all),
         path: own.clone(),
     }));

@@ -63,7 +63,7 @@ pub fn rays() {
     let live = window.state.session.track.live.as_ref().expect("rays");
     assert!(live.output.kept.len() < measures.len());
     let command = window.state.document.live_recipe(live).command();
-    window.act(Action::Track(TrackAction::Save {
+    window.act(Action::Files(FilesAction::SaveTracks {
         layer: None,
         path: here.join("window.tck"),
     }));
@@ -186,7 +186,7 @@ pub fn painted() {
         let command = window.state.document.live_recipe(live).command();
         assert!(command.contains("--seed mask:"), "{command}");
         let name = format!("{method:?}.tck");
-        window.act(Action::Track(TrackAction::Save {
+        window.act(Action::Files(FilesAction::SaveTracks {
             layer: None,
             path: here.join(&name),
         }));

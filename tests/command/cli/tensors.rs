@@ -159,7 +159,7 @@ fn window(here: &Path, expected: &[u8]) {
     let text = document.recipe(document.layers.last().expect("kept"));
     let text = text.command();
     assert!(text.contains(OURS) && !text.contains("--method"), "{text}");
-    window.act(Action::Track(TrackAction::Save {
+    window.act(Action::Files(FilesAction::SaveTracks {
         layer: Some(kept),
         path: here.join("window.tck"),
     }));

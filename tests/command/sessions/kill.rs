@@ -9,7 +9,7 @@ use crate::support::{Random, test};
 use arcuate::compute::Control;
 use arcuate::data::{Role, Shape};
 use arcuate::io;
-use arcuate::state::{Action, Phase, RegionAction, SessionAction, TrackAction};
+use arcuate::state::{Action, FilesAction, Phase, RegionAction, SessionAction, TrackAction};
 use glam::{DVec3, dvec3};
 use libtest_mimic::Trial;
 use std::io::{BufRead as _, BufReader, Write as _};
@@ -74,7 +74,7 @@ pub fn child() {
         say(&format!("autosaved {step}"));
         if step.is_multiple_of(3) {
             let path = folder.join(format!("out{}.tck", step % 4));
-            window.act(Action::Track(TrackAction::Save { layer: None, path }));
+            window.act(Action::Files(FilesAction::SaveTracks { layer: None, path }));
         }
         if step.is_multiple_of(5) {
             let region = window.state.document.regions[0].id;

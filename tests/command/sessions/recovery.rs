@@ -8,8 +8,8 @@ use arcuate::jobs::session::{ResultStorage, SessionRequest};
 use arcuate::state::sessions::saved;
 use arcuate::state::sessions::unsaved::UnsavedPart;
 use arcuate::state::{
-    Action, Effect, LayerAction, Phase, SessionAction, SnapshotAction, TrackAction, UnsavedAction,
-    update,
+    Action, Effect, FilesAction, LayerAction, Phase, SessionAction, SnapshotAction, TrackAction,
+    UnsavedAction, update,
 };
 use glam::DVec3;
 use libtest_mimic::Trial;
@@ -265,7 +265,7 @@ fn copies_of_work() {
     let brain = layer(&window, "Whole brain");
     assert!(copies(&mut window));
     let path: PathBuf = folder.path().join("brain.tck");
-    window.act(Action::Track(TrackAction::Save {
+    window.act(Action::Files(FilesAction::SaveTracks {
         layer: Some(brain),
         path: path.clone(),
     }));

@@ -71,7 +71,7 @@ fn table(window: &Window, folder: &Path) -> Vec<(Action, Option<LayerId>)> {
     let kept = document.kept_pathways[0].id;
     let region = document.regions[0].id;
     let tracks_to = |layer, name: &str| {
-        Action::Track(TrackAction::Save {
+        Action::Files(FilesAction::SaveTracks {
             layer,
             path: at(name),
         })
@@ -218,7 +218,7 @@ fn exports() {
     let phase = Phase::Done;
     window.act(Action::Track(TrackAction::SetStreamlines { params, phase }));
     for name in ["live.tck", "kept.tck"] {
-        window.act(Action::Track(TrackAction::Save {
+        window.act(Action::Files(FilesAction::SaveTracks {
             layer: (name == "kept.tck").then_some(tracks),
             path: folder.path().join(name),
         }));
@@ -241,7 +241,7 @@ fn exports_beside_a_session() {
     let mut window = everything(folder.path());
     let tracks = layer(&window, "Tracks");
     let some = folder.path().join("some.tck");
-    window.act(Action::Track(TrackAction::Save {
+    window.act(Action::Files(FilesAction::SaveTracks {
         layer: Some(tracks),
         path: some.clone(),
     }));
@@ -286,7 +286,7 @@ fn exports_beside_a_session() {
     for layer in [None, Some(tracks)] {
         let name = format!("again{}.tck", u8::from(layer.is_some()));
         let path = folder.path().join(name);
-        again.act(Action::Track(TrackAction::Save { layer, path }));
+        again.act(Action::Files(FilesAction::SaveTracks { layer, path }));
         assert!(again.state.session.notices.status.starts_with("Saved "));
         assert_eq!(again.state.unsaved(), before);
     }
@@ -316,7 +316,7 @@ fn whole() {
     window.act(Action::Track(TrackAction::WholeBrain));
     let brain = layer(&window, "Whole brain");
     let save = |window: &mut Window, name: &str| {
-        window.act(Action::Track(TrackAction::Save {
+        window.act(Action::Files(FilesAction::SaveTracks {
             layer: Some(brain),
             path: folder.path().join(name),
         }));
@@ -354,7 +354,7 @@ fn whole() {
     assert!(window.closed);
     // Another file in its place makes it unsaved again.
     window.place(Role::Seed, DVec3::ZERO, 4.0);
-    window.act(Action::Track(TrackAction::Save {
+    window.act(Action::Files(FilesAction::SaveTracks {
         layer: None,
         path: folder.path().join("all.tck"),
     }));
@@ -510,7 +510,7 @@ fn without_recipe() {
         "{message}"
     );
     assert!(window.state.is_dirty() && window.state.asks_before_leaving());
-    window.act(Action::Track(TrackAction::Save {
+    window.act(Action::Files(FilesAction::SaveTracks {
         layer: Some(brain),
         path: folder.path().join("b.tck"),
     }));

@@ -9,8 +9,8 @@ use arcuate::state::segment::{self, SegmentAction};
 use arcuate::state::sessions::unsaved::UnsavedPart;
 use arcuate::state::streamlines::SelectionMode;
 use arcuate::state::{
-    Action, BundleAction, LayerAction, Phase, SessionAction, Task, TrackAction, ViewAction,
-    WholeBrain,
+    Action, BundleAction, FilesAction, LayerAction, Phase, SessionAction, Task, TrackAction,
+    ViewAction, WholeBrain,
 };
 use glam::DVec3;
 use libtest_mimic::Trial;
@@ -163,7 +163,7 @@ fn added() {
     let at = |name: &str| folder.path().join(name);
     let mut window = everything(folder.path());
     let tracks = layer(&window, "Tracks");
-    window.act(Action::Track(TrackAction::Save {
+    window.act(Action::Files(FilesAction::SaveTracks {
         layer: Some(tracks),
         path: at("some.tck"),
     }));
@@ -191,7 +191,7 @@ fn added() {
         |t: &UnsavedPart| matches!(t, UnsavedPart::Layer { layer, .. } if *layer == brain);
     let things = window.state.unsaved();
     assert!(things.len() == 1 && in_memory(&things[0]), "{things:?}");
-    window.act(Action::Track(TrackAction::Save {
+    window.act(Action::Files(FilesAction::SaveTracks {
         layer: Some(brain),
         path: at("brain.tck"),
     }));

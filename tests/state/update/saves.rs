@@ -15,8 +15,8 @@ use arcuate::state::sessions::saved;
 use arcuate::state::sessions::unsaved::UnsavedPart;
 use arcuate::state::streamlines::SelectionMode;
 use arcuate::state::{
-    Action, BundleAction, Content, Event, Layer, LayerId, Method, Phase, RegionAction, State, Task,
-    TrackAction, ViewAction, update,
+    Action, BundleAction, Content, Event, FilesAction, Layer, LayerId, Method, Phase, RegionAction,
+    State, Task, TrackAction, ViewAction, update,
 };
 use glam::DVec3;
 use libtest_mimic::Trial;
@@ -72,7 +72,7 @@ fn later_edits() {
         things.iter().any(is)
     };
     let path = folder.path().join("t.tck");
-    let save = Action::Track(TrackAction::Save {
+    let save = Action::Files(FilesAction::SaveTracks {
         layer: Some(layer),
         path,
     });
@@ -142,7 +142,7 @@ fn after_a_failure() {
     window.act(Action::Track(TrackAction::SetRays { rays, phase }));
     window.place(Role::Seed, DVec3::ZERO);
     let mut save = |name: &str| {
-        window.act(Action::Track(TrackAction::Save {
+        window.act(Action::Files(FilesAction::SaveTracks {
             layer: None,
             path: path(name),
         }));

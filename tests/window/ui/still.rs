@@ -14,7 +14,7 @@ use arcuate::state::pathways::AmongPairs;
 use arcuate::state::session::TourStep;
 use arcuate::state::tensors::jobs::fit::FIT;
 use arcuate::state::track::jobs::LIVE;
-use arcuate::state::{Action, JobHandle, Method, Severity, State, Task, TrackAction, update};
+use arcuate::state::{Action, FilesAction, JobHandle, Method, Severity, State, Task, update};
 use arcuate::ui::theme;
 use arcuate::ui::widgets::rows;
 use egui::{Event, Key, Modifiers, PointerButton, Pos2, Rect, Shape};
@@ -403,7 +403,7 @@ fn last_step() {
         let path = folder.path().join("tracks.tck");
         update(
             state,
-            Action::Track(TrackAction::Save { layer: None, path }),
+            Action::Files(FilesAction::SaveTracks { layer: None, path }),
         );
     };
     let mut state = tracking();

@@ -8,7 +8,8 @@ use arcuate::solvers::geodesic::Cut;
 use arcuate::state::core::display::LineColouring;
 use arcuate::state::origin::{Origin, PhantomPart};
 use arcuate::state::{
-    Action, Content, LayerAction, Phase, RegionAction, State, Task, TrackAction, ViewAction, update,
+    Action, Content, FilesAction, LayerAction, Phase, RegionAction, State, Task, TrackAction,
+    ViewAction, update,
 };
 use arcuate::ui::status_bar::StageRate;
 use egui_kittest::kittest::{NodeT as _, Queryable as _};
@@ -286,7 +287,12 @@ fn live_first() {
     type_over(&mut window, file.to_str().unwrap());
     asked(&mut window);
     let mut actions = window.state().actions.iter();
-    let live = |a: &Action| matches!(a, Action::Track(TrackAction::Save { layer: None, .. }));
+    let live = |a: &Action| {
+        matches!(
+            a,
+            Action::Files(FilesAction::SaveTracks { layer: None, .. })
+        )
+    };
     assert!(actions.any(live));
 }
 

@@ -186,13 +186,6 @@ pub fn restore(
     }
 }
 
-/// Whether the tensors of a snapshot are still to be computed.
-pub fn awaiting(snapshot: &Snapshot) -> bool {
-    let document = &snapshot.document;
-    let requested = document.requested_fit();
-    requested.is_some() && requested.as_ref() != document.tensors.as_ref().map(|t| &t.key)
-}
-
 /// A snapshot's document with its live result as a layer, and the id of that layer.
 fn frozen(snapshot: &Snapshot) -> (Document, Option<LayerId>) {
     let mut document = snapshot.document.clone();

@@ -10,7 +10,6 @@ use crate::state::core::text::counted;
 use crate::state::edit::{changed, edit};
 use crate::state::origin::{Computed, Origin};
 use crate::state::sessions::saved;
-use crate::state::sessions::update::arrange_read;
 use crate::state::sessions::update::submit;
 use crate::state::{Effect, State, tensors};
 use std::path::{Path, PathBuf};
@@ -66,7 +65,7 @@ pub(in crate::state) fn was_restored(
         }
     }
     if let Some(saved) = state.document.awaited.clone() {
-        arrange_read(&mut state.document, saved.layers());
+        state.document.arrange_as(saved.layers());
     }
     tensors::update::fit(state, effects);
 }

@@ -3,8 +3,8 @@
 use crate::compute::{Backend, Control, memory};
 use crate::jobs::{Delivery, Job, JobError, PartialSender, Receive, Slot, Worker};
 use crate::phantom::Demo;
-use crate::state::files::opening;
 use crate::state::job_end::ended;
+use crate::state::sessions::update::demo::{self, Head};
 use crate::state::{Effect, State};
 use std::sync::Arc;
 
@@ -38,14 +38,14 @@ impl Job for MakeHead {
 impl Receive<State> for MakeHead {
     fn receive(&self, delivery: Delivery<Box<Demo>>, state: &mut State, effects: &mut Vec<Effect>) {
         ended(state, self, delivery, effects, |state, demo, _, effects| {
-            let head = opening::Head {
+            let head = Head {
                 seed: self.seed,
                 dwi: demo.dwi,
                 gradients: Arc::new(demo.gradients),
                 t1: demo.t1,
                 mask: demo.mask,
             };
-            opening::demo(state, head, effects);
+            demo::open(state, head, effects);
         });
     }
 }

@@ -1,0 +1,64 @@
+//! The built-in head as a new document.
+
+use crate::data::{Gradients, Mask, Volume};
+use crate::solvers::tensor_fit;
+use crate::state::core::layer::Content;
+use crate::state::files::opening::{self, NewLayer};
+use crate::state::origin::{Origin, PhantomPart};
+use crate::state::sessions::update::{empty, untouched};
+use crate::state::{Effect, State, tensors};
+use std::sync::Arc;
+
+/// Images of the built-in head.
+pub struct Head {
+    pub seed: u64,
+    pub dwi: Volume,
+    pub gradients: Arc<Gradients>,
+    pub t1: Volume,
+    pub mask: Mask,
+}
+
+/// Replaces everything by the built-in head.
+pub fn open(state: &mut State, head: Head, effects: &mut Vec<Effect>) {
+    let Head {
+        seed,
+        dwi,
+        gradients,
+        t1,
+        mask,
+    } = head;
+    let tour = state.session.tour;
+    // Chosen while it was being generated.
+    let task = state.document.is_empty().then_some(state.view.task);
+    empty(state, effects);
+    state.session.tour = tour;
+    state.view.task = task.unwrap_or(state.view.task);
+    "Demo head".clone_into(&mut state.document.name);
+    state.document.fit.b_range_s_per_mm2 = tensor_fit::Params::default_b_range(&gradients);
+    let scan = Content::Scan {
+        dwi,
+        gradients: Some(gradients),
+    };
+    for (name, part, content) in [
+        ("dwi", PhantomPart::Dwi, scan),
+        ("T1", PhantomPart::T1, Content::Image(t1)),
+        ("Brain mask", PhantomPart::BrainMask, Content::Mask(mask)),
+    ] {
+        let is_mask = part == PhantomPart::BrainMask;
+        let new = NewLayer {
+            name: name.to_owned(),
+            content,
+            origin: Origin::Phantom { seed, part },
+            notes: Vec::new(),
+        };
+        opening::add(state, new, |document, id| {
+            if is_mask {
+                document.fit_mask = Some(id);
+            }
+        });
+    }
+    opening::show_first(state);
+    state.history.clear();
+    untouched(state);
+    tensors::update::fit(state, effects);
+}
