@@ -15,7 +15,6 @@ pub mod session_window;
 use arcuate::compute::{Backend, BackendChoice, BackendError, BackendKind, DeviceChoice};
 use arcuate::data::Tractogram;
 use arcuate::io::Reading;
-use arcuate::jobs::session::{SessionOutput, SessionRequest};
 use arcuate::jobs::{Delivery, Event, Job, Jobs, Outcome, Receive};
 use arcuate::state::files::jobs::open::{Loaded, OpenFile, Opened, OpenedFile};
 use arcuate::state::files::jobs::saved;
@@ -311,11 +310,6 @@ pub fn damages_more(tried: usize, files: usize, started: Instant) -> bool {
     tried < files || started.elapsed() < seconds.unwrap_or_default()
 }
 
-/// The event of a job, with its output.
-pub fn event_of(delivery: Delivery<SessionOutput>) -> Event<State> {
-    Event::new(SessionRequest::Leave, delivery)
-}
-
 /// The event of a finished job.
 pub fn done_event<J: Receive<State>>(job: J, ticket: u64, output: J::Output) -> Event<State> {
     let delivery = Delivery {
@@ -347,14 +341,32 @@ pub fn opened_event(ticket: u64, file: OpenedFile) -> Event<State> {
 
 /// The event of a written file.
 pub fn saved_event(ticket: u64, path: &str, what: &str) -> Event<State> {
-    let path = PathBuf::from(path);
-    let job = SavePng {
+    done_event(
+        save_png(path),
+        ticket,
+        saved(PathBuf::from(path), what, None),
+    )
+}
+
+/// A file was not written.
+pub fn failed_save(ticket: u64, path: &str, why: String) -> Event<State> {
+    let job = save_png(path);
+    let delivery = Delivery {
+        slot: Job::slot(&job),
+        ticket,
+        wall_ms: 1.0,
+        outcome: Outcome::Failed(why),
+    };
+    Event::new(job, delivery)
+}
+
+fn save_png(path: &str) -> SavePng {
+    SavePng {
         size: [0; 2],
         rgba: Vec::new(),
         metadata: Vec::new(),
-        path: path.clone(),
-    };
-    done_event(job, ticket, saved(path, what, None))
+        path: PathBuf::from(path),
+    }
 }
 
 /// A window without widgets, whose jobs are waited for.

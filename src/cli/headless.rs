@@ -4,9 +4,9 @@ use super::output::report_message;
 use super::runner::{Failure, Runner};
 use crate::compute::Control;
 use crate::io::session::{self, FileComparison};
-use crate::jobs::session::{Found, Missing};
 use crate::jobs::{Outcome, Receive};
 use crate::state::pathways::jobs::{KEPT_PATHWAY, PATHWAY};
+use crate::state::sessions::{Found, Missing};
 use crate::state::tensors::jobs::CompareTensors;
 use crate::state::{
     Action, Effect, FilesAction, SessionAction, Severity, State, UnsavedAction, update,

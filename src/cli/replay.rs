@@ -9,17 +9,18 @@ use super::segment;
 use crate::data::Tractogram;
 use crate::io::session::{self, Match, Recomputed};
 use crate::jobs::Values;
-use crate::jobs::session::{ReadSession, Remake, SessionOutput, SessionRequest};
 use crate::solvers::commit::solver::Ended;
 use crate::solvers::tractogram::selection::Edit;
 use crate::state::core::text::count;
 use crate::state::document::Made;
 use crate::state::files::jobs::SaveTractogram;
 use crate::state::pathways::PathwayResult;
+use crate::state::sessions::ReadSession;
+use crate::state::sessions::jobs::Remake;
 use crate::state::sessions::saved::{self, MissingItem};
 use crate::state::streamlines::lines_of;
 use crate::state::track::types::CurveParams;
-use crate::state::update::{find_pathway, remake, weight_request};
+use crate::state::update::{find_pathway, weight_request};
 use crate::state::{
     Action, Content, Document, KeptPathway, Layer, LayerId, Method, Task, ViewAction, recipes,
 };
@@ -180,13 +181,10 @@ fn kept(
         let made = made.map_err(|why| format!("{name} cannot be recomputed: {why}"))?;
         let remake = Remake {
             edits: steps(id)?,
-            ..remake(document, id, name, &made)?
+            ..Remake::new(document, id, name, &made)?
         };
-        let request = SessionRequest::Remake(Box::new(remake));
-        let output = window.run(request).map_err(|f| f.sentence)?;
-        let SessionOutput::Remade { tractogram, .. } = output else {
-            return Err(format!("{name} was not recomputed"));
-        };
+        let output = window.run(remake).map_err(|f| f.sentence)?;
+        let tractogram = output.tractogram;
         let again = Recomputed::Curves(&tractogram);
         let command = document
             .layer(LayerId(id))

@@ -8,7 +8,6 @@ pub mod film;
 mod job;
 mod paths;
 mod saved;
-pub mod session;
 mod slot;
 mod worker;
 

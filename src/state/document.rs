@@ -2,10 +2,10 @@
 
 mod arrange;
 mod extent;
+mod missing;
 
 use crate::data::region::RegionId;
 use crate::data::{DataId, Mask, Region, Role, Shape, TensorField, TensorLayout, Volume};
-use crate::jobs::session::ResultStorage;
 use crate::solvers::geodesic::Cut;
 pub use crate::solvers::geodesic::Rays;
 use crate::solvers::{density, tensor_fit};
@@ -18,33 +18,16 @@ use crate::state::pathways::{self, KeptPathway, PathwaySettings};
 use crate::state::regions::recipe::RegionSpec;
 use crate::state::regions::recipe::ShapeSpec;
 use crate::state::segment::{KeptSurface, Segmentation};
-use crate::state::sessions::saved::{AwaitedLayers, MissingItem};
+use crate::state::sessions::types::file::ResultStorage;
+use crate::state::sessions::types::missing::{AwaitedLayers, MissingItem};
 use crate::state::streamlines::Bundle;
 use crate::state::tensors::types::{BootstrapInput, FitKey, ResidualCache};
+pub use crate::state::track::types::Method;
 use crate::state::track::types::{CurveParams, TrackSettings};
 use glam::{DAffine3, DVec3};
-use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-
-/// The method of the task Track.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub enum Method {
-    Streamlines,
-    Rays,
-}
-
-impl Method {
-    pub const ALL: [Self; 2] = [Self::Streamlines, Self::Rays];
-
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Streamlines => "Streamlines",
-            Self::Rays => "Geodesic rays",
-        }
-    }
-}
 
 /// A finished tensor fit.
 #[derive(Clone, Debug)]

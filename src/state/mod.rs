@@ -6,7 +6,6 @@
 
 pub mod action;
 pub mod alignment;
-pub(in crate::state) mod basis;
 mod changes;
 pub(in crate::state) mod compact_masks;
 pub mod core;
@@ -82,10 +81,10 @@ pub use filter::FilterAction;
 pub use pathways::{KeptPathway, PathwayAction};
 pub use pictures::{Look, Shot, Turn};
 pub use recipe::Recipe;
-pub use segment::SegmentAction;
 pub use segment::jobs::{
-    Distance, LeakNotice, PlacedSphere, Proximity, RunControl, SurfaceStatistics, SurfaceUpdate,
+    Distance, PlacedSphere, Proximity, RunControl, SurfaceStatistics, SurfaceUpdate,
 };
+pub use segment::{LeakNotice, SegmentAction};
 pub use session::Session;
 pub use settings::{Gesture, Mouse, Preferences};
 pub use tensors::recipe::Source;

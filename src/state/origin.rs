@@ -5,7 +5,6 @@
 //! Command text ([`Document::recipe`]), methods, replay, sessions and the layer's information all read this.
 
 use crate::data::axis_change::AxisChange;
-use crate::data::keyed;
 use crate::io::Reading;
 use crate::solvers::tensor_fit::{self, FitMap};
 use crate::solvers::tractogram::selection::Edit;
@@ -13,6 +12,7 @@ use crate::state::alignment::AlignedBy;
 use crate::state::core::layer::Input;
 use crate::state::core::layer::{Layer, LayerId, OriginId};
 use crate::state::document::{DensityMap, Document, FitMask, Made};
+pub use crate::state::files::types::PhantomPart;
 use crate::state::filter::{FitInputs, FittedWeights, MapOf, WeightFit};
 use crate::state::recipe::Recipe;
 use crate::state::segment::Segmented;
@@ -20,20 +20,6 @@ use crate::state::tensors::recipe::Source;
 use glam::DAffine3;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
-
-/// An image of the built-in head.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum PhantomPart {
-    Dwi,
-    T1,
-    BrainMask,
-}
-
-keyed!(PhantomPart, serde {
-    Dwi = "dwi",
-    T1 = "T1",
-    BrainMask = "Brain mask",
-});
 
 /// The origin of a layer.
 #[derive(Clone, PartialEq, Debug, Default)]

@@ -213,17 +213,14 @@ pub const MAY_IMPORT_AT: &[(&str, &[(&str, Take)])] = &[
             ("jobs", All),
         ],
     ),
-    // Sessions open files, fit and track like the features; they move to `state/sessions/jobs` last.
+    // Types of session files are plain values of io.
     (
-        "jobs/session",
+        "state/sessions/types",
         &[
             ("data", All),
-            ("compute", All),
             ("parameters", All),
-            ("solvers", All),
-            ("io", All),
-            ("phantom", All),
-            ("state", Only(&["files", "tensors", "track"])),
+            ("solvers", Types),
+            ("io", Types),
         ],
     ),
 ];

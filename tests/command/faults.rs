@@ -12,7 +12,7 @@ use arcuate::compute::{Control, memory};
 use arcuate::data::{Role, Shape, Tractogram};
 use arcuate::io::disk::{self, Operation, Watch, Watcher};
 use arcuate::io::{self, session, tck, trx};
-use arcuate::jobs::session::ResultStorage;
+use arcuate::state::sessions::ResultStorage;
 use arcuate::state::{Action, FilesAction, Phase, RegionAction, SessionAction};
 use clap::Parser as _;
 use glam::dvec3;

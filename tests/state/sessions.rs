@@ -1,11 +1,12 @@
 //! The table of origins in a session: each stands once, behind those that it is made from, and comes back.
 
 use crate::support::session_window::{Window, told};
-use crate::support::{event_of, test};
+use crate::support::test;
 use arcuate::data::Role;
-use arcuate::jobs::session::ResultStorage;
 use arcuate::jobs::{Delivery, Outcome};
 use arcuate::state::density::{Value, Wanted};
+use arcuate::state::sessions::ResultStorage;
+use arcuate::state::sessions::jobs::OpenSession;
 use arcuate::state::sessions::jobs::head::MakeHead;
 use arcuate::state::sessions::saved;
 use arcuate::state::streamlines::SelectionMode;
@@ -44,7 +45,11 @@ fn reading() {
     let other = Event::new(MakeHead { seed: 1 }, failed());
     update(&mut state, Action::Event(other));
     assert!(state.session.saving.recovery.reading.is_some());
-    update(&mut state, Action::Event(event_of(failed())));
+    let own = OpenSession {
+        path: std::path::PathBuf::from("/tmp/left.arcuate"),
+        strict: false,
+    };
+    update(&mut state, Action::Event(Event::new(own, failed())));
     assert!(state.session.saving.recovery.reading.is_none());
 }
 

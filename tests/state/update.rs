@@ -26,8 +26,7 @@ use crate::support::{Random, opened_event, opened_file, start_of_new_job, test};
 use arcuate::compute::{Backend, BackendChoice};
 use arcuate::data::region::RegionId;
 use arcuate::data::{Gradients, Grid, Role, Shape, Volume, VolumeKind};
-use arcuate::jobs::session::SessionRequest;
-use arcuate::jobs::{AnyJob, Job, Jobs, Outcome, Slot};
+use arcuate::jobs::{AnyJob, Job, Jobs, Slot};
 use arcuate::solvers::tensor_fit::Method;
 use arcuate::state::core::layer::Content;
 use arcuate::state::files::jobs::SaveTractogram;
@@ -166,9 +165,8 @@ fn only_job<J: Job>(effects: &[Effect]) -> Option<&J> {
 struct Window {
     state: State,
     jobs: Jobs<State>,
-    /// The submitted jobs, and those of them that are still requests.
+    /// The submitted jobs.
     submitted: Vec<Box<dyn AnyJob<State>>>,
-    requests: Vec<SessionRequest>,
     /// Holds results back, as when a window's jobs take time. Nothing is skipped and cancellations come too late, so
     /// every result that can be out of date is. Their jobs count as new until a test ages them, so the speed of this
     /// machine decides nothing.
@@ -187,7 +185,6 @@ impl Window {
             state: State::new(String::new()),
             jobs,
             submitted: Vec::new(),
-            requests: Vec::new(),
             cancelled_of_document: false,
             holding: false,
             held: Vec::new(),
@@ -227,8 +224,6 @@ impl Window {
                 }
                 _ => continue,
             };
-            self.requests
-                .extend(request.job::<SessionRequest>().cloned());
             self.submitted.push(request.clone());
             let mut job = self.jobs.submit(request);
             let event = self.jobs.wait(&job, |_| {});

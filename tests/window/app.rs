@@ -1,13 +1,13 @@
 //! Data that outlive a window, and the times when it saves for recovery.
 
-use crate::support::{Random, Window, event_of, test};
+use crate::support::{Random, Window, done_event, test};
 use arcuate::app::autosave::Clock;
 use arcuate::app::autosave::look::Look;
 use arcuate::app::store;
 use arcuate::compute::BackendKind;
 use arcuate::data::{Role, Shape};
-use arcuate::jobs::session::{RecoverableSession, SessionOutput};
-use arcuate::jobs::{Delivery, Outcome, Slot};
+use arcuate::state::sessions::RecoverableSession;
+use arcuate::state::sessions::jobs::{FindRecoverable, Recoverable};
 use arcuate::state::{
     Action, Convention, Effect, FilesAction, LayerAction, Mouse, Preferences, RegionAction,
     SessionAction, State, ViewAction, update,
@@ -224,16 +224,11 @@ fn again() {
         origin: None,
     };
     let looked = |state: &mut State, found: Vec<RecoverableSession>, stored: bool| {
-        let output = SessionOutput::Recoverable {
+        let output = Recoverable {
             found,
             is_locked: stored,
         };
-        let event = event_of(Delivery {
-            slot: Slot::Recovery,
-            ticket: 0,
-            wall_ms: 1.0,
-            outcome: Outcome::Done(output),
-        });
+        let event = done_event(FindRecoverable, 0, output);
         update(state, Action::Event(event));
     };
     let ctx = Context::default();

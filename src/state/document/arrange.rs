@@ -5,8 +5,8 @@ use crate::state::core::layer::Layer;
 use crate::state::core::layer::LayerId;
 use crate::state::document::Document;
 use crate::state::origin::Origin;
-use crate::state::sessions::saved::AwaitedLayers;
-use crate::state::sessions::saved::SavedLayer;
+use crate::state::sessions::types::content::SavedLayer;
+use crate::state::sessions::types::missing::AwaitedLayers;
 use std::sync::Arc;
 
 impl Document {

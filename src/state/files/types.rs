@@ -1,6 +1,6 @@
 //! Answers about the typed path, stored with their question: an answer holds for exactly this path.
 
-use crate::data::DataId;
+use crate::data::{DataId, keyed};
 use crate::jobs::{Folder, PathAnswer, PathCheck};
 use crate::state::core::layer::LayerId;
 use crate::state::core::live::{Live, LiveKey, Order, Pace};
@@ -61,6 +61,20 @@ impl Paths {
 }
 
 impl LiveKey for PathCheck {}
+
+/// An image of the built-in head.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum PhantomPart {
+    Dwi,
+    T1,
+    BrainMask,
+}
+
+keyed!(PhantomPart, serde {
+    Dwi = "dwi",
+    T1 = "T1",
+    BrainMask = "Brain mask",
+});
 
 /// Folders and names of the last exports, which the next ones of the same document suggest.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]

@@ -8,8 +8,8 @@ mod speed_sources;
 
 pub use proximity::{Distance, Proximity, ProximityTarget};
 pub use run::{
-    InitialSurface, LeakNotice, PlacedSphere, Rewind, RunCheckpoint, RunControl, RunRequest,
-    RunUpdate, SurfaceStatistics, SurfaceUpdate,
+    InitialSurface, PlacedSphere, Rewind, RunCheckpoint, RunControl, RunRequest, RunUpdate,
+    SurfaceStatistics, SurfaceUpdate,
 };
 pub use speed_sources::SpeedSources;
 
@@ -25,6 +25,7 @@ use crate::solvers::level_set::{
 use crate::state::files::jobs::{WriteFile, saved};
 use crate::state::job_end::ended;
 use crate::state::pathways::PathwayResult;
+use crate::state::segment::LeakNotice;
 use crate::state::{Effect, State, segment};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

@@ -4,7 +4,7 @@ use crate::data::Mask;
 use crate::data::region::RegionId;
 use crate::data::{Role, Shape, Volume, VolumeKind, keyed};
 pub use crate::solvers::level_set::RangeDoubt;
-use crate::solvers::level_set::{Ended, Measures, Params, Probe, RunHistory, Sphere};
+use crate::solvers::level_set::{Ended, Leak, Measures, Params, Probe, RunHistory, Sphere};
 use crate::state::core::layer::Input;
 use crate::state::core::layer::{Layer, LayerId};
 use crate::state::sampling::Sample;
@@ -505,3 +505,15 @@ impl State {
 
 /// The radius of a sphere that a click places, mm.
 pub const SPHERE_MM: f64 = 4.0;
+
+/// A leak and its position.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
+pub struct LeakNotice {
+    pub leak: Leak,
+    /// World mm: where most of the new volume came through.
+    pub at: Option<DVec3>,
+    /// Volume before the leak.
+    pub before_ml: f64,
+    /// Growth as a fraction of the voxels inside before.
+    pub grown: f64,
+}

@@ -1,25 +1,43 @@
-//! Results of session jobs, and their effect on the state.
+//! Work on sessions: writing, reading and recovering them, and recomputing their layers.
 
 pub mod head;
+mod load;
+mod mask_files;
+mod memory;
+mod read;
+mod recovery;
+mod remake;
+mod save;
 
-use crate::jobs::session::{SessionOutput, SessionRequest};
-use crate::jobs::{Delivery, Receive, Slot};
+pub use load::{Item, LoadLayers, NotRestored, Restored, RestoredLayers};
+pub use read::{OpenSession, RelocateFiles, VerifyFiles};
+pub use recovery::{Autosave, FindRecoverable, ForgetRecoverable, LeaveRecovery, Recoverable};
+pub use remake::{Remade, Remake, RemakeOutput};
+pub use save::{SaveOutcome, SaveSession};
+
+use crate::jobs::{Delivery, Receive};
 use crate::state::job_end::ended;
 use crate::state::sessions::update;
 use crate::state::{Effect, State};
+use std::path::Path;
 
-impl Receive<State> for SessionRequest {
-    fn receive(
-        &self,
-        delivery: Delivery<SessionOutput>,
-        state: &mut State,
-        effects: &mut Vec<Effect>,
-    ) {
-        // Other files are opened in the same slot: their failure does not end the reading of a session.
-        let is_unread = delivery.slot == Slot::Load && delivery.outcome.unfinished().is_some();
-        ended(state, self, delivery, effects, update::event);
-        if is_unread {
-            update::not_read(state);
-        }
+/// The end of a job that opens a session: without an output none is opened. Other files are opened in the same slot, and
+/// their failure does not end the reading of a session.
+fn opened<J: Receive<State>>(
+    state: &mut State,
+    job: &J,
+    delivery: Delivery<J::Output>,
+    effects: &mut Vec<Effect>,
+    receive: impl FnOnce(&mut State, J::Output, f64, &mut Vec<Effect>),
+) {
+    let is_unread = delivery.outcome.unfinished().is_some();
+    ended(state, job, delivery, effects, receive);
+    if is_unread {
+        update::not_read(state);
     }
+}
+
+fn file_name(path: &Path) -> String {
+    let name = path.file_name().unwrap_or_default();
+    name.to_string_lossy().into_owned()
 }

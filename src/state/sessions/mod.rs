@@ -2,7 +2,7 @@
 
 pub mod jobs;
 pub mod saved;
-mod types;
+pub(in crate::state) mod types;
 pub mod unsaved;
 pub(in crate::state) mod update;
 

@@ -1,14 +1,26 @@
 //! The session file: its path, whether it is complete, and sessions being opened or recovered.
 
-use crate::jobs::session::ReadSession;
-use crate::state::sessions::saved::{self, Content};
+pub(in crate::state) mod content;
+pub(in crate::state) mod draft;
+pub(in crate::state) mod file;
+pub(in crate::state) mod missing;
+pub(in crate::state) mod origins;
+
+use crate::state::sessions::types::content::Content;
+use crate::state::sessions::types::missing::Group;
 use crate::state::sessions::unsaved::{Base, InFiles, RecipeOnly};
 use crate::state::{LayerId, View};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-pub use crate::jobs::session::{FileComparison, Found, RecoverableSession, ResultStorage};
+pub use crate::state::sessions::types::draft::{
+    ContentText, Listed, SessionDraft, Stored, StoredNumbers, ToSum,
+};
+pub use crate::state::sessions::types::file::{
+    Change, Difference, EXTENSION, Entry, FileComparison, Found, Match, Missing, PackedMask,
+    PackedNumbers, Parse, ReadSession, RecoverableSession, ResultStorage, Sum, UnreadableArray,
+};
 
 /// An action that closes the document.
 #[derive(Clone, PartialEq, Debug)]
@@ -78,7 +90,7 @@ pub enum SessionAction {
     /// Removes a missing layer from the session.
     Drop(LayerId),
     /// Removes missing regions or pathways from the session.
-    DropParts(saved::Group),
+    DropParts(Group),
 }
 
 /// The user's decision about a changed file.

@@ -1,15 +1,11 @@
 //! Sessions: saving, opening, recovering.
 
-mod checked;
+pub(in crate::state) mod checked;
 pub(in crate::state) mod demo;
-mod later;
+pub(in crate::state) mod later;
 
 use crate::io::Remark;
-use crate::jobs::Slot;
-use crate::jobs::session::{
-    FileComparison, Missing, Parser, ReadSession, RestoredLayers, ResultStorage, SessionOutput,
-    SessionRequest,
-};
+use crate::jobs::{Receive, Slot};
 use crate::state::core::notices::{Message, Severity, Topic};
 use crate::state::core::text::{counted, some_of};
 use crate::state::edit::edit;
@@ -17,8 +13,15 @@ use crate::state::files::opening;
 use crate::state::files::types::RecentKind;
 use crate::state::origin::Origins;
 use crate::state::sessions::jobs::head::MakeHead;
+use crate::state::sessions::jobs::{
+    Autosave, FindRecoverable, ForgetRecoverable, LeaveRecovery, LoadLayers, OpenSession,
+    RelocateFiles, RestoredLayers, SaveOutcome, SaveSession,
+};
 use crate::state::sessions::unsaved::{Base, InFiles, summed};
-use crate::state::sessions::{Changed, Opening, SessionAction, UnsavedAction, saved};
+use crate::state::sessions::{
+    Changed, EXTENSION, FileComparison, Found, Missing, Opening, ReadSession, ResultStorage,
+    SessionAction, UnsavedAction, saved,
+};
 use crate::state::streamlines::StreamlineRuntime;
 use crate::state::{Document, Effect, State, View, tensors};
 use std::collections::BTreeMap;
@@ -65,11 +68,11 @@ pub fn act(state: &mut State, action: SessionAction, effects: &mut Vec<Effect>) 
         }
         SessionAction::OpenAnyway => load(state, effects),
         SessionAction::CancelOpening => state.session.saving.opening = None,
-        SessionAction::FindLeftBehind => submit(effects, SessionRequest::FindLeftBehind),
+        SessionAction::FindLeftBehind => submit(effects, FindRecoverable),
         SessionAction::Forget(session) => {
             let left = &mut state.session.saving.recovery.found;
             left.retain(|l| l.session != session);
-            submit(effects, SessionRequest::Forget { session });
+            submit(effects, ForgetRecoverable { session });
         }
         SessionAction::Later(session) => {
             let left = &mut state.session.saving.recovery.found;
@@ -101,12 +104,12 @@ fn relocate(state: &mut State, to: Vec<(usize, PathBuf)>, effects: &mut Vec<Effe
             opening.answers.remove(index);
         }
         let files = opening.read.files.clone();
-        submit(effects, SessionRequest::Relocate { files, to });
+        submit(effects, RelocateFiles { files, to });
     }
 }
 
-fn submit(effects: &mut Vec<Effect>, request: SessionRequest) {
-    effects.push(Effect::submit(request));
+fn submit(effects: &mut Vec<Effect>, job: impl Receive<State>) {
+    effects.push(Effect::submit(job));
 }
 
 /// A notice about missing kept results stays until they are restored.
@@ -203,7 +206,7 @@ pub fn empty(state: &mut State, effects: &mut Vec<Effect>) {
     (saving.in_files, saving.base_asked) = (InFiles::default(), None);
     saving.recipe_only.clear();
     if saving.autosave.last.take().is_some() {
-        submit(effects, SessionRequest::Leave);
+        submit(effects, LeaveRecovery);
     }
     untouched(state);
     state.view = View {
@@ -235,7 +238,7 @@ fn save(
     let draft = Box::new(saved::draft(state));
     state.session.saving.view_asked = Some(state.view.clone());
     state.session.saving.base_asked = Some(Arc::new(Base::saved(state)));
-    submit(effects, SessionRequest::Save { path, draft, known });
+    submit(effects, SaveSession { path, draft, known });
 }
 
 /// Saves for recovery what is in no file yet.
@@ -245,7 +248,7 @@ fn autosave(state: &mut State, effects: &mut Vec<Effect>) {
     saving.autosave.is_due = false;
     if !changed {
         if saving.autosave.last.take().is_some() {
-            submit(effects, SessionRequest::Leave);
+            submit(effects, LeaveRecovery);
         }
         return;
     }
@@ -257,68 +260,60 @@ fn autosave(state: &mut State, effects: &mut Vec<Effect>) {
     saving.autosave.last = Some((state.session.revision, state.view.clone()));
     saving.autosave.is_running = true;
     let draft = Box::new(saved::autosave(state));
-    submit(effects, SessionRequest::Autosave { draft });
+    submit(effects, Autosave { draft });
 }
 
 fn read(state: &mut State, path: PathBuf, recovered: bool, effects: &mut Vec<Effect>) {
     state.session.forget_failures(Slot::Load);
     state.session.saving.recovery.reading = recovered.then(|| path.clone());
     let strict = state.session.saving.strict;
-    let parser = Parser::new(saved::parse);
-    let request = SessionRequest::Read {
-        path,
-        strict,
-        parser,
-    };
-    submit(effects, request);
+    submit(effects, OpenSession { path, strict });
 }
 
-pub fn event(state: &mut State, output: SessionOutput, wall_ms: f64, effects: &mut Vec<Effect>) {
-    match output {
-        SessionOutput::Saved {
-            path,
-            revision,
-            sha256,
-            numbers_left_out,
-        } => {
-            state.session.saving.seen = Some(sha256);
-            if numbers_left_out > 0 {
-                let lists = counted(numbers_left_out, "set");
-                let sentence = format!(
-                    "{lists} of weights or map values are not in the session, which holds 40 MB of \
-                     numbers at most: export those layers as files"
-                );
-                state.session.warned(Slot::Save, sentence);
-            }
-            was_saved(state, path, revision, effects);
+/// A session was written, or was not, since another program has changed it.
+pub(in crate::state) fn save_ended(
+    state: &mut State,
+    path: &Path,
+    revision: u64,
+    outcome: SaveOutcome,
+    effects: &mut Vec<Effect>,
+) {
+    let SaveOutcome::Saved {
+        sha256,
+        numbers_left_out,
+    } = outcome
+    else {
+        return checked::changed_since(state, path.to_owned());
+    };
+    state.session.saving.seen = Some(sha256);
+    if numbers_left_out > 0 {
+        let lists = counted(numbers_left_out, "set");
+        let sentence = format!(
+            "{lists} of weights or map values are not in the session, which holds 40 MB of \
+             numbers at most: export those layers as files"
+        );
+        state.session.warned(Slot::Save, sentence);
+    }
+    was_saved(state, path.to_owned(), revision, effects);
+}
+
+pub(in crate::state) fn autosaved(state: &mut State, effects: &mut Vec<Effect>) {
+    state.session.saving.autosave.is_running = false;
+    forget_recovered(state, effects);
+}
+
+/// The files of the session being opened were compared at their new paths.
+pub(in crate::state) fn were_relocated(
+    state: &mut State,
+    files: Vec<Found>,
+    effects: &mut Vec<Effect>,
+) {
+    if let Some(opening) = &mut state.session.saving.opening {
+        Arc::make_mut(&mut opening.read).files = files;
+        opening.moved = true;
+        if opening.wrong().next().is_none() {
+            load(state, effects);
         }
-        SessionOutput::ChangedSince { path } => checked::changed_since(state, path),
-        SessionOutput::Verified { files, differ } => checked::verified(state, files, &differ),
-        SessionOutput::Autosaved { .. } => {
-            state.session.saving.autosave.is_running = false;
-            forget_recovered(state, effects);
-        }
-        SessionOutput::Read(read) => was_read(state, read, effects),
-        SessionOutput::Relocated(files) => {
-            if let Some(opening) = &mut state.session.saving.opening {
-                Arc::make_mut(&mut opening.read).files = files;
-                opening.moved = true;
-                if opening.wrong().next().is_none() {
-                    load(state, effects);
-                }
-            }
-        }
-        SessionOutput::Loaded(restored) => was_loaded(state, restored, effects),
-        SessionOutput::Remade {
-            layer,
-            tractogram,
-            outcome,
-        } => later::was_made_again(state, layer, tractogram, outcome, wall_ms),
-        SessionOutput::Recoverable { found, is_locked } => {
-            state.session.saving.recovery.found.extend(found);
-            state.session.saving.recovery.search_again = is_locked;
-        }
-        SessionOutput::Done => {}
     }
 }
 
@@ -353,7 +348,7 @@ fn forget_recovered(state: &mut State, effects: &mut Vec<Effect>) {
     }
     if let Some(session) = state.session.saving.recovery.source.take() {
         state.session.forget(Topic::CopyKept);
-        submit(effects, SessionRequest::Forget { session });
+        submit(effects, ForgetRecoverable { session });
     }
 }
 
@@ -393,7 +388,7 @@ fn was_saved(state: &mut State, path: PathBuf, revision: u64, effects: &mut Vec<
         return;
     }
     if state.session.saving.autosave.last.take().is_some() {
-        submit(effects, SessionRequest::Leave);
+        submit(effects, LeaveRecovery);
     }
     if let Some(leaving) = then {
         go(state, leaving, effects);
@@ -423,13 +418,15 @@ fn summary(layers: usize, document: &Document) -> String {
     format!("Session: {layers}, {regions}")
 }
 
-fn was_read(state: &mut State, read: Arc<ReadSession>, effects: &mut Vec<Effect>) {
+pub(in crate::state) fn was_read(
+    state: &mut State,
+    read: Arc<ReadSession>,
+    effects: &mut Vec<Effect>,
+) {
     let recovered = state.session.saving.recovery.reading.take().is_some();
-    let (content, unknown) = match read.content.get::<saved::Parse>() {
-        Some(Ok((content, unknown))) => (content.clone(), unknown.clone()),
-        // No one requested it.
-        None => return,
-        Some(Err(why)) => {
+    let (content, unknown) = match &read.content {
+        Ok((content, unknown)) => (content.clone(), unknown.clone()),
+        Err(why) => {
             let path = read.path.display();
             let sentence = format!("{why}, expected one saved by Arcuate: {path}");
             return state.session.failed(Slot::Load, sentence);
@@ -483,10 +480,14 @@ fn load(state: &mut State, effects: &mut Vec<Effect>) {
     }
     let (items, absent) = saved::items(&opening.content, &opening.read);
     opening.absent = absent;
-    submit(effects, SessionRequest::Load { items });
+    submit(effects, LoadLayers { items });
 }
 
-fn was_loaded(state: &mut State, restored: RestoredLayers, effects: &mut Vec<Effect>) {
+pub(in crate::state) fn was_loaded(
+    state: &mut State,
+    restored: RestoredLayers,
+    effects: &mut Vec<Effect>,
+) {
     let Some(opening) = state.session.saving.opening.take() else {
         return later::was_restored(state, restored, effects);
     };
@@ -583,7 +584,7 @@ fn was_loaded(state: &mut State, restored: RestoredLayers, effects: &mut Vec<Eff
 /// Whether a path is that of a session file.
 pub fn is_session(path: &Path) -> bool {
     let ending = path.extension().and_then(|e| e.to_str());
-    ending.is_some_and(|e| e.eq_ignore_ascii_case(crate::jobs::session::EXTENSION))
+    ending.is_some_and(|e| e.eq_ignore_ascii_case(EXTENSION))
 }
 
 fn make_head(state: &mut State, tour: bool, effects: &mut Vec<Effect>) {

@@ -5,12 +5,29 @@ use crate::data::{DataId, Region, Tractogram};
 use crate::solvers::curves::{self, MAX_SEEDS, Seeding};
 use crate::solvers::geodesic::RayMetricParams;
 use crate::solvers::geodesic::{self, Cut, RayMetric, Rays};
+use crate::state::Phase;
 use crate::state::core::display::Display;
 use crate::state::core::layer::OriginId;
 use crate::state::core::live::{self, LiveKey};
-use crate::state::{Method, Phase};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
+/// The method of the task Track.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub enum Method {
+    Streamlines,
+    Rays,
+}
+
+impl Method {
+    pub const ALL: [Self; 2] = [Self::Streamlines, Self::Rays];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Streamlines => "Streamlines",
+            Self::Rays => "Geodesic rays",
+        }
+    }
+}
 
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(default)]

@@ -11,7 +11,6 @@ use crate::data::Role;
 use crate::jobs::{JobHandle, Slot};
 use crate::state::action::{Action, Effect};
 pub use crate::state::alignment::update::fixed_name;
-pub use crate::state::basis::remake;
 use crate::state::core::notices::Severity;
 pub use crate::state::density::update::sent;
 pub use crate::state::filter::update::{recipe as filter_recipe, request as weight_request};

@@ -6,7 +6,7 @@ use crate::support::test;
 use arcuate::compute::Control;
 use arcuate::data::{Role, Tractogram};
 use arcuate::io;
-use arcuate::jobs::session::ResultStorage;
+use arcuate::state::sessions::ResultStorage;
 use arcuate::state::sessions::Verified;
 use arcuate::state::{SessionAction, UnsavedAction};
 use glam::dvec3;

@@ -4,7 +4,8 @@ use crate::support::session_window::{Window, everything, layer};
 use crate::support::test;
 use arcuate::data::Role;
 use arcuate::io::recovery::{RecoveryFolder, are_held, recoverable_folders};
-use arcuate::jobs::session::{ResultStorage, SessionRequest};
+use arcuate::state::sessions::ResultStorage;
+use arcuate::state::sessions::jobs::{Autosave, LeaveRecovery, SaveSession};
 use arcuate::state::sessions::saved;
 use arcuate::state::sessions::unsaved::UnsavedPart;
 use arcuate::state::{
@@ -120,7 +121,7 @@ fn origin() {
 pub fn recovered(window: &mut Window, copy: &Path) -> Window {
     let draft = Box::new(saved::autosave(&window.state));
     let path = copy.to_owned();
-    let job = SessionRequest::Save {
+    let job = SaveSession {
         path,
         draft,
         known: None,
@@ -252,10 +253,7 @@ fn copies_of_work() {
     let folder = tempfile::tempdir().expect("a folder");
     let copies = |window: &mut Window| {
         let effects = update(&mut window.state, Action::Session(SessionAction::Autosave));
-        let is = |e: &Effect| {
-            let request = e.job::<SessionRequest>();
-            matches!(request, Some(SessionRequest::Autosave { .. }))
-        };
+        let is = |e: &Effect| e.job::<Autosave>().is_some();
         window.state.session.saving.autosave.is_running = false;
         effects.iter().any(is)
     };
@@ -278,6 +276,6 @@ fn copies_of_work() {
     window.act(Action::Undo);
     // The earlier copy is removed.
     let effects = update(&mut window.state, Action::Session(SessionAction::Autosave));
-    let leaves = |e: &Effect| matches!(e.job::<SessionRequest>(), Some(SessionRequest::Leave));
+    let leaves = |e: &Effect| e.job::<LeaveRecovery>().is_some();
     assert!(effects.iter().any(leaves), "{effects:?}");
 }

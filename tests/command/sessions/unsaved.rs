@@ -6,12 +6,13 @@ use crate::support::origins::{density_maps, segments};
 use crate::support::session_window::{Window, everything, layer};
 use crate::support::test;
 use arcuate::data::{Role, Tractogram};
-use arcuate::jobs::session::{ResultStorage, SessionRequest};
 use arcuate::solvers::tractogram::selection::PointStatistic;
 use arcuate::state::core::layer::OriginId;
 use arcuate::state::filter::{FilterAction, FilterFile, WeightMap};
 use arcuate::state::pathways::{PathwayAction, PathwayFile};
 use arcuate::state::segment::{SegmentAction, SegmentFile};
+use arcuate::state::sessions::ResultStorage;
+use arcuate::state::sessions::jobs::Autosave;
 use arcuate::state::sessions::unsaved::UnsavedPart;
 use arcuate::state::streamlines::{
     BottomPanel, Column, Limit, Measurement, SelectionMode, StreamlineRules,
@@ -201,12 +202,7 @@ fn exports() {
         // Requested, not carried out: the copy goes to the user's own folder.
         let autosave = Action::Session(SessionAction::Autosave);
         let effects = update(&mut window.state, autosave);
-        let copies = |e: &Effect| {
-            let Some(request) = e.job() else {
-                return false;
-            };
-            matches!(request, SessionRequest::Autosave { .. })
-        };
+        let copies = |e: &Effect| e.job::<Autosave>().is_some();
         assert!(effects.iter().any(copies), "{text}");
     }
     // A session with everything loses nothing, and no export saves later changes.

@@ -5,9 +5,8 @@ use crate::support::test;
 use arcuate::compute::Control;
 use arcuate::data::Tractogram;
 use arcuate::io::trx;
-use arcuate::jobs::Outcome;
-use arcuate::jobs::session::{Parser, Restored, SessionOutput, SessionRequest};
-use arcuate::state::sessions::saved::Parse;
+use arcuate::jobs::{Job, Outcome};
+use arcuate::state::sessions::jobs::{LoadLayers, OpenSession, Restored};
 use arcuate::state::streamlines::{BundleAction, SelectionMode, lines_of};
 use arcuate::state::{
     Action, AlignmentAction, Document, Effect, Event, FilesAction, LayerAction, Phase,
@@ -15,9 +14,9 @@ use arcuate::state::{
 };
 use glam::{DAffine3, DVec3};
 use libtest_mimic::Trial;
+use std::fmt::Debug;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::thread::ThreadId;
 
 pub fn tests() -> Vec<Trial> {
     vec![
@@ -60,14 +59,17 @@ fn session(folder: &Path) -> PathBuf {
 }
 
 /// Runs the single job that the window requests.
-fn done(window: &mut Window, effects: &mut Vec<Effect>) -> (Event, SessionOutput) {
+fn done<J: Job<Output: Clone + Debug>>(
+    window: &mut Window,
+    effects: &mut Vec<Effect>,
+) -> (Event, J::Output) {
     let requested = effects.drain(..).find_map(|effect| match effect {
         Effect::Submit(request) => Some(request),
         _ => None,
     });
     let job = window.jobs.submit(requested.expect("a request"));
     let event = window.jobs.wait(&job, |_| {});
-    match event.outcome::<SessionRequest>() {
+    match event.outcome::<J>() {
         Some(Outcome::Done(output)) => (event.clone(), output.clone()),
         other => panic!("{other:?}"),
     }
@@ -81,29 +83,14 @@ fn words() {
         &mut window.state,
         Action::Files(FilesAction::Open(vec![path.clone()])),
     );
-    let (event, output) = done(&mut window, &mut effects);
-    let SessionOutput::Read(read) = output else {
-        panic!("{output:?}")
-    };
-    let Some(Ok((content, unknown))) = read.content.get::<Parse>() else {
+    let (event, read) = done::<OpenSession>(&mut window, &mut effects);
+    let Ok((content, unknown)) = &read.content else {
         panic!("a session")
     };
     assert!(unknown.is_empty(), "{unknown:?}");
     update(&mut window.state, Action::Event(event));
     let opening = window.state.session.saving.opening.as_ref();
     assert!(Arc::ptr_eq(&opening.expect("opened").content, content));
-
-    let request = SessionRequest::Read {
-        path,
-        strict: false,
-        parser: Parser::new(|_| std::thread::current().id()),
-    };
-    let mut requested = vec![Effect::submit(request)];
-    let SessionOutput::Read(read) = done(&mut window, &mut requested).1 else {
-        panic!("read")
-    };
-    let by = read.content.get::<ThreadId>().expect("a thread");
-    assert_ne!(*by, std::thread::current().id());
 }
 
 fn moved() {
@@ -114,12 +101,9 @@ fn moved() {
         &mut window.state,
         Action::Files(FilesAction::Open(vec![path])),
     );
-    let (event, _) = done(&mut window, &mut effects);
+    let (event, _) = done::<OpenSession>(&mut window, &mut effects);
     effects = update(&mut window.state, Action::Event(event));
-    let (event, output) = done(&mut window, &mut effects);
-    let SessionOutput::Loaded(restored) = output else {
-        panic!("{output:?}")
-    };
+    let (event, restored) = done::<LoadLayers>(&mut window, &mut effects);
     update(&mut window.state, Action::Event(event));
     let [(_, Ok(Restored::File { moved, .. }))] = &restored[..] else {
         panic!("{restored:?}")
@@ -160,11 +144,8 @@ fn later() {
     assert_eq!(window.state.document.missing_layers().count(), 1);
     let restore = Action::Session(SessionAction::Restore { layer, path: to });
     let mut effects = update(&mut window.state, restore);
-    let (event, output) = done(&mut window, &mut effects);
+    let (event, restored) = done::<LoadLayers>(&mut window, &mut effects);
     update(&mut window.state, Action::Event(event));
-    let SessionOutput::Loaded(restored) = output else {
-        panic!("{output:?}")
-    };
     let [(_, Ok(Restored::File { moved, .. }))] = &restored[..] else {
         panic!("{restored:?}")
     };

@@ -11,13 +11,13 @@ use arcuate::data::{Grid, Tractogram};
 use arcuate::io::convert::{self, Plan};
 use arcuate::io::gradients::TableFiles;
 use arcuate::io::{self, Error, Opened, Reading, bids, image, session, streamlines};
-use arcuate::jobs::session::{
-    Entry as FileEntry, FileComparison, Found, Item, NotRestored, Parsed, ReadSession, Restored,
-    UnreadableArray,
-};
 use arcuate::state::State;
 use arcuate::state::origin::Origins;
+use arcuate::state::sessions::jobs::{Item, NotRestored, Restored};
 use arcuate::state::sessions::saved;
+use arcuate::state::sessions::{
+    Entry as FileEntry, FileComparison, Found, ReadSession, UnreadableArray,
+};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use glam::DVec3;
@@ -422,7 +422,7 @@ pub fn document(path: &Path, file: &session::SessionFile) -> bool {
         mask_files: Vec::new(),
         path: path.to_owned(),
         sha256: String::new(),
-        content: Parsed::new(saved::parse(file.content.clone())),
+        content: saved::parse(file.content.clone()),
         program: file.program.clone(),
         computed_on: file.computed_on.clone(),
         masks: masks.collect(),

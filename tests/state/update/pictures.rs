@@ -1,9 +1,9 @@
 //! Pictures of a turntable: one after the other, evenly spaced, stopped by Escape.
 
 use super::*;
-use crate::support::{event_of, saved_event};
+use crate::support::{failed_save, saved_event};
 use arcuate::compute::Control;
-use arcuate::jobs::{Delivery, JobHandle};
+use arcuate::jobs::JobHandle;
 use arcuate::state::pictures::jobs::SaveFilm;
 use arcuate::state::{Layout, Look, PictureAction, Shot, Turn, ViewAction};
 use std::f64::consts::TAU;
@@ -96,12 +96,8 @@ fn not_saved() {
     update(&mut state, Action::Picture(PictureAction::NextFrame));
     update(&mut state, drawn(3, "/tmp/t-002.png", Ok(4)));
     let failed = |ticket, path: &str| {
-        Action::Event(event_of(Delivery {
-            slot: Slot::Save,
-            ticket,
-            wall_ms: 1.0,
-            outcome: Outcome::Failed(format!("The disk is full: {path}")),
-        }))
+        let why = format!("The disk is full: {path}");
+        Action::Event(failed_save(ticket, path, why))
     };
     // Other files that are not written, and another picture that is not drawn, do not end it.
     update(&mut state, failed(9, "/tmp/labels.nii.gz"));

@@ -1,18 +1,23 @@
 //! Sessions in the window: its questions, offers and names.
 
 use super::{Window, click, small_scan, submitted, tracking, window};
-use crate::support::{event_of, saved_event, test};
-use arcuate::jobs::session::{
-    Change, Difference, Entry, FileComparison, Found, Missing, Parsed, ReadSession,
-    RecoverableSession, ResultStorage, SessionOutput, SessionRequest,
-};
+use crate::support::{done_event, saved_event, test};
 use arcuate::jobs::{Delivery, Outcome, Slot};
+use arcuate::state::sessions::jobs::{
+    ForgetRecoverable, LoadLayers, OpenSession, RelocateFiles, SaveOutcome, SaveSession,
+};
+use arcuate::state::sessions::{
+    Change, Difference, Entry, FileComparison, Found, Missing, ReadSession, RecoverableSession,
+    ResultStorage,
+};
 use arcuate::state::sessions::{Changed, Opening, saved};
-use arcuate::state::{Action, Effect, SessionAction, State, TrackAction, UnsavedAction, update};
+use arcuate::state::{
+    Action, Effect, Event, SessionAction, State, TrackAction, UnsavedAction, update,
+};
 use egui::{Key, Modifiers};
 use egui_kittest::kittest::Queryable as _;
 use libtest_mimic::Trial;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 pub fn tests() -> Vec<Trial> {
@@ -31,9 +36,18 @@ pub fn tests() -> Vec<Trial> {
     ]
 }
 
-fn sessions(window: &Window) -> Vec<&SessionRequest> {
-    let requests = submitted(window).into_iter();
-    requests.collect()
+/// The only session job reads the session, or discards it.
+fn reads_or_forgets(window: &Window, read: bool, session: &Path) {
+    let paths = |paths: Vec<&PathBuf>| paths.into_iter().cloned().collect::<Vec<_>>();
+    let opened = submitted::<OpenSession>(window).into_iter();
+    let forgotten = submitted::<ForgetRecoverable>(window).into_iter();
+    let opened = paths(opened.map(|job| &job.path).collect());
+    let forgotten = paths(forgotten.map(|job| &job.session).collect());
+    let expected = vec![session.to_owned()];
+    match read {
+        true => assert_eq!((opened, forgotten), (expected, Vec::new())),
+        false => assert_eq!((opened, forgotten), (Vec::new(), expected)),
+    }
 }
 
 /// Whether a note begins with these words; its cross has a text, too.
@@ -70,16 +84,13 @@ fn question() {
     let mut unnamed = window(state.clone(), [1280.0, 800.0]);
     click(&mut unnamed, "Save…");
     unnamed.get_by_label("Path");
-    assert!(sessions(&unnamed).is_empty() && !closes(&unnamed));
+    assert!(submitted::<SaveSession>(&unnamed).is_empty() && !closes(&unnamed));
     // With a name it is saved at once.
     state.session.saving.file = Some(PathBuf::from("/data/s.arcuate"));
     let mut named = window(state, [1280.0, 800.0]);
     named.key_press(Key::Enter);
     named.run();
-    assert!(matches!(
-        sessions(&named)[..],
-        [SessionRequest::Save { .. }]
-    ));
+    assert_eq!(submitted::<SaveSession>(&named).len(), 1);
     let then = &named.state().state.session.saving.then;
     assert_eq!(*then, Some(UnsavedAction::Quit));
 }
@@ -108,18 +119,16 @@ fn store_too() {
         then: None,
     };
     update(&mut state, Action::Session(save));
-    let output = SessionOutput::Saved {
+    let job = SaveSession {
         path,
-        revision: state.session.revision,
+        draft: Box::new(saved::draft(&state)),
+        known: None,
+    };
+    let output = SaveOutcome::Saved {
         sha256: String::new(),
         numbers_left_out: 0,
     };
-    let event = event_of(Delivery {
-        slot: Slot::Save,
-        ticket: 0,
-        wall_ms: 1.0,
-        outcome: Outcome::Done(output),
-    });
+    let event = done_event(job, 0, output);
     update(&mut state, Action::Event(event));
     assert!(!state.is_dirty(), "{:?}", state.unsaved());
     let mut window = window(state, [1280.0, 800.0]);
@@ -128,9 +137,9 @@ fn store_too() {
     assert!(is_said(&window, note));
     window.get_by_label_contains(" · saved without 1 layer");
     click(&mut window, "Store them too");
-    let requests = sessions(&window);
-    let [SessionRequest::Save { draft, .. }] = requests[..] else {
-        panic!("{requests:?}")
+    let saves = submitted::<SaveSession>(&window);
+    let [SaveSession { draft, .. }] = saves[..] else {
+        panic!("{saves:?}")
     };
     assert_eq!(draft.store, ResultStorage::All);
     // Once stored it is no longer mentioned.
@@ -159,21 +168,21 @@ fn recovery() {
         assert!(is_said(&window, banner));
         click(&mut window, answer);
         asked_first(&mut window, read);
-        let requests = sessions(&window);
-        match requests[..] {
-            [SessionRequest::Read { path, .. }] => assert!(read && *path == session),
-            [SessionRequest::Forget { session: path }] => assert!(!read && *path == session),
-            _ => panic!("{requests:?}"),
-        }
+        reads_or_forgets(&window, read, &session);
         // A session being recovered can no longer be discarded, unless it cannot be read.
         assert!(!is_said(&window, banner));
         let mut state = window.state().state.clone();
-        let event = event_of(Delivery {
+        let job = OpenSession {
+            path: session.clone(),
+            strict: false,
+        };
+        let delivery = Delivery {
             slot: Slot::Load,
             ticket: 0,
             wall_ms: 1.0,
             outcome: Outcome::Failed("damaged".to_owned()),
-        });
+        };
+        let event = Event::new(job, delivery);
         update(&mut state, Action::Event(event));
         assert_eq!(state.session.saving.offered().count(), usize::from(read));
     }
@@ -192,7 +201,8 @@ fn asked_first(window: &mut Window, read: bool) {
     window.key_press(egui::Key::Escape);
     window.run();
     assert!(window.query_by_label(FOR_GOOD).is_none());
-    assert!(sessions(window).is_empty());
+    assert!(submitted::<ForgetRecoverable>(window).is_empty());
+    assert!(submitted::<OpenSession>(window).is_empty());
     click(window, "Discard");
     click(window, FOR_GOOD);
 }
@@ -232,11 +242,7 @@ fn recovery_in_a_task() {
             }
             click(&mut window, answer);
             asked_first(&mut window, read);
-            match sessions(&window)[..] {
-                [SessionRequest::Read { path, .. }] => assert!(read && *path == session),
-                [SessionRequest::Forget { session: path }] => assert!(!read && *path == session),
-                ref requests => panic!("{requests:?}"),
-            }
+            reads_or_forgets(&window, read, &session);
         }
     }
 }
@@ -244,6 +250,8 @@ fn recovery_in_a_task() {
 /// A session of one missing scan.
 fn opening(state: &State) -> Opening {
     let draft = saved::draft(state);
+    let (content, unknown) = saved::parse(draft.content.value()).expect("a session");
+    assert!(unknown.is_empty(), "{unknown:?}");
     let entry = Entry {
         path: "dwi.nii.gz".to_owned(),
         bytes: 5,
@@ -256,7 +264,7 @@ fn opening(state: &State) -> Opening {
         mask_files: Vec::new(),
         path: PathBuf::from("/data/s.arcuate"),
         sha256: String::new(),
-        content: Parsed::new(()),
+        content: Ok((content.clone(), unknown)),
         program: String::new(),
         computed_on: String::new(),
         files: vec![Found {
@@ -269,8 +277,6 @@ fn opening(state: &State) -> Opening {
         numbers: Vec::new(),
         results: Vec::new(),
     };
-    let (content, unknown) = saved::parse(draft.content.value()).expect("a session");
-    assert!(unknown.is_empty(), "{unknown:?}");
     Opening {
         read: Arc::new(read),
         content,
@@ -290,14 +296,15 @@ fn missing() {
         let mut window = window(state, [1280.0, 800.0]);
         window.get_by_label("dwi.nii.gz: There is no such file");
         click(&mut window, answer);
-        let requests = sessions(&window);
-        match (answer, &requests[..]) {
-            ("Cancel", []) => assert!(window.state().state.session.saving.opening.is_none()),
-            ("Choose later", [SessionRequest::Load { .. }]) => {}
-            (_, [SessionRequest::Relocate { to, .. }]) => {
+        let loads = submitted::<LoadLayers>(&window).len();
+        let relocated = submitted::<RelocateFiles>(&window);
+        match (answer, loads, &relocated[..]) {
+            ("Cancel", 0, []) => assert!(window.state().state.session.saving.opening.is_none()),
+            ("Choose later", 1, []) => {}
+            (_, 0, [RelocateFiles { to, .. }]) => {
                 assert_eq!(*to, [(0, PathBuf::from("/data/other/dwi.nii.gz"))]);
             }
-            _ => panic!("{answer}: {requests:?}"),
+            _ => panic!("{answer}: {loads}, {relocated:?}"),
         }
     }
 }
@@ -331,8 +338,8 @@ fn changed() {
     assert_eq!(answer(&window), Some(Changed::UseAsItIs));
     window.get_by_label("Choose later");
     click(&mut window, "Take all 2");
-    match &sessions(&window)[..] {
-        [SessionRequest::Relocate { to, .. }] => assert_eq!(to.len(), 2),
+    match &submitted::<RelocateFiles>(&window)[..] {
+        [RelocateFiles { to, .. }] => assert_eq!(to.len(), 2),
         other => panic!("{other:?}"),
     }
 }
@@ -346,11 +353,7 @@ fn file_menu() {
     click(&mut window, "Save session");
     window.key_press_modifiers(Modifiers::COMMAND, Key::S);
     window.run();
-    let saves = sessions(&window);
-    assert!(matches!(
-        saves[..],
-        [SessionRequest::Save { .. }, SessionRequest::Save { .. }]
-    ));
+    assert_eq!(submitted::<SaveSession>(&window).len(), 2);
     window.key_press_modifiers(Modifiers::COMMAND | Modifiers::SHIFT, Key::S);
     window.run();
     window.get_by_label("Path");

@@ -6,7 +6,6 @@ use super::{Window, click, click_with, small_scan, submitted, window};
 use crate::support::test;
 use arcuate::compute::{Backend, BackendChoice};
 use arcuate::data::{Grid, Volume};
-use arcuate::jobs::session::RecoverableSession;
 use arcuate::jobs::{Delivery, Event, Jobs, Outcome};
 use arcuate::scene::{Flat, flats};
 use arcuate::solvers::level_set::Sphere;
@@ -14,6 +13,7 @@ use arcuate::state::core::display;
 use arcuate::state::core::layer::OriginId;
 use arcuate::state::filter::{MapOf, WeightMap};
 use arcuate::state::segment::jobs::{RunRequest, RunUpdate, SEGMENT, SurfaceUpdate};
+use arcuate::state::sessions::RecoverableSession;
 use arcuate::state::{
     Action, Layer, LayerId, Phase, SegmentAction, State, Task, Tool, ViewAction, update,
 };

@@ -2,13 +2,13 @@
 
 use crate::compute::{Backend, Control};
 use crate::data::{DataId, Region, Role};
-use crate::jobs::session::Tensors;
 use crate::jobs::{Delivery, Job, JobError, PartialSender, Receive, Slot, Unfinished, Worker};
 use crate::solvers::eikonal::Prepared;
 use crate::solvers::metric::Metric;
 use crate::solvers::pathway::{Domain, Ends, Params, RandomPairs, Rates};
 use crate::state::job_end::ended;
 use crate::state::pathways::jobs::find::{Wall, coarse, same_walls, shapes, walls};
+use crate::state::tensors::jobs::input::Tensors;
 use crate::state::{Effect, State, pathways};
 use std::sync::Arc;
 use std::time::Instant;

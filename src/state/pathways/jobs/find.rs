@@ -2,7 +2,6 @@
 
 use crate::compute::{Backend, Control};
 use crate::data::{DataId, ImageExporter, Mask, Region, Role, Shape, TensorField, Volume};
-use crate::jobs::session::Tensors;
 use crate::jobs::{Delivery, Job, JobError, PartialSender, Receive, Slot, Unfinished, Worker};
 use crate::solvers::eikonal::{self, CostField, CostSource, LocalSolver, Prepared, solve};
 use crate::solvers::metric::{Metric, halved};
@@ -11,6 +10,7 @@ use crate::solvers::{Error, tractogram};
 use crate::state::core::notices::Severity;
 use crate::state::job_end::{ended, remove_job};
 use crate::state::pathways::{self, CostliestStretch, PathwayResult};
+use crate::state::tensors::jobs::input::Tensors;
 use crate::state::{Effect, State};
 use std::sync::Arc;
 use std::time::Instant;

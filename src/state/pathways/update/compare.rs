@@ -1,10 +1,10 @@
 //! Compares the live pathway with random pairs while no other job runs.
 
 use crate::jobs::Slot;
-use crate::jobs::session::Tensors;
 use crate::state::pathways::jobs::{COMPARE, ComparePathway, Compared, RANDOM_PAIRS, TRACE};
 use crate::state::pathways::update::follow::is_looked_at;
 use crate::state::pathways::{AmongPairs, PathwayKey};
+use crate::state::tensors::jobs::input::Tensors;
 use crate::state::{Effect, State};
 use std::sync::Arc;
 

@@ -1,10 +1,10 @@
 //! Requests the pathway of the regions as they are: on a coarse grid first, then on the full one.
 
-use crate::jobs::session::Tensors;
 use crate::state::core::live::{CoarseFirst, Detail, Live, Order, Pace, QUICK_MS};
 use crate::state::pathways::PathwayKey;
 use crate::state::pathways::jobs::{FindPathway, PATHWAY};
 use crate::state::pathways::update::{compare, kept};
+use crate::state::tensors::jobs::input::Tensors;
 use crate::state::tensors::mask_text;
 use crate::state::{Effect, State, Task};
 use std::time::Duration;

@@ -1,19 +1,18 @@
 //! Recomputes, one at a time, pathways that a session restored without their costs.
 
 use crate::data::DataId;
-use crate::state::basis;
 use crate::state::core::layer::LayerId;
 use crate::state::core::notices::Severity;
 use crate::state::pathways::KeptPathway;
 use crate::state::pathways::jobs::FindPathway;
-use crate::state::tensors::mask_text;
+use crate::state::tensors::{inputs, mask_text};
 use crate::state::{Content, Document, Effect, State};
 use std::sync::Arc;
 
 /// The job that finds a kept pathway; an error is a sentence.
 pub fn find(document: &Document, kept: &KeptPathway) -> Result<FindPathway, String> {
     Ok(FindPathway {
-        tensors: basis::tensors(document, &kept.name, kept.fit)?,
+        tensors: inputs::tensors(document, &kept.name, kept.fit)?,
         regions: kept.regions.clone(),
         params: kept.params,
         coarse: false,

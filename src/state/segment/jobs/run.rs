@@ -10,15 +10,14 @@ use crate::jobs::{
     Delivery, Job, JobError, JobHandle, Outcome, PartialSender, Receive, Slot, Unfinished, Worker,
 };
 use crate::solvers::level_set::{
-    Agreement, Ended, Evolution, Field, InputError, Leak, Measures, Params, RunHistory, Size,
-    Sphere,
+    Agreement, Ended, Evolution, Field, InputError, Measures, Params, RunHistory, Size, Sphere,
 };
 use crate::state::job_end::ended;
+use crate::state::segment::LeakNotice;
 use crate::state::segment::jobs::run_worker::WorkerMemory;
 use crate::state::segment::jobs::{Proximity, ProximityTarget, SEGMENT, SpeedSources};
 use crate::state::{Effect, State, segment};
 use glam::DVec3;
-use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 pub(super) type RunSender<'a> = PartialSender<'a, Box<RunUpdate>>;
@@ -185,18 +184,6 @@ pub struct SurfaceUpdate {
     pub size: Size,
     pub steps_per_s: f64,
     pub figures: Option<SurfaceStatistics>,
-}
-
-/// A leak and its position.
-#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
-pub struct LeakNotice {
-    pub leak: Leak,
-    /// World mm: where most of the new volume came through.
-    pub at: Option<DVec3>,
-    /// Volume before the leak.
-    pub before_ml: f64,
-    /// Growth as a fraction of the voxels inside before.
-    pub grown: f64,
 }
 
 impl LeakNotice {

@@ -3,8 +3,9 @@
 use crate::compute::{Backend, Control};
 use crate::solvers::Error;
 use crate::solvers::level_set::{Ended, Evolution, Field, Inputs};
+use crate::state::segment::LeakNotice;
 use crate::state::segment::jobs::{
-    LeakNotice, PlacedSphere, Rewind, RunRequest, SpeedSources, SurfaceStatistics,
+    PlacedSphere, Rewind, RunRequest, SpeedSources, SurfaceStatistics,
 };
 use std::sync::Arc;
 use std::time::{Duration, Instant};

@@ -8,12 +8,13 @@ use crate::solvers::level_set::{
     surface,
 };
 use crate::solvers::{Error, region};
+use crate::state::segment::LeakNotice;
 use crate::state::segment::jobs::proximity::ProximityCache;
 use crate::state::segment::jobs::run::RunSender;
 use crate::state::segment::jobs::run_state::Run;
 use crate::state::segment::jobs::{
-    InitialSurface, LeakNotice, PlacedSphere, RunCheckpoint, RunControl, RunRequest, RunUpdate,
-    SpeedSources, SurfaceStatistics, SurfaceUpdate,
+    InitialSurface, PlacedSphere, RunCheckpoint, RunControl, RunRequest, RunUpdate, SpeedSources,
+    SurfaceStatistics, SurfaceUpdate,
 };
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};

@@ -2,11 +2,11 @@
 
 use crate::data::Volume;
 use crate::data::text::counted;
-use crate::jobs::session::ReadSession;
 use crate::state::Document;
 use crate::state::core::layer::{Content, Layer, LayerId};
 use crate::state::core::text::count;
 use crate::state::filter::{FittedWeights, WEIGHT, sorted};
+use crate::state::sessions::ReadSession;
 use crate::state::sessions::saved::density::{grid_of, saved_grid};
 use crate::state::sessions::saved::write::Lists;
 use crate::state::sessions::saved::{

@@ -1,14 +1,15 @@
 //! Layers of a session whose files are found after opening it.
 
 use crate::io::Remark;
-use crate::jobs::session::{Found, Item, Restored};
 use crate::state::Document;
 use crate::state::core::layer::{Layer, LayerId};
+use crate::state::sessions::Found;
+use crate::state::sessions::jobs::{Item, Restored};
 use crate::state::sessions::saved::read::{item, put_edits, restore};
-use crate::state::sessions::saved::results::result_name;
 use crate::state::sessions::saved::stored::find_again;
 use crate::state::sessions::saved::{
-    MissingLayer, SavedOrigin, Table, alignment, filter, not_what_it_was, regions, segment,
+    MissingLayer, SavedOrigin, Table, alignment, filter, not_what_it_was, regions, result_name,
+    segment,
 };
 use std::path::PathBuf;
 use std::sync::Arc;

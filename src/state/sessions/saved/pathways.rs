@@ -1,9 +1,9 @@
 //! Kept pathways in a session: the inputs to recompute them, not the costs.
 
-use crate::jobs::session::ReadSession;
 use crate::state::Document;
 use crate::state::core::layer::LayerId;
 use crate::state::pathways::{AmongPairs, KeptPathway, PathwaySettings};
+use crate::state::sessions::ReadSession;
 use crate::state::sessions::saved::regions::region;
 use crate::state::sessions::saved::write::Lists;
 use crate::state::sessions::saved::{SavedDocument, SavedPathway, SessionPart, Table, add_missing};

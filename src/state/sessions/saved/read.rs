@@ -2,22 +2,21 @@
 
 use crate::data::axis_change::AxisChange;
 use crate::io::{Reading, Remark};
-use crate::jobs::session::{
-    FileComparison, Item, NotRestored, ReadSession, Restored, RestoredLayers,
-};
 use crate::solvers::tractogram::selection::Edit;
 use crate::state::core::layer::{Content as DocumentContent, Layer, LayerId, OriginId};
 use crate::state::density::quantity;
 use crate::state::document::Rays;
 use crate::state::files::jobs::open::Loaded;
 use crate::state::origin::{Origin, Origins, PhantomPart};
+use crate::state::sessions::jobs::{Item, NotRestored, Restored, RestoredLayers};
 use crate::state::sessions::saved::origins::{Resolved, edits};
-use crate::state::sessions::saved::results::result_name;
 use crate::state::sessions::saved::{
     AwaitedLayers, Content, MissingItem, MissingLayer, SavedDocument, SavedLayer, SavedOrigin,
-    Table, alignment, density, filter, missing_parts, not_what_it_was, pathways, regions, segment,
-    snapshots, stored,
+    Table, alignment, density, filter, missing_parts, not_what_it_was, pathways, regions,
+    result_name, segment, snapshots, stored,
 };
+use crate::state::sessions::types::file::Parse;
+use crate::state::sessions::{FileComparison, ReadSession};
 use crate::state::snapshots::MOST as MOST_SNAPSHOTS;
 use crate::state::{Camera, Document, Slab, Tool, View};
 use serde::Deserialize as _;
@@ -25,9 +24,6 @@ use serde_json::Value;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
-
-/// The content of a session, and the names of its unknown parts. An error is the beginning of a sentence.
-pub type Parse = Result<(Arc<Content>, Vec<String>), String>;
 
 /// Parses the content of a session's file; nothing is read for its layers yet.
 pub fn parse(text: Value) -> Parse {

@@ -2,9 +2,9 @@
 
 use crate::data::region::RegionId;
 use crate::data::{Region, Shape};
-use crate::jobs::session::ReadSession;
 use crate::state::Document;
 use crate::state::core::layer::{Content as DocumentContent, LayerId};
+use crate::state::sessions::ReadSession;
 use crate::state::sessions::saved::write::Lists;
 use crate::state::sessions::saved::{
     MissingPart, SavedDocument, SavedPathway, SavedRegion, SavedShape, SessionPart, add_missing,

@@ -1,21 +1,12 @@
-//! Checksums of results that a session holds, under the names of these results.
+//! Results of which a session holds checksums.
 
-use crate::jobs::session::ToSum;
 use crate::state::core::layer::Content as DocumentContent;
 use crate::state::filter::WEIGHT;
 use crate::state::pathways::PathwayResult;
+use crate::state::sessions::types::content::{LIVE, PATHWAY, SURFACE, TENSORS, result_name};
+use crate::state::sessions::types::draft::ToSum;
 use crate::state::{State, Task};
 use std::path::Path;
-
-/// `layer 7`.
-pub fn result_name(layer: u64) -> String {
-    format!("layer {layer}")
-}
-
-pub const TENSORS: &str = "tensors";
-pub const LIVE: &str = "live";
-pub const PATHWAY: &str = "pathway";
-pub const SURFACE: &str = "surface";
 
 pub(in crate::state) fn results(state: &State) -> Vec<ToSum> {
     let document = &state.document;

@@ -2,7 +2,6 @@
 
 use crate::data::region::RegionId;
 use crate::data::{Mask, Region, Role, Shape};
-use crate::jobs::session::ReadSession;
 use crate::solvers::level_set::RunHistory;
 use crate::state::Document;
 use crate::state::core::colours::CATEGORIES;
@@ -10,6 +9,7 @@ use crate::state::core::layer::Input;
 use crate::state::core::layer::{Content, Layer, LayerId};
 use crate::state::segment::jobs::{PlacedSphere, RunCheckpoint, SpeedSources};
 use crate::state::segment::{KeptSurface, Segmentation, Segmented, SpeedInputs, Start, scalar};
+use crate::state::sessions::ReadSession;
 use crate::state::sessions::saved::regions::region;
 use crate::state::sessions::saved::write::Lists;
 use crate::state::sessions::saved::{

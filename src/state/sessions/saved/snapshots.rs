@@ -1,11 +1,12 @@
 //! Snapshots in a session: each is a document of its own; layers that several documents share are read once.
 
 use crate::io::Remark;
-use crate::jobs::session::{Item, ReadSession, RestoredLayers};
 use crate::state::core::layer::{Content as DocumentContent, Layer, LayerId};
 use crate::state::core::text::some_of;
 use crate::state::origin::Origins;
 use crate::state::recipes::live_made;
+use crate::state::sessions::ReadSession;
+use crate::state::sessions::jobs::{Item, RestoredLayers};
 use crate::state::sessions::saved::read::{self, Items, Missing};
 use crate::state::sessions::saved::write::Lists;
 use crate::state::sessions::saved::{

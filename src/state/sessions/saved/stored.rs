@@ -1,8 +1,8 @@
 //! Layers whose data are stored in a session: segmented masks, maps of weights.
 
-use crate::jobs::session::ReadSession;
 use crate::state::Document;
 use crate::state::core::layer::{Layer, LayerId};
+use crate::state::sessions::ReadSession;
 use crate::state::sessions::saved::{MissingLayer, SavedDocument, SavedLayer};
 use std::sync::Arc;
 

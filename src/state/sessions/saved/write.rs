@@ -2,9 +2,6 @@
 
 use crate::data::region::RegionId;
 use crate::data::{DataId, Mask, Region, Shape};
-use crate::jobs::session::{
-    ContentText, FileComparison, Listed, ReadSession, SessionDraft, Stored, StoredNumbers, ToSum,
-};
 use crate::state::core::display::Display;
 use crate::state::core::layer::{Content as DocumentContent, Layer, LayerId, OriginId};
 use crate::state::origin::{Computed, Origin};
@@ -15,6 +12,9 @@ use crate::state::sessions::saved::{
     SavedShape, Table,
 };
 use crate::state::sessions::unsaved::InSession;
+use crate::state::sessions::{
+    ContentText, FileComparison, Listed, ReadSession, SessionDraft, Stored, StoredNumbers, ToSum,
+};
 use crate::state::{Document, State};
 use serde_json::Value;
 use std::collections::BTreeMap;

@@ -1,9 +1,9 @@
 //! Checks whether the files of a session, and the session itself, have changed.
 
-use crate::jobs::session::{FileComparison, SessionRequest};
 use crate::state::core::notices::Severity;
+use crate::state::sessions::jobs::VerifyFiles;
 use crate::state::sessions::update::{save, submit};
-use crate::state::sessions::{ChangedSince, Verified};
+use crate::state::sessions::{ChangedSince, FileComparison, Verified};
 use crate::state::{Effect, State};
 use std::path::{Path, PathBuf};
 
@@ -44,7 +44,7 @@ pub(in crate::state) fn verify(state: &mut State, effects: &mut Vec<Effect>) {
         saving.verified = Some(Verified::Same(files.len()));
     } else if !files.is_empty() {
         saving.verified = Some(Verified::Running(files.len()));
-        submit(effects, SessionRequest::Verify { files });
+        submit(effects, VerifyFiles { files });
     }
 }
 

@@ -1,16 +1,15 @@
 //! Layers of a session that are restored after opening it: their files are found, or they are recomputed.
 
-use crate::data::Tractogram;
 use crate::jobs::Slot;
-use crate::jobs::session::{FileComparison, Match, Remake, RestoredLayers, SessionRequest};
-use crate::state::basis::remake;
 use crate::state::core::layer::{Content as LayerContent, Layer, LayerId};
 use crate::state::core::notices::{Severity, Topic};
 use crate::state::core::text::counted;
 use crate::state::edit::{changed, edit};
 use crate::state::origin::{Computed, Origin};
+use crate::state::sessions::jobs::{LoadLayers, Remake, RemakeOutput, RestoredLayers};
 use crate::state::sessions::saved;
 use crate::state::sessions::update::submit;
+use crate::state::sessions::{FileComparison, Match};
 use crate::state::{Effect, State, tensors};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -29,7 +28,7 @@ pub(in crate::state) fn restore(
     match saved::moved_to(missing, path) {
         Ok(item) => {
             let items = vec![(layer.0, item)];
-            submit(effects, SessionRequest::Load { items });
+            submit(effects, LoadLayers { items });
         }
         Err(why) => state.session.failed(Slot::Load, why),
     }
@@ -92,7 +91,7 @@ pub(in crate::state) fn make_again(state: &mut State, layer: LayerId, effects: &
     let request = match missing.made(document) {
         None => return,
         Some(Err(why)) => Err(format!("{name} cannot be recomputed: {why}")),
-        Some(Ok(made)) => remake(document, layer.0, &name, &made),
+        Some(Ok(made)) => Remake::new(document, layer.0, &name, &made),
     };
     match request {
         Ok(request) => {
@@ -107,7 +106,7 @@ pub(in crate::state) fn make_again(state: &mut State, layer: LayerId, effects: &
                 edits,
                 ..request
             };
-            submit(effects, SessionRequest::Remake(Box::new(request)));
+            submit(effects, request);
         }
         Err(sentence) => state.session.failed(Slot::Remake, sentence),
     }
@@ -116,10 +115,13 @@ pub(in crate::state) fn make_again(state: &mut State, layer: LayerId, effects: &
 pub(in crate::state) fn was_made_again(
     state: &mut State,
     layer: u64,
-    tractogram: Tractogram,
-    outcome: Option<Match>,
+    output: RemakeOutput,
     wall_ms: f64,
 ) {
+    let RemakeOutput {
+        tractogram,
+        outcome,
+    } = output;
     let id = LayerId(layer);
     let Some(missing) = state.document.missing_layer(id).cloned() else {
         return;

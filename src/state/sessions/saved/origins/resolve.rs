@@ -1,7 +1,6 @@
 //! From the table of origins in a session to that of a document.
 
 use crate::io::{AffineReading, Reading};
-use crate::jobs::session::ReadSession;
 use crate::solvers::tractogram::selection::{Edit, SelectionRules, Within};
 use crate::state::Document;
 use crate::state::core::layer::Input;
@@ -12,6 +11,7 @@ use crate::state::origin::FoundMask;
 use crate::state::origin::MapOfFit;
 use crate::state::origin::Origin;
 use crate::state::origin::TensorFit;
+use crate::state::sessions::ReadSession;
 use crate::state::sessions::saved::regions::region;
 use crate::state::sessions::saved::{
     SavedEdit, SavedInput, SavedMask, SavedOrigin, Table, density, segment,

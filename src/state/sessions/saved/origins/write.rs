@@ -1,7 +1,6 @@
 //! From the table of origins of a document to that in a session.
 
 use crate::data::{Region, Shape};
-use crate::jobs::session::ReadSession;
 use crate::solvers::tractogram::selection::{Edit, Within};
 use crate::state::Document;
 use crate::state::core::layer::Input;
@@ -9,6 +8,7 @@ use crate::state::core::layer::OriginId;
 use crate::state::document::FitMask;
 use crate::state::origin::Computed;
 use crate::state::origin::Origin;
+use crate::state::sessions::ReadSession;
 use crate::state::sessions::saved::write::Lists;
 use crate::state::sessions::saved::{
     SavedCurves, SavedEdit, SavedFit, SavedInput, SavedMask, SavedOrigin, SavedReading,

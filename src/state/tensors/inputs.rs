@@ -1,12 +1,11 @@
-//! Inputs of results, to recompute them.
+//! The tensors of an earlier fit, to recompute results in them.
 
 use crate::data::Mask;
-use crate::jobs::session::{Remade, Remake, Tensors};
 use crate::state::Document;
 use crate::state::core::layer::{Content, Layer, OriginId};
-use crate::state::document::{FitMask, Made};
+use crate::state::document::FitMask;
+use crate::state::tensors::jobs::input::Tensors;
 use crate::state::tensors::recipe::Source;
-use crate::state::track::types::CurveParams;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -89,27 +88,5 @@ pub fn tensors(document: &Document, name: &str, fit: OriginId) -> Result<Tensors
             mask,
             params: fit.params.clone(),
         },
-    })
-}
-
-/// The job that recomputes kept curves; an error is a sentence.
-pub fn remake(document: &Document, layer: u64, name: &str, made: &Made) -> Result<Remake, String> {
-    let curves = match made.curves.clone() {
-        CurveParams::Streamlines(params) => Remade::Streamlines(params),
-        CurveParams::Rays(medium, params) => Remade::Rays {
-            sharpening: medium.sharpening,
-            precision: medium.precision,
-            params,
-            cut: made.cut,
-        },
-    };
-    Ok(Remake {
-        layer,
-        name: name.to_owned(),
-        tensors: tensors(document, name, made.fit)?,
-        regions: made.regions.clone(),
-        curves,
-        edits: Vec::new(),
-        expected: None,
     })
 }

@@ -9,10 +9,10 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 #[derive(Default)]
-pub(in crate::jobs) struct Memory(Mutex<Inner>);
+pub(in crate::state) struct Memory(Mutex<Inner>);
 
 #[derive(Default)]
-pub(super) struct Inner {
+pub(in crate::state) struct Inner {
     pub desk: Option<RecoveryFolder>,
     /// Recovery folders of other windows; no other process takes them meanwhile.
     pub left: Vec<RecoveryFolder>,
@@ -27,12 +27,12 @@ pub(super) struct Inner {
 }
 
 impl Memory {
-    pub(super) fn lock(&self) -> MutexGuard<'_, Inner> {
+    pub(in crate::state) fn lock(&self) -> MutexGuard<'_, Inner> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The file to which this window saves for recovery.
-    pub(super) fn own_session(&self) -> Result<PathBuf, String> {
+    pub(in crate::state) fn own_session(&self) -> Result<PathBuf, String> {
         let mut inner = self.lock();
         if let Some(desk) = &inner.desk {
             return Ok(desk.session());
@@ -45,7 +45,7 @@ impl Memory {
     }
 
     /// Removes the recovery folder: there is nothing to recover any more.
-    pub(super) fn leave(&self) {
+    pub(in crate::state) fn leave(&self) {
         let mut inner = self.lock();
         inner.last = None;
         if let Some(desk) = inner.desk.take() {
@@ -54,7 +54,7 @@ impl Memory {
     }
 
     /// Discards the recovery folder of another window.
-    pub(super) fn forget(&self, session: &Path) {
+    pub(in crate::state) fn forget(&self, session: &Path) {
         let mut inner = self.lock();
         if let Some(at) = inner.left.iter().position(|d| d.session() == session) {
             inner.left.remove(at).remove();
@@ -77,7 +77,7 @@ impl Memory {
     }
 
     /// The checksum of a value, computed once.
-    pub(super) fn sum(&self, id: DataId, make: impl FnOnce() -> Sum) -> Sum {
+    pub(in crate::state) fn sum(&self, id: DataId, make: impl FnOnce() -> Sum) -> Sum {
         // Checksums of a few results that no longer exist are kept.
         const MOST: usize = 256;
         let known = self.lock().sums.get(&id).cloned();

@@ -1,8 +1,8 @@
 //! The files that hold masks of a session, for commands.
 
-use super::{Entry, FileComparison};
 use crate::compute::Control;
 use crate::io::session;
+use crate::state::sessions::types::file::{Entry, FileComparison};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
@@ -17,7 +17,7 @@ struct MaskFile {
 }
 
 /// The content with the files that hold masks of the session. Files that cannot be read now are left out.
-pub(super) fn added(
+pub(in crate::state) fn added(
     mut content: Value,
     stored: &[(usize, PathBuf)],
     folder: &Path,
@@ -40,7 +40,7 @@ pub(super) fn added(
 }
 
 /// Takes these files out of the content, and returns those that are unchanged.
-pub(super) fn taken(
+pub(in crate::state) fn taken(
     content: &mut Value,
     folder: &Path,
     control: &Control,

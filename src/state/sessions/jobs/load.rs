@@ -1,0 +1,363 @@
+//! Reads the layers of a session, and computes those that are in no file.
+
+use crate::compute::{Backend, Control};
+use crate::data::{Tractogram, Volume};
+use crate::io::session::{self, Change, Entry, FileComparison};
+use crate::io::{Reading, Remark};
+use crate::jobs::{
+    Delivery, Job, JobError, PartialSender, Receive, Slot, Worker, memory_for_curves,
+};
+use crate::phantom;
+use crate::solvers::density::{self, DensityGrid, Params};
+use crate::solvers::tractogram::selection::{self, Edit, apply};
+use crate::state::files::jobs::open::{Loaded, Opened, OpenedFile, open};
+use crate::state::sessions::jobs::{head, opened};
+use crate::state::sessions::update;
+use crate::state::{Effect, State};
+use glam::DAffine3;
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Reads or computes layers.
+#[derive(Clone, Debug)]
+pub struct LoadLayers {
+    /// By the layers' numbers.
+    pub items: Vec<(u64, Item)>,
+}
+
+impl Job for LoadLayers {
+    type Output = RestoredLayers;
+
+    fn slot(&self) -> Slot {
+        Slot::Load
+    }
+
+    fn label(&self) -> String {
+        "Opening the session's files".to_owned()
+    }
+
+    fn run(
+        self,
+        worker: &Worker,
+        control: &Control,
+        _: &PartialSender<RestoredLayers>,
+    ) -> Result<RestoredLayers, JobError> {
+        Ok(load(self.items, &worker.backend(), control)?)
+    }
+
+    fn curves(output: &RestoredLayers) -> Vec<&Tractogram> {
+        let read = output.iter().filter_map(|(_, one)| one.as_ref().ok());
+        read.flat_map(Restored::all_curves).collect()
+    }
+}
+
+impl Receive<State> for LoadLayers {
+    fn receive(
+        &self,
+        delivery: Delivery<RestoredLayers>,
+        state: &mut State,
+        effects: &mut Vec<Effect>,
+    ) {
+        opened(
+            state,
+            self,
+            delivery,
+            effects,
+            |state, restored, _, effects| {
+                update::was_loaded(state, restored, effects);
+            },
+        );
+    }
+}
+
+/// A layer to be read or computed again.
+#[derive(Clone, Debug)]
+pub enum Item {
+    File {
+        path: PathBuf,
+        gradients: Vec<PathBuf>,
+        reading: Reading,
+        /// Edits of the streamlines since.
+        edits: Vec<Edit>,
+        /// Transforms for which the streamlines are needed, too.
+        moves: Vec<DAffine3>,
+        /// The entry of the file, if it has not been compared.
+        entry: Option<Box<Entry>>,
+    },
+    /// The built-in head.
+    Head { seed: u64 },
+    /// Streamlines stored next to the session.
+    Stored { path: PathBuf, sha256: String },
+    /// A density map of another layer's streamlines; its grid was checked.
+    Density {
+        of: u64,
+        /// Transform of that layer.
+        by: DAffine3,
+        on: density::DensityGrid,
+        params: density::Params,
+    },
+}
+
+/// By the layers' numbers; an error is a sentence.
+pub type RestoredLayers = Vec<(u64, Result<Restored, NotRestored>)>;
+
+/// Why a layer of a session is missing: one sentence.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum NotRestored {
+    /// Kept streamlines whose file next to the session is missing.
+    Gone(PathBuf),
+    Other(String),
+}
+
+impl From<String> for NotRestored {
+    fn from(sentence: String) -> Self {
+        Self::Other(sentence)
+    }
+}
+
+impl fmt::Display for NotRestored {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Gone(path) => {
+                write!(f, "Its file beside the session is gone: {}", path.display())
+            }
+            Self::Other(sentence) => f.write_str(sentence),
+        }
+    }
+}
+
+/// The result of an [`Item`].
+#[derive(Clone, Debug)]
+pub enum Restored {
+    File {
+        path: PathBuf,
+        loaded: Loaded,
+        reading: Reading,
+        notes: Vec<Remark>,
+        /// How it differs from before.
+        changed: Option<Change>,
+        /// Its transformed streamlines; an error is a sentence.
+        moved: Vec<(DAffine3, Result<Tractogram, String>)>,
+    },
+    Head(Arc<phantom::Demo>),
+    Curves(Tractogram),
+    Density(Volume),
+}
+
+impl Restored {
+    /// The streamlines of a layer.
+    pub(in crate::state) fn curves(&self) -> Option<&Tractogram> {
+        match self {
+            Self::Curves(tractogram)
+            | Self::File {
+                loaded: Loaded::Tractogram(tractogram),
+                ..
+            } => Some(tractogram),
+            _ => None,
+        }
+    }
+
+    /// All of them, including transformed ones.
+    pub(in crate::state) fn all_curves(&self) -> impl Iterator<Item = &Tractogram> {
+        let elsewhere = match self {
+            Self::File { moved, .. } => &**moved,
+            _ => &[],
+        };
+        let there = elsewhere
+            .iter()
+            .filter_map(|(_, there)| there.as_ref().ok());
+        self.curves().into_iter().chain(there)
+    }
+
+    /// The transformed streamlines of a layer, if they were requested.
+    pub fn moved_to(&self, by: DAffine3) -> Result<Option<Tractogram>, String> {
+        let Self::File { moved, .. } = self else {
+            return Ok(None);
+        };
+        let found = moved.iter().find(|(to, _)| *to == by);
+        found.map(|(_, there)| there.clone()).transpose()
+    }
+}
+
+fn file(
+    path: &Path,
+    gradients: &[PathBuf],
+    reported: &crate::io::Reading,
+    control: &Control,
+) -> Result<Restored, String> {
+    match open(path, gradients, reported, control)? {
+        Opened::File(file) => {
+            let OpenedFile {
+                path,
+                loaded,
+                reading,
+                notes,
+                ..
+            } = *file;
+            Ok(Restored::File {
+                path,
+                loaded,
+                reading,
+                notes,
+                changed: None,
+                moved: Vec::new(),
+            })
+        }
+        Opened::Folder(_) => Err(format!("Nothing was read: {}", path.display())),
+    }
+}
+
+/// With a warning if the file has changed.
+fn looked_at(
+    mut restored: Restored,
+    path: &Path,
+    entry: Option<&Entry>,
+    control: &Control,
+) -> Result<Restored, String> {
+    if let (Restored::File { changed, .. }, Some(entry)) = (&mut restored, entry) {
+        let standing = session::check(path, entry, false, control).map_err(|e| e.to_string())?;
+        *changed = match standing {
+            FileComparison::Changed(why) => Some(why),
+            FileComparison::Same | FileComparison::Missing(_) => None,
+        };
+    }
+    Ok(restored)
+}
+
+/// With the edits of streamlines since.
+fn edited(
+    restored: Restored,
+    edits: &[Edit],
+    backend: &Backend,
+    control: &Control,
+) -> Result<Restored, String> {
+    match restored {
+        Restored::File {
+            loaded: Loaded::Tractogram(tractogram),
+            path,
+            reading,
+            notes,
+            changed,
+            moved,
+        } if !edits.is_empty() => {
+            let memory = memory_for_curves();
+            let left = apply(&tractogram, edits, memory, backend, control);
+            let left = left.map_err(|e| format!("{e}: {}", path.display()))?;
+            left.bounds();
+            Ok(Restored::File {
+                loaded: Loaded::Tractogram(left),
+                path,
+                reading,
+                notes,
+                changed,
+                moved,
+            })
+        }
+        restored => Ok(restored),
+    }
+}
+
+/// With the transformed streamlines.
+fn elsewhere(mut restored: Restored, moves: &[DAffine3]) -> Restored {
+    if let Restored::File {
+        loaded: Loaded::Tractogram(tractogram),
+        path,
+        moved,
+        ..
+    } = &mut restored
+    {
+        let valid = |by: &&DAffine3| by.is_finite() && **by != DAffine3::IDENTITY;
+        *moved = moves
+            .iter()
+            .filter(valid)
+            .map(|by| {
+                let there = selection::moved(tractogram, *by, memory_for_curves());
+                let there = there.map_err(|e| format!("{e}: {}", path.display()));
+                if let Ok(there) = &there {
+                    there.bounds();
+                }
+                (*by, there)
+            })
+            .collect();
+    }
+    restored
+}
+
+fn load(
+    items: Vec<(u64, Item)>,
+    backend: &Backend,
+    control: &Control,
+) -> Result<RestoredLayers, String> {
+    let mut head: Option<(u64, Arc<phantom::Demo>)> = None;
+    let mut restored: RestoredLayers = Vec::new();
+    // Maps come after the layers that they are computed from.
+    let (maps, others): (Vec<_>, Vec<_>) = items
+        .into_iter()
+        .partition(|(_, item)| matches!(item, Item::Density { .. }));
+    for (layer, item) in others.into_iter().chain(maps) {
+        let one = match item {
+            Item::File {
+                path,
+                gradients,
+                reading,
+                edits,
+                moves,
+                entry,
+            } => file(&path, &gradients, &reading, control)
+                .and_then(|restored| looked_at(restored, &path, entry.as_deref(), control))
+                .and_then(|restored| edited(restored, &edits, backend, control))
+                .map(|restored| elsewhere(restored, &moves))
+                .map_err(NotRestored::from),
+            Item::Head { seed } => match &head {
+                Some((made, demo)) if *made == seed => Ok(Restored::Head(demo.clone())),
+                _ => head::make(seed, backend, control)
+                    .map(|demo| {
+                        let demo = Arc::new(demo);
+                        head = Some((seed, demo.clone()));
+                        Restored::Head(demo)
+                    })
+                    .map_err(NotRestored::from),
+            },
+            Item::Density { of, by, on, params } => {
+                let of = restored.iter().find(|(layer, _)| *layer == of);
+                let of = of.and_then(|(_, one)| one.as_ref().ok());
+                let of = of.and_then(|one| {
+                    let there = one.moved_to(by).ok().flatten();
+                    there.or_else(|| match by == DAffine3::IDENTITY {
+                        true => one.curves().cloned(),
+                        false => one.curves().map(|t| t.moved(by)),
+                    })
+                });
+                density(of.as_ref(), &on, &params, backend, control).map_err(NotRestored::from)
+            }
+            Item::Stored { path, sha256 } => session::restore(&path, &sha256, control)
+                .map(|tractogram| {
+                    tractogram.bounds();
+                    Restored::Curves(tractogram)
+                })
+                .map_err(|e| match e {
+                    crate::io::Error::Missing { path } => NotRestored::Gone(path),
+                    other => NotRestored::Other(other.to_string()),
+                }),
+        };
+        control.check().map_err(|_| "Cancelled".to_owned())?;
+        restored.push((layer, one));
+    }
+    Ok(restored)
+}
+
+fn density(
+    of: Option<&Tractogram>,
+    on: &DensityGrid,
+    params: &Params,
+    backend: &Backend,
+    control: &Control,
+) -> Result<Restored, String> {
+    let of = of.ok_or("The streamlines that it maps are missing")?;
+    let grid = on.grid(of.bounds()).map_err(|e| e.to_string())?;
+    let made = density::density(of, &grid, params, memory_for_curves(), backend, control);
+    let picture = made.map_err(|e| e.to_string())?.picture();
+    picture.precompute_windows();
+    Ok(Restored::Density(picture))
+}

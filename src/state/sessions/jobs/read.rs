@@ -1,0 +1,275 @@
+//! Reads session files, and compares the files that they refer to.
+
+use crate::compute::Control;
+use crate::io::checksum;
+use crate::io::session::{self, Entry, FileComparison, PackedMask, PackedNumbers};
+use crate::jobs::{Delivery, Job, JobError, PartialSender, Receive, Slot, Worker};
+use crate::state::job_end::ended;
+use crate::state::sessions::jobs::{file_name, mask_files, opened};
+use crate::state::sessions::saved;
+use crate::state::sessions::types::file::{Found, ReadSession, UnreadableArray};
+use crate::state::sessions::update::{self, checked};
+use crate::state::{Effect, State};
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Reads a session file.
+#[derive(Clone, Debug)]
+pub struct OpenSession {
+    pub path: PathBuf,
+    /// Files are read even if size and age are unchanged.
+    pub strict: bool,
+}
+
+impl Job for OpenSession {
+    type Output = Arc<ReadSession>;
+
+    fn slot(&self) -> Slot {
+        Slot::Load
+    }
+
+    fn label(&self) -> String {
+        format!("Opening {}", file_name(&self.path))
+    }
+
+    fn run(
+        self,
+        _: &Worker,
+        control: &Control,
+        _: &PartialSender<Arc<ReadSession>>,
+    ) -> Result<Arc<ReadSession>, JobError> {
+        Ok(Arc::new(read(&self.path, self.strict, control)?))
+    }
+}
+
+impl Receive<State> for OpenSession {
+    fn receive(
+        &self,
+        delivery: Delivery<Arc<ReadSession>>,
+        state: &mut State,
+        effects: &mut Vec<Effect>,
+    ) {
+        opened(state, self, delivery, effects, |state, read, _, effects| {
+            update::was_read(state, read, effects);
+        });
+    }
+}
+
+/// Some of a session's files have new paths; other missing files may be in the same folders.
+#[derive(Clone, Debug)]
+pub struct RelocateFiles {
+    pub files: Vec<Found>,
+    /// New paths by the files' numbers.
+    pub to: Vec<(usize, PathBuf)>,
+}
+
+impl Job for RelocateFiles {
+    type Output = Vec<Found>;
+
+    fn slot(&self) -> Slot {
+        Slot::Load
+    }
+
+    fn label(&self) -> String {
+        "Looking for files".to_owned()
+    }
+
+    fn run(
+        self,
+        _: &Worker,
+        control: &Control,
+        _: &PartialSender<Vec<Found>>,
+    ) -> Result<Vec<Found>, JobError> {
+        Ok(relocate(self.files, self.to, control)?)
+    }
+}
+
+impl Receive<State> for RelocateFiles {
+    fn receive(
+        &self,
+        delivery: Delivery<Vec<Found>>,
+        state: &mut State,
+        effects: &mut Vec<Effect>,
+    ) {
+        opened(
+            state,
+            self,
+            delivery,
+            effects,
+            |state, files, _, effects| {
+                update::were_relocated(state, files, effects);
+            },
+        );
+    }
+}
+
+/// Checks whether files that were accepted by size and age are those of a session; returns those that have changed,
+/// with the reasons.
+#[derive(Clone, Debug)]
+pub struct VerifyFiles {
+    pub files: Vec<(PathBuf, Entry)>,
+}
+
+impl Job for VerifyFiles {
+    type Output = Vec<(PathBuf, FileComparison)>;
+
+    fn slot(&self) -> Slot {
+        Slot::Verify
+    }
+
+    fn label(&self) -> String {
+        "Verifying the session's files".to_owned()
+    }
+
+    fn run(
+        self,
+        _: &Worker,
+        control: &Control,
+        _: &PartialSender<Vec<(PathBuf, FileComparison)>>,
+    ) -> Result<Vec<(PathBuf, FileComparison)>, JobError> {
+        Ok(verify(self.files, control)?)
+    }
+}
+
+impl Receive<State> for VerifyFiles {
+    fn receive(
+        &self,
+        delivery: Delivery<Vec<(PathBuf, FileComparison)>>,
+        state: &mut State,
+        effects: &mut Vec<Effect>,
+    ) {
+        ended(state, self, delivery, effects, |state, differ, _, _| {
+            checked::verified(state, self.files.len(), &differ);
+        });
+    }
+}
+
+fn read(path: &Path, strict: bool, control: &Control) -> Result<ReadSession, String> {
+    let sentence = |e: crate::io::Error| e.to_string();
+    let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    let sha256 = checksum::of_file(&path, control).map_err(sentence)?;
+    let mut session = session::read(&path).map_err(sentence)?;
+    let folder = path.parent().unwrap_or(Path::new("/"));
+    let mask_files = mask_files::taken(&mut session.content, folder, control)?;
+    const NO_ROOM: &str = "more memory than is available";
+    // Compressed text of a few bytes may expand to very much.
+    let room = || crate::io::available_bytes().map_or(1 << 34, |bytes| bytes / 2);
+    let fits = session
+        .masks
+        .iter()
+        .filter_map(PackedMask::voxels)
+        .sum::<u64>()
+        <= room();
+    let mut masks = Vec::new();
+    for packed in session.masks {
+        let mask = match fits {
+            true => packed.unpack(),
+            false => Err(format!("it needs {NO_ROOM}")),
+        };
+        // Items that refer to it report this.
+        masks.push(mask.map_err(|why| UnreadableArray {
+            packed: Arc::new(packed),
+            why,
+        }));
+    }
+    let numbers = session.numbers.iter().map(PackedNumbers::room_bytes);
+    let fits = numbers.sum::<u64>() <= room();
+    let mut numbers = Vec::new();
+    for packed in session.numbers {
+        let values = match fits || packed.room_bytes() == 0 {
+            true => packed.unpack(),
+            false => Err(format!("they need {NO_ROOM}")),
+        };
+        numbers.push(values.map_err(|why| UnreadableArray {
+            packed: Arc::new(packed),
+            why,
+        }));
+    }
+    let mut files = Vec::new();
+    for entry in session.files {
+        let place = entry.place(folder);
+        let standing = session::check(&place, &entry, strict, control).map_err(sentence)?;
+        let folders = [folder.to_owned()];
+        let suggestion = matches!(standing, FileComparison::Missing(_))
+            .then(|| session::find_moved(&entry, &folders, control))
+            .flatten();
+        files.push(Found {
+            path: place,
+            standing,
+            suggestion,
+            entry,
+        });
+    }
+    let origin_is_same = origin_is_same(&session.content, control)?;
+    Ok(ReadSession {
+        origin_is_same,
+        mask_files,
+        content: saved::parse(session.content),
+        program: session.program,
+        computed_on: session.computed_on,
+        results: session.results,
+        numbers,
+        path,
+        sha256,
+        files,
+        masks,
+    })
+}
+
+/// Whether the session of a copy for recovery is unchanged since the copy was written.
+fn origin_is_same(content: &Value, control: &Control) -> Result<bool, String> {
+    let [origin, sum] = ["origin", "origin_sha256"].map(|name| content[name].as_str());
+    let (Some(origin), Some(sum)) = (origin, sum) else {
+        return Ok(false);
+    };
+    match checksum::of_file(Path::new(origin), control) {
+        Ok(found) => Ok(found == sum),
+        Err(crate::io::Error::Cancelled) => Err("Cancelled".to_owned()),
+        // Whatever the reason, it has changed.
+        Err(_) => Ok(false),
+    }
+}
+
+/// Reads every byte of files that were accepted as a session's by their size and age.
+fn verify(
+    files: Vec<(PathBuf, Entry)>,
+    control: &Control,
+) -> Result<Vec<(PathBuf, FileComparison)>, String> {
+    control.begin("Verifying files", files.len() as u64);
+    let mut differ = Vec::new();
+    for (path, entry) in files {
+        let standing = session::check(&path, &entry, true, control).map_err(|e| e.to_string())?;
+        if standing != FileComparison::Same {
+            differ.push((path, standing));
+        }
+        control.advance(1);
+    }
+    Ok(differ)
+}
+
+fn relocate(
+    mut files: Vec<Found>,
+    to: Vec<(usize, PathBuf)>,
+    control: &Control,
+) -> Result<Vec<Found>, String> {
+    let sentence = |e: crate::io::Error| e.to_string();
+    let folders: Vec<PathBuf> = to
+        .iter()
+        .filter_map(|(_, path)| path.parent().map(Path::to_owned))
+        .collect();
+    for (index, path) in to {
+        let Some(found) = files.get_mut(index) else {
+            continue;
+        };
+        found.standing = session::check(&path, &found.entry, false, control).map_err(sentence)?;
+        found.path = path;
+        found.suggestion = None;
+    }
+    let missing = |f: &&mut Found| matches!(f.standing, FileComparison::Missing(_));
+    for other in files.iter_mut().filter(missing) {
+        let there = session::find_moved(&other.entry, &folders, control);
+        other.suggestion = there.or(other.suggestion.take());
+    }
+    Ok(files)
+}

@@ -1,0 +1,198 @@
+//! Unsaved work: saving it for recovery, and finding that of earlier windows.
+
+use crate::compute::Control;
+use crate::io::{recovery, session};
+use crate::jobs::{Delivery, Job, JobError, PartialSender, Receive, Slot, Worker};
+use crate::state::job_end::ended;
+use crate::state::sessions::jobs::memory::Memory;
+use crate::state::sessions::jobs::save::write_if_new;
+use crate::state::sessions::types::draft::SessionDraft;
+use crate::state::sessions::types::file::RecoverableSession;
+use crate::state::sessions::update;
+use crate::state::{Effect, State};
+use std::path::{Path, PathBuf};
+
+const LOOKING: &str = "Looking for unsaved work";
+
+/// Saves to this window's own folder.
+#[derive(Clone, Debug)]
+pub struct Autosave {
+    pub draft: Box<SessionDraft>,
+}
+
+impl Job for Autosave {
+    type Output = ();
+
+    fn slot(&self) -> Slot {
+        Slot::Recovery
+    }
+
+    fn label(&self) -> String {
+        "Saving for recovery".to_owned()
+    }
+
+    fn run(
+        self,
+        worker: &Worker,
+        control: &Control,
+        _: &PartialSender<()>,
+    ) -> Result<(), JobError> {
+        let memory = worker.memory::<Memory>();
+        let path = memory.own_session()?;
+        Ok(write_if_new(&path, &self.draft, &memory, control)?)
+    }
+}
+
+impl Receive<State> for Autosave {
+    fn receive(&self, delivery: Delivery<()>, state: &mut State, effects: &mut Vec<Effect>) {
+        ended(state, self, delivery, effects, |state, (), _, effects| {
+            update::autosaved(state, effects);
+        });
+    }
+}
+
+/// Finds unsaved work of other windows; from now on no other process takes it.
+#[derive(Clone, Debug)]
+pub struct FindRecoverable;
+
+impl Job for FindRecoverable {
+    type Output = Recoverable;
+
+    fn slot(&self) -> Slot {
+        Slot::Recovery
+    }
+
+    fn label(&self) -> String {
+        LOOKING.to_owned()
+    }
+
+    fn run(
+        self,
+        worker: &Worker,
+        _: &Control,
+        _: &PartialSender<Recoverable>,
+    ) -> Result<Recoverable, JobError> {
+        Ok(left_behind(&worker.memory::<Memory>()))
+    }
+}
+
+impl Receive<State> for FindRecoverable {
+    fn receive(
+        &self,
+        delivery: Delivery<Recoverable>,
+        state: &mut State,
+        effects: &mut Vec<Effect>,
+    ) {
+        ended(state, self, delivery, effects, |state, output, _, _| {
+            let recovery = &mut state.session.saving.recovery;
+            recovery.found.extend(output.found);
+            recovery.search_again = output.is_locked;
+        });
+    }
+}
+
+/// Unsaved work of other windows.
+#[derive(Clone, Debug)]
+pub struct Recoverable {
+    /// Sessions that no earlier search has found.
+    pub found: Vec<RecoverableSession>,
+    /// Other processes lock more: running windows, or killed ones that have not ended yet.
+    pub is_locked: bool,
+}
+
+/// Removes unsaved work that was recovered or discarded.
+#[derive(Clone, Debug)]
+pub struct ForgetRecoverable {
+    pub session: PathBuf,
+}
+
+impl Job for ForgetRecoverable {
+    type Output = ();
+
+    fn slot(&self) -> Slot {
+        Slot::Recovery
+    }
+
+    fn label(&self) -> String {
+        LOOKING.to_owned()
+    }
+
+    fn run(self, worker: &Worker, _: &Control, _: &PartialSender<()>) -> Result<(), JobError> {
+        worker.memory::<Memory>().forget(&self.session);
+        Ok(())
+    }
+}
+
+impl Receive<State> for ForgetRecoverable {
+    fn receive(&self, delivery: Delivery<()>, state: &mut State, effects: &mut Vec<Effect>) {
+        ended(state, self, delivery, effects, |_, (), _, _| {});
+    }
+}
+
+/// Removes this window's own recovery copy: there is nothing to recover any more.
+#[derive(Clone, Debug)]
+pub struct LeaveRecovery;
+
+impl Job for LeaveRecovery {
+    type Output = ();
+
+    fn slot(&self) -> Slot {
+        Slot::Recovery
+    }
+
+    fn label(&self) -> String {
+        LOOKING.to_owned()
+    }
+
+    fn run(self, worker: &Worker, _: &Control, _: &PartialSender<()>) -> Result<(), JobError> {
+        worker.memory::<Memory>().leave();
+        Ok(())
+    }
+}
+
+impl Receive<State> for LeaveRecovery {
+    fn receive(&self, delivery: Delivery<()>, state: &mut State, effects: &mut Vec<Effect>) {
+        ended(state, self, delivery, effects, |_, (), _, _| {});
+    }
+}
+
+fn left_behind(memory: &Memory) -> Recoverable {
+    match recovery::root() {
+        Some(root) => left_behind_in(&root, memory),
+        None => Recoverable {
+            found: Vec::new(),
+            is_locked: false,
+        },
+    }
+}
+
+fn left_behind_in(root: &Path, memory: &Memory) -> Recoverable {
+    let mut found = Vec::new();
+    for desk in recovery::recoverable_folders(root) {
+        let path = desk.session();
+        // A file that cannot be read is left as it is: a newer version may read it.
+        let Ok(session) = session::read(&path) else {
+            continue;
+        };
+        let list = |name: &str| {
+            let list = session.content["document"][name].as_array();
+            list.map_or(0, Vec::len)
+        };
+        found.push(RecoverableSession {
+            written_s: session.saved_s,
+            name: session.content["document"]["name"]
+                .as_str()
+                .unwrap_or_default()
+                .to_owned(),
+            regions: list("regions"),
+            layers: list("layers"),
+            origin: session.content["origin"].as_str().map(PathBuf::from),
+            session: path,
+        });
+        memory.lock().left.push(desk);
+    }
+    let inner = memory.lock();
+    let here: Vec<_> = inner.left.iter().chain(&inner.desk).collect();
+    let is_locked = recovery::are_held(root, &here);
+    Recoverable { found, is_locked }
+}

@@ -1,0 +1,170 @@
+//! Recomputes kept streamlines and rays.
+
+use crate::compute::{Backend, Control};
+use crate::data::{Region, Tractogram};
+use crate::io::session::{self, Match, Sum};
+use crate::jobs::{
+    Delivery, Job, JobError, PartialSender, Receive, Slot, Worker, memory_for_curves,
+};
+use crate::solvers::tractogram::selection::{Edit, apply};
+use crate::solvers::{curves, geodesic};
+use crate::state::document::{Document, Made};
+use crate::state::files::jobs::open::{with_lengths, with_target_names};
+use crate::state::job_end::ended;
+use crate::state::sessions::update::later;
+use crate::state::tensors::inputs::tensors;
+use crate::state::tensors::jobs::input::Tensors;
+use crate::state::track::jobs::shoot::ShootRays;
+use crate::state::track::jobs::streamlines::TrackStreamlines;
+use crate::state::track::types::CurveParams;
+use crate::state::{Effect, State};
+
+/// Kept streamlines or rays to be recomputed.
+#[derive(Clone, Debug)]
+pub struct Remake {
+    /// Returned with them.
+    pub layer: u64,
+    pub name: String,
+    pub tensors: Tensors,
+    pub regions: Vec<Region>,
+    pub curves: Remade,
+    /// Edits made to them since.
+    pub edits: Vec<Edit>,
+    /// Their checksum in the session.
+    pub expected: Option<Sum>,
+}
+
+#[derive(Clone, Debug)]
+pub enum Remade {
+    Streamlines(curves::Params),
+    Rays {
+        sharpening: geodesic::Sharpening,
+        precision: geodesic::Precision,
+        params: geodesic::Params,
+        cut: geodesic::Cut,
+    },
+}
+
+/// Recomputed streamlines or rays.
+#[derive(Clone, Debug)]
+pub struct RemakeOutput {
+    pub tractogram: Tractogram,
+    /// Comparison with those of the session.
+    pub outcome: Option<Match>,
+}
+
+impl Job for Remake {
+    type Output = RemakeOutput;
+
+    fn slot(&self) -> Slot {
+        Slot::Remake
+    }
+
+    fn label(&self) -> String {
+        format!("Making {} again", self.name)
+    }
+
+    fn run(
+        self,
+        worker: &Worker,
+        control: &Control,
+        _: &PartialSender<RemakeOutput>,
+    ) -> Result<RemakeOutput, JobError> {
+        let expected = self.expected.clone();
+        let tractogram = self.compute(&worker.backend(), control)?;
+        let again = session::Recomputed::Curves(&tractogram);
+        let outcome = expected.map(|sum| session::compare(&sum, &again).0);
+        Ok(RemakeOutput {
+            tractogram,
+            outcome,
+        })
+    }
+
+    fn curves(output: &RemakeOutput) -> Vec<&Tractogram> {
+        vec![&output.tractogram]
+    }
+}
+
+impl Receive<State> for Remake {
+    fn receive(
+        &self,
+        delivery: Delivery<RemakeOutput>,
+        state: &mut State,
+        effects: &mut Vec<Effect>,
+    ) {
+        ended(
+            state,
+            self,
+            delivery,
+            effects,
+            |state, output, wall_ms, _| {
+                later::was_made_again(state, self.layer, output, wall_ms);
+            },
+        );
+    }
+}
+
+impl Remake {
+    /// The job that recomputes kept curves; an error is a sentence.
+    pub fn new(document: &Document, layer: u64, name: &str, made: &Made) -> Result<Self, String> {
+        let curves = match made.curves.clone() {
+            CurveParams::Streamlines(params) => Remade::Streamlines(params),
+            CurveParams::Rays(medium, params) => Remade::Rays {
+                sharpening: medium.sharpening,
+                precision: medium.precision,
+                params,
+                cut: made.cut,
+            },
+        };
+        Ok(Self {
+            layer,
+            name: name.to_owned(),
+            tensors: tensors(document, name, made.fit)?,
+            regions: made.regions.clone(),
+            curves,
+            edits: Vec::new(),
+            expected: None,
+        })
+    }
+
+    fn compute(self, backend: &Backend, control: &Control) -> Result<Tractogram, JobError> {
+        let (field, fa, resample) = self.tensors.fitted(backend, control)?;
+        let regions = self.regions.clone();
+        let tractogram = match self.curves {
+            Remade::Streamlines(params) => {
+                let track = TrackStreamlines {
+                    field,
+                    fa,
+                    regions: self.regions,
+                    params,
+                    resample,
+                    coarse: false,
+                };
+                track.track(backend, control)?.kept
+            }
+            Remade::Rays {
+                sharpening,
+                precision,
+                params,
+                cut,
+            } => {
+                let shoot = ShootRays {
+                    field,
+                    medium: None,
+                    sharpening,
+                    precision,
+                    fa,
+                    regions: self.regions,
+                    params,
+                    cut,
+                    coarse: false,
+                };
+                shoot.shoot(backend, control)?.output.kept
+            }
+        };
+        let all = with_target_names(with_lengths(tractogram), &regions);
+        let tractogram = apply(&all, &self.edits, memory_for_curves(), backend, control)?;
+        tractogram.bounds();
+        Ok(tractogram)
+    }
+}

@@ -1,0 +1,276 @@
+//! The document in a session file: one record for each item of the document, and nothing that can be opened or
+//! recomputed.
+//!
+//! Each kind of thing has one place here: where layers come from is the table of [`SavedOrigin`]s, which a layer names by
+//! number; a kind of region is a variant of [`SavedShape`], a parameter a field of what it belongs to. Fields that come
+//! later get `#[serde(default)]`, so that older sessions stay readable; where an older program would misread what is
+//! new, the format's version goes up.
+
+use crate::data::Role;
+use crate::solvers::geodesic::RayMetricParams;
+use crate::solvers::geodesic::{self, Cut};
+use crate::solvers::level_set::{Measures, RunHistory, Sphere};
+use crate::solvers::{curves, pathway, tensor_fit};
+use crate::state::View;
+use crate::state::core::display::Display;
+use crate::state::filter::{Filtering, FitStatistics, VirtualLesion};
+use crate::state::pathways::{AmongPairs, PathwaySettings};
+use crate::state::segment::{LeakNotice, SegmentSettings};
+use crate::state::sessions::types::file::{ReadSession, ResultStorage};
+use crate::state::sessions::types::origins::{SavedInput, SavedOrigin};
+use crate::state::sessions::unsaved::InSession;
+use crate::state::streamlines::Bundle;
+use crate::state::track::types::{Method, WholeBrain};
+use glam::DVec3;
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+
+/// The state's part of a session file. Files, masks and layers are referred to by their numbers.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Content {
+    /// Origins of layers; documents of one session share the table.
+    pub origins: Vec<SavedOrigin>,
+    pub document: SavedDocument,
+    #[serde(default)]
+    pub view: Option<View>,
+    /// The session that a recovery copy belongs to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub origin: Option<PathBuf>,
+    /// Checksum of that session when it was last read or written.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub origin_sha256: Option<String>,
+    /// The part of a recovery copy that is in that session.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub in_session: Option<InSession>,
+    /// The snapshots, from the oldest.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub snapshots: Vec<SavedSnapshot>,
+}
+
+impl Content {
+    /// The part of a recovery copy that is in the session it belongs to, if that is unchanged or was never saved.
+    pub fn in_session(&self, read: &ReadSession) -> Option<&InSession> {
+        self.in_session
+            .as_ref()
+            .filter(|_| self.origin.is_none() || read.origin_is_same)
+    }
+}
+
+/// A snapshot; its live streamlines are stored as a layer.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct SavedSnapshot {
+    pub name: String,
+    pub document: SavedDocument,
+    /// The layer that was live.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub live: Option<u64>,
+}
+
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct SavedDocument {
+    pub name: String,
+    /// Bottom to top.
+    pub layers: Vec<SavedLayer>,
+    pub regions: Vec<SavedRegion>,
+    pub fit: tensor_fit::Params,
+    /// A layer.
+    pub fit_mask: Option<u64>,
+    pub method: Method,
+    pub track: curves::Params,
+    pub track_display: Display,
+    #[serde(default)]
+    pub whole_brain: WholeBrain,
+    pub medium: RayMetricParams,
+    pub rays: geodesic::Params,
+    pub cut: Cut,
+    pub ray_display: Display,
+    #[serde(default = "PathwaySettings::defaults")]
+    pub pathways: PathwaySettings,
+    #[serde(default)]
+    pub kept_pathways: Vec<SavedPathway>,
+    #[serde(default)]
+    pub segment: SavedSegmentation,
+    #[serde(default)]
+    pub filter: Filtering,
+    #[serde(default)]
+    pub store: ResultStorage,
+    /// Its regions are referred to by their indices in the list.
+    #[serde(default)]
+    pub bundle: Bundle,
+}
+
+/// A layer.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct SavedLayer {
+    pub id: u64,
+    pub name: String,
+    pub display: Display,
+    /// Its origin, by its number in the session's table.
+    pub origin: usize,
+    /// The content of a layer that is in no file and is not recomputed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub content: Option<SavedContent>,
+    /// The sentence about its file, which had changed since an earlier session was saved, and was accepted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file_change: Option<String>,
+    /// Weights of its streamlines.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub weights: Option<Box<SavedWeights>>,
+}
+
+/// The content of a layer, by the numbers of the session's masks and lists of numbers.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SavedContent {
+    /// A segmented mask, with its surface.
+    Mask {
+        mask: usize,
+        /// sRGB.
+        colour: [u8; 3],
+        measures: Option<Measures>,
+    },
+    Image {
+        grid: SavedGrid,
+        values: usize,
+    },
+}
+
+/// Weights of a layer's streamlines.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct SavedWeights {
+    /// Index among the session's numbers.
+    pub values: usize,
+    /// The streamlines have not been edited since.
+    pub current: bool,
+    /// The fit, by its number in the table of origins.
+    pub fit: usize,
+    pub figures: FitStatistics,
+    pub curve: Vec<f64>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub lesions: Vec<VirtualLesion>,
+}
+
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct SavedGrid {
+    pub shape: [usize; 3],
+    /// World mm from voxels, column by column.
+    pub affine: [f64; 12],
+    /// The source of the affine, as the grid's source is called.
+    pub source: String,
+    pub space_code: i16,
+}
+
+/// A kept pathway, which is recomputed.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct SavedPathway {
+    pub id: u64,
+    pub name: String,
+    /// sRGB.
+    pub colour: [u8; 3],
+    pub visible: bool,
+    pub epsilon: f64,
+    /// The tensor fit, by its number in the table of origins.
+    pub fit: usize,
+    pub regions: Vec<SavedRegion>,
+    pub params: pathway::Params,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub compared: Option<AmongPairs>,
+}
+
+/// Initial surface before any spheres are added.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+pub enum SavedStart {
+    #[default]
+    Spheres,
+    Mask {
+        name: String,
+        mask: usize,
+    },
+    Values {
+        low: f32,
+        high: f32,
+    },
+    Filled {
+        at: DVec3,
+        within: f32,
+    },
+}
+
+/// The live surface.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct SavedSegmentation {
+    pub settings: SegmentSettings,
+    /// A layer.
+    pub image: Option<u64>,
+    pub start: SavedStart,
+    pub spheres: Vec<Sphere>,
+    pub reference: Option<u64>,
+    pub layer: Option<u64>,
+    /// Regions, by their indices in the list.
+    pub painted: [Option<usize>; 2],
+    /// Its progress.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub run: Option<SavedRun>,
+}
+
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct SavedRun {
+    pub script: RunHistory,
+    /// Spheres by their indices in the list, each with the step after which it was placed.
+    pub placed: Vec<(usize, u64)>,
+    /// The leak at which it was paused.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub leak: Option<LeakNotice>,
+    /// By the numbers of the script; empty: the present ones of the surface.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub inputs: Vec<SavedInputs>,
+}
+
+/// Inputs of the speed besides the image.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct SavedInputs {
+    /// A layer, and the index of its volume.
+    pub layer: Option<(SavedInput, usize)>,
+    pub painted: [Vec<SavedRegion>; 2],
+}
+
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct SavedRegion {
+    pub name: String,
+    pub role: Role,
+    pub shape: SavedShape,
+    /// sRGB; `None`: the role's.
+    pub colour: Option<[u8; 3]>,
+    pub visible: bool,
+    /// Its number in a label map.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub label: Option<u32>,
+}
+
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub enum SavedShape {
+    Sphere {
+        centre: DVec3,
+        radius_mm: f64,
+    },
+    Box {
+        centre: DVec3,
+        half_mm: DVec3,
+    },
+    /// Stored in the session itself.
+    Mask(usize),
+    /// The mask of a layer.
+    Layer(u64),
+}
+
+/// The name under which a session holds the checksum of a layer: `layer 7`.
+pub fn result_name(layer: u64) -> String {
+    format!("layer {layer}")
+}
+
+/// Names of other results.
+pub const TENSORS: &str = "tensors";
+pub const LIVE: &str = "live";
+pub const PATHWAY: &str = "pathway";
+pub const SURFACE: &str = "surface";

@@ -1,0 +1,90 @@
+//! Sessions to be written.
+
+use crate::data::{DataId, Mask, TensorField, Tractogram};
+use crate::state::sessions::types::file::{Entry, PackedMask, PackedNumbers, ResultStorage, Sum};
+use serde_json::Value;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// The content of a session, serialized by the thread that writes it: lists of manually selected streamlines may be
+/// long.
+#[derive(Clone)]
+pub struct ContentText(Arc<dyn Fn() -> Value + Send + Sync>);
+
+impl ContentText {
+    pub fn new(write: impl Fn() -> Value + Send + Sync + 'static) -> Self {
+        Self(Arc::new(write))
+    }
+
+    pub fn value(&self) -> Value {
+        (self.0)()
+    }
+}
+
+impl std::fmt::Debug for ContentText {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.value().fmt(f)
+    }
+}
+
+/// A session to be written.
+#[derive(Clone, Debug)]
+pub struct SessionDraft {
+    pub content: ContentText,
+    pub computed_on: String,
+    /// In the order of their numbers in the content.
+    pub files: Vec<Listed>,
+    pub masks: Vec<Stored>,
+    /// Also in the order of their numbers.
+    pub numbers: Vec<StoredNumbers>,
+    pub results: Vec<ToSum>,
+    /// Files that hold masks, by the masks' numbers.
+    pub mask_files: Vec<(usize, PathBuf)>,
+    pub store: ResultStorage,
+    /// Revision of the document; the base of later changes.
+    pub revision: u64,
+}
+
+/// A mask stored in a session.
+#[derive(Clone, Debug)]
+pub enum Stored {
+    Mask(Mask),
+    /// Not read here: as the session had it.
+    AsItWas(Arc<PackedMask>),
+}
+
+/// Numbers stored in a session.
+#[derive(Clone, Debug)]
+pub enum StoredNumbers {
+    Numbers(Arc<[f32]>),
+    /// Not read here: as the session had them.
+    AsTheyWere(Arc<PackedNumbers>),
+}
+
+/// A file that a session refers to.
+#[derive(Clone, Debug)]
+pub struct Listed {
+    pub path: PathBuf,
+    /// The gradients next to it belong to it.
+    pub scan: bool,
+    /// The entry in the session that was read, and that session's folder: used if the file cannot be read now.
+    pub known: Option<(Entry, PathBuf)>,
+    /// Another file may now have this path, which the user has not accepted: the entry stays as in the session.
+    pub as_known: bool,
+}
+
+/// A result whose checksum a session holds.
+#[derive(Clone, Debug)]
+pub enum ToSum {
+    Tensors(String, TensorField),
+    /// `stored`: a layer, which may be stored next to the session.
+    Curves {
+        of: String,
+        tractogram: Tractogram,
+        stored: bool,
+    },
+    /// u₁ + u₂ of a pathway, φ of a surface, or a density map; the id is that of its image.
+    Values(String, DataId, Arc<[f32]>),
+    /// Not available: as in the session, with that session's folder.
+    Known(Sum, PathBuf),
+}

@@ -1,0 +1,95 @@
+//! A session file that was read, and the state of the files that it refers to.
+
+use crate::data::{Mask, Tractogram};
+use crate::io::session::STORED_AT_MOST_BYTES;
+use crate::state::sessions::types::content::Content;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// Types of session files.
+pub use crate::io::session::{
+    Change, Difference, EXTENSION, Entry, FileComparison, Match, Missing, PackedMask,
+    PackedNumbers, Sum,
+};
+
+/// The content of a session, and the names of its unknown parts. An error is the beginning of a sentence.
+pub type Parse = Result<(Arc<Content>, Vec<String>), String>;
+
+/// The streamlines that are stored next to the session; the others are recomputed from their recipe.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, serde::Serialize, serde::Deserialize)]
+pub enum ResultStorage {
+    Nothing,
+    /// Up to 64 MB each.
+    #[default]
+    Small,
+    All,
+}
+
+impl ResultStorage {
+    /// Whether streamlines are stored next to the session; others are recomputed from their recipe.
+    pub fn keeps(self, tractogram: &Tractogram) -> bool {
+        match self {
+            Self::Nothing => false,
+            Self::Small => Self::bytes(tractogram) <= STORED_AT_MOST_BYTES,
+            Self::All => true,
+        }
+    }
+
+    /// Bytes that streamlines take next to a session: the position and the values of each point.
+    pub fn bytes(tractogram: &Tractogram) -> u64 {
+        let numbers = 3 + tractogram.per_point.len();
+        (tractogram.points.len() * numbers * 4) as u64
+    }
+}
+
+/// A mask or numbers of a session that cannot be read; they stay in the session.
+#[derive(Clone, Debug)]
+pub struct UnreadableArray<T> {
+    pub packed: Arc<T>,
+    /// The end of a sentence: `its grid has no volume`.
+    pub why: String,
+}
+
+/// A session that was read, and the state of its files.
+#[derive(Clone, Debug)]
+pub struct ReadSession {
+    pub path: PathBuf,
+    /// Checksum of the session file.
+    pub sha256: String,
+    /// It is a copy for recovery, and the session that it belongs to has not changed since.
+    pub origin_is_same: bool,
+    pub content: Parse,
+    /// `Arcuate 0.1.0`, and the device it computed on.
+    pub program: String,
+    pub computed_on: String,
+    pub files: Vec<Found>,
+    pub masks: Vec<Result<Mask, UnreadableArray<PackedMask>>>,
+    pub numbers: Vec<Result<Arc<[f32]>, UnreadableArray<PackedNumbers>>>,
+    /// Files that still hold masks, by the masks' numbers.
+    pub mask_files: Vec<(usize, PathBuf)>,
+    pub results: Vec<Sum>,
+}
+
+/// A session's file and its present path.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Found {
+    pub entry: Entry,
+    pub path: PathBuf,
+    pub standing: FileComparison,
+    /// A likely new path.
+    pub suggestion: Option<PathBuf>,
+}
+
+/// Unsaved work of an earlier window.
+#[derive(Clone, PartialEq, Debug)]
+pub struct RecoverableSession {
+    pub session: PathBuf,
+    /// Seconds since 1970.
+    pub written_s: u64,
+    /// Name of the document.
+    pub name: String,
+    pub regions: usize,
+    pub layers: usize,
+    /// The session file that it belongs to, if it had been saved.
+    pub origin: Option<PathBuf>,
+}

@@ -1,0 +1,325 @@
+//! The table of origins in a session: where layers, kept pathways and weights come from. Each record stands once, and
+//! names files, masks and the origins before it by their numbers.
+
+use crate::data::TensorLayout;
+use crate::data::axis_change::AxisChange;
+use crate::io::{AffineReading, Space};
+use crate::solvers::curves::StopReason;
+use crate::solvers::geodesic::Cut;
+use crate::solvers::level_set::{RunHistory, Sphere};
+use crate::solvers::tensor_fit::{self, FitMap};
+use crate::solvers::tractogram::selection::Runs;
+use crate::solvers::{commit, density};
+use crate::state::alignment::AlignedBy;
+use crate::state::files::types::PhantomPart;
+use crate::state::filter::{Times, WeightMap};
+use crate::state::sessions::types::content::{
+    Content, SavedGrid, SavedInputs, SavedRegion, SavedStart,
+};
+use crate::state::sessions::types::file::ReadSession;
+use crate::state::track::types::CurveParams;
+use glam::DAffine3;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
+
+/// The origin of a layer, pathway or fit, as in [`Origin`](crate::state::origin::Origin). Origins are numbered from 1 in
+/// the order of the table; 0 is unknown.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SavedOrigin {
+    /// A file, and gradient files that do not lie beside it.
+    File {
+        file: usize,
+        #[serde(default, skip_serializing_if = "SavedReading::is_nothing")]
+        reading: SavedReading,
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        gradients: Vec<usize>,
+    },
+    /// The built-in head.
+    Phantom {
+        seed: u64,
+        part: PhantomPart,
+    },
+    BrainMask {
+        scan: usize,
+    },
+    Fit(Box<SavedFit>),
+    FitMap {
+        fit: usize,
+        map: FitMap,
+    },
+    Curves(Box<SavedCurves>),
+    Density(Box<SavedDensity>),
+    Segment(Box<SavedSegment>),
+    Weights(Box<SavedWeightFit>),
+    /// A map of a fit of weights to a layer's streamlines.
+    WeightMap {
+        of: u64,
+        map: WeightMap,
+        fit: usize,
+    },
+    Edited {
+        from: usize,
+        step: SavedEdit,
+    },
+    Moved {
+        from: usize,
+        /// From the file's world, mm, by rows.
+        by: [f64; 12],
+        how: AlignedBy,
+    },
+    Reoriented {
+        from: usize,
+        turn: AxisChange,
+    },
+}
+
+/// The user's reading of a file where it leaves something open.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+pub struct SavedReading {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub vtk_space: Option<Space>,
+    /// A file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub colours: Option<usize>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tensors: Option<TensorLayout>,
+}
+
+impl SavedReading {
+    fn is_nothing(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// The inputs of a tensor fit.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct SavedFit {
+    pub scan: usize,
+    pub mask: SavedMask,
+    pub params: tensor_fit::Params,
+}
+
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SavedMask {
+    /// From the scan itself.
+    Found,
+    File(usize),
+    /// The built-in head's own.
+    Phantom,
+}
+
+/// The inputs of streamlines or rays that were kept.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct SavedCurves {
+    pub fit: usize,
+    pub regions: Vec<SavedRegion>,
+    pub curves: CurveParams,
+    pub cut: Cut,
+}
+
+/// A layer that something was made of, and where that came from then.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct SavedInput {
+    pub layer: u64,
+    #[serde(default)]
+    pub origin: usize,
+}
+
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct SavedDensity {
+    pub of: SavedInput,
+    /// Where that was moved then, by rows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub moved: Option<[f64; 12]>,
+    /// `None`: voxels around the streamlines.
+    pub grid: Option<SavedGrid>,
+    /// Edge of cubes, mm; `None`: the grid's own voxels.
+    pub voxel_mm: Option<f64>,
+    /// A file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub template: Option<usize>,
+    pub params: density::Params,
+}
+
+/// The inputs of a segmented mask.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct SavedSegment {
+    pub image: SavedInput,
+    pub frame: usize,
+    pub start: SavedStart,
+    pub spheres: Vec<Sphere>,
+    /// By the numbers of the script.
+    pub inputs: Vec<SavedInputs>,
+    pub script: RunHistory,
+}
+
+/// The inputs of a fit of weights.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct SavedWeightFit {
+    pub tracks: usize,
+    pub scan: SavedInput,
+    pub mask: Option<SavedInput>,
+    pub peaks: Option<SavedInput>,
+    pub times: Times,
+    pub params: commit::Params,
+    pub shells: usize,
+    /// Parameters of the tensors that give directions.
+    pub tensors: tensor_fit::Params,
+}
+
+/// A step that keeps some streamlines.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SavedEdit {
+    Select(Box<SavedRules>),
+    Keep(Runs),
+}
+
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct SavedRules {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub group: Option<String>,
+    pub regions: Vec<SavedRegion>,
+    pub by_ends: bool,
+    /// Name and limits; `None` is an open end.
+    pub values: Vec<(String, Option<f32>, Option<f32>)>,
+    pub stop: Option<StopReason>,
+    pub invert: bool,
+    pub at_most: Option<(usize, u64)>,
+}
+
+impl SavedOrigin {
+    /// The numbers of the origins that it is made from.
+    pub(in crate::state) fn inputs_mut(&mut self) -> Vec<&mut usize> {
+        match self {
+            Self::File { .. } | Self::Phantom { .. } => Vec::new(),
+            Self::BrainMask { scan: from }
+            | Self::FitMap { fit: from, .. }
+            | Self::WeightMap { fit: from, .. }
+            | Self::Edited { from, .. }
+            | Self::Moved { from, .. }
+            | Self::Reoriented { from, .. } => vec![from],
+            Self::Fit(fit) => vec![&mut fit.scan],
+            Self::Curves(curves) => vec![&mut curves.fit],
+            Self::Density(map) => vec![&mut map.of.origin],
+            Self::Segment(made) => {
+                let speeds = made.inputs.iter_mut();
+                let speeds = speeds.filter_map(|i| Some(&mut i.layer.as_mut()?.0.origin));
+                std::iter::once(&mut made.image.origin)
+                    .chain(speeds)
+                    .collect()
+            }
+            Self::Weights(fit) => {
+                let others = [Some(&mut fit.scan), fit.mask.as_mut(), fit.peaks.as_mut()];
+                let others = others.into_iter().flatten().map(|i| &mut i.origin);
+                std::iter::once(&mut fit.tracks).chain(others).collect()
+            }
+        }
+    }
+
+    fn inputs(&self) -> Vec<usize> {
+        match self {
+            // Its list of streamlines may be long.
+            Self::Edited { from, .. } => vec![*from],
+            other => {
+                let mut copy = other.clone();
+                copy.inputs_mut().into_iter().map(|from| *from).collect()
+            }
+        }
+    }
+}
+
+/// The table of origins of an opened session.
+#[derive(Clone, Copy, Debug)]
+pub struct Table<'a>(&'a [SavedOrigin]);
+
+impl<'a> Table<'a> {
+    pub fn new(read: &'a ReadSession) -> Self {
+        match &read.content {
+            Ok((content, _)) => Self::of_content(content),
+            Err(_) => Self(&[]),
+        }
+    }
+
+    pub fn of_content(content: &'a Content) -> Self {
+        Self(&content.origins)
+    }
+
+    pub fn get(self, number: usize) -> Option<&'a SavedOrigin> {
+        self.0.get(number.checked_sub(1)?)
+    }
+
+    /// These origins and all that they are made from.
+    pub(in crate::state) fn needed(
+        self,
+        numbers: impl IntoIterator<Item = usize>,
+    ) -> BTreeSet<usize> {
+        let mut needed = BTreeSet::new();
+        let mut left: Vec<usize> = numbers.into_iter().collect();
+        while let Some(number) = left.pop() {
+            if number > 0 && needed.insert(number) {
+                let saved = self.get(number);
+                left.extend(saved.map_or_else(Vec::new, SavedOrigin::inputs));
+            }
+        }
+        needed
+    }
+
+    /// The origin before it was edited, moved or reoriented last.
+    pub(in crate::state) fn before(self, number: usize) -> Option<usize> {
+        match self.get(number)? {
+            SavedOrigin::Edited { from, .. }
+            | SavedOrigin::Moved { from, .. }
+            | SavedOrigin::Reoriented { from, .. } => Some(*from).filter(|from| *from < number),
+            _ => None,
+        }
+    }
+
+    /// The origin and those before it, back to the first.
+    pub(in crate::state) fn back(self, number: usize) -> impl Iterator<Item = &'a SavedOrigin> {
+        let numbers = std::iter::successors(Some(number), move |n| self.before(*n));
+        numbers.filter_map(move |n| self.get(n))
+    }
+
+    /// The origin before any edit, transform and reorientation.
+    pub fn base(self, number: usize) -> Option<&'a SavedOrigin> {
+        self.back(number).last()
+    }
+
+    /// The number of the origin before any selection step.
+    pub fn unedited(self, number: usize) -> usize {
+        let numbers = std::iter::successors(Some(number), |n| self.before(*n));
+        let mut unedited =
+            numbers.skip_while(|n| matches!(self.get(*n), Some(SavedOrigin::Edited { .. })));
+        unedited.next().unwrap_or(0)
+    }
+
+    /// The steps that kept some of the streamlines, from the first.
+    pub fn steps(self, number: usize) -> Vec<&'a SavedEdit> {
+        let steps = self.back(number).filter_map(|origin| match origin {
+            SavedOrigin::Edited { step, .. } => Some(step),
+            _ => None,
+        });
+        let mut steps: Vec<_> = steps.collect();
+        steps.reverse();
+        steps
+    }
+
+    /// Its transform from the world of its file, and how that was found.
+    pub fn moved(self, number: usize) -> Option<(DAffine3, AlignedBy)> {
+        self.back(number).find_map(|origin| match origin {
+            SavedOrigin::Moved { by, how, .. } => Some((AffineReading::of_rows(by), *how)),
+            _ => None,
+        })
+    }
+
+    /// Permutation and flips of a scan's gradient axes.
+    pub fn turn(self, number: usize) -> Option<AxisChange> {
+        self.back(number).find_map(|origin| match origin {
+            SavedOrigin::Reoriented { turn, .. } => Some(*turn),
+            _ => None,
+        })
+    }
+}

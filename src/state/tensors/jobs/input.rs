@@ -1,0 +1,64 @@
+//! Tensors as the input of a job.
+
+use crate::compute::{Backend, Control};
+use crate::data::{Gradients, Mask, TensorField, Volume};
+use crate::jobs::JobError;
+use crate::solvers::tensor_fit;
+use crate::state::tensors::jobs::fit::fitted;
+use crate::state::tensors::types::{BootstrapInput, ResidualCache};
+use std::sync::Arc;
+
+/// Tensors that curves are computed in: given, or fitted to a scan.
+#[derive(Clone, Debug)]
+pub enum Tensors {
+    Here {
+        field: TensorField,
+        fa: Volume,
+        /// For a bootstrap.
+        resample: Option<Box<BootstrapInput>>,
+    },
+    Fit {
+        dwi: Volume,
+        /// `None` for an image of tensors.
+        gradients: Option<Arc<Gradients>>,
+        mask: Option<Mask>,
+        params: tensor_fit::Params,
+    },
+}
+
+impl Tensors {
+    /// Tensors and their FA, with the data for a bootstrap.
+    pub(crate) fn fitted(
+        self,
+        backend: &Backend,
+        control: &Control,
+    ) -> Result<(TensorField, Volume, Option<Box<BootstrapInput>>), JobError> {
+        Ok(match self {
+            Self::Here {
+                field,
+                fa,
+                resample,
+            } => (field, fa, resample),
+            Self::Fit {
+                dwi,
+                gradients,
+                mask,
+                params,
+            } => {
+                let of = gradients.as_deref();
+                let fitted = fitted(&dwi, of, mask, &params, backend, control)?;
+                let mask = fitted.mask;
+                let resample = gradients.map(|gradients| {
+                    Box::new(BootstrapInput {
+                        dwi,
+                        gradients,
+                        mask,
+                        params,
+                        residuals: ResidualCache::default(),
+                    })
+                });
+                (fitted.fit.field, fitted.maps.fa, resample)
+            }
+        })
+    }
+}
