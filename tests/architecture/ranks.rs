@@ -1,17 +1,17 @@
 //! Ranks inside `state`: a file uses files of its own rank or lower, and a feature uses features to its left in
-//! [`FEATURES`]. Present violations are counted in [`RANK_EXCEPTIONS`], whose counts may only fall.
+//! [`FEATURES`].
 
 use crate::rules::{File, module_of, report, tree};
 use crate::source::{paths, tokens};
 use crate::support::test;
-use crate::tables::{FEATURES, RANK_EXCEPTIONS};
+use crate::tables::FEATURES;
 use libtest_mimic::Trial;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 pub fn tests() -> Vec<Trial> {
     vec![
         test("architecture::ranks inside state", || {
-            report(beyond(&found(&tree()), RANK_EXCEPTIONS));
+            report(found(&tree()));
         }),
         test("architecture::planted ranks", planted_ranks),
     ]
@@ -30,15 +30,15 @@ fn rank(module: &[&str]) -> u8 {
     }
 }
 
-/// Number of forbidden uses in each file of `state`.
-fn found(files: &[File]) -> BTreeMap<String, usize> {
+/// Uses of a higher rank in files of `state`.
+fn found(files: &[File]) -> Vec<String> {
     let inside = |file: &File| {
         let module = module_of(&file.path)?;
         let module: Vec<String> = module.iter().map(|&m| m.to_owned()).collect();
         (module[0] == "state").then_some(module)
     };
     let modules: BTreeSet<Vec<String>> = files.iter().filter_map(inside).collect();
-    let mut counts = BTreeMap::new();
+    let mut wrong = Vec::new();
     for file in files {
         let Some(module) = inside(file) else {
             continue;
@@ -53,11 +53,12 @@ fn found(files: &[File]) -> BTreeMap<String, usize> {
                 continue;
             };
             if !may_use(&own[1..], &used[1..]) {
-                *counts.entry(file.path.clone()).or_insert(0) += 1;
+                let (place, used) = (&file.path, used.join("::"));
+                wrong.push(format!("{place}:{}: {used} has a higher rank", path.line));
             }
         }
     }
-    counts
+    wrong
 }
 
 /// The module of `state` that a path leads into; `None` if it leads elsewhere, or to the state itself.
@@ -81,25 +82,6 @@ fn may_use(own: &[&str], used: &[&str]) -> bool {
         (Some(own), Some(used)) if from == 4 && to == 4 => used <= own,
         _ => to <= from || same_feature && from >= 2,
     }
-}
-
-/// Files that break the ranks more often than their exception allows, and exceptions that are too generous.
-fn beyond(found: &BTreeMap<String, usize>, exceptions: &[(&str, usize)]) -> Vec<String> {
-    let allowed = |path: &str| exceptions.iter().find(|(p, _)| *p == path);
-    let count = |path: &str| allowed(path).map_or(0, |(_, n)| *n);
-    let more = found.iter().filter(|(path, n)| **n > count(path));
-    let mut wrong: Vec<String> = more
-        .map(|(path, n)| format!("{path}: {n} uses of a higher rank, at most {}", count(path)))
-        .collect();
-    for (path, n) in exceptions {
-        let now = found.get(*path).copied().unwrap_or(0);
-        if now < *n {
-            wrong.push(format!(
-                "{path}: {now} uses of a higher rank, the table says {n}"
-            ));
-        }
-    }
-    wrong
 }
 
 fn planted_ranks() {
@@ -159,12 +141,7 @@ fn planted_ranks() {
         ),
     ];
     for (at, text, expected) in cases {
-        let found: usize = found(&files(text, at)).values().sum();
-        assert_eq!(found, expected, "{at}: {text}");
+        let found = found(&files(text, at));
+        assert_eq!(found.len(), expected, "{at}: {text}: {found:?}");
     }
-    let found = BTreeMap::from([("a".to_owned(), 2)]);
-    assert_eq!(beyond(&found, &[("a", 2)]).len(), 0);
-    assert_eq!(beyond(&found, &[("a", 1)]).len(), 1);
-    assert_eq!(beyond(&found, &[("a", 3)]).len(), 1);
-    assert_eq!(beyond(&found, &[]).len(), 1);
 }

@@ -187,18 +187,6 @@ pub const FEATURES: &[&str] = &[
     "device",
 ];
 
-/// Files of `state` that use a higher rank at present, with counts that may only fall, to 0 in the end.
-pub const RANK_EXCEPTIONS: &[(&str, usize)] = &[
-    ("src/state/document.rs", 2),
-    ("src/state/files/opening.rs", 6),
-    ("src/state/files/update.rs", 2),
-    ("src/state/filter/recipe.rs", 3),
-    ("src/state/streamlines/recipe.rs", 3),
-    ("src/state/streamlines/recipe/tables.rs", 3),
-    ("src/state/tensors/update.rs", 4),
-    ("src/state/track/kept.rs", 1),
-];
-
 /// Files that may import more than their module, because work for a thread is next to the changes of its result. The
 /// first row that matches a path decides.
 pub const MAY_IMPORT_AT: &[(&str, &[(&str, Take)])] = &[
