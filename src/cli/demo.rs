@@ -122,7 +122,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         files.push(path);
     }
 
-    let live = state.session.track.live.as_ref();
+    let live = state.session.track.live.value();
     let kept = live.map_or(0, |l| l.output.kept.len());
     let seeds = live.map_or(0, |l| l.seeds);
     let recipe = live.map(|l| state.document.live_recipe(l));

@@ -174,7 +174,7 @@ fn streamlines(state: &State) -> Option<usize> {
         .session
         .track
         .live
-        .as_ref()
+        .value()
         .map(|l| l.output.kept.len());
     let layers = state
         .document

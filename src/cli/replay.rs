@@ -528,7 +528,7 @@ fn results(window: &mut Headless, read: &ReadSession) -> Vec<Result<Replayed, St
     // Results of the session that were not recomputed.
     let made = |of: &str| results.iter().any(|(made, _)| made == of);
     let lost = read.results.iter().filter(|sum| !made(&sum.of));
-    let live_error = window.state.session.track.schedule.failure();
+    let live_error = window.state.session.track.live.failure();
     let live_error = live_error.map(str::to_owned);
     let lost: Vec<String> = lost
         .map(|sum| {

@@ -275,7 +275,7 @@ fn quads(state: &State, camera: &Camera, head: Option<Mask>) -> Vec<SliceQuad> {
 /// The streamlines that missed the targets, translucent.
 fn missed(state: &State) -> Option<Lines> {
     let document = &state.document;
-    let live = state.session.track.live.as_ref()?;
+    let live = state.session.track.live.value()?;
     let targeted = document.regions.iter().any(|r| r.role == Role::Target);
     let requested = state.view.visible.missed && document.live_display().visible;
     let stopped = state.stopped();
@@ -324,12 +324,7 @@ fn lines(state: &State) -> Vec<Lines> {
         };
         Some(state.selection(layer.id).map_or(all, |s| &s.shown).id())
     });
-    let live = state
-        .session
-        .track
-        .live
-        .as_ref()
-        .map(|l| l.output.kept.id());
+    let live = state.session.track.live.value().map(|l| l.output.kept.id());
     let behind = pathways::live(state).is_some();
     tractograms(state)
         .into_iter()
@@ -351,7 +346,7 @@ fn lines(state: &State) -> Vec<Lines> {
 /// The tractograms drawn by `lines`, with their display.
 pub fn tractograms(state: &State) -> Vec<(&Tractogram, Cow<'_, Display>)> {
     let display = state.document.live_display();
-    let live = state.session.track.live.as_ref();
+    let live = state.session.track.live.value();
     let live = live.filter(|_| display.visible && state.view.task.shows_live());
     let live = live.map(|live| {
         // The colour scale is that of all rays, whatever the cut.

@@ -115,7 +115,7 @@ pub fn methods(state: &State) -> String {
         text += &curves(&made.curves, &made.regions, made.cut, &kept, &mut citations);
         text += &edits.unwrap_or_default();
     }
-    let live = state.session.track.live.as_ref();
+    let live = state.session.track.live.value();
     if let Some(live) = live.filter(|l| !l.coarse && !l.output.kept.is_empty()) {
         let regions: Vec<Region> = document.regions.iter().map(|r| (**r).clone()).collect();
         let made = match document.track.method {

@@ -124,7 +124,7 @@ impl State {
 
     /// Standing of the live result; `None` if there is none.
     pub fn standing(&self) -> Option<Standing> {
-        let live = self.session.track.live.as_ref()?;
+        let live = self.session.track.live.value()?;
         let of = |slots: &[Slot]| {
             self.session
                 .jobs
@@ -142,7 +142,7 @@ impl State {
             (true, false) => Standing::Final,
             (true, true) => Standing::Coarse,
             // During a drag a coarse result may lag a little.
-            (false, true) if self.session.track.schedule.waits_for_rest() => Standing::Coarse,
+            (false, true) if self.session.track.live.waits_for_rest() => Standing::Coarse,
             (false, _) if fitting || of(&[LIVE, FIT]) => Standing::Updating,
             (false, _) => Standing::OutOfDate,
         })
@@ -155,7 +155,7 @@ impl State {
 
     /// Whether the live result is stale, and will be for longer than a coarse one takes. A cut needs no new curves.
     pub fn live_is_stale(&self) -> bool {
-        let Some(live) = &self.session.track.live else {
+        let Some(live) = self.session.track.live.value() else {
             return false;
         };
         if self.is_current(live) {
@@ -170,7 +170,7 @@ impl State {
     pub fn stalled(&self) -> bool {
         let waits = |slot| matches!(slot, LIVE | FIT) || slot == CUT;
         let session = &self.session;
-        let follows = session.track.schedule.waits_for_rest();
+        let follows = session.track.live.waits_for_rest();
         let working = follows || session.jobs.running.iter().any(|j| waits(j.slot));
         let standing = self.standing();
         standing.is_some_and(|standing| standing != Standing::Final) && !working
@@ -182,7 +182,7 @@ impl State {
         let making = self.session.regions.making.as_ref();
         let is_made = making.is_some_and(|making| {
             let is_its_step = self.history.joins(making.source.label());
-            is_its_step && !making.live && !making.running
+            is_its_step && !making.live && making.jobs.running().is_none()
         });
         self.history.is_open() && !is_made
     }
@@ -190,20 +190,20 @@ impl State {
     /// Whether [`Action::Settle`] would have an effect. After one it does not, until something moves again.
     pub fn waits_for_rest(&self) -> bool {
         let session = &self.session;
-        let curves = session.track.schedule.waits_for_rest();
+        let curves = session.track.live.waits_for_rest();
         self.view.moving || curves || session.pathways.live.waits_for_rest()
     }
 
     /// The curves shown instead of the live ones: those with an end that stopped for one reason.
     pub fn stopped(&self) -> Option<(&StopFilterKey, &[Tractogram; 2])> {
-        let live = self.session.track.live.as_ref()?;
+        let live = self.session.track.live.value()?;
         let known = self.session.bundle.stopped.shown();
         known.filter(|(key, _)| key.of == [live.output.kept.id(), live.output.missed.id()])
     }
 
     /// The live result, if it is final.
     pub fn final_live(&self) -> Option<&CurveResult> {
-        let live = self.session.track.live.as_ref();
+        let live = self.session.track.live.value();
         live.filter(|_| self.standing() == Some(Standing::Final))
     }
 }

@@ -161,7 +161,7 @@ fn pathways(state: &State) -> Value {
 /// The whole state in a few hundred bytes.
 pub fn state(state: &State) -> Value {
     let (document, view, session) = (&state.document, &state.view, &state.session);
-    let live = session.track.live.as_ref().map(|live| {
+    let live = session.track.live.value().map(|live| {
         json!({
             "kept": live.output.kept.len(),
             "seeds": live.seeds,
@@ -180,7 +180,7 @@ pub fn state(state: &State) -> Value {
         "regions": document.regions.iter().map(|r| region(r)).collect::<Vec<_>>(),
         "fitted": document.tensors.as_ref().map(|t| t.fitted),
         "live": live,
-        "live_error": session.track.schedule.failure(),
+        "live_error": session.track.live.failure(),
         "pathways": pathways(state),
         "segment": segment(state),
         "filter": filter(state),
@@ -190,7 +190,7 @@ pub fn state(state: &State) -> Value {
         "jobs": session.jobs.running.iter().map(|j| j.label.clone()).collect::<Vec<_>>(),
         "undo": state.history.undo_label(),
         "redo": state.history.redo_label(),
-        "unsettled": session.track.schedule.waits_for_rest(),
+        "unsettled": session.track.live.waits_for_rest(),
         "session": session.saving.file,
         "dirty": state.is_dirty(),
         "autosaved": session.saving.autosave.last.is_some() && !session.saving.autosave.is_running,
@@ -214,7 +214,7 @@ pub fn picture(state_shown: &State) -> Vec<(String, String)> {
         Task::Segment => segment_recipe(state_shown),
         Task::Filter => filter_recipe(state_shown),
         Task::View | Task::Track => {
-            let live = state_shown.session.track.live.as_ref();
+            let live = state_shown.session.track.live.value();
             live.map(|live| state_shown.document.live_recipe(live))
         }
     };

@@ -131,7 +131,7 @@ pub fn choice(ui: &mut Ui, state: &State) -> Option<BackendKind> {
 fn timings(state: &State) -> String {
     let fit = state.document.tensors.as_ref();
     let fit = fit.map(|t| format!("fit {}", format::took(t.wall_ms)));
-    let live = state.session.track.live.as_ref().map(|live| {
+    let live = state.session.track.live.value().map(|live| {
         let what = match live.rays {
             Some(_) => "rays",
             None => "streamlines",

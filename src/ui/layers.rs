@@ -57,7 +57,7 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     if state.document.is_empty() {
         rows::hint(ui, "No layers yet. Press Ctrl+O to open a scan");
     }
-    if let Some(live) = &state.session.track.live {
+    if let Some(live) = state.session.track.live.value() {
         live_row(ui, state, live.output.kept.len(), actions);
     }
     if let Some(live) = &state.session.segment.live {

@@ -116,7 +116,7 @@ fn not_started() {
     let phase = Phase::Done;
     window.act(Action::Track(TrackAction::SetStreamlines { params, phase }));
     let status = &window.state.session.notices.status;
-    let why = (window.state.session.track.schedule.failure(), window.said());
+    let why = (window.state.session.track.live.failure(), window.said());
     assert_eq!(
         status,
         "No streamline started from 1\u{202F}500 seeds: the seeds lie outside the mask 'mask'",

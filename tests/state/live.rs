@@ -420,7 +420,11 @@ fn drags() {
                 pair[1]
             );
         }
-        assert_eq!(live.standing(Some(&requested)), Standing::Final, "{of}");
+        assert_eq!(
+            live.standing(Some(&requested)),
+            Some(Standing::Final),
+            "{of}"
+        );
         assert_eq!(requested.0, 1000, "{of}");
     }
 }
@@ -434,8 +438,9 @@ fn late() {
     assert!(live.done(B, Full, "full", Some(&B)));
     assert!(!live.done(B, Coarse, "coarse", Some(&B)));
     assert!(!live.done(A, Full, "older", Some(&B)));
-    assert_eq!(live.final_value(Some(&B)), Some(&"full"));
-    assert_eq!(live.final_value(Some(&A)), None);
+    assert_eq!(live.value(), Some(&"full"));
+    assert_eq!(live.standing(Some(&B)), Some(Standing::Final));
+    assert_ne!(live.standing(Some(&A)), Some(Standing::Final));
     // A replaced result is no newer than the shown one.
     let next = Key(9, 'm');
     live.follow(Some(&next), false, pace);
@@ -449,7 +454,7 @@ fn failures() {
     live.follow(Some(&A), false, Newest);
     live.fail();
     assert!(live.has_failed());
-    assert_eq!(live.standing(Some(&A)), Standing::Failed);
+    assert!(live.has_failed_for(&A));
     live.retry();
     assert_eq!(live.follow(Some(&A), false, Newest), start(A, Full));
     // A job stopped for another has not failed.
@@ -458,16 +463,16 @@ fn failures() {
     // Without a job nothing fails, unless it is known of the key.
     live.done(A, Full, (), Some(&A));
     live.fail();
-    assert_eq!(live.standing(Some(&A)), Standing::Final);
+    assert_eq!(live.standing(Some(&A)), Some(Standing::Final));
     assert_eq!(live.failure(), None);
     live.halt(Some(&A), Some("No card"));
-    assert_eq!(live.standing(Some(&A)), Standing::Failed);
+    assert!(live.has_failed_for(&A));
     assert_eq!(live.failure(), Some("No card"));
     // A running job is the one that failed.
     assert_eq!(live.follow(Some(&B), false, Newest), start(B, Full));
     assert_eq!(live.failure(), None);
     live.halt(Some(&A), None);
-    assert_eq!(live.standing(Some(&B)), Standing::Failed);
+    assert!(live.has_failed_for(&B));
     assert!(live.has_failed() && live.failure().is_none());
     // The user's stop holds for the requested key, although the running job is for an earlier one.
     let mut live = Live::<Key, ()>::default();
@@ -479,7 +484,7 @@ fn failures() {
     assert_eq!(live.failure(), Some("Stopped"));
 }
 
-/// Results that wait for the pointer's rest, and those that others keep and change.
+/// Results that wait for the pointer's rest, and those that others show.
 fn shown_elsewhere() {
     let mut live = Live::<Key, ()>::default();
     let pace = coarse_first(None, Duration::ZERO);
@@ -494,7 +499,7 @@ fn shown_elsewhere() {
     live.pause();
     assert!(!live.waits_for_rest() && live.running().is_some());
     live.set_shown(Some((B, Full, ())));
-    assert_eq!(live.standing(Some(&B)), Standing::Final);
+    assert_eq!(live.standing(Some(&B)), Some(Standing::Final));
     assert_eq!(live.follow(Some(&B), true, pace), Order::Cancel);
     live.set_shown(None);
     assert_eq!(live.follow(Some(&B), true, pace), start(B, Coarse));
@@ -503,19 +508,19 @@ fn shown_elsewhere() {
 fn standing() {
     let mut live = Live::<Key, ()>::default();
     let pace = coarse_first(None, Duration::ZERO);
-    assert_eq!(live.standing(None), Standing::Empty);
+    assert_eq!(live.standing(None), None);
     live.follow(Some(&A), true, pace);
-    assert_eq!(live.standing(Some(&A)), Standing::Empty);
+    assert_eq!(live.standing(Some(&A)), None);
     live.done(A, Coarse, (), Some(&A));
-    assert_eq!(live.standing(Some(&A)), Standing::Coarse);
+    assert_eq!(live.standing(Some(&A)), Some(Standing::Coarse));
     live.follow(Some(&B), true, pace);
-    assert_eq!(live.standing(Some(&B)), Standing::Updating);
+    assert_eq!(live.standing(Some(&B)), Some(Standing::Updating));
     live.stop();
-    assert_eq!(live.standing(Some(&B)), Standing::Stale);
+    assert_eq!(live.standing(Some(&B)), Some(Standing::OutOfDate));
     live.follow(Some(&B), false, pace);
     live.done(B, Full, (), Some(&B));
-    assert_eq!(live.standing(Some(&B)), Standing::Final);
-    assert!(live.final_value(Some(&B)).is_some());
+    assert_eq!(live.standing(Some(&B)), Some(Standing::Final));
+    assert!(live.value().is_some());
     live.follow(None, false, pace);
-    assert_eq!(live.standing(Some(&B)), Standing::Empty);
+    assert_eq!(live.standing(Some(&B)), None);
 }

@@ -483,7 +483,7 @@ fn dragging_is_coarse() {
         .session
         .track
         .live
-        .as_ref()
+        .value()
         .expect("a live result")
         .seeds;
     let shape = Shape::Sphere {
@@ -500,7 +500,7 @@ fn dragging_is_coarse() {
         .session
         .track
         .live
-        .as_ref()
+        .value()
         .expect("a live result");
     assert!(live.coarse && live.seeds < full, "{} of {full}", live.seeds);
     // No coarse result is kept or saved.
@@ -523,7 +523,7 @@ fn dragging_is_coarse() {
         .session
         .track
         .live
-        .as_ref()
+        .value()
         .expect("a live result");
     assert!(!live.coarse && live.seeds == full);
 }
@@ -538,14 +538,14 @@ fn no_seed_no_live_result() {
             .session
             .track
             .live
-            .as_ref()
+            .value()
             .map(|l| l.targets.len()),
         Some(1)
     );
     window.act(Action::Region(RegionAction::Delete(seed)));
-    assert!(window.state.session.track.live.is_none());
+    assert!(window.state.session.track.live.value().is_none());
     window.act(Action::Undo);
-    assert!(window.state.session.track.live.is_some());
+    assert!(window.state.session.track.live.value().is_some());
 }
 
 fn escape_in_order() {

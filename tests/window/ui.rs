@@ -475,11 +475,11 @@ fn guide() {
 
 fn empty_result() {
     let mut state = tracking();
-    let mut live = state.session.track.live.clone().unwrap();
+    let mut live = state.session.track.live.value().cloned().unwrap();
     let mut output = sample::output(0);
     output.seed_outcomes = [0, 900, 0, 0, 20, 80];
     live.output = std::sync::Arc::new(output);
-    state.session.track.live = Some(live);
+    state.session.track.show(Some(live));
     let mut window = window(state, [1280.0, 800.0]);
     window.get_by_label("900 of 920 streamlines reach no target");
     click(&mut window, "Loosen the angle");

@@ -60,18 +60,17 @@ pub enum Order<K> {
     Cancel,
 }
 
-/// How the shown result relates to its key.
+/// How a shown result relates to its key.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Standing {
-    Empty,
+    /// The complete result of the requested key.
+    Final,
     /// The result of the requested key, with less detail.
     Coarse,
     /// The result of an earlier key; that of the requested one is being computed.
     Updating,
-    Final,
     /// The result of an earlier key, and nothing is being computed.
-    Stale,
-    Failed,
+    OutOfDate,
 }
 
 #[derive(Clone, Debug)]
@@ -123,7 +122,7 @@ impl<K: LiveKey, V> Live<K, V> {
         if !dragging {
             self.rest(Some(requested));
         }
-        if self.is_failed(requested) {
+        if self.has_failed_for(requested) {
             return Order::Nothing;
         }
         self.failed = None;
@@ -192,7 +191,8 @@ impl<K: LiveKey, V> Live<K, V> {
         }
     }
 
-    fn is_failed(&self, requested: &K) -> bool {
+    /// Whether the result of exactly this key has failed.
+    pub fn has_failed_for(&self, requested: &K) -> bool {
         self.failed
             .as_ref()
             .is_some_and(|(key, _)| key == requested)
@@ -295,7 +295,14 @@ impl<K: LiveKey, V> Live<K, V> {
         self.waits_for_rest = false;
     }
 
-    /// Makes this the result that is shown, where others keep it and may have changed it.
+    /// Gives the shown result another key and detail, where these depend on what is requested.
+    pub fn rekey(&mut self, key_of: impl FnOnce(&V) -> (K, Detail)) {
+        if let Some(shown) = &mut self.shown {
+            (shown.key, shown.detail) = key_of(&shown.value);
+        }
+    }
+
+    /// Makes this the result that is shown.
     pub fn set_shown(&mut self, shown: Option<(K, Detail, V)>) {
         self.shown = shown.map(|(key, detail, value)| Shown { key, detail, value });
     }
@@ -328,6 +335,7 @@ impl<K: LiveKey, V> Live<K, V> {
         self.shown.as_ref().map(|shown| &shown.value)
     }
 
+    /// The newest result, to be changed in place.
     pub fn value_mut(&mut self) -> Option<&mut V> {
         self.shown.as_mut().map(|shown| &mut shown.value)
     }
@@ -337,29 +345,15 @@ impl<K: LiveKey, V> Live<K, V> {
         self.shown.as_ref().map(|shown| (&shown.key, &shown.value))
     }
 
-    pub fn standing(&self, requested: Option<&K>) -> Standing {
-        let Some(requested) = requested else {
-            return Standing::Empty;
-        };
-        if self.is_failed(requested) {
-            return Standing::Failed;
-        }
-        match &self.shown {
-            None => Standing::Empty,
-            Some(shown) if shown.key == *requested => match shown.detail {
-                Detail::Coarse => Standing::Coarse,
-                Detail::Full => Standing::Final,
-            },
-            Some(_) if self.running.is_some() => Standing::Updating,
-            Some(_) => Standing::Stale,
-        }
-    }
-
-    /// The full result of exactly this key.
-    pub fn final_value(&self, requested: Option<&K>) -> Option<&V> {
-        let shown = self.shown.as_ref()?;
-        let is_final = shown.detail == Detail::Full && requested == Some(&shown.key);
-        is_final.then_some(&shown.value)
+    /// How the shown result relates to the requested key; `None` if nothing is shown or requested.
+    pub fn standing(&self, requested: Option<&K>) -> Option<Standing> {
+        let (shown, requested) = (self.shown.as_ref()?, requested?);
+        Some(match shown.detail {
+            Detail::Coarse if shown.key == *requested => Standing::Coarse,
+            Detail::Full if shown.key == *requested => Standing::Final,
+            _ if self.running.is_some() => Standing::Updating,
+            _ => Standing::OutOfDate,
+        })
     }
 }
 

@@ -68,7 +68,7 @@ pub fn opened(state: &mut State, placed: BackendOpened, effects: &mut Vec<Effect
         effects.extend(requests.into_iter().map(Effect::Submit));
     }
     if session.device.fallback.live {
-        session.track.schedule.retry();
+        session.track.live.retry();
     }
 }
 

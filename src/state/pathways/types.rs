@@ -6,6 +6,7 @@ use crate::jobs::JobHandle;
 use crate::solvers::pathway::{DEFAULT_EPSILON, Params, Path};
 use crate::state::Phase;
 use crate::state::core::layer::{LayerId, OriginId};
+pub use crate::state::core::live::Standing;
 use crate::state::core::live::{LAG, Live, LiveKey};
 use crate::state::core::text::{counted, fixed, with_unit};
 use crate::state::core::volume_look::Cut;
@@ -363,15 +364,6 @@ pub struct PathwayRuntime {
     pub unsolved_with: (Option<DataId>, Vec<(LayerId, bool)>),
     /// Running jobs of a closed document: their events come first.
     pub closed_jobs: usize,
-}
-
-/// How the live pathway relates to its requested key.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Standing {
-    Final,
-    Coarse,
-    Updating,
-    OutOfDate,
 }
 
 /// ε_h in percent, as displayed: rounded up to tenths, so that a pathway of this width is joined.

@@ -5,13 +5,14 @@ use crate::data::{DataId, Mask, Region, Role, Shape, VolumeKind};
 use crate::solvers::region::{Combine, LabelCount};
 use crate::state::core::colours::CATEGORIES;
 use crate::state::core::layer::{LayerId, grid_of};
+use crate::state::core::live::Live;
 use crate::state::core::phase::Phase;
 use crate::state::core::text::count;
 use crate::state::regions::draw::next_role;
 use crate::state::regions::drawing::{canvas, drawn};
 use crate::state::regions::jobs::labels::{CountLabels, LabelCounts, MakeLabelRegions};
 use crate::state::regions::jobs::make::{MadeRegion, MakeRegion, REGION, RegionOperation};
-use crate::state::regions::types::{Labels, Making, Source, region_name};
+use crate::state::regions::types::{Labels, Making, RequestNumber, Source, region_name};
 use crate::state::{Document, Effect, State, Tool, regions};
 use std::sync::Arc;
 
@@ -69,19 +70,22 @@ pub fn set(state: &mut State, source: Source, phase: Phase, effects: &mut Vec<Ef
             base: base.filter(|_| !no_base),
             source,
             serial: state.session.regions.making_serial,
-            running: false,
-            restart_requested: false,
+            requests: 0,
+            jobs: Live::default(),
             live,
             note: None,
         });
     }
-    ask(state, effects);
+    if let Some(making) = &mut state.session.regions.making {
+        making.requests += 1;
+    }
+    follow(state, effects);
 }
 
 /// The tool was deactivated, or the document changed: the region stays as it is.
 pub fn leave(state: &mut State, effects: &mut Vec<Effect>) {
     if let Some(making) = state.session.regions.making.take() {
-        if making.running {
+        if making.jobs.running().is_some() {
             effects.push(Effect::Cancel(REGION));
         }
         state.history.close();
@@ -94,13 +98,14 @@ fn image(document: &Document, layer: LayerId) -> Option<&crate::data::Volume> {
     (volume.kind == VolumeKind::Scalar).then_some(volume)
 }
 
-fn ask(state: &mut State, effects: &mut Vec<Effect>) {
+/// Requests the region with its present values, once the running job has finished: cancelling on every move would show
+/// nothing during a drag.
+fn follow(state: &mut State, effects: &mut Vec<Effect>) {
     let Some(making) = &mut state.session.regions.making else {
         return;
     };
-    if making.running {
-        // Let the running job finish: cancelling on every move would show nothing during a drag.
-        making.restart_requested = true;
+    let request = RequestNumber(making.requests);
+    if making.jobs.ask(Some(request)).is_none() {
         return;
     }
     let document = &state.document;
@@ -152,7 +157,6 @@ fn ask(state: &mut State, effects: &mut Vec<Effect>) {
         state.session.regions.making = None;
         return;
     };
-    making.running = true;
     let serial = making.serial;
     effects.push(Effect::submit(MakeRegion { operation, serial }));
 }
@@ -160,7 +164,7 @@ fn ask(state: &mut State, effects: &mut Vec<Effect>) {
 /// The job ended without a result.
 pub fn ended(state: &mut State) {
     if let Some(making) = &mut state.session.regions.making {
-        (making.running, making.restart_requested) = (false, false);
+        making.jobs.fail();
     }
 }
 
@@ -175,7 +179,7 @@ pub fn labels_counted(state: &mut State, of: DataId, frame: usize, numbers: Labe
 /// Receives a region.
 pub fn receive(state: &mut State, serial: u64, made: MadeRegion, effects: &mut Vec<Effect>) {
     let requested = state.session.regions.making.as_ref();
-    let Some(making) = requested.filter(|m| m.serial == serial).cloned() else {
+    let Some(mut making) = requested.filter(|m| m.serial == serial).cloned() else {
         return;
     };
     let gone = |id: RegionId| state.document.region(id).is_none();
@@ -203,11 +207,9 @@ pub fn receive(state: &mut State, serial: u64, made: MadeRegion, effects: &mut V
     if state.view.tool.draws() {
         state.session.regions.drawn = Some(id);
     }
-    let again = making.restart_requested;
+    making.jobs.finish(());
     state.session.regions.making = Some(Making {
         region: Some(id),
-        running: false,
-        restart_requested: false,
         note: made.note,
         ..making
     });
@@ -215,9 +217,7 @@ pub fn receive(state: &mut State, serial: u64, made: MadeRegion, effects: &mut V
         // Done at once; the next one starts from its result.
         leave(state, effects);
     }
-    if again {
-        ask(state, effects);
-    }
+    follow(state, effects);
 }
 
 /// Adds a new region for the result.

@@ -5,6 +5,7 @@ use crate::data::Outline;
 use crate::data::region::RegionId;
 use crate::data::{DataId, Role, Shape, Stroke};
 use crate::solvers::region::{Change, Combine, LabelCount, Numbers};
+use crate::state::core::live::{Live, LiveKey};
 use crate::state::{Drawing, Layer, LayerId, Phase, RegionsChange};
 use glam::DVec3;
 use std::path::PathBuf;
@@ -53,6 +54,14 @@ impl Source {
     }
 }
 
+/// The number of a request for a region being made. Each is computed, also one with the values of the last: the end of a
+/// drag needs its result.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct RequestNumber(pub u64);
+
+impl LiveKey for RequestNumber {}
+
+/// A region that follows its controls.
 #[derive(Clone, Debug)]
 pub struct Making {
     /// `None` until the first result of a new region.
@@ -62,9 +71,10 @@ pub struct Making {
     pub source: Source,
     /// Distinguishes its jobs from those of others.
     pub serial: u64,
-    /// Whether a job is running, and whether another must follow.
-    pub running: bool,
-    pub restart_requested: bool,
+    /// Number of the last request.
+    pub requests: u64,
+    /// Its jobs, by the numbers of the requests.
+    pub jobs: Live<RequestNumber, ()>,
     /// A control is being dragged.
     pub live: bool,
     /// A remark about the result.

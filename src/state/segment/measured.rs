@@ -77,7 +77,7 @@ impl State {
     }
 
     fn live_not_measured(&self) -> Vec<String> {
-        let Some(live) = &self.session.track.live else {
+        let Some(live) = self.session.track.live.value() else {
             return Vec::new();
         };
         let output = &live.output;

@@ -172,7 +172,8 @@ pub fn empty(state: &mut State, effects: &mut Vec<Effect>) {
     state.document.track.rays = state.session.settings.rays();
     state.history.clear();
     let session = &mut state.session;
-    (session.track.live, session.track.at_crosshair) = (None, None);
+    session.track.live = Default::default();
+    session.track.at_crosshair = None;
     session.shifting.clear();
     (session.track.ray_metric, session.tour) = (None, None);
     (session.selected_layer, session.regions.selected) = (None, None);
@@ -181,7 +182,6 @@ pub fn empty(state: &mut State, effects: &mut Vec<Effect>) {
         session.regions.making,
         session.regions.labels,
     ) = (None, None, None);
-    session.track.schedule = Default::default();
     session.track.cut = Default::default();
     // Jobs for the CPU to repeat are of this document, too.
     session.device.fallback.requests.clear();

@@ -50,10 +50,10 @@ impl Comparing {
     pub fn seen(&self, state: &State) -> State {
         let mut seen = state.clone();
         seen.document = self.with.document.clone();
-        seen.session.track.live = self.with.live.clone();
+        seen.session.track.show(self.with.live.clone());
         seen.session.bundle.stopped.ask(None);
         seen.session.regions.selected = None;
-        seen.view.visible.missed &= self.shows_missed(state.session.track.live.as_ref());
+        seen.view.visible.missed &= self.shows_missed(state.session.track.live.value());
         seen.session.snapshots.comparing = None;
         // In tasks that do not show live results.
         if let Some(id) = self.with.was_live.filter(|_| !state.view.task.shows_live()) {
@@ -93,7 +93,7 @@ pub fn take(state: &mut State) {
     session.snapshots.all.push(Arc::new(Snapshot {
         name,
         document: state.document.clone(),
-        live: session.track.live.clone(),
+        live: session.track.live.value().cloned(),
         was_live: None,
     }));
     if session.snapshots.all.len() > MOST {

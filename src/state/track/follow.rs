@@ -9,7 +9,7 @@ use crate::state::track::jobs::LIVE;
 use crate::state::track::jobs::stopped::CollectStopped;
 use crate::state::track::jobs::streamlines::TrackStreamlines;
 use crate::state::track::key::{coarse_params, regions};
-use crate::state::track::types::{CurveKey, CurvesAtCrosshair, StopFilterKey};
+use crate::state::track::types::{CurveKey, CurveResult, CurvesAtCrosshair, StopFilterKey};
 use crate::state::track::{rays, update};
 use crate::state::view::Task;
 use crate::state::{Effect, State};
@@ -35,19 +35,17 @@ fn curves(state: &mut State, effects: &mut Vec<Effect>) {
     // Curves of the other method say nothing about this one.
     let is_shot = state.document.track.method == Method::Rays;
     let session = &mut state.session;
-    session
-        .track
-        .live
-        .take_if(|live| live.rays.is_some() != is_shot);
-    let shown = session.track.live.as_ref().map(|live| {
+    let is_other = |live: &CurveResult| live.rays.is_some() != is_shot;
+    if session.track.live.value().is_some_and(is_other) {
+        session.track.live.clear_shown();
+    }
+    session.track.live.rekey(|live| {
         let full = document_key.as_ref().filter(|full| live.key.is_of(full));
-        let key = full.unwrap_or(&live.key).clone();
-        (key, update::detail(live), ())
+        (full.unwrap_or(&live.key).clone(), live.detail())
     });
-    session.track.schedule.set_shown(shown);
     let is_dragging = state.is_dragging();
     let is_hidden = is_hidden(state);
-    let tracking = &mut state.session.track.schedule;
+    let tracking = &mut state.session.track.live;
     if is_hidden && is_dragging {
         return tracking.pause();
     }
@@ -56,10 +54,7 @@ fn curves(state: &mut State, effects: &mut Vec<Effect>) {
         tracking.rest(document_key.as_ref());
     }
     let stays = |full: &CurveKey| {
-        matches!(
-            tracking.standing(Some(full)),
-            Standing::Final | Standing::Failed
-        )
+        tracking.has_failed_for(full) || tracking.standing(Some(full)) == Some(Standing::Final)
     };
     // Hidden curves are tracked when they are shown again; until then only a final or failed result is kept.
     let requested_key = document_key.filter(|full| !is_hidden || stays(full));
@@ -67,12 +62,9 @@ fn curves(state: &mut State, effects: &mut Vec<Effect>) {
     let session = &mut state.session;
     let order = session
         .track
-        .schedule
+        .live
         .follow(requested_key.as_ref(), is_dragging, pace);
-    if requested_key.is_none() {
-        session.track.live = None;
-    }
-    session.device.fallback.live &= session.track.schedule.has_failed();
+    session.device.fallback.live &= session.track.live.has_failed();
     match order {
         Order::Nothing => {}
         Order::Cancel => effects.push(Effect::Cancel(LIVE)),
@@ -107,7 +99,7 @@ fn full_ms(state: &State) -> Option<f64> {
     // First guesses, so that usual numbers come at once.
     const STREAMLINES_PER_MS: f64 = 30.0;
     const RAYS_PER_MS: f64 = 30.0;
-    let live = state.session.track.live.as_ref();
+    let live = state.session.track.live.value();
     let (count, per_ms) = match (
         state.document.track.method,
         state.document.track.streamlines.seeding,
@@ -154,7 +146,7 @@ fn start(state: &State, detail: Detail, effects: &mut Vec<Effect>) {
 }
 
 fn stopped(state: &mut State, effects: &mut Vec<Effect>) {
-    let live = state.session.track.live.as_ref();
+    let live = state.session.track.live.value();
     let requested = state
         .view
         .stop
@@ -177,7 +169,7 @@ fn stopped(state: &mut State, effects: &mut Vec<Effect>) {
 
 fn passing(state: &mut State) {
     let tensors = state.document.tensors.as_ref();
-    let live = state.session.track.live.as_ref();
+    let live = state.session.track.live.value();
     let live = live.filter(|live| {
         state.view.task == Task::Track && live.output.kept.points.len() <= MOST_POINTS
     });

@@ -23,7 +23,7 @@ fn live_unfinished(end: &Unfinished, state: &mut State) -> bool {
         Unfinished::Failed(why) => track::update::failed(state, why),
         // The last job that was running when the CPU was chosen.
         Unfinished::DeviceFailed(_) if session.device.kind == BackendKind::Cpu => {
-            session.track.schedule.stop();
+            session.track.live.stop();
         }
         Unfinished::DeviceFailed(failure) => {
             session.device.fallback.live = true;

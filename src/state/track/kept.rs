@@ -100,7 +100,7 @@ fn add_layer(state: &mut State, name: &str, content: Content, origin: Origin, di
 
 pub fn keep(state: &mut State) {
     let Some(live) = state.final_live().cloned() else {
-        let sentence = match state.session.track.live {
+        let sentence = match state.session.track.live.value() {
             None => "There is nothing to keep yet: place a seed first",
             Some(_) => NOT_FINAL,
         };

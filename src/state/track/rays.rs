@@ -123,7 +123,7 @@ pub fn shot(state: &mut State, job: &ShootRays, shot: RayOutput, wall_ms: f64) {
         .session
         .track
         .live
-        .as_ref()
+        .value()
         .and_then(|l| l.rays.as_ref());
     if let Some(before) = before.filter(|_| job.coarse) {
         range = (range.0.min(before.range.0), range.1.max(before.range.1));
@@ -152,7 +152,7 @@ pub fn follow_cut(state: &mut State, effects: &mut Vec<Effect>) {
         .session
         .track
         .live
-        .as_ref()
+        .value()
         .and_then(|l| l.rays.as_ref());
     let Some(rays) = rays.filter(|r| r.cut != cut) else {
         return;
@@ -171,7 +171,7 @@ pub fn follow_cut(state: &mut State, effects: &mut Vec<Effect>) {
         }
         return;
     }
-    let coarse = state.session.track.live.as_ref().is_some_and(|l| l.coarse);
+    let coarse = state.session.track.live.value().is_some_and(|l| l.coarse);
     let marks = match cut {
         Cut::TopShare(_) if coarse && cut.count(&rays.measures) < ENOUGH => Cut::Top(ENOUGH),
         cut => cut,
@@ -190,7 +190,7 @@ pub fn follow_cut(state: &mut State, effects: &mut Vec<Effect>) {
 /// still nearer to it than what is shown, unless that is up to date.
 pub fn ranked(state: &mut State, all: DataId, cut: Cut, kept: Tractogram, least: Option<f32>) {
     let requested = state.document.track.rays.cut;
-    let Some(live) = &mut state.session.track.live else {
+    let Some(live) = state.session.track.live.value_mut() else {
         return;
     };
     let Some(rays) = live.rays.as_mut().filter(|r| r.all.id() == all) else {

@@ -8,9 +8,11 @@ use crate::solvers::geodesic::{self, Cut, RayMetric, Rays};
 use crate::state::Phase;
 use crate::state::core::display::Display;
 use crate::state::core::layer::OriginId;
-use crate::state::core::live::{self, LiveKey};
+pub use crate::state::core::live::Standing;
+use crate::state::core::live::{Detail, Live, LiveKey};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
+
 /// The method of the task Track.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum Method {
@@ -105,12 +107,11 @@ pub enum TrackAction {
 /// The streamlines or rays of the regions.
 #[derive(Clone, Debug, Default)]
 pub struct TrackRuntime {
-    pub live: Option<CurveResult>,
+    /// The streamlines or rays of the regions.
+    pub live: Live<CurveKey, CurveResult>,
     pub at_crosshair: Option<CurvesAtCrosshair>,
-    /// Schedules the streamlines or rays of the regions, which `live` holds.
-    pub schedule: live::Live<CurveKey, ()>,
     /// Schedules the cut of many rays; the live result holds the rays that it keeps.
-    pub cut: live::Live<CutKey, ()>,
+    pub cut: Live<CutKey, ()>,
     /// The metric prepared for rays, to be reused, and its recipe: splines are stored in single precision whatever is
     /// requested.
     pub ray_metric: Option<(RayMetricParams, RayMetric)>,
@@ -136,6 +137,23 @@ pub struct CurveResult {
     pub key: CurveKey,
     /// Data that only geodesic rays have.
     pub rays: Option<RayResult>,
+}
+
+impl TrackRuntime {
+    /// Shows a result of others: that of a snapshot.
+    pub fn show(&mut self, result: Option<CurveResult>) {
+        let shown = result.map(|result| (result.key.clone(), result.detail(), result));
+        self.live.set_shown(shown);
+    }
+}
+
+impl CurveResult {
+    pub fn detail(&self) -> Detail {
+        match self.coarse {
+            true => Detail::Coarse,
+            false => Detail::Full,
+        }
+    }
 }
 
 /// The inputs of a cut of rays.
@@ -211,19 +229,6 @@ pub struct StopFilterKey {
 }
 
 impl LiveKey for StopFilterKey {}
-
-/// How the live result relates to its key.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Standing {
-    /// The complete result.
-    Final,
-    /// Fewer curves than requested.
-    Coarse,
-    /// From before the last change; a newer one is being computed.
-    Updating,
-    /// From before the last change, and nothing is being computed: a job was stopped.
-    OutOfDate,
-}
 
 /// Settings of the task Track.
 #[derive(Clone, Debug)]

@@ -5,7 +5,6 @@ use crate::data::text::counted;
 use crate::solvers::curves;
 use crate::state::Document;
 use crate::state::State;
-use crate::state::core::live::Detail;
 use crate::state::core::text::{none_started, took};
 use crate::state::document::Method;
 use crate::state::recipes::fit_of;
@@ -40,7 +39,7 @@ pub fn result(
 /// more. Only while something is dragged may they lag behind it.
 pub fn show(state: &mut State, result: CurveResult) {
     let requested_key = state.document.curve_key();
-    let tracking = &mut state.session.track.schedule;
+    let tracking = &mut state.session.track.live;
     let keys = tracking.running().into_iter().chain(&requested_key);
     let Some(key) = keys
         .into_iter()
@@ -49,17 +48,9 @@ pub fn show(state: &mut State, result: CurveResult) {
     else {
         return;
     };
-    let detail = detail(&result);
-    if tracking.done(key, detail, (), requested_key.as_ref()) {
+    let detail = result.detail();
+    if tracking.done(key, detail, result.clone(), requested_key.as_ref()) {
         status(state, &result);
-        state.session.track.live = Some(result);
-    }
-}
-
-pub fn detail(result: &CurveResult) -> Detail {
-    match result.coarse {
-        true => Detail::Coarse,
-        false => Detail::Full,
     }
 }
 
@@ -103,12 +94,9 @@ pub fn live_done(state: &mut State, output: Arc<curves::Output>, key: CurveKey, 
 pub fn failed(state: &mut State, why: &str) {
     let requested_key = state.document.curve_key();
     // Fewer seeds fail as all do.
-    state
-        .session
-        .track
-        .schedule
-        .halt(requested_key.as_ref(), Some(why));
-    state.session.track.live = None;
+    let live = &mut state.session.track.live;
+    live.halt(requested_key.as_ref(), Some(why));
+    live.clear_shown();
 }
 
 /// Input of a bootstrap, if one is requested.
@@ -120,13 +108,13 @@ pub fn resample(document: &Document) -> Option<Box<BootstrapInput>> {
 /// The user stopped it: reports the consequence.
 pub fn stopped(state: &mut State) {
     let requested_key = state.document.curve_key();
-    let schedule = &mut state.session.track.schedule;
-    schedule.give_up(requested_key.as_ref(), None);
+    let live = &mut state.session.track.live;
+    live.give_up(requested_key.as_ref(), None);
     let what = match state.document.track.method {
         Method::Streamlines => "streamlines",
         Method::Rays => "rays",
     };
-    let left = match state.session.track.live.as_ref() {
+    let left = match state.session.track.live.value() {
         None => format!("there are no {what} yet"),
         Some(live) if live.coarse && live.key.is_current(&state.document) => {
             format!("the {what} shown are a coarse result")

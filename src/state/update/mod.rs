@@ -127,7 +127,7 @@ fn apply(state: &mut State, action: Action, effects: &mut Vec<Effect>) {
             let pathway_key = state.document.pathway_key();
             state.session.pathways.live.rest(pathway_key.as_ref());
             let curve_key = state.document.curve_key();
-            state.session.track.schedule.rest(curve_key.as_ref());
+            state.session.track.live.rest(curve_key.as_ref());
         }
         Action::Escape => escape(state, effects),
         Action::AbandonDrag(before) => steps::abandon(state, *before, effects),

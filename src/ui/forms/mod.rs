@@ -53,7 +53,7 @@ pub fn recipe(state: &State) -> Option<Recipe> {
         Task::Filter => filter_recipe(state),
         Task::Track => {
             let selected = || selected_tracks(state).and_then(|l| selection_recipe(state, l));
-            match state.session.track.live {
+            match state.session.track.live.value() {
                 // A command that does not reproduce the controls would be wrong unnoticed.
                 Some(_) => state.final_live().map(|l| state.document.live_recipe(l)),
                 None => selected().or_else(shown),
@@ -83,7 +83,7 @@ pub fn export(state: &State, memory: &mut Memory, place: DialogPosition) {
             commit::ask(state, memory, FilterFile::Weights, place);
         }
     } else if state.view.task == Task::Track
-        && (state.session.track.live.is_some() || selected_tracks(state).is_none())
+        && (state.session.track.live.value().is_some() || selected_tracks(state).is_none())
     {
         // Same condition as the button, which gives the reason.
         let live = state.final_live();

@@ -169,7 +169,7 @@ pub(super) fn remarks(
 
 /// The most severe warning among the results.
 pub fn highest_severity(state: &State, memory: &mut Memory) -> Option<Severity> {
-    if state.session.track.live.is_none() && state.session.track.schedule.failure().is_some() {
+    if state.session.track.live.value().is_none() && state.session.track.live.failure().is_some() {
         return Some(Severity::Error);
     }
     let empty = |live: &CurveResult| match live.rays {
@@ -179,7 +179,7 @@ pub fn highest_severity(state: &State, memory: &mut Memory) -> Option<Severity> 
             tracks::nothing_kept(&live.output, &state.document.track.streamlines, &mask).is_some()
         }
     };
-    let empty = state.session.track.live.as_ref().is_some_and(empty);
+    let empty = state.session.track.live.value().is_some_and(empty);
     let has_warning = empty || state.stalled() || out_of_reach(state, memory, |_| true);
     has_warning.then_some(Severity::Warning)
 }
@@ -312,7 +312,7 @@ pub fn foot(
     memory: &mut Memory,
     actions: &mut Vec<Action>,
 ) {
-    let live = state.session.track.live.as_ref();
+    let live = state.session.track.live.value();
     let rays = state.document.track.method == Method::Rays;
     let empty = live.is_some_and(|live| live.output.kept.is_empty());
     let why = match state.standing() {

@@ -42,7 +42,7 @@ pub fn text(state: &State) -> Option<(String, Standing)> {
     if !state.view.task.shows_live() {
         return None;
     }
-    let (live, standing) = (state.session.track.live.as_ref()?, state.standing()?);
+    let (live, standing) = (state.session.track.live.value()?, state.standing()?);
     let ms = took(live.wall_ms);
     let text = match standing {
         Standing::Final => format!("Final · {ms}"),

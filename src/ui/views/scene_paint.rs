@@ -166,7 +166,7 @@ impl Views {
             |id: RegionId| !many || state.session.regions.selected == Some(id) || under == Some(id);
         // Some points of the live curves.
         const POINTS: usize = 1_500;
-        let live = state.session.track.live.as_ref();
+        let live = state.session.track.live.value();
         let points = live.map_or(&[][..], |live| &live.output.kept.points[..]);
         let some = points.iter().step_by(points.len() / POINTS + 1);
         let curves: Vec<Pos2> = some

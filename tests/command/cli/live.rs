@@ -50,7 +50,7 @@ pub fn rays() {
         }));
     }
     window.act(Action::Settle);
-    let live = window.state.session.track.live.as_ref().expect("rays");
+    let live = window.state.session.track.live.value().expect("rays");
     let measures = live.rays.as_ref().expect("measures").measures.clone();
     assert!(!live.coarse && measures.len() > 20, "{}", measures.len());
     let mut sorted = measures.to_vec();
@@ -60,7 +60,7 @@ pub fn rays() {
         rays,
         phase: Phase::Done,
     }));
-    let live = window.state.session.track.live.as_ref().expect("rays");
+    let live = window.state.session.track.live.value().expect("rays");
     assert!(live.output.kept.len() < measures.len());
     let command = window.state.document.live_recipe(live).command();
     window.act(Action::Files(FilesAction::SaveTracks {
@@ -154,7 +154,7 @@ pub fn painted() {
             .session
             .track
             .live
-            .as_ref()
+            .value()
             .expect("a live result");
         assert!(
             !live.coarse && live.output.kept.len() > 5,
@@ -181,7 +181,7 @@ pub fn painted() {
             .session
             .track
             .live
-            .as_ref()
+            .value()
             .expect("a live result");
         let command = window.state.document.live_recipe(live).command();
         assert!(command.contains("--seed mask:"), "{command}");

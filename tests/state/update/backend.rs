@@ -196,8 +196,8 @@ fn live() {
         .clone();
     let session = |window: &Window| window.state.session.clone();
     window.act(failure(&request));
-    assert!(session(&window).track.live.is_none() && session(&window).device.fallback.live);
-    assert_eq!(session(&window).track.schedule.failure(), Some(LOST));
+    assert!(session(&window).track.live.value().is_none() && session(&window).device.fallback.live);
+    assert_eq!(session(&window).track.live.failure(), Some(LOST));
     assert_eq!(window.state.document.regions.len(), 1);
     window.holding = true;
     window.act(Action::Device(DeviceAction::RunOnCpu));
@@ -221,12 +221,16 @@ fn live() {
     window.act(failure(&request));
     window.holding = false;
     window.deliver(|_| {});
-    let live = session(&window).track.live.expect("streamlines");
+    let live = session(&window)
+        .track
+        .live
+        .value()
+        .cloned()
+        .expect("streamlines");
     let recipe = window.state.document.live_recipe(&live);
     assert!(recipe.command().contains("--seed sphere:3,0,0,4"));
     assert!(
-        session(&window).track.schedule.failure().is_none()
-            && !session(&window).device.fallback.live
+        session(&window).track.live.failure().is_none() && !session(&window).device.fallback.live
     );
     // A job that was in progress on the card, and fails after the change.
     let before = window.jobs_of::<TrackStreamlines>().count();
@@ -249,8 +253,8 @@ fn live() {
     window.act(failure(&request));
     assert_eq!(window.jobs_of::<TrackStreamlines>().count(), before + 1);
     assert!(
-        session(&window).track.live.is_some()
-            && session(&window).track.schedule.failure().is_none()
+        session(&window).track.live.value().is_some()
+            && session(&window).track.live.failure().is_none()
     );
 }
 

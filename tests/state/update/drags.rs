@@ -519,7 +519,7 @@ fn stays_stopped() {
         window.act(Action::View(ViewAction::MoveCrosshair(DVec3::ONE)));
     }
     assert_eq!(window.coarse_requests(), [false]);
-    assert!(window.state.session.track.schedule.failure().is_none());
+    assert!(window.state.session.track.live.failure().is_none());
     window.act(Action::Track(TrackAction::Repeat));
     assert_eq!(window.coarse_requests(), [false; 2]);
     assert!(window.state.final_live().is_some());

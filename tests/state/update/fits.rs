@@ -288,7 +288,7 @@ fn named_gradients() {
         },
     )));
     window.place(Role::Seed, DVec3::ZERO);
-    let live = window.state.session.track.live.as_ref().expect("live");
+    let live = window.state.session.track.live.value().expect("live");
     let live = window.state.document.live_recipe(live).command();
     for command in [window.fit().command(), live] {
         let named = "/data/scan.nii.gz --bval /other/a.bval --bvec /other/a.bvec";
@@ -304,7 +304,14 @@ fn no_file() {
         layer: mask,
         role: Role::Mask,
     }));
-    let live = window.state.session.track.live.clone().expect("live");
+    let live = window
+        .state
+        .session
+        .track
+        .live
+        .value()
+        .cloned()
+        .expect("live");
     let recipe = window.state.document.live_recipe(&live);
     let sentence = recipe.no_command().expect("no command");
     assert!(sentence.contains("\"Brain mask\""), "{sentence}");

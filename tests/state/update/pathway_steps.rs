@@ -40,7 +40,7 @@ fn tracks() {
     }
     assert_eq!(tracked(&window), count);
     assert!(
-        window.state.session.track.live.is_none(),
+        window.state.session.track.live.value().is_none(),
         "those of before are gone"
     );
     let status = &window.state.session.notices.status;

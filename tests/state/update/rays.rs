@@ -77,7 +77,7 @@ pub(super) fn live(window: &Window) -> &arcuate::state::CurveResult {
         .session
         .track
         .live
-        .as_ref()
+        .value()
         .expect("a live result")
 }
 
@@ -128,7 +128,7 @@ fn coarse() {
         }));
         steps += 1;
         assert!(live(&window).coarse && live(&window).seeds < all);
-        assert!(window.state.session.track.schedule.waits_for_rest());
+        assert!(window.state.session.track.live.waits_for_rest());
         let Recipe::Geodesic { regions, .. } = &recipe(&window) else {
             panic!("{:?}", recipe(&window))
         };
@@ -144,7 +144,7 @@ fn coarse() {
     let mut window = shooting(2);
     window.state.session.track.rays_per_ms = Some(1e6);
     change(&mut window, Phase::Live, |r| r.params.curves.step_mm = 1.0);
-    assert!(!live(&window).coarse && !window.state.session.track.schedule.waits_for_rest());
+    assert!(!live(&window).coarse && !window.state.session.track.live.waits_for_rest());
 }
 
 fn medium() {
@@ -441,7 +441,7 @@ fn late() {
     let seed = window.state.document.regions[0].id;
     window.act(Action::Region(RegionAction::Delete(seed)));
     window.deliver(|_| {});
-    assert!(window.state.session.track.live.is_none());
+    assert!(window.state.session.track.live.value().is_none());
 }
 
 fn kept() {

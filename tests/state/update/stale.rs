@@ -252,7 +252,7 @@ fn live_of_old_tensors() {
     // The fit arrives first, then the streamlines of the earlier tensors.
     window.deliver(|events| events.sort_by_key(|e| e.slot != FIT));
     assert!(
-        window.state.session.track.live.is_none(),
+        window.state.session.track.live.value().is_none(),
         "of the old tensors"
     );
     let field = window.tensors().field.id();
@@ -264,7 +264,7 @@ fn live_of_old_tensors() {
         .session
         .track
         .live
-        .as_ref()
+        .value()
         .expect("a live result");
     let recipe = window.state.document.live_recipe(live);
     let Recipe::Track { fit, .. } = &recipe else {
@@ -295,7 +295,7 @@ fn live_without_seed() {
         events.reverse();
     });
     let recipe = |w: &Window| {
-        let live = w.state.session.track.live.as_ref();
+        let live = w.state.session.track.live.value();
         live.map(|l| w.state.document.live_recipe(l).command())
     };
     assert!(recipe(&window).is_some_and(|c| c.contains("sphere:1,0,0,5")));

@@ -85,13 +85,9 @@ fn offers() {
     };
     // A note about live curves, next to their results.
     let mut state = tracking();
-    state.session.track.live = None;
+    state.session.track.live.clear_shown();
     let key = state.document.curve_key();
-    state
-        .session
-        .track
-        .schedule
-        .halt(key.as_ref(), Some(&found));
+    state.session.track.live.halt(key.as_ref(), Some(&found));
     let mut window = super::window(state.clone(), [1280.0, 800.0]);
     window.get_by_label(&found);
     assert!(window.query_by_label("Run on the CPU").is_none());

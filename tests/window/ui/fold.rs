@@ -227,7 +227,7 @@ fn guide() {
 fn pointed() {
     let full = tracking();
     let mut empty = full.clone();
-    empty.session.track.live = None;
+    empty.session.track.live.clear_shown();
     let mut moved = false;
     for height in (700..1100).step_by(40) {
         let mut window = window(empty.clone(), [1270.0, height as f32]);

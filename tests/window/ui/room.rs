@@ -168,7 +168,7 @@ fn dotted() {
     let mut state = tracking();
     state.view.task = Task::Track;
     shown(&state);
-    let live = state.session.track.live.as_mut().expect("streamlines");
+    let live = state.session.track.live.value_mut().expect("streamlines");
     let output = Arc::make_mut(&mut live.output);
     output.kept = Tractogram::new(Vec::new(), vec![0]);
     output.seed_outcomes.fill(0);

@@ -223,7 +223,7 @@ pub fn tracked(mut state: State) -> State {
         curves: CurveParams::Streamlines(state.document.track.streamlines.clone()),
         coarse: false,
     };
-    state.session.track.live = Some(CurveResult {
+    state.session.track.show(Some(CurveResult {
         key,
         output: Arc::new(output(450)),
         coarse: false,
@@ -232,7 +232,7 @@ pub fn tracked(mut state: State) -> State {
         fit,
         targets: vec![target],
         rays: None,
-    });
+    }));
     state.session.regions.selected = Some(seed);
     state.session.selected_layer = None;
     state.session.notices.status = "Tracked 1\u{202F}492 streamlines in 18\u{202F}ms".to_owned();

@@ -118,7 +118,7 @@ fn streamlines() {
     let full = tracking();
     let with = |fates: [u64; 6], stops: &[(StopReason, u64)], coarse: bool| {
         let mut state = full.clone();
-        let live = state.session.track.live.as_mut().expect("live");
+        let live = state.session.track.live.value_mut().expect("live");
         let output = Arc::make_mut(&mut live.output);
         output.seed_outcomes = fates;
         output.stops = Default::default();
@@ -212,7 +212,7 @@ fn under() {
     let mut unsolved = solved.clone();
     unsolved.session.pathways.live.clear_shown();
     let mut untracked = tracking();
-    untracked.session.track.live = None;
+    untracked.session.track.live.clear_shown();
     let mut unfitted = small_scan();
     unfitted.document.tensors = None;
     let cases: [(Task, &str, Vec<State>); 5] = [

@@ -172,7 +172,7 @@ fn unreached(centre: glam::DVec3) -> State {
     state.document.edit_region(target, |r| r.shape = shape);
     let regions = state.document.regions.iter();
     let regions = regions.map(|r| (**r).clone()).collect();
-    let live = state.session.track.live.as_mut().unwrap();
+    let live = state.session.track.live.value_mut().unwrap();
     live.key.regions = regions;
     let mut output = sample::output(0);
     output.missed = sample::output(20).kept;

@@ -63,7 +63,12 @@ fn not_run() {
 fn unreached() {
     let reached = |n: u64| {
         let mut state = tracking();
-        let live = state.session.track.live.as_mut().expect("live streamlines");
+        let live = state
+            .session
+            .track
+            .live
+            .value_mut()
+            .expect("live streamlines");
         let output = Arc::make_mut(&mut live.output);
         output.per_target = vec![n];
         if n == 0 {
@@ -298,7 +303,7 @@ fn live_first() {
 
 fn counted_once() {
     let state = shot();
-    let live = state.session.track.live.as_ref().unwrap();
+    let live = state.session.track.live.value().unwrap();
     let mut rays = live.rays.clone().unwrap();
     let mut cache = arcuate::ui::rays::Cache::default();
     for cut in [

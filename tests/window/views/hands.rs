@@ -498,7 +498,7 @@ fn settles() {
     let from = hands.screen(Pane::Axial, centre);
     hands.press(from, LEFT, Modifiers::NONE);
     hands.move_to(from + vec2(12.0, 0.0));
-    assert!(hands.state().session.track.schedule.waits_for_rest());
+    assert!(hands.state().session.track.live.waits_for_rest());
     hands.take_effects();
     hands.wait(0.09);
     assert!(
@@ -508,7 +508,7 @@ fn settles() {
     hands.wait(0.06);
     let full = |e: &Effect| matches!(e.job(), Some(TrackStreamlines { coarse: false, .. }));
     assert!(hands.take_effects().iter().any(full));
-    assert!(!hands.state().session.track.schedule.waits_for_rest());
+    assert!(!hands.state().session.track.live.waits_for_rest());
     hands.wait(1.0);
     assert!(hands.take_effects().is_empty(), "once");
     // The drag continues and is still one step.

@@ -230,7 +230,7 @@ fn command() {
             starts: None,
         },
     );
-    let live = state.session.track.live.as_ref();
+    let live = state.session.track.live.value();
     let recipe = live.map(|l| state.document.live_recipe(l).command());
     assert!(recipe.as_ref().is_some_and(|c| c.starts_with("arcuate ")));
     assert_eq!(chunk(&state), recipe);

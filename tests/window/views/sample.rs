@@ -129,7 +129,7 @@ pub fn add_live(state: &mut State, output: curves::Output) {
         curves: CurveParams::Streamlines(document.track.streamlines.clone()),
         coarse: false,
     };
-    state.session.track.live = Some(CurveResult {
+    state.session.track.show(Some(CurveResult {
         key,
         output: Arc::new(output),
         coarse: false,
@@ -138,7 +138,7 @@ pub fn add_live(state: &mut State, output: curves::Output) {
         fit,
         targets: Vec::new(),
         rays: None,
-    });
+    }));
 }
 
 /// The views with their state, an egui without a window, and a simulated pointer and keyboard.

@@ -34,7 +34,7 @@ pub fn save(state: &mut State, layer: Option<LayerId>, path: PathBuf, effects: &
     };
     let Some((tractogram, command)) = found else {
         let sentence = match (
-            state.session.track.live.is_some(),
+            state.session.track.live.value().is_some(),
             state.document.track.method,
         ) {
             (true, _) => NOT_FINAL,

@@ -299,8 +299,8 @@ pub fn change(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec
             base: None,
             source: Source::Change(now),
             serial: 0,
-            running: false,
-            restart_requested: false,
+            requests: 0,
+            jobs: Default::default(),
             live: false,
             note: None,
         })

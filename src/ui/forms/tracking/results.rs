@@ -38,13 +38,13 @@ pub fn show(
     actions: &mut Vec<Action>,
 ) {
     let p = theme::palette(ui.style());
-    let Some(live) = &state.session.track.live else {
+    let Some(live) = state.session.track.live.value() else {
         section::head(ui, "Results");
         // The error already names regions outside the mask.
-        let failed = state.session.track.schedule.failure().is_some();
+        let failed = state.session.track.live.failure().is_some();
         let unsaid = |remark: &Remark| !failed || remark.outside_at.is_none();
         super::remarks(ui, state, memory, unsaid, actions);
-        match state.session.track.schedule.failure() {
+        match state.session.track.live.failure() {
             Some(why) => {
                 let mut note = Note::new(p, Severity::Error, why);
                 if state.session.device.fallback.live {
