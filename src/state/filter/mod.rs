@@ -1,5 +1,6 @@
 //! The feature filter: fitting weights of streamlines to the signal.
 
+pub(in crate::state) mod actions;
 pub(in crate::state) mod changes;
 pub(in crate::state) mod inputs;
 pub mod jobs;

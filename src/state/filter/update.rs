@@ -6,7 +6,6 @@ mod sums;
 
 use crate::data::Tractogram;
 use crate::data::text::counted;
-use crate::jobs::Slot;
 use crate::solvers::commit::Params;
 use crate::solvers::commit::solver::{Curve, Ended};
 use crate::solvers::tensor_fit;
@@ -14,15 +13,13 @@ use crate::state::core::layer::{Content, LayerId};
 use crate::state::core::notices::Severity;
 use crate::state::core::phase::Phase;
 use crate::state::files::jobs::{SaveValues, SaveVolume, SaveWithValues};
-use crate::state::files::types::RecentExports;
 use crate::state::filter::jobs::{
-    CommitFit, EstimateFit, Excluded, FIT_WEIGHTS, FitEstimate, FitWeights, ReadScheme, Scheme,
-    StartFrom,
+    CommitFit, EstimateFit, Excluded, FIT_WEIGHTS, FitEstimate, FitWeights, Scheme, StartFrom,
 };
 pub use crate::state::filter::update::recipe::recipe;
 use crate::state::filter::{
-    ExcludedStreamlines, FilterAction, FilterFile, FitInputs, FitPurpose, Running, Shown, Times,
-    WEIGHT, WeightMap, WeightsKey,
+    ExcludedStreamlines, FilterFile, FitInputs, FitPurpose, Running, Shown, Times, WEIGHT,
+    WeightMap, WeightsKey,
 };
 use crate::state::session::TourStep;
 use crate::state::streamlines::lines_of;
@@ -31,74 +28,16 @@ use crate::state::{Document, Effect, State, Task, pathways};
 use std::path::PathBuf;
 
 pub(in crate::state) use crate::state::edit::edit;
-pub(in crate::state) use crate::state::files::opening::exported;
 
-const NONE_YET: &str = "There are no weights yet: run the fit first";
-
-pub fn act(state: &mut State, action: FilterAction, effects: &mut Vec<Effect>) {
-    match action {
-        FilterAction::Tractogram(id) => {
-            edit(state, "Streamlines to filter", false, |d| {
-                d.filter.tractogram = Some(id);
-                d.edit_layer(id, |l| l.display.visible = true);
-            });
-        }
-        FilterAction::TakeLive => {
-            crate::state::track::kept::keep(state);
-            let kept = state.session.selected_layer;
-            state.document.filter.tractogram = kept.or(state.document.filter.tractogram);
-        }
-        FilterAction::Scan(id) => {
-            edit(state, "Scan to explain", false, |d| {
-                d.filter.scan = Some(id)
-            });
-        }
-        FilterAction::Mask(id) => edit(state, "Mask of the fit", false, |d| d.filter.mask = id),
-        FilterAction::Peaks(id) => edit(state, "Peaks", false, |d| d.filter.peaks = id),
-        FilterAction::Params { params, phase } => {
-            edit(state, "Model of the signal", phase == Phase::Live, |d| {
-                d.filter.params = params;
-            });
-        }
-        FilterAction::Times { times, phase } => {
-            edit(state, "Gradient timing", phase == Phase::Live, |d| {
-                d.filter.times = times;
-            });
-        }
-        FilterAction::ReadScheme(path) => {
-            state.session.forget_failures(Slot::Load);
-            let explained = state.document.explained();
-            let gradients = explained.and_then(|(_, _, gradients)| gradients.cloned());
-            effects.push(Effect::submit(ReadScheme { path, gradients }));
-        }
-        FilterAction::Run => run(state, FitPurpose::Weights, Excluded::Nobody, false, effects),
-        FilterAction::RunAnew => run(state, FitPurpose::Weights, Excluded::Nobody, true, effects),
-        FilterAction::Stop => effects.push(Effect::Cancel(FIT_WEIGHTS)),
-        FilterAction::Show(shown) => {
-            let Some(id) = layer_with_weights(state) else {
-                return state.session.notify(Severity::Information, NONE_YET);
-            };
-            edit(state, shown.name(), false, |d| d.show_by_weight(id, shown));
-        }
-        FilterAction::Cut { least, phase } => cut(state, least, phase),
-        FilterAction::ShowGroup(group) => show_group(state, group),
-        FilterAction::ShowMap(map) => show_map(state, map.as_ref()),
-        FilterAction::Lesion(what) => lesion(state, what, effects),
-        FilterAction::Keep => keep(state, effects),
-        FilterAction::Save { what, path } => {
-            exported(state, RecentExports::TRACKS, &path, effects);
-            save(state, &what, path, effects);
-        }
-    }
-}
+pub(in crate::state) const NONE_YET: &str = "There are no weights yet: run the fit first";
 
 /// The layer whose weights are shown.
-fn layer_with_weights(state: &State) -> Option<LayerId> {
+pub(in crate::state) fn layer_with_weights(state: &State) -> Option<LayerId> {
     let (layer, _) = state.document.filtered()?;
     state.document.weights_of_layer(layer).map(|_| layer.id)
 }
 
-fn cut(state: &mut State, least: f32, phase: Phase) {
+pub(in crate::state) fn cut(state: &mut State, least: f32, phase: Phase) {
     let Some(id) = layer_with_weights(state) else {
         return;
     };
@@ -115,7 +54,7 @@ fn cut(state: &mut State, least: f32, phase: Phase) {
     }
 }
 
-fn show_group(state: &mut State, group: Option<String>) {
+pub(in crate::state) fn show_group(state: &mut State, group: Option<String>) {
     let Some((layer, _)) = state.document.filtered() else {
         return;
     };
@@ -124,7 +63,7 @@ fn show_group(state: &mut State, group: Option<String>) {
 }
 
 /// Shows one map over the images; `None`: only the images.
-fn show_map(state: &mut State, map: Option<&WeightMap>) {
+pub(in crate::state) fn show_map(state: &mut State, map: Option<&WeightMap>) {
     let Some((layer, _)) = state.document.filtered() else {
         return;
     };
@@ -232,7 +171,7 @@ fn of(state: &State, key: &WeightsKey) -> Option<FitInputs> {
     })
 }
 
-fn run(
+pub(in crate::state) fn run(
     state: &mut State,
     aim: FitPurpose,
     without: Excluded,
@@ -313,7 +252,11 @@ fn before(curve: &Curve) -> usize {
 }
 
 /// Refits the other streamlines without some.
-fn lesion(state: &mut State, what: ExcludedStreamlines, effects: &mut Vec<Effect>) {
+pub(in crate::state) fn lesion(
+    state: &mut State,
+    what: ExcludedStreamlines,
+    effects: &mut Vec<Effect>,
+) {
     let Some((layer, lines)) = state.document.filtered() else {
         return;
     };
@@ -361,7 +304,7 @@ fn lesion(state: &mut State, what: ExcludedStreamlines, effects: &mut Vec<Effect
 }
 
 /// Keeps the streamlines above the cut as a layer.
-fn keep(state: &mut State, effects: &mut Vec<Effect>) {
+pub(in crate::state) fn keep(state: &mut State, effects: &mut Vec<Effect>) {
     let Some(id) = layer_with_weights(state) else {
         return state.session.notify(Severity::Information, NONE_YET);
     };
@@ -378,7 +321,12 @@ fn marks(state: &State, id: LayerId) -> Vec<bool> {
     weights.map_or_else(Vec::new, Iterator::collect)
 }
 
-fn save(state: &mut State, what: &FilterFile, path: PathBuf, effects: &mut Vec<Effect>) {
+pub(in crate::state) fn save(
+    state: &mut State,
+    what: &FilterFile,
+    path: PathBuf,
+    effects: &mut Vec<Effect>,
+) {
     let found = layer_with_weights(state).and_then(|id| state.document.layer(id).cloned());
     let Some(layer) = found else {
         return state.session.notify(Severity::Information, NONE_YET);

@@ -1,5 +1,6 @@
 //! The feature pathways: minimal paths between two regions, and the voxels around them.
 
+pub(in crate::state) mod actions;
 pub(in crate::state) mod changes;
 mod document;
 pub mod jobs;

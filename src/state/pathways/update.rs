@@ -15,14 +15,13 @@ use crate::state::core::text::{fixed, took, with_unit};
 use crate::state::document::Unfiled;
 use crate::state::files::jobs::{SaveTractogram, SaveVolume};
 use crate::state::pathways::jobs::SavePathway;
-use crate::state::pathways::jobs::region::MakePathwayRegion;
 pub use crate::state::pathways::update::compare::{compared, not_compared};
 pub use crate::state::pathways::update::follow::follow;
 pub(in crate::state) use crate::state::pathways::update::follow::is_looked_at;
 pub use crate::state::pathways::update::kept::{find, kept_failed};
 use crate::state::pathways::{
-    AmongPairs, HoverKey, KeptPathway, PathQuery, PathwayAction, PathwayFile, PathwayKey,
-    PathwayResult, PathwayRuntime, PathwaySettings, Standing, percent_joined,
+    AmongPairs, HoverKey, KeptPathway, PathQuery, PathwayFile, PathwayKey, PathwayResult,
+    PathwayRuntime, PathwaySettings, Standing, percent_joined,
 };
 use crate::state::recipes::{self, fit_recipe};
 use crate::state::session::TourStep;
@@ -33,7 +32,6 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 pub(in crate::state) use crate::state::edit::edit;
-pub(in crate::state) use crate::state::files::opening::exported;
 
 /// Changes the controls.
 pub fn set(state: &mut State, settings: PathwaySettings, phase: Phase) {
@@ -61,46 +59,6 @@ pub fn set(state: &mut State, settings: PathwaySettings, phase: Phase) {
 fn if_done(state: &mut State, phase: Phase) {
     if phase == Phase::Done {
         state.history.close();
-    }
-}
-
-pub fn act(state: &mut State, action: PathwayAction, effects: &mut Vec<Effect>) {
-    match action {
-        PathwayAction::Set { settings, phase } => set(state, settings, phase),
-        PathwayAction::Keep => keep(state),
-        PathwayAction::SetKept { kept, phase } => change(state, kept, phase),
-        PathwayAction::Rename(id, name) => rename(state, id, name.trim()),
-        PathwayAction::Delete(id) => delete(state, id),
-        PathwayAction::Select(id) => {
-            state.session.pathways.selected = id;
-            if id.is_some() {
-                // Keys act on a single selection.
-                let session = &mut state.session;
-                (session.regions.selected, session.selected_layer) = (None, None);
-            }
-        }
-        PathwayAction::Save { of, what, path } => {
-            exported(state, what.kind(), &path, effects);
-            save(state, of, what, path, effects);
-        }
-        PathwayAction::Region { of, role } => {
-            if let Some((found, epsilon, name)) = chosen_pathway(state, of) {
-                effects.push(Effect::submit(MakePathwayRegion {
-                    found,
-                    epsilon,
-                    name,
-                    role,
-                }));
-            }
-        }
-        PathwayAction::SwapEnds => swap(state),
-        PathwayAction::Hover(at) => hover(state, at, effects),
-        PathwayAction::SolveAgain => solve_again(state),
-        PathwayAction::CompareAgain => {
-            state.session.pathways.not_compared = None;
-            state.session.pathways.compared.retry();
-        }
-        PathwayAction::SolveKept(id) => state.session.pathways.unsolved.retain(|u| *u != id),
     }
 }
 
@@ -210,7 +168,7 @@ pub fn moved(state: &mut State) {
 }
 
 /// Permits another attempt at failed or stopped solves.
-fn solve_again(state: &mut State) {
+pub(in crate::state) fn solve_again(state: &mut State) {
     state.session.pathways.live.retry();
     state.session.pathways.unsolved.clear();
 }
@@ -252,7 +210,7 @@ pub fn recipe(state: &State, kept: Option<LayerId>) -> Option<Recipe> {
 }
 
 /// Keeps the live pathway.
-fn keep(state: &mut State) {
+pub(in crate::state) fn keep(state: &mut State) {
     let Some(found) = state.final_pathway().cloned() else {
         let sentence = match state.pathway_standing() {
             None => "There is no pathway yet: place a seed and a target first",
@@ -293,7 +251,7 @@ fn keep(state: &mut State) {
 }
 
 /// Changes a kept pathway.
-fn change(state: &mut State, changed: KeptPathway, phase: Phase) {
+pub(in crate::state) fn change(state: &mut State, changed: KeptPathway, phase: Phase) {
     let mut kept = state.document.kept_pathways.iter();
     let Some(was) = kept.find(|k| k.id == changed.id) else {
         return;
@@ -320,7 +278,7 @@ fn change(state: &mut State, changed: KeptPathway, phase: Phase) {
     });
 }
 
-fn rename(state: &mut State, id: LayerId, typed: &str) {
+pub(in crate::state) fn rename(state: &mut State, id: LayerId, typed: &str) {
     let name = state.document.pathway_name(typed, Some(id));
     let other = |k: &Arc<KeptPathway>| k.id == id && k.name != name;
     if typed.is_empty() || !state.document.kept_pathways.iter().any(other) {
@@ -334,7 +292,7 @@ fn rename(state: &mut State, id: LayerId, typed: &str) {
     });
 }
 
-fn delete(state: &mut State, id: LayerId) {
+pub(in crate::state) fn delete(state: &mut State, id: LayerId) {
     if !state.document.kept_pathways.iter().any(|k| k.id == id) {
         return;
     }
@@ -345,7 +303,7 @@ fn delete(state: &mut State, id: LayerId) {
 }
 
 /// Exchanges seeds and targets.
-fn swap(state: &mut State) {
+pub(in crate::state) fn swap(state: &mut State) {
     edit(state, "Swap ends", false, |document| {
         for region in &mut document.regions {
             let role = match region.role {
@@ -366,7 +324,7 @@ fn swap(state: &mut State) {
 }
 
 /// Requests the best path through the voxel at a point.
-fn hover(state: &mut State, at: Option<DVec3>, effects: &mut Vec<Effect>) {
+pub(in crate::state) fn hover(state: &mut State, at: Option<DVec3>, effects: &mut Vec<Effect>) {
     let working = &mut state.session.pathways;
     let voxel = |live: &PathwayResult| live.pathway.metric().grid.nearest(at?);
     let live = working.live.value();
@@ -412,7 +370,7 @@ pub(in crate::state) fn set_glyphs(state: &mut State, glyphs: GlyphLook) {
 }
 
 /// Writes a file of a pathway.
-fn save(
+pub(in crate::state) fn save(
     state: &mut State,
     of: Option<LayerId>,
     what: PathwayFile,

@@ -7,7 +7,7 @@ use crate::state::core::notices::Severity;
 use crate::state::core::volume_look::{VolumeLook, VolumeStyle};
 use crate::state::edit::edit;
 use crate::state::pathways::{self, PathwayResult, PathwaySettings};
-use crate::state::sampling::{Sample, SampleAction, Sampled};
+use crate::state::sampling::{Sample, Sampled};
 use crate::state::{Display, Effect, Layer, Phase, State, Task, segment};
 use std::sync::Arc;
 
@@ -16,33 +16,8 @@ const DEVIATIONS: f64 = 2.0;
 /// Fraction of an image's window that is background.
 const GROUND: f32 = 0.02;
 
-pub fn act(state: &mut State, action: SampleAction, effects: &mut Vec<Effect>) {
-    match action {
-        SampleAction::Begin(at) => {
-            state.session.sample = begin(state);
-            match &mut state.session.sample {
-                Some(sample) => sample.pass(at, at),
-                None => state.session.notify(
-                    Severity::Information,
-                    "There is no image of numbers to sample: open or show one first",
-                ),
-            }
-        }
-        SampleAction::Over(from, to) => {
-            if let Some(sample) = &mut state.session.sample {
-                sample.pass(from, to);
-            }
-        }
-        SampleAction::End => {
-            if let Some(sample) = state.session.sample.take() {
-                end(state, &sample, effects);
-            }
-        }
-    }
-}
-
 /// The cost if it is shown as a cloud; else the selected image, else the topmost visible one.
-fn begin(state: &State) -> Option<Sample> {
+pub(in crate::state) fn begin(state: &State) -> Option<Sample> {
     let live = state.session.pathways.live.value().map(Arc::as_ref);
     if let Some(live) =
         live.filter(|_| state.view.task == Task::Pathways && state.document.pathways.cloud)
@@ -73,7 +48,7 @@ fn begin(state: &State) -> Option<Sample> {
     Some(sample.shown_as(f64::from(layer.unit_scale), ""))
 }
 
-fn end(state: &mut State, sample: &Sample, effects: &mut Vec<Effect>) {
+pub(in crate::state) fn end(state: &mut State, sample: &Sample, effects: &mut Vec<Effect>) {
     if sample.count() == 0 {
         let sentence = format!("The pointer crossed no value of {}", sample.name);
         return state.session.notify(Severity::Information, sentence);

@@ -1,5 +1,6 @@
 //! The feature segment: segmentation by a level set.
 
+pub(in crate::state) mod actions;
 pub(in crate::state) mod changes;
 mod document;
 pub mod jobs;

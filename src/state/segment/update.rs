@@ -1,127 +1,29 @@
 //! Segmentation: requests after each change, and their results.
 
-mod back;
-mod keep;
+pub(in crate::state) mod back;
+pub(in crate::state) mod keep;
 
 use crate::data::region::RegionId;
 use crate::data::text::counted;
 use crate::data::{DataId, Mask};
 use crate::solvers::level_set::{Ended, LayerSpeed, Probe, Sphere};
-use crate::state::core::layer::{Content, LayerId};
+use crate::state::core::layer::LayerId;
 use crate::state::edit::show_only;
-use crate::state::files::types::RecentExports;
 use crate::state::sampling::Sample;
 use crate::state::segment::jobs::{
     CountVoxels, InitialSurface, MaskSource, ProbeSample, RunCheckpoint, RunControl, RunRequest,
     RunUpdate, SEGMENT, SpeedSources,
 };
 pub use crate::state::segment::update::keep::{now, recipe};
-use crate::state::segment::{
-    SegmentAction, SegmentRuntime, SegmentSettings, Start, frame_of, scalar,
-};
-use crate::state::{Camera, Document, Effect, Phase, State, SurfaceUpdate, Task, pathways};
+use crate::state::segment::{SegmentRuntime, SegmentSettings, Start, frame_of, scalar};
+use crate::state::{Camera, Document, Effect, Phase, State, SurfaceUpdate, Task};
 use std::sync::Arc;
 
 pub(in crate::state) use crate::state::edit::edit;
-pub(in crate::state) use crate::state::files::opening::exported;
 
 const NONE_YET: &str = "There is no surface yet: press A, then click inside the structure";
 /// Steps of the single-step button.
-const STEPS: u64 = 10;
-
-pub fn act(state: &mut State, action: SegmentAction, effects: &mut Vec<Effect>) {
-    match action {
-        SegmentAction::Set { settings, phase } => set(state, settings, phase),
-        SegmentAction::Image(layer) => choose(state, layer),
-        SegmentAction::Start(start) => set_initial_surface(state, start),
-        SegmentAction::StartFromLayer(id) => {
-            let named = state
-                .document
-                .layer(id)
-                .map(|l| (l.name.clone(), l.content.clone()));
-            if let Some((name, Content::Mask(mask))) = named {
-                set_initial_surface(state, Start::Mask(name, mask));
-            }
-        }
-        SegmentAction::StartFromRegion(id) => {
-            let image = state
-                .document
-                .segmented_image()
-                .map(|(_, v)| v.grid.clone());
-            let region = state.document.region(id).cloned();
-            if let Some((grid, region)) = image.zip(region) {
-                let with = MaskSource::Shape(region.shape.clone(), grid);
-                rasterize_initial_surface(state, region.name.clone(), with, effects);
-            }
-        }
-        SegmentAction::StartFromPathway(of) => {
-            if let Some((found, epsilon, name)) = pathways::update::chosen_pathway(state, of) {
-                rasterize_initial_surface(
-                    state,
-                    name,
-                    MaskSource::Pathway(found, epsilon),
-                    effects,
-                );
-            }
-        }
-        SegmentAction::StartFromFill => {
-            let (at, within) = (
-                state.view.crosshair,
-                state.document.segment.settings.params.tolerance,
-            );
-            set_initial_surface(state, Start::Filled { at, within });
-        }
-        SegmentAction::Sphere(sphere) => place(state, sphere),
-        SegmentAction::Move {
-            number,
-            sphere,
-            phase,
-        } => {
-            let live = phase == Phase::Live;
-            edit(state, "Move sphere", live, |d| {
-                let mut spheres = d.segment.spheres.iter_mut();
-                if let Some((_, moved)) = spheres.find(|(n, _)| *n == number) {
-                    *moved = sphere;
-                }
-            });
-        }
-        SegmentAction::TakeBack(number) => {
-            edit(state, "Take sphere back", false, |d| {
-                d.segment.spheres.retain(|(n, _)| *n != number);
-            });
-        }
-        SegmentAction::Clear => clear(state),
-        SegmentAction::Play => play(state),
-        SegmentAction::Pause => state.session.segment.play = RunControl::Rest,
-        SegmentAction::Step => {
-            if let Some(why) = state.cannot_segment() {
-                return waits(state, why);
-            }
-            let step = state.session.segment.live.as_ref().map_or(0, |l| l.step);
-            state.session.segment.play = RunControl::Until(step + STEPS);
-        }
-        SegmentAction::Rewind(step) => back::rewind(state, step),
-        SegmentAction::Reference(layer) => {
-            edit(state, "Reference", false, |d| d.segment.reference = layer);
-        }
-        SegmentAction::SpeedLayer(layer) => speed_layer(state, layer),
-        SegmentAction::Painted(which, region) => {
-            edit(state, "Speed regions", false, |d| {
-                if let Some(painted) = d.segment.painted.get_mut(which) {
-                    *painted = region;
-                }
-            });
-        }
-        SegmentAction::Keep => keep::keep(state),
-        SegmentAction::Region(role) => {
-            keep::region(state, role);
-        }
-        SegmentAction::Save { what, path } => {
-            exported(state, RecentExports::REGION, &path, effects);
-            keep::save(state, what, path, effects);
-        }
-    }
-}
+pub(in crate::state) const STEPS: u64 = 10;
 
 pub fn set(state: &mut State, settings: SegmentSettings, phase: Phase) {
     let live = phase == Phase::Live;
@@ -131,7 +33,7 @@ pub fn set(state: &mut State, settings: SegmentSettings, phase: Phase) {
 }
 
 /// Segments another image, and shows it.
-fn choose(state: &mut State, id: LayerId) {
+pub(in crate::state) fn choose(state: &mut State, id: LayerId) {
     let Some(layer) = state.document.layer(id) else {
         return;
     };
@@ -184,7 +86,7 @@ pub fn entered(state: &mut State) {
 }
 
 /// Begins with voxels that must first be rasterized: in a large image that takes a second.
-fn rasterize_initial_surface(
+pub(in crate::state) fn rasterize_initial_surface(
     state: &mut State,
     name: String,
     with: MaskSource,
@@ -201,7 +103,7 @@ pub fn initial_surface_ready(state: &mut State, name: String, mask: Mask) {
     }
 }
 
-fn set_initial_surface(state: &mut State, start: Start) {
+pub(in crate::state) fn set_initial_surface(state: &mut State, start: Start) {
     restart(state, "Start of the surface", |d| d.segment.start = start);
 }
 
@@ -223,7 +125,7 @@ fn restart(state: &mut State, label: &str, change: impl FnOnce(&mut Document)) {
     working.changes.clear();
 }
 
-fn clear(state: &mut State) {
+pub(in crate::state) fn clear(state: &mut State) {
     restart(state, "Clear the surface", |d| {
         d.segment.start = Start::Spheres
     });
@@ -237,7 +139,7 @@ fn place_label(sphere: &Sphere) -> &'static str {
     }
 }
 
-fn place(state: &mut State, sphere: Sphere) {
+pub(in crate::state) fn place(state: &mut State, sphere: Sphere) {
     let image = state.document.segmented_image();
     if let Some(Err(why)) = image.map(|(_, image)| sphere.check(&image.grid)) {
         return state.session.warned(SEGMENT, why.to_string());
@@ -251,7 +153,7 @@ fn place(state: &mut State, sphere: Sphere) {
     });
 }
 
-fn play(state: &mut State) {
+pub(in crate::state) fn play(state: &mut State) {
     match state.cannot_segment() {
         Some(why) => waits(state, why),
         None => {
@@ -263,12 +165,12 @@ fn play(state: &mut State) {
 }
 
 /// The panel shows the reason permanently; a user action is answered once.
-fn waits(state: &mut State, why: &str) {
+pub(in crate::state) fn waits(state: &mut State, why: &str) {
     state.session.notices.status = why.to_owned();
 }
 
 /// A layer whose values are a speed: from the low end of its window, inwards, to the high end, outwards.
-fn speed_layer(state: &mut State, layer: Option<LayerId>) {
+pub(in crate::state) fn speed_layer(state: &mut State, layer: Option<LayerId>) {
     let window = layer
         .and_then(|id| state.document.layer(id))
         .map(|l| l.display.window);

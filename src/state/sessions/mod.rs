@@ -1,5 +1,6 @@
 //! The feature sessions: saving, opening and recovering documents.
 
+pub(in crate::state) mod actions;
 pub mod jobs;
 pub mod saved;
 pub(in crate::state) mod types;

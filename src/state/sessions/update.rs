@@ -14,13 +14,13 @@ use crate::state::files::types::RecentKind;
 use crate::state::origin::Origins;
 use crate::state::sessions::jobs::head::MakeHead;
 use crate::state::sessions::jobs::{
-    Autosave, FindRecoverable, ForgetRecoverable, LeaveRecovery, LoadLayers, OpenSession,
-    RelocateFiles, RestoredLayers, SaveOutcome, SaveSession,
+    Autosave, ForgetRecoverable, LeaveRecovery, LoadLayers, OpenSession, RelocateFiles,
+    RestoredLayers, SaveOutcome, SaveSession,
 };
 use crate::state::sessions::unsaved::{Base, InFiles, summed};
 use crate::state::sessions::{
     Changed, EXTENSION, FileComparison, Found, Missing, Opening, ReadSession, ResultStorage,
-    SessionAction, UnsavedAction, saved,
+    UnsavedAction, saved,
 };
 use crate::state::streamlines::StreamlineRuntime;
 use crate::state::{Document, Effect, State, View, tensors};
@@ -28,76 +28,18 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-pub fn act(state: &mut State, action: SessionAction, effects: &mut Vec<Effect>) {
-    match action {
-        SessionAction::Leave(leaving) => leave(state, leaving, effects),
-        SessionAction::Discard => {
-            if let Some(leaving) = state.session.saving.leaving.take() {
-                go(state, leaving, effects);
-            }
-        }
-        SessionAction::Stay => {
-            state.session.saving.leaving = None;
-            state.session.saving.changed_since = None;
-        }
-        SessionAction::Overwrite => checked::overwrite(state, effects),
-        SessionAction::Save { path, then } => {
-            let known = checked::known(state, path.as_deref());
-            save(state, path, known, then, effects);
-        }
-        SessionAction::SetStore(store) => store_streamlines(state, store),
-        SessionAction::StoreToo { then } => {
-            store_streamlines(state, ResultStorage::All);
-            let known = checked::known(state, None);
-            save(state, None, known, then, effects);
-        }
-        SessionAction::RecipeOnlySeen => state.session.saving.recipe_only.clear(),
-        SessionAction::Autosave => autosave(state, effects),
-        SessionAction::Relocate { index, path } => {
-            relocate(state, vec![(index, path)], effects);
-        }
-        SessionAction::TakeAll => {
-            let opening = state.session.saving.opening.as_ref();
-            let found = opening.map_or(Vec::new(), Opening::found);
-            relocate(state, found, effects);
-        }
-        SessionAction::Answer { index, answer } => {
-            if let Some(opening) = &mut state.session.saving.opening {
-                opening.answers.insert(index, answer);
-            }
-        }
-        SessionAction::OpenAnyway => load(state, effects),
-        SessionAction::CancelOpening => state.session.saving.opening = None,
-        SessionAction::FindLeftBehind => submit(effects, FindRecoverable),
-        SessionAction::Forget(session) => {
-            let left = &mut state.session.saving.recovery.found;
-            left.retain(|l| l.session != session);
-            submit(effects, ForgetRecoverable { session });
-        }
-        SessionAction::Later(session) => {
-            let left = &mut state.session.saving.recovery.found;
-            left.retain(|l| l.session != session);
-        }
-        SessionAction::MakeAgain(layer) => later::make_again(state, layer, effects),
-        SessionAction::Restore { layer, path } => later::restore(state, layer, path, effects),
-        SessionAction::Drop(layer) => edit(state, "Remove from the session", false, |d| {
-            d.remove_missing_layer(layer);
-            d.remove_missing_parts(|part| part.is_of(layer));
-        }),
-        SessionAction::DropParts(group) => edit(state, "Remove from the session", false, |d| {
-            d.remove_missing_parts(|part| group.has(part));
-        }),
-    }
-}
-
-fn store_streamlines(state: &mut State, store: ResultStorage) {
+pub(in crate::state) fn store_streamlines(state: &mut State, store: ResultStorage) {
     edit(state, "Streamlines in the session", false, |d| {
         d.store = store
     });
 }
 
 /// Reads the session's files at their new paths.
-fn relocate(state: &mut State, to: Vec<(usize, PathBuf)>, effects: &mut Vec<Effect>) {
+pub(in crate::state) fn relocate(
+    state: &mut State,
+    to: Vec<(usize, PathBuf)>,
+    effects: &mut Vec<Effect>,
+) {
     state.session.forget_failures(Slot::Load);
     if let Some(opening) = &mut state.session.saving.opening {
         for (index, _) in &to {
@@ -108,7 +50,7 @@ fn relocate(state: &mut State, to: Vec<(usize, PathBuf)>, effects: &mut Vec<Effe
     }
 }
 
-fn submit(effects: &mut Vec<Effect>, job: impl Receive<State>) {
+pub(in crate::state) fn submit(effects: &mut Vec<Effect>, job: impl Receive<State>) {
     effects.push(Effect::submit(job));
 }
 
@@ -140,7 +82,7 @@ pub fn leave(state: &mut State, leaving: UnsavedAction, effects: &mut Vec<Effect
     }
 }
 
-fn go(state: &mut State, leaving: UnsavedAction, effects: &mut Vec<Effect>) {
+pub(in crate::state) fn go(state: &mut State, leaving: UnsavedAction, effects: &mut Vec<Effect>) {
     match leaving {
         UnsavedAction::Quit => effects.push(Effect::Close),
         UnsavedAction::New => {
@@ -221,7 +163,7 @@ pub fn untouched(state: &mut State) {
     state.session.saving.base = Arc::new(Base::untouched(state));
 }
 
-fn save(
+pub(in crate::state) fn save(
     state: &mut State,
     path: Option<PathBuf>,
     known: Option<String>,
@@ -242,7 +184,7 @@ fn save(
 }
 
 /// Saves for recovery what is in no file yet.
-fn autosave(state: &mut State, effects: &mut Vec<Effect>) {
+pub(in crate::state) fn autosave(state: &mut State, effects: &mut Vec<Effect>) {
     let changed = state.is_dirty();
     let saving = &mut state.session.saving;
     saving.autosave.is_due = false;
@@ -463,7 +405,7 @@ pub(in crate::state) fn was_read(
 }
 
 /// Reads the parts of the session being opened.
-fn load(state: &mut State, effects: &mut Vec<Effect>) {
+pub(in crate::state) fn load(state: &mut State, effects: &mut Vec<Effect>) {
     let Some(opening) = &mut state.session.saving.opening else {
         return;
     };

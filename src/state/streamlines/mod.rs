@@ -1,5 +1,6 @@
 //! The feature streamlines: selection, values, edits and connections of streamlines.
 
+pub(in crate::state) mod actions;
 pub(in crate::state) mod changes;
 pub(in crate::state) mod current;
 pub mod jobs;

@@ -1,7 +1,7 @@
 //! The only place that changes the state.
 
+mod files;
 pub(in crate::state) mod layers;
-mod opened_files;
 mod settings;
 mod steps;
 mod stopping;
@@ -13,6 +13,7 @@ use crate::state::action::{Action, Effect};
 pub use crate::state::alignment::update::fixed_name;
 use crate::state::core::notices::Severity;
 pub use crate::state::density::update::sent;
+use crate::state::files::opening::export_failed;
 pub use crate::state::filter::update::{recipe as filter_recipe, request as weight_request};
 pub use crate::state::pathways::update::{find as find_pathway, recipe as pathway_recipe};
 pub use crate::state::segment::update::recipe as segment_recipe;
@@ -21,8 +22,8 @@ pub use crate::state::sessions::update::is_session;
 pub use crate::state::streamlines::update::export::unsupported_contents;
 pub use crate::state::streamlines::update::{panel_recipe, selection_recipe};
 use crate::state::{
-    Recipe, State, UnsavedAction, alignment, density, device, files, filter, pathways, pictures,
-    regions, sampling, segment, sessions, snapshots, streamlines, tensors, track,
+    Recipe, State, UnsavedAction, alignment, density, device, filter, pathways, pictures, regions,
+    sampling, segment, sessions, snapshots, streamlines, tensors, track,
 };
 use stopping::{escape, stop};
 
@@ -67,7 +68,7 @@ fn follow_failures(state: &mut State, effects: &mut Vec<Effect>) {
         match failed.slot {
             Slot::Device => device::update::not_opened(state),
             Slot::Save => {
-                files::opening::export_failed(state, &reason, effects);
+                export_failed(state, &reason, effects);
                 pictures::update::not_saved(state, failed.ticket);
             }
             _ => {}
@@ -89,7 +90,7 @@ fn skip_done(state: &mut State) {
 
 fn apply(state: &mut State, action: Action, effects: &mut Vec<Effect>) {
     match action {
-        Action::Files(action) => opened_files::act(state, action, effects),
+        Action::Files(action) => files::act(state, action, effects),
         Action::Layer(action) => layers::act(state, action, effects),
         Action::Region(action) => regions::actions::act(state, action, effects),
         Action::Alignment(action) => alignment::actions::act(state, action, effects),
@@ -103,15 +104,15 @@ fn apply(state: &mut State, action: Action, effects: &mut Vec<Effect>) {
             sessions::update::leave(state, UnsavedAction::Demo { tour }, effects);
         }
         Action::Set(settings) => settings::set(state, settings, effects),
-        Action::Session(action) => sessions::update::act(state, action, effects),
-        Action::Bundle(action) => streamlines::update::act(state, action, effects),
+        Action::Session(action) => sessions::actions::act(state, action, effects),
+        Action::Bundle(action) => streamlines::actions::act(state, action, effects),
         Action::MapDensity { layer, density } => {
             density::update::map(state, layer, density, effects);
         }
-        Action::Sample(action) => sampling::update::act(state, action, effects),
-        Action::Pathway(action) => pathways::update::act(state, action, effects),
-        Action::Segment(action) => segment::update::act(state, action, effects),
-        Action::Filter(action) => filter::update::act(state, action, effects),
+        Action::Sample(action) => sampling::actions::act(state, action, effects),
+        Action::Pathway(action) => pathways::actions::act(state, action, effects),
+        Action::Segment(action) => segment::actions::act(state, action, effects),
+        Action::Filter(action) => filter::actions::act(state, action, effects),
         Action::CopyCommand(recipe) => copy_command(state, &recipe, effects),
         Action::NothingToCopy => "There is no result here yet: no command was copied"
             .clone_into(&mut state.session.notices.status),

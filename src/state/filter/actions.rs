@@ -1,0 +1,72 @@
+//! Fitting weights of streamlines.
+
+use crate::jobs::Slot;
+use crate::state::core::notices::Severity;
+use crate::state::core::phase::Phase;
+use crate::state::edit::edit;
+use crate::state::files::opening::exported;
+use crate::state::files::types::RecentExports;
+use crate::state::filter::jobs::{Excluded, FIT_WEIGHTS, ReadScheme};
+use crate::state::filter::update::{
+    NONE_YET, cut, keep, layer_with_weights, lesion, run, save, show_group, show_map,
+};
+use crate::state::filter::{FilterAction, FitPurpose};
+use crate::state::{Effect, State};
+
+/// Applies one action.
+pub fn act(state: &mut State, action: FilterAction, effects: &mut Vec<Effect>) {
+    match action {
+        FilterAction::Tractogram(id) => {
+            edit(state, "Streamlines to filter", false, |d| {
+                d.filter.tractogram = Some(id);
+                d.edit_layer(id, |l| l.display.visible = true);
+            });
+        }
+        FilterAction::TakeLive => {
+            crate::state::track::kept::keep(state);
+            let kept = state.session.selected_layer;
+            state.document.filter.tractogram = kept.or(state.document.filter.tractogram);
+        }
+        FilterAction::Scan(id) => {
+            edit(state, "Scan to explain", false, |d| {
+                d.filter.scan = Some(id)
+            });
+        }
+        FilterAction::Mask(id) => edit(state, "Mask of the fit", false, |d| d.filter.mask = id),
+        FilterAction::Peaks(id) => edit(state, "Peaks", false, |d| d.filter.peaks = id),
+        FilterAction::Params { params, phase } => {
+            edit(state, "Model of the signal", phase == Phase::Live, |d| {
+                d.filter.params = params;
+            });
+        }
+        FilterAction::Times { times, phase } => {
+            edit(state, "Gradient timing", phase == Phase::Live, |d| {
+                d.filter.times = times;
+            });
+        }
+        FilterAction::ReadScheme(path) => {
+            state.session.forget_failures(Slot::Load);
+            let explained = state.document.explained();
+            let gradients = explained.and_then(|(_, _, gradients)| gradients.cloned());
+            effects.push(Effect::submit(ReadScheme { path, gradients }));
+        }
+        FilterAction::Run => run(state, FitPurpose::Weights, Excluded::Nobody, false, effects),
+        FilterAction::RunAnew => run(state, FitPurpose::Weights, Excluded::Nobody, true, effects),
+        FilterAction::Stop => effects.push(Effect::Cancel(FIT_WEIGHTS)),
+        FilterAction::Show(shown) => {
+            let Some(id) = layer_with_weights(state) else {
+                return state.session.notify(Severity::Information, NONE_YET);
+            };
+            edit(state, shown.name(), false, |d| d.show_by_weight(id, shown));
+        }
+        FilterAction::Cut { least, phase } => cut(state, least, phase),
+        FilterAction::ShowGroup(group) => show_group(state, group),
+        FilterAction::ShowMap(map) => show_map(state, map.as_ref()),
+        FilterAction::Lesion(what) => lesion(state, what, effects),
+        FilterAction::Keep => keep(state, effects),
+        FilterAction::Save { what, path } => {
+            exported(state, RecentExports::TRACKS, &path, effects);
+            save(state, &what, path, effects);
+        }
+    }
+}

@@ -1,0 +1,50 @@
+//! Pathways between regions.
+
+use crate::state::files::opening::exported;
+use crate::state::pathways::PathwayAction;
+use crate::state::pathways::jobs::region::MakePathwayRegion;
+use crate::state::pathways::update::{
+    change, chosen_pathway, delete, hover, keep, rename, save, set, solve_again, swap,
+};
+use crate::state::{Effect, State};
+
+/// Applies one action.
+pub fn act(state: &mut State, action: PathwayAction, effects: &mut Vec<Effect>) {
+    match action {
+        PathwayAction::Set { settings, phase } => set(state, settings, phase),
+        PathwayAction::Keep => keep(state),
+        PathwayAction::SetKept { kept, phase } => change(state, kept, phase),
+        PathwayAction::Rename(id, name) => rename(state, id, name.trim()),
+        PathwayAction::Delete(id) => delete(state, id),
+        PathwayAction::Select(id) => {
+            state.session.pathways.selected = id;
+            if id.is_some() {
+                // Keys act on a single selection.
+                let session = &mut state.session;
+                (session.regions.selected, session.selected_layer) = (None, None);
+            }
+        }
+        PathwayAction::Save { of, what, path } => {
+            exported(state, what.kind(), &path, effects);
+            save(state, of, what, path, effects);
+        }
+        PathwayAction::Region { of, role } => {
+            if let Some((found, epsilon, name)) = chosen_pathway(state, of) {
+                effects.push(Effect::submit(MakePathwayRegion {
+                    found,
+                    epsilon,
+                    name,
+                    role,
+                }));
+            }
+        }
+        PathwayAction::SwapEnds => swap(state),
+        PathwayAction::Hover(at) => hover(state, at, effects),
+        PathwayAction::SolveAgain => solve_again(state),
+        PathwayAction::CompareAgain => {
+            state.session.pathways.not_compared = None;
+            state.session.pathways.compared.retry();
+        }
+        PathwayAction::SolveKept(id) => state.session.pathways.unsolved.retain(|u| *u != id),
+    }
+}

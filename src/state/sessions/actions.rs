@@ -1,0 +1,72 @@
+//! Saving, opening and recovering sessions.
+
+use crate::state::edit::edit;
+use crate::state::sessions::jobs::{FindRecoverable, ForgetRecoverable};
+use crate::state::sessions::update::{
+    autosave, checked, go, later, leave, load, relocate, save, store_streamlines, submit,
+};
+use crate::state::sessions::{Opening, ResultStorage, SessionAction};
+use crate::state::{Effect, State};
+
+/// Applies one action.
+pub fn act(state: &mut State, action: SessionAction, effects: &mut Vec<Effect>) {
+    match action {
+        SessionAction::Leave(leaving) => leave(state, leaving, effects),
+        SessionAction::Discard => {
+            if let Some(leaving) = state.session.saving.leaving.take() {
+                go(state, leaving, effects);
+            }
+        }
+        SessionAction::Stay => {
+            state.session.saving.leaving = None;
+            state.session.saving.changed_since = None;
+        }
+        SessionAction::Overwrite => checked::overwrite(state, effects),
+        SessionAction::Save { path, then } => {
+            let known = checked::known(state, path.as_deref());
+            save(state, path, known, then, effects);
+        }
+        SessionAction::SetStore(store) => store_streamlines(state, store),
+        SessionAction::StoreToo { then } => {
+            store_streamlines(state, ResultStorage::All);
+            let known = checked::known(state, None);
+            save(state, None, known, then, effects);
+        }
+        SessionAction::RecipeOnlySeen => state.session.saving.recipe_only.clear(),
+        SessionAction::Autosave => autosave(state, effects),
+        SessionAction::Relocate { index, path } => {
+            relocate(state, vec![(index, path)], effects);
+        }
+        SessionAction::TakeAll => {
+            let opening = state.session.saving.opening.as_ref();
+            let found = opening.map_or(Vec::new(), Opening::found);
+            relocate(state, found, effects);
+        }
+        SessionAction::Answer { index, answer } => {
+            if let Some(opening) = &mut state.session.saving.opening {
+                opening.answers.insert(index, answer);
+            }
+        }
+        SessionAction::OpenAnyway => load(state, effects),
+        SessionAction::CancelOpening => state.session.saving.opening = None,
+        SessionAction::FindLeftBehind => submit(effects, FindRecoverable),
+        SessionAction::Forget(session) => {
+            let left = &mut state.session.saving.recovery.found;
+            left.retain(|l| l.session != session);
+            submit(effects, ForgetRecoverable { session });
+        }
+        SessionAction::Later(session) => {
+            let left = &mut state.session.saving.recovery.found;
+            left.retain(|l| l.session != session);
+        }
+        SessionAction::MakeAgain(layer) => later::make_again(state, layer, effects),
+        SessionAction::Restore { layer, path } => later::restore(state, layer, path, effects),
+        SessionAction::Drop(layer) => edit(state, "Remove from the session", false, |d| {
+            d.remove_missing_layer(layer);
+            d.remove_missing_parts(|part| part.is_of(layer));
+        }),
+        SessionAction::DropParts(group) => edit(state, "Remove from the session", false, |d| {
+            d.remove_missing_parts(|part| group.has(part));
+        }),
+    }
+}
