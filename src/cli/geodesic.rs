@@ -7,7 +7,8 @@ use super::track::{self, CurveOptions, OfRays, Tracked, key};
 use crate::data::Role;
 use crate::data::text::{counted, singular_or_plural};
 use crate::solvers::geodesic::Rays;
-use crate::state::core::text::{self, count};
+use crate::state::core::text::count;
+use crate::state::track::empty;
 use crate::state::track::jobs::shoot::{RayOutput, ShootRays};
 use crate::state::{Recipe, recipe};
 use serde_json::{Value, json};
@@ -155,7 +156,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         let targets: Vec<&str> = targets.map(|r| r.name.as_str()).collect();
         warning!(
             "{}{}",
-            text::none_passed(&shot.output, &targets, &fitted.mask_name()),
+            empty::none_passed(&shot.output, &targets, &fitted.mask_name()),
             track::out_of_reach(&fitted, &tracked.regions)
         );
     } else if tracked.output.kept.is_empty() {

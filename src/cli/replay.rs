@@ -14,6 +14,7 @@ use crate::solvers::tractogram::selection::Edit;
 use crate::state::core::text::count;
 use crate::state::document::Made;
 use crate::state::files::jobs::SaveTractogram;
+use crate::state::origin::recipes;
 use crate::state::pathways::PathwayResult;
 use crate::state::sessions::ReadSession;
 use crate::state::sessions::jobs::Remake;
@@ -22,7 +23,7 @@ use crate::state::streamlines::lines_of;
 use crate::state::track::types::CurveParams;
 use crate::state::update::{find_pathway, weight_request};
 use crate::state::{
-    Action, Content, Document, KeptPathway, Layer, LayerId, Method, Task, ViewAction, recipes,
+    Action, Content, Document, KeptPathway, Layer, LayerId, Method, Task, ViewAction,
 };
 use names::{PATHWAY, SURFACE, TENSORS, called, live_name};
 use serde_json::{Value, json};

@@ -12,6 +12,7 @@ use crate::solvers::geodesic;
 use crate::state::core::text::{self, count};
 use crate::state::files::jobs::SaveTractogram;
 use crate::state::tensors::types::{BootstrapInput, ResidualCache};
+use crate::state::track::empty;
 use crate::state::track::jobs::streamlines::TrackStreamlines;
 use crate::state::{Recipe, recipe};
 use serde_json::{Value, json};
@@ -283,7 +284,7 @@ pub fn summary(tracked: &Tracked, curves: &str) -> (Value, String) {
 /// One sentence about an empty result: the most frequent outcome, and regions that cannot be reached.
 fn nothing_kept(fitted: &Fitted, tracked: &Tracked, params: &curves::Params) -> Option<String> {
     let mask = fitted.mask_name();
-    let (why, _) = text::none_kept(&tracked.output, params, &mask)?;
+    let (why, _) = empty::none_kept(&tracked.output, params, &mask)?;
     Some(why + &out_of_reach(fitted, &tracked.regions))
 }
 

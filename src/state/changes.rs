@@ -4,7 +4,7 @@
 pub(in crate::state) mod looks;
 
 use crate::parameters::shortest_f64;
-use crate::state::{Document, filter, pathways, regions, segment, streamlines, track};
+use crate::state::{Document, filter, pathways, regions, segment, streamlines, tensors, track};
 
 /// Largest number of changes named in a sentence.
 const NAMED: usize = 4;
@@ -13,6 +13,7 @@ const NAMED: usize = 4;
 pub fn between(before: &Document, after: &Document) -> Vec<String> {
     let mut all = regions::changes::changed(before, after);
     all.extend(track::changes::changed(before, after));
+    all.extend(tensors::changes::changed(before, after));
     all.extend(pathways::changes::changed(before, after));
     all.extend(segment::changes::segment(
         after,

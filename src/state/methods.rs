@@ -9,11 +9,12 @@ use crate::solvers::geodesic::{self, Cut, Directions, Form, Precision, Sharpenin
 use crate::solvers::tensor_fit;
 use crate::solvers::tractogram::selection::SelectionOptions;
 use crate::state::alignment::AlignedBy;
-use crate::state::core::citations::{Citations, named};
+use crate::state::core::citations::Citations;
 use crate::state::core::layer::{Content, Layer};
 use crate::state::core::text::count;
 use crate::state::document::Method;
 use crate::state::origin::TensorFit;
+use crate::state::regions::methods::named;
 use crate::state::tensors::recipe::Source;
 use crate::state::track::types::CurveParams;
 use crate::state::{Document, Recipe, State, density, filter, pathways, segment};

@@ -4,6 +4,8 @@
 //!
 //! Command text ([`Document::recipe`]), methods, replay, sessions and the layer's information all read this.
 
+pub mod recipes;
+
 use crate::data::axis_change::AxisChange;
 use crate::io::Reading;
 use crate::solvers::tensor_fit::{self, FitMap};

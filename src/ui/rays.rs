@@ -6,7 +6,8 @@ use crate::data::statistics::median;
 use crate::data::{DataId, Tractogram};
 use crate::solvers::curves::SeedOutcome;
 use crate::solvers::geodesic::{Cut, Directions};
-use crate::state::core::text::{counted, none_passed};
+use crate::state::core::text::counted;
+use crate::state::track::empty::none_passed;
 use crate::state::track::types::RayResult;
 use crate::state::{CurveResult, Rays};
 

@@ -10,7 +10,7 @@ use super::widgets::{menu, paint, region, rows, section};
 use super::{Memory, format, forms, icons};
 use crate::data::region::RegionId;
 use crate::data::{Region, Role, Shape};
-use crate::state::regions::drawing::measured;
+use crate::state::regions::brush::measured;
 use crate::state::{
     Action, Content, Layer, LayerId, Phase, RegionAction, RegionsChange, State, Tool, ViewAction,
 };

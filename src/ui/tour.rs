@@ -6,7 +6,7 @@ use super::{Memory, icons, theme};
 use crate::data::Role;
 use crate::state::filter::{FilterAction, FilterFile};
 use crate::state::pathways::{PathwayAction, PathwayFile, PathwaySettings};
-use crate::state::session::TourStep;
+use crate::state::runtime::TourStep;
 use crate::state::{
     Action, Method, Phase, RegionAction, State, Task, Tool, TrackAction, ViewAction,
 };

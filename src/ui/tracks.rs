@@ -7,7 +7,7 @@ use crate::data::statistics::median;
 use crate::data::{DataId, Mask, Region, Role, Shape, Tractogram};
 use crate::solvers::curves::{Output, Params, SeedOutcome, StopReason};
 use crate::state::CurveResult;
-use crate::state::core::text::none_kept;
+use crate::state::track::empty::none_kept;
 use egui::Color32;
 use glam::{DVec3, Vec3};
 use std::sync::Arc;

@@ -108,8 +108,8 @@ fn planted_imports() {
             1,
         ),
         (
-            "src/state/recipes.rs",
-            "use super::sessions::saved::{self};",
+            "src/state/origin/recipes.rs",
+            "use super::super::sessions::saved::{self};",
             1,
         ),
         ("src/render/slice.rs", "use crate::state::State;", 1),
@@ -295,7 +295,7 @@ fn allowed_imports() {
         ),
         (
             "src/state/track/update.rs",
-            "use crate::state::sessions::saved; use crate::state::recipes::edited;",
+            "use crate::state::sessions::saved; use crate::state::origin::recipes::edited;",
         ),
         (
             "src/ui/files/dialog.rs",

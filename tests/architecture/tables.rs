@@ -163,8 +163,6 @@ pub const SOLVERS: &[(&str, &[&str])] = &[
 pub const BELOW: &[(&str, &[&str])] = &[
     ("state/origin", &["state", "sessions"]),
     ("state/origin", &["state", "update"]),
-    ("state/recipes", &["state", "sessions", "saved"]),
-    ("state/recipes", &["state", "update"]),
     ("state/sessions/saved", &["state", "update"]),
 ];
 

@@ -34,7 +34,7 @@ use crate::support::{start_of_new_job, start_of_old_job, test, wait_for};
 use arcuate::jobs::Job;
 use arcuate::solvers::curves;
 use arcuate::state::files::jobs::SaveTractogram;
-use arcuate::state::session::TourStep;
+use arcuate::state::runtime::TourStep;
 use arcuate::state::tensors::jobs::fit::FIT;
 use arcuate::state::{Action, Effect, Layout, State, Task, Tool, TrackAction};
 use arcuate::ui::{self, Memory};

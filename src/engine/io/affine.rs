@@ -221,11 +221,6 @@ pub fn fsl_from_voxel(grid: &Grid) -> DAffine3 {
 }
 
 impl Affine {
-    /// Whether the fixed image's grid is needed.
-    pub fn needs_fixed(&self) -> bool {
-        matches!(self, Self::Flirt(_))
-    }
-
     /// From moving to fixed in world RAS mm; `None` if a required grid is missing.
     pub fn in_world(&self, moving: Option<&Grid>, fixed: Option<&Grid>) -> Option<DAffine3> {
         match self {

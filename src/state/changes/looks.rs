@@ -2,8 +2,8 @@
 
 use crate::data::appearance::{ColourMap, Colours, Interpolation, LineStyle, Transfer};
 use crate::state::alignment::Nudge;
-use crate::state::core::changes::{Fields, colour, curve, cut, of_thing, renamed, things};
 use crate::state::core::display::LineColouring;
+use crate::state::core::fields::{Fields, colour, curve, cut, of_thing, renamed, things};
 use crate::state::core::text::decimals_of;
 use crate::state::core::volume_look::{VolumeLook, VolumeStyle};
 use crate::state::{Content, Display, Document, Layer};

@@ -1,7 +1,4 @@
-//! The works that the methods paragraph cites, and its texts for places and regions.
-
-use crate::data::{Region, Role, Shape};
-use crate::state::core::text::{counted, fixed};
+//! The works that the methods paragraph cites.
 
 /// Cited works, each once, in the order of their first mention.
 #[derive(Default)]
@@ -16,41 +13,5 @@ impl Citations {
             self.0.len() - 1
         });
         format!("[{}]", number + 1)
-    }
-}
-
-/// A place, in the world.
-pub(in crate::state) fn at(place: glam::DVec3) -> String {
-    let [x, y, z] = place.to_array().map(|v| fixed(v, 1));
-    format!("({x}, {y}, {z}) mm")
-}
-
-/// The visible regions of a role: names and positions.
-pub(in crate::state) fn named(regions: &[Region], role: Role) -> Option<String> {
-    let one = |region: &Region| {
-        let shape = match &*region.shape {
-            Shape::Sphere { centre, radius_mm } => {
-                format!("sphere of {radius_mm:.1} mm radius at {}", at(*centre))
-            }
-            Shape::Box { centre, half_mm } => format!(
-                "box of {:.1} × {:.1} × {:.1} mm at {}",
-                2.0 * half_mm.x,
-                2.0 * half_mm.y,
-                2.0 * half_mm.z,
-                at(*centre)
-            ),
-            Shape::Mask(mask) => format!("mask of {}", counted(mask.count(), "voxel")),
-        };
-        format!("\"{}\" ({shape})", region.name)
-    };
-    let all: Vec<String> = regions
-        .iter()
-        .filter(|r| r.visible && r.role == role)
-        .map(one)
-        .collect();
-    match all.as_slice() {
-        [] => None,
-        [one] => Some(one.clone()),
-        [rest @ .., last] => Some(format!("{} and {last}", rest.join(", "))),
     }
 }

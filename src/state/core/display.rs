@@ -112,13 +112,5 @@ pub fn line_display() -> Display {
     image_display((0.0, 1.0))
 }
 
-pub fn ray_display() -> Display {
-    Display {
-        line_colouring: LineColouring::Measure,
-        colour_map: ColourMap::Viridis,
-        ..line_display()
-    }
-}
-
 /// Opacity of a stale result, as a fraction of its opacity when it is current.
 pub const STALE_OPACITY: f32 = 0.45;

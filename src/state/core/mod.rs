@@ -1,10 +1,10 @@
 //! Types that all features build on and that depend on no feature.
 
 pub mod camera;
-pub(in crate::state) mod changes;
 pub(in crate::state) mod citations;
 pub mod colours;
 pub mod display;
+pub(in crate::state) mod fields;
 pub mod glyph_look;
 pub mod layer;
 pub mod live;

@@ -2,7 +2,7 @@
 
 use crate::parameters::Unit;
 use crate::solvers::commit::model::{Intra, Model};
-use crate::state::core::changes::Fields;
+use crate::state::core::fields::Fields;
 use crate::state::core::text::significant;
 use crate::state::filter::Times;
 use crate::state::{Document, LayerId};
@@ -85,7 +85,7 @@ fn water(fields: &mut Fields, model: &Model) {
                 i => format!("{label} {}", i + 1),
             };
             let shown = Unit::Diffusivity.shown(*stored);
-            fields.number(&label, shown, 2, crate::state::core::changes::DIFFUSIVITY);
+            fields.number(&label, shown, 2, crate::state::core::fields::DIFFUSIVITY);
         }
     }
 }

@@ -11,7 +11,7 @@ use crate::solvers::commit::{self, Params};
 use crate::state::State;
 use crate::state::core::layer::{Content, Layer, LayerId};
 use crate::state::document::Document;
-use crate::state::recipes::is_own_mask;
+use crate::state::origin::recipes::is_own_mask;
 use crate::state::streamlines::{Column, Limit, RegionRule, StreamlineRules, lines_of};
 use std::sync::Arc;
 

@@ -21,7 +21,7 @@ use crate::state::filter::{
     ExcludedStreamlines, FilterFile, FitInputs, FitPurpose, Running, Shown, Times, WEIGHT,
     WeightMap, WeightsKey,
 };
-use crate::state::session::TourStep;
+use crate::state::runtime::TourStep;
 use crate::state::streamlines::lines_of;
 use crate::state::streamlines::update::keep_marked;
 use crate::state::{Document, Effect, State, Task, pathways};

@@ -2,7 +2,7 @@
 
 use crate::data::appearance::Transfer;
 use crate::state::Document;
-use crate::state::core::changes::{Fields, colour, cut, of_thing, renamed, things};
+use crate::state::core::fields::{Fields, colour, cut, of_thing, renamed, things};
 use crate::state::pathways::{KeptPathway, PathwaySettings, Shown};
 use std::sync::Arc;
 
@@ -45,7 +45,7 @@ fn controls(settings: &PathwaySettings) -> Fields {
     ];
     fields.choice("Shown as", &(settings.cloud, settings.surface), &shapes);
     cut(&mut fields, settings.cut);
-    crate::state::core::changes::curve(&mut fields, &Transfer::cost_presets(), &settings.transfer);
+    crate::state::core::fields::curve(&mut fields, &Transfer::cost_presets(), &settings.transfer);
     fields
 }
 

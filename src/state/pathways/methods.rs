@@ -3,8 +3,9 @@
 use crate::data::Role;
 use crate::solvers::eikonal::LocalSolver;
 use crate::solvers::metric::Cost;
-use crate::state::core::citations::{Citations, named};
+use crate::state::core::citations::Citations;
 use crate::state::pathways::{PathwayKey, PathwayResult};
+use crate::state::regions::methods::named;
 use crate::state::{State, Task};
 use std::fmt::Write as _;
 

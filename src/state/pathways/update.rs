@@ -14,6 +14,7 @@ use crate::state::core::notices::Severity;
 use crate::state::core::text::{fixed, took, with_unit};
 use crate::state::document::Unfiled;
 use crate::state::files::jobs::{SaveTractogram, SaveVolume};
+use crate::state::origin::recipes::{self, fit_recipe};
 use crate::state::pathways::jobs::SavePathway;
 pub use crate::state::pathways::update::compare::{compared, not_compared};
 pub use crate::state::pathways::update::follow::follow;
@@ -23,8 +24,7 @@ use crate::state::pathways::{
     AmongPairs, HoverKey, KeptPathway, PathQuery, PathwayFile, PathwayKey, PathwayResult,
     PathwayRuntime, PathwaySettings, Standing, percent_joined,
 };
-use crate::state::recipes::{self, fit_recipe};
-use crate::state::session::TourStep;
+use crate::state::runtime::TourStep;
 use crate::state::tensors::recipe::FitRecipe;
 use crate::state::{Document, Effect, Phase, Recipe, State, Task};
 use glam::DVec3;

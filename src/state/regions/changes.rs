@@ -3,7 +3,7 @@
 use crate::data::region::RegionId;
 use crate::data::{Region, Shape};
 use crate::state::Document;
-use crate::state::core::changes::{Fields, of_thing, renamed, things};
+use crate::state::core::fields::{Fields, of_thing, renamed, things};
 use crate::state::core::text::ml;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -35,7 +35,7 @@ fn fields(region: &Region) -> Fields {
     shape(&mut fields, &region.shape);
     let colour = region.colour.map_or_else(
         || "of the role".to_owned(),
-        crate::state::core::changes::colour,
+        crate::state::core::fields::colour,
     );
     fields.name("Colour", colour);
     fields.name("", if region.visible { "shown" } else { "hidden" });

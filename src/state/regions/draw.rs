@@ -4,8 +4,8 @@ use crate::data::region::RegionId;
 use crate::data::{Mask, Outline, Region, Role, Shape, Stroke};
 use crate::state::core::notices::Severity;
 use crate::state::core::phase::Phase;
-use crate::state::regions::drawing::{canvas, drawn, grid, layer_on};
-use crate::state::session::TourStep;
+use crate::state::regions::brush::{canvas, drawn, grid, layer_on};
+use crate::state::runtime::TourStep;
 use crate::state::{Effect, State, Tool, regions};
 use std::sync::Arc;
 

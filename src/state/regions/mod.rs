@@ -3,11 +3,12 @@
 use crate::data::Role;
 
 pub(in crate::state) mod actions;
+pub mod brush;
 pub(in crate::state) mod changes;
 pub(in crate::state) mod draw;
-pub mod drawing;
 pub mod jobs;
 pub(in crate::state) mod make;
+pub(in crate::state) mod methods;
 pub mod recipe;
 pub mod types;
 pub(in crate::state) mod update;

@@ -2,7 +2,7 @@
 
 use crate::parameters::shortest_f64;
 use crate::solvers::level_set::Params;
-use crate::state::core::changes::Fields;
+use crate::state::core::fields::Fields;
 use crate::state::core::text::{counted, fixed, with_unit};
 use crate::state::segment::jobs::PlacedSphere;
 use crate::state::segment::{Segmentation, frame_of};

@@ -3,7 +3,8 @@
 use crate::data::text::counted;
 use crate::data::text::singular_or_plural;
 use crate::solvers::level_set::{Measures, Mode, Params, ScriptEvent};
-use crate::state::core::citations::{Citations, at};
+use crate::state::core::citations::Citations;
+use crate::state::regions::methods::at;
 use crate::state::segment::{Segmented, Start};
 use crate::state::{State, Task};
 use std::fmt::Write as _;

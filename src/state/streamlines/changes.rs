@@ -3,7 +3,7 @@
 use crate::solvers::tractogram::profile::Sense;
 use crate::solvers::tractogram::selection::PointStatistic;
 use crate::state::Document;
-use crate::state::core::changes::Fields;
+use crate::state::core::fields::Fields;
 use crate::state::filter::{ByWeight, weight};
 use crate::state::streamlines::{Bundle, Column};
 

@@ -1,15 +1,14 @@
-//! Streamlines, rays, the whole brain and the tensor fit.
+//! Differences of streamlines, rays and the whole brain.
 
 use crate::solvers::curves::{DeflectionParts, Params, SeedingParts};
 use crate::solvers::geodesic::{Cut, DirectionParts, SharpeningParts};
-use crate::solvers::tensor_fit::Method as Fit;
 use crate::state::Document;
-use crate::state::core::changes::Fields;
+use crate::state::core::fields::Fields;
 use crate::state::core::text::{measure, significant};
 
 pub fn changed(before: &Document, after: &Document) -> Vec<String> {
     let mut all = Vec::new();
-    for of in [method, streamlines, rays, whole_brain, fit] {
+    for of in [method, streamlines, rays, whole_brain] {
         all.extend(of(before).differences(&of(after)));
     }
     all
@@ -73,25 +72,5 @@ fn whole_brain(document: &Document) -> Fields {
     fields.whole("Seeds", document.track.whole_brain.seeds);
     let by_regions = document.track.whole_brain.by_regions;
     fields.check("Use targets and regions", by_regions);
-    fields
-}
-
-fn fit(document: &Document) -> Fields {
-    let mut fields = Fields::default();
-    let params = &document.fit;
-    let method = match params.method {
-        Fit::Ols => "Ordinary least squares",
-        Fit::Wls => "Weighted",
-        Fit::Iwls { .. } => "Reweighted",
-    };
-    fields.name("Method", method);
-    if let Fit::Iwls { iterations } = params.method {
-        fields.number("Iterations", f64::from(iterations), 0, "");
-    }
-    let (low, high) = params.b_range_s_per_mm2;
-    fields.numbers("b range", &[low, high], "–", (0, "s/mm²"));
-    let mask = document.fit_mask.and_then(|id| document.layer(id));
-    let mask = mask.map_or("Found from the scan", |layer| &layer.name);
-    fields.name("Mask", mask);
     fields
 }

@@ -10,11 +10,12 @@ use crate::state::core::notices::Severity;
 use crate::state::core::text::{THIN, count};
 use crate::state::edit::edit;
 use crate::state::origin::Origin;
+use crate::state::origin::recipes;
 use crate::state::streamlines::Column;
 use crate::state::track::jobs::LIVE;
 use crate::state::track::jobs::streamlines::{TrackStreamlines, TrackWholeBrain};
 use crate::state::track::types::CurveKey;
-use crate::state::{Effect, Phase, State, WholeBrain, recipes, track};
+use crate::state::{Effect, Phase, State, WholeBrain, track};
 use std::sync::Arc;
 
 pub(in crate::state) const NOT_FINAL: &str =

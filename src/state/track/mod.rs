@@ -2,6 +2,7 @@
 
 pub(in crate::state) mod actions;
 pub(in crate::state) mod changes;
+pub mod empty;
 pub(in crate::state) mod follow;
 pub mod jobs;
 pub(in crate::state) mod kept;

@@ -1,12 +1,13 @@
 //! Tracking of the whole brain: the differences from streamlines of regions.
 
+use crate::data::appearance::ColourMap;
 use crate::data::region::RegionId;
 use crate::data::{DataId, Region, Tractogram};
 use crate::solvers::curves::{self, MAX_SEEDS, Seeding};
 use crate::solvers::geodesic::RayMetricParams;
 use crate::solvers::geodesic::{self, Cut, RayMetric, Rays};
 use crate::state::Phase;
-use crate::state::core::display::Display;
+use crate::state::core::display::{Display, LineColouring, line_display};
 use crate::state::core::layer::OriginId;
 pub use crate::state::core::live::Standing;
 use crate::state::core::live::{Detail, Live, LiveKey};
@@ -249,7 +250,16 @@ impl Default for TrackSettings {
             streamline_display: crate::state::core::display::line_display(),
             whole_brain: WholeBrain::default(),
             rays: Rays::defaults(),
-            ray_display: crate::state::core::display::ray_display(),
+            ray_display: ray_display(),
         }
+    }
+}
+
+/// The default display of rays.
+fn ray_display() -> Display {
+    Display {
+        line_colouring: LineColouring::Measure,
+        colour_map: ColourMap::Viridis,
+        ..line_display()
     }
 }

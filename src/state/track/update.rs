@@ -5,11 +5,12 @@ use crate::data::text::counted;
 use crate::solvers::curves;
 use crate::state::Document;
 use crate::state::State;
-use crate::state::core::text::{none_started, took};
+use crate::state::core::text::took;
 use crate::state::document::Method;
-use crate::state::recipes::fit_of;
+use crate::state::origin::recipes::fit_of;
 use crate::state::tensors::mask_text;
 use crate::state::tensors::types::BootstrapInput;
+use crate::state::track::empty::none_started;
 use crate::state::track::types::{CurveKey, CurveParams, CurveResult};
 use std::sync::Arc;
 

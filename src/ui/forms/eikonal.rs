@@ -14,7 +14,7 @@ use crate::solvers::pathway::{self, Width};
 use crate::state::pathways::{
     PathwayAction, PathwayFile, PathwaySettings, Standing, percent_joined,
 };
-use crate::state::session::TourStep;
+use crate::state::runtime::TourStep;
 use crate::state::{Action, Phase, Severity, State};
 use crate::ui::files::{DialogPosition, PathPurpose, suggestion};
 use crate::ui::theme::{self, space};

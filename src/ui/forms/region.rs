@@ -4,7 +4,7 @@ mod making;
 
 use super::display::{segment_row, select_row};
 use crate::data::Role;
-use crate::state::regions::drawing::{
+use crate::state::regions::brush::{
     LEAST_RADIUS_MM, MOST_RADIUS_MM, canvas, drawn, grid, layer_on, measured,
 };
 use crate::state::{Action, Drawing, RegionAction, State, Tool, ViewAction};

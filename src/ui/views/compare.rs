@@ -2,7 +2,7 @@
 //! from the same viewpoint.
 
 use super::{Views, slice_paint};
-use crate::state::session::Comparing;
+use crate::state::runtime::Comparing;
 use crate::state::{Action, Pane, SnapshotAction, State};
 use crate::ui::theme::{self, IN_VIEW, size};
 use crate::ui::widgets::field::{self, Typed};

@@ -4,7 +4,7 @@ use super::drag::{CLICK, Drag, Kind};
 use super::slice_view::Slice;
 use super::{Views, annotations, pointer, rings};
 use crate::data::{Outline, Stroke};
-use crate::state::regions::drawing::{drawn, measured};
+use crate::state::regions::brush::{drawn, measured};
 use crate::state::regions::types::Source;
 use crate::state::{Action, Pane, Phase, RegionAction, State, Tool};
 use crate::ui::format::{fixed, with_unit};

@@ -8,7 +8,7 @@ use arcuate::io::nifti;
 use arcuate::scene;
 use arcuate::solvers::curves::Seeding;
 use arcuate::state::filter::FilterAction;
-use arcuate::state::session::Snapshot;
+use arcuate::state::runtime::Snapshot;
 use arcuate::state::sessions::Changed;
 use arcuate::state::streamlines::lines_of;
 use arcuate::state::{

@@ -4,7 +4,7 @@ use crate::support::{Random, Window, opened_event, opened_file, test};
 use arcuate::data::{Grid, Role, Shape, Volume};
 use arcuate::solvers::region::{Change, Combine, LabelCount};
 use arcuate::state::files::jobs::open::Loaded;
-use arcuate::state::regions::drawing::measured;
+use arcuate::state::regions::brush::measured;
 use arcuate::state::regions::jobs::make::REGION;
 use arcuate::state::regions::types::Source;
 use arcuate::state::{

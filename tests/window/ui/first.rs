@@ -4,7 +4,7 @@ use super::{click, sample, submitted, window};
 use crate::shapes::texts;
 use crate::support::test;
 use arcuate::state::files::jobs::open::OpenFile;
-use arcuate::state::session::TourStep;
+use arcuate::state::runtime::TourStep;
 use arcuate::state::sessions::jobs::head::MakeHead;
 use arcuate::state::{State, Task};
 use egui_kittest::kittest::Queryable as _;

@@ -6,7 +6,7 @@ use super::{Window, click, pathways, sample, small_scan, tracking, window};
 use crate::support::{start_of_old_job, test};
 use arcuate::compute::Control;
 use arcuate::state::filter::FilterAction;
-use arcuate::state::session::TourStep;
+use arcuate::state::runtime::TourStep;
 use arcuate::state::{
     Action, JobHandle, Phase, Severity, Slot, State, Task, TrackAction, ViewAction, update,
 };

@@ -6,7 +6,7 @@ use super::{Window, click, pathways, rays, small_scan, tracking, window};
 use crate::support::test;
 use arcuate::scene::draw_list::Interpolation;
 use arcuate::state::filter::jobs::FitWeights;
-use arcuate::state::session::TourStep;
+use arcuate::state::runtime::TourStep;
 use arcuate::state::{State, Task, Tool};
 use egui::{Key, Modifiers, Pos2};
 use egui_kittest::kittest::{By, NodeT as _, Queryable as _};

@@ -10,7 +10,7 @@ use arcuate::solvers::curves::SeedOutcome;
 use arcuate::state::core::display;
 use arcuate::state::core::layer::OriginId;
 use arcuate::state::pathways::PathwayAction;
-use arcuate::state::session::TourStep;
+use arcuate::state::runtime::TourStep;
 use arcuate::state::tensors::jobs::fit::FIT;
 use arcuate::state::{
     Action, Content, Display, JobHandle, Layer, LayerId, RegionAction, State, Task, ViewAction,

@@ -11,10 +11,10 @@ use arcuate::solvers::level_set::{Cause, Ended, Params, Sphere};
 use arcuate::state::core::display;
 use arcuate::state::core::layer::OriginId;
 use arcuate::state::files::jobs::open::Loaded;
+use arcuate::state::runtime::TourStep;
 use arcuate::state::sampling::SampleAction;
 use arcuate::state::segment::Standing;
 use arcuate::state::segment::jobs::{RunControl, RunRequest};
-use arcuate::state::session::TourStep;
 use arcuate::state::{
     Action, Content, Display, Distance, Effect, Layer, LayerId, SegmentAction, Task, Tool,
     ViewAction, update,

@@ -11,7 +11,7 @@ use arcuate::solvers::curves::{SeedOutcome, StopReason};
 use arcuate::solvers::tensor_fit::MaskReport;
 use arcuate::state::filter::{FilterAction, FittedWeights};
 use arcuate::state::pathways::AmongPairs;
-use arcuate::state::session::TourStep;
+use arcuate::state::runtime::TourStep;
 use arcuate::state::tensors::jobs::fit::FIT;
 use arcuate::state::track::jobs::LIVE;
 use arcuate::state::{Action, FilesAction, JobHandle, Method, Severity, State, Task, update};

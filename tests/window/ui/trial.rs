@@ -199,7 +199,7 @@ fn colours() {
 
 /// The tour mentions existing things, and requests nothing that exists.
 fn guided() {
-    use arcuate::state::session::TourStep;
+    use arcuate::state::runtime::TourStep;
     let mut state = shot();
     state.session.tour = Some(TourStep::DragSeed);
     let mut window = window(state, [1280.0, 800.0]);

@@ -7,8 +7,8 @@ use arcuate::data::region::RegionId;
 use arcuate::data::{Mask, Region, Role, Shape, Tensor};
 use arcuate::solvers::curves::{self, SeedOutcome, Starts, StopReason};
 use arcuate::solvers::tensor_fit::MaskReport;
-use arcuate::state::core::text;
-use arcuate::state::session::TourStep;
+use arcuate::state::runtime::TourStep;
+use arcuate::state::track::empty;
 use arcuate::ui::tracks::{self, Suggestion};
 use arcuate::ui::widgets::slider::Scale;
 use arcuate::ui::{format, probe};
@@ -166,7 +166,7 @@ fn no_rays() {
     ] {
         output.seed_outcomes = fates;
         assert_eq!(
-            text::none_passed(&output, targets, "the automatic mask"),
+            empty::none_passed(&output, targets, "the automatic mask"),
             told
         );
     }
@@ -257,7 +257,7 @@ fn none_kept() {
             min_fa: Some(0.15),
             ..Starts::default()
         });
-        text::none_kept(&output, &curves::Params::defaults(), "the automatic mask")
+        empty::none_kept(&output, &curves::Params::defaults(), "the automatic mask")
             .map(|(text, _)| text)
     };
     let told = |missed, short, no_start| told(missed, short, no_start).unwrap_or_default();
@@ -449,7 +449,7 @@ fn no_start() {
         if starts != no_metric {
             assert_eq!(way_out, remedy, "{told}");
         }
-        let rays = text::none_passed(&output, &[], mask);
+        let rays = empty::none_passed(&output, &[], mask);
         assert!(
             rays.starts_with(&format!("No ray starts: {told}")),
             "{rays}"

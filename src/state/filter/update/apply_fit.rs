@@ -13,7 +13,7 @@ use crate::state::filter::{
     FitPurpose, FitStatistics, FittedWeights, MapOf, PreviousFit, Running, Shown, VirtualLesion,
     WEIGHT, WeightMap, sorted,
 };
-use crate::state::recipes::weight_fit;
+use crate::state::origin::recipes::weight_fit;
 use crate::state::streamlines::lines_of;
 use crate::state::{Display, Document, State};
 use std::sync::Arc;

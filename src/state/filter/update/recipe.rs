@@ -1,7 +1,7 @@
 //! The command that makes weights and maps.
 
 use crate::state::filter::update::of;
-use crate::state::recipes::weight_recipe;
+use crate::state::origin::recipes::weight_recipe;
 use crate::state::{Recipe, State};
 
 /// The recipe of the weights shown, else of those that would be fitted now.

@@ -8,7 +8,7 @@ use crate::state::core::text::{fixed, with_unit};
 use crate::state::core::{colours, display};
 use crate::state::edit::edit;
 use crate::state::files::jobs::SaveMask;
-use crate::state::recipes::{segment_script, segmented_recipe};
+use crate::state::origin::recipes::{segment_script, segmented_recipe};
 use crate::state::regions::jobs::save::SaveLabels;
 use crate::state::segment::jobs::{RunControl, SaveField, SaveScript, SurfaceUpdate};
 use crate::state::segment::update::{NONE_YET, restart};

@@ -4,7 +4,7 @@ use crate::io::Remark;
 use crate::state::core::layer::{Content as DocumentContent, Layer, LayerId};
 use crate::state::core::text::some_of;
 use crate::state::origin::Origins;
-use crate::state::recipes::live_made;
+use crate::state::origin::recipes::live_made;
 use crate::state::sessions::ReadSession;
 use crate::state::sessions::jobs::{Item, RestoredLayers};
 use crate::state::sessions::saved::read::{self, Items, Missing};

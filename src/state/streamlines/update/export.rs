@@ -7,7 +7,7 @@ use crate::state::core::layer::{Content, LayerId};
 use crate::state::core::notices::Severity;
 use crate::state::document::Method;
 use crate::state::files::jobs::{SaveTractogram, SaveWithValues};
-use crate::state::session::TourStep;
+use crate::state::runtime::TourStep;
 use crate::state::streamlines::update::selection_recipe;
 use crate::state::track::jobs::LIVE;
 use crate::state::track::kept::NOT_FINAL;

@@ -5,7 +5,7 @@ use crate::solvers::tractogram::profile::Sense;
 use crate::state::core::layer::Layer;
 use crate::state::document::Unfiled;
 use crate::state::filter::WEIGHT;
-use crate::state::recipes::{filed, selection_options};
+use crate::state::origin::recipes::{filed, selection_options};
 use crate::state::streamlines::recipe::tables::TableRecipe;
 use crate::state::streamlines::update::follow::{applied_rules, profile_columns};
 use crate::state::streamlines::{BottomPanel, Column, Shown};

@@ -4,7 +4,7 @@
 use crate::data::{DataId, Region, Role, Shape, Volume};
 use crate::solvers::region::{Change, Combine, Fill, LabelCount};
 use crate::state::core::text::counted;
-use crate::state::regions::drawing::measured;
+use crate::state::regions::brush::measured;
 use crate::state::regions::types::{Labels, Making, Source, region_name};
 use crate::state::{
     Action, Drawing, Layer, LayerId, Phase, RegionAction, Severity, State, Tool, ViewAction,

@@ -1,5 +1,4 @@
-//! Recipes of a document's content, as text and for sessions. This module is below sessions and updates, which both use
-//! it.
+//! The recipe of each origin in a document: its commands. This module is below sessions and updates, which both use it.
 
 use crate::data::{DataId, Mask, Shape};
 use crate::solvers::density::DensityGrid;

@@ -1,0 +1,177 @@
+//! Why no streamline or ray was kept: sentences about empty results.
+
+use crate::solvers::curves::{Match, Output, Params, SeedOutcome, Starts, StopReason};
+use crate::state::core::text::{count, fixed, with_unit};
+
+/// Why no streamline was kept: the most frequent outcome, as text; `mask`: the name of the tensors' mask. `None` if one
+/// was kept, or none was requested.
+pub fn none_kept(output: &Output, params: &Params, mask: &str) -> Option<(String, SeedOutcome)> {
+    let fate = |fate: SeedOutcome| output.seed_outcomes[fate as usize];
+    let all = output.seed_outcomes.iter().sum::<u64>();
+    if fate(SeedOutcome::Kept) > 0 || all == 0 {
+        return None;
+    }
+    let fates = [
+        SeedOutcome::MissedTargets,
+        SeedOutcome::MissedInclude,
+        SeedOutcome::TouchedExclude,
+        SeedOutcome::TooShort,
+        SeedOutcome::NoStart,
+    ];
+    let worst = fates.into_iter().max_by_key(|f| fate(*f))?;
+    let started = all - fate(SeedOutcome::NoStart);
+    let of = |all: u64| format!("{} of {}", count(fate(worst)), count(all));
+    let some = (fate(worst) < started).then(|| format!("{} streamlines", of(started)));
+    let text = match (worst, some) {
+        (SeedOutcome::MissedTargets, None) => "No streamline reaches a target".to_owned(),
+        (SeedOutcome::MissedTargets, Some(of)) => format!("{of} reach no target"),
+        (SeedOutcome::MissedInclude, None) => match params.includes {
+            Match::All => "No streamline passes through every include region".to_owned(),
+            Match::Any => "No streamline passes through any include region".to_owned(),
+        },
+        (SeedOutcome::MissedInclude, Some(of)) => format!("{of} miss an include region"),
+        (SeedOutcome::TouchedExclude, None) => {
+            "Every streamline touches an exclude region".to_owned()
+        }
+        (SeedOutcome::TouchedExclude, Some(of)) => format!("{of} touch an exclude region"),
+        (SeedOutcome::TooShort, some) => {
+            let least = with_unit(&fixed(params.min_length_mm, 0), "mm");
+            match some {
+                None => format!("Every streamline is shorter than {least}"),
+                Some(of) => format!("{of} are shorter than {least}"),
+            }
+        }
+        _ => {
+            let begin = match started {
+                0 => "No streamline starts".to_owned(),
+                _ => format!("{} seeds do not start", of(all)),
+            };
+            format!("{begin}: {}", why_no_start(output, params.min_fa, mask))
+        }
+    };
+    Some((text, worst))
+}
+
+/// Why nothing started, as the end of a sentence; `None` if something did, or no seed was tried.
+pub fn none_started(output: &Output, min_fa: Option<f64>, mask: &str) -> Option<String> {
+    let tried = output.seed_outcomes.iter().sum::<u64>();
+    let none = tried > 0 && output.seed_outcomes[SeedOutcome::NoStart as usize] == tried;
+    none.then(|| why_no_start(output, min_fa, mask))
+}
+
+fn why_no_start(output: &Output, min_fa: Option<f64>, mask: &str) -> String {
+    match (&output.starts, min_fa) {
+        (Some(starts), _) => no_start(starts, mask),
+        (None, Some(fa)) => format!(
+            "the seeds lie outside {mask} or where FA is below {}",
+            fixed(fa, 2)
+        ),
+        (None, None) => format!("the seeds lie outside {mask}"),
+    }
+}
+
+/// `0 of 81 920 rays reach 'Motor L'; 71 % left the mask`; targets by their names, `mask` as in [`none_kept`].
+pub fn none_passed(output: &Output, targets: &[&str], mask: &str) -> String {
+    let all: u64 = output.seed_outcomes.iter().sum();
+    if output.seed_outcomes[SeedOutcome::NoStart as usize] == all {
+        let why = why_no_start(output, None, mask);
+        return format!("No ray starts: {why}; move the seed into the brain");
+    }
+    let goal = match targets {
+        [] => "are kept".to_owned(),
+        [name] => format!("reach '{name}'"),
+        _ => "reach a target".to_owned(),
+    };
+    let shot = count(all);
+    // Curves that reached their target and were dropped all the same.
+    let dropped: Vec<(u64, &str)> = [
+        (SeedOutcome::MissedInclude, "miss an include region"),
+        (SeedOutcome::TouchedExclude, "touch an exclude region"),
+        (
+            SeedOutcome::TooShort,
+            "are shorter than the smallest length",
+        ),
+    ]
+    .into_iter()
+    .map(|(fate, why)| (output.seed_outcomes[fate as usize], why))
+    .filter(|(n, _)| *n > 0)
+    .collect();
+    let reach: u64 = dropped.iter().map(|(n, _)| n).sum();
+    match (targets, dropped.as_slice()) {
+        (_, []) => format!("0 of {shot} rays {goal}{}", most_frequent_end(output)),
+        ([], [(n, why)]) => format!("0 of {shot} rays {goal}: {} {why}", count(*n)),
+        (_, [(n, why)]) => format!("{} of {shot} rays {goal}, but {why}", count(*n)),
+        (_, all) => {
+            let each: Vec<String> = all
+                .iter()
+                .map(|(n, why)| format!("{} {why}", count(*n)))
+                .collect();
+            let begin = if targets.is_empty() { 0 } else { reach };
+            format!(
+                "{} of {shot} rays {goal}: {}",
+                count(begin),
+                each.join(", ")
+            )
+        }
+    }
+}
+
+/// `; 71 % left the mask`.
+fn most_frequent_end(output: &Output) -> String {
+    let ends = StopReason::ALL.into_iter();
+    let ends = ends.filter(|reason| *reason != StopReason::Seed);
+    let count = |reason: &StopReason| output.stops[*reason as usize];
+    let total: u64 = ends.clone().map(|r| count(&r)).sum();
+    let Some(reason) = ends.max_by_key(count).filter(|_| total > 0) else {
+        return String::new();
+    };
+    let share = fixed(100.0 * count(&reason) as f64 / total as f64, 0);
+    let did = match reason {
+        StopReason::ReachedTarget => "reached a target",
+        StopReason::Terminated => "met a terminate region",
+        StopReason::LeftVolume => "left the volume",
+        StopReason::LeftMask => "left the mask",
+        StopReason::LowFa => "stopped at low FA",
+        StopReason::Angle => "turned too sharply",
+        StopReason::MaxLength => "got too long",
+        StopReason::MaxSteps => "took too many steps",
+        StopReason::Seed => "stayed at the seed",
+        StopReason::Loop => "circled on the spot",
+        StopReason::Indefinite => "met a tensor without a metric",
+        StopReason::Leap => "leapt over voxels",
+    };
+    format!("; {} {did}", with_unit(&share, "%"))
+}
+
+/// Why seeds do not start: `the seeds lie outside the automatic mask`.
+pub fn no_start(starts: &Starts, mask: &str) -> String {
+    let fa = starts
+        .min_fa
+        .map_or("no direction stands out".to_owned(), |fa| {
+            format!("FA is below {}", fixed(fa, 2))
+        });
+    let reasons = [
+        (starts.outside_volume, "outside the volume".to_owned()),
+        (starts.outside_mask, format!("outside {mask}")),
+        (
+            starts.outside_regions,
+            "outside the mask regions".to_owned(),
+        ),
+        (starts.low_fa, format!("where {fa}")),
+    ];
+    let all: u64 = reasons.iter().map(|(n, _)| n).sum();
+    let some: Vec<&(u64, String)> = reasons.iter().filter(|(n, _)| *n > 0).collect();
+    match some[..] {
+        [] => "no tensor there has a metric".to_owned(),
+        [_] if all == starts.low_fa => format!("{fa} there"),
+        [(_, place)] => format!("the seeds lie {place}"),
+        _ => {
+            let share = |n: u64| with_unit(&fixed(100.0 * n as f64 / all as f64, 0), "%");
+            let each: Vec<String> = some
+                .iter()
+                .map(|(n, place)| format!("{} {place}", share(*n)))
+                .collect();
+            format!("the seeds lie {}", each.join(", "))
+        }
+    }
+}
