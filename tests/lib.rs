@@ -16,6 +16,7 @@ use arcuate::compute::{Backend, BackendChoice, BackendError, BackendKind, Device
 use arcuate::data::Tractogram;
 use arcuate::io::Reading;
 use arcuate::jobs::{Delivery, Event, Job, Jobs, Outcome, Receive};
+use arcuate::state::density::{Value, Wanted};
 use arcuate::state::files::jobs::open::{Loaded, OpenFile, Opened, OpenedFile};
 use arcuate::state::files::jobs::saved;
 use arcuate::state::pictures::jobs::SavePng;
@@ -308,6 +309,13 @@ pub fn damages_more(tried: usize, files: usize, started: Instant) -> bool {
     let given = std::env::var("ARCUATE_FUZZ_SECONDS").ok();
     let seconds = given.and_then(|s| Duration::try_from_secs_f64(s.parse().ok()?).ok());
     tried < files || started.elapsed() < seconds.unwrap_or_default()
+}
+
+/// A density map with these values.
+pub fn density_map(value: Value) -> Wanted {
+    let mut map = Wanted::default();
+    map.set_value(value);
+    map
 }
 
 /// The event of a finished job.

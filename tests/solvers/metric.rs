@@ -11,6 +11,14 @@ use glam::{DAffine3, DMat3, DVec3};
 use libtest_mimic::Trial;
 use std::sync::Arc;
 
+/// A metric with the default exponent.
+fn with_cost(cost: Cost) -> Params {
+    Params {
+        cost,
+        ..Params::defaults()
+    }
+}
+
 pub fn tests() -> Vec<Trial> {
     vec![
         test("metric::costs and speeds", costs),
@@ -41,10 +49,10 @@ fn costs() {
     let made =
         |params: Params| Metric::new(&field, &params, None, &backend(2), &Control::new()).unwrap();
     let cases = [
-        Params::with_cost(Cost::Inverse),
+        with_cost(Cost::Inverse),
         Params::sharpened(2.0),
-        Params::with_cost(Cost::Isotropic),
-        Params::with_cost(Cost::Adjugate),
+        with_cost(Cost::Isotropic),
+        with_cost(Cost::Adjugate),
     ];
     for params in cases {
         let metric = made(params);
@@ -123,7 +131,7 @@ fn refusals() {
             "{message}"
         );
     }
-    let message = refused(Params::with_cost(Cost::Inverse), Some(&Mask::empty(&grid)));
+    let message = refused(with_cost(Cost::Inverse), Some(&Mask::empty(&grid)));
     assert!(
         message.starts_with("The mask holds no voxel with a tensor"),
         "{message}"

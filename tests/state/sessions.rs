@@ -4,7 +4,7 @@ use crate::support::session_window::{Window, told};
 use crate::support::test;
 use arcuate::data::Role;
 use arcuate::jobs::{Delivery, Outcome};
-use arcuate::state::density::{Value, Wanted};
+use arcuate::state::density::Value;
 use arcuate::state::sessions::ResultStorage;
 use arcuate::state::sessions::jobs::OpenSession;
 use arcuate::state::sessions::jobs::head::MakeHead;
@@ -60,7 +60,7 @@ fn kept(window: &mut Window) -> LayerId {
 }
 
 fn map(window: &mut Window, layer: LayerId) -> LayerId {
-    let (layer, density) = (Some(layer), Wanted::of_value(Value::Count));
+    let (layer, density) = (Some(layer), crate::support::density_map(Value::Count));
     window.act(Action::MapDensity { layer, density });
     window.state.session.selected_layer.expect("a map")
 }

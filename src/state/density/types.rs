@@ -46,12 +46,6 @@ impl Default for Wanted {
 }
 
 impl Wanted {
-    pub fn of_value(value: Value) -> Self {
-        let mut map = Self::default();
-        map.set_value(value);
-        map
-    }
-
     pub fn value(&self) -> Value {
         match (self.params.measure, self.share) {
             (Measure::Visits, true) => Value::Share,

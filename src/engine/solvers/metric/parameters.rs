@@ -44,14 +44,6 @@ impl Params {
         }
     }
 
-    /// Another metric, with the default exponent.
-    pub const fn with_cost(cost: Cost) -> Self {
-        Self {
-            cost,
-            ..Self::defaults()
-        }
-    }
-
     /// Checks the values by their table.
     pub fn check(&self) -> Result<(), ParamError> {
         parameters::check(self)
