@@ -431,7 +431,6 @@ pub fn follow(state: &mut State, effects: &mut Vec<Effect>) {
         return state.document.suspend_rules();
     }
     state.document.restore_suspended_rules();
-    state.document.restore_displaced_rules();
     let wanted_key = key(state);
     if let Some(key) = state.session.filter.needs.ask(wanted_key.clone()) {
         let from = of(state, &key);
