@@ -354,6 +354,14 @@ impl State {
             .is_some_and(|(previous, now)| of(previous, now))
     }
 
+    /// Why the last fit of the filtered streamlines gave no result.
+    pub fn why_fit_failed(&self) -> Option<&str> {
+        let (layer, _) = self.document.filtered()?;
+        let failed = self.session.filter.failed.as_ref();
+        let own = failed.filter(|(of, _)| *of == layer.id);
+        own.map(|(_, why)| why.as_str())
+    }
+
     /// Whether weights are being fitted.
     pub fn is_filtering(&self) -> bool {
         self.session.filter.running.is_some()

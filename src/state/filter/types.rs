@@ -172,6 +172,11 @@ impl Filtering {
         filtering
     }
 
+    /// Forgets a layer that is deleted.
+    pub(in crate::state) fn forget(&mut self, layer: LayerId) {
+        self.set_by_weight(layer, ByWeight::Unset);
+    }
+
     /// The settings of each layer that has some.
     pub fn each_by_weight(&self) -> impl Iterator<Item = (LayerId, &ByWeight)> {
         let all = std::iter::once(&self.by_weight).chain(&self.by_weight_of_others);

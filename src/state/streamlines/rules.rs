@@ -48,6 +48,12 @@ impl Bundle {
         }
     }
 
+    /// Forgets a layer that is deleted.
+    pub fn forget(&mut self, layer: LayerId) {
+        self.remove_rules(layer);
+        self.rules_off.retain(|rules| rules.layer != layer);
+    }
+
     fn without(&self, layer: LayerId) -> Vec<StreamlineRules> {
         let others = self.rules().filter(|rules| rules.layer != layer);
         others.cloned().collect()

@@ -64,6 +64,8 @@ pub fn delete(state: &mut State, id: LayerId, effects: &mut Vec<Effect>) {
             .filter(|l| with(*l))
             .collect();
         maps = gone.len();
+        document.bundle.forget(id);
+        document.filter.forget(id);
         remember_mask(document, id);
         document
             .layers

@@ -94,7 +94,8 @@ fn fitted() -> Window {
 
 fn said(window: &Window) -> String {
     let all = window.state.session.notices.messages.iter();
-    let failed = window.state.session.filter.failed.iter().cloned();
+    let failed = window.state.session.filter.failed.iter();
+    let failed = failed.map(|(_, why)| why.clone());
     let texts: Vec<String> = all.map(|m| m.text.clone()).chain(failed).collect();
     texts.join("\n")
 }

@@ -4,9 +4,11 @@ use super::{Window, act, fitted, layer, opened, said};
 use crate::support::origins::weight_maps;
 use crate::support::test;
 use arcuate::data::Role;
+use arcuate::jobs::Outcome;
+use arcuate::state::filter::jobs::{FIT_WEIGHTS, FitWeights};
 use arcuate::state::filter::{ByWeight, FilterAction, Filtering, Shown, weight};
 use arcuate::state::streamlines::{Bundle, Column, Limit, RegionRule, StreamlineRules};
-use arcuate::state::{Action, BundleAction, LayerId, Phase, Task, ViewAction};
+use arcuate::state::{Action, BundleAction, LayerAction, LayerId, Phase, Task, ViewAction};
 use glam::DVec3;
 use libtest_mimic::Trial;
 
@@ -20,6 +22,8 @@ pub fn tests() -> Vec<Trial> {
         test("update::filter::filters_of_layers_are_apart", apart),
         test("update::filter::an_ignored_region_stays_ignored", ignored),
         test("update::filter::displaced_choices_are_read", displaced),
+        test("update::filter::a_failure_is_of_its_layer", failed_apart),
+        test("update::filter::a_deleted_layer_leaves_no_filter", deleted),
     ]
 }
 
@@ -334,6 +338,43 @@ fn ignored() {
     assert_eq!(window.state.document.bundle.rules_of(id), None);
     switch(&mut window, true);
     assert_eq!(window.state.document.bundle.rules_of(id), Some(&own));
+}
+
+/// A fit that fails while another layer is looked at says nothing about that one.
+fn failed_apart() {
+    let mut window = fitted();
+    let first = layer(&window).id;
+    act(&mut window, FilterAction::Keep);
+    let second = window.state.session.selected_layer.expect("the kept one");
+    window.holding = true;
+    act(&mut window, FilterAction::RunAnew);
+    act(&mut window, FilterAction::Tractogram(second));
+    window.deliver(|events| {
+        let mut fits = events.iter_mut().filter(|e| e.slot == FIT_WEIGHTS);
+        let fit = fits.next().expect("a fit");
+        let failed = Outcome::Failed("No memory".to_owned());
+        *fit.outcome_mut::<FitWeights>().expect("a fit") = failed;
+    });
+    window.holding = false;
+    assert!(!window.state.is_filtering());
+    assert_eq!(window.state.why_fit_failed(), None);
+    act(&mut window, FilterAction::Tractogram(first));
+    assert_eq!(window.state.why_fit_failed(), Some("No memory"));
+}
+
+/// The filter of a layer goes with it, and returns with it.
+fn deleted() {
+    let mut window = fitted();
+    let id = layer(&window).id;
+    let rules = window.state.document.bundle.rules_of(id).cloned();
+    assert!(rules.is_some());
+    window.act(Action::Layer(LayerAction::Delete(id)));
+    assert!(!window.state.document.bundle.has_rules());
+    let mut settings = window.state.document.filter.each_by_weight();
+    assert!(settings.next().is_none());
+    drop(settings);
+    window.act(Action::Undo);
+    assert_eq!(window.state.document.bundle.rules_of(id).cloned(), rules);
 }
 
 /// Sessions of versions that had one filter for all layers keep the choices for the others.
