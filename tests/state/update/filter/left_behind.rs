@@ -5,6 +5,7 @@ use crate::support::origins::weight_maps;
 use crate::support::test;
 use arcuate::data::Role;
 use arcuate::jobs::Outcome;
+use arcuate::state::core::display::LineColouring;
 use arcuate::state::filter::jobs::{FIT_WEIGHTS, FitWeights};
 use arcuate::state::filter::{ByWeight, FilterAction, Filtering, Shown, weight};
 use arcuate::state::streamlines::{Bundle, Column, Limit, RegionRule, StreamlineRules};
@@ -24,6 +25,7 @@ pub fn tests() -> Vec<Trial> {
         test("update::filter::displaced_choices_are_read", displaced),
         test("update::filter::a_failure_is_of_its_layer", failed_apart),
         test("update::filter::a_deleted_layer_leaves_no_filter", deleted),
+        test("update::filter::each_colouring_has_its_window", colourings),
     ]
 }
 
@@ -375,6 +377,41 @@ fn deleted() {
     drop(settings);
     window.act(Action::Undo);
     assert_eq!(window.state.document.bundle.rules_of(id).cloned(), rules);
+}
+
+/// Colours of another value leave those of the weights as they were, and the reverse.
+fn colourings() {
+    let mut window = fitted();
+    let id = layer(&window).id;
+    let colour = |window: &mut Window, line_colouring, ends: Option<(f32, f32)>| {
+        let mut display = layer(window).display.clone();
+        display.line_colouring = line_colouring;
+        display.window = ends.unwrap_or(display.window);
+        let (layer, phase) = (id, Phase::Done);
+        window.act(Action::Layer(LayerAction::SetDisplay {
+            layer,
+            display,
+            phase,
+        }));
+        layer_window(window)
+    };
+    let of_weights = window.state.document.weights[&id].window();
+    assert_eq!(layer_window(&window), of_weights);
+    let other = (0.25, 0.75);
+    assert_eq!(
+        colour(&mut window, LineColouring::Length, Some(other)),
+        other
+    );
+    assert_eq!(colour(&mut window, LineColouring::Weight, None), of_weights);
+    // A window that the user set stays while the colouring does.
+    assert_eq!(
+        colour(&mut window, LineColouring::Weight, Some(other)),
+        other
+    );
+}
+
+fn layer_window(window: &Window) -> (f32, f32) {
+    layer(window).display.window
 }
 
 /// Sessions of versions that had one filter for all layers keep the choices for the others.
