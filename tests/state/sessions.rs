@@ -202,8 +202,8 @@ fn moved(folder: &Path, names: &[&str]) -> PathBuf {
 fn found_results() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut window = Window::with_scan(folder.path());
-    window.act(Action::View(ViewAction::SelectTask(Task::Pathways)));
     let tracks = kept(&mut window);
+    window.act(Action::View(ViewAction::SelectTask(Task::Pathways)));
     window.place(Role::Target, dvec3(0.0, 12.0, 0.0), 4.0);
     window.act(Action::Pathway(PathwayAction::Keep));
     assert!(window.state.document.kept_pathways[0].found.is_some());
