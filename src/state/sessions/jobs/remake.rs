@@ -97,8 +97,8 @@ impl Receive<State> for Remake {
             self,
             delivery,
             effects,
-            |state, output, wall_ms, _| {
-                later::was_made_again(state, self.layer, output, wall_ms);
+            |state, output, wall_ms, effects| {
+                later::was_made_again(state, self.layer, output, wall_ms, effects);
             },
         );
     }

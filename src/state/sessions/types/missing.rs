@@ -107,6 +107,10 @@ impl MissingLayer {
     pub fn can_be_made(&self) -> bool {
         matches!(self.base(), Some(SavedOrigin::Curves(_)))
     }
+
+    pub(in crate::state) fn is_map_of_streamlines(&self) -> bool {
+        matches!(self.base(), Some(SavedOrigin::Density(_)))
+    }
 }
 
 /// A part of a session that is missing and not a layer; it stays in the session.

@@ -39,6 +39,7 @@ pub(in crate::state) fn was_restored(
     restored: RestoredLayers,
     effects: &mut Vec<Effect>,
 ) {
+    let mut here = Vec::new();
     for (id, one) in restored {
         let Some(missing) = state.document.missing_layer(LayerId(id)).cloned() else {
             continue;
@@ -55,7 +56,12 @@ pub(in crate::state) fn was_restored(
         match outcome {
             Ok(()) => {
                 changed(state);
-                state.session.notices.status = format!("Found {}", missing.layer.name);
+                here.push(LayerId(id));
+                let name = &missing.layer.name;
+                state.session.notices.status = match missing.is_map_of_streamlines() {
+                    true => format!("Recomputed {name}"),
+                    false => format!("Found {name}"),
+                };
                 let path = state.document.layer(LayerId(id));
                 let path = path.and_then(|l| state.document.path(l).map(Path::to_owned));
                 is_taken(state, path);
@@ -66,7 +72,16 @@ pub(in crate::state) fn was_restored(
     if let Some(saved) = state.document.awaited.clone() {
         state.document.arrange_as(saved.layers());
     }
+    make_maps(state, &here, effects);
     tensors::update::fit(state, effects);
+}
+
+/// Computes the missing density maps of streamlines that are here again.
+fn make_maps(state: &State, streamlines: &[LayerId], effects: &mut Vec<Effect>) {
+    let items = saved::maps_of(&state.document, streamlines);
+    if !items.is_empty() {
+        submit(effects, LoadLayers { items });
+    }
 }
 
 /// The file now at this path is the session's from here on.
@@ -117,6 +132,7 @@ pub(in crate::state) fn was_made_again(
     layer: u64,
     output: RemakeOutput,
     wall_ms: f64,
+    effects: &mut Vec<Effect>,
 ) {
     let RemakeOutput {
         tractogram,
@@ -151,6 +167,7 @@ pub(in crate::state) fn was_made_again(
         let base = Arc::make_mut(&mut state.session.saving.base);
         base.is_back(&state.document, id, (before, state.session.revision));
     }
+    make_maps(state, &[id], effects);
     if let Some(sentence) = lost {
         state.session.notify(Severity::Warning, sentence);
     }
