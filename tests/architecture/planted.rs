@@ -113,6 +113,8 @@ fn planted_imports() {
             1,
         ),
         ("src/render/slice.rs", "use crate::state::State;", 1),
+        ("src/jobs/mod.rs", "use crate::state::State;", 1),
+        ("src/jobs/mod.rs", "use crate::phantom::Demo;", 1),
         ("src/render/slice.rs", "use crate::scene::flats;", 1),
         (
             "src/state/recipe.rs",
@@ -315,7 +317,7 @@ fn allowed_imports() {
         ),
         (
             "src/jobs/mod.rs",
-            "fn f() { std::thread::spawn(crate::phantom::head) }",
+            "fn f() { std::thread::spawn(crate::compute::pool) }",
         ),
         (
             "src/jobs/mod.rs",

@@ -51,11 +51,9 @@ pub const MAY_IMPORT: &[(&str, &[(&str, Take)])] = &[
         &[
             ("data", All),
             ("compute", All),
-            ("parameters", All),
-            ("solvers", All),
+            // Its errors.
+            ("solvers", Types),
             ("io", All),
-            // The built-in head is opened like a file.
-            ("phantom", All),
         ],
     ),
     (
