@@ -135,7 +135,7 @@ impl CutHistogram<'_> {
         }
         let number = format::parse(typed.trim_start_matches(['≥', '>', '=', ' ', '\u{202F}']));
         if number.is_none() {
-            let sentence = format!("{}: \"{}\" is not a number", self.name, typed.trim());
+            let sentence = format!("{}: “{}” is not a number", self.name, typed.trim());
             notice::show_at(ui, place, sentence);
         }
         number.map(|v| v as f32).filter(|v| v.is_finite())
