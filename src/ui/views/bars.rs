@@ -9,11 +9,13 @@ use crate::ui::widgets::paint;
 use egui::{Align2, Color32, FontId, Painter, Pos2, Rangef, Rect, Shape, pos2, vec2};
 
 /// Above and below a colour bar that has an edge to itself: letters of the view stand there.
-const ALONE: f32 = 40.0;
+const ALONE: f32 = 31.0;
 /// Above and below each of several colour bars, and between a bar and other words.
 const SHARED: f32 = 8.0;
 const WIDTH: f32 = 8.0;
 const TALLEST: f32 = 140.0;
+/// The same of each of several bars.
+const TALLEST_OF_SEVERAL: f32 = 100.0;
 const SHORTEST: f32 = 40.0;
 /// From the view's edge to the bar's middle.
 const EDGE: f32 = 16.0;
@@ -26,10 +28,10 @@ const NAME: f32 = 14.0;
 const BELOW_NAME: f32 = 4.0;
 /// From a bar's end to the middle of its figure.
 const FIGURE: f32 = 6.0;
-/// From the outermost mark to words beside it.
+/// Width of the shade around a bar, and the least distance to other words.
 const RIM: f32 = 4.0;
 /// Several bars cover at most this share of the picture; fewer are shown otherwise.
-const MOST_COVERED: f32 = 0.1;
+const MOST_COVERED: f32 = 0.12;
 
 /// Where bars may stand.
 pub struct Column<'a> {
@@ -54,7 +56,7 @@ impl BarPlace {
     /// What it hides of the picture.
     fn hidden(&self) -> impl Iterator<Item = Rect> {
         let [name, high, low] = &self.texts;
-        [self.bar.expand(1.0), name.0, high.0, low.0].into_iter()
+        [self.bar.expand(RIM), name.0, high.0, low.0].into_iter()
     }
 
     fn area(&self) -> f32 {
@@ -95,14 +97,18 @@ impl Column<'_> {
         bars: &[&Legend],
         shown: usize,
     ) -> Option<Vec<BarPlace>> {
-        let away = if bars.len() > 1 { SHARED } else { ALONE };
+        let (away, tallest) = match bars.len() > 1 {
+            true => (SHARED, TALLEST_OF_SEVERAL),
+            false => (ALONE, TALLEST),
+        };
         let height = self.within.height() / shown as f32;
         let missing = bars.len() - shown;
         let place = |(i, legend): (usize, &&Legend)| {
             let top = self.within.top() + height * i as f32;
             let range = Rangef::new(top + away, top + height - away);
             let is_last = i + 1 == shown;
-            self.place(painter, legend, range, if is_last { missing } else { 0 })
+            let missing = if is_last { missing } else { 0 };
+            self.place(painter, legend, (range, tallest), missing)
         };
         let placed = bars.iter().take(shown).enumerate().map(place);
         let placed: Vec<BarPlace> = placed.collect::<Option<_>>()?;
@@ -115,7 +121,7 @@ impl Column<'_> {
         &self,
         painter: &Painter,
         legend: &Legend,
-        mut range: Rangef,
+        (mut range, tallest): (Rangef, f32),
         missing: usize,
     ) -> Option<BarPlace> {
         let Legend::Bar {
@@ -149,7 +155,7 @@ impl Column<'_> {
         };
         // Each time it gives way to other words.
         for _ in 0..=self.taken.len() {
-            let height = (range.span() - NAME - BELOW_NAME).min(TALLEST);
+            let height = (range.span() - NAME - BELOW_NAME).min(tallest);
             if height < SHORTEST {
                 return None;
             }
@@ -190,6 +196,7 @@ impl Column<'_> {
     fn paint(&self, painter: &Painter, placed: &BarPlace) {
         const STEPS: usize = 64;
         let (bar, ground) = (placed.bar, self.ground);
+        ground.shade(painter, bar.expand(RIM));
         painter.rect_filled(bar.expand(1.0), 0.0, ground.halo());
         let mut mesh = egui::Mesh::default();
         for step in 0..=STEPS {
