@@ -82,10 +82,15 @@ pub fn handle(
     }
 }
 
-/// Whether a control has the keyboard; a view is none.
+/// Whether a control on screen has the keyboard; a view is none.
 fn control_focused(ui: &Ui) -> bool {
     let is_view = |id| Pane::ALL.into_iter().any(|pane| id == pane_widget(pane));
-    focus::keyboard(ui).is_some_and(|id| !is_view(id))
+    // egui forgets the focus of a control that has gone only after the next frame.
+    let is_drawn = |id| {
+        ui.ctx()
+            .viewport(|v| v.this_pass.used_ids.contains_key(&id))
+    };
+    focus::keyboard(ui).is_some_and(|id| !is_view(id) && is_drawn(id))
 }
 
 /// Keys that an open menu handles: they move through its rows and choose one.
