@@ -8,11 +8,13 @@ use super::options::{
 use super::output::{remark, shown};
 use super::runner::{Failure, Runner};
 use super::track::must_be_streamlines;
-use crate::data::text::counted;
+use super::words::typed_command;
+use crate::data::text::{counted, singular_or_plural};
 use crate::data::{Gradients, Mask, Tractogram, Volume};
-use crate::io::{self, Content, Format, quoted};
+use crate::io::{self, Content, Format};
 use crate::solvers::commit::cylinder::{GammaRadii, Timing};
-use crate::solvers::commit::model::Intra;
+use crate::solvers::commit::dictionary::Counts;
+use crate::solvers::commit::model::{Intra, Model};
 use crate::solvers::commit::operator::OperatorKind;
 use crate::solvers::commit::samples::Samples;
 use crate::solvers::commit::solver::{Curve, Ended};
@@ -44,7 +46,11 @@ single weight is arbitrary: trust sums over bundles. The density model takes an 
 should add up in each voxel; for a scan, it uses how much the signal differs between directions.";
 
 #[derive(clap::Args, Debug)]
-#[command(after_help = EXAMPLES)]
+#[command(
+    after_help = EXAMPLES,
+    // No label map is read.
+    mut_arg("colours", |arg| arg.hide(true)),
+)]
 pub struct Options {
     /// Streamline file
     pub tracks: PathBuf,
@@ -211,15 +217,6 @@ impl Options {
             path.display()
         )))
     }
-
-    fn command(&self) -> String {
-        let [tracks, out] = [&self.tracks, &self.out].map(|p| quoted(&p.to_string_lossy()));
-        let scan = quoted(&self.scan.scan);
-        format!(
-            "arcuate commit {tracks} {scan} --out {out}{}",
-            self.reading.reading()
-        )
-    }
 }
 
 pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
@@ -315,7 +312,7 @@ fn save(
             from: None,
             volume: volume.clone(),
             path: path.clone(),
-            command: options.command(),
+            command: typed_command(),
         })?;
         files.push(path);
     }
@@ -325,7 +322,7 @@ fn save(
             tractogram: weighted,
             only: Some(fit.weights.iter().map(|w| *w >= least).collect()),
             path: path.clone(),
-            command: options.command(),
+            command: typed_command(),
             replace: runner.force(),
         };
         files.extend(runner.run(request)?.0.converted.written);
@@ -343,6 +340,36 @@ fn bundle(members: &[u32], weights: &[f32], lengths_mm: &[f64], least: f32) -> V
         "sum_weight": kept.iter().map(weight).fold(0.0, |a, b| a + b),
         "sum_weight_length_mm": kept.iter().map(|m| weight(m) * lengths_mm[*m]).fold(0.0, |a, b| a + b),
     })
+}
+
+/// `Stick, zeppelin and ball`.
+fn model_words(model: &Model) -> String {
+    let intra = match model.intra {
+        Intra::Stick { .. } => "Stick",
+        Intra::Cylinders { .. } => "Cylinders",
+        Intra::GammaCylinders { .. } => "Gamma-distributed cylinders",
+        Intra::Density => "Density",
+    };
+    match (model.extra.is_empty(), model.free.is_empty()) {
+        (true, true) => intra.to_owned(),
+        (false, true) => format!("{intra} and zeppelin"),
+        (true, false) => format!("{intra} and ball"),
+        (false, false) => format!("{intra}, zeppelin and ball"),
+    }
+}
+
+/// The streamlines that can have no weight, as the end of a sentence; empty if there are none.
+fn without_effect(counts: &Counts) -> String {
+    let mut text = String::new();
+    for (n, clause) in [
+        (counts.outside, "outside the voxels"),
+        (counts.single_points, "with a single point"),
+    ] {
+        if n > 0 {
+            text += &format!("; {} {clause}", counted(n as usize, "streamline"));
+        }
+    }
+    text
 }
 
 fn summary(
@@ -391,14 +418,14 @@ fn summary(
         "prepare_ms": made.prepare_ms, "fit_ms": made.fit_ms, "files": files,
     });
     let mut text = format!(
-        "{}: {} of {} with a weight; {} outside, {} of one point\n\
+        "{}: {} of {} {} a weight{}\n\
          {} in {}, {} each ({operator})\n\
          {} ({ended}) in {:.2} s after {:.2} s, objective {:.6}, root mean square {:.4}\n",
-        params.model.name(),
+        model_words(&params.model),
         count(kept as u64),
         counted(tractogram.len(), "streamline"),
-        counts.outside,
-        counts.single_points,
+        singular_or_plural(kept, "has", "have"),
+        without_effect(&counts),
         counted(dictionary.segments.len(), "segment"),
         counted(dictionary.voxels.len(), "voxel"),
         counted(prepared.samples.count(), "sample"),
@@ -415,8 +442,8 @@ fn summary(
     for (name, b) in std::iter::once((&whole, &all)).chain(bundles.iter().map(|(n, b)| (*n, b))) {
         text += &format!(
             "{name}: {} of {} kept, Σ weight {:.4}, Σ weight × length {:.4} mm\n",
-            b["kept"],
-            b["streamlines"],
+            count(b["kept"].as_u64().unwrap_or(0)),
+            count(b["streamlines"].as_u64().unwrap_or(0)),
             b["sum_weight"].as_f64().unwrap_or(0.0),
             b["sum_weight_length_mm"].as_f64().unwrap_or(0.0),
         );

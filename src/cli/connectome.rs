@@ -1,10 +1,10 @@
 //! `arcuate connectome`: how streamlines connect the labels of a map.
 
-use super::inputs::{must_be_csv, scalar_image, streamlines};
+use super::inputs::{NO_VALUE, check_overlap, must_be_csv, scalar_image, streamlines};
 use super::options::ReadingOptions;
 use super::output::shown;
 use super::runner::{Failure, Runner};
-use crate::data::text::counted;
+use crate::data::text::{count as grouped, counted};
 use crate::state::streamlines::jobs::Among;
 use crate::state::streamlines::jobs::connectome::ComputeConnectome;
 use crate::state::streamlines::jobs::csv::{ConnectomeTable, SaveConnectome};
@@ -81,12 +81,15 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     }
     let tractogram = streamlines(&options.input, &options.reading, runner)?;
     let labels = scalar_image(&options.labels, &options.reading, runner)?;
+    let place = (options.labels.as_path(), "have no label there");
+    check_overlap(&tractogram, &labels.grid, place, runner)?;
     let value = match (&options.value, &options.image) {
         (Some(name), _) => Some(Measure::Value(name.clone())),
-        (None, Some(path)) => Some(Measure::Image(
-            scalar_image(path, &options.reading, runner)?,
-            0,
-        )),
+        (None, Some(path)) => {
+            let volume = scalar_image(path, &options.reading, runner)?;
+            check_overlap(&tractogram, &volume.grid, (path, NO_VALUE), runner)?;
+            Some(Measure::Image(volume, 0))
+        }
         (None, None) => None,
     };
     let compute = ComputeConnectome {
@@ -125,13 +128,13 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         .filter(|(a, b)| found.count[found.at(*a, *b)] > 0)
         .count();
     let mut text = format!(
-        "{both} of {} connect {} of {}\n  {} with a label at one \
-         end only\n  {} without one\n",
+        "{} of {} connect {} of {}\n  {} with a label at one end only\n  {} without one\n",
+        grouped(both as u64),
         counted(found.examined, "streamline"),
         counted(connected, "pair"),
         counted(n, "label"),
-        found.one_end,
-        found.no_end
+        grouped(found.one_end as u64),
+        grouped(found.no_end as u64)
     );
     for path in outputs {
         text += &format!("{}\n", shown(path));

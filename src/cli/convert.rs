@@ -3,6 +3,7 @@
 use super::options::ReadingOptions;
 use super::output::{one_line, remark, shown};
 use super::runner::{Failure, Runner};
+use super::words::typed_command;
 use crate::io;
 use crate::state::files::jobs::{Convert, PlanToConvert};
 use serde_json::json;
@@ -88,10 +89,9 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
             missing.join("; ")
         )));
     }
-    let (from, to) = (options.input.display(), options.output.display());
     let request = Convert {
         plan,
-        command: format!("arcuate convert {from} {to}{}", options.reading.reading()),
+        command: typed_command(),
         replace: runner.force(),
     };
     let done = runner.run(request)?.0.converted;

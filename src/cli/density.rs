@@ -1,11 +1,12 @@
 //! `arcuate density`: visit maps and track-density images.
 
+use super::inputs::check_overlap;
 use super::options::{Given, ReadingOptions};
 use super::output::{remark, shown};
 use super::runner::{Failure, Runner};
 use crate::compute::Control;
 use crate::data::Tractogram;
-use crate::data::text::{counted, plural};
+use crate::data::text::{counted, grouped};
 use crate::io::{self, Format, quoted};
 use crate::solvers::density::{DensityGrid, Params, Voxels};
 use crate::state::core::text::took;
@@ -27,7 +28,11 @@ seeds, which gives the fraction that passes. Lengths are cut exactly at the face
 --by-direction are left-right, front-back and up-down.";
 
 #[derive(clap::Args, Debug)]
-#[command(after_help = EXAMPLES)]
+#[command(
+    after_help = EXAMPLES,
+    // No label map is read.
+    mut_arg("colours", |arg| arg.hide(true)),
+)]
 pub struct Options {
     /// Streamline file
     pub tracks: PathBuf,
@@ -119,6 +124,10 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     }
     let count = tractogram.len();
     let on = options.on(&tractogram, voxels)?;
+    if let DensityGrid::Grid(grid) | DensityGrid::Within(grid, _) = &on {
+        let path = options.template.as_ref().unwrap_or(&options.tracks);
+        check_overlap(&tractogram, grid, (path, "are not counted"), runner)?;
+    }
     let request = MapDensity {
         tractogram,
         on,
@@ -131,7 +140,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     let [x, y, z] = volume.grid.shape;
     let highest = volume.values.iter().copied().fold(0.0f32, f32::max);
     let count_of_most = volume.counts().and_then(|c| c.iter().max().copied());
-    let highest_text = count_of_most.map_or(highest.to_string(), |n| n.to_string());
+    let highest_text = count_of_most.map_or(highest.to_string(), |n| grouped(&n.to_string()));
     let highest = count_of_most.map_or(json!(highest), |n| json!(n));
     runner.run(SaveVolume {
         from: None,
@@ -148,13 +157,12 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         );
     }
     let text = format!(
-        "{count} {}, {:.1} mm in {x} × {y} × {z} voxels, {:.1} mm outside\n{} {} passed, \
+        "{}, {:.1} mm in {x} × {y} × {z} voxels, {:.1} mm outside\n{} passed, \
          highest value {highest_text}, {}\n{}\n",
-        plural(count, "streamline"),
+        counted(count, "streamline"),
         output.inside_mm,
         output.outside_mm,
-        output.voxels,
-        plural(output.voxels as usize, "voxel"),
+        counted(output.voxels as usize, "voxel"),
         took(wall_ms),
         shown(&options.out)
     );

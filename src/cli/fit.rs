@@ -4,7 +4,7 @@ use super::options::{FitOptions, Fitted, make_folder};
 use super::output::shown;
 use super::runner::{Failure, Runner};
 use crate::data::gradients::volume_numbers;
-use crate::data::text::plural;
+use crate::data::text::{count, counted};
 use crate::data::{Mask, Volume};
 use crate::solvers::tensor_fit::FitMap;
 use crate::state::Recipe;
@@ -136,16 +136,18 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         None => ("Took the tensors of", "six volumes".to_owned()),
     };
     let mut text = format!(
-        "{verb} {n} of {in_mask} {} in {:.2} s ({of})\n",
-        plural(in_mask, "voxel"),
+        "{verb} {} of {} in {:.2} s ({of})\n",
+        count(n as u64),
+        counted(in_mask, "voxel"),
         fitted.wall_ms / 1e3,
     );
     if let Some(found) = &fitted.mask_report {
         text += &format!("Brain mask found: {}\n", mask_text::facts(found));
     }
     text += &format!(
-        "Not positive definite, repaired: {repaired}; without enough signal: {}\n",
-        fitted.fit.unfitted
+        "Not positive definite, repaired: {}; without enough signal: {}\n",
+        count(repaired as u64),
+        count(fitted.fit.unfitted as u64)
     );
     if !fitted.fit.without_direction.is_empty() {
         text += &format!(

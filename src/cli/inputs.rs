@@ -3,9 +3,10 @@
 use super::options::ReadingOptions;
 use super::output::remark;
 use super::runner::{Failure, Runner};
-use crate::data::text::counted;
-use crate::data::{Tractogram, Volume, VolumeKind};
+use crate::data::text::{count, counted};
+use crate::data::{Grid, Tractogram, Volume, VolumeKind};
 use crate::io::Format;
+use crate::solvers::tractogram::points_outside;
 use crate::state::files::jobs::open::{Loaded, OpenFile, Opened, OpenedFile};
 use std::path::{Path, PathBuf};
 
@@ -95,6 +96,58 @@ pub fn images(
         Ok((name.to_owned(), scalar_image(path, reported, runner)?))
     };
     paths.iter().map(one).collect()
+}
+
+/// Refuses streamlines that lie wholly outside an image; returns the number of points outside.
+pub fn must_overlap(
+    tractogram: &Tractogram,
+    grid: &Grid,
+    path: &Path,
+    runner: &Runner,
+) -> Result<usize, Failure> {
+    let points = tractogram.points.len();
+    let outside = runner.backend.install(|| points_outside(grid, tractogram));
+    if outside > 0 && outside == points {
+        return Err(Failure::new(format!(
+            "No point of the streamlines lies in the image, expected data that overlap in world coordinates; check \
+             that both belong to the same head and space: {}",
+            path.display()
+        )));
+    }
+    Ok(outside)
+}
+
+/// Does the same as [`must_overlap`], and warns of the share outside, with its consequence.
+pub fn check_overlap(
+    tractogram: &Tractogram,
+    grid: &Grid,
+    (path, consequence): (&Path, &str),
+    runner: &Runner,
+) -> Result<(), Failure> {
+    let outside = must_overlap(tractogram, grid, path, runner)?;
+    if outside > 0 {
+        let points = tractogram.points.len();
+        warning!(
+            "{} of {} of the streamlines ({} %) lie outside the image and {consequence}: {}",
+            count(outside as u64),
+            counted(points, "point"),
+            percent(outside, points),
+            path.display()
+        );
+    }
+    Ok(())
+}
+
+/// The consequence for an image that is sampled along streamlines.
+pub const NO_VALUE: &str = "have no value there";
+
+/// A share that is neither none nor all, in percent.
+fn percent(some: usize, all: usize) -> String {
+    match 100.0 * some as f64 / all as f64 {
+        share if share < 0.1 => "less than 0.1".to_owned(),
+        share if share > 99.9 => "more than 99.9".to_owned(),
+        share => format!("{share:.1}"),
+    }
 }
 
 /// Refuses other names, before anything is read.

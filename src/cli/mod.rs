@@ -63,6 +63,7 @@ mod select;
 pub mod signals;
 mod table;
 mod track;
+mod words;
 
 pub use demo::{Options as DemoOptions, has_display};
 pub use runner::{Failure, Runner};
@@ -219,34 +220,10 @@ pub fn check_files(files: &[PathBuf]) -> Result<(), Failure> {
         return Ok(());
     };
     let word = missing.to_string_lossy();
-    let commands = <Arguments as clap::CommandFactory>::command();
-    let names = commands.get_subcommands().map(|c| c.get_name().to_owned());
-    // At most two edits are taken for a typing error.
-    let similar: Vec<String> = names
-        .filter(|name| edit_distance(name, &word) <= 2)
-        .collect();
-    let similar = match similar.as_slice() {
-        [] => String::new(),
-        names => format!("; similar commands: {}", names.join(", ")),
-    };
-    Err(Failure::usage(format!(
-        "There is no file and no command of this name{similar}: {word}"
+    Err(Failure::usage(words::no_command(
+        &word,
+        &words::similar_commands(&word),
     )))
-}
-
-/// Number of characters to insert, remove or replace between two words (Levenshtein 1966).
-fn edit_distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.chars().enumerate() {
-        let mut corner = std::mem::replace(&mut row[0], i + 1);
-        for (j, y) in b.iter().enumerate() {
-            let other = corner + usize::from(x != *y);
-            corner = row[j + 1];
-            row[j + 1] = other.min(row[j] + 1).min(corner + 1);
-        }
-    }
-    row.last().copied().unwrap_or(0)
 }
 
 impl Global {

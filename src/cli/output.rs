@@ -4,12 +4,13 @@
 //! a terminal.
 
 use super::Failure;
+use super::words::{named_command, unknown_command};
 use crate::io::text::{in_line, is_control};
 use crate::io::{Remark, plain};
 use crate::state::Severity;
 use clap::Parser as _;
 use clap::error::ErrorKind as Usage;
-use serde_json::{Map, Value};
+use serde_json::Value;
 use std::borrow::Cow;
 use std::fmt::{Display, Write as _};
 use std::io::{ErrorKind, Write as _};
@@ -173,7 +174,11 @@ fn object(failed: bool) -> Option<Value> {
     let mut object = match reported.result.take() {
         Some(Value::Object(members)) => members,
         Some(other) => return Some(other),
-        None if failed => Map::new(),
+        None if failed => {
+            let words = std::env::args_os().map(|word| word.to_string_lossy().into_owned());
+            let name = named_command(words).map(|name| ("command".to_owned(), Value::from(name)));
+            name.into_iter().collect()
+        }
         None => return None,
     };
     for (name, sentences) in MEMBERS.into_iter().zip(&reported.sentences) {
@@ -200,7 +205,7 @@ fn check() -> Result<(), Failure> {
 
 /// One sentence from clap's message of several lines: what was found or is missing, a similar name, and where to read
 /// more.
-pub fn usage_sentence(message: &str, mut text: impl Iterator<Item = String>) -> String {
+pub fn usage_sentence(message: &str, text: impl Iterator<Item = String>) -> String {
     let message = message.trim_start();
     let mut parts = message
         .strip_prefix("error: ")
@@ -238,10 +243,12 @@ pub fn usage_sentence(message: &str, mut text: impl Iterator<Item = String>) -> 
     if let Some(tip) = tips.find(|tip| tip.contains("similar")) {
         sentence += &format!("; {tip}");
     }
-    let commands = <super::Arguments as clap::CommandFactory>::command();
-    let command = text.find(|word| commands.find_subcommand(word).is_some());
-    let command = command.map_or(String::new(), |word| format!(" {word}"));
-    format!("{sentence}; see arcuate{command} --help")
+    let words: Vec<String> = text.collect();
+    let Some(command) = named_command(words.iter().cloned()) else {
+        let unknown = unknown_command(words.into_iter());
+        return unknown.unwrap_or_else(|| format!("{sentence}; see arcuate --help"));
+    };
+    format!("{sentence}; see arcuate {command} --help")
 }
 
 /// Prints clap's message: help and version are results, wrong usage is an error.

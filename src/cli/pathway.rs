@@ -101,7 +101,11 @@ impl Options {
                 shape: shape.clone(),
             })
             .collect();
-        command(&fitted.recipe, &regions, params, epsilon, &self.out)
+        let mut text = command(&fitted.recipe, &regions, params, epsilon, &self.out);
+        if self.null != RANDOM_PAIRS {
+            text += &format!(" --null {}", self.null);
+        }
+        text
     }
 
     fn files(&self) -> [PathBuf; 5] {

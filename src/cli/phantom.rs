@@ -5,7 +5,7 @@ use super::output::shown;
 use super::runner::{Failure, Runner};
 use crate::compute::{Cancelled, Control, memory};
 use crate::data::labels::Labels;
-use crate::data::text::number;
+use crate::data::text::{count, number};
 use crate::data::{Gradients, Grid, Mask, Volume};
 use crate::io;
 use crate::jobs::Values;
@@ -56,6 +56,10 @@ pub struct Options {
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Snr(Option<f64>);
 
+const DEFAULT_SNR: Snr = Snr(Some(30.0));
+const DEFAULT_SHELLS: [(f64, usize); 1] = [(1000.0, 30)];
+const DEFAULT_B0: u16 = 6;
+const DEFAULT_SPACING_MM: f64 = 2.0;
 const FIBRES_PER_BUNDLE: usize = 60;
 /// White matter far below its noise; no scanner is worse.
 const LEAST_SNR: f64 = 0.001;
@@ -110,6 +114,8 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         runner.may_write(&at(name))?;
     }
     let _made = super::options::make_folder(&options.out)?;
+    // A scan without its gradients would be taken for another kind of image.
+    let complete = io::ending::at_end(remove_written_files);
 
     let head = Head::new(options.seed);
     let images = options.images(&head, &grids, runner)?;
@@ -144,8 +150,9 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     let truth = options.truth(&images, fibres);
     let text = serde_json::to_string_pretty(&truth).unwrap_or_default();
     io::atomic::write_text(&at("truth.json"), &text).map_err(failed)?;
+    drop(complete);
     let message = format!(
-        "Head {} in {}: scan ({}){}, {fibres} true fibres",
+        "Head {} in {}: scan ({}){}, {} true fibres",
         options.seed,
         shown(&options.out),
         gradients.summary(),
@@ -153,10 +160,19 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
             ""
         } else {
             ", labels, T1, T1 with tumour"
-        }
+        },
+        count(fibres as u64)
     );
     runner.report(&truth, &message);
     Ok(())
+}
+
+/// Removes the part of a head that a signal interrupts.
+fn remove_written_files() {
+    for path in io::atomic::written_files() {
+        // Nothing is left to do about a file that cannot be removed.
+        let _ = std::fs::remove_file(path);
+    }
 }
 
 struct Grids {
@@ -182,7 +198,27 @@ struct Pictures {
 
 impl Options {
     fn command(&self) -> String {
-        format!("arcuate phantom --seed {}", self.seed)
+        let mut text = format!("arcuate phantom --seed {}", self.seed);
+        if self.snr != DEFAULT_SNR {
+            text += &match self.snr.0 {
+                Some(snr) => format!(" --snr {snr}"),
+                None => " --snr off".to_owned(),
+            };
+        }
+        if self.shells != DEFAULT_SHELLS {
+            let shells = self.shells.iter().map(|(b, n)| format!("{b}:{n}"));
+            text += &format!(" --shells {}", shells.collect::<Vec<_>>().join(","));
+        }
+        if self.b0 != DEFAULT_B0 {
+            text += &format!(" --b0 {}", self.b0);
+        }
+        if self.spacing != DEFAULT_SPACING_MM {
+            text += &format!(" --spacing {}", self.spacing);
+        }
+        if self.scan_only {
+            text += " --scan-only";
+        }
+        text
     }
 
     fn grids(&self) -> Result<Grids, Failure> {

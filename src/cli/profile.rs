@@ -1,6 +1,6 @@
 //! `arcuate profile`: values along a bundle.
 
-use super::inputs::{images, must_be_csv, streamlines};
+use super::inputs::{NO_VALUE, check_overlap, images, must_be_csv, streamlines};
 use super::options::{PassingOptions, ReadingOptions, RegionOptions, whole_from};
 use super::output::shown;
 use super::runner::{Failure, Runner};
@@ -26,7 +26,11 @@ bundle from 0 to 1, its mean position in world mm, and the mean, the standard de
 of each value.";
 
 #[derive(clap::Args, Debug)]
-#[command(after_help = EXAMPLES)]
+#[command(
+    after_help = EXAMPLES,
+    // No label map is read.
+    mut_arg("colours", |arg| arg.hide(true)),
+)]
 pub struct Options {
     /// Streamline file to read: one bundle
     pub input: PathBuf,
@@ -75,6 +79,9 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     };
     let tractogram = streamlines(&options.input, &options.reading, runner)?;
     let images = images(&options.image, &options.reading, runner)?;
+    for ((_, volume), path) in images.iter().zip(&options.image) {
+        check_overlap(&tractogram, &volume.grid, (path, NO_VALUE), runner)?;
+    }
     let mut names = options.value.clone();
     names.extend(images.iter().map(|(name, _)| name.clone()));
     let values = options.value.iter().cloned().map(Along::Value);

@@ -3,7 +3,8 @@
 use super::options::{Given, not_reversed, shape, whole};
 use super::output::shown;
 use super::runner::{Failure, Runner};
-use crate::data::text::plural;
+use super::words::typed_command;
+use crate::data::text::counted;
 use crate::data::{Grid, Mask, Shape, Volume, VolumeKind};
 use crate::solvers::region::{Change, Combine, Fill};
 use crate::state::core::colours::CATEGORIES;
@@ -175,7 +176,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     }
     let (count, ml) = (mask.count(), mask.volume_ml());
     let path = options.out.clone();
-    let command = "arcuate region".to_owned();
+    let command = typed_command();
     runner.run(SaveMask {
         mask,
         path,
@@ -185,8 +186,8 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         "command": "region", "voxels": count, "volume_ml": ml, "file": options.out,
     });
     let text = format!(
-        "{count} {}, {ml:.2} ml: {}",
-        plural(count, "voxel"),
+        "{}, {ml:.2} ml: {}",
+        counted(count, "voxel"),
         shown(&options.out)
     );
     runner.report(&value, &text);

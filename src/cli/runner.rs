@@ -7,7 +7,7 @@ use crate::io;
 use crate::jobs::{AnyJob, Event, Jobs, Outcome, Receive};
 use crate::state::State;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::fmt;
 use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
@@ -50,6 +50,8 @@ pub struct Runner {
     jobs: Jobs<State>,
     bars: bool,
     force: bool,
+    /// Paths that the command will write.
+    outputs: RefCell<Vec<PathBuf>>,
     /// Whether the result was printed: a later error concerns printing it, and all files are written.
     reported: Cell<bool>,
 }
@@ -73,6 +75,7 @@ impl Runner {
             jobs,
             bars,
             force: global.force,
+            outputs: RefCell::default(),
             reported: Cell::new(false),
         })
     }
@@ -136,8 +139,9 @@ impl Runner {
         self.force
     }
 
-    /// Refuses to overwrite without `--force`.
+    /// Refuses to overwrite without `--force`, and a second output of the same name.
     pub fn may_write(&self, path: &Path) -> Result<(), Failure> {
+        self.must_be_new(path)?;
         if self.force || !path.exists() {
             return Ok(());
         }
@@ -145,6 +149,30 @@ impl Runner {
             "File exists, add --force to overwrite it: {}",
             path.display()
         )))
+    }
+
+    /// Refuses a path that another output of the command has.
+    fn must_be_new(&self, path: &Path) -> Result<(), Failure> {
+        // The file itself need not exist; its folder may be reached by several names.
+        let folder = path
+            .parent()
+            .filter(|folder| !folder.as_os_str().is_empty());
+        let folder = folder.unwrap_or(Path::new("."));
+        let folder = folder
+            .canonicalize()
+            .or_else(|_| std::path::absolute(folder));
+        let place = folder
+            .unwrap_or_default()
+            .join(path.file_name().unwrap_or_default());
+        let mut outputs = self.outputs.borrow_mut();
+        if outputs.contains(&place) {
+            return Err(Failure::usage(format!(
+                "Two outputs have the same name, expected a name for each; choose another for one of them: {}",
+                path.display()
+            )));
+        }
+        outputs.push(place);
+        Ok(())
     }
 
     /// Does the same as [`Runner::may_write`], and refuses a place where no file can be created: before the work.

@@ -534,7 +534,10 @@ fn save(
     runner: &mut Runner,
 ) -> Result<(), Failure> {
     let _made = make_folder(&options.out)?;
-    let command = format!("arcuate segment --script {}", script.display());
+    let command = format!(
+        "arcuate segment --script {}",
+        io::quoted(&script.to_string_lossy())
+    );
     runner.run(SaveMask {
         mask: made.mask.clone(),
         path: labels.clone(),

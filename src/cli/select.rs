@@ -1,20 +1,21 @@
 //! `arcuate select`: selects some of a file's streamlines.
 
-use super::inputs::{scalar_image, streamlines};
+use super::inputs::{NO_VALUE, check_overlap, must_overlap, scalar_image, streamlines};
 use super::options::{
     ChanceOptions, PassingOptions, ReadingOptions, RegionOptions, not_reversed, whole_from,
 };
 use super::output::shown;
 use super::runner::{Failure, Runner};
 use super::track::must_be_streamlines;
-use crate::data::text::{counted, plural};
+use crate::data::text::{count as grouped, counted};
+use crate::data::{Shape, Tractogram};
 use crate::io::quoted;
 use crate::solvers::curves::StopReason;
 use crate::solvers::tractogram::selection::{
     OnImage, PointStatistic, RejectReason, SelectionRules, Within,
 };
 use crate::state::files::jobs::SaveWithValues;
-use crate::state::regions::recipe::RegionSpec;
+use crate::state::regions::recipe::{RegionSpec, ShapeSpec};
 use crate::state::streamlines::jobs::select::{SelectStreamlines, SelectedStreamlines};
 use crate::state::streamlines::recipe::{self, Choice};
 use serde_json::{Map, Value, json};
@@ -33,7 +34,12 @@ A region counts as crossed if a segment crosses it, even if no point lies in it.
 streamline and per point, and their order. Values per point count by their mean.";
 
 #[derive(clap::Args, Debug)]
-#[command(after_help = EXAMPLES)]
+#[command(
+    after_help = EXAMPLES,
+    // No label map is read.
+    mut_arg("colours", |arg| arg.hide(true)),
+    mut_arg("target", |arg| arg.help("Keep streamlines that reach any of these")),
+)]
 pub struct Options {
     /// Streamline file to read
     pub input: PathBuf,
@@ -192,6 +198,26 @@ impl Options {
         self.image.iter().map(one).collect()
     }
 
+    /// Refuses images and masks in which no point of the streamlines lies.
+    fn check_overlap(
+        &self,
+        rules: &SelectionRules,
+        tractogram: &Tractogram,
+        runner: &Runner,
+    ) -> Result<(), Failure> {
+        for (image, limit) in rules.images.iter().zip(&self.image) {
+            let place = (limit.file.as_path(), NO_VALUE);
+            check_overlap(tractogram, &image.volume.grid, place, runner)?;
+        }
+        let specs = self.regions().specs();
+        for (region, spec) in rules.regions.iter().zip(&specs) {
+            if let (Shape::Mask(mask), ShapeSpec::Mask(path)) = (&*region.shape, &spec.shape) {
+                must_overlap(tractogram, &mask.grid, path, runner)?;
+            }
+        }
+        Ok(())
+    }
+
     fn selects(&self) -> bool {
         let regions: Vec<RegionSpec> = self.regions().specs();
         !regions.is_empty()
@@ -232,6 +258,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     runner.may_make(&options.output)?;
     let rules = options.rules(runner)?;
     let tractogram = streamlines(&options.input, &options.reading, runner)?;
+    options.check_overlap(&rules, &tractogram, runner)?;
     let all = tractogram.len();
     let select = SelectStreamlines { tractogram, rules };
     let (SelectedStreamlines { kept, selection }, wall_ms) = runner.run(select)?;
@@ -246,9 +273,10 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     let saved = runner.run(request)?.0.converted;
     let dropped = RejectReason::ALL.map(|reason| (reason, selection.dropped[reason as usize]));
     let dropped = || dropped.iter().filter(|(_, n)| *n > 0);
-    let mut text = format!("{count} of {all} {} kept\n", plural(all, "streamline"));
+    let of_all = counted(all, "streamline");
+    let mut text = format!("{} of {of_all} kept\n", grouped(count as u64));
     for (reason, n) in dropped() {
-        let _ = writeln!(text, "  {n} {}", reason.clause());
+        let _ = writeln!(text, "  {} {}", grouped(*n), reason.clause());
     }
     for loss in &saved.unsupported_contents {
         let _ = writeln!(text, "  left out: {loss}");

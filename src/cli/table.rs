@@ -1,10 +1,10 @@
 //! `arcuate table`: writes one row per streamline.
 
-use super::inputs::{images, must_be_csv, streamlines};
+use super::inputs::{NO_VALUE, check_overlap, images, must_be_csv, streamlines};
 use super::options::ReadingOptions;
 use super::output::{one_line, shown};
 use super::runner::{Failure, Runner};
-use crate::data::text::plural;
+use crate::data::text::counted;
 use crate::state::streamlines::jobs::csv::{Named, SaveTable};
 use crate::state::streamlines::jobs::table::{ComputeValues, Measure, SortRows};
 use serde_json::json;
@@ -16,11 +16,15 @@ Examples:
   arcuate table tracks.tck tracks.csv --image fa.nii.gz --image md.nii.gz --sort fa --descending
 
 A row holds the number of the streamline, counted from 0, its length in mm, every value per streamline, and the mean
-over its points of every value per point and of every image (trilinear). A cell without a number is empty; the reasons
-why tracking stopped are written as words.";
+over its points of every value per point and of every image (trilinear; points outside the image do not count). A cell
+without a number is empty; the reasons why tracking stopped are written as words.";
 
 #[derive(clap::Args, Debug)]
-#[command(after_help = EXAMPLES)]
+#[command(
+    after_help = EXAMPLES,
+    // No label map is read.
+    mut_arg("colours", |arg| arg.hide(true)),
+)]
 pub struct Options {
     /// Streamline file to read
     pub input: PathBuf,
@@ -44,6 +48,9 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     runner.may_make(&options.output)?;
     let tractogram = streamlines(&options.input, &options.reading, runner)?;
     let images = images(&options.image, &options.reading, runner)?;
+    for ((_, volume), path) in images.iter().zip(&options.image) {
+        check_overlap(&tractogram, &volume.grid, (path, NO_VALUE), runner)?;
+    }
     let own = tractogram.value_names().into_iter().map(str::to_owned);
     let mut requested: Vec<(String, Measure)> = own
         .map(|name| (name.clone(), Measure::Value(name)))
@@ -98,8 +105,8 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     });
     let list = one_line(&names.join(", "));
     let text = format!(
-        "{count} {}: {list}\n{}\n",
-        plural(count, "streamline"),
+        "{}: {list}\n{}\n",
+        counted(count, "streamline"),
         shown(&options.output)
     );
     runner.report(&value, &text);

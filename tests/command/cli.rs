@@ -8,6 +8,7 @@ mod endings;
 mod guide;
 mod info;
 mod live;
+mod mended;
 mod pathway;
 mod pictures;
 mod refusals;
@@ -78,6 +79,7 @@ pub fn tests() -> Vec<Trial> {
     ];
     let own = own.into_iter().chain(refusals::tests());
     own.chain(info::tests())
+        .chain(mended::tests())
         .chain(pictures::tests())
         .chain(drivers::tests())
         .chain(edges::tests())

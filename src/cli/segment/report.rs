@@ -2,7 +2,7 @@
 
 use super::super::output::shown;
 use super::super::runner::Failure;
-use crate::data::text::{counted, plural};
+use crate::data::text::counted;
 use crate::solvers::level_set::Ended;
 use crate::state::LeakNotice;
 use crate::state::segment::jobs::Segmented;
@@ -90,10 +90,10 @@ pub fn summary(made: &Segmented, files: &[PathBuf; 3]) -> (Value, String) {
         "tolerance": made.script.params.tolerance, "files": files,
     });
     let mut text = format!(
-        "{steps} {} ({}), {rate:.0} per second; target {}, tolerance {}\n\
+        "{} ({}), {rate:.0} per second; target {}, tolerance {}\n\
          {:.3} ml, {}, surface {:.0} mm², longest diameter {:.1} mm\n\
          {} in {}\n",
-        plural(steps as usize, "step"),
+        counted(steps as usize, "step"),
         end_label(made.ended),
         made.script.params.target,
         made.script.params.tolerance,

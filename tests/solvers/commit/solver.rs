@@ -8,7 +8,7 @@ use arcuate::compute::{Backend, Control};
 use arcuate::phantom::Arcs;
 use arcuate::solvers::commit;
 use arcuate::solvers::commit::model::Model;
-use arcuate::solvers::commit::operator::Operator;
+use arcuate::solvers::commit::operator::{Operator, OperatorKind};
 use arcuate::solvers::commit::solver::{
     Curve, Ended, Group, Metric, Penalty, Problem, Solution, Stop, solve, solve_plainly,
 };
@@ -38,6 +38,7 @@ pub fn tests() -> Vec<Trial> {
         test("commit::the usual stop is near the minimum", || {
             usual_stop(&backend(2))
         }),
+        test("commit::threads give the same bytes", threads),
         test("commit::a stopped fit keeps its weights", || {
             stopped(&backend(2))
         }),
@@ -128,6 +129,54 @@ impl Setup {
         let mut g = vec![0.0; x.len()];
         self.operator.adjoint(&residual, &mut g).unwrap();
         g
+    }
+}
+
+/// Both operators and the fit, in which rounding decides which of several equal streamlines keeps its weight.
+fn threads() {
+    let mut random = Random::fresh("commit threads");
+    let arcs = Arcs::new(240, 16, 7).unwrap();
+    let dictionary = dictionary_of(&arcs, true);
+    let samples = samples(2, &[(1000.0, 12), (2000.0, 20)]);
+    for intra in [stick(), cylinders(3)] {
+        let responses = model(intra).responses(&samples, true);
+        for way in [OperatorKind::Factorised, OperatorKind::Dense { side: 256 }] {
+            let operator = Operator::new(&dictionary, &responses, &samples, Some(way));
+            let n = operator.columns();
+            let x: Vec<f32> = (0..n).map(|_| random.uniform(0.0, 0.2) as f32).collect();
+            let mut y = vec![0.0; operator.rows()];
+            operator.apply(&x, &mut y).unwrap();
+            y.iter_mut()
+                .for_each(|v| *v *= 1.0 + 0.1 * random.normal() as f32);
+            let setup = |threads| Setup {
+                place: backend(threads),
+                metric: backend(threads).install(|| Metric::new(&operator)).unwrap(),
+                operator: Operator::new(&dictionary, &responses, &samples, Some(way)),
+                y: y.clone(),
+                x: x.clone(),
+            };
+            let stop = Stop {
+                iterations: 120,
+                kkt: 0.0,
+                ..LONG
+            };
+            let run = |threads| {
+                let setup = setup(threads);
+                let slope = setup.place.install(|| setup.slope(&x));
+                (slope, setup.solve(&Penalty::default(), &stop))
+            };
+            let (slope, fit) = run(1);
+            for count in [2, 3, 7] {
+                let (other_slope, other) = run(count);
+                assert!(slope == other_slope, "{way:?}, {count} threads: Aᵀ y");
+                assert!(
+                    fit.x == other.x && fit.objective == other.objective,
+                    "{way:?}, {count} threads: {} {}",
+                    fit.objective,
+                    other.objective
+                );
+            }
+        }
     }
 }
 

@@ -28,7 +28,8 @@ use std::path::Path;
 /// Extension of session files.
 pub const EXTENSION: &str = "arcuate";
 
-/// The version of the format. Sessions of a newer version are refused, because their meaning is unknown.
+/// The version of the format. Sessions of other versions are refused: newer ones have an unknown meaning, and older ones
+/// are not converted.
 pub const VERSION: u64 = 2;
 
 /// No session is longer; hundreds of painted regions take a few megabytes.
@@ -107,6 +108,13 @@ pub fn parse(path: &Path, text: &str) -> Result<SessionFile, Error> {
             path,
             format!("a session of format {newer}, newer than this Arcuate, which reads {VERSION}"),
             "open it with a newer Arcuate",
+        )),
+        older @ 1.. => Err(Error::unsupported(
+            path,
+            format!(
+                "a session of format {older}, written by an older Arcuate; this one reads format {VERSION}"
+            ),
+            "open it with the version that wrote it",
         )),
         other => Err(Error::malformed(
             path,

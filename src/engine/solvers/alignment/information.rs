@@ -50,6 +50,16 @@ impl<'a> Joint<'a> {
         Ok(Self { moving, samples })
     }
 
+    /// The share of the samples that lies inside the moving image.
+    pub fn overlap(&self, moved: &DAffine3) -> f64 {
+        let voxel_from_world = self.moving.voxel_from_world * moved.inverse();
+        let inside = |(world, _): &&(DVec3, f32)| {
+            let voxel = voxel_from_world.transform_point3(*world);
+            self.moving.at(voxel).is_some()
+        };
+        self.samples.iter().filter(inside).count() as f64 / self.samples.len() as f64
+    }
+
     /// The measure with points of the moving image transformed by `moved`; 1 if the images hardly overlap.
     pub fn information(&self, moved: &DAffine3) -> f64 {
         let voxel_from_world = self.moving.voxel_from_world * moved.inverse();

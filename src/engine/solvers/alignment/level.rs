@@ -47,6 +47,17 @@ impl Level {
         }
     }
 
+    /// Whether the histogram has no width.
+    pub fn is_flat(&self) -> bool {
+        !self.per_value.is_finite()
+    }
+
+    /// World point at the middle of the voxels.
+    pub fn middle(&self) -> DVec3 {
+        let last = DVec3::from_array(self.shape.map(|n| (n - 1) as f64));
+        self.world_from_voxel.transform_point3(0.5 * last)
+    }
+
     /// The value in bins, 0..=BINS - 1.
     pub fn bin(&self, value: f32) -> f32 {
         ((value - self.low) * self.per_value).clamp(0.0, (BINS - 1) as f32)
@@ -64,9 +75,11 @@ impl Level {
                 weight += 1.0;
             }
         }
-        let middle = (DVec3::from_array(self.shape.map(|n| n as f64)) - 1.0) * 0.5;
-        let voxel = if weight > 0.0 { sum / weight } else { middle };
-        self.world_from_voxel.transform_point3(voxel)
+        if weight > 0.0 {
+            self.world_from_voxel.transform_point3(sum / weight)
+        } else {
+            self.middle()
+        }
     }
 
     /// Interpolates linearly between voxel centres; `None` outside them.

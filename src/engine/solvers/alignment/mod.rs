@@ -58,6 +58,11 @@ pub fn align(
     control: &Control,
 ) -> Result<Output, Error> {
     for (volume, name) in [(moving, "image to be moved"), (fixed, "fixed image")] {
+        if volume.frame(0).iter().all(|v| !v.is_finite()) {
+            return Err(Error::Input(format!(
+                "The {name} has no finite value, which allows no alignment; choose another"
+            )));
+        }
         let (low, high) = volume.range(0);
         if low == high {
             return Err(Error::Input(format!(
@@ -88,7 +93,24 @@ fn run(
         let turned = Level::new(moving, spacing_mm);
         let joint = Joint::new(&still, &turned, spacing_mm)?;
         let first = number == 0;
+        for (level, name) in [(&still, "fixed image"), (&turned, "image to be moved")] {
+            if level.is_flat() {
+                return Err(Error::Input(format!(
+                    "The {name} has one value nearly everywhere, which allows no alignment; choose another"
+                )));
+            }
+        }
         if first {
+            if joint.overlap(&params.from) == 0.0 {
+                return Err(Error::Input(format!(
+                    "The images do not overlap: in world coordinates, their centres are {:.0} mm apart; check their \
+                     headers, or begin from a transform that brings them together",
+                    params
+                        .from
+                        .transform_point3(turned.middle())
+                        .distance(still.middle())
+                )));
+            }
             about = still.centre();
             places.push(Rigid::default());
             if params.wide {
@@ -126,6 +148,13 @@ fn run(
             // Evaluated at the reported level.
             before = information(&Rigid::default());
         }
+    }
+    if after <= 1.0 {
+        return Err(Error::Input(
+            "Found no position in which one image predicts the other; choose images of one head that overlap by a \
+             quarter or more"
+                .to_owned(),
+        ));
     }
     let best = places.first().copied().unwrap_or_default();
     let nudge = best.about(about);

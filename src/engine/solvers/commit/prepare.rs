@@ -214,8 +214,8 @@ impl Inputs<'_> {
             free: model.free.len(),
             samples: samples.count(),
         };
-        // Signals, residual, four A x; eight vectors of unknowns; the sums of the threads.
-        let vectors = 4 * (7 * rows + 8 * columns + sums);
+        // Signals, residual, four A x; eight vectors of unknowns; the sums of the threads, in double precision.
+        let vectors = 4 * (7 * rows + 8 * columns + 2 * sums);
         MemoryDemand {
             segments: estimate.segments,
             bytes: estimate.bytes + vectors,

@@ -5,4 +5,4 @@ pub mod profile;
 mod sample;
 pub mod selection;
 
-pub use sample::{sample, sample_frame};
+pub use sample::{points_outside, sample, sample_frame};

@@ -18,6 +18,7 @@ use super::dictionary::Dictionary;
 use super::directions::SIDE;
 use super::model::{Responses, mean_square};
 use super::samples::Samples;
+use super::solver::norm;
 use crate::compute::cuda::Device;
 use crate::solvers::Error;
 use dense::Dense;
@@ -189,6 +190,11 @@ pub type Finish<'a> = &'a (dyn Fn(usize, &[f32], &mut [f32]) -> [f64; 2] + Sync)
 /// Writes y from an index on.
 pub type Fill<'a> = &'a (dyn Fn(usize, &mut [f32]) + Sync);
 
+/// The length of the longest streamline inside the voxels.
+fn longest_mm(dictionary: &Dictionary) -> f64 {
+    dictionary.lengths_mm().into_iter().fold(0.0, f64::max)
+}
+
 impl Inner {
     fn apply(&self, x: &[f32], rows: &mut [f32], finish: Finish) -> Result<[f64; 2], Error> {
         match self {
@@ -198,10 +204,10 @@ impl Inner {
         }
     }
 
-    fn adjoint(&self, y: Fill, x: &mut [f32]) -> Result<(), Error> {
+    fn adjoint(&self, y: Fill, norm: f64, x: &mut [f32]) -> Result<(), Error> {
         match self {
-            Self::Factorised(f) => f.adjoint(y, x),
-            Self::Dense(d) => d.adjoint(y, x),
+            Self::Factorised(f) => f.adjoint(y, norm, x),
+            Self::Dense(d) => d.adjoint(y, norm, x),
             Self::OnCards(cards) => {
                 let mut rows = vec![0.0; cards.shape.rows()];
                 y(0, &mut rows);
@@ -392,18 +398,19 @@ impl Operator {
 
     /// x = Aᵀ y.
     pub fn adjoint(&self, y: &[f32], x: &mut [f32]) -> Result<(), Error> {
-        self.adjoint_of(&|from, to| to.copy_from_slice(&y[from..from + to.len()]), x)
+        let copied = |from: usize, to: &mut [f32]| to.copy_from_slice(&y[from..from + to.len()]);
+        self.adjoint_of(&copied, norm(y), x)
     }
 
-    /// Aᵀ of values that the caller computes when they are needed.
-    pub fn adjoint_of(&self, y: Fill, x: &mut [f32]) -> Result<(), Error> {
+    /// Aᵀ of values that the caller computes when they are needed; `norm` is at least about their |y|.
+    pub fn adjoint_of(&self, y: Fill, norm: f64, x: &mut [f32]) -> Result<(), Error> {
         let Some(mixing) = &self.mixing else {
-            return self.inner.adjoint(y, x);
+            return self.inner.adjoint(y, norm, x);
         };
         let shape = self.inner_shape();
         let mut mixed = self.mixed.lock().unwrap_or_else(PoisonError::into_inner);
         mixed.resize(shape.columns(), 0.0);
-        self.inner.adjoint(y, &mut mixed)?;
+        self.inner.adjoint(y, norm, &mut mixed)?;
         mixing.part(&mixed, shape.fibres, x);
         Ok(())
     }

@@ -6,11 +6,13 @@ use super::vectors::{Lanes8, Residual, add, combine, product, sums};
 use crate::compute::simd::dispatch;
 use crate::solvers::Error;
 
-/// A point x and its residual A x − y.
+/// A point x and its residual r = A x − y.
 #[derive(Clone, Default)]
 struct Point {
     x: Vec<f32>,
     r: Vec<f32>,
+    /// |r|, or more.
+    norm: f64,
 }
 
 pub struct Cpu<'a> {
@@ -31,12 +33,14 @@ struct Round {
     /// The last step, later the search direction.
     direction: Vec<f32>,
     a_direction: Vec<f32>,
+    /// |A d| of the direction d.
+    norm: f64,
 }
 
 impl<'a> Cpu<'a> {
     pub fn new(problem: &'a Problem<'a>, h: Vec<f32>, x: Vec<f32>) -> Self {
         let r = vec![0.0; problem.operator.rows()];
-        let now = Point { x, r };
+        let now = Point { x, r, norm: 0.0 };
         Self {
             problem,
             h,
@@ -56,7 +60,7 @@ impl Problem<'_> {
 
     /// Computes the residual of a point from its x; returns its objective.
     fn evaluate_point(&self, point: &mut Point) -> Result<f64, Error> {
-        let Point { x, r } = point;
+        let Point { x, r, norm } = point;
         let [square, _] = self.operator.apply_with(x, r, &|from, ax, r| {
             let mut sum = Lanes8::default();
             for ((r, ax), y) in r.iter_mut().zip(ax).zip(&self.y[from..]) {
@@ -65,6 +69,7 @@ impl Problem<'_> {
             sum.add(r);
             [sum.total(), 0.0]
         })?;
+        *norm = square.sqrt();
         Ok(self.objective(square, x))
     }
 
@@ -77,6 +82,7 @@ impl Problem<'_> {
                     *to = now + beta * (now - before);
                 }
             },
+            now.norm + f64::from(beta) * (now.norm + before.norm),
             g,
         )
     }
@@ -84,7 +90,7 @@ impl Problem<'_> {
     /// Computes the residual of the next point from its x, in place of that of the point before the last; returns the
     /// objective and |A (next − z)|² with z = (1 + β) last − β (the one before).
     fn residual(&self, beta: f32, last: &Point, next: &mut Point) -> Result<[f64; 2], Error> {
-        let Point { x, r } = next;
+        let Point { x, r, norm } = next;
         let [square, moved] = self.operator.apply_with(x, r, &|from, ax, r| {
             let range = from..from + r.len();
             dispatch(Residual {
@@ -95,6 +101,7 @@ impl Problem<'_> {
                 r,
             })
         })?;
+        *norm = square.sqrt();
         Ok([self.objective(square, x), moved])
     }
 
@@ -113,6 +120,7 @@ impl Engine for Cpu<'_> {
     fn begin(&mut self) -> Result<f64, Error> {
         let objective = self.problem.evaluate_point(&mut self.now)?;
         self.before.r.copy_from_slice(&self.now.r);
+        self.before.norm = self.now.norm;
         Ok(objective)
     }
 
@@ -157,6 +165,7 @@ impl Engine for Cpu<'_> {
         std::mem::swap(&mut self.before, &mut self.now);
         self.before.x.copy_from_slice(&self.now.x);
         self.before.r.copy_from_slice(&self.now.r);
+        self.before.norm = self.now.norm;
         self.follow(0.0)
     }
 
@@ -169,6 +178,7 @@ impl Engine for Cpu<'_> {
         let (round, now) = (&mut self.round, &self.now);
         round.moved.x.clone_from(&now.x);
         round.moved.r.clone_from(&now.r);
+        round.moved.norm = now.norm;
         round.direction.resize(now.x.len(), 0.0);
         round.a_direction.resize(now.r.len(), 0.0);
         Ok(())
@@ -197,6 +207,7 @@ impl Engine for Cpu<'_> {
         let Round {
             direction,
             a_direction,
+            norm,
             ..
         } = &mut self.round;
         for (d, (g, h)) in direction.iter_mut().zip(self.g.iter().zip(&self.h)) {
@@ -210,6 +221,7 @@ impl Engine for Cpu<'_> {
             kept.copy_from_slice(ax);
             [sum.total(), 0.0]
         })?;
+        *norm = square.sqrt();
         Ok([square, -product(&self.g, direction)])
     }
 
@@ -217,6 +229,7 @@ impl Engine for Cpu<'_> {
         let round = &mut self.round;
         add(&mut round.moved.x, step, &round.direction);
         add(&mut round.moved.r, step, &round.a_direction);
+        round.moved.norm += f64::from(step).abs() * round.norm;
         Ok(())
     }
 

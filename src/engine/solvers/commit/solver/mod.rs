@@ -20,8 +20,8 @@
 //! tolerances above the minimum. Columns of cylinders of four radii are nearly equal in each streamline, and their
 //! objective falls more slowly than geometrically: such fits end 4 to 13 tolerances above the minimum.
 //!
-//! Threads add to sums in single precision in any order, so a repeated fit gives the same objective and weights up to
-//! rounding.
+//! All sums are the same bits at any number of threads, and so are the results; on graphics cards, threads add in any
+//! order, so a repeated fit gives the same objective and weights up to rounding.
 //!
 //! [`solve_plainly`] is the method of other programs, for comparison: the first phase with one step length, without
 //! restarts, and nothing after it.
@@ -34,6 +34,7 @@ mod vectors;
 
 pub use engine::{EndPoint, Engine, StepMeasures};
 pub use penalty::{Group, Penalty};
+pub(super) use vectors::norm;
 
 use super::cuda::Vectors;
 use super::operator::Operator;
@@ -161,12 +162,12 @@ impl Metric {
         let mut y = vec![0.0; operator.rows()];
         let mut most = 0.0;
         for _ in 0..POWERS {
-            let size = vectors::product(&x, &x).sqrt().max(f64::MIN_POSITIVE);
+            let size = norm(&x).max(f64::MIN_POSITIVE);
             x.iter_mut()
                 .for_each(|v| *v = (f64::from(*v) / size) as f32);
             operator.apply(&x, &mut y)?;
             operator.adjoint(&y, &mut x)?;
-            most = vectors::product(&x, &x).sqrt();
+            most = norm(&x);
         }
         let h = (1.01 * most) as f32;
         Ok(Self {

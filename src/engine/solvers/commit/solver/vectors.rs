@@ -120,6 +120,11 @@ pub fn product(a: &[f32], b: &[f32]) -> f64 {
     sum
 }
 
+/// |a|.
+pub fn norm(a: &[f32]) -> f64 {
+    product(a, a).sqrt()
+}
+
 /// out = a u + b v.
 pub fn combine(out: &mut [f32], a: f32, u: &[f32], b: f32, v: &[f32]) {
     let pieces = out

@@ -5,7 +5,7 @@ use crate::data::tractogram::LENGTH;
 use crate::data::{Tractogram, Volume};
 use crate::solvers::Error;
 use crate::solvers::curves::StopReason;
-use crate::solvers::tractogram::sample_frame;
+use crate::solvers::tractogram::sample::sample_inside;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
@@ -114,22 +114,28 @@ impl PointStatistic {
 }
 
 impl OnImage {
-    /// Whether points pass; an empty slice never does, and NaN lies within no limits.
+    /// Whether points pass; an empty slice never does, and NaN and points outside the image lie within no limits.
     pub(super) fn passes(&self) -> impl Fn(&[[f32; 3]]) -> bool + Sync + '_ {
-        let at = sample_frame(&self.volume, self.frame);
+        let at = sample_inside(&self.volume, self.frame);
         let within = |v: f32| self.low <= v && v <= self.high;
         move |points| match self.counting {
             PointStatistic::Mean => within(mean_of(points, &at)),
-            PointStatistic::Any => points.iter().any(|p| within(at(p))),
-            PointStatistic::All => !points.is_empty() && points.iter().all(|p| within(at(p))),
+            PointStatistic::Any => points.iter().any(|p| at(p).is_some_and(within)),
+            PointStatistic::All => {
+                !points.is_empty() && points.iter().all(|p| at(p).is_some_and(within))
+            }
         }
     }
 }
 
-/// The mean; NaN without points.
-fn mean_of(points: &[[f32; 3]], at: impl Fn(&[f32; 3]) -> f32) -> f32 {
-    let sum: f64 = points.iter().map(|p| f64::from(at(p))).sum();
-    (sum / points.len() as f64) as f32
+/// The mean over the points that have a value; NaN without such points.
+fn mean_of(points: &[[f32; 3]], at: impl Fn(&[f32; 3]) -> Option<f32>) -> f32 {
+    let (mut sum, mut count) = (0.0, 0u64);
+    for value in points.iter().filter_map(at) {
+        sum += f64::from(value);
+        count += 1;
+    }
+    (sum / count as f64) as f32
 }
 
 fn each(
@@ -166,7 +172,7 @@ pub fn column(
     each(tractogram, backend, control, one)
 }
 
-/// The mean of an image's trilinear values over each streamline's points.
+/// The mean of an image's trilinear values over each streamline's points inside the image.
 pub fn means(
     tractogram: &Tractogram,
     volume: &Volume,
@@ -174,7 +180,7 @@ pub fn means(
     backend: &Backend,
     control: &Control,
 ) -> Result<Vec<f32>, Error> {
-    let at = sample_frame(volume, frame);
+    let at = sample_inside(volume, frame);
     let one = |line: usize| mean_of(tractogram.streamline(line), &at);
     each(tractogram, backend, control, one)
 }

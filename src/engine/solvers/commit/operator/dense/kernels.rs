@@ -7,6 +7,7 @@ use super::table::LANES;
 use super::{Dense, Record};
 use crate::compute::Lanes;
 use crate::compute::simd::{Kernel, prefetch};
+use crate::solvers::commit::operator::workers::ExactSums;
 
 /// Rows are prefetched this many runs before they are needed.
 const PREFETCH_RUNS: usize = 6;
@@ -185,17 +186,17 @@ fn add<const W: usize, const FMA: bool>(
     sums
 }
 
-pub struct AdjointKernel<'a> {
+pub struct AdjointKernel<'a, 's> {
     pub dense: &'a Dense,
     pub piece: usize,
     pub y: &'a [f32],
     pub own: &'a mut [f32],
-    pub sums: &'a mut [f32],
+    pub sums: &'a mut ExactSums<'s>,
     /// Scratch memory with arbitrary contents.
     pub scratch: &'a mut Vec<f32>,
 }
 
-impl Kernel for AdjointKernel<'_> {
+impl Kernel for AdjointKernel<'_, '_> {
     type Output = ();
 
     #[inline(always)]
@@ -222,7 +223,7 @@ impl Kernel for AdjointKernel<'_> {
             *total = Lanes::<LANES, FMA>::totals(&eight.map(Lanes)).0;
         }
         let totals = totals.as_flattened();
-        few!(dense.shape.atoms, |A| scatter::<A, FMA>(
+        few!(dense.shape.atoms, |A| scatter::<A>(
             dense,
             dense.records(self.piece),
             totals,
@@ -291,11 +292,11 @@ fn dot<const W: usize, const FMA: bool>(
 
 /// Adds to each streamline its share of the run sums.
 #[inline(always)]
-fn scatter<const A: usize, const FMA: bool>(
+fn scatter<const A: usize>(
     dense: &Dense,
     records: &[Record],
     totals: &[f32],
-    sums: &mut [f32],
+    sums: &mut ExactSums,
 ) {
     let atoms = if A == 0 { dense.shape.atoms } else { A };
     let mut next = 0;
@@ -303,9 +304,9 @@ fn scatter<const A: usize, const FMA: bool>(
         next += usize::from(record.first);
         let length = f32::from(record.length) * dense.unit_mm;
         let from = &totals[(next - 1) * atoms..][..atoms];
-        let to = &mut sums[record.fibre as usize * atoms..][..atoms];
-        for (to, from) in to.iter_mut().zip(from) {
-            *to = fused::<FMA>(length, *from, *to);
+        let first = record.fibre as usize * atoms;
+        for (atom, from) in from.iter().enumerate() {
+            sums.add(first + atom, f64::from(length) * f64::from(*from));
         }
     }
 }

@@ -10,7 +10,7 @@ mod table;
 pub use table::Table;
 
 use super::workers::{self, Sums};
-use super::{Dictionary, Fill, Finish, Responses, Samples, Shape};
+use super::{Dictionary, Fill, Finish, Responses, Samples, Shape, longest_mm};
 use crate::compute::simd::dispatch;
 use crate::solvers::commit::dictionary::Segment;
 use crate::solvers::commit::directions::{self, SIDE};
@@ -45,6 +45,8 @@ pub struct Dense {
     peaks: Vec<u16>,
     peak_counts: Vec<u8>,
     sums: Sums,
+    /// A bound of |Aᵀ y| / |y| for the streamlines' columns.
+    longest_column: f64,
 }
 
 /// Numbers the codes that occur from 0, in ascending order.
@@ -135,6 +137,7 @@ impl Dense {
                 free: table.free,
                 samples: table.width * LANES,
             },
+            longest_column: longest_mm(dictionary) * table.largest_streamline_row(),
             table,
             offsets: dictionary.offsets.clone(),
             // Collected in place of the segments.
@@ -163,30 +166,33 @@ impl Dense {
         let (intra, own) = x.split_at(self.shape.intra());
         let width = PIECE * self.shape.samples;
         let pieces = rows.par_chunks_mut(width).enumerate();
-        let sums = pieces.map_init(
-            || (Vec::new(), vec![0.0; width]),
-            |(weights, y), (piece, rows)| {
-                let y = &mut y[..rows.len()];
-                dispatch(Forward {
-                    dense: self,
-                    intra,
-                    own,
-                    piece,
-                    weights,
-                    y,
-                });
-                finish(piece * width, y, rows)
-            },
-        );
-        sums.reduce(|| [0.0; 2], |a, b| [a[0] + b[0], a[1] + b[1]])
+        let sums: Vec<[f64; 2]> = pieces
+            .map_init(
+                || (Vec::new(), vec![0.0; width]),
+                |(weights, y), (piece, rows)| {
+                    let y = &mut y[..rows.len()];
+                    dispatch(Forward {
+                        dense: self,
+                        intra,
+                        own,
+                        piece,
+                        weights,
+                        y,
+                    });
+                    finish(piece * width, y, rows)
+                },
+            )
+            .collect();
+        workers::in_order(&sums)
     }
 
-    pub fn adjoint(&self, y: Fill, x: &mut [f32]) {
+    pub fn adjoint(&self, y: Fill, norm: f64, x: &mut [f32]) {
         let (intra, own) = x.split_at_mut(self.shape.intra());
         let pieces = self.shape.voxels.div_ceil(PIECE);
         let width = PIECE * self.shape.unknowns_per_voxel();
         workers::run(
             &self.sums,
+            self.longest_column * norm,
             intra,
             own,
             width,

@@ -168,6 +168,13 @@ impl Table {
         ]
     }
 
+    /// The largest norm of a streamline's row.
+    pub fn largest_streamline_row(&self) -> f64 {
+        let rows = (0..self.first_extra()).into_par_iter();
+        let squares = rows.map(|i| self.row(i).map(|v| f64::from(v).powi(2)).sum::<f64>());
+        squares.reduce(|| 0.0, f64::max).sqrt()
+    }
+
     /// Products of the streamlines' columns, summed over all directions.
     pub fn products(&self) -> Vec<Vec<f64>> {
         let mut gram = vec![vec![0.0; self.atoms]; self.atoms];

@@ -5,6 +5,7 @@ use crate::compute::Lanes;
 use crate::compute::simd::Kernel;
 use crate::solvers::commit::directions::SIDE;
 use crate::solvers::commit::harmonics::{COUNT, DEGREES, pairs};
+use crate::solvers::commit::operator::workers::ExactSums;
 
 /// Unit vectors of eight codes, as in [`crate::solvers::commit::directions::middle`].
 #[inline(always)]
@@ -314,15 +315,15 @@ impl<const S: usize, const K: usize, const FMA: bool> Visit<S, FMA> for Add<'_, 
     }
 }
 
-pub struct AdjointKernel<'a> {
+pub struct AdjointKernel<'a, 's> {
     pub operator: &'a Factorised,
     pub y: &'a [f32],
     pub group: usize,
     pub own: &'a mut [f32],
-    pub intra: &'a mut [f32],
+    pub intra: &'a mut ExactSums<'s>,
 }
 
-impl Kernel for AdjointKernel<'_> {
+impl Kernel for AdjointKernel<'_, '_> {
     type Output = ();
 
     #[inline(always)]
@@ -332,7 +333,7 @@ impl Kernel for AdjointKernel<'_> {
     }
 }
 
-impl ByShells for AdjointKernel<'_> {
+impl ByShells for AdjointKernel<'_, '_> {
     #[inline(always)]
     fn shells<const K: usize, const FMA: bool>(&mut self, first: usize) {
         let op = self.operator;
@@ -448,14 +449,15 @@ fn add_to_streamlines<const K: usize, const FMA: bool>(
     first: usize,
     shares: &[[V<FMA>; DEGREES]; K],
     flat: V<FMA>,
-    intra: &mut [f32],
+    intra: &mut ExactSums,
 ) {
     let atoms = op.intra.len();
     for (j, atom) in op.intra.iter().enumerate() {
         let value = of_atom::<K, FMA>(atom, first, shares, flat).0;
         for lane in 0..LANES {
             let length = f32::from(step.length[lane]) * op.unit_mm;
-            intra[step.fibre[lane] as usize * atoms + j] += length * value[lane];
+            let at = step.fibre[lane] as usize * atoms + j;
+            intra.add(at, f64::from(length) * f64::from(value[lane]));
         }
     }
 }

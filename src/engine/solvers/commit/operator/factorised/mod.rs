@@ -9,12 +9,14 @@ mod kernels;
 mod to_samples;
 
 use super::workers::{self, Sums};
-use super::{Dictionary, Fill, Finish, Responses, Samples, Shape};
+use super::{Dictionary, Fill, Finish, Responses, Samples, Shape, longest_mm};
 use crate::compute::Lanes;
 use crate::compute::simd::dispatch;
 use crate::solvers::commit::harmonics::DEGREES;
+use crate::solvers::commit::samples::Shell;
 use kernels::{AdjointKernel, Forward};
 use rayon::prelude::*;
+use std::f64::consts::PI;
 use to_samples::ToSamples;
 
 /// Voxels per group.
@@ -65,6 +67,28 @@ pub struct Factorised {
     b0: usize,
     shells: Vec<ToSamples>,
     sums: Sums,
+    /// A bound of |Aᵀ y| / |y| for the streamlines' columns.
+    longest_column: f64,
+}
+
+/// A bound of the norm of the samples per mm of a streamline: in each shell |Σ r_l Σ Y_lm(o) Y_lm(g)| ≤
+/// Σ |r_l| (2l + 1) / 4π.
+fn largest_response(responses: &Responses, samples: &Samples) -> f64 {
+    let of_shell = |r: &[f64; DEGREES]| -> f64 {
+        let each = r.iter().enumerate();
+        each.map(|(half, r)| r.abs() * (4 * half + 1) as f64)
+            .sum::<f64>()
+            / (4.0 * PI)
+    };
+    let squares = responses.intra.iter().zip(&responses.flat[0]);
+    let squares = squares.map(|(atom, flat)| {
+        let shells = atom.iter().zip(&samples.shells);
+        let square = |(r, shell): (&[f64; DEGREES], &Shell)| {
+            shell.directions.len() as f64 * of_shell(r).powi(2)
+        };
+        samples.b0.len() as f64 * flat * flat + shells.map(square).sum::<f64>()
+    });
+    squares.fold(0.0, f64::max).sqrt()
 }
 
 fn atoms(all: &[Vec<[f64; DEGREES]>], flat: &[f64]) -> Vec<Atom> {
@@ -133,6 +157,7 @@ impl Factorised {
             b0: samples.b0.len(),
             shells: samples.shells.iter().map(ToSamples::new).collect(),
             sums: Sums::default(),
+            longest_column: longest_mm(dictionary) * largest_response(responses, samples),
         }
     }
 
@@ -159,30 +184,33 @@ impl Factorised {
         let (intra, own) = x.split_at(self.shape.intra());
         let width = self.shape.samples * LANES;
         let groups = rows.par_chunks_exact_mut(width).enumerate();
-        let sums = groups.map_init(
-            || vec![0.0; width],
-            |y, (group, rows)| {
-                let own_width = self.shape.unknowns_per_voxel() * LANES;
-                dispatch(Forward {
-                    operator: self,
-                    intra,
-                    own: &own[group * own_width..(group + 1) * own_width],
-                    group,
-                    y,
-                });
-                finish(group * width, y, rows)
-            },
-        );
-        sums.reduce(|| [0.0; 2], |a, b| [a[0] + b[0], a[1] + b[1]])
+        let sums: Vec<[f64; 2]> = groups
+            .map_init(
+                || vec![0.0; width],
+                |y, (group, rows)| {
+                    let own_width = self.shape.unknowns_per_voxel() * LANES;
+                    dispatch(Forward {
+                        operator: self,
+                        intra,
+                        own: &own[group * own_width..(group + 1) * own_width],
+                        group,
+                        y,
+                    });
+                    finish(group * width, y, rows)
+                },
+            )
+            .collect();
+        workers::in_order(&sums)
     }
 
-    pub fn adjoint(&self, y: Fill, x: &mut [f32]) {
+    pub fn adjoint(&self, y: Fill, norm: f64, x: &mut [f32]) {
         let (intra, own) = x.split_at_mut(self.shape.intra());
         let groups = self.shape.voxels / LANES;
         let own_width = self.shape.unknowns_per_voxel() * LANES;
         let width = self.shape.samples * LANES;
         workers::run(
             &self.sums,
+            self.longest_column * norm,
             intra,
             own,
             own_width,

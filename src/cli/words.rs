@@ -1,0 +1,125 @@
+//! The words of the command line as they were typed: which command they name, and the command to repeat.
+
+use super::Arguments;
+use crate::io::quoted;
+use clap::CommandFactory as _;
+use std::path::Path;
+
+/// Words that people try, and the command that does it.
+const OTHER_WORDS: [(&str, &str); 24] = [
+    ("cluster", "select"),
+    ("coregister", "align"),
+    ("cost", "pathway"),
+    ("costs", "pathway"),
+    ("dti", "fit"),
+    ("filter", "commit"),
+    ("labels", "connectome"),
+    ("levelset", "segment"),
+    ("mask", "region"),
+    ("matrix", "connectome"),
+    ("open", "info"),
+    ("path", "pathway"),
+    ("picture", "render"),
+    ("rays", "geodesic"),
+    ("register", "align"),
+    ("screenshot", "render"),
+    ("sift", "commit"),
+    ("stats", "table"),
+    ("tdi", "density"),
+    ("tensors", "fit"),
+    ("tractogram", "track"),
+    ("tractography", "track"),
+    ("view", "render"),
+    ("weights", "commit"),
+];
+
+/// Commands that a word may mean: spelt nearly like it, or known under it elsewhere.
+pub fn similar_commands(word: &str) -> Vec<String> {
+    let commands = Arguments::command();
+    let names = commands.get_subcommands().map(|c| c.get_name().to_owned());
+    // At most two edits are taken for a typing error.
+    let mut similar: Vec<String> = names
+        .filter(|name| edit_distance(name, word) <= 2)
+        .collect();
+    let lower = word.to_lowercase();
+    let meant = OTHER_WORDS.iter().find(|(other, _)| *other == lower);
+    if let Some((_, command)) = meant
+        && !similar.iter().any(|name| name == command)
+    {
+        similar.insert(0, (*command).to_owned());
+    }
+    similar
+}
+
+/// Number of characters to insert, remove or replace between two words (Levenshtein 1966).
+fn edit_distance(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.chars().enumerate() {
+        let mut corner = std::mem::replace(&mut row[0], i + 1);
+        for (j, y) in b.iter().enumerate() {
+            let other = corner + usize::from(x != *y);
+            corner = row[j + 1];
+            row[j + 1] = other.min(row[j] + 1).min(corner + 1);
+        }
+    }
+    row.last().copied().unwrap_or(0)
+}
+
+/// The command that the words name, such as `fit` or `gradients turn`.
+pub fn named_command(words: impl Iterator<Item = String>) -> Option<String> {
+    let commands = Arguments::command();
+    let mut found: Option<&clap::Command> = None;
+    let mut name = String::new();
+    for word in words {
+        let own = found.unwrap_or(&commands);
+        let Some(sub) = own.find_subcommand(&word) else {
+            continue;
+        };
+        if !name.is_empty() {
+            name.push(' ');
+        }
+        name += sub.get_name();
+        found = Some(sub);
+    }
+    found.map(|_| name)
+}
+
+/// The sentence about a first word that is neither a command nor a file, if it resembles a command.
+pub fn unknown_command(words: impl Iterator<Item = String>) -> Option<String> {
+    let mut words = words.skip(1).skip_while(|word| word.starts_with('-'));
+    let word = words.next().filter(|word| !Path::new(word).exists())?;
+    let similar = similar_commands(&word);
+    (!similar.is_empty()).then(|| no_command(&word, &similar))
+}
+
+/// The sentence about a word that is neither a command nor a file.
+pub fn no_command(word: &str, similar: &[String]) -> String {
+    let similar = match similar {
+        [] => String::new(),
+        names => format!("; similar commands: {}", names.join(", ")),
+    };
+    format!("There is no file and no command of this name{similar}: {word}")
+}
+
+/// The command as it was typed, without options that do not change the result.
+pub fn typed_command() -> String {
+    let mut text = "arcuate".to_owned();
+    let mut words = std::env::args_os()
+        .skip(1)
+        .map(|word| word.to_string_lossy().into_owned());
+    while let Some(word) = words.next() {
+        match word.as_str() {
+            "--json" | "--quiet" | "--force" => {}
+            "--threads" | "--memory" => drop(words.next()),
+            word if ["--threads=", "--memory="]
+                .iter()
+                .any(|o| word.starts_with(o)) => {}
+            word => {
+                text.push(' ');
+                text += &quoted(word);
+            }
+        }
+    }
+    text
+}

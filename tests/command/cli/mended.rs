@@ -1,0 +1,292 @@
+//! Data that do not overlap, outputs of one name, words that name no command, and records that repeat a result.
+
+use super::{arcuate, json, refuses, small_head};
+use crate::support::test;
+use arcuate::compute::Control;
+use arcuate::data::{Grid, Tractogram, Volume};
+use arcuate::io::{nifti, streamlines};
+use glam::DVec3;
+use libtest_mimic::Trial;
+use serde_json::Value;
+use std::path::Path;
+use std::sync::Arc;
+
+pub fn tests() -> Vec<Trial> {
+    vec![
+        test("cli::points outside an image have no value", outside),
+        test("cli::data that do not overlap are refused", apart),
+        test(
+            "cli::images that cannot be aligned are refused",
+            no_alignment,
+        ),
+        test("cli::two outputs of one name are refused first", one_name),
+        test("cli::unknown commands have a hint", hints),
+        test("cli::failures name their command", failures),
+        test("cli::records of files repeat all options", records),
+        test("cli::a session of an older format is named", older),
+        #[cfg(unix)]
+        test("cli::an interrupted phantom leaves no files", interrupted),
+    ]
+}
+
+/// A line along x from 2 to 12 mm, and one from 22 to 32 mm.
+fn lines(path: &Path) {
+    let points = [2, 22].map(|from| (from..=from + 10).map(|x| [x as f32, 5.0, 5.0]));
+    let points: Vec<[f32; 3]> = points.into_iter().flatten().collect();
+    let lines = Tractogram::new(points, vec![0, 11, 22]);
+    streamlines::save(path, &lines, "test", &Control::new()).expect("written");
+}
+
+/// An image of x, from 0 to 16 mm, moved by this many mm.
+fn image(path: &Path, by: f64, of: impl Fn(usize) -> f32) {
+    let from = DVec3::splat(by);
+    let grid = Grid::axis_aligned([17, 12, 12], DVec3::ONE, from).expect("a grid");
+    let values = (0..grid.voxel_count()).map(|i| of(grid.voxel(i)[0]));
+    let values: Vec<f32> = values.collect();
+    let volume = Volume::scalar(Arc::new(grid), values);
+    nifti::save_volume(path, &volume, "test", &Control::new()).expect("written");
+}
+
+fn errors(arguments: &[&str], here: &Path) -> (Option<i32>, String) {
+    let output = arcuate(arguments, here);
+    let error = String::from_utf8_lossy(&output.stderr).into_owned();
+    (output.status.code(), error)
+}
+
+fn read(path: &Path) -> String {
+    std::fs::read_to_string(path).expect("a file")
+}
+
+fn outside() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let here = folder.path();
+    lines(&here.join("in.tck"));
+    image(&here.join("x.nii.gz"), 0.0, |x| x as f32);
+    let share = "11 of 22 points of the streamlines (50.0 %) lie outside the image";
+    let (code, error) = errors(&["table", "in.tck", "t.csv", "--image", "x.nii.gz"], here);
+    assert!(code == Some(0) && error.contains(share), "{error}");
+    // The mean of 2 to 12, and no number for the line outside.
+    assert_eq!(
+        read(&here.join("t.csv")),
+        "streamline,length,x\n0,10,7\n1,10,\n"
+    );
+    let (code, error) = errors(&["profile", "in.tck", "p.csv", "--image", "x.nii.gz"], here);
+    assert!(code == Some(0) && error.contains(share), "{error}");
+    // One of the two lines has a value at each node.
+    let rows = read(&here.join("p.csv"));
+    assert!(
+        rows.lines().skip(1).all(|row| row.ends_with(",1")),
+        "{rows}"
+    );
+    let labels = |x: usize| if x < 5 { 1.0 } else { 2.0 };
+    image(&here.join("labels.nii.gz"), 0.0, labels);
+    let (code, error) = errors(&["connectome", "in.tck", "labels.nii.gz", "c.csv"], here);
+    assert!(
+        code == Some(0) && error.contains("no label there"),
+        "{error}"
+    );
+    let density = [
+        "density",
+        "in.tck",
+        "--template",
+        "x.nii.gz",
+        "--out",
+        "d.nii.gz",
+    ];
+    let (code, error) = errors(&density, here);
+    assert!(
+        code == Some(0) && error.contains("are not counted"),
+        "{error}"
+    );
+    // A limit that 0 would pass.
+    let limited = ["select", "in.tck", "s.tck", "--image", "x.nii.gz:-1..20"];
+    let done = json(&limited, here);
+    assert_eq!(done["kept"], 1);
+}
+
+fn apart() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let here = folder.path();
+    lines(&here.join("in.tck"));
+    image(&here.join("far.nii.gz"), 500.0, |x| x as f32);
+    for line in [
+        &["table", "in.tck", "t.csv", "--image", "far.nii.gz"][..],
+        &["profile", "in.tck", "t.csv", "--image", "far.nii.gz"],
+        &["connectome", "in.tck", "far.nii.gz", "t.csv"],
+        &[
+            "density",
+            "in.tck",
+            "--template",
+            "far.nii.gz",
+            "--out",
+            "d.nii.gz",
+        ],
+        &["select", "in.tck", "s.tck", "--image", "far.nii.gz:0..9"],
+        &["select", "in.tck", "s.tck", "--exclude", "mask:far.nii.gz"],
+    ] {
+        refuses(
+            line,
+            &[
+                "No point of the streamlines lies in the image",
+                "far.nii.gz",
+            ],
+            here,
+        );
+        let made = ["t.csv", "d.nii.gz", "s.tck"].map(|name| here.join(name).exists());
+        assert_eq!(made, [false; 3], "{line:?}");
+    }
+}
+
+fn no_alignment() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let here = folder.path();
+    image(&here.join("here.nii.gz"), 0.0, |x| x as f32);
+    image(&here.join("far.nii.gz"), 4000.0, |x| x as f32);
+    image(&here.join("nan.nii.gz"), 0.0, |_| f32::NAN);
+    image(&here.join("flat.nii.gz"), 0.0, |_| 3.0);
+    for (moving, words) in [
+        ("far.nii.gz", "The images do not overlap"),
+        ("nan.nii.gz", "has no finite value"),
+        ("flat.nii.gz", "has the value 3 everywhere"),
+    ] {
+        let line = ["align", moving, "here.nii.gz", "--out", "a.txt"];
+        refuses(&line, &[words], here);
+        assert!(!here.join("a.txt").exists(), "{moving}");
+    }
+}
+
+fn one_name() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let here = folder.path();
+    // No input exists: the names are compared before anything is read.
+    let twice = ["connectome", "in.tck", "labels.nii.gz", "c.csv", "--pairs"];
+    for name in ["c.csv", "./c.csv"] {
+        let (code, error) = errors(&[&twice[..], &[name]].concat(), here);
+        assert!(
+            code == Some(2) && error.contains("Two outputs have the same name"),
+            "{error}"
+        );
+    }
+}
+
+fn hints() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let here = folder.path();
+    for (line, command) in [
+        (&["cost"][..], "pathway"),
+        (
+            &["cost", "dwi.nii.gz", "--from", "sphere:0,0,0,2"],
+            "pathway",
+        ),
+        (&["rays"], "geodesic"),
+        (&["trakc"], "track"),
+    ] {
+        let (code, error) = errors(line, here);
+        let hint = format!("similar commands: {command}");
+        assert!(
+            code == Some(2) && error.contains(&hint),
+            "{line:?}: {error}"
+        );
+    }
+}
+
+fn failures() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    for (line, command) in [
+        (&["table", "none.tck", "t.csv", "--json"][..], "table"),
+        (
+            &["gradients", "tensors", "none.nii", "--json"],
+            "gradients tensors",
+        ),
+        (&["fit", "--json"], "fit"),
+    ] {
+        let output = arcuate(line, folder.path());
+        assert!(!output.status.success());
+        let object: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+        assert_eq!(object["command"], *command, "{line:?}: {object}");
+        assert_eq!(object["errors"].as_array().map(Vec::len), Some(1));
+    }
+}
+
+fn records() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let here = folder.path();
+    small_head("4", 12, 1, here);
+    let ends = [
+        "--from",
+        "sphere:-24,-18,8,6",
+        "--to",
+        "sphere:-30,-22,58,9",
+    ];
+    let line = ["pathway", "head/dwi.nii.gz", "--null", "0", "--out", "p"];
+    let done = json(&[&line[..], &ends].concat(), here);
+    let repeat = done["repeat"].as_str().unwrap_or_default();
+    assert!(repeat.contains(" --null 0"), "{repeat}");
+    let records = |file: &str, options: &[&str]| {
+        let bytes = std::fs::read(here.join(file)).expect("a file");
+        let text = String::from_utf8_lossy(&bytes);
+        for option in options {
+            assert!(text.contains(option), "{file}: {option}");
+        }
+    };
+    let head = ["--shells 1000:12", "--b0 1", "--spacing 4", "--scan-only"];
+    records("head/fibres.tck", &head);
+    let kept = [
+        "commit",
+        "head/fibres.tck",
+        "head/dwi.nii.gz",
+        "--iterations",
+        "3",
+    ];
+    let files = ["--filtered", "kept.tck", "--out", "c"];
+    json(&[&kept[..], &files].concat(), here);
+    records("kept.tck", &["--iterations 3", "--filtered kept.tck"]);
+}
+
+fn older() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let here = folder.path();
+    std::fs::write(here.join("s.arcuate"), "{\"arcuate_session\": 1}").expect("written");
+    refuses(
+        &["methods", "s.arcuate"],
+        &[
+            "a session of format 1, written by an older Arcuate",
+            "reads format 2",
+        ],
+        here,
+    );
+}
+
+/// The signal arrives when the scan exists and its gradients do not: whatever exists then goes.
+#[cfg(unix)]
+fn interrupted() {
+    use std::time::{Duration, Instant};
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let here = folder.path();
+    let mut child = crate::program()
+        .args(["phantom", "--spacing", "3", "--out", "head"])
+        .current_dir(here)
+        .stderr(std::process::Stdio::null())
+        .stdout(std::process::Stdio::null())
+        .spawn()
+        .expect("the binary starts");
+    let scan = here.join("head/dwi.nii.gz");
+    let until = Instant::now() + Duration::from_secs(120);
+    while !scan.exists() && Instant::now() < until {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    let id = child.id().to_string();
+    // SIGTERM: a shell that runs the tests in the background makes them ignore SIGINT.
+    let sent = std::process::Command::new("kill")
+        .args(["-TERM", &id])
+        .status();
+    assert!(sent.expect("kill").success());
+    let ended = child.wait().expect("it ends");
+    if ended.success() {
+        // It was complete before the signal.
+        assert!(here.join("head/dwi.bvec").exists() && here.join("head/truth.json").exists());
+        return;
+    }
+    let left = std::fs::read_dir(here.join("head")).map_or(0, Iterator::count);
+    assert_eq!(left, 0, "files of an interrupted phantom");
+}
