@@ -14,7 +14,7 @@ pub use start::run;
 use crate::compute::Backend;
 use crate::jobs::{Jobs, Slot};
 use crate::render::Faults;
-use crate::state::sessions::jobs::LeaveRecovery;
+use crate::state::sessions::jobs::RemoveRecoveryCopy;
 use crate::state::{Action, Effect, State, report, update};
 use crate::ui::views::Views;
 use crate::ui::{self, Memory, paint_callback};
@@ -141,7 +141,7 @@ impl eframe::App for App {
     fn on_exit(&mut self) {
         // There is nothing to recover after a window that was closed.
         self.jobs.cancel(Slot::Recovery);
-        self.jobs.submit(LeaveRecovery);
+        self.jobs.submit(RemoveRecoveryCopy);
     }
 
     fn save(&mut self, storage: &mut dyn eframe::Storage) {

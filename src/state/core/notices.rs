@@ -70,7 +70,7 @@ pub struct Notices {
 
 impl Notices {
     /// Whether the status says that a turntable was stopped; that matters more than that its last picture was saved.
-    pub fn say_turntable_stopped(&self) -> bool {
+    pub fn is_about_stopped_turntable(&self) -> bool {
         let stopped = self.about.turntable.as_deref();
         stopped.is_some_and(|stopped| self.status.starts_with(stopped))
     }

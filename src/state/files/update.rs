@@ -23,7 +23,7 @@ pub fn saved(state: &mut State, saved: Saved) {
     state.session.saving.in_files.written(&path, whole);
     // The last picture of a turntable that has ended.
     let is_picture = path.extension().is_some_and(|e| e == "png");
-    let of_turn = is_picture && state.session.notices.say_turntable_stopped();
+    let of_turn = is_picture && state.session.notices.is_about_stopped_turntable();
     if !of_turn {
         state.session.notices.status = format!("Saved and verified {what}: {}", path.display());
     }

@@ -123,7 +123,7 @@ pub fn drawing_cancelled(state: &mut State, ticket: u64) {
     let jobs = &mut state.session.jobs.running;
     let job = jobs.extract_if(.., |j| j.ticket == ticket).next();
     // The status may already say that the turntable was stopped.
-    if let Some(job) = job.filter(|_| !state.session.notices.say_turntable_stopped()) {
+    if let Some(job) = job.filter(|_| !state.session.notices.is_about_stopped_turntable()) {
         state.session.notices.status = format!("Stopped: {}", job.label.to_lowercase());
     }
 }

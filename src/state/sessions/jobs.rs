@@ -11,7 +11,7 @@ mod save;
 
 pub use load::{Item, LoadLayers, NotRestored, Restored, RestoredLayers};
 pub use read::{OpenSession, RelocateFiles, VerifyFiles};
-pub use recovery::{Autosave, FindRecoverable, ForgetRecoverable, LeaveRecovery, Recoverable};
+pub use recovery::{Autosave, FindRecoverable, ForgetRecoverable, Recoverable, RemoveRecoveryCopy};
 pub use remake::{Remade, Remake, RemakeOutput};
 pub use save::{SaveOutcome, SaveSession};
 

@@ -14,7 +14,7 @@ use crate::state::files::types::RecentKind;
 use crate::state::origin::Origins;
 use crate::state::sessions::jobs::head::MakeHead;
 use crate::state::sessions::jobs::{
-    Autosave, ForgetRecoverable, LeaveRecovery, LoadLayers, OpenSession, RelocateFiles,
+    Autosave, ForgetRecoverable, LoadLayers, OpenSession, RelocateFiles, RemoveRecoveryCopy,
     RestoredLayers, SaveOutcome, SaveSession,
 };
 use crate::state::sessions::unsaved::{Base, InFiles, summed};
@@ -148,7 +148,7 @@ pub fn empty(state: &mut State, effects: &mut Vec<Effect>) {
     (saving.in_files, saving.base_asked) = (InFiles::default(), None);
     saving.recipe_only.clear();
     if saving.autosave.last.take().is_some() {
-        submit(effects, LeaveRecovery);
+        submit(effects, RemoveRecoveryCopy);
     }
     untouched(state);
     state.view = View {
@@ -190,7 +190,7 @@ pub(in crate::state) fn autosave(state: &mut State, effects: &mut Vec<Effect>) {
     saving.autosave.is_due = false;
     if !changed {
         if saving.autosave.last.take().is_some() {
-            submit(effects, LeaveRecovery);
+            submit(effects, RemoveRecoveryCopy);
         }
         return;
     }
@@ -330,7 +330,7 @@ fn was_saved(state: &mut State, path: PathBuf, revision: u64, effects: &mut Vec<
         return;
     }
     if state.session.saving.autosave.last.take().is_some() {
-        submit(effects, LeaveRecovery);
+        submit(effects, RemoveRecoveryCopy);
     }
     if let Some(leaving) = then {
         go(state, leaving, effects);

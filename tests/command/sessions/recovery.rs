@@ -5,7 +5,7 @@ use crate::support::test;
 use arcuate::data::Role;
 use arcuate::io::recovery::{RecoveryFolder, are_held, recoverable_folders};
 use arcuate::state::sessions::ResultStorage;
-use arcuate::state::sessions::jobs::{Autosave, LeaveRecovery, SaveSession};
+use arcuate::state::sessions::jobs::{Autosave, RemoveRecoveryCopy, SaveSession};
 use arcuate::state::sessions::saved;
 use arcuate::state::sessions::unsaved::UnsavedPart;
 use arcuate::state::{
@@ -276,6 +276,6 @@ fn copies_of_work() {
     window.act(Action::Undo);
     // The earlier copy is removed.
     let effects = update(&mut window.state, Action::Session(SessionAction::Autosave));
-    let leaves = |e: &Effect| e.job::<LeaveRecovery>().is_some();
+    let leaves = |e: &Effect| e.job::<RemoveRecoveryCopy>().is_some();
     assert!(effects.iter().any(leaves), "{effects:?}");
 }

@@ -131,9 +131,9 @@ impl Receive<State> for ForgetRecoverable {
 
 /// Removes this window's own recovery copy: there is nothing to recover any more.
 #[derive(Clone, Debug)]
-pub struct LeaveRecovery;
+pub struct RemoveRecoveryCopy;
 
-impl Job for LeaveRecovery {
+impl Job for RemoveRecoveryCopy {
     type Output = ();
 
     fn slot(&self) -> Slot {
@@ -150,7 +150,7 @@ impl Job for LeaveRecovery {
     }
 }
 
-impl Receive<State> for LeaveRecovery {
+impl Receive<State> for RemoveRecoveryCopy {
     fn receive(&self, delivery: Delivery<()>, state: &mut State, effects: &mut Vec<Effect>) {
         ended(state, self, delivery, effects, |_, (), _, _| {});
     }
