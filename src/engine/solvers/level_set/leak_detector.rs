@@ -32,6 +32,7 @@ use super::background::Contact;
 use super::run_history::{Event, ScriptEvent};
 use growth::{Course, MIN_GROWTH, Mark, REST_WINDOWS, Rest, UNCHANGED_RATIO};
 use serde::{Deserialize, Serialize};
+use std::iter;
 
 /// The surface has slowed down if it changes by less than this share in `REST_WINDOWS`, …
 const SLOW: f64 = 0.02;
@@ -141,8 +142,9 @@ pub struct LeakDetector {
     series: Series,
     /// The point where the surface last rested.
     base: Option<Base>,
-    /// The contact allowed without a leak, and the contact at the last check.
-    allowed: Contact,
+    /// The contacts allowed without a leak, from the start and from later steps on; never empty.
+    allowances: Vec<Allowance>,
+    /// The contact at the last check.
     touched: Contact,
     /// Voxels inside at the last check without a leak, and the last step at which the surface still had that volume.
     looked: Mark,
@@ -154,6 +156,13 @@ pub struct LeakDetector {
     answered: Option<u64>,
     /// Voxels inside at a leak after which speeds were changed: growth beyond them is another leak.
     known: u64,
+}
+
+/// A contact that is no leak from this step on.
+#[derive(Clone, Copy, Debug)]
+struct Allowance {
+    step: u64,
+    contact: Contact,
 }
 
 /// The changes of speeds since the surface last rested, whose first is the last of `Alarm::changes`.
@@ -191,7 +200,7 @@ impl LeakDetector {
             changes: Vec::new(),
             series: Series::default(),
             base: None,
-            allowed: contact,
+            allowances: vec![Allowance { step: 0, contact }],
             touched: contact,
             looked: Mark { step: 0, inside },
             leak: None,
@@ -202,9 +211,10 @@ impl LeakDetector {
         }
     }
 
-    /// The detector after a replayed run with this growth and these changes, whose leaks are in the past; `contact`:
-    /// after its last step.
-    pub(super) fn replayed(growth: &[u64], events: &[Event], contact: Contact) -> Self {
+    /// The detector after this run is rewound to its first steps, with this growth and these changes, whose leaks are
+    /// in the past; `contact`: after the last of these steps. It allows what the run allowed before that step: a
+    /// contact that the rewound surface already has is no reason to allow it.
+    pub(super) fn rewound(&self, growth: &[u64], events: &[Event], contact: Contact) -> Self {
         let mut alarm = Self::new(growth.first().copied().unwrap_or(0), contact);
         let mut events = events.iter().peekable();
         for (step, inside) in (0..).zip(growth) {
@@ -220,13 +230,17 @@ impl LeakDetector {
                 match &event.what {
                     ScriptEvent::Params(_) | ScriptEvent::Inputs(_) => alarm.record_change(),
                     ScriptEvent::Sphere(sphere) => {
-                        alarm.record_sphere(*inside, sphere.add, contact)
+                        alarm.record_sphere(*inside, sphere.add, [contact; 2])
                     }
                 }
             }
         }
         alarm.leak = None;
         alarm.looked = alarm.mark();
+        let (start, later) = (self.allowances[0], &self.allowances[1..]);
+        let earlier = later.iter().filter(|a| a.step < alarm.step).copied();
+        alarm.allowances = iter::once(start).chain(earlier).collect();
+        alarm.touched = contact;
         alarm
     }
 
@@ -486,7 +500,7 @@ impl LeakDetector {
     /// Records what the surface touches after this step.
     pub fn record_contact(&mut self, contact: Contact) {
         let before = std::mem::replace(&mut self.touched, contact);
-        let (allowed, inside) = (self.allowed, self.now);
+        let (allowed, inside) = (self.allowed(), self.now);
         // A receding surface does not leak.
         let over = |of: fn(&Contact) -> u64, (least, part): (u64, u64)| {
             let now = of(&contact);
@@ -540,8 +554,21 @@ impl LeakDetector {
         (self.leak, self.suspected, self.early) = (None, None, false);
     }
 
-    /// Records that a sphere was added or cut away, with the voxels inside and the contact afterwards.
-    pub fn record_sphere(&mut self, inside: u64, added: bool, contact: Contact) {
+    fn allowed(&self) -> Contact {
+        self.allowances
+            .last()
+            .map(|last| last.contact)
+            .unwrap_or_default()
+    }
+
+    fn allow_from_here(&mut self, contact: Contact) {
+        let step = self.step;
+        self.allowances.push(Allowance { step, contact });
+    }
+
+    /// Records that a sphere was added or cut away, with the voxels inside afterwards and the contacts before and
+    /// after. What an added sphere itself touches is allowed.
+    pub fn record_sphere(&mut self, inside: u64, added: bool, [before, after]: [Contact; 2]) {
         let is_seed = added && inside as f64 > MAX_ADDED_RATIO * self.now as f64;
         if is_seed {
             self.seed = (self.now, inside.saturating_sub(self.now));
@@ -558,8 +585,17 @@ impl LeakDetector {
             .slowest
             .filter(|_| goes_on)
             .map(|(_, pace)| (here, pace));
+        let cut_to_less = !added && !goes_on;
         self.now = inside;
-        (self.allowed, self.touched) = (contact, contact);
+        let allowed = self.allowed();
+        self.allow_from_here(match cut_to_less {
+            true => after,
+            false => Contact {
+                background: allowed.background + after.background.saturating_sub(before.background),
+                border: allowed.border + after.border.saturating_sub(before.border),
+            },
+        });
+        self.touched = after;
         self.begin();
         self.slowest = slowest;
     }
@@ -568,7 +604,8 @@ impl LeakDetector {
     pub fn allow(&mut self, contact: Contact) {
         self.slow = None;
         self.seed = (0, self.now.div_ceil(SEEDS));
-        (self.allowed, self.touched) = (contact, contact);
+        self.allow_from_here(contact);
+        self.touched = contact;
         self.begin();
     }
 }
