@@ -7,6 +7,7 @@ mod record;
 mod shots;
 mod start;
 pub mod store;
+pub mod window_size;
 
 pub use start::run;
 

@@ -1,6 +1,6 @@
 //! From the command `arcuate` to a window.
 
-use super::{App, store};
+use super::{App, store, window_size};
 use crate::compute::{Backend, BackendChoice, BackendError, BackendKind, thread};
 use crate::jobs;
 use crate::render::{
@@ -50,14 +50,11 @@ pub fn run(
 
 fn options() -> NativeOptions {
     let mut options = NativeOptions {
-        viewport: egui::ViewportBuilder::default()
+        viewport: window_size::requested(egui::ViewportBuilder::default())
             .with_title("Arcuate")
             .with_app_id(APP_ID)
-            // Including its title bar it fits a screen of 1280 × 800.
-            .with_inner_size([1280.0, 760.0])
-            .with_clamp_size_to_monitor_size(true)
-            .with_min_inner_size([900.0, 600.0])
             .with_drag_and_drop(true),
+        window_builder: Some(Box::new(window_size::within_monitor)),
         dithering: false,
         system_font_fallback: false,
         ..NativeOptions::default()

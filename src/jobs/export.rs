@@ -106,8 +106,23 @@ impl Values {
         match (adjacent.name.as_str(), adjacent.per_point) {
             (Self::MEASURE, true) => "CM along the rays".to_owned(),
             (Self::MEASURE, false) => "CM of whole rays".to_owned(),
-            (name, true) => format!("{name} at each point"),
-            (name, false) => format!("{name} of each streamline"),
+            (name, true) => format!("{} at each point", Self::label(name)),
+            (name, false) => format!("{} of each streamline", Self::label(name)),
+        }
+    }
+
+    /// The words for a value that this program names; another program's name stays as it is.
+    fn label(name: &str) -> &str {
+        match name {
+            "fa" => "FA",
+            "length" => "Length",
+            "seed" => "Seed",
+            "target" => "Target",
+            "repetition" => "Repetition",
+            "stop_start" => "Stop reason at the start",
+            "stop_end" => "Stop reason at the end",
+            "commit" => "Weight",
+            name => name,
         }
     }
 

@@ -93,7 +93,7 @@ fn rows(ui: &mut Ui, state: &State) -> Option<Chosen> {
         } else {
             ResultStorage::All
         };
-        let item = Item::new("Store streamlines above 64 MB too");
+        let item = Item::new("Also store streamlines above 64 MB");
         let icon = if all { icons::CHECK } else { " " };
         row(ui, item.icon(icon).chosen(all), Chosen::Store(other));
     }

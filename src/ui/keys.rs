@@ -1,10 +1,11 @@
-//! Keys. Single keys act only while no field and no button has the focus.
+//! Keys. Single keys act only while no control shows the focus ring: such a control has the keyboard, and Esc takes it
+//! away.
 
 use super::dialogs::unsaved_changes;
 use super::files::{DialogPosition, PathPurpose};
 use super::palette::{self, Palette};
 use super::views::pane_widget;
-use super::widgets::focus::{self, focused_by_click};
+use super::widgets::focus;
 use super::{Memory, forms, regions, top_bar};
 use crate::data::Shape;
 use crate::solvers::level_set::Sphere;
@@ -41,15 +42,14 @@ pub fn handle(
         });
         pressed.collect()
     });
-    // The first Esc closes what is open; a second one in the same frame has its usual effect.
-    let mut closes = typing || popup_was_open;
+    // Esc has already taken the focus away.
+    let had_focus = std::mem::replace(&mut memory.control_focused, control_focused(ui));
+    let over_window = memory.help.keys || memory.help.shown;
+    // The first Esc closes what is open or frees the keyboard; a second one in the same frame has its usual effect.
+    let mut closes = typing || popup_was_open || had_focus && !over_window;
     // A menu that opened in this frame has already used its key.
     let menu_open = popup_was_open || egui::Popup::is_any_open(ui.ctx());
-    let by_click = focused_by_click(ui);
-    // A view is neither a field nor a button.
-    let is_view = |id| Pane::ALL.into_iter().any(|pane| id == pane_widget(pane));
-    let focused = ui.memory(|m| m.focused());
-    let focused = focused.is_some_and(|id| by_click != Some(id) && !is_view(id));
+    let focused = memory.control_focused;
     for (key, modifiers) in presses {
         if modifiers.command {
             let had = memory.palette.is_some();
@@ -72,14 +72,25 @@ pub fn handle(
             }
         } else if typing || menu_open && moves_in_menus(key) {
             // The field or the menu handles the key.
-        } else if !modifiers.alt && focus::handles(ui, key) {
-            // So does the control last used.
+        } else if !modifiers.alt && focus::moves_slider(ui, key) {
+            // So does the slider last dragged.
         } else if modifiers.alt {
             look(key, state, actions);
         } else if !focused {
             single(key, state, memory, actions);
         }
     }
+}
+
+/// Whether a control on screen has the keyboard; a view is none.
+fn control_focused(ui: &Ui) -> bool {
+    let is_view = |id| Pane::ALL.into_iter().any(|pane| id == pane_widget(pane));
+    // egui forgets the focus of a control that has gone only after the next frame.
+    let is_drawn = |id| {
+        ui.ctx()
+            .viewport(|v| v.this_pass.used_ids.contains_key(&id))
+    };
+    focus::keyboard(ui).is_some_and(|id| !is_view(id) && is_drawn(id))
 }
 
 /// Keys that an open menu handles: they move through its rows and choose one.

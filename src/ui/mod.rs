@@ -73,6 +73,8 @@ pub struct Memory {
     narrow: bool,
     /// A text field had the keyboard when the last frame ended.
     typing: bool,
+    /// A control had it.
+    control_focused: bool,
     /// Blocks and reports that the user folded or opened against their default.
     toggled: BTreeSet<&'static str>,
     region_panel: RegionPanel,
@@ -169,6 +171,7 @@ impl Memory {
             renaming: None,
             narrow: false,
             typing: false,
+            control_focused: false,
             toggled: BTreeSet::new(),
             region_panel: RegionPanel::new(),
             forms: FormMemory::default(),

@@ -148,7 +148,7 @@ pub fn recipe_only(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
         some_of(&sentence, NAMED)
     );
     let note = Note::new(p, Severity::Warning, &text);
-    let answer = note.action("Store them too").dismissable().show(ui);
+    let answer = note.action("Also store them").dismissable().show(ui);
     actions.extend(answer.map(|answer| {
         Action::Session(match answer {
             NoteResponse::Taken => SessionAction::StoreToo { then: None },

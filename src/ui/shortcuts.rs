@@ -37,7 +37,7 @@ const GROUPS: [[Group; 2]; 3] = [
                 ("Arrows otherwise", "Crosshair by a voxel"),
                 ("Enter", "Click at the crosshair"),
                 ("Ctrl + wheel", "Zoom"),
-                ("Middle drag", "Pan; Shift + drag, too"),
+                ("Middle drag", "Pan; also Shift + drag"),
                 ("Right-drag", RIGHT),
                 ("Right double-click", "Reset window and level"),
                 ("P + drag", "Sample values"),

@@ -3,7 +3,7 @@
 use crate::support::{Random, Window, event_of, test};
 use arcuate::app::autosave::Clock;
 use arcuate::app::autosave::look::Look;
-use arcuate::app::store;
+use arcuate::app::{store, window_size};
 use arcuate::compute::BackendKind;
 use arcuate::data::{Role, Shape};
 use arcuate::jobs::session::{RecoverableSession, SessionOutput};
@@ -13,7 +13,7 @@ use arcuate::state::{
     SessionAction, State, ViewAction, update,
 };
 use eframe::Storage;
-use egui::{Context, RawInput, ViewportId};
+use egui::{Context, RawInput, Vec2, ViewportBuilder, ViewportId, vec2};
 use glam::DVec3;
 use libtest_mimic::Trial;
 use std::collections::BTreeMap;
@@ -28,6 +28,7 @@ pub fn tests() -> Vec<Trial> {
             clock,
         ),
         test("app::a job that ends asks to be saved", asked),
+        test("app::the first window fits its monitor", first_size),
         test(
             "app::a lock that outlives its process is looked at again",
             again,
@@ -264,4 +265,34 @@ fn again() {
             .is_none()
     );
     assert_eq!(names(&state), ["a", "b"]);
+}
+
+/// With its title bar and at every size of the interface; a later window keeps the size that it had.
+fn first_size() {
+    const TITLE_BAR: f32 = 32.0;
+    let requested = window_size::requested(ViewportBuilder::default());
+    for monitor in [vec2(1280.0, 800.0), vec2(2560.0, 1440.0)] {
+        for zoom in [0.8, 1.0, 1.25, 1.5, 2.0_f32] {
+            // The same as in eframe.
+            let wanted: Vec2 = requested.inner_size.expect("a size");
+            let reduced = requested
+                .clone()
+                .with_inner_size(wanted.min(monitor / zoom));
+            let built = window_size::within_monitor(reduced);
+            let size = built.inner_size.expect("a size") * zoom;
+            let least = built.min_inner_size.expect("a least size") * zoom;
+            let at = format!("{monitor} at {zoom}: {size}, at least {least}");
+            assert!(
+                size.y + TITLE_BAR <= monitor.y && size.x <= monitor.x,
+                "{at}"
+            );
+            assert!(least.x <= size.x && least.y <= size.y, "{at}");
+            assert!(zoom != 1.0 || size == vec2(1280.0, 760.0), "{at}");
+        }
+    }
+    let earlier = vec2(700.0, 420.0);
+    let earlier = requested.with_inner_size(earlier).with_maximized(false);
+    let built = window_size::within_monitor(earlier.clone());
+    assert_eq!(built.inner_size, earlier.inner_size);
+    assert_eq!(built.min_inner_size, earlier.inner_size);
 }

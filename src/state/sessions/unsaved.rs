@@ -67,7 +67,7 @@ impl UnsavedPart {
                 counted(*n, "result")
             ),
             Self::FitMask(Some(name)) => {
-                format!("The choice of \"{name}\" as the brain mask of the fit")
+                format!("The choice of “{name}” as the brain mask of the fit")
             }
             Self::FitMask(None) => {
                 "The choice to find the brain mask of the fit in the scan".to_owned()

@@ -253,7 +253,7 @@ fn filter(
         }
         None => {
             let text =
-                format!("\"{typed}\" is not a range; expected one such as 0.2–0.5, 0.2.. or ..0.5");
+                format!("“{typed}” is not a range; expected one such as 0.2–0.5, 0.2.. or ..0.5");
             crate::ui::widgets::notice::show_at(ui, place, text);
         }
     }

@@ -216,7 +216,7 @@ fn stores(state: &State, before: &str) -> Question {
             ),
         },
         rows: shortened(text),
-        yes: "Store them too",
+        yes: "Also store them",
         no: "Don’t store",
     }
 }

@@ -1,27 +1,37 @@
-//! Colour bars at the edge of a view, one below the other: as many as have room, clear of the words that stand there.
+//! Colour bars at the edge of a view, one below the other, each under its name: as many as have room, clear of the words
+//! that stand there, and hiding little of the picture.
 
 use super::annotations::{Ground, on};
 use super::legend::Legend;
 use crate::data::appearance::ColourMap;
 use crate::ui::theme::{self, size};
 use crate::ui::widgets::paint;
-use egui::{Align2, Color32, FontId, Painter, Rangef, Rect, Shape, pos2, vec2};
+use egui::{Align2, Color32, FontId, Painter, Pos2, Rangef, Rect, Shape, pos2, vec2};
 
 /// Above and below a colour bar that has an edge to itself: letters of the view stand there.
-const ALONE: f32 = 40.0;
+const ALONE: f32 = 31.0;
 /// Above and below each of several colour bars, and between a bar and other words.
 const SHARED: f32 = 8.0;
 const WIDTH: f32 = 8.0;
 const TALLEST: f32 = 140.0;
+/// The same of each of several bars.
+const TALLEST_OF_SEVERAL: f32 = 100.0;
 const SHORTEST: f32 = 40.0;
 /// From the view's edge to the bar's middle.
 const EDGE: f32 = 16.0;
-/// Between a bar and its words.
+/// Between a bar and its figures.
 const BESIDE: f32 = 8.0;
-/// Width of a column but for its words.
+/// Width of a column but for its figures.
 const AROUND: f32 = 38.0;
-/// From the outermost mark to the end of the plate.
+/// Height of the name, and the space between it and the bar.
+const NAME: f32 = 14.0;
+const BELOW_NAME: f32 = 4.0;
+/// From a bar's end to the middle of its figure.
+const FIGURE: f32 = 6.0;
+/// Width of the shade around a bar, and the least distance to other words.
 const RIM: f32 = 4.0;
+/// Several bars cover at most this share of the picture; fewer are shown otherwise.
+const MOST_COVERED: f32 = 0.12;
 
 /// Where bars may stand.
 pub struct Column<'a> {
@@ -37,15 +47,25 @@ pub struct Column<'a> {
 /// A bar that has found its place.
 struct BarPlace {
     bar: Rect,
-    plate: Rect,
-    low: String,
-    name: String,
-    high: String,
+    /// The name, the higher and the lower figure, each with its place.
+    texts: [(Rect, String); 3],
     colour_map: ColourMap,
 }
 
+impl BarPlace {
+    /// What it hides of the picture.
+    fn hidden(&self) -> impl Iterator<Item = Rect> {
+        let [name, high, low] = &self.texts;
+        [self.bar.expand(RIM), name.0, high.0, low.0].into_iter()
+    }
+
+    fn area(&self) -> f32 {
+        self.hidden().map(|rect| rect.area()).sum()
+    }
+}
+
 /// Paints the colour bars among these legends. Where there is room for some of them alone, the last one says how many
-/// are missing. Returns the plate of each.
+/// are missing. Returns the places of the bars and of their words.
 pub fn show(painter: &Painter, column: &Column, legends: &[&Legend]) -> Vec<Rect> {
     let is_bar = |legend: &&&Legend| matches!(legend, Legend::Bar { .. });
     let bars: Vec<&Legend> = legends.iter().filter(is_bar).copied().collect();
@@ -55,7 +75,7 @@ pub fn show(painter: &Painter, column: &Column, legends: &[&Legend]) -> Vec<Rect
     for one in &placed {
         column.paint(painter, one);
     }
-    placed.into_iter().map(|one| one.plate).collect()
+    placed.iter().flat_map(BarPlace::hidden).collect()
 }
 
 impl Column<'_> {
@@ -63,23 +83,37 @@ impl Column<'_> {
         theme::regular(size::CAPTION)
     }
 
-    /// Places the first `shown` bars; `None` if one of them has no room.
+    fn align(&self) -> Align2 {
+        match self.at_left {
+            true => Align2::LEFT_CENTER,
+            false => Align2::RIGHT_CENTER,
+        }
+    }
+
+    /// Places the first `shown` bars; `None` if one of them has no room, or if several hide too much.
     fn place_all(
         &self,
         painter: &Painter,
         bars: &[&Legend],
         shown: usize,
     ) -> Option<Vec<BarPlace>> {
-        let away = if bars.len() > 1 { SHARED } else { ALONE };
+        let (away, tallest) = match bars.len() > 1 {
+            true => (SHARED, TALLEST_OF_SEVERAL),
+            false => (ALONE, TALLEST),
+        };
         let height = self.within.height() / shown as f32;
         let missing = bars.len() - shown;
         let place = |(i, legend): (usize, &&Legend)| {
             let top = self.within.top() + height * i as f32;
             let range = Rangef::new(top + away, top + height - away);
             let is_last = i + 1 == shown;
-            self.place(painter, legend, range, if is_last { missing } else { 0 })
+            let missing = if is_last { missing } else { 0 };
+            self.place(painter, legend, (range, tallest), missing)
         };
-        bars.iter().take(shown).enumerate().map(place).collect()
+        let placed = bars.iter().take(shown).enumerate().map(place);
+        let placed: Vec<BarPlace> = placed.collect::<Option<_>>()?;
+        let hidden: f32 = placed.iter().map(BarPlace::area).sum();
+        (shown == 1 || hidden <= MOST_COVERED * self.within.area()).then_some(placed)
     }
 
     /// Places one bar within a range of heights, clear of the words there; `missing`: so many others have no room.
@@ -87,7 +121,7 @@ impl Column<'_> {
         &self,
         painter: &Painter,
         legend: &Legend,
-        mut range: Rangef,
+        (mut range, tallest): (Rangef, f32),
         missing: usize,
     ) -> Option<BarPlace> {
         let Legend::Bar {
@@ -99,20 +133,20 @@ impl Column<'_> {
         else {
             return None;
         };
-        let free = self.within.width() - AROUND;
-        let width = |text: &str| {
+        let size = |text: &str| {
             let galley = painter.layout_no_wrap(text.to_owned(), Self::font(), self.ink);
-            galley.size().x
+            galley.size()
         };
+        // As far from the other edge as the bar from its own.
+        let free = self.within.width() - 2.0 * EDGE + WIDTH;
         // How many have no room is said whole, however long the name is.
         let more = match missing {
             0 => String::new(),
             missing => format!(", {missing} more"),
         };
-        let name = paint::elided(painter, name, Self::font(), free - width(&more) - 1.0) + &more;
-        let widest = [low, &name, high].map(|text| width(text));
-        let widest = widest.into_iter().fold(0.0, f32::max);
-        if widest > free {
+        let name = paint::elided(painter, name, Self::font(), free - size(&more).x - 1.0) + &more;
+        let sizes = [size(&name), size(high), size(low)];
+        if sizes[1].x.max(sizes[2].x) > self.within.width() - AROUND {
             return None;
         }
         let (x, direction) = match self.at_left {
@@ -121,22 +155,33 @@ impl Column<'_> {
         };
         // Each time it gives way to other words.
         for _ in 0..=self.taken.len() {
-            let height = range.span().min(TALLEST);
+            let height = (range.span() - NAME - BELOW_NAME).min(tallest);
             if height < SHORTEST {
                 return None;
             }
-            let size = vec2(WIDTH, height);
-            let bar = Rect::from_center_size(pos2(x, range.center()), size);
-            let end = x + direction * (0.5 * WIDTH + BESIDE + widest);
-            let plate = bar.union(bar.with_min_x(end.min(x)).with_max_x(end.max(x)));
-            let plate = plate.expand(RIM);
-            let Some(hit) = self.taken.iter().find(|t| t.intersects(plate)) else {
+            let middle = range.center() + 0.5 * (NAME + BELOW_NAME);
+            let bar = Rect::from_center_size(pos2(x, middle), vec2(WIDTH, height));
+            let align = self.align();
+            let place = |at: Pos2, i: usize| align.anchor_size(at, sizes[i]);
+            let beside = x + direction * (0.5 * WIDTH + BESIDE);
+            let places = [
+                place(
+                    pos2(
+                        x - direction * 0.5 * WIDTH,
+                        bar.top() - BELOW_NAME - 0.5 * NAME,
+                    ),
+                    0,
+                ),
+                place(pos2(beside, bar.top() + FIGURE), 1),
+                place(pos2(beside, bar.bottom() - FIGURE), 2),
+            ];
+            let whole = places.iter().fold(bar, |all, one| all.union(*one));
+            let whole = whole.expand(RIM);
+            let Some(hit) = self.taken.iter().find(|t| t.intersects(whole)) else {
+                let [a, b, c] = places;
                 return Some(BarPlace {
                     bar,
-                    plate,
-                    low: low.clone(),
-                    name,
-                    high: high.clone(),
+                    texts: [(a, name), (b, high.clone()), (c, low.clone())],
                     colour_map: *colour_map,
                 });
             };
@@ -151,7 +196,7 @@ impl Column<'_> {
     fn paint(&self, painter: &Painter, placed: &BarPlace) {
         const STEPS: usize = 64;
         let (bar, ground) = (placed.bar, self.ground);
-        ground.shade(painter, placed.plate);
+        ground.shade(painter, bar.expand(RIM));
         painter.rect_filled(bar.expand(1.0), 0.0, ground.halo());
         let mut mesh = egui::Mesh::default();
         for step in 0..=STEPS {
@@ -167,23 +212,10 @@ impl Column<'_> {
             }
         }
         painter.add(Shape::mesh(mesh));
-        // One shade lies behind all of it.
-        let ground = Ground {
-            shade: None,
-            ..ground
-        };
-        let (x, align) = match self.at_left {
-            true => (bar.right() + BESIDE, Align2::LEFT_CENTER),
-            false => (bar.left() - BESIDE, Align2::RIGHT_CENTER),
-        };
         let faint = self.ink.gamma_multiply(0.75);
-        for (y, text, colour) in [
-            (bar.top() + 6.0, &placed.high, self.ink),
-            (bar.center().y, &placed.name, faint),
-            (bar.bottom() - 6.0, &placed.low, self.ink),
-        ] {
+        for ((place, text), colour) in placed.texts.iter().zip([faint, self.ink, self.ink]) {
             let span = (&**text, Self::font(), colour);
-            on(painter, pos2(x, y), align, &[span], ground);
+            on(painter, place.min, Align2::LEFT_TOP, &[span], ground);
         }
     }
 }

@@ -32,14 +32,7 @@ impl Views {
     }
 
     pub(super) fn scene_buttons(&mut self, ui: &mut Ui, scene: &Scene, actions: &mut Vec<Action>) {
-        let legends = legend::of_scene(scene.state);
-        let width = legends.iter().map(|legend| match legend {
-            Legend::Dec => 66.0,
-            Legend::Stops(_) => 118.0,
-            Legend::Bar { .. } => 8.0,
-        });
-        let width = width.fold(8.0, f32::max);
-        let corner = pos2(scene.rect.right() - width, Self::scene_top(scene));
+        let corner = scene_buttons_at(scene).right_top();
         let layers = buttons(ui, Pane::Scene, corner, scene.state, actions);
         let chosen = menu::popup(&layers, 200.0, |ui| {
             let view = &scene.state.view;
@@ -79,6 +72,19 @@ pub(super) fn slice_buttons_at(slice: &Slice, legend: bool) -> Rect {
     // Below the title if there is no space beside it.
     let fits = slice.rect.width() >= TITLE.x + 2.0 * SIDE + 16.0;
     let top = slice.rect.top() + if fits { 8.0 } else { 8.0 + TITLE.y };
+    Rect::from_min_size(pos2(right - 2.0 * SIDE, top), vec2(2.0 * SIDE, SIDE))
+}
+
+/// Rectangle of the buttons of the 3-D view.
+pub(super) fn scene_buttons_at(scene: &Scene) -> Rect {
+    let legends = legend::of_scene(scene.state);
+    let width = legends.iter().map(|legend| match legend {
+        Legend::Dec => 66.0,
+        Legend::Stops(_) => 118.0,
+        Legend::Bar { .. } => 8.0,
+    });
+    let right = scene.rect.right() - width.fold(8.0, f32::max);
+    let top = Views::scene_top(scene);
     Rect::from_min_size(pos2(right - 2.0 * SIDE, top), vec2(2.0 * SIDE, SIDE))
 }
 

@@ -6,7 +6,9 @@ use super::drag::{CLICK, Kind};
 use super::legend::{self, Legend};
 use super::scene_view::Scene;
 use super::slice_paint::sides_unknown;
-use super::{Views, annotations, badge, fan, leak, pointer, rings, ruler, sampling, spheres};
+use super::{
+    Views, annotations, badge, chrome, fan, leak, pointer, rings, ruler, sampling, spheres,
+};
 use crate::data::Shape;
 use crate::data::region::RegionId;
 use crate::state::regions::region_radius_mm;
@@ -111,12 +113,14 @@ impl Views {
             true => corner,
             false => part.top(),
         };
+        let buttons = (!self.still).then(|| chrome::scene_buttons_at(scene));
+        let buttons: Vec<Rect> = buttons.into_iter().collect();
         let column = Column {
             within: part.with_min_y(top),
             at_left,
             ink: p.t1,
             ground,
-            taken: &taken,
+            taken: &[&*taken, &buttons].concat(),
         };
         let plates = bars::show(&painter, &column, &bars);
         taken.extend(plates);

@@ -27,6 +27,8 @@ const LINE: f32 = 17.0;
 const BESIDE: f32 = 12.0;
 /// Half the space of a letter.
 const LETTER: f32 = 12.0;
+/// A lower view has no space for a bar above that letter and another below.
+const LOW: f32 = 250.0;
 /// Space for a scale bar, points.
 const SCALE: f32 = 60.0;
 /// Half of the crosshair's gap.
@@ -119,7 +121,9 @@ impl Views {
         // Streamlines over the image have a legend of their own.
         let mut lines = legend::of_lines_on_slices(slice.state);
         lines.retain(|legend| image.as_ref() != Some(legend));
-        let taken: Vec<Rect> = taken.iter().chain(&dec).copied().collect();
+        // Its buttons come with the pointer, and nothing moves then.
+        let buttons = (!self.still).then(|| chrome::slice_buttons_at(slice, true));
+        let taken: Vec<Rect> = taken.iter().chain(&dec).chain(&buttons).copied().collect();
         let bars = |within: Rect, legends: &[&Legend]| {
             let column = Column {
                 within,
@@ -136,7 +140,7 @@ impl Views {
             upper.min.y = below_title;
         }
         let lower = part.with_min_y(part.center().y + LETTER);
-        let plates = if lines.len() > 1 {
+        let plates = if lines.len() > 1 || slice.rect.height() < LOW {
             let all: Vec<&Legend> = image.iter().chain(&lines).collect();
             bars(part.with_min_y(upper.top()), &all)
         } else {

@@ -3,7 +3,7 @@
 use super::super::format;
 use super::super::theme::{self, size, space};
 use super::charts::{self, BINS};
-use super::{field, notice, paint, rail};
+use super::{field, focus, notice, paint, rail};
 use crate::state::Phase;
 use egui::{Color32, CursorIcon, Rect, Sense, Ui, pos2, vec2};
 
@@ -99,7 +99,7 @@ impl CutHistogram<'_> {
         let active = response.hovered() || response.dragged() || response.has_focus();
         let ink = if active { p.accent } else { p.t1 };
         let x = charts::mark(ui.painter(), bars, share_of(cut), ink);
-        if response.has_focus() {
+        if focus::has_ring(&response) {
             let top = egui::Stroke::new(3.0, p.accent);
             ui.painter().vline(x, bars.y_range(), top);
         }
@@ -135,7 +135,7 @@ impl CutHistogram<'_> {
         }
         let number = format::parse(typed.trim_start_matches(['≥', '>', '=', ' ', '\u{202F}']));
         if number.is_none() {
-            let sentence = format!("{}: \"{}\" is not a number", self.name, typed.trim());
+            let sentence = format!("{}: “{}” is not a number", self.name, typed.trim());
             notice::show_at(ui, place, sentence);
         }
         number.map(|v| v as f32).filter(|v| v.is_finite())

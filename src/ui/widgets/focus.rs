@@ -2,7 +2,9 @@
 
 use crate::ui::theme;
 use egui::style::ScrollAnimation;
-use egui::{Id, Key, Rect, Response, Role, Sense, Stroke, StrokeKind, Ui, WidgetInfo};
+use egui::{
+    Context, Event, Id, Key, Rect, Response, Role, Sense, Stroke, StrokeKind, Ui, WidgetInfo,
+};
 
 fn by_click_id() -> Id {
     Id::unique("focused by click")
@@ -11,10 +13,10 @@ fn by_click_id() -> Id {
 /// Keys that a widget handles while it has the focus from a click.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum HandledKeys {
-    /// The left and right arrows move its value.
+    /// The left and right arrows move its value; it shows no focus ring, and all other keys stay with the window.
     Sideways,
-    /// All arrows and Enter open it and move in it.
-    Menu,
+    /// All of them, as after Tab.
+    All,
 }
 
 #[derive(Clone, Copy)]
@@ -23,29 +25,38 @@ struct ByClick {
     handled: HandledKeys,
 }
 
-fn known(ui: &Ui) -> Option<ByClick> {
-    ui.data(|d| d.get_temp(by_click_id()))
-}
-
-/// The widget that has the focus from a click: single keys stay with the window, except those that it handles.
-pub fn focused_by_click(ui: &Ui) -> Option<Id> {
-    known(ui).map(|by_click| by_click.id)
+fn known(ctx: &Context) -> Option<ByClick> {
+    ctx.data(|d| d.get_temp(by_click_id()))
 }
 
 /// Whether a widget has the focus from a click.
 pub fn is_by_click(response: &Response) -> bool {
-    let known: Option<ByClick> = response.ctx.data(|d| d.get_temp(by_click_id()));
+    let known = known(&response.ctx);
     response.has_focus() && known.is_some_and(|by_click| by_click.id == response.id)
 }
 
-/// Whether the control last clicked takes a key from the window.
-pub fn handles(ui: &Ui, key: Key) -> bool {
-    let by_click = known(ui).filter(|by_click| ui.memory(|m| m.has_focus(by_click.id)));
-    let sideways = matches!(key, Key::ArrowLeft | Key::ArrowRight);
-    by_click.is_some_and(|by_click| match by_click.handled {
-        HandledKeys::Sideways => sideways,
-        HandledKeys::Menu => sideways || matches!(key, Key::ArrowUp | Key::ArrowDown | Key::Enter),
-    })
+/// Whether this widget, which has the focus, takes all keys from the window and shows this with a ring.
+fn takes_all(ctx: &Context, id: Id) -> bool {
+    let known = known(ctx).filter(|by_click| by_click.id == id);
+    known.is_none_or(|by_click| by_click.handled == HandledKeys::All)
+}
+
+/// Whether a widget shows the focus ring.
+pub fn has_ring(response: &Response) -> bool {
+    response.has_focus() && takes_all(&response.ctx, response.id)
+}
+
+/// The widget to which all keys belong.
+pub fn keyboard(ui: &Ui) -> Option<Id> {
+    let focused = ui.memory(|m| m.focused());
+    focused.filter(|id| takes_all(ui.ctx(), *id))
+}
+
+/// Whether a slider that was dragged takes a key from the window.
+pub fn moves_slider(ui: &Ui, key: Key) -> bool {
+    let known = known(ui.ctx()).filter(|by_click| by_click.handled == HandledKeys::Sideways);
+    let focused = known.is_some_and(|by_click| ui.memory(|m| m.has_focus(by_click.id)));
+    focused && matches!(key, Key::ArrowLeft | Key::ArrowRight)
 }
 
 /// Gives a widget the focus as if it had been clicked.
@@ -62,9 +73,12 @@ fn over_views_id() -> Id {
     Id::unique("the frame in which the pointer was over the views")
 }
 
-/// Records whether the pointer is over the views, whose keys move through slices.
+/// Records whether the pointer has moved over the views, whose keys move through slices. It has not if a menu that hung
+/// over them closed under it.
 pub fn views(ui: &Ui, rect: Rect) {
-    if ui.rect_contains_pointer(rect) {
+    let moves = |e: &Event| matches!(e, Event::PointerMoved(_));
+    let moved = ui.input(|i| i.events.iter().any(moves));
+    if ui.rect_contains_pointer(rect) && (moved || is_over_views(ui)) {
         let frame = ui.ctx().cumulative_frame_nr();
         ui.data_mut(|d| d.insert_temp(over_views_id(), frame));
     }
@@ -77,26 +91,19 @@ fn is_over_views(ui: &Ui) -> bool {
 }
 
 /// Gives a widget the focus when the pointer presses it, until another press. A drop-down field that was chosen from
-/// loses it as soon as the pointer is over the views: the arrow keys then belong to the view.
+/// loses it as soon as the pointer moves over the views: the keys then belong to the view.
 pub fn follow_click(ui: &Ui, response: &Response, id: Id) {
     if response.drag_started() {
         focus_by_click(response, HandledKeys::Sideways);
-    } else if let Some(stored) = known(ui).filter(|by_click| by_click.id == id) {
+    } else if let Some(stored) = known(ui.ctx()).filter(|by_click| by_click.id == id) {
         let pressed = ui.input(|i| i.pointer.any_pressed()) && !response.contains_pointer();
-        let elsewhere = pressed || stored.handled == HandledKeys::Menu && is_over_views(ui);
+        let elsewhere = pressed || stored.handled == HandledKeys::All && is_over_views(ui);
         if elsewhere {
             response.surrender_focus();
         }
         if elsewhere || !response.has_focus() {
             ui.data_mut(|d| d.remove::<ByClick>(by_click_id()));
         }
-    }
-}
-
-/// Called before the space bar would click such a widget: that key stays with the window.
-pub fn leave_space(ui: &Ui, id: Id) {
-    if focused_by_click(ui) == Some(id) && ui.input(|i| i.key_pressed(Key::Space)) {
-        ui.memory_mut(|m| m.surrender_focus(id));
     }
 }
 

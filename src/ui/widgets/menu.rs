@@ -6,7 +6,7 @@ use super::focus::{self, HandledKeys};
 use super::paint;
 use egui::{
     EventFilter, FocusDirection, Id, Key, Popup, PopupCloseBehavior, Rect, Response, Role, Sense,
-    Ui, WidgetInfo, pos2, vec2,
+    Stroke, StrokeKind, Ui, WidgetInfo, pos2, vec2,
 };
 
 /// A field that opens a menu; `rows` fills it and returns the choice.
@@ -40,7 +40,6 @@ pub fn select<T>(
 
 /// The place of a drop-down field. Arrow keys open it while it has the focus, even if that came from a click.
 pub fn field(ui: &Ui, rect: Rect, id: Id) -> Response {
-    focus::leave_space(ui, id);
     let response = ui.interact(rect, id, Sense::click());
     focus::follow_click(ui, &response, id);
     if response.has_focus() {
@@ -53,8 +52,8 @@ pub fn field(ui: &Ui, rect: Rect, id: Id) -> Response {
     response
 }
 
-/// The menu of a drop-down field, which keeps arrow keys and Enter after a choice by mouse until the pointer is over
-/// the views.
+/// The menu of a drop-down field, which keeps the keyboard after a choice by mouse until the pointer moves over the
+/// views.
 pub fn drop_down<T>(
     field: &Response,
     width: f32,
@@ -234,7 +233,7 @@ fn popup_that_closes<T>(
     match before.filter(|_| closes).map(|open| open.back) {
         Some(FocusReturn::ToOrigin) => anchor.request_focus(),
         Some(FocusReturn::ToField) if hit || !clicked => {
-            focus::focus_by_click(anchor, HandledKeys::Menu);
+            focus::focus_by_click(anchor, HandledKeys::All);
         }
         Some(FocusReturn::ToField | FocusReturn::Nowhere) | None => {}
     }
@@ -378,6 +377,11 @@ impl<'a> Item<'a> {
         } else if self.chosen {
             painter.rect_filled(rect, radius::CHIP, p.tint);
         }
+        if self.enabled && response.has_focus() {
+            // More plainly than the current choice and the row under the pointer: Enter chooses this one.
+            let stroke = Stroke::new(1.5, p.accent);
+            painter.rect_stroke(rect, radius::CHIP, stroke, StrokeKind::Inside);
+        }
         let colour = if self.enabled { p.t1 } else { p.t3 };
         let mut text = paint::inset(rect, ROW_INSET, ROW_INSET);
         let at = pos2(text.left() + 8.0, rect.center().y);
@@ -437,7 +441,7 @@ pub fn line(ui: &mut Ui) {
     let (rect, _) = ui.allocate_exact_size(vec2(ui.available_width(), 9.0), Sense::hover());
     let y = rect.center().y.round() + 0.5;
     ui.painter()
-        .hline(rect.x_range(), y, egui::Stroke::new(1.0, p.line));
+        .hline(rect.x_range(), y, Stroke::new(1.0, p.line));
 }
 
 /// Text above the rows of a menu, on as many lines as needed.

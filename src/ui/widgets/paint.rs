@@ -177,7 +177,7 @@ pub fn underline(painter: &Painter, rect: Rect, colour: Color32) {
 
 /// The ring around the widget that has the keyboard focus.
 pub fn focus_ring(painter: &Painter, p: &Palette, response: &Response, rect: Rect, radius: u8) {
-    if response.has_focus() {
+    if focus::has_ring(response) {
         let stroke = Stroke::new(1.0, p.accent);
         painter.rect_stroke(rect, radius, stroke, StrokeKind::Inside);
         focus::into_sight(response);

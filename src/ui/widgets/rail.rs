@@ -246,7 +246,7 @@ fn draw(
         let centre: Pos2 = pos2(x_of(*value), y);
         let active = response.dragged() || response.hovered();
         painter.circle_filled(centre, if active { KNOB + 0.5 } else { KNOB }, p.knob);
-        if response.has_focus() {
+        if focus::has_ring(response) {
             painter.circle_stroke(centre, KNOB + 2.5, Stroke::new(1.0, p.accent));
         }
     }

@@ -281,7 +281,7 @@ impl TransferEditor<'_> {
                 notice::show_at(
                     ui,
                     place,
-                    format!("{what}: \"{}\" is not a number", typed.trim()),
+                    format!("{what}: “{}” is not a number", typed.trim()),
                 );
             }
             number

@@ -51,6 +51,6 @@ pub fn no_number(ui: &Ui, place: Rect, name: &str, typed: &str, kept: &str) {
     notice::show_at(
         ui,
         place,
-        format!("{name}: \"{typed}\" is not a number, {kept} stays"),
+        format!("{name}: “{typed}” is not a number, {kept} stays"),
     );
 }

@@ -355,7 +355,7 @@ fn beside() {
     let unsaved = window.state.unsaved();
     let name = "scan_brain_mask".to_owned();
     assert_eq!(unsaved, [UnsavedPart::FitMask(Some(name))]);
-    let named = "The choice of \"scan_brain_mask\" as the brain mask of the fit";
+    let named = "The choice of “scan_brain_mask” as the brain mask of the fit";
     assert_eq!(unsaved[0].label(), named);
     let (chosen, mask) = window.state.document.chosen_mask().expect("the mask");
     assert_eq!(window.state.document.path(chosen), Some(&*path));

@@ -529,7 +529,7 @@ fn results() {
     click(&mut window, "Export…");
     click(&mut window, &FilterFile::Kept.name());
     click(&mut window, "Format: TCK");
-    window.get_by_label_contains("commit of each streamline: ");
+    window.get_by_label_contains("Weight of each streamline: ");
     click(&mut window, "Cancel");
     // The Enter that chooses from the menu does not save as well.
     click(&mut window, "Export…");

@@ -18,6 +18,7 @@ pub fn tests() -> Vec<Trial> {
         test("ui::keys::the selection", selection),
         test("ui::keys::the last layer comes back", last_layer),
         test("ui::keys::Esc does the first that applies", escape),
+        test("ui::keys::Esc acts at once after a command", after_command),
         test("ui::keys::letters are letters in a field", typing),
         test(
             "ui::a value typed in one frame is no key",
@@ -206,6 +207,20 @@ fn escape() {
     assert!(window.state().state.session.regions.selected.is_some());
     press(&mut window, Key::Escape);
     assert!(window.state().state.session.regions.selected.is_none());
+}
+
+/// The field of commands has gone with its focus, so nothing is left that Esc would free.
+fn after_command() {
+    let mut window = window(tracking(), [1280.0, 800.0]);
+    click(&mut window, "Layers");
+    window.get_by_label("Layer FA");
+    command(&mut window, Modifiers::NONE, Key::K);
+    window.event(egui::Event::Text("crosshair".to_owned()));
+    window.run();
+    press(&mut window, Key::Enter);
+    window.get_by_label("Layer FA");
+    press(&mut window, Key::Escape);
+    assert!(window.query_by_label("Layer FA").is_none());
 }
 
 /// Keys pressed in one slow frame, in the given order.

@@ -8,6 +8,8 @@ use arcuate::scene::draw_list::Interpolation;
 use arcuate::state::filter::jobs::FitWeights;
 use arcuate::state::session::TourStep;
 use arcuate::state::{State, Task, Tool};
+use arcuate::ui::theme;
+use egui::epaint::Shape;
 use egui::{Key, Modifiers, Pos2};
 use egui_kittest::kittest::{By, NodeT as _, Queryable as _};
 use libtest_mimic::Trial;
@@ -22,7 +24,12 @@ pub fn tests() -> Vec<Trial> {
         test("ui::menus::a menu at a row", at_a_row),
         test("ui::menus::as wide as the longest row", wide),
         test("ui::menus::every drop-down keeps its keys", every),
-        test("ui::menus::the space bar stays the window's", space),
+        test("ui::menus::a ring means that it has the space bar", space),
+        test(
+            "ui::menus::a menu that hung over a view leaves its field the keys",
+            over_edge,
+        ),
+        test("ui::menus::the row of the keys is the plainest", plainest),
     ]
 }
 
@@ -374,8 +381,98 @@ fn space() {
     let row = first_row(&window);
     super::click_with(&mut window, row, Modifiers::NONE);
     assert_eq!(focused(&window), "Fibres");
+    let fits = |window: &Window| super::submitted::<FitWeights>(window).len();
+    press(&mut window, Key::Space);
+    assert!(open(&window));
+    press(&mut window, Key::Space);
+    assert!(!open(&window));
+    assert_eq!((focused(&window).as_str(), fits(&window)), ("Fibres", 0));
+    press(&mut window, Key::Escape);
+    assert_eq!(focused(&window), "");
     window.key_press(Key::Space);
     window.run_steps(3);
     assert!(!open(&window));
-    assert_eq!(super::submitted::<FitWeights>(&window).len(), 1);
+    assert_eq!(fits(&window), 1);
+}
+
+/// The pointer rests on a part of the menu that lies over a view. When the menu has closed, it is over the view without
+/// having moved there: the field still shows the ring, so no key reaches the window.
+fn over_edge() {
+    const FIELD: &str = "Role of Capsule L";
+    let mut window = window(tracking(), [1280.0, 800.0]);
+    click(&mut window, "Regions");
+    let field = window.get_by_role_and_label(egui::Role::ComboBox, FIELD);
+    let at = field.rect().center();
+    super::click_with(&mut window, at, Modifiers::NONE);
+    let rows = window.query_all_by_role(egui::accesskit::Role::MenuItem);
+    let row = rows.last().expect("a row").rect();
+    let edge = window.state().views.left();
+    assert!(row.right() > edge + 2.0, "{row:?} {edge}");
+    let over = Pos2::new(0.5 * (edge + row.right()), row.center().y);
+    window.hover_at(over);
+    window.run();
+    press(&mut window, Key::Home);
+    press(&mut window, Key::Enter);
+    assert!(!open(&window));
+    assert_eq!(focused(&window), FIELD);
+    let was = |window: &Window| {
+        let view = &window.state().state.view;
+        (view.crosshair, view.tool)
+    };
+    let before = was(&window);
+    for key in [Key::ArrowDown, Key::Space, Key::Enter] {
+        press(&mut window, key);
+        assert!(open(&window), "{key:?}");
+        press(&mut window, Key::Escape);
+        assert!(!open(&window) && focused(&window) == FIELD, "{key:?}");
+    }
+    for key in [Key::ArrowLeft, Key::PageDown, Key::T] {
+        press(&mut window, key);
+        assert_eq!(was(&window), before, "{key:?}");
+    }
+    // Esc frees the keyboard, and only then acts on the window.
+    let list = |window: &Window| {
+        let heads = window.query_by_role_and_label(egui::Role::Heading, "Regions");
+        heads.is_some()
+    };
+    press(&mut window, Key::Escape);
+    assert!(focused(&window).is_empty() && list(&window));
+    press(&mut window, Key::T);
+    assert_ne!(was(&window), before);
+    press(&mut window, Key::Escape);
+    assert!(!list(&window));
+}
+
+/// Only the row that Enter chooses has a rim, whatever row is the current choice or under the pointer.
+fn plainest() {
+    for light in [false, true] {
+        let mut state = small_scan();
+        state.view.light_theme = light;
+        let mut window = window(state, [1920.0, 1080.0]);
+        let field = window.get_by_role_and_label(egui::Role::ComboBox, "Smoothing");
+        let at = field.rect().center();
+        super::click_with(&mut window, at, Modifiers::NONE);
+        let current = focused(&window);
+        press(&mut window, Key::ArrowDown);
+        let by_keys = focused(&window);
+        assert_ne!(by_keys, current);
+        let row = window.get_by_role_and_label(egui::accesskit::Role::MenuItem, &current);
+        let hovered = row.rect().center();
+        window.hover_at(hovered);
+        window.run();
+        assert_eq!(focused(&window), by_keys);
+        let p = if light { &theme::LIGHT } else { &theme::DARK };
+        let shapes = &window.output().shapes;
+        let rims = shapes.iter().filter_map(|s| match &s.shape {
+            Shape::Rect(r) if r.stroke.color == p.accent => Some(r.rect),
+            _ => None,
+        });
+        let rims: Vec<egui::Rect> = rims.collect();
+        let rows = window.query_all_by_role(egui::accesskit::Role::MenuItem);
+        for row in rows {
+            let name = row.accesskit_node().label().unwrap_or_default();
+            let has_rim = rims.iter().any(|rim| rim.contains(row.rect().center()));
+            assert_eq!(has_rim, name == by_keys, "{name}, light: {light}");
+        }
+    }
 }

@@ -127,7 +127,7 @@ fn store_too() {
     let note = "The session holds the recipe of 1 layer, not its streamlines";
     assert!(is_said(&window, note));
     window.get_by_label_contains(" · saved without 1 layer");
-    click(&mut window, "Store them too");
+    click(&mut window, "Also store them");
     let requests = sessions(&window);
     let [SessionRequest::Save { draft, .. }] = requests[..] else {
         panic!("{requests:?}")

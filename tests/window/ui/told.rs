@@ -115,7 +115,7 @@ fn out_of_range() {
         .click();
     window.run();
     type_over(&mut window, "abc");
-    window.get_by_label("Step: \"abc\" is not a number, 20.00 stays");
+    window.get_by_label("Step: “abc” is not a number, 20.00 stays");
     window
         .get_by_role_and_label(egui::Role::TextInput, "Streamlines")
         .click();

@@ -14,10 +14,12 @@ use arcuate::ui::widgets::slider::Scale;
 use arcuate::ui::{format, probe};
 use glam::{DMat3, DVec3};
 use libtest_mimic::Trial;
+use std::path::Path;
 use std::sync::Arc;
 
 pub fn tests() -> Vec<Trial> {
     vec![
+        test("ui::words::quotes are typographic", quotes),
         test(
             "ui::words::numbers have a true minus and narrow gaps",
             numbers,
@@ -494,4 +496,26 @@ fn found_mask() {
         reported.contains("a hole of 130\u{202F}ml was filled (9\u{202F}%"),
         "{reported}"
     );
+}
+
+/// A name or a typed text stands between typographic quotes in all sentences of the window's own.
+fn quotes() {
+    let mut folders = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("../src/ui")];
+    let mut read = 0;
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(&folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+                continue;
+            }
+            let source = std::fs::read_to_string(&path).unwrap();
+            read += 1;
+            for (i, line) in source.lines().enumerate() {
+                let straight = line.replace("\\\\", "").contains("\\\"");
+                assert!(!straight, "{}:{}: {line}", path.display(), i + 1);
+            }
+        }
+    }
+    assert!(read > 50, "{read} files");
 }

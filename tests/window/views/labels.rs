@@ -4,7 +4,7 @@ use super::sample::{Hands, POINT_MM, add_layer, add_sphere, near, state};
 use crate::shapes::{is_covered, texts};
 use crate::support::{Random, test};
 use arcuate::data::appearance::ColourMap;
-use arcuate::data::{Role, Shape, Tractogram};
+use arcuate::data::{self, Role, Tractogram};
 use arcuate::state::core::display::{self, LineColouring};
 use arcuate::state::{
     Action, Content, Display, LayerAction, Layout, Pane, Phase, State, Task, Tool, ViewAction,
@@ -12,8 +12,8 @@ use arcuate::state::{
 };
 use arcuate::ui::views::{Views, layout};
 use arcuate::ui::{format, theme};
-use egui::epaint::ClippedShape;
-use egui::{Event, Modifiers, PointerButton, Pos2, Rect, Vec2, pos2, vec2};
+use egui::epaint::{ClippedShape, RectShape, Shape};
+use egui::{Color32, Event, Modifiers, PointerButton, Pos2, Rect, Vec2, pos2, vec2};
 use glam::{DVec2, DVec3, dvec3};
 use libtest_mimic::Trial;
 
@@ -32,6 +32,8 @@ pub fn tests() -> Vec<Trial> {
         test("views::labels::a handle is held where it is drawn", handle),
         test("views::labels::each colour scale has its bar", bars),
         test("views::labels::no plate of a bar covers a word", uncovered),
+        test("views::labels::bars hide little of a small slice", little),
+        test("views::labels::buttons cover no bar", buttons),
     ]
 }
 
@@ -251,7 +253,7 @@ fn handle() {
         let path = [from, from + vec2(6.0, 0.0), from + vec2(12.0, 0.0)];
         hands.drag(&path, PointerButton::Primary, Modifiers::NONE);
         let radius = match &*hands.state().document.regions[0].shape {
-            Shape::Sphere { centre, radius_mm } => {
+            data::Shape::Sphere { centre, radius_mm } => {
                 near(*centre, at, POINT_MM);
                 *radius_mm
             }
@@ -353,5 +355,76 @@ fn uncovered() {
             assert!(!place.intersects(*beside), "{shift}: {word} over {other}");
         }
         assert!(!is_covered(&shapes, word), "{shift}");
+    }
+}
+
+/// The painted rectangles that hide something, in any group.
+fn plates(shapes: &[ClippedShape]) -> Vec<RectShape> {
+    fn add(shape: &Shape, found: &mut Vec<RectShape>) {
+        match shape {
+            Shape::Vec(all) => all.iter().for_each(|s| add(s, found)),
+            Shape::Rect(rect) if rect.fill.a() > 0 => found.push(rect.clone()),
+            _ => {}
+        }
+    }
+    let mut found = Vec::new();
+    shapes.iter().for_each(|s| add(&s.shape, &mut found));
+    found
+}
+
+/// Two bars with long names: with all other words they darken less than a quarter of the picture.
+fn little() {
+    let mut state = state();
+    for high in [2.0, 3.0] {
+        let lines = Tractogram::new(vec![[0.0; 3], [9.0; 3]], vec![0, 2]);
+        let display = Display {
+            line_colouring: LineColouring::Measure,
+            window: (1.0, high),
+            ..display::line_display()
+        };
+        let name = format!("sub-01_ses-02 corticospinal {high}");
+        let lines = lines.with_per_streamline("measure", vec![1.5]);
+        add_layer(&mut state, &name, Content::Tractogram(lines), display);
+    }
+    state.view.layout = Layout::Single;
+    state.view.single = Pane::Axial;
+    let area = (vec2(325.0, 343.0), 1.0);
+    let shapes = painted(&state, area, None);
+    let all = texts(&shapes);
+    for high in [2.0, 3.0].map(format::measure) {
+        assert!(all.iter().any(|(words, _)| *words == high), "{all:?}");
+    }
+    let pane = panes(&state, area)[0].1;
+    // The picture's own ground covers the pane.
+    let dark = plates(&shapes).into_iter().map(|r| r.rect.intersect(pane));
+    let dark: f32 = dark
+        .map(|r| r.area())
+        .filter(|a| *a < 0.9 * pane.area())
+        .sum();
+    assert!(dark < 0.25 * pane.area(), "{dark} of {}", pane.area());
+}
+
+/// The buttons that come with the pointer lie beside the bars, and no bar moves.
+fn buttons() {
+    let state = four_scales();
+    for area in AREAS {
+        let bare = words(&state, area, None);
+        for (pane, rect) in panes(&state, area) {
+            let shapes = painted(&state, area, Some(rect.center()));
+            let is_buttons = |r: &RectShape| r.fill == Color32::from_black_alpha(140);
+            let buttons = plates(&shapes).into_iter().find(is_buttons);
+            let buttons = buttons.expect("buttons under the pointer").rect;
+            assert!(rect.contains_rect(buttons), "{area:?} {pane:?}");
+            let figures = [1.0, 2.0, 3.0, 4.0, 5.0].map(format::measure);
+            let of_bar = |(words, _): &&(String, Rect)| {
+                figures.contains(words) || words.starts_with("Kept ")
+            };
+            let all = texts(&shapes);
+            for (words, place) in all.iter().filter(of_bar) {
+                assert!(!place.intersects(buttons), "{area:?} {pane:?}: {words}");
+                let stays = bare.iter().any(|(w, p)| w == words && p == place);
+                assert!(stays, "{area:?} {pane:?}: {words} moves");
+            }
+        }
     }
 }

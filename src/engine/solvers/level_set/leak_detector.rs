@@ -96,7 +96,7 @@ impl Cause {
         match self {
             Self::Background => "into the background",
             Self::Border => "to the image's border",
-            Self::Growth => "as growth set in again",
+            Self::Growth => "after growth resumed",
             Self::Change => "after a change",
         }
     }

@@ -199,7 +199,7 @@ fn keep(ui: &mut Ui, now: &Rays, live: &RayResult, kept: usize) -> Option<(Cut, 
     };
     let text = field::value(ui, columns.field, name, &shown, unit)?;
     let Some(number) = format::parse(&text) else {
-        let sentence = format!("{name}: \"{}\" is not a number", text.trim());
+        let sentence = format!("{name}: “{}” is not a number", text.trim());
         notice::show_at(ui, columns.field, sentence);
         return None;
     };

@@ -203,7 +203,7 @@ impl Rest {
         !wanders && (now as f64 - before as f64) < REST * before as f64
     }
 
-    /// The step before growth set in again; called at the end of a window.
+    /// The step before growth resumed; called at the end of a window.
     pub fn leaks(&mut self) -> Option<u64> {
         let last = self.last();
         let growth = |k: usize| self.inside[k] as f64 - self.inside[k - 1] as f64;
