@@ -66,6 +66,9 @@ pub(in crate::state) fn was_restored(
                 };
                 let path = state.document.layer(LayerId(id));
                 let path = path.and_then(|l| state.document.path(l).map(Path::to_owned));
+                if let (Some(before), Some(now)) = (missing.file(), &path) {
+                    point_snapshots_to(state, before, now);
+                }
                 is_taken(state, path);
             }
             Err(why) => state.session.failed(Slot::Load, why),
@@ -76,6 +79,22 @@ pub(in crate::state) fn was_restored(
     }
     make_maps(state, &here, effects);
     tensors::update::fit(state, effects);
+}
+
+/// Results in snapshots of the session refer to the file where it was found, too.
+fn point_snapshots_to(state: &mut State, before: &Path, now: &Path) {
+    if before == now {
+        return;
+    }
+    let snapshots = &mut state.session.snapshots;
+    for snapshot in &mut snapshots.all {
+        let old = snapshot.clone();
+        saved::point_to(&mut Arc::make_mut(snapshot).document, before, now);
+        let comparing = snapshots.comparing.as_mut();
+        if let Some(comparing) = comparing.filter(|c| Arc::ptr_eq(&c.with, &old)) {
+            comparing.with = snapshot.clone();
+        }
+    }
 }
 
 /// Computes the missing density maps of streamlines that are here again.
