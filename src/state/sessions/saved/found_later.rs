@@ -1,7 +1,7 @@
 //! Layers of a session whose files are found after opening it.
 
 use crate::io::Remark;
-use crate::jobs::session::{Found, Item, Restored};
+use crate::jobs::session::{Found, Item, ReadSession, Restored};
 use crate::state::Document;
 use crate::state::core::layer::{Content, Layer, LayerId};
 use crate::state::sessions::saved::found_file::point_to;
@@ -51,12 +51,12 @@ fn own_file(missing: &MissingLayer) -> Option<&Found> {
     }
 }
 
-/// The layer, from what was read for it, with sentences about it.
+/// The layer, from what was read for it: returns sentences about it, and its session, where the file has its new path.
 pub fn restore_missing(
     document: &mut Document,
     missing: &MissingLayer,
     restored: Restored,
-) -> Result<Vec<Remark>, String> {
+) -> Result<(Vec<Remark>, Arc<ReadSession>), String> {
     let saved = &missing.layer;
     let id = LayerId(saved.id);
     let file_change = match (&restored, own_file(missing)) {
@@ -106,7 +106,7 @@ pub fn restore_missing(
     let unread = filter::attach(document, &read, saved).err();
     notes.extend(unread.map(Remark::from));
     find_again(document, filter::make);
-    Ok(notes)
+    Ok((notes, read))
 }
 
 /// The density maps of these streamlines, which are here again, to be computed again.

@@ -2,7 +2,9 @@
 
 use crate::data::Tractogram;
 use crate::jobs::Slot;
-use crate::jobs::session::{FileComparison, Match, Remake, RestoredLayers, SessionRequest};
+use crate::jobs::session::{
+    FileComparison, Match, ReadSession, Remake, RestoredLayers, SessionRequest,
+};
 use crate::state::basis::remake;
 use crate::state::core::layer::{Content as LayerContent, Layer, LayerId};
 use crate::state::core::notices::{Severity, Topic};
@@ -46,17 +48,15 @@ pub(in crate::state) fn was_restored(
         let Some(missing) = state.document.missing_layer(LayerId(id)).cloned() else {
             continue;
         };
-        let mut notes = Vec::new();
         let outcome = one.map_err(|why| why.to_string()).and_then(|one| {
             // It belongs to the session: undoing this would remove it again.
-            notes = saved::restore_missing(&mut state.document, &missing, one)?;
-            Ok(())
+            saved::restore_missing(&mut state.document, &missing, one)
         });
-        for note in notes {
-            state.session.notify(Severity::from(&note), note.sentence);
-        }
         match outcome {
-            Ok(()) => {
+            Ok((notes, read)) => {
+                for note in notes {
+                    state.session.notify(Severity::from(&note), note.sentence);
+                }
                 changed(state);
                 here.push(LayerId(id));
                 let name = &missing.layer.name;
@@ -67,7 +67,7 @@ pub(in crate::state) fn was_restored(
                 let path = state.document.layer(LayerId(id));
                 let path = path.and_then(|l| state.document.path(l).map(Path::to_owned));
                 if let (Some(before), Some(now)) = (missing.file(), &path) {
-                    point_snapshots_to(state, before, now);
+                    point_snapshots_to(state, (&missing.read, before), (&read, now));
                 }
                 is_taken(state, path);
             }
@@ -82,14 +82,20 @@ pub(in crate::state) fn was_restored(
 }
 
 /// Results in snapshots of the session refer to the file where it was found, too.
-fn point_snapshots_to(state: &mut State, before: &Path, now: &Path) {
-    if before == now {
+fn point_snapshots_to(
+    state: &mut State,
+    before: (&Arc<ReadSession>, &Path),
+    now: (&Arc<ReadSession>, &Path),
+) {
+    if before.1 == now.1 {
         return;
     }
     let snapshots = &mut state.session.snapshots;
     for snapshot in &mut snapshots.all {
         let old = snapshot.clone();
-        saved::point_to(&mut Arc::make_mut(snapshot).document, before, now);
+        let document = &mut Arc::make_mut(snapshot).document;
+        document.replace_session(before.0, now.0);
+        saved::point_to(document, before.1, now.1);
         let comparing = snapshots.comparing.as_mut();
         if let Some(comparing) = comparing.filter(|c| Arc::ptr_eq(&c.with, &old)) {
             comparing.with = snapshot.clone();
