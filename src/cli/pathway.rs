@@ -10,7 +10,7 @@ use crate::jobs::Values;
 use crate::jobs::session::Tensors;
 use crate::parameters::Parameters as _;
 use crate::solvers::metric::{self, MAX_ANISOTROPY};
-use crate::solvers::pathway::{MAX_PAIRS, MIN_PAIRS, Params, Width};
+use crate::solvers::pathway::{MAX_PAIRS, MIN_PAIRS, NoRates, Params, Width};
 use crate::state::core::text::took;
 use crate::state::files::jobs::{SaveMask, SaveTractogram, SaveVolume};
 use crate::state::pathways::jobs::{ComparePathway, Compared, FindPathway, RANDOM_PAIRS};
@@ -283,11 +283,13 @@ fn compared_with(compared: &Compared) -> String {
              domain (--min-fa, --within)\n",
             counted(joined, "random pair")
         ),
-        None => {
-            "Not compared: on voxels of twice the size the path hardly leaves the regions, or no path joins them; \
-             move them apart, or widen the domain (--min-fa, --within)\n"
+        None if compared.no_rates == Some(NoRates::NoPath) => {
+            "Not compared: on voxels of twice the size no path joins the regions; widen the domain (--min-fa, \
+             --within)\n"
                 .to_owned()
         }
+        None => "Not compared: on voxels of twice the size the path hardly leaves the regions; move them apart\n"
+            .to_owned(),
     }
 }
 

@@ -106,7 +106,7 @@ fn filter(state: &State) -> Value {
     json!({
         "weighing": working.running.is_some(),
         "refused": state.cannot_filter(),
-        "failed": working.failed,
+        "failed": state.why_fit_failed(),
         "counted": working.needs.shown().map(|(_, needs)| needs.demand.segments),
         "weights": fitted,
     })

@@ -117,7 +117,7 @@ impl Desk {
 
     fn set_rules(&mut self, rules: StreamlineRules) {
         self.act(BundleAction::SetRules {
-            rules: Some(rules),
+            rules,
             phase: Phase::Done,
         });
     }
@@ -215,7 +215,15 @@ fn filters() {
             "it follows while the region is dragged"
         );
     }
-    let mut state = desk.window.state.document.bundle.rules.clone().unwrap();
+    let mut state = desk
+        .window
+        .state
+        .document
+        .bundle
+        .rules()
+        .next()
+        .cloned()
+        .unwrap();
     state = state.using(id, Role::Include, RegionRule::Exclude);
     desk.set_rules(state.clone());
     assert_eq!(desk.shown().len(), 47);
@@ -248,7 +256,7 @@ fn filters() {
     assert_eq!(desk.shown(), four);
     desk.act(BundleAction::Keep);
     assert_eq!(desk.rows("all, selected"), four);
-    assert!(desk.window.state.document.bundle.rules.is_none());
+    assert!(desk.window.state.document.bundle.rules().next().is_none());
     assert!(
         !desk
             .window
@@ -501,9 +509,9 @@ fn looks() {
     let path = desk.folder.path().join("p.csv");
     desk.act(BundleAction::SaveProfile(path.clone()));
     assert_eq!(std::fs::read_to_string(path).unwrap().lines().count(), 12);
-    desk.act(BundleAction::SetRules {
-        rules: None,
-        phase: Phase::Done,
+    desk.act(BundleAction::SwitchFilter {
+        layer: all,
+        on: false,
     });
     desk.act(BundleAction::SetConnect(ConnectSettings {
         labels: Some(desk.layer("labels")),

@@ -447,6 +447,7 @@ fn freed_by_a_worker() {
         let rules = SelectionRules::default();
         let most_shown = usize::MAX;
         jobs.submit(FilterStreamlines {
+            layer: arcuate::state::LayerId(1),
             tractogram,
             rules,
             most_shown,

@@ -7,14 +7,16 @@ use arcuate::jobs::session::ResultStorage;
 use arcuate::jobs::{Delivery, Outcome};
 use arcuate::state::density::{Value, Wanted};
 use arcuate::state::files::jobs::head::MakeHead;
+use arcuate::state::pathways::PathwayAction;
 use arcuate::state::sessions::saved;
 use arcuate::state::streamlines::SelectionMode;
 use arcuate::state::{
-    Action, BundleAction, Event, LayerId, SessionAction, Slot, SnapshotAction, State, TrackAction,
-    update,
+    Action, BundleAction, Event, LayerId, SessionAction, Slot, SnapshotAction, State, Task,
+    TrackAction, ViewAction, update,
 };
 use glam::dvec3;
 use libtest_mimic::Trial;
+use std::path::{Path, PathBuf};
 
 pub fn tests() -> Vec<Trial> {
     vec![
@@ -23,6 +25,14 @@ pub fn tests() -> Vec<Trial> {
         test(
             "sessions::a scan that is found elsewhere is that of its results",
             found,
+        ),
+        test(
+            "sessions::results of a scan that is found elsewhere name it there",
+            found_results,
+        ),
+        test(
+            "sessions::maps of streamlines that are found later are computed",
+            found_maps,
         ),
         test("sessions::another file's failure ends no reading", reading),
     ]
@@ -144,6 +154,8 @@ fn found() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut window = Window::with_scan(folder.path());
     let tracks = kept(&mut window);
+    let map = map(&mut window, tracks);
+    let mapped = values(&window, map);
     let scan = window.state.document.layer_named("dwi").expect("opened").id;
     window.session(SessionAction::SetStore(ResultStorage::Nothing));
     let path = folder.path().join("s.arcuate");
@@ -161,8 +173,95 @@ fn found() {
     again.session(SessionAction::MakeAgain(tracks));
     let status = &again.state.session.notices.status;
     assert!(status.ends_with("same bytes"), "{status} {}", again.said());
+    // The map of the streamlines, which the session does not hold either, comes back with them.
+    assert_eq!(values(&again, map), mapped);
     let document = &again.state.document;
     let command = document.recipe(document.layer(tracks).expect("made"));
     let named = moved.join("dwi.nii.gz");
+    assert!(command.command().contains(&*named.to_string_lossy()));
+}
+
+/// The values of a layer that is an image.
+fn values(window: &Window, layer: LayerId) -> Vec<f32> {
+    let layer = window.state.document.layer(layer).expect("the map");
+    layer.content.volume().expect("an image").frame(0).to_vec()
+}
+
+/// Moves files to another folder and returns the new path of the first.
+fn moved(folder: &Path, names: &[&str]) -> PathBuf {
+    let to = folder.join("moved");
+    std::fs::create_dir(&to).expect("a folder");
+    for name in names {
+        std::fs::rename(folder.join(name), to.join(name)).expect("moved");
+    }
+    to.join(names[0])
+}
+
+/// Stored streamlines and kept pathways refer to their scan where it is now: the pathway is found again, and commands
+/// and the next session have the new path.
+fn found_results() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut window = Window::with_scan(folder.path());
+    let tracks = kept(&mut window);
+    window.act(Action::View(ViewAction::SelectTask(Task::Pathways)));
+    window.place(Role::Target, dvec3(0.0, 12.0, 0.0), 4.0);
+    window.act(Action::Pathway(PathwayAction::Keep));
+    assert!(window.state.document.kept_pathways[0].found.is_some());
+    let scan = window.state.document.layer_named("dwi").expect("opened").id;
+    window.act(Action::Snapshot(SnapshotAction::Take));
+    let session = folder.path().join("s.arcuate");
+    window.save(&session);
+    let named = moved(folder.path(), &["dwi.nii.gz", "dwi.bval", "dwi.bvec"]);
+    let mut again = Window::opened(&session);
+    again.session(SessionAction::OpenAnyway);
+    let (layer, path) = (scan, named.clone());
+    again.session(SessionAction::Restore { layer, path });
+    let check = |window: &Window| {
+        let document = &window.state.document;
+        let kept = &document.kept_pathways[0];
+        let snapshot = &window.state.session.snapshots.all[0].document;
+        for of in [document, snapshot] {
+            let fit = of.origins.fit(of.kept_pathways[0].fit).expect("its fit");
+            assert_eq!(of.origins.path(fit.scan), Some(&*named));
+        }
+        assert!(kept.found.is_some(), "{}", window.said());
+        let tracks = document.layer(tracks).expect("stored");
+        let command = document.recipe(tracks).command();
+        assert!(command.contains(&*named.to_string_lossy()), "{command}");
+    };
+    check(&again);
+    again.save(&session);
+    check(&Window::opened(&session));
+}
+
+/// A density map of streamlines whose file is found after the session was opened.
+fn found_maps() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut window = Window::with_scan(folder.path());
+    let tracks = kept(&mut window);
+    let file = folder.path().join("tracks.tck");
+    let (layer, path) = (Some(tracks), file.clone());
+    window.act(Action::Track(TrackAction::Save { layer, path }));
+    window.open(&file);
+    let document = &window.state.document;
+    let mut layers = document.layers.iter();
+    let opened = layers.find(|l| document.path(l) == Some(&*file));
+    let opened = opened.expect("the streamlines").id;
+    let map = map(&mut window, opened);
+    let mapped = values(&window, map);
+    assert!(mapped.iter().any(|v| *v > 0.0));
+    let session = folder.path().join("s.arcuate");
+    window.save(&session);
+    let named = moved(folder.path(), &["tracks.tck"]);
+    let mut again = Window::opened(&session);
+    again.session(SessionAction::OpenAnyway);
+    assert!(again.state.document.missing_layer(map).is_some());
+    let (layer, path) = (opened, named.clone());
+    again.session(SessionAction::Restore { layer, path });
+    assert!(again.state.document.missing_layer(map).is_none());
+    assert_eq!(values(&again, map), mapped, "{}", again.said());
+    let document = &again.state.document;
+    assert_eq!(document.density_map(map).expect("a map").of.layer, opened);
+    let command = document.recipe(document.layer(map).expect("made"));
     assert!(command.command().contains(&*named.to_string_lossy()));
 }

@@ -231,6 +231,8 @@ pub enum Item {
     /// A density map of another layer's streamlines; its grid was checked.
     Density {
         of: u64,
+        /// These streamlines, if they are not among the items.
+        lines: Option<Tractogram>,
         /// Transform of that layer.
         by: DAffine3,
         on: density::DensityGrid,

@@ -528,15 +528,20 @@ pub fn load(
                     })
                     .map_err(NotRestored::from),
             },
-            Item::Density { of, by, on, params } => {
+            Item::Density {
+                of,
+                lines,
+                by,
+                on,
+                params,
+            } => {
                 let of = restored.iter().find(|(layer, _)| *layer == of);
                 let of = of.and_then(|(_, one)| one.as_ref().ok());
-                let of = of.and_then(|one| {
-                    let there = one.moved_to(by).ok().flatten();
-                    there.or_else(|| match by == DAffine3::IDENTITY {
-                        true => one.curves().cloned(),
-                        false => one.curves().map(|t| t.moved(by)),
-                    })
+                let there = of.and_then(|one| one.moved_to(by).ok().flatten());
+                let lines = lines.as_ref().or_else(|| of?.curves());
+                let of = there.or_else(|| match by == DAffine3::IDENTITY {
+                    true => lines.cloned(),
+                    false => lines.map(|t| t.moved(by)),
                 });
                 density(of.as_ref(), &on, &params, backend, control).map_err(NotRestored::from)
             }

@@ -1,8 +1,6 @@
 //! Inputs of a COMMIT fit in a document.
 
-use super::{
-    ByWeight, DisplacedChoice, FittedWeights, PreviousFit, Shown, WEIGHT, WeightMap, WeightsKey,
-};
+use super::{ByWeight, FittedWeights, PreviousFit, Shown, WEIGHT, WeightMap, WeightsKey};
 use crate::data::{Gradients, Mask, Tractogram, Volume, VolumeKind};
 use crate::solvers::commit::dictionary::Dictionary;
 use crate::solvers::commit::model::Intra;
@@ -151,7 +149,7 @@ impl Document {
 
     /// The visible streamlines of a layer, as far as weights decide.
     pub fn shown_by_weight(&self, layer: LayerId) -> Shown {
-        let rules = self.bundle.rules.as_ref().filter(|s| s.layer == layer);
+        let rules = self.bundle.rules_of(layer);
         match rules.and_then(|s| s.limit(&weight())) {
             None => Shown::Before,
             Some(limit) if limit.low.is_none() => Shown::Difference,
@@ -160,9 +158,8 @@ impl Document {
     }
 
     /// The rules of a layer; if it has none, rules that keep everything: regions were placed for another purpose.
-    fn take_rules(&mut self, layer: LayerId) -> StreamlineRules {
-        self.note_displaced(layer);
-        let known = self.bundle.rules.take().filter(|s| s.layer == layer);
+    fn rules_or_all(&self, layer: LayerId) -> StreamlineRules {
+        let known = self.bundle.rules_of(layer).cloned();
         known.unwrap_or_else(|| {
             let regions = self.regions.iter();
             regions.fold(StreamlineRules::new(layer), |rules, r| {
@@ -171,31 +168,19 @@ impl Document {
         })
     }
 
-    /// Notes what Filter shows of another layer, whose filter makes room for one of this layer.
-    fn note_displaced(&mut self, layer: LayerId) {
-        self.filter.displaced.remove(&layer);
-        let (other, shown, group) = match &self.filter.by_weight {
-            ByWeight::Unset => return,
-            ByWeight::On { layer, group } => {
-                let rules = self.bundle.rules.as_ref().filter(|s| s.layer == *layer);
-                let own = rules.and_then(|s| s.group.clone()).filter(|_| *group);
-                (*layer, self.shown_by_weight(*layer), own)
-            }
-            ByWeight::Off {
-                layer,
-                shown,
-                group,
-            } => (*layer, *shown, group.clone()),
-        };
-        if other != layer && (shown != Shown::Before || group.is_some()) {
-            let choice = DisplacedChoice { shown, group };
-            self.filter.displaced.insert(other, choice);
+    /// Whether a layer has rules of the user, apart from Filter's settings in them.
+    fn has_own_rules(&self, layer: LayerId) -> bool {
+        match self.filter.by_weight_of(layer) {
+            Some(ByWeight::On { beside_own, .. }) => *beside_own,
+            _ => self.bundle.rules_of(layer).is_some(),
         }
     }
 
     /// Shows the streamlines above the cut, below it, or all.
     pub fn show_by_weight(&mut self, layer: LayerId, shown: Shown) {
-        let rules = self.take_rules(layer);
+        let by_weight = self.filter.by_weight_of(layer);
+        let group = matches!(by_weight, Some(ByWeight::On { group: true, .. }));
+        let beside_own = self.has_own_rules(layer);
         let least = self.filter.min_weight(layer);
         let cut = Limit {
             column: weight(),
@@ -204,15 +189,21 @@ impl Document {
             high: (shown == Shown::Difference).then_some(least.next_down()),
             counting: Default::default(),
         };
-        let group =
-            matches!(&self.filter.by_weight, ByWeight::On { group: true, layer: l } if *l == layer);
-        self.filter.by_weight = match shown {
+        let rules = self.rules_or_all(layer).limited(cut);
+        if !beside_own && self.is_plain(&rules) {
+            self.bundle.remove_rules(layer);
+        } else {
+            self.bundle.set_rules(rules);
+        }
+        let by_weight = match shown {
             Shown::Before if !group => ByWeight::Unset,
-            _ => ByWeight::On { layer, group },
+            _ => ByWeight::On {
+                layer,
+                group,
+                beside_own,
+            },
         };
-        let rules = rules.limited(cut);
-        let plain = self.is_plain(&rules);
-        self.bundle.rules = Some(rules).filter(|_| !plain);
+        self.filter.set_by_weight(layer, by_weight);
     }
 
     /// Whether a filter leaves all streamlines.
@@ -227,95 +218,84 @@ impl Document {
             } == StreamlineRules::new(rules.layer)
     }
 
-    /// Whether a filter holds rules that Filter has not set.
-    fn has_own_rules(&self, rules: &StreamlineRules) -> bool {
-        let ByWeight::On { layer, group } = self.filter.by_weight else {
-            return true;
-        };
-        let limit = Limit {
-            column: weight(),
-            low: None,
-            high: None,
-            counting: Default::default(),
-        };
-        let mut others = rules.clone().limited(limit);
-        others.group.take_if(|_| group);
-        layer != rules.layer || !self.is_plain(&others)
-    }
-
     /// Shows only one group of a layer, or all.
     pub fn show_group(&mut self, layer: LayerId, group: Option<String>) {
-        let own = group.is_some();
+        let beside_own = self.has_own_rules(layer);
+        let by_weight = ByWeight::On {
+            layer,
+            group: group.is_some(),
+            beside_own,
+        };
         let rules = StreamlineRules {
             group,
-            ..self.take_rules(layer)
+            ..self.rules_or_all(layer)
         };
-        self.bundle.rules = Some(rules);
-        self.filter.by_weight = ByWeight::On { layer, group: own };
-        let shown = self.shown_by_weight(layer);
-        self.show_by_weight(layer, shown);
+        self.bundle.set_rules(rules);
+        self.filter.set_by_weight(layer, by_weight);
+        self.show_by_weight(layer, self.shown_by_weight(layer));
     }
 
-    /// Removes Filter's settings from a layer's rules, to be restored later.
+    /// Removes Filter's settings from the rules of all layers, to be restored later.
     pub fn suspend_rules(&mut self) {
-        let ByWeight::On { layer, group: own } = self.filter.by_weight else {
-            return;
-        };
-        let shown = self.shown_by_weight(layer);
-        let rules = self.bundle.rules.as_mut().filter(|s| s.layer == layer);
-        let group = rules.and_then(|rules| rules.group.take_if(|_| own));
-        self.filter.by_weight = ByWeight::Unset;
-        if shown != Shown::Before || group.is_some() {
+        let all = self.filter.each_by_weight();
+        let on = all.filter_map(|(layer, one)| match one {
+            ByWeight::On { group, .. } => Some((layer, *group)),
+            _ => None,
+        });
+        for (layer, own) in on.collect::<Vec<_>>() {
+            let shown = self.shown_by_weight(layer);
+            let mut rules = self.rules_or_all(layer);
+            let group = rules.group.take_if(|_| own);
+            if shown == Shown::Before && group.is_none() {
+                self.filter.set_by_weight(layer, ByWeight::Unset);
+                continue;
+            }
+            let beside_own = self.has_own_rules(layer);
+            let on = ByWeight::On {
+                layer,
+                group: false,
+                beside_own,
+            };
+            self.filter.set_by_weight(layer, on);
+            self.bundle.set_rules(rules);
             self.show_by_weight(layer, Shown::Before);
-            self.filter.by_weight = ByWeight::Off {
+            let off = ByWeight::Off {
                 layer,
                 shown,
                 group,
             };
+            self.filter.set_by_weight(layer, off);
         }
     }
 
-    /// Sets again what was shown of the streamlines that are looked at before others were, unless those have a
-    /// filter of the user.
-    pub fn restore_displaced_rules(&mut self) {
-        let Some(id) = self.filtered().map(|(layer, _)| layer.id) else {
-            return;
-        };
-        let other = self.bundle.rules.as_ref().filter(|s| s.layer != id);
-        if !self.has_weights(id) || other.is_some_and(|rules| self.has_own_rules(rules)) {
-            return;
-        }
-        let Some(choice) = self.filter.displaced.remove(&id) else {
-            return;
-        };
-        if choice.group.is_some() {
-            self.show_group(id, choice.group);
-        }
-        self.show_by_weight(id, choice.shown);
-    }
-
-    /// Restores them, unless the layer is gone or other streamlines have rules meanwhile.
+    /// Restores them; those of a layer whose weights are gone wait until it has some.
     pub fn restore_suspended_rules(&mut self) {
-        let ByWeight::Off { .. } = self.filter.by_weight else {
-            return;
-        };
-        let off = std::mem::take(&mut self.filter.by_weight);
-        let ByWeight::Off {
-            layer,
-            shown,
-            group,
-        } = off
-        else {
-            return;
-        };
-        let other = self.bundle.rules.as_ref().is_some_and(|s| s.layer != layer);
-        if !self.has_weights(layer) || other {
-            return;
+        let all = self.filter.each_by_weight();
+        let off = all.filter(|(_, one)| matches!(one, ByWeight::Off { .. }));
+        let off: Vec<ByWeight> = off.map(|(_, one)| one.clone()).collect();
+        for one in off {
+            let ByWeight::Off {
+                layer,
+                shown,
+                group,
+            } = one
+            else {
+                continue;
+            };
+            if !self.has_weights(layer) {
+                continue;
+            }
+            let own = self.bundle.rules_of(layer).and_then(|s| s.limit(&weight()));
+            if own.is_some() {
+                // The user limited the weights in another task meanwhile.
+                self.filter.set_by_weight(layer, ByWeight::Unset);
+                continue;
+            }
+            if group.is_some() {
+                self.show_group(layer, group);
+            }
+            self.show_by_weight(layer, shown);
         }
-        if group.is_some() {
-            self.show_group(layer, group);
-        }
-        self.show_by_weight(layer, shown);
     }
 }
 
@@ -372,6 +352,14 @@ impl State {
         previous
             .zip(requested)
             .is_some_and(|(previous, now)| of(previous, now))
+    }
+
+    /// Why the last fit of the filtered streamlines gave no result.
+    pub fn why_fit_failed(&self) -> Option<&str> {
+        let (layer, _) = self.document.filtered()?;
+        let failed = self.session.filter.failed.as_ref();
+        let own = failed.filter(|(of, _)| *of == layer.id);
+        own.map(|(_, why)| why.as_str())
     }
 
     /// Whether weights are being fitted.

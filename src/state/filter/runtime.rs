@@ -133,8 +133,8 @@ pub struct FilterRuntime {
     pub refused: Option<(WeightsKey, String)>,
     pub running: Option<Running>,
     pub previous_fit: Option<PreviousFit>,
-    /// Why there is no result.
-    pub failed: Option<String>,
+    /// The layer whose last fit gave no result, and why.
+    pub failed: Option<(LayerId, String)>,
     /// Measured over estimated duration of fits.
     pub pace: Option<f64>,
 }

@@ -69,14 +69,20 @@ impl Shown {
     }
 }
 
-/// The task Filter's settings in the rules of a layer's streamlines: a limit of weights, one group.
+/// The task Filter's settings in the rules of one layer's streamlines: a limit of weights, one group.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub enum ByWeight {
     /// Nothing: the rules were set by the user.
     #[default]
     Unset,
-    /// `group`: the group as well.
-    On { layer: LayerId, group: bool },
+    On {
+        layer: LayerId,
+        /// The group as well.
+        group: bool,
+        /// The layer has rules of the user, too, which stay when these settings go.
+        #[serde(default, skip_serializing_if = "is_false")]
+        beside_own: bool,
+    },
     /// Suspended while another task, in which all streamlines are visible, is active.
     Off {
         layer: LayerId,
@@ -85,7 +91,20 @@ pub enum ByWeight {
     },
 }
 
-/// The choice of shown streamlines for a layer whose filter was displaced by that of another layer.
+fn is_false(value: &bool) -> bool {
+    !value
+}
+
+impl ByWeight {
+    pub fn layer(&self) -> Option<LayerId> {
+        match self {
+            Self::Unset => None,
+            Self::On { layer, .. } | Self::Off { layer, .. } => Some(*layer),
+        }
+    }
+}
+
+/// What Filter showed of a layer that was not looked at, in sessions of versions with one filter for all layers.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct DisplacedChoice {
     pub shown: Shown,
@@ -113,11 +132,14 @@ pub struct Filtering {
     /// The cuts of other layers' weights.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub other_cuts: BTreeMap<LayerId, f32>,
+    /// The settings for the first layer that has some: sessions of earlier versions hold these only.
     pub by_weight: ByWeight,
-    /// The choices for layers that are not looked at: a document has one filter, so they are set again with their
-    /// layer.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    pub displaced: BTreeMap<LayerId, DisplacedChoice>,
+    /// The settings for further layers, ordered by layer.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub by_weight_of_others: Vec<ByWeight>,
+    /// Read from sessions of earlier versions, and then empty.
+    #[serde(skip_serializing)]
+    displaced: BTreeMap<LayerId, DisplacedChoice>,
 }
 
 impl Filtering {
@@ -125,7 +147,9 @@ impl Filtering {
     pub fn sanitized(self) -> Self {
         let check = |p: &Params| p.model.check().is_ok() && p.check().is_ok();
         let cut = |cut: f32| if cut.is_finite() { cut.max(0.0) } else { 0.0 };
-        Self {
+        let displaced = self.displaced.clone();
+        let mut filtering = Self {
+            displaced: BTreeMap::new(),
             params: self.params.filter(check),
             cut: cut(self.cut),
             other_cuts: self
@@ -134,7 +158,44 @@ impl Filtering {
                 .map(|(of, c)| (of, cut(c)))
                 .collect(),
             ..self
+        };
+        for (layer, DisplacedChoice { shown, group }) in displaced {
+            if filtering.by_weight_of(layer).is_none() {
+                let off = ByWeight::Off {
+                    layer,
+                    shown,
+                    group,
+                };
+                filtering.set_by_weight(layer, off);
+            }
         }
+        filtering
+    }
+
+    /// Forgets a layer that is deleted.
+    pub(in crate::state) fn forget(&mut self, layer: LayerId) {
+        self.set_by_weight(layer, ByWeight::Unset);
+    }
+
+    /// The settings of each layer that has some.
+    pub fn each_by_weight(&self) -> impl Iterator<Item = (LayerId, &ByWeight)> {
+        let all = std::iter::once(&self.by_weight).chain(&self.by_weight_of_others);
+        all.filter_map(|one| Some((one.layer()?, one)))
+    }
+
+    pub fn by_weight_of(&self, layer: LayerId) -> Option<&ByWeight> {
+        let mut all = self.each_by_weight();
+        all.find(|(of, _)| *of == layer).map(|(_, one)| one)
+    }
+
+    pub(in crate::state) fn set_by_weight(&mut self, layer: LayerId, to: ByWeight) {
+        let others = self.each_by_weight().filter(|(of, _)| *of != layer);
+        let mut all: Vec<ByWeight> = others.map(|(_, one)| one.clone()).collect();
+        all.extend(to.layer().is_some().then_some(to));
+        all.sort_by_key(ByWeight::layer);
+        let mut all = all.into_iter();
+        self.by_weight = all.next().unwrap_or_default();
+        self.by_weight_of_others = all.collect();
     }
 
     /// The smallest weight of a layer's streamlines that is kept, as set: the cut of one fit does not apply to the

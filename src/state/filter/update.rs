@@ -431,7 +431,6 @@ pub fn follow(state: &mut State, effects: &mut Vec<Effect>) {
         return state.document.suspend_rules();
     }
     state.document.restore_suspended_rules();
-    state.document.restore_displaced_rules();
     let wanted_key = key(state);
     if let Some(key) = state.session.filter.needs.ask(wanted_key.clone()) {
         let from = of(state, &key);
@@ -459,7 +458,7 @@ fn refit(state: &mut State, key: &WeightsKey, effects: &mut Vec<Effect>) {
         let some = !lines.is_empty() && lines.len() < previous.key.lines.len();
         previous.layer == id && previous.key.same_model(key) && some
     });
-    if old && fewer && state.session.filter.failed.is_none() && !fitting(state) {
+    if old && fewer && state.why_fit_failed().is_none() && !fitting(state) {
         run(state, FitPurpose::Refit, Excluded::Nobody, false, effects);
     }
 }
@@ -536,9 +535,11 @@ fn learn(state: &mut State, running: &Running, committed: &CommitFit) {
 
 /// A fit failed, and why.
 pub fn failed(state: &mut State, why: &str) {
+    let looked_at = state.document.filtered().map(|(layer, _)| layer.id);
     let working = &mut state.session.filter;
-    working.running = None;
-    working.failed = Some(why.to_owned());
+    let running = working.running.take().map(|running| running.layer);
+    let layer = running.or(looked_at);
+    working.failed = layer.map(|layer| (layer, why.to_owned()));
 }
 
 /// The user stopped a fit before there were weights.

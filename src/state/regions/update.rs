@@ -83,8 +83,14 @@ pub(in crate::state) fn add(state: &mut State, role: Role, name: Option<String>,
 
 pub fn reshape(state: &mut State, id: RegionId, shape: Shape, phase: Phase) {
     let live = phase == Phase::Live;
+    let shape = shape.snapped();
     edit(state, "Move region", live, |d| {
-        d.edit_region(id, |r| r.shape = Arc::new(shape.snapped()))
+        d.edit_region(id, |r| {
+            // The end of a drag repeats its last shape: what was computed for that one stays valid.
+            if *r.shape != shape {
+                r.shape = Arc::new(shape);
+            }
+        })
     });
     let is_seed = state
         .document

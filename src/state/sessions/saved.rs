@@ -9,6 +9,7 @@
 pub(in crate::state) mod alignment;
 pub(in crate::state) mod density;
 pub(in crate::state) mod filter;
+mod found_file;
 mod found_later;
 mod missing;
 pub(in crate::state) mod origins;
@@ -21,7 +22,10 @@ pub(in crate::state) mod snapshots;
 mod stored;
 pub(in crate::state) mod write;
 
-pub use crate::state::sessions::saved::found_later::{moved_to, restore_missing, restore_weights};
+pub(in crate::state) use crate::state::sessions::saved::found_file::point_to;
+pub use crate::state::sessions::saved::found_later::{
+    maps_of, moved_to, restore_missing, restore_weights,
+};
 pub(in crate::state) use crate::state::sessions::saved::missing::add_missing;
 pub use crate::state::sessions::saved::missing::{
     AwaitedLayers, Group, MissingItem, MissingLayer, MissingPart, MissingWeights, Painted,

@@ -314,7 +314,7 @@ pub fn event(state: &mut State, output: SessionOutput, wall_ms: f64, effects: &m
             layer,
             tractogram,
             outcome,
-        } => later::was_made_again(state, layer, tractogram, outcome, wall_ms),
+        } => later::was_made_again(state, layer, tractogram, outcome, wall_ms, effects),
         SessionOutput::Recoverable { found, is_locked } => {
             state.session.saving.recovery.found.extend(found);
             state.session.saving.recovery.search_again = is_locked;

@@ -2,17 +2,18 @@
 
 use crate::solvers::tractogram::profile::Sense;
 use crate::solvers::tractogram::selection::PointStatistic;
-use crate::state::Document;
 use crate::state::core::changes::Fields;
-use crate::state::filter::{ByWeight, weight};
+use crate::state::filter::weight;
 use crate::state::streamlines::{Bundle, Column};
+use crate::state::{Document, LayerId};
+use std::collections::BTreeSet;
 
 pub fn changed(before: &Document, after: &Document) -> Vec<String> {
     let (was, now) = (&before.bundle, &after.bundle);
     let mut all = Vec::new();
-    if was.rules != now.rules {
-        all.extend(limits(before, after));
-        all.extend(rules(before, after).differences(&rules(after, before)));
+    for layer in changed_layers(was, now) {
+        all.extend(limits(before, after, layer));
+        all.extend(rules(before, after, layer).differences(&rules(after, before, layer)));
     }
     all.extend(tables(before, was).differences(&tables(after, now)));
     if was.measurements != now.measurements && was.measurements.len() == now.measurements.len() {
@@ -32,12 +33,19 @@ pub fn changed(before: &Document, after: &Document) -> Vec<String> {
     all
 }
 
-/// The rules; `other`: the document compared with, whose columns and regions have rows, too.
-fn rules(document: &Document, other: &Document) -> Fields {
+/// Layers whose rules differ.
+fn changed_layers(was: &Bundle, now: &Bundle) -> BTreeSet<LayerId> {
+    let layers = was.rules().chain(now.rules()).map(|rules| rules.layer);
+    let differs = |layer: &LayerId| was.rules_of(*layer) != now.rules_of(*layer);
+    layers.filter(differs).collect()
+}
+
+/// The rules of a layer; `other`: the document compared with, whose columns and regions have rows, too.
+fn rules(document: &Document, other: &Document, layer: LayerId) -> Fields {
     let mut fields = Fields::default();
-    let streamline_rules = document.bundle.rules.as_ref();
-    let by_weight =
-        document.filter.by_weight != ByWeight::Unset || other.filter.by_weight != ByWeight::Unset;
+    let streamline_rules = document.bundle.rules_of(layer);
+    let by_weight = [document, other].map(|d| d.filter.by_weight_of(layer).is_some());
+    let by_weight = by_weight.contains(&true);
     // The task Filter switches them on and off with the cut, which is already named.
     if !by_weight {
         fields.check("Filter", streamline_rules.is_some());
@@ -73,10 +81,10 @@ fn rules(document: &Document, other: &Document) -> Fields {
 }
 
 /// `Length all → ≥ 30 mm`: each value with limits in one of the two.
-fn limits(before: &Document, after: &Document) -> Vec<String> {
-    let of = |document: &Document| document.bundle.rules.clone();
+fn limits(before: &Document, after: &Document, layer: LayerId) -> Vec<String> {
+    let of = |document: &Document| document.bundle.rules_of(layer).cloned();
     let both = [of(before), of(after)];
-    let by_weight = [before, after].map(|d| d.filter.by_weight != ByWeight::Unset);
+    let by_weight = [before, after].map(|d| d.filter.by_weight_of(layer).is_some());
     let columns = both.iter().flatten().flat_map(|s| &s.limits);
     let mut columns: Vec<&Column> = columns.map(|limit| &limit.column).collect();
     columns.dedup();

@@ -44,7 +44,10 @@ impl State {
             let layer = self.document.layer(id?)?;
             Some((layer, lines_of(layer)?))
         };
-        let rules = self.document.bundle.rules.as_ref().map(|s| s.layer);
+        let rules = || {
+            let mut rules = self.document.bundle.rules();
+            rules.find_map(|s| named(Some(s.layer)))
+        };
         let chosen = self
             .session
             .bundle
@@ -57,7 +60,7 @@ impl State {
         };
         named(self.session.selected_layer)
             .or_else(|| named(self.session.bundle.subject))
-            .or_else(|| named(rules))
+            .or_else(rules)
             .or_else(|| named(chosen))
             .or_else(|| all().find(|(l, _)| l.display.visible))
             .or_else(|| all().next())
@@ -65,22 +68,19 @@ impl State {
 
     /// The streamlines of a layer that the rules keep; the previous result while a new one is being computed.
     pub fn selection(&self, layer: LayerId) -> Option<&StreamlineSelection> {
-        let (key, selection) = self.session.bundle.selection.shown()?;
+        let (key, selection) = self.session.bundle.selections.get(&layer)?.shown()?;
         let lines = lines_of(self.document.layer(layer)?)?;
-        let rules = self.document.bundle.rules.as_ref()?;
-        (rules.layer == layer && key.of == lines.id() && key.rules.layer == layer)
-            .then_some(selection)
+        (self.has_rules(layer) && key.of == lines.id()).then_some(selection)
     }
 
     /// Whether this layer has rules.
     pub fn has_rules(&self, layer: LayerId) -> bool {
-        let rules = self.document.bundle.rules.as_ref();
-        rules.is_some_and(|s| s.layer == layer)
+        self.document.bundle.rules_of(layer).is_some()
     }
 
     /// The result of the present rules; `None` while unknown.
     pub fn passing(&self, layer: LayerId) -> Option<&StreamlineSelection> {
-        let sift = &self.session.bundle.selection;
+        let sift = self.session.bundle.selections.get(&layer)?;
         let at_rest = sift.running().is_none() && !sift.has_failed();
         self.selection(layer).filter(|_| at_rest)
     }

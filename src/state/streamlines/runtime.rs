@@ -9,6 +9,7 @@ use crate::state::streamlines::{
     Live, LiveKey, RegionRule, SameArc, SelectionMode, StreamlineRules,
 };
 use crate::state::track::types::StopFilterKey;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Source of a column's values.
@@ -119,7 +120,8 @@ impl LiveKey for ConnectKey {}
 pub struct StreamlineRuntime {
     /// The layer of streamlines that was last selected.
     pub subject: Option<LayerId>,
-    pub selection: Live<SelectionKey, StreamlineSelection>,
+    /// The streamlines that the rules of each layer keep.
+    pub selections: BTreeMap<LayerId, Live<SelectionKey, StreamlineSelection>>,
     pub columns: Live<Vec<ColumnKey>, ()>,
     pub values: Vec<(ColumnKey, Arc<[f32]>)>,
     /// The kept and the missed live curves with an end that stopped for the reason.

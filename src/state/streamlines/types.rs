@@ -222,8 +222,15 @@ impl Measurement {
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Bundle {
+    /// The rules of the first layer that has some: sessions of earlier versions hold these only.
     #[serde(rename = "sieve")]
-    pub rules: Option<StreamlineRules>,
+    pub(super) first_rules: Option<StreamlineRules>,
+    /// The rules of further layers, ordered by layer.
+    #[serde(rename = "other_sieves", skip_serializing_if = "Vec::is_empty")]
+    pub(super) other_rules: Vec<StreamlineRules>,
+    /// The rules of layers whose filter is switched off, for the next time that it is switched on.
+    #[serde(rename = "sieves_off", skip_serializing_if = "Vec::is_empty")]
+    pub(super) rules_off: Vec<StreamlineRules>,
     /// Images whose means are columns of the table.
     pub images: Vec<LayerId>,
     pub profile: ProfileSettings,
@@ -234,7 +241,9 @@ pub struct Bundle {
 impl Default for Bundle {
     fn default() -> Self {
         Self {
-            rules: None,
+            first_rules: None,
+            other_rules: Vec::new(),
+            rules_off: Vec::new(),
             images: Vec::new(),
             profile: ProfileSettings {
                 // A common number for bundles of the brain (Yeatman et al. 2012).
@@ -252,21 +261,6 @@ impl Default for Bundle {
             },
             measurements: Vec::new(),
         }
-    }
-}
-
-impl Bundle {
-    /// With other ids for regions; settings of a region without a new id are dropped.
-    pub fn renamed(&self, name: impl Fn(RegionId) -> Option<RegionId>) -> Self {
-        let mut bundle = self.clone();
-        if let Some(rules) = &mut bundle.rules {
-            let uses = rules.uses.iter();
-            rules.uses = uses
-                .filter_map(|(id, how)| Some((name(*id)?, *how)))
-                .collect();
-        }
-        bundle.profile.start = bundle.profile.start.and_then(name);
-        bundle
     }
 }
 
@@ -308,10 +302,15 @@ pub enum SelectionMode {
 
 #[derive(Clone, Debug)]
 pub enum BundleAction {
-    /// `None`: shows all streamlines again.
+    /// Sets the rules of the layer that they name.
     SetRules {
-        rules: Option<StreamlineRules>,
+        rules: StreamlineRules,
         phase: crate::state::Phase,
+    },
+    /// Switches a layer's filter on or off. It keeps its rules while it is off.
+    SwitchFilter {
+        layer: LayerId,
+        on: bool,
     },
     /// Keeps the streamlines that the rules select as a new layer.
     Keep,

@@ -20,7 +20,12 @@ use crate::state::{Effect, State};
 pub fn act(state: &mut State, action: BundleAction, effects: &mut Vec<Effect>) {
     match action {
         BundleAction::SetRules { rules, phase } => {
-            set(state, "Filter streamlines", phase, |b| b.rules = rules);
+            set(state, "Filter streamlines", phase, |b| b.set_rules(rules));
+        }
+        BundleAction::SwitchFilter { layer, on } => {
+            set(state, "Filter streamlines", Phase::Done, |b| {
+                b.switch_filter(layer, on);
+            });
         }
         BundleAction::Keep => edits::keep(state, effects),
         BundleAction::KeepChosen => edits::keep_chosen(state, effects),

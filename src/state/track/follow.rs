@@ -91,7 +91,10 @@ fn pace(state: &State) -> Pace {
         return Pace::Newest;
     }
     let has_coarse = match state.document.track.method {
-        Method::Streamlines => true,
+        Method::Streamlines => {
+            let params = &state.document.track.streamlines;
+            coarse_params(params) != *params
+        }
         Method::Rays => rays::coarse_seeds(state).is_some(),
     };
     Pace::CoarseFirst(CoarseFirst {

@@ -1,14 +1,16 @@
 //! Layers: order, visibility, saving.
 
 use crate::state::LayerAction;
+use crate::state::core::display::LineColouring;
 use crate::state::core::layer::{Content, LayerId, OriginId};
 use crate::state::edit::edit;
 use crate::state::edit::show_only;
 use crate::state::files::jobs::{SaveMask, SaveVolume};
 use crate::state::origin::{Origin, Origins};
+use crate::state::streamlines::lines_of;
 use crate::state::track::kept;
 use crate::state::update::layers;
-use crate::state::{Document, Effect, Phase, State, files, tensors};
+use crate::state::{Display, Document, Effect, Phase, State, files, tensors};
 use std::path::{Path, PathBuf};
 
 /// Applies one action.
@@ -20,8 +22,12 @@ pub fn act(state: &mut State, action: LayerAction, effects: &mut Vec<Effect>) {
             display,
             phase,
         } => {
+            let window = window_of_colouring(&state.document, layer, &display);
             edit(state, "Display", phase == Phase::Live, |d| {
-                d.edit_layer(layer, |l| l.display = display)
+                d.edit_layer(layer, |l| {
+                    l.display = display;
+                    l.display.window = window.unwrap_or(l.display.window);
+                });
             });
             if phase == Phase::Done {
                 files::opening::remember_window(state, layer, effects);
@@ -36,6 +42,37 @@ pub fn act(state: &mut State, action: LayerAction, effects: &mut Vec<Effect>) {
         }
         LayerAction::Delete(layer) => layers::delete(state, layer, effects),
     }
+}
+
+/// Weights and measures share one window: where a colouring takes over from another, the window is that of its values.
+fn window_of_colouring(document: &Document, id: LayerId, to: &Display) -> Option<(f32, f32)> {
+    let layer = document.layer(id)?;
+    let (from, to) = (&layer.display.line_colouring, &to.line_colouring);
+    if from == to {
+        return None;
+    }
+    match (from, to) {
+        (_, LineColouring::Weight) => {
+            let (weights, _) = document.weights_of_layer(layer)?;
+            Some(weights.window())
+        }
+        (LineColouring::Weight, LineColouring::Measure) => {
+            range(lines_of(layer)?.per_streamline.get("measure")?)
+        }
+        (LineColouring::Weight, LineColouring::MeasureAlong) => {
+            range(lines_of(layer)?.per_point.get("cm")?)
+        }
+        _ => None,
+    }
+}
+
+/// The least and the largest of the finite values.
+fn range(values: &[f32]) -> Option<(f32, f32)> {
+    let finite = values.iter().copied().filter(|v| v.is_finite());
+    let (low, high) = finite.fold((f32::INFINITY, f32::NEG_INFINITY), |(low, high), v| {
+        (low.min(v), high.max(v))
+    });
+    (low < high).then_some((low, high))
 }
 
 pub fn move_to(state: &mut State, id: LayerId, to: usize, effects: &mut Vec<Effect>) {
@@ -64,6 +101,8 @@ pub fn delete(state: &mut State, id: LayerId, effects: &mut Vec<Effect>) {
             .filter(|l| with(*l))
             .collect();
         maps = gone.len();
+        document.bundle.forget(id);
+        document.filter.forget(id);
         remember_mask(document, id);
         document
             .layers

@@ -186,8 +186,7 @@ fn range(limit: Option<&Limit>) -> String {
 
 /// The layer's current rules, or rules that let everything pass.
 fn current_rules(state: &State, layer: &Layer) -> StreamlineRules {
-    let rules = state.document.bundle.rules.clone();
-    let rules = rules.filter(|s| s.layer == layer.id);
+    let rules = state.document.bundle.rules_of(layer.id).cloned();
     rules.unwrap_or_else(|| StreamlineRules::new(layer.id))
 }
 
@@ -198,7 +197,7 @@ fn stopped(ui: &mut Ui, state: &State, layer: &Layer, place: Rect, actions: &mut
         reasons(ui, rules.stop)
     });
     if let Some(stop) = chosen {
-        let rules = Some(StreamlineRules { stop, ..rules });
+        let rules = StreamlineRules { stop, ..rules };
         let phase = Phase::Done;
         actions.push(Action::Bundle(BundleAction::SetRules { rules, phase }));
     }
@@ -247,7 +246,7 @@ fn filter(
             };
             let rules = rules.limited(limit);
             actions.push(Action::Bundle(BundleAction::SetRules {
-                rules: Some(rules),
+                rules,
                 phase: Phase::Done,
             }));
         }

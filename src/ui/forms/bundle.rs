@@ -23,7 +23,7 @@ const FILTER: &str = "Filter";
 pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
     let selected = super::selected_tracks(state).is_some();
     let about = selected
-        || state.document.bundle.rules.is_some()
+        || state.document.bundle.has_rules()
         || state.view.bottom_panel.is_some()
         || state.manual_selection().is_some()
         || state.view.tool == Tool::Pick;
@@ -36,7 +36,7 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
         shown(ui, state, layer, lines);
         chosen(ui, state, actions);
         below(ui, state, actions);
-        let filtered = state.document.bundle.rules.is_some();
+        let filtered = state.has_rules(layer.id);
         if state.view.bottom_panel == Some(BottomPanel::Table) && !filtered {
             images(ui, state, actions);
         }
@@ -62,7 +62,8 @@ fn shown(ui: &mut Ui, state: &State, layer: &Layer, lines: &Tractogram) {
                 every => format!(", 1 in {every} drawn"),
             };
             // The message says why there is no newer result.
-            let old = match state.session.bundle.selection.has_failed() {
+            let live = state.session.bundle.selections.get(&layer.id);
+            let old = match live.is_some_and(|live| live.has_failed()) {
                 true => ", as before",
                 false => "",
             };
@@ -148,8 +149,7 @@ fn filter(
     memory: &mut Memory,
     actions: &mut Vec<Action>,
 ) {
-    let now = state.document.bundle.rules.clone();
-    let now = now.filter(|s| s.layer == layer.id);
+    let now = state.document.bundle.rules_of(layer.id).cloned();
     let help = "Shows only the streamlines that meet all rules below";
     let switched = segment_row(
         ui,
@@ -159,10 +159,8 @@ fn filter(
         usize::from(now.is_some()),
     );
     if let Some(i) = switched {
-        actions.push(Action::Bundle(BundleAction::SetRules {
-            rules: (i == 1).then(|| StreamlineRules::new(layer.id)),
-            phase: Phase::Done,
-        }));
+        let (layer, on) = (layer.id, i == 1);
+        actions.push(Action::Bundle(BundleAction::SwitchFilter { layer, on }));
     }
     let Some(rules) = now else {
         return rows::hint(
@@ -171,10 +169,7 @@ fn filter(
         );
     };
     let mut set = |rules: StreamlineRules, phase: Phase| {
-        actions.push(Action::Bundle(BundleAction::SetRules {
-            rules: Some(rules),
-            phase,
-        }));
+        actions.push(Action::Bundle(BundleAction::SetRules { rules, phase }));
     };
     regions(ui, state, &rules, &mut set);
     limits(ui, state, lines, &rules, memory, &mut set);

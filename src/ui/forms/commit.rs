@@ -79,7 +79,7 @@ fn refusals(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     if let Some(why) = state.cannot_filter().filter(|_| !undetermined) {
         Note::new(p, Severity::Warning, &why).show(ui);
     }
-    if let Some(why) = &state.session.filter.failed {
+    if let Some(why) = state.why_fit_failed() {
         let mut note = Note::new(p, Severity::Error, why);
         let on_card = state
             .session

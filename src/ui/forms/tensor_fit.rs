@@ -13,7 +13,7 @@ use crate::data::{AffineSource, Gradients, Grid, VolumeKind};
 use crate::parameters::row;
 use crate::solvers::tensor_fit::{self, Params};
 use crate::state::core::text::counted;
-use crate::state::origin::{Computed, Origin};
+use crate::state::origin::Origin;
 use crate::state::tensors::mask_text;
 use crate::state::{Action, Content, Layer, LayerAction, Look, Severity, State, TensorAction};
 use crate::ui::files::{DialogPosition, PathPurpose, suggestion};
@@ -138,14 +138,10 @@ fn inputs(ui: &mut Ui, state: &State, memory: &mut Memory) {
         .scan()
         .and_then(|l| grid(l))
         .map(|(g, _)| g.clone());
+    // A result is no input: its row would push the controls below down while the pointer is over them.
     let made_here = |l: &Layer| {
-        matches!(
-            state.document.origins.base(l.origin),
-            Origin::Unknown
-                | Origin::Computed(
-                    Computed::FitMap(_) | Computed::Curves(_) | Computed::Density(_)
-                )
-        )
+        let base = state.document.origins.base(l.origin);
+        matches!(base, Origin::Unknown | Origin::Computed(_))
     };
     for layer in state.document.layers.iter().filter(|l| !made_here(l)) {
         let path = state.document.path(layer);

@@ -28,7 +28,16 @@ fn apart() {
     desk.place(Role::Target, at(30.0), 3.0);
     assert_eq!(desk.shown(), before);
     let regions = desk.window.state.document.regions.clone();
-    let rules = |desk: &Desk| desk.window.state.document.bundle.rules.clone().unwrap();
+    let rules = |desk: &Desk| {
+        desk.window
+            .state
+            .document
+            .bundle
+            .rules()
+            .next()
+            .cloned()
+            .unwrap()
+    };
     let (seed, target) = (regions[0].id, regions[1].id);
     assert_eq!(rules(&desk).how(target, Role::Target), RegionRule::Nothing);
     // Nor does a copied one, nor a seed that becomes an include region.
@@ -81,7 +90,7 @@ fn no_role() {
     desk.place(Role::Target, at, 3.0);
     assert_eq!(desk.shown(), before, "a target without a seed");
     // The rules say of the target that it takes no part.
-    let filter = desk.window.state.document.bundle.rules.clone();
+    let filter = desk.window.state.document.bundle.rules().next().cloned();
     let filter = filter.expect("rules");
     desk.act(BundleAction::Keep);
     let kept = desk.window.state.document.layers.last().unwrap().id;

@@ -108,9 +108,9 @@ pub fn commands() {
     let kept = desk.shown().len();
     assert!(kept < 30 && own.len() == kept && own.offsets == made.offsets);
     assert!(own.points == made.points && own.per_streamline == made.per_streamline);
-    desk.window.act(Action::Bundle(BundleAction::SetRules {
-        rules: None,
-        phase: Phase::Done,
+    desk.window.act(Action::Bundle(BundleAction::SwitchFilter {
+        layer: all,
+        on: false,
     }));
     let layer = desk.window.state.document.layer(all).expect("a layer");
     let whole = selection_recipe(&desk.window.state, layer).expect("a recipe");

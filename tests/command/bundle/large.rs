@@ -62,12 +62,8 @@ fn large() {
         let most = if once { ONCE_MS } else { AT_ONCE_MS };
         assert!(ms < LOADED * most, "{what}: {ms:.1} ms");
     };
-    let rules = |rules: StreamlineRules, phase| {
-        Action::Bundle(BundleAction::SetRules {
-            rules: Some(rules),
-            phase,
-        })
-    };
+    let rules =
+        |rules: StreamlineRules, phase| Action::Bundle(BundleAction::SetRules { rules, phase });
     timed(
         &mut window,
         "filter on",

@@ -105,7 +105,7 @@ pub(super) fn session() {
     );
     assert_eq!(state.view.bottom_panel, Some(BottomPanel::Table));
     // Regions have other ids now; the rules refer to the same one.
-    let rules = state.document.bundle.rules.clone().unwrap();
+    let rules = state.document.bundle.rules().next().cloned().unwrap();
     let first = &state.document.regions[0];
     assert_eq!(rules.how(first.id, first.role), RegionRule::Within);
     assert_eq!(rules.layer, of("all, selected").0);

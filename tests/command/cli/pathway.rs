@@ -135,7 +135,7 @@ fn ends_close_together(here: &Path) {
     assert!(text.contains("\nNo weakest stretch: "), "{text}");
     assert!(!text.contains("0.0 times the mean"), "{text}");
     // The pairs exist: the sentence says what is missing.
-    let why = "the path hardly leaves the regions, or no path joins them";
+    let why = "on voxels of twice the size the path hardly leaves the regions; move them apart";
     assert!(
         text.contains(why) && !text.contains("random pair"),
         "{text}"

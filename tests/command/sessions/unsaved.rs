@@ -335,7 +335,7 @@ fn whole() {
     };
     let rules = StreamlineRules::new(brain).limited(limit);
     window.act(Action::Bundle(BundleAction::SetRules {
-        rules: Some(rules),
+        rules,
         phase: Phase::Done,
     }));
     save(&mut window, "some.tck");
@@ -344,9 +344,9 @@ fn whole() {
         "{}",
         window.state.session.notices.status
     );
-    window.act(Action::Bundle(BundleAction::SetRules {
-        rules: None,
-        phase: Phase::Done,
+    window.act(Action::Bundle(BundleAction::SwitchFilter {
+        layer: brain,
+        on: false,
     }));
     save(&mut window, "all.tck");
     assert_eq!(window.state.unsaved(), [], "{all} {}", window.said());

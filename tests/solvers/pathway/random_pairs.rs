@@ -9,7 +9,7 @@ use arcuate::phantom::{Head, scan_grid};
 use arcuate::solvers::eikonal::Prepared;
 use arcuate::solvers::metric::{Metric, halved};
 use arcuate::solvers::pathway;
-use arcuate::solvers::pathway::{Domain, Ends, RandomPairs, Rates};
+use arcuate::solvers::pathway::{Domain, Ends, NoRates, Path, RandomPairs, Rates};
 use arcuate::solvers::tensor_fit;
 use glam::DVec3;
 use libtest_mimic::Trial;
@@ -23,6 +23,7 @@ pub fn tests() -> Vec<Trial> {
         ),
         test("pathway::random pairs are the same every time", repeated),
         test("pathway::random pairs of a small domain", small),
+        test("pathway::a straight path is compared", straight),
     ]
 }
 
@@ -100,7 +101,8 @@ fn shares(scene: &Scene, pairs: &RandomPairs, [from, to]: [DVec3; 2]) -> Option<
     };
     let rates = pairs
         .rates_between(&ends, &backend, &Control::new())
-        .unwrap()?;
+        .unwrap()
+        .ok()?;
     pairs.shares(rates)
 }
 
@@ -198,4 +200,43 @@ fn small() {
         weakest: 1.0,
     };
     assert!(pairs.shares(any).is_none());
+}
+
+/// Near its source a path is one straight segment without further points: it is compared all the same, unless it is
+/// not longer than a voxel beyond each region.
+fn straight() {
+    let scene = scene();
+    let (prepared, _) = prepared(scene, &domain(scene, &[]));
+    let metric = &prepared.metric;
+    let from = scene.head.bundles()[0].centre_line(0.5);
+    let rates = |mm: f64| {
+        let ends = [from, from + DVec3::X * mm];
+        let path = Path::new(metric, ends.to_vec());
+        assert_eq!(path.points.len(), 2);
+        let in_end = |at: DVec3| ends.iter().any(|end| at.distance(*end) < 3.0);
+        Rates::from_path(&path, metric, in_end)
+    };
+    // Voxels of 5 mm, and ends of 3 mm.
+    let found = rates(21.0).expect("5 mm between the ends");
+    assert!(found.mean >= 0.0 && found.weakest >= 0.0, "{found:?}");
+    assert_eq!(rates(8.0), None);
+    // Regions that overlap are joined by a path that does not leave them.
+    let pairs = random_pairs(scene, &domain(scene, &[]), 20, 2);
+    let regions = [
+        sphere(Role::Seed, from, RADIUS_MM),
+        sphere(Role::Target, from + DVec3::X * 4.0, RADIUS_MM),
+    ];
+    let of = Domain {
+        fa: &scene.fa,
+        min_fa: pathway::Params::defaults().min_fa,
+        regions: &regions,
+    };
+    let backend = backend(2);
+    let source = |role| backend.install(|| of.source(pairs.metric(), role));
+    let ends = Ends {
+        sources: [source(Role::Seed).unwrap(), source(Role::Target).unwrap()],
+        holds: &|at| regions.iter().any(|r| r.shape.contains(at)),
+    };
+    let none = pairs.rates_between(&ends, &backend, &Control::new());
+    assert_eq!(none.unwrap(), Err(NoRates::TooShort));
 }

@@ -6,6 +6,7 @@ use crate::support::{start_of_old_job, test};
 use arcuate::data::{Role, Shape};
 use arcuate::jobs::Outcome;
 use arcuate::scene::{self, Size};
+use arcuate::solvers::curves::Seeding;
 use arcuate::solvers::geodesic::{Cut, Sharpening};
 use arcuate::solvers::pathway::Rates;
 use arcuate::state::action::BeforeDrag;
@@ -33,6 +34,7 @@ pub fn tests() -> Vec<Trial> {
         test("update::pathways::comparing_stops_for_a_drag", interrupted),
         test("update::pathways::kept_with_its_percentiles", kept_among),
         test("update::live::other_controls_move_nothing", others),
+        test("update::live::few_seeds_are_tracked_once", few),
         test("update::live::a_stop_outlasts_another_task", stays_stopped),
         test(
             "update::live::a_drag_that_is_abandoned_elsewhere",
@@ -504,6 +506,27 @@ fn others() {
     window.deliver(|_| {});
     assert!(window.state.is_dragging() && window.state.final_live().is_some());
     assert_eq!(window.coarse_requests(), [false]);
+}
+
+/// The coarse result of few seeds would be the full one: it is not computed twice.
+fn few() {
+    let mut window = Window::fitted();
+    window.state.document.track.streamlines.seeding = Seeding::Random { count: 300 };
+    window.place(Role::Seed, DVec3::ZERO);
+    let count = window.coarse_requests().len();
+    for phase in [Phase::Live, Phase::Done] {
+        drag(&mut window, Role::Seed, DVec3::X, phase);
+    }
+    assert_eq!(window.coarse_requests()[count..], [false]);
+    assert!(window.state.final_live().is_some());
+    // Of many there are a few in the drag, and all at its end.
+    window.state.document.track.streamlines.seeding = Seeding::Random { count: 2_000 };
+    window.act(Action::Settle);
+    let count = window.coarse_requests().len();
+    for phase in [Phase::Live, Phase::Done] {
+        drag(&mut window, Role::Seed, DVec3::Y, phase);
+    }
+    assert_eq!(window.coarse_requests()[count..], [true, false]);
 }
 
 /// Streamlines that the user stopped are tracked again on request or after a change, not by looking elsewhere.

@@ -94,7 +94,8 @@ fn fitted() -> Window {
 
 fn said(window: &Window) -> String {
     let all = window.state.session.notices.messages.iter();
-    let failed = window.state.session.filter.failed.iter().cloned();
+    let failed = window.state.session.filter.failed.iter();
+    let failed = failed.map(|(_, why)| why.clone());
     let texts: Vec<String> = all.map(|m| m.text.clone()).chain(failed).collect();
     texts.join("\n")
 }
@@ -158,7 +159,7 @@ fn weights() {
     window.act(Action::Undo);
     assert!(window.state.document.weights.is_empty());
     assert!(weight_maps(&window.state.document).is_empty());
-    assert!(window.state.document.bundle.rules.is_none());
+    assert!(window.state.document.bundle.rules().next().is_none());
     window.act(Action::Redo);
     assert_eq!(values(&window), all);
     // The maps disappear with their streamlines.
@@ -185,7 +186,7 @@ fn by_weight_alone() {
     assert_eq!(left(&window), Some(kept), "{}", said(&window));
     let left_group = FilterAction::ShowGroup(Some("left".to_owned()));
     act(&mut window, FilterAction::Show(Shown::Before));
-    assert!(window.state.document.bundle.rules.is_none());
+    assert!(window.state.document.bundle.rules().next().is_none());
     act(&mut window, left_group);
     assert!(left(&window) > Some(0));
 }
@@ -206,7 +207,7 @@ fn cut() {
     act(&mut window, FilterAction::Show(Shown::Difference));
     assert_eq!(left(&window), 27 - kept);
     act(&mut window, FilterAction::Show(Shown::Before));
-    assert!(window.state.document.bundle.rules.is_none());
+    assert!(window.state.document.bundle.rules().next().is_none());
     act(&mut window, FilterAction::Show(Shown::After));
     act(
         &mut window,
@@ -228,7 +229,7 @@ fn cut() {
     for _ in 0..8 {
         window.act(Action::Undo);
     }
-    let limit = window.state.document.bundle.rules.as_ref();
+    let limit = window.state.document.bundle.rules().next();
     let low = limit.and_then(|s| s.limit(&weight())?.low);
     assert_eq!(low, Some(f32::MIN_POSITIVE), "the drag was one step");
     act(
@@ -522,7 +523,7 @@ fn sums_apart() {
         high: None,
         counting: Default::default(),
     });
-    let (rules, phase) = (Some(rules), Phase::Done);
+    let phase = Phase::Done;
     window.act(Action::Bundle(BundleAction::SetRules { rules, phase }));
     act(
         &mut window,

@@ -121,13 +121,10 @@ fn display(state: &State, layer: &str, edit: impl FnOnce(&mut Display)) -> Actio
 }
 
 fn set_rules(state: &State, edit: impl FnOnce(&mut StreamlineRules)) -> Action {
-    let now = state.document.bundle.rules.clone();
+    let now = state.document.bundle.rules().next().cloned();
     let mut rules = now.unwrap_or_else(|| StreamlineRules::new(LayerId(9_999)));
     edit(&mut rules);
-    Action::Bundle(BundleAction::SetRules {
-        rules: Some(rules),
-        phase: DONE,
-    })
+    Action::Bundle(BundleAction::SetRules { rules, phase: DONE })
 }
 
 type Row = (

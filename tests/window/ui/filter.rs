@@ -399,7 +399,7 @@ fn own_cut() {
     assert_eq!(kept(&window, other), all);
     filter(&mut window, FilterAction::Show(Shown::After));
     let document = &window.state().state.document;
-    let rules = document.bundle.rules.as_ref().expect("a filter");
+    let rules = document.bundle.rules().next().expect("a filter");
     let limit = rules.limit(&Column::Value(WEIGHT.to_owned()));
     let limit = limit.expect("a limit");
     assert_eq!(
@@ -490,7 +490,7 @@ fn results() {
     window.get_by_label_contains("Not in a bundle, ");
     window.get_by_label_contains("Cingulum, ").click();
     window.run();
-    let rules = window.state().state.document.bundle.rules.clone();
+    let rules = window.state().state.document.bundle.rules().next().cloned();
     assert_eq!(rules.and_then(|s| s.group), Some("Cingulum".to_owned()));
     click(&mut window, "Map on slices: RMSE");
     let visible = |window: &Window, name: &str| {

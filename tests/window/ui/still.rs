@@ -30,6 +30,7 @@ pub fn tests() -> Vec<Trial> {
         test("ui::still::a pathway arrives and is compared", pathway),
         test("ui::still::streamlines are cut and miss", streamlines),
         test("ui::still::a fit ends", fit),
+        test("ui::still::maps of weights are no inputs", maps),
         test("ui::still::what is under the pointer, in every task", under),
         test("ui::still::what a drop-down of Filter covers", covered),
         test("ui::still::steps of the guide are equally high", guide),
@@ -422,6 +423,19 @@ fn last_step() {
     update(&mut state, Action::StartTour);
     assert_eq!(state.session.tour, Some(TourStep::ClickSlice));
     assert!(!ends(&state));
+}
+
+/// The maps of a fit of weights have rows in Layers; in View the controls stay where they were before the fit.
+fn maps() {
+    for size in SIZES {
+        let tops = [weighing(Task::View), weighed()].map(|mut state| {
+            state.view.task = Task::View;
+            let window = window(state, size);
+            let heading = window.get_by_role_and_label(egui::Role::Heading, "Controls");
+            heading.rect().top()
+        });
+        assert_eq!(tops[0], tops[1], "{size:?}");
+    }
 }
 
 fn stopped() {

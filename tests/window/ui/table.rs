@@ -7,7 +7,8 @@ use arcuate::data::Tractogram;
 use arcuate::io::trx;
 use arcuate::solvers::curves::StopReason;
 use arcuate::state::streamlines::{
-    BottomPanel, BundleAction, Column, SameArc, StreamlineRules, StreamlineSelection, TableView,
+    BottomPanel, BundleAction, Column, Live, SameArc, SelectionKey, StreamlineRules,
+    StreamlineSelection, TableView,
 };
 use arcuate::state::{Action, Content, FilesAction, LayerAction, Phase, Task, update};
 use egui::{Key, Modifiers, Role, pos2};
@@ -140,7 +141,7 @@ fn tabled() -> Window {
 fn stopped() {
     let mut window = tabled();
     let stop = |window: &Window| {
-        let rules = window.state().state.document.bundle.rules.clone();
+        let rules = window.state().state.document.bundle.rules().next().cloned();
         rules.and_then(|s| s.stop)
     };
     for (word, wanted) in [
@@ -168,24 +169,27 @@ fn refused() {
             ..StreamlineRules::new(layer)
         };
         let action = BundleAction::SetRules {
-            rules: Some(rules),
+            rules,
             phase: Phase::Done,
         };
         update(&mut app.state, Action::Bundle(action));
     };
+    let live = |app: &mut App, then: &dyn Fn(&mut Live<SelectionKey, StreamlineSelection>)| {
+        let selections = &mut app.state.session.bundle.selections;
+        then(selections.get_mut(&layer).expect("asked for"));
+    };
     filter(app, 5);
-    app.state
-        .session
-        .bundle
-        .selection
-        .finish(StreamlineSelection {
-            marks: SameArc(marks.into()),
-            kept: 5,
-            shown,
-            every: 1,
-        });
+    let selection = StreamlineSelection {
+        marks: SameArc(marks.into()),
+        kept: 5,
+        shown,
+        every: 1,
+    };
+    live(app, &|live| {
+        live.finish(selection.clone());
+    });
     filter(app, 7);
-    app.state.session.bundle.selection.fail();
+    live(app, &Live::fail);
     window.run();
     window.get_by_label("Shown 5 of 60, as before");
 }

@@ -45,6 +45,8 @@ pub struct Rates {
 impl Rates {
     /// `None` for a path that hardly leaves its regions.
     pub fn from_path(path: &Path, metric: &Metric, in_end: impl Fn(DVec3) -> bool) -> Option<Self> {
+        // Near the source, within a ball of some voxels, a path has no points of its own.
+        let path = path.subdivided(metric);
         let between = path.between(metric.grid.spacing().max_element(), in_end);
         let stretch = path.weakest(STRETCH_MM, between);
         let last = stretch.end.checked_sub(1).filter(|l| *l > stretch.start)?;
@@ -55,6 +57,15 @@ impl Rates {
             weakest: cost / mm.max(f64::MIN_POSITIVE),
         })
     }
+}
+
+/// Why there are no costs per mm between two regions.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum NoRates {
+    /// No path joins them on this metric's grid.
+    NoPath,
+    /// The path hardly leaves them: it is not longer than a voxel beyond each.
+    TooShort,
 }
 
 /// The two ends of a path: their voxels, and a test for points inside them.
@@ -181,18 +192,21 @@ impl RandomPairs {
         Ok(drawn)
     }
 
-    /// Costs per mm between two regions on the same metric; `None` if no path joins them.
+    /// Costs per mm between two regions on the same metric, or why there are none.
     pub fn rates_between(
         &self,
         ends: &Ends,
         backend: &Backend,
         control: &Control,
-    ) -> Result<Option<Rates>, Error> {
+    ) -> Result<Result<Rates, NoRates>, Error> {
         let [from, to] = &ends.sources;
         let fields = self.fields(std::slice::from_ref(from), backend, control)?;
         let metric = &self.prepared.metric;
         let way = backend.install(|| cheapest(fields.first()?, &to.zero));
-        Ok(way.and_then(|way| Rates::from_path(&way, metric, ends.holds)))
+        let rates = way
+            .ok_or(NoRates::NoPath)
+            .and_then(|way| Rates::from_path(&way, metric, ends.holds).ok_or(NoRates::TooShort));
+        Ok(rates)
     }
 
     /// Whether too few pairs are joined for a percentile.

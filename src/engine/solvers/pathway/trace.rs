@@ -42,6 +42,23 @@ impl Path {
         }
     }
 
+    /// The same path with points in each voxel that it crosses: the part near its source is one straight segment.
+    pub fn subdivided(&self, metric: &Metric) -> Self {
+        let mut points: Vec<DVec3> = self.points.first().copied().into_iter().collect();
+        for pair in self.points.windows(2) {
+            let [from, to] = [pair[0], pair[1]].map(|at| metric.grid.voxel_at(at));
+            let voxels = (to - from).abs().max_element();
+            let parts = if voxels > 1.0 {
+                (voxels / STEP).ceil()
+            } else {
+                1.0
+            };
+            let part = |i: usize| pair[0].lerp(pair[1], i as f64 / parts);
+            points.extend((1..=parts as usize).map(part));
+        }
+        Self::new(metric, points)
+    }
+
     pub fn total_cost(&self) -> f64 {
         self.cost.last().copied().unwrap_or(0.0)
     }

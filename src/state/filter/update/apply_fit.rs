@@ -161,6 +161,8 @@ pub(in crate::state) fn weights(
         for (map, volume) in maps {
             put_map(d, id, map, volume, fit);
         }
+        // In another task what is shown is suspended: it becomes known here, and is suspended again afterwards.
+        d.restore_suspended_rules();
         let shown = match d.shown_by_weight(id) {
             Shown::Before if first => Shown::After,
             shown => shown,

@@ -98,9 +98,7 @@ fn rows(
 
 /// The rules of a layer's streamlines without their weights and a single group.
 fn rules_without_weights(document: &Document, layer: LayerId) -> Option<StreamlineRules> {
-    let rules = document.bundle.rules.as_ref();
-    let rules = rules.filter(|s| s.layer == layer)?;
-    let mut apart = rules.clone();
+    let mut apart = document.bundle.rules_of(layer)?.clone();
     apart.limits.retain(|l| l.column != weight());
     apart.group = None;
     Some(apart)

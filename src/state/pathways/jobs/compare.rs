@@ -6,7 +6,7 @@ use crate::jobs::session::Tensors;
 use crate::jobs::{Delivery, Job, JobError, PartialSender, Receive, Slot, Unfinished, Worker};
 use crate::solvers::eikonal::Prepared;
 use crate::solvers::metric::Metric;
-use crate::solvers::pathway::{Domain, Ends, Params, RandomPairs, Rates};
+use crate::solvers::pathway::{Domain, Ends, NoRates, Params, RandomPairs, Rates};
 use crate::state::job_end::ended;
 use crate::state::pathways::jobs::find::{Wall, coarse, same_walls, shapes, walls};
 use crate::state::{Effect, State, pathways};
@@ -49,8 +49,10 @@ pub struct Compared {
     pub params: Params,
     pub known: Arc<KnownPairs>,
     /// The fraction of random pairs that cost less per mm: along the whole path, on the costliest stretch. `None` if
-    /// there are too few pairs, or the coarse grid has no path.
+    /// there are too few pairs, or the pathway itself has no costs to compare.
     pub shares: Option<Rates>,
+    /// Why the pathway has none on the voxels of twice the size.
+    pub no_rates: Option<NoRates>,
     pub wall_ms: f64,
 }
 
@@ -157,7 +159,8 @@ impl ComparePathway {
         let rates = pairs.rates_between(&ends, backend, control)?;
         Ok(Compared {
             field: field.id(),
-            shares: rates.and_then(|rates| pairs.shares(rates)),
+            shares: rates.ok().and_then(|rates| pairs.shares(rates)),
+            no_rates: rates.err(),
             regions,
             params,
             known,

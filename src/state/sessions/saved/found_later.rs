@@ -1,15 +1,18 @@
 //! Layers of a session whose files are found after opening it.
 
 use crate::io::Remark;
-use crate::jobs::session::{Found, Item, Restored};
+use crate::jobs::session::{Found, Item, ReadSession, Restored};
 use crate::state::Document;
-use crate::state::core::layer::{Layer, LayerId};
-use crate::state::sessions::saved::read::{item, put_edits, restore};
+use crate::state::core::layer::{Content, Layer, LayerId};
+use crate::state::sessions::saved::found_file::point_to;
+use crate::state::sessions::saved::read::{item, map_origin, put_edits, restore};
 use crate::state::sessions::saved::results::result_name;
 use crate::state::sessions::saved::stored::find_again;
 use crate::state::sessions::saved::{
     MissingLayer, SavedOrigin, Table, alignment, filter, not_what_it_was, regions, segment,
 };
+use crate::state::streamlines::lines_of;
+use glam::DAffine3;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -48,12 +51,12 @@ fn own_file(missing: &MissingLayer) -> Option<&Found> {
     }
 }
 
-/// The layer, from what was read for it, with sentences about it.
+/// The layer, from what was read for it: returns sentences about it, and its session, where the file has its new path.
 pub fn restore_missing(
     document: &mut Document,
     missing: &MissingLayer,
     restored: Restored,
-) -> Result<Vec<Remark>, String> {
+) -> Result<(Vec<Remark>, Arc<ReadSession>), String> {
     let saved = &missing.layer;
     let id = LayerId(saved.id);
     let file_change = match (&restored, own_file(missing)) {
@@ -84,6 +87,10 @@ pub fn restore_missing(
     let steps = missing.edits()?;
     document.remove_missing_layer(id);
     document.replace_session(&missing.read, &read);
+    if let (Some(before), Some(now)) = (missing.file(), document.origins.path(layer.origin)) {
+        let now = now.to_owned();
+        point_to(document, before, &now);
+    }
     document.layers.push(Arc::new(layer));
     // An edited layer no longer has the opened content, and could not be moved.
     notes.extend(
@@ -92,12 +99,52 @@ pub fn restore_missing(
             .map(Remark::from),
     );
     put_edits(document, id, &steps);
+    let origins = table.resolve(document, &read, [saved.origin]);
+    map_origin(document, table, &origins, saved);
     regions::find_again(document, id);
     find_again(document, segment::make);
     let unread = filter::attach(document, &read, saved).err();
     notes.extend(unread.map(Remark::from));
     find_again(document, filter::make);
-    Ok(notes)
+    Ok((notes, read))
+}
+
+/// The density maps of these streamlines, which are here again, to be computed again.
+pub fn maps_of(document: &Document, streamlines: &[LayerId]) -> Vec<(u64, Item)> {
+    let missing = document.missing_layers();
+    let maps = missing.filter_map(|missing| {
+        let table = Table::new(&missing.read);
+        let map = match table.base(missing.layer.origin)? {
+            SavedOrigin::Density(map) if streamlines.contains(&LayerId(map.of.layer)) => map,
+            _ => return None,
+        };
+        let streamlines = document.layer(LayerId(map.of.layer))?;
+        let name = result_name(missing.layer.id);
+        let item = item(table, &missing.layer, &name, &missing.read).ok()??;
+        let Item::Density {
+            of, by, on, params, ..
+        } = item
+        else {
+            return None;
+        };
+        // They may have been mapped elsewhere than where they are now.
+        let (lines, by) = match document.moved_by(streamlines.id) == by {
+            true => (lines_of(streamlines)?, DAffine3::IDENTITY),
+            false => match document.unmoved(streamlines.id)? {
+                Content::Tractogram(lines) => (lines, by),
+                _ => return None,
+            },
+        };
+        let item = Item::Density {
+            of,
+            lines: Some(lines.clone()),
+            by,
+            on,
+            params,
+        };
+        Some((missing.layer.id, item))
+    });
+    maps.collect()
 }
 
 /// Restores the weights of recomputed streamlines, and their maps; an error is a sentence. `same`: they are bitwise

@@ -214,6 +214,10 @@ impl MissingLayer {
         matches!(self.base(), Some(SavedOrigin::Curves(_)))
     }
 
+    pub(in crate::state) fn is_map_of_streamlines(&self) -> bool {
+        matches!(self.base(), Some(SavedOrigin::Density(_)))
+    }
+
     /// The recipe of its streamlines; `None` if they were not computed here. An error is half a sentence.
     pub fn made(&self, document: &Document) -> Option<Result<Arc<Made>, String>> {
         if !self.can_be_made() {

@@ -131,6 +131,7 @@ pub(in crate::state) fn item(
             let map = density::read(saved)?;
             Some(Item::Density {
                 of: map.of.0,
+                lines: None,
                 by: map.by,
                 on: map.on,
                 params: map.params,
@@ -326,19 +327,28 @@ fn file_change(table: Table, layer: &SavedLayer, read: &ReadSession) -> Option<S
 /// The origins of the density maps among the layers.
 fn map_origins(document: &mut Document, table: Table, origins: &Resolved, saved: &SavedDocument) {
     for layer in &saved.layers {
-        let id = LayerId(layer.id);
-        let Some(SavedOrigin::Density(from)) = table.base(layer.origin) else {
-            continue;
-        };
-        let here = document.layer(LayerId(from.of.layer)).is_some();
-        let (Ok(origin), true) = (origins.get(layer.origin), here) else {
-            continue;
-        };
-        let (_, unit, unit_scale) = quantity(&from.params);
-        document.edit_layer(id, |l| {
-            (l.origin, l.unit, l.unit_scale) = (origin, unit, unit_scale)
-        });
+        map_origin(document, table, origins, layer);
     }
+}
+
+/// The origin of a layer, if it is a density map.
+pub(in crate::state) fn map_origin(
+    document: &mut Document,
+    table: Table,
+    origins: &Resolved,
+    layer: &SavedLayer,
+) {
+    let Some(SavedOrigin::Density(from)) = table.base(layer.origin) else {
+        return;
+    };
+    let here = document.layer(LayerId(from.of.layer)).is_some();
+    let (Ok(origin), true) = (origins.get(layer.origin), here) else {
+        return;
+    };
+    let (_, unit, unit_scale) = quantity(&from.params);
+    document.edit_layer(LayerId(layer.id), |l| {
+        (l.origin, l.unit, l.unit_scale) = (origin, unit, unit_scale)
+    });
 }
 
 /// Everything except layers and regions.

@@ -97,10 +97,23 @@ pub(in crate::state) fn items(content: &Content, read: &ReadSession) -> (Items, 
         for layer in own {
             let name = result_name(number, layer.id);
             match read::item(table, layer, &name, read) {
-                Ok(Some(Item::Density { of, by, on, params })) => {
+                Ok(Some(Item::Density {
+                    of,
+                    lines,
+                    by,
+                    on,
+                    params,
+                })) => {
                     let from = document.layers.iter().find(|l| l.id == of);
                     let of = from.map_or(key(number, of), |l| source(content, number, l));
-                    items.push((key(number, layer.id), Item::Density { of, by, on, params }));
+                    let item = Item::Density {
+                        of,
+                        lines,
+                        by,
+                        on,
+                        params,
+                    };
+                    items.push((key(number, layer.id), item));
                 }
                 Ok(Some(item)) => items.push((key(number, layer.id), item)),
                 Ok(None) => {}

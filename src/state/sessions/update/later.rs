@@ -2,7 +2,9 @@
 
 use crate::data::Tractogram;
 use crate::jobs::Slot;
-use crate::jobs::session::{FileComparison, Match, Remake, RestoredLayers, SessionRequest};
+use crate::jobs::session::{
+    FileComparison, Match, ReadSession, Remake, RestoredLayers, SessionRequest,
+};
 use crate::state::basis::remake;
 use crate::state::core::layer::{Content as LayerContent, Layer, LayerId};
 use crate::state::core::notices::{Severity, Topic};
@@ -41,25 +43,32 @@ pub(in crate::state) fn was_restored(
     restored: RestoredLayers,
     effects: &mut Vec<Effect>,
 ) {
+    let mut here = Vec::new();
     for (id, one) in restored {
         let Some(missing) = state.document.missing_layer(LayerId(id)).cloned() else {
             continue;
         };
-        let mut notes = Vec::new();
         let outcome = one.map_err(|why| why.to_string()).and_then(|one| {
             // It belongs to the session: undoing this would remove it again.
-            notes = saved::restore_missing(&mut state.document, &missing, one)?;
-            Ok(())
+            saved::restore_missing(&mut state.document, &missing, one)
         });
-        for note in notes {
-            state.session.notify(Severity::from(&note), note.sentence);
-        }
         match outcome {
-            Ok(()) => {
+            Ok((notes, read)) => {
+                for note in notes {
+                    state.session.notify(Severity::from(&note), note.sentence);
+                }
                 changed(state);
-                state.session.notices.status = format!("Found {}", missing.layer.name);
+                here.push(LayerId(id));
+                let name = &missing.layer.name;
+                state.session.notices.status = match missing.is_map_of_streamlines() {
+                    true => format!("Recomputed {name}"),
+                    false => format!("Found {name}"),
+                };
                 let path = state.document.layer(LayerId(id));
                 let path = path.and_then(|l| state.document.path(l).map(Path::to_owned));
+                if let (Some(before), Some(now)) = (missing.file(), &path) {
+                    point_snapshots_to(state, (&missing.read, before), (&read, now));
+                }
                 is_taken(state, path);
             }
             Err(why) => state.session.failed(Slot::Load, why),
@@ -68,7 +77,38 @@ pub(in crate::state) fn was_restored(
     if let Some(saved) = state.document.awaited.clone() {
         arrange_read(&mut state.document, saved.layers());
     }
+    make_maps(state, &here, effects);
     tensors::update::fit(state, effects);
+}
+
+/// Results in snapshots of the session refer to the file where it was found, too.
+fn point_snapshots_to(
+    state: &mut State,
+    before: (&Arc<ReadSession>, &Path),
+    now: (&Arc<ReadSession>, &Path),
+) {
+    if before.1 == now.1 {
+        return;
+    }
+    let snapshots = &mut state.session.snapshots;
+    for snapshot in &mut snapshots.all {
+        let old = snapshot.clone();
+        let document = &mut Arc::make_mut(snapshot).document;
+        document.replace_session(before.0, now.0);
+        saved::point_to(document, before.1, now.1);
+        let comparing = snapshots.comparing.as_mut();
+        if let Some(comparing) = comparing.filter(|c| Arc::ptr_eq(&c.with, &old)) {
+            comparing.with = snapshot.clone();
+        }
+    }
+}
+
+/// Computes the missing density maps of streamlines that are here again.
+fn make_maps(state: &State, streamlines: &[LayerId], effects: &mut Vec<Effect>) {
+    let items = saved::maps_of(&state.document, streamlines);
+    if !items.is_empty() {
+        submit(effects, SessionRequest::Load { items });
+    }
 }
 
 /// The file now at this path is the session's from here on.
@@ -120,6 +160,7 @@ pub(in crate::state) fn was_made_again(
     tractogram: Tractogram,
     outcome: Option<Match>,
     wall_ms: f64,
+    effects: &mut Vec<Effect>,
 ) {
     let id = LayerId(layer);
     let Some(missing) = state.document.missing_layer(id).cloned() else {
@@ -150,6 +191,7 @@ pub(in crate::state) fn was_made_again(
         let base = Arc::make_mut(&mut state.session.saving.base);
         base.is_back(&state.document, id, (before, state.session.revision));
     }
+    make_maps(state, &[id], effects);
     if let Some(sentence) = lost {
         state.session.notify(Severity::Warning, sentence);
     }

@@ -9,7 +9,7 @@ use crate::jobs::{
 use crate::solvers::tractogram::selection::{Selection, SelectionRules, copied, select};
 use crate::state::job_end::ended;
 use crate::state::streamlines::{SameArc, StreamlineSelection};
-use crate::state::{Effect, State};
+use crate::state::{Effect, LayerId, State};
 
 pub const SELECT: Slot = Slot::latest_wins("select");
 
@@ -27,9 +27,10 @@ pub struct SelectedStreamlines {
     pub selection: Selection,
 }
 
-/// Finds the streamlines that rules keep; if they are more than `most_shown`, a thinned subset is returned for display.
+/// Finds the streamlines of a layer that its rules keep; if they are more than `most_shown`, a thinned subset is returned for display.
 #[derive(Clone, Debug)]
 pub struct FilterStreamlines {
+    pub layer: LayerId,
     pub tractogram: Tractogram,
     pub rules: SelectionRules,
     pub most_shown: usize,
@@ -39,7 +40,8 @@ impl Job for FilterStreamlines {
     type Output = FilteredStreamlines;
 
     fn slot(&self) -> Slot {
-        SELECT
+        // The filter of one layer does not replace that of another.
+        SELECT.instance(self.layer.0 as u32)
     }
 
     fn label(&self) -> String {
@@ -78,7 +80,10 @@ impl Receive<State> for FilterStreamlines {
     ) {
         ended(state, self, delivery, effects, |state, filtered, _, _| {
             let kept = filtered.selection.kept_count();
-            state.session.bundle.selection.finish(StreamlineSelection {
+            let Some(live) = state.session.bundle.selections.get_mut(&self.layer) else {
+                return;
+            };
+            live.finish(StreamlineSelection {
                 marks: SameArc(filtered.selection.marks.into()),
                 kept,
                 shown: filtered.shown,
@@ -88,7 +93,9 @@ impl Receive<State> for FilterStreamlines {
     }
 
     fn unfinished(&self, _: &Unfinished, state: &mut State) -> bool {
-        state.session.bundle.selection.fail();
+        if let Some(live) = state.session.bundle.selections.get_mut(&self.layer) {
+            live.fail();
+        }
         false
     }
 }

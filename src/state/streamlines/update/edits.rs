@@ -18,7 +18,12 @@ use std::sync::Arc;
 /// Keeps the streamlines that the rules select as a new layer. The rules themselves are recorded; if they need images,
 /// which another session may not have, or if the streamlines were moved, the selection is recorded instead.
 pub fn keep(state: &mut State, effects: &mut Vec<Effect>) {
-    let Some(streamline_rules) = state.document.bundle.rules.clone() else {
+    // The present streamlines, else the only others that have rules.
+    let bundle = &state.document.bundle;
+    let own = state
+        .bundle()
+        .and_then(|(layer, _)| bundle.rules_of(layer.id));
+    let Some(streamline_rules) = own.or_else(|| bundle.rules().next()).cloned() else {
         return;
     };
     let layer = state.document.layer(streamline_rules.layer);
@@ -180,9 +185,8 @@ pub fn done(
         };
         let at = at.map_or(document.layers.len(), |at| at + 1);
         document.layers.insert(at, Arc::new(layer));
-        let rules = document.bundle.rules.as_ref();
-        if !stays && rules.is_some_and(|s| s.layer == id) {
-            document.bundle.rules = None;
+        if !stays {
+            document.bundle.remove_rules(id);
         }
     });
     state.session.bundle.manual_selection = None;

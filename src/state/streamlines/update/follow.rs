@@ -71,9 +71,10 @@ pub(in crate::state) fn regions(
         .collect()
 }
 
-fn filtered(state: &State) -> Option<(&StreamlineRules, &Tractogram)> {
-    let rules = state.document.bundle.rules.as_ref()?;
-    Some((rules, lines_of(state.document.layer(rules.layer)?)?))
+/// The layers that have rules, with their streamlines.
+fn filtered(state: &State) -> impl Iterator<Item = (&StreamlineRules, &Tractogram)> {
+    let rules = state.document.bundle.rules();
+    rules.filter_map(|rules| Some((rules, lines_of(state.document.layer(rules.layer)?)?)))
 }
 
 /// Images that the rules use.
@@ -148,7 +149,20 @@ pub(in crate::state) fn applied_rules(
 }
 
 fn sift(state: &mut State, effects: &mut Vec<Effect>) {
-    let requested = filtered(state).map(|(streamline_rules, lines)| SelectionKey {
+    let layers: Vec<LayerId> = filtered(state).map(|(rules, _)| rules.layer).collect();
+    let selections = &mut state.session.bundle.selections;
+    selections.retain(|layer, _| layers.contains(layer));
+    for layer in layers {
+        sift_layer(state, layer, effects);
+    }
+}
+
+fn sift_layer(state: &mut State, layer: LayerId, effects: &mut Vec<Effect>) {
+    let found = filtered(state).find(|(rules, _)| rules.layer == layer);
+    let Some((streamline_rules, lines)) = found else {
+        return;
+    };
+    let requested = SelectionKey {
         of: lines.id(),
         rules: streamline_rules.clone(),
         regions: regions(state, streamline_rules)
@@ -163,30 +177,27 @@ fn sift(state: &mut State, effects: &mut Vec<Effect>) {
             })
             .collect(),
         coarse: state.history.is_open(),
-    });
-    if let (Some(requested), Some((known, selection))) =
-        (&requested, state.session.bundle.selection.shown())
-    {
+    };
+    let live = state.session.bundle.selections.get(&layer);
+    if let Some((known, selection)) = live.and_then(|live| live.shown()) {
         let alike = SelectionKey {
             coarse: requested.coarse,
             ..known.clone()
         };
         // All were returned, or the returned ones suffice for now.
-        if alike == *requested && (selection.every == 1 || requested.coarse) {
+        if alike == requested && (selection.every == 1 || requested.coarse) {
             return;
         }
     }
-    let Some((streamline_rules, lines)) = filtered(state) else {
-        state.session.bundle.selection.ask(None);
-        return;
-    };
     let Some(rules) = applied_rules(state, streamline_rules, lines) else {
         return;
     };
     let tractogram = lines.clone();
-    if let Some(key) = state.session.bundle.selection.ask(requested) {
+    let live = state.session.bundle.selections.entry(layer).or_default();
+    if let Some(key) = live.ask(Some(requested)) {
         let most_shown = if key.coarse { FEW } else { usize::MAX };
         effects.push(Effect::submit(FilterStreamlines {
+            layer,
             tractogram,
             rules,
             most_shown,
@@ -197,11 +208,11 @@ fn sift(state: &mut State, effects: &mut Vec<Effect>) {
 /// Requests values that the rules or the table need.
 fn columns(state: &mut State, effects: &mut Vec<Effect>) {
     let mut needed: Vec<(Tractogram, Column)> = Vec::new();
-    if let Some((rules, lines)) = filtered(state) {
+    for (rules, lines) in filtered(state) {
         needed.extend(image_columns(rules).map(|c| (lines.clone(), c.clone())));
     }
     let table = state.view.bottom_panel == Some(BottomPanel::Table);
-    let seen = table || state.document.bundle.rules.is_some();
+    let seen = table || state.document.bundle.has_rules();
     if let Some((_, lines)) = state.bundle().filter(|_| seen) {
         let all = state.columns(lines);
         needed.extend(all.into_iter().map(|c| (lines.clone(), c)));

@@ -15,43 +15,47 @@ pub struct Before {
     user_works_on_layer: bool,
 }
 
-/// `None` if the action may change the rules freely: there are none, or it is undo or redo.
-pub fn before(state: &State, action: &Action) -> Option<Before> {
+/// Empty if the action may change the rules freely: there are none, or it is undo or redo.
+pub fn before(state: &State, action: &Action) -> Vec<Before> {
     if matches!(
         action,
         Action::Undo | Action::Redo | Action::AbandonDrag(_) | Action::Bundle(_)
     ) {
-        return None;
+        return Vec::new();
     }
-    let rules = state.document.bundle.rules.clone()?;
-    let layer = state.document.layer(rules.layer)?.clone();
-    let regions = state.document.regions.iter();
-    let part = regions.filter(|r| rules.how(r.id, r.role) != RegionRule::Nothing);
-    let part = part.map(|r| r.id).collect();
     let mut regions = state.document.regions.iter();
     let seeded = regions.any(|r| r.role == Role::Seed);
     let subject = state.bundle().map(|(layer, _)| layer.id);
     // In the other tasks regions are ends of pathways, obstacles, or bundles of their own.
     let by_task = matches!(state.view.task, Task::View | Task::Track);
-    let asked_about = by_task && subject == Some(rules.layer) && !seeded;
-    Some(Before {
-        rules,
-        layer,
-        part,
-        user_works_on_layer: asked_about,
-    })
+    let of = |rules: &StreamlineRules| {
+        let layer = state.document.layer(rules.layer)?.clone();
+        let regions = state.document.regions.iter();
+        let part = regions.filter(|r| rules.how(r.id, r.role) != RegionRule::Nothing);
+        let part = part.map(|r| r.id).collect();
+        Some(Before {
+            rules: rules.clone(),
+            layer,
+            part,
+            user_works_on_layer: by_task && subject == Some(rules.layer) && !seeded,
+        })
+    };
+    state.document.bundle.rules().filter_map(of).collect()
 }
 
 /// Regions that took no part, or were not there, take none now either, whatever their role; unless the user is
 /// about the filter's layer. A target is for tracking in any case.
-pub fn keep(state: &mut State, before: Option<Before>) {
-    let Some(before) = before else {
-        return;
-    };
+pub fn keep(state: &mut State, before: Vec<Before>) {
+    for before in before {
+        keep_of(state, before);
+    }
+}
+
+fn keep_of(state: &mut State, before: Before) {
     let document = &state.document;
     let layer = document.layer(before.rules.layer);
     let same = layer.is_some_and(|layer| Arc::ptr_eq(layer, &before.layer))
-        && document.bundle.rules.as_ref() == Some(&before.rules);
+        && document.bundle.rules_of(before.rules.layer) == Some(&before.rules);
     if !same {
         return;
     }
@@ -63,5 +67,5 @@ pub fn keep(state: &mut State, before: Option<Before>) {
             rules = rules.using(region.id, region.role, RegionRule::Nothing);
         }
     }
-    state.document.bundle.rules = Some(rules);
+    state.document.bundle.set_rules(rules);
 }

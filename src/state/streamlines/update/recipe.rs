@@ -173,8 +173,7 @@ impl<'a> Parts<'a> {
     fn streamlines(&mut self) -> Option<Recipe> {
         let (state, layer) = (self.state, self.layer);
         let recipe = state.document.recipe(layer);
-        let streamline_rules = state.document.bundle.rules.as_ref();
-        let Some(streamline_rules) = streamline_rules.filter(|s| s.layer == layer.id) else {
+        let Some(streamline_rules) = state.document.bundle.rules_of(layer.id) else {
             return Some(recipe);
         };
         let rules = applied_rules(

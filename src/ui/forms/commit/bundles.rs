@@ -184,8 +184,7 @@ fn bundle_row(
     let spoken = format!("{name}, {kept} kept, Σ weight {weight}, Σ weight × length {sum}");
     let selected = match &row.of {
         BundleKind::Group(group) => {
-            let rules = state.document.bundle.rules.as_ref();
-            let rules = rules.filter(|s| s.layer == layer.id);
+            let rules = state.document.bundle.rules_of(layer.id);
             rules.is_some_and(|s| s.group.as_ref() == Some(group))
         }
         BundleKind::Extra(ExtraBundle::Region(id), _) => {

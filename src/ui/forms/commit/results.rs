@@ -183,9 +183,9 @@ fn shown(
 
 /// The number shown, if rules other than the weights reduce it.
 fn narrowed(state: &State, layer: &Layer, requested: usize) -> Option<usize> {
-    let rules = state.document.bundle.rules.as_ref();
-    let rules = rules.filter(|s| s.layer == layer.id && s.group.is_none())?;
-    let (key, selection) = state.session.bundle.selection.shown()?;
+    let rules = state.document.bundle.rules_of(layer.id);
+    let rules = rules.filter(|s| s.group.is_none())?;
+    let (key, selection) = state.session.bundle.selections.get(&layer.id)?.shown()?;
     (key.rules == *rules && selection.kept != requested).then_some(selection.kept)
 }
 

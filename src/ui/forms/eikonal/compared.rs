@@ -1,5 +1,6 @@
 //! The live pathway compared with those of random pairs of the same head.
 
+use crate::solvers::pathway::NoRates;
 use crate::state::core::text::counted;
 use crate::state::pathways::jobs::COMPARE;
 use crate::state::pathways::{AmongPairs, PathwayAction, Standing};
@@ -9,15 +10,25 @@ use crate::ui::widgets::note::{Note, NoteResponse};
 use crate::ui::widgets::rows;
 use egui::Ui;
 
-/// How to read the two figures, on hover.
-fn help(pairs: usize) -> String {
+/// How to read the two figures, on hover; `missing`: why there are none.
+fn help(pairs: usize, missing: Option<NoRates>) -> String {
     let pairs = match pairs {
         0 => "random pairs".to_owned(),
         n => counted(n, "random pair"),
     };
+    let missing = match missing {
+        None => "",
+        Some(NoRates::NoPath) => {
+            ". The comparison uses voxels of twice the size, on which no path joins seed and target"
+        }
+        Some(NoRates::TooShort) => {
+            ". The comparison uses voxels of twice the size and leaves out one of them at each end: nothing of this \
+             path is left"
+        }
+    };
     format!(
         "Compared with the cheapest paths of {pairs} in this head: regions of white matter as large as seed and \
-         target. A bundle costs less than most of them"
+         target. A bundle costs less than most of them{missing}"
     )
 }
 
@@ -27,6 +38,7 @@ pub fn show(ui: &mut Ui, state: &State) {
     let compared = state.pathway_compared();
     let shares = compared.and_then(|c| c.shares);
     let pairs = compared.map_or(0, |c| c.known.pairs.rates.len());
+    let no_rates = compared.and_then(|c| c.no_rates);
     let comparing = state.session.jobs.running.iter().any(|j| j.slot == COMPARE);
     let text = |share: Option<f64>| match share {
         Some(share) => AmongPairs::cheaper_in_row(share),
@@ -34,8 +46,8 @@ pub fn show(ui: &mut Ui, state: &State) {
         None if compared.is_some_and(|c| c.known.pairs.too_few()) => {
             "too few pairs are joined".to_owned()
         }
-        // With doubled voxels the path hardly leaves the regions, or no path joins them.
-        None if compared.is_some() => "no path to compare".to_owned(),
+        None if no_rates == Some(NoRates::NoPath) => "no path in larger voxels".to_owned(),
+        None if no_rates == Some(NoRates::TooShort) => "the path is too short".to_owned(),
         None if state.session.pathways.not_compared.is_some() => "not compared".to_owned(),
         None if state.pathway_standing() == Some(Standing::Final) => "waits".to_owned(),
         None => "waiting for the full result".to_owned(),
@@ -44,7 +56,7 @@ pub fn show(ui: &mut Ui, state: &State) {
         rows::reading(ui, "Weakest stretch", &text(shares.map(|s| s.weakest)));
         rows::reading(ui, "Cost per mm", &text(shares.map(|s| s.mean)));
     });
-    both.response.on_hover_text(help(pairs));
+    both.response.on_hover_text(help(pairs, no_rates));
 }
 
 /// Why the two figures matter, and the reason when there are none.

@@ -4,6 +4,7 @@ use super::overlap::Picture;
 use super::{axes, describe, fitted, grid, orders, shells};
 use crate::data::axis_change::AxisChange;
 use crate::data::gradients::Weighting;
+use crate::data::text::singular_or_plural;
 use crate::data::{AffineSource, DataId, Grid, TensorLayout, Tractogram};
 use crate::solvers::gradient_check;
 use crate::state::alignment::space::{Disagreement, Item, What, compared, shares_inside};
@@ -25,7 +26,8 @@ pub struct Check {
     pub report: Vec<String>,
 }
 
-/// The worst verdict, and the checks as text: `3 of 4 checks passed · 1 not run`, `fit running`.
+/// The worst verdict, and the rows as text: `3 of 4 checks passed · 1 not run`, `3 of 4 passed · 1 not run · 1 note`,
+/// `fit running`. A note is no check and is counted by itself: every row is counted once.
 pub fn summary(verdicts: &[Verdict]) -> (Verdict, String) {
     let is = |of: &[Verdict]| verdicts.iter().filter(|v| of.contains(v)).count();
     let wrong = is(&[Verdict::Warning, Verdict::Failed]);
@@ -33,21 +35,28 @@ pub fn summary(verdicts: &[Verdict]) -> (Verdict, String) {
     if running > 0 && wrong == 0 {
         return (Verdict::Running, "fit running".to_owned());
     }
-    // Notes are not checks and do not count.
-    let passed = is(&[Verdict::Passed]);
-    let (worst, text) = match (wrong, passed) {
+    let (passed, notes) = (is(&[Verdict::Passed]), is(&[Verdict::Note]));
+    // The narrowest panel has no room for the noun beside both counts.
+    let checks = match (not_run, notes) {
+        (1.., 1..) => "",
+        _ if wrong > 0 => singular_or_plural(wrong, "check ", "checks "),
+        _ => "checks ",
+    };
+    let (worst, mut text) = match (wrong, passed) {
         (0, passed) if not_run > 0 => (
             Verdict::NotRun,
-            format!("{passed} of {} checks passed", passed + not_run),
+            format!("{passed} of {} {checks}passed", passed + not_run),
         ),
         (0, _) => (Verdict::Passed, "checks passed".to_owned()),
-        (1, _) => (Verdict::Warning, "1 check to look at".to_owned()),
-        (n, _) => (Verdict::Warning, format!("{n} checks to look at")),
+        (n, _) => (Verdict::Warning, format!("{n} {checks}to look at")),
     };
-    match not_run {
-        0 => (worst, text),
-        n => (worst, format!("{text} · {n} not run")),
+    if not_run > 0 {
+        text += &format!(" · {not_run} not run");
     }
+    if notes > 0 {
+        text += &format!(" · {}", counted(notes, "note"));
+    }
+    (worst, text)
 }
 
 pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {

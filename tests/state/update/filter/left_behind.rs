@@ -3,9 +3,14 @@
 use super::{Window, act, fitted, layer, opened, said};
 use crate::support::origins::weight_maps;
 use crate::support::test;
-use arcuate::state::filter::{ByWeight, FilterAction, Shown, weight};
-use arcuate::state::streamlines::{Column, Limit, StreamlineRules};
-use arcuate::state::{Action, BundleAction, Phase, Task, ViewAction};
+use arcuate::data::Role;
+use arcuate::jobs::Outcome;
+use arcuate::state::core::display::LineColouring;
+use arcuate::state::filter::jobs::{FIT_WEIGHTS, FitWeights};
+use arcuate::state::filter::{ByWeight, FilterAction, Filtering, Shown, weight};
+use arcuate::state::streamlines::{Bundle, Column, Limit, RegionRule, StreamlineRules};
+use arcuate::state::{Action, BundleAction, LayerAction, LayerId, Phase, Task, ViewAction};
+use glam::DVec3;
 use libtest_mimic::Trial;
 
 pub fn tests() -> Vec<Trial> {
@@ -15,6 +20,12 @@ pub fn tests() -> Vec<Trial> {
         test("update::filter::one_shell_can_be_forced", forced),
         test("update::filter::a_kept_layer_is_not_taken", keep),
         test("update::filter::each_layer_keeps_what_is_shown", two_layers),
+        test("update::filter::filters_of_layers_are_apart", apart),
+        test("update::filter::an_ignored_region_stays_ignored", ignored),
+        test("update::filter::displaced_choices_are_read", displaced),
+        test("update::filter::a_failure_is_of_its_layer", failed_apart),
+        test("update::filter::a_deleted_layer_leaves_no_filter", deleted),
+        test("update::filter::each_colouring_has_its_window", colourings),
     ]
 }
 
@@ -33,7 +44,10 @@ fn left_behind() {
     let kept = window.state.selection(id).expect("sifted").kept;
     for task in [Task::View, Task::Track, Task::Segment, Task::Pathways] {
         look(&mut window, task);
-        assert!(window.state.document.bundle.rules.is_none(), "{task:?}");
+        assert!(
+            window.state.document.bundle.rules().next().is_none(),
+            "{task:?}"
+        );
         assert!(
             window.state.selection(id).is_none(),
             "all are seen in {task:?}"
@@ -46,16 +60,16 @@ fn left_behind() {
     let group = Some("left".to_owned());
     act(&mut window, FilterAction::ShowGroup(group.clone()));
     act(&mut window, FilterAction::Show(Shown::Difference));
-    let rules = window.state.document.bundle.rules.clone();
+    let rules = window.state.document.bundle.rules().next().cloned();
     look(&mut window, Task::View);
-    assert!(window.state.document.bundle.rules.is_none());
+    assert!(window.state.document.bundle.rules().next().is_none());
     // Undo and redo in another task restore none.
     window.act(Action::Undo);
-    assert!(window.state.document.bundle.rules.is_none());
+    assert!(window.state.document.bundle.rules().next().is_none());
     window.act(Action::Redo);
-    assert!(window.state.document.bundle.rules.is_none());
+    assert!(window.state.document.bundle.rules().next().is_none());
     look(&mut window, Task::Filter);
-    assert_eq!(window.state.document.bundle.rules, rules);
+    assert_eq!(window.state.document.bundle.rules().next().cloned(), rules);
     // The fit ends while another task is selected.
     let mut window = opened();
     window.holding = true;
@@ -64,7 +78,7 @@ fn left_behind() {
     window.holding = false;
     window.deliver(|_| {});
     assert!(!window.state.is_filtering());
-    assert!(window.state.document.bundle.rules.is_none());
+    assert!(window.state.document.bundle.rules().next().is_none());
     // The status stays until the user selects a third task.
     let weighed = |window: &Window| {
         window
@@ -96,13 +110,13 @@ fn of_the_user() {
         counting: Default::default(),
     });
     window.act(Action::Bundle(BundleAction::SetRules {
-        rules: Some(own.clone()),
+        rules: own.clone(),
         phase: Phase::Done,
     }));
     for task in [Task::Filter, Task::Segment, Task::View] {
         look(&mut window, task);
         assert_eq!(
-            window.state.document.bundle.rules.as_ref(),
+            window.state.document.bundle.rules().next(),
             Some(&own),
             "{task:?}"
         );
@@ -147,7 +161,10 @@ fn keep() {
     let id = layer(&window).id;
     let (rules, maps) = {
         let document = &window.state.document;
-        (document.bundle.rules.clone(), weight_maps(document))
+        (
+            document.bundle.rules().next().cloned(),
+            weight_maps(document),
+        )
     };
     assert!(rules.is_some() && !maps.is_empty());
     act(&mut window, FilterAction::Keep);
@@ -155,8 +172,8 @@ fn keep() {
     assert_eq!(layer(&window).id, id);
     assert!(layer(&window).display.visible);
     assert_eq!(
-        (&document.bundle.rules, weight_maps(document)),
-        (&rules, maps)
+        (document.bundle.rules_of(id), weight_maps(document)),
+        (rules.as_ref(), maps)
     );
     assert!(window.state.holds_fit(), "the next run goes on from it");
     let kept = window.state.session.selected_layer.expect("the kept one");
@@ -187,7 +204,10 @@ fn two_layers() {
     act(&mut window, FilterAction::Keep);
     let second = window.state.session.selected_layer.expect("the kept one");
     let look_at = |window: &mut Window, id| act(window, FilterAction::Tractogram(id));
-    let rules = |window: &Window| window.state.document.bundle.rules.clone();
+    let rules = |window: &Window| {
+        let bundle = &window.state.document.bundle;
+        bundle.rules_of(layer(window).id).cloned()
+    };
     act(&mut window, FilterAction::Show(Shown::Difference));
     look_at(&mut window, second);
     act(&mut window, FilterAction::Run);
@@ -199,8 +219,12 @@ fn two_layers() {
         look_at(&mut window, id);
         assert_eq!(shown(&window), choice);
         look(&mut window, Task::View);
-        assert_eq!(rules(&window), None);
+        assert!(!window.state.document.bundle.has_rules());
         look(&mut window, Task::Filter);
+        // What is shown of the other layer is not changed by a look at this one.
+        let document = &window.state.document;
+        assert_eq!(document.shown_by_weight(first), Shown::Difference);
+        assert_eq!(document.shown_by_weight(second), Shown::After);
         assert_eq!(shown(&window), choice);
     }
     let group = Some("left".to_owned());
@@ -231,9 +255,182 @@ fn two_layers() {
         counting: Default::default(),
     });
     window.act(Action::Bundle(BundleAction::SetRules {
-        rules: Some(own.clone()),
+        rules: own.clone(),
         phase: Phase::Done,
     }));
     look_at(&mut window, second);
-    assert_eq!(rules(&window), Some(own));
+    let bundle = &window.state.document.bundle;
+    assert_eq!(bundle.rules_of(first), Some(&own));
+    assert_eq!(shown(&window), Shown::After);
+}
+
+/// A filter in View leaves what Filter shows of another layer, and the choices in Filter leave that filter.
+fn apart() {
+    let mut window = fitted();
+    let first = layer(&window).id;
+    act(&mut window, FilterAction::Keep);
+    let second = window.state.session.selected_layer.expect("the kept one");
+    act(&mut window, FilterAction::Show(Shown::Difference));
+    look(&mut window, Task::View);
+    let own = StreamlineRules::new(second).limited(Limit {
+        column: Column::length(),
+        low: Some(1.0),
+        high: None,
+        counting: Default::default(),
+    });
+    window.act(Action::Bundle(BundleAction::SetRules {
+        rules: own.clone(),
+        phase: Phase::Done,
+    }));
+    look(&mut window, Task::Filter);
+    for choice in [Shown::Difference, Shown::After, Shown::Before] {
+        assert_eq!(layer(&window).id, first);
+        act(&mut window, FilterAction::Show(choice));
+        assert_eq!(shown(&window), choice);
+        let document = &window.state.document;
+        assert_eq!(document.bundle.rules_of(second), Some(&own), "{choice:?}");
+        // Both are computed: one does not replace the other.
+        assert!(window.state.passing(second).is_some(), "{choice:?}");
+        let by_weight = window.state.passing(first).is_some();
+        assert_eq!(by_weight, choice != Shown::Before, "{choice:?}");
+        look(&mut window, Task::View);
+        let document = &window.state.document;
+        assert_eq!(document.bundle.rules_of(second), Some(&own), "{choice:?}");
+        assert_eq!(document.bundle.rules_of(first), None, "{choice:?}");
+        look(&mut window, Task::Filter);
+    }
+    // A session stores the filters of both layers.
+    let bundle = &window.state.document.bundle;
+    let own_of_both = own.clone();
+    let mut both = bundle.clone();
+    both.set_rules(StreamlineRules::new(first));
+    let text = serde_json::to_string(&both).expect("JSON");
+    let read: Bundle = serde_json::from_str(&text).expect("a bundle");
+    assert_eq!(read, both);
+    assert_eq!(read.rules_of(second), Some(&own_of_both));
+}
+
+/// A region that the user ignores in a filter stays so: through the choices of Filter, and while the filter is off.
+fn ignored() {
+    let mut window = fitted();
+    let id = layer(&window).id;
+    window.place(Role::Target, DVec3::splat(200.0));
+    let region = window.state.document.regions[0].id;
+    look(&mut window, Task::View);
+    let switch = |window: &mut Window, on| {
+        let layer = id;
+        window.act(Action::Bundle(BundleAction::SwitchFilter { layer, on }));
+    };
+    switch(&mut window, true);
+    let own = window.state.document.bundle.rules_of(id).expect("a filter");
+    let own = own.clone().using(region, Role::Target, RegionRule::Nothing);
+    window.act(Action::Bundle(BundleAction::SetRules {
+        rules: own.clone(),
+        phase: Phase::Done,
+    }));
+    for choice in Shown::ALL {
+        look(&mut window, Task::Filter);
+        act(&mut window, FilterAction::Show(choice));
+        assert_eq!(shown(&window), choice);
+        look(&mut window, Task::View);
+        let bundle = &window.state.document.bundle;
+        assert_eq!(bundle.rules_of(id), Some(&own), "{choice:?}");
+    }
+    switch(&mut window, false);
+    assert_eq!(window.state.document.bundle.rules_of(id), None);
+    switch(&mut window, true);
+    assert_eq!(window.state.document.bundle.rules_of(id), Some(&own));
+}
+
+/// A fit that fails while another layer is looked at says nothing about that one.
+fn failed_apart() {
+    let mut window = fitted();
+    let first = layer(&window).id;
+    act(&mut window, FilterAction::Keep);
+    let second = window.state.session.selected_layer.expect("the kept one");
+    window.holding = true;
+    act(&mut window, FilterAction::RunAnew);
+    act(&mut window, FilterAction::Tractogram(second));
+    window.deliver(|events| {
+        let mut fits = events.iter_mut().filter(|e| e.slot == FIT_WEIGHTS);
+        let fit = fits.next().expect("a fit");
+        let failed = Outcome::Failed("No memory".to_owned());
+        *fit.outcome_mut::<FitWeights>().expect("a fit") = failed;
+    });
+    window.holding = false;
+    assert!(!window.state.is_filtering());
+    assert_eq!(window.state.why_fit_failed(), None);
+    act(&mut window, FilterAction::Tractogram(first));
+    assert_eq!(window.state.why_fit_failed(), Some("No memory"));
+}
+
+/// The filter of a layer goes with it, and returns with it.
+fn deleted() {
+    let mut window = fitted();
+    let id = layer(&window).id;
+    let rules = window.state.document.bundle.rules_of(id).cloned();
+    assert!(rules.is_some());
+    window.act(Action::Layer(LayerAction::Delete(id)));
+    assert!(!window.state.document.bundle.has_rules());
+    let mut settings = window.state.document.filter.each_by_weight();
+    assert!(settings.next().is_none());
+    drop(settings);
+    window.act(Action::Undo);
+    assert_eq!(window.state.document.bundle.rules_of(id).cloned(), rules);
+}
+
+/// Colours of another value leave those of the weights as they were, and the reverse.
+fn colourings() {
+    let mut window = fitted();
+    let id = layer(&window).id;
+    let colour = |window: &mut Window, line_colouring, ends: Option<(f32, f32)>| {
+        let mut display = layer(window).display.clone();
+        display.line_colouring = line_colouring;
+        display.window = ends.unwrap_or(display.window);
+        let (layer, phase) = (id, Phase::Done);
+        window.act(Action::Layer(LayerAction::SetDisplay {
+            layer,
+            display,
+            phase,
+        }));
+        layer_window(window)
+    };
+    let of_weights = window.state.document.weights[&id].window();
+    assert_eq!(layer_window(&window), of_weights);
+    let other = (0.25, 0.75);
+    assert_eq!(
+        colour(&mut window, LineColouring::Length, Some(other)),
+        other
+    );
+    assert_eq!(colour(&mut window, LineColouring::Weight, None), of_weights);
+    // A window that the user set stays while the colouring does.
+    assert_eq!(
+        colour(&mut window, LineColouring::Weight, Some(other)),
+        other
+    );
+}
+
+fn layer_window(window: &Window) -> (f32, f32) {
+    layer(window).display.window
+}
+
+/// Sessions of versions that had one filter for all layers keep the choices for the others.
+fn displaced() {
+    let text = r#"{
+        "by_weight": {"On": {"layer": 3, "group": false}},
+        "displaced": {"2": {"shown": "Difference", "group": "left"}, "3": {"shown": "After", "group": null}}
+    }"#;
+    let read: Filtering = serde_json::from_str(text).expect("settings");
+    let read = read.sanitized();
+    let off = ByWeight::Off {
+        layer: LayerId(2),
+        shown: Shown::Difference,
+        group: Some("left".to_owned()),
+    };
+    assert_eq!(read.by_weight_of(LayerId(2)), Some(&off));
+    let on = read.by_weight_of(LayerId(3));
+    assert!(matches!(on, Some(ByWeight::On { .. })), "{on:?}");
+    let text = serde_json::to_string(&read).expect("JSON");
+    let again: Filtering = serde_json::from_str(&text).expect("settings");
+    assert_eq!(again, read);
 }

@@ -126,7 +126,7 @@ fn left_out() {
         counting: Default::default(),
     });
     window.act(Action::Bundle(BundleAction::SetRules {
-        rules: Some(rules),
+        rules,
         phase: Phase::Done,
     }));
     let found = near(&window);

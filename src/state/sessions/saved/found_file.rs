@@ -1,0 +1,165 @@
+//! A file of a session that is found at another place: every result that refers to it refers to it there, whether the
+//! result was loaded with the session or is still missing.
+
+use crate::state::Document;
+use crate::state::core::layer::{Input, LayerId, OriginId};
+use crate::state::document::{DensityMap, FitMask, Made};
+use crate::state::filter::{MapOf, WeightFit};
+use crate::state::origin::{Computed, FoundMask, MapOfFit, Origin, Origins, TensorFit};
+use crate::state::segment::Segmented;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Replaces the path of a file in the origins of all that a document holds.
+pub(in crate::state) fn point_to(document: &mut Document, before: &Path, now: &Path) {
+    if before == now {
+        return;
+    }
+    let mut moved = MovedFile {
+        origins: document.origins.clone(),
+        before,
+        now,
+        known: BTreeMap::new(),
+    };
+    let layers = document.layers.iter();
+    let layers: Vec<(LayerId, OriginId)> = layers.map(|l| (l.id, l.origin)).collect();
+    for (layer, origin) in layers {
+        let origin = moved.origin(origin);
+        document.edit_layer(layer, |l| l.origin = origin);
+    }
+    for kept in &mut document.kept_pathways {
+        let fit = moved.origin(kept.fit);
+        if fit != kept.fit {
+            Arc::make_mut(kept).fit = fit;
+        }
+    }
+    for weights in document.weights.values_mut() {
+        let fit = moved.origin(weights.fit);
+        if fit != weights.fit {
+            Arc::make_mut(weights).fit = fit;
+        }
+    }
+    for (_, path) in &mut document.mask_files {
+        *path = moved.path(path);
+    }
+}
+
+struct MovedFile<'a> {
+    origins: Origins,
+    before: &'a Path,
+    now: &'a Path,
+    /// The new origin of each that was looked at.
+    known: BTreeMap<OriginId, OriginId>,
+}
+
+impl MovedFile<'_> {
+    fn path(&self, path: &Path) -> PathBuf {
+        let path = if path == self.before { self.now } else { path };
+        path.to_owned()
+    }
+
+    fn input(&mut self, input: Input) -> Input {
+        Input {
+            origin: self.origin(input.origin),
+            ..input
+        }
+    }
+
+    /// The same origin with the file at its new place; the same number if it does not refer to the file.
+    fn origin(&mut self, id: OriginId) -> OriginId {
+        if let Some(known) = self.known.get(&id) {
+            return *known;
+        }
+        let now = match self.origins.get(id).clone() {
+            origin @ (Origin::Unknown | Origin::Phantom { .. }) => origin,
+            Origin::File {
+                file,
+                mut reading,
+                gradients,
+            } => {
+                reading.colours = reading.colours.map(|path| self.path(&path));
+                Origin::File {
+                    file: self.path(&file),
+                    reading,
+                    gradients: gradients.iter().map(|path| self.path(path)).collect(),
+                }
+            }
+            Origin::Computed(made) => self.computed(&made),
+            Origin::Edited { from, step } => Origin::Edited {
+                from: self.origin(from),
+                step,
+            },
+            Origin::Moved { from, by, how } => Origin::Moved {
+                from: self.origin(from),
+                by,
+                how,
+            },
+            Origin::Reoriented { from, turn } => Origin::Reoriented {
+                from: self.origin(from),
+                turn,
+            },
+        };
+        let now = self.origins.add(now);
+        self.known.insert(id, now);
+        now
+    }
+
+    fn computed(&mut self, made: &Computed) -> Origin {
+        match made {
+            Computed::BrainMask(found) => FoundMask {
+                scan: self.origin(found.scan),
+            }
+            .into(),
+            Computed::Fit(fit) => TensorFit {
+                scan: self.origin(fit.scan),
+                mask: match &fit.mask {
+                    FitMask::File(path) => FitMask::File(self.path(path)),
+                    mask @ (FitMask::Found | FitMask::Head) => mask.clone(),
+                },
+                params: fit.params.clone(),
+            }
+            .into(),
+            Computed::FitMap(map) => MapOfFit {
+                fit: self.origin(map.fit),
+                map: map.map,
+            }
+            .into(),
+            Computed::Curves(made) => Made {
+                fit: self.origin(made.fit),
+                ..(**made).clone()
+            }
+            .into(),
+            Computed::Density(map) => DensityMap {
+                of: self.input(map.of),
+                template: map.template.as_ref().map(|path| self.path(path)),
+                ..(**map).clone()
+            }
+            .into(),
+            Computed::Segment(made) => self.segmented(made).into(),
+            Computed::Weights(fit) => WeightFit {
+                tracks: self.origin(fit.tracks),
+                scan: self.input(fit.scan),
+                mask: fit.mask.map(|input| self.input(input)),
+                peaks: fit.peaks.map(|input| self.input(input)),
+                ..(**fit).clone()
+            }
+            .into(),
+            Computed::WeightMap(map) => MapOf {
+                fit: self.origin(map.fit),
+                ..(**map).clone()
+            }
+            .into(),
+        }
+    }
+
+    fn segmented(&mut self, made: &Segmented) -> Segmented {
+        let mut segmented = made.clone();
+        segmented.image = self.input(segmented.image);
+        for inputs in &mut segmented.inputs {
+            let layer = inputs.layer;
+            inputs.layer = layer.map(|(input, frame)| (self.input(input), frame));
+        }
+        segmented
+    }
+}

@@ -1,0 +1,82 @@
+//! Each layer has rules of its own: those of one layer never change what is shown of another.
+
+use crate::data::region::RegionId;
+use crate::state::core::layer::LayerId;
+use crate::state::streamlines::{Bundle, StreamlineRules};
+
+impl Bundle {
+    /// The rules of all layers that have some.
+    pub fn rules(&self) -> impl Iterator<Item = &StreamlineRules> {
+        self.first_rules.iter().chain(&self.other_rules)
+    }
+
+    pub fn rules_of(&self, layer: LayerId) -> Option<&StreamlineRules> {
+        self.rules().find(|rules| rules.layer == layer)
+    }
+
+    pub fn has_rules(&self) -> bool {
+        self.rules().next().is_some()
+    }
+
+    /// Sets the rules of the layer that they name.
+    pub fn set_rules(&mut self, rules: StreamlineRules) {
+        let mut all = self.without(rules.layer);
+        all.push(rules);
+        self.replace(all);
+    }
+
+    /// Removes a layer's rules: all its streamlines are shown.
+    pub fn remove_rules(&mut self, layer: LayerId) {
+        let others = self.without(layer);
+        self.replace(others);
+    }
+
+    /// Switches a layer's filter on, with the rules that it had before, or off.
+    pub fn switch_filter(&mut self, layer: LayerId, on: bool) {
+        if self.rules_of(layer).is_some() == on {
+            return;
+        }
+        let known = self.rules_of(layer);
+        let known = known.or_else(|| self.rules_off.iter().find(|rules| rules.layer == layer));
+        let rules = known.cloned();
+        self.rules_off.retain(|rules| rules.layer != layer);
+        if on {
+            self.set_rules(rules.unwrap_or_else(|| StreamlineRules::new(layer)));
+        } else {
+            self.remove_rules(layer);
+            self.rules_off.extend(rules);
+        }
+    }
+
+    /// Forgets a layer that is deleted.
+    pub fn forget(&mut self, layer: LayerId) {
+        self.remove_rules(layer);
+        self.rules_off.retain(|rules| rules.layer != layer);
+    }
+
+    fn without(&self, layer: LayerId) -> Vec<StreamlineRules> {
+        let others = self.rules().filter(|rules| rules.layer != layer);
+        others.cloned().collect()
+    }
+
+    fn replace(&mut self, mut all: Vec<StreamlineRules>) {
+        all.sort_by_key(|rules| rules.layer);
+        let mut all = all.into_iter();
+        self.first_rules = all.next();
+        self.other_rules = all.collect();
+    }
+
+    /// With other ids for regions; settings of a region without a new id are dropped.
+    pub fn renamed(&self, name: impl Fn(RegionId) -> Option<RegionId>) -> Self {
+        let mut bundle = self.clone();
+        let shown = bundle.first_rules.iter_mut().chain(&mut bundle.other_rules);
+        for rules in shown.chain(&mut bundle.rules_off) {
+            let uses = rules.uses.iter();
+            rules.uses = uses
+                .filter_map(|(id, how)| Some((name(*id)?, *how)))
+                .collect();
+        }
+        bundle.profile.start = bundle.profile.start.and_then(name);
+        bundle
+    }
+}
