@@ -23,6 +23,7 @@
 //! growth set in. Changes that follow one another before the surface rests count as one change, made at the first of
 //! them.
 
+mod allowances;
 mod growth;
 mod joined;
 
@@ -30,9 +31,9 @@ pub use joined::Joined;
 
 use super::background::Contact;
 use super::run_history::{Event, ScriptEvent};
+use allowances::{Allowances, BACKGROUND, BORDER};
 use growth::{Course, MIN_GROWTH, Mark, REST_WINDOWS, Rest, UNCHANGED_RATIO};
 use serde::{Deserialize, Serialize};
-use std::iter;
 
 /// The surface has slowed down if it changes by less than this share in `REST_WINDOWS`, …
 const SLOW: f64 = 0.02;
@@ -59,10 +60,6 @@ const SERIES_STEPS: u64 = 100;
 /// A change of a surface at rest is the cause of growth that sets in within this many steps, even if the surface came
 /// to rest once more at another volume.
 const CAUSE_STEPS: u64 = 500;
-/// Tolerated voxels in the background or at the border: their number, and the reciprocal of their share of all
-/// inside.
-const BACKGROUND: (u64, u64) = (50, 1000);
-const BORDER: (u64, u64) = (30, 10_000);
 /// Smallest number of steps between two checks of the contact …
 const LOOK: u64 = 50;
 /// … which happen only if the volume has changed by one part in this many: otherwise the contact is unchanged.
@@ -142,8 +139,7 @@ pub struct LeakDetector {
     series: Series,
     /// The point where the surface last rested.
     base: Option<Base>,
-    /// The contacts allowed without a leak, from the start and from later steps on; never empty.
-    allowances: Vec<Allowance>,
+    allowances: Allowances,
     /// The contact at the last check.
     touched: Contact,
     /// Voxels inside at the last check without a leak, and the last step at which the surface still had that volume.
@@ -156,13 +152,6 @@ pub struct LeakDetector {
     answered: Option<u64>,
     /// Voxels inside at a leak after which speeds were changed: growth beyond them is another leak.
     known: u64,
-}
-
-/// A contact that is no leak from this step on.
-#[derive(Clone, Copy, Debug)]
-struct Allowance {
-    step: u64,
-    contact: Contact,
 }
 
 /// The changes of speeds since the surface last rested, whose first is the last of `Alarm::changes`.
@@ -200,7 +189,7 @@ impl LeakDetector {
             changes: Vec::new(),
             series: Series::default(),
             base: None,
-            allowances: vec![Allowance { step: 0, contact }],
+            allowances: Allowances::at_start(contact),
             touched: contact,
             looked: Mark { step: 0, inside },
             leak: None,
@@ -237,9 +226,7 @@ impl LeakDetector {
         }
         alarm.leak = None;
         alarm.looked = alarm.mark();
-        let (start, later) = (self.allowances[0], &self.allowances[1..]);
-        let earlier = later.iter().filter(|a| a.step < alarm.step).copied();
-        alarm.allowances = iter::once(start).chain(earlier).collect();
+        alarm.allowances = self.allowances.before(alarm.step);
         alarm.touched = contact;
         alarm
     }
@@ -500,11 +487,13 @@ impl LeakDetector {
     /// Records what the surface touches after this step.
     pub fn record_contact(&mut self, contact: Contact) {
         let before = std::mem::replace(&mut self.touched, contact);
-        let (allowed, inside) = (self.allowed(), self.now);
-        // A receding surface does not leak.
-        let over = |of: fn(&Contact) -> u64, (least, part): (u64, u64)| {
-            let now = of(&contact);
-            now > (2 * of(&allowed)).max(least).max(inside / part) && now > of(&before)
+        let over = |of: fn(&Contact) -> u64, tolerated: (u64, u64)| {
+            // A receding surface does not leak.
+            let increases = of(&contact) > of(&before);
+            increases
+                && self
+                    .allowances
+                    .is_exceeded(of(&contact), of, self.now, tolerated)
         };
         let cause = if over(|c| c.background, BACKGROUND) {
             Cause::Background
@@ -554,18 +543,6 @@ impl LeakDetector {
         (self.leak, self.suspected, self.early) = (None, None, false);
     }
 
-    fn allowed(&self) -> Contact {
-        self.allowances
-            .last()
-            .map(|last| last.contact)
-            .unwrap_or_default()
-    }
-
-    fn allow_from_here(&mut self, contact: Contact) {
-        let step = self.step;
-        self.allowances.push(Allowance { step, contact });
-    }
-
     /// Records that a sphere was added or cut away, with the voxels inside afterwards and the contacts before and
     /// after. What an added sphere itself touches is allowed.
     pub fn record_sphere(&mut self, inside: u64, added: bool, [before, after]: [Contact; 2]) {
@@ -587,14 +564,10 @@ impl LeakDetector {
             .map(|(_, pace)| (here, pace));
         let cut_to_less = !added && !goes_on;
         self.now = inside;
-        let allowed = self.allowed();
-        self.allow_from_here(match cut_to_less {
-            true => after,
-            false => Contact {
-                background: allowed.background + after.background.saturating_sub(before.background),
-                border: allowed.border + after.border.saturating_sub(before.border),
-            },
-        });
+        match cut_to_less {
+            true => self.allowances.allow(self.step, after),
+            false => self.allowances.allow_added(self.step, [before, after]),
+        }
         self.touched = after;
         self.begin();
         self.slowest = slowest;
@@ -604,7 +577,7 @@ impl LeakDetector {
     pub fn allow(&mut self, contact: Contact) {
         self.slow = None;
         self.seed = (0, self.now.div_ceil(SEEDS));
-        self.allow_from_here(contact);
+        self.allowances.allow(self.step, contact);
         self.touched = contact;
         self.begin();
     }
