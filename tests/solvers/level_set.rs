@@ -6,6 +6,7 @@ mod distance;
 mod invariants;
 mod keep_out;
 mod leak;
+mod leak_allowance;
 mod parity;
 mod probe;
 mod real_heads;
@@ -29,6 +30,7 @@ pub fn tests() -> Vec<Trial> {
         topology::tests(),
         invariants::tests(),
         leak::tests(),
+        leak_allowance::tests(),
         conduct::tests(),
         distance::tests(),
         keep_out::tests(),

@@ -213,6 +213,7 @@ fn found_results() {
     window.act(Action::Pathway(PathwayAction::Keep));
     assert!(window.state.document.kept_pathways[0].found.is_some());
     let scan = window.state.document.layer_named("dwi").expect("opened").id;
+    window.act(Action::Snapshot(SnapshotAction::Take));
     let session = folder.path().join("s.arcuate");
     window.save(&session);
     let named = moved(folder.path(), &["dwi.nii.gz", "dwi.bval", "dwi.bvec"]);
@@ -223,8 +224,11 @@ fn found_results() {
     let check = |window: &Window| {
         let document = &window.state.document;
         let kept = &document.kept_pathways[0];
-        let fit = document.origins.fit(kept.fit).expect("its fit");
-        assert_eq!(document.origins.path(fit.scan), Some(&*named));
+        let snapshot = &window.state.session.snapshots.all[0].document;
+        for of in [document, snapshot] {
+            let fit = of.origins.fit(of.kept_pathways[0].fit).expect("its fit");
+            assert_eq!(of.origins.path(fit.scan), Some(&*named));
+        }
         assert!(kept.found.is_some(), "{}", window.said());
         let tracks = document.layer(tracks).expect("stored");
         let command = document.recipe(tracks).command();

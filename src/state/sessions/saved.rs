@@ -16,6 +16,7 @@ pub(in crate::state) mod snapshots;
 mod stored;
 pub(in crate::state) mod write;
 
+pub(in crate::state) use crate::state::sessions::saved::found_file::point_to;
 pub use crate::state::sessions::saved::found_later::{
     maps_of, moved_to, restore_missing, restore_weights,
 };

@@ -163,7 +163,7 @@ impl Column<'_> {
             let bar = Rect::from_center_size(pos2(x, middle), vec2(WIDTH, height));
             let align = self.align();
             let place = |at: Pos2, i: usize| align.anchor_size(at, sizes[i]);
-            let beside = x + direction * (0.5 * WIDTH + BESIDE);
+            let text_x = x + direction * (0.5 * WIDTH + BESIDE);
             let places = [
                 place(
                     pos2(
@@ -172,8 +172,8 @@ impl Column<'_> {
                     ),
                     0,
                 ),
-                place(pos2(beside, bar.top() + FIGURE), 1),
-                place(pos2(beside, bar.bottom() - FIGURE), 2),
+                place(pos2(text_x, bar.top() + FIGURE), 1),
+                place(pos2(text_x, bar.bottom() - FIGURE), 2),
             ];
             let whole = places.iter().fold(bar, |all, one| all.union(*one));
             let whole = whole.expand(RIM);

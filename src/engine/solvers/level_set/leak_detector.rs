@@ -23,6 +23,7 @@
 //! growth set in. Changes that follow one another before the surface rests count as one change, made at the first of
 //! them.
 
+mod allowances;
 mod growth;
 mod joined;
 
@@ -30,6 +31,7 @@ pub use joined::Joined;
 
 use super::background::Contact;
 use super::run_history::{Event, ScriptEvent};
+use allowances::{Allowances, BACKGROUND, BORDER};
 use growth::{Course, MIN_GROWTH, Mark, REST_WINDOWS, Rest, UNCHANGED_RATIO};
 use serde::{Deserialize, Serialize};
 
@@ -58,10 +60,6 @@ const SERIES_STEPS: u64 = 100;
 /// A change of a surface at rest is the cause of growth that sets in within this many steps, even if the surface came
 /// to rest once more at another volume.
 const CAUSE_STEPS: u64 = 500;
-/// Tolerated voxels in the background or at the border: their number, and the reciprocal of their share of all
-/// inside.
-const BACKGROUND: (u64, u64) = (50, 1000);
-const BORDER: (u64, u64) = (30, 10_000);
 /// Smallest number of steps between two checks of the contact …
 const LOOK: u64 = 50;
 /// … which happen only if the volume has changed by one part in this many: otherwise the contact is unchanged.
@@ -141,8 +139,8 @@ pub struct LeakDetector {
     series: Series,
     /// The point where the surface last rested.
     base: Option<Base>,
-    /// The contact allowed without a leak, and the contact at the last check.
-    allowed: Contact,
+    allowances: Allowances,
+    /// The contact at the last check.
     touched: Contact,
     /// Voxels inside at the last check without a leak, and the last step at which the surface still had that volume.
     looked: Mark,
@@ -191,7 +189,7 @@ impl LeakDetector {
             changes: Vec::new(),
             series: Series::default(),
             base: None,
-            allowed: contact,
+            allowances: Allowances::at_start(contact),
             touched: contact,
             looked: Mark { step: 0, inside },
             leak: None,
@@ -202,9 +200,10 @@ impl LeakDetector {
         }
     }
 
-    /// The detector after a replayed run with this growth and these changes, whose leaks are in the past; `contact`:
-    /// after its last step.
-    pub(super) fn replayed(growth: &[u64], events: &[Event], contact: Contact) -> Self {
+    /// The detector after this run is rewound to its first steps, with this growth and these changes, whose leaks are
+    /// in the past; `contact`: after the last of these steps. It allows what the run allowed before that step: a
+    /// contact that the rewound surface already has is no reason to allow it.
+    pub(super) fn rewound(&self, growth: &[u64], events: &[Event], contact: Contact) -> Self {
         let mut alarm = Self::new(growth.first().copied().unwrap_or(0), contact);
         let mut events = events.iter().peekable();
         for (step, inside) in (0..).zip(growth) {
@@ -220,13 +219,15 @@ impl LeakDetector {
                 match &event.what {
                     ScriptEvent::Params(_) | ScriptEvent::Inputs(_) => alarm.record_change(),
                     ScriptEvent::Sphere(sphere) => {
-                        alarm.record_sphere(*inside, sphere.add, contact)
+                        alarm.record_sphere(*inside, sphere.add, [contact; 2])
                     }
                 }
             }
         }
         alarm.leak = None;
         alarm.looked = alarm.mark();
+        alarm.allowances = self.allowances.before(alarm.step);
+        alarm.touched = contact;
         alarm
     }
 
@@ -486,11 +487,13 @@ impl LeakDetector {
     /// Records what the surface touches after this step.
     pub fn record_contact(&mut self, contact: Contact) {
         let before = std::mem::replace(&mut self.touched, contact);
-        let (allowed, inside) = (self.allowed, self.now);
-        // A receding surface does not leak.
-        let over = |of: fn(&Contact) -> u64, (least, part): (u64, u64)| {
-            let now = of(&contact);
-            now > (2 * of(&allowed)).max(least).max(inside / part) && now > of(&before)
+        let over = |of: fn(&Contact) -> u64, tolerated: (u64, u64)| {
+            // A receding surface does not leak.
+            let increases = of(&contact) > of(&before);
+            increases
+                && self
+                    .allowances
+                    .is_exceeded(of(&contact), of, self.now, tolerated)
         };
         let cause = if over(|c| c.background, BACKGROUND) {
             Cause::Background
@@ -540,8 +543,9 @@ impl LeakDetector {
         (self.leak, self.suspected, self.early) = (None, None, false);
     }
 
-    /// Records that a sphere was added or cut away, with the voxels inside and the contact afterwards.
-    pub fn record_sphere(&mut self, inside: u64, added: bool, contact: Contact) {
+    /// Records that a sphere was added or cut away, with the voxels inside afterwards and the contacts before and
+    /// after. What an added sphere itself touches is allowed.
+    pub fn record_sphere(&mut self, inside: u64, added: bool, [before, after]: [Contact; 2]) {
         let is_seed = added && inside as f64 > MAX_ADDED_RATIO * self.now as f64;
         if is_seed {
             self.seed = (self.now, inside.saturating_sub(self.now));
@@ -558,8 +562,13 @@ impl LeakDetector {
             .slowest
             .filter(|_| goes_on)
             .map(|(_, pace)| (here, pace));
+        let cut_to_less = !added && !goes_on;
         self.now = inside;
-        (self.allowed, self.touched) = (contact, contact);
+        match cut_to_less {
+            true => self.allowances.allow(self.step, after),
+            false => self.allowances.allow_added(self.step, [before, after]),
+        }
+        self.touched = after;
         self.begin();
         self.slowest = slowest;
     }
@@ -568,7 +577,8 @@ impl LeakDetector {
     pub fn allow(&mut self, contact: Contact) {
         self.slow = None;
         self.seed = (0, self.now.div_ceil(SEEDS));
-        (self.allowed, self.touched) = (contact, contact);
+        self.allowances.allow(self.step, contact);
+        self.touched = contact;
         self.begin();
     }
 }

@@ -52,12 +52,12 @@ fn own_file(missing: &MissingLayer) -> Option<&Found> {
     }
 }
 
-/// The layer, from what was read for it, with sentences about it.
+/// The layer, from what was read for it: returns sentences about it, and its session, where the file has its new path.
 pub fn restore_missing(
     document: &mut Document,
     missing: &MissingLayer,
     restored: Restored,
-) -> Result<Vec<Remark>, String> {
+) -> Result<(Vec<Remark>, Arc<ReadSession>), String> {
     let saved = &missing.layer;
     let id = LayerId(saved.id);
     let file_change = match (&restored, own_file(missing)) {
@@ -107,7 +107,7 @@ pub fn restore_missing(
     let unread = filter::attach(document, &read, saved).err();
     notes.extend(unread.map(Remark::from));
     find_again(document, filter::make);
-    Ok(notes)
+    Ok((notes, read))
 }
 
 /// The density maps of these streamlines, which are here again, to be computed again.

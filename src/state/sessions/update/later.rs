@@ -44,17 +44,15 @@ pub(in crate::state) fn was_restored(
         let Some(missing) = state.document.missing_layer(LayerId(id)).cloned() else {
             continue;
         };
-        let mut notes = Vec::new();
         let outcome = one.map_err(|why| why.to_string()).and_then(|one| {
             // It belongs to the session: undoing this would remove it again.
-            notes = saved::restore_missing(&mut state.document, &missing, one)?;
-            Ok(())
+            saved::restore_missing(&mut state.document, &missing, one)
         });
-        for note in notes {
-            state.session.notify(Severity::from(&note), note.sentence);
-        }
         match outcome {
-            Ok(()) => {
+            Ok((notes, read)) => {
+                for note in notes {
+                    state.session.notify(Severity::from(&note), note.sentence);
+                }
                 changed(state);
                 here.push(LayerId(id));
                 let name = &missing.layer.name;
@@ -64,6 +62,9 @@ pub(in crate::state) fn was_restored(
                 };
                 let path = state.document.layer(LayerId(id));
                 let path = path.and_then(|l| state.document.path(l).map(Path::to_owned));
+                if let (Some(before), Some(now)) = (missing.file(), &path) {
+                    point_snapshots_to(state, (&missing.read, before), (&read, now));
+                }
                 is_taken(state, path);
             }
             Err(why) => state.session.failed(Slot::Load, why),
@@ -74,6 +75,28 @@ pub(in crate::state) fn was_restored(
     }
     make_maps(state, &here, effects);
     tensors::update::fit(state, effects);
+}
+
+/// Results in snapshots of the session refer to the file where it was found, too.
+fn point_snapshots_to(
+    state: &mut State,
+    before: (&Arc<ReadSession>, &Path),
+    now: (&Arc<ReadSession>, &Path),
+) {
+    if before.1 == now.1 {
+        return;
+    }
+    let snapshots = &mut state.session.snapshots;
+    for snapshot in &mut snapshots.all {
+        let old = snapshot.clone();
+        let document = &mut Arc::make_mut(snapshot).document;
+        document.replace_session(before.0, now.0);
+        saved::point_to(document, before.1, now.1);
+        let comparing = snapshots.comparing.as_mut();
+        if let Some(comparing) = comparing.filter(|c| Arc::ptr_eq(&c.with, &old)) {
+            comparing.with = snapshot.clone();
+        }
+    }
 }
 
 /// Computes the missing density maps of streamlines that are here again.

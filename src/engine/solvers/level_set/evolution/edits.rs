@@ -103,9 +103,9 @@ impl Evolution {
             }
             adopted
         })?;
-        let contact = backend.install(|| self.contact(&field));
+        let contacts = backend.install(|| [&before, &field].map(|f| self.contact(f)));
         self.leak_detector
-            .record_sphere(census.inside, sphere.add, contact);
+            .record_sphere(census.inside, sphere.add, contacts);
         self.note(ScriptEvent::Sphere(*sphere));
         Ok(())
     }
