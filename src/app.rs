@@ -140,7 +140,7 @@ impl eframe::App for App {
     fn on_exit(&mut self) {
         // There is nothing to recover after a window that was closed.
         self.jobs.cancel(Slot::Recovery);
-        self.jobs.submit(SessionRequest::Leave);
+        self.jobs.submit(SessionRequest::RemoveOwnFolder);
     }
 
     fn save(&mut self, storage: &mut dyn eframe::Storage) {

@@ -313,7 +313,7 @@ pub fn damages_more(tried: usize, files: usize, started: Instant) -> bool {
 
 /// The event of a job, with its output.
 pub fn event_of(delivery: Delivery<SessionOutput>) -> Event<State> {
-    Event::new(SessionRequest::Leave, delivery)
+    Event::new(SessionRequest::RemoveOwnFolder, delivery)
 }
 
 /// The event of a finished job.
@@ -334,7 +334,7 @@ pub fn opened_file(path: &str, loaded: Loaded) -> OpenedFile {
         loaded,
         reading: Reading::default(),
         notes: Vec::new(),
-        mask_beside: None,
+        companion_mask: None,
         gradients_refused: None,
     }
 }

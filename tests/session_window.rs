@@ -286,7 +286,7 @@ pub fn everything(folder: &Path) -> Window {
     window.place(Role::Seed, dvec3(0.0, -4.0, 0.0), 6.0);
     window.act(Action::Track(TrackAction::Keep));
     let tracks = layer(&window, "Tracks");
-    let requested = density::Wanted::of_value(density::Value::Count);
+    let requested = density::DensityOptions::of_value(density::Value::Count);
     let map = Action::MapDensity {
         layer: Some(tracks),
         density: requested,

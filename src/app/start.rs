@@ -30,7 +30,7 @@ pub fn run(
     let opened = opened
         .transpose()
         .map_err(|e: BackendError| e.to_string())?;
-    let mut first = vec![Action::Session(SessionAction::FindLeftBehind)];
+    let mut first = vec![Action::Session(SessionAction::FindRecoverable)];
     // A session stores the paths of its files, which must not depend on the working folder.
     let absolute = |file: PathBuf| std::path::absolute(&file).unwrap_or(file);
     let files: Vec<PathBuf> = files.into_iter().map(absolute).collect();

@@ -121,7 +121,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
             "agreement": m.agreement,
             "doubtful": m.doubtful(),
         })),
-        "mask_beside": fitted.scan.mask_beside.as_ref().filter(|_| fitted.mask_found),
+        "mask_beside": fitted.scan.companion_mask.as_ref().filter(|_| fitted.mask_found),
         "fitted": n,
         "repaired": repaired,
         "unfitted": fitted.fit.unfitted,

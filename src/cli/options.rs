@@ -158,7 +158,7 @@ pub struct Scan {
     pub true_mask: Option<Mask>,
     pub t1: Option<Volume>,
     /// A file that appears to be its brain mask.
-    pub mask_beside: Option<PathBuf>,
+    pub companion_mask: Option<PathBuf>,
 }
 
 /// A fitted scan.
@@ -388,7 +388,7 @@ impl ScanOptions {
                 notes: Vec::new(),
                 true_mask: Some(head.mask),
                 t1: Some(head.t1),
-                mask_beside: None,
+                companion_mask: None,
             });
         }
         self.check_gradients()?;
@@ -411,7 +411,7 @@ impl ScanOptions {
             Some(OpenedFile {
                 loaded: Loaded::Scan { dwi, gradients, .. },
                 notes,
-                mask_beside,
+                companion_mask,
                 ..
             }) if gradients.is_some() || dwi.tensors.is_some() => Ok(Scan {
                 dwi,
@@ -419,7 +419,7 @@ impl ScanOptions {
                 notes,
                 true_mask: None,
                 t1: None,
-                mask_beside,
+                companion_mask,
             }),
             // An unusable table is the only error reported. The reason is that of this reading: another program may
             // have corrected the table meanwhile.
@@ -502,7 +502,7 @@ impl FitOptions {
             );
         }
         if let Some(found) = &found {
-            about_mask(found, scan.mask_beside.as_deref());
+            about_mask(found, scan.companion_mask.as_deref());
         }
         let floor = recipe.params.min_eigenvalue_mm2_per_s;
         for doubt in fit.doubts(mask.count(), floor) {

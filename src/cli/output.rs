@@ -245,7 +245,7 @@ pub fn usage_sentence(message: &str, mut text: impl Iterator<Item = String>) -> 
 }
 
 /// Prints clap's message: help and version are results, wrong usage is an error.
-pub fn say_usage(error: &clap::Error) -> u8 {
+pub fn usage_error(error: &clap::Error) -> u8 {
     if error.use_stderr() {
         // The message repeats the arguments, so it is generated again from arguments without control characters.
         let typed = std::env::args_os().map(|word| one_line(&word.to_string_lossy()));

@@ -219,7 +219,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         "Mean FA along the path {:.3}\n{} in the domain ({}), prepared in {}, solved in {}\n",
         found.mean_fa,
         counted(found.voxels, "voxel"),
-        domain_words(found.params.min_fa),
+        domain_text(found.params.min_fa),
         took(found.prepare_ms),
         took(found.solve_ms)
     );
@@ -263,7 +263,7 @@ fn random_pairs(compared: &Compared) -> Value {
 }
 
 /// `FA ≥ 0.15 and the ends`.
-fn domain_words(min_fa: f64) -> String {
+fn domain_text(min_fa: f64) -> String {
     match min_fa > 0.0 {
         true => format!("FA ≥ {min_fa} and the ends"),
         false => "all of the mask".to_owned(),

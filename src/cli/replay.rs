@@ -13,7 +13,7 @@ use crate::jobs::session::{ReadSession, Remake, SessionOutput, SessionRequest};
 use crate::solvers::commit::solver::Ended;
 use crate::solvers::tractogram::selection::Edit;
 use crate::state::core::text::count;
-use crate::state::document::Made;
+use crate::state::document::CurveRecipe;
 use crate::state::files::jobs::SaveTractogram;
 use crate::state::pathways::PathwayResult;
 use crate::state::sessions::saved::{self, MissingItem};
@@ -165,7 +165,7 @@ fn kept(
         let missing = document.missing_layer(LayerId(id));
         missing.map_or(Ok(Vec::new()), |m| m.edits())
     };
-    let mut all: Vec<(u64, String, Result<Arc<Made>, String>)> = Vec::new();
+    let mut all: Vec<(u64, String, Result<Arc<CurveRecipe>, String>)> = Vec::new();
     for layer in &document.layers {
         let made = document.made(layer.id).cloned().map(Ok);
         let missing = document.missing_origin(layer.id);
@@ -176,7 +176,7 @@ fn kept(
         let made = missing.made(document);
         all.extend(made.map(|made| (missing.layer.id, called(&missing.layer.name), made)));
     }
-    let mut one = |id: u64, name: &str, made: Result<Arc<Made>, String>| {
+    let mut one = |id: u64, name: &str, made: Result<Arc<CurveRecipe>, String>| {
         let made = made.map_err(|why| format!("{name} cannot be recomputed: {why}"))?;
         let remake = Remake {
             edits: steps(id)?,

@@ -205,7 +205,7 @@ pub fn within_sentence(text: &str) -> String {
 pub fn summary(tracked: &Tracked, curves: &str) -> (Value, String) {
     let output = &tracked.output;
     let seeds: u64 = output.seed_outcomes.iter().sum();
-    let fates = [
+    let outcomes = [
         ("kept", SeedOutcome::Kept),
         ("missed the targets", SeedOutcome::MissedTargets),
         ("missed an include region", SeedOutcome::MissedInclude),
@@ -224,7 +224,7 @@ pub fn summary(tracked: &Tracked, curves: &str) -> (Value, String) {
         .zip(&output.per_target)
         .map(|(region, n)| json!({"name": region.name, "streamlines": n}))
         .collect();
-    let fate_counts: serde_json::Map<String, Value> = fates
+    let outcome_counts: serde_json::Map<String, Value> = outcomes
         .iter()
         .map(|(name, f)| ((*name).to_owned(), json!(output.seed_outcomes[*f as usize])))
         .collect();
@@ -239,7 +239,7 @@ pub fn summary(tracked: &Tracked, curves: &str) -> (Value, String) {
         "seeds": seeds,
         "kept": output.kept.len(),
         "points": output.kept.points.len(),
-        "fates": fate_counts,
+        "fates": outcome_counts,
         "stops": stop_counts,
         "targets": per_target,
         "codes": codes,
@@ -252,7 +252,7 @@ pub fn summary(tracked: &Tracked, curves: &str) -> (Value, String) {
         counted(seeds as usize, curves.trim_end_matches('s')),
         text::took(tracked.wall_ms)
     );
-    let dropped: Vec<String> = fates[1..]
+    let dropped: Vec<String> = outcomes[1..]
         .iter()
         .filter(|(_, f)| output.seed_outcomes[*f as usize] > 0)
         .map(|(name, f)| format!("{name} {}", count(output.seed_outcomes[*f as usize])))

@@ -19,7 +19,7 @@ impl Faults {
     fn add(&self, error: &wgpu::Error) {
         log::error!("{error}");
         let mut first = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        first.get_or_insert_with(|| in_words(error));
+        first.get_or_insert_with(|| error_text(error));
     }
 
     /// Returns the error instead of a picture drawn meanwhile, which is not the requested one.
@@ -43,11 +43,11 @@ pub(super) fn caught<R>(device: &wgpu::Device, make: impl FnOnce() -> R) -> (R, 
     let [outer, inner] = [Internal, Validation].map(|filter| device.push_error_scope(filter));
     let made = make();
     let [inner, outer] = [inner, outer].map(|scope| pollster::block_on(scope.pop()));
-    (made, inner.or(outer).map(|error| in_words(&error)))
+    (made, inner.or(outer).map(|error| error_text(&error)))
 }
 
 /// One line, to be put in brackets: the error and its causes.
-fn in_words(error: &wgpu::Error) -> String {
+fn error_text(error: &wgpu::Error) -> String {
     const MOST: usize = 300;
     let text = error.to_string();
     let lines = text.lines().map(str::trim);

@@ -226,8 +226,8 @@ impl Glyphs {
         for (image, limit) in images {
             let of = (field.id(), image.0.id(), every);
             match known.iter().position(|c| c.of == of) {
-                Some(there) => {
-                    known[..=there].rotate_right(1);
+                Some(at) => {
+                    known[..=at].rotate_right(1);
                     known[0].put_in_order();
                 }
                 None => known.insert(0, Candidates::new(field, &image.0, every)),

@@ -55,7 +55,7 @@ pub fn shader_sources() -> Vec<(String, String)> {
     });
     let slices = ("slice".to_owned(), super::slice::shader());
     let lines = ("lines".to_owned(), super::lines::shader());
-    let vacant = ("vacant".to_owned(), super::empty_bricks::shader());
+    let empty_bricks = ("vacant".to_owned(), super::empty_bricks::shader());
     let surfaces = [1, 4].map(|n| {
         let name = format!("surface in bricks, {n} samples");
         (name, super::volume_bricks::shader(n))
@@ -63,7 +63,7 @@ pub fn shader_sources() -> Vec<(String, String)> {
     let volumes = volumes
         .into_iter()
         .chain(surfaces)
-        .chain([slices, lines, vacant]);
+        .chain([slices, lines, empty_bricks]);
     let plain = plain.map(|(name, own)| (name.to_owned(), source(own)));
     plain.into_iter().chain(both).chain(volumes).collect()
 }

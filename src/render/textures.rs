@@ -278,9 +278,14 @@ fn upload_frame(gpu: &Gpu, volume: &Volume, frame: usize) -> Texture {
             let mut halves: Vec<u16> = Vec::with_capacity(shape.iter().product::<usize>() * 4);
             for i in texels() {
                 let colour = frames.map(|f| f[i]);
-                let there = colour.iter().all(|c| c.is_finite());
-                let texel = if there { colour.map(half) } else { [0; 3] };
-                halves.extend_from_slice(&[texel[0], texel[1], texel[2], half(f32::from(there))]);
+                let is_finite = colour.iter().all(|c| c.is_finite());
+                let texel = if is_finite { colour.map(half) } else { [0; 3] };
+                halves.extend_from_slice(&[
+                    texel[0],
+                    texel[1],
+                    texel[2],
+                    half(f32::from(is_finite)),
+                ]);
             }
             upload(
                 wgpu::TextureFormat::Rgba16Float,

@@ -111,7 +111,7 @@ pub(super) struct Volumes {
     /// For images and for bricks, each for 1 and for 4 samples of the scene.
     pipelines: [OnceLock<Pipelines>; 2],
     sampler: OnceLock<wgpu::Sampler>,
-    vacant: OnceLock<EmptyBricks>,
+    empty_bricks: OnceLock<EmptyBricks>,
 }
 
 impl Volumes {
@@ -205,8 +205,8 @@ impl Volumes {
                 Some((phi, Some(pool))) => {
                     uniform.hold(phi);
                     if let Drawn::Bricks(_) = drawn {
-                        let vacant = self.vacant.get_or_init(|| EmptyBricks::new(gpu));
-                        let (view, crossed) = vacant.of(gpu, encoder, (phi, &pool));
+                        let empty_bricks = self.empty_bricks.get_or_init(|| EmptyBricks::new(gpu));
+                        let (view, crossed) = empty_bricks.of(gpu, encoder, (phi, &pool));
                         (bricks, extent) = (view, Some(crossed));
                     }
                     pool

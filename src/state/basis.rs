@@ -4,7 +4,7 @@ use crate::data::Mask;
 use crate::jobs::session::{Remade, Remake, Tensors};
 use crate::state::Document;
 use crate::state::core::layer::{Content, Layer, OriginId};
-use crate::state::document::{FitMask, Made};
+use crate::state::document::{CurveRecipe, FitMask};
 use crate::state::tensors::recipe::Source;
 use crate::state::track::types::CurveParams;
 use std::path::Path;
@@ -93,7 +93,12 @@ pub fn tensors(document: &Document, name: &str, fit: OriginId) -> Result<Tensors
 }
 
 /// The job that recomputes kept curves; an error is a sentence.
-pub fn remake(document: &Document, layer: u64, name: &str, made: &Made) -> Result<Remake, String> {
+pub fn remake(
+    document: &Document,
+    layer: u64,
+    name: &str,
+    made: &CurveRecipe,
+) -> Result<Remake, String> {
     let curves = match made.curves.clone() {
         CurveParams::Streamlines(params) => Remade::Streamlines(params),
         CurveParams::Rays(medium, params) => Remade::Rays {

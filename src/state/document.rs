@@ -106,7 +106,7 @@ pub struct Document {
 
 /// The recipe of kept streamlines or rays.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Made {
+pub struct CurveRecipe {
     pub fit: OriginId,
     pub regions: Vec<Region>,
     pub curves: CurveParams,
@@ -320,8 +320,8 @@ impl Document {
                 Some(path.clone())
             };
             // The file of a moved layer gives its original position.
-            let there = opened.and_then(|l| self.origins.path_in_place(l.origin));
-            there.map(Path::to_owned).or_else(exported)
+            let original_path = opened.and_then(|l| self.origins.path_in_place(l.origin));
+            original_path.map(Path::to_owned).or_else(exported)
         };
         let spec = |r: &Region| {
             let shape = ShapeSpec::of(&r.shape, path_of(r).as_deref());

@@ -12,8 +12,8 @@ use crate::solvers::tractogram::selection::Edit;
 use crate::state::alignment::AlignedBy;
 use crate::state::core::layer::Input;
 use crate::state::core::layer::{Layer, LayerId, OriginId};
-use crate::state::document::{DensityMap, Document, FitMask, Made};
-use crate::state::filter::{FitInputs, FittedWeights, MapOf, WeightFit};
+use crate::state::document::{CurveRecipe, DensityMap, Document, FitMask};
+use crate::state::filter::{FitInputs, FittedWeights, WeightFit, WeightMapRecipe};
 use crate::state::recipe::Recipe;
 use crate::state::segment::Segmented;
 use crate::state::tensors::recipe::Source;
@@ -111,9 +111,9 @@ recipes! {
     /// A tensor fit; not a layer itself.
     Fit: TensorFit;
     /// A map of a tensor fit.
-    FitMap: MapOfFit;
+    FitMap: FitMapOrigin;
     /// Kept streamlines or rays.
-    Curves: Made;
+    Curves: CurveRecipe;
     /// A density map.
     Density: DensityMap;
     /// A mask by a level set.
@@ -121,7 +121,7 @@ recipes! {
     /// A COMMIT fit; not a layer itself.
     Weights: WeightFit;
     /// A map of such a fit.
-    WeightMap: MapOf;
+    WeightMap: WeightMapRecipe;
 }
 
 /// A brain mask found from a scan.
@@ -140,7 +140,7 @@ pub struct TensorFit {
 
 /// A map of a tensor fit.
 #[derive(Clone, PartialEq, Debug)]
-pub struct MapOfFit {
+pub struct FitMapOrigin {
     pub fit: OriginId,
     pub map: FitMap,
 }
@@ -462,7 +462,7 @@ impl Document {
     }
 
     /// The recipe of kept streamlines.
-    pub fn made(&self, layer: LayerId) -> Option<&Arc<Made>> {
+    pub fn made(&self, layer: LayerId) -> Option<&Arc<CurveRecipe>> {
         match self.computed(layer)? {
             Computed::Curves(made) => Some(made),
             _ => None,
@@ -486,7 +486,7 @@ impl Document {
     }
 
     /// The origin of a layer that is a map of a COMMIT fit.
-    pub fn map_of(&self, layer: LayerId) -> Option<&Arc<MapOf>> {
+    pub fn map_of(&self, layer: LayerId) -> Option<&Arc<WeightMapRecipe>> {
         match self.computed(layer)? {
             Computed::WeightMap(map) => Some(map),
             _ => None,

@@ -233,7 +233,7 @@ pub fn picture(session: &Path, pane: Option<Pane>, look: &Look, at: DVec3) -> St
     if look.transparent {
         text += " --transparent";
     }
-    if let Some(turn) = look.turn {
+    if let Some(turn) = look.turntable {
         let _ = write!(text, " --turntable {}", turn.frames);
         text += if turn.film { " --film" } else { "" };
     }

@@ -37,7 +37,7 @@ pub enum TourStep {
     /// The width of the pathway between the two.
     Width,
     /// The streamlines that the signal requires.
-    Weigh,
+    FitWeights,
     Save,
 }
 
@@ -48,13 +48,13 @@ impl TourStep {
         Self::DragSeed,
         Self::PlaceTarget,
         Self::Width,
-        Self::Weigh,
+        Self::FitWeights,
         Self::Save,
     ];
 
     /// Whether the step comes after those that place seed and target.
     pub fn is_after_regions(self) -> bool {
-        matches!(self, Self::Width | Self::Weigh | Self::Save)
+        matches!(self, Self::Width | Self::FitWeights | Self::Save)
     }
 
     pub fn next(self) -> Option<Self> {
@@ -76,7 +76,7 @@ pub struct Session {
     /// Pictures of a turntable.
     pub turning: Option<Turning>,
     /// Transforms being applied to streamlines, one per layer, in the order of their start.
-    pub shifting: Vec<PendingTransform>,
+    pub pending_transforms: Vec<PendingTransform>,
     pub settings: Preferences,
     pub selected_layer: Option<LayerId>,
     pub tour: Option<TourStep>,
@@ -111,7 +111,7 @@ impl Session {
             notices: Notices::default(),
             jobs: JobList::default(),
             turning: None,
-            shifting: Vec::new(),
+            pending_transforms: Vec::new(),
             settings: Preferences::default(),
             selected_layer: None,
             tour: None,
@@ -157,7 +157,7 @@ impl Session {
     }
 
     /// Adds a message that the program updates or removes when its topic changes.
-    pub fn say_about(&mut self, topic: Topic, severity: Severity, text: impl Into<String>) {
+    pub fn notify_about(&mut self, topic: Topic, severity: Severity, text: impl Into<String>) {
         self.add_message(severity, text.into(), Some(topic));
     }
 
@@ -270,7 +270,7 @@ impl Session {
         if self.tour == Some(step) {
             self.tour = step.next();
             if self.tour.is_none() {
-                self.say_about(Topic::TourEnds, Severity::Information, TOUR_ENDS);
+                self.notify_about(Topic::TourEnds, Severity::Information, TOUR_ENDS);
             }
         }
     }

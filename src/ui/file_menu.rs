@@ -41,7 +41,7 @@ pub fn show(
     let mut session = |action| actions.push(Action::Session(action));
     match chosen {
         None => {}
-        Some(Chosen::New) => session(SessionAction::Leave(UnsavedAction::New)),
+        Some(Chosen::New) => session(SessionAction::CloseDocument(UnsavedAction::New)),
         Some(Chosen::Open) => {
             memory
                 .files
@@ -60,7 +60,7 @@ pub fn show(
             actions.push(Action::Snapshot(SnapshotAction::Compare(with)))
         }
         Some(Chosen::Store(store)) => session(SessionAction::SetStore(store)),
-        Some(Chosen::Quit) => session(SessionAction::Leave(UnsavedAction::Quit)),
+        Some(Chosen::Quit) => session(SessionAction::CloseDocument(UnsavedAction::Quit)),
     }
 }
 

@@ -20,7 +20,7 @@ const GAP: f32 = 16.0;
 const BETWEEN: f32 = 10.0;
 const CARDS: f32 = 292.0;
 /// Left edge of a task's text in its card.
-const WORDS: f32 = 40.0;
+const TITLE_HEIGHT: f32 = 40.0;
 
 pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
     let page = ui.max_rect();
@@ -93,11 +93,11 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
         let width = (width - BETWEEN * (count - 1.0)) / count;
         let text = |task| {
             let font = theme::regular(size::LABEL);
-            let lines = paint::wrapped(ui.painter(), width - 30.0, task_words(task), font, p.t2);
+            let lines = paint::wrapped(ui.painter(), width - 30.0, task_text(task), font, p.t2);
             lines.size().y
         };
         let tallest = Task::ALL.into_iter().map(text).fold(0.0, f32::max);
-        let cards = column(ui, WORDS + tallest + 14.0);
+        let cards = column(ui, TITLE_HEIGHT + tallest + 14.0);
         for (i, task) in Task::ALL.into_iter().enumerate() {
             let left = cards.left() + (width + BETWEEN) * i as f32;
             let place = Rect::from_min_size(pos2(left, cards.top()), vec2(width, cards.height()));
@@ -283,7 +283,7 @@ impl Picture {
     }
 }
 
-fn task_words(task: Task) -> &'static str {
+fn task_text(task: Task) -> &'static str {
     match task {
         Task::View => "See slices and 3-D. Check orientation, gradients and the tensor fit",
         Task::Track => {
@@ -305,7 +305,7 @@ fn task_card(ui: &mut Ui, rect: Rect, task: Task, number: usize) {
         Stroke::new(1.0, p.line),
         StrokeKind::Inside,
     );
-    let sentence = task_words(task);
+    let sentence = task_text(task);
     let inner = paint::inset(rect, 15.0, 15.0);
     let head = Rect::from_min_size(
         pos2(inner.left(), rect.top() + 13.0),
@@ -322,7 +322,7 @@ fn task_card(ui: &mut Ui, rect: Rect, task: Task, number: usize) {
         theme::regular(size::LABEL),
         p.t3,
     );
-    let text = pos2(inner.left(), rect.top() + WORDS);
+    let text = pos2(inner.left(), rect.top() + TITLE_HEIGHT);
     paint::paragraph(
         painter,
         text,

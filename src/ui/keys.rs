@@ -153,7 +153,9 @@ fn command(
             .ask(ui.ctx(), PathPurpose::Open, DialogPosition::Middle, ""),
         Key::S if open && modifiers.shift => unsaved_changes::save_as(ui, state, memory, None),
         Key::S if open => unsaved_changes::save(ui, state, memory, None, actions),
-        Key::N if open => actions.push(Action::Session(SessionAction::Leave(UnsavedAction::New))),
+        Key::N if open => actions.push(Action::Session(SessionAction::CloseDocument(
+            UnsavedAction::New,
+        ))),
         // A task chosen while the first file is being read opens with it.
         Key::Num1 | Key::Num2 | Key::Num3 | Key::Num4 | Key::Num5
             if !typing && (open || loading(state)) =>
@@ -481,13 +483,13 @@ fn delete_selection(state: &State, memory: &Memory) -> Option<Action> {
 fn selected_pathway(state: &State) -> Option<Action> {
     let selected = state.session.pathways.selected?;
     let listed = state.view.task == Task::Pathways;
-    let there = listed
+    let exists = listed
         && state
             .document
             .kept_pathways
             .iter()
             .any(|k| k.id == selected);
-    there.then_some(Action::Pathway(PathwayAction::Delete(selected)))
+    exists.then_some(Action::Pathway(PathwayAction::Delete(selected)))
 }
 
 /// Enlarges or shrinks the selected region in steps of 0.5 mm, to at least 0.5 mm.

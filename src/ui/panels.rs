@@ -346,7 +346,7 @@ pub fn messages(
         }
         match note.show(ui) {
             Some(NoteResponse::Taken) => actions.push(Action::Device(DeviceAction::RunOnCpu)),
-            Some(NoteResponse::Left | NoteResponse::Dismissed) => {
+            Some(NoteResponse::SecondAction | NoteResponse::Dismissed) => {
                 actions.push(Action::DismissMessage(i))
             }
             None => {}

@@ -226,17 +226,17 @@ fn questions() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut window = Window::with_scan(folder.path());
     let path = folder.path().join("q.arcuate");
-    let leave = |leaving| SessionAction::Leave(leaving);
+    let leave = |leaving| SessionAction::CloseDocument(leaving);
     // A scan that was only viewed loses nothing.
-    assert!(!window.state.asks_before_leaving());
+    assert!(!window.state.asks_before_closing());
     window.place(Role::Seed, DVec3::ZERO, 4.0);
     window.session(leave(UnsavedAction::Quit));
     assert_eq!(
-        window.state.session.saving.leaving,
+        window.state.session.saving.pending_action,
         Some(UnsavedAction::Quit)
     );
     window.session(SessionAction::Stay);
-    assert!(!window.closed && window.state.session.saving.leaving.is_none());
+    assert!(!window.closed && window.state.session.saving.pending_action.is_none());
     // Saved, then closed.
     window.session(leave(UnsavedAction::Quit));
     window.session(SessionAction::Save {

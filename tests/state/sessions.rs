@@ -5,7 +5,7 @@ use crate::support::{event_of, test};
 use arcuate::data::Role;
 use arcuate::jobs::session::ResultStorage;
 use arcuate::jobs::{Delivery, Outcome};
-use arcuate::state::density::{Value, Wanted};
+use arcuate::state::density::{DensityOptions, Value};
 use arcuate::state::files::jobs::head::MakeHead;
 use arcuate::state::sessions::saved;
 use arcuate::state::streamlines::SelectionMode;
@@ -55,7 +55,7 @@ fn kept(window: &mut Window) -> LayerId {
 }
 
 fn map(window: &mut Window, layer: LayerId) -> LayerId {
-    let (layer, density) = (Some(layer), Wanted::of_value(Value::Count));
+    let (layer, density) = (Some(layer), DensityOptions::of_value(Value::Count));
     window.act(Action::MapDensity { layer, density });
     window.state.session.selected_layer.expect("a map")
 }

@@ -367,9 +367,9 @@ pub fn check_folder(path: &Path) -> Result<(), Error> {
 }
 
 /// Returns an error for a path with a name too long for the file system of an existing folder.
-fn check_names(path: &Path, there: &Path) -> Result<(), Error> {
+fn check_names(path: &Path, folder: &Path) -> Result<(), Error> {
     let too_long = |name: &Component<'_>| {
-        let requested = disk::metadata(&there.join(name));
+        let requested = disk::metadata(&folder.join(name));
         requested.is_err_and(|e| e.kind() == ErrorKind::InvalidFilename)
     };
     match path.components().any(|name| too_long(&name)) {

@@ -430,9 +430,9 @@ impl Error {
 
 fn write_malformed(f: &mut Formatter<'_>, found: &str, expected: &Expected) -> Result {
     // Damage or a mistake of another program: the advice is the same.
-    const USUAL_ADVICE: &str =
+    const DEFAULT_ADVICE: &str =
         "choose another file, or write this one again with the program that made it";
-    let remedy = expected.remedy.as_deref().unwrap_or(USUAL_ADVICE);
+    let remedy = expected.remedy.as_deref().unwrap_or(DEFAULT_ADVICE);
     write!(f, "Found {found}, expected {}; {remedy}", expected.what)
 }
 

@@ -351,7 +351,7 @@ impl Format {
             ),
         ];
         for (each, room, values) in values {
-            losses.extend(left_out(&short, each, room, values));
+            losses.extend(unsupported_values(&short, each, room, values));
         }
         if !holds.groups && !tractogram.groups.is_empty() {
             let names: Vec<&str> = tractogram.groups.keys().map(String::as_str).collect();
@@ -430,7 +430,7 @@ impl FormatCapabilities {
 }
 
 /// The sentence about named values that do not fit.
-fn left_out(
+fn unsupported_values(
     format: &str,
     each: &str,
     room: NameSupport,

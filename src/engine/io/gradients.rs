@@ -121,15 +121,15 @@ fn pair_of(path: &Path, from: &str, to: &str) -> Result<PathBuf, Error> {
 /// The table next to a scan: `dwi.nii.gz` → `dwi.bval` and `dwi.bvec`, `dwi.bvals` and `dwi.bvecs`, `dwi.b`, the
 /// header of an NRRD, or the folder's `bvals` and `bvecs`, in this order.
 pub fn find_companion(scan: &Path) -> Option<TableFiles> {
-    let there = |path: PathBuf| Some(path).filter(|p| p.is_file());
-    let own = |extension: &str| there(with_extension(scan, extension));
+    let if_file = |path: PathBuf| Some(path).filter(|p| p.is_file());
+    let own = |extension: &str| if_file(with_extension(scan, extension));
     let pair = |bval: Option<PathBuf>, bvec: Option<PathBuf>| {
         Some(TableFiles::Fsl {
             bval: bval?,
             bvec: bvec?,
         })
     };
-    let of_folder = |name: &str| there(scan.with_file_name(name));
+    let of_folder = |name: &str| if_file(scan.with_file_name(name));
     pair(own("bval"), own("bvec"))
         .or_else(|| pair(own("bvals"), own("bvecs")))
         .or_else(|| own("b").map(TableFiles::Mrtrix))

@@ -57,7 +57,7 @@ mod voxels;
 pub mod vtk;
 pub mod vtp;
 
-pub use crate::compute::memory::{available_bytes, forget_peak, held_bytes, limit_memory};
+pub use crate::compute::memory::{available_bytes, forget_peak, limit_memory, resident_bytes};
 pub use error::plain;
 pub use error::{Error, Expected};
 pub use format::{Content, Format, NameSupport};

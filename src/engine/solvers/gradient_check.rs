@@ -137,13 +137,13 @@ pub fn check(
     for turn in turns {
         control.check()?;
         let turned = cpu.install(|| turned(field, turn.in_world(&field.grid)));
-        let judged = judge(&turned, params, &cpu, control)?;
-        started = judged.started;
+        let quality = judge(&turned, params, &cpu, control)?;
+        started = quality.started;
         ranked.push(Candidate {
             turn,
-            mean_length_mm: judged.mean_length_mm,
-            coherence: judged.coherence,
-            streamlines: judged.streamlines,
+            mean_length_mm: quality.mean_length_mm,
+            coherence: quality.coherence,
+            streamlines: quality.streamlines,
         });
         control.advance(1);
     }

@@ -138,17 +138,17 @@ fn candidate(
     let mask = tensor_fit::given_mask(&volume)?;
     let given = tensor_fit::given(&volume, &mask, &params.fit, cpu, control)?;
     let maps = tensor_fit::maps(&given.field, cpu, control)?;
-    let judged = judge(&given.field, &params.tracking, cpu, control)?;
-    let there = (mask.count() - given.unfitted).max(1);
+    let quality = judge(&given.field, &params.tracking, cpu, control)?;
+    let fitted = (mask.count() - given.unfitted).max(1);
     let one = Candidate {
         layout,
-        definite: 1.0 - given.repaired.count() as f64 / there as f64,
-        mean_length_mm: judged.mean_length_mm,
-        coherence: judged.coherence,
-        streamlines: judged.streamlines,
+        definite: 1.0 - given.repaired.count() as f64 / fitted as f64,
+        mean_length_mm: quality.mean_length_mm,
+        coherence: quality.coherence,
+        streamlines: quality.streamlines,
         slice: slice(&given.field, &maps.dec, params.picture),
     };
-    Ok((one, judged.started))
+    Ok((one, quality.started))
 }
 
 fn slice(field: &TensorField, dec: &Volume, side: usize) -> Slice {

@@ -12,9 +12,10 @@ impl Job for SessionRequest {
     fn slot(&self) -> Slot {
         match self {
             Self::Save { .. } => Slot::Save,
-            Self::Autosave { .. } | Self::FindLeftBehind | Self::Forget { .. } | Self::Leave => {
-                Slot::Recovery
-            }
+            Self::Autosave { .. }
+            | Self::FindRecoverable
+            | Self::Forget { .. }
+            | Self::RemoveOwnFolder => Slot::Recovery,
             Self::Read { .. } | Self::Relocate { .. } | Self::Load { .. } => Slot::Load,
             Self::Verify { .. } => Slot::Verify,
             Self::Remake(_) => Slot::Remake,
@@ -34,7 +35,7 @@ impl Job for SessionRequest {
             Self::Load { .. } => "Opening the session's files".to_owned(),
             Self::Verify { .. } => "Verifying the session's files".to_owned(),
             Self::Remake(remake) => format!("Making {} again", remake.name),
-            Self::FindLeftBehind | Self::Forget { .. } | Self::Leave => {
+            Self::FindRecoverable | Self::Forget { .. } | Self::RemoveOwnFolder => {
                 "Looking for unsaved work".to_owned()
             }
         }

@@ -303,10 +303,10 @@ impl Restored {
             Self::File { moved, .. } => &**moved,
             _ => &[],
         };
-        let there = elsewhere
+        let moved_curves = elsewhere
             .iter()
-            .filter_map(|(_, there)| there.as_ref().ok());
-        self.curves().into_iter().chain(there)
+            .filter_map(|(_, moved_curves)| moved_curves.as_ref().ok());
+        self.curves().into_iter().chain(moved_curves)
     }
 
     /// The transformed streamlines of a layer, if they were requested.
@@ -315,7 +315,7 @@ impl Restored {
             return Ok(None);
         };
         let found = moved.iter().find(|(to, _)| *to == by);
-        found.map(|(_, there)| there.clone()).transpose()
+        found.map(|(_, curves)| curves.clone()).transpose()
     }
 }
 
@@ -366,13 +366,13 @@ pub enum SessionRequest {
     },
     Remake(Box<Remake>),
     /// Finds unsaved work of other windows; from now on no other process takes it.
-    FindLeftBehind,
+    FindRecoverable,
     /// It was recovered or discarded.
     Forget {
         session: PathBuf,
     },
     /// The window closes normally.
-    Leave,
+    RemoveOwnFolder,
 }
 
 #[derive(Clone, Debug)]
@@ -383,7 +383,7 @@ pub enum SessionOutput {
         /// Checksum of the session file.
         sha256: String,
         /// Weights and values of maps that did not fit in the file.
-        numbers_left_out: usize,
+        numbers_omitted: usize,
     },
     /// Nothing was saved: the existing file may not be replaced.
     ChangedSince {
@@ -425,11 +425,11 @@ impl SessionRequest {
         Ok(match self {
             Self::Save { path, draft, known } => {
                 match work::write(&path, &draft, known.as_deref(), memory, control)? {
-                    work::Written::Saved(sha256, numbers_left_out) => SessionOutput::Saved {
+                    work::Written::Saved(sha256, numbers_omitted) => SessionOutput::Saved {
                         path,
                         revision: draft.revision,
                         sha256,
-                        numbers_left_out,
+                        numbers_omitted,
                     },
                     work::Written::ChangedSince => SessionOutput::ChangedSince { path },
                 }
@@ -465,16 +465,16 @@ impl SessionRequest {
                     outcome,
                 }
             }
-            Self::FindLeftBehind => {
-                let (found, is_locked) = work::left_behind(memory);
+            Self::FindRecoverable => {
+                let (found, is_locked) = work::recoverable_sessions(memory);
                 SessionOutput::Recoverable { found, is_locked }
             }
             Self::Forget { session } => {
                 memory.forget(&session);
                 SessionOutput::Done
             }
-            Self::Leave => {
-                memory.leave();
+            Self::RemoveOwnFolder => {
+                memory.remove_own_folder();
                 SessionOutput::Done
             }
         })

@@ -24,17 +24,17 @@ use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Recoverable sessions that this window does not hold yet, and whether other processes hold more.
-pub fn left_behind(memory: &Memory) -> (Vec<RecoverableSession>, bool) {
+pub fn recoverable_sessions(memory: &Memory) -> (Vec<RecoverableSession>, bool) {
     match recovery::root() {
-        Some(root) => left_behind_in(&root, memory),
+        Some(root) => recoverable_in(&root, memory),
         None => (Vec::new(), false),
     }
 }
 
-fn left_behind_in(root: &Path, memory: &Memory) -> (Vec<RecoverableSession>, bool) {
+fn recoverable_in(root: &Path, memory: &Memory) -> (Vec<RecoverableSession>, bool) {
     let mut found = Vec::new();
-    for desk in recovery::recoverable_folders(root) {
-        let path = desk.session();
+    for recovery_folder in recovery::recoverable_folders(root) {
+        let path = recovery_folder.session();
         // A file that cannot be read is left as it is: a newer version may read it.
         let Ok(session) = session::read(&path) else {
             continue;
@@ -54,11 +54,11 @@ fn left_behind_in(root: &Path, memory: &Memory) -> (Vec<RecoverableSession>, boo
             origin: session.content["origin"].as_str().map(PathBuf::from),
             session: path,
         });
-        memory.lock().left.push(desk);
+        memory.lock().left.push(recovery_folder);
     }
     let inner = memory.lock();
-    let here: Vec<_> = inner.left.iter().chain(&inner.desk).collect();
-    (found, recovery::are_held(root, &here))
+    let here: Vec<_> = inner.left.iter().chain(&inner.recovery_folder).collect();
+    (found, recovery::is_any_locked(root, &here))
 }
 
 /// A session file of the present content.
@@ -180,7 +180,7 @@ fn numbers(all: &[StoredNumbers]) -> Vec<PackedNumbers> {
                 room = left;
                 packed
             }
-            None => PackedNumbers::left_out(packed.count),
+            None => PackedNumbers::count_only(packed.count),
         }
     };
     all.iter().map(one).collect()
@@ -224,9 +224,9 @@ pub fn write(
     if has_changed()? {
         return Ok(Written::ChangedSince);
     }
-    let left_out = |n: &&PackedNumbers| n.bytes.is_empty() && n.count > 0;
-    let left_out = session.numbers.iter().filter(left_out).count();
-    Ok(Written::Saved(put(path, session)?, left_out))
+    let omitted = |n: &&PackedNumbers| n.bytes.is_empty() && n.count > 0;
+    let omitted = session.numbers.iter().filter(omitted).count();
+    Ok(Written::Saved(put(path, session)?, omitted))
 }
 
 /// Writes a session unless the same content is already on the disk.
@@ -383,8 +383,8 @@ pub fn relocate(
     }
     let missing = |f: &&mut Found| matches!(f.standing, FileComparison::Missing(_));
     for other in files.iter_mut().filter(missing) {
-        let there = session::find_moved(&other.entry, &folders, control);
-        other.suggestion = there.or(other.suggestion.take());
+        let found_path = session::find_moved(&other.entry, &folders, control);
+        other.suggestion = found_path.or(other.suggestion.take());
     }
     Ok(files)
 }
@@ -481,12 +481,12 @@ fn elsewhere(mut restored: Restored, moves: &[DAffine3]) -> Restored {
             .iter()
             .filter(valid)
             .map(|by| {
-                let there = selection::moved(tractogram, *by, memory_for_curves());
-                let there = there.map_err(|e| format!("{e}: {}", path.display()));
-                if let Ok(there) = &there {
-                    there.bounds();
+                let moved_curves = selection::moved(tractogram, *by, memory_for_curves());
+                let moved_curves = moved_curves.map_err(|e| format!("{e}: {}", path.display()));
+                if let Ok(moved_curves) = &moved_curves {
+                    moved_curves.bounds();
                 }
-                (*by, there)
+                (*by, moved_curves)
             })
             .collect();
     }
@@ -532,8 +532,8 @@ pub fn load(
                 let of = restored.iter().find(|(layer, _)| *layer == of);
                 let of = of.and_then(|(_, one)| one.as_ref().ok());
                 let of = of.and_then(|one| {
-                    let there = one.moved_to(by).ok().flatten();
-                    there.or_else(|| match by == DAffine3::IDENTITY {
+                    let moved_curves = one.moved_to(by).ok().flatten();
+                    moved_curves.or_else(|| match by == DAffine3::IDENTITY {
                         true => one.curves().cloned(),
                         false => one.curves().map(|t| t.moved(by)),
                     })

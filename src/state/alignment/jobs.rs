@@ -234,7 +234,7 @@ impl Receive<State> for MoveStreamlines {
             .iter()
             .all(|j| j.slot != MOVE_STREAMLINES)
         {
-            state.session.shifting.retain(|s| !s.running);
+            state.session.pending_transforms.retain(|s| !s.running);
         }
         false
     }

@@ -57,14 +57,17 @@ pub struct PendingTransform {
 
 impl State {
     /// The pending transform of a layer's streamlines.
-    pub fn shifting(&self, id: LayerId) -> Option<&PendingTransform> {
-        self.session.shifting.iter().find(|s| s.layer == id)
+    pub fn pending_transform(&self, id: LayerId) -> Option<&PendingTransform> {
+        self.session
+            .pending_transforms
+            .iter()
+            .find(|s| s.layer == id)
     }
 
     /// Transform of a layer, or the one being applied, relative to its file.
     pub fn requested_transform(&self, id: LayerId) -> DAffine3 {
-        let shifting = self.shifting(id);
-        shifting.map_or_else(|| self.document.moved_by(id), |s| s.by)
+        let pending_transform = self.pending_transform(id);
+        pending_transform.map_or_else(|| self.document.moved_by(id), |s| s.by)
     }
 }
 
@@ -204,8 +207,8 @@ impl Nudge {
         let ways = [["right", "left"], ["front", "back"], ["up", "down"]];
         let shift = self.shift_mm.to_array().into_iter().zip(ways);
         let shift = shift.filter(|(mm, _)| mm.abs() >= LEAST);
-        let shift = shift.map(|(mm, [there, back])| {
-            let way = if mm > 0.0 { there } else { back };
+        let shift = shift.map(|(mm, [forward, back])| {
+            let way = if mm > 0.0 { forward } else { back };
             format!("{} {way}", with_unit(&fixed(mm.abs(), 1), "mm"))
         });
         let turns = ["nodded", "tilted", "turned"];

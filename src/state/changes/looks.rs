@@ -2,7 +2,7 @@
 
 use crate::data::appearance::{ColourMap, Colours, Interpolation, LineStyle, Transfer};
 use crate::state::alignment::Nudge;
-use crate::state::core::changes::{Fields, colour, curve, cut, of_thing, renamed, things};
+use crate::state::core::changes::{Fields, colour, curve, cut, event_text, prefixed, renamed};
 use crate::state::core::display::LineColouring;
 use crate::state::core::text::decimals_of;
 use crate::state::core::volume_look::{VolumeLook, VolumeStyle};
@@ -27,10 +27,10 @@ pub fn changed(before: &Document, after: &Document) -> Vec<String> {
         if !Arc::ptr_eq(was, layer) {
             all.extend(renamed(&was.name, &layer.name));
             let changes = of_layer(was, layer);
-            all.extend(of_thing(&layer.name, changes));
+            all.extend(prefixed(&layer.name, changes));
         }
         let changes = moved(before, was).differences(&moved(after, layer));
-        all.extend(of_thing(&layer.name, changes));
+        all.extend(prefixed(&layer.name, changes));
     }
     all
 }
@@ -199,7 +199,7 @@ pub fn came_or_went(before: &Document, after: &Document) -> Vec<String> {
     };
     let names = |layers: &[Arc<Layer>], done| {
         let names: Vec<&str> = layers.iter().map(|l| l.name.as_str()).collect();
-        things(&names, "layer", done)
+        event_text(&names, "layer", done)
     };
     let (gone, back) = (missing(after, before), missing(before, after));
     let both = [names(&gone, "removed"), names(&back, "restored")];

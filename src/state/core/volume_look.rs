@@ -87,13 +87,13 @@ impl VolumeLook {
     /// The default of an image: soft in the middle of its window, two voxels thick.
     pub fn of(volume: &Volume, window: (f32, f32)) -> Self {
         Self {
-            reference_mm: Self::usual_mm(volume),
+            reference_mm: Self::default_reference_mm(volume),
             level: window.0 + (window.1 - window.0) * 0.5,
             ..Self::default()
         }
     }
 
-    pub fn usual_mm(volume: &Volume) -> f32 {
+    pub fn default_reference_mm(volume: &Volume) -> f32 {
         Self::two_voxels_mm(&volume.grid)
     }
 

@@ -9,7 +9,7 @@ use crate::state::core::layer::{Content, Layer, LayerId};
 use crate::state::core::notices::Severity;
 use crate::state::core::text::THIN;
 use crate::state::density::jobs::{MapDensity, Mapped};
-use crate::state::density::{Value, Wanted, quantity};
+use crate::state::density::{DensityOptions, Value, quantity};
 use crate::state::document::DensityMap;
 use crate::state::edit::edit;
 use crate::state::track::kept;
@@ -33,7 +33,7 @@ pub fn sent(document: &Document, layer: LayerId) -> Option<u64> {
 pub fn map(
     state: &mut State,
     layer: Option<LayerId>,
-    requested: Wanted,
+    requested: DensityOptions,
     effects: &mut Vec<Effect>,
 ) {
     let mut live_sent: Option<u64> = None;

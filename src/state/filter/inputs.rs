@@ -349,10 +349,10 @@ impl State {
     pub fn course(&self) -> Option<(&Dictionary, &[f32])> {
         let (layer, lines) = self.document.filtered()?;
         let (_, weights) = self.document.weights_of_layer(layer)?;
-        let working = &self.session.filter;
-        let previous = working.previous_fit.as_ref();
+        let runtime = &self.session.filter;
+        let previous = runtime.previous_fit.as_ref();
         let previous = previous.filter(|h| h.layer == layer.id && h.key.lines.same_lines(lines));
-        let summed = working.sums.shown().filter(|(key, _)| key.of == lines.id());
+        let summed = runtime.sums.shown().filter(|(key, _)| key.of == lines.id());
         let course = previous.map(|h| &*h.prepared.dictionary);
         Some((course.or(summed.map(|(_, s)| &*s.course))?, weights))
     }

@@ -72,7 +72,9 @@ pub fn act(state: &mut State, action: FilterAction, effects: &mut Vec<Effect>) {
             effects.push(Effect::submit(ReadScheme { path, gradients }));
         }
         FilterAction::Run => run(state, FitPurpose::Weights, Excluded::Nobody, false, effects),
-        FilterAction::RunAnew => run(state, FitPurpose::Weights, Excluded::Nobody, true, effects),
+        FilterAction::RunFromScratch => {
+            run(state, FitPurpose::Weights, Excluded::Nobody, true, effects)
+        }
         FilterAction::Stop => effects.push(Effect::Cancel(FIT_WEIGHTS)),
         FilterAction::Show(shown) => {
             let Some(id) = layer_with_weights(state) else {
@@ -111,7 +113,7 @@ fn cut(state: &mut State, least: f32, phase: Phase) {
         d.show_by_weight(id, shown);
     });
     if phase == Phase::Done {
-        state.session.tour_step_done(TourStep::Weigh);
+        state.session.tour_step_done(TourStep::FitWeights);
     }
 }
 
@@ -234,7 +236,7 @@ fn of(state: &State, key: &WeightsKey) -> Option<FitInputs> {
 
 fn run(
     state: &mut State,
-    aim: FitPurpose,
+    purpose: FitPurpose,
     without: Excluded,
     from_start: bool,
     effects: &mut Vec<Effect>,
@@ -280,23 +282,23 @@ fn run(
             request.left = Some(std::mem::replace(&mut request.tractogram, whole));
             running.lines = previous.key.lines.clone();
         }
-        if matches!(aim, FitPurpose::Lesion(_)) {
+        if matches!(purpose, FitPurpose::Lesion(_)) {
             request.before = Some(previous.rmse.clone());
         }
     }
-    if matches!(aim, FitPurpose::Lesion(_)) && !reused {
+    if matches!(purpose, FitPurpose::Lesion(_)) && !reused {
         let sentence = "Run the fit first: a virtual lesion is compared with it";
         return state.session.notify(Severity::Information, sentence);
     }
-    let working = &mut state.session.filter;
+    let runtime = &mut state.session.filter;
     if !reused {
         // Frees the memory for the next.
-        working.previous_fit = None;
+        runtime.previous_fit = None;
     }
-    working.failed = None;
-    working.running = Some(Running {
+    runtime.failed = None;
+    runtime.running = Some(Running {
         layer,
-        purpose: aim,
+        purpose: purpose,
         key: running,
         from,
         before: before(&request.curve),
@@ -432,14 +434,14 @@ pub fn follow(state: &mut State, effects: &mut Vec<Effect>) {
     }
     state.document.restore_suspended_rules();
     state.document.restore_displaced_rules();
-    let wanted_key = key(state);
-    if let Some(key) = state.session.filter.needs.ask(wanted_key.clone()) {
+    let current_key = key(state);
+    if let Some(key) = state.session.filter.needs.ask(current_key.clone()) {
         let from = of(state, &key);
         let request = from.and_then(|from| request(&state.document, &key.lines, &from).ok());
         let request = request.map(|fit| EstimateFit { fit });
         effects.extend(request.map(Effect::submit));
     }
-    if let Some(key) = wanted_key.filter(|_| !state.is_filtering()) {
+    if let Some(key) = current_key.filter(|_| !state.is_filtering()) {
         refit(state, &key, effects);
     }
     sums::follow(state, effects);
@@ -476,10 +478,10 @@ pub fn estimated(state: &mut State, estimate: FitEstimate) {
 
 /// A fit cannot run with these inputs, and why.
 pub fn receive_refusal(state: &mut State, why: &str) {
-    let working = &mut state.session.filter;
-    let running = working.needs.running();
-    working.refused = running.map(|key| (key.clone(), why.to_owned()));
-    working.needs.fail();
+    let runtime = &mut state.session.filter;
+    let running = runtime.needs.running();
+    runtime.refused = running.map(|key| (key.clone(), why.to_owned()));
+    runtime.needs.fail();
 }
 
 pub fn scheme(state: &mut State, scheme: Scheme) {
@@ -496,16 +498,16 @@ pub fn scheme(state: &mut State, scheme: Scheme) {
 }
 
 /// Receives weights, including those of a stopped fit.
-pub fn done(state: &mut State, committed: CommitFit) {
+pub fn done(state: &mut State, output: CommitFit) {
     let Some(running) = state.session.filter.running.take() else {
         return;
     };
-    let iterations = running.before as u64 + u64::from(committed.fit.iterations);
-    let stopped = committed.fit.ended == Ended::Cancelled;
-    learn(state, &running, &committed);
+    let iterations = running.before as u64 + u64::from(output.fit.iterations);
+    let stopped = output.fit.ended == Ended::Cancelled;
+    learn(state, &running, &output);
     let message = match running.purpose.clone() {
-        FitPurpose::Weights | FitPurpose::Refit => apply_fit::weights(state, running, committed),
-        FitPurpose::Lesion(name) => apply_fit::lesion(state, &running, name, &committed),
+        FitPurpose::Weights | FitPurpose::Refit => apply_fit::weights(state, running, output),
+        FitPurpose::Lesion(name) => apply_fit::lesion(state, &running, name, &output),
     };
     if let Some(message) = message {
         let message = match stopped {
@@ -521,24 +523,24 @@ pub fn done(state: &mut State, committed: CommitFit) {
 }
 
 /// Measures the speed of this machine, for the next estimate.
-fn learn(state: &mut State, running: &Running, committed: &CommitFit) {
+fn learn(state: &mut State, running: &Running, output: &CommitFit) {
     /// Fewer iterations are not representative.
     const ENOUGH: u32 = 5;
-    let working = &mut state.session.filter;
-    let Some((key, needs)) = working.needs.shown() else {
+    let runtime = &mut state.session.filter;
+    let Some((key, needs)) = runtime.needs.shown() else {
         return;
     };
-    if *key == running.key && committed.fit.iterations >= ENOUGH {
-        let expected = needs.expected.iteration_s * f64::from(committed.fit.iterations);
-        working.pace = Some(committed.fit_ms * 1e-3 / expected.max(1e-9));
+    if *key == running.key && output.fit.iterations >= ENOUGH {
+        let expected = needs.expected.iteration_s * f64::from(output.fit.iterations);
+        runtime.pace = Some(output.fit_ms * 1e-3 / expected.max(1e-9));
     }
 }
 
 /// A fit failed, and why.
 pub fn failed(state: &mut State, why: &str) {
-    let working = &mut state.session.filter;
-    working.running = None;
-    working.failed = Some(why.to_owned());
+    let runtime = &mut state.session.filter;
+    runtime.running = None;
+    runtime.failed = Some(why.to_owned());
 }
 
 /// The user stopped a fit before there were weights.

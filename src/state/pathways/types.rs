@@ -433,8 +433,8 @@ impl crate::state::State {
 
     /// The best path through the voxel at the pointer.
     pub fn path_pointed(&self) -> Option<&PathAtVoxel> {
-        let working = &self.session.pathways;
-        let live = working.live.value()?;
+        let runtime = &self.session.pathways;
+        let live = runtime.live.value()?;
         let hovered = self.path_hovered();
         hovered.filter(|h| h.of == live.excess.id())
     }

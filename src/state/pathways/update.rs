@@ -106,9 +106,9 @@ pub fn act(state: &mut State, action: PathwayAction, effects: &mut Vec<Effect>) 
 
 /// Closes a document with all its running jobs.
 pub fn close_document(state: &mut State) {
-    let working = &mut state.session.pathways;
-    let left = working.closed_jobs + usize::from(working.solving.is_some());
-    *working = PathwayRuntime {
+    let runtime = &mut state.session.pathways;
+    let left = runtime.closed_jobs + usize::from(runtime.solving.is_some());
+    *runtime = PathwayRuntime {
         closed_jobs: left,
         ..PathwayRuntime::default()
     };
@@ -148,13 +148,13 @@ pub fn done(state: &mut State, found: PathwayResult, wall_ms: f64) {
     // Outside the task Pathways, a result of an earlier key is of no use.
     let requested_key = state.document.pathway_key();
     let requested_key = requested_key.filter(|r| *r == key || is_looked_at(state));
-    let working = &mut state.session.pathways;
-    working.known[usize::from(found.coarse)].clone_from(&found.known);
+    let runtime = &mut state.session.pathways;
+    runtime.known[usize::from(found.coarse)].clone_from(&found.known);
     if detail == Detail::Full {
-        working.full_ms[usize::from(found.metric_was_computed)] = Some(wall_ms);
+        runtime.full_ms[usize::from(found.metric_was_computed)] = Some(wall_ms);
     }
     let value = found.clone();
-    let is_shown = working
+    let is_shown = runtime
         .live
         .done(key, detail, value, requested_key.as_ref());
     if !is_shown {
@@ -173,8 +173,8 @@ pub fn done(state: &mut State, found: PathwayResult, wall_ms: f64) {
     state.session.follows(message.clone());
     // Without the undone step before it, which another task does not show.
     state.session.notices.about.task = Some((Task::Pathways, message));
-    let working = &mut state.session.pathways;
-    (working.wall_ms, working.hover) = (wall_ms, Live::default());
+    let runtime = &mut state.session.pathways;
+    (runtime.wall_ms, runtime.hover) = (wall_ms, Live::default());
 }
 
 fn field(document: &Document) -> crate::data::DataId {
@@ -201,12 +201,12 @@ pub fn stopped(state: &mut State) {
 
 /// Another backend: prepared data belong to the previous one.
 pub fn moved(state: &mut State) {
-    let working = &mut state.session.pathways;
-    (working.known, working.pairs) = ([None, None], None);
-    working.compared.retry();
-    working.live.retry();
-    working.full_ms = [None, None];
-    working.unsolved.clear();
+    let runtime = &mut state.session.pathways;
+    (runtime.known, runtime.pairs) = ([None, None], None);
+    runtime.compared.retry();
+    runtime.live.retry();
+    runtime.full_ms = [None, None];
+    runtime.unsolved.clear();
 }
 
 /// Permits another attempt at failed or stopped solves.
@@ -367,15 +367,15 @@ fn swap(state: &mut State) {
 
 /// Requests the best path through the voxel at a point.
 fn hover(state: &mut State, at: Option<DVec3>, effects: &mut Vec<Effect>) {
-    let working = &mut state.session.pathways;
+    let runtime = &mut state.session.pathways;
     let voxel = |live: &PathwayResult| live.pathway.metric().grid.nearest(at?);
-    let live = working.live.value();
+    let live = runtime.live.value();
     let requested = live.and_then(|l| Some((l.clone(), voxel(l)?)));
     let key = requested.as_ref().map(|(found, voxel)| HoverKey {
         of: found.excess.id(),
         voxel: *voxel,
     });
-    let order = working.hover.follow(key.as_ref(), false, Pace::Newest);
+    let order = runtime.hover.follow(key.as_ref(), false, Pace::Newest);
     // A query that is no longer needed ends within milliseconds.
     if let (Order::Start(..), Some((found, voxel))) = (order, requested) {
         effects.push(Effect::submit(PathQuery { found, voxel }));

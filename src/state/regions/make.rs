@@ -35,10 +35,10 @@ pub fn set(state: &mut State, source: Source, phase: Phase, effects: &mut Vec<Ef
     };
     let live = phase == Phase::Live;
     let goes_on = state.session.regions.making.as_ref().is_some_and(|making| {
-        let there = making
+        let exists = making
             .region
             .is_none_or(|id| state.document.region(id).is_some());
-        there && same_kind(&making.source, &source)
+        exists && same_kind(&making.source, &source)
     });
     if goes_on {
         if let Some(making) = &mut state.session.regions.making {

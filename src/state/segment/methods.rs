@@ -10,7 +10,7 @@ use std::fmt::Write as _;
 
 const LEVEL_SETS: &str = "Osher S, Sethian JA (1988). Fronts propagating with curvature-dependent speed: \
     algorithms based on Hamilton–Jacobi formulations. Journal of Computational Physics 79:12–49.";
-const STEERED: &str = "Lefohn AE, Cates JE, Whitaker RT (2003). Interactive, GPU-based level sets for 3D \
+const INTERACTIVE_SPEEDS: &str = "Lefohn AE, Cates JE, Whitaker RT (2003). Interactive, GPU-based level sets for 3D \
     segmentation. Medical Image Computing and Computer-Assisted Intervention, LNCS 2878:564–572.";
 const REGIONS: &str = "Chan TF, Vese LA (2001). Active contours without edges. IEEE Transactions on Image \
     Processing 10:266–277.";
@@ -80,7 +80,7 @@ fn segmentation_text(
         " {name} was segmented in {image} by a level set {} with interactively steered speeds {} in a narrow \
          band, from {}, in {}: {}",
         citations.cite(LEVEL_SETS),
-        citations.cite(STEERED),
+        citations.cite(INTERACTIVE_SPEEDS),
         from.join(", "),
         counted(script.steps as usize, "step"),
         speeds(&script.params, citations)

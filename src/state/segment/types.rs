@@ -405,9 +405,9 @@ impl State {
     }
 
     pub fn segment_standing(&self) -> Option<Standing> {
-        let working = &self.session.segment;
-        let live = working.live.as_ref()?;
-        let requested = working.running && working.play != RunControl::Rest;
+        let runtime = &self.session.segment;
+        let live = runtime.live.as_ref()?;
+        let requested = runtime.running && runtime.play != RunControl::Rest;
         // It may still be measured, or only its display may change.
         let rests = live.ended == Ended::Converged && self.is_moved_as_requested(live);
         Some(match live.ended {
@@ -421,17 +421,17 @@ impl State {
 
     /// The earlier step to which the surface is still rewinding.
     pub fn rewinding_to(&self) -> Option<u64> {
-        let working = &self.session.segment;
-        let live = working.live.as_ref().filter(|_| working.running)?;
-        let back = working.rewind.filter(|back| back.number > live.back)?;
+        let runtime = &self.session.segment;
+        let live = runtime.live.as_ref().filter(|_| runtime.running)?;
+        let back = runtime.rewind.filter(|back| back.number > live.back)?;
         (back.step < live.step).then_some(back.step)
     }
 
     /// The step to which the surface goes back because a sphere that it holds was undone, moved or taken back, or
     /// because the start of another one was undone.
     fn undoing_to(&self) -> Option<u64> {
-        let working = &self.session.segment;
-        let live = working.live.as_ref().filter(|_| working.running)?;
+        let runtime = &self.session.segment;
+        let live = runtime.live.as_ref().filter(|_| runtime.running)?;
         let segment = &self.document.segment;
         let resume = segment.resume.as_ref().map(|resume| &resume.script);
         if let Some(script) = resume.filter(|script| **script != live.script) {
@@ -497,8 +497,8 @@ impl State {
 
     /// The surface at rest, with its voxels.
     pub fn resting_surface(&self) -> Option<(&Arc<SurfaceUpdate>, &Mask)> {
-        let working = &self.session.segment;
-        let live = working.live.as_ref().filter(|_| !working.running)?;
+        let runtime = &self.session.segment;
+        let live = runtime.live.as_ref().filter(|_| !runtime.running)?;
         Some((live, live.mask.as_ref()?))
     }
 }

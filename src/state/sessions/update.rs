@@ -28,14 +28,14 @@ use std::sync::Arc;
 
 pub fn act(state: &mut State, action: SessionAction, effects: &mut Vec<Effect>) {
     match action {
-        SessionAction::Leave(leaving) => leave(state, leaving, effects),
+        SessionAction::CloseDocument(pending_action) => leave(state, pending_action, effects),
         SessionAction::Discard => {
-            if let Some(leaving) = state.session.saving.leaving.take() {
-                go(state, leaving, effects);
+            if let Some(pending_action) = state.session.saving.pending_action.take() {
+                go(state, pending_action, effects);
             }
         }
         SessionAction::Stay => {
-            state.session.saving.leaving = None;
+            state.session.saving.pending_action = None;
             state.session.saving.changed_since = None;
         }
         SessionAction::Overwrite => checked::overwrite(state, effects),
@@ -66,7 +66,7 @@ pub fn act(state: &mut State, action: SessionAction, effects: &mut Vec<Effect>) 
         }
         SessionAction::OpenAnyway => load(state, effects),
         SessionAction::CancelOpening => state.session.saving.opening = None,
-        SessionAction::FindLeftBehind => submit(effects, SessionRequest::FindLeftBehind),
+        SessionAction::FindRecoverable => submit(effects, SessionRequest::FindRecoverable),
         SessionAction::Forget(session) => {
             let left = &mut state.session.saving.recovery.found;
             left.retain(|l| l.session != session);
@@ -130,16 +130,16 @@ pub fn follow(state: &mut State) {
 }
 
 /// Closes the document, or asks first.
-pub fn leave(state: &mut State, leaving: UnsavedAction, effects: &mut Vec<Effect>) {
-    if state.asks_before_leaving() {
-        state.session.saving.leaving = Some(leaving);
+pub fn leave(state: &mut State, pending_action: UnsavedAction, effects: &mut Vec<Effect>) {
+    if state.asks_before_closing() {
+        state.session.saving.pending_action = Some(pending_action);
     } else {
-        go(state, leaving, effects);
+        go(state, pending_action, effects);
     }
 }
 
-fn go(state: &mut State, leaving: UnsavedAction, effects: &mut Vec<Effect>) {
-    match leaving {
+fn go(state: &mut State, pending_action: UnsavedAction, effects: &mut Vec<Effect>) {
+    match pending_action {
         UnsavedAction::Quit => effects.push(Effect::Close),
         UnsavedAction::New => {
             empty(state, effects);
@@ -171,7 +171,7 @@ pub fn empty(state: &mut State, effects: &mut Vec<Effect>) {
     state.history.clear();
     let session = &mut state.session;
     (session.track.live, session.track.at_crosshair) = (None, None);
-    session.shifting.clear();
+    session.pending_transforms.clear();
     (session.track.ray_metric, session.tour) = (None, None);
     (session.selected_layer, session.regions.selected) = (None, None);
     (
@@ -201,10 +201,10 @@ pub fn empty(state: &mut State, effects: &mut Vec<Effect>) {
     let saving = &mut session.saving;
     (saving.file, saving.opened, saving.opening) = (None, None, None);
     (saving.seen, saving.changed_since, saving.verified) = (None, None, None);
-    (saving.in_files, saving.base_asked) = (InFiles::default(), None);
+    (saving.in_files, saving.base_being_saved) = (InFiles::default(), None);
     saving.recipe_only.clear();
     if saving.autosave.last.take().is_some() {
-        submit(effects, SessionRequest::Leave);
+        submit(effects, SessionRequest::RemoveOwnFolder);
     }
     untouched(state);
     state.view = View {
@@ -228,14 +228,14 @@ fn save(
 ) {
     state.session.forget_failures(Slot::Save);
     let saving = &mut state.session.saving;
-    (saving.leaving, saving.changed_since) = (None, None);
+    (saving.pending_action, saving.changed_since) = (None, None);
     let Some(path) = path.or(saving.file.clone()) else {
         return;
     };
     saving.then = then;
     let draft = Box::new(saved::draft(state));
-    state.session.saving.view_asked = Some(state.view.clone());
-    state.session.saving.base_asked = Some(Arc::new(Base::saved(state)));
+    state.session.saving.view_being_saved = Some(state.view.clone());
+    state.session.saving.base_being_saved = Some(Arc::new(Base::saved(state)));
     submit(effects, SessionRequest::Save { path, draft, known });
 }
 
@@ -246,7 +246,7 @@ fn autosave(state: &mut State, effects: &mut Vec<Effect>) {
     saving.autosave.is_due = false;
     if !changed {
         if saving.autosave.last.take().is_some() {
-            submit(effects, SessionRequest::Leave);
+            submit(effects, SessionRequest::RemoveOwnFolder);
         }
         return;
     }
@@ -280,11 +280,11 @@ pub fn event(state: &mut State, output: SessionOutput, wall_ms: f64, effects: &m
             path,
             revision,
             sha256,
-            numbers_left_out,
+            numbers_omitted,
         } => {
             state.session.saving.seen = Some(sha256);
-            if numbers_left_out > 0 {
-                let lists = counted(numbers_left_out, "set");
+            if numbers_omitted > 0 {
+                let lists = counted(numbers_omitted, "set");
                 let sentence = format!(
                     "{lists} of weights or map values are not in the session, which holds 40 MB of \
                      numbers at most: export those layers as files"
@@ -368,16 +368,16 @@ fn was_saved(state: &mut State, path: PathBuf, revision: u64, effects: &mut Vec<
             path.display()
         ),
     };
-    say_lost(state);
+    notify_lost(state);
     state.session.forget(Topic::Recovered);
     let saving = &mut state.session.saving;
     // The last of several waiting saves may hold another revision.
-    if let Some(base) = saving.base_asked.take_if(|b| b.is_of(revision)) {
+    if let Some(base) = saving.base_being_saved.take_if(|b| b.is_of(revision)) {
         saving.base = base;
     }
     saving.recipe_only = recipe_only;
     saving.file = Some(path.clone());
-    saving.view = saving.view_asked.take();
+    saving.view = saving.view_being_saved.take();
     let then = saving.then.take();
     let layers = state.document.layers.len() + state.document.missing_layers().count();
     let summary = summary(layers, &state.document);
@@ -386,23 +386,23 @@ fn was_saved(state: &mut State, path: PathBuf, revision: u64, effects: &mut Vec<
     let asks = state.is_dirty() || revision != state.session.revision;
     // The document changed while it was written, or large layers are not in the file: the question about the following
     // action is asked again.
-    if let Some(leaving) = then.clone().filter(|_| asks || state.asks_before_leaving()) {
-        state.session.saving.leaving = Some(leaving);
+    if let Some(pending_action) = then.clone().filter(|_| asks || state.asks_before_closing()) {
+        state.session.saving.pending_action = Some(pending_action);
         return;
     }
     if asks {
         return;
     }
     if state.session.saving.autosave.last.take().is_some() {
-        submit(effects, SessionRequest::Leave);
+        submit(effects, SessionRequest::RemoveOwnFolder);
     }
-    if let Some(leaving) = then {
-        go(state, leaving, effects);
+    if let Some(pending_action) = then {
+        go(state, pending_action, effects);
     }
 }
 
 /// Reports which streamlines are not in the saved session.
-fn say_lost(state: &mut State) {
+fn notify_lost(state: &mut State) {
     const NAMED: usize = 3;
     let lost = state.cannot_be_saved();
     if lost.is_empty() {
@@ -457,7 +457,7 @@ fn was_read(state: &mut State, read: Arc<ReadSession>, effects: &mut Vec<Effect>
         moved: false,
         answers: BTreeMap::new(),
         unknown: !unknown.is_empty(),
-        absent: Vec::new(),
+        unreadable: Vec::new(),
     };
     let asking = opening.wrong().next().is_some();
     state.session.saving.opening = Some(Opening { asking, ..opening });
@@ -482,8 +482,8 @@ fn load(state: &mut State, effects: &mut Vec<Effect>) {
             found.standing = FileComparison::Missing(Missing::Rejected(why.clone()));
         }
     }
-    let (items, absent) = saved::items(&opening.content, &opening.read);
-    opening.absent = absent;
+    let (items, unreadable) = saved::items(&opening.content, &opening.read);
+    opening.unreadable = unreadable;
     submit(effects, SessionRequest::Load { items });
 }
 
@@ -496,17 +496,17 @@ fn was_loaded(state: &mut State, restored: RestoredLayers, effects: &mut Vec<Eff
         content,
         recovered,
         moved,
-        absent,
+        unreadable,
         unknown,
         ..
     } = opening;
     let origins = Origins::default();
-    let reported = saved::snapshots(&origins, &content, &read, &restored, &absent);
+    let reported = saved::snapshots(&origins, &content, &read, &restored, &unreadable);
     let (snapshots, lacks) = (reported.snapshots, reported.lacks);
     let own = |id: &u64| content.document.layers.iter().any(|l| l.id == *id);
     let restored = restored.into_iter().filter(|(id, _)| own(id)).collect();
-    let absent = absent.into_iter().filter(|(id, _)| own(id)).collect();
-    let built = saved::build(&origins, &content.document, &read, restored, absent);
+    let unreadable = unreadable.into_iter().filter(|(id, _)| own(id)).collect();
+    let built = saved::build(&origins, &content.document, &read, restored, unreadable);
     let (document, mut notes) = (built.document, built.notes);
     // A remark about the present document also holds for the same layer of a snapshot.
     for (name, note) in reported.notes {
@@ -515,7 +515,7 @@ fn was_loaded(state: &mut State, restored: RestoredLayers, effects: &mut Vec<Eff
             notes.push(Remark { sentence, ..note });
         }
     }
-    notes.extend(built.left_out.into_iter().chain(lacks).map(Remark::from));
+    notes.extend(built.omitted.into_iter().chain(lacks).map(Remark::from));
     let kept: Vec<_> = std::mem::take(&mut state.session.notices.messages);
     empty(state, effects);
     // A message that appeared while the session was read is about it.
@@ -530,7 +530,7 @@ fn was_loaded(state: &mut State, restored: RestoredLayers, effects: &mut Vec<Eff
     if let Some(sentence) = saved::away(&document) {
         state
             .session
-            .say_about(Topic::Away, Severity::Information, sentence);
+            .notify_about(Topic::Away, Severity::Information, sentence);
     }
     let missing = document.missing_layers().any(|m| !m.can_be_made());
     let mut all = snapshots.iter().map(|s| &s.document).chain([&document]);
@@ -567,7 +567,7 @@ fn was_loaded(state: &mut State, restored: RestoredLayers, effects: &mut Vec<Eff
         if !whole {
             state
                 .session
-                .say_about(Topic::CopyKept, Severity::Warning, COPY_KEPT);
+                .notify_about(Topic::CopyKept, Severity::Warning, COPY_KEPT);
         }
         later::notify_recovered(state, content.document.layers.len())
     } else {

@@ -10,7 +10,7 @@ use crate::state::core::layer::{Content, Layer, LayerId};
 use crate::state::core::notices::Severity;
 use crate::state::core::text::THIN;
 use crate::state::document::Tensors;
-use crate::state::origin::{FoundMask, MapOfFit, Origin, TensorFit};
+use crate::state::origin::{FitMapOrigin, FoundMask, Origin, TensorFit};
 use crate::state::recipes::fit_mask;
 use crate::state::sessions::{self, saved};
 use crate::state::tensors::jobs::fit::{FIT, FitTensors};
@@ -39,8 +39,8 @@ pub struct Fitted<'a> {
 pub fn fit(state: &mut State, effects: &mut Vec<Effect>) {
     let document = &state.document;
     let requested = document.requested_fit();
-    let there = document.tensors.as_ref().map(|t| &t.key);
-    if requested.is_none() || requested.as_ref() == there {
+    let current = document.tensors.as_ref().map(|t| &t.key);
+    if requested.is_none() || requested.as_ref() == current {
         if state.session.tensors.fitting.take().is_some() {
             effects.push(Effect::Cancel(FIT));
         }
@@ -184,7 +184,7 @@ fn replace_maps(document: &mut Document, result: &Fitted, ids: u64, first: bool)
         mask: fit_mask(document, key.mask),
         params: key.params.clone(),
     });
-    let map = |map: FitMap| MapOfFit { fit: origin, map };
+    let map = |map: FitMap| FitMapOrigin { fit: origin, map };
     let shown_as = |name: FitMap, volume: &Volume| {
         let map = Some(name);
         Display {

@@ -135,7 +135,7 @@ pub fn keep(state: &mut State) {
     let kept = live.output.kept.clone();
     let number = count(kept.len() as u64);
     let content = Content::Tractogram(kept);
-    let origin = Origin::from(recipes::live_made(&live));
+    let origin = Origin::from(recipes::live_curve_recipe(&live));
     add_layer(state, name, content, origin, display);
     state.session.notices.status = format!("Kept {number} {what} as a layer");
 }

@@ -53,7 +53,7 @@ pub fn act(state: &mut State, action: ViewAction, effects: &mut Vec<Effect>) {
             }
         },
         ViewAction::ToggleOutline => state.view.visible.outline ^= true,
-        ViewAction::CutToSlab(slab) => state.view.slab = slab.filter(Slab::is_sound),
+        ViewAction::CutToSlab(slab) => state.view.slab = slab.filter(Slab::is_valid),
         ViewAction::SetGlyphs(glyphs) => pathways::update::set_glyphs(state, glyphs),
         ViewAction::ToggleMissed => state.view.visible.missed ^= true,
         ViewAction::ShowStop(reason) => state.view.stop = reason,

@@ -11,7 +11,7 @@ use crate::state::update::is_session;
 use crate::state::{
     Action, AlignmentAction, BundleAction, Content, FilesAction, LayerId, Look, Pane,
     PictureAction, RegionAction, SaveLabels, SaveMasks, SegmentAction, SessionAction, Shot, State,
-    TrackAction, Turn, UnsavedAction, Values,
+    TrackAction, Turntable, UnsavedAction, Values,
 };
 use crate::ui::format;
 use std::path::{Path, PathBuf};
@@ -167,9 +167,9 @@ impl PathPurpose {
             } => files.push(SaveLabels::table(path)),
             Self::Regions { names, .. } => return SaveMasks::files(path, names),
             Self::Screenshot { pane, look } => {
-                if let Some(turn) = look.of(*pane).turn {
-                    let frames = (0..turn.frames).map(|i| turn.path(path, i));
-                    let film = turn.film.then(|| Turn::film_path(path));
+                if let Some(turntable) = look.of(*pane).turntable {
+                    let frames = (0..turntable.frames).map(|i| turntable.path(path, i));
+                    let film = turntable.film.then(|| Turntable::film_path(path));
                     return frames.chain(film).collect();
                 }
             }

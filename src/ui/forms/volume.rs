@@ -122,7 +122,7 @@ fn cloud(
             phase,
         );
     }
-    let default_value = f64::from(VolumeLook::usual_mm(volume));
+    let default_value = f64::from(VolumeLook::default_reference_mm(volume));
     let row = SliderRow::new(
         "Layer thickness",
         f64::from(look.reference_mm),
@@ -277,17 +277,17 @@ pub(super) fn fade_row(
     help: &'static str,
     now: Option<f32>,
 ) -> Option<(Option<f32>, Phase)> {
-    const USUAL: f32 = 30.0;
-    let row = SliderRow::new(name, f64::from(now.unwrap_or(USUAL)), VolumeLook::FADE_MM)
+    const DEFAULT: f32 = 30.0;
+    let row = SliderRow::new(name, f64::from(now.unwrap_or(DEFAULT)), VolumeLook::FADE_MM)
         .logarithmic()
-        .default(f64::from(USUAL))
+        .default(f64::from(DEFAULT))
         .limits(VolumeLook::FADE_MM)
         .unit("mm")
         .switch(now.is_some(), "off")
         .help(help);
     match row.show(ui)? {
         Change::To(mm, phase) => Some((Some(mm as f32), phase)),
-        Change::Switched(on) => Some((on.then_some(USUAL), Phase::Done)),
+        Change::Switched(on) => Some((on.then_some(DEFAULT), Phase::Done)),
     }
 }
 

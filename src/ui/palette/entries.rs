@@ -57,7 +57,7 @@ fn alt(key: Key) -> Run {
 }
 
 fn quit() -> Run {
-    act(SessionAction::Leave(UnsavedAction::Quit))
+    act(SessionAction::CloseDocument(UnsavedAction::Quit))
 }
 
 /// Everything that can be done now.
@@ -198,7 +198,7 @@ fn filter(state: &State, list: &mut Entries) {
         list.add(
             "Filter: run from no weights",
             "",
-            act(FilterAction::RunAnew),
+            act(FilterAction::RunFromScratch),
         );
         list.add(
             "Filter: keep the remaining streamlines as layer",

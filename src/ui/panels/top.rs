@@ -23,7 +23,7 @@ struct ReservedSpace {
 fn reserves_space(state: &State) -> bool {
     state.session.tour.is_some()
         || !state.session.notices.messages.is_empty()
-        || !state.recipe_only_said().is_empty()
+        || !state.reported_recipe_only().is_empty()
         || recovery::any(state)
 }
 

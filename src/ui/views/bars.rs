@@ -17,7 +17,7 @@ const SHORTEST: f32 = 40.0;
 /// From the view's edge to the bar's middle.
 const EDGE: f32 = 16.0;
 /// Between a bar and its words.
-const BESIDE: f32 = 8.0;
+const TEXT_GAP: f32 = 8.0;
 /// Width of a column but for its words.
 const AROUND: f32 = 38.0;
 /// From the outermost mark to the end of the plate.
@@ -127,7 +127,7 @@ impl Column<'_> {
             }
             let size = vec2(WIDTH, height);
             let bar = Rect::from_center_size(pos2(x, range.center()), size);
-            let end = x + direction * (0.5 * WIDTH + BESIDE + widest);
+            let end = x + direction * (0.5 * WIDTH + TEXT_GAP + widest);
             let plate = bar.union(bar.with_min_x(end.min(x)).with_max_x(end.max(x)));
             let plate = plate.expand(RIM);
             let Some(hit) = self.taken.iter().find(|t| t.intersects(plate)) else {
@@ -173,8 +173,8 @@ impl Column<'_> {
             ..ground
         };
         let (x, align) = match self.at_left {
-            true => (bar.right() + BESIDE, Align2::LEFT_CENTER),
-            false => (bar.left() - BESIDE, Align2::RIGHT_CENTER),
+            true => (bar.right() + TEXT_GAP, Align2::LEFT_CENTER),
+            false => (bar.left() - TEXT_GAP, Align2::RIGHT_CENTER),
         };
         let faint = self.ink.gamma_multiply(0.75);
         for (y, text, colour) in [

@@ -38,10 +38,10 @@ pub(super) fn label(ui: &Ui, slice: &Slice) {
     let Some(at) = pointer(ui) else {
         return;
     };
-    let Some((text, there)) = text(state, found, slice.world(at)) else {
+    let Some((text, reached)) = text(state, found, slice.world(at)) else {
         return;
     };
-    let colour = if there { IN_VIEW.t1 } else { IN_VIEW.t2 };
+    let colour = if reached { IN_VIEW.t1 } else { IN_VIEW.t2 };
     let painter = ui.painter().with_clip_rect(slice.rect);
     // Below the pointer, so that the voxel itself stays visible.
     annotations::plate(&painter, at + vec2(14.0, 18.0), slice.rect, &text, colour);

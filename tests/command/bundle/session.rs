@@ -75,9 +75,9 @@ pub(super) fn session() {
     let before = desk.window.state.document.clone();
 
     let mut other = Window::new();
-    other.act(Action::Session(SessionAction::Leave(UnsavedAction::Open(
-        path.clone(),
-    ))));
+    other.act(Action::Session(SessionAction::CloseDocument(
+        UnsavedAction::Open(path.clone()),
+    )));
     let state = &other.state;
     assert!(
         state.session.notices.messages.is_empty(),
@@ -157,9 +157,9 @@ pub(super) fn refused() {
     // Another file with the same name.
     write(&desk.folder.path().join("all.trx"), 11);
     let mut other = Window::new();
-    other.act(Action::Session(SessionAction::Leave(UnsavedAction::Open(
-        path,
-    ))));
+    other.act(Action::Session(SessionAction::CloseDocument(
+        UnsavedAction::Open(path),
+    )));
     let answer = Changed::UseAsItIs;
     let opening = other.state.session.saving.opening.as_ref();
     for index in 0..opening.expect("asked").read.files.len() {

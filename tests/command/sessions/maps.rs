@@ -7,7 +7,7 @@ use crate::support::session_window::{Window, told};
 use crate::support::test;
 use arcuate::data::Role;
 use arcuate::solvers::curves::{Deflection, Integrator, Seeding};
-use arcuate::state::density::{Value, Wanted};
+use arcuate::state::density::{DensityOptions, Value};
 use arcuate::state::methods::methods;
 use arcuate::state::{
     Action, Content, LayerAction, LayerId, Phase, SessionAction, SnapshotAction, TrackAction,
@@ -45,7 +45,7 @@ fn map(
     value: Value,
     voxel_mm: Option<f64>,
 ) -> LayerId {
-    let mut density = Wanted::of_value(value);
+    let mut density = DensityOptions::of_value(value);
     density.voxels.edge_mm = voxel_mm;
     window.act(Action::MapDensity { layer, density });
     let id = window.state.session.selected_layer.expect("a layer");

@@ -3,7 +3,7 @@
 use crate::support::session_window::{Window, everything, layer};
 use crate::support::test;
 use arcuate::data::Role;
-use arcuate::io::recovery::{RecoveryFolder, are_held, recoverable_folders};
+use arcuate::io::recovery::{RecoveryFolder, is_any_locked, recoverable_folders};
 use arcuate::jobs::session::{ResultStorage, SessionRequest};
 use arcuate::state::sessions::saved;
 use arcuate::state::sessions::unsaved::UnsavedPart;
@@ -42,13 +42,16 @@ fn windows() {
     std::fs::write(desk.session(), "work").expect("written");
     assert_ne!(desk.session(), other.session());
     assert!(recoverable_folders(root).is_empty(), "both windows live");
-    assert!(are_held(root, &[]) && are_held(root, &[&other]));
-    assert!(!are_held(root, &[&desk]), "its own is none of another's");
+    assert!(is_any_locked(root, &[]) && is_any_locked(root, &[&other]));
+    assert!(
+        !is_any_locked(root, &[&desk]),
+        "its own is none of another's"
+    );
     // The process ends: the lock is released, the folder stays.
     let path = desk.session();
     drop(desk);
     drop(other);
-    assert!(!are_held(root, &[]));
+    assert!(!is_any_locked(root, &[]));
     let found = recoverable_folders(root);
     assert_eq!(found.len(), 1, "the one without a session is removed");
     assert_eq!(found[0].session(), path);
@@ -129,7 +132,7 @@ pub fn recovered(window: &mut Window, copy: &Path) -> Window {
     window.jobs.wait(&job, |_| {});
     let mut again = Window::new();
     let leaving = UnsavedAction::Recover(copy.to_owned());
-    again.session(SessionAction::Leave(leaving));
+    again.session(SessionAction::CloseDocument(leaving));
     again
 }
 
@@ -183,7 +186,7 @@ fn asked_after() {
         assert_eq!(window.state.unsaved(), requested);
         let mut again = recovered(&mut window, &copy);
         assert_eq!(again.state.unsaved(), requested, "{}", again.said());
-        assert!(again.state.asks_before_leaving());
+        assert!(again.state.asks_before_closing());
         // A second crash changes nothing about this.
         let again = recovered(&mut again, &folder.path().join("second.arcuate"));
         assert_eq!(again.state.unsaved(), requested, "{}", again.said());
@@ -240,7 +243,9 @@ fn recipes() {
     let stored = folder.path().join("copy.arcuate.files");
     std::fs::remove_dir_all(stored).expect("removed");
     let mut again = Window::new();
-    again.session(SessionAction::Leave(UnsavedAction::Recover(copy.clone())));
+    again.session(SessionAction::CloseDocument(UnsavedAction::Recover(
+        copy.clone(),
+    )));
     assert!(again.said().contains("copy is kept"), "{}", again.said());
     let path = Some(folder.path().join("other.arcuate"));
     again.session(SessionAction::Save { path, then: None });
@@ -278,6 +283,11 @@ fn copies_of_work() {
     window.act(Action::Undo);
     // The earlier copy is removed.
     let effects = update(&mut window.state, Action::Session(SessionAction::Autosave));
-    let leaves = |e: &Effect| matches!(e.job::<SessionRequest>(), Some(SessionRequest::Leave));
+    let leaves = |e: &Effect| {
+        matches!(
+            e.job::<SessionRequest>(),
+            Some(SessionRequest::RemoveOwnFolder)
+        )
+    };
     assert!(effects.iter().any(leaves), "{effects:?}");
 }

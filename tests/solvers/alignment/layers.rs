@@ -9,7 +9,7 @@ use arcuate::io::affine::save_flirt;
 use arcuate::io::{nifti, trx};
 use arcuate::state::alignment::Nudge;
 use arcuate::state::alignment::jobs::MOVE_STREAMLINES;
-use arcuate::state::density::{Value, Wanted};
+use arcuate::state::density::{DensityOptions, Value};
 use arcuate::state::streamlines::{BundleAction, ManualSelection, SameArc, lines_of};
 use arcuate::state::{
     Action, AlignmentAction, Content, Effect, FilesAction, LayerId, Phase, RegionAction, State,
@@ -205,7 +205,7 @@ fn maps() {
     let id = window.state.document.layer_named("lines").unwrap().id;
     let [by, other] = [(); 2].map(|()| random_move(&mut random, 5.0, 20.0));
     shift(&mut window, id, by, Phase::Done);
-    let density = Wanted::of_value(Value::Length);
+    let density = DensityOptions::of_value(Value::Length);
     let layer = Some(id);
     window.act(Action::MapDensity { layer, density });
     let map = window.state.session.selected_layer.unwrap();
@@ -372,7 +372,7 @@ fn in_turn(window: &mut Window, first: LayerId, path: PathBuf) {
         let event = window.jobs.wait(&job, |_| {});
         query = update(&mut window.state, Action::Event(event));
     }
-    assert!(window.state.session.shifting.is_empty());
+    assert!(window.state.session.pending_transforms.is_empty());
     assert_eq!(window.state.document.moved_by(first), to(4.0));
     assert_eq!(window.state.document.moved_by(second), to(3.0));
     window.act(Action::Undo);

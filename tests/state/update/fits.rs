@@ -328,7 +328,7 @@ fn beside() {
     let Some(Outcome::Done(Opened::File(opened))) = event.outcome_mut::<OpenFile>() else {
         panic!("a file")
     };
-    opened.mask_beside = Some(path.clone());
+    opened.companion_mask = Some(path.clone());
     let mut window = Window::new();
     window.act(Action::Event(event));
     assert!(window.tensors().mask_found.is_some(), "found from the scan");

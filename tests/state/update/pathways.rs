@@ -472,7 +472,7 @@ fn another() {
         count + 2,
         "the live and the kept one"
     );
-    let leave = arcuate::state::SessionAction::Leave(arcuate::state::UnsavedAction::New);
+    let leave = arcuate::state::SessionAction::CloseDocument(arcuate::state::UnsavedAction::New);
     window.state.history.clear();
     window.act(Action::Session(leave));
     let discard = arcuate::state::SessionAction::Discard;

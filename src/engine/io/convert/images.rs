@@ -202,11 +202,11 @@ fn shares_table(input: &Path, output: &Path) -> bool {
 
 /// A table next to the output that would be taken for its own and does not belong to the input.
 fn foreign_table(input: &Path, output: &Path) -> Option<String> {
-    let ([there, _], [own, _]) = (fsl_names(output), fsl_names(input));
-    (there.exists() && !disk::is_same(&there, &own)).then(|| {
+    let ([target, _], [own, _]) = (fsl_names(output), fsl_names(input));
+    (target.exists() && !disk::is_same(&target, &own)).then(|| {
         format!(
             "A table of gradients lies beside the output and does not belong to this image; move it elsewhere: {}",
-            there.display()
+            target.display()
         )
     })
 }
@@ -243,9 +243,9 @@ impl Image {
         control: &Control,
     ) -> Result<(String, Vec<PathBuf>), Error> {
         let adjacent = self.companion_files(output);
-        if let Some((there, what)) = adjacent.iter().find(|(path, _)| !replace && path.exists()) {
+        if let Some((target, what)) = adjacent.iter().find(|(path, _)| !replace && path.exists()) {
             return Err(Error::unsupported(
-                there,
+                target,
                 format!("an existing file, which {what} would replace"),
                 "add --force to replace it",
             ));

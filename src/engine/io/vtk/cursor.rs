@@ -264,8 +264,8 @@ impl<'a> Cursor<'a> {
         while bytes > 0 {
             self.drop_consumed();
             while self.window.len() - self.at < number.bytes() && self.more() {}
-            let there = (self.window.len() - self.at).min(bytes);
-            let whole = there / number.bytes() * number.bytes();
+            let available = (self.window.len() - self.at).min(bytes);
+            let whole = available / number.bytes() * number.bytes();
             if whole == 0 {
                 return Err(self.cut());
             }

@@ -51,8 +51,8 @@ impl Raw<'_> {
             Self::Memory(bytes) => bytes.get(range).map(|b| Ok(b.to_vec())),
             Self::File(path, start) => {
                 let end = start.checked_add(range.end as u64)?;
-                let there = range.start <= range.end && end <= length_of(path)?;
-                there.then(|| file_bytes::some(path, start + range.start as u64, range.len()))
+                let is_inside = range.start <= range.end && end <= length_of(path)?;
+                is_inside.then(|| file_bytes::some(path, start + range.start as u64, range.len()))
             }
         }
     }
@@ -321,8 +321,8 @@ impl<'a> Unpacker<'a> {
                 start + range.start as u64,
                 start.checked_add(range.end as u64),
             );
-            let there = length_of(path).unwrap_or(0);
-            let end = end.filter(|&end| end <= there).ok_or_else(cut)?;
+            let length = length_of(path).unwrap_or(0);
+            let end = end.filter(|&end| end <= length).ok_or_else(cut)?;
             return Ok(ArrayBytes::File(from..end));
         }
         Ok(ArrayBytes::Bytes(raw.get(range).ok_or_else(cut)??))

@@ -41,10 +41,10 @@ pub struct JoinedCurves {
 }
 
 impl JoinedCurves {
-    pub fn new(gates: &RegionTests) -> Self {
+    pub fn new(region_tests: &RegionTests) -> Self {
         Self {
-            per_target: vec![0; gates.targets],
-            all_targets: gates.all_targets,
+            per_target: vec![0; region_tests.targets],
+            all_targets: region_tests.all_targets,
             ..Self::default()
         }
     }
@@ -77,7 +77,7 @@ const GATHER: &str = "Joining the curves";
 /// backend's threads installed.
 pub fn gather(
     parts: Vec<JoinedCurves>,
-    gates: &RegionTests,
+    region_tests: &RegionTests,
     measured: bool,
 ) -> Result<Output, Shortage> {
     let lines = parts.iter().flat_map(|p| [&p.kept, &p.missed]);
@@ -89,7 +89,7 @@ pub fn gather(
         missed_every: MISSED_EVERY,
         seed_outcomes: [0; 6],
         stops: [0; StopReason::COUNT],
-        per_target: vec![0; gates.targets],
+        per_target: vec![0; region_tests.targets],
         steps: 0,
         kernel_s: None,
         starts: None,
@@ -109,7 +109,7 @@ pub fn gather(
         kept.push(part.kept);
         missed.push(part.missed);
     }
-    output.kept = tractogram(kept, gates.cut_at_targets(), measured);
+    output.kept = tractogram(kept, region_tests.cut_at_targets(), measured);
     // None of them ends in a target.
     output.missed = tractogram(missed, false, measured);
     Ok(output)

@@ -107,7 +107,7 @@ pub fn extend(
                 ];
                 for (_, j) in neighbours
                     .into_iter()
-                    .filter(|&(there, j)| there && known[j])
+                    .filter(|&(exists, j)| exists && known[j])
                 {
                     for k in (0..8).filter(|&k| k != INSIDE) {
                         sum[k] += records[j][k];

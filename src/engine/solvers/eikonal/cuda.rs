@@ -143,8 +143,8 @@ impl OnCard {
 impl CostField {
     /// The values on a card; nothing is copied if they were computed there.
     pub fn values_on(&self, device: &Device) -> Result<OnCard, Error> {
-        let there = self.on_card.as_ref();
-        if let Some(known) = there.filter(|k| k.card == device.number()) {
+        let on_card = self.on_card.as_ref();
+        if let Some(known) = on_card.filter(|k| k.card == device.number()) {
             return Ok(known.clone());
         }
         Ok(OnCard {

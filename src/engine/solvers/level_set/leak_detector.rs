@@ -205,7 +205,7 @@ impl LeakDetector {
     /// The detector after a replayed run with this growth and these changes, whose leaks are in the past; `contact`:
     /// after its last step.
     pub(super) fn replayed(growth: &[u64], events: &[Event], contact: Contact) -> Self {
-        let mut alarm = Self::new(growth.first().copied().unwrap_or(0), contact);
+        let mut detector = Self::new(growth.first().copied().unwrap_or(0), contact);
         let mut events = events.iter().peekable();
         for (step, inside) in (0..).zip(growth) {
             // After the step of a sphere, the growth holds the volume with the sphere, not the one before it.
@@ -213,21 +213,21 @@ impl LeakDetector {
                 .clone()
                 .any(|e| e.step == step && matches!(e.what, ScriptEvent::Sphere(_)));
             if step > 0 {
-                alarm.record(if edited { alarm.now } else { *inside });
-                alarm.drop_suspicion();
+                detector.record(if edited { detector.now } else { *inside });
+                detector.drop_suspicion();
             }
             while let Some(event) = events.next_if(|e| e.step <= step) {
                 match &event.what {
-                    ScriptEvent::Params(_) | ScriptEvent::Inputs(_) => alarm.record_change(),
+                    ScriptEvent::Params(_) | ScriptEvent::Inputs(_) => detector.record_change(),
                     ScriptEvent::Sphere(sphere) => {
-                        alarm.record_sphere(*inside, sphere.add, contact)
+                        detector.record_sphere(*inside, sphere.add, contact)
                     }
                 }
             }
         }
-        alarm.leak = None;
-        alarm.looked = alarm.mark();
-        alarm
+        detector.leak = None;
+        detector.looked = detector.mark();
+        detector
     }
 
     /// Whether renewed growth counts as a leak at once.

@@ -123,7 +123,7 @@ pub fn given(
     });
     control.check()?;
     let field = TensorField::new(volume.grid.clone(), tensors);
-    let there = field.tensors.iter().filter(|t| t.inside > 0.5).count();
+    let fitted = field.tensors.iter().filter(|t| t.inside > 0.5).count();
     Ok(Output {
         field,
         s0: None,
@@ -131,7 +131,7 @@ pub fn given(
         without_direction: Vec::new(),
         outside_range: Vec::new(),
         without_signal: Vec::new(),
-        unfitted: mask.count() - there,
+        unfitted: mask.count() - fitted,
         other_unit,
     })
 }

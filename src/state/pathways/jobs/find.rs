@@ -274,7 +274,7 @@ impl FindPathway {
             return Err("A cost field is missing".to_owned().into());
         };
         let solve_ms = started.elapsed().as_secs_f64() * 1e3;
-        let prepared_anew = known.is_none();
+        let metric_is_new = known.is_none();
         let known = self.kept.is_none().then(|| PreparedCosts {
             field: field.id(),
             params: self.params,
@@ -319,7 +319,7 @@ impl FindPathway {
             coarse: self.coarse,
             kept: self.kept,
             known: known.map(Arc::new),
-            metric_was_computed: prepared_anew,
+            metric_was_computed: metric_is_new,
             prepare_ms,
             solve_ms,
             pathway,

@@ -370,8 +370,8 @@ impl RunMemory {
             }
             if partial.is_taken() && (due || self.of.steps_per_update.is_none()) {
                 shown = run.evolution.step();
-                let steered = self.update(&refused, UpdateDetail::SurfaceStatistics, backend)?;
-                partial.send(Box::new(steered));
+                let run_update = self.update(&refused, UpdateDetail::SurfaceStatistics, backend)?;
+                partial.send(Box::new(run_update));
             }
         }
         // That it rests is reported before it is measured, and a large one is drawn before.
@@ -383,8 +383,8 @@ impl RunMemory {
             _ => run.figures.is_none() && run.evolution.size().bricks >= LARGE,
         };
         if self.run.as_ref().is_some_and(first) && partial.is_taken() {
-            let steered = self.update(&refused, UpdateDetail::Nothing, backend)?;
-            partial.send(Box::new(steered));
+            let run_update = self.update(&refused, UpdateDetail::Nothing, backend)?;
+            partial.send(Box::new(run_update));
         }
         self.update(&refused, UpdateDetail::All, backend)
     }
@@ -418,9 +418,9 @@ impl RunMemory {
         let surface = match self.run.take() {
             None => None,
             Some(mut run) => {
-                let surfaced = self.surface_update(&mut run, detail, backend);
+                let surface = self.surface_update(&mut run, detail, backend);
                 self.run = Some(run);
-                Some(surfaced?)
+                Some(surface?)
             }
         };
         if detail == UpdateDetail::All {

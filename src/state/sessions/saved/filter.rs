@@ -64,7 +64,7 @@ impl Lists<'_> {
     }
 }
 
-pub(in crate::state) fn left_out(layer: &SavedLayer, why: &str) -> String {
+pub(in crate::state) fn omitted_weights(layer: &SavedLayer, why: &str) -> String {
     format!("The weights of \"{}\" are left out: {why}", layer.name)
 }
 

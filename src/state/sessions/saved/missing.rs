@@ -7,7 +7,7 @@ use crate::solvers::tensor_fit::FitMap;
 use crate::solvers::tractogram::selection::Edit;
 use crate::state::core::layer::LayerId;
 use crate::state::core::text::{counted, some_of};
-use crate::state::document::{Document, Made};
+use crate::state::document::{CurveRecipe, Document};
 use crate::state::origin::{Computed, Origin};
 use crate::state::sessions::saved::origins::edits;
 use crate::state::sessions::saved::results::result_name;
@@ -215,7 +215,7 @@ impl MissingLayer {
     }
 
     /// The recipe of its streamlines; `None` if they were not computed here. An error is half a sentence.
-    pub fn made(&self, document: &Document) -> Option<Result<Arc<Made>, String>> {
+    pub fn made(&self, document: &Document) -> Option<Result<Arc<CurveRecipe>, String>> {
         if !self.can_be_made() {
             return None;
         }

@@ -370,7 +370,7 @@ fn segmentation(
     let start = start(read, &saved.start)?;
     let spheres = saved.spheres.iter();
     let spheres: Vec<PlacedSphere> = spheres.map(|s| (document.fresh_id(), *s)).collect();
-    let there = |id: Option<u64>| {
+    let existing = |id: Option<u64>| {
         let id = id.map(LayerId);
         id.filter(|id| document.layer(*id).is_some())
     };
@@ -379,10 +379,10 @@ fn segmentation(
     let resume = resume.transpose()?.map(Arc::new);
     Ok(Segmentation {
         settings: saved.settings.clone().sanitized(),
-        image: there(saved.image),
+        image: existing(saved.image),
         start,
-        reference: there(saved.reference),
-        layer: there(saved.layer),
+        reference: existing(saved.reference),
+        layer: existing(saved.layer),
         painted,
         spheres,
         sample: None,

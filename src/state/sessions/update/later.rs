@@ -182,6 +182,6 @@ pub(in crate::state) fn notify_recovered(state: &mut State, layers: usize) -> St
     );
     state
         .session
-        .say_about(Topic::Recovered, Severity::Information, sentence);
+        .notify_about(Topic::Recovered, Severity::Information, sentence);
     recovered
 }

@@ -33,12 +33,12 @@ pub fn before(state: &State, action: &Action) -> Option<Before> {
     let subject = state.bundle().map(|(layer, _)| layer.id);
     // In the other tasks regions are ends of pathways, obstacles, or bundles of their own.
     let by_task = matches!(state.view.task, Task::View | Task::Track);
-    let asked_about = by_task && subject == Some(rules.layer) && !seeded;
+    let works_on_layer = by_task && subject == Some(rules.layer) && !seeded;
     Some(Before {
         rules,
         layer,
         part,
-        user_works_on_layer: asked_about,
+        user_works_on_layer: works_on_layer,
     })
 }
 
@@ -58,8 +58,8 @@ pub fn keep(state: &mut State, before: Option<Before>) {
     let mut rules = before.rules;
     for region in &document.regions {
         let joins = rules.how(region.id, region.role) != RegionRule::Nothing;
-        let is_asked_for = before.user_works_on_layer && region.role != Role::Target;
-        if joins && !is_asked_for && !before.part.contains(&region.id) {
+        let is_chosen = before.user_works_on_layer && region.role != Role::Target;
+        if joins && !is_chosen && !before.part.contains(&region.id) {
             rules = rules.using(region.id, region.role, RegionRule::Nothing);
         }
     }

@@ -24,7 +24,7 @@ const SWATCH: f32 = 18.0;
 /// Widths of the columns from the right: Σ weight × length, Σ weight, number kept.
 const COLUMNS: [f32; 3] = [60.0, 54.0, 50.0];
 /// Space between a name and its number: closer, they would read as one.
-const APART: f32 = 12.0;
+const NAME_GAP: f32 = 12.0;
 const HEADS: [&str; 3] = ["Σ w × mm", "Σ weight", "Kept"];
 
 fn columns(inner: Rect) -> [Rect; 3] {
@@ -166,7 +166,7 @@ fn has_room(ui: &Ui, inner: Rect, row: &Row) -> bool {
     let number = paint::width(ui, &of_all(row), font.clone());
     let name = paint::width(ui, &row.name, font);
     let place = columns(inner)[2];
-    number < place.width() && inner.left() + SWATCH + name + APART + number <= place.right()
+    number < place.width() && inner.left() + SWATCH + name + NAME_GAP + number <= place.right()
 }
 
 fn bundle_row(
@@ -210,7 +210,8 @@ fn bundle_row(
     }
     // The name gets the space that the number leaves.
     let number = paint::width(ui, &shown, font.clone());
-    let name_at = paint::inset(inner, SWATCH, 0.0).with_max_x(places[2].right() - number - APART);
+    let name_at =
+        paint::inset(inner, SWATCH, 0.0).with_max_x(places[2].right() - number - NAME_GAP);
     paint::name(&painter, name_at, name, font, p.t1);
     if response.clicked() {
         match &row.of {
@@ -407,9 +408,12 @@ fn lesion_rows(ui: &mut Ui, state: &State, lesion: &VirtualLesion, actions: &mut
     rows::reading(ui, &name, &format!("RMSE {more}"));
     rows::reading(ui, "Streamlines left out", &count(lesion.streamlines));
     let arrow = |[before, after]: [f64; 2]| format!("{} → {}", figures(before), figures(after));
-    if let Some(there) = &lesion.there {
-        let name = format!("RMSE in their {}", counted(there.voxels as usize, "voxel"));
-        rows::reading(ui, &name, &arrow(there.rmse));
+    if let Some(evidence) = &lesion.evidence {
+        let name = format!(
+            "RMSE in their {}",
+            counted(evidence.voxels as usize, "voxel")
+        );
+        rows::reading(ui, &name, &arrow(evidence.rmse));
     }
     rows::reading(ui, "RMSE in all voxels", &arrow(lesion.rmse));
     rows::reading(ui, "Objective", &arrow(lesion.objective));

@@ -14,7 +14,7 @@
 //! changes little, and every round ends with steps of the first phase, which let weights enter and leave this set.
 //!
 //! *Stop.* Single steps say little: after a restart and after a round the momentum is gone, and several consecutive
-//! steps are short far from the minimum. The fall of the objective is measured over [`JUDGED_ITERATIONS`], more than
+//! steps are short far from the minimum. The fall of the objective is measured over [`CONVERGENCE_WINDOW`], more than
 //! a round and the steps after it, and extrapolated at the rate at which it slows down: with many nearly equal
 //! streamlines the objective falls slowly for long, and a criterion of a small fall alone left such fits six
 //! tolerances above the minimum. Columns of cylinders of four radii are nearly equal in each streamline, and their
@@ -44,7 +44,7 @@ use serde::{Deserialize, Serialize};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Iterations over which the fall of the objective is judged.
-pub const JUDGED_ITERATIONS: usize = 50;
+pub const CONVERGENCE_WINDOW: usize = 50;
 
 /// h shrinks where a step stays below this share of its bound …
 const SLACK: f64 = 0.5;
@@ -55,7 +55,7 @@ const SHRINK: f64 = 0.9;
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Stop {
     pub iterations: u32,
-    /// Relative fall of the objective over the last [`JUDGED_ITERATIONS`] plus the fall expected after them; 0:
+    /// Relative fall of the objective over the last [`CONVERGENCE_WINDOW`] plus the fall expected after them; 0:
     /// never.
     pub objective: f64,
     /// |x − max(0, x − h⁻¹ ∇)| / |x|, in the metric h; 0: never.
@@ -156,8 +156,8 @@ impl Metric {
     /// entries are positive, plus one percent.
     pub fn uniform(operator: &Operator) -> Result<Self, Error> {
         const POWERS: usize = 50;
-        let there = operator.squares().iter().map(|s| *s > 0.0);
-        let mut x: Vec<f32> = there.clone().map(|t| f32::from(u8::from(t))).collect();
+        let is_used = operator.squares().iter().map(|s| *s > 0.0);
+        let mut x: Vec<f32> = is_used.clone().map(|t| f32::from(u8::from(t))).collect();
         let mut y = vec![0.0; operator.rows()];
         let mut most = 0.0;
         for _ in 0..POWERS {
@@ -170,7 +170,7 @@ impl Metric {
         }
         let h = (1.01 * most) as f32;
         Ok(Self {
-            h: there.map(|t| if t { h } else { 0.0 }).collect(),
+            h: is_used.map(|t| if t { h } else { 0.0 }).collect(),
         })
     }
 }
@@ -255,14 +255,14 @@ fn solve_by(
     }
 }
 
-/// How far the objective fell over the last [`JUDGED_ITERATIONS`] and will fall after them, if each further
-/// [`JUDGED_ITERATIONS`] fall by the same factor as these relative to those before. `None`: too few iterations.
+/// How far the objective fell over the last [`CONVERGENCE_WINDOW`] and will fall after them, if each further
+/// [`CONVERGENCE_WINDOW`] fall by the same factor as these relative to those before. `None`: too few iterations.
 fn remaining_decrease(reached: &[f64]) -> Option<f64> {
     /// The slowest fall that can be distinguished from rest.
     const SLOWEST: f64 = 0.98;
     let last = reached.len().checked_sub(1)?;
-    let middle = last.checked_sub(JUDGED_ITERATIONS)?;
-    let first = middle.saturating_sub(JUDGED_ITERATIONS);
+    let middle = last.checked_sub(CONVERGENCE_WINDOW)?;
+    let first = middle.saturating_sub(CONVERGENCE_WINDOW);
     // At the limit of single precision the objective rises as often as it falls.
     let [before, now] = [(first, middle), (middle, last)].map(|(a, b)| reached[a] - reached[b]);
     let rate = match before > 0.0 {

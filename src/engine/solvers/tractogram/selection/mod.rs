@@ -181,7 +181,7 @@ pub fn select(
     let images: Vec<_> = rules.images.iter().map(OnImage::passes).collect();
     control.begin("Selecting streamlines", tractogram.len() as u64);
     let chunks = tractogram.len().div_ceil(CHUNK);
-    let judged: Result<Vec<Vec<Option<RejectReason>>>, Cancelled> = backend.install(|| {
+    let verdicts: Result<Vec<Vec<Option<RejectReason>>>, Cancelled> = backend.install(|| {
         (0..chunks)
             .into_par_iter()
             .map(|chunk| {
@@ -193,15 +193,15 @@ pub fn select(
                     _ => judge(tractogram, rules, &images, i)
                         .or_else(|| met.judge(tractogram, i, rules.by_ends)),
                 };
-                let judged = lines.map(one).collect();
+                let verdicts = lines.map(one).collect();
                 control.advance(count);
-                Ok(judged)
+                Ok(verdicts)
             })
             .collect()
     });
-    let mut judged = judged?.concat();
+    let mut verdicts = verdicts?.concat();
     if rules.invert {
-        for verdict in &mut judged {
+        for verdict in &mut verdicts {
             *verdict = match verdict {
                 None => Some(RejectReason::Inverted),
                 Some(_) => None,
@@ -209,14 +209,14 @@ pub fn select(
         }
     }
     if let Some((most, seed)) = rules.at_most {
-        keep_random(&mut judged, most, seed);
+        keep_random(&mut verdicts, most, seed);
     }
     let mut dropped = [0; RejectReason::ALL.len()];
-    for reason in judged.iter().flatten() {
+    for reason in verdicts.iter().flatten() {
         dropped[*reason as usize] += 1;
     }
     Ok(Selection {
-        marks: judged.iter().map(Option::is_none).collect(),
+        marks: verdicts.iter().map(Option::is_none).collect(),
         dropped,
     })
 }
@@ -281,8 +281,8 @@ fn judge(
 }
 
 /// Keeps `most` of the remaining ones: each draws a random number, and the lowest are kept.
-fn keep_random(judged: &mut [Option<RejectReason>], most: usize, seed: u64) {
-    let kept = (0..judged.len()).filter(|&i| judged[i].is_none());
+fn keep_random(verdicts: &mut [Option<RejectReason>], most: usize, seed: u64) {
+    let kept = (0..verdicts.len()).filter(|&i| verdicts[i].is_none());
     let mut drawn: Vec<(f64, usize)> = kept
         .map(|i| (Stream::new(seed, i as u64).uniform(), i))
         .collect();
@@ -291,6 +291,6 @@ fn keep_random(judged: &mut [Option<RejectReason>], most: usize, seed: u64) {
     }
     drawn.select_nth_unstable_by(most, |a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
     for (_, line) in &drawn[most..] {
-        judged[*line] = Some(RejectReason::Chance);
+        verdicts[*line] = Some(RejectReason::Chance);
     }
 }

@@ -260,12 +260,12 @@ fn multiply<const W: usize, const FMA: bool>(
         }
         let own = &mut of_own[i * shape.unknowns_per_voxel()..(i + 1) * shape.unknowns_per_voxel()];
         let (peaks, free) = own.split_at_mut(shape.peaks * shape.extra);
-        let there = usize::from(dense.peak_counts[voxel]);
-        for place in 0..there {
+        let peak_count = usize::from(dense.peak_counts[voxel]);
+        for place in 0..peak_count {
             let to = &mut peaks[place * shape.extra..][..shape.extra];
             dot(&y, &table[dense.peak_row(voxel, place)..], to, begin > 0);
         }
-        peaks[there * shape.extra..].fill([0.0; LANES]);
+        peaks[peak_count * shape.extra..].fill([0.0; LANES]);
         dot(&y, &table[dense.table.first_free()..], free, begin > 0);
     }
 }

@@ -38,7 +38,7 @@ struct Step {
 struct PeakStep {
     direction: [u16; LANES],
     /// 1 where the voxel has this peak, else 0.
-    there: [f32; LANES],
+    present: [f32; LANES],
 }
 
 /// r_l of one atom for some shells.
@@ -109,7 +109,7 @@ impl Factorised {
             for (p, code) in dictionary.peaks_in(v as usize).iter().enumerate() {
                 let step = &mut peaks[i / LANES * dictionary.places + p];
                 step.direction[i % LANES] = *code;
-                step.there[i % LANES] = 1.0;
+                step.present[i % LANES] = 1.0;
             }
         }
         Self {
