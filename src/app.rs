@@ -133,8 +133,8 @@ impl eframe::App for App {
         if self.events.feed(input, ctx.requested_repaint_last_pass()) {
             ctx.request_repaint();
         }
-        let apart_s = self.events.double_click_s();
-        ctx.options_mut(|o| o.input_options.max_double_click_delay = apart_s);
+        let interval_s = self.events.double_click_s();
+        ctx.options_mut(|o| o.input_options.max_double_click_delay = interval_s);
     }
 
     fn on_exit(&mut self) {

@@ -108,7 +108,7 @@ impl<T: Taken<curves::Params>> CurveOptions<T> {
     /// Writes the curves and, next to a TCK, all their values. Returns the files.
     pub fn save(&self, tracked: &Tracked, runner: &mut Runner) -> Result<Vec<PathBuf>, Failure> {
         let kept = &tracked.output.kept;
-        let values = Values::of(kept);
+        let values = Values::from_tractogram(kept);
         for refusal in values.refusals(kept, &self.out) {
             warning!("{refusal}");
         }

@@ -193,7 +193,8 @@ impl Files {
 
     /// Whether the path field is open or may be about to open: it is not yet known whether a dialog appears.
     pub fn takes_typing(&self) -> bool {
-        self.sheet.is_some() || self.waiting && self.dialogs.may_be() && !self.dialogs.are_there()
+        self.sheet.is_some()
+            || self.waiting && self.dialogs.may_be() && !self.dialogs.is_any_available()
     }
 
     pub fn close(&mut self) {
@@ -213,7 +214,7 @@ impl Files {
                     }
                 }
                 Some(paths) => actions.extend(ask.purpose.action(paths)),
-                None if self.dialogs.are_there() || self.sheet.is_some() => {}
+                None if self.dialogs.is_any_available() || self.sheet.is_some() => {}
                 None => self.type_path(ask.purpose, ask.place, &ask.suggested),
             }
         }

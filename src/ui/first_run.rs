@@ -250,7 +250,7 @@ impl Picture {
     /// Smallest width on the left that stays free for text and buttons.
     const FROM: f32 = 176.0;
 
-    pub fn of(size: [usize; 2], rgba: &[u8]) -> Self {
+    pub fn from_rgba(size: [usize; 2], rgba: &[u8]) -> Self {
         // Data of any other length are no picture of this size.
         let whole = rgba.len() == size[0] * size[1] * 4 && !rgba.is_empty();
         let image = whole.then(|| ColorImage::from_rgba_unmultiplied(size, rgba));

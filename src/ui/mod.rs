@@ -179,7 +179,7 @@ impl Memory {
 
     /// Shows this picture on the demo's card: straight RGBA, row by row from the top.
     pub fn with_demo_picture(mut self, size: [usize; 2], rgba: &[u8]) -> Self {
-        self.demo = first_run::Picture::of(size, rgba);
+        self.demo = first_run::Picture::from_rgba(size, rgba);
         self
     }
 

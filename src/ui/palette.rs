@@ -9,7 +9,7 @@ mod synonyms;
 use super::files::{DialogPosition, PathPurpose, suggestion};
 use super::theme::{self, size};
 use super::widgets::paint;
-use super::{Memory, forms, keys, regions as list_of_regions};
+use super::{Memory, forms, keys, regions as region_list};
 use crate::data::region::RegionId;
 use crate::state::filter::FilterFile;
 use crate::state::segment::SegmentFile;
@@ -312,13 +312,13 @@ fn carry_out(ui: &Ui, run: Run, state: &State, memory: &mut Memory, actions: &mu
         Run::Keys => memory.help.keys = true,
         Run::Help(page) => memory.help.open(page),
         Run::Segment(what) => forms::level_set::ask(state, memory, what, DialogPosition::Middle),
-        Run::Threshold => list_of_regions::from_threshold(state, memory, actions),
+        Run::Threshold => region_list::from_threshold(state, memory, actions),
         Run::Region(id) => {
             if let Some(region) = state.document.region(id) {
-                list_of_regions::export(state, memory, region);
+                region_list::export(state, memory, region);
             }
         }
-        Run::Regions { as_labels } => list_of_regions::export_all(state, memory, as_labels),
+        Run::Regions { as_labels } => region_list::export_all(state, memory, as_labels),
         Run::Filter(what) => forms::commit::ask(state, memory, what, DialogPosition::Middle),
         Run::Path => memory
             .files

@@ -17,8 +17,8 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
         return;
     };
     let (text, word, icon) = (
-        text(step, Subject::of(state)),
-        word(step, Subject::of(state)),
+        text(step, Subject::from_state(state)),
+        word(step, Subject::from_state(state)),
         match step {
             TourStep::ClickSlice => icons::ARROW_RIGHT,
             TourStep::PlaceSeed => icons::TARGET,
@@ -74,7 +74,7 @@ impl Subject {
         Self::Fitted,
     ];
 
-    fn of(state: &State) -> Self {
+    fn from_state(state: &State) -> Self {
         let has_weights = super::forms::commit::has_weights(state);
         let saves = state.session.tour == Some(TourStep::Save);
         match (state.view.task, state.document.track.method) {

@@ -27,13 +27,13 @@ pub struct Counted {
 /// Key of the counts: streamlines, the cut, lengths.
 type Key = (DataId, u32, Option<SameArc<f64>>);
 /// The same with the bundles that are not groups.
-type ApartKey = (Key, Vec<SameArc<bool>>);
+type ExtraKey = (Key, Vec<SameArc<bool>>);
 
 #[derive(Default)]
 pub struct Cache {
     bins: Option<(SameArc<f32>, [u32; BINS])>,
     bundles: Option<(Key, Vec<Counted>)>,
-    apart: Option<(ApartKey, Vec<KeptSums>)>,
+    extra: Option<(ExtraKey, Vec<KeptSums>)>,
 }
 
 /// Below this fraction of the highest weight bars say nothing: the first bar holds all lower weights.
@@ -87,7 +87,7 @@ impl Cache {
         let marks = sums.bundles.iter().map(|b| SameArc(b.marks.clone()));
         let lengths = Some(&sums.lengths_mm);
         let key = (key(lines, least, lengths), marks.collect());
-        if self.apart.as_ref().is_none_or(|(known, _)| *known != key) {
+        if self.extra.as_ref().is_none_or(|(known, _)| *known != key) {
             let marked = |marks: &[bool]| -> Vec<usize> {
                 let all = marks.iter().enumerate().filter(|(_, mark)| **mark);
                 all.map(|(i, _)| i).collect()
@@ -97,9 +97,9 @@ impl Cache {
             let kept = each.map(|own| {
                 weights.map_or_else(KeptSums::default, |w| KeptSums::of(own, w, lengths, least))
             });
-            self.apart = Some((key, kept.collect()));
+            self.extra = Some((key, kept.collect()));
         }
-        self.apart.as_ref().map_or(&[], |(_, kept)| kept)
+        self.extra.as_ref().map_or(&[], |(_, kept)| kept)
     }
 }
 

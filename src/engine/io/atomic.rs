@@ -355,8 +355,8 @@ pub fn check_file(path: &Path) -> Result<(), Error> {
 
 /// Checks whether a folder exists here or could be created, and whether files could be written into it.
 pub fn check_folder(path: &Path) -> Result<(), Error> {
-    let is_there = |p: &&Path| p.as_os_str().is_empty() || p.exists();
-    let above = path.ancestors().find(is_there).unwrap_or(Path::new("."));
+    let exists = |p: &&Path| p.as_os_str().is_empty() || p.exists();
+    let above = path.ancestors().find(exists).unwrap_or(Path::new("."));
     check_names(path, above)?;
     if above.as_os_str().is_empty() || above.is_dir() {
         return Temporary::create(&above.join("a file"))

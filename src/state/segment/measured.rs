@@ -43,8 +43,9 @@ impl State {
                 ));
             }
         }
-        targets
-            .retain(|thing| !matches!(thing, ProximityTarget::Lines(_, lines) if lines.is_empty()));
+        targets.retain(
+            |target| !matches!(target, ProximityTarget::Lines(_, lines) if lines.is_empty()),
+        );
         targets
     }
 

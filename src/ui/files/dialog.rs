@@ -46,7 +46,7 @@ impl Dialogs {
     }
 
     /// Whether dialogs are known to appear.
-    pub fn are_there(&self) -> bool {
+    pub fn is_any_available(&self) -> bool {
         self.desktop == Desktop::With
     }
 

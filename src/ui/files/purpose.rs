@@ -92,7 +92,7 @@ impl PathPurpose {
         Self::Tracks {
             layer,
             measured: tractogram.is_some_and(Values::has_measures),
-            values: tractogram.map(Values::of).unwrap_or_default(),
+            values: tractogram.map(Values::from_tractogram).unwrap_or_default(),
             filtered: layer.is_some_and(|id| state.has_rules(id)),
         }
     }
@@ -116,7 +116,7 @@ impl PathPurpose {
     /// Export of the streamlines being filtered.
     pub fn filter(state: &State, what: FilterFile) -> Self {
         let lines = state.document.filtered().map(|(_, lines)| lines);
-        Self::Filter(what, lines.map(Values::of).unwrap_or_default())
+        Self::Filter(what, lines.map(Values::from_tractogram).unwrap_or_default())
     }
 
     /// For regions saved one per file: their number, and the name of the first.

@@ -42,7 +42,7 @@ impl MaskOutlines {
         self.kept.retain(|_, kept| kept.used >= oldest);
     }
 
-    pub fn of(&mut self, mask: &Mask, plane: &Plane) -> Arc<MaskOutline> {
+    pub fn outline(&mut self, mask: &Mask, plane: &Plane) -> Arc<MaskOutline> {
         let normal = plane.normal().abs();
         let axis = (0..3).find(|&a| normal[a] > 0.5).unwrap_or(2);
         let level = plane.centre[axis];

@@ -218,8 +218,8 @@ fn fsl_names(image: &Path) -> [PathBuf; 2] {
 impl Image {
     /// The gradients to write into companion files of the image.
     fn table(&self) -> Option<&Rows> {
-        let apart = self.format == Format::Nifti && !self.in_place;
-        self.gradients.as_ref().filter(|_| apart)
+        let separate = self.format == Format::Nifti && !self.in_place;
+        self.gradients.as_ref().filter(|_| separate)
     }
 
     /// The companion files, which hold what the image cannot.

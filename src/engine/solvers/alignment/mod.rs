@@ -139,15 +139,15 @@ fn run(
     })
 }
 
-/// The images as they are, and with their centres, now `apart`, together, each rotated about every axis or not.
-fn first_places(apart: DVec3) -> Vec<Rigid> {
+/// The images as they are, and with their centres, now `offset`, together, each rotated about every axis or not.
+fn first_places(offset: DVec3) -> Vec<Rigid> {
     let turns = [0.0, -TURN_RAD, TURN_RAD];
     let mut places = Vec::new();
     for x in turns {
         for y in turns {
             for z in turns {
                 let turn = DVec3::new(x, y, z);
-                let together = -(DQuat::from_scaled_axis(turn) * apart);
+                let together = -(DQuat::from_scaled_axis(turn) * offset);
                 places.extend([DVec3::ZERO, together].map(|shift| Rigid { shift, turn }));
             }
         }

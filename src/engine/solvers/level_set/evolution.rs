@@ -489,10 +489,14 @@ impl Evolution {
 /// How far a surface creeps from one check to the next, from its distances to earlier states: after n checks, an
 /// oscillation b and a creep c give a distance of √(b² + n² c²); least squares.
 fn creep(moved: &[(f64, f64)]) -> f64 {
-    let squares = || moved.iter().map(|(n, apart)| (n * n, apart * apart));
+    let squares = || {
+        moved
+            .iter()
+            .map(|(n, distance)| (n * n, distance * distance))
+    };
     let count = moved.len() as f64;
-    let [n, apart] = squares().fold([0.0; 2], |[n, a], (x, y)| [n + x / count, a + y / count]);
-    let along: f64 = squares().map(|(x, y)| (x - n) * (y - apart)).sum();
+    let [n, distance] = squares().fold([0.0; 2], |[n, a], (x, y)| [n + x / count, a + y / count]);
+    let along: f64 = squares().map(|(x, y)| (x - n) * (y - distance)).sum();
     let spread: f64 = squares().map(|(x, _)| (x - n).powi(2)).sum();
     (along / spread).max(0.0).sqrt()
 }

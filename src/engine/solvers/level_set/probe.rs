@@ -227,9 +227,9 @@ impl Around<'_> {
     fn ray(&self, from: DVec3, direction: DVec3, step: f64) -> Vec<f64> {
         let steps = (REACH_MM / step) as usize;
         let at = |i: usize| from + direction * (step * i as f64);
-        let apart = |mean: f64| mean - self.mean;
+        let deviation = |mean: f64| mean - self.mean;
         (1..=steps)
-            .map_while(|i| self.mean_at(at(i)).map(apart))
+            .map_while(|i| self.mean_at(at(i)).map(deviation))
             .collect()
     }
 
@@ -246,8 +246,8 @@ impl Around<'_> {
                 rays.push(self.ray(from, towards.normalize(), step));
             }
         }
-        let apart = rays.iter().flatten().map(|d| d.abs());
-        let mut others: Vec<f64> = apart.filter(|d| *d > least).collect();
+        let deviation = rays.iter().flatten().map(|d| d.abs());
+        let mut others: Vec<f64> = deviation.filter(|d| *d > least).collect();
         let Some(typical) = quantile(&mut others, 0.5) else {
             return (None, [None; 2]);
         };

@@ -306,12 +306,16 @@ impl Speeds {
             return [0.0; 3];
         }
         let [m, n] = [inside, outside].map(|(sum, voxels)| self.inputs.mean(sum, voxels));
-        let apart = m - n;
-        if apart.abs() < 1e-6 * f64::from(self.inputs.high - self.inputs.low) {
+        let difference = m - n;
+        if difference.abs() < 1e-6 * f64::from(self.inputs.high - self.inputs.low) {
             return [0.0; 3];
         }
         let weight = self.params.advection() * self.region();
-        [(-(m + n) / apart) as f32, (2.0 / apart) as f32, weight]
+        [
+            (-(m + n) / difference) as f32,
+            (2.0 / difference) as f32,
+            weight,
+        ]
     }
 
     /// Planes of a brick's page.

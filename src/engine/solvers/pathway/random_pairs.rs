@@ -250,8 +250,10 @@ fn fan(white: &[DVec3], volumes_mm3: [f64; 2], number: u64) -> Option<SourceTarg
     let mut targets = Vec::new();
     for _ in 0..DRAWS {
         let target = ball(volumes_mm3[1]);
-        let apart_mm = target.centre.distance(source.centre);
-        if targets.len() < TARGETS && apart_mm >= source.radius_mm + target.radius_mm + STRETCH_MM {
+        let distance_mm = target.centre.distance(source.centre);
+        if targets.len() < TARGETS
+            && distance_mm >= source.radius_mm + target.radius_mm + STRETCH_MM
+        {
             targets.push(target);
         }
     }
@@ -273,6 +275,6 @@ fn fa([xx, xy, xz, yy, yz, zz]: [f32; 6]) -> f64 {
     let off = 2.0 * (xy * xy + xz * xz + yz * yz);
     let square = |[a, b, c]: [f64; 3]| a * a + b * b + c * c;
     let whole = square([xx, yy, zz]) + off;
-    let apart = square([xx - mean, yy - mean, zz - mean]) + off;
-    (1.5 * apart / whole.max(f64::MIN_POSITIVE)).sqrt()
+    let spread = square([xx - mean, yy - mean, zz - mean]) + off;
+    (1.5 * spread / whole.max(f64::MIN_POSITIVE)).sqrt()
 }

@@ -233,11 +233,11 @@ fn directions(coarse: &[Coarse]) -> Vec<bool> {
     for _ in 0..PASSES {
         let mut changed = false;
         for (turned, line) in turned.iter_mut().zip(coarse) {
-            let apart = |back: bool| -> f64 {
+            let distance = |back: bool| -> f64 {
                 let at = |i: usize| line.points[if back { COARSE - 1 - i } else { i }];
                 (0..COARSE).map(|i| at(i).distance(mean[i])).sum()
             };
-            let now = apart(true) < apart(false);
+            let now = distance(true) < distance(false);
             changed |= now != *turned;
             *turned = now;
         }

@@ -100,8 +100,8 @@ fn rows(
 fn rules_without_weights(document: &Document, layer: LayerId) -> Option<StreamlineRules> {
     let rules = document.bundle.rules.as_ref();
     let rules = rules.filter(|s| s.layer == layer)?;
-    let mut apart = rules.clone();
-    apart.limits.retain(|l| l.column != weight());
-    apart.group = None;
-    Some(apart)
+    let mut rules = rules.clone();
+    rules.limits.retain(|l| l.column != weight());
+    rules.group = None;
+    Some(rules)
 }

@@ -71,7 +71,7 @@ pub fn show(
         .weights
         .bundles(lines, least, lengths)
         .to_vec();
-    let apart = extra_bundles(state, lines, memory, least);
+    let extra = extra_bundles(state, lines, memory, least);
     let alone = counted.len() == 1;
     let groups = counted.into_iter().enumerate().map(|(i, counted)| Row {
         name: match &counted.group {
@@ -85,13 +85,13 @@ pub fn show(
         kept: counted.kept,
         all: counted.all,
     });
-    let all: Vec<Row> = groups.chain(apart.iter().cloned()).collect();
+    let all: Vec<Row> = groups.chain(extra.iter().cloned()).collect();
     // In every row or in none: a column has one form.
     let both = all.iter().all(|row| has_room(ui, inner, row));
     for (i, row) in all.iter().enumerate() {
         bundle_row(ui, state, layer, (i, row, both), actions);
     }
-    if alone && apart.is_empty() {
+    if alone && extra.is_empty() {
         let text = "Each TRX group, each region and the streamline filter get a row here";
         rows::hint(ui, text);
     }
@@ -127,8 +127,8 @@ fn extra_bundles(state: &State, lines: &Tractogram, memory: &mut Memory, least: 
         .extra_bundles(lines, sums, least)
         .iter();
     let each = key.rows.iter().zip(&sums.bundles).zip(kept);
-    let row = |((apart, summed), kept): ((&ExtraBundle, &Summed), &KeptSums)| {
-        let (name, colour) = match apart {
+    let row = |((extra, summed), kept): ((&ExtraBundle, &Summed), &KeptSums)| {
+        let (name, colour) = match extra {
             ExtraBundle::Region(id) => {
                 let region = state.document.region(*id)?;
                 let name = format!("Through {}", region.name);
@@ -139,7 +139,7 @@ fn extra_bundles(state: &State, lines: &Tractogram, memory: &mut Memory, least: 
         Some(Row {
             name,
             colour,
-            of: BundleKind::Extra(*apart, SameArc(summed.marks.clone())),
+            of: BundleKind::Extra(*extra, SameArc(summed.marks.clone())),
             kept: *kept,
             all: summed.count,
         })

@@ -133,12 +133,12 @@ impl SurfaceSearch<'_> {
                     let Some(hull) = self.hull_of(other) else {
                         continue;
                     };
-                    let apart = hull.apart(&disc);
-                    if apart >= least.mm() {
+                    let min_distance = hull.min_distance(&disc);
+                    if min_distance >= least.mm() {
                         continue;
                     }
                     let pair = Pair {
-                        least: apart,
+                        least: min_distance,
                         other: *other,
                         part,
                     };
@@ -224,9 +224,9 @@ impl SurfaceSearch<'_> {
             let Some(Hull::Disc(disc)) = self.surface.hull(part) else {
                 return None;
             };
-            let apart = self.hull_of(&other)?.apart(&disc);
+            let min_distance = self.hull_of(&other)?.min_distance(&disc);
             Some(Pair {
-                least: apart.max(pair.least),
+                least: min_distance.max(pair.least),
                 other,
                 part,
             })

@@ -51,11 +51,11 @@ impl<'a> BoundedRegion<'a> {
 
     /// Whether a segment meets the region. Segments with non-finite coordinates do not.
     fn is_met(&self, from: [f32; 3], to: [f32; 3]) -> bool {
-        let apart = |a: usize| {
+        let is_outside = |a: usize| {
             let (low, high) = (self.bounds.low[a], self.bounds.high[a]);
             (from[a] < low && to[a] < low) || (from[a] > high && to[a] > high)
         };
-        if (0..3).any(apart) {
+        if (0..3).any(is_outside) {
             return false;
         }
         let [from, to] = [world(from), world(to)];
