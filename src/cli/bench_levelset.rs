@@ -132,16 +132,16 @@ fn measure(
         (false, ..) => (5, 60),
     };
     let mut walls = Vec::new();
-    made.measure(100, backend, &control)?;
-    let near = made.near(3.0)?;
+    made.run_unchecked(100, backend, &control)?;
+    let near = made.count_near(3.0)?;
     for _ in 0..rounds {
         let started = Instant::now();
-        made.measure(steps, backend, &control)?;
+        made.run_unchecked(steps, backend, &control)?;
         walls.push(started.elapsed().as_secs_f64() / steps as f64);
     }
     let step_s = quantile(&mut walls, 0.5).unwrap_or(f64::NAN);
     let size = made.size();
-    let voxels = made.near(f32::MAX)? as f64 / case.image.grid.voxel_count() as f64;
+    let voxels = made.count_near(f32::MAX)? as f64 / case.image.grid.voxel_count() as f64;
     Ok(json!({
         "workload": "levelset", "case": case.name, "size": "256x256x175",
         "rate": 1.0 / step_s, "unit": "steps/s", "time_ms": 1e3 * step_s,

@@ -307,7 +307,7 @@ impl ScanOptions {
     }
 
     /// A scan by name alone: its gradients, if any, are next to it.
-    pub fn of(scan: &str) -> Self {
+    pub fn from_name(scan: &str) -> Self {
         Self {
             scan: scan.to_owned(),
             gradients: None,
@@ -374,7 +374,7 @@ impl ScanOptions {
     pub fn open(&self, runner: &mut Runner) -> Result<Scan, Failure> {
         let mut scan = self.open_untouched(runner)?;
         if let (Some(turn), Some(gradients)) = (self.turn, &scan.gradients) {
-            scan.gradients = Some(Arc::new(gradients.turned(turn.in_world(&scan.dwi.grid))));
+            scan.gradients = Some(Arc::new(gradients.rotated(turn.in_world(&scan.dwi.grid))));
         }
         Ok(scan)
     }

@@ -5,7 +5,7 @@
 
 use super::Failure;
 use crate::io::text::{in_line, is_control};
-use crate::io::{Remark, plain};
+use crate::io::{Remark, without_os_error};
 use crate::state::Severity;
 use clap::Parser as _;
 use clap::error::ErrorKind as Usage;
@@ -47,7 +47,7 @@ fn report() -> MutexGuard<'static, Report> {
 }
 
 /// Text without control characters, except line ends.
-pub fn harmless(text: &str) -> Cow<'_, str> {
+pub fn without_control_characters(text: &str) -> Cow<'_, str> {
     let harms = |c: char| is_control(c) && c != '\n';
     match text.contains(harms) {
         false => Cow::Borrowed(text),
@@ -83,7 +83,7 @@ fn escaped(json: &str) -> String {
 
 fn lost(error: &std::io::Error) {
     // The first reason is the one to report.
-    let _ = LOST.set(plain(error));
+    let _ = LOST.set(without_os_error(error));
 }
 
 fn put(text: &str) {
@@ -99,7 +99,7 @@ fn put(text: &str) {
 
 /// Prints lines of text.
 pub fn print_text(text: &str) {
-    put(&format!("{}\n", harmless(text)));
+    put(&format!("{}\n", without_control_characters(text)));
 }
 
 /// Prints a line of JSON.

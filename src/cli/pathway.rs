@@ -159,7 +159,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         mask_name: fitted.mask_name(),
     })?;
     let pathway = &found.pathway;
-    let joined = pathway.joined(epsilon);
+    let joined = pathway.joining_mask(epsilon);
     if joined.is_none() {
         warning!(
             "The pathway is not joined at this width, found --epsilon {}, expected at least \
@@ -273,7 +273,7 @@ fn domain_text(min_fa: f64) -> String {
 fn compared_with(compared: &Compared) -> String {
     let joined = compared.known.pairs.rates.len();
     let wall = took(compared.wall_ms);
-    match AmongPairs::of(compared) {
+    match AmongPairs::from_compared(compared) {
         Some(among) => format!(
             "{} (compared in {wall}); a path exists between almost any two regions\n",
             among.text()

@@ -235,7 +235,7 @@ impl Options {
         // Applies to the first file.
         let mut tensors = self.tensors.layout();
         for input in others {
-            let phantom = ScanOptions::of(input).phantom_seed()?;
+            let phantom = ScanOptions::from_name(input).phantom_seed()?;
             let path = PathBuf::from(input);
             match (phantom, tensors.take()) {
                 (Some(seed), _) => window.request(MakeHead { seed })?,

@@ -294,12 +294,12 @@ pub fn out_of_reach(fitted: &Fitted, regions: &[Region]) -> String {
     let tensors = fitted.fit.field.mask();
     let regions = || regions.iter();
     let mut why = String::new();
-    let beyond = regions().filter(|r| !r.shape.meets(grid));
+    let beyond = regions().filter(|r| !r.shape.intersects_grid(grid));
     // One seed region has already been blamed.
     let several = regions().filter(|r| r.role == Role::Seed).count() > 1;
     let unfitted = regions()
         .filter(|r| several || r.role != Role::Seed)
-        .filter(|r| r.shape.meets(grid) && !r.shape.touches(&tensors));
+        .filter(|r| r.shape.intersects_grid(grid) && !r.shape.touches(&tensors));
     for (these, place) in [
         (beyond.collect::<Vec<_>>(), "the volume"),
         (unfitted.collect(), &*mask),

@@ -3,7 +3,7 @@
 use super::offscreen::Error;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// The first error of a device since the last call of [`Faults::take`].
+/// The first error of a device since the last call of [`Faults::take_error`].
 #[derive(Clone, Default)]
 pub struct Faults(Arc<Mutex<Option<String>>>);
 
@@ -23,22 +23,25 @@ impl Faults {
     }
 
     /// Returns the error instead of a picture drawn meanwhile, which is not the requested one.
-    pub fn instead_of<R>(&self, picture: Result<R, Error>) -> Result<R, Error> {
-        match self.take() {
+    pub fn or_error<R>(&self, picture: Result<R, Error>) -> Result<R, Error> {
+        match self.take_error() {
             Some(why) => Err(Error::Lost(why)),
             None => picture,
         }
     }
 
     /// Returns the error and clears it.
-    pub fn take(&self) -> Option<String> {
+    pub fn take_error(&self) -> Option<String> {
         let mut first = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         first.take()
     }
 }
 
 /// The result of `make`, and the first error of the device during it.
-pub(super) fn caught<R>(device: &wgpu::Device, make: impl FnOnce() -> R) -> (R, Option<String>) {
+pub(super) fn capture_errors<R>(
+    device: &wgpu::Device,
+    make: impl FnOnce() -> R,
+) -> (R, Option<String>) {
     use wgpu::ErrorFilter::{Internal, Validation};
     let [outer, inner] = [Internal, Validation].map(|filter| device.push_error_scope(filter));
     let made = make();

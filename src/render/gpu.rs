@@ -69,12 +69,16 @@ pub fn shader_sources() -> Vec<(String, String)> {
 }
 
 /// One colour target that starts black.
-pub fn cleared(view: &wgpu::TextureView) -> [Option<wgpu::RenderPassColorAttachment<'_>>; 1] {
+pub fn cleared_target(
+    view: &wgpu::TextureView,
+) -> [Option<wgpu::RenderPassColorAttachment<'_>>; 1] {
     target(view, wgpu::LoadOp::Clear(wgpu::Color::BLACK))
 }
 
 /// One colour target that keeps its content.
-pub(super) fn kept(view: &wgpu::TextureView) -> [Option<wgpu::RenderPassColorAttachment<'_>>; 1] {
+pub(super) fn kept_target(
+    view: &wgpu::TextureView,
+) -> [Option<wgpu::RenderPassColorAttachment<'_>>; 1] {
     target(view, wgpu::LoadOp::Load)
 }
 
@@ -94,7 +98,7 @@ fn target(
 }
 
 /// Idle items to drop (given last use, key, bytes), oldest first, until the rest fits the budget.
-pub(super) fn beyond<K>(mut idle: Vec<(u64, K, u64)>, budget_bytes: u64) -> Vec<K> {
+pub(super) fn keys_beyond_budget<K>(mut idle: Vec<(u64, K, u64)>, budget_bytes: u64) -> Vec<K> {
     idle.sort_unstable_by_key(|i| i.0);
     let mut bytes: u64 = idle.iter().map(|i| i.2).sum();
     let drops = |(_, key, size): (u64, K, u64)| {

@@ -109,7 +109,7 @@ impl Frame {
         }
     }
 
-    pub fn around(&self, points: impl Iterator<Item = Vec3>) -> Reach {
+    pub fn reach_of(&self, points: impl Iterator<Item = Vec3>) -> Reach {
         let (low, high) = points.fold((Vec3::INFINITY, Vec3::NEG_INFINITY), |(low, high), p| {
             (low.min(p), high.max(p))
         });

@@ -122,7 +122,7 @@ impl FirstDepth {
     }
 
     /// The depth to test translucent lines with, for a scene of this many samples; computed when they begin.
-    pub fn of<'a>(
+    pub fn depth_for<'a>(
         &self,
         gpu: &Gpu,
         encoder: &mut wgpu::CommandEncoder,

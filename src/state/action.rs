@@ -80,7 +80,7 @@ pub struct BeforeDrag {
 }
 
 impl BeforeDrag {
-    pub fn of(state: &super::State) -> Self {
+    pub fn from_state(state: &super::State) -> Self {
         let comparing = state.session.snapshots.comparing.as_ref();
         Self {
             view: state.view.clone(),

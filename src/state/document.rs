@@ -324,7 +324,7 @@ impl Document {
             original_path.map(Path::to_owned).or_else(exported)
         };
         let spec = |r: &Region| {
-            let shape = ShapeSpec::of(&r.shape, path_of(r).as_deref());
+            let shape = ShapeSpec::from_shape(&r.shape, path_of(r).as_deref());
             let shape = shape.ok_or_else(|| Unfiled(r.name.clone()))?;
             let role = r.role;
             Ok(RegionSpec { role, shape })

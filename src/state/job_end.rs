@@ -48,12 +48,14 @@ pub fn ended<J: Receive<State>>(
             }
         }
         Outcome::Failed(why) => {
-            state.session.failed(event.slot, why.clone());
+            state.session.notify_failure(event.slot, why.clone());
             failed.reason = Some(why);
         }
         Outcome::DeviceFailed(failure) => {
             let job = Box::new(job.clone());
-            state.session.failed_on_card(event.slot, failure, job);
+            state
+                .session
+                .notify_device_failure(event.slot, failure, job);
         }
         Outcome::Done(output) => {
             // When several files are opened or written, one must not hide another's failure.

@@ -90,7 +90,7 @@ pub fn methods(state: &State) -> String {
             None => format!("{} ", count(tractogram.len() as u64)),
             Some(_) => String::new(),
         };
-        let Some(made) = document.made(layer.id) else {
+        let Some(made) = document.curve_recipe(layer.id) else {
             let _ = write!(
                 text,
                 " The {kept}streamlines \"{}\" were read from a file.{}",

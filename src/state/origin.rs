@@ -462,7 +462,7 @@ impl Document {
     }
 
     /// The recipe of kept streamlines.
-    pub fn made(&self, layer: LayerId) -> Option<&Arc<CurveRecipe>> {
+    pub fn curve_recipe(&self, layer: LayerId) -> Option<&Arc<CurveRecipe>> {
         match self.computed(layer)? {
             Computed::Curves(made) => Some(made),
             _ => None,
@@ -478,7 +478,7 @@ impl Document {
     }
 
     /// The recipe of a segmented mask.
-    pub fn segmented(&self, layer: LayerId) -> Option<&Arc<Segmented>> {
+    pub fn segmentation_recipe(&self, layer: LayerId) -> Option<&Arc<Segmented>> {
         match self.computed(layer)? {
             Computed::Segment(made) => Some(made),
             _ => None,
@@ -486,7 +486,7 @@ impl Document {
     }
 
     /// The origin of a layer that is a map of a COMMIT fit.
-    pub fn map_of(&self, layer: LayerId) -> Option<&Arc<WeightMapRecipe>> {
+    pub fn weight_map_recipe(&self, layer: LayerId) -> Option<&Arc<WeightMapRecipe>> {
         match self.computed(layer)? {
             Computed::WeightMap(map) => Some(map),
             _ => None,

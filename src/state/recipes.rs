@@ -189,7 +189,7 @@ pub fn fit_mask(document: &Document, mask: Option<DataId>) -> FitMask {
 }
 
 /// The recipe of curves, for a session; `None` if their tensors are gone.
-pub fn made(document: &Document, requested: &CurveKey, cut: Cut) -> Option<CurveRecipe> {
+pub fn curve_recipe(document: &Document, requested: &CurveKey, cut: Cut) -> Option<CurveRecipe> {
     Some(CurveRecipe {
         fit: fit_of(document, requested.field)?,
         regions: requested.regions.clone(),
@@ -488,7 +488,7 @@ impl Files<'_> {
             _ => PathBuf::new(),
         };
         // With a path every shape has a text form.
-        ShapeSpec::of(shape, Some(&path)).unwrap_or(ShapeSpec::Mask(path))
+        ShapeSpec::from_shape(shape, Some(&path)).unwrap_or(ShapeSpec::Mask(path))
     }
 }
 

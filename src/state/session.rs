@@ -127,7 +127,7 @@ impl Session {
 
     /// Appends the consequence of an action to the status. An undone step stays readable: the results recomputed after
     /// it follow at once.
-    pub fn follows(&mut self, sentence: String) {
+    pub fn append_status(&mut self, sentence: String) {
         self.notices.status = match self.shown_step() {
             Some((step, _)) => format!("{step}{FOLLOWS}{sentence}"),
             None => sentence,
@@ -182,7 +182,7 @@ impl Session {
     }
 
     /// A job failed.
-    pub fn failed(&mut self, slot: Slot, why: String) {
+    pub fn notify_failure(&mut self, slot: Slot, why: String) {
         self.add(Message {
             severity: Severity::Error,
             text: why,
@@ -193,7 +193,7 @@ impl Session {
     }
 
     /// The result of a job has a problem, which is reported until the next one is done.
-    pub fn warned(&mut self, slot: Slot, why: impl Into<String>) {
+    pub fn notify_warning(&mut self, slot: Slot, why: impl Into<String>) {
         self.add(Message {
             severity: Severity::Warning,
             text: why.into(),
@@ -204,7 +204,7 @@ impl Session {
     }
 
     /// A job cannot start, which is reported until it does.
-    pub fn refused(&mut self, slot: Slot, why: String) {
+    pub fn notify_blocked(&mut self, slot: Slot, why: String) {
         self.add(Message {
             severity: Severity::Information,
             text: why,
@@ -215,7 +215,7 @@ impl Session {
     }
 
     /// A job failed on a graphics card; it may run on the CPU.
-    pub fn failed_on_card(
+    pub fn notify_device_failure(
         &mut self,
         slot: Slot,
         failure: DeviceFailure,

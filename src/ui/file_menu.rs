@@ -86,7 +86,7 @@ fn rows(ui: &mut Ui, state: &State) -> Option<Chosen> {
     let item = Item::new("Copy methods paragraph").icon(icons::COPY);
     row(ui, item.enabled(open), Chosen::Methods);
     let mut layers = state.document.layers.iter();
-    if layers.any(|l| state.document.made(l.id).is_some()) {
+    if layers.any(|l| state.document.curve_recipe(l.id).is_some()) {
         let all = state.document.store == ResultStorage::All;
         let other = if all {
             ResultStorage::Small

@@ -152,7 +152,7 @@ impl Files {
     ) {
         // The second request: the first dialog is hidden behind a window, or never came.
         let again = std::mem::replace(&mut self.waiting, true);
-        if !self.dialogs.may_be() || again {
+        if !self.dialogs.may_appear() || again {
             let not_yet_open = |d: &mut Dialog| matches!(d, Dialog::ToOpen(..));
             if self.dialog.take_if(not_yet_open).is_some() {
                 self.waiting = false;
@@ -194,7 +194,7 @@ impl Files {
     /// Whether the path field is open or may be about to open: it is not yet known whether a dialog appears.
     pub fn takes_typing(&self) -> bool {
         self.sheet.is_some()
-            || self.waiting && self.dialogs.may_be() && !self.dialogs.is_any_available()
+            || self.waiting && self.dialogs.may_appear() && !self.dialogs.is_any_available()
     }
 
     pub fn close(&mut self) {
@@ -380,7 +380,7 @@ impl Files {
         let before = (sheet.text.clone(), sheet.purpose.clone());
         let mut outcome = Typed::Going;
         let (mut browse, mut completes, mut copies) = (false, false, false);
-        let native = self.dialogs.may_be();
+        let native = self.dialogs.may_appear();
         let area = Area::new(egui::Id::unique("path sheet"))
             .order(Order::Foreground)
             .pivot(pivot)

@@ -62,7 +62,7 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
         let font = theme::regular(size::BODY);
         paint::left(ui.painter(), under, &text, font, p.t2);
         ui.add_space(15.0);
-        if !state.session.notices.messages.is_empty() || recovery::any(state) {
+        if !state.session.notices.messages.is_empty() || recovery::is_any_missing(state) {
             let place = column(ui, 0.0);
             let mut notes = ui.new_child(
                 egui::UiBuilder::new()

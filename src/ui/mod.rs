@@ -277,7 +277,7 @@ pub fn show(
         part(ui, Part::View, centre, |ui| views(ui, &mut actions));
     }
     settings::follow_size(ui, state, &mut actions);
-    let asks = unsaved_changes::is_open(state) || recovery::asks(ui);
+    let asks = unsaved_changes::is_open(state) || recovery::is_asking(ui);
     // They would cover the path field that they opened.
     if !memory.files.is_open() {
         unsaved_changes::show(ui, state, memory, &mut actions);

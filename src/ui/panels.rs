@@ -218,7 +218,7 @@ fn both(
     let p = theme::palette(ui.style());
     let task = state.view.task;
     let fits = state.document.scan().is_some();
-    let split = Split::of(ui, task, fits, whole, body);
+    let split = Split::new(ui, task, fits, whole, body);
     let (above, below) = split.places(body);
     let (mut natural, mut rows_from) = ((0.0, 0.0), 0.0);
     super::part(ui, "task", above, |ui| {

@@ -74,7 +74,7 @@ impl Cache {
         if !known {
             let marks = match use_kept {
                 true => vec![true; kept.len()],
-                false => cut.marks(&rays.measures),
+                false => cut.kept_marks(&rays.measures),
             };
             self.reached = Some((key, reached(of, &marks, targets)));
         }

@@ -94,7 +94,7 @@ fn to_discard() -> Id {
 }
 
 /// Whether the question about discarding unsaved work is open.
-pub fn asks(ui: &Ui) -> bool {
+pub fn is_asking(ui: &Ui) -> bool {
     ui.data(|d| d.get_temp::<PathBuf>(to_discard()).is_some())
 }
 
@@ -161,7 +161,7 @@ pub fn recipe_only(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
 }
 
 /// Whether there is anything to show.
-pub fn any(state: &State) -> bool {
+pub fn is_any_missing(state: &State) -> bool {
     state.session.saving.offered().next().is_some()
 }
 
@@ -172,7 +172,7 @@ pub fn missing(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Ve
         let text = format!("{}: {}", missing.layer.name, missing.why);
         let mut note = Note::new(p, Severity::Information, &text).second_action("Take out");
         let file = missing.file();
-        if missing.can_be_made() {
+        if missing.can_be_recomputed() {
             note = note.action("Make again");
         } else if file.is_some() {
             note = note.action("Choose…");

@@ -140,7 +140,7 @@ fn position(ui: &mut Ui, free: Rect, state: &State, (narrow, needed): (bool, f32
     if let Some(voxel) = voxel.filter(|_| !narrow) {
         parts.push(vec![(format!("{gap}{voxel}"), plain.clone(), p.t3)]);
     }
-    for reading in probe::brief(state, &readings, 2) {
+    for reading in probe::brief_readings(state, &readings, 2) {
         let name = match reading.quantity {
             Quantity::Connectivity => "CM",
             Quantity::Weights => "Σ weight",

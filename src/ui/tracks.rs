@@ -181,7 +181,7 @@ fn count_of(output: &Output, outcome: SeedOutcome) -> u64 {
 }
 
 /// Streamlines that started: all seeds except those outside the mask or below the FA limit.
-pub fn started(output: &Output) -> u64 {
+pub fn started_count(output: &Output) -> u64 {
     output.seed_outcomes.iter().sum::<u64>() - count_of(output, SeedOutcome::NoStart)
 }
 
@@ -197,7 +197,7 @@ pub fn headline(output: &Output, what: &str, targets: bool) -> String {
     let gap = if what.is_empty() { "" } else { " " };
     format!(
         "{kept} of {} {what}{gap}{verb}",
-        format::count(started(output))
+        format::count(started_count(output))
     )
 }
 
@@ -260,7 +260,7 @@ pub fn remarks(regions: &[Arc<Region>], mask: &Mask, whose: &str) -> Vec<Remark>
     let of = |role: Role| regions.iter().filter(move |r| r.role == role);
     let out = |r: &Arc<Region>, then: &str| {
         // A region outside the image is also outside its mask; the sentence names the image.
-        let place = match r.shape.meets(&mask.grid) {
+        let place = match r.shape.intersects_grid(&mask.grid) {
             true => whose,
             false => "the scan",
         };

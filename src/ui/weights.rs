@@ -95,7 +95,7 @@ impl Cache {
             let each = sums.bundles.iter().map(|b| marked(&b.marks));
             let weights = lines.per_streamline.get(WEIGHT);
             let kept = each.map(|own| {
-                weights.map_or_else(KeptSums::default, |w| KeptSums::of(own, w, lengths, least))
+                weights.map_or_else(KeptSums::default, |w| KeptSums::new(own, w, lengths, least))
             });
             self.extra = Some((key, kept.collect()));
         }
@@ -109,7 +109,7 @@ fn key(lines: &Tractogram, least: f32, lengths_mm: Option<&Arc<[f64]>>) -> Key {
 }
 
 impl KeptSums {
-    fn of(
+    fn new(
         members: impl IntoIterator<Item = usize>,
         weights: &[f32],
         lengths_mm: Option<&Arc<[f64]>>,
@@ -141,7 +141,7 @@ fn count(lines: &Tractogram, least: f32, lengths_mm: Option<&Arc<[f64]>>) -> Vec
             let own = members.iter().map(|m| *m as usize);
             Counted {
                 group: Some(name.clone()),
-                kept: KeptSums::of(own, weights, lengths_mm, least),
+                kept: KeptSums::new(own, weights, lengths_mm, least),
                 all: members.len() as u64,
             }
         })
@@ -149,7 +149,7 @@ fn count(lines: &Tractogram, least: f32, lengths_mm: Option<&Arc<[f64]>>) -> Vec
     let others = || (0..lines.len()).filter(|i| !in_one[*i]);
     let rest = Counted {
         group: None,
-        kept: KeptSums::of(others(), weights, lengths_mm, least),
+        kept: KeptSums::new(others(), weights, lengths_mm, least),
         all: others().count() as u64,
     };
     if rest.all > 0 || all.is_empty() {

@@ -202,7 +202,7 @@ fn masks() {
         let back = PackedMask::pack(&cut).unpack().expect("a mask");
         assert_eq!(back.inside, cut.inside);
         assert_eq!((&*back.grid, &**back.frame()), (&*cut.grid, &*mask.grid));
-        assert_eq!(back.whole().inside, cut.whole().inside);
+        assert_eq!(back.on_whole_grid().inside, cut.on_whole_grid().inside);
         let mut other = packed.clone();
         other.shape[2] += 1;
         assert!(other.unpack().is_err());

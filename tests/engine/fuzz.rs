@@ -103,7 +103,7 @@ fn made() {
     for entry in ENTRIES {
         // Commands change the current folder of the process, and print much.
         let runs = matches!(entry.name, "command" | "script");
-        for (name, bytes) in seeds::of(entry.name) {
+        for (name, bytes) in seeds::seeds_for(entry.name) {
             let here = folder.path().join("here");
             std::fs::create_dir_all(&here).expect("made");
             assert!(

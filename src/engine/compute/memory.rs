@@ -54,7 +54,7 @@ impl Drop for Watch {
 }
 
 #[cold]
-fn refused(what: &'static str, bytes: u64) -> bool {
+fn is_refused(what: &'static str, bytes: u64) -> bool {
     let watcher = WATCHER.read().unwrap_or_else(PoisonError::into_inner);
     watcher
         .as_ref()
@@ -64,7 +64,7 @@ fn refused(what: &'static str, bytes: u64) -> bool {
 /// Checks that this much memory is available; `what` begins the error sentence. Allocates nothing.
 pub fn claim(what: &'static str, bytes: u64) -> Result<(), Shortage> {
     let shortage = Shortage { what, bytes };
-    if WATCHED.load(Ordering::Relaxed) && refused(what, bytes) {
+    if WATCHED.load(Ordering::Relaxed) && is_refused(what, bytes) {
         return Err(shortage);
     }
     // The user's own limit is exact to the byte.

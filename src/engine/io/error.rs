@@ -204,7 +204,7 @@ impl Error {
             ErrorKind::InvalidFilename => Self::LongName { path },
             _ => Self::Unreadable {
                 path,
-                why: plain(error),
+                why: without_os_error(error),
             },
         }
     }
@@ -222,7 +222,7 @@ impl Error {
             ErrorKind::InvalidFilename => Self::LongName { path },
             _ => Self::Unwritable {
                 path,
-                why: plain(error),
+                why: without_os_error(error),
             },
         }
     }
@@ -526,7 +526,7 @@ fn one_line(text: String) -> String {
 }
 
 /// The system's message without Rust's `(os error 28)`, for use within a sentence.
-pub fn plain(error: &std::io::Error) -> String {
+pub fn without_os_error(error: &std::io::Error) -> String {
     let text = error.to_string();
     let text = text.split(" (os error").next().unwrap_or(&text);
     text.trim_end_matches('.').to_lowercase()

@@ -355,7 +355,7 @@ impl Format {
         }
         if !holds.groups && !tractogram.groups.is_empty() {
             let names: Vec<&str> = tractogram.groups.keys().map(String::as_str).collect();
-            losses.push(format!("{short} holds no groups: {}", some(&names)));
+            losses.push(format!("{short} holds no groups: {}", list_names(&names)));
         }
         losses.extend(
             self.renamed(tractogram).into_iter().map(|(old, new)| {
@@ -450,12 +450,16 @@ fn unsupported_values(
             (!lost.is_empty()).then(|| {
                 format!(
                     "{format} holds at most {n} values per {each} and leaves out {}",
-                    some(&lost)
+                    list_names(&lost)
                 )
             })
         }
-        NameSupport::Nothing => (!names.is_empty())
-            .then(|| format!("{format} holds no values per {each}: {}", some(&names))),
+        NameSupport::Nothing => (!names.is_empty()).then(|| {
+            format!(
+                "{format} holds no values per {each}: {}",
+                list_names(&names)
+            )
+        }),
     }
 }
 
@@ -470,7 +474,7 @@ pub(super) fn columns_within<'a, 'b>(
 }
 
 /// Names for a sentence, limited in number.
-fn some(names: &[&str]) -> String {
+fn list_names(names: &[&str]) -> String {
     const MAX_NAMES: usize = 6;
     match names.len().checked_sub(MAX_NAMES) {
         None | Some(0) => names.join(", "),

@@ -58,7 +58,7 @@ pub mod vtk;
 pub mod vtp;
 
 pub use crate::compute::memory::{available_bytes, forget_peak, limit_memory, resident_bytes};
-pub use error::plain;
+pub use error::without_os_error;
 pub use error::{Error, Expected};
 pub use format::{Content, Format, NameSupport};
 pub use mask::{as_mask, companion_mask, mask, mask_on_own_grid};

@@ -5,7 +5,7 @@ use crate::compute::{Backend, Control};
 use crate::data::{Gradients, Mask, Region, TensorField, Tractogram, Volume};
 use crate::io::session::Sum;
 use crate::jobs::memory_for_curves;
-use crate::solvers::tractogram::selection::{Edit, apply};
+use crate::solvers::tractogram::selection::{Edit, apply_edits};
 use crate::solvers::{curves, geodesic, tensor_fit};
 use crate::state::files::jobs::open::{with_lengths, with_target_names};
 use crate::state::tensors::jobs::fit::fitted;
@@ -132,7 +132,7 @@ impl Remake {
             }
         };
         let all = with_target_names(with_lengths(tractogram), &regions);
-        let tractogram = apply(&all, &self.edits, memory_for_curves(), backend, control)?;
+        let tractogram = apply_edits(&all, &self.edits, memory_for_curves(), backend, control)?;
         tractogram.bounds();
         Ok(tractogram)
     }

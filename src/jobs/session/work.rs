@@ -14,7 +14,7 @@ use crate::io::{checksum, recovery};
 use crate::jobs::memory_for_curves;
 use crate::phantom;
 use crate::solvers::density::{self, DensityGrid, Params};
-use crate::solvers::tractogram::selection::{self, Edit, apply};
+use crate::solvers::tractogram::selection::{self, Edit, apply_edits};
 use crate::state::files::jobs::head;
 use crate::state::files::jobs::open::{Loaded, Opened, OpenedFile, open};
 use glam::DAffine3;
@@ -226,7 +226,7 @@ pub fn write(
     }
     let omitted = |n: &&PackedNumbers| n.bytes.is_empty() && n.count > 0;
     let omitted = session.numbers.iter().filter(omitted).count();
-    Ok(Written::Saved(put(path, session)?, omitted))
+    Ok(Written::Saved(write_session(path, session)?, omitted))
 }
 
 /// Writes a session unless the same content is already on the disk.
@@ -240,13 +240,13 @@ pub fn write_if_new(
     if memory.lock().last.as_ref() == Some(&session) {
         return Ok(());
     }
-    put(path, session.clone())?;
+    write_session(path, session.clone())?;
     memory.lock().last = Some(session);
     Ok(())
 }
 
 /// Returns the checksum of the written file.
-fn put(path: &Path, mut session: SessionFile) -> Result<String, String> {
+fn write_session(path: &Path, mut session: SessionFile) -> Result<String, String> {
     let now = SystemTime::now().duration_since(UNIX_EPOCH);
     session.saved_s = now.map_or(0, |d| d.as_secs());
     let sum = session::write(path, &session).map_err(|e| e.to_string())?;
@@ -266,7 +266,7 @@ pub fn read(
     let sha256 = checksum::of_file(&path, control).map_err(sentence)?;
     let mut session = session::read(&path).map_err(sentence)?;
     let folder = path.parent().unwrap_or(Path::new("/"));
-    let mask_files = mask_files::taken(&mut session.content, folder, control)?;
+    let mask_files = mask_files::take_out(&mut session.content, folder, control)?;
     const NO_ROOM: &str = "more memory than is available";
     // Compressed text of a few bytes may expand to very much.
     let room = || crate::io::available_bytes().map_or(1 << 34, |bytes| bytes / 2);
@@ -303,7 +303,7 @@ pub fn read(
     }
     let mut files = Vec::new();
     for entry in session.files {
-        let place = entry.place(folder);
+        let place = entry.path_from(folder);
         let standing = session::check(&place, &entry, strict, control).map_err(sentence)?;
         let folders = [folder.to_owned()];
         let suggestion = matches!(standing, FileComparison::Missing(_))
@@ -451,7 +451,7 @@ fn edited(
             moved,
         } if !edits.is_empty() => {
             let memory = memory_for_curves();
-            let left = apply(&tractogram, edits, memory, backend, control);
+            let left = apply_edits(&tractogram, edits, memory, backend, control);
             let left = left.map_err(|e| format!("{e}: {}", path.display()))?;
             left.bounds();
             Ok(Restored::File {
@@ -481,7 +481,8 @@ fn elsewhere(mut restored: Restored, moves: &[DAffine3]) -> Restored {
             .iter()
             .filter(valid)
             .map(|by| {
-                let moved_curves = selection::moved(tractogram, *by, memory_for_curves());
+                let moved_curves =
+                    selection::copy_transformed(tractogram, *by, memory_for_curves());
                 let moved_curves = moved_curves.map_err(|e| format!("{e}: {}", path.display()));
                 if let Ok(moved_curves) = &moved_curves {
                     moved_curves.bounds();

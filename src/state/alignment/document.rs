@@ -83,7 +83,7 @@ impl Document {
             AlignedBy::Alignment => "by alignment",
         };
         let (low, high) = self.unmoved(id)?.bounds().unwrap_or_default();
-        let nudge = Nudge::of(moved.by, (low + high) * 0.5);
+        let nudge = Nudge::from_transform(moved.by, (low + high) * 0.5);
         let so_far = nudge.map_or("scaled or sheared".to_owned(), |nudge| nudge.text());
         Some(format!("moved {how}: {so_far}"))
     }

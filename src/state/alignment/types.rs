@@ -31,7 +31,7 @@ impl Content {
                 Self::Image(volume.on_grid(grid))
             }
             Self::Mask(mask) => {
-                let whole = mask.whole();
+                let whole = mask.on_whole_grid();
                 let grid = Arc::new(whole.grid.moved(by)?);
                 Self::Mask(Mask::new(grid, whole.inside.clone()))
             }
@@ -136,7 +136,7 @@ fn radians(degrees: f64) -> Option<f64> {
 
 /// Sets degrees from a row's value.
 fn set_degrees(degrees: &mut f64, radians: Option<f64>) {
-    *degrees = radians.map_or(*degrees, |v| Unit::Degrees.shown(v));
+    *degrees = radians.map_or(*degrees, |v| Unit::Degrees.displayed(v));
 }
 
 /// Only for the window: a command takes the transform as a file or a matrix.
@@ -223,7 +223,7 @@ impl Nudge {
     }
 
     /// Decomposes a transform; `None` if it scales or shears.
-    pub fn of(by: DAffine3, centre: DVec3) -> Option<Self> {
+    pub fn from_transform(by: DAffine3, centre: DVec3) -> Option<Self> {
         let m = by.matrix3;
         let off = m.transpose() * m - DMat3::IDENTITY;
         // Files have six digits.

@@ -49,7 +49,7 @@ pub fn shift(
         return;
     }
     if pending.is_some() {
-        leave(state, Some(layer), effects);
+        cancel_pending(state, Some(layer), effects);
     }
     let mut failed = None;
     edit(state, MOVE, phase == Phase::Live, |document| {
@@ -93,7 +93,7 @@ pub fn follow(state: &mut State, effects: &mut Vec<Effect>) {
 }
 
 /// Drops the pending transform of a layer's streamlines; without a layer, all.
-pub fn leave(state: &mut State, layer: Option<LayerId>, effects: &mut Vec<Effect>) {
+pub fn cancel_pending(state: &mut State, layer: Option<LayerId>, effects: &mut Vec<Effect>) {
     let left = |s: &PendingTransform| layer.is_none_or(|id| s.layer == id);
     let all = &mut state.session.pending_transforms;
     if all.iter().any(|s| s.running && left(s)) {

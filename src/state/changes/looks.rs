@@ -179,7 +179,7 @@ fn moved(document: &Document, layer: &Layer) -> Fields {
     let Some((low, high)) = original.bounds() else {
         return fields;
     };
-    match Nudge::of(by, (low + high) * 0.5) {
+    match Nudge::from_transform(by, (low + high) * 0.5) {
         Some(nudge) => {
             fields.rows(&nudge, &[]);
             fields.name("Moved", "rigidly");

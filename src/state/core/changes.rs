@@ -138,7 +138,7 @@ impl Fields {
                         Unit::Diffusivity => DIFFUSIVITY,
                         unit => unit.symbol(),
                     };
-                    let (shown, decimals) = (number.unit.shown(stored), number.decimals);
+                    let (shown, decimals) = (number.unit.displayed(stored), number.decimals);
                     self.number(row.label, shown, decimals.into(), unit);
                 }
                 (Kind::OneOf(choices), parameters::Value::Choice(i)) => {

@@ -85,7 +85,7 @@ impl VolumeLook {
     pub const THICKNESS_MM: std::ops::RangeInclusive<f64> = 0.01..=1000.0;
 
     /// The default of an image: soft in the middle of its window, two voxels thick.
-    pub fn of(volume: &Volume, window: (f32, f32)) -> Self {
+    pub fn default_for(volume: &Volume, window: (f32, f32)) -> Self {
         Self {
             reference_mm: Self::default_reference_mm(volume),
             level: window.0 + (window.1 - window.0) * 0.5,

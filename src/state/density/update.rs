@@ -20,7 +20,7 @@ use std::sync::Arc;
 
 /// Number of streamlines sent for those of a layer, if known.
 pub fn sent(document: &Document, layer: LayerId) -> Option<u64> {
-    let made = document.made(layer)?;
+    let made = document.curve_recipe(layer)?;
     match &made.curves {
         CurveParams::Streamlines(params) => match params.seeding {
             Seeding::Random { count } => Some((count * params.repetitions.unwrap_or(1)) as u64),

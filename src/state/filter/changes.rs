@@ -84,7 +84,7 @@ fn water(fields: &mut Fields, model: &Model) {
                 0 => label.to_owned(),
                 i => format!("{label} {}", i + 1),
             };
-            let shown = Unit::Diffusivity.shown(*stored);
+            let shown = Unit::Diffusivity.displayed(*stored);
             fields.number(&label, shown, 2, crate::state::core::changes::DIFFUSIVITY);
         }
     }

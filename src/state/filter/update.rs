@@ -135,7 +135,7 @@ fn show_map(state: &mut State, map: Option<&WeightMap>) {
         let maps = d
             .layers
             .iter()
-            .filter_map(|l| Some((l.id, d.map_of(l.id)?)));
+            .filter_map(|l| Some((l.id, d.weight_map_recipe(l.id)?)));
         let maps = maps.filter(|(_, m)| m.of == of);
         let maps = maps.map(|(id, m)| (id, Some(&m.map) == map));
         let maps: Vec<(LayerId, bool)> = maps.collect();
@@ -219,7 +219,7 @@ pub fn request(
     })
 }
 
-fn of(state: &State, key: &WeightsKey) -> Option<FitInputs> {
+fn fit_inputs(state: &State, key: &WeightsKey) -> Option<FitInputs> {
     let document = &state.document;
     Some(FitInputs {
         scan: document.explained()?.0.id,
@@ -242,7 +242,7 @@ fn run(
     effects: &mut Vec<Effect>,
 ) {
     if let Some(why) = state.cannot_filter() {
-        return state.session.refused(FIT_WEIGHTS, why);
+        return state.session.notify_blocked(FIT_WEIGHTS, why);
     }
     if state.is_filtering() {
         return;
@@ -251,12 +251,12 @@ fn run(
     let (Some(layer), Some(key)) = (id, key(state)) else {
         return;
     };
-    let Some(from) = of(state, &key) else {
+    let Some(from) = fit_inputs(state, &key) else {
         return;
     };
     let mut request = match request(&state.document, &key.lines, &from) {
         Ok(request) => request,
-        Err(why) => return state.session.refused(FIT_WEIGHTS, why.to_owned()),
+        Err(why) => return state.session.notify_blocked(FIT_WEIGHTS, why.to_owned()),
     };
     request.without = without;
     let reused = state.holds_fit();
@@ -275,7 +275,7 @@ fn run(
         });
         // The run begins with the last value of the previous one.
         if let Some((_, before)) = last.and_then(|last| last.curve.split_last()) {
-            request.curve = Curve::after(before);
+            request.curve = Curve::continuing(before);
         }
         if !previous.key.lines.same_lines(&key.lines) {
             let whole = previous.key.lines.clone();
@@ -436,7 +436,7 @@ pub fn follow(state: &mut State, effects: &mut Vec<Effect>) {
     state.document.restore_displaced_rules();
     let current_key = key(state);
     if let Some(key) = state.session.filter.needs.ask(current_key.clone()) {
-        let from = of(state, &key);
+        let from = fit_inputs(state, &key);
         let request = from.and_then(|from| request(&state.document, &key.lines, &from).ok());
         let request = request.map(|fit| EstimateFit { fit });
         effects.extend(request.map(Effect::submit));

@@ -207,7 +207,7 @@ pub struct AmongPairs {
 
 impl AmongPairs {
     /// `None` if nothing could be compared.
-    pub fn of(compared: &Compared) -> Option<Self> {
+    pub fn from_compared(compared: &Compared) -> Option<Self> {
         let shares = compared.shares?;
         Some(Self {
             pairs: compared.known.pairs.rates.len(),
@@ -328,7 +328,7 @@ impl PartialEq for PathwayKey {
 }
 
 impl PathwayKey {
-    pub fn of(found: &PathwayResult) -> Self {
+    pub fn from_result(found: &PathwayResult) -> Self {
         Self {
             field: found.field,
             regions: found.regions.clone(),
@@ -416,7 +416,7 @@ impl crate::state::State {
         let live = live.filter(|live| !live.coarse)?;
         let known = self.session.pathways.compared.shown();
         known
-            .filter(|(key, _)| **key == PathwayKey::of(live))
+            .filter(|(key, _)| **key == PathwayKey::from_result(live))
             .map(|(_, compared)| compared)
     }
 

@@ -135,7 +135,7 @@ pub fn done(state: &mut State, found: PathwayResult, wall_ms: f64) {
                     regions: kept.regions.clone(),
                     params: kept.params,
                 };
-                if kept.id == id && kept.found.is_none() && key == PathwayKey::of(&found) {
+                if kept.id == id && kept.found.is_none() && key == PathwayKey::from_result(&found) {
                     Arc::make_mut(kept).found = Some(found.clone());
                 }
             }
@@ -144,7 +144,7 @@ pub fn done(state: &mut State, found: PathwayResult, wall_ms: f64) {
         put(&mut state.document);
         return;
     }
-    let (key, detail) = (PathwayKey::of(&found), found.detail());
+    let (key, detail) = (PathwayKey::from_result(&found), found.detail());
     // Outside the task Pathways, a result of an earlier key is of no use.
     let requested_key = state.document.pathway_key();
     let requested_key = requested_key.filter(|r| *r == key || is_looked_at(state));
@@ -170,7 +170,7 @@ pub fn done(state: &mut State, found: PathwayResult, wall_ms: f64) {
             with_unit(&fixed(joined, 1), "%"),
         ),
     };
-    state.session.follows(message.clone());
+    state.session.append_status(message.clone());
     // Without the undone step before it, which another task does not show.
     state.session.notices.about.task = Some((Task::Pathways, message));
     let runtime = &mut state.session.pathways;
@@ -200,7 +200,7 @@ pub fn stopped(state: &mut State) {
 }
 
 /// Another backend: prepared data belong to the previous one.
-pub fn moved(state: &mut State) {
+pub fn backend_changed(state: &mut State) {
     let runtime = &mut state.session.pathways;
     (runtime.known, runtime.pairs) = ([None, None], None);
     runtime.compared.retry();
@@ -270,7 +270,7 @@ fn keep(state: &mut State) {
     };
     let base = format!("{} – {}", of(Role::Seed), of(Role::Target));
     let compared = state.pathway_compared();
-    let compared = compared.and_then(|c| AmongPairs::of(c));
+    let compared = compared.and_then(|c| AmongPairs::from_compared(c));
     edit(state, "Keep pathway", false, |document| {
         let kept = KeptPathway {
             name: document.pathway_name(&base, None),

@@ -38,7 +38,7 @@ impl Default for Look {
 
 impl Look {
     /// Without settings that do not apply to a picture of this pane.
-    pub fn of(self, pane: Option<Pane>) -> Self {
+    pub fn for_pane(self, pane: Option<Pane>) -> Self {
         let scene = pane == Some(Pane::Scene);
         Self {
             scale: if pane.is_some() { self.scale } else { 1 },

@@ -13,7 +13,7 @@ pub fn take(state: &mut State, shot: Shot, effects: &mut Vec<Effect>) {
     state.session.forget_failures(Slot::Save);
     state.session.notices.status.clear();
     state.session.notices.about.turntable = None;
-    let look = shot.look.of(shot.pane);
+    let look = shot.look.for_pane(shot.pane);
     let shot = Shot { look, ..shot };
     match look.turntable {
         None => effects.push(Effect::TakeShot(shot, None)),
@@ -51,7 +51,7 @@ pub fn copy(state: &mut State, pane: Option<Pane>, look: Look, effects: &mut Vec
         let sentence = "The command of a picture needs the session as it is now: save it first";
         return state.session.notify(Severity::Information, sentence);
     };
-    let text = picture(file, pane, &look.of(pane), state.view.crosshair);
+    let text = picture(file, pane, &look.for_pane(pane), state.view.crosshair);
     effects.push(Effect::CopyText(text));
     "Command copied: it draws this picture of the saved session"
         .clone_into(&mut state.session.notices.status);

@@ -79,7 +79,7 @@ pub fn set(state: &mut State, source: Source, phase: Phase, effects: &mut Vec<Ef
 }
 
 /// The tool was deactivated, or the document changed: the region stays as it is.
-pub fn leave(state: &mut State, effects: &mut Vec<Effect>) {
+pub fn stop_making(state: &mut State, effects: &mut Vec<Effect>) {
     if let Some(making) = state.session.regions.making.take() {
         if making.running {
             effects.push(Effect::Cancel(REGION));
@@ -213,7 +213,7 @@ pub fn receive(state: &mut State, serial: u64, made: MadeRegion, effects: &mut V
     });
     if let Some(Source::Combine { .. }) = state.session.regions.making.as_ref().map(|m| &m.source) {
         // Done at once; the next one starts from its result.
-        leave(state, effects);
+        stop_making(state, effects);
     }
     if again {
         ask(state, effects);

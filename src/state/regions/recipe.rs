@@ -21,7 +21,7 @@ pub enum ShapeSpec {
 
 impl ShapeSpec {
     /// `None` for a mask without a file.
-    pub fn of(shape: &Shape, mask_path: Option<&Path>) -> Option<Self> {
+    pub fn from_shape(shape: &Shape, mask_path: Option<&Path>) -> Option<Self> {
         match shape {
             Shape::Sphere { centre, radius_mm } => Some(Self::Sphere {
                 centre: *centre,

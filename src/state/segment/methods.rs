@@ -22,7 +22,7 @@ pub(in crate::state) fn segments(state: &State, citations: &mut Citations) -> St
     let document = &state.document;
     let mut text = String::new();
     for layer in &document.layers {
-        if let Some(made) = document.segmented(layer.id) {
+        if let Some(made) = document.segmentation_recipe(layer.id) {
             let measures = document.surfaces.get(&layer.id).and_then(|s| s.measures);
             let name = format!("\"{}\"", layer.name);
             text += &segmentation_text(state, &name, made, measures, citations);

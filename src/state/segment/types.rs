@@ -459,7 +459,7 @@ impl State {
     /// Whether the surface results from the present parameters and spheres.
     fn is_moved_as_requested(&self, live: &SurfaceUpdate) -> bool {
         let segment = &self.document.segment;
-        live.script.at(u64::MAX).0 == &self.document.surface_params()
+        live.script.params_at(u64::MAX).0 == &self.document.surface_params()
             && live.spheres == segment.spheres
     }
 
@@ -471,7 +471,7 @@ impl State {
         if live.step == 0 || self.segment_standing() == Some(Standing::Running) {
             return false;
         }
-        live.script.at(u64::MAX).0 != &self.document.surface_params()
+        live.script.params_at(u64::MAX).0 != &self.document.surface_params()
     }
 
     /// Whether speeds are shown.

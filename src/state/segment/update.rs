@@ -240,7 +240,7 @@ fn place_label(sphere: &Sphere) -> &'static str {
 fn place(state: &mut State, sphere: Sphere) {
     let image = state.document.segmented_image();
     if let Some(Err(why)) = image.map(|(_, image)| sphere.check(&image.grid)) {
-        return state.session.warned(SEGMENT, why.to_string());
+        return state.session.notify_warning(SEGMENT, why.to_string());
     }
     guess(state);
     edit(state, place_label(&sphere), false, |d| {
@@ -443,7 +443,7 @@ pub fn done(state: &mut State, update: RunUpdate, rests: bool) {
         if let Some(requested) = &mut state.session.segment.requested {
             requested.spheres.retain(|(n, _)| *n != number);
         }
-        state.session.warned(SEGMENT, why);
+        state.session.notify_warning(SEGMENT, why);
     }
     if !rests {
         return;
@@ -472,11 +472,11 @@ pub fn done(state: &mut State, update: RunUpdate, rests: bool) {
             let steps = counted(live.step as usize, "step");
             let sentence = format!("The surface is at rest after {steps}");
             state.session.notices.about.task = Some((Task::Segment, sentence.clone()));
-            state.session.follows(sentence);
+            state.session.append_status(sentence);
         }
         Ended::Vanished | Ended::Filled if played => {
             if let Some(sentence) = live.ended.sentence() {
-                state.session.warned(SEGMENT, sentence);
+                state.session.notify_warning(SEGMENT, sentence);
             }
         }
         _ => {}
@@ -569,7 +569,7 @@ pub fn cancelled(state: &mut State) {
 }
 
 /// Another backend: the next request moves it there.
-pub fn moved(state: &mut State) {
+pub fn backend_changed(state: &mut State) {
     let runtime = &mut state.session.segment;
     (runtime.requested, runtime.play) = (None, RunControl::Rest);
     // The other backend reaches this step by the script.

@@ -202,7 +202,7 @@ impl Document {
         !matches!(layer.content, Content::Tractogram(_))
             || self.path(layer).is_some()
             || self
-                .made(layer.id)
+                .curve_recipe(layer.id)
                 .is_some_and(|made| self.origins.fit(made.fit).is_some())
             || self.missing_origin(layer.id).is_some()
     }
@@ -312,7 +312,7 @@ impl State {
         if spheres != base.spheres || !base.has_start(document) {
             parts.push(UnsavedPart::Surface(spheres));
         }
-        let now = Parameters::of(document);
+        let now = Parameters::from_document(document);
         let parameters = base.parameters.as_ref();
         if parameters.is_some_and(|before| !before.has_mask_of(&now)) {
             let chosen = document.chosen_mask().map(|(layer, _)| layer.name.clone());
@@ -352,7 +352,7 @@ impl State {
                 None => name.to_owned(),
             };
             for layer in &document.layers {
-                let made = document.made(layer.id).is_some()
+                let made = document.curve_recipe(layer.id).is_some()
                     || document.missing_origin(layer.id).is_some();
                 if let (Content::Tractogram(tractogram), true) = (&layer.content, made) {
                     add(of(&layer.name), tractogram);
@@ -388,7 +388,10 @@ impl State {
     /// that do not exist until they are recomputed.
     pub fn saved_without(&self) -> Vec<String> {
         let here = self.only_in_memory();
-        let away = self.document.missing_layers().filter(|m| m.can_be_made());
+        let away = self
+            .document
+            .missing_layers()
+            .filter(|m| m.can_be_recomputed());
         let here = here.iter().map(RecipeOnly::label);
         here.chain(away.map(|m| m.layer.name.clone())).collect()
     }

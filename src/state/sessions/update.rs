@@ -28,10 +28,12 @@ use std::sync::Arc;
 
 pub fn act(state: &mut State, action: SessionAction, effects: &mut Vec<Effect>) {
     match action {
-        SessionAction::CloseDocument(pending_action) => leave(state, pending_action, effects),
+        SessionAction::CloseDocument(pending_action) => {
+            close_document(state, pending_action, effects)
+        }
         SessionAction::Discard => {
             if let Some(pending_action) = state.session.saving.pending_action.take() {
-                go(state, pending_action, effects);
+                carry_out(state, pending_action, effects);
             }
         }
         SessionAction::Stay => {
@@ -130,15 +132,15 @@ pub fn follow(state: &mut State) {
 }
 
 /// Closes the document, or asks first.
-pub fn leave(state: &mut State, pending_action: UnsavedAction, effects: &mut Vec<Effect>) {
+pub fn close_document(state: &mut State, pending_action: UnsavedAction, effects: &mut Vec<Effect>) {
     if state.asks_before_closing() {
         state.session.saving.pending_action = Some(pending_action);
     } else {
-        go(state, pending_action, effects);
+        carry_out(state, pending_action, effects);
     }
 }
 
-fn go(state: &mut State, pending_action: UnsavedAction, effects: &mut Vec<Effect>) {
+fn carry_out(state: &mut State, pending_action: UnsavedAction, effects: &mut Vec<Effect>) {
     match pending_action {
         UnsavedAction::Quit => effects.push(Effect::Close),
         UnsavedAction::New => {
@@ -289,7 +291,7 @@ pub fn event(state: &mut State, output: SessionOutput, wall_ms: f64, effects: &m
                     "{lists} of weights or map values are not in the session, which holds 40 MB of \
                      numbers at most: export those layers as files"
                 );
-                state.session.warned(Slot::Save, sentence);
+                state.session.notify_warning(Slot::Save, sentence);
             }
             was_saved(state, path, revision, effects);
         }
@@ -397,7 +399,7 @@ fn was_saved(state: &mut State, path: PathBuf, revision: u64, effects: &mut Vec<
         submit(effects, SessionRequest::RemoveOwnFolder);
     }
     if let Some(pending_action) = then {
-        go(state, pending_action, effects);
+        carry_out(state, pending_action, effects);
     }
 }
 
@@ -414,7 +416,7 @@ fn notify_lost(state: &mut State) {
         if lost.len() == 1 { "it" } else { "them" },
         if lost.len() == 1 { "it" } else { "each" },
     );
-    state.session.warned(Slot::Save, sentence);
+    state.session.notify_warning(Slot::Save, sentence);
 }
 
 /// `Session: 4 layers, 2 regions`.
@@ -433,7 +435,7 @@ fn was_read(state: &mut State, read: Arc<ReadSession>, effects: &mut Vec<Effect>
         Some(Err(why)) => {
             let path = read.path.display();
             let sentence = format!("{why}, expected one saved by Arcuate: {path}");
-            return state.session.failed(Slot::Load, sentence);
+            return state.session.notify_failure(Slot::Load, sentence);
         }
     };
     if !unknown.is_empty() {
@@ -532,7 +534,7 @@ fn was_loaded(state: &mut State, restored: RestoredLayers, effects: &mut Vec<Eff
             .session
             .notify_about(Topic::Away, Severity::Information, sentence);
     }
-    let missing = document.missing_layers().any(|m| !m.can_be_made());
+    let missing = document.missing_layers().any(|m| !m.can_be_recomputed());
     let mut all = snapshots.iter().map(|s| &s.document).chain([&document]);
     let whole = !unknown && all.all(Document::is_whole);
     drop(all);

@@ -130,7 +130,7 @@ pub fn fitted(state: &mut State, result: &Fitted) {
     }
     let fitted = state.document.tensors.as_ref().map_or(0, |t| t.fitted);
     let given = result.fit.s0.is_none();
-    state.session.follows(format!(
+    state.session.append_status(format!(
         "{} {} in {:.2}{THIN}s",
         if given {
             "Took the tensors of"

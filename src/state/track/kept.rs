@@ -33,7 +33,7 @@ pub fn whole_brain_done(
     requested: &CurveKey,
     wall_ms: f64,
 ) {
-    let Some(made) = recipes::made(&state.document, requested, Cut::All) else {
+    let Some(made) = recipes::curve_recipe(&state.document, requested, Cut::All) else {
         state.session.notify(
             Severity::Information,
             "Whole-brain streamlines discarded because the tensors changed during tracking: track again",
@@ -110,12 +110,12 @@ pub fn keep(state: &mut State) {
             None => "There is nothing to keep yet: place a seed first",
             Some(_) => NOT_FINAL,
         };
-        state.session.refused(LIVE, sentence.to_owned());
+        state.session.notify_blocked(LIVE, sentence.to_owned());
         return;
     };
     if live.output.kept.is_empty() {
         let sentence = "The result is empty: there is nothing to keep";
-        state.session.refused(LIVE, sentence.to_owned());
+        state.session.notify_blocked(LIVE, sentence.to_owned());
         return;
     }
     let mut display = state.document.live_display().clone();
@@ -169,7 +169,7 @@ pub fn save(state: &mut State, layer: Option<LayerId>, path: PathBuf, effects: &
             }
             (false, Method::Rays) => "There are no rays to save yet: place a seed first",
         };
-        state.session.failed(LIVE, sentence.to_owned());
+        state.session.notify_failure(LIVE, sentence.to_owned());
         return;
     };
     let tractogram = with_grid(state, tractogram);

@@ -176,7 +176,7 @@ pub fn follow_cut(state: &mut State, effects: &mut Vec<Effect>) {
         Cut::TopShare(_) if coarse && cut.count(&rays.measures) < ENOUGH => Cut::Top(ENOUGH),
         cut => cut,
     };
-    let marks = marks.marks(&rays.measures);
+    let marks = marks.kept_marks(&rays.measures);
     let kept = match cut {
         Cut::All => rays.all.clone(),
         _ => rays.all.filtered(&marks),

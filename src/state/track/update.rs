@@ -104,7 +104,7 @@ fn status(state: &mut State, result: &CurveResult) {
             format!("No {what} started from {from}: {why}")
         }
     };
-    state.session.follows(message.clone());
+    state.session.append_status(message.clone());
     // Without the undone step before it, which another task does not show.
     state.session.notices.about.live = Some(message);
 }

@@ -55,7 +55,7 @@ pub fn delete(state: &mut State, id: LayerId, effects: &mut Vec<Effect>) {
         // A map of streamlines is deleted with them: it could not be recomputed.
         let with = |l: LayerId| {
             let density = document.density_map(l).is_some_and(|m| m.of.layer == id);
-            density || document.map_of(l).is_some_and(|m| m.of == id)
+            density || document.weight_map_recipe(l).is_some_and(|m| m.of == id)
         };
         let gone: Vec<LayerId> = document
             .layers

@@ -88,7 +88,7 @@ fn apply(state: &mut State, action: Action, effects: &mut Vec<Effect>) {
         Action::Device(action) => device::actions::act(state, action, effects),
         Action::View(action) => view::act(state, action, effects),
         Action::OpenDemo { tour } => {
-            sessions::update::leave(state, UnsavedAction::Demo { tour }, effects);
+            sessions::update::close_document(state, UnsavedAction::Demo { tour }, effects);
         }
         Action::Set(settings) => settings::set(state, settings, effects),
         Action::Session(action) => sessions::update::act(state, action, effects),

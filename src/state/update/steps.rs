@@ -56,8 +56,8 @@ fn apply_history_step(
     let Some((label, document)) = step else {
         return;
     };
-    regions::make::leave(state, effects);
-    alignment::update::leave(state, None, effects);
+    regions::make::stop_making(state, effects);
+    alignment::update::cancel_pending(state, None, effects);
     let before = std::mem::replace(&mut state.document, document);
     let values = changes::between(&before, &state.document);
     let values = match &*values {

@@ -204,7 +204,7 @@ impl Picture {
 }
 
 /// How a modified click combines with the selected streamlines.
-fn how(ui: &Ui) -> SelectionMode {
+fn selection_mode(ui: &Ui) -> SelectionMode {
     let modifiers = ui.input(|i| i.modifiers);
     match (modifiers.shift, modifiers.command) {
         (_, true) => SelectionMode::Toggle,
@@ -301,7 +301,7 @@ fn square(
     let here = Rect::from_min_size(pos2(x, y), vec2(step, step));
     painter.rect_stroke(here, 0.0, Stroke::new(2.0, p.t1), StrokeKind::Outside);
     if response.clicked() {
-        let how = how(ui);
+        let how = selection_mode(ui);
         actions.push(Action::Bundle(BundleAction::ChoosePair {
             row,
             column,
@@ -395,7 +395,7 @@ fn pairs(ui: &mut Ui, state: &State, found: &Connected, actions: &mut Vec<Action
                 paint::right(painter, value, &mean, font, p.t2);
             }
             if response.clicked() {
-                let how = how(ui);
+                let how = selection_mode(ui);
                 actions.push(Action::Bundle(BundleAction::ChoosePair {
                     row,
                     column,

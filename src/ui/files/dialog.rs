@@ -41,7 +41,7 @@ impl Dialogs {
     }
 
     /// Whether a dialog may appear.
-    pub fn may_be(&self) -> bool {
+    pub fn may_appear(&self) -> bool {
         self.desktop != Desktop::Without
     }
 
@@ -57,7 +57,7 @@ impl Dialogs {
             "files",
             Box::new(move || {
                 let found = match known {
-                    Desktop::Unknown => look(),
+                    Desktop::Unknown => find_desktop(),
                     known => known,
                 };
                 let comes = found != Desktop::Without;
@@ -97,7 +97,7 @@ enum Desktop {
 }
 
 /// Looks for a program that can show a dialog: zenity, or a portal on the session bus. Reads the disk.
-fn look() -> Desktop {
+fn find_desktop() -> Desktop {
     if !cfg!(all(unix, not(target_os = "macos"))) {
         return Desktop::With;
     }

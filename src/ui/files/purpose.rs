@@ -120,7 +120,7 @@ impl PathPurpose {
     }
 
     /// For regions saved one per file: their number, and the name of the first.
-    pub(super) fn each(&self, path: &Path) -> Option<String> {
+    pub(super) fn numbered_files_note(&self, path: &Path) -> Option<String> {
         let Self::Regions {
             as_labels: false,
             names,
@@ -138,7 +138,7 @@ impl PathPurpose {
     }
 
     /// How many streamlines of a layer are written while its filter is active.
-    pub(super) fn partly(&self, state: &State) -> Option<String> {
+    pub(super) fn selection_note(&self, state: &State) -> Option<String> {
         let Self::Tracks {
             layer: Some(layer),
             filtered: true,
@@ -167,7 +167,7 @@ impl PathPurpose {
             } => files.push(SaveLabels::table(path)),
             Self::Regions { names, .. } => return SaveMasks::files(path, names),
             Self::Screenshot { pane, look } => {
-                if let Some(turntable) = look.of(*pane).turntable {
+                if let Some(turntable) = look.for_pane(*pane).turntable {
                     let frames = (0..turntable.frames).map(|i| turntable.path(path, i));
                     let film = turntable.film.then(|| Turntable::film_path(path));
                     return frames.chain(film).collect();

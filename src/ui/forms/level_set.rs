@@ -205,7 +205,7 @@ fn controls(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
         );
         let histogram = BandHistogram {
             name: "Target and range",
-            values: memory.caches.values.of(volume, frame, range),
+            values: memory.caches.values.get(volume, frame, range),
             target: params.target,
             tolerance: params.tolerance,
             scale,

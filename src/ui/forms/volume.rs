@@ -36,7 +36,7 @@ pub fn show(
         return;
     }
     let display = &layer.display;
-    let default_value = || VolumeLook::of(volume, display.window);
+    let default_value = || VolumeLook::default_for(volume, display.window);
     let look = display.volume.clone().unwrap_or_else(default_value);
     let mut set = |look: VolumeLook, phase: Phase| {
         actions.push(Action::Layer(LayerAction::SetDisplay {
@@ -109,7 +109,7 @@ fn cloud(
         name: "Opacity by value",
         axis: "value",
         transfer: &look.transfer,
-        counts: memory.caches.counted.of(volume, frame, (low, high)),
+        counts: memory.caches.counted.get(volume, frame, (low, high)),
         range: (f64::from(low) * scale, f64::from(high) * scale),
         unit: short_unit(layer),
     };
@@ -157,7 +157,8 @@ fn surface(
     let (low, high) = extent(memory, volume, frame);
     let (low, high) = (f64::from(low) * scale, f64::from(high) * scale);
     let decimals = (2.0 - (high - low).max(1e-30).log10().round()).clamp(-3.0, 8.0) as i32;
-    let default_value = f64::from(VolumeLook::of(volume, layer.display.window).level) * scale;
+    let default_value =
+        f64::from(VolumeLook::default_for(volume, layer.display.window).level) * scale;
     let row = SliderRow::new("Value", f64::from(look.level) * scale, low..=high)
         .decimals(decimals)
         .default(default_value)

@@ -84,7 +84,7 @@ fn in_scene(layer: &Layer) -> Vec<Entry> {
         return Vec::new();
     };
     let display = &layer.display;
-    let default_value = || VolumeLook::of(volume, display.window);
+    let default_value = || VolumeLook::default_for(volume, display.window);
     let look = display.volume.clone().unwrap_or_else(default_value);
     let styles = [
         (VolumeStyle::Cloud, "Show as cloud in 3-D"),

@@ -24,7 +24,7 @@ fn reserves_space(state: &State) -> bool {
     state.session.tour.is_some()
         || !state.session.notices.messages.is_empty()
         || !state.reported_recipe_only().is_empty()
-        || recovery::any(state)
+        || recovery::is_any_missing(state)
 }
 
 /// Returns the height of the leak's note.

@@ -5,7 +5,7 @@ use crate::support::made::CurveRecipe;
 use crate::support::{Random, test};
 use arcuate::compute::Control;
 use arcuate::data::{Grid, Tractogram, Volume};
-use arcuate::io::atomic::{self, Stop, write_verified};
+use arcuate::io::atomic::{self, WriteStop, write_verified};
 use arcuate::io::{self, Error, Format, nifti, png, tck};
 use glam::DVec3;
 use libtest_mimic::{Failed, Trial};
@@ -207,7 +207,7 @@ fn failed_write() {
                 &path,
                 |file| {
                     file.write_all(&vec![1; bytes])?;
-                    Err(Stop::Io(kind.into()))
+                    Err(WriteStop::Io(kind.into()))
                 },
                 |_| -> Result<(), String> { panic!("a broken file is not verified") },
             );

@@ -348,7 +348,7 @@ fn newer_file() {
             let found = std::fs::read_to_string(at(name)).expect("read");
             assert_eq!(found, text, "{fails}: {name}");
         }
-        let old = atomic::before(&at("d.bval"), &at("d.bvec"));
+        let old = atomic::previous_file(&at("d.bval"), &at("d.bvec"));
         assert_eq!(old, Some(at(".d.bvec.previous")), "{fails}");
     }
     put().expect("put");

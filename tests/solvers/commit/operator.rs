@@ -57,7 +57,7 @@ pub fn cases() -> Vec<Case> {
             samples(3, &[(1000.0, 96), (2000.0, 96)]),
         ),
         case("one shell", only(stick()), samples(1, &[(1000.0, 32)])),
-        case("density", only(Intra::Density), Samples::single()),
+        case("density", only(Intra::Density), Samples::one_per_voxel()),
         case(
             "five shells",
             model(stick()),

@@ -101,7 +101,7 @@ fn shares(scene: &Scene, pairs: &RandomPairs, [from, to]: [DVec3; 2]) -> Option<
     let rates = pairs
         .rates_between(&ends, &backend, &Control::new())
         .unwrap()?;
-    pairs.shares(rates)
+    pairs.cheaper_share(rates)
 }
 
 /// Ends of a bundle from 10 to 90 % of its length against ends of different bundles.
@@ -197,5 +197,5 @@ fn small() {
         mean: 1.0,
         weakest: 1.0,
     };
-    assert!(pairs.shares(any).is_none());
+    assert!(pairs.cheaper_share(any).is_none());
 }

@@ -378,7 +378,7 @@ fn no_fa() {
         let reading = all.iter().find(|r| r.name == name).expect(name);
         assert_eq!(reading.value, "outside the mask", "{name}");
     }
-    let brief: Vec<&str> = probe::brief(&window.state, &all, 2)
+    let brief: Vec<&str> = probe::brief_readings(&window.state, &all, 2)
         .into_iter()
         .map(|r| r.value.as_str())
         .collect();

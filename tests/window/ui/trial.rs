@@ -301,7 +301,11 @@ fn counted_once() {
         Cut::Top(17),
         Cut::TopShare(0.3),
     ] {
-        let marked = cut.marks(&rays.measures).iter().filter(|k| **k).count();
+        let marked = cut
+            .kept_marks(&rays.measures)
+            .iter()
+            .filter(|k| **k)
+            .count();
         assert_eq!(cache.kept(&rays, cut), marked, "{cut:?}");
     }
     let cut = Cut::AtLeast(1.2);

@@ -57,7 +57,7 @@ pub fn plan(
         Format::Nrrd => {
             if let Some(grid) = moved {
                 stored.grid = grid;
-                losses.extend(stored.meaning.rest.move_away());
+                losses.extend(stored.meaning.rest.drop_position());
             }
             // NRRD has no slope and intercept.
             let (whole, loss) = stored.with_scaling_applied();
@@ -153,7 +153,7 @@ fn holds(stored: &Stored, volume: &Volume) -> bool {
     }
     let mut values = volume.values.iter();
     let mut same = matches!(stored.pixel, Pixel::Number(_));
-    stored.each(|value, _| {
+    stored.for_each_value(|value, _| {
         let owned = values.next().copied();
         same &= owned.is_some_and(|v| v == value as f32 || (v.is_nan() && value.is_nan()));
     });
@@ -167,7 +167,7 @@ fn in_nifti(mut stored: Stored, moved: Option<Arc<Grid>>) -> (Stored, Vec<String
     if let Some(grid) = moved {
         stored.grid = grid;
         // The output does not record the earlier position.
-        losses.extend(stored.meaning.rest.move_away());
+        losses.extend(stored.meaning.rest.drop_position());
     }
     if !nifti::holds_scaling(&stored) {
         let (whole, loss) = stored.with_scaling_applied();

@@ -52,7 +52,8 @@ impl Raw<'_> {
             Self::File(path, start) => {
                 let end = start.checked_add(range.end as u64)?;
                 let is_inside = range.start <= range.end && end <= length_of(path)?;
-                is_inside.then(|| file_bytes::some(path, start + range.start as u64, range.len()))
+                is_inside
+                    .then(|| file_bytes::read_range(path, start + range.start as u64, range.len()))
             }
         }
     }
@@ -84,7 +85,7 @@ impl ArrayBytes {
         match self {
             Self::Bytes(bytes) => number.fill(bytes, big_endian, out),
             Self::File(range) => {
-                file_bytes::fill(path, range.start, (number, big_endian), out, control)?
+                file_bytes::read_floats(path, range.start, (number, big_endian), out, control)?
             }
         }
         Ok(())
@@ -104,7 +105,7 @@ impl ArrayBytes {
         };
         match self {
             Self::Bytes(bytes) => all(bytes),
-            Self::File(range) => file_bytes::pieces(path, range.clone(), control, all)?,
+            Self::File(range) => file_bytes::for_each_piece(path, range.clone(), control, all)?,
         }
         Ok(())
     }
@@ -273,7 +274,7 @@ impl<'a> Unpacker<'a> {
         })
     }
 
-    fn cut(&self) -> Error {
+    fn truncated(&self) -> Error {
         Error::malformed(
             self.path,
             "an array that ends too early",
@@ -312,7 +313,7 @@ impl<'a> Unpacker<'a> {
 
     /// The raw uncompressed bytes after their length.
     fn raw(&self, raw: Raw) -> Result<ArrayBytes, Error> {
-        let cut = || self.cut();
+        let cut = || self.truncated();
         let head = raw.get(0..self.length_bytes).ok_or_else(cut)??;
         let end = self.length_bytes.checked_add(self.length(&head));
         let range = self.length_bytes..end.ok_or_else(cut)?;
@@ -334,12 +335,12 @@ impl<'a> Unpacker<'a> {
             Encoding::Ascii(text) => self.text(text, number),
             Encoding::Raw(raw) => {
                 let size = self.length_bytes;
-                let first = raw.get(0..size).ok_or_else(|| self.cut())??;
+                let first = raw.get(0..size).ok_or_else(|| self.truncated())??;
                 let own = self.head_bytes(&first)?;
-                let head = raw.get(0..own).ok_or_else(|| self.cut())??;
+                let head = raw.get(0..own).ok_or_else(|| self.truncated())??;
                 let end = own.checked_add(self.packed(&head));
                 let data = end.and_then(|end| raw.get(own..end));
-                self.unpack(&head, &data.ok_or_else(|| self.cut())??)
+                self.unpack(&head, &data.ok_or_else(|| self.truncated())??)
             }
             Encoding::Base64(text) => {
                 let mut text = text.to_vec();
@@ -380,7 +381,7 @@ impl<'a> Unpacker<'a> {
     fn head_bytes(&self, first: &[u8]) -> Result<usize, Error> {
         let blocks = self.length(first).checked_add(3);
         let bytes = blocks.and_then(|n| n.checked_mul(self.length_bytes));
-        bytes.ok_or_else(|| self.cut())
+        bytes.ok_or_else(|| self.truncated())
     }
 
     /// Total compressed size of all blocks listed in the head.
@@ -390,7 +391,7 @@ impl<'a> Unpacker<'a> {
     }
 
     fn base64(&mut self, text: &[u8]) -> Result<Vec<u8>, Error> {
-        let cut = self.cut();
+        let cut = self.truncated();
         let letters = |bytes: usize| bytes.div_ceil(3).checked_mul(4);
         // The first `bytes` decoded from some letters.
         let decoded = |text: &[u8], bytes: usize| -> Option<Vec<u8>> {
@@ -429,7 +430,7 @@ impl<'a> Unpacker<'a> {
             .map(|l| self.length(l))
             .collect();
         let [_, block, last, packed @ ..] = lengths.as_slice() else {
-            return Err(self.cut());
+            return Err(self.truncated());
         };
         let mut bytes = Vec::new();
         for (i, &length) in packed.iter().enumerate() {
@@ -438,7 +439,9 @@ impl<'a> Unpacker<'a> {
             let expected = if full { *block } else { *last };
             let rest = self.budget.checked_sub(expected as u64);
             self.budget = rest.ok_or_else(|| too_expanded(self.path))?;
-            let (piece, behind) = data.split_at_checked(length).ok_or_else(|| self.cut())?;
+            let (piece, behind) = data
+                .split_at_checked(length)
+                .ok_or_else(|| self.truncated())?;
             data = behind;
             let before = bytes.len();
             let mut decoder = ZlibDecoder::new(piece).take(expected as u64);

@@ -92,12 +92,12 @@ fn run(
             about = still.centre();
             places.push(Rigid::default());
             if params.wide {
-                places = first_places(params.from.transform_point3(turned.centre()) - about);
+                places = initial_transforms(params.from.transform_point3(turned.centre()) - about);
             }
         }
         let information = |rigid: &Rigid| joint.information(&(rigid.about(about) * params.from));
         // Steps of one sample spacing: rotations move the edge of a head by that much.
-        let unit = Rigid::unit(spacing_mm);
+        let unit = Rigid::unit_step(spacing_mm);
         if first {
             before = information(&Rigid::default());
             let mut ranked = Vec::new();
@@ -140,7 +140,7 @@ fn run(
 }
 
 /// The images as they are, and with their centres, now `offset`, together, each rotated about every axis or not.
-fn first_places(offset: DVec3) -> Vec<Rigid> {
+fn initial_transforms(offset: DVec3) -> Vec<Rigid> {
     let turns = [0.0, -TURN_RAD, TURN_RAD];
     let mut places = Vec::new();
     for x in turns {

@@ -46,7 +46,7 @@ const GAP: f64 = 0.05;
 
 impl Samples {
     /// One number per voxel, as at b = 0.
-    pub fn single() -> Self {
+    pub fn one_per_voxel() -> Self {
         Self {
             b0: vec![vec![0]],
             shells: Vec::new(),

@@ -132,7 +132,7 @@ fn tractogram(parts: Vec<CurvePart>, with_targets: bool, measured: bool) -> Trac
     let target = with_targets.then(|| per_line(|p, i| p.targets[i] as f32));
     let measures = measured.then(|| per_line(|p, i| p.measures[i]));
     let (points, along) = parts.into_iter().map(|p| (p.points, p.along)).unzip();
-    let mut tractogram = Tractogram::new(joined(points), offsets)
+    let mut tractogram = Tractogram::new(concatenated(points), offsets)
         .with_per_streamline("stop_start", start)
         .with_per_streamline("stop_end", end)
         .with_per_streamline("seed", seed);
@@ -145,7 +145,7 @@ fn tractogram(parts: Vec<CurvePart>, with_targets: bool, measured: bool) -> Trac
     }
     if let Some(measures) = measures {
         tractogram = tractogram
-            .with_per_point("cm", joined(along))
+            .with_per_point("cm", concatenated(along))
             .with_per_streamline("cm", measures);
     }
     tractogram
@@ -153,7 +153,7 @@ fn tractogram(parts: Vec<CurvePart>, with_targets: bool, measured: bool) -> Trac
 
 /// Joins all parts, copied on all threads: most time goes into the first access to fresh memory. Each part is freed
 /// as soon as it is copied.
-fn joined<T: Pod + Send + Sync>(parts: Vec<Vec<T>>) -> Arc<[T]> {
+fn concatenated<T: Pod + Send + Sync>(parts: Vec<Vec<T>>) -> Arc<[T]> {
     const PIECE: usize = 1 << 18;
     let mut all = zeroed(parts.iter().map(Vec::len).sum());
     let Some(mut rest) = Arc::get_mut(&mut all) else {

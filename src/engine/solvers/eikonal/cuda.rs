@@ -237,7 +237,7 @@ fn solve_all(
         device,
         card,
         job,
-        spread: device.kernel(kernels::EIKONAL, entry(prepared, bricks))?,
+        spread: device.kernel(kernels::EIKONAL, kernel_name(prepared, bricks))?,
         places,
         stride,
     };
@@ -274,7 +274,7 @@ fn solve_all(
     solved.collect()
 }
 
-fn entry(prepared: &Prepared, bricks: &Bricks) -> &'static str {
+fn kernel_name(prepared: &Prepared, bricks: &Bricks) -> &'static str {
     match prepared.local {
         LocalSolver::Godunov6 => "eikonal_spread_godunov6",
         LocalSolver::Selling => "eikonal_spread_selling",

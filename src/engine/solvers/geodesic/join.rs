@@ -1,6 +1,6 @@
 //! Joins the halves of each ray, determines its outcome, and collects tractograms.
 
-use super::half_ray::{RayHalf, RayHalves, measure};
+use super::half_ray::{RayHalf, RayHalves, connectivity_measure};
 use crate::solvers::curves::collect::{JoinedCurves, MISSED_EVERY};
 use crate::solvers::curves::half_queue::halves_per_start;
 use crate::solvers::curves::regions::RegionTests;
@@ -104,9 +104,10 @@ impl JoinedCurves {
         lines.stops.push([head.reason, tail.reason]);
         lines.seeds.push(seed);
         lines.targets.push(last(&tail));
-        lines
-            .measures
-            .push(measure([length_mm, head.riemann + tail.riemann]));
+        lines.measures.push(connectivity_measure([
+            length_mm,
+            head.riemann + tail.riemann,
+        ]));
         if !missed {
             self.reached([head.target, tail.target]);
         }

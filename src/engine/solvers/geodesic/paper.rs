@@ -178,7 +178,7 @@ pub fn follow(
                     &mut path,
                     &mut halves,
                 )?;
-                halves.end(&mut path, end);
+                halves.finish_half(&mut path, end);
             }
         }
     }

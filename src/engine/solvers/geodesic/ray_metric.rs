@@ -195,7 +195,7 @@ fn prepare(
             Ok(())
         })?;
     let grid_shape = field.grid.shape;
-    let mut records = spline::extend(records, grid_shape, control)?;
+    let mut records = spline::extend_outside_mask(records, grid_shape, control)?;
     let shape = thick(grid_shape);
     if let Cow::Owned(thickened) = thickened(&records, grid_shape) {
         records = thickened;

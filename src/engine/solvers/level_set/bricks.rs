@@ -98,7 +98,7 @@ impl Field {
     }
 
     /// The field with pages for all bricks within this many voxels of the band.
-    pub fn surrounded(&self, margin: usize) -> Self {
+    pub fn with_margin(&self, margin: usize) -> Self {
         let mut out = self.clone();
         let (b, shape) = (self.brick, self.counts());
         let volume = b.pow(3);
@@ -164,7 +164,7 @@ impl Field {
     }
 
     /// Values by voxel.
-    pub fn dense(&self) -> Vec<f32> {
+    pub fn values_by_voxel(&self) -> Vec<f32> {
         self.by_voxel(|v| v)
     }
 
@@ -199,7 +199,7 @@ impl Field {
     }
 
     /// Counts voxels with |φ| below `within`, voxels inside, and all voxels.
-    pub fn census(&self, within: f32) -> BrickCounts {
+    pub fn count_voxels(&self, within: f32) -> BrickCounts {
         let (b, shape) = (self.brick, self.counts());
         let mut census = BrickCounts {
             all: self.grid.voxel_count() as u64,

@@ -226,7 +226,7 @@ impl LeakDetector {
             }
         }
         detector.leak = None;
-        detector.looked = detector.mark();
+        detector.looked = detector.current_mark();
         detector
     }
 
@@ -252,7 +252,7 @@ impl LeakDetector {
 
     /// Takes the decision whether the voxels that joined since the suspected step belong to those that were inside
     /// then.
-    pub fn judge(&mut self, belongs: bool) {
+    pub fn decide_suspicion(&mut self, belongs: bool) {
         if belongs && self.early {
             self.dismiss_early_suspicion();
         } else if belongs {
@@ -305,7 +305,7 @@ impl LeakDetector {
         });
     }
 
-    fn mark(&self) -> Mark {
+    fn current_mark(&self) -> Mark {
         Mark {
             step: self.step,
             inside: self.now,
@@ -350,7 +350,7 @@ impl LeakDetector {
         let share = self.course.change(REST_WINDOWS, |n| n.max(1.0).ln());
         if share.is_some_and(|share| share.abs() < SLOW) {
             if grown {
-                self.slow = Some(self.mark());
+                self.slow = Some(self.current_mark());
             }
             // A surface that creeps away is not at rest; one that slowed down elsewhere is.
             let creeps = |base: Base| base.mark.is_near(inside, UNCHANGED_RATIO - 1.0);
@@ -366,17 +366,17 @@ impl LeakDetector {
                 && inside as f64 >= MULTIPLE * mark.inside as f64
             {
                 let sets_in = self.course.last_slow(speed);
-                self.rises(sets_in.filter(|m| m.step > mark.step).unwrap_or(mark));
+                self.record_rise(sets_in.filter(|m| m.step > mark.step).unwrap_or(mark));
             }
             self.check_renewed_growth(speed);
             if self.slowest.is_none_or(|(_, least)| speed <= least) {
-                self.slowest = Some((self.mark(), speed));
+                self.slowest = Some((self.current_mark(), speed));
             }
         }
         if let Some(slow) = self.slow
             && inside as f64 >= MULTIPLE * slow.inside as f64
         {
-            self.rises(slow);
+            self.record_rise(slow);
         }
     }
 
@@ -429,12 +429,12 @@ impl LeakDetector {
 
     fn record_rest(&mut self) {
         self.base = Some(Base {
-            mark: self.mark(),
+            mark: self.current_mark(),
             changed: false,
         });
     }
 
-    fn rises(&mut self, mark: Mark) {
+    fn record_rise(&mut self, mark: Mark) {
         if self.now as f64 >= UNCHANGED_RATIO * self.known as f64 {
             let (from, cause) = self.rewind_target(mark);
             if cause == Cause::Growth {
@@ -497,7 +497,7 @@ impl LeakDetector {
         } else if over(|c| c.border, BORDER) {
             Cause::Border
         } else {
-            self.looked = self.mark();
+            self.looked = self.current_mark();
             return;
         };
         self.leaks(self.before_the_contact(), cause);
@@ -506,7 +506,7 @@ impl LeakDetector {
     /// Records that speeds were changed after this step.
     pub fn record_change(&mut self) {
         self.rest = Rest::new(self.step, self.now);
-        let now = self.mark();
+        let now = self.current_mark();
         let Series { last, calm, rested } = self.series;
         let goes_on = !rested && (calm || now.step - last <= SERIES_STEPS);
         if self.changes.is_empty() || !goes_on {
@@ -529,14 +529,14 @@ impl LeakDetector {
     }
 
     /// Starts from a surface that the user made; its earlier states are irrelevant.
-    fn begin(&mut self) {
+    fn restart(&mut self) {
         self.rest = Rest::new(self.step, self.now);
         self.course = Course::new(self.step, self.now);
         (self.slowest, self.much_faster) = (None, 0);
         self.changes.clear();
         self.series = Series::default();
         self.base = None;
-        self.looked = self.mark();
+        self.looked = self.current_mark();
         (self.leak, self.suspected, self.early) = (None, None, false);
     }
 
@@ -560,15 +560,15 @@ impl LeakDetector {
             .map(|(_, pace)| (here, pace));
         self.now = inside;
         (self.allowed, self.touched) = (contact, contact);
-        self.begin();
+        self.restart();
         self.slowest = slowest;
     }
 
     /// The user lets the run continue: what it touches now is allowed.
-    pub fn allow(&mut self, contact: Contact) {
+    pub fn allow_contact(&mut self, contact: Contact) {
         self.slow = None;
         self.seed = (0, self.now.div_ceil(SEEDS));
         (self.allowed, self.touched) = (contact, contact);
-        self.begin();
+        self.restart();
     }
 }

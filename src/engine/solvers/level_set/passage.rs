@@ -162,7 +162,7 @@ impl Growth {
     }
 
     /// The place in world space; `None` if nothing was gained.
-    pub fn place(&self) -> Option<DVec3> {
+    pub fn world_position(&self) -> Option<DVec3> {
         let mut count = vec![1u32; self.voxels.len()];
         // The child with most voxels.
         let mut largest = vec![OUT; self.voxels.len()];

@@ -82,7 +82,7 @@ struct Ball {
 }
 
 impl Ball {
-    fn holds(&self, at: DVec3) -> bool {
+    fn contains(&self, at: DVec3) -> bool {
         at.distance_squared(self.centre) <= self.radius_mm * self.radius_mm
     }
 
@@ -90,7 +90,7 @@ impl Ball {
     fn places(&self, centres: &[DVec3]) -> Vec<u32> {
         let places = (0..centres.len() as u32).into_par_iter();
         places
-            .filter(|p| self.holds(centres[*p as usize]))
+            .filter(|p| self.contains(centres[*p as usize]))
             .collect()
     }
 }
@@ -165,7 +165,7 @@ impl RandomPairs {
                     let centres = &centres;
                     fan.targets.iter().map(move |target| {
                         let way = cheapest(field, &target.places(centres))?;
-                        let in_end = |at| fan.source.holds(at) || target.holds(at);
+                        let in_end = |at| fan.source.contains(at) || target.contains(at);
                         Rates::from_path(&way, &field.prepared.metric, in_end)
                     })
                 });
@@ -202,7 +202,7 @@ impl RandomPairs {
 
     /// The share of the pairs that cost less per mm: over the whole path, and over the costliest stretch. `None` for
     /// too few pairs.
-    pub fn shares(&self, of: Rates) -> Option<Rates> {
+    pub fn cheaper_share(&self, of: Rates) -> Option<Rates> {
         let share = |value: fn(&Rates) -> f64| {
             // Equal values count half.
             let below = self

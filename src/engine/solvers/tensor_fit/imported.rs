@@ -60,7 +60,7 @@ pub fn given_mask(volume: &Volume) -> Result<Mask, Error> {
 }
 
 /// Unit of the file as a factor to mm²/s, and its name if it is another unit.
-fn unit(
+fn unit_factor(
     volume: &Volume,
     layout: TensorLayout,
     mask: &Mask,
@@ -90,7 +90,7 @@ fn unit(
 }
 
 /// The field of a tensor image, in its mask or in all voxels that contain a tensor.
-pub fn given(
+pub fn imported_field(
     volume: &Volume,
     mask: &Mask,
     params: &Params,
@@ -100,7 +100,7 @@ pub fn given(
     let layout = check_volumes(volume)?;
     check_mask(mask, &volume.grid)?;
     let least = check_params(params)?.min_eigenvalue_mm2_per_s;
-    let (factor, other_unit) = unit(volume, layout, mask)?;
+    let (factor, other_unit) = unit_factor(volume, layout, mask)?;
     let turn = layout.frame.world_from_frame(&volume.grid);
     let n = volume.grid.voxel_count();
     control.begin("Reading tensors", n as u64);

@@ -30,7 +30,7 @@ mod wild_bootstrap;
 pub use brain_mask::{BrainMask, MaskReport};
 pub use doubts::MAX_FLOOR_MM2_PER_S;
 pub use eigen::eigen_symmetric;
-pub use imported::{given, given_mask};
+pub use imported::{given_mask, imported_field};
 pub use map_name::FitMap;
 pub use parameters::{Method, Params};
 pub use wild_bootstrap::Residuals;

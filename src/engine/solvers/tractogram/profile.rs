@@ -135,7 +135,7 @@ pub fn profile(
         .iter()
         .map(|a| Sampler::new(a, tractogram))
         .collect();
-    let parts = chunked(&order, backend, control, |some| {
+    let parts = map_chunks(&order, backend, control, |some| {
         let mut sums = Sums::new(nodes, samplers.len());
         for &i in some {
             let Coarse { line, .. } = coarse[i];
@@ -404,13 +404,13 @@ fn chunks<T: Send>(
     control: &Control,
     one: impl Fn(usize) -> T + Sync,
 ) -> Result<Vec<Vec<T>>, Cancelled> {
-    chunked(lines, backend, control, |some| {
+    map_chunks(lines, backend, control, |some| {
         some.iter().map(|line| one(*line)).collect()
     })
 }
 
 /// The results of `work` for chunks of the lines, in order.
-fn chunked<T: Send>(
+fn map_chunks<T: Send>(
     lines: &[usize],
     backend: &Backend,
     control: &Control,

@@ -247,7 +247,7 @@ impl FitWeights {
                 marks.flatten()
             }
         };
-        let known = self.prepared.take().filter(|p| p.is_for(backend));
+        let known = self.prepared.take().filter(|p| p.supports(backend));
         let is_known = known.is_some();
         let (prepared, mask_found) = match known {
             Some(prepared) => (prepared, None),

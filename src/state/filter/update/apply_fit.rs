@@ -115,7 +115,7 @@ pub(in crate::state) fn weights(
     let figures = figures(&output, all, earlier);
     let before = state.document.without_weights(id, lines.id());
     let weighted = lines
-        .renewed()
+        .with_new_id()
         .with_per_streamline(WEIGHT, output.weights.clone());
     let fit = weight_fit(&state.document, id, &running.from);
     let fit = fit.map(|fit| state.document.origins.add(fit));
@@ -153,7 +153,7 @@ pub(in crate::state) fn weights(
         let maps_of = d
             .layers
             .iter()
-            .filter_map(|l| Some((l.id, d.map_of(l.id)?)));
+            .filter_map(|l| Some((l.id, d.weight_map_recipe(l.id)?)));
         let gone = maps_of.filter(|(_, m)| m.of == id && !stays(&m.map));
         let gone: Vec<LayerId> = gone.map(|(id, _)| id).collect();
         d.weights.insert(id, fitted);

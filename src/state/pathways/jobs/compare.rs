@@ -157,7 +157,7 @@ impl ComparePathway {
         let rates = pairs.rates_between(&ends, backend, control)?;
         Ok(Compared {
             field: field.id(),
-            shares: rates.and_then(|rates| pairs.shares(rates)),
+            shares: rates.and_then(|rates| pairs.cheaper_share(rates)),
             regions,
             params,
             known,

@@ -47,7 +47,7 @@ fn key(state: &State) -> Option<PathwayKey> {
     let strict = state.session.saving.strict;
     let rests = is_looked_at(state) && !strict && !state.history.is_open();
     let live = state.final_pathway().filter(|_| rests);
-    live.map(|live| PathwayKey::of(live))
+    live.map(|live| PathwayKey::from_result(live))
 }
 
 /// Whether no other job uses the processors for longer than a moment.
@@ -68,7 +68,7 @@ pub fn compared(state: &mut State, compared: Compared) {
         return;
     }
     runtime.pairs = Some(compared.known.clone());
-    let among = AmongPairs::of(&compared);
+    let among = AmongPairs::from_compared(&compared);
     runtime.compared.finish(Arc::new(compared));
     // A pathway kept while the comparison ran.
     let live = runtime.live.value().map(|live| live.excess.id());

@@ -215,7 +215,7 @@ impl RunMemory {
             run.rewind(step, backend, control)?;
         }
         for sphere in since.iter().skip(run.placed.len()) {
-            match run.evolution.edit(&sphere.1, backend) {
+            match run.evolution.apply_sphere(&sphere.1, backend) {
                 Ok(()) => {
                     run.placed.push((*sphere, run.evolution.step()));
                     run.forget();
@@ -491,7 +491,7 @@ impl RunMemory {
         if let Ended::Leaked(leak) = run.ended
             && run.leak.is_none_or(|l| l.leak != leak)
         {
-            run.leak = LeakNotice::of(evolution, &field, run.ended);
+            run.leak = LeakNotice::from_run(evolution, &field, run.ended);
         }
         let counts = evolution.growth();
         let every = counts.len().div_ceil(PLOTTED).max(1);

@@ -50,7 +50,7 @@ fn as_after(state: &State, live: &SurfaceUpdate, step: u64) -> Segmentation {
             .any(|(n, at)| *n == number && *at >= step)
     };
     then.spheres.retain(|(number, _)| !gone(*number));
-    let (params, number) = live.script.at(step);
+    let (params, number) = live.script.params_at(step);
     let layer = then.settings.params.layer;
     then.settings.params = params.clone();
     // It stays unchanged if it has no effect.

@@ -154,7 +154,7 @@ impl Document {
 
 /// The missing kept results of a session, as one sentence.
 pub fn away(document: &Document) -> Option<String> {
-    let kept = document.missing_layers().filter(|m| m.can_be_made());
+    let kept = document.missing_layers().filter(|m| m.can_be_recomputed());
     let names: Vec<&str> = kept.map(|m| &*m.layer.name).collect();
     let (what, them) = match names.len() {
         0 => return None,
@@ -206,17 +206,17 @@ impl MissingLayer {
         let before = |of: &str| of.strip_suffix(&name).map(str::to_owned);
         let of_it = |of: &str| before(of).is_some_and(|b| b.is_empty() || b.ends_with(' '));
         let mut results = self.read.results.iter();
-        self.can_be_made() && !results.any(|r| r.file.is_some() && of_it(&r.of))
+        self.can_be_recomputed() && !results.any(|r| r.file.is_some() && of_it(&r.of))
     }
 
     /// Whether it can be recomputed.
-    pub fn can_be_made(&self) -> bool {
+    pub fn can_be_recomputed(&self) -> bool {
         matches!(self.base(), Some(SavedOrigin::Curves(_)))
     }
 
     /// The recipe of its streamlines; `None` if they were not computed here. An error is half a sentence.
-    pub fn made(&self, document: &Document) -> Option<Result<Arc<CurveRecipe>, String>> {
-        if !self.can_be_made() {
+    pub fn curve_recipe(&self, document: &Document) -> Option<Result<Arc<CurveRecipe>, String>> {
+        if !self.can_be_recomputed() {
             return None;
         }
         let table = Table::new(&self.read);
@@ -338,7 +338,7 @@ pub struct Group {
 }
 
 impl Group {
-    fn of(part: &MissingPart) -> Self {
+    fn from_part(part: &MissingPart) -> Self {
         Self {
             kind: part.what.kind(),
             why: part.why.clone(),
@@ -346,7 +346,7 @@ impl Group {
     }
 
     pub fn has(&self, part: &MissingPart) -> bool {
-        *self == Self::of(part)
+        *self == Self::from_part(part)
     }
 
     fn sentence(&self, names: &[&str]) -> String {
@@ -386,7 +386,7 @@ impl Group {
 impl MissingPart {
     /// The reason, and the consequence.
     pub(in crate::state) fn sentence(&self) -> String {
-        Group::of(self).sentence(&[self.what.name()])
+        Group::from_part(self).sentence(&[self.what.name()])
     }
 }
 
@@ -396,7 +396,7 @@ pub fn missing_parts(document: &Document) -> Vec<(Group, String)> {
     for part in document.missing_parts() {
         match groups.iter_mut().find(|(group, _)| group.has(part)) {
             Some((_, names)) => names.push(part.what.name()),
-            None => groups.push((Group::of(part), vec![part.what.name()])),
+            None => groups.push((Group::from_part(part), vec![part.what.name()])),
         }
     }
     let message = |(group, names): (Group, Vec<&str>)| {

@@ -446,7 +446,7 @@ fn turned(
             dwi,
             gradients: Some(gradients),
         } => {
-            let gradients = Arc::new(gradients.turned(turn.in_world(&dwi.grid)));
+            let gradients = Arc::new(gradients.rotated(turn.in_world(&dwi.grid)));
             let gradients = Some(gradients);
             let origin = origins.reoriented(origin, Some(turn));
             (DocumentContent::Scan { dwi, gradients }, origin)

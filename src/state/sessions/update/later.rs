@@ -32,7 +32,7 @@ pub(in crate::state) fn restore(
             let items = vec![(layer.0, item)];
             submit(effects, SessionRequest::Load { items });
         }
-        Err(why) => state.session.failed(Slot::Load, why),
+        Err(why) => state.session.notify_failure(Slot::Load, why),
     }
 }
 
@@ -62,7 +62,7 @@ pub(in crate::state) fn was_restored(
                 let path = path.and_then(|l| state.document.path(l).map(Path::to_owned));
                 is_taken(state, path);
             }
-            Err(why) => state.session.failed(Slot::Load, why),
+            Err(why) => state.session.notify_failure(Slot::Load, why),
         }
     }
     if let Some(saved) = state.document.awaited.clone() {
@@ -90,7 +90,7 @@ pub(in crate::state) fn make_again(state: &mut State, layer: LayerId, effects: &
         return;
     };
     let name = missing.layer.name.clone();
-    let request = match missing.made(document) {
+    let request = match missing.curve_recipe(document) {
         None => return,
         Some(Err(why)) => Err(format!("{name} cannot be recomputed: {why}")),
         Some(Ok(made)) => remake(document, layer.0, &name, &made),
@@ -101,7 +101,7 @@ pub(in crate::state) fn make_again(state: &mut State, layer: LayerId, effects: &
             let expected = missing.read.results.iter().find(|r| r.of == of).cloned();
             let edits = match missing.edits() {
                 Ok(edits) => edits,
-                Err(why) => return state.session.failed(Slot::Remake, why),
+                Err(why) => return state.session.notify_failure(Slot::Remake, why),
             };
             let request = Remake {
                 expected,
@@ -110,7 +110,7 @@ pub(in crate::state) fn make_again(state: &mut State, layer: LayerId, effects: &
             };
             submit(effects, SessionRequest::Remake(Box::new(request)));
         }
-        Err(sentence) => state.session.failed(Slot::Remake, sentence),
+        Err(sentence) => state.session.notify_failure(Slot::Remake, sentence),
     }
 }
 
@@ -125,7 +125,7 @@ pub(in crate::state) fn was_made_again(
     let Some(missing) = state.document.missing_layer(id).cloned() else {
         return;
     };
-    let Some(Ok(made)) = missing.made(&state.document) else {
+    let Some(Ok(made)) = missing.curve_recipe(&state.document) else {
         return;
     };
     let edits = missing.edits().unwrap_or_default();

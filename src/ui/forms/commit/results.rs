@@ -33,7 +33,7 @@ pub fn maps(state: &State) -> Vec<WeightMap> {
     };
     let layers = state.document.layers.iter();
     let mut maps: Vec<WeightMap> = layers
-        .filter_map(|l| state.document.map_of(l.id))
+        .filter_map(|l| state.document.weight_map_recipe(l.id))
         .filter(|m| m.of == layer.id)
         .map(|m| m.map.clone())
         .collect();

@@ -10,7 +10,7 @@ pub struct Sums(Mutex<Vec<Vec<f32>>>);
 
 /// Calls `work(piece, own slice, sums, scratch)` for each slice of `own` (pieces of `width`, of which the last may be
 /// shorter; always `count` pieces, even if they are empty), and adds all sums to `total`.
-pub fn run<S: Default>(
+pub fn run_pieces<S: Default>(
     kept: &Sums,
     total: &mut [f32],
     own: &mut [f32],

@@ -23,7 +23,7 @@
 //! Threads add to sums in single precision in any order, so a repeated fit gives the same objective and weights up to
 //! rounding.
 //!
-//! [`solve_plainly`] is the method of other programs, for comparison: the first phase with one step length, without
+//! [`solve_by_fista`] is the method of other programs, for comparison: the first phase with one step length, without
 //! restarts, and nothing after it.
 
 mod cpu;
@@ -99,7 +99,7 @@ impl Curve {
     }
 
     /// Continues a curve.
-    pub fn after(values: &[f64]) -> Self {
+    pub fn continuing(values: &[f64]) -> Self {
         Self(Arc::new(Mutex::new(values.to_vec())))
     }
 
@@ -206,7 +206,7 @@ pub fn solve(
 
 /// Starts at zero and uses accelerated proximal gradients alone (FISTA with a constant step, as published), in the
 /// problem's metric, which should be [`Metric::uniform`]. A baseline for other solvers.
-pub fn solve_plainly(
+pub fn solve_by_fista(
     problem: &Problem,
     stop: &Stop,
     curve: &Curve,
@@ -305,7 +305,7 @@ fn run(
         // The margin covers single precision and nearly equal columns.
         if made.moved > made.step * 1.001 + f64::from(f32::EPSILON) * objective {
             let factor = (made.moved / made.step.max(f64::MIN_POSITIVE) * 1.05).min(4.0) as f32;
-            engine.grow(factor)?;
+            engine.scale_metric(factor)?;
             left *= f64::from(factor);
             if made.objective > objective {
                 // Repeat from the last point with a shorter step.
@@ -327,13 +327,13 @@ fn run(
         let next = 0.5 * (1.0 + (1.0 + 4.0 * t * t).sqrt());
         beta = ((t - 1.0) / next) as f32;
         t = next;
-        engine.follow(beta)?;
+        engine.extrapolate(beta)?;
         // In the original metric, whatever h has become.
         if stop.kkt > 0.0 && left * made.step.sqrt() <= stop.kkt * made.size.sqrt() {
             break Ended::Kkt;
         }
         if method == Method::Own && made.moved < SLACK * made.step {
-            engine.grow(SHRINK as f32)?;
+            engine.scale_metric(SHRINK as f32)?;
             left *= SHRINK;
         }
         if stop.objective > 0.0
@@ -342,9 +342,9 @@ fn run(
         {
             break Ended::Objective;
         }
-        if second && free.is_time(&mut engine) {
+        if second && free.should_begin(&mut engine) {
             let most = stop.iterations - iterations;
-            let used = free.round(
+            let used = free.run_round(
                 &mut engine,
                 &mut objective,
                 stop.target,
@@ -356,11 +356,11 @@ fn run(
             reached.resize(reached.len() + used as usize, objective);
             if used > 0 {
                 (t, beta) = (1.0, 0.0);
-                engine.follow(beta)?;
+                engine.extrapolate(beta)?;
             }
         }
     };
-    engine.grow((1.0 / left) as f32)?;
+    engine.scale_metric((1.0 / left) as f32)?;
     let last = engine.finish()?;
     Ok(Solution {
         x: last.x,

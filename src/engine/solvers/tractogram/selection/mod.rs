@@ -7,7 +7,7 @@ mod edit;
 mod meeting;
 mod values;
 
-pub use edit::{Edit, Runs, SelectionOptions, apply, copied, moved};
+pub use edit::{Edit, Runs, SelectionOptions, apply_edits, copy_marked, copy_transformed};
 pub use values::{NAMED_STOPS, OnImage, PointStatistic, column, means};
 
 use crate::compute::{Backend, Cancelled, Control, memory};
@@ -176,7 +176,7 @@ pub fn select(
     memory::claim_for::<Option<RejectReason>>("The selection", tractogram.len(), 3)?;
     let met = Meeting::new(&rules.regions);
     if !rules.regions.is_empty() {
-        backend.install(|| pieces(tractogram));
+        backend.install(|| compute_bounding_chunks(tractogram));
     }
     let images: Vec<_> = rules.images.iter().map(OnImage::passes).collect();
     control.begin("Selecting streamlines", tractogram.len() as u64);
@@ -190,8 +190,8 @@ pub fn select(
                 let count = lines.len() as u64;
                 let one = |i: usize| match &members {
                     Some(members) if !members[i] => Some(RejectReason::Group),
-                    _ => judge(tractogram, rules, &images, i)
-                        .or_else(|| met.judge(tractogram, i, rules.by_ends)),
+                    _ => reject_reason(tractogram, rules, &images, i)
+                        .or_else(|| met.reject_reason(tractogram, i, rules.by_ends)),
                 };
                 let verdicts = lines.map(one).collect();
                 control.advance(count);
@@ -222,7 +222,7 @@ pub fn select(
 }
 
 /// Computes the bounding boxes of pieces on all threads.
-fn pieces(tractogram: &Tractogram) {
+fn compute_bounding_chunks(tractogram: &Tractogram) {
     tractogram.pieces_by(|| {
         BoundingChunks::by(&tractogram.offsets, CHUNK, |parts| {
             let parts = parts.into_par_iter();
@@ -253,7 +253,7 @@ fn members(tractogram: &Tractogram, name: &str) -> Result<Vec<bool>, Error> {
 }
 
 /// The reason of the first rule that a streamline fails, apart from regions.
-fn judge(
+fn reject_reason(
     tractogram: &Tractogram,
     rules: &SelectionRules,
     images: &[impl Fn(&[[f32; 3]]) -> bool],

@@ -94,13 +94,13 @@ impl Kernel for Forward<'_> {
     #[inline(always)]
     fn run<const FMA: bool>(self) {
         let dense = self.dense;
-        let voxels = dense.piece(self.piece);
+        let voxels = dense.voxels_of_piece(self.piece);
         let runs = dense.voxels[voxels.end] - dense.voxels[voxels.start];
         self.weights.clear();
         self.weights.resize(runs * dense.shape.atoms, 0.0);
         few!(dense.shape.atoms, |A| gather::<A, FMA>(
             dense,
-            dense.records(self.piece),
+            dense.records_of_piece(self.piece),
             self.intra,
             self.weights
         ));
@@ -138,7 +138,7 @@ impl Forward<'_> {
         let (shape, table) = (&dense.shape, dense.table.strip::<W>(begin));
         let (far, water) = (dense.table.bytes() > NEAR, dense.table.first_free());
         let mut weights = self.weights.as_slice();
-        let voxels = dense.piece(self.piece);
+        let voxels = dense.voxels_of_piece(self.piece);
         let (samples, _) = self.y.as_chunks_mut::<LANES>();
         for (y, voxel) in samples.chunks_exact_mut(dense.table.width).zip(voxels) {
             let mut sums = [Lanes::ZERO; W];
@@ -201,7 +201,7 @@ impl Kernel for AdjointKernel<'_> {
     #[inline(always)]
     fn run<const FMA: bool>(self) {
         let dense = self.dense;
-        let voxels = dense.piece(self.piece);
+        let voxels = dense.voxels_of_piece(self.piece);
         let runs = dense.voxels[voxels.end] - dense.voxels[voxels.start];
         let intra = runs * dense.shape.atoms;
         let count = (intra + self.own.len()).next_multiple_of(LANES);
@@ -224,7 +224,7 @@ impl Kernel for AdjointKernel<'_> {
         let totals = totals.as_flattened();
         few!(dense.shape.atoms, |A| scatter::<A, FMA>(
             dense,
-            dense.records(self.piece),
+            dense.records_of_piece(self.piece),
             totals,
             self.sums
         ));
@@ -245,7 +245,9 @@ fn multiply<const W: usize, const FMA: bool>(
 ) {
     let (shape, table) = (&dense.shape, dense.table.strip::<W>(begin));
     let far = dense.table.bytes() > NEAR;
-    let voxels = dense.piece(piece).zip(y.chunks_exact(dense.table.width));
+    let voxels = dense
+        .voxels_of_piece(piece)
+        .zip(y.chunks_exact(dense.table.width));
     let mut next = 0;
     for (i, (voxel, y)) in voxels.enumerate() {
         let y: [Lanes<LANES, FMA>; W] = std::array::from_fn(|i| Lanes(y[begin + i]));

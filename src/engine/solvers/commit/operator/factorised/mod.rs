@@ -181,7 +181,7 @@ impl Factorised {
         let groups = self.shape.voxels / LANES;
         let own_width = self.shape.unknowns_per_voxel() * LANES;
         let width = self.shape.samples * LANES;
-        workers::run(
+        workers::run_pieces(
             &self.sums,
             intra,
             own,
