@@ -20,8 +20,7 @@ use crate::state::files::jobs::head::MakeHead;
 use crate::state::files::jobs::open::{Loaded, OpenFile, Opened, OpenedFile};
 use crate::state::tensors::jobs::fit::{FitTensors, TensorFit};
 use crate::state::tensors::mask_text;
-use crate::state::tensors::recipe::FitRecipe;
-use crate::state::tensors::recipe::Source;
+use crate::state::tensors::recipe::{FitRecipe, Source};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 

@@ -1,10 +1,8 @@
 //! Questions to the document about transforms of layers.
 
 use crate::state::Document;
-use crate::state::alignment::AlignedBy;
-use crate::state::alignment::Nudge;
-use crate::state::core::layer::Content;
-use crate::state::core::layer::LayerId;
+use crate::state::alignment::{AlignedBy, Nudge};
+use crate::state::core::layer::{Content, LayerId};
 use crate::state::origin::Origin;
 use glam::DAffine3;
 

@@ -2,10 +2,9 @@
 
 use crate::data::Mask;
 use crate::parameters::{Kind, Limits, Number, Param, Parameters, Unit};
-use crate::state::Phase;
-use crate::state::State;
 use crate::state::core::layer::{Content, LayerId};
 use crate::state::core::text::{fixed, with_unit};
+use crate::state::{Phase, State};
 use glam::{DAffine3, DMat3, DQuat, DVec3, EulerRot};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;

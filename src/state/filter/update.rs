@@ -30,8 +30,8 @@ use crate::state::streamlines::update::keep_marked;
 use crate::state::{Document, Effect, State, Task, pathways};
 use std::path::PathBuf;
 
-pub(in crate::state) use crate::state::edit::edit;
-pub(in crate::state) use crate::state::files::opening::exported;
+use crate::state::edit::edit;
+use crate::state::files::opening::exported;
 
 const NONE_YET: &str = "There are no weights yet: run the fit first";
 

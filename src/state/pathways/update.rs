@@ -18,7 +18,7 @@ use crate::state::pathways::jobs::SavePathway;
 use crate::state::pathways::jobs::region::MakePathwayRegion;
 pub use crate::state::pathways::update::compare::{compared, not_compared};
 pub use crate::state::pathways::update::follow::follow;
-pub(in crate::state) use crate::state::pathways::update::follow::is_looked_at;
+use crate::state::pathways::update::follow::is_looked_at;
 pub use crate::state::pathways::update::kept::{find, kept_failed};
 use crate::state::pathways::{
     AmongPairs, HoverKey, KeptPathway, PathQuery, PathwayAction, PathwayFile, PathwayKey,
@@ -32,8 +32,8 @@ use glam::DVec3;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-pub(in crate::state) use crate::state::edit::edit;
-pub(in crate::state) use crate::state::files::opening::exported;
+use crate::state::edit::edit;
+use crate::state::files::opening::exported;
 
 /// Changes the controls.
 pub fn set(state: &mut State, settings: PathwaySettings, phase: Phase) {

@@ -5,8 +5,7 @@ use crate::data::region::RegionId;
 use crate::data::{Role, Shape, Volume, VolumeKind, keyed};
 pub use crate::solvers::level_set::RangeDoubt;
 use crate::solvers::level_set::{Ended, Measures, Params, Probe, RunHistory, Sphere};
-use crate::state::core::layer::Input;
-use crate::state::core::layer::{Layer, LayerId};
+use crate::state::core::layer::{Input, Layer, LayerId};
 use crate::state::sampling::Sample;
 use crate::state::segment::jobs::{
     PlacedSphere, Rewind, RunCheckpoint, RunControl, RunRequest, SurfaceUpdate,

@@ -8,7 +8,8 @@ use crate::data::text::counted;
 use crate::data::{DataId, Mask};
 use crate::solvers::level_set::{Ended, LayerSpeed, Probe, Sphere};
 use crate::state::core::layer::{Content, LayerId};
-use crate::state::edit::show_only;
+use crate::state::edit::{edit, show_only};
+use crate::state::files::opening::exported;
 use crate::state::files::types::RecentExports;
 use crate::state::sampling::Sample;
 use crate::state::segment::jobs::{
@@ -21,9 +22,6 @@ use crate::state::segment::{
 };
 use crate::state::{Camera, Document, Effect, Phase, State, SurfaceUpdate, Task, pathways};
 use std::sync::Arc;
-
-pub(in crate::state) use crate::state::edit::edit;
-pub(in crate::state) use crate::state::files::opening::exported;
 
 const NONE_YET: &str = "There is no surface yet: press A, then click inside the structure";
 /// Steps of the single-step button.

@@ -40,8 +40,7 @@ pub use crate::state::sessions::saved::write::{autosave, draft};
 
 use crate::data::Role;
 use crate::jobs::session::{Change, Entry, ReadSession, ResultStorage};
-use crate::solvers::geodesic::RayMetricParams;
-use crate::solvers::geodesic::{self, Cut};
+use crate::solvers::geodesic::{self, Cut, RayMetricParams};
 use crate::solvers::level_set::{Measures, RunHistory, Sphere};
 use crate::solvers::{curves, pathway, tensor_fit};
 use crate::state::core::display::Display;

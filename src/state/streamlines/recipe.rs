@@ -7,8 +7,7 @@ use crate::io::quoted;
 use crate::solvers::curves::StopReason;
 use crate::solvers::tractogram::selection::{PointStatistic, SelectionOptions, Within};
 use crate::state::recipe::Recipe;
-use crate::state::regions::recipe::RegionSpec;
-use crate::state::regions::recipe::region_arguments;
+use crate::state::regions::recipe::{RegionSpec, region_arguments};
 use std::fmt::{Display, Formatter, Result};
 use std::path::{Path, PathBuf};
 

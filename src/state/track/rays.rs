@@ -2,8 +2,7 @@
 
 use crate::data::{DataId, Tractogram};
 use crate::solvers::curves::Seeding;
-use crate::solvers::geodesic::RayMetricParams;
-use crate::solvers::geodesic::{Cut, RayMetric};
+use crate::solvers::geodesic::{Cut, RayMetric, RayMetricParams};
 use crate::state::core::phase::Phase;
 use crate::state::document::{Rays, Tensors};
 use crate::state::edit::edit;

@@ -3,8 +3,7 @@
 use crate::data::region::RegionId;
 use crate::data::{DataId, Region, Tractogram};
 use crate::solvers::curves::{self, MAX_SEEDS, Seeding};
-use crate::solvers::geodesic::RayMetricParams;
-use crate::solvers::geodesic::{self, Cut, RayMetric, Rays};
+use crate::solvers::geodesic::{self, Cut, RayMetric, RayMetricParams, Rays};
 use crate::state::core::display::Display;
 use crate::state::core::layer::{LayerId, OriginId};
 use crate::state::core::live::{self, LiveKey};

@@ -3,8 +3,6 @@
 use crate::data::Role;
 use crate::data::text::counted;
 use crate::solvers::curves;
-use crate::state::Document;
-use crate::state::State;
 use crate::state::core::live::Detail;
 use crate::state::core::text::{none_started, took};
 use crate::state::document::Method;
@@ -12,6 +10,7 @@ use crate::state::recipes::fit_of;
 use crate::state::tensors::mask_text;
 use crate::state::tensors::types::BootstrapInput;
 use crate::state::track::types::{CurveKey, CurveParams, CurveResult};
+use crate::state::{Document, State};
 use std::sync::Arc;
 
 pub use crate::state::track::key::regions;

@@ -2,8 +2,7 @@
 
 use crate::state::LayerAction;
 use crate::state::core::layer::{Content, LayerId, OriginId};
-use crate::state::edit::edit;
-use crate::state::edit::show_only;
+use crate::state::edit::{edit, show_only};
 use crate::state::files::jobs::{SaveMask, SaveVolume};
 use crate::state::origin::{Origin, Origins};
 use crate::state::track::kept;

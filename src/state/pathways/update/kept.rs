@@ -1,13 +1,12 @@
 //! Recomputes, one at a time, pathways that a session restored without their costs.
 
 use crate::data::DataId;
-use crate::state::basis;
 use crate::state::core::layer::LayerId;
 use crate::state::core::notices::Severity;
 use crate::state::pathways::KeptPathway;
 use crate::state::pathways::jobs::FindPathway;
 use crate::state::tensors::mask_text;
-use crate::state::{Content, Document, Effect, State};
+use crate::state::{Content, Document, Effect, State, basis};
 use std::sync::Arc;
 
 /// The job that finds a kept pathway; an error is a sentence.

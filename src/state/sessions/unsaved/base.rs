@@ -2,8 +2,7 @@
 
 use crate::data::region::RegionId;
 use crate::data::{DataId, Region, Shape};
-use crate::solvers::geodesic::RayMetricParams;
-use crate::solvers::geodesic::{self, Cut};
+use crate::solvers::geodesic::{self, Cut, RayMetricParams};
 use crate::solvers::{commit, curves, level_set, pathway, tensor_fit};
 use crate::state::State;
 use crate::state::core::layer::{Layer, LayerId};

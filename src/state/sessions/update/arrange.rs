@@ -2,11 +2,9 @@
 
 use crate::solvers::tensor_fit::FitMap;
 use crate::state::Document;
-use crate::state::core::layer::Layer;
-use crate::state::core::layer::LayerId;
+use crate::state::core::layer::{Layer, LayerId};
 use crate::state::origin::Origin;
-use crate::state::sessions::saved::AwaitedLayers;
-use crate::state::sessions::saved::SavedLayer;
+use crate::state::sessions::saved::{AwaitedLayers, SavedLayer};
 use std::sync::Arc;
 
 /// Puts the layers in the order of the session.

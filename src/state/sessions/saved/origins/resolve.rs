@@ -4,14 +4,10 @@ use crate::io::{AffineReading, Reading};
 use crate::jobs::session::ReadSession;
 use crate::solvers::tractogram::selection::{Edit, SelectionRules, Within};
 use crate::state::Document;
-use crate::state::core::layer::Input;
-use crate::state::core::layer::{LayerId, OriginId};
+use crate::state::core::layer::{Input, LayerId, OriginId};
 use crate::state::document::{CurveRecipe, DensityMap, FitMask};
 use crate::state::filter::{WeightFit, WeightMapRecipe};
-use crate::state::origin::FitMapOrigin;
-use crate::state::origin::FoundMask;
-use crate::state::origin::Origin;
-use crate::state::origin::TensorFit;
+use crate::state::origin::{FitMapOrigin, FoundMask, Origin, TensorFit};
 use crate::state::sessions::saved::regions::region;
 use crate::state::sessions::saved::{
     SavedEdit, SavedInput, SavedMask, SavedOrigin, Table, density, segment,

@@ -4,11 +4,9 @@ use crate::data::{Region, Shape};
 use crate::jobs::session::ReadSession;
 use crate::solvers::tractogram::selection::{Edit, Within};
 use crate::state::Document;
-use crate::state::core::layer::Input;
-use crate::state::core::layer::OriginId;
+use crate::state::core::layer::{Input, OriginId};
 use crate::state::document::FitMask;
-use crate::state::origin::Computed;
-use crate::state::origin::Origin;
+use crate::state::origin::{Computed, Origin};
 use crate::state::sessions::saved::write::Lists;
 use crate::state::sessions::saved::{
     SavedCurves, SavedEdit, SavedFit, SavedInput, SavedMask, SavedOrigin, SavedReading,
