@@ -1,7 +1,6 @@
 //! The end of a job: changes of the state that are the same for jobs of every type.
 
-use crate::jobs::JobHandle;
-use crate::jobs::{Delivery, Outcome, Receive, Slot};
+use crate::jobs::{Delivery, JobHandle, Outcome, Receive, Slot};
 use crate::state::{Effect, State};
 
 /// An end without an output, for features whose waiting state depends on a slot and not on one type of job.

@@ -1,7 +1,6 @@
 //! The recipe of a layer: its provenance, and the command line that recomputes it.
 
-use crate::io::AffineReading;
-use crate::io::Reading;
+use crate::io::{AffineReading, Reading};
 use crate::parameters::arguments;
 use crate::solvers::geodesic::{self, RayMetricParams, Rays};
 use crate::solvers::tensor_fit::FitMap;

@@ -1,11 +1,10 @@
 //! Threads that the operating system may refuse (a limit of processes, no memory): `std::thread::spawn` would panic.
 
-use std::fmt;
-use std::io;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
+use std::{fmt, io};
 
 /// Why a thread gave no result.
 #[derive(Debug)]

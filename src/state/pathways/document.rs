@@ -1,7 +1,6 @@
 //! Queries on the document about pathways.
 
-use crate::data::Region;
-use crate::data::Role;
+use crate::data::{Region, Role};
 use crate::solvers::pathway::Params;
 use crate::state::Document;
 use crate::state::core::colours::CATEGORIES;

@@ -1,7 +1,6 @@
 //! Regions as text.
 
-use crate::data::Role;
-use crate::data::{Shape, text};
+use crate::data::{Role, Shape, text};
 use crate::io::quoted;
 use glam::DVec3;
 use serde::{Deserialize, Serialize};

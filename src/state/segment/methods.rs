@@ -1,7 +1,6 @@
 //! The methods text of segmentations.
 
-use crate::data::text::counted;
-use crate::data::text::singular_or_plural;
+use crate::data::text::{counted, singular_or_plural};
 use crate::solvers::level_set::{Measures, Mode, Params, ScriptEvent};
 use crate::state::core::citations::{Citations, at};
 use crate::state::segment::{Segmented, Start};

@@ -1,8 +1,7 @@
 //! Segmentation: the initial surface, the speeds, and the runtime state.
 
-use crate::data::Mask;
 use crate::data::region::RegionId;
-use crate::data::{Role, Shape, Volume, VolumeKind, keyed};
+use crate::data::{Mask, Role, Shape, Volume, VolumeKind, keyed};
 pub use crate::solvers::level_set::RangeDoubt;
 use crate::solvers::level_set::{Ended, Measures, Params, Probe, RunHistory, Sphere};
 use crate::state::core::layer::{Input, Layer, LayerId};

@@ -1,10 +1,9 @@
 //! Streamlines and rays of the regions, and of the whole brain.
 
-use crate::state::Phase;
 use crate::state::edit::edit;
 use crate::state::files::opening::exported;
 use crate::state::files::types::RecentExports;
-use crate::state::{Effect, State, TrackAction, track};
+use crate::state::{Effect, Phase, State, TrackAction, track};
 
 /// Applies one action.
 pub fn act(state: &mut State, action: TrackAction, effects: &mut Vec<Effect>) {

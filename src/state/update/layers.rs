@@ -1,13 +1,12 @@
 //! Layers: order, visibility, saving.
 
-use crate::state::LayerAction;
 use crate::state::core::layer::{Content, LayerId, OriginId};
 use crate::state::edit::{edit, show_only};
 use crate::state::files::jobs::{SaveMask, SaveVolume};
 use crate::state::origin::{Origin, Origins};
 use crate::state::track::kept;
 use crate::state::update::layers;
-use crate::state::{Document, Effect, Phase, State, files, tensors};
+use crate::state::{Document, Effect, LayerAction, Phase, State, files, tensors};
 use std::path::{Path, PathBuf};
 
 /// Applies one action.

@@ -1,8 +1,7 @@
 //! The best path through the voxel under the pointer: requested, and shown as text next to it.
 
-use super::annotations;
-use super::pointer;
 use super::slice_view::Slice;
+use super::{annotations, pointer};
 use crate::data::Role;
 use crate::scene;
 use crate::state::pathways::PathwayResult;

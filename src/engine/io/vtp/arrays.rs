@@ -1,11 +1,10 @@
 //! The bytes of an array: as text, base64 or raw; whole or in blocks compressed with zlib. Each array begins with its
 //! length, or with the number and lengths of its blocks. Raw arrays are read from the file when they are needed.
 
-use super::super::Error;
 use super::super::numbers::Type;
 use super::super::polydata::parsed_numbers;
 use super::super::source::{CHUNK_BYTES, Source, max_unpacked_bytes, too_expanded};
-use super::super::{file_bytes, length_of};
+use super::super::{Error, file_bytes, length_of};
 use crate::compute::Control;
 use base64::engine::general_purpose::GeneralPurpose;
 use base64::engine::{DecodePaddingMode, GeneralPurposeConfig};

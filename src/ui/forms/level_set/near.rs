@@ -1,7 +1,6 @@
 //! Distances of the surface from streamlines and pathways.
 
-use crate::state::ViewAction;
-use crate::state::{Action, Distance, Proximity, State, SurfaceStatistics};
+use crate::state::{Action, Distance, Proximity, State, SurfaceStatistics, ViewAction};
 use crate::ui::format::{count, fixed, with_unit};
 use crate::ui::theme::{self, radius, size, space};
 use crate::ui::widgets::{paint, rows};
