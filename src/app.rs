@@ -94,7 +94,7 @@ impl eframe::App for App {
         let events = self.jobs.poll().into_iter().map(Action::Event).collect();
         self.act(events, ctx);
         let due = self.timers.due(&self.state, ctx);
-        let closing = ui::quit::closing(ctx, &self.state, self.closing);
+        let closing = ui::quit::close_request(ctx, &self.state, self.closing);
         self.act(due.into_iter().chain(closing).collect(), ctx);
         self.go_on_turning(ctx);
         self.report_faults();

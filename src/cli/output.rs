@@ -81,30 +81,30 @@ fn escaped(json: &str) -> String {
     text
 }
 
-fn lost(error: &std::io::Error) {
+fn output_lost(error: &std::io::Error) {
     // The first reason is the one to report.
     let _ = LOST.set(without_os_error(error));
 }
 
-fn put(text: &str) {
+fn write_out(text: &str) {
     let mut out = std::io::stdout().lock();
     let put = out.write_all(text.as_bytes()).and_then(|()| out.flush());
     if let Err(error) = put
         // A reader that has closed the pipe (`| head`) is no error.
         && error.kind() != ErrorKind::BrokenPipe
     {
-        lost(&error);
+        output_lost(&error);
     }
 }
 
 /// Prints lines of text.
 pub fn print_text(text: &str) {
-    put(&format!("{}\n", without_control_characters(text)));
+    write_out(&format!("{}\n", without_control_characters(text)));
 }
 
 /// Prints a line of JSON.
 pub fn print_json(json: &serde_json::Value) {
-    put(&format!("{}\n", escaped(&json.to_string())));
+    write_out(&format!("{}\n", escaped(&json.to_string())));
 }
 
 /// Prints a note, a warning or an error to standard error, and stores it for the object of `--json`.
@@ -264,7 +264,7 @@ pub fn usage_error(error: &clap::Error) -> u8 {
     if let Err(error) = error.print().and_then(|()| std::io::stdout().flush())
         && error.kind() != ErrorKind::BrokenPipe
     {
-        lost(&error);
+        output_lost(&error);
     }
     end(Ok(()), false)
 }

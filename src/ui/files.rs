@@ -136,7 +136,7 @@ impl Files {
     }
 
     /// A new question, distinct from all earlier ones.
-    fn put(&mut self, question: PathQuestion) -> PathCheck {
+    fn new_check(&mut self, question: PathQuestion) -> PathCheck {
         self.number += 1;
         let number = self.number;
         PathCheck { number, question }
@@ -167,7 +167,7 @@ impl Files {
         let paths = typed_paths(suggested, &self.folder);
         match check(&ask.purpose, &paths).filter(|_| ask.purpose.saves()) {
             Some(question) => {
-                self.dialog = Some(Dialog::ToOpen(self.put(question), ask));
+                self.dialog = Some(Dialog::ToOpen(self.new_check(question), ask));
                 ctx.request_repaint();
             }
             None => self.dialogs.start(ctx, ask),
@@ -210,7 +210,7 @@ impl Files {
                 Some(paths) if ask.purpose.saves() => {
                     let (question, path) = (check(&ask.purpose, &paths), paths.into_iter().next());
                     if let (Some(question), Some(path)) = (question, path) {
-                        self.dialog = Some(Dialog::Chosen(self.put(question), ask, path));
+                        self.dialog = Some(Dialog::Chosen(self.new_check(question), ask, path));
                     }
                 }
                 Some(paths) => actions.extend(ask.purpose.action(paths)),
@@ -219,10 +219,10 @@ impl Files {
             }
         }
         if let Some(dialog) = self.dialog.take() {
-            self.go_on(ctx, dialog, state, actions);
+            self.continue_dialog(ctx, dialog, state, actions);
         }
         if let Some(sheet) = self.sheet.take() {
-            self.answered(sheet, state, actions);
+            self.handle_answer(sheet, state, actions);
         }
         // One question at a time, the dialog's first: the user has already chosen.
         let sheet = self.sheet.as_ref().and_then(|s| s.open.as_ref());
@@ -236,7 +236,13 @@ impl Files {
     }
 
     /// Opens a dialog, or passes its result on, once its question is answered.
-    fn go_on(&mut self, ctx: &Context, dialog: Dialog, state: &State, actions: &mut Vec<Action>) {
+    fn continue_dialog(
+        &mut self,
+        ctx: &Context,
+        dialog: Dialog,
+        state: &State,
+        actions: &mut Vec<Action>,
+    ) {
         let paths = &state.session.files.paths;
         let (answer, has_failed) = (
             paths.answer(dialog.check()),
@@ -273,7 +279,7 @@ impl Files {
     }
 
     /// Acts on an answer about the typed path; the sheet stays open if there is nothing to do.
-    fn answered(&mut self, mut sheet: Sheet, state: &State, actions: &mut Vec<Action>) {
+    fn handle_answer(&mut self, mut sheet: Sheet, state: &State, actions: &mut Vec<Action>) {
         let known = &state.session.files.paths;
         let Some((check, next)) = sheet.open.take() else {
             self.sheet = Some(sheet);
@@ -347,7 +353,7 @@ impl Files {
         if !sheet.is_checking()
             && let Some(question) = check(&sheet.purpose, &paths)
         {
-            sheet.open = Some((self.put(question), Next::Enter(paths)));
+            sheet.open = Some((self.new_check(question), Next::Enter(paths)));
         }
         self.sheet = Some(sheet);
     }
@@ -359,7 +365,7 @@ impl Files {
         };
         if std::mem::take(&mut sheet.is_new) && sheet.purpose.saves() {
             let paths = typed_paths(&sheet.text, &self.folder);
-            let question = check(&sheet.purpose, &paths).map(|q| self.put(q));
+            let question = check(&sheet.purpose, &paths).map(|q| self.new_check(q));
             sheet.open = question.map(|check| (check, Next::Suggest));
             ui.ctx().request_repaint();
         }
@@ -410,7 +416,7 @@ impl Files {
         }
         if completes {
             let question = completion(&sheet.text, &self.folder);
-            sheet.open = Some((self.put(question), Next::Complete));
+            sheet.open = Some((self.new_check(question), Next::Complete));
             ui.ctx().request_repaint();
         }
         if browse {

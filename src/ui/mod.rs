@@ -281,7 +281,7 @@ pub fn show(
     // They would cover the path field that they opened.
     if !memory.files.is_open() {
         unsaved_changes::show(ui, state, memory, &mut actions);
-        recovery::question(ui, state, &mut actions);
+        recovery::discard_question(ui, state, &mut actions);
         locate_files::show(ui, state, memory, &mut actions);
         choose_visit::show(ui, state, memory, &mut actions);
         settings::show(ui, state, memory, &mut actions);

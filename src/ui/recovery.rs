@@ -99,7 +99,7 @@ pub fn is_asking(ui: &Ui) -> bool {
 }
 
 /// The question before unsaved work of an earlier window is discarded.
-pub fn question(ui: &Ui, state: &State, actions: &mut Vec<Action>) {
+pub fn discard_question(ui: &Ui, state: &State, actions: &mut Vec<Action>) {
     let Some(path) = ui.data(|d| d.get_temp::<PathBuf>(to_discard())) else {
         return;
     };

@@ -139,8 +139,8 @@ pub fn show(ui: &Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Actio
     };
     let unsaved = state.unsaved();
     let question = match unsaved.is_empty() {
-        true => stores(state, before),
-        false => saves(state, before, &unsaved),
+        true => not_stored_question(state, before),
+        false => unsaved_question(state, before, &unsaved),
     };
     let mut answer = None;
     let mut stays = false;
@@ -185,7 +185,7 @@ struct Question {
 }
 
 /// The question when work is in no file.
-fn saves(state: &State, before: &str, unsaved: &[UnsavedPart]) -> Question {
+fn unsaved_question(state: &State, before: &str, unsaved: &[UnsavedPart]) -> Question {
     let named = state.session.saving.file.is_some();
     Question {
         heading: format!("Save the session {before}?"),
@@ -200,7 +200,7 @@ fn saves(state: &State, before: &str, unsaved: &[UnsavedPart]) -> Question {
 }
 
 /// The question when everything is saved except streamlines of large layers.
-fn stores(state: &State, before: &str) -> Question {
+fn not_stored_question(state: &State, before: &str) -> Question {
     let layers = state.only_in_memory();
     let text: Vec<String> = layers.iter().map(RecipeOnly::label).collect();
     Question {
