@@ -45,7 +45,7 @@ pub fn show(
         Some(Chosen::Open) => {
             memory
                 .files
-                .ask(ui.ctx(), PathPurpose::Open, DialogPosition::Middle, "")
+                .ask_for_path(ui.ctx(), PathPurpose::Open, DialogPosition::Middle, "")
         }
         Some(Chosen::Path) => memory
             .files

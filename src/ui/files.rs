@@ -143,7 +143,7 @@ impl Files {
     }
 
     /// Asks for a path: by dialog where the desktop has one, else by the path field.
-    pub fn ask(
+    pub fn ask_for_path(
         &mut self,
         ctx: &Context,
         purpose: PathPurpose,
@@ -421,7 +421,7 @@ impl Files {
         }
         if browse {
             let name = sheet.text.clone();
-            return self.ask(ui.ctx(), sheet.purpose, sheet.place, &name);
+            return self.ask_for_path(ui.ctx(), sheet.purpose, sheet.place, &name);
         }
         match outcome {
             Typed::Going => {

@@ -175,7 +175,7 @@ fn drop_zone(ui: &mut Ui, rect: Rect, memory: &mut Memory) {
     if open.show_at(ui, place).clicked() {
         memory
             .files
-            .ask(ui.ctx(), PathPurpose::Open, DialogPosition::Middle, "");
+            .ask_for_path(ui.ctx(), PathPurpose::Open, DialogPosition::Middle, "");
     }
     let place = Rect::from_min_size(
         pos2(place.right() + 4.0, y),

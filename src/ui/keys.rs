@@ -148,9 +148,11 @@ fn command(
             memory.palette = Some(Palette::default());
         }
         Key::Comma => super::settings::open(memory, actions),
-        Key::O => memory
-            .files
-            .ask(ui.ctx(), PathPurpose::Open, DialogPosition::Middle, ""),
+        Key::O => {
+            memory
+                .files
+                .ask_for_path(ui.ctx(), PathPurpose::Open, DialogPosition::Middle, "")
+        }
         Key::S if open && modifiers.shift => unsaved_changes::save_as(ui, state, memory, None),
         Key::S if open => unsaved_changes::save(ui, state, memory, None, actions),
         Key::N if open => actions.push(Action::Session(SessionAction::CloseDocument(

@@ -47,7 +47,7 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
         Some(Add::Dialog) => {
             memory
                 .files
-                .ask(ui.ctx(), PathPurpose::Open, DialogPosition::Middle, "")
+                .ask_for_path(ui.ctx(), PathPurpose::Open, DialogPosition::Middle, "")
         }
         Some(Add::Path) => memory
             .files

@@ -317,7 +317,9 @@ fn carry_out(ui: &Ui, run: Run, state: &State, memory: &mut Memory, actions: &mu
         Run::Press(key, modifiers) => keys::press(ui, (key, modifiers), state, memory, actions),
         Run::Keys => memory.help.keys = true,
         Run::Help(page) => memory.help.open(page),
-        Run::Segment(what) => forms::level_set::ask(state, memory, what, DialogPosition::Middle),
+        Run::Segment(what) => {
+            forms::level_set::ask_for_path(state, memory, what, DialogPosition::Middle)
+        }
         Run::Threshold => region_list::from_threshold(state, memory, actions),
         Run::Region(id) => {
             if let Some(region) = state.document.region(id) {
@@ -325,7 +327,9 @@ fn carry_out(ui: &Ui, run: Run, state: &State, memory: &mut Memory, actions: &mu
             }
         }
         Run::Regions { as_labels } => region_list::export_all(state, memory, as_labels),
-        Run::Filter(what) => forms::commit::ask(state, memory, what, DialogPosition::Middle),
+        Run::Filter(what) => {
+            forms::commit::ask_for_path(state, memory, what, DialogPosition::Middle)
+        }
         Run::Path => memory
             .files
             .type_path(PathPurpose::Open, DialogPosition::Middle, ""),

@@ -188,7 +188,7 @@ pub fn missing(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Ve
                 let text = path.display().to_string();
                 memory
                     .files
-                    .ask(ui.ctx(), purpose, DialogPosition::Middle, &text);
+                    .ask_for_path(ui.ctx(), purpose, DialogPosition::Middle, &text);
                 continue;
             }
             (NoteResponse::SecondAction | NoteResponse::Dismissed, _) => SessionAction::Drop(layer),

@@ -229,7 +229,7 @@ pub fn add_menu(
         Some(Add::File) => {
             memory
                 .files
-                .ask(&anchor.ctx, PathPurpose::Open, DialogPosition::Middle, "")
+                .ask_for_path(&anchor.ctx, PathPurpose::Open, DialogPosition::Middle, "")
         }
         None => {}
     }

@@ -230,7 +230,7 @@ fn act(step: TourStep, state: &State, memory: &mut Memory, actions: &mut Vec<Act
             actions.push(Action::Filter(FilterAction::Run));
         }
         TourStep::Save if state.view.task == Task::Pathways => {
-            super::forms::eikonal::ask(
+            super::forms::eikonal::ask_for_path(
                 state,
                 memory,
                 None,
@@ -240,7 +240,12 @@ fn act(step: TourStep, state: &State, memory: &mut Memory, actions: &mut Vec<Act
         }
         TourStep::Save if super::forms::commit::has_weights(state) => {
             actions.push(Action::View(ViewAction::SelectTask(Task::Filter)));
-            super::forms::commit::ask(state, memory, FilterFile::Kept, DialogPosition::Middle);
+            super::forms::commit::ask_for_path(
+                state,
+                memory,
+                FilterFile::Kept,
+                DialogPosition::Middle,
+            );
         }
         TourStep::Save => {
             actions.push(Action::View(ViewAction::SelectTask(Task::Track)));

@@ -64,7 +64,7 @@ pub fn save_as(ui: &Ui, state: &State, memory: &mut Memory, then: Option<Unsaved
     };
     memory
         .files
-        .ask(ui.ctx(), purpose, DialogPosition::Middle, &text);
+        .ask_for_path(ui.ctx(), purpose, DialogPosition::Middle, &text);
 }
 
 /// Saves the session under its name, or asks for one.

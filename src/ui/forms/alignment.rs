@@ -106,7 +106,7 @@ pub fn show(
         let purpose = PathPurpose::Affine { layer: layer.id };
         memory
             .files
-            .ask(ui.ctx(), purpose, DialogPosition::Middle, "");
+            .ask_for_path(ui.ctx(), purpose, DialogPosition::Middle, "");
     }
     let reset = IconButton::new(icons::RESET, "Back to the position in the file")
         .side(24.0)

@@ -263,7 +263,7 @@ pub fn foot(
         let above = DialogPosition::Above(place.right_top() - vec2(0.0, 20.0));
         let chosen = menu::popup(&responses[1], 210.0, row_menu::files);
         if let Some(what) = chosen {
-            ask(state, memory, None, what, above);
+            ask_for_path(state, memory, None, what, above);
         }
     }
     let command = super::recipe(state);
@@ -273,7 +273,7 @@ pub fn foot(
 }
 
 /// Asks where to write a file of a pathway; `None`: of the live one.
-pub fn ask(
+pub fn ask_for_path(
     state: &State,
     memory: &mut Memory,
     of: Option<crate::state::LayerId>,

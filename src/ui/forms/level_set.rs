@@ -433,7 +433,7 @@ pub fn foot(
             menu::choice(ui, files, |what| what.name())
         });
         if let Some(what) = chosen {
-            ask(state, memory, what, above);
+            ask_for_path(state, memory, what, above);
         }
     }
     let command = super::recipe(state);
@@ -443,7 +443,7 @@ pub fn foot(
 }
 
 /// Asks where to write a file of the surface.
-pub fn ask(state: &State, memory: &mut Memory, what: SegmentFile, place: DialogPosition) {
+pub fn ask_for_path(state: &State, memory: &mut Memory, what: SegmentFile, place: DialogPosition) {
     let purpose = PathPurpose::Segment(what);
     let text = suggestion(state, what.suffix(), &purpose);
     memory.files.type_path(purpose, place, &text);

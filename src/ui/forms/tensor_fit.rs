@@ -131,7 +131,7 @@ fn inputs(ui: &mut Ui, state: &State, memory: &mut Memory) {
     if open.show_right(ui, place).clicked() {
         memory
             .files
-            .ask(ui.ctx(), PathPurpose::Open, DialogPosition::Middle, "");
+            .ask_for_path(ui.ctx(), PathPurpose::Open, DialogPosition::Middle, "");
     }
     let scan_grid = state
         .document

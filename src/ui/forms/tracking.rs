@@ -235,7 +235,7 @@ fn no_field(ui: &mut Ui, state: &State, memory: &mut Memory) {
     if note.show(ui) == Some(NoteResponse::Taken) {
         memory
             .files
-            .ask(ui.ctx(), PathPurpose::Open, DialogPosition::Middle, "");
+            .ask_for_path(ui.ctx(), PathPurpose::Open, DialogPosition::Middle, "");
     }
 }
 

@@ -12,7 +12,7 @@ use egui::{Ui, vec2};
 use glam::DVec3;
 
 /// Requests the path as soon as the voxel changes.
-pub(super) fn ask(ui: &Ui, slice: &Slice, actions: &mut Vec<Action>) {
+pub(super) fn request_path(ui: &Ui, slice: &Slice, actions: &mut Vec<Action>) {
     let Some(found) = scene::pathways::live(slice.state) else {
         return;
     };

@@ -197,7 +197,7 @@ fn timing(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Act
         Some(From::File) => {
             memory
                 .files
-                .ask(ui.ctx(), PathPurpose::Scheme, DialogPosition::Middle, "")
+                .ask_for_path(ui.ctx(), PathPurpose::Scheme, DialogPosition::Middle, "")
         }
         None => {}
     }
