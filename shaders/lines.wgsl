@@ -38,13 +38,13 @@ const BY_VALUE: u32 = 2u;
 // Slices: the blocks with slots near the plane; each instance draws one block.
 @group(0) @binding(4) var<storage, read> blocks: array<u32>;
 
-// src/render/line_slots.rs prepends BLOCK, BLOCK_WORDS and GAP.
+// src/render/line_slots.rs prepends BLOCK, BLOCK_LEN and GAP.
 // Smallest length in steps of a chord whose direction counts: shorter chords are rounded too coarsely.
 const SHORTEST_CHORD: f32 = 16.0;
 
 // The three numbers of a slot.
 fn numbers_of(slot: u32) -> vec3<u32> {
-    let first = (slot / BLOCK) * BLOCK_WORDS + 4u + (((slot % BLOCK) * 3u) >> 1u);
+    let first = (slot / BLOCK) * BLOCK_LEN + 4u + (((slot % BLOCK) * 3u) >> 1u);
     let words = vec2<u32>(slots[first], slots[first + 1u]);
     let low = words & vec2<u32>(0xffffu);
     let high = words >> vec2<u32>(16u);
@@ -57,12 +57,12 @@ fn is_gap(slot: u32) -> bool {
 }
 
 fn step_of(slot: u32) -> f32 {
-    return bitcast<f32>(slots[(slot / BLOCK) * BLOCK_WORDS + 3u]);
+    return bitcast<f32>(slots[(slot / BLOCK) * BLOCK_LEN + 3u]);
 }
 
 // Position in world mm of a slot that is not a gap.
 fn position_of(slot: u32) -> vec3<f32> {
-    let block = (slot / BLOCK) * BLOCK_WORDS;
+    let block = (slot / BLOCK) * BLOCK_LEN;
     let low = bitcast<vec3<f32>>(vec3<u32>(slots[block], slots[block + 1u], slots[block + 2u]));
     return low + step_of(slot) * vec3<f32>(numbers_of(slot));
 }

@@ -95,7 +95,7 @@ impl eframe::App for App {
         let events = self.jobs.poll().into_iter().map(Action::Event).collect();
         self.act(events, ctx);
         let due = self.timers.due(&self.state, ctx);
-        let closing = ui::quit::closing(ctx, &self.state, self.closing);
+        let closing = ui::quit::close_request(ctx, &self.state, self.closing);
         self.act(due.into_iter().chain(closing).collect(), ctx);
         self.go_on_turning(ctx);
         self.report_faults();
@@ -134,8 +134,8 @@ impl eframe::App for App {
         if self.events.feed(input, ctx.requested_repaint_last_pass()) {
             ctx.request_repaint();
         }
-        let apart_s = self.events.double_click_s();
-        ctx.options_mut(|o| o.input_options.max_double_click_delay = apart_s);
+        let interval_s = self.events.double_click_s();
+        ctx.options_mut(|o| o.input_options.max_double_click_delay = interval_s);
     }
 
     fn on_exit(&mut self) {

@@ -23,7 +23,7 @@ fn main() -> ExitCode {
     }
     let arguments = match cli::Arguments::try_parse() {
         Ok(arguments) => arguments,
-        Err(error) => return ExitCode::from(cli::output::say_usage(&error)),
+        Err(error) => return ExitCode::from(cli::output::usage_error(&error)),
     };
     let global = &arguments.global;
     match arguments.command {

@@ -16,7 +16,7 @@ use arcuate::compute::{Backend, BackendChoice, BackendError, BackendKind, Device
 use arcuate::data::Tractogram;
 use arcuate::io::Reading;
 use arcuate::jobs::{Delivery, Event, Job, Jobs, Outcome, Receive};
-use arcuate::state::density::{Value, Wanted};
+use arcuate::state::density::{Value, DensityOptions};
 use arcuate::state::files::jobs::open::{Loaded, OpenFile, Opened, OpenedFile};
 use arcuate::state::files::jobs::saved;
 use arcuate::state::pictures::jobs::SavePng;
@@ -312,8 +312,8 @@ pub fn damages_more(tried: usize, files: usize, started: Instant) -> bool {
 }
 
 /// A density map with these values.
-pub fn density_map(value: Value) -> Wanted {
-    let mut map = Wanted::default();
+pub fn density_map(value: Value) -> DensityOptions {
+    let mut map = DensityOptions::default();
     map.set_value(value);
     map
 }
@@ -336,7 +336,7 @@ pub fn opened_file(path: &str, loaded: Loaded) -> OpenedFile {
         loaded,
         reading: Reading::default(),
         notes: Vec::new(),
-        mask_beside: None,
+        companion_mask: None,
         gradients_refused: None,
     }
 }

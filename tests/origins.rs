@@ -9,7 +9,7 @@ fn those(document: &Document, is: impl Fn(LayerId) -> bool) -> Vec<LayerId> {
 
 /// Kept streamlines and rays.
 pub fn kept(document: &Document) -> Vec<LayerId> {
-    those(document, |id| document.made(id).is_some())
+    those(document, |id| document.curve_recipe(id).is_some())
 }
 
 pub fn edited(document: &Document) -> Vec<LayerId> {
@@ -25,10 +25,10 @@ pub fn density_maps(document: &Document) -> Vec<LayerId> {
 }
 
 pub fn weight_maps(document: &Document) -> Vec<LayerId> {
-    those(document, |id| document.map_of(id).is_some())
+    those(document, |id| document.weight_map_recipe(id).is_some())
 }
 
 /// Masks from level sets.
 pub fn segments(document: &Document) -> Vec<LayerId> {
-    those(document, |id| document.segmented(id).is_some())
+    those(document, |id| document.segmentation_recipe(id).is_some())
 }

@@ -84,7 +84,7 @@ impl App {
             None => self.begin(renderer.as_ref(), ctx),
         };
         // If drawing waits for the device or for the user to pause, a frame is requested for when it may continue.
-        let wait = renderer.as_ref().and_then(Renderer::due_in);
+        let wait = renderer.as_ref().and_then(Renderer::next_frame_in);
         ctx.request_repaint_after(wait.unwrap_or_default());
         if let Some(renderer) = renderer {
             paint_callback::put_renderer(resources, renderer);
@@ -137,7 +137,7 @@ impl App {
             Ok(()) => some(&mut drawn, renderer),
             Err(_) => {
                 if let Some(renderer) = renderer {
-                    drawn.drawing.leave(renderer);
+                    drawn.drawing.release(renderer);
                 }
                 return vec![Action::Picture(PictureAction::Cancelled { ticket })];
             }
@@ -170,7 +170,7 @@ impl App {
             }
             Err(error) => {
                 if let Some(renderer) = renderer {
-                    drawn.drawing.leave(renderer);
+                    drawn.drawing.release(renderer);
                 }
                 vec![Action::Picture(PictureAction::Taken {
                     ticket,

@@ -30,7 +30,7 @@ pub fn run(
     let opened = opened
         .transpose()
         .map_err(|e: BackendError| e.to_string())?;
-    let mut first = vec![Action::Session(SessionAction::FindLeftBehind)];
+    let mut first = vec![Action::Session(SessionAction::FindRecoverable)];
     // A session stores the paths of its files, which must not depend on the working folder.
     let absolute = |file: PathBuf| std::path::absolute(&file).unwrap_or(file);
     let files: Vec<PathBuf> = files.into_iter().map(absolute).collect();
@@ -108,7 +108,7 @@ fn create(
     if info.backend == wgpu::Backend::Gl {
         // Not every OpenGL driver accepts all shaders: this is checked before there is a window.
         let renderer = Renderer::new(gpu.device.clone(), gpu.queue.clone());
-        if let Some(why) = faults.take() {
+        if let Some(why) = faults.take_error() {
             return Err(unsuitable(&info, &why));
         }
         paint_callback::put_renderer(resources, renderer);
@@ -165,7 +165,7 @@ pub(super) fn memory() -> Memory {
 impl App {
     /// Reports errors of the device that draws the window.
     pub(super) fn report_faults(&mut self) {
-        if let Some(why) = self.faults.take() {
+        if let Some(why) = self.faults.take_error() {
             let sentence = format!(
                 "The graphics device failed while drawing ({why}), so pictures may be wrong; save the session, then \
                  start again"

@@ -21,9 +21,9 @@ pub fn save(storage: &mut dyn Storage, state: &State) {
         storage.set_string(SETTINGS, settings);
     }
     let light = state.view.light_theme.then(|| "yes".to_owned());
-    put(storage, LIGHT, light);
+    store_value(storage, LIGHT, light);
     let backend = state.session.device.setting;
-    put(
+    store_value(
         storage,
         BACKEND,
         (backend != BackendKind::Auto).then(|| backend.to_string()),
@@ -31,7 +31,7 @@ pub fn save(storage: &mut dyn Storage, state: &State) {
 }
 
 /// `None`: stored as if it had never been set.
-fn put(storage: &mut dyn Storage, key: &str, value: Option<String>) {
+fn store_value(storage: &mut dyn Storage, key: &str, value: Option<String>) {
     match value {
         Some(value) => storage.set_string(key, value),
         None => storage.remove_string(key),

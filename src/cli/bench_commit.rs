@@ -27,7 +27,7 @@ use crate::solvers::commit::model::{Intra, Model, Zeppelin};
 use crate::solvers::commit::operator::{Operator, OperatorCost, OperatorKind, Precision};
 use crate::solvers::commit::samples::{Samples, Switches};
 use crate::solvers::commit::solver::{
-    Curve, Ended, Metric, Penalty, Problem, Stop, solve, solve_plainly,
+    Curve, Ended, Metric, Penalty, Problem, Stop, solve, solve_by_fista,
 };
 use glam::DVec3;
 use serde_json::{Value, json};
@@ -332,7 +332,7 @@ fn measure(case: &Case, choice: Choice, backend: &Backend) -> Result<Vec<Value>,
             penalty: &penalty,
             without: None,
         };
-        let plain = solve_plainly(&problem, &long, &Curve::default(), &control)?;
+        let plain = solve_by_fista(&problem, &long, &Curve::default(), &control)?;
         let plain_s = started.elapsed().as_secs_f64();
         let until_as_low = Stop {
             target: plain.objective,

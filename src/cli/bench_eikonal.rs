@@ -220,7 +220,7 @@ fn drag(
         if run > 0 {
             walls.push(start.elapsed().as_secs_f64());
             let start = Instant::now();
-            let path = pathway.as_ref().and_then(Pathway::minimal);
+            let path = pathway.as_ref().and_then(Pathway::minimal_path);
             points = path.map_or(0, |p| p.points.len());
             traces.push(start.elapsed().as_secs_f64());
             solved.push(field_s);
@@ -306,7 +306,7 @@ fn error(field: &CostField, from: [i64; 3]) -> f64 {
     for place in (0..metric.len()).filter(|p| field.values[*p].is_finite()) {
         let voxel = metric.voxel(place);
         let way = [0, 1, 2].map(|a| (voxel[a] - from[a]) as f64);
-        let exact = metric.length(place, DVec3::from_array(way));
+        let exact = metric.step_cost(place, DVec3::from_array(way));
         off += (f64::from(field.values[place]) - exact).abs();
         sum += exact;
     }

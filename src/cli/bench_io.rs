@@ -7,7 +7,7 @@ use super::bench::Choice;
 use crate::compute::{Backend, Control};
 use crate::data::{Grid, Tractogram};
 use crate::io::atomic::Scratch;
-use crate::io::{Content, Format, Opened, forget_peak, held_bytes, open, streamlines};
+use crate::io::{Content, Format, Opened, forget_peak, open, resident_bytes, streamlines};
 use glam::DVec3;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
@@ -86,12 +86,12 @@ fn read(path: &Path, repeats: usize, backend: &Backend) -> Result<Value, String>
     for _ in 0..repeats {
         drop(std::mem::replace(&mut found, Tractogram::empty()));
         forget_peak();
-        let before = held_bytes();
+        let before = resident_bytes();
         let started = Instant::now();
         let tractogram = streamlines(path)?;
         sum = streamlines::total(&tractogram);
         seconds.push(started.elapsed().as_secs_f64());
-        memory = before.zip(held_bytes());
+        memory = before.zip(resident_bytes());
         found = tractogram;
         // Bytes already in memory: a lower bound of the time.
         let started = Instant::now();

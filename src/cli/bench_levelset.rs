@@ -12,8 +12,7 @@ use crate::compute::{Backend, Control};
 use crate::data::statistics::quantile;
 use crate::data::{Grid, Mask, Volume};
 use crate::solvers::Error;
-use crate::solvers::level_set;
-use crate::solvers::level_set::{Evolution, Inputs, Layout, Params, Sphere, Start};
+use crate::solvers::level_set::{self, Evolution, Inputs, Layout, Params, Sphere, Start};
 use glam::DVec3;
 use serde_json::{Value, json};
 use std::f64::consts::TAU;
@@ -132,16 +131,16 @@ fn measure(
         (false, ..) => (5, 60),
     };
     let mut walls = Vec::new();
-    made.measure(100, backend, &control)?;
-    let near = made.near(3.0)?;
+    made.run_unchecked(100, backend, &control)?;
+    let near = made.count_near(3.0)?;
     for _ in 0..rounds {
         let started = Instant::now();
-        made.measure(steps, backend, &control)?;
+        made.run_unchecked(steps, backend, &control)?;
         walls.push(started.elapsed().as_secs_f64() / steps as f64);
     }
     let step_s = quantile(&mut walls, 0.5).unwrap_or(f64::NAN);
     let size = made.size();
-    let voxels = made.near(f32::MAX)? as f64 / case.image.grid.voxel_count() as f64;
+    let voxels = made.count_near(f32::MAX)? as f64 / case.image.grid.voxel_count() as f64;
     Ok(json!({
         "workload": "levelset", "case": case.name, "size": "256x256x175",
         "rate": 1.0 / step_s, "unit": "steps/s", "time_ms": 1e3 * step_s,

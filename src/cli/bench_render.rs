@@ -78,7 +78,7 @@ pub(super) fn orbit(
     renderer.load_in_pieces();
     let first = list(0);
     let mut first_s = None;
-    while first_s.is_none() || renderer.busy() {
+    while first_s.is_none() || renderer.is_busy() {
         renderer.scene(&first, PANE);
         renderer.wait();
         first_s.get_or_insert_with(|| started.elapsed().as_secs_f64());

@@ -108,7 +108,7 @@ struct Opened {
     gradients: Option<Arc<Gradients>>,
     /// The phantom's own mask.
     mask: Option<Mask>,
-    mask_beside: Option<PathBuf>,
+    companion_mask: Option<PathBuf>,
 }
 
 impl Options {
@@ -135,7 +135,7 @@ impl Options {
                 scan,
                 gradients,
                 mask: None,
-                mask_beside: None,
+                companion_mask: None,
             });
         }
         let scan = self.scan.open(runner)?;
@@ -146,7 +146,7 @@ impl Options {
             scan: scan.dwi,
             gradients: scan.gradients,
             mask: scan.true_mask,
-            mask_beside: scan.mask_beside,
+            companion_mask: scan.companion_mask,
         })
     }
 
@@ -274,7 +274,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         curve: Curve::default(),
     })?;
     if let Some(found) = &made.mask_found {
-        about_mask(found, opened.mask_beside.as_deref());
+        about_mask(found, opened.companion_mask.as_deref());
     }
     if made.fit.ended == Ended::Iterations {
         warning!(
@@ -409,7 +409,7 @@ fn summary(
         "not_finite": counts.not_finite, "inside_mm": counts.inside_mm,
         "outside_mm": counts.outside_mm, "segments": dictionary.segments.len(),
         "voxels": dictionary.voxels.len(), "peaks": dictionary.peak_count(),
-        "samples": prepared.samples.count(), "volumes_left_out": prepared.samples.left_out,
+        "samples": prepared.samples.count(), "volumes_left_out": prepared.samples.excluded,
         "segments_histogram": dictionary.histogram(), "bytes": prepared.demand.bytes,
         "operator": operator, "directions_side": side, "columns_worked_on": prepared.operator.rank(),
         "cards": cards.map(|cards| cards.cards()), "cards_add_up": adds_up,

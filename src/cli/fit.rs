@@ -48,7 +48,7 @@ enum Map {
 }
 
 /// Fails if the map does not exist.
-fn made(map: FitMap, fitted: &Fitted) -> Result<Map, Failure> {
+fn map_content(map: FitMap, fitted: &Fitted) -> Result<Map, Failure> {
     let volume = |v: &Volume| Map::Volume(v.clone());
     Ok(match map {
         FitMap::Fa => volume(&fitted.maps.fa),
@@ -91,7 +91,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
             map,
         }
         .command();
-        let (saved, _) = match made(map, &fitted)? {
+        let (saved, _) = match map_content(map, &fitted)? {
             Map::Volume(volume) => runner.run(SaveVolume {
                 from: None,
                 volume,
@@ -121,7 +121,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
             "agreement": m.agreement,
             "doubtful": m.doubtful(),
         })),
-        "mask_beside": fitted.scan.mask_beside.as_ref().filter(|_| fitted.mask_found),
+        "mask_beside": fitted.scan.companion_mask.as_ref().filter(|_| fitted.mask_found),
         "fitted": n,
         "repaired": repaired,
         "unfitted": fitted.fit.unfitted,

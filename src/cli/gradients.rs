@@ -7,8 +7,7 @@ use crate::data::TensorLayout;
 use crate::data::axis_change::AxisChange;
 use crate::io;
 use crate::io::text::counted;
-use crate::solvers::gradient_check;
-use crate::solvers::gradient_check::Verdict;
+use crate::solvers::gradient_check::{self, Verdict};
 use crate::solvers::tensor_check;
 use crate::state::tensors::jobs::{CheckGradients, CompareTensors};
 use serde_json::json;
@@ -30,11 +29,11 @@ coherence of the fibres. Axes are those of FSL's bvec. The files stay unchanged;
 #[command(after_help = EXAMPLES)]
 pub struct Options {
     #[command(subcommand)]
-    pub what: What,
+    pub what: GradientCommand,
 }
 
 #[derive(clap::Subcommand, Debug)]
-pub enum What {
+pub enum GradientCommand {
     /// Compare all 24 ways to swap and flip the axes
     Check(CheckOptions),
     /// Write the table with axes swapped or flipped
@@ -76,9 +75,9 @@ pub struct TurnOptions {
 
 pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     match &options.what {
-        What::Check(options) => check(options, runner),
-        What::Tensors(options) => tensors(&options.image, runner),
-        What::Turn(options) => {
+        GradientCommand::Check(options) => check(options, runner),
+        GradientCommand::Tensors(options) => tensors(&options.image, runner),
+        GradientCommand::Turn(options) => {
             check_out(&options.out, runner)?;
             let scan = options.scan.open(runner)?;
             for note in &scan.notes {
@@ -210,7 +209,7 @@ fn check(options: &CheckOptions, runner: &mut Runner) -> Result<(), Failure> {
     let mut files = Vec::new();
     if let Some(out) = &options.out {
         let grid = &fitted.scan.dwi.grid;
-        let turned = gradients.turned(best.in_world(grid));
+        let turned = gradients.rotated(best.in_world(grid));
         files = save(out, &turned, grid)?.to_vec();
         let _ = writeln!(text, "\n{}\n{}", files[0], files[1]);
     }

@@ -73,9 +73,9 @@ impl<'a> Headless<'a> {
     ) -> Result<(), Failure> {
         self.state.session.saving.strict = true;
         let path = std::path::absolute(file).unwrap_or(file.to_owned());
-        self.act(Action::Session(SessionAction::Leave(UnsavedAction::Open(
-            path,
-        ))))?;
+        self.act(Action::Session(SessionAction::CloseDocument(
+            UnsavedAction::Open(path),
+        )))?;
         // A file that was found but cannot be read is not searched for again.
         let mut tried = BTreeSet::new();
         while let Some(opening) = self.state.session.saving.opening.clone() {

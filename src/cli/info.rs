@@ -123,7 +123,7 @@ fn describe(
     runner: &mut Runner,
 ) -> Result<(Value, String, Option<Loaded>), Failure> {
     if file.starts_with("phantom:") {
-        let options = ScanOptions::of(file);
+        let options = ScanOptions::from_name(file);
         let scan = options.open(runner)?;
         let (value, text) = image(file, &scan.dwi, None, scan.gradients.as_deref());
         return Ok((value, text, Some(Loaded::Image(scan.dwi))));

@@ -20,8 +20,7 @@ use crate::state::files::jobs::open::{Loaded, OpenFile, Opened, OpenedFile};
 use crate::state::sessions::jobs::head::MakeHead;
 use crate::state::tensors::jobs::fit::{FitTensors, TensorFit};
 use crate::state::tensors::mask_text;
-use crate::state::tensors::recipe::FitRecipe;
-use crate::state::tensors::recipe::Source;
+use crate::state::tensors::recipe::{FitRecipe, Source};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -158,7 +157,7 @@ pub struct Scan {
     pub true_mask: Option<Mask>,
     pub t1: Option<Volume>,
     /// A file that appears to be its brain mask.
-    pub mask_beside: Option<PathBuf>,
+    pub companion_mask: Option<PathBuf>,
 }
 
 /// A fitted scan.
@@ -307,7 +306,7 @@ impl ScanOptions {
     }
 
     /// A scan by name alone: its gradients, if any, are next to it.
-    pub fn of(scan: &str) -> Self {
+    pub fn from_name(scan: &str) -> Self {
         Self {
             scan: scan.to_owned(),
             gradients: None,
@@ -374,7 +373,7 @@ impl ScanOptions {
     pub fn open(&self, runner: &mut Runner) -> Result<Scan, Failure> {
         let mut scan = self.open_untouched(runner)?;
         if let (Some(turn), Some(gradients)) = (self.turn, &scan.gradients) {
-            scan.gradients = Some(Arc::new(gradients.turned(turn.in_world(&scan.dwi.grid))));
+            scan.gradients = Some(Arc::new(gradients.rotated(turn.in_world(&scan.dwi.grid))));
         }
         Ok(scan)
     }
@@ -388,7 +387,7 @@ impl ScanOptions {
                 notes: Vec::new(),
                 true_mask: Some(head.mask),
                 t1: Some(head.t1),
-                mask_beside: None,
+                companion_mask: None,
             });
         }
         self.check_gradients()?;
@@ -411,7 +410,7 @@ impl ScanOptions {
             Some(OpenedFile {
                 loaded: Loaded::Scan { dwi, gradients, .. },
                 notes,
-                mask_beside,
+                companion_mask,
                 ..
             }) if gradients.is_some() || dwi.tensors.is_some() => Ok(Scan {
                 dwi,
@@ -419,7 +418,7 @@ impl ScanOptions {
                 notes,
                 true_mask: None,
                 t1: None,
-                mask_beside,
+                companion_mask,
             }),
             // An unusable table is the only error reported. The reason is that of this reading: another program may
             // have corrected the table meanwhile.
@@ -502,7 +501,7 @@ impl FitOptions {
             );
         }
         if let Some(found) = &found {
-            about_mask(found, scan.mask_beside.as_deref());
+            about_mask(found, scan.companion_mask.as_deref());
         }
         let floor = recipe.params.min_eigenvalue_mm2_per_s;
         for doubt in fit.doubts(mask.count(), floor) {

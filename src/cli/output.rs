@@ -6,7 +6,7 @@
 use super::Failure;
 use super::words::{named_command, unknown_command};
 use crate::io::text::{in_line, is_control};
-use crate::io::{Remark, plain};
+use crate::io::{Remark, without_os_error};
 use crate::state::Severity;
 use clap::Parser as _;
 use clap::error::ErrorKind as Usage;
@@ -48,7 +48,7 @@ fn report() -> MutexGuard<'static, Report> {
 }
 
 /// Text without control characters, except line ends.
-pub fn harmless(text: &str) -> Cow<'_, str> {
+pub fn without_control_characters(text: &str) -> Cow<'_, str> {
     let harms = |c: char| is_control(c) && c != '\n';
     match text.contains(harms) {
         false => Cow::Borrowed(text),
@@ -82,30 +82,30 @@ fn escaped(json: &str) -> String {
     text
 }
 
-fn lost(error: &std::io::Error) {
+fn output_lost(error: &std::io::Error) {
     // The first reason is the one to report.
-    let _ = LOST.set(plain(error));
+    let _ = LOST.set(without_os_error(error));
 }
 
-fn put(text: &str) {
+fn write_out(text: &str) {
     let mut out = std::io::stdout().lock();
     let put = out.write_all(text.as_bytes()).and_then(|()| out.flush());
     if let Err(error) = put
         // A reader that has closed the pipe (`| head`) is no error.
         && error.kind() != ErrorKind::BrokenPipe
     {
-        lost(&error);
+        output_lost(&error);
     }
 }
 
 /// Prints lines of text.
 pub fn print_text(text: &str) {
-    put(&format!("{}\n", harmless(text)));
+    write_out(&format!("{}\n", without_control_characters(text)));
 }
 
 /// Prints a line of JSON.
 pub fn print_json(json: &serde_json::Value) {
-    put(&format!("{}\n", escaped(&json.to_string())));
+    write_out(&format!("{}\n", escaped(&json.to_string())));
 }
 
 /// Prints a note, a warning or an error to standard error, and stores it for the object of `--json`.
@@ -252,7 +252,7 @@ pub fn usage_sentence(message: &str, text: impl Iterator<Item = String>) -> Stri
 }
 
 /// Prints clap's message: help and version are results, wrong usage is an error.
-pub fn say_usage(error: &clap::Error) -> u8 {
+pub fn usage_error(error: &clap::Error) -> u8 {
     if error.use_stderr() {
         // The message repeats the arguments, so it is generated again from arguments without control characters.
         let typed = std::env::args_os().map(|word| one_line(&word.to_string_lossy()));
@@ -271,7 +271,7 @@ pub fn say_usage(error: &clap::Error) -> u8 {
     if let Err(error) = error.print().and_then(|()| std::io::stdout().flush())
         && error.kind() != ErrorKind::BrokenPipe
     {
-        lost(&error);
+        output_lost(&error);
     }
     end(Ok(()), false)
 }

@@ -163,7 +163,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         mask_name: fitted.mask_name(),
     })?;
     let pathway = &found.pathway;
-    let joined = pathway.joined(epsilon);
+    let joined = pathway.joining_mask(epsilon);
     if joined.is_none() {
         warning!(
             "The pathway is not joined at this width, found --epsilon {}, expected at least \
@@ -223,7 +223,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         "Mean FA along the path {:.3}\n{} in the domain ({}), prepared in {}, solved in {}\n",
         found.mean_fa,
         counted(found.voxels, "voxel"),
-        domain_words(found.params.min_fa),
+        domain_text(found.params.min_fa),
         took(found.prepare_ms),
         took(found.solve_ms)
     );
@@ -267,7 +267,7 @@ fn random_pairs(compared: &Compared) -> Value {
 }
 
 /// `FA ≥ 0.15 and the ends`.
-fn domain_words(min_fa: f64) -> String {
+fn domain_text(min_fa: f64) -> String {
     match min_fa > 0.0 {
         true => format!("FA ≥ {min_fa} and the ends"),
         false => "all of the mask".to_owned(),
@@ -277,7 +277,7 @@ fn domain_words(min_fa: f64) -> String {
 fn compared_with(compared: &Compared) -> String {
     let joined = compared.known.pairs.rates.len();
     let wall = took(compared.wall_ms);
-    match AmongPairs::of(compared) {
+    match AmongPairs::from_compared(compared) {
         Some(among) => format!(
             "{} (compared in {wall}); a path exists between almost any two regions\n",
             among.text()

@@ -70,7 +70,7 @@ impl Pictures {
                 )
             }
         };
-        let picture = self.faults.instead_of(picture);
+        let picture = self.faults.or_error(picture);
         let picture = picture.map_err(|e| Failure::new(e.to_string()))?;
         runner.run(SavePng {
             size: picture.size_px,

@@ -303,7 +303,7 @@ fn labels(
     let mut labels = Vec::new();
     for label in requested {
         let found = numbers.0.iter().find(|f| f.number == *label);
-        let there = || {
+        let known_labels = || {
             if numbers.0.is_empty() {
                 return "no label but 0; choose another image".to_owned();
             }
@@ -315,7 +315,7 @@ fn labels(
         labels.push(*found.ok_or_else(|| {
             Failure::new(format!(
                 "The image has no label {label}, it has {}",
-                there()
+                known_labels()
             ))
         })?);
     }

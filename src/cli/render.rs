@@ -12,7 +12,7 @@ use crate::state::sessions::jobs::head::MakeHead;
 use crate::state::update::is_session;
 use crate::state::{
     Content, Convention, FilesAction, LayerAction, Layout, Pane, Reading, RegionAction, State,
-    Task, Turn, ViewAction,
+    Task, Turntable, ViewAction,
 };
 use glam::{DVec2, DVec3};
 use serde_json::json;
@@ -54,7 +54,7 @@ pub struct Options {
     #[arg(long)]
     pub transparent: bool,
     /// Write this many pictures of a full turn (3-D view): NAME-001.png and so on
-    #[arg(long, value_name = "PICTURES", value_parser = whole_from(2, Turn::MOST_FRAMES))]
+    #[arg(long, value_name = "PICTURES", value_parser = whole_from(2, Turntable::MOST_FRAMES))]
     pub turntable: Option<u32>,
     /// Also make NAME.mp4 of the turn, with ffmpeg
     #[arg(long, requires = "turntable")]
@@ -126,7 +126,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     for file in &files {
         runner.may_make(file)?;
     }
-    let film = options.film.then(|| Turn::film_path(&options.out));
+    let film = options.film.then(|| Turntable::film_path(&options.out));
     if let Some(film) = &film {
         runner.may_make(film)?;
     }
@@ -148,7 +148,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         runner.run(SaveFilm {
             path: path.clone(),
             frames: files.clone(),
-            per_s: Turn::FRAMES_PER_S,
+            per_s: Turntable::FRAMES_PER_S,
         })?;
     }
     let pixels = options.size * f64::from(options.scale);
@@ -189,8 +189,8 @@ fn streamlines(state: &State) -> Option<usize> {
 }
 
 impl Options {
-    fn turn(&self) -> Option<Turn> {
-        self.turntable.map(|frames| Turn {
+    fn turn(&self) -> Option<Turntable> {
+        self.turntable.map(|frames| Turntable {
             frames,
             film: self.film,
         })
@@ -235,7 +235,7 @@ impl Options {
         // Applies to the first file.
         let mut tensors = self.tensors.layout();
         for input in others {
-            let phantom = ScanOptions::of(input).phantom_seed()?;
+            let phantom = ScanOptions::from_name(input).phantom_seed()?;
             let path = PathBuf::from(input);
             match (phantom, tensors.take()) {
                 (Some(seed), _) => window.request(MakeHead { seed })?,

@@ -12,7 +12,7 @@ use crate::jobs::Values;
 use crate::solvers::commit::solver::Ended;
 use crate::solvers::tractogram::selection::Edit;
 use crate::state::core::text::count;
-use crate::state::document::Made;
+use crate::state::document::CurveRecipe;
 use crate::state::files::jobs::SaveTractogram;
 use crate::state::origin::recipes;
 use crate::state::pathways::PathwayResult;
@@ -25,7 +25,7 @@ use crate::state::update::{find_pathway, weight_request};
 use crate::state::{
     Action, Content, Document, KeptPathway, Layer, LayerId, Method, Task, ViewAction,
 };
-use names::{PATHWAY, SURFACE, TENSORS, called, live_name};
+use names::{PATHWAY, SURFACE, TENSORS, live_name, result_name};
 use serde_json::{Value, json};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -167,18 +167,18 @@ fn kept(
         let missing = document.missing_layer(LayerId(id));
         missing.map_or(Ok(Vec::new()), |m| m.edits())
     };
-    let mut all: Vec<(u64, String, Result<Arc<Made>, String>)> = Vec::new();
+    let mut all: Vec<(u64, String, Result<Arc<CurveRecipe>, String>)> = Vec::new();
     for layer in &document.layers {
-        let made = document.made(layer.id).cloned().map(Ok);
+        let made = document.curve_recipe(layer.id).cloned().map(Ok);
         let missing = document.missing_origin(layer.id);
         let made = made.or_else(|| missing.map(|m| Err(m.why.clone())));
         all.extend(made.map(|made| (layer.id.0, called(&layer.name), made)));
     }
     for missing in document.missing_layers() {
-        let made = missing.made(document);
+        let made = missing.curve_recipe(document);
         all.extend(made.map(|made| (missing.layer.id, called(&missing.layer.name), made)));
     }
-    let mut one = |id: u64, name: &str, made: Result<Arc<Made>, String>| {
+    let mut one = |id: u64, name: &str, made: Result<Arc<CurveRecipe>, String>| {
         let made = made.map_err(|why| format!("{name} cannot be recomputed: {why}"))?;
         let remake = Remake {
             edits: steps(id)?,
@@ -218,7 +218,7 @@ fn snapshots(window: &mut Headless, read: &ReadSession) -> Outcomes {
         // Others belong to the present layers, or to an earlier snapshot.
         let own = |id: u64| read.results.iter().any(|r| r.of == of(id));
         let others = document.layers.iter().map(|l| l.id);
-        let others = others.filter(|id| !own(id.0) && document.made(*id).is_some());
+        let others = others.filter(|id| !own(id.0) && document.curve_recipe(*id).is_some());
         let others: Vec<LayerId> = others.collect();
         document.layers.retain(|l| !others.contains(&l.id));
         let of_snapshot = |item: &MissingItem| item.layer().is_none_or(|id| own(id.0));
@@ -292,7 +292,7 @@ fn segments(window: &mut Headless) -> Outcomes {
     let document = window.state.document.clone();
     let mut all = Vec::new();
     for layer in &document.layers {
-        let segmented = document.segmented(layer.id);
+        let segmented = document.segmentation_recipe(layer.id);
         let (Some(made), Content::Mask(then)) = (segmented, &layer.content) else {
             continue;
         };
@@ -303,7 +303,7 @@ fn segments(window: &mut Headless) -> Outcomes {
         let again = again.map_err(|why| format!("{} was not segmented again: {why}", layer.name));
         let of = saved::result_name(layer.id.0);
         let replayed = again.map(|now| {
-            let (now, then) = (now.whole(), then.whole());
+            let (now, then) = (now.on_whole_grid(), then.on_whole_grid());
             let both = then.inside.iter().zip(now.inside.iter());
             let differ = both.filter(|(a, b)| (**a != 0) != (**b != 0)).count();
             // Two backends may put this many voxels on different sides of the boundary.
@@ -386,7 +386,7 @@ fn weights(window: &mut Headless) -> Outcomes {
 fn edited(document: &Document, read: &ReadSession) -> Vec<Replayed> {
     let layers = document.layers.iter();
     let edited = layers.filter(|l| document.is_edited(l.id));
-    let of_files = edited.filter(|l| document.made(l.id).is_none());
+    let of_files = edited.filter(|l| document.curve_recipe(l.id).is_none());
     let one = |layer: &Arc<Layer>| {
         let tractogram = lines_of(layer)?;
         let name = saved::result_name(layer.id.0);
@@ -536,7 +536,7 @@ fn results(window: &mut Headless, read: &ReadSession) -> Vec<Result<Replayed, St
             let own = live_error.clone().filter(|_| sum.of == saved::LIVE);
             let why = own.or_else(|| saved::unopened(&document));
             let why = why.map_or(String::new(), |why| format!(": {why}"));
-            let name = called(&document, &sum.of);
+            let name = result_name(&document, &sum.of);
             format!("{name} could not be recomputed{why}")
         })
         .collect();

@@ -84,7 +84,7 @@ pub struct Options {
     /// Voxels within R (default: 2) of a world point, mm: their mean is the target; the tolerance is a little under
     /// half of the contrast to the values just outside, but at least 1.5 standard deviations; where it would reach the
     /// background, the target moves away from it
-    #[arg(long, value_name = "X,Y,Z[,R]", allow_hyphen_values = true, value_parser = ball)]
+    #[arg(long, value_name = "X,Y,Z[,R]", allow_hyphen_values = true, value_parser = parse_ball)]
     pub probe: Vec<(DVec3, f64)>,
     /// Grey value of the structure
     #[arg(long, value_name = "V", allow_negative_numbers = true, value_parser = super::options::number::<f32>)]
@@ -133,7 +133,7 @@ pub struct Options {
     pub out: PathBuf,
 }
 
-fn ball(text: &str) -> Result<(DVec3, f64), String> {
+fn parse_ball(text: &str) -> Result<(DVec3, f64), String> {
     let (place, radius) = match text.split(',').count() {
         4 => text.rsplit_once(',').unwrap_or((text, "")),
         _ => (text, "2"),
@@ -211,7 +211,7 @@ impl Options {
     }
 
     /// The run that the options describe.
-    fn written(
+    fn run_from_options(
         &self,
         image: &Path,
         volume: &Volume,
@@ -480,7 +480,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     let image = scalar(&path, frame, runner)?;
     let mut written = match &again {
         Some(written) => written.clone(),
-        None => options.written(&path, &image, runner)?,
+        None => options.run_from_options(&path, &image, runner)?,
     };
     let inputs = written.inputs();
     let mut all_sources: Vec<SpeedSources> = Vec::with_capacity(inputs.len());
@@ -507,7 +507,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
             path.display()
         );
     }
-    let leaked = report::leaked(&made);
+    let leaked = report::leak_failure(&made);
     if leaked.is_none()
         && let Some(sentence) = made.ended.sentence()
     {

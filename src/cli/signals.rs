@@ -39,7 +39,7 @@ fn end(signal: i32) {
     use signal_hook::consts::{SIGHUP, SIGINT};
     use std::io::{IsTerminal as _, Write as _};
 
-    crate::io::ending::end();
+    crate::io::ending::run_end_actions();
     let by = match signal {
         SIGINT => "Interrupted",
         SIGHUP => "The terminal was closed",

@@ -109,7 +109,7 @@ impl<T: Taken<curves::Params>> CurveOptions<T> {
     /// Writes the curves and, next to a TCK, all their values. Returns the files.
     pub fn save(&self, tracked: &Tracked, runner: &mut Runner) -> Result<Vec<PathBuf>, Failure> {
         let kept = &tracked.output.kept;
-        let values = Values::of(kept);
+        let values = Values::from_tractogram(kept);
         for refusal in values.refusals(kept, &self.out) {
             warning!("{refusal}");
         }
@@ -206,7 +206,7 @@ pub fn within_sentence(text: &str) -> String {
 pub fn summary(tracked: &Tracked, curves: &str) -> (Value, String) {
     let output = &tracked.output;
     let seeds: u64 = output.seed_outcomes.iter().sum();
-    let fates = [
+    let outcomes = [
         ("kept", SeedOutcome::Kept),
         ("missed the targets", SeedOutcome::MissedTargets),
         ("missed an include region", SeedOutcome::MissedInclude),
@@ -225,7 +225,7 @@ pub fn summary(tracked: &Tracked, curves: &str) -> (Value, String) {
         .zip(&output.per_target)
         .map(|(region, n)| json!({"name": region.name, "streamlines": n}))
         .collect();
-    let fate_counts: serde_json::Map<String, Value> = fates
+    let outcome_counts: serde_json::Map<String, Value> = outcomes
         .iter()
         .map(|(name, f)| ((*name).to_owned(), json!(output.seed_outcomes[*f as usize])))
         .collect();
@@ -240,7 +240,7 @@ pub fn summary(tracked: &Tracked, curves: &str) -> (Value, String) {
         "seeds": seeds,
         "kept": output.kept.len(),
         "points": output.kept.points.len(),
-        "fates": fate_counts,
+        "fates": outcome_counts,
         "stops": stop_counts,
         "targets": per_target,
         "codes": codes,
@@ -253,7 +253,7 @@ pub fn summary(tracked: &Tracked, curves: &str) -> (Value, String) {
         counted(seeds as usize, curves.trim_end_matches('s')),
         text::took(tracked.wall_ms)
     );
-    let dropped: Vec<String> = fates[1..]
+    let dropped: Vec<String> = outcomes[1..]
         .iter()
         .filter(|(_, f)| output.seed_outcomes[*f as usize] > 0)
         .map(|(name, f)| format!("{name} {}", count(output.seed_outcomes[*f as usize])))
@@ -295,12 +295,12 @@ pub fn out_of_reach(fitted: &Fitted, regions: &[Region]) -> String {
     let tensors = fitted.fit.field.mask();
     let regions = || regions.iter();
     let mut why = String::new();
-    let beyond = regions().filter(|r| !r.shape.meets(grid));
+    let beyond = regions().filter(|r| !r.shape.intersects_grid(grid));
     // One seed region has already been blamed.
     let several = regions().filter(|r| r.role == Role::Seed).count() > 1;
     let unfitted = regions()
         .filter(|r| several || r.role != Role::Seed)
-        .filter(|r| r.shape.meets(grid) && !r.shape.touches(&tensors));
+        .filter(|r| r.shape.intersects_grid(grid) && !r.shape.touches(&tensors));
     for (these, place) in [
         (beyond.collect::<Vec<_>>(), "the volume"),
         (unfitted.collect(), &*mask),

@@ -40,7 +40,7 @@ impl Disposal {
 
     /// Releases the streamlines that nobody else holds any more.
     pub fn free_unused(&mut self) {
-        for tractogram in self.kept.extract_if(.., |kept| kept.points.is_sole()) {
+        for tractogram in self.kept.extract_if(.., |kept| kept.points.is_unshared()) {
             // The thread lives as long as this struct.
             let _ = self.gone.send(Box::new(tractogram));
         }

@@ -48,7 +48,7 @@ impl Values {
     }
 
     /// All its values, except lengths, which every program computes from the points.
-    pub fn of(tractogram: &Tractogram) -> Self {
+    pub fn from_tractogram(tractogram: &Tractogram) -> Self {
         let shown = Self::has_measures(tractogram).then_some(Self::SHOWN);
         let lines = tractogram.per_streamline.keys();
         let lines = lines.filter(|name| *name != LENGTH && Some(name.as_str()) != shown);

@@ -19,7 +19,7 @@ const REMEMBERED: usize = 4096;
 /// Characters of a line of its output that a sentence quotes.
 const QUOTED: usize = 200;
 /// Its last output arrives within this time after it exits.
-const LAST_WORDS: Duration = Duration::from_secs(1);
+const LAST_OUTPUT: Duration = Duration::from_secs(1);
 
 /// The program that makes films.
 #[derive(Clone, Debug)]
@@ -339,7 +339,7 @@ impl Running {
                 Ok(None) => std::thread::sleep(TICK),
                 Ok(Some(status)) => {
                     let ended = Instant::now();
-                    while !self.listener.is_finished() && ended.elapsed() < LAST_WORDS {
+                    while !self.listener.is_finished() && ended.elapsed() < LAST_OUTPUT {
                         std::thread::sleep(TICK);
                     }
                     let complaint = self.complaints.complaint();

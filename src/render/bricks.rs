@@ -24,7 +24,7 @@ impl Bricks {
     }
 
     /// The ranges of an image of this size, with the size of the result.
-    pub fn of(
+    pub fn ranges(
         &self,
         gpu: &Gpu,
         image: &wgpu::TextureView,

@@ -1,6 +1,6 @@
 //! Composites the 3-D view: opaque objects, translucent streamlines, volumes, the glass outline.
 
-use super::gpu::{COLOUR, Gpu, Slot, cleared, depth_source};
+use super::gpu::{COLOUR, Gpu, Slot, cleared_target, depth_source};
 use super::lines::values_of;
 use super::pipelines::Drawing;
 use super::scene::{Quality, Targets, distance_numbers};
@@ -129,7 +129,7 @@ impl Compositor {
         );
         let mut pass = encoder.begin_render_pass(&wgpu::RenderPassDescriptor {
             label: Some("together"),
-            color_attachments: &cleared(pane),
+            color_attachments: &cleared_target(pane),
             timestamp_writes: stopwatch.writes(false, true),
             ..Default::default()
         });

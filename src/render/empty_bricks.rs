@@ -36,13 +36,13 @@ impl EmptyBricks {
     }
 
     /// The empty bricks of an image and its surroundings; and the first and last non-empty brick along each axis.
-    pub fn of(
+    pub fn find(
         &self,
         gpu: &Gpu,
         encoder: &mut wgpu::CommandEncoder,
         (image, pool): (&BrickImage, &Pool),
     ) -> (wgpu::TextureView, wgpu::Buffer) {
-        let count = image.counts().map(|n| n as u32 + 2);
+        let count = image.bricks_per_axis().map(|n| n as u32 + 2);
         let view = gpu.written_3d(count, FORMAT);
         let [nx, ny, nz] = image.grid.shape.map(|n| n as u32);
         let size = gpu.uniform(&[nx, ny, nz, image.shift]);

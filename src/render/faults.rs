@@ -3,7 +3,7 @@
 use super::offscreen::Error;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// The first error of a device since the last call of [`Faults::take`].
+/// The first error of a device since the last call of [`Faults::take_error`].
 #[derive(Clone, Default)]
 pub struct Faults(Arc<Mutex<Option<String>>>);
 
@@ -19,35 +19,38 @@ impl Faults {
     fn add(&self, error: &wgpu::Error) {
         log::error!("{error}");
         let mut first = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        first.get_or_insert_with(|| in_words(error));
+        first.get_or_insert_with(|| error_text(error));
     }
 
     /// Returns the error instead of a picture drawn meanwhile, which is not the requested one.
-    pub fn instead_of<R>(&self, picture: Result<R, Error>) -> Result<R, Error> {
-        match self.take() {
+    pub fn or_error<R>(&self, picture: Result<R, Error>) -> Result<R, Error> {
+        match self.take_error() {
             Some(why) => Err(Error::Lost(why)),
             None => picture,
         }
     }
 
     /// Returns the error and clears it.
-    pub fn take(&self) -> Option<String> {
+    pub fn take_error(&self) -> Option<String> {
         let mut first = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         first.take()
     }
 }
 
 /// The result of `make`, and the first error of the device during it.
-pub(super) fn caught<R>(device: &wgpu::Device, make: impl FnOnce() -> R) -> (R, Option<String>) {
+pub(super) fn capture_errors<R>(
+    device: &wgpu::Device,
+    make: impl FnOnce() -> R,
+) -> (R, Option<String>) {
     use wgpu::ErrorFilter::{Internal, Validation};
     let [outer, inner] = [Internal, Validation].map(|filter| device.push_error_scope(filter));
     let made = make();
     let [inner, outer] = [inner, outer].map(|scope| pollster::block_on(scope.pop()));
-    (made, inner.or(outer).map(|error| in_words(&error)))
+    (made, inner.or(outer).map(|error| error_text(&error)))
 }
 
 /// One line, to be put in brackets: the error and its causes.
-fn in_words(error: &wgpu::Error) -> String {
+fn error_text(error: &wgpu::Error) -> String {
     const MOST: usize = 300;
     let text = error.to_string();
     let lines = text.lines().map(str::trim);

@@ -100,7 +100,7 @@ impl Look {
 }
 
 /// Glyphs of earlier pictures, reused while the camera moves.
-struct Kept {
+struct KeptGlyphs {
     of: (DataId, TensorGlyphs),
     made: Arc<wgpu::Buffer>,
     count: u32,
@@ -110,7 +110,7 @@ struct Kept {
 pub(super) struct Glyphs {
     pipelines: OnceLock<Pipelines>,
     /// Most recently used first: the 3-D view's and those of each slice view.
-    kept: Mutex<Vec<Kept>>,
+    kept: Mutex<Vec<KeptGlyphs>>,
     /// Most recently used first.
     candidates: Mutex<Vec<Candidates>>,
 }
@@ -152,7 +152,7 @@ impl Glyphs {
     }
 
     /// Prepares the glyphs; `None` if there are none.
-    pub fn ready(&self, gpu: &Gpu, glyphs: &TensorGlyphs, look: &Look) -> Option<Ready> {
+    pub fn prepare(&self, gpu: &Gpu, glyphs: &TensorGlyphs, look: &Look) -> Option<Ready> {
         let mut uniform = GlyphUniform {
             clip_from_world: look.clip_from_world.as_mat4().to_cols_array_2d(),
             eye: look.eye.as_vec4().to_array(),
@@ -165,10 +165,10 @@ impl Glyphs {
         if let Some(known) = kept.iter().position(|k| k.of == of) {
             kept[..=known].rotate_right(1);
         } else {
-            let tensors = self.chosen(glyphs);
+            let tensors = self.glyphs_to_draw(glyphs);
             uniform.kind[3] = tensors.len() as u32;
-            let made = Kept {
-                made: Arc::new(self.make(gpu, &tensors, &uniform)),
+            let made = KeptGlyphs {
+                made: Arc::new(self.create_buffer(gpu, &tensors, &uniform)),
                 count: tensors.len() as u32,
                 of,
             };
@@ -193,21 +193,21 @@ impl Glyphs {
     }
 
     /// Centres and tensors of the glyphs to draw.
-    fn chosen(&self, glyphs: &TensorGlyphs) -> Vec<[f32; 12]> {
+    fn glyphs_to_draw(&self, glyphs: &TensorGlyphs) -> Vec<[f32; 12]> {
         let field = &glyphs.tensors.0;
         let every = glyphs.every.max(1);
         let mut found = Vec::new();
         match &glyphs.place {
             GlyphPlace::Planes(planes) => {
                 for plane in planes {
-                    found.extend(crossed(field, plane.at, plane.normal, every));
+                    found.extend(voxels_crossed(field, plane.at, plane.normal, every));
                 }
             }
             GlyphPlace::Below(images) => {
-                let voxels = self.below(field, images, every);
+                let voxels = self.voxels_below(field, images, every);
                 found.extend(voxels.into_iter().map(|i| {
                     let i = i as usize;
-                    written(centre(field, i), field.tensors[i].d)
+                    packed(centre(field, i), field.tensors[i].d)
                 }));
             }
         }
@@ -217,7 +217,12 @@ impl Glyphs {
     }
 
     /// Voxels where one of these images is at most its limit, each listed once.
-    fn below(&self, field: &TensorField, images: &[(ById<Volume>, f32)], every: usize) -> Vec<u32> {
+    fn voxels_below(
+        &self,
+        field: &TensorField,
+        images: &[(ById<Volume>, f32)],
+        every: usize,
+    ) -> Vec<u32> {
         let mut known = self
             .candidates
             .lock()
@@ -226,13 +231,13 @@ impl Glyphs {
         for (image, limit) in images {
             let of = (field.id(), image.0.id(), every);
             match known.iter().position(|c| c.of == of) {
-                Some(there) => {
-                    known[..=there].rotate_right(1);
-                    known[0].put_in_order();
+                Some(at) => {
+                    known[..=at].rotate_right(1);
+                    known[0].sort_values();
                 }
                 None => known.insert(0, Candidates::new(field, &image.0, every)),
             }
-            voxels.extend(known[0].up_to(*limit));
+            voxels.extend(known[0].voxels_up_to(*limit));
         }
         known.truncate(IMAGES.max(images.len()));
         if images.len() > 1 {
@@ -242,7 +247,12 @@ impl Glyphs {
         voxels
     }
 
-    fn make(&self, gpu: &Gpu, tensors: &[[f32; 12]], uniform: &GlyphUniform) -> wgpu::Buffer {
+    fn create_buffer(
+        &self,
+        gpu: &Gpu,
+        tensors: &[[f32; 12]],
+        uniform: &GlyphUniform,
+    ) -> wgpu::Buffer {
         let made = gpu.device.create_buffer(&wgpu::BufferDescriptor {
             label: Some("glyphs"),
             size: GLYPH_BYTES * tensors.len().max(1) as u64,
@@ -292,7 +302,7 @@ fn half_mm(glyphs: &TensorGlyphs) -> f64 {
 }
 
 /// A centre, then a tensor, in the shader's layout.
-fn written(centre: DVec3, d: [f32; 6]) -> [f32; 12] {
+fn packed(centre: DVec3, d: [f32; 6]) -> [f32; 12] {
     let [x, y, z] = centre.as_vec3().to_array();
     let [xx, xy, xz, yy, yz, zz] = d;
     [x, y, z, 0.0, xx, xy, xz, yy, yz, zz, 0.0, 0.0]
@@ -304,7 +314,7 @@ fn centre(field: &TensorField, voxel: usize) -> DVec3 {
 }
 
 /// Voxels inside a field.
-fn within(field: &TensorField) -> impl Iterator<Item = usize> {
+fn voxels_inside(field: &TensorField) -> impl Iterator<Item = usize> {
     let all = field.tensors.iter().enumerate();
     all.filter(|(_, t)| t.inside >= 0.5).map(|(i, _)| i)
 }
@@ -319,7 +329,7 @@ struct Candidates {
 
 impl Candidates {
     fn new(field: &TensorField, image: &Volume, every: usize) -> Self {
-        let some = within(field).filter(|i| {
+        let some = voxels_inside(field).filter(|i| {
             let voxel = field.grid.voxel(*i);
             every == 1 || voxel.iter().all(|v| v.is_multiple_of(every))
         });
@@ -335,7 +345,7 @@ impl Candidates {
     }
 
     /// Done from the second limit on: an image that a drag replaces has only one.
-    fn put_in_order(&mut self) {
+    fn sort_values(&mut self) {
         if !self.ascending {
             self.values.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
             self.ascending = true;
@@ -343,7 +353,7 @@ impl Candidates {
     }
 
     /// Voxels whose value is at most this.
-    fn up_to(&self, limit: f32) -> impl Iterator<Item = u32> {
+    fn voxels_up_to(&self, limit: f32) -> impl Iterator<Item = u32> {
         let end = match self.ascending {
             true => self.values.partition_point(|(value, _)| *value <= limit),
             false => self.values.len(),
@@ -355,7 +365,7 @@ impl Candidates {
 }
 
 /// Voxels that a plane crosses: one layer of them, at this spacing along it.
-fn crossed(
+fn voxels_crossed(
     field: &TensorField,
     through: DVec3,
     normal: DVec3,
@@ -372,7 +382,7 @@ fn crossed(
         let off = (centre - through).dot(normal);
         let kept = (0..3).all(|a| a == along || voxel[a].is_multiple_of(every));
         // A plane halfway between two layers crosses one of them.
-        (off > -half && off <= half && kept).then(|| written(centre, field.tensors[i].d))
+        (off > -half && off <= half && kept).then(|| packed(centre, field.tensors[i].d))
     };
-    within(field).filter_map(near)
+    voxels_inside(field).filter_map(near)
 }

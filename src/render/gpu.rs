@@ -55,7 +55,7 @@ pub fn shader_sources() -> Vec<(String, String)> {
     });
     let slices = ("slice".to_owned(), super::slice::shader());
     let lines = ("lines".to_owned(), super::lines::shader());
-    let vacant = ("vacant".to_owned(), super::empty_bricks::shader());
+    let empty_bricks = ("vacant".to_owned(), super::empty_bricks::shader());
     let surfaces = [1, 4].map(|n| {
         let name = format!("surface in bricks, {n} samples");
         (name, super::volume_bricks::shader(n))
@@ -63,18 +63,22 @@ pub fn shader_sources() -> Vec<(String, String)> {
     let volumes = volumes
         .into_iter()
         .chain(surfaces)
-        .chain([slices, lines, vacant]);
+        .chain([slices, lines, empty_bricks]);
     let plain = plain.map(|(name, own)| (name.to_owned(), source(own)));
     plain.into_iter().chain(both).chain(volumes).collect()
 }
 
 /// One colour target that starts black.
-pub fn cleared(view: &wgpu::TextureView) -> [Option<wgpu::RenderPassColorAttachment<'_>>; 1] {
+pub fn cleared_target(
+    view: &wgpu::TextureView,
+) -> [Option<wgpu::RenderPassColorAttachment<'_>>; 1] {
     target(view, wgpu::LoadOp::Clear(wgpu::Color::BLACK))
 }
 
 /// One colour target that keeps its content.
-pub(super) fn kept(view: &wgpu::TextureView) -> [Option<wgpu::RenderPassColorAttachment<'_>>; 1] {
+pub(super) fn kept_target(
+    view: &wgpu::TextureView,
+) -> [Option<wgpu::RenderPassColorAttachment<'_>>; 1] {
     target(view, wgpu::LoadOp::Load)
 }
 
@@ -94,7 +98,7 @@ fn target(
 }
 
 /// Idle items to drop (given last use, key, bytes), oldest first, until the rest fits the budget.
-pub(super) fn beyond<K>(mut idle: Vec<(u64, K, u64)>, budget_bytes: u64) -> Vec<K> {
+pub(super) fn keys_beyond_budget<K>(mut idle: Vec<(u64, K, u64)>, budget_bytes: u64) -> Vec<K> {
     idle.sort_unstable_by_key(|i| i.0);
     let mut bytes: u64 = idle.iter().map(|i| i.2).sum();
     let drops = |(_, key, size): (u64, K, u64)| {

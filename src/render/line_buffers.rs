@@ -1,6 +1,6 @@
 //! Streamlines on the graphics device: built during a time slice per frame, and shown as they arrive.
 
-use super::gpu::{Gpu, beyond};
+use super::gpu::{Gpu, keys_beyond_budget};
 use super::line_slots::{BLOCK, BLOCK_BYTES, Frame, Reach, Slot, pack};
 use super::line_walk::{Detail, Order, SHORTEST_PIECE, Walk, build};
 use crate::data::{DataId, Tractogram};
@@ -34,7 +34,7 @@ impl Chunk {
     /// Writes slots after the existing ones.
     fn append(&mut self, gpu: &Gpu, frame: &Frame, batch: &[Slot]) {
         let first = self.ready / BLOCK;
-        let points = |slots: &[Slot]| frame.around(slots.iter().flatten().copied());
+        let points = |slots: &[Slot]| frame.reach_of(slots.iter().flatten().copied());
         // The first point of a block also ends the last segment of the block before.
         if let (true, Some(before)) = (self.last.is_empty(), self.blocks.last_mut()) {
             before.extend(&points(&batch[..1]));
@@ -315,7 +315,7 @@ impl LineStore {
             .filter(|(key, _)| !in_use.contains(key))
             .map(|(key, lines)| (lines.used, *key, lines.bytes()))
             .collect();
-        for key in beyond(idle, self.idle_budget_bytes) {
+        for key in keys_beyond_budget(idle, self.idle_budget_bytes) {
             self.kept.remove(&key);
         }
     }

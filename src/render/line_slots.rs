@@ -9,8 +9,8 @@ use glam::{DVec3, Vec3};
 /// Slots of a block; slices test blocks, so that they draw only those near them.
 pub(super) const BLOCK: usize = 32;
 /// Corner and step, then the slots.
-const BLOCK_WORDS: usize = 4 + BLOCK * 3 / 2;
-pub(super) const BLOCK_BYTES: u64 = BLOCK_WORDS as u64 * 4;
+const BLOCK_LEN: usize = 4 + BLOCK * 3 / 2;
+pub(super) const BLOCK_BYTES: u64 = BLOCK_LEN as u64 * 4;
 /// Marks the gap between two streamlines.
 const GAP: u16 = u16::MAX;
 /// The largest coordinate of a point.
@@ -22,7 +22,7 @@ const STEP_MM: f32 = 1.0 / 256.0;
 pub(super) fn constants() -> String {
     [
         ("BLOCK", BLOCK),
-        ("BLOCK_WORDS", BLOCK_WORDS),
+        ("BLOCK_LEN", BLOCK_LEN),
         ("GAP", usize::from(GAP)),
     ]
     .map(|(name, number)| format!("const {name}: u32 = {number}u;\n"))
@@ -109,7 +109,7 @@ impl Frame {
         }
     }
 
-    pub fn around(&self, points: impl Iterator<Item = Vec3>) -> Reach {
+    pub fn reach_of(&self, points: impl Iterator<Item = Vec3>) -> Reach {
         let (low, high) = points.fold((Vec3::INFINITY, Vec3::NEG_INFINITY), |(low, high), p| {
             (low.min(p), high.max(p))
         });

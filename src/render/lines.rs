@@ -98,7 +98,7 @@ pub(super) enum Rank {
 }
 
 impl Rank {
-    fn of(lines: &Lines) -> Self {
+    fn from_lines(lines: &Lines) -> Self {
         match lines.opacity {
             _ if lines.context => Self::Context,
             0.999.. => Self::Opaque,
@@ -211,7 +211,7 @@ impl LinePipelines {
             light: view.light.as_vec3().extend(0.0).to_array(),
             depth_cue: view.depth_cue.as_vec4().to_array(),
             haze: view.haze,
-            ..coloured(lines)
+            ..style_uniform(lines)
         };
         if style.kind[0] == BY_VALUE {
             style.haze[3] *= VALUE_HAZE;
@@ -239,10 +239,10 @@ impl LinePipelines {
         };
         let uniform = gpu.uniform(&style);
         let name = values_of(lines);
-        let chunks = in_chunks(buffers, name, most_slots).enumerate();
-        for (index, slots) in chunks.map(|(index, slots)| (index, in_ribbons(slots))) {
+        let chunks = slots_per_chunk(buffers, name, most_slots).enumerate();
+        for (index, slots) in chunks.map(|(index, slots)| (index, ribbon_slots(slots))) {
             if slots > 0 {
-                let (chunk, values) = (&buffers.chunks[index], values_in(buffers, name, index));
+                let (chunk, values) = (&buffers.chunks[index], chunk_values(buffers, name, index));
                 // Only slices use blocks.
                 let group = self.group(gpu, textures, &uniform, (chunk, values, &chunk.slots));
                 strand.groups.push((group, slots));
@@ -286,7 +286,7 @@ impl LinePipelines {
         let mut before = 0;
         for strand in strands.iter().filter(|s| s.rank == rank) {
             for (group, slots) in &strand.groups {
-                let own = within(part, before..before + slots);
+                let own = overlap(part, before..before + slots);
                 before += slots;
                 if !own.is_empty() {
                     // From the previous point, or a segment would be missing.
@@ -300,13 +300,13 @@ impl LinePipelines {
 }
 
 /// The part of a range within another, counted from the other's start.
-pub(super) fn within(part: &Range<usize>, whole: Range<usize>) -> Range<usize> {
+pub(super) fn overlap(part: &Range<usize>, whole: Range<usize>) -> Range<usize> {
     let at = |i: usize| i.clamp(whole.start, whole.end) - whole.start;
     at(part.start)..at(part.end)
 }
 
 /// The range of each pass among the slots of a picture.
-pub(super) fn uses(strands: &[Strand]) -> [(LinePass, Range<usize>); 4] {
+pub(super) fn pass_ranges(strands: &[Strand]) -> [(LinePass, Range<usize>); 4] {
     let mut end = 0;
     LinePass::ALL.map(|for_use| {
         let own = strands.iter().filter(|s| s.rank == for_use.rank());
@@ -317,7 +317,7 @@ pub(super) fn uses(strands: &[Strand]) -> [(LinePass, Range<usize>); 4] {
 }
 
 /// Slots of each chunk that can be drawn, at most `most` in total.
-pub(super) fn in_chunks<'a>(
+pub(super) fn slots_per_chunk<'a>(
     buffers: &'a LineBuffers,
     name: Option<&'a str>,
     most: usize,
@@ -331,7 +331,7 @@ pub(super) fn in_chunks<'a>(
 }
 
 /// Slots that form ribbons: the last one is a gap with no successor.
-fn in_ribbons(slots: usize) -> usize {
+fn ribbon_slots(slots: usize) -> usize {
     if slots >= 3 { slots - 1 } else { 0 }
 }
 
@@ -343,7 +343,7 @@ pub(super) fn scene_slots(
     most: usize,
 ) -> usize {
     sum_of_slots((lines, keys), store, most, |l, slots| {
-        in_ribbons(slots) * Rank::of(l).passes().count()
+        ribbon_slots(slots) * Rank::from_lines(l).passes().count()
     })
 }
 
@@ -358,7 +358,7 @@ pub(super) fn sum_of_slots(
     let some = some.filter_map(|(l, key)| Some((l, store.get(*key)?)));
     let chunks = |(l, buffers)| {
         let of = &of;
-        in_chunks(buffers, values_of(l), most).map(move |slots| of(l, slots))
+        slots_per_chunk(buffers, values_of(l), most).map(move |slots| of(l, slots))
     };
     some.flat_map(chunks).sum()
 }
@@ -367,17 +367,17 @@ impl Strand {
     fn empty(lines: &Lines) -> Self {
         Self {
             groups: Vec::new(),
-            rank: Rank::of(lines),
+            rank: Rank::from_lines(lines),
         }
     }
 
     /// Whether part of it is drawn in this rank.
-    pub fn is(&self, rank: Rank) -> bool {
+    pub fn is_in_rank(&self, rank: Rank) -> bool {
         self.rank == rank && !self.groups.is_empty()
     }
 }
 
-pub(super) fn values_in<'a>(
+pub(super) fn chunk_values<'a>(
     buffers: &'a LineBuffers,
     name: Option<&str>,
     chunk: usize,
@@ -386,7 +386,7 @@ pub(super) fn values_in<'a>(
     values.chunks.get(chunk)
 }
 
-pub(super) fn coloured(lines: &Lines) -> StyleUniform {
+pub(super) fn style_uniform(lines: &Lines) -> StyleUniform {
     let mut style = StyleUniform::default();
     let fixed = |colour: [u8; 3]| {
         let [r, g, b] = colour.map(|c| f32::from(c) / 255.0);

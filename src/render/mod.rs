@@ -43,12 +43,12 @@ mod volume_image;
 pub use blit::Surface;
 pub use device::{backends, device_descriptor, instance, shortcoming, unsuitable};
 pub use faults::Faults;
-pub use gpu::{cleared, shader_sources};
+pub use gpu::{cleared_target, shader_sources};
 pub use shared::image_exporter;
 pub use volume::March;
 
 use crate::scene::draw_list::{Lines, ScenePane, SlicePane};
-use gpu::{COLOUR, Gpu, kept};
+use gpu::{COLOUR, Gpu, kept_target};
 use line_buffers::{LineKey, LineStore};
 use quality::{PATIENCE_MS, PieceSizes, QualityController};
 use scene::{Scenes, Tools};
@@ -130,7 +130,7 @@ impl Renderer {
     /// The device should have been created with [`device_descriptor`].
     pub fn new(device: wgpu::Device, queue: wgpu::Queue) -> Self {
         let gpu = Gpu::new(device, queue);
-        let (scenes, why) = faults::caught(&gpu.device, || Scenes::new(&gpu));
+        let (scenes, why) = faults::capture_errors(&gpu.device, || Scenes::new(&gpu));
         let no_scenes = why.map(|why| {
             log::warn!("No 3-D view: {why}");
             device::without_scenes(&gpu.device.adapter_info())
@@ -175,7 +175,7 @@ impl Renderer {
     }
 
     /// Records an interaction: better pictures wait until it pauses, so that its effect shows soon.
-    pub fn touch(&mut self) {
+    pub fn record_interaction(&mut self) {
         self.touched = Some(Instant::now());
     }
 
@@ -200,16 +200,16 @@ impl Renderer {
     /// Draws a slice view if its list changed; while that is slow, with only a few of its streamlines.
     pub fn slice(&mut self, list: &SlicePane, id: PaneId) -> &wgpu::TextureView {
         let mut list = list.clone();
-        list.size_px = self.possible(list.size_px);
-        let keys = self.load(&list.lines);
+        list.size_px = self.limited_size(list.size_px);
+        let keys = self.load_lines(&list.lines);
         self.ready_pane(id, list.size_px);
         self.textures.pools.next_picture();
         let same = |old: &List| matches!(old, List::Slice(l) if *l == list);
-        let Some(ask) = self.due(id, (&list.lines, &keys), same, false) else {
+        let Some(ask) = self.next_work(id, (&list.lines, &keys), same, false) else {
             return self.view(id);
         };
         let started = Instant::now();
-        let moving = !self.loaded(&list.lines, &keys).1;
+        let moving = !self.loaded_slots(&list.lines, &keys).1;
         let shown = (&*list.lines, &*keys, 0);
         let how: (Count, _) = (
             slice_lines::slice_slots,
@@ -240,7 +240,7 @@ impl Renderer {
         let capsules = lines.capsules(gpu, (textures, store), &list, &keys, own);
         let looked = glyphs::Look::slice(&list);
         let tensors = list.glyphs.as_ref();
-        let tensors = tensors.and_then(|g| scenes.glyphs.ready(gpu, g, &looked));
+        let tensors = tensors.and_then(|g| scenes.glyphs.prepare(gpu, g, &looked));
         let slots = slice_lines::slice_slots(&list.lines, &keys, store, quality.most_slots);
         let aside = !(part.begins && part.ends);
         if aside && pane.back.is_none() {
@@ -256,8 +256,8 @@ impl Renderer {
             let mut pass = encoder.begin_render_pass(&wgpu::RenderPassDescriptor {
                 label: Some("slice"),
                 color_attachments: &match part.begins {
-                    true => cleared(target),
-                    false => kept(target),
+                    true => cleared_target(target),
+                    false => kept_target(target),
                 },
                 timestamp_writes: progress.stopwatch.writes(true, true),
                 ..Default::default()
@@ -271,7 +271,7 @@ impl Renderer {
             }
         }
         progress.stopwatch.stop(gpu, encoder);
-        textures.pools.submitted(gpu);
+        textures.pools.keep_until_drawn(gpu);
         if part.ends {
             if let Some(back) = pane.back.as_mut().filter(|_| aside) {
                 std::mem::swap(&mut pane.texture, &mut back.0);
@@ -282,7 +282,7 @@ impl Renderer {
             self.draws += 1;
         }
         self.encode_ms = started.elapsed().as_secs_f64() * 1e3;
-        self.drawn(id, List::Slice(list), used, keys);
+        self.record_drawn(id, List::Slice(list), used, keys);
         self.view(id)
     }
 
@@ -290,7 +290,7 @@ impl Renderer {
     /// [`Renderer::blit`] stretches it.
     pub fn scene(&mut self, list: &ScenePane, id: PaneId) -> &wgpu::TextureView {
         let mut list = list.clone();
-        list.size_px = self.possible(list.size_px);
+        list.size_px = self.limited_size(list.size_px);
         if self.no_scenes.is_some() {
             self.clock += 1;
             self.ready_pane(id, list.size_px);
@@ -300,7 +300,7 @@ impl Renderer {
             }
             return self.view(id);
         }
-        let keys = self.load(&list.lines);
+        let keys = self.load_lines(&list.lines);
         self.ready_pane(id, list.size_px);
         let same = |old: &List| matches!(old, List::Scene(l) if *l == list);
         let owes = self.textures.has_pending;
@@ -312,12 +312,12 @@ impl Renderer {
         // Other panes keep their requests.
         self.textures.has_pending = owes && self.stills;
         self.textures.pools.next_picture();
-        let Some(ask) = self.due(id, (&list.lines, &keys), same, owed) else {
+        let Some(ask) = self.next_work(id, (&list.lines, &keys), same, owed) else {
             return self.view(id);
         };
         let started = Instant::now();
         // While streamlines are loading, more pictures follow by themselves.
-        let moving = list.moving || !self.loaded(&list.lines, &keys).1;
+        let moving = list.moving || !self.loaded_slots(&list.lines, &keys).1;
         let rows = if list.ray_cast() > 0 {
             list.size_px[1]
         } else {
@@ -344,7 +344,7 @@ impl Renderer {
         let (used, filled) = self
             .scenes
             .draw(tools, &list, &keys, &quality, targets, view);
-        self.textures.pools.submitted(&self.gpu);
+        self.textures.pools.keep_until_drawn(&self.gpu);
         if let Some(filled) = filled {
             pane.rough = !quality.is_full();
             self.draws += 1;
@@ -353,7 +353,7 @@ impl Renderer {
         }
         self.last_scene = Some(id);
         self.encode_ms = started.elapsed().as_secs_f64() * 1e3;
-        self.drawn(id, List::Scene(list), used, keys);
+        self.record_drawn(id, List::Scene(list), used, keys);
         self.view(id)
     }
 
@@ -443,11 +443,11 @@ impl Renderer {
         &self.panes[&id].view
     }
 
-    fn possible(&self, size: [u32; 2]) -> [u32; 2] {
+    fn limited_size(&self, size: [u32; 2]) -> [u32; 2] {
         size.map(|n| n.clamp(1, self.gpu.limits.max_texture_dimension_2d))
     }
 
-    fn load(&mut self, lines: &[Lines]) -> Vec<LineKey> {
+    fn load_lines(&mut self, lines: &[Lines]) -> Vec<LineKey> {
         self.clock += 1;
         let deadline = self.loading.map(|slice| Instant::now() + slice);
         lines
@@ -494,7 +494,7 @@ impl Renderer {
     }
 
     /// Whether the pane must be drawn: another list, or clearly more of its streamlines.
-    fn stale(
+    fn must_redraw(
         &self,
         id: PaneId,
         lines: &[Lines],
@@ -505,12 +505,12 @@ impl Renderer {
         if !pane.list.as_ref().is_some_and(same) {
             return true;
         }
-        let (slots, complete) = self.loaded(lines, keys);
+        let (slots, complete) = self.loaded_slots(lines, keys);
         !pane.complete && (complete || slots > pane.slots_drawn / 4 * 5 + 50_000)
     }
 
     /// Slots that can be drawn, and whether these are all of them.
-    fn loaded(&self, lines: &[Lines], keys: &[LineKey]) -> (usize, bool) {
+    fn loaded_slots(&self, lines: &[Lines], keys: &[LineKey]) -> (usize, bool) {
         let mut slots = 0;
         let mut complete = true;
         for (l, key) in lines.iter().zip(keys) {
@@ -521,12 +521,12 @@ impl Renderer {
         (slots, complete)
     }
 
-    fn drawn(&mut self, id: PaneId, list: List, textures: Vec<Key>, keys: Vec<LineKey>) {
+    fn record_drawn(&mut self, id: PaneId, list: List, textures: Vec<Key>, keys: Vec<LineKey>) {
         let lines = match &list {
             List::Slice(l) => &l.lines,
             List::Scene(l) => &l.lines,
         };
-        let (slots, complete) = self.loaded(lines, &keys);
+        let (slots, complete) = self.loaded_slots(lines, &keys);
         if let Some(pane) = self.panes.get_mut(&id) {
             pane.slots_drawn = slots;
             pane.complete = complete;

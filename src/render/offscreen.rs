@@ -107,7 +107,7 @@ impl Offscreen {
         let faults = Faults::watch(&device);
         let mut renderer = Renderer::new(device, queue);
         renderer.load_at_once();
-        if let Some(why) = faults.take() {
+        if let Some(why) = faults.take_error() {
             return Err(Error::Unsuitable(unsuitable(&adapter.get_info(), &why)));
         }
         Ok(Self {
@@ -134,19 +134,19 @@ impl Offscreen {
 
     pub fn slice(&mut self, list: &SlicePane) -> Result<Picture, Error> {
         let picture = self.renderer.slice_picture(list);
-        self.faults.instead_of(picture)
+        self.faults.or_error(picture)
     }
 
     pub fn scene(&mut self, list: &ScenePane) -> Result<Picture, Error> {
         let picture = self.renderer.scene_picture(list);
-        self.faults.instead_of(picture)
+        self.faults.or_error(picture)
     }
 }
 
 impl Renderer {
     /// A slice view as bytes; waits for the device.
     pub fn slice_picture(&mut self, list: &SlicePane) -> Result<Picture, Error> {
-        self.tiled(list.size_px, 0, |renderer, [x, y], size_px| {
+        self.draw_tiled(list.size_px, 0, |renderer, [x, y], size_px| {
             let part = SlicePane {
                 size_px,
                 origin: list.origin + list.right * f64::from(x) + list.down * f64::from(y),
@@ -163,7 +163,7 @@ impl Renderer {
         }
         let whole = list.size_px.map(f64::from);
         let margin = reach_px(list.scale);
-        self.tiled(list.size_px, margin, |renderer, corner, size_px| {
+        self.draw_tiled(list.size_px, margin, |renderer, corner, size_px| {
             // The tile's part of clip space, stretched to the whole.
             let share = [0, 1].map(|a| f64::from(size_px[a]) / whole[a]);
             let middle = [0, 1].map(|a| {
@@ -197,7 +197,7 @@ impl Renderer {
 
     /// Draws the tiles of a picture, each into the pane [`PANE`], and joins them. Tiles overlap by twice the margin, so
     /// that the neighbours that a pixel depends on are present.
-    fn tiled(
+    fn draw_tiled(
         &mut self,
         size_px: [u32; 2],
         margin: u32,
@@ -211,8 +211,8 @@ impl Renderer {
         let loading = self.loading.take();
         let mut rgba = vec![0; width as usize * height as usize * 4];
         let mut result = Ok(());
-        'tiles: for y in spans(height, tile, margin) {
-            for x in spans(width, tile, margin) {
+        'tiles: for y in tile_spans(height, tile, margin) {
+            for x in tile_spans(width, tile, margin) {
                 let size = [x.drawn.len() as u32, y.drawn.len() as u32];
                 draw(self, [x.drawn.start, y.drawn.start], size);
                 result = self.read_rows(PANE, |row, bytes| {
@@ -294,7 +294,7 @@ struct Span {
 }
 
 /// Tiles of at most `tile` pixels that cover `length`, each drawn with a margin next to a neighbour.
-fn spans(length: u32, tile: u32, margin: u32) -> Vec<Span> {
+fn tile_spans(length: u32, tile: u32, margin: u32) -> Vec<Span> {
     if length <= tile {
         return vec![Span {
             drawn: 0..length,

@@ -37,7 +37,7 @@ impl Pool {
 }
 
 /// The last upload of an image, and its place.
-struct Kept {
+struct KeptBuffer {
     image: BrickImage,
     buffer: wgpu::Buffer,
     /// The last picture that shows it.
@@ -45,7 +45,7 @@ struct Kept {
 }
 
 pub(super) struct Pools {
-    kept: Vec<Kept>,
+    kept: Vec<KeptBuffer>,
     picture: u64,
     /// Images of this picture: kernels may write there again when it is drawn.
     exported: Vec<BrickImage>,
@@ -82,14 +82,14 @@ impl Pools {
     }
 
     /// A kernel's memory that the picture reads is kept until the device has drawn it.
-    pub fn submitted(&mut self, gpu: &Gpu) {
+    pub fn keep_until_drawn(&mut self, gpu: &Gpu) {
         let lent = std::mem::take(&mut self.exported);
         if !lent.is_empty() {
             gpu.queue.on_submitted_work_done(move || drop(lent));
         }
     }
 
-    pub fn nothing(&self) -> Pool {
+    pub fn empty_pool(&self) -> Pool {
         let part = BrickImage::ALIGNED;
         Pool {
             buffer: self.nothing.clone(),
@@ -99,7 +99,7 @@ impl Pools {
     }
 
     /// `None` if it exceeds what a shader can read: 128 MiB of pages are 33 million voxels of a band.
-    pub fn of(&mut self, gpu: &Gpu, image: &BrickImage) -> Option<Pool> {
+    pub fn pool(&mut self, gpu: &Gpu, image: &BrickImage) -> Option<Pool> {
         let table = 0..4 * image.bricks() as u64;
         let (first, bytes) = (image.pages_at(), image.values_bytes());
         let limits = &gpu.limits;
@@ -123,7 +123,7 @@ impl Pools {
             return Some(pool(&shared.buffer));
         }
         let pages = image.pages()?;
-        let place = self.place(gpu, image, first + bytes);
+        let place = self.find_buffer(gpu, image, first + bytes);
         let kept = &mut self.kept[place];
         kept.picture = self.picture;
         let before = std::mem::replace(&mut kept.image, image.clone());
@@ -147,7 +147,7 @@ impl Pools {
             ),
         ];
         for (at, new, old, piece) in parts {
-            for run in changed(old.unwrap_or_default(), new, piece) {
+            for run in changed_ranges(old.unwrap_or_default(), new, piece) {
                 self.uploaded_bytes += run.len() as u64;
                 gpu.queue
                     .write_buffer(buffer, at + run.start as u64, &new[run]);
@@ -157,12 +157,13 @@ impl Pools {
     }
 
     /// The buffer of an image of this many bytes, or one to put it in: never one that this picture shows.
-    fn place(&mut self, gpu: &Gpu, image: &BrickImage, bytes: u64) -> usize {
-        let same = |k: &Kept| k.image.id() == image.id();
+    fn find_buffer(&mut self, gpu: &Gpu, image: &BrickImage, bytes: u64) -> usize {
+        let same = |k: &KeptBuffer| k.image.id() == image.id();
         if let Some(at) = self.kept.iter().position(same) {
             return at;
         }
-        let idle = |k: &&(usize, &Kept)| k.1.picture < self.picture && k.1.buffer.size() >= bytes;
+        let idle =
+            |k: &&(usize, &KeptBuffer)| k.1.picture < self.picture && k.1.buffer.size() >= bytes;
         let kept = self.kept.iter().enumerate().filter(|k| idle(&k));
         if let Some((at, _)) = kept.max_by_key(|(_, k)| k.picture) {
             return at;
@@ -171,8 +172,8 @@ impl Pools {
         self.kept.retain(|k| k.picture == self.picture);
         let most = gpu.limits.max_buffer_size;
         let room = (bytes + bytes / 2).next_multiple_of(4).min(most);
-        self.kept.push(Kept {
-            image: BrickImage::blank(image),
+        self.kept.push(KeptBuffer {
+            image: BrickImage::without_values(image),
             buffer: gpu.storage(room),
             picture: 0,
         });
@@ -181,7 +182,7 @@ impl Pools {
 }
 
 /// The ranges in which pieces differ, with adjacent ones joined.
-fn changed(old: &[u8], new: &[u8], piece: usize) -> Vec<Range<usize>> {
+fn changed_ranges(old: &[u8], new: &[u8], piece: usize) -> Vec<Range<usize>> {
     let mut runs: Vec<Range<usize>> = Vec::new();
     for (i, part) in new.chunks(piece).enumerate() {
         let at = i * piece..i * piece + part.len();

@@ -209,7 +209,7 @@ impl QualityController {
     ) -> Quality {
         match measured {
             Some((ms, Drawn::Rough)) => self.adapt(ms),
-            Some((ms, part)) => self.learn(ms, part),
+            Some((ms, part)) => self.learn_speed(ms, part),
             None => {}
         }
         let foggy = work.rows > 0;
@@ -247,7 +247,7 @@ impl QualityController {
             self.has_pending_refinement = !moving;
             self.next = None;
             self.share = 0.0;
-            return self.rough();
+            return self.rough_quality();
         }
         if !heavy {
             self.has_pending_refinement = false;
@@ -319,7 +319,7 @@ impl QualityController {
         }
     }
 
-    fn rough(&self) -> Quality {
+    fn rough_quality(&self) -> Quality {
         Quality {
             samples: 1,
             scale: self.scale,
@@ -336,7 +336,7 @@ impl QualityController {
     }
 
     /// From a picture that was not rough, or a piece of one.
-    fn learn(&mut self, ms: f64, drawn: Drawn) {
+    fn learn_speed(&mut self, ms: f64, drawn: Drawn) {
         let Drawn::Part {
             slots,
             rows,

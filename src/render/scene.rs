@@ -238,7 +238,10 @@ impl Scenes {
         let height = if foggy { drawn[1] } else { 0 };
         let share = Share::new(&quality.part, &objects.strands, height);
         let rows = &share.rows;
-        let through = objects.strands.iter().any(|s| s.is(Rank::Translucent));
+        let through = objects
+            .strands
+            .iter()
+            .any(|s| s.is_in_rank(Rank::Translucent));
         let complete = quality.part.ends;
         let frame = Frame {
             drawn,

@@ -24,7 +24,7 @@ pub(super) type NewPace = fn(bool, f64) -> QualityController;
 
 impl Renderer {
     /// The next thing to draw for a pane, if any; `owed`: textures of it that were not ready.
-    pub(super) fn due(
+    pub(super) fn next_work(
         &self,
         id: PaneId,
         (lines, keys): (&[Lines], &[LineKey]),
@@ -36,18 +36,20 @@ impl Renderer {
         match changed {
             // One piece of one pane at a time, from the start.
             true if self.stills => {
-                let loaded = self.loaded(lines, keys).1;
+                let loaded = self.loaded_slots(lines, keys).1;
                 (loaded && self.is_idle()).then_some(RefinementRequest::Whole)
             }
             true => Some(RefinementRequest::New),
-            false if owed || self.stale(id, lines, keys, same) => Some(RefinementRequest::More),
-            false => self.turn_of(pane).then_some(RefinementRequest::Better),
+            false if owed || self.must_redraw(id, lines, keys, same) => {
+                Some(RefinementRequest::More)
+            }
+            false => self.is_turn_of(pane).then_some(RefinementRequest::Better),
         }
     }
 
     /// Whether it is this pane's turn for the next piece of a better picture: once interaction pauses, whichever pane
     /// it was in, and after the previous piece, since work submitted to the device cannot be revoked.
-    fn turn_of(&self, pane: &Pane) -> bool {
+    fn is_turn_of(&self, pane: &Pane) -> bool {
         let Some(own) = pane
             .progress
             .as_ref()
@@ -92,7 +94,7 @@ impl Renderer {
 
     /// When to request the next frame, if there is more to draw on screen: at once while data loads; for refinement,
     /// once interaction pauses.
-    pub fn due_in(&self) -> Option<Duration> {
+    pub fn next_frame_in(&self) -> Option<Duration> {
         let mut panes = self.panes.values().filter(|p| self.is_on_screen(p));
         if self.textures.has_pending || panes.any(|p| !p.complete) {
             return Some(Duration::ZERO);
@@ -133,8 +135,8 @@ impl Renderer {
     }
 
     /// Whether a visible pane has more to draw.
-    pub fn busy(&self) -> bool {
-        self.due_in().is_some()
+    pub fn is_busy(&self) -> bool {
+        self.next_frame_in().is_some()
     }
 
     pub(super) fn is_on_screen(&self, pane: &Pane) -> bool {

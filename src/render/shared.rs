@@ -36,7 +36,7 @@ pub fn image_exporter(device: &wgpu::Device, queue: &wgpu::Queue) -> Option<Imag
     if !device.features().contains(exports) {
         return None;
     }
-    let card = linux::card(device)?;
+    let card = linux::device_uuid(device)?;
     let (device, queue) = (device.clone(), queue.clone());
     let drawing = device.clone();
     let image = move |size| {
@@ -72,7 +72,7 @@ mod linux {
     const FORMAT: wgpu::TextureFormat = wgpu::TextureFormat::R32Float;
 
     /// The UUID of a device's card, as CUDA also reports it.
-    pub fn card(device: &wgpu::Device) -> Option<[u8; 16]> {
+    pub fn device_uuid(device: &wgpu::Device) -> Option<[u8; 16]> {
         // SAFETY: the device is only queried.
         unsafe {
             let hal = device.as_hal::<Vulkan>()?;
@@ -88,7 +88,7 @@ mod linux {
     ///
     /// # Safety
     /// `alone` and `bind` must refer to one resource of this device, with these requirements.
-    unsafe fn exported(
+    unsafe fn export_memory(
         hal: &wgpu::hal::vulkan::Device,
         needs: &vk::MemoryRequirements,
         mut alone: vk::MemoryDedicatedAllocateInfo<'_>,
@@ -146,7 +146,7 @@ mod linux {
             let needs = raw.get_buffer_memory_requirements(buffer);
             let alone = vk::MemoryDedicatedAllocateInfo::default().buffer(buffer);
             let bind = |memory| raw.bind_buffer_memory(buffer, memory, 0);
-            let Some((memory, handle)) = exported(&hal, &needs, alone, bind) else {
+            let Some((memory, handle)) = export_memory(&hal, &needs, alone, bind) else {
                 raw.destroy_buffer(buffer, None);
                 return None;
             };
@@ -208,7 +208,7 @@ mod linux {
             let needs = raw.get_image_memory_requirements(image);
             let alone = vk::MemoryDedicatedAllocateInfo::default().image(image);
             let bind = |memory| raw.bind_image_memory(image, memory, 0);
-            let Some((memory, handle)) = exported(&hal, &needs, alone, bind) else {
+            let Some((memory, handle)) = export_memory(&hal, &needs, alone, bind) else {
                 raw.destroy_image(image, None);
                 return None;
             };

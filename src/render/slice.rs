@@ -143,14 +143,14 @@ impl Slices {
         let mut layers: Vec<Layer> = list.images.iter().map(layer).collect();
         for contour in &list.contours {
             let (uniform, views, pool) =
-                Self::line(gpu, textures, contour, plane, list.scale, used);
+                Self::contour_layer(gpu, textures, contour, plane, list.scale, used);
             layers.push(self.bind(gpu, textures, uniform, views, pool));
         }
         layers
     }
 
     /// A contour as a layer.
-    fn line(
+    fn contour_layer(
         gpu: &Gpu,
         textures: &mut Textures,
         contour: &Contour,
@@ -181,7 +181,7 @@ impl Slices {
                 views[0] = texture.view.clone();
             }
             ContourOf::Bricks(phi) => {
-                pool = textures.pools.of(gpu, &phi.0);
+                pool = textures.pools.pool(gpu, &phi.0);
                 let [x, y, z] = phi.0.grid.shape.map(|n| n as f32);
                 uniform.kind[0] |= BRICKS;
                 uniform.image = plane.in_texels(&phi.0.grid.voxel_from_world);
@@ -243,7 +243,7 @@ impl Slices {
         }
         for contour in &list.contours {
             let (mut uniform, mut views, pool) =
-                Self::line(gpu, textures, contour, plane, 1.0, used);
+                Self::contour_layer(gpu, textures, contour, plane, 1.0, used);
             uniform.corners = corners;
             uniform.kind[3] = samples;
             if let Some(cut) = &cut {
@@ -315,7 +315,7 @@ impl Slices {
         views: [wgpu::TextureView; 3],
         pool: Option<Pool>,
     ) -> Layer {
-        let pool = pool.unwrap_or_else(|| textures.pools.nothing());
+        let pool = pool.unwrap_or_else(|| textures.pools.empty_pool());
         let [page_of, pages] = pool.bindings();
         use wgpu::BindingResource::TextureView as View;
         let buffer = gpu.uniform(&uniform);

@@ -4,8 +4,8 @@ use super::gpu::Gpu;
 use super::line_buffers::{Chunk, LineKey, LineStore};
 use super::line_slots::{BLOCK, Frame};
 use super::lines::{
-    FIXED, LEAST_HALF_WIDTH_PX, LinePipelines, StyleUniform, coloured, in_chunks, sum_of_slots,
-    values_in, values_of, within,
+    FIXED, LEAST_HALF_WIDTH_PX, LinePipelines, StyleUniform, chunk_values, overlap,
+    slots_per_chunk, style_uniform, sum_of_slots, values_of,
 };
 use super::textures::Textures;
 use crate::scene::draw_list::{LineStyle, Lines, SlicePane};
@@ -65,11 +65,11 @@ impl LinePipelines {
             let near = Near::new(&slab, pane.size_px, (half_width + rim + 1.0) as f32);
             let frame = buffers.frame();
             let name = values_of(lines);
-            for (index, slots) in in_chunks(buffers, name, most_slots).enumerate() {
+            for (index, slots) in slots_per_chunk(buffers, name, most_slots).enumerate() {
                 let chunk = &buffers.chunks[index];
                 let own = |from: usize| {
                     let first = from + before;
-                    let slots = within(part, first..first + slots);
+                    let slots = overlap(part, first..first + slots);
                     slots.start.div_ceil(BLOCK)..slots.end.div_ceil(BLOCK)
                 };
                 let (of_rims, of_lines) = (own(0), own(total));
@@ -79,7 +79,7 @@ impl LinePipelines {
                     true => rims.clone(),
                     false => near.blocks((chunk, &frame), of_lines),
                 };
-                let mut style = coloured(lines);
+                let mut style = style_uniform(lines);
                 style.from_world = slab.to_cols_array_2d();
                 style.view = [width, height, 0.0, half_width as f32];
                 style.tube = [0.0, 0.0, lines.opacity, 0.0];
@@ -89,7 +89,7 @@ impl LinePipelines {
                 dark.tube[2] *= RIM_OPACITY;
                 dark.kind[0] = FIXED;
                 dark.colour = [0.0, 0.0, 0.0, 1.0];
-                let values = values_in(buffers, name, index);
+                let values = chunk_values(buffers, name, index);
                 let ready = |style: &StyleUniform, blocks: &[u32]| {
                     let buffer = gpu.storage(blocks.len() as u64 * 4);
                     gpu.queue

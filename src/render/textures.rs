@@ -1,7 +1,7 @@
 //! Volumes and masks on the graphics device, by the id of their data.
 
 use super::bricks::Bricks;
-use super::gpu::{Gpu, beyond, half};
+use super::gpu::{Gpu, half, keys_beyond_budget};
 use super::pages::Pools;
 use super::shared::SharedTexture;
 use super::smooth::Smooth;
@@ -37,14 +37,14 @@ pub(super) struct Texture {
     bytes: u64,
 }
 
-struct Kept {
+struct KeptTexture {
     texture: Arc<Texture>,
     used: u64,
 }
 
 /// The cache: textures in use stay, others are dropped oldest first beyond a budget.
 pub(super) struct Textures {
-    kept: HashMap<Key, Kept>,
+    kept: HashMap<Key, KeptTexture>,
     clock: u64,
     /// Surfaces not ready by then wait for the next frame.
     deadline: Option<Instant>,
@@ -103,8 +103,8 @@ impl Textures {
         let of = &image.1;
         self.clock += 1;
         let kept = self.kept.entry(key).or_insert_with(|| {
-            let (view, size) = made.of(gpu, &of.view, of.size);
-            Kept {
+            let (view, size) = made.ranges(gpu, &of.view, of.size);
+            KeptTexture {
                 texture: Arc::new(Texture {
                     view,
                     size,
@@ -178,7 +178,7 @@ impl Textures {
 
     fn get(&mut self, key: Key, make: impl FnOnce() -> Texture) -> (Key, Arc<Texture>) {
         self.clock += 1;
-        let kept = self.kept.entry(key).or_insert_with(|| Kept {
+        let kept = self.kept.entry(key).or_insert_with(|| KeptTexture {
             texture: Arc::new(make()),
             used: 0,
         });
@@ -200,7 +200,7 @@ impl Textures {
             .filter(|(key, _)| !in_use.contains(key))
             .map(|(key, k)| (k.used, *key, k.texture.bytes))
             .collect();
-        for key in beyond(idle, self.idle_budget_bytes) {
+        for key in keys_beyond_budget(idle, self.idle_budget_bytes) {
             self.kept.remove(&key);
         }
     }
@@ -278,9 +278,14 @@ fn upload_frame(gpu: &Gpu, volume: &Volume, frame: usize) -> Texture {
             let mut halves: Vec<u16> = Vec::with_capacity(shape.iter().product::<usize>() * 4);
             for i in texels() {
                 let colour = frames.map(|f| f[i]);
-                let there = colour.iter().all(|c| c.is_finite());
-                let texel = if there { colour.map(half) } else { [0; 3] };
-                halves.extend_from_slice(&[texel[0], texel[1], texel[2], half(f32::from(there))]);
+                let is_finite = colour.iter().all(|c| c.is_finite());
+                let texel = if is_finite { colour.map(half) } else { [0; 3] };
+                halves.extend_from_slice(&[
+                    texel[0],
+                    texel[1],
+                    texel[2],
+                    half(f32::from(is_finite)),
+                ]);
             }
             upload(
                 wgpu::TextureFormat::Rgba16Float,

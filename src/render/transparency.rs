@@ -122,7 +122,7 @@ impl FirstDepth {
     }
 
     /// The depth to test translucent lines with, for a scene of this many samples; computed when they begin.
-    pub fn of<'a>(
+    pub fn depth_for<'a>(
         &self,
         gpu: &Gpu,
         encoder: &mut wgpu::CommandEncoder,
@@ -136,9 +136,9 @@ impl FirstDepth {
         if !begins {
             return &to.depth;
         }
-        let unread = gpu.uniform(&[0f32; 4]);
+        let unused = gpu.uniform(&[0f32; 4]);
         let resources = [
-            unread.as_entire_binding(),
+            unused.as_entire_binding(),
             wgpu::BindingResource::TextureView(depth),
         ];
         let group = gpu.bind(&self.layout, &resources);

@@ -111,7 +111,7 @@ pub(super) struct Volumes {
     /// For images and for bricks, each for 1 and for 4 samples of the scene.
     pipelines: [OnceLock<Pipelines>; 2],
     sampler: OnceLock<wgpu::Sampler>,
-    vacant: OnceLock<EmptyBricks>,
+    empty_bricks: OnceLock<EmptyBricks>,
 }
 
 impl Volumes {
@@ -200,13 +200,13 @@ impl Volumes {
             }
             let within = uniform.cut_within(gpu, textures, &drawn, used);
             let mut extent = None;
-            let phi = drawn.phi().map(|phi| (phi, textures.pools.of(gpu, phi)));
+            let phi = drawn.phi().map(|phi| (phi, textures.pools.pool(gpu, phi)));
             let pool = match phi {
                 Some((phi, Some(pool))) => {
                     uniform.hold(phi);
                     if let Drawn::Bricks(_) = drawn {
-                        let vacant = self.vacant.get_or_init(|| EmptyBricks::new(gpu));
-                        let (view, crossed) = vacant.of(gpu, encoder, (phi, &pool));
+                        let empty_bricks = self.empty_bricks.get_or_init(|| EmptyBricks::new(gpu));
+                        let (view, crossed) = empty_bricks.find(gpu, encoder, (phi, &pool));
                         (bricks, extent) = (view, Some(crossed));
                     }
                     pool
@@ -214,7 +214,7 @@ impl Volumes {
                 // Exceeds what the device's shaders can read: it counts as unknown.
                 _ => {
                     uniform.phi_size = [0.0; 4];
-                    textures.pools.nothing()
+                    textures.pools.empty_pool()
                 }
             };
             uniform.show_inside(&drawn);

@@ -23,7 +23,7 @@ fn linear_at(texel: vec3<f32>, size: vec3<f32>) -> f32 {
     return textureSampleLevel(image, smooth_sampler, (texel + 0.5) / size, 0.0).r;
 }
 ";
-const BY_HAND: &str = "
+const INTERPOLATED_IN_SHADER: &str = "
 @group(0) @binding(2) var image: texture_3d<f32>;
 fn linear_at(texel: vec3<f32>, size: vec3<f32>) -> f32 {
     let base = vec3<i32>(floor(texel));
@@ -41,7 +41,11 @@ fn linear_at(texel: vec3<f32>, size: vec3<f32>) -> f32 {
 
 /// The source of the shader, for samplers that interpolate single precision or do not.
 pub(super) fn shader(samples: u32, filters: bool) -> String {
-    let reading = if filters { FILTERED } else { BY_HAND };
+    let reading = if filters {
+        FILTERED
+    } else {
+        INTERPOLATED_IN_SHADER
+    };
     depth_source(&format!("{reading}\n{PAGES}\n{IMAGE}\n{SHADER}"), samples)
 }
 

@@ -215,7 +215,7 @@ pub fn images(document: &Document) -> Vec<Image> {
 /// A map of a fit has no meaning where no signal was fitted, so the image below shows there: wherever one was fitted,
 /// some error is left.
 fn unfitted(document: &Document, map: LayerId) -> Option<(ById<Volume>, f32)> {
-    let of = document.map_of(map)?.of;
+    let of = document.weight_map_recipe(map)?.of;
     let error = document.weight_map(of, &WeightMap::Error)?;
     Some((ById(error.content.volume()?.clone()), f32::MIN_POSITIVE))
 }

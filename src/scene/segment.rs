@@ -117,7 +117,7 @@ fn surface(phi: &Volume, level: f32, colour: [u8; 3]) -> VolumeDraw {
         frame: 0,
         window: (-1.0, 1.0),
         transfer: Transfer::cost(),
-        reference_mm: VolumeLook::usual_mm(phi),
+        reference_mm: VolumeLook::default_reference_mm(phi),
         style: VolumeStyle::Surface {
             level,
             below: false,

@@ -4,7 +4,7 @@ use super::SessionAction;
 use crate::data::Role;
 use crate::jobs::{self, AnyJob, Job, JobHandle, JobState, Receive, Slot};
 use crate::state::core::layer::LayerId;
-use crate::state::density::Wanted;
+use crate::state::density::DensityOptions;
 use crate::state::filter::FilterAction;
 use crate::state::pathways::PathwayAction;
 use crate::state::pictures::Shot;
@@ -41,7 +41,7 @@ pub enum Action {
     /// Maps the density of a layer's streamlines, or of the live ones, which are kept as a layer, too.
     MapDensity {
         layer: Option<LayerId>,
-        density: Wanted,
+        density: DensityOptions,
     },
     Pathway(PathwayAction),
     Segment(SegmentAction),
@@ -80,7 +80,7 @@ pub struct BeforeDrag {
 }
 
 impl BeforeDrag {
-    pub fn of(state: &super::State) -> Self {
+    pub fn from_state(state: &super::State) -> Self {
         let comparing = state.session.snapshots.comparing.as_ref();
         Self {
             view: state.view.clone(),

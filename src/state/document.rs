@@ -10,13 +10,11 @@ use crate::solvers::geodesic::Cut;
 pub use crate::solvers::geodesic::Rays;
 use crate::solvers::{density, tensor_fit};
 use crate::state::core::display::Display;
-use crate::state::core::layer::Input;
-use crate::state::core::layer::{Content, Layer, LayerId, OriginId};
+use crate::state::core::layer::{Content, Input, Layer, LayerId, OriginId};
 use crate::state::filter::{Filtering, FittedWeights};
 use crate::state::origin::Origins;
 use crate::state::pathways::{self, KeptPathway, PathwaySettings};
-use crate::state::regions::recipe::RegionSpec;
-use crate::state::regions::recipe::ShapeSpec;
+use crate::state::regions::recipe::{RegionSpec, ShapeSpec};
 use crate::state::segment::{KeptSurface, Segmentation};
 use crate::state::sessions::types::file::ResultStorage;
 use crate::state::sessions::types::missing::{AwaitedLayers, MissingItem};
@@ -90,7 +88,7 @@ pub struct Document {
 
 /// The recipe of kept streamlines or rays.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Made {
+pub struct CurveRecipe {
     pub fit: OriginId,
     pub regions: Vec<Region>,
     pub curves: CurveParams,
@@ -310,11 +308,11 @@ impl Document {
                 Some(path.clone())
             };
             // The file of a moved layer gives its original position.
-            let there = opened.and_then(|l| self.origins.path_in_place(l.origin));
-            there.map(Path::to_owned).or_else(exported)
+            let original_path = opened.and_then(|l| self.origins.path_in_place(l.origin));
+            original_path.map(Path::to_owned).or_else(exported)
         };
         let spec = |r: &Region| {
-            let shape = ShapeSpec::of(&r.shape, path_of(r).as_deref());
+            let shape = ShapeSpec::from_shape(&r.shape, path_of(r).as_deref());
             let shape = shape.ok_or_else(|| Unfiled(r.name.clone()))?;
             let role = r.role;
             Ok(RegionSpec { role, shape })

@@ -1,8 +1,7 @@
 //! Changes of the document as undoable steps, and of the view that shows all of it.
 
 use crate::data::Grid;
-use crate::state::core::layer::LayerId;
-use crate::state::core::layer::grid_of;
+use crate::state::core::layer::{LayerId, grid_of};
 use crate::state::document::Document;
 use crate::state::view::SliceCamera;
 use crate::state::{Camera, State};

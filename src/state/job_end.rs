@@ -1,7 +1,6 @@
 //! The end of a job: changes of the state that are the same for jobs of every type.
 
-use crate::jobs::JobHandle;
-use crate::jobs::{Delivery, Outcome, Receive, Slot};
+use crate::jobs::{Delivery, JobHandle, Outcome, Receive, Slot};
 use crate::state::{Effect, State};
 
 /// An end without an output, for features whose waiting state depends on a slot and not on one type of job.
@@ -48,12 +47,14 @@ pub fn ended<J: Receive<State>>(
             }
         }
         Outcome::Failed(why) => {
-            state.session.failed(event.slot, why.clone());
+            state.session.notify_failure(event.slot, why.clone());
             failed.reason = Some(why);
         }
         Outcome::DeviceFailed(failure) => {
             let job = Box::new(job.clone());
-            state.session.failed_on_card(event.slot, failure, job);
+            state
+                .session
+                .notify_device_failure(event.slot, failure, job);
         }
         Outcome::Done(output) => {
             // When several files are opened or written, one must not hide another's failure.

@@ -4,8 +4,9 @@ use super::document::FitMask;
 use crate::data::text::counted;
 use crate::data::{Region, Role};
 use crate::solvers::curves::{self, Integrator, Interpolation, Match, Seeding};
-use crate::solvers::geodesic::RayMetricParams;
-use crate::solvers::geodesic::{self, Cut, Directions, Form, Precision, Sharpening};
+use crate::solvers::geodesic::{
+    self, Cut, Directions, Form, Precision, RayMetricParams, Sharpening,
+};
 use crate::solvers::tensor_fit;
 use crate::solvers::tractogram::selection::SelectionOptions;
 use crate::state::alignment::AlignedBy;
@@ -91,7 +92,7 @@ pub fn methods(state: &State) -> String {
             None => format!("{} ", count(tractogram.len() as u64)),
             Some(_) => String::new(),
         };
-        let Some(made) = document.made(layer.id) else {
+        let Some(made) = document.curve_recipe(layer.id) else {
             let _ = write!(
                 text,
                 " The {kept}streamlines \"{}\" were read from a file.{}",

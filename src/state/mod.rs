@@ -39,7 +39,7 @@ pub mod view;
 use crate::data::Tractogram;
 use crate::state::core::live::LAG;
 use crate::state::tensors::jobs::fit::FIT;
-use crate::state::tensors::types::MaskBeside;
+use crate::state::tensors::types::OfferedMask;
 use crate::state::track::jobs::LIVE;
 use crate::state::track::jobs::cut::CUT;
 use crate::state::track::types::StopFilterKey;
@@ -78,7 +78,7 @@ pub use device::types::OpenBackend;
 pub use document::{Document, Method, Rays, Tensors};
 pub use filter::FilterAction;
 pub use pathways::{KeptPathway, PathwayAction};
-pub use pictures::{Look, Shot, Turn};
+pub use pictures::{Look, Shot, Turntable};
 pub use recipe::Recipe;
 pub use runtime::Session;
 pub use segment::jobs::{
@@ -114,7 +114,7 @@ impl State {
     /// The file next to the scan that appears to be its brain mask, if none was chosen and it is not open.
     pub fn offered_mask(&self) -> Option<&PathBuf> {
         let document = &self.document;
-        let MaskBeside { scan, path, .. } = self.session.tensors.offered_mask.as_ref()?;
+        let OfferedMask { scan, path, .. } = self.session.tensors.offered_mask.as_ref()?;
         let current = document.scan()?.content.volume()?.id();
         let mut layers = document.layers.iter();
         let open = layers.any(|l| document.path(l) == Some(path));
@@ -170,9 +170,9 @@ impl State {
         let waits = |slot| matches!(slot, LIVE | FIT) || slot == CUT;
         let session = &self.session;
         let follows = session.track.live.waits_for_rest();
-        let working = follows || session.jobs.running.iter().any(|j| waits(j.slot));
+        let busy = follows || session.jobs.running.iter().any(|j| waits(j.slot));
         let standing = self.standing();
-        standing.is_some_and(|standing| standing != Standing::Final) && !working
+        standing.is_some_and(|standing| standing != Standing::Final) && !busy
     }
 
     /// Whether a control moves that results follow.

@@ -13,9 +13,9 @@ use crate::solvers::tractogram::selection::Edit;
 use crate::state::alignment::AlignedBy;
 use crate::state::core::layer::Input;
 use crate::state::core::layer::{Layer, LayerId, OriginId};
-use crate::state::document::{DensityMap, Document, FitMask, Made};
+use crate::state::document::{DensityMap, Document, FitMask, CurveRecipe};
 pub use crate::state::files::types::PhantomPart;
-use crate::state::filter::{FitInputs, FittedWeights, MapOf, WeightFit};
+use crate::state::filter::{FitInputs, FittedWeights, WeightFit, WeightMapRecipe};
 use crate::state::recipe::Recipe;
 use crate::state::segment::Segmented;
 use crate::state::tensors::recipe::Source;
@@ -99,9 +99,9 @@ recipes! {
     /// A tensor fit; not a layer itself.
     Fit: TensorFit;
     /// A map of a tensor fit.
-    FitMap: MapOfFit;
+    FitMap: FitMapOrigin;
     /// Kept streamlines or rays.
-    Curves: Made;
+    Curves: CurveRecipe;
     /// A density map.
     Density: DensityMap;
     /// A mask by a level set.
@@ -109,7 +109,7 @@ recipes! {
     /// A COMMIT fit; not a layer itself.
     Weights: WeightFit;
     /// A map of such a fit.
-    WeightMap: MapOf;
+    WeightMap: WeightMapRecipe;
 }
 
 /// A brain mask found from a scan.
@@ -128,7 +128,7 @@ pub struct TensorFit {
 
 /// A map of a tensor fit.
 #[derive(Clone, PartialEq, Debug)]
-pub struct MapOfFit {
+pub struct FitMapOrigin {
     pub fit: OriginId,
     pub map: FitMap,
 }
@@ -450,7 +450,7 @@ impl Document {
     }
 
     /// The recipe of kept streamlines.
-    pub fn made(&self, layer: LayerId) -> Option<&Arc<Made>> {
+    pub fn curve_recipe(&self, layer: LayerId) -> Option<&Arc<CurveRecipe>> {
         match self.computed(layer)? {
             Computed::Curves(made) => Some(made),
             _ => None,
@@ -466,7 +466,7 @@ impl Document {
     }
 
     /// The recipe of a segmented mask.
-    pub fn segmented(&self, layer: LayerId) -> Option<&Arc<Segmented>> {
+    pub fn segmentation_recipe(&self, layer: LayerId) -> Option<&Arc<Segmented>> {
         match self.computed(layer)? {
             Computed::Segment(made) => Some(made),
             _ => None,
@@ -474,7 +474,7 @@ impl Document {
     }
 
     /// The origin of a layer that is a map of a COMMIT fit.
-    pub fn map_of(&self, layer: LayerId) -> Option<&Arc<MapOf>> {
+    pub fn weight_map_recipe(&self, layer: LayerId) -> Option<&Arc<WeightMapRecipe>> {
         match self.computed(layer)? {
             Computed::WeightMap(map) => Some(map),
             _ => None,

@@ -3,13 +3,10 @@
 use crate::io::AffineReading;
 use crate::io::{Reading, quoted};
 use crate::parameters::arguments;
-use crate::solvers::curves;
-use crate::solvers::density;
-use crate::solvers::geodesic;
-use crate::solvers::geodesic::RayMetricParams;
-use crate::solvers::geodesic::Rays;
+use crate::solvers::geodesic::{self, RayMetricParams, Rays};
 use crate::solvers::tensor_fit::FitMap;
 use crate::solvers::tractogram::selection::SelectionOptions;
+use crate::solvers::{curves, density};
 use crate::state::core::pane::Pane;
 use crate::state::core::text::quoted_path;
 use crate::state::pictures::Look;
@@ -257,7 +254,7 @@ pub fn picture(session: &Path, pane: Option<Pane>, look: &Look, at: DVec3) -> St
     if look.transparent {
         text += " --transparent";
     }
-    if let Some(turn) = look.turn {
+    if let Some(turn) = look.turntable {
         let _ = write!(text, " --turntable {}", turn.frames);
         text += if turn.film { " --film" } else { "" };
     }

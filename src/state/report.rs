@@ -50,9 +50,9 @@ fn layer(document: &Document, layer: &Layer) -> Value {
 
 /// The segmented surface.
 fn segment(state: &State) -> Value {
-    let (segment, working) = (&state.document.segment, &state.session.segment);
+    let (segment, runtime) = (&state.document.segment, &state.session.segment);
     let params = &segment.settings.params;
-    let live = working.live.as_ref().map(|live| {
+    let live = runtime.live.as_ref().map(|live| {
         let figures = live.figures.as_ref();
         let dice = figures
             .and_then(|f| f.agreement.as_ref()?.as_ref().ok())
@@ -75,18 +75,18 @@ fn segment(state: &State) -> Value {
         "target": params.target,
         "tolerance": params.tolerance,
         "smoothness": params.smoothness,
-        "sampled": working.sample.as_ref().map(|s| s.count()),
+        "sampled": runtime.sample.as_ref().map(|s| s.count()),
         "spheres": segment.spheres.len(),
-        "running": working.running,
-        "plays": working.play != crate::state::RunControl::Rest,
-        "failed": working.failed,
+        "running": runtime.running,
+        "plays": runtime.play != crate::state::RunControl::Rest,
+        "failed": runtime.failed,
         "surface": live,
     })
 }
 
 /// The weights shown.
 fn filter(state: &State) -> Value {
-    let (document, working) = (&state.document, &state.session.filter);
+    let (document, runtime) = (&state.document, &state.session.filter);
     let fitted = document.filtered().and_then(|(layer, lines)| {
         let (fitted, _) = document.weights_of_layer(layer)?;
         let figures = &fitted.figures;
@@ -104,10 +104,10 @@ fn filter(state: &State) -> Value {
         }))
     });
     json!({
-        "weighing": working.running.is_some(),
+        "weighing": runtime.running.is_some(),
         "refused": state.cannot_filter(),
         "failed": state.why_fit_failed(),
-        "counted": working.needs.shown().map(|(_, needs)| needs.demand.segments),
+        "counted": runtime.needs.shown().map(|(_, needs)| needs.demand.segments),
         "weights": fitted,
     })
 }
@@ -130,15 +130,15 @@ fn pathways(state: &State) -> Value {
             "command": pathway_recipe(state, None).map(|r| r.command()),
         })
     });
-    let working = &state.session.pathways;
-    let shown = working.live.value().map(|found| {
+    let runtime = &state.session.pathways;
+    let shown = runtime.live.value().map(|found| {
         json!({
             "params": found.params,
             "least": found.pathway.min_cost,
             "coarse": found.coarse,
             "standing": state.pathway_standing().map(|s| format!("{s:?}")),
             "stale": state.pathway_is_stale(),
-            "wall_ms": working.wall_ms,
+            "wall_ms": runtime.wall_ms,
         })
     });
     let compared = state.pathway_compared().map(|compared| {
@@ -226,11 +226,11 @@ pub fn picture(state_shown: &State) -> Vec<(String, String)> {
 pub fn name(action: &Action) -> String {
     use std::fmt::Write;
     /// Stops formatting after the words of the name: the content of an event may be a whole scan.
-    struct Words {
+    struct TextWriter {
         text: String,
         left: usize,
     }
-    impl Write for Words {
+    impl Write for TextWriter {
         fn write_str(&mut self, text: &str) -> std::fmt::Result {
             for c in text.chars() {
                 if c.is_ascii_alphanumeric() {
@@ -247,7 +247,7 @@ pub fn name(action: &Action) -> String {
         }
     }
     let left = if action.is_of_feature() { 2 } else { 1 };
-    let mut name = Words {
+    let mut name = TextWriter {
         text: String::new(),
         left,
     };

@@ -37,7 +37,7 @@ pub enum TourStep {
     /// The width of the pathway between the two.
     Width,
     /// The streamlines that the signal requires.
-    Weigh,
+    FitWeights,
     Save,
 }
 
@@ -48,13 +48,13 @@ impl TourStep {
         Self::DragSeed,
         Self::PlaceTarget,
         Self::Width,
-        Self::Weigh,
+        Self::FitWeights,
         Self::Save,
     ];
 
     /// Whether the step comes after those that place seed and target.
     pub fn is_after_regions(self) -> bool {
-        matches!(self, Self::Width | Self::Weigh | Self::Save)
+        matches!(self, Self::Width | Self::FitWeights | Self::Save)
     }
 
     pub fn next(self) -> Option<Self> {
@@ -76,7 +76,7 @@ pub struct Session {
     /// Pictures of a turntable.
     pub turning: Option<Turning>,
     /// Transforms being applied to streamlines, one per layer, in the order of their start.
-    pub shifting: Vec<PendingTransform>,
+    pub pending_transforms: Vec<PendingTransform>,
     pub settings: Preferences,
     pub selected_layer: Option<LayerId>,
     pub tour: Option<TourStep>,
@@ -111,7 +111,7 @@ impl Session {
             notices: Notices::default(),
             jobs: JobList::default(),
             turning: None,
-            shifting: Vec::new(),
+            pending_transforms: Vec::new(),
             settings: Preferences::default(),
             selected_layer: None,
             tour: None,
@@ -127,7 +127,7 @@ impl Session {
 
     /// Appends the consequence of an action to the status. An undone step stays readable: the results recomputed after
     /// it follow at once.
-    pub fn follows(&mut self, sentence: String) {
+    pub fn append_status(&mut self, sentence: String) {
         self.notices.status = match self.shown_step() {
             Some((step, _)) => format!("{step}{FOLLOWS}{sentence}"),
             None => sentence,
@@ -157,7 +157,7 @@ impl Session {
     }
 
     /// Adds a message that the program updates or removes when its topic changes.
-    pub fn say_about(&mut self, topic: Topic, severity: Severity, text: impl Into<String>) {
+    pub fn notify_about(&mut self, topic: Topic, severity: Severity, text: impl Into<String>) {
         self.add_message(severity, text.into(), Some(topic));
     }
 
@@ -182,7 +182,7 @@ impl Session {
     }
 
     /// A job failed.
-    pub fn failed(&mut self, slot: Slot, why: String) {
+    pub fn notify_failure(&mut self, slot: Slot, why: String) {
         self.add(Message {
             severity: Severity::Error,
             text: why,
@@ -193,7 +193,7 @@ impl Session {
     }
 
     /// The result of a job has a problem, which is reported until the next one is done.
-    pub fn warned(&mut self, slot: Slot, why: impl Into<String>) {
+    pub fn notify_warning(&mut self, slot: Slot, why: impl Into<String>) {
         self.add(Message {
             severity: Severity::Warning,
             text: why.into(),
@@ -204,7 +204,7 @@ impl Session {
     }
 
     /// A job cannot start, which is reported until it does.
-    pub fn refused(&mut self, slot: Slot, why: String) {
+    pub fn notify_blocked(&mut self, slot: Slot, why: String) {
         self.add(Message {
             severity: Severity::Information,
             text: why,
@@ -215,7 +215,7 @@ impl Session {
     }
 
     /// A job failed on a graphics card; it may run on the CPU.
-    pub fn failed_on_card(
+    pub fn notify_device_failure(
         &mut self,
         slot: Slot,
         failure: DeviceFailure,
@@ -270,7 +270,7 @@ impl Session {
         if self.tour == Some(step) {
             self.tour = step.next();
             if self.tour.is_none() {
-                self.say_about(Topic::TourEnds, Severity::Information, TOUR_ENDS);
+                self.notify_about(Topic::TourEnds, Severity::Information, TOUR_ENDS);
             }
         }
     }

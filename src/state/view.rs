@@ -71,7 +71,7 @@ impl Slab {
     pub const DEFAULT_MM: f64 = 10.0;
     pub const LIMITS_MM: std::ops::RangeInclusive<f64> = 0.1..=500.0;
 
-    pub fn is_sound(&self) -> bool {
+    pub fn is_valid(&self) -> bool {
         self.pane != Pane::Scene && Self::LIMITS_MM.contains(&self.thickness_mm)
     }
 }

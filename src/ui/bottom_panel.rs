@@ -156,13 +156,13 @@ fn head(
 fn figures(state: &State, panel: BottomPanel) -> String {
     use super::format::count;
     use crate::state::core::text::{counted, streamlines};
-    let working = &state.session.bundle;
+    let runtime = &state.session.bundle;
     match panel {
         BottomPanel::Table => {
             let Some((_, lines)) = state.bundle() else {
                 return String::new();
             };
-            let known = working.order.shown();
+            let known = runtime.order.shown();
             let Some((_, rows)) = known.filter(|(key, _)| key.of == lines.id()) else {
                 return String::new();
             };
@@ -177,12 +177,12 @@ fn figures(state: &State, panel: BottomPanel) -> String {
             }
             text
         }
-        BottomPanel::Profile => working.profile.shown().map_or(String::new(), |(_, found)| {
+        BottomPanel::Profile => runtime.profile.shown().map_or(String::new(), |(_, found)| {
             let lines = streamlines(found.profile.lines as u64);
             let mm = super::format::fixed(f64::from(found.profile.length_mm), 0);
             format!("{lines}, {} long", super::format::with_unit(&mm, "mm"))
         }),
-        BottomPanel::Matrix => working.connect.shown().map_or(String::new(), |(_, found)| {
+        BottomPanel::Matrix => runtime.connect.shown().map_or(String::new(), |(_, found)| {
             let c = &found.connectome;
             let both = c.examined - c.one_end - c.no_end;
             let all = streamlines(c.examined as u64);
@@ -193,7 +193,7 @@ fn figures(state: &State, panel: BottomPanel) -> String {
 }
 
 /// Adds the settings at the left; returns the rectangle to the right of them.
-fn beside_settings(ui: &mut Ui, add: impl FnOnce(&mut Ui)) -> Rect {
+fn rect_after_settings(ui: &mut Ui, add: impl FnOnce(&mut Ui)) -> Rect {
     const WIDTH: f32 = 300.0;
     let all = ui.max_rect();
     let side = Rect::from_min_size(all.min, vec2(WIDTH.min(all.width() * 0.4), all.height()));

@@ -41,11 +41,11 @@ pub fn show(
     let mut session = |action| actions.push(Action::Session(action));
     match chosen {
         None => {}
-        Some(Chosen::New) => session(SessionAction::Leave(UnsavedAction::New)),
+        Some(Chosen::New) => session(SessionAction::CloseDocument(UnsavedAction::New)),
         Some(Chosen::Open) => {
             memory
                 .files
-                .ask(ui.ctx(), PathPurpose::Open, DialogPosition::Middle, "")
+                .ask_for_path(ui.ctx(), PathPurpose::Open, DialogPosition::Middle, "")
         }
         Some(Chosen::Path) => memory
             .files
@@ -60,7 +60,7 @@ pub fn show(
             actions.push(Action::Snapshot(SnapshotAction::Compare(with)))
         }
         Some(Chosen::Store(store)) => session(SessionAction::SetStore(store)),
-        Some(Chosen::Quit) => session(SessionAction::Leave(UnsavedAction::Quit)),
+        Some(Chosen::Quit) => session(SessionAction::CloseDocument(UnsavedAction::Quit)),
     }
 }
 
@@ -86,7 +86,7 @@ fn rows(ui: &mut Ui, state: &State) -> Option<Chosen> {
     let item = Item::new("Copy methods paragraph").icon(icons::COPY);
     row(ui, item.enabled(open), Chosen::Methods);
     let mut layers = state.document.layers.iter();
-    if layers.any(|l| state.document.made(l.id).is_some()) {
+    if layers.any(|l| state.document.curve_recipe(l.id).is_some()) {
         let all = state.document.store == ResultStorage::All;
         let other = if all {
             ResultStorage::Small

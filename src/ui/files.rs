@@ -136,14 +136,14 @@ impl Files {
     }
 
     /// A new question, distinct from all earlier ones.
-    fn put(&mut self, question: PathQuestion) -> PathCheck {
+    fn new_check(&mut self, question: PathQuestion) -> PathCheck {
         self.number += 1;
         let number = self.number;
         PathCheck { number, question }
     }
 
     /// Asks for a path: by dialog where the desktop has one, else by the path field.
-    pub fn ask(
+    pub fn ask_for_path(
         &mut self,
         ctx: &Context,
         purpose: PathPurpose,
@@ -152,7 +152,7 @@ impl Files {
     ) {
         // The second request: the first dialog is hidden behind a window, or never came.
         let again = std::mem::replace(&mut self.waiting, true);
-        if !self.dialogs.may_be() || again {
+        if !self.dialogs.may_appear() || again {
             let not_yet_open = |d: &mut Dialog| matches!(d, Dialog::ToOpen(..));
             if self.dialog.take_if(not_yet_open).is_some() {
                 self.waiting = false;
@@ -167,7 +167,7 @@ impl Files {
         let paths = typed_paths(suggested, &self.folder);
         match check(&ask.purpose, &paths).filter(|_| ask.purpose.saves()) {
             Some(question) => {
-                self.dialog = Some(Dialog::ToOpen(self.put(question), ask));
+                self.dialog = Some(Dialog::ToOpen(self.new_check(question), ask));
                 ctx.request_repaint();
             }
             None => self.dialogs.start(ctx, ask),
@@ -193,7 +193,8 @@ impl Files {
 
     /// Whether the path field is open or may be about to open: it is not yet known whether a dialog appears.
     pub fn takes_typing(&self) -> bool {
-        self.sheet.is_some() || self.waiting && self.dialogs.may_be() && !self.dialogs.are_there()
+        self.sheet.is_some()
+            || self.waiting && self.dialogs.may_appear() && !self.dialogs.is_any_available()
     }
 
     pub fn close(&mut self) {
@@ -209,19 +210,19 @@ impl Files {
                 Some(paths) if ask.purpose.saves() => {
                     let (question, path) = (check(&ask.purpose, &paths), paths.into_iter().next());
                     if let (Some(question), Some(path)) = (question, path) {
-                        self.dialog = Some(Dialog::Chosen(self.put(question), ask, path));
+                        self.dialog = Some(Dialog::Chosen(self.new_check(question), ask, path));
                     }
                 }
                 Some(paths) => actions.extend(ask.purpose.action(paths)),
-                None if self.dialogs.are_there() || self.sheet.is_some() => {}
+                None if self.dialogs.is_any_available() || self.sheet.is_some() => {}
                 None => self.type_path(ask.purpose, ask.place, &ask.suggested),
             }
         }
         if let Some(dialog) = self.dialog.take() {
-            self.go_on(ctx, dialog, state, actions);
+            self.continue_dialog(ctx, dialog, state, actions);
         }
         if let Some(sheet) = self.sheet.take() {
-            self.answered(sheet, state, actions);
+            self.handle_answer(sheet, state, actions);
         }
         // One question at a time, the dialog's first: the user has already chosen.
         let sheet = self.sheet.as_ref().and_then(|s| s.open.as_ref());
@@ -235,7 +236,13 @@ impl Files {
     }
 
     /// Opens a dialog, or passes its result on, once its question is answered.
-    fn go_on(&mut self, ctx: &Context, dialog: Dialog, state: &State, actions: &mut Vec<Action>) {
+    fn continue_dialog(
+        &mut self,
+        ctx: &Context,
+        dialog: Dialog,
+        state: &State,
+        actions: &mut Vec<Action>,
+    ) {
         let paths = &state.session.files.paths;
         let (answer, has_failed) = (
             paths.answer(dialog.check()),
@@ -272,7 +279,7 @@ impl Files {
     }
 
     /// Acts on an answer about the typed path; the sheet stays open if there is nothing to do.
-    fn answered(&mut self, mut sheet: Sheet, state: &State, actions: &mut Vec<Action>) {
+    fn handle_answer(&mut self, mut sheet: Sheet, state: &State, actions: &mut Vec<Action>) {
         let known = &state.session.files.paths;
         let Some((check, next)) = sheet.open.take() else {
             self.sheet = Some(sheet);
@@ -346,7 +353,7 @@ impl Files {
         if !sheet.is_checking()
             && let Some(question) = check(&sheet.purpose, &paths)
         {
-            sheet.open = Some((self.put(question), Next::Enter(paths)));
+            sheet.open = Some((self.new_check(question), Next::Enter(paths)));
         }
         self.sheet = Some(sheet);
     }
@@ -358,7 +365,7 @@ impl Files {
         };
         if std::mem::take(&mut sheet.is_new) && sheet.purpose.saves() {
             let paths = typed_paths(&sheet.text, &self.folder);
-            let question = check(&sheet.purpose, &paths).map(|q| self.put(q));
+            let question = check(&sheet.purpose, &paths).map(|q| self.new_check(q));
             sheet.open = question.map(|check| (check, Next::Suggest));
             ui.ctx().request_repaint();
         }
@@ -379,7 +386,7 @@ impl Files {
         let before = (sheet.text.clone(), sheet.purpose.clone());
         let mut outcome = Typed::Going;
         let (mut browse, mut completes, mut copies) = (false, false, false);
-        let native = self.dialogs.may_be();
+        let native = self.dialogs.may_appear();
         let area = Area::new(egui::Id::unique("path sheet"))
             .order(Order::Foreground)
             .pivot(pivot)
@@ -409,12 +416,12 @@ impl Files {
         }
         if completes {
             let question = completion(&sheet.text, &self.folder);
-            sheet.open = Some((self.put(question), Next::Complete));
+            sheet.open = Some((self.new_check(question), Next::Complete));
             ui.ctx().request_repaint();
         }
         if browse {
             let name = sheet.text.clone();
-            return self.ask(ui.ctx(), sheet.purpose, sheet.place, &name);
+            return self.ask_for_path(ui.ctx(), sheet.purpose, sheet.place, &name);
         }
         match outcome {
             Typed::Going => {

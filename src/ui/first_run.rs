@@ -20,7 +20,7 @@ const GAP: f32 = 16.0;
 const BETWEEN: f32 = 10.0;
 const CARDS: f32 = 292.0;
 /// Left edge of a task's text in its card.
-const WORDS: f32 = 40.0;
+const TITLE_HEIGHT: f32 = 40.0;
 
 pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
     let page = ui.max_rect();
@@ -62,7 +62,7 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
         let font = theme::regular(size::BODY);
         paint::left(ui.painter(), under, &text, font, p.t2);
         ui.add_space(15.0);
-        if !state.session.notices.messages.is_empty() || recovery::any(state) {
+        if !state.session.notices.messages.is_empty() || recovery::is_any_missing(state) {
             let place = column(ui, 0.0);
             let mut notes = ui.new_child(
                 egui::UiBuilder::new()
@@ -93,11 +93,11 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
         let width = (width - BETWEEN * (count - 1.0)) / count;
         let text = |task| {
             let font = theme::regular(size::LABEL);
-            let lines = paint::wrapped(ui.painter(), width - 30.0, task_words(task), font, p.t2);
+            let lines = paint::wrapped(ui.painter(), width - 30.0, task_text(task), font, p.t2);
             lines.size().y
         };
         let tallest = Task::ALL.into_iter().map(text).fold(0.0, f32::max);
-        let cards = column(ui, WORDS + tallest + 14.0);
+        let cards = column(ui, TITLE_HEIGHT + tallest + 14.0);
         for (i, task) in Task::ALL.into_iter().enumerate() {
             let left = cards.left() + (width + BETWEEN) * i as f32;
             let place = Rect::from_min_size(pos2(left, cards.top()), vec2(width, cards.height()));
@@ -175,7 +175,7 @@ fn drop_zone(ui: &mut Ui, rect: Rect, memory: &mut Memory) {
     if open.show_at(ui, place).clicked() {
         memory
             .files
-            .ask(ui.ctx(), PathPurpose::Open, DialogPosition::Middle, "");
+            .ask_for_path(ui.ctx(), PathPurpose::Open, DialogPosition::Middle, "");
     }
     let place = Rect::from_min_size(
         pos2(place.right() + 4.0, y),
@@ -250,7 +250,7 @@ impl Picture {
     /// Smallest width on the left that stays free for text and buttons.
     const FROM: f32 = 176.0;
 
-    pub fn of(size: [usize; 2], rgba: &[u8]) -> Self {
+    pub fn from_rgba(size: [usize; 2], rgba: &[u8]) -> Self {
         // Data of any other length are no picture of this size.
         let whole = rgba.len() == size[0] * size[1] * 4 && !rgba.is_empty();
         let image = whole.then(|| ColorImage::from_rgba_unmultiplied(size, rgba));
@@ -283,7 +283,7 @@ impl Picture {
     }
 }
 
-fn task_words(task: Task) -> &'static str {
+fn task_text(task: Task) -> &'static str {
     match task {
         Task::View => "See slices and 3-D. Check orientation, gradients and the tensor fit",
         Task::Track => {
@@ -305,7 +305,7 @@ fn task_card(ui: &mut Ui, rect: Rect, task: Task, number: usize) {
         Stroke::new(1.0, p.line),
         StrokeKind::Inside,
     );
-    let sentence = task_words(task);
+    let sentence = task_text(task);
     let inner = paint::inset(rect, 15.0, 15.0);
     let head = Rect::from_min_size(
         pos2(inner.left(), rect.top() + 13.0),
@@ -322,7 +322,7 @@ fn task_card(ui: &mut Ui, rect: Rect, task: Task, number: usize) {
         theme::regular(size::LABEL),
         p.t3,
     );
-    let text = pos2(inner.left(), rect.top() + WORDS);
+    let text = pos2(inner.left(), rect.top() + TITLE_HEIGHT);
     paint::paragraph(
         painter,
         text,

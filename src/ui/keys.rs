@@ -65,7 +65,7 @@ pub fn handle(
         } else if key == Key::F1 {
             memory.help.shown = !memory.help.shown;
         } else if key == Key::F6 {
-            focus::go(ui, modifiers.shift);
+            focus::move_focus(ui, modifiers.shift);
         } else if key == Key::Escape {
             if !std::mem::take(&mut closes) {
                 escape(ui, memory, actions);
@@ -75,9 +75,9 @@ pub fn handle(
         } else if !modifiers.alt && focus::moves_slider(ui, key) {
             // So does the slider last dragged.
         } else if modifiers.alt {
-            look(key, state, actions);
+            standard_view(key, state, actions);
         } else if !focused {
-            single(key, state, memory, actions);
+            single_key(key, state, memory, actions);
         }
     }
 }
@@ -121,9 +121,9 @@ pub fn press(
     if modifiers.command {
         command(ui, key, modifiers, state, memory, false, actions);
     } else if modifiers.alt {
-        look(key, state, actions);
+        standard_view(key, state, actions);
     } else {
-        single(key, state, memory, actions);
+        single_key(key, state, memory, actions);
     }
 }
 
@@ -159,12 +159,16 @@ fn command(
             memory.palette = Some(Palette::default());
         }
         Key::Comma => super::settings::open(memory, actions),
-        Key::O => memory
-            .files
-            .ask(ui.ctx(), PathPurpose::Open, DialogPosition::Middle, ""),
+        Key::O => {
+            memory
+                .files
+                .ask_for_path(ui.ctx(), PathPurpose::Open, DialogPosition::Middle, "")
+        }
         Key::S if open && modifiers.shift => unsaved_changes::save_as(ui, state, memory, None),
         Key::S if open => unsaved_changes::save(ui, state, memory, None, actions),
-        Key::N if open => actions.push(Action::Session(SessionAction::Leave(UnsavedAction::New))),
+        Key::N if open => actions.push(Action::Session(SessionAction::CloseDocument(
+            UnsavedAction::New,
+        ))),
         // A task chosen while the first file is being read opens with it.
         Key::Num1 | Key::Num2 | Key::Num3 | Key::Num4 | Key::Num5
             if !typing && (open || loading(state)) =>
@@ -216,7 +220,7 @@ fn loading(state: &State) -> bool {
 }
 
 /// Standard views of the 3-D camera.
-fn look(key: Key, state: &State, actions: &mut Vec<Action>) {
+fn standard_view(key: Key, state: &State, actions: &mut Vec<Action>) {
     use std::f64::consts::{FRAC_PI_2, PI};
     match key {
         Key::ArrowUp => return actions.extend(move_region(state, -1)),
@@ -241,7 +245,7 @@ fn look(key: Key, state: &State, actions: &mut Vec<Action>) {
     }));
 }
 
-fn single(key: Key, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
+fn single_key(key: Key, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
     if key == Key::Questionmark {
         memory.help.keys = !memory.help.keys;
         return;
@@ -260,7 +264,7 @@ fn single(key: Key, state: &State, memory: &mut Memory, actions: &mut Vec<Action
     }
     let tool = forms::region::TOOLS.iter().find(|t| t.2 == letter);
     if let Some((tool, ..)) = tool {
-        actions.push(taken(state, *tool));
+        actions.push(drawing_tool_action(state, *tool));
         return;
     }
     if state.view.task == Task::Segment {
@@ -321,7 +325,7 @@ fn single(key: Key, state: &State, memory: &mut Memory, actions: &mut Vec<Action
         | Key::ArrowUp
         | Key::ArrowDown
         | Key::PageUp
-        | Key::PageDown => actions.extend(walk(state, key)),
+        | Key::PageDown => actions.extend(step_crosshair(state, key)),
         Key::Enter => actions.extend(place_here(state)),
         Key::Home => actions.push(Action::View(ViewAction::FrameAll)),
         Key::H => actions.extend(toggle_selection(state, memory)),
@@ -334,7 +338,7 @@ fn single(key: Key, state: &State, memory: &mut Memory, actions: &mut Vec<Action
 
 /// Moves the crosshair by a voxel, as seen in the axial view; the view under the pointer has already handled its own
 /// keys.
-fn walk(state: &State, key: Key) -> Option<Action> {
+fn step_crosshair(state: &State, key: Key) -> Option<Action> {
     // The patient's right is on the left of the screen, or on the right.
     let left = match state.view.convention {
         Convention::Radiological => 1,
@@ -385,7 +389,7 @@ fn toggled(state: &State, tool: Tool) -> Tool {
 }
 
 /// A drawing tool; the active brush turns into the eraser and back.
-fn taken(state: &State, tool: Tool) -> Action {
+fn drawing_tool_action(state: &State, tool: Tool) -> Action {
     if tool == state.view.tool {
         let erase = !state.view.drawing.erase;
         let drawing = state.view.drawing.clone();
@@ -492,13 +496,13 @@ fn delete_selection(state: &State, memory: &Memory) -> Option<Action> {
 fn selected_pathway(state: &State) -> Option<Action> {
     let selected = state.session.pathways.selected?;
     let listed = state.view.task == Task::Pathways;
-    let there = listed
+    let exists = listed
         && state
             .document
             .kept_pathways
             .iter()
             .any(|k| k.id == selected);
-    there.then_some(Action::Pathway(PathwayAction::Delete(selected)))
+    exists.then_some(Action::Pathway(PathwayAction::Delete(selected)))
 }
 
 /// Enlarges or shrinks the selected region in steps of 0.5 mm, to at least 0.5 mm.

@@ -47,7 +47,7 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
         Some(Add::Dialog) => {
             memory
                 .files
-                .ask(ui.ctx(), PathPurpose::Open, DialogPosition::Middle, "")
+                .ask_for_path(ui.ctx(), PathPurpose::Open, DialogPosition::Middle, "")
         }
         Some(Add::Path) => memory
             .files
@@ -76,7 +76,7 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     }
 }
 
-fn sign(state: &State, layer: &Layer) -> Sign {
+fn row_sign(state: &State, layer: &Layer) -> Sign {
     if let Some(surface) = state.document.surfaces.get(&layer.id) {
         return Sign::Colour(surface.colour);
     }
@@ -90,7 +90,7 @@ fn sign(state: &State, layer: &Layer) -> Sign {
 }
 
 /// Volume of a segmentation, opacity, or number of streamlines.
-fn fact(state: &State, layer: &Layer) -> String {
+fn row_fact(state: &State, layer: &Layer) -> String {
     let surface = state.document.surfaces.get(&layer.id);
     if let Some(measures) = surface.and_then(|surface| surface.measures) {
         return format::with_unit(&format::fixed(measures.volume_ml, 2), "ml");
@@ -210,7 +210,7 @@ fn row(
     let selected = state.session.selected_layer == Some(layer.id);
     let mut name = format!("Layer {}", layer.name);
     if state.document.surfaces.contains_key(&layer.id) {
-        name = format!("{name}, {}", fact(state, layer));
+        name = format!("{name}, {}", row_fact(state, layer));
     }
     let response = rows::list_row(ui, &name, layer.id, selected);
     let renamed = rename::rename(ui, response.rect, Named::Layer(layer.id), memory);
@@ -219,9 +219,9 @@ fn row(
             paint_row(
                 ui,
                 response.rect,
-                sign(state, layer),
+                row_sign(state, layer),
                 &layer.name,
-                &fact(state, layer),
+                &row_fact(state, layer),
                 layer.display.visible,
             );
         }

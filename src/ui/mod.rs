@@ -182,7 +182,7 @@ impl Memory {
 
     /// Shows this picture on the demo's card: straight RGBA, row by row from the top.
     pub fn with_demo_picture(mut self, size: [usize; 2], rgba: &[u8]) -> Self {
-        self.demo = first_run::Picture::of(size, rgba);
+        self.demo = first_run::Picture::from_rgba(size, rgba);
         self
     }
 
@@ -280,11 +280,11 @@ pub fn show(
         part(ui, Part::View, centre, |ui| views(ui, &mut actions));
     }
     settings::follow_size(ui, state, &mut actions);
-    let asks = unsaved_changes::is_open(state) || recovery::asks(ui);
+    let asks = unsaved_changes::is_open(state) || recovery::is_asking(ui);
     // They would cover the path field that they opened.
     if !memory.files.is_open() {
         unsaved_changes::show(ui, state, memory, &mut actions);
-        recovery::question(ui, state, &mut actions);
+        recovery::discard_question(ui, state, &mut actions);
         locate_files::show(ui, state, memory, &mut actions);
         choose_visit::show(ui, state, memory, &mut actions);
         settings::show(ui, state, memory, &mut actions);

@@ -134,7 +134,7 @@ impl CallbackTrait for Pixels {
             .entry::<Renderer>()
             .or_insert_with(|| Renderer::new(device.clone(), queue.clone()));
         if self.ctx.input(user_is_interacting) {
-            renderer.touch();
+            renderer.record_interaction();
         }
         match &self.list {
             List::Slice(list) => drop(renderer.slice(list, self.pane)),
@@ -146,7 +146,7 @@ impl CallbackTrait for Pixels {
             }
         }
         renderer.prepare_blit(surface);
-        if let Some(wait) = renderer.due_in() {
+        if let Some(wait) = renderer.next_frame_in() {
             self.ctx.request_repaint_after(wait);
         }
         Vec::new()

@@ -9,7 +9,7 @@ mod synonyms;
 use super::files::{DialogPosition, PathPurpose, suggestion};
 use super::theme::{self, size};
 use super::widgets::paint;
-use super::{Memory, forms, keys, regions as list_of_regions};
+use super::{Memory, forms, keys, regions as region_list};
 use crate::data::region::RegionId;
 use crate::state::filter::FilterFile;
 use crate::state::segment::SegmentFile;
@@ -72,7 +72,7 @@ struct Entry {
 
 /// How well a name matches the typed letters: all of them in their order; the more of them begin a word or follow the
 /// letter before, the better. `None`: no match.
-pub fn fit(name: &str, typed: &str) -> Option<i32> {
+pub fn match_score(name: &str, typed: &str) -> Option<i32> {
     let lower = |text: &str| -> Vec<char> { text.chars().flat_map(char::to_lowercase).collect() };
     let (name, typed) = (lower(name), lower(typed));
     let requested: Vec<char> = typed.into_iter().filter(|c| !c.is_whitespace()).collect();
@@ -111,20 +111,23 @@ pub fn fit(name: &str, typed: &str) -> Option<i32> {
 }
 
 /// Matches the name, or else one of the synonyms, which rank below all names.
-fn fits(entry: &Entry, typed: &str) -> Option<i32> {
+fn entry_score(entry: &Entry, typed: &str) -> Option<i32> {
     const ALSO: i32 = 64;
     let also = || {
-        let scores = entry.also.split(", ").filter_map(|word| fit(word, typed));
+        let scores = entry
+            .also
+            .split(", ")
+            .filter_map(|word| match_score(word, typed));
         scores.max().map(|score| score - ALSO)
     };
-    fit(&entry.name, typed).or_else(|| also().filter(|_| !entry.also.is_empty()))
+    match_score(&entry.name, typed).or_else(|| also().filter(|_| !entry.also.is_empty()))
 }
 
 /// The matches, best first.
-fn found(state: &State, typed: &str) -> Vec<Entry> {
+fn matching_entries(state: &State, typed: &str) -> Vec<Entry> {
     let scored = entries(state).into_iter();
     let mut scored: Vec<(i32, Entry)> = scored
-        .filter_map(|entry| Some((fits(&entry, typed)?, entry)))
+        .filter_map(|entry| Some((entry_score(&entry, typed)?, entry)))
         .collect();
     let requested = typed.trim().to_lowercase();
     if !requested.is_empty() {
@@ -143,7 +146,10 @@ fn found(state: &State, typed: &str) -> Vec<Entry> {
 
 /// Names and keys of all matches, as displayed.
 pub fn names(state: &State, typed: &str) -> Vec<String> {
-    found(state, typed).into_iter().map(|e| e.name).collect()
+    matching_entries(state, typed)
+        .into_iter()
+        .map(|e| e.name)
+        .collect()
 }
 
 pub fn show(ui: &Ui, window: Rect, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
@@ -181,7 +187,7 @@ pub fn show(ui: &Ui, window: Rect, state: &State, memory: &mut Memory, actions: 
             if !palette.settled && palette.text == before {
                 palette.text += &first_letters(ui);
             }
-            rows = found(state, &palette.text);
+            rows = matching_entries(state, &palette.text);
             let last = rows.len().saturating_sub(1);
             if down {
                 palette.chosen = match palette.chosen < last {
@@ -311,15 +317,19 @@ fn carry_out(ui: &Ui, run: Run, state: &State, memory: &mut Memory, actions: &mu
         Run::Press(key, modifiers) => keys::press(ui, (key, modifiers), state, memory, actions),
         Run::Keys => memory.help.keys = true,
         Run::Help(page) => memory.help.open(page),
-        Run::Segment(what) => forms::level_set::ask(state, memory, what, DialogPosition::Middle),
-        Run::Threshold => list_of_regions::from_threshold(state, memory, actions),
+        Run::Segment(what) => {
+            forms::level_set::ask_for_path(state, memory, what, DialogPosition::Middle)
+        }
+        Run::Threshold => region_list::from_threshold(state, memory, actions),
         Run::Region(id) => {
             if let Some(region) = state.document.region(id) {
-                list_of_regions::export(state, memory, region);
+                region_list::export(state, memory, region);
             }
         }
-        Run::Regions { as_labels } => list_of_regions::export_all(state, memory, as_labels),
-        Run::Filter(what) => forms::commit::ask(state, memory, what, DialogPosition::Middle),
+        Run::Regions { as_labels } => region_list::export_all(state, memory, as_labels),
+        Run::Filter(what) => {
+            forms::commit::ask_for_path(state, memory, what, DialogPosition::Middle)
+        }
         Run::Path => memory
             .files
             .type_path(PathPurpose::Open, DialogPosition::Middle, ""),

@@ -218,7 +218,7 @@ fn both(
     let p = theme::palette(ui.style());
     let task = state.view.task;
     let fits = state.document.scan().is_some();
-    let split = Split::of(ui, task, fits, whole, body);
+    let split = Split::new(ui, task, fits, whole, body);
     let (above, below) = split.places(body);
     let (mut natural, mut rows_from) = ((0.0, 0.0), 0.0);
     super::part(ui, "task", above, |ui| {
@@ -346,7 +346,7 @@ pub fn messages(
         }
         match note.show(ui) {
             Some(NoteResponse::Taken) => actions.push(Action::Device(DeviceAction::RunOnCpu)),
-            Some(NoteResponse::Left | NoteResponse::Dismissed) => {
+            Some(NoteResponse::SecondAction | NoteResponse::Dismissed) => {
                 actions.push(Action::DismissMessage(i))
             }
             None => {}

@@ -221,7 +221,7 @@ pub const COST: &str = "u₁ + u₂";
 
 /// The most informative readings, for the status line: the segmented image and its surface; FA and MD, costs, CM or
 /// weights before MD; else the topmost layers.
-pub fn brief<'a>(state: &State, all: &'a [Reading], most: usize) -> Vec<&'a Reading> {
+pub fn brief_readings<'a>(state: &State, all: &'a [Reading], most: usize) -> Vec<&'a Reading> {
     let segmented = state.document.segmented_image();
     let segmented = segmented.filter(|_| state.view.task == Task::Segment);
     if let Some(image) =

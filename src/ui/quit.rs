@@ -4,13 +4,15 @@ use crate::state::{Action, SessionAction, State, UnsavedAction};
 use egui::{Context, ViewportCommand};
 
 /// The action that follows when the window is asked to close. `sure`: the user has confirmed, or nothing is lost.
-pub fn closing(ctx: &Context, state: &State, sure: bool) -> Option<Action> {
+pub fn close_request(ctx: &Context, state: &State, sure: bool) -> Option<Action> {
     let requested = ctx.input(|i| i.viewport().close_requested());
-    if !requested || sure || !state.asks_before_leaving() {
+    if !requested || sure || !state.asks_before_closing() {
         return None;
     }
     ctx.send_viewport_cmd(ViewportCommand::CancelClose);
-    Some(Action::Session(SessionAction::Leave(UnsavedAction::Quit)))
+    Some(Action::Session(SessionAction::CloseDocument(
+        UnsavedAction::Quit,
+    )))
 }
 
 /// The session's name, else the first file's: `sub-01.arcuate`.

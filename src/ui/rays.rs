@@ -61,8 +61,8 @@ impl Cache {
         targets: usize,
     ) -> &[Reached] {
         const AT_ONCE: usize = 500_000;
-        let there = rays.cut == cut || rays.measures.len() > AT_ONCE;
-        let (of, cut) = if there {
+        let use_kept = rays.cut == cut || rays.measures.len() > AT_ONCE;
+        let (of, cut) = if use_kept {
             (kept, Cut::All)
         } else {
             (&rays.all, cut)
@@ -73,9 +73,9 @@ impl Cache {
             .as_ref()
             .is_some_and(|(known, all)| *known == key && all.len() == targets);
         if !known {
-            let marks = match there {
+            let marks = match use_kept {
                 true => vec![true; kept.len()],
-                false => cut.marks(&rays.measures),
+                false => cut.kept_marks(&rays.measures),
             };
             self.reached = Some((key, reached(of, &marks, targets)));
         }
@@ -133,7 +133,7 @@ pub fn nothing_kept(
     if !output.kept.is_empty() || all == 0 {
         return None;
     }
-    let fate = |fate: SeedOutcome| output.seed_outcomes[fate as usize];
+    let count_of = |outcome: SeedOutcome| output.seed_outcomes[outcome as usize];
     if let Some(passed) = live
         .rays
         .as_ref()
@@ -147,15 +147,15 @@ pub fn nothing_kept(
         ));
     }
     let shot = counted(all as usize, "ray");
-    if fate(SeedOutcome::TooShort) > 0
-        && fate(SeedOutcome::TooShort) >= fate(SeedOutcome::MissedTargets)
+    if count_of(SeedOutcome::TooShort) > 0
+        && count_of(SeedOutcome::TooShort) >= count_of(SeedOutcome::MissedTargets)
     {
         let least = format::with_unit(&format::fixed(rays.params.curves.min_length_mm, 0), "mm");
         let text = format!("0 of {shot}: those that reach it are shorter than {least}");
         return Some((text, Suggestion::ShorterLength));
     }
     let text = none_passed(output, targets, mask);
-    if fate(SeedOutcome::NoStart) == all {
+    if count_of(SeedOutcome::NoStart) == all {
         return Some((text, Suggestion::Nothing));
     }
     let remedy = match rays.params.directions {

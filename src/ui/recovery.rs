@@ -60,7 +60,10 @@ pub fn show(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     for left in state.session.saving.offered().take(offered) {
         let text = sentence(left);
         let note = Note::new(p, Severity::Warning, &text);
-        let note = note.action("Recover").leave("Discard").dismissable();
+        let note = note
+            .action("Recover")
+            .second_action("Discard")
+            .dismissable();
         let shown = |ui: &mut Ui| match state.document.is_empty() {
             true => note.show_all(ui),
             // A task needs the space, so the note takes one row.
@@ -70,11 +73,11 @@ pub fn show(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
         let path = left.session.clone();
         match answer {
             Some(NoteResponse::Taken) => {
-                let leaving = UnsavedAction::Recover(path);
-                actions.push(Action::Session(SessionAction::Leave(leaving)));
+                let action = UnsavedAction::Recover(path);
+                actions.push(Action::Session(SessionAction::CloseDocument(action)));
             }
             // It cannot be restored, so the user is asked first.
-            Some(NoteResponse::Left) => {
+            Some(NoteResponse::SecondAction) => {
                 ui.data_mut(|d| d.insert_temp(to_discard(), path));
             }
             Some(NoteResponse::Dismissed) => {
@@ -91,12 +94,12 @@ fn to_discard() -> Id {
 }
 
 /// Whether the question about discarding unsaved work is open.
-pub fn asks(ui: &Ui) -> bool {
+pub fn is_asking(ui: &Ui) -> bool {
     ui.data(|d| d.get_temp::<PathBuf>(to_discard()).is_some())
 }
 
 /// The question before unsaved work of an earlier window is discarded.
-pub fn question(ui: &Ui, state: &State, actions: &mut Vec<Action>) {
+pub fn discard_question(ui: &Ui, state: &State, actions: &mut Vec<Action>) {
     let Some(path) = ui.data(|d| d.get_temp::<PathBuf>(to_discard())) else {
         return;
     };
@@ -132,7 +135,7 @@ pub fn question(ui: &Ui, state: &State, actions: &mut Vec<Action>) {
 /// Layers of which the session just saved holds only the recipe.
 pub fn recipe_only(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     let p = theme::palette(ui.style());
-    let layers = state.recipe_only_said();
+    let layers = state.reported_recipe_only();
     if layers.is_empty() {
         return;
     }
@@ -152,13 +155,13 @@ pub fn recipe_only(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     actions.extend(answer.map(|answer| {
         Action::Session(match answer {
             NoteResponse::Taken => SessionAction::StoreToo { then: None },
-            NoteResponse::Left | NoteResponse::Dismissed => SessionAction::RecipeOnlySeen,
+            NoteResponse::SecondAction | NoteResponse::Dismissed => SessionAction::RecipeOnlySeen,
         })
     }));
 }
 
 /// Whether there is anything to show.
-pub fn any(state: &State) -> bool {
+pub fn is_any_missing(state: &State) -> bool {
     state.session.saving.offered().next().is_some()
 }
 
@@ -167,9 +170,9 @@ pub fn missing(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Ve
     let p = theme::palette(ui.style());
     for missing in state.document.missing_layers() {
         let text = format!("{}: {}", missing.layer.name, missing.why);
-        let mut note = Note::new(p, Severity::Information, &text).leave("Take out");
+        let mut note = Note::new(p, Severity::Information, &text).second_action("Take out");
         let file = missing.file();
-        if missing.can_be_made() {
+        if missing.can_be_recomputed() {
             note = note.action("Make again");
         } else if file.is_some() {
             note = note.action("Choose…");
@@ -185,15 +188,15 @@ pub fn missing(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Ve
                 let text = path.display().to_string();
                 memory
                     .files
-                    .ask(ui.ctx(), purpose, DialogPosition::Middle, &text);
+                    .ask_for_path(ui.ctx(), purpose, DialogPosition::Middle, &text);
                 continue;
             }
-            (NoteResponse::Left | NoteResponse::Dismissed, _) => SessionAction::Drop(layer),
+            (NoteResponse::SecondAction | NoteResponse::Dismissed, _) => SessionAction::Drop(layer),
         }));
     }
     let groups = saved::missing_parts(&state.document).into_iter();
     for (at, (group, text)) in groups.enumerate() {
-        let note = Note::new(p, Severity::Information, &text).leave("Take out");
+        let note = Note::new(p, Severity::Information, &text).second_action("Take out");
         let answer = ui.push_id(("left out", at), |ui| note.show_all(ui)).inner;
         let drop = SessionAction::DropParts(group);
         actions.extend(answer.map(|_| Action::Session(drop)));

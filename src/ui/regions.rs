@@ -61,8 +61,8 @@ fn list(
     memory: &mut Memory,
     actions: &mut Vec<Action>,
 ) {
-    let size_wanted = vec2(ui.available_width(), space::ROW * regions.len() as f32);
-    let (all, _) = ui.allocate_exact_size(size_wanted, Sense::hover());
+    let desired_size = vec2(ui.available_width(), space::ROW * regions.len() as f32);
+    let (all, _) = ui.allocate_exact_size(desired_size, Sense::hover());
     let place = |i: usize| {
         let top = pos2(all.left(), all.top() + space::ROW * i as f32);
         Rect::from_min_size(top, vec2(all.width(), space::ROW))
@@ -229,7 +229,7 @@ pub fn add_menu(
         Some(Add::File) => {
             memory
                 .files
-                .ask(&anchor.ctx, PathPurpose::Open, DialogPosition::Middle, "")
+                .ask_for_path(&anchor.ctx, PathPurpose::Open, DialogPosition::Middle, "")
         }
         None => {}
     }

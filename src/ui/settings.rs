@@ -17,7 +17,7 @@ const WIDTH: f32 = 460.0;
 /// Height of all rows.
 const CONTENTS: f32 = 548.0;
 /// Initial memory limit when it is switched on, GB.
-const USUAL_GB: f64 = 8.0;
+const DEFAULT_GB: f64 = 8.0;
 
 pub fn show(ui: &Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
     if !memory.settings {
@@ -149,17 +149,17 @@ fn mouse(ui: &mut Ui, now: &Preferences, changed: &mut Preferences) {
 }
 
 fn limit(ui: &mut Ui, now: &Preferences, changed: &mut Preferences) {
-    let gb = now.memory_gb.unwrap_or(USUAL_GB);
+    let gb = now.memory_gb.unwrap_or(DEFAULT_GB);
     let row = SliderRow::new("Memory", gb, Preferences::LEAST_GB..=64.0)
         .decimals(0)
-        .default(USUAL_GB)
+        .default(DEFAULT_GB)
         .limits(Preferences::LEAST_GB..=4096.0)
         .unit("GB")
         .switch(now.memory_gb.is_some(), "off: no limit")
         .help("Files and jobs that would exceed it are refused with a message");
     match row.show(ui) {
         Some(Change::To(gb, _)) => changed.memory_gb = Some(gb),
-        Some(Change::Switched(on)) => changed.memory_gb = on.then_some(USUAL_GB),
+        Some(Change::Switched(on)) => changed.memory_gb = on.then_some(DEFAULT_GB),
         None => {}
     }
 }

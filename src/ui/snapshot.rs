@@ -4,7 +4,7 @@
 use super::views::Views;
 use super::{paint_callback, theme};
 use crate::render::offscreen::{Error, Picture};
-use crate::render::{Renderer, cleared};
+use crate::render::{Renderer, cleared_target};
 use crate::state::{Action, Layout, Pane, State, Tool};
 use egui::{Context, RawInput, Ui, Vec2, ViewportId, pos2};
 use egui_wgpu::{RendererOptions, ScreenDescriptor};
@@ -61,11 +61,11 @@ pub fn pane(
     transparent: bool,
 ) -> Result<Picture, Error> {
     let borrowed = renderer.as_ref().ok_or(Error::NoDevice)?;
-    Drawing::of_pane(borrowed, state, pane, frame, transparent)?.at_once(renderer)
+    Drawing::of_pane(borrowed, state, pane, frame, transparent)?.draw_to_end(renderer)
 }
 
 /// Recovers colours and opacity from one picture on black and one on white (Smith and Blinn 1996, two backgrounds).
-fn between(mut on_black: Picture, on_white: &Picture) -> Picture {
+fn recover_opacity(mut on_black: Picture, on_white: &Picture) -> Picture {
     let pixels = on_black.rgba.chunks_exact_mut(4);
     for (black, white) in pixels.zip(on_white.rgba.chunks_exact(4)) {
         let through: u32 = (0..3)
@@ -83,7 +83,7 @@ fn between(mut on_black: Picture, on_white: &Picture) -> Picture {
 
 /// The state as pictures show it: no active tool, no animation, letters on; with `pane`, only that view and no region's
 /// handles.
-pub fn pictured(state: &State, pane: Option<Pane>) -> State {
+pub fn picture_state(state: &State, pane: Option<Pane>) -> State {
     let mut state = state.clone();
     let view = &mut state.view;
     view.visible.letters = true;
@@ -116,7 +116,7 @@ pub fn window(
         size: size.into(),
         pixels_per_point,
     };
-    Drawing::of_window(borrowed, state, frame, window)?.at_once(renderer)
+    Drawing::of_window(borrowed, state, frame, window)?.draw_to_end(renderer)
 }
 
 /// A picture drawn in steps: it shows the state at its start.
@@ -140,7 +140,7 @@ impl Drawing {
         if let Some(sentence) = renderer.no_scenes().filter(|_| pane == Pane::Scene) {
             return Err(Error::Unsuitable(sentence.to_owned()));
         }
-        let mut state = pictured(state, Some(pane));
+        let mut state = picture_state(state, Some(pane));
         let grounds = match transparent && pane == Pane::Scene {
             true => vec![Some([255; 3]), Some([0; 3])],
             false => vec![None],
@@ -165,7 +165,7 @@ impl Drawing {
         frame: Frame,
         window: &mut dyn FnMut(&mut Ui, &State, &mut AddViews),
     ) -> Result<Self, Error> {
-        let state = pictured(state, None);
+        let state = picture_state(state, None);
         let mut views = Views::still();
         let laid = Laid::new(renderer, frame, state.view.light_theme, &mut |ui| {
             window(ui, &state, &mut |ui, actions| {
@@ -207,12 +207,12 @@ impl Drawing {
     }
 
     /// Releases what has been drawn so far.
-    pub fn leave(self, renderer: &mut Renderer) {
+    pub fn release(self, renderer: &mut Renderer) {
         Views::still_panes().for_each(|pane| renderer.forget(pane));
     }
 
     /// For callers without a window that must stay responsive.
-    fn at_once(mut self, renderer: &mut Option<Renderer>) -> Result<Picture, Error> {
+    fn draw_to_end(mut self, renderer: &mut Option<Renderer>) -> Result<Picture, Error> {
         loop {
             if let Some(renderer) = renderer {
                 renderer.load_at_once();
@@ -245,7 +245,7 @@ impl Drawing {
         }
         let (last, first) = (self.drawn.pop(), self.drawn.pop());
         Ok(match (first, last) {
-            (Some(on_black), Some(on_white)) => Some(between(on_black, &on_white)),
+            (Some(on_black), Some(on_white)) => Some(recover_opacity(on_black, &on_white)),
             (_, last) => last,
         })
     }
@@ -345,7 +345,7 @@ impl Laid {
             let mut pass = encoder
                 .begin_render_pass(&wgpu::RenderPassDescriptor {
                     label: Some("picture"),
-                    color_attachments: &cleared(&view),
+                    color_attachments: &cleared_target(&view),
                     ..Default::default()
                 })
                 .forget_lifetime();

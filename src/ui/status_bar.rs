@@ -22,12 +22,12 @@ const ESTIMATE_AFTER: Duration = Duration::from_secs(2);
 
 /// Space between position and running work, and between text, bar and button of the work, points.
 const GAP: f32 = 24.0;
-const BESIDE: f32 = 12.0;
+const PART_GAP: f32 = 12.0;
 /// Length of the progress bar, and the shortest that is informative.
 const BAR: f32 = 120.0;
 const LEAST_BAR: f32 = 40.0;
 /// Shorter text is uninformative: the bar shrinks first.
-const LEAST_WORDS: f32 = 90.0;
+const LEAST_TEXT: f32 = 90.0;
 /// Largest share of the width for a message while there is a reading to show.
 const STATUS_SHARE: f32 = 0.6;
 
@@ -46,7 +46,7 @@ pub fn show(ui: &mut Ui, state: &State, narrow: bool, actions: &mut Vec<Action>)
         free.min.x = position(ui, free, state, (narrow, needed)) + GAP;
     }
     match status {
-        Some(Status::Work(work)) => working(ui, free, work, actions),
+        Some(Status::Work(work)) => show_work(ui, free, work, actions),
         Some(Status::Text(line)) => text(ui, free, line),
         None => {}
     }
@@ -63,7 +63,7 @@ pub fn show(ui: &mut Ui, state: &State, narrow: bool, actions: &mut Vec<Action>)
 pub fn progress(ui: &mut Ui, place: Rect, state: &State, actions: &mut Vec<Action>) {
     if let Some(job) = slowest(state) {
         let work = running(ui, state, job);
-        working(ui, place, work, actions);
+        show_work(ui, place, work, actions);
     }
 }
 
@@ -81,7 +81,7 @@ impl Status<'_> {
             Self::Text(line) => paint::width(ui, line, regular),
             Self::Work(work) => {
                 let line = paint::width(ui, &work.text, regular);
-                line + BESIDE + BAR + BESIDE + cancel_width(ui)
+                line + PART_GAP + BAR + PART_GAP + cancel_width(ui)
             }
         }
     }
@@ -140,7 +140,7 @@ fn position(ui: &mut Ui, free: Rect, state: &State, (narrow, needed): (bool, f32
     if let Some(voxel) = voxel.filter(|_| !narrow) {
         parts.push(vec![(format!("{gap}{voxel}"), plain.clone(), p.t3)]);
     }
-    for reading in probe::brief(state, &readings, 2) {
+    for reading in probe::brief_readings(state, &readings, 2) {
         let name = match reading.quantity {
             Quantity::Connectivity => "CM",
             Quantity::Weights => "Σ weight",
@@ -192,17 +192,19 @@ fn slowest(state: &State) -> Option<&JobHandle> {
 
 /// A turntable film, each picture of which is a job.
 fn turning<'a>(ui: &Ui, state: &State) -> Option<Shown<'a>> {
-    let Turning { turn, done, .. } = state.session.turning.as_ref()?;
+    let Turning {
+        turntable, done, ..
+    } = state.session.turning.as_ref()?;
     let label = "Drawing a turn";
-    let mut text = format!("{label} · {done} of {} pictures", turn.frames);
-    let progress = (u64::from(*done), u64::from(turn.frames));
+    let mut text = format!("{label} · {done} of {} pictures", turntable.frames);
+    let progress = (u64::from(*done), u64::from(turntable.frames));
     if let Some(left) = left(ui, TURN, label, progress) {
         text = format!("{text} · {} left", duration(left));
     }
     Some(Shown {
         label,
         text,
-        share: Some(*done as f32 / turn.frames as f32),
+        share: Some(*done as f32 / turntable.frames as f32),
         slot: Slot::Picture,
         ticket: TURN,
     })
@@ -271,7 +273,7 @@ fn cancel_width(ui: &Ui) -> f32 {
 
 /// Text, progress bar and cancel button. If they do not fit, first the bar is shortened, then the text; if even that is
 /// not enough, the text stays, which includes the fraction.
-fn working(ui: &mut Ui, free: Rect, shown: Shown<'_>, actions: &mut Vec<Action>) {
+fn show_work(ui: &mut Ui, free: Rect, shown: Shown<'_>, actions: &mut Vec<Action>) {
     let p = theme::palette(ui.style());
     let Shown {
         label,
@@ -296,11 +298,11 @@ fn working(ui: &mut Ui, free: Rect, shown: Shown<'_>, actions: &mut Vec<Action>)
     response.on_hover_text("Esc");
 
     let regular = theme::regular(size::LABEL);
-    let room = place.left() - BESIDE - free.left();
-    let rest = room - paint::width(ui, &text, regular.clone()) - BESIDE;
+    let room = place.left() - PART_GAP - free.left();
+    let rest = room - paint::width(ui, &text, regular.clone()) - PART_GAP;
     let wide = rest.clamp(LEAST_BAR, BAR);
-    let mut before = free.with_max_x(place.left() - BESIDE);
-    if room >= LEAST_BAR + BESIDE + LEAST_WORDS {
+    let mut before = free.with_max_x(place.left() - PART_GAP);
+    if room >= LEAST_BAR + PART_GAP + LEAST_TEXT {
         let bar = paint::at_right(before, vec2(wide, 3.0));
         charts::progress(ui.painter(), bar, share, p.b3, p.accent);
         let response = ui.interact(bar.expand2(vec2(0.0, 6.0)), id.with("bar"), Sense::hover());
@@ -308,7 +310,7 @@ fn working(ui: &mut Ui, free: Rect, shown: Shown<'_>, actions: &mut Vec<Action>)
             value: share.map(f64::from),
             ..WidgetInfo::labeled(Role::ProgressIndicator, true, label)
         });
-        before.max.x = bar.left() - BESIDE;
+        before.max.x = bar.left() - PART_GAP;
     }
     // The progress is at the end of the text.
     let cut = paint::elided(ui.painter(), &text, regular.clone(), before.width());

@@ -90,11 +90,14 @@ fn name(
         return end;
     }
     let unsaved = state.unsaved();
-    let left_out = state.saved_without();
+    let unsaved_layers = state.saved_without();
     let saved = match (&state.session.saving.file, unsaved.is_empty()) {
         (_, false) => " · not saved".to_owned(),
-        (Some(_), true) if !left_out.is_empty() => {
-            format!(" · saved without {}", counted(left_out.len(), "layer"))
+        (Some(_), true) if !unsaved_layers.is_empty() => {
+            format!(
+                " · saved without {}",
+                counted(unsaved_layers.len(), "layer")
+            )
         }
         (Some(_), true) => " · saved".to_owned(),
         (None, true) => String::new(),
@@ -122,7 +125,7 @@ fn name(
     if let Some(verified) = &state.session.saving.verified {
         hint += &format!("\n{}", verified.label());
     }
-    for layer in &left_out {
+    for layer in &unsaved_layers {
         hint += &format!("\nKept as its recipe alone: {layer}");
     }
     for row in unsaved_changes::rows(&unsaved) {

@@ -17,15 +17,15 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
         return;
     };
     let (text, word, icon) = (
-        text(step, Subject::of(state)),
-        word(step, Subject::of(state)),
+        text(step, Subject::from_state(state)),
+        word(step, Subject::from_state(state)),
         match step {
             TourStep::ClickSlice => icons::ARROW_RIGHT,
             TourStep::PlaceSeed => icons::TARGET,
             TourStep::DragSeed => icons::CROSSHAIR,
             TourStep::PlaceTarget => icons::FLAG,
             TourStep::Width => icons::CURVE,
-            TourStep::Weigh => icons::FUNNEL,
+            TourStep::FitWeights => icons::FUNNEL,
             TourStep::Save => icons::EXPORT,
         },
     );
@@ -33,14 +33,16 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     let title = format!("Guide · {at} of {}", TourStep::ALL.len());
     let p = theme::palette(ui.style());
     let all: Vec<&str> = texts().collect();
-    let mut note = Note::guide(p, &title, text).leave("Leave guide");
+    let mut note = Note::guide(p, &title, text).second_action("Leave guide");
     note = note.room_for(&all);
     if !word.is_empty() {
         note = note.action_with_icon(word, icon);
     }
     match note.show(ui) {
         Some(NoteResponse::Taken) => act(step, state, memory, actions),
-        Some(NoteResponse::Left | NoteResponse::Dismissed) => actions.push(Action::LeaveTour),
+        Some(NoteResponse::SecondAction | NoteResponse::Dismissed) => {
+            actions.push(Action::LeaveTour)
+        }
         None => {}
     }
 }
@@ -58,7 +60,7 @@ enum Subject {
     /// The fit is running.
     Fit,
     /// The fit has weights.
-    Weighed,
+    Fitted,
 }
 
 impl Subject {
@@ -69,19 +71,19 @@ impl Subject {
         Self::Weights,
         Self::NoStreamlines,
         Self::Fit,
-        Self::Weighed,
+        Self::Fitted,
     ];
 
-    fn of(state: &State) -> Self {
+    fn from_state(state: &State) -> Self {
         let has_weights = super::forms::commit::has_weights(state);
         let saves = state.session.tour == Some(TourStep::Save);
         match (state.view.task, state.document.track.method) {
             (Task::Pathways, _) => Self::Pathway,
             (Task::Filter, _) if state.is_filtering() => Self::Fit,
-            (Task::Filter, _) if has_weights => Self::Weighed,
+            (Task::Filter, _) if has_weights => Self::Fitted,
             (Task::Filter, _) if has_streamlines(state) => Self::Weights,
             (Task::Filter, _) => Self::NoStreamlines,
-            _ if saves && has_weights => Self::Weighed,
+            _ if saves && has_weights => Self::Fitted,
             (_, Method::Rays) => Self::Rays,
             (_, Method::Streamlines) => Self::Streamlines,
         }
@@ -96,10 +98,10 @@ fn has_streamlines(state: &State) -> bool {
 
 /// At most two lines in a narrow panel, so that all steps have one height.
 fn text(step: TourStep, subject: Subject) -> &'static str {
-    use Subject::{Fit, NoStreamlines, Pathway, Rays, Streamlines, Weighed, Weights};
+    use Subject::{Fit, Fitted, NoStreamlines, Pathway, Rays, Streamlines, Weights};
     match (step, subject) {
         (TourStep::ClickSlice, _) => "Click a slice to move the crosshair. All views follow",
-        (TourStep::PlaceSeed, Streamlines | NoStreamlines | Weights | Fit | Weighed) => {
+        (TourStep::PlaceSeed, Streamlines | NoStreamlines | Weights | Fit | Fitted) => {
             "Press S, then click white matter on a slice. Streamlines start there"
         }
         (TourStep::PlaceSeed, Rays) => {
@@ -108,7 +110,7 @@ fn text(step: TourStep, subject: Subject) -> &'static str {
         (TourStep::PlaceSeed, Pathway) => {
             "Press S, then click white matter on a slice: one end of the pathway"
         }
-        (TourStep::DragSeed, Streamlines | NoStreamlines | Weights | Fit | Weighed) => {
+        (TourStep::DragSeed, Streamlines | NoStreamlines | Weights | Fit | Fitted) => {
             "Drag the yellow seed, or its rim to resize it. The streamlines follow"
         }
         (TourStep::DragSeed, Rays) => {
@@ -117,7 +119,7 @@ fn text(step: TourStep, subject: Subject) -> &'static str {
         (TourStep::DragSeed, Pathway) => {
             "Drag the yellow seed, or its rim to resize it. The pathway follows"
         }
-        (TourStep::PlaceTarget, Streamlines | NoStreamlines | Weights | Fit | Weighed) => {
+        (TourStep::PlaceTarget, Streamlines | NoStreamlines | Weights | Fit | Fitted) => {
             "Press T, then click where streamlines should end. The others turn grey"
         }
         (TourStep::PlaceTarget, Rays) => {
@@ -126,26 +128,28 @@ fn text(step: TourStep, subject: Subject) -> &'static str {
         (TourStep::PlaceTarget, Pathway) => {
             "Press T, then click the other end. Paths of least cost join the two"
         }
-        (TourStep::Width, Streamlines | Rays | NoStreamlines | Weights | Fit | Weighed) => {
+        (TourStep::Width, Streamlines | Rays | NoStreamlines | Weights | Fit | Fitted) => {
             "Open Pathways (Ctrl+3): the cheapest path from seed to target"
         }
         (TourStep::Width, Pathway) => {
             "Drag the pathway width ε: how much more than the cheapest a path may cost"
         }
-        (TourStep::Weigh, Weights) => {
+        (TourStep::FitWeights, Weights) => {
             "Run the fit: it finds how much of the signal each streamline explains"
         }
-        (TourStep::Weigh, NoStreamlines) => {
+        (TourStep::FitWeights, NoStreamlines) => {
             "No streamlines yet: track the whole brain, then fit their weights"
         }
-        (TourStep::Weigh, Fit) => "The fit is running. The histogram of weights appears in Results",
-        (TourStep::Weigh, Weighed) => {
+        (TourStep::FitWeights, Fit) => {
+            "The fit is running. The histogram of weights appears in Results"
+        }
+        (TourStep::FitWeights, Fitted) => {
             "Drag the line in the histogram: streamlines of low weight go first"
         }
-        (TourStep::Weigh, _) => {
+        (TourStep::FitWeights, _) => {
             "Open Filter (Ctrl+5): how much of the signal each streamline explains"
         }
-        (TourStep::Save, Weighed) => "Save the kept streamlines and their weights as TCK and text",
+        (TourStep::Save, Fitted) => "Save the kept streamlines and their weights as TCK and text",
         (TourStep::Save, Streamlines | NoStreamlines | Weights | Fit) => {
             "Save the streamlines as TCK, which other programs read"
         }
@@ -170,12 +174,12 @@ fn word(step: TourStep, subject: Subject) -> &'static str {
         TourStep::PlaceSeed => "Use the seed tool",
         TourStep::DragSeed => "Show the seed",
         TourStep::PlaceTarget => "Use the target tool",
-        TourStep::Weigh if matches!(subject, Subject::Weights) => "Run the fit",
-        TourStep::Weigh if matches!(subject, Subject::Weighed) => "Cut the lower half",
-        TourStep::Weigh if matches!(subject, Subject::NoStreamlines) => "Track whole brain",
+        TourStep::FitWeights if matches!(subject, Subject::Weights) => "Run the fit",
+        TourStep::FitWeights if matches!(subject, Subject::Fitted) => "Cut the lower half",
+        TourStep::FitWeights if matches!(subject, Subject::NoStreamlines) => "Track whole brain",
         // The user can only wait.
-        TourStep::Weigh if matches!(subject, Subject::Fit) => "",
-        TourStep::Weigh => "Fit weights",
+        TourStep::FitWeights if matches!(subject, Subject::Fit) => "",
+        TourStep::FitWeights => "Fit weights",
         TourStep::Save => "Export…",
     }
 }
@@ -206,27 +210,27 @@ fn act(step: TourStep, state: &State, memory: &mut Memory, actions: &mut Vec<Act
             actions.push(Action::Pathway(PathwayAction::Set { settings, phase }));
         }
         TourStep::Width => actions.push(Action::View(ViewAction::SelectTask(Task::Pathways))),
-        TourStep::Weigh if state.view.task != Task::Filter => {
+        TourStep::FitWeights if state.view.task != Task::Filter => {
             actions.push(Action::View(ViewAction::SelectTask(Task::Filter)));
         }
-        TourStep::Weigh if super::forms::commit::has_weights(state) => {
+        TourStep::FitWeights if super::forms::commit::has_weights(state) => {
             let weights = state.document.filtered();
             let weights = weights.and_then(|(layer, _)| state.document.weights_of_layer(layer));
             let half = weights.and_then(|(w, _)| w.sorted.get(w.sorted.len() / 2).copied());
             let (least, phase) = (half.unwrap_or(0.0), Phase::Done);
             actions.push(Action::Filter(FilterAction::Cut { least, phase }));
         }
-        TourStep::Weigh if !has_streamlines(state) => {
+        TourStep::FitWeights if !has_streamlines(state) => {
             actions.push(Action::Track(TrackAction::WholeBrain))
         }
-        TourStep::Weigh => {
+        TourStep::FitWeights => {
             if state.document.filtered().is_none() {
                 actions.push(Action::Filter(FilterAction::TakeLive));
             }
             actions.push(Action::Filter(FilterAction::Run));
         }
         TourStep::Save if state.view.task == Task::Pathways => {
-            super::forms::eikonal::ask(
+            super::forms::eikonal::ask_for_path(
                 state,
                 memory,
                 None,
@@ -236,7 +240,12 @@ fn act(step: TourStep, state: &State, memory: &mut Memory, actions: &mut Vec<Act
         }
         TourStep::Save if super::forms::commit::has_weights(state) => {
             actions.push(Action::View(ViewAction::SelectTask(Task::Filter)));
-            super::forms::commit::ask(state, memory, FilterFile::Kept, DialogPosition::Middle);
+            super::forms::commit::ask_for_path(
+                state,
+                memory,
+                FilterFile::Kept,
+                DialogPosition::Middle,
+            );
         }
         TourStep::Save => {
             actions.push(Action::View(ViewAction::SelectTask(Task::Track)));

@@ -176,13 +176,13 @@ fn lengths(tractogram: &Tractogram, targets: usize) -> Option<Lengths> {
     })
 }
 
-fn fate(output: &Output, fate: SeedOutcome) -> u64 {
-    output.seed_outcomes[fate as usize]
+fn count_of(output: &Output, outcome: SeedOutcome) -> u64 {
+    output.seed_outcomes[outcome as usize]
 }
 
 /// Streamlines that started: all seeds except those outside the mask or below the FA limit.
-pub fn started(output: &Output) -> u64 {
-    output.seed_outcomes.iter().sum::<u64>() - fate(output, SeedOutcome::NoStart)
+pub fn started_count(output: &Output) -> u64 {
+    output.seed_outcomes.iter().sum::<u64>() - count_of(output, SeedOutcome::NoStart)
 }
 
 /// `450 of 1 492 reach a target`; `what` names the curves, if given.
@@ -193,17 +193,17 @@ pub fn headline(output: &Output, what: &str, targets: bool) -> String {
         (true, false) => "reach their targets",
         _ => "kept",
     };
-    let kept = format::count(fate(output, SeedOutcome::Kept));
+    let kept = format::count(count_of(output, SeedOutcome::Kept));
     let gap = if what.is_empty() { "" } else { " " };
     format!(
         "{kept} of {} {what}{gap}{verb}",
-        format::count(started(output))
+        format::count(started_count(output))
     )
 }
 
-/// Outcomes of the others: `561 too short, 12 missed the targets`; empty if all were kept. `missed_told`: those that
+/// Outcomes of the others: `561 too short, 12 missed the targets`; empty if all were kept. `missed_is_reported`: those that
 /// missed the targets are shown elsewhere.
-pub fn dropped(output: &Output, missed_told: bool) -> String {
+pub fn dropped(output: &Output, missed_is_reported: bool) -> String {
     let text = [
         (SeedOutcome::MissedTargets, "missed the targets"),
         (SeedOutcome::MissedInclude, "missed an include region"),
@@ -211,12 +211,12 @@ pub fn dropped(output: &Output, missed_told: bool) -> String {
         (SeedOutcome::TooShort, "too short"),
         (SeedOutcome::NoStart, "seeds not started"),
     ];
-    let is_reported = |f: SeedOutcome| missed_told && f == SeedOutcome::MissedTargets;
+    let is_reported = |f: SeedOutcome| missed_is_reported && f == SeedOutcome::MissedTargets;
     let message = text
         .into_iter()
-        .filter(|(f, _)| fate(output, *f) > 0 && !is_reported(*f));
+        .filter(|(f, _)| count_of(output, *f) > 0 && !is_reported(*f));
     message
-        .map(|(f, word)| format!("{} {word}", format::count(fate(output, f))))
+        .map(|(f, word)| format!("{} {word}", format::count(count_of(output, f))))
         .collect::<Vec<_>>()
         .join(", ")
 }
@@ -260,7 +260,7 @@ pub fn remarks(regions: &[Arc<Region>], mask: &Mask, whose: &str) -> Vec<Remark>
     let of = |role: Role| regions.iter().filter(move |r| r.role == role);
     let out = |r: &Arc<Region>, then: &str| {
         // A region outside the image is also outside its mask; the sentence names the image.
-        let place = match r.shape.meets(&mask.grid) {
+        let place = match r.shape.intersects_grid(&mask.grid) {
             true => whose,
             false => "the scan",
         };
@@ -280,12 +280,12 @@ pub fn remarks(regions: &[Arc<Region>], mask: &Mask, whose: &str) -> Vec<Remark>
         ),
         outside_at: None,
     });
-    let gates = regions
+    let passed = regions
         .iter()
         .filter(|r| matches!(r.role, Role::Target | Role::Include));
-    let gates = gates.filter(|r| !r.shape.touches(mask));
-    let gates = gates.map(|r| out(r, "nothing can reach it"));
-    seeds.chain(gates).chain(meet).collect()
+    let passed = passed.filter(|r| !r.shape.touches(mask));
+    let passed = passed.map(|r| out(r, "nothing can reach it"));
+    seeds.chain(passed).chain(meet).collect()
 }
 
 /// Ends of streamlines by stop reason, most important first; only the reasons that occur, and the chosen one.

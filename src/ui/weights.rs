@@ -27,13 +27,13 @@ pub struct Counted {
 /// Key of the counts: streamlines, the cut, lengths.
 type Key = (DataId, u32, Option<SameArc<f64>>);
 /// The same with the bundles that are not groups.
-type ApartKey = (Key, Vec<SameArc<bool>>);
+type ExtraKey = (Key, Vec<SameArc<bool>>);
 
 #[derive(Default)]
 pub struct Cache {
     bins: Option<(SameArc<f32>, [u32; BINS])>,
     bundles: Option<(Key, Vec<Counted>)>,
-    apart: Option<(ApartKey, Vec<KeptSums>)>,
+    extra: Option<(ExtraKey, Vec<KeptSums>)>,
 }
 
 /// Below this fraction of the highest weight bars say nothing: the first bar holds all lower weights.
@@ -87,7 +87,7 @@ impl Cache {
         let marks = sums.bundles.iter().map(|b| SameArc(b.marks.clone()));
         let lengths = Some(&sums.lengths_mm);
         let key = (key(lines, least, lengths), marks.collect());
-        if self.apart.as_ref().is_none_or(|(known, _)| *known != key) {
+        if self.extra.as_ref().is_none_or(|(known, _)| *known != key) {
             let marked = |marks: &[bool]| -> Vec<usize> {
                 let all = marks.iter().enumerate().filter(|(_, mark)| **mark);
                 all.map(|(i, _)| i).collect()
@@ -95,11 +95,11 @@ impl Cache {
             let each = sums.bundles.iter().map(|b| marked(&b.marks));
             let weights = lines.per_streamline.get(WEIGHT);
             let kept = each.map(|own| {
-                weights.map_or_else(KeptSums::default, |w| KeptSums::of(own, w, lengths, least))
+                weights.map_or_else(KeptSums::default, |w| KeptSums::new(own, w, lengths, least))
             });
-            self.apart = Some((key, kept.collect()));
+            self.extra = Some((key, kept.collect()));
         }
-        self.apart.as_ref().map_or(&[], |(_, kept)| kept)
+        self.extra.as_ref().map_or(&[], |(_, kept)| kept)
     }
 }
 
@@ -109,7 +109,7 @@ fn key(lines: &Tractogram, least: f32, lengths_mm: Option<&Arc<[f64]>>) -> Key {
 }
 
 impl KeptSums {
-    fn of(
+    fn new(
         members: impl IntoIterator<Item = usize>,
         weights: &[f32],
         lengths_mm: Option<&Arc<[f64]>>,
@@ -141,7 +141,7 @@ fn count(lines: &Tractogram, least: f32, lengths_mm: Option<&Arc<[f64]>>) -> Vec
             let own = members.iter().map(|m| *m as usize);
             Counted {
                 group: Some(name.clone()),
-                kept: KeptSums::of(own, weights, lengths_mm, least),
+                kept: KeptSums::new(own, weights, lengths_mm, least),
                 all: members.len() as u64,
             }
         })
@@ -149,7 +149,7 @@ fn count(lines: &Tractogram, least: f32, lengths_mm: Option<&Arc<[f64]>>) -> Vec
     let others = || (0..lines.len()).filter(|i| !in_one[*i]);
     let rest = Counted {
         group: None,
-        kept: KeptSums::of(others(), weights, lengths_mm, least),
+        kept: KeptSums::new(others(), weights, lengths_mm, least),
         all: others().count() as u64,
     };
     if rest.all > 0 || all.is_empty() {

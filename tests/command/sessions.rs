@@ -202,7 +202,7 @@ fn masks() {
         let back = PackedMask::pack(&cut).unpack().expect("a mask");
         assert_eq!(back.inside, cut.inside);
         assert_eq!((&*back.grid, &**back.frame()), (&*cut.grid, &*mask.grid));
-        assert_eq!(back.whole().inside, cut.whole().inside);
+        assert_eq!(back.on_whole_grid().inside, cut.on_whole_grid().inside);
         let mut other = packed.clone();
         other.shape[2] += 1;
         assert!(other.unpack().is_err());
@@ -226,17 +226,17 @@ fn questions() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut window = Window::with_scan(folder.path());
     let path = folder.path().join("q.arcuate");
-    let leave = |leaving| SessionAction::Leave(leaving);
+    let leave = |leaving| SessionAction::CloseDocument(leaving);
     // A scan that was only viewed loses nothing.
-    assert!(!window.state.asks_before_leaving());
+    assert!(!window.state.asks_before_closing());
     window.place(Role::Seed, DVec3::ZERO, 4.0);
     window.session(leave(UnsavedAction::Quit));
     assert_eq!(
-        window.state.session.saving.leaving,
+        window.state.session.saving.pending_action,
         Some(UnsavedAction::Quit)
     );
     window.session(SessionAction::Stay);
-    assert!(!window.closed && window.state.session.saving.leaving.is_none());
+    assert!(!window.closed && window.state.session.saving.pending_action.is_none());
     // Saved, then closed.
     window.session(leave(UnsavedAction::Quit));
     window.session(SessionAction::Save {

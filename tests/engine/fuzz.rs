@@ -80,13 +80,13 @@ pub fn child() {
             eprintln!("## {} {name}", entry.name);
             let bytes = std::fs::read(&case).expect("readable");
             io::forget_peak();
-            let before = io::held_bytes();
+            let before = io::resident_bytes();
             let started = process_time();
             entry.run(&here, &bytes);
             let took = process_time() - started;
             assert!(!PANICKED.load(Ordering::SeqCst), "a worker panicked");
             assert!(took < LONGEST, "it took {took:?}");
-            if let Some((before, after)) = before.zip(io::held_bytes()) {
+            if let Some((before, after)) = before.zip(io::resident_bytes()) {
                 let taken = after.1.saturating_sub(before.0);
                 let allowed = entry.allowed_bytes(&bytes);
                 assert!(taken <= allowed, "it took {taken} bytes of {allowed}");
@@ -103,7 +103,7 @@ fn made() {
     for entry in ENTRIES {
         // Commands change the current folder of the process, and print much.
         let runs = matches!(entry.name, "command" | "script");
-        for (name, bytes) in seeds::of(entry.name) {
+        for (name, bytes) in seeds::seeds_for(entry.name) {
             let here = folder.path().join("here");
             std::fs::create_dir_all(&here).expect("made");
             assert!(

@@ -105,7 +105,7 @@ fn values<P: Parameters>(row: &Param<P>, defaults: &P) {
             assert!(low < high, "{key}: {low}..{high}");
             assert!(low >= number.hard.low && high <= number.hard.high, "{key}");
             if let Some(stored) = (number.get)(defaults) {
-                let shown = number.unit.shown(stored);
+                let shown = number.unit.displayed(stored);
                 assert!((low..=high).contains(&shown), "{key}: {shown}");
                 assert!(number.hard.contains(shown), "{key}: {shown}");
             } else {
@@ -150,7 +150,7 @@ fn values<P: Parameters>(row: &Param<P>, defaults: &P) {
 /// Every row is an option of the commands that use its table, with its help and its default; the command text of the
 /// defaults is accepted by the command.
 fn options() {
-    fn of<P: Parameters>(line: &str) {
+    fn check_options<P: Parameters>(line: &str) {
         let name = line.split(' ').next().unwrap();
         let all = Arguments::command();
         let command = all.find_subcommand(name).unwrap();
@@ -165,21 +165,21 @@ fn options() {
         assert!(parsed.is_ok(), "{line}: {:?}", parsed.err());
     }
     let ends = "--from sphere:0,0,0,3 --to sphere:9,0,0,3";
-    of::<metric::Params>(&format!("pathway phantom:1 {ends} --out o"));
-    of::<pathway::Params>(&format!("pathway phantom:1 {ends} --out o"));
-    of::<pathway::Width>(&format!("pathway phantom:1 {ends} --out o"));
-    of::<level_set::Params>("segment t1.nii --out o");
+    check_options::<metric::Params>(&format!("pathway phantom:1 {ends} --out o"));
+    check_options::<pathway::Params>(&format!("pathway phantom:1 {ends} --out o"));
+    check_options::<pathway::Width>(&format!("pathway phantom:1 {ends} --out o"));
+    check_options::<level_set::Params>("segment t1.nii --out o");
     for line in ["fit phantom:1 --out o", "track phantom:1 --out o.tck"] {
-        of::<tensor_fit::Params>(line);
+        check_options::<tensor_fit::Params>(line);
     }
-    of::<commit::Params>("commit a.trx dwi.nii --out o");
-    of::<alignment::Params>("align a.nii b.nii --out o.txt");
-    of::<region::Change>("region --union mask:a.nii --out o.nii");
-    of::<region::Fill>("region --image a.nii --fill 1,2,3 --out o.nii");
-    of::<density::Params>("density a.trx --out o.nii");
-    of::<density::Voxels>("density a.trx --out o.nii");
-    of::<curves::Params>("track phantom:1 --out o.tck");
-    of::<geodesic::Rays>("geodesic phantom:1 --out o.tck");
+    check_options::<commit::Params>("commit a.trx dwi.nii --out o");
+    check_options::<alignment::Params>("align a.nii b.nii --out o.txt");
+    check_options::<region::Change>("region --union mask:a.nii --out o.nii");
+    check_options::<region::Fill>("region --image a.nii --fill 1,2,3 --out o.nii");
+    check_options::<density::Params>("density a.trx --out o.nii");
+    check_options::<density::Voxels>("density a.trx --out o.nii");
+    check_options::<curves::Params>("track phantom:1 --out o.tck");
+    check_options::<geodesic::Rays>("geodesic phantom:1 --out o.tck");
 }
 
 /// A row of every kind.
@@ -348,13 +348,13 @@ fn units() {
         assert_eq!(row.text(&row.value(&angle)), degrees.to_string());
     }
     // Displayed in percent, stored as a fraction.
-    assert_eq!(Unit::Percent.shown(0.07), 7.0);
+    assert_eq!(Unit::Percent.displayed(0.07), 7.0);
     assert_eq!(Unit::Percent.stored(7.0), 0.07);
     assert_eq!(
         find("share").text(&find("share").value(&Sample::defaults())),
         "0.1"
     );
-    assert_eq!(Unit::Diffusivity.shown(1.7e-3), 1.7);
+    assert_eq!(Unit::Diffusivity.displayed(1.7e-3), 1.7);
     assert_eq!(Unit::Diffusivity.stored(1.7), 1.7e-3);
     assert_eq!(parameters::number_text(1e-7), "1e-7");
     assert_eq!(parameters::number_text(0.00001), "0.00001");

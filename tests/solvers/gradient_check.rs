@@ -142,7 +142,7 @@ fn equivariance() {
     let plain = fitted(&dwi, &gradients, &mask);
     let turn = random_turn(&mut random);
     let q = turn.in_world(&grid);
-    let turned = fitted(&dwi, &gradients.turned(q), &mask);
+    let turned = fitted(&dwi, &gradients.rotated(q), &mask);
     for (a, b) in plain.tensors.iter().zip(&*turned.tensors) {
         let expected = q * a.matrix() * q.transpose();
         // Single precision of the solver.
@@ -167,7 +167,7 @@ fn planted() {
         } else {
             random_turn(&mut random)
         };
-        let wrong = gradients.turned(fault.in_world(&grid));
+        let wrong = gradients.rotated(fault.in_world(&grid));
         let output = compared(&fitted(&dwi, &wrong, &mask));
         println!("{fault}: {}", output.sentence());
         assert_eq!(output.ranked.len(), 24);
@@ -215,7 +215,7 @@ fn real(one: PathBuf) {
         assert_eq!(output.verdict(), Verdict::AsTheyAre, "{}", path.display());
         if i == 0 {
             let fault = random_turn(&mut random);
-            let wrong = gradients.turned(fault.in_world(&dwi.grid));
+            let wrong = gradients.rotated(fault.in_world(&dwi.grid));
             let found = compared(&fitted(&dwi, &wrong, &mask)).verdict();
             assert!(
                 matches!(found, Verdict::Better(t, _) if t == fault.inverse()),

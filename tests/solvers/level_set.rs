@@ -162,7 +162,7 @@ pub fn run_for(evolution: &mut Evolution, time: f64) -> f64 {
 
 /// Points where the surface crosses edges between voxels, in world mm.
 pub fn crossings(field: &Field) -> Vec<DVec3> {
-    let values = field.dense();
+    let values = field.values_by_voxel();
     let grid = &field.grid;
     let mut found = Vec::new();
     for i in 0..values.len() {
@@ -197,7 +197,7 @@ pub fn radius(field: &Field, centre: DVec3, expected: f64) -> (f64, f64) {
 
 /// Smallest and largest |∇φ| (central differences) where |φ| is below this many voxels.
 pub fn slopes(field: &Field, within: f32) -> (f64, f64) {
-    let values = field.dense();
+    let values = field.values_by_voxel();
     let grid = &field.grid;
     let inverse = grid.voxel_from_world.matrix3.transpose();
     let (mut low, mut high) = (f64::INFINITY, 0.0f64);

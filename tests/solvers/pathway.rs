@@ -85,7 +85,7 @@ fn geodesics() {
         let pathway = between(&metric, LocalSolver::Hybrid, &ends[..1], &ends[1..]).unwrap();
         let [a, b] = ends.map(|v| at(v.map(|c| c as usize)));
         let exact = space.distance(a, b);
-        let path = pathway.minimal().unwrap();
+        let path = pathway.minimal_path().unwrap();
         inside(&metric, &path);
         assert!(
             path.points[0].distance(a) < 1e-9 && path.points.last().unwrap().distance(b) < 1e-9
@@ -134,7 +134,7 @@ fn costs() {
         let (mut sum, mut count, mut worst) = (0.0, 0, 0.0f64);
         for place in (0..metric.len()).step_by(metric.len() / 150) {
             let expected = f64::from(pathway.total[place]);
-            let Some(path) = pathway.through_place(place) else {
+            let Some(path) = pathway.path_through(place) else {
                 assert!(expected.is_infinite());
                 continue;
             };
@@ -184,7 +184,7 @@ fn orders() {
                     let through = at([k % 6, k / 6 % 6, k / 36].map(|c| 4 + 8 * c));
                     let place = metric.place_of(through).unwrap();
                     let expected = f64::from(pathway.total[place]);
-                    if let Some(path) = pathway.through_place(place) {
+                    if let Some(path) = pathway.path_through(place) {
                         sum += (path.total_cost() / expected - 1.0).abs();
                         count += 1;
                     }
@@ -270,10 +270,10 @@ fn joins() {
         println!("{n}: joined from ε = {from:.4}");
         assert!(from >= 0.0 && from < last);
         last = from;
-        let path = pathway.minimal().unwrap();
+        let path = pathway.minimal_path().unwrap();
         for more in [0.0, 0.01, 0.1, 1.0] {
             let epsilon = from + more;
-            let joined = pathway.joined(epsilon).unwrap();
+            let joined = pathway.joining_mask(epsilon).unwrap();
             let all = pathway.mask(epsilon);
             assert!(
                 joined
@@ -288,7 +288,7 @@ fn joins() {
             assert!(holds(&joined, &path), "ε = {epsilon}");
         }
         if from > 1e-5 {
-            assert!(pathway.joined(from * 0.999 - 1e-6).is_none());
+            assert!(pathway.joining_mask(from * 0.999 - 1e-6).is_none());
         }
         // At E* itself the set is not empty.
         assert!(pathway.mask(0.0).count() > 0);
@@ -307,10 +307,10 @@ fn apart() {
     );
     let here = between(&metric, LocalSolver::Hybrid, &[[2, 2, 2]], &[[4, 9, 9]]).unwrap();
     assert!(
-        here.through_place(metric.place_of([9, 9, 9]).unwrap())
+        here.path_through(metric.place_of([9, 9, 9]).unwrap())
             .is_none()
     );
-    assert!(here.through_place(metric.len()).is_none());
+    assert!(here.path_through(metric.len()).is_none());
 }
 
 /// Regions that share a voxel are refused; adjacent ones are accepted.
@@ -335,7 +335,7 @@ fn weakest() {
     let speed = |v| Some(DMat3::IDENTITY * if slow(v) { 0.25 } else { 1.0 });
     let metric = Metric::from_speed(&grid, speed).unwrap();
     let pathway = between(&metric, LocalSolver::Hybrid, &[[1, 2, 2]], &[[38, 2, 2]]).unwrap();
-    let path = pathway.minimal().unwrap();
+    let path = pathway.minimal_path().unwrap();
     let all = 0..path.points.len();
     let stretch = path.weakest(6.0, all.clone());
     for point in &path.points[stretch] {

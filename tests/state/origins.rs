@@ -9,7 +9,7 @@ use arcuate::solvers::{curves, tensor_fit};
 use arcuate::state::alignment::AlignedBy;
 use arcuate::state::core::display;
 use arcuate::state::core::layer::OriginId;
-use arcuate::state::document::{FitMask, Made};
+use arcuate::state::document::{CurveRecipe, FitMask};
 use arcuate::state::origin::{Computed, Describe, Origin, Origins, PhantomPart, TensorFit};
 use arcuate::state::track::types::CurveParams;
 use arcuate::state::{
@@ -139,7 +139,7 @@ fn fit(origins: &Origins) -> OriginId {
 fn inputs() {
     let origins = Origins::default();
     let fit = fit(&origins);
-    let made = Made {
+    let made = CurveRecipe {
         fit,
         regions: Vec::new(),
         curves: CurveParams::Streamlines(curves::Params::defaults()),
@@ -177,7 +177,7 @@ fn with_mask() -> (State, LayerId, LayerId) {
         visible: true,
         label_number: None,
     };
-    let origin = origins.add(Made {
+    let origin = origins.add(CurveRecipe {
         fit: fit(&origins),
         regions: vec![region],
         curves: CurveParams::Streamlines(curves::Params::defaults()),

@@ -210,7 +210,7 @@ fn asked() {
     window.act(Action::Files(FilesAction::Open(vec![path])));
     assert!(window.state.session.saving.autosave.is_due);
     window.state.session.saving.autosave.is_due = false;
-    window.act(Action::Session(SessionAction::FindLeftBehind));
+    window.act(Action::Session(SessionAction::FindRecoverable));
     assert!(!window.state.session.saving.autosave.is_due);
 }
 
@@ -238,7 +238,7 @@ fn again() {
     let mut look = Look::started(start);
     let mut due = |state: &State, s: f64| {
         let action = look.due(state, &ctx, start + Duration::from_secs_f64(s));
-        let find = format!("{:?}", Action::Session(SessionAction::FindLeftBehind));
+        let find = format!("{:?}", Action::Session(SessionAction::FindRecoverable));
         assert!(action.iter().all(|a| format!("{a:?}") == find));
         action.is_some()
     };

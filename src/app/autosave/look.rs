@@ -33,6 +33,6 @@ impl Look {
         }
         self.last = now;
         ctx.request_repaint_after(EVERY);
-        Some(Action::Session(SessionAction::FindLeftBehind))
+        Some(Action::Session(SessionAction::FindRecoverable))
     }
 }

@@ -66,10 +66,10 @@ impl<P: Parameters, T: Taken<P>> Given<P, T> {
             let row = &P::TABLE[*i];
             if let Some(reason) = (row.unused)(&params) {
                 let key = row.key;
-                return Err(refused(ParamError::Unused { key, reason }));
+                return Err(failure(ParamError::Unused { key, reason }));
             }
         }
-        check(&params).map_err(refused)?;
+        check(&params).map_err(failure)?;
         Ok(params)
     }
 
@@ -87,7 +87,7 @@ impl<P: Parameters, T: Taken<P>> Given<P, T> {
     }
 }
 
-fn refused(error: ParamError) -> Failure {
+fn failure(error: ParamError) -> Failure {
     Failure::usage(error.to_string())
 }
 

@@ -5,8 +5,7 @@ use super::noted;
 use crate::data::region::RegionId;
 use crate::data::{Region, Role, Shape};
 use crate::io;
-use crate::state::regions::recipe::RegionSpec;
-use crate::state::regions::recipe::ShapeSpec;
+use crate::state::regions::recipe::{RegionSpec, ShapeSpec};
 use std::sync::Arc;
 
 /// Where something may run.

@@ -3,7 +3,7 @@
 use super::*;
 
 /// The user's name for a result of the session.
-pub fn called(document: &Document, of: &str) -> String {
+pub fn result_name(document: &Document, of: &str) -> String {
     let layer = |id: u64| {
         let missing = document.missing_layer(LayerId(id));
         let here = document.layer(LayerId(id)).map(|l| l.name.clone());

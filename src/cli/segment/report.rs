@@ -13,7 +13,7 @@ use std::path::PathBuf;
 const LEAKED: u8 = 3;
 
 /// The leak that ended a run.
-pub fn leaked(made: &Segmented) -> Option<Failure> {
+pub fn leak_failure(made: &Segmented) -> Option<Failure> {
     made.leak.map(|leaked| Failure {
         sentence: sentence(&leaked),
         code: LEAKED,

@@ -155,7 +155,7 @@ impl Backend {
     }
 
     /// Equal shares of `count` items, one per card, in order.
-    pub fn shares(&self, count: usize) -> Vec<Range<usize>> {
+    pub fn split_among_devices(&self, count: usize) -> Vec<Range<usize>> {
         let cards = self.devices().len();
         let share = count.div_ceil(cards.max(1));
         (0..cards)
@@ -245,7 +245,7 @@ fn pool(threads: Option<usize>) -> Result<Arc<Pool>, BackendError> {
     let requested = threads.unwrap_or(cores).max(1);
     let refused = |why: &str| BackendError::Threads {
         requested,
-        why: thread::plain(why),
+        why: thread::without_os_error(why),
     };
     let mut next = requested;
     loop {

@@ -14,7 +14,7 @@ impl DeviceCopy {
     }
 
     /// Whether there is no other handle to it.
-    pub fn is_alone(&self) -> bool {
+    pub fn is_only_handle(&self) -> bool {
         Arc::strong_count(&self.0) == 1
     }
 

@@ -54,7 +54,7 @@ impl Drop for Watch {
 }
 
 #[cold]
-fn refused(what: &'static str, bytes: u64) -> bool {
+fn is_refused(what: &'static str, bytes: u64) -> bool {
     let watcher = WATCHER.read().unwrap_or_else(PoisonError::into_inner);
     watcher
         .as_ref()
@@ -64,7 +64,7 @@ fn refused(what: &'static str, bytes: u64) -> bool {
 /// Checks that this much memory is available; `what` begins the error sentence. Allocates nothing.
 pub fn claim(what: &'static str, bytes: u64) -> Result<(), Shortage> {
     let shortage = Shortage { what, bytes };
-    if WATCHED.load(Ordering::Relaxed) && refused(what, bytes) {
+    if WATCHED.load(Ordering::Relaxed) && is_refused(what, bytes) {
         return Err(shortage);
     }
     // The user's own limit is exact to the byte.
@@ -146,13 +146,13 @@ pub fn available_bytes() -> Option<u64> {
 }
 
 /// Bytes that the process holds now, and the peak since [`forget_peak`]; `None` if the system does not report it.
-pub fn held_bytes() -> Option<(u64, u64)> {
+pub fn resident_bytes() -> Option<(u64, u64)> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let bytes = |name| field(&status, name).map(|kib| kib << 10);
     Some((bytes("VmRSS:")?, bytes("VmHWM:")?))
 }
 
-/// Resets the peak reported by [`held_bytes`], if the system can.
+/// Resets the peak reported by [`resident_bytes`], if the system can.
 pub fn forget_peak() {
     // 5 resets the peak (proc(5)); on other systems there is no such file.
     let _ = std::fs::write("/proc/self/clear_refs", "5");
@@ -190,7 +190,7 @@ pub fn against_limit(f: &mut Formatter<'_>, needed: u64, then: &str) -> std::fmt
             "needs {needed} of memory, and the limit for the program is {}, of which {} are in use; raise the \
              limit (--memory, or Settings) or {then}",
             size(most),
-            size(held_bytes().map_or(0, |(stored, _)| stored))
+            size(resident_bytes().map_or(0, |(stored, _)| stored))
         ),
         None => write!(
             f,

@@ -1,11 +1,10 @@
 //! Threads that the operating system may refuse (a limit of processes, no memory): `std::thread::spawn` would panic.
 
-use std::fmt;
-use std::io;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
+use std::{fmt, io};
 
 /// Why a thread gave no result.
 #[derive(Debug)]
@@ -47,12 +46,12 @@ pub fn pause(time: Duration) {
 pub fn start_error(error: &io::Error) -> String {
     format!(
         "Could not start a thread ({}); close other programs, or raise the limit of processes (ulimit -u)",
-        plain(&error.to_string())
+        without_os_error(&error.to_string())
     )
 }
 
 /// The system's message without Rust's `(os error 11)`, for use within a sentence.
-pub(super) fn plain(error: &str) -> String {
+pub(super) fn without_os_error(error: &str) -> String {
     let text = error.split(" (os error").next().unwrap_or(error);
     text.trim_end_matches('.').to_lowercase()
 }

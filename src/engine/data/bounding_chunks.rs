@@ -19,19 +19,19 @@ impl Bounds {
         let (mut low, mut high) = ([f32::INFINITY; AT_ONCE], [f32::NEG_INFINITY; AT_ONCE]);
         for values in many {
             for i in 0..AT_ONCE {
-                low[i] = lower(values[i], low[i]);
-                high[i] = higher(values[i], high[i]);
+                low[i] = min_ignoring_nan(values[i], low[i]);
+                high[i] = max_ignoring_nan(values[i], high[i]);
             }
         }
         for point in rest.as_chunks::<3>().0 {
             for axis in 0..3 {
-                low[axis] = lower(point[axis], low[axis]);
-                high[axis] = higher(point[axis], high[axis]);
+                low[axis] = min_ignoring_nan(point[axis], low[axis]);
+                high[axis] = max_ignoring_nan(point[axis], high[axis]);
             }
         }
         for i in 3..AT_ONCE {
-            low[i % 3] = lower(low[i], low[i % 3]);
-            high[i % 3] = higher(high[i], high[i % 3]);
+            low[i % 3] = min_ignoring_nan(low[i], low[i % 3]);
+            high[i % 3] = max_ignoring_nan(high[i], high[i % 3]);
         }
         Self {
             low: [low[0], low[1], low[2]],
@@ -39,7 +39,7 @@ impl Bounds {
         }
     }
 
-    pub fn meets(&self, other: &Self) -> bool {
+    pub fn intersects(&self, other: &Self) -> bool {
         self.meets_box(&other.low, &other.high)
     }
 
@@ -52,13 +52,13 @@ impl Bounds {
 
 /// The lower of two numbers; the second if the first is NaN.
 #[inline(always)]
-fn lower(new: f32, known: f32) -> f32 {
+fn min_ignoring_nan(new: f32, known: f32) -> f32 {
     if new < known { new } else { known }
 }
 
 /// The higher of two numbers; the second if the first is NaN.
 #[inline(always)]
-fn higher(new: f32, known: f32) -> f32 {
+fn max_ignoring_nan(new: f32, known: f32) -> f32 {
     if new > known { new } else { known }
 }
 
@@ -136,7 +136,7 @@ impl BoundingChunks {
 
     /// The pieces of a streamline that may meet a box: ranges of its points, each of which shares its last point with
     /// the next.
-    pub fn near(
+    pub fn pieces_near(
         &self,
         streamline: usize,
         points: usize,

@@ -72,7 +72,7 @@ impl BrickImage {
     }
 
     /// An image of the same size without any values.
-    pub fn blank(like: &Self) -> Self {
+    pub fn without_values(like: &Self) -> Self {
         Self {
             id: DataId::fresh(),
             host: None,
@@ -87,13 +87,13 @@ impl BrickImage {
     }
 
     /// Bricks along each axis.
-    pub fn counts(&self) -> [usize; 3] {
+    pub fn bricks_per_axis(&self) -> [usize; 3] {
         self.grid.shape.map(|n| n.div_ceil(1 << self.shift))
     }
 
     /// Number of entries of the table.
     pub fn bricks(&self) -> usize {
-        self.counts().iter().product()
+        self.bricks_per_axis().iter().product()
     }
 
     /// Number of values per page.

@@ -12,7 +12,7 @@ const MARGIN: usize = 2;
 const STRIDE: usize = 2;
 
 /// First and last voxel of the block with the content of an image, along each axis; the whole image if there is none.
-pub(super) fn block(volume: &Volume, frame: usize) -> Block {
+pub(super) fn content_block(volume: &Volume, frame: usize) -> Block {
     let shape = volume.grid.shape;
     let (low, high) = volume.percentiles(frame, 0.01, 0.99);
     let level = low.min(0.0) + GROUND * (high - low.min(0.0));

@@ -36,16 +36,16 @@ impl Stroke {
     pub fn apply(&self, mask: &mut Mask, paint: bool) -> usize {
         let mut changed = 0;
         if let [point] = self.points.as_slice() {
-            changed += self.piece(mask, *point, *point, paint);
+            changed += self.paint_segment(mask, *point, *point, paint);
         }
         for ends in self.points.windows(2) {
-            changed += self.piece(mask, ends[0], ends[1], paint);
+            changed += self.paint_segment(mask, ends[0], ends[1], paint);
         }
         changed
     }
 
     /// From one point to another: a capsule, or a flat one.
-    fn piece(&self, mask: &mut Mask, from: DVec3, to: DVec3, paint: bool) -> usize {
+    fn paint_segment(&self, mask: &mut Mask, from: DVec3, to: DVec3, paint: bool) -> usize {
         let grid = mask.grid.clone();
         let reach = grid.voxels_per_mm() * self.radius_mm;
         let (a, b) = (grid.voxel_at(from), grid.voxel_at(to));
@@ -129,7 +129,7 @@ impl Outline {
             changed += mask.edit((low, high), fill, |y, z, set| {
                 let start = grid.world(DVec3::new(0.0, y as f64, z as f64));
                 let (at, above) = (flat(start), (start - *first).dot(self.normal));
-                let spans = spans(&corners, at, step_flat);
+                let spans = inside_ranges(&corners, at, step_flat);
                 for (from, to) in spans {
                     let from = from.ceil().max(low[0] as f64);
                     let to = to.ceil().min(high[0] as f64 + 1.0);
@@ -169,7 +169,7 @@ fn in_layer(above_mm: f64, half_mm: f64) -> bool {
 }
 
 /// Ranges of t in which the line at + t · step runs inside a polygon, by the even-odd rule.
-fn spans(corners: &[DVec2], at: DVec2, step: DVec2) -> Vec<(f64, f64)> {
+fn inside_ranges(corners: &[DVec2], at: DVec2, step: DVec2) -> Vec<(f64, f64)> {
     let across = DVec2::new(-step.y, step.x);
     let length2 = step.length_squared();
     // A line perpendicular to the plane is a point in it.

@@ -50,7 +50,7 @@ impl Gradients {
     }
 
     /// With directions multiplied by an orthogonal matrix in world axes.
-    pub fn turned(&self, matrix: DMat3) -> Self {
+    pub fn rotated(&self, matrix: DMat3) -> Self {
         Self {
             b_s_per_mm2: self.b_s_per_mm2.clone(),
             directions: self.directions.iter().map(|&d| matrix * d).collect(),

@@ -112,7 +112,7 @@ impl Mask {
             let [nx, ny, nz] = self.grid.shape;
             let all = ([0; 3], [nx - 1, ny - 1, nz - 1]);
             let (mut count, mut sum) = (0, DVec3::ZERO);
-            let voxels = self.tight(all, |voxel| {
+            let voxels = self.tight_bounds(all, |voxel| {
                 count += 1;
                 sum += DVec3::from_array(voxel.map(|v| v as f64));
             });
@@ -130,7 +130,7 @@ impl Mask {
     }
 
     /// The bounds of the voxels inside within a block; calls `each` for every one of them.
-    fn tight(&self, (low, high): Block, mut each: impl FnMut([usize; 3])) -> Option<Block> {
+    fn tight_bounds(&self, (low, high): Block, mut each: impl FnMut([usize; 3])) -> Option<Block> {
         let mut found: Option<Block> = None;
         for z in low[2]..=high[2] {
             for y in low[1]..=high[1] {
@@ -143,7 +143,7 @@ impl Mask {
                 for x in (first..=last).filter(|&x| values[x] != 0) {
                     each([low[0] + x, y, z]);
                 }
-                found = joined(found, ([low[0] + first, y, z], [low[0] + last, y, z]));
+                found = union_of_blocks(found, ([low[0] + first, y, z], [low[0] + last, y, z]));
             }
         }
         found
@@ -166,7 +166,7 @@ impl Mask {
     }
 
     /// The mask on the whole grid of its image, as written to files.
-    pub fn whole(&self) -> Self {
+    pub fn on_whole_grid(&self) -> Self {
         let Some((grid, first)) = &self.frame else {
             return self.clone();
         };
@@ -254,7 +254,7 @@ impl Mask {
                 select(y, z, &mut |x: usize| {
                     if (low[0]..=high[0]).contains(&x) && self.inside[row + x] != value {
                         changed.push(row + x);
-                        block = joined(block, ([x, y, z], [x, y, z]));
+                        block = union_of_blocks(block, ([x, y, z], [x, y, z]));
                     }
                 });
             }
@@ -275,14 +275,14 @@ impl Mask {
         self.id = DataId::fresh();
         self.image = Arc::default();
         let extent = if value == 1 {
-            let voxels = joined(before.voxels, block);
+            let voxels = union_of_blocks(before.voxels, block);
             self.measured(before.count + count, before.sum + moved, voxels)
         } else {
             let left = before.count - count;
             let old = before.voxels.unwrap_or(block);
             let on_rim = (0..3).any(|a| block.0[a] == old.0[a] || block.1[a] == old.1[a]);
             let voxels = if on_rim {
-                self.tight(old, |_| {})
+                self.tight_bounds(old, |_| {})
             } else {
                 Some(old)
             };
@@ -294,7 +294,7 @@ impl Mask {
 }
 
 /// The block that encloses two blocks.
-fn joined(a: Option<Block>, b: Block) -> Option<Block> {
+fn union_of_blocks(a: Option<Block>, b: Block) -> Option<Block> {
     Some(a.map_or(b, |(low, high)| {
         let low = [0, 1, 2].map(|i| low[i].min(b.0[i]));
         (low, [0, 1, 2].map(|i| high[i].max(b.1[i])))

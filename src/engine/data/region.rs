@@ -186,7 +186,7 @@ impl Shape {
     }
 
     /// Whether its bounds along the grid's axes intersect the grid's volume.
-    pub fn meets(&self, grid: &Grid) -> bool {
+    pub fn intersects_grid(&self, grid: &Grid) -> bool {
         let (low, high) = match self {
             Self::Mask(mask) => mask.bounds_inside().unwrap_or(mask.grid.bounds()),
             Self::Sphere { .. } | Self::Box { .. } => self.bounds(),

@@ -30,7 +30,7 @@ impl<T: Pod> Shared<T> {
 
 impl<T> Shared<T> {
     /// Whether no clone shares it.
-    pub fn is_sole(&self) -> bool {
+    pub fn is_unshared(&self) -> bool {
         1 == match &self.0 {
             Storage::Owned(values) => Arc::strong_count(values),
             Storage::View(view) => Arc::strong_count(view),

@@ -81,7 +81,7 @@ impl Surface {
             let [b, c] = [1u32 << b, 1u32 << c];
             for side in [0, 1u32 << axis] {
                 let quad = [side, side | b, side | b | c, side | c];
-                triangles.extend(halves(quad, side == 0));
+                triangles.extend(triangles_of_quad(quad, side == 0));
             }
         }
         Self {
@@ -102,7 +102,7 @@ impl Surface {
 }
 
 /// Two triangles of a quad.
-fn halves(quad: [u32; 4], reversed: bool) -> [[u32; 3]; 2] {
+fn triangles_of_quad(quad: [u32; 4], reversed: bool) -> [[u32; 3]; 2] {
     let [a, b, c, d] = quad;
     match reversed {
         false => [[a, b, c], [a, c, d]],
@@ -220,7 +220,7 @@ impl VoxelNet {
             triangles: self
                 .quads
                 .iter()
-                .flat_map(|&quad| halves(quad, mirrored))
+                .flat_map(|&quad| triangles_of_quad(quad, mirrored))
                 .collect(),
         }
     }

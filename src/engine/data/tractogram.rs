@@ -158,7 +158,7 @@ impl Tractogram {
     }
 
     /// Returns the streamlines with a new id, for changed values: cached results of the old id apply to the old values.
-    pub fn renewed(self) -> Self {
+    pub fn with_new_id(self) -> Self {
         Self {
             id: DataId::fresh(),
             ..self
@@ -238,14 +238,14 @@ impl Tractogram {
             end
         });
         let offsets: Vec<u64> = std::iter::once(0).chain(ends).collect();
-        let runs = runs(marks, &self.offsets);
-        let mut out = Self::new(gathered(&self.points, &runs), offsets);
+        let runs = marked_ranges(marks, &self.offsets);
+        let mut out = Self::new(copy_ranges(&self.points, &runs), offsets);
         for (name, values) in &self.per_streamline {
             let values: Vec<f32> = chosen().map(|i| values[i]).collect();
             out = out.with_per_streamline(name, values);
         }
         for (name, values) in &self.per_point {
-            out = out.with_per_point(name, gathered(values, &runs));
+            out = out.with_per_point(name, copy_ranges(values, &runs));
         }
         let mut next = 0;
         let index = marks.iter().map(|&m| m.then(|| (next, next += 1).0));
@@ -292,7 +292,7 @@ pub fn length_mm(points: &[[f32; 3]]) -> f64 {
 }
 
 /// The point ranges of marked streamlines, with adjacent ones joined.
-fn runs(marks: &[bool], offsets: &[u64]) -> Vec<Range<usize>> {
+fn marked_ranges(marks: &[bool], offsets: &[u64]) -> Vec<Range<usize>> {
     let mut runs: Vec<Range<usize>> = Vec::new();
     for (ends, _) in offsets.windows(2).zip(marks).filter(|(_, mark)| **mark) {
         let own = ends[0] as usize..ends[1] as usize;
@@ -305,7 +305,7 @@ fn runs(marks: &[bool], offsets: &[u64]) -> Vec<Range<usize>> {
 }
 
 /// Values of some points, in exactly the memory they need.
-fn gathered<T: Copy>(values: &[T], runs: &[Range<usize>]) -> Vec<T> {
+fn copy_ranges<T: Copy>(values: &[T], runs: &[Range<usize>]) -> Vec<T> {
     let mut some = Vec::with_capacity(runs.iter().map(Range::len).sum());
     for run in runs {
         some.extend_from_slice(&values[run.clone()]);

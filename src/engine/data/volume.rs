@@ -236,7 +236,7 @@ impl Volume {
         if let Some((_, block)) = memory().filter(|(of, _)| *of == frame) {
             return block;
         }
-        let block = super::content::block(self, frame);
+        let block = super::content::content_block(self, frame);
         *memory() = Some((frame, block));
         block
     }

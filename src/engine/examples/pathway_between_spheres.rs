@@ -55,7 +55,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         fields.pop().ok_or("a field")?,
     );
     let pathway = Pathway::new(first, second)?;
-    let path = pathway.minimal().ok_or("no path")?;
+    let path = pathway.minimal_path().ok_or("no path")?;
     let inside = pathway.mask(pathway::DEFAULT_EPSILON).count();
     println!(
         "{}: cost {:.1} along {:.1} mm",

@@ -9,7 +9,7 @@ mod together;
 
 pub use folder::{check_new_folder, write_folder_verified};
 pub use temporary::{Scratch, keep_private};
-pub use together::{before, previous_files_note, previous_name, rename_together};
+pub use together::{previous_file, previous_files_note, previous_name, rename_together};
 
 use super::checksum::{self, ChecksumWriter};
 use super::{Error, disk, ending};
@@ -37,27 +37,27 @@ static WRITTEN: Mutex<Option<Vec<PathBuf>>> = Mutex::new(None);
 
 /// Starts the record of written files, so that a failing command can name the files it has already written.
 pub fn record_written_files() {
-    *record() = Some(Vec::new());
+    *written_list() = Some(Vec::new());
 }
 
 /// The files written since [`record_written_files`].
 pub fn written_files() -> Vec<PathBuf> {
-    record().clone().unwrap_or_default()
+    written_list().clone().unwrap_or_default()
 }
 
-fn record() -> MutexGuard<'static, Option<Vec<PathBuf>>> {
+fn written_list() -> MutexGuard<'static, Option<Vec<PathBuf>>> {
     WRITTEN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn was_written(path: PathBuf) {
-    if let Some(all) = &mut *record()
+fn record_file(path: PathBuf) {
+    if let Some(all) = &mut *written_list()
         && !all.contains(&path)
     {
         all.push(path);
     }
 }
 
-fn replaces() -> bool {
+fn replaces_existing() -> bool {
     !KEEP_EXISTING.load(Ordering::Relaxed)
 }
 
@@ -87,9 +87,9 @@ impl PreparedFile {
 
     /// Renames it to its final name.
     pub fn rename_into_place(self) -> Result<(), Error> {
-        let _whole = ending::undivided();
+        let _whole = ending::hold_off_end();
         let path = self.path.clone();
-        self.put_undivided().map(|()| was_written(path))
+        self.put_undivided().map(|()| record_file(path))
     }
 
     fn put_undivided(self) -> Result<(), Error> {
@@ -116,7 +116,7 @@ impl PreparedFile {
 /// temporary file is removed and an existing file is untouched.
 pub fn write_verified<E: Into<VerifyFailure>>(
     path: &Path,
-    write: impl FnOnce(&mut BufWriter<disk::File>) -> Result<(), Stop>,
+    write: impl FnOnce(&mut BufWriter<disk::File>) -> Result<(), WriteStop>,
     verify: impl FnOnce(&Path) -> Result<(), E>,
 ) -> Result<(), Error> {
     prepare(path, write, verify)?.rename_into_place()
@@ -125,11 +125,11 @@ pub fn write_verified<E: Into<VerifyFailure>>(
 /// Does everything except the last step.
 pub fn prepare<E: Into<VerifyFailure>>(
     path: &Path,
-    write: impl FnOnce(&mut BufWriter<disk::File>) -> Result<(), Stop>,
+    write: impl FnOnce(&mut BufWriter<disk::File>) -> Result<(), WriteStop>,
     verify: impl FnOnce(&Path) -> Result<(), E>,
 ) -> Result<PreparedFile, Error> {
     let failed = |e: &std::io::Error| Error::writing(path, e);
-    let target = target(path)?;
+    let target = final_path(path)?;
     let (temporary, file) = Temporary::create(&target).map_err(|e| failed(&e))?;
     let mut writer = BufWriter::with_capacity(1 << 18, file);
     let sync = |writer: BufWriter<disk::File>| {
@@ -142,44 +142,45 @@ pub fn prepare<E: Into<VerifyFailure>>(
             // Otherwise the drop would try to write the rest to a full disk.
             drop(writer.into_parts());
             Err(match stop {
-                Stop::Io(e) => failed(&e),
-                Stop::Error(e) => e,
+                WriteStop::Io(e) => failed(&e),
+                WriteStop::Error(e) => e,
             })
         }
     };
     written?;
-    let read = |e: std::io::Error| VerifyFailure::Differs(super::error::plain(&e)).error(path);
+    let read =
+        |e: std::io::Error| VerifyFailure::Differs(super::error::without_os_error(&e)).error(path);
     disk::reads_back(&temporary.path).map_err(read)?;
     verify(&temporary.path).map_err(|e| e.into().error(path))?;
     Ok(PreparedFile {
         temporary,
         target,
         path: path.to_owned(),
-        replaces: replaces(),
+        replaces: replaces_existing(),
     })
 }
 
 /// Why a `write` closure stopped.
 #[derive(Debug)]
-pub enum Stop {
+pub enum WriteStop {
     Io(std::io::Error),
     /// Already a sentence, or cancelled.
     Error(Error),
 }
 
-impl From<std::io::Error> for Stop {
+impl From<std::io::Error> for WriteStop {
     fn from(error: std::io::Error) -> Self {
         Self::Io(error)
     }
 }
 
-impl From<Error> for Stop {
+impl From<Error> for WriteStop {
     fn from(error: Error) -> Self {
         Self::Error(error)
     }
 }
 
-impl From<crate::compute::Cancelled> for Stop {
+impl From<crate::compute::Cancelled> for WriteStop {
     fn from(_: crate::compute::Cancelled) -> Self {
         Self::Error(Error::Cancelled)
     }
@@ -235,8 +236,8 @@ impl From<crate::compute::Cancelled> for VerifyFailure {
 }
 
 /// The file to replace or create: links are followed, so that their target changes, not the link.
-fn target(path: &Path) -> Result<PathBuf, Error> {
-    let place = followed(path)?;
+fn final_path(path: &Path) -> Result<PathBuf, Error> {
+    let place = resolve_links(path)?;
     let metadata = match disk::metadata(&place) {
         Ok(metadata) => metadata,
         Err(e) if e.kind() == ErrorKind::InvalidFilename => return Err(Error::writing(path, &e)),
@@ -260,7 +261,7 @@ fn target(path: &Path) -> Result<PathBuf, Error> {
 }
 
 /// The target of a chain of links, whether it exists or not.
-fn followed(path: &Path) -> Result<PathBuf, Error> {
+fn resolve_links(path: &Path) -> Result<PathBuf, Error> {
     let mut place = path.to_owned();
     for _ in 0..MAX_LINKS {
         match disk::read_link(&place) {
@@ -316,7 +317,7 @@ pub fn prepare_text(path: &Path, text: &str) -> Result<PreparedFile, Error> {
         |written| match disk::read_to_string(written) {
             Ok(found) if found == text => Ok(()),
             Ok(_) => Err("the text differs".to_owned()),
-            Err(e) => Err(super::error::plain(&e)),
+            Err(e) => Err(super::error::without_os_error(&e)),
         },
     )
 }
@@ -325,7 +326,7 @@ pub fn prepare_text(path: &Path, text: &str) -> Result<PreparedFile, Error> {
 pub fn write_rows(
     path: &Path,
     control: &Control,
-    write: impl FnOnce(&mut dyn Write) -> Result<(), Stop>,
+    write: impl FnOnce(&mut dyn Write) -> Result<(), WriteStop>,
 ) -> Result<(), Error> {
     let sum = RefCell::new(String::new());
     write_verified(
@@ -348,15 +349,15 @@ pub fn write_rows(
 pub fn check_file(path: &Path) -> Result<(), Error> {
     check_names(path, path.parent().unwrap_or(Path::new("")))?;
     // The trial file is removed at once.
-    Temporary::create(&target(path)?)
+    Temporary::create(&final_path(path)?)
         .map(drop)
         .map_err(|e| Error::writing(path, &e))
 }
 
 /// Checks whether a folder exists here or could be created, and whether files could be written into it.
 pub fn check_folder(path: &Path) -> Result<(), Error> {
-    let is_there = |p: &&Path| p.as_os_str().is_empty() || p.exists();
-    let above = path.ancestors().find(is_there).unwrap_or(Path::new("."));
+    let exists = |p: &&Path| p.as_os_str().is_empty() || p.exists();
+    let above = path.ancestors().find(exists).unwrap_or(Path::new("."));
     check_names(path, above)?;
     if above.as_os_str().is_empty() || above.is_dir() {
         return Temporary::create(&above.join("a file"))
@@ -367,9 +368,9 @@ pub fn check_folder(path: &Path) -> Result<(), Error> {
 }
 
 /// Returns an error for a path with a name too long for the file system of an existing folder.
-fn check_names(path: &Path, there: &Path) -> Result<(), Error> {
+fn check_names(path: &Path, folder: &Path) -> Result<(), Error> {
     let too_long = |name: &Component<'_>| {
-        let requested = disk::metadata(&there.join(name));
+        let requested = disk::metadata(&folder.join(name));
         requested.is_err_and(|e| e.kind() == ErrorKind::InvalidFilename)
     };
     match path.components().any(|name| too_long(&name)) {

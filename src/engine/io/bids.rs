@@ -200,7 +200,7 @@ pub fn find(path: &Path) -> Result<Folder, Error> {
     let mut unreadable = Vec::new();
     let mut left = MAX_ENTRIES;
     let names = names_in(path)?;
-    walk(names, DEEPEST, &mut left, &mut files, &mut unreadable);
+    walk_folder(names, DEEPEST, &mut left, &mut files, &mut unreadable);
     let mut found: Vec<BidsFile> = files.iter().filter_map(|f| classify(f, &files)).collect();
     found.sort_by(|a, b| {
         let key = |f: &BidsFile| {
@@ -295,7 +295,7 @@ impl Folder {
     }
 }
 
-fn walk(
+fn walk_folder(
     names: Vec<PathBuf>,
     depth: usize,
     left: &mut usize,
@@ -315,7 +315,7 @@ fn walk(
             files.push(path);
         } else if depth > 1 && path.is_dir() {
             match names_in(&path) {
-                Ok(names) => walk(names, depth - 1, left, files, unreadable),
+                Ok(names) => walk_folder(names, depth - 1, left, files, unreadable),
                 // The rest of the data set is usable without it.
                 Err(_) => unreadable.push(path),
             }

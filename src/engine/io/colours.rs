@@ -122,7 +122,7 @@ fn of_numbers(
     let companion = companion_table(path);
     let called = info.intent_code == INTENT_LABEL
         || (info.version == MGH && info.stored_as == "int32")
-        || is_called(path);
+        || is_named_labels(path);
     if companion.is_none() && !called {
         return Ok(None);
     }
@@ -132,14 +132,14 @@ fn of_numbers(
             // An arbitrary text file may happen to have this name.
             let before = companion
                 .as_ref()
-                .and_then(|table| atomic::before(path, table));
+                .and_then(|table| atomic::previous_file(path, table));
             let was_replaced = before.is_some();
             let table = companion.clone();
             let labels = before.or(companion).and_then(|table| read(&table).ok());
             if let (true, Some(_), Some(table)) = (was_replaced, &labels, &table) {
                 info.warnings.push(atomic::previous_files_note(&[table]));
             }
-            let known = || freesurfer::names(&found).filter(|_| is_freesurfers(path, info));
+            let known = || freesurfer::label_names(&found).filter(|_| is_freesurfers(path, info));
             Ok(Some(labels.or_else(known).unwrap_or_default().into()))
         }
         _ => Ok(None),
@@ -168,7 +168,7 @@ fn numbers(volume: &Volume) -> Option<BTreeSet<u32>> {
     Some(found)
 }
 
-fn is_called(path: &Path) -> bool {
+fn is_named_labels(path: &Path) -> bool {
     has_word(path, |word| NAMED.contains(&word))
 }
 
@@ -204,7 +204,9 @@ fn companion_table(path: &Path) -> Option<PathBuf> {
         let name = p.file_name().unwrap_or_default().to_string_lossy();
         name.starts_with("FreeSurferColorLUT") && is_named(p)
     };
-    names.into_iter().find(|p| shared(p) && is_called(path))
+    names
+        .into_iter()
+        .find(|p| shared(p) && is_named_labels(path))
 }
 
 /// Splits at blanks, except within quotes.

@@ -266,10 +266,10 @@ pub fn streamlines(
     command: &str,
     control: &Control,
 ) -> Result<Vec<PathBuf>, Error> {
-    let there = |b: &&CompanionFile| !replace && b.path.exists();
-    if let Some(there) = adjacent.iter().find(there) {
+    let exists = |b: &&CompanionFile| !replace && b.path.exists();
+    if let Some(existing) = adjacent.iter().find(exists) {
         return Err(Error::unsupported(
-            &there.path,
+            &existing.path,
             "an existing file, which values of the streamlines would replace",
             "add --force to replace it",
         ));

@@ -4,21 +4,21 @@
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
 
-type Act = Box<dyn FnOnce() + Send>;
+type EndAction = Box<dyn FnOnce() + Send>;
 
-struct Acts {
+struct EndActions {
     next: u64,
-    waiting: BTreeMap<u64, Act>,
+    waiting: BTreeMap<u64, EndAction>,
 }
 
-static ACTS: Mutex<Acts> = Mutex::new(Acts {
+static END_ACTIONS: Mutex<EndActions> = Mutex::new(EndActions {
     next: 0,
     waiting: BTreeMap::new(),
 });
 static STEPS: RwLock<()> = RwLock::new(());
 
-fn acts() -> MutexGuard<'static, Acts> {
-    ACTS.lock().unwrap_or_else(PoisonError::into_inner)
+fn lock_actions() -> MutexGuard<'static, EndActions> {
+    END_ACTIONS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// A registered action; dropping it cancels the action.
@@ -26,7 +26,7 @@ pub struct AtEnd(u64);
 
 /// Registers an action for the end of the process, unless the returned value is dropped before.
 pub fn at_end(act: impl FnOnce() + Send + 'static) -> AtEnd {
-    let mut acts = acts();
+    let mut acts = lock_actions();
     let number = acts.next;
     acts.next += 1;
     acts.waiting.insert(number, Box::new(act));
@@ -35,19 +35,19 @@ pub fn at_end(act: impl FnOnce() + Send + 'static) -> AtEnd {
 
 impl Drop for AtEnd {
     fn drop(&mut self) {
-        acts().waiting.remove(&self.0);
+        lock_actions().waiting.remove(&self.0);
     }
 }
 
-/// While this is held, [`end`] waits, so a signal does not end the process. One thread must not hold it twice.
-pub fn undivided() -> RwLockReadGuard<'static, ()> {
+/// While this is held, [`run_end_actions`] waits, so a signal does not end the process. One thread must not hold it twice.
+pub fn hold_off_end() -> RwLockReadGuard<'static, ()> {
     STEPS.read().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Performs all registered actions. From now on, threads that would begin a file wait until the process is gone.
-pub fn end() {
+pub fn run_end_actions() {
     let steps = STEPS.write().unwrap_or_else(PoisonError::into_inner);
-    let waiting = std::mem::take(&mut acts().waiting);
+    let waiting = std::mem::take(&mut lock_actions().waiting);
     // A file is removed before the folder that was created for it.
     for act in waiting.into_values().rev() {
         act();

@@ -204,7 +204,7 @@ impl Error {
             ErrorKind::InvalidFilename => Self::LongName { path },
             _ => Self::Unreadable {
                 path,
-                why: plain(error),
+                why: without_os_error(error),
             },
         }
     }
@@ -222,7 +222,7 @@ impl Error {
             ErrorKind::InvalidFilename => Self::LongName { path },
             _ => Self::Unwritable {
                 path,
-                why: plain(error),
+                why: without_os_error(error),
             },
         }
     }
@@ -430,9 +430,9 @@ impl Error {
 
 fn write_malformed(f: &mut Formatter<'_>, found: &str, expected: &Expected) -> Result {
     // Damage or a mistake of another program: the advice is the same.
-    const USUAL_ADVICE: &str =
+    const DEFAULT_ADVICE: &str =
         "choose another file, or write this one again with the program that made it";
-    let remedy = expected.remedy.as_deref().unwrap_or(USUAL_ADVICE);
+    let remedy = expected.remedy.as_deref().unwrap_or(DEFAULT_ADVICE);
     write!(f, "Found {found}, expected {}; {remedy}", expected.what)
 }
 
@@ -526,7 +526,7 @@ fn one_line(text: String) -> String {
 }
 
 /// The system's message without Rust's `(os error 28)`, for use within a sentence.
-pub fn plain(error: &std::io::Error) -> String {
+pub fn without_os_error(error: &std::io::Error) -> String {
     let text = error.to_string();
     let text = text.split(" (os error").next().unwrap_or(&text);
     text.trim_end_matches('.').to_lowercase()

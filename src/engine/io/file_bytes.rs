@@ -2,7 +2,7 @@
 //!
 //! The bytes are our own copy: a program that writes to the file changes nothing here. Large files are read by all
 //! threads at once, into large pages if the system has them. Parts that are used in place need not be read first
-//! ([`part`]).
+//! ([`file_part`]).
 
 use super::numbers::Type;
 use super::source::Source;
@@ -75,7 +75,7 @@ impl FileBytes {
     }
 
     /// The first `count` values of the bytes: in place, unless that would waste more than a third of the memory.
-    pub fn beginning<T: bytemuck::Pod>(self, count: usize) -> Shared<T> {
+    pub fn first_values<T: bytemuck::Pod>(self, count: usize) -> Shared<T> {
         let (used, length) = (count * size_of::<T>(), self.bytes().len());
         let bytes = self.shared();
         if length - used <= length / 3
@@ -123,13 +123,13 @@ pub(super) fn filled<T: bytemuck::Pod>(count: usize, fill: impl FnOnce(&mut [T])
 
 /// A part of a file, for use in place: mapped while that is safe, otherwise copied to page-aligned memory. A file
 /// that ends early was shortened meanwhile and gives an error.
-pub(super) fn part(path: &Path, range: Range<u64>, control: &Control) -> Result<Bytes, Error> {
+pub(super) fn file_part(path: &Path, range: Range<u64>, control: &Control) -> Result<Bytes, Error> {
     if range.is_empty() {
         return Ok(Arc::new(Vec::new()));
     }
     let length = range.end - range.start;
     if length >= LARGE_BYTES {
-        room(path, length)?;
+        check_memory(path, length)?;
         if let Some(mapped) = mmap::part(path, range.clone(), control)? {
             return Ok(mapped);
         }
@@ -145,13 +145,13 @@ fn short_of_memory(path: &Path, bytes: u64) -> Error {
 }
 
 /// Checks that this many bytes are available.
-fn room(path: &Path, bytes: u64) -> Result<(), Error> {
+fn check_memory(path: &Path, bytes: u64) -> Result<(), Error> {
     memory::claim(super::source::READING, bytes).map_err(|e| Error::memory(path, e))
 }
 
 fn pages(path: &Path, range: Range<u64>, control: &Control) -> Result<memmap2::MmapMut, Error> {
     let length = range.end - range.start;
-    room(path, length)?;
+    check_memory(path, length)?;
     let bytes = usize::try_from(length).map_err(|_| short_of_memory(path, length))?;
     let mut own = allocate_large_pages(bytes).ok_or_else(|| short_of_memory(path, length))?;
     let pieces = own.par_chunks_mut(PIECE_BYTES).enumerate();
@@ -191,14 +191,14 @@ impl<'a> FileReader<'a> {
 }
 
 /// Reads some bytes of a file.
-pub(super) fn some(path: &Path, start: u64, bytes: usize) -> Result<Vec<u8>, Error> {
+pub(super) fn read_range(path: &Path, start: u64, bytes: usize) -> Result<Vec<u8>, Error> {
     let mut all = vec![0; bytes];
     FileReader::at(path, start)?.read(&mut all)?;
     Ok(all)
 }
 
 /// Passes a range of a file in pieces that contain whole numbers of any type.
-pub(super) fn pieces(
+pub(super) fn for_each_piece(
     path: &Path,
     mut range: Range<u64>,
     control: &Control,
@@ -226,17 +226,17 @@ pub(super) fn floats<T: bytemuck::Pod>(
     count: usize,
     control: &Control,
 ) -> Result<Shared<T>, Error> {
-    room(path, count.saturating_mul(size_of::<T>()) as u64)?;
+    check_memory(path, count.saturating_mul(size_of::<T>()) as u64)?;
     let mut outcome = Ok(());
     let values = filled(count, |values: &mut [T]| {
         let out = bytemuck::cast_slice_mut(values);
-        outcome = fill(path, start, form, out, control);
+        outcome = read_floats(path, start, form, out, control);
     });
     outcome.map(|()| values)
 }
 
 /// Fills `out` with numbers in a file from an offset on, converting each piece while it is in the processor's cache.
-pub(super) fn fill(
+pub(super) fn read_floats(
     path: &Path,
     start: u64,
     (number, big_endian): (Type, bool),

@@ -351,11 +351,11 @@ impl Format {
             ),
         ];
         for (each, room, values) in values {
-            losses.extend(left_out(&short, each, room, values));
+            losses.extend(unsupported_values(&short, each, room, values));
         }
         if !holds.groups && !tractogram.groups.is_empty() {
             let names: Vec<&str> = tractogram.groups.keys().map(String::as_str).collect();
-            losses.push(format!("{short} holds no groups: {}", some(&names)));
+            losses.push(format!("{short} holds no groups: {}", list_names(&names)));
         }
         losses.extend(
             self.renamed(tractogram).into_iter().map(|(old, new)| {
@@ -430,7 +430,7 @@ impl FormatCapabilities {
 }
 
 /// The sentence about named values that do not fit.
-fn left_out(
+fn unsupported_values(
     format: &str,
     each: &str,
     room: NameSupport,
@@ -450,12 +450,16 @@ fn left_out(
             (!lost.is_empty()).then(|| {
                 format!(
                     "{format} holds at most {n} values per {each} and leaves out {}",
-                    some(&lost)
+                    list_names(&lost)
                 )
             })
         }
-        NameSupport::Nothing => (!names.is_empty())
-            .then(|| format!("{format} holds no values per {each}: {}", some(&names))),
+        NameSupport::Nothing => (!names.is_empty()).then(|| {
+            format!(
+                "{format} holds no values per {each}: {}",
+                list_names(&names)
+            )
+        }),
     }
 }
 
@@ -470,7 +474,7 @@ pub(super) fn columns_within<'a, 'b>(
 }
 
 /// Names for a sentence, limited in number.
-fn some(names: &[&str]) -> String {
+fn list_names(names: &[&str]) -> String {
     const MAX_NAMES: usize = 6;
     match names.len().checked_sub(MAX_NAMES) {
         None | Some(0) => names.join(", "),

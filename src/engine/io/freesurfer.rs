@@ -247,7 +247,7 @@ fn all() -> BTreeMap<u32, Label> {
 }
 
 /// The names and colours of a label map with these numbers; `None` if any of them is not FreeSurfer's.
-pub(super) fn names(numbers: &BTreeSet<u32>) -> Option<Labels> {
+pub(super) fn label_names(numbers: &BTreeSet<u32>) -> Option<Labels> {
     let mut table = all();
     table.retain(|number, _| numbers.contains(number));
     (table.len() == numbers.len()).then_some(Labels { table })

@@ -121,15 +121,15 @@ fn pair_of(path: &Path, from: &str, to: &str) -> Result<PathBuf, Error> {
 /// The table next to a scan: `dwi.nii.gz` → `dwi.bval` and `dwi.bvec`, `dwi.bvals` and `dwi.bvecs`, `dwi.b`, the
 /// header of an NRRD, or the folder's `bvals` and `bvecs`, in this order.
 pub fn find_companion(scan: &Path) -> Option<TableFiles> {
-    let there = |path: PathBuf| Some(path).filter(|p| p.is_file());
-    let own = |extension: &str| there(with_extension(scan, extension));
+    let if_file = |path: PathBuf| Some(path).filter(|p| p.is_file());
+    let own = |extension: &str| if_file(with_extension(scan, extension));
     let pair = |bval: Option<PathBuf>, bvec: Option<PathBuf>| {
         Some(TableFiles::Fsl {
             bval: bval?,
             bvec: bvec?,
         })
     };
-    let of_folder = |name: &str| there(scan.with_file_name(name));
+    let of_folder = |name: &str| if_file(scan.with_file_name(name));
     pair(own("bval"), own("bvec"))
         .or_else(|| pair(own("bvals"), own("bvecs")))
         .or_else(|| own("b").map(TableFiles::Mrtrix))
@@ -321,7 +321,7 @@ pub fn rows_of(scan: &Path, volumes: usize) -> Result<Option<Rows>, Error> {
 fn table_rows(files: &TableFiles, volumes: usize) -> Result<Rows, Error> {
     let (b, vectors, path) = match files {
         TableFiles::Fsl { bval, bvec } => {
-            let before = |file: &Path| before(bval, file).unwrap_or(file.to_owned());
+            let before = |file: &Path| previous_file(bval, file).unwrap_or(file.to_owned());
             let (b, v) = (b_values(&before(bval))?, fsl_vectors(&before(bvec))?);
             if b.len() != volumes || v.len() != volumes {
                 let wrong = if v.len() == volumes { bval } else { bvec };
@@ -365,14 +365,14 @@ fn table_rows(files: &TableFiles, volumes: usize) -> Result<Rows, Error> {
 }
 
 /// A file of a table as it was before a process that began to replace the table, alone or with its image, was killed.
-fn before(bval: &Path, file: &Path) -> Option<PathBuf> {
+fn previous_file(bval: &Path, file: &Path) -> Option<PathBuf> {
     let images = Format::all()
         .filter(|f| f.content() == Content::Image)
         .flat_map(Format::extensions);
     let images = images.map(|ending| with_extension(bval, ending));
     std::iter::once(bval.to_owned())
         .chain(images)
-        .find_map(|first| atomic::before(&first, file))
+        .find_map(|first| atomic::previous_file(&first, file))
 }
 
 /// The sentence about table files whose earlier versions were read instead.
@@ -381,7 +381,8 @@ pub fn previous_files_note(files: &TableFiles) -> Option<String> {
         return None;
     };
     let files = [bval, bvec].into_iter().map(PathBuf::as_path);
-    let replaced: Vec<&Path> = files.filter(|file| before(bval, file).is_some()).collect();
+    let has_previous = |file: &&Path| previous_file(bval, file).is_some();
+    let replaced: Vec<&Path> = files.filter(has_previous).collect();
     (!replaced.is_empty()).then(|| atomic::previous_files_note(&replaced))
 }
 

@@ -75,7 +75,7 @@ mod leased {
         let Some(leased) = Leased::open(path, range) else {
             return Ok(None);
         };
-        if !leased.fetch(control)? {
+        if !leased.load_pages(control)? {
             return Ok(None);
         }
         let leased = Arc::new(leased);
@@ -94,7 +94,7 @@ mod leased {
     }
 
     /// Takes a lease: nobody else may write to the file or shorten it until it is closed.
-    fn lease(file: &File) -> bool {
+    fn take_lease(file: &File) -> bool {
         let descriptor = file.inner().as_raw_fd();
         // SAFETY: calls on an open file; `statfs` is plain numbers, which the call fills. SIGURG is a signal that is
         // ignored by default.
@@ -110,7 +110,7 @@ mod leased {
 
     impl Leased {
         fn open(path: &Path, range: Range<u64>) -> Option<Self> {
-            let file = File::open(path).ok().filter(lease)?;
+            let file = File::open(path).ok().filter(take_lease)?;
             // From here on the file does not change.
             let length = usize::try_from(range.end.checked_sub(range.start)?).ok()?;
             if file.inner().metadata().ok()?.len() < range.end || length == 0 {
@@ -130,7 +130,7 @@ mod leased {
 
         /// Loads all pages into memory: an unreadable page is reported here, by `false`, instead of killing the
         /// process later.
-        fn fetch(&self, control: &Control) -> Result<bool, Error> {
+        fn load_pages(&self, control: &Control) -> Result<bool, Error> {
             let pieces = (0..self.pages.len())
                 .into_par_iter()
                 .step_by(LARGE_PAGE_BYTES);
@@ -179,7 +179,7 @@ mod leased {
                 let piece = &mut own[skip..][..next - at];
                 let used = (end - at).min(piece.len());
                 file.inner().read_exact_at(&mut piece[..used], from).ok()?;
-                replace(piece, at)?;
+                replace_pages(piece, at)?;
                 at = next;
             }
             Some(())
@@ -195,7 +195,7 @@ mod leased {
 
     /// Moves whole pages to an address whose pages have the same content, and replaces those atomically; zeros remain
     /// at the source.
-    fn replace(pages: &mut [u8], address: usize) -> Option<()> {
+    fn replace_pages(pages: &mut [u8], address: usize) -> Option<()> {
         let flags = libc::MREMAP_MAYMOVE | libc::MREMAP_FIXED | libc::MREMAP_DONTUNMAP;
         let bytes = pages.len();
         // SAFETY: both are ranges of whole pages mapped only here; readers of the address see the same bytes before

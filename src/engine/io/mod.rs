@@ -57,8 +57,8 @@ mod voxels;
 pub mod vtk;
 pub mod vtp;
 
-pub use crate::compute::memory::{available_bytes, forget_peak, held_bytes, limit_memory};
-pub use error::plain;
+pub use crate::compute::memory::{available_bytes, forget_peak, limit_memory, resident_bytes};
+pub use error::without_os_error;
 pub use error::{Error, Expected};
 pub use format::{Content, Format, NameSupport};
 pub use mask::{as_mask, companion_mask, mask, mask_on_own_grid};

@@ -81,8 +81,8 @@ impl Type {
                 big_endian,
                 out,
             }),
-            Self::F32 => put(bytes, big_endian, f32::from_le_bytes, out),
-            Self::F64 => put(bytes, big_endian, |b| f64::from_le_bytes(b) as f32, out),
+            Self::F32 => convert_into(bytes, big_endian, f32::from_le_bytes, out),
+            Self::F64 => convert_into(bytes, big_endian, |b| f64::from_le_bytes(b) as f32, out),
             _ => out.copy_from_slice(&self.floats(bytes, big_endian)[..out.len()]),
         }
     }
@@ -111,7 +111,7 @@ impl Type {
 
     /// Calls `see` with every little-endian number of the bytes in double precision, and whether that represents it
     /// exactly.
-    pub fn each(self, bytes: &[u8], mut see: impl FnMut(f64, bool)) {
+    pub fn for_each(self, bytes: &[u8], mut see: impl FnMut(f64, bool)) {
         macro_rules! numbers {
             ($number:ty) => {
                 for b in bytes.as_chunks::<{ size_of::<$number>() }>().0 {
@@ -128,7 +128,7 @@ impl Type {
         match self {
             Self::F16 => {
                 for b in bytes.as_chunks::<2>().0 {
-                    see(f64::from(half(u16::from_le_bytes(*b))), true);
+                    see(f64::from(half_from_bits(u16::from_le_bytes(*b))), true);
                 }
             }
             Self::F32 => numbers!(f32),
@@ -194,13 +194,13 @@ fn numbers<const N: usize, T: Send>(
     let (whole, _) = bytes.as_chunks::<N>();
     let whole = whole.par_iter().with_min_len(BATCH);
     match big_endian {
-        true => whole.map(|&b| number(turned(b))).collect(),
+        true => whole.map(|&b| number(reversed_bytes(b))).collect(),
         false => whole.map(|&b| number(b)).collect(),
     }
 }
 
 #[inline(always)]
-fn put<const N: usize>(
+fn convert_into<const N: usize>(
     bytes: &[u8],
     big_endian: bool,
     number: impl Fn([u8; N]) -> f32,
@@ -208,13 +208,13 @@ fn put<const N: usize>(
 ) {
     let pairs = out.iter_mut().zip(bytes.as_chunks::<N>().0);
     match big_endian {
-        true => pairs.for_each(|(out, &b)| *out = number(turned(b))),
+        true => pairs.for_each(|(out, &b)| *out = number(reversed_bytes(b))),
         false => pairs.for_each(|(out, &b)| *out = number(b)),
     }
 }
 
 #[inline(always)]
-fn turned<const N: usize>(mut bytes: [u8; N]) -> [u8; N] {
+fn reversed_bytes<const N: usize>(mut bytes: [u8; N]) -> [u8; N] {
     bytes.reverse();
     bytes
 }
@@ -232,15 +232,15 @@ impl simd::Kernel for HalfPrecision<'_> {
 
     #[inline(always)]
     fn run<const FMA: bool>(self) {
-        let number = |b| half(u16::from_le_bytes(b));
-        put(self.bytes, self.big_endian, number, self.out);
+        let number = |b| half_from_bits(u16::from_le_bytes(b));
+        convert_into(self.bytes, self.big_endian, number, self.out);
     }
 }
 
 /// A half-precision number (IEEE 754-2019, binary16) from its bits. Its exponent and fraction, placed at those of a
 /// float32, represent 2⁻¹¹² times the number, including subnormal ones; the product is exact.
 #[inline(always)]
-fn half(bits: u16) -> f32 {
+fn half_from_bits(bits: u16) -> f32 {
     const SCALE: f32 = f32::from_bits((127 + 112) << 23);
     const INFINITE: u32 = 0x7c00 << 13;
     let size = u32::from(bits & 0x7fff) << 13;

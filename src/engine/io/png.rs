@@ -46,8 +46,8 @@ pub fn save(
         path,
         |file| {
             encode(file, size, rgba, metadata).map_err(|e| match e {
-                EncodingError::IoError(e) => atomic::Stop::Io(e),
-                e => atomic::Stop::Error(Error::Unwritable {
+                EncodingError::IoError(e) => atomic::WriteStop::Io(e),
+                e => atomic::WriteStop::Error(Error::Unwritable {
                     path: path.to_owned(),
                     why: e.to_string(),
                 }),

@@ -115,7 +115,7 @@ impl Polydata {
                 "lines with points of their own",
             );
         }
-        self.place(reported, info);
+        self.convert_to_ras(reported, info);
         let in_order = self.connectivity.others.is_empty();
         let used = if in_order {
             uses
@@ -173,7 +173,7 @@ impl Polydata {
     }
 
     /// Converts LPS coordinates to RAS; records which space was assumed if the file does not state it.
-    fn place(&mut self, reported: Option<Space>, info: &mut FibreInfo) {
+    fn convert_to_ras(&mut self, reported: Option<Space>, info: &mut FibreInfo) {
         let named = self.space.as_deref().and_then(Space::named);
         let space = named.or(reported).unwrap_or(Space::Ras);
         if named.is_some() {

@@ -98,25 +98,28 @@ pub fn recoverable_folders(root: &Path) -> Vec<RecoveryFolder> {
         if !path.exists() {
             continue;
         }
-        let desk = RecoveryFolder {
+        let recovery_folder = RecoveryFolder {
             folder,
             _lock: lock,
         };
-        if desk.session().is_file() {
-            found.push(desk);
+        if recovery_folder.session().is_file() {
+            found.push(recovery_folder);
         } else {
-            desk.remove();
+            recovery_folder.remove();
         }
     }
-    found.sort_by_key(|desk| std::cmp::Reverse(desk.written_s()));
+    found.sort_by_key(|recovery_folder| std::cmp::Reverse(recovery_folder.written_s()));
     found
 }
 
 /// Whether a folder with a session in it is locked by another process: by a running window, or by one that was killed
 /// and has not ended yet.
-pub fn are_held(root: &Path, here: &[&RecoveryFolder]) -> bool {
+pub fn is_any_locked(root: &Path, here: &[&RecoveryFolder]) -> bool {
     let mut folders = super::names_in(root).unwrap_or_default();
-    folders.retain(|folder| here.iter().all(|desk| desk.folder != *folder));
+    folders.retain(|folder| {
+        here.iter()
+            .all(|recovery_folder| recovery_folder.folder != *folder)
+    });
     folders.iter().any(|folder| {
         let lock = File::open(&folder.join(LOCK));
         let stored =

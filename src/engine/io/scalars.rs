@@ -161,7 +161,7 @@ fn write(path: &Path, bytes: &[u8]) -> Result<atomic::PreparedFile, Error> {
         |written| match disk::read(written) {
             Ok(found) if found == bytes => Ok(()),
             Ok(_) => Err("its values differ".to_owned()),
-            Err(error) => Err(super::error::plain(&error)),
+            Err(error) => Err(super::error::without_os_error(&error)),
         },
     )
 }

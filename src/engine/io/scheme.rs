@@ -52,8 +52,8 @@ impl Timing {
                 false => 0.0,
             }
         };
-        let apart: Vec<usize> = (0..n).filter(|&i| by(i) > B_TOLERANCE).collect();
-        let worst = apart
+        let deviating: Vec<usize> = (0..n).filter(|&i| by(i) > B_TOLERANCE).collect();
+        let worst = deviating
             .iter()
             .copied()
             .max_by(|&i, &j| by(i).total_cmp(&by(j)))?;
@@ -63,7 +63,7 @@ impl Timing {
             of_pulses(worst),
             b_s_per_mm2[worst],
             100.0 * B_TOLERANCE,
-            apart.len(),
+            deviating.len(),
             counted(n, "volume")
         ))
     }

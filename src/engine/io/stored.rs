@@ -124,13 +124,13 @@ impl Acquisition {
 impl Stored {
     /// Calls `see` with every value after slope and intercept, and whether double precision preserves it: whether the
     /// stored number follows from it, an integer exactly, other numbers to the digits of float32.
-    pub fn each(&self, mut see: impl FnMut(f64, bool)) {
+    pub fn for_each_value(&self, mut see: impl FnMut(f64, bool)) {
         let Pixel::Number(number) = self.pixel else {
             return;
         };
         match self.scaling {
-            None => number.each(&self.bytes, see),
-            Some((slope, intercept)) => number.each(&self.bytes, |raw, stored| {
+            None => number.for_each(&self.bytes, see),
+            Some((slope, intercept)) => number.for_each(&self.bytes, |raw, stored| {
                 let value = raw * slope + intercept;
                 let off = ((value - intercept) / slope - raw).abs();
                 let found = match number.is_float() {
@@ -152,7 +152,7 @@ impl Stored {
             return None;
         }
         let (mut found, mut whole, mut last) = (BTreeSet::new(), true, 0.0);
-        self.each(|value, _| {
+        self.for_each_value(|value, _| {
             if value == last || !whole {
                 return;
             }
@@ -173,13 +173,13 @@ impl Stored {
             return (self.clone(), None);
         }
         let (mut single, mut lost) = (true, 0u64);
-        self.each(|value, exact| {
+        self.for_each_value(|value, exact| {
             single &= value.is_nan() || f64::from(value as f32) == value;
             lost += u64::from(!exact);
         });
         let number = if single { Type::F32 } else { Type::F64 };
         let mut bytes = Vec::with_capacity(self.bytes.len() / self.pixel.bytes() * number.bytes());
-        self.each(|value, _| match single {
+        self.for_each_value(|value, _| match single {
             true => bytes.extend((value as f32).to_le_bytes()),
             false => bytes.extend(value.to_le_bytes()),
         });

@@ -185,7 +185,7 @@ pub fn save(
 }
 
 /// Whether two coordinates are equal up to a format's own rounding.
-pub(super) fn near(a: f32, b: f32, tolerance_mm: f32) -> bool {
+pub(super) fn nearly_equal(a: f32, b: f32, tolerance_mm: f32) -> bool {
     (a - b).abs() <= tolerance_mm || a.to_bits() == b.to_bits() || (a.is_nan() && b.is_nan())
 }
 
@@ -199,7 +199,7 @@ pub(super) fn difference(
     if found.offsets != expected.offsets {
         return Err("its streamlines differ".to_owned());
     }
-    let near = |(a, b): (&f32, &f32)| near(*a, *b, tolerance_mm);
+    let near = |(a, b): (&f32, &f32)| nearly_equal(*a, *b, tolerance_mm);
     let (a, b) = (found.points.as_flattened(), expected.points.as_flattened());
     if !a.iter().zip(b).all(near) {
         return Err("its points differ".to_owned());

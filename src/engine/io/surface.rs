@@ -49,7 +49,7 @@ pub fn save(
         |written| match disk::read(written) {
             Ok(found) if found == bytes => Ok(()),
             Ok(_) => Err("its bytes differ".to_owned()),
-            Err(e) => Err(super::error::plain(&e)),
+            Err(e) => Err(super::error::without_os_error(&e)),
         },
     )
 }

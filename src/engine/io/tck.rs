@@ -208,22 +208,22 @@ struct Counts {
 }
 
 /// A triplet is a point, the end of a streamline, or the end of all.
-enum Mark {
+enum Delimiter {
     Point,
     Streamline,
     All,
     Wrong,
 }
 
-fn mark(point: &[f32; 3]) -> Mark {
+fn delimiter(point: &[f32; 3]) -> Delimiter {
     if point.iter().all(|c| c.is_finite()) {
-        Mark::Point
+        Delimiter::Point
     } else if point.iter().all(|c| c.is_nan()) {
-        Mark::Streamline
+        Delimiter::Streamline
     } else if point.iter().all(|c| c.is_infinite()) {
-        Mark::All
+        Delimiter::All
     } else {
-        Mark::Wrong
+        Delimiter::Wrong
     }
 }
 
@@ -261,14 +261,14 @@ fn lines<const N: usize>(
     let count = |part: &[[[u8; N]; 3]]| {
         let mut stored = Counts::default();
         for triplet in part {
-            match mark(&point(triplet)) {
-                Mark::Point => stored.points += 1,
-                Mark::Streamline => stored.streamlines += 1,
-                Mark::All => {
+            match delimiter(&point(triplet)) {
+                Delimiter::Point => stored.points += 1,
+                Delimiter::Streamline => stored.streamlines += 1,
+                Delimiter::All => {
                     stored.ended = true;
                     return stored;
                 }
-                Mark::Wrong => {
+                Delimiter::Wrong => {
                     stored.wrong = Some(point(triplet));
                     return stored;
                 }
@@ -348,7 +348,7 @@ fn lines<const N: usize>(
             false => "The file has no end mark; it may have been cut off",
         });
     }
-    Ok((whole.beginning(total), ends))
+    Ok((whole.first_values(total), ends))
 }
 
 /// Writes Float32LE with `command` as its history, reads it back and compares every point.

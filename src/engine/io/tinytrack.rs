@@ -108,7 +108,7 @@ pub fn read(path: &Path, control: &Control) -> Result<(Tractogram, FibreInfo), E
     Ok((tractogram, info))
 }
 
-fn cut(path: &Path, what: &str) -> Error {
+fn truncated(path: &Path, what: &str) -> Error {
     Error::malformed(
         path,
         format!("the end of {what} too early"),
@@ -123,7 +123,7 @@ fn matrices<'a>(path: &Path, bytes: &'a [u8]) -> Result<Vec<Matrix<'a>>, Error> 
     let mut rest = bytes;
     while !rest.is_empty() {
         let Some((head, behind)) = rest.split_first_chunk::<20>() else {
-            return Err(cut(path, "the file"));
+            return Err(truncated(path, "the file"));
         };
         let number = |i: usize, big: bool| {
             let four = [
@@ -163,11 +163,11 @@ fn matrices<'a>(path: &Path, bytes: &'a [u8]) -> Result<Vec<Matrix<'a>>, Error> 
         let length = size[0].checked_mul(size[1]);
         let length = length.and_then(|n| n.checked_mul(precision.bytes() as u64));
         let name = behind.split_at_checked(number(4, big_endian) as usize);
-        let (name, behind) = name.ok_or_else(|| cut(path, "the file"))?;
+        let (name, behind) = name.ok_or_else(|| truncated(path, "the file"))?;
         let name = name.split(|&b| b == 0).next().unwrap_or_default();
         let name = std::str::from_utf8(name).unwrap_or("?");
         let data = length.and_then(|n| behind.split_at_checked(usize::try_from(n).ok()?));
-        let (data, behind) = data.ok_or_else(|| cut(path, "a matrix"))?;
+        let (data, behind) = data.ok_or_else(|| truncated(path, "a matrix"))?;
         matrices.push(Matrix {
             name,
             number: precision,
@@ -201,7 +201,7 @@ fn tracks(
     while !rest.is_empty() {
         let line = offsets.len();
         let Some((start, behind)) = rest.split_first_chunk::<START_BYTES>() else {
-            return Err(cut(path, &format!("streamline {line}")));
+            return Err(truncated(path, &format!("streamline {line}")));
         };
         let (four, _) = start.as_chunks::<4>();
         let count = number(four[0]) as u32 as usize;
@@ -213,7 +213,8 @@ fn tracks(
             ));
         }
         let steps = behind.split_at_checked(count - 3);
-        let (steps, behind) = steps.ok_or_else(|| cut(path, &format!("streamline {line}")))?;
+        let (steps, behind) =
+            steps.ok_or_else(|| truncated(path, &format!("streamline {line}")))?;
         let mut at = [1, 2, 3].map(|i| i64::from(number(four[i])));
         let mut put = |at: [i64; 3]| {
             let voxel = DVec3::from_array(at.map(|c| c as f64 * UNIT));

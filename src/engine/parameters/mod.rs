@@ -454,7 +454,7 @@ impl<P: Parameters> Param<P> {
                 read.map(|()| Value::Text(text.to_owned()))
             }
         };
-        parsed.ok_or_else(|| self.refused(text.to_owned()))
+        parsed.ok_or_else(|| self.error(text.to_owned()))
     }
 
     /// Checks the value of this row alone.
@@ -465,13 +465,15 @@ impl<P: Parameters> Param<P> {
     /// Whether the row permits a value.
     pub fn check_value(&self, value: &Value) -> Result<(), ParamError> {
         let permitted = match (&self.kind, value) {
-            (Kind::Number(number), Value::Number(v)) => number.hard.contains(number.unit.shown(*v)),
+            (Kind::Number(number), Value::Number(v)) => {
+                number.hard.contains(number.unit.displayed(*v))
+            }
             (Kind::Number(number), Value::Off) => number.off.is_some(),
             _ => true,
         };
         match permitted {
             true => Ok(()),
-            false => Err(self.refused(self.text(value))),
+            false => Err(self.error(self.text(value))),
         }
     }
 
@@ -511,7 +513,7 @@ impl<P: Parameters> Param<P> {
         self.text(&value)
     }
 
-    fn refused(&self, found: String) -> ParamError {
+    fn error(&self, found: String) -> ParamError {
         ParamError::Value {
             label: self.label,
             key: self.key,

@@ -37,7 +37,7 @@ impl Unit {
     }
 
     /// A stored number in the unit of the window.
-    pub fn shown(self, stored: f64) -> f64 {
+    pub fn displayed(self, stored: f64) -> f64 {
         match self {
             Self::None | Self::Mm | Self::PerMm | Self::Steps | Self::Ml => stored,
             // Rounded to a billionth: 45° stay 45°.
@@ -60,7 +60,7 @@ impl Unit {
     /// A stored number in the unit of options and JSON.
     pub fn written(self, stored: f64) -> f64 {
         match self {
-            Self::Degrees => self.shown(stored),
+            Self::Degrees => self.displayed(stored),
             _ => stored,
         }
     }

@@ -136,14 +136,14 @@ pub fn check(
     let mut ranked = Vec::new();
     for turn in turns {
         control.check()?;
-        let turned = cpu.install(|| turned(field, turn.in_world(&field.grid)));
-        let judged = judge(&turned, params, &cpu, control)?;
-        started = judged.started;
+        let turned = cpu.install(|| rotated_field(field, turn.in_world(&field.grid)));
+        let quality = field_quality(&turned, params, &cpu, control)?;
+        started = quality.started;
         ranked.push(Candidate {
             turn,
-            mean_length_mm: judged.mean_length_mm,
-            coherence: judged.coherence,
-            streamlines: judged.streamlines,
+            mean_length_mm: quality.mean_length_mm,
+            coherence: quality.coherence,
+            streamlines: quality.streamlines,
         });
         control.advance(1);
     }
@@ -165,7 +165,7 @@ pub(super) struct FieldQuality {
     pub started: u64,
 }
 
-pub(super) fn judge(
+pub(super) fn field_quality(
     field: &TensorField,
     params: &Params,
     cpu: &Backend,
@@ -207,7 +207,7 @@ pub(super) fn judge(
 }
 
 /// QDQᵀ in every voxel.
-fn turned(field: &TensorField, q: DMat3) -> TensorField {
+fn rotated_field(field: &TensorField, q: DMat3) -> TensorField {
     if q.abs_diff_eq(DMat3::IDENTITY, 1e-12) {
         return field.clone();
     }

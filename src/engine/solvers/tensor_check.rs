@@ -6,7 +6,7 @@
 //! [`super::gradient_check`]): by the length and coherence of fibres, times the cube of the fraction of voxels that
 //! are positive definite without repair.
 
-use super::gradient_check::{self, CLEAR, MIN_STARTED, judge};
+use super::gradient_check::{self, CLEAR, MIN_STARTED, field_quality};
 use super::{Error, tensor_fit};
 use crate::compute::{Backend, Control};
 use crate::data::{TensorField, TensorLayout, Tractogram, Volume};
@@ -137,19 +137,19 @@ fn candidate(
 ) -> Result<(Candidate, u64), Error> {
     let volume = volume.with_tensors(Some(layout));
     let mask = tensor_fit::given_mask(&volume)?;
-    let given = tensor_fit::given(&volume, &mask, &params.fit, cpu, control)?;
+    let given = tensor_fit::imported_field(&volume, &mask, &params.fit, cpu, control)?;
     let maps = tensor_fit::maps(&given.field, cpu, control)?;
-    let judged = judge(&given.field, &params.tracking, cpu, control)?;
-    let there = (mask.count() - given.unfitted).max(1);
+    let quality = field_quality(&given.field, &params.tracking, cpu, control)?;
+    let fitted = (mask.count() - given.unfitted).max(1);
     let one = Candidate {
         layout,
-        definite: 1.0 - given.repaired.count() as f64 / there as f64,
-        mean_length_mm: judged.mean_length_mm,
-        coherence: judged.coherence,
-        streamlines: judged.streamlines,
+        definite: 1.0 - given.repaired.count() as f64 / fitted as f64,
+        mean_length_mm: quality.mean_length_mm,
+        coherence: quality.coherence,
+        streamlines: quality.streamlines,
         slice: slice(&given.field, &maps.dec, params.picture),
     };
-    Ok((one, judged.started))
+    Ok((one, quality.started))
 }
 
 fn slice(field: &TensorField, dec: &Volume, side: usize) -> Slice {

@@ -3,7 +3,7 @@
 use super::{Part, Quality, Scenes, Targets, Tools};
 use crate::render::glyphs::{self, Look};
 use crate::render::line_buffers::LineKey;
-use crate::render::lines::{LinePass, Rank, Strand, uses, within};
+use crate::render::lines::{LinePass, Rank, Strand, overlap, pass_ranges};
 use crate::render::slice::Layer;
 use crate::render::solids;
 use crate::render::textures::Key;
@@ -54,7 +54,7 @@ impl<'a> Share<'a> {
     pub fn new(part: &'a Part, strands: &[Strand], height: u32) -> Self {
         Self {
             part,
-            uses: uses(strands),
+            uses: pass_ranges(strands),
             rows: part.rows.start.min(height)..part.rows.end.min(height),
         }
     }
@@ -65,9 +65,9 @@ impl<'a> Share<'a> {
     }
 
     /// The slots for a pass.
-    fn of(&self, for_use: LinePass) -> Range<usize> {
+    fn slots_for(&self, for_use: LinePass) -> Range<usize> {
         let (_, own) = &self.uses[for_use as usize];
-        within(&self.part.slots, own.clone())
+        overlap(&self.part.slots, own.clone())
     }
 
     /// Whether it draws the last opaque lines, after which the opaque scene is complete.
@@ -78,7 +78,7 @@ impl<'a> Share<'a> {
     }
 
     pub fn sees_through(&self) -> bool {
-        !self.of(LinePass::Translucent).is_empty()
+        !self.slots_for(LinePass::Translucent).is_empty()
     }
 }
 
@@ -134,7 +134,7 @@ impl Scenes {
         let solids = self.solids.groups(gpu, textures, &list.solids, view, used);
         let glyphs = list.glyphs.as_ref();
         let looked = Look::scene(view, quality.rough);
-        let glyphs = glyphs.and_then(|g| self.glyphs.ready(gpu, g, &looked));
+        let glyphs = glyphs.and_then(|g| self.glyphs.prepare(gpu, g, &looked));
         Objects {
             layers,
             strands,
@@ -157,9 +157,9 @@ impl Scenes {
         let [r, g, b] = background.map(|c| f64::from(c) / 255.0);
         let complete = part.ends;
         let context = [LinePass::ContextDepth, LinePass::ContextColour];
-        let of_context = context.iter().any(|&u| !share.of(u).is_empty());
+        let of_context = context.iter().any(|&u| !share.slots_for(u).is_empty());
         let stages = stages(
-            objects.strands.iter().any(|s| s.is(Rank::Context)),
+            objects.strands.iter().any(|s| s.is_in_rank(Rank::Context)),
             part.begins,
             of_context,
         );
@@ -213,7 +213,7 @@ impl Scenes {
             });
             frame.limit(&mut pass);
             let ribbons = |pass: &mut wgpu::RenderPass, for_use| {
-                let (own, strands) = ((for_use, &share.of(for_use)), &objects.strands);
+                let (own, strands) = ((for_use, &share.slots_for(for_use)), &objects.strands);
                 let how = (samples, frame.cut);
                 tools.lines.draw_scene(gpu, pass, strands, how, own);
             };
@@ -254,9 +254,11 @@ impl Scenes {
         let make = || TransparencyTargets::new(gpu, targets.size);
         let textures = targets.through.get_or_insert_with(make);
         let depth = (&targets.depth, frame.samples);
-        let own = share.of(LinePass::Translucent);
+        let own = share.slots_for(LinePass::Translucent);
         let begins = own.start == 0;
-        let depth = self.first_depth.of(gpu, encoder, depth, textures, begins);
+        let depth = self
+            .first_depth
+            .depth_for(gpu, encoder, depth, textures, begins);
         let ends_here = !share.part.ends && share.rows.is_empty();
         let mut pass = encoder.begin_render_pass(&wgpu::RenderPassDescriptor {
             label: Some("see-through lines"),

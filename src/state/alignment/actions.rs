@@ -1,8 +1,7 @@
 //! Moves of a layer in the world.
 
-use crate::state::alignment;
 use crate::state::alignment::AlignedBy;
-use crate::state::{AlignmentAction, Effect, State};
+use crate::state::{AlignmentAction, Effect, State, alignment};
 
 /// Applies one action.
 pub fn act(state: &mut State, action: AlignmentAction, effects: &mut Vec<Effect>) {

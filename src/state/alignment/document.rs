@@ -1,10 +1,8 @@
 //! Questions to the document about transforms of layers.
 
 use crate::state::Document;
-use crate::state::alignment::AlignedBy;
-use crate::state::alignment::Nudge;
-use crate::state::core::layer::Content;
-use crate::state::core::layer::LayerId;
+use crate::state::alignment::{AlignedBy, Nudge};
+use crate::state::core::layer::{Content, LayerId};
 use crate::state::origin::Origin;
 use glam::DAffine3;
 
@@ -83,7 +81,7 @@ impl Document {
             AlignedBy::Alignment => "by alignment",
         };
         let (low, high) = self.unmoved(id)?.bounds().unwrap_or_default();
-        let nudge = Nudge::of(moved.by, (low + high) * 0.5);
+        let nudge = Nudge::from_transform(moved.by, (low + high) * 0.5);
         let so_far = nudge.map_or("scaled or sheared".to_owned(), |nudge| nudge.text());
         Some(format!("moved {how}: {so_far}"))
     }

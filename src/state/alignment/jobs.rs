@@ -203,7 +203,7 @@ impl Job for MoveStreamlines {
         _: &Control,
         _: &PartialSender<Self::Output>,
     ) -> Result<Self::Output, JobError> {
-        let moved = selection::moved(&self.tractogram, self.by, memory_for_curves())?;
+        let moved = selection::copy_transformed(&self.tractogram, self.by, memory_for_curves())?;
         moved.bounds();
         Ok(moved)
     }
@@ -234,7 +234,7 @@ impl Receive<State> for MoveStreamlines {
             .iter()
             .all(|j| j.slot != MOVE_STREAMLINES)
         {
-            state.session.shifting.retain(|s| !s.running);
+            state.session.pending_transforms.retain(|s| !s.running);
         }
         false
     }

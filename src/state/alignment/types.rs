@@ -2,10 +2,9 @@
 
 use crate::data::Mask;
 use crate::parameters::{Kind, Limits, Number, Param, Parameters, Unit};
-use crate::state::Phase;
-use crate::state::State;
 use crate::state::core::layer::{Content, LayerId};
 use crate::state::core::text::{fixed, with_unit};
+use crate::state::{Phase, State};
 use glam::{DAffine3, DMat3, DQuat, DVec3, EulerRot};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -31,7 +30,7 @@ impl Content {
                 Self::Image(volume.on_grid(grid))
             }
             Self::Mask(mask) => {
-                let whole = mask.whole();
+                let whole = mask.on_whole_grid();
                 let grid = Arc::new(whole.grid.moved(by)?);
                 Self::Mask(Mask::new(grid, whole.inside.clone()))
             }
@@ -57,14 +56,17 @@ pub struct PendingTransform {
 
 impl State {
     /// The pending transform of a layer's streamlines.
-    pub fn shifting(&self, id: LayerId) -> Option<&PendingTransform> {
-        self.session.shifting.iter().find(|s| s.layer == id)
+    pub fn pending_transform(&self, id: LayerId) -> Option<&PendingTransform> {
+        self.session
+            .pending_transforms
+            .iter()
+            .find(|s| s.layer == id)
     }
 
     /// Transform of a layer, or the one being applied, relative to its file.
     pub fn requested_transform(&self, id: LayerId) -> DAffine3 {
-        let shifting = self.shifting(id);
-        shifting.map_or_else(|| self.document.moved_by(id), |s| s.by)
+        let pending_transform = self.pending_transform(id);
+        pending_transform.map_or_else(|| self.document.moved_by(id), |s| s.by)
     }
 }
 
@@ -133,7 +135,7 @@ fn radians(degrees: f64) -> Option<f64> {
 
 /// Sets degrees from a row's value.
 fn set_degrees(degrees: &mut f64, radians: Option<f64>) {
-    *degrees = radians.map_or(*degrees, |v| Unit::Degrees.shown(v));
+    *degrees = radians.map_or(*degrees, |v| Unit::Degrees.displayed(v));
 }
 
 /// Only for the window: a command takes the transform as a file or a matrix.
@@ -204,8 +206,8 @@ impl Nudge {
         let ways = [["right", "left"], ["front", "back"], ["up", "down"]];
         let shift = self.shift_mm.to_array().into_iter().zip(ways);
         let shift = shift.filter(|(mm, _)| mm.abs() >= LEAST);
-        let shift = shift.map(|(mm, [there, back])| {
-            let way = if mm > 0.0 { there } else { back };
+        let shift = shift.map(|(mm, [forward, back])| {
+            let way = if mm > 0.0 { forward } else { back };
             format!("{} {way}", with_unit(&fixed(mm.abs(), 1), "mm"))
         });
         let turns = ["nodded", "tilted", "turned"];
@@ -220,7 +222,7 @@ impl Nudge {
     }
 
     /// Decomposes a transform; `None` if it scales or shears.
-    pub fn of(by: DAffine3, centre: DVec3) -> Option<Self> {
+    pub fn from_transform(by: DAffine3, centre: DVec3) -> Option<Self> {
         let m = by.matrix3;
         let off = m.transpose() * m - DMat3::IDENTITY;
         // Files have six digits.

@@ -28,9 +28,9 @@ pub fn shift(
     if !state.document.can_move(layer) {
         return refuse(state);
     }
-    let shifting = state.shifting(layer).copied();
+    let pending = state.pending_transform(layer).copied();
     if by != DAffine3::IDENTITY && many(&state.document, layer).is_some() {
-        if shifting.is_none() && by == state.document.moved_by(layer) {
+        if pending.is_none() && by == state.document.moved_by(layer) {
             // They are already there: the drag has ended.
             return state.history.close();
         }
@@ -39,17 +39,17 @@ pub fn shift(
             by,
             how,
             phase,
-            running: shifting.is_some_and(|s| s.running),
+            running: pending.is_some_and(|s| s.running),
         };
-        let all = &mut state.session.shifting;
+        let all = &mut state.session.pending_transforms;
         match all.iter_mut().find(|s| s.layer == layer) {
             Some(before) => *before = requested,
             None => all.push(requested),
         }
         return;
     }
-    if shifting.is_some() {
-        leave(state, Some(layer), effects);
+    if pending.is_some() {
+        cancel_pending(state, Some(layer), effects);
     }
     let mut failed = None;
     edit(state, MOVE, phase == Phase::Live, |document| {
@@ -75,27 +75,27 @@ fn many(document: &Document, layer: LayerId) -> Option<&Tractogram> {
 
 /// Starts the pending transforms of streamlines, one layer after the other.
 pub fn follow(state: &mut State, effects: &mut Vec<Effect>) {
-    let (document, all) = (&state.document, &mut state.session.shifting);
+    let (document, all) = (&state.document, &mut state.session.pending_transforms);
     if all.iter().any(|s| s.running) {
         return;
     }
     all.retain(|s| many(document, s.layer).is_some());
     let first = all.first_mut();
-    let Some((lines, shifting)) = first.and_then(|s| Some((many(document, s.layer)?, s))) else {
+    let Some((lines, pending)) = first.and_then(|s| Some((many(document, s.layer)?, s))) else {
         return;
     };
-    shifting.running = true;
+    pending.running = true;
     effects.push(Effect::submit(MoveStreamlines {
-        layer: shifting.layer.0,
+        layer: pending.layer.0,
         tractogram: lines.clone(),
-        by: shifting.by,
+        by: pending.by,
     }));
 }
 
 /// Drops the pending transform of a layer's streamlines; without a layer, all.
-pub fn leave(state: &mut State, layer: Option<LayerId>, effects: &mut Vec<Effect>) {
+pub fn cancel_pending(state: &mut State, layer: Option<LayerId>, effects: &mut Vec<Effect>) {
     let left = |s: &PendingTransform| layer.is_none_or(|id| s.layer == id);
-    let all = &mut state.session.shifting;
+    let all = &mut state.session.pending_transforms;
     if all.iter().any(|s| s.running && left(s)) {
         effects.push(Effect::Cancel(MOVE_STREAMLINES));
     }
@@ -103,9 +103,9 @@ pub fn leave(state: &mut State, layer: Option<LayerId>, effects: &mut Vec<Effect
 }
 
 /// Receives transformed streamlines. During a drag they are shown as they arrive.
-pub fn shifted(state: &mut State, layer: u64, of: DataId, by: DAffine3, there: Tractogram) {
+pub fn shifted(state: &mut State, layer: u64, of: DataId, by: DAffine3, moved: Tractogram) {
     let layer = LayerId(layer);
-    let all = &mut state.session.shifting;
+    let all = &mut state.session.pending_transforms;
     let Some(at) = all.iter().position(|s| s.layer == layer && s.running) else {
         // The transform was undone or dropped before it arrived.
         return;
@@ -125,7 +125,7 @@ pub fn shifted(state: &mut State, layer: u64, of: DataId, by: DAffine3, there: T
     }
     let live = !arrived || requested.phase == Phase::Live;
     edit(state, MOVE, live, |document| {
-        document.set_transform(layer, Content::Tractogram(there), by, requested.how);
+        document.set_transform(layer, Content::Tractogram(moved), by, requested.how);
     });
     state.session.notices.status = position_text(&state.document, layer);
 }

@@ -3,7 +3,7 @@
 use crate::data::appearance::{ColourMap, Colours, Interpolation, LineStyle, Transfer};
 use crate::state::alignment::Nudge;
 use crate::state::core::display::LineColouring;
-use crate::state::core::fields::{Fields, colour, curve, cut, of_thing, renamed, things};
+use crate::state::core::fields::{Fields, colour, curve, cut, prefixed, renamed, event_text};
 use crate::state::core::text::decimals_of;
 use crate::state::core::volume_look::{VolumeLook, VolumeStyle};
 use crate::state::{Content, Display, Document, Layer};
@@ -27,10 +27,10 @@ pub fn changed(before: &Document, after: &Document) -> Vec<String> {
         if !Arc::ptr_eq(was, layer) {
             all.extend(renamed(&was.name, &layer.name));
             let changes = of_layer(was, layer);
-            all.extend(of_thing(&layer.name, changes));
+            all.extend(prefixed(&layer.name, changes));
         }
         let changes = moved(before, was).differences(&moved(after, layer));
-        all.extend(of_thing(&layer.name, changes));
+        all.extend(prefixed(&layer.name, changes));
     }
     all
 }
@@ -179,7 +179,7 @@ fn moved(document: &Document, layer: &Layer) -> Fields {
     let Some((low, high)) = original.bounds() else {
         return fields;
     };
-    match Nudge::of(by, (low + high) * 0.5) {
+    match Nudge::from_transform(by, (low + high) * 0.5) {
         Some(nudge) => {
             fields.rows(&nudge, &[]);
             fields.name("Moved", "rigidly");
@@ -199,7 +199,7 @@ pub fn came_or_went(before: &Document, after: &Document) -> Vec<String> {
     };
     let names = |layers: &[Arc<Layer>], done| {
         let names: Vec<&str> = layers.iter().map(|l| l.name.as_str()).collect();
-        things(&names, "layer", done)
+        event_text(&names, "layer", done)
     };
     let (gone, back) = (missing(after, before), missing(before, after));
     let both = [names(&gone, "removed"), names(&back, "restored")];

@@ -42,7 +42,7 @@ impl Camera {
     }
 
     /// Whether a picture can be drawn with this camera: a file may contain any numbers.
-    pub fn is_sound(&self) -> bool {
+    pub fn is_valid(&self) -> bool {
         let angles = [self.azimuth, self.elevation];
         // The largest element of a vector may ignore NaN.
         self.focus.is_finite()

@@ -138,7 +138,7 @@ impl Fields {
                         Unit::Diffusivity => DIFFUSIVITY,
                         unit => unit.symbol(),
                     };
-                    let (shown, decimals) = (number.unit.shown(stored), number.decimals);
+                    let (shown, decimals) = (number.unit.displayed(stored), number.decimals);
                     self.number(row.label, shown, decimals.into(), unit);
                 }
                 (Kind::OneOf(choices), parameters::Value::Choice(i)) => {
@@ -214,7 +214,7 @@ pub(in crate::state) fn renamed(was: &str, now: &str) -> Vec<String> {
 }
 
 /// Changes of one of several objects of a kind begin with its name.
-pub(in crate::state) fn of_thing(name: &str, changes: Vec<String>) -> impl Iterator<Item = String> {
+pub(in crate::state) fn prefixed(name: &str, changes: Vec<String>) -> impl Iterator<Item = String> {
     let name = name.to_owned();
     changes
         .into_iter()
@@ -222,7 +222,7 @@ pub(in crate::state) fn of_thing(name: &str, changes: Vec<String>) -> impl Itera
 }
 
 /// A single object by its name; several by their number.
-pub(in crate::state) fn things(names: &[&str], kind: &str, done: &str) -> Option<String> {
+pub(in crate::state) fn event_text(names: &[&str], kind: &str, done: &str) -> Option<String> {
     match names {
         [] => None,
         [name] => Some(format!("{name} {done}")),

@@ -52,7 +52,7 @@ impl Default for GlyphLook {
 
 impl GlyphLook {
     pub const SIZES: std::ops::RangeInclusive<f64> = 0.05..=10.0;
-    pub const MOST_APART: usize = 16;
+    pub const MAX_INTERVAL: usize = 16;
 
     /// Limited to what can be drawn, whatever a file contains.
     pub fn sanitized(self) -> Self {
@@ -62,7 +62,7 @@ impl GlyphLook {
                 true => self.size.clamp(low, high),
                 false => Self::default().size,
             },
-            every: self.every.clamp(1, Self::MOST_APART),
+            every: self.every.clamp(1, Self::MAX_INTERVAL),
             ..self
         }
     }

@@ -1,7 +1,6 @@
 //! Layers: content, display and origin.
 
-use crate::data::Grid;
-use crate::data::{Gradients, Mask, Tractogram, Volume};
+use crate::data::{Gradients, Grid, Mask, Tractogram, Volume};
 use crate::state::Phase;
 use crate::state::core::display::Display;
 use glam::DVec3;

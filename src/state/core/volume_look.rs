@@ -85,15 +85,15 @@ impl VolumeLook {
     pub const THICKNESS_MM: std::ops::RangeInclusive<f64> = 0.01..=1000.0;
 
     /// The default of an image: soft in the middle of its window, two voxels thick.
-    pub fn of(volume: &Volume, window: (f32, f32)) -> Self {
+    pub fn default_for(volume: &Volume, window: (f32, f32)) -> Self {
         Self {
-            reference_mm: Self::usual_mm(volume),
+            reference_mm: Self::default_reference_mm(volume),
             level: window.0 + (window.1 - window.0) * 0.5,
             ..Self::default()
         }
     }
 
-    pub fn usual_mm(volume: &Volume) -> f32 {
+    pub fn default_reference_mm(volume: &Volume) -> f32 {
         Self::two_voxels_mm(&volume.grid)
     }
 

@@ -5,13 +5,9 @@ use crate::data::{Tractogram, Volume};
 use crate::jobs::{
     Delivery, Job, JobError, PartialSender, Receive, Slot, Worker, memory_for_curves,
 };
-use crate::solvers::density;
-use crate::solvers::density::DensityGrid;
-use crate::solvers::density::Output;
-use crate::solvers::density::Params;
-use crate::state::Effect;
-use crate::state::State;
+use crate::solvers::density::{self, DensityGrid, Output, Params};
 use crate::state::job_end::ended;
+use crate::state::{Effect, State};
 use glam::DAffine3;
 
 pub const DENSITY: Slot = Slot::queue("density");

@@ -27,7 +27,7 @@ impl Value {
 }
 
 #[derive(Clone, PartialEq, Debug)]
-pub struct Wanted {
+pub struct DensityOptions {
     /// The number sent is filled in when the map is requested.
     pub params: Params,
     /// Whether to divide by the number sent.
@@ -35,7 +35,7 @@ pub struct Wanted {
     pub voxels: Voxels,
 }
 
-impl Default for Wanted {
+impl Default for DensityOptions {
     fn default() -> Self {
         Self {
             params: Params::defaults(),
@@ -45,7 +45,7 @@ impl Default for Wanted {
     }
 }
 
-impl Wanted {
+impl DensityOptions {
     pub fn value(&self) -> Value {
         match (self.params.measure, self.share) {
             (Measure::Visits, true) => Value::Share,

@@ -9,7 +9,7 @@ use crate::state::core::layer::{Content, Layer, LayerId};
 use crate::state::core::notices::Severity;
 use crate::state::core::text::THIN;
 use crate::state::density::jobs::{MapDensity, Mapped};
-use crate::state::density::{Value, Wanted, quantity};
+use crate::state::density::{DensityOptions, Value, quantity};
 use crate::state::document::DensityMap;
 use crate::state::edit::edit;
 use crate::state::track::kept;
@@ -20,7 +20,7 @@ use std::sync::Arc;
 
 /// Number of streamlines sent for those of a layer, if known.
 pub fn sent(document: &Document, layer: LayerId) -> Option<u64> {
-    let made = document.made(layer)?;
+    let made = document.curve_recipe(layer)?;
     match &made.curves {
         CurveParams::Streamlines(params) => match params.seeding {
             Seeding::Random { count } => Some((count * params.repetitions.unwrap_or(1)) as u64),
@@ -33,7 +33,7 @@ pub fn sent(document: &Document, layer: LayerId) -> Option<u64> {
 pub fn map(
     state: &mut State,
     layer: Option<LayerId>,
-    requested: Wanted,
+    requested: DensityOptions,
     effects: &mut Vec<Effect>,
 ) {
     let mut live_sent: Option<u64> = None;

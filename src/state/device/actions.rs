@@ -1,7 +1,6 @@
 //! Where solvers run.
 
-use crate::state::device;
-use crate::state::{DeviceAction, Effect, State};
+use crate::state::{DeviceAction, Effect, State, device};
 
 /// Applies one action.
 pub fn act(state: &mut State, action: DeviceAction, effects: &mut Vec<Effect>) {

@@ -52,8 +52,8 @@ pub fn opened(state: &mut State, placed: BackendOpened, effects: &mut Vec<Effect
     // The speed of the other backend does not apply, and it prepares tensors with different rounding.
     (session.track.rays_per_ms, session.track.rays_passed) = (None, None);
     session.track.ray_metric = None;
-    pathways::update::moved(state);
-    segment::update::moved(state);
+    pathways::update::backend_changed(state);
+    segment::update::backend_changed(state);
     let session = &mut state.session;
     if session.device.requested_setting.take() == Some(placed.kind) {
         session.device.setting = placed.kind;

@@ -237,7 +237,7 @@ impl Job for SaveWithValues {
     ) -> Result<ConvertedFiles, JobError> {
         let all = self.only.is_none().then(|| Whole::from(&self.tractogram));
         let tractogram = match self.only {
-            Some(marks) => selection::copied(&self.tractogram, &marks, memory_for_curves())?,
+            Some(marks) => selection::copy_marked(&self.tractogram, &marks, memory_for_curves())?,
             None => self.tractogram,
         };
         // The document provides the grid; it is not part of the streamlines' own data.

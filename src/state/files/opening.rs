@@ -11,7 +11,7 @@ use crate::state::edit::edit;
 use crate::state::files::jobs::open::{Loaded, OpenFile, OpenedFile};
 use crate::state::files::types::{JustOpened, Recent, RecentKind};
 use crate::state::origin::Origin;
-use crate::state::tensors::types::MaskBeside;
+use crate::state::tensors::types::OfferedMask;
 use crate::state::{Camera, Document, Effect, State};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -33,7 +33,7 @@ pub fn opened(state: &mut State, file: OpenedFile, effects: &mut Vec<Effect>) {
         loaded,
         reading,
         notes,
-        mask_beside,
+        companion_mask,
         gradients_refused: _,
     } = file;
     let name = stem(&path);
@@ -64,7 +64,7 @@ pub fn opened(state: &mut State, file: OpenedFile, effects: &mut Vec<Effect>) {
             b_range = gradients
                 .as_deref()
                 .map(tensor_fit::Params::default_b_range);
-            state.session.tensors.offered_mask = mask_beside.map(|path| MaskBeside {
+            state.session.tensors.offered_mask = companion_mask.map(|path| OfferedMask {
                 scan: dwi.id(),
                 path,
                 taken: false,

@@ -29,7 +29,7 @@ pub fn saved(state: &mut State, saved: Saved) {
     }
     if !losses.is_empty() {
         let sentence = format!("{}: {}", file_name(&path), losses.join("; "));
-        state.session.warned(Slot::Save, sentence);
+        state.session.notify_warning(Slot::Save, sentence);
     }
 }
 

@@ -84,8 +84,8 @@ fn water(fields: &mut Fields, model: &Model) {
                 0 => label.to_owned(),
                 i => format!("{label} {}", i + 1),
             };
-            let shown = Unit::Diffusivity.shown(*stored);
-            fields.number(&label, shown, 2, crate::state::core::fields::DIFFUSIVITY);
+            let displayed = Unit::Diffusivity.displayed(*stored);
+            fields.number(&label, displayed, 2, crate::state::core::fields::DIFFUSIVITY);
         }
     }
 }

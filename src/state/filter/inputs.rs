@@ -19,15 +19,15 @@ pub type Explained<'a> = (&'a Arc<Layer>, &'a Volume, Option<&'a Arc<Gradients>>
 impl Document {
     /// The streamlines being filtered: the chosen, else the topmost visible, else the topmost.
     pub fn filtered(&self) -> Option<(&Arc<Layer>, &Tractogram)> {
-        fn of(layer: &Arc<Layer>) -> Option<(&Arc<Layer>, &Tractogram)> {
+        fn with_lines(layer: &Arc<Layer>) -> Option<(&Arc<Layer>, &Tractogram)> {
             Some((layer, lines_of(layer)?))
         }
         let chosen = self.filter.tractogram.and_then(|id| self.layer(id));
         let layers = || self.layers.iter().rev();
         chosen
-            .and_then(of)
-            .or_else(|| layers().filter(|l| l.display.visible).find_map(of))
-            .or_else(|| layers().find_map(of))
+            .and_then(with_lines)
+            .or_else(|| layers().filter(|l| l.display.visible).find_map(with_lines))
+            .or_else(|| layers().find_map(with_lines))
     }
 
     /// Whether weights can be fitted to a layer: a scan with gradients; for the density model, a scalar image.
@@ -37,7 +37,7 @@ impl Document {
                 gradients.is_some() && dwi.tensors.is_none() || self.density() && dwi.frames == 1
             }
             Content::Image(volume) => {
-                let own = self.map_of(layer.id).is_some();
+                let own = self.weight_map_recipe(layer.id).is_some();
                 self.density() && volume.kind == VolumeKind::Scalar && volume.frames == 1 && !own
             }
             _ => false,
@@ -141,7 +141,7 @@ impl Document {
     /// The layer of a weight map.
     pub fn weight_map(&self, of: LayerId, map: &WeightMap) -> Option<&Arc<Layer>> {
         let is = |l: &&Arc<Layer>| {
-            let made = self.map_of(l.id);
+            let made = self.weight_map_recipe(l.id);
             made.is_some_and(|m| m.of == of && m.map == *map)
         };
         self.layers.iter().find(is)
@@ -329,10 +329,10 @@ impl State {
     pub fn course(&self) -> Option<(&Dictionary, &[f32])> {
         let (layer, lines) = self.document.filtered()?;
         let (_, weights) = self.document.weights_of_layer(layer)?;
-        let working = &self.session.filter;
-        let previous = working.previous_fit.as_ref();
+        let runtime = &self.session.filter;
+        let previous = runtime.previous_fit.as_ref();
         let previous = previous.filter(|h| h.layer == layer.id && h.key.lines.same_lines(lines));
-        let summed = working.sums.shown().filter(|(key, _)| key.of == lines.id());
+        let summed = runtime.sums.shown().filter(|(key, _)| key.of == lines.id());
         let course = previous.map(|h| &*h.prepared.dictionary);
         Some((course.or(summed.map(|(_, s)| &*s.course))?, weights))
     }

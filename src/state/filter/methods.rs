@@ -94,12 +94,12 @@ fn fit_text(
         f.rmse,
         counted(f.voxels as usize, "voxel")
     );
-    let left_out = f.outside + f.single_points;
-    if left_out > 0 {
+    let excluded = f.outside + f.single_points;
+    if excluded > 0 {
         let _ = write!(
             text,
             " {} lie outside those voxels or have a single point, and have weight 0.",
-            count(left_out)
+            count(excluded)
         );
     }
     let cut = state.document.filter.cut_of(layer.id);

@@ -12,8 +12,7 @@ use crate::solvers::commit::cylinder::Timing;
 use crate::solvers::commit::solver::Ended;
 use crate::solvers::tensor_fit;
 use crate::state::Phase;
-use crate::state::core::layer::Input;
-use crate::state::core::layer::{LayerId, OriginId};
+use crate::state::core::layer::{Input, LayerId, OriginId};
 use crate::state::filter::jobs::LesionEvidence;
 pub use crate::state::filter::jobs::{BundleSums, FitEstimate, Summed};
 use serde::{Deserialize, Serialize};
@@ -268,7 +267,7 @@ keyed!(WeightMap, suffix {
 
 /// A map, with the layer of its streamlines.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct MapOf {
+pub struct WeightMapRecipe {
     pub of: LayerId,
     pub map: WeightMap,
     /// The fit that gave the weights.
@@ -347,15 +346,15 @@ pub struct VirtualLesion {
     pub objective: [f64; 2],
     pub rmse: [f64; 2],
     /// The voxels that they pass.
-    #[serde(default)]
-    pub there: Option<LesionEvidence>,
+    #[serde(rename = "there", default)]
+    pub evidence: Option<LesionEvidence>,
     pub ended: Ended,
 }
 
 impl VirtualLesion {
     /// Increase of the unexplained signal, in their voxels if known, else in all; %.
     pub fn percent(&self) -> f64 {
-        let [before, after] = self.there.map_or(self.rmse, |there| there.rmse);
+        let [before, after] = self.evidence.map_or(self.rmse, |evidence| evidence.rmse);
         100.0 * (after / before.max(f64::MIN_POSITIVE) - 1.0)
     }
 }
@@ -485,7 +484,7 @@ pub enum FilterAction {
     /// Starts from the last weights, if there are any.
     Run,
     /// Starts from zero.
-    RunAnew,
+    RunFromScratch,
     Stop,
     Show(Shown),
     Cut {

@@ -50,7 +50,7 @@ pub(in crate::state) fn cut(state: &mut State, least: f32, phase: Phase) {
         d.show_by_weight(id, shown);
     });
     if phase == Phase::Done {
-        state.session.tour_step_done(TourStep::Weigh);
+        state.session.tour_step_done(TourStep::FitWeights);
     }
 }
 
@@ -72,7 +72,7 @@ pub(in crate::state) fn show_map(state: &mut State, map: Option<&WeightMap>) {
         let maps = d
             .layers
             .iter()
-            .filter_map(|l| Some((l.id, d.map_of(l.id)?)));
+            .filter_map(|l| Some((l.id, d.weight_map_recipe(l.id)?)));
         let maps = maps.filter(|(_, m)| m.of == of);
         let maps = maps.map(|(id, m)| (id, Some(&m.map) == map));
         let maps: Vec<(LayerId, bool)> = maps.collect();
@@ -156,7 +156,7 @@ pub fn request(
     })
 }
 
-fn of(state: &State, key: &WeightsKey) -> Option<FitInputs> {
+fn fit_inputs(state: &State, key: &WeightsKey) -> Option<FitInputs> {
     let document = &state.document;
     Some(FitInputs {
         scan: document.explained()?.0.id,
@@ -173,13 +173,13 @@ fn of(state: &State, key: &WeightsKey) -> Option<FitInputs> {
 
 pub(in crate::state) fn run(
     state: &mut State,
-    aim: FitPurpose,
+    purpose: FitPurpose,
     without: Excluded,
     from_start: bool,
     effects: &mut Vec<Effect>,
 ) {
     if let Some(why) = state.cannot_filter() {
-        return state.session.refused(FIT_WEIGHTS, why);
+        return state.session.notify_blocked(FIT_WEIGHTS, why);
     }
     if state.is_filtering() {
         return;
@@ -188,12 +188,12 @@ pub(in crate::state) fn run(
     let (Some(layer), Some(key)) = (id, key(state)) else {
         return;
     };
-    let Some(from) = of(state, &key) else {
+    let Some(from) = fit_inputs(state, &key) else {
         return;
     };
     let mut request = match request(&state.document, &key.lines, &from) {
         Ok(request) => request,
-        Err(why) => return state.session.refused(FIT_WEIGHTS, why.to_owned()),
+        Err(why) => return state.session.notify_blocked(FIT_WEIGHTS, why.to_owned()),
     };
     request.without = without;
     let reused = state.holds_fit();
@@ -212,30 +212,30 @@ pub(in crate::state) fn run(
         });
         // The run begins with the last value of the previous one.
         if let Some((_, before)) = last.and_then(|last| last.curve.split_last()) {
-            request.curve = Curve::after(before);
+            request.curve = Curve::continuing(before);
         }
         if !previous.key.lines.same_lines(&key.lines) {
             let whole = previous.key.lines.clone();
             request.left = Some(std::mem::replace(&mut request.tractogram, whole));
             running.lines = previous.key.lines.clone();
         }
-        if matches!(aim, FitPurpose::Lesion(_)) {
+        if matches!(purpose, FitPurpose::Lesion(_)) {
             request.before = Some(previous.rmse.clone());
         }
     }
-    if matches!(aim, FitPurpose::Lesion(_)) && !reused {
+    if matches!(purpose, FitPurpose::Lesion(_)) && !reused {
         let sentence = "Run the fit first: a virtual lesion is compared with it";
         return state.session.notify(Severity::Information, sentence);
     }
-    let working = &mut state.session.filter;
+    let runtime = &mut state.session.filter;
     if !reused {
         // Frees the memory for the next.
-        working.previous_fit = None;
+        runtime.previous_fit = None;
     }
-    working.failed = None;
-    working.running = Some(Running {
+    runtime.failed = None;
+    runtime.running = Some(Running {
         layer,
-        purpose: aim,
+        purpose: purpose,
         key: running,
         from,
         before: before(&request.curve),
@@ -379,14 +379,14 @@ pub fn follow(state: &mut State, effects: &mut Vec<Effect>) {
         return state.document.suspend_rules();
     }
     state.document.restore_suspended_rules();
-    let wanted_key = key(state);
-    if let Some(key) = state.session.filter.needs.ask(wanted_key.clone()) {
-        let from = of(state, &key);
+    let current_key = key(state);
+    if let Some(key) = state.session.filter.needs.ask(current_key.clone()) {
+        let from = fit_inputs(state, &key);
         let request = from.and_then(|from| request(&state.document, &key.lines, &from).ok());
         let request = request.map(|fit| EstimateFit { fit });
         effects.extend(request.map(Effect::submit));
     }
-    if let Some(key) = wanted_key.filter(|_| !state.is_filtering()) {
+    if let Some(key) = current_key.filter(|_| !state.is_filtering()) {
         refit(state, &key, effects);
     }
     sums::follow(state, effects);
@@ -423,10 +423,10 @@ pub fn estimated(state: &mut State, estimate: FitEstimate) {
 
 /// A fit cannot run with these inputs, and why.
 pub fn receive_refusal(state: &mut State, why: &str) {
-    let working = &mut state.session.filter;
-    let running = working.needs.running();
-    working.refused = running.map(|key| (key.clone(), why.to_owned()));
-    working.needs.fail();
+    let runtime = &mut state.session.filter;
+    let running = runtime.needs.running();
+    runtime.refused = running.map(|key| (key.clone(), why.to_owned()));
+    runtime.needs.fail();
 }
 
 pub fn scheme(state: &mut State, scheme: Scheme) {
@@ -443,16 +443,16 @@ pub fn scheme(state: &mut State, scheme: Scheme) {
 }
 
 /// Receives weights, including those of a stopped fit.
-pub fn done(state: &mut State, committed: CommitFit) {
+pub fn done(state: &mut State, output: CommitFit) {
     let Some(running) = state.session.filter.running.take() else {
         return;
     };
-    let iterations = running.before as u64 + u64::from(committed.fit.iterations);
-    let stopped = committed.fit.ended == Ended::Cancelled;
-    learn(state, &running, &committed);
+    let iterations = running.before as u64 + u64::from(output.fit.iterations);
+    let stopped = output.fit.ended == Ended::Cancelled;
+    learn(state, &running, &output);
     let message = match running.purpose.clone() {
-        FitPurpose::Weights | FitPurpose::Refit => apply_fit::weights(state, running, committed),
-        FitPurpose::Lesion(name) => apply_fit::lesion(state, &running, name, &committed),
+        FitPurpose::Weights | FitPurpose::Refit => apply_fit::weights(state, running, output),
+        FitPurpose::Lesion(name) => apply_fit::lesion(state, &running, name, &output),
     };
     if let Some(message) = message {
         let message = match stopped {
@@ -468,26 +468,26 @@ pub fn done(state: &mut State, committed: CommitFit) {
 }
 
 /// Measures the speed of this machine, for the next estimate.
-fn learn(state: &mut State, running: &Running, committed: &CommitFit) {
+fn learn(state: &mut State, running: &Running, output: &CommitFit) {
     /// Fewer iterations are not representative.
     const ENOUGH: u32 = 5;
-    let working = &mut state.session.filter;
-    let Some((key, needs)) = working.needs.shown() else {
+    let runtime = &mut state.session.filter;
+    let Some((key, needs)) = runtime.needs.shown() else {
         return;
     };
-    if *key == running.key && committed.fit.iterations >= ENOUGH {
-        let expected = needs.expected.iteration_s * f64::from(committed.fit.iterations);
-        working.pace = Some(committed.fit_ms * 1e-3 / expected.max(1e-9));
+    if *key == running.key && output.fit.iterations >= ENOUGH {
+        let expected = needs.expected.iteration_s * f64::from(output.fit.iterations);
+        runtime.pace = Some(output.fit_ms * 1e-3 / expected.max(1e-9));
     }
 }
 
 /// A fit failed, and why.
 pub fn failed(state: &mut State, why: &str) {
     let looked_at = state.document.filtered().map(|(layer, _)| layer.id);
-    let working = &mut state.session.filter;
-    let running = working.running.take().map(|running| running.layer);
+    let runtime = &mut state.session.filter;
+    let running = runtime.running.take().map(|running| running.layer);
     let layer = running.or(looked_at);
-    working.failed = layer.map(|layer| (layer, why.to_owned()));
+    runtime.failed = layer.map(|layer| (layer, why.to_owned()));
 }
 
 /// The user stopped a fit before there were weights.

@@ -5,19 +5,12 @@ use crate::solvers::density::DensityGrid;
 use crate::solvers::geodesic::Cut;
 use crate::solvers::tensor_fit::FitMap;
 use crate::solvers::tractogram::selection::{Edit, SelectionOptions, SelectionRules};
-use crate::state::core::layer::Input;
-use crate::state::core::layer::{Content, Layer, LayerId, OriginId};
-use crate::state::document::{DensityMap, FitMask, Made, Unfiled};
+use crate::state::core::layer::{Content, Input, Layer, LayerId, OriginId};
+use crate::state::document::{CurveRecipe, DensityMap, FitMask, Unfiled};
 use crate::state::filter::recipe::CommitRecipe;
-use crate::state::filter::{FitInputs, MapOf, WeightFit};
-use crate::state::origin::Describe;
-use crate::state::origin::FoundMask;
-use crate::state::origin::MapOfFit;
-use crate::state::origin::Origin;
-use crate::state::origin::PhantomPart;
-use crate::state::origin::TensorFit;
-use crate::state::regions::recipe::RegionSpec;
-use crate::state::regions::recipe::ShapeSpec;
+use crate::state::filter::{FitInputs, WeightFit, WeightMapRecipe};
+use crate::state::origin::{Describe, FitMapOrigin, FoundMask, Origin, PhantomPart, TensorFit};
+use crate::state::regions::recipe::{RegionSpec, ShapeSpec};
 use crate::state::segment::recipe::{ScriptInputs, SegmentRecipe, SegmentScript};
 use crate::state::segment::{Segmented, SpeedInputs, Start};
 use crate::state::streamlines::recipe::{Choice, on_image};
@@ -36,7 +29,7 @@ impl Document {
 
     /// The command of live curves.
     pub fn live_recipe(&self, live: &CurveResult) -> Recipe {
-        recipe(self, &live_made(live))
+        recipe(self, &live_curve_recipe(live))
     }
 
     /// The command of an origin.
@@ -94,7 +87,7 @@ impl Describe for TensorFit {
     }
 }
 
-impl Describe for MapOfFit {
+impl Describe for FitMapOrigin {
     fn inputs(&self) -> Vec<OriginId> {
         vec![self.fit]
     }
@@ -105,7 +98,7 @@ impl Describe for MapOfFit {
     }
 }
 
-impl Describe for Made {
+impl Describe for CurveRecipe {
     fn inputs(&self) -> Vec<OriginId> {
         vec![self.fit]
     }
@@ -156,7 +149,7 @@ impl Describe for WeightFit {
     }
 }
 
-impl Describe for MapOf {
+impl Describe for WeightMapRecipe {
     fn inputs(&self) -> Vec<OriginId> {
         vec![self.fit]
     }
@@ -188,8 +181,8 @@ pub fn fit_mask(document: &Document, mask: Option<DataId>) -> FitMask {
 }
 
 /// The recipe of curves, for a session; `None` if their tensors are gone.
-pub fn made(document: &Document, requested: &CurveKey, cut: Cut) -> Option<Made> {
-    Some(Made {
+pub fn curve_recipe(document: &Document, requested: &CurveKey, cut: Cut) -> Option<CurveRecipe> {
+    Some(CurveRecipe {
         fit: fit_of(document, requested.field)?,
         regions: requested.regions.clone(),
         curves: requested.curves.clone(),
@@ -198,8 +191,8 @@ pub fn made(document: &Document, requested: &CurveKey, cut: Cut) -> Option<Made>
 }
 
 /// The recipe of live curves.
-pub fn live_made(live: &CurveResult) -> Made {
-    Made {
+pub fn live_curve_recipe(live: &CurveResult) -> CurveRecipe {
+    CurveRecipe {
         fit: live.fit,
         regions: live.key.regions.clone(),
         curves: live.key.curves.clone(),
@@ -225,7 +218,7 @@ fn fit_command(document: &Document, fit: &TensorFit) -> FitRecipe {
 }
 
 /// The recipe of kept streamlines.
-pub fn recipe(document: &Document, made: &Made) -> Recipe {
+pub fn recipe(document: &Document, made: &CurveRecipe) -> Recipe {
     let Some(fit) = fit_recipe(document, made.fit) else {
         return unknown();
     };
@@ -290,11 +283,11 @@ pub fn filed(document: &Document, layer: &Layer) -> Option<(PathBuf, Option<Stri
 /// first. `None` if an image is neither, or was moved.
 pub fn selection_options(
     document: &Document,
-    sieve: &StreamlineRules,
+    layer_rules: &StreamlineRules,
     rules: &SelectionRules,
 ) -> Option<SelectionOptions> {
     let (mut images, mut needs) = (Vec::new(), Vec::new());
-    for limit in &sieve.limits {
+    for limit in &layer_rules.limits {
         let Column::Image(id) = limit.column else {
             continue;
         };
@@ -449,8 +442,8 @@ impl Files<'_> {
     fn mask(&mut self, name: &str, mask: &Mask) -> PathBuf {
         let same = |l: &&Arc<Layer>| matches!(&l.content, Content::Mask(m) if m.id() == mask.id());
         let layer = self.document.layers.iter().find(same);
-        let there = layer.and_then(|l| self.document.origins.path_in_place(l.origin));
-        if let Some(path) = there {
+        let original_path = layer.and_then(|l| self.document.origins.path_in_place(l.origin));
+        if let Some(path) = original_path {
             return path.to_owned();
         }
         // Several changes of a run may refer to one mask.
@@ -487,7 +480,7 @@ impl Files<'_> {
             _ => PathBuf::new(),
         };
         // With a path every shape has a text form.
-        ShapeSpec::of(shape, Some(&path)).unwrap_or(ShapeSpec::Mask(path))
+        ShapeSpec::from_shape(shape, Some(&path)).unwrap_or(ShapeSpec::Mask(path))
     }
 }
 

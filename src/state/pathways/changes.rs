@@ -2,7 +2,7 @@
 
 use crate::data::appearance::Transfer;
 use crate::state::Document;
-use crate::state::core::fields::{Fields, colour, cut, of_thing, renamed, things};
+use crate::state::core::fields::{Fields, colour, cut, prefixed, renamed, event_text};
 use crate::state::pathways::{KeptPathway, PathwaySettings, Shown};
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ pub fn changed(before: &Document, after: &Document) -> Vec<String> {
         if !Arc::ptr_eq(was, pathway) {
             all.extend(renamed(&was.name, &pathway.name));
             let changes = kept(was).differences(&kept(pathway));
-            all.extend(of_thing(&pathway.name, changes));
+            all.extend(prefixed(&pathway.name, changes));
         }
     }
     all
@@ -59,13 +59,13 @@ fn kept(pathway: &KeptPathway) -> Fields {
 
 pub fn came_or_went(before: &Document, after: &Document) -> Vec<String> {
     let missing = |of: &Document, from: &Document| -> Vec<Arc<KeptPathway>> {
-        let there = |id| of.kept_pathways.iter().any(|k| k.id == id);
+        let exists = |id| of.kept_pathways.iter().any(|k| k.id == id);
         let kept = from.kept_pathways.iter();
-        kept.filter(|k| !there(k.id)).cloned().collect()
+        kept.filter(|k| !exists(k.id)).cloned().collect()
     };
     let names = |kept: &[Arc<KeptPathway>], done| {
         let names: Vec<&str> = kept.iter().map(|k| k.name.as_str()).collect();
-        things(&names, "pathway", done)
+        event_text(&names, "pathway", done)
     };
     let (gone, back) = (missing(after, before), missing(before, after));
     let both = [names(&gone, "removed"), names(&back, "restored")];

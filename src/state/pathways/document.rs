@@ -1,7 +1,6 @@
 //! Queries on the document about pathways.
 
-use crate::data::Region;
-use crate::data::Role;
+use crate::data::{Region, Role};
 use crate::solvers::pathway::Params;
 use crate::state::Document;
 use crate::state::core::colours::CATEGORIES;
@@ -20,9 +19,9 @@ impl Document {
 
     /// The key of the document's pathway; `None` without tensors or one of the ends.
     pub fn pathway_key(&self) -> Option<PathwayKey> {
-        let there = |role| self.regions.iter().any(|r| r.role == role);
+        let has_role = |role| self.regions.iter().any(|r| r.role == role);
         let tensors = self.tensors.as_ref()?;
-        (there(Role::Seed) && there(Role::Target)).then(|| PathwayKey {
+        (has_role(Role::Seed) && has_role(Role::Target)).then(|| PathwayKey {
             field: tensors.field.id(),
             regions: self.pathway_regions(),
             params: self.pathways.params,

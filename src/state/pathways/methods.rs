@@ -30,9 +30,9 @@ pub(in crate::state) fn pathways(state: &State, citations: &mut Citations) -> St
     let live = live.map(|found| (&**found, state.document.pathways.epsilon, None));
     let mut described: Vec<(&PathwayResult, f64, Vec<&str>)> = Vec::new();
     for (found, epsilon, name) in kept.chain(live) {
-        let requested = PathwayKey::of(found);
+        let requested = PathwayKey::from_result(found);
         let alike = |t: &&mut (&PathwayResult, f64, Vec<&str>)| {
-            t.1 == epsilon && PathwayKey::of(t.0) == requested
+            t.1 == epsilon && PathwayKey::from_result(t.0) == requested
         };
         match described.iter_mut().find(alike) {
             Some((.., names)) => names.extend(name),

@@ -90,7 +90,7 @@ impl CostliestStretch {
 
     /// Points in a region or within a voxel of its boundary do not count: costs start from known values there, and the
     /// first voxel outside is charged for the step across the boundary.
-    pub fn of(path: &Path, metric: &Metric, regions: &[Region]) -> Option<Self> {
+    pub fn find(path: &Path, metric: &Metric, regions: &[Region]) -> Option<Self> {
         let between = path.between(metric.grid.spacing().max_element(), |at| {
             let ends = |r: &&Region| matches!(r.role, Role::Seed | Role::Target);
             regions.iter().filter(ends).any(|r| r.shape.contains(at))
@@ -134,13 +134,13 @@ impl PathQuery {
         let Self { found, voxel } = self;
         let metric = found.pathway.metric();
         let place = metric.place_of(voxel.map(|v| v as i64))?;
-        let path = found.pathway.through_place(place)?;
+        let path = found.pathway.path_through(place)?;
         Some(PathAtVoxel {
             of: found.excess.id(),
             voxel: *voxel,
             line: PathwayResult::line_of(&path, metric),
             excess: f64::from(found.pathway.total[place]) / found.pathway.min_cost - 1.0,
-            weakest: CostliestStretch::of(&path, metric, &found.regions),
+            weakest: CostliestStretch::find(&path, metric, &found.regions),
             path,
         })
     }
@@ -175,7 +175,7 @@ impl PathwayResult {
 
     /// The component that joins the ends; if there is none, the whole set.
     pub fn mask(&self, epsilon: f64) -> Mask {
-        let joined = self.pathway.joined(epsilon);
+        let joined = self.pathway.joining_mask(epsilon);
         joined.unwrap_or_else(|| self.pathway.mask(epsilon))
     }
 

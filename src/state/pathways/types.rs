@@ -208,7 +208,7 @@ pub struct AmongPairs {
 
 impl AmongPairs {
     /// `None` if nothing could be compared.
-    pub fn of(compared: &Compared) -> Option<Self> {
+    pub fn from_compared(compared: &Compared) -> Option<Self> {
         let shares = compared.shares?;
         Some(Self {
             pairs: compared.known.pairs.rates.len(),
@@ -329,7 +329,7 @@ impl PartialEq for PathwayKey {
 }
 
 impl PathwayKey {
-    pub fn of(found: &PathwayResult) -> Self {
+    pub fn from_result(found: &PathwayResult) -> Self {
         Self {
             field: found.field,
             regions: found.regions.clone(),
@@ -408,7 +408,7 @@ impl crate::state::State {
         let live = live.filter(|live| !live.coarse)?;
         let known = self.session.pathways.compared.shown();
         known
-            .filter(|(key, _)| **key == PathwayKey::of(live))
+            .filter(|(key, _)| **key == PathwayKey::from_result(live))
             .map(|(_, compared)| compared)
     }
 
@@ -425,8 +425,8 @@ impl crate::state::State {
 
     /// The best path through the voxel at the pointer.
     pub fn path_pointed(&self) -> Option<&PathAtVoxel> {
-        let working = &self.session.pathways;
-        let live = working.live.value()?;
+        let runtime = &self.session.pathways;
+        let live = runtime.live.value()?;
         let hovered = self.path_hovered();
         hovered.filter(|h| h.of == live.excess.id())
     }

@@ -18,7 +18,7 @@ use crate::state::origin::recipes::{self, fit_recipe};
 use crate::state::pathways::jobs::SavePathway;
 pub use crate::state::pathways::update::compare::{compared, not_compared};
 pub use crate::state::pathways::update::follow::follow;
-pub(in crate::state) use crate::state::pathways::update::follow::is_looked_at;
+use crate::state::pathways::update::follow::is_looked_at;
 pub use crate::state::pathways::update::kept::{find, kept_failed};
 use crate::state::pathways::{
     AmongPairs, HoverKey, KeptPathway, PathQuery, PathwayFile, PathwayKey, PathwayResult,
@@ -64,9 +64,9 @@ fn if_done(state: &mut State, phase: Phase) {
 
 /// Closes a document with all its running jobs.
 pub fn close_document(state: &mut State) {
-    let working = &mut state.session.pathways;
-    let left = working.closed_jobs + usize::from(working.solving.is_some());
-    *working = PathwayRuntime {
+    let runtime = &mut state.session.pathways;
+    let left = runtime.closed_jobs + usize::from(runtime.solving.is_some());
+    *runtime = PathwayRuntime {
         closed_jobs: left,
         ..PathwayRuntime::default()
     };
@@ -93,7 +93,7 @@ pub fn done(state: &mut State, found: PathwayResult, wall_ms: f64) {
                     regions: kept.regions.clone(),
                     params: kept.params,
                 };
-                if kept.id == id && kept.found.is_none() && key == PathwayKey::of(&found) {
+                if kept.id == id && kept.found.is_none() && key == PathwayKey::from_result(&found) {
                     Arc::make_mut(kept).found = Some(found.clone());
                 }
             }
@@ -102,17 +102,17 @@ pub fn done(state: &mut State, found: PathwayResult, wall_ms: f64) {
         put(&mut state.document);
         return;
     }
-    let (key, detail) = (PathwayKey::of(&found), found.detail());
+    let (key, detail) = (PathwayKey::from_result(&found), found.detail());
     // Outside the task Pathways, a result of an earlier key is of no use.
     let requested_key = state.document.pathway_key();
     let requested_key = requested_key.filter(|r| *r == key || is_looked_at(state));
-    let working = &mut state.session.pathways;
-    working.known[usize::from(found.coarse)].clone_from(&found.known);
+    let runtime = &mut state.session.pathways;
+    runtime.known[usize::from(found.coarse)].clone_from(&found.known);
     if detail == Detail::Full {
-        working.full_ms[usize::from(found.metric_was_computed)] = Some(wall_ms);
+        runtime.full_ms[usize::from(found.metric_was_computed)] = Some(wall_ms);
     }
     let value = found.clone();
-    let is_shown = working
+    let is_shown = runtime
         .live
         .done(key, detail, value, requested_key.as_ref());
     if !is_shown {
@@ -128,11 +128,11 @@ pub fn done(state: &mut State, found: PathwayResult, wall_ms: f64) {
             with_unit(&fixed(joined, 1), "%"),
         ),
     };
-    state.session.follows(message.clone());
+    state.session.append_status(message.clone());
     // Without the undone step before it, which another task does not show.
     state.session.notices.about.task = Some((Task::Pathways, message));
-    let working = &mut state.session.pathways;
-    (working.wall_ms, working.hover) = (wall_ms, Live::default());
+    let runtime = &mut state.session.pathways;
+    (runtime.wall_ms, runtime.hover) = (wall_ms, Live::default());
 }
 
 fn field(document: &Document) -> crate::data::DataId {
@@ -158,13 +158,13 @@ pub fn stopped(state: &mut State) {
 }
 
 /// Another backend: prepared data belong to the previous one.
-pub fn moved(state: &mut State) {
-    let working = &mut state.session.pathways;
-    (working.known, working.pairs) = ([None, None], None);
-    working.compared.retry();
-    working.live.retry();
-    working.full_ms = [None, None];
-    working.unsolved.clear();
+pub fn backend_changed(state: &mut State) {
+    let runtime = &mut state.session.pathways;
+    (runtime.known, runtime.pairs) = ([None, None], None);
+    runtime.compared.retry();
+    runtime.live.retry();
+    runtime.full_ms = [None, None];
+    runtime.unsolved.clear();
 }
 
 /// Permits another attempt at failed or stopped solves.
@@ -228,7 +228,7 @@ pub(in crate::state) fn keep(state: &mut State) {
     };
     let base = format!("{} – {}", of(Role::Seed), of(Role::Target));
     let compared = state.pathway_compared();
-    let compared = compared.and_then(|c| AmongPairs::of(c));
+    let compared = compared.and_then(|c| AmongPairs::from_compared(c));
     edit(state, "Keep pathway", false, |document| {
         let kept = KeptPathway {
             name: document.pathway_name(&base, None),
@@ -325,15 +325,15 @@ pub(in crate::state) fn swap(state: &mut State) {
 
 /// Requests the best path through the voxel at a point.
 pub(in crate::state) fn hover(state: &mut State, at: Option<DVec3>, effects: &mut Vec<Effect>) {
-    let working = &mut state.session.pathways;
+    let runtime = &mut state.session.pathways;
     let voxel = |live: &PathwayResult| live.pathway.metric().grid.nearest(at?);
-    let live = working.live.value();
+    let live = runtime.live.value();
     let requested = live.and_then(|l| Some((l.clone(), voxel(l)?)));
     let key = requested.as_ref().map(|(found, voxel)| HoverKey {
         of: found.excess.id(),
         voxel: *voxel,
     });
-    let order = working.hover.follow(key.as_ref(), false, Pace::Newest);
+    let order = runtime.hover.follow(key.as_ref(), false, Pace::Newest);
     // A query that is no longer needed ends within milliseconds.
     if let (Order::Start(..), Some((found, voxel))) = (order, requested) {
         effects.push(Effect::submit(PathQuery { found, voxel }));

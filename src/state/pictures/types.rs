@@ -22,7 +22,7 @@ pub struct Look {
     /// Transparent background; only for the 3-D view, since slices contain black.
     pub transparent: bool,
     /// A full turn of the 3-D view.
-    pub turn: Option<Turn>,
+    pub turntable: Option<Turntable>,
 }
 
 impl Default for Look {
@@ -31,33 +31,33 @@ impl Default for Look {
             scale: 1,
             size_px: None,
             transparent: false,
-            turn: None,
+            turntable: None,
         }
     }
 }
 
 impl Look {
     /// Without settings that do not apply to a picture of this pane.
-    pub fn of(self, pane: Option<Pane>) -> Self {
+    pub fn for_pane(self, pane: Option<Pane>) -> Self {
         let scene = pane == Some(Pane::Scene);
         Self {
             scale: if pane.is_some() { self.scale } else { 1 },
             size_px: self.size_px.filter(|_| pane.is_some()),
             transparent: self.transparent && scene,
-            turn: self.turn.filter(|_| scene),
+            turntable: self.turntable.filter(|_| scene),
         }
     }
 }
 
 /// A full turn to the right about the 3-D view's focus.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub struct Turn {
+pub struct Turntable {
     pub frames: u32,
     /// Whether to make a film, too, with ffmpeg.
     pub film: bool,
 }
 
-impl Turn {
+impl Turntable {
     /// For a film of 4 s.
     pub const DEFAULT_FRAMES: u32 = 120;
     pub const MOST_FRAMES: u32 = 3600;
@@ -97,7 +97,7 @@ fn stem(path: &Path) -> String {
 #[derive(Clone, PartialEq, Debug)]
 pub struct Turning {
     pub shot: Shot,
-    pub turn: Turn,
+    pub turntable: Turntable,
     pub done: u32,
     /// Ticket of the job that writes the newest picture, once it is drawn.
     pub writing: Option<u64>,
@@ -109,18 +109,18 @@ impl Turning {
     /// Whether the newest picture is written to this file.
     pub fn is_at(&self, path: &Path) -> bool {
         let newest = self.done.checked_sub(1);
-        newest.is_some_and(|index| self.turn.path(&self.shot.path, index) == path)
+        newest.is_some_and(|index| self.turntable.path(&self.shot.path, index) == path)
     }
 
     /// The next frame: the shot, and the state seen from its camera.
     pub fn next(&self, state: &State) -> (Shot, State) {
         let mut seen = state.clone();
-        seen.view.camera = self.turn.camera(&self.camera, self.done);
+        seen.view.camera = self.turntable.camera(&self.camera, self.done);
         let look = Look {
-            turn: None,
+            turntable: None,
             ..self.shot.look
         };
-        let path = self.turn.path(&self.shot.path, self.done);
+        let path = self.turntable.path(&self.shot.path, self.done);
         (
             Shot {
                 path,

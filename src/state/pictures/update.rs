@@ -3,7 +3,7 @@
 use crate::jobs::Slot;
 use crate::state::action::Effect;
 use crate::state::pictures::jobs::SaveFilm;
-use crate::state::pictures::{Look, Shot, Turn, Turning};
+use crate::state::pictures::{Look, Shot, Turning, Turntable};
 use crate::state::recipe::picture;
 use crate::state::{Pane, Severity, State, View};
 use std::path::Path;
@@ -13,23 +13,23 @@ pub fn take(state: &mut State, shot: Shot, effects: &mut Vec<Effect>) {
     state.session.forget_failures(Slot::Save);
     state.session.notices.status.clear();
     state.session.notices.about.turntable = None;
-    let look = shot.look.of(shot.pane);
+    let look = shot.look.for_pane(shot.pane);
     let shot = Shot { look, ..shot };
-    match look.turn {
+    match look.turntable {
         None => effects.push(Effect::TakeShot(shot, None)),
-        Some(turn) if !(2..=Turn::MOST_FRAMES).contains(&turn.frames) => {
+        Some(turntable) if !(2..=Turntable::MOST_FRAMES).contains(&turntable.frames) => {
             let sentence = format!(
                 "Found a turn of {} pictures, expected 2 to {}",
-                turn.frames,
-                Turn::MOST_FRAMES
+                turntable.frames,
+                Turntable::MOST_FRAMES
             );
             state.session.notify(Severity::Error, sentence);
         }
-        Some(turn) => {
+        Some(turntable) => {
             state.session.turning = Some(Turning {
                 camera: state.view.camera,
                 shot,
-                turn,
+                turntable,
                 done: 0,
                 writing: None,
             });
@@ -51,7 +51,7 @@ pub fn copy(state: &mut State, pane: Option<Pane>, look: Look, effects: &mut Vec
         let sentence = "The command of a picture needs the session as it is now: save it first";
         return state.session.notify(Severity::Information, sentence);
     };
-    let text = picture(file, pane, &look.of(pane), state.view.crosshair);
+    let text = picture(file, pane, &look.for_pane(pane), state.view.crosshair);
     effects.push(Effect::CopyText(text));
     "Command copied: it draws this picture of the saved session"
         .clone_into(&mut state.session.notices.status);
@@ -62,8 +62,10 @@ pub fn next_frame(state: &mut State, effects: &mut Vec<Effect>) {
     let Some(turning) = state.session.turning.clone() else {
         return;
     };
-    let Turning { turn, done, .. } = turning;
-    if done < turn.frames {
+    let Turning {
+        turntable, done, ..
+    } = turning;
+    if done < turntable.frames {
         let (shot, seen) = turning.next(state);
         effects.push(Effect::TakeShot(shot, Some(Box::new(seen))));
         let done = done + 1;
@@ -73,19 +75,21 @@ pub fn next_frame(state: &mut State, effects: &mut Vec<Effect>) {
     // All pictures are written, including the last one.
     state.session.turning = None;
     let path = &turning.shot.path;
-    let last = turn.path(path, turn.frames - 1);
+    let last = turntable.path(path, turntable.frames - 1);
     state.session.notices.status = format!(
         "Saved {} pictures of a turn, {} to {}",
-        turn.frames,
-        turn.path(path, 0).display(),
+        turntable.frames,
+        turntable.path(path, 0).display(),
         last.file_name().unwrap_or_default().to_string_lossy()
     );
-    if turn.film {
-        let frames = (0..turn.frames).map(|i| turn.path(path, i)).collect();
+    if turntable.film {
+        let frames = (0..turntable.frames)
+            .map(|i| turntable.path(path, i))
+            .collect();
         effects.push(Effect::submit(SaveFilm {
-            path: Turn::film_path(path),
+            path: Turntable::film_path(path),
             frames,
-            per_s: Turn::FRAMES_PER_S,
+            per_s: Turntable::FRAMES_PER_S,
         }));
     }
 }
@@ -95,10 +99,12 @@ pub fn stop(state: &mut State) -> bool {
     let Some(turning) = state.session.turning.take() else {
         return false;
     };
-    let Turning { done, turn, .. } = turning;
+    let Turning {
+        done, turntable, ..
+    } = turning;
     report_stop(
         state,
-        format!("Stopped after {done} of {} pictures", turn.frames),
+        format!("Stopped after {done} of {} pictures", turntable.frames),
     );
     true
 }

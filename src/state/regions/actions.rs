@@ -1,11 +1,10 @@
 //! Changes of one region, or of their list.
 
-use crate::state::Effect;
 use crate::state::edit::edit;
 use crate::state::files::opening::exported;
 use crate::state::files::types::RecentExports;
 use crate::state::regions::update::change_all;
-use crate::state::{RegionAction, State, regions};
+use crate::state::{Effect, RegionAction, State, regions};
 
 /// Applies one action.
 pub fn act(state: &mut State, action: RegionAction, effects: &mut Vec<Effect>) {

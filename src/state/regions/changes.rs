@@ -3,7 +3,7 @@
 use crate::data::region::RegionId;
 use crate::data::{Region, Shape};
 use crate::state::Document;
-use crate::state::core::fields::{Fields, of_thing, renamed, things};
+use crate::state::core::fields::{Fields, prefixed, renamed, event_text};
 use crate::state::core::text::ml;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -24,7 +24,7 @@ pub fn changed(before: &Document, after: &Document) -> Vec<String> {
         }
         all.extend(renamed(&was.name, &region.name));
         let changes = fields(was).differences(&fields(region));
-        all.extend(of_thing(&region.name, changes));
+        all.extend(prefixed(&region.name, changes));
     }
     all
 }
@@ -80,7 +80,7 @@ pub fn came_or_went(before: &Document, after: &Document) -> Vec<String> {
     let (gone, back) = (missing(&later, before), missing(&earlier, after));
     let names = |regions: &[Arc<Region>], done| {
         let names: Vec<&str> = regions.iter().map(|r| r.name.as_str()).collect();
-        things(&names, "region", done)
+        event_text(&names, "region", done)
     };
     let both = [names(&gone, "removed"), names(&back, "restored")];
     both.into_iter().flatten().collect()

@@ -12,7 +12,7 @@ use std::sync::Arc;
 /// Activates a tool; the brush then draws into the selected region.
 pub fn activate_tool(state: &mut State, tool: Tool, effects: &mut Vec<Effect>) {
     if tool != state.view.tool {
-        regions::make::leave(state, effects);
+        regions::make::stop_making(state, effects);
     }
     if tool.draws() && !state.view.tool.draws() {
         let selected = state.session.regions.selected;
@@ -35,7 +35,7 @@ pub(in crate::state) fn next_role(state: &State) -> Role {
 pub fn select(state: &mut State, region: Option<RegionId>, effects: &mut Vec<Effect>) {
     let made = state.session.regions.making.as_ref().and_then(|m| m.region);
     if made != region {
-        regions::make::leave(state, effects);
+        regions::make::stop_making(state, effects);
     }
     state.session.regions.selected = region;
     state.session.selected_layer = None;
@@ -51,7 +51,7 @@ pub fn draw_into(
     role: Role,
     effects: &mut Vec<Effect>,
 ) {
-    regions::make::leave(state, effects);
+    regions::make::stop_making(state, effects);
     state.session.regions.drawn = region;
     state.view.drawing.role = role;
     if region.is_some() {
@@ -114,7 +114,7 @@ fn change(
     apply: impl FnOnce(&mut Mask) -> usize,
 ) -> bool {
     // A filled region that is drawn on no longer follows a slider.
-    regions::make::leave(state, effects);
+    regions::make::stop_making(state, effects);
     // During a stroke nothing else may hold the document's mask, because it is changed in place.
     let joins = state.history.joins(label);
     let before = (!joins).then(|| state.document.clone());
@@ -159,7 +159,7 @@ fn as_voxels(state: &mut State) -> Option<(RegionId, Option<String>)> {
         && let Shape::Mask(mask) = &*region.shape
     {
         if !Arc::ptr_eq(mask.frame(), &mask.grid) {
-            let whole = Arc::new(Shape::Mask(mask.whole()));
+            let whole = Arc::new(Shape::Mask(mask.on_whole_grid()));
             state.document.edit_region(region.id, |r| r.shape = whole);
         }
         return Some((region.id, None));

@@ -29,7 +29,7 @@ impl WriteFile for SaveRegion {
     fn write(self, _: &Worker, control: &Control) -> Result<Saved, JobError> {
         let shape = match io::surface::is_named(&self.path) {
             true => self.shape,
-            false => Arc::new(Shape::Mask(self.shape.mask_on(&self.grid).whole())),
+            false => Arc::new(Shape::Mask(self.shape.mask_on(&self.grid).on_whole_grid())),
         };
         let what = save_shape(&shape, &self.path, &self.command, control)?;
         Ok(saved(self.path, what.unwrap_or("region"), None))

@@ -36,10 +36,10 @@ pub fn set(state: &mut State, source: Source, phase: Phase, effects: &mut Vec<Ef
     };
     let live = phase == Phase::Live;
     let goes_on = state.session.regions.making.as_ref().is_some_and(|making| {
-        let there = making
+        let exists = making
             .region
             .is_none_or(|id| state.document.region(id).is_some());
-        there && same_kind(&making.source, &source)
+        exists && same_kind(&making.source, &source)
     });
     if goes_on {
         if let Some(making) = &mut state.session.regions.making {
@@ -83,7 +83,7 @@ pub fn set(state: &mut State, source: Source, phase: Phase, effects: &mut Vec<Ef
 }
 
 /// The tool was deactivated, or the document changed: the region stays as it is.
-pub fn leave(state: &mut State, effects: &mut Vec<Effect>) {
+pub fn stop_making(state: &mut State, effects: &mut Vec<Effect>) {
     if let Some(making) = state.session.regions.making.take() {
         if making.jobs.running().is_some() {
             effects.push(Effect::Cancel(REGION));
@@ -215,7 +215,7 @@ pub fn receive(state: &mut State, serial: u64, made: MadeRegion, effects: &mut V
     });
     if let Some(Source::Combine { .. }) = state.session.regions.making.as_ref().map(|m| &m.source) {
         // Done at once; the next one starts from its result.
-        leave(state, effects);
+        stop_making(state, effects);
     }
     follow(state, effects);
 }

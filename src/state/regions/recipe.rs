@@ -1,7 +1,6 @@
 //! Regions as text.
 
-use crate::data::Role;
-use crate::data::{Shape, text};
+use crate::data::{Role, Shape, text};
 use crate::io::quoted;
 use glam::DVec3;
 use serde::{Deserialize, Serialize};
@@ -21,7 +20,7 @@ pub enum ShapeSpec {
 
 impl ShapeSpec {
     /// `None` for a mask without a file.
-    pub fn of(shape: &Shape, mask_path: Option<&Path>) -> Option<Self> {
+    pub fn from_shape(shape: &Shape, mask_path: Option<&Path>) -> Option<Self> {
         match shape {
             Shape::Sphere { centre, radius_mm } => Some(Self::Sphere {
                 centre: *centre,
@@ -127,23 +126,23 @@ impl std::str::FromStr for ShapeSpec {
         if let (Some(n), "sphere" | "box") = (numbers.iter().find(|n| !n.is_finite()), kind) {
             return Err(ShapeError::NotFinite(own(), *n));
         }
-        let sizes_sound = |sizes: &[f64]| sizes.iter().all(|&s| s > 0.0);
+        let are_positive = |sizes: &[f64]| sizes.iter().all(|&s| s > 0.0);
         let far = numbers.iter().find(|n| n.abs() > MOST_MM);
         if let (Some(far), "sphere" | "box") = (far, kind) {
             return Err(ShapeError::Far(own(), *far));
         }
         match (kind, numbers.as_slice()) {
-            ("sphere", &[x, y, z, r]) if sizes_sound(&[r]) => Ok(Self::Sphere {
+            ("sphere", &[x, y, z, r]) if are_positive(&[r]) => Ok(Self::Sphere {
                 centre: DVec3::new(x, y, z),
                 radius_mm: r,
             }),
-            ("box", &[x, y, z, a, b, c]) if sizes_sound(&[a, b, c]) => Ok(Self::Box {
+            ("box", &[x, y, z, a, b, c]) if are_positive(&[a, b, c]) => Ok(Self::Box {
                 centre: DVec3::new(x, y, z),
                 half_mm: DVec3::new(a, b, c),
             }),
             ("sphere", &[.., size]) if numbers.len() == 4 => Err(ShapeError::Radius(own(), size)),
             ("box", [_, _, _, sizes @ ..]) if sizes.len() == 3 => {
-                let wrong = sizes.iter().find(|&&s| !sizes_sound(&[s]));
+                let wrong = sizes.iter().find(|&&s| !are_positive(&[s]));
                 Err(ShapeError::HalfEdge(
                     own(),
                     wrong.copied().unwrap_or_default(),

@@ -1,9 +1,8 @@
 //! A region being computed: its settings, and the results so far. It follows its controls; the active tool determines
 //! the kind.
 
-use crate::data::Outline;
 use crate::data::region::RegionId;
-use crate::data::{DataId, Role, Shape, Stroke};
+use crate::data::{DataId, Outline, Role, Shape, Stroke};
 use crate::solvers::region::{Change, Combine, LabelCount, Numbers};
 use crate::state::core::live::{Live, LiveKey};
 use crate::state::{Drawing, Layer, LayerId, Phase, RegionsChange};

@@ -12,7 +12,7 @@ impl Document {
     /// The segmented image: the chosen one, else the topmost visible one, else the topmost that was opened. A map of a
     /// fit is the default only if no other image is open.
     pub fn segmented_image(&self) -> Option<(&Arc<Layer>, &Volume)> {
-        fn of(l: &Arc<Layer>) -> Option<(&Arc<Layer>, &Volume)> {
+        fn with_volume(l: &Arc<Layer>) -> Option<(&Arc<Layer>, &Volume)> {
             Some((l, scalar(l)?))
         }
         let fitted = |l: &Layer| self.origin(l).fit_map().is_some();
@@ -20,31 +20,31 @@ impl Document {
         let images = || layers().filter(|l| !self.is_of_weights(l));
         let mut opened = images().filter(|l| matches!(l.content, Content::Image(_)) && !fitted(l));
         let chosen = self.segment.image.and_then(|id| self.layer(id));
-        let opened = opened.find_map(of);
+        let opened = opened.find_map(with_volume);
         let shown = || {
             let mut seen = images().filter(|l| l.display.visible);
-            seen.find_map(|l| of(l).filter(|_| opened.is_none() || !fitted(l)))
+            seen.find_map(|l| with_volume(l).filter(|_| opened.is_none() || !fitted(l)))
         };
         chosen
-            .and_then(of)
+            .and_then(with_volume)
             .or_else(shown)
             .or(opened)
-            .or_else(|| images().find_map(of))
-            .or_else(|| layers().find_map(of))
+            .or_else(|| images().find_map(with_volume))
+            .or_else(|| layers().find_map(with_volume))
     }
 
     /// Whether a layer is a map of a COMMIT fit; files of other programs are recognised by their names.
     fn is_of_weights(&self, layer: &Layer) -> bool {
         let name = layer.name.to_lowercase();
         let named = ["compartment_ic", "compartment_ec", "compartment_iso"];
-        let own = self.map_of(layer.id).is_some();
+        let own = self.weight_map_recipe(layer.id).is_some();
         own || named.iter().any(|word| name.contains(word))
     }
 
     /// Whether a layer is an error map of a fit, or shows the increase of the error; files of other programs are
     /// recognised by their names.
     fn is_error(&self, layer: &Layer) -> bool {
-        let map = self.map_of(layer.id).map(|of| &of.map);
+        let map = self.weight_map_recipe(layer.id).map(|of| &of.map);
         let name = layer.name.to_lowercase();
         let named = ["rmse", "residual", "fit error", "chi2"];
         let off = matches!(map, Some(WeightMap::Error | WeightMap::Worse(_)));

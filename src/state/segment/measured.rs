@@ -11,7 +11,7 @@ impl State {
     /// Objects whose distances are measured: the streamlines and pathways that are drawn.
     pub fn proximity_targets(&self) -> Vec<ProximityTarget> {
         let document = &self.document;
-        let mut things: Vec<ProximityTarget> = Vec::new();
+        let mut targets: Vec<ProximityTarget> = Vec::new();
         let display = document.live_display();
         let shown = display.visible && display.opacity > 0.0;
         if let Some(live) = self.final_live().filter(|_| shown) {
@@ -19,7 +19,7 @@ impl State {
                 Some((_, [kept, _])) => kept,
                 None => &live.output.kept,
             };
-            things.push(ProximityTarget::Lines(LIVE.to_owned(), kept.clone()));
+            targets.push(ProximityTarget::Lines(LIVE.to_owned(), kept.clone()));
         }
         for layer in &document.layers {
             let Content::Tractogram(all) = &layer.content else {
@@ -31,21 +31,22 @@ impl State {
             // While rules are dragged only some are drawn: until they rest, all are measured.
             let selection = self.selection(layer.id).filter(|s| s.every == 1);
             let drawn = selection.map_or(all, |s| &s.shown);
-            things.push(ProximityTarget::Lines(layer.name.clone(), drawn.clone()));
+            targets.push(ProximityTarget::Lines(layer.name.clone(), drawn.clone()));
         }
         for kept in document.kept_pathways.iter().filter(|k| k.visible) {
             if let Some(found) = &kept.found {
                 let level = kept.epsilon as f32;
-                things.push(ProximityTarget::Set(
+                targets.push(ProximityTarget::Set(
                     kept.name.clone(),
                     found.excess.clone(),
                     level,
                 ));
             }
         }
-        things
-            .retain(|thing| !matches!(thing, ProximityTarget::Lines(_, lines) if lines.is_empty()));
-        things
+        targets.retain(
+            |target| !matches!(target, ProximityTarget::Lines(_, lines) if lines.is_empty()),
+        );
+        targets
     }
 
     /// Streamlines and pathways that distances leave out, each with the reason.

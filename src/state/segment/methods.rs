@@ -1,7 +1,6 @@
 //! The methods text of segmentations.
 
-use crate::data::text::counted;
-use crate::data::text::singular_or_plural;
+use crate::data::text::{counted, singular_or_plural};
 use crate::solvers::level_set::{Measures, Mode, Params, ScriptEvent};
 use crate::state::core::citations::Citations;
 use crate::state::regions::methods::at;
@@ -11,7 +10,7 @@ use std::fmt::Write as _;
 
 const LEVEL_SETS: &str = "Osher S, Sethian JA (1988). Fronts propagating with curvature-dependent speed: \
     algorithms based on Hamilton–Jacobi formulations. Journal of Computational Physics 79:12–49.";
-const STEERED: &str = "Lefohn AE, Cates JE, Whitaker RT (2003). Interactive, GPU-based level sets for 3D \
+const INTERACTIVE_SPEEDS: &str = "Lefohn AE, Cates JE, Whitaker RT (2003). Interactive, GPU-based level sets for 3D \
     segmentation. Medical Image Computing and Computer-Assisted Intervention, LNCS 2878:564–572.";
 const REGIONS: &str = "Chan TF, Vese LA (2001). Active contours without edges. IEEE Transactions on Image \
     Processing 10:266–277.";
@@ -23,7 +22,7 @@ pub(in crate::state) fn segments(state: &State, citations: &mut Citations) -> St
     let document = &state.document;
     let mut text = String::new();
     for layer in &document.layers {
-        if let Some(made) = document.segmented(layer.id) {
+        if let Some(made) = document.segmentation_recipe(layer.id) {
             let measures = document.surfaces.get(&layer.id).and_then(|s| s.measures);
             let name = format!("\"{}\"", layer.name);
             text += &segmentation_text(state, &name, made, measures, citations);
@@ -81,7 +80,7 @@ fn segmentation_text(
         " {name} was segmented in {image} by a level set {} with interactively steered speeds {} in a narrow \
          band, from {}, in {}: {}",
         citations.cite(LEVEL_SETS),
-        citations.cite(STEERED),
+        citations.cite(INTERACTIVE_SPEEDS),
         from.join(", "),
         counted(script.steps as usize, "step"),
         speeds(&script.params, citations)

@@ -1,8 +1,7 @@
 //! Segmentation: the initial surface, the speeds, and the runtime state.
 
-use crate::data::Mask;
 use crate::data::region::RegionId;
-use crate::data::{Role, Shape, Volume, VolumeKind, keyed};
+use crate::data::{Mask, Role, Shape, Volume, VolumeKind, keyed};
 pub use crate::solvers::level_set::RangeDoubt;
 use crate::solvers::level_set::{Ended, Leak, Measures, Params, Probe, RunHistory, Sphere};
 use crate::state::core::layer::Input;
@@ -405,9 +404,9 @@ impl State {
     }
 
     pub fn segment_standing(&self) -> Option<Standing> {
-        let working = &self.session.segment;
-        let live = working.live.as_ref()?;
-        let requested = working.running && working.play != RunControl::Rest;
+        let runtime = &self.session.segment;
+        let live = runtime.live.as_ref()?;
+        let requested = runtime.running && runtime.play != RunControl::Rest;
         // It may still be measured, or only its display may change.
         let rests = live.ended == Ended::Converged && self.is_moved_as_requested(live);
         Some(match live.ended {
@@ -421,17 +420,17 @@ impl State {
 
     /// The earlier step to which the surface is still rewinding.
     pub fn rewinding_to(&self) -> Option<u64> {
-        let working = &self.session.segment;
-        let live = working.live.as_ref().filter(|_| working.running)?;
-        let back = working.rewind.filter(|back| back.number > live.back)?;
+        let runtime = &self.session.segment;
+        let live = runtime.live.as_ref().filter(|_| runtime.running)?;
+        let back = runtime.rewind.filter(|back| back.number > live.back)?;
         (back.step < live.step).then_some(back.step)
     }
 
     /// The step to which the surface goes back because a sphere that it holds was undone, moved or taken back, or
     /// because the start of another one was undone.
     fn undoing_to(&self) -> Option<u64> {
-        let working = &self.session.segment;
-        let live = working.live.as_ref().filter(|_| working.running)?;
+        let runtime = &self.session.segment;
+        let live = runtime.live.as_ref().filter(|_| runtime.running)?;
         let segment = &self.document.segment;
         let resume = segment.resume.as_ref().map(|resume| &resume.script);
         if let Some(script) = resume.filter(|script| **script != live.script) {
@@ -459,7 +458,7 @@ impl State {
     /// Whether the surface results from the present parameters and spheres.
     fn is_moved_as_requested(&self, live: &SurfaceUpdate) -> bool {
         let segment = &self.document.segment;
-        live.script.at(u64::MAX).0 == &self.document.surface_params()
+        live.script.params_at(u64::MAX).0 == &self.document.surface_params()
             && live.spheres == segment.spheres
     }
 
@@ -471,7 +470,7 @@ impl State {
         if live.step == 0 || self.segment_standing() == Some(Standing::Running) {
             return false;
         }
-        live.script.at(u64::MAX).0 != &self.document.surface_params()
+        live.script.params_at(u64::MAX).0 != &self.document.surface_params()
     }
 
     /// Whether speeds are shown.
@@ -497,8 +496,8 @@ impl State {
 
     /// The surface at rest, with its voxels.
     pub fn resting_surface(&self) -> Option<(&Arc<SurfaceUpdate>, &Mask)> {
-        let working = &self.session.segment;
-        let live = working.live.as_ref().filter(|_| !working.running)?;
+        let runtime = &self.session.segment;
+        let live = runtime.live.as_ref().filter(|_| !runtime.running)?;
         Some((live, live.mask.as_ref()?))
     }
 }

@@ -117,12 +117,12 @@ fn restart(state: &mut State, label: &str, change: impl FnOnce(&mut Document)) {
         document.segment.spheres.clear();
         change(document);
     });
-    let working = &mut state.session.segment;
-    working.run += 1;
-    (working.play, working.rewind) = (RunControl::Rest, None);
-    working.begins = false;
-    working.earlier_runs.clear();
-    working.changes.clear();
+    let runtime = &mut state.session.segment;
+    runtime.run += 1;
+    (runtime.play, runtime.rewind) = (RunControl::Rest, None);
+    runtime.begins = false;
+    runtime.earlier_runs.clear();
+    runtime.changes.clear();
 }
 
 pub(in crate::state) fn clear(state: &mut State) {
@@ -142,7 +142,7 @@ fn place_label(sphere: &Sphere) -> &'static str {
 pub(in crate::state) fn place(state: &mut State, sphere: Sphere) {
     let image = state.document.segmented_image();
     if let Some(Err(why)) = image.map(|(_, image)| sphere.check(&image.grid)) {
-        return state.session.warned(SEGMENT, why.to_string());
+        return state.session.notify_warning(SEGMENT, why.to_string());
     }
     guess(state);
     edit(state, place_label(&sphere), false, |d| {
@@ -223,7 +223,7 @@ pub fn probed(state: &mut State, of: DataId, probe: &Probe) {
 
 /// The desired state of the surface; `None` without an image.
 fn run_request(state: &State) -> Option<RunRequest> {
-    let (document, working) = (&state.document, &state.session.segment);
+    let (document, runtime) = (&state.document, &state.session.segment);
     let segment = &document.segment;
     let (layer, image) = document.segmented_image()?;
     let speed_layer = segment.layer.and_then(|id| {
@@ -240,7 +240,7 @@ fn run_request(state: &State) -> Option<RunRequest> {
         painted: segment.painted.each_ref().map(shapes),
     };
     Some(RunRequest {
-        run: working.run,
+        run: runtime.run,
         frame: frame_of(layer, image),
         image: image.clone(),
         origin: match &segment.start {
@@ -259,8 +259,8 @@ fn run_request(state: &State) -> Option<RunRequest> {
         params: document.surface_params(),
         spheres: segment.spheres.clone(),
         resume: segment.resume.clone(),
-        rewind: working.rewind,
-        play: working.play,
+        rewind: runtime.rewind,
+        play: runtime.play,
         watched: segment.settings.watched,
         steps_per_update: segment.settings.steps_per_update,
         reference: document.reference_mask().cloned(),
@@ -272,9 +272,9 @@ fn run_request(state: &State) -> Option<RunRequest> {
 /// Each change of additional inputs is an event of the run's script, and no job may hold a mask that is being painted:
 /// dragged or painted inputs are used only when the drag ends.
 fn speed_sources_before_drag(state: &State) -> Option<SpeedSources> {
-    let working = &state.session.segment;
-    let started = working.live.as_ref().is_some_and(|live| live.step > 0);
-    let requested = working.requested.as_ref().filter(|a| a.run == working.run);
+    let runtime = &state.session.segment;
+    let started = runtime.live.as_ref().is_some_and(|live| live.step > 0);
+    let requested = runtime.requested.as_ref().filter(|a| a.run == runtime.run);
     let undoable = requested.filter(|_| started && state.history.is_open());
     undoable.map(|requested| requested.speed_sources.clone())
 }
@@ -297,34 +297,34 @@ pub fn follow(state: &mut State, effects: &mut Vec<Effect>) {
     let begins = !matches!(request.origin, InitialSurface::Nothing)
         || request.spheres.iter().any(|s| s.1.add);
     let drags = state.history.is_open();
-    let working = &mut state.session.segment;
+    let runtime = &mut state.session.segment;
     // The last value of a drag arrives when the drag has ended.
-    let dragged = working.dragged;
-    working.dragged &= drags;
-    if !(begins || request.speed || working.live.is_some()) {
+    let dragged = runtime.dragged;
+    runtime.dragged &= drags;
+    if !(begins || request.speed || runtime.live.is_some()) {
         return;
     }
-    if working.requested.as_deref() == Some(&request) {
+    if runtime.requested.as_deref() == Some(&request) {
         return;
     }
-    working.failed = None;
-    working.running = true;
-    working.dragged |= working.begins_change(&request, dragged) && drags;
-    working.requested = Some(Box::new(request.clone()));
+    runtime.failed = None;
+    runtime.running = true;
+    runtime.dragged |= runtime.begins_change(&request, dragged) && drags;
+    runtime.requested = Some(Box::new(request.clone()));
     effects.push(Effect::submit(request));
 }
 
 /// Receives an update; `rests`: the job has ended.
 pub fn done(state: &mut State, update: RunUpdate, rests: bool) {
-    let working = &mut state.session.segment;
-    if update.run != working.run {
+    let runtime = &mut state.session.segment;
+    if update.run != runtime.run {
         return;
     }
-    working.missing = update.missing;
-    working.speed = update.speed;
-    let known = working.live.as_ref().map(|live| live.run);
-    working.live = update.surface.map(Arc::new);
-    if let Some(live) = working.live.clone() {
+    runtime.missing = update.missing;
+    runtime.speed = update.speed;
+    let known = runtime.live.as_ref().map(|live| live.run);
+    runtime.live = update.surface.map(Arc::new);
+    if let Some(live) = runtime.live.clone() {
         // A session has its own camera.
         let resumes = state.document.segment.resume.take().is_some();
         if known != Some(live.run) && !resumes {
@@ -345,27 +345,27 @@ pub fn done(state: &mut State, update: RunUpdate, rests: bool) {
         if let Some(requested) = &mut state.session.segment.requested {
             requested.spheres.retain(|(n, _)| *n != number);
         }
-        state.session.warned(SEGMENT, why);
+        state.session.notify_warning(SEGMENT, why);
     }
     if !rests {
         return;
     }
-    let working = &mut state.session.segment;
-    working.running = false;
-    let Some(live) = working.live.clone() else {
-        working.play = RunControl::Rest;
+    let runtime = &mut state.session.segment;
+    runtime.running = false;
+    let Some(live) = runtime.live.clone() else {
+        runtime.play = RunControl::Rest;
         return;
     };
     let stops = match live.ended {
-        Ended::Steps => !matches!(working.play, RunControl::Run),
+        Ended::Steps => !matches!(runtime.play, RunControl::Run),
         Ended::Converged => true,
         Ended::Vanished | Ended::Filled | Ended::Leaked(_) => true,
     };
-    let played = working.play != RunControl::Rest;
+    let played = runtime.play != RunControl::Rest;
     // A converged surface continues by itself once the request changes.
     if stops && live.ended != Ended::Converged {
-        working.play = RunControl::Rest;
-        if let Some(requested) = &mut working.requested {
+        runtime.play = RunControl::Rest;
+        if let Some(requested) = &mut runtime.requested {
             requested.play = RunControl::Rest;
         }
     }
@@ -374,11 +374,11 @@ pub fn done(state: &mut State, update: RunUpdate, rests: bool) {
             let steps = counted(live.step as usize, "step");
             let sentence = format!("The surface is at rest after {steps}");
             state.session.notices.about.task = Some((Task::Segment, sentence.clone()));
-            state.session.follows(sentence);
+            state.session.append_status(sentence);
         }
         Ended::Vanished | Ended::Filled if played => {
             if let Some(sentence) = live.ended.sentence() {
-                state.session.warned(SEGMENT, sentence);
+                state.session.notify_warning(SEGMENT, sentence);
             }
         }
         _ => {}
@@ -435,23 +435,23 @@ fn unframe(state: &mut State) {
 
 /// The run failed, and why.
 pub fn failed(state: &mut State, why: &str) {
-    let working = &mut state.session.segment;
-    working.running = false;
-    working.keeps = false;
-    working.play = RunControl::Rest;
-    if let Some(requested) = &mut working.requested {
+    let runtime = &mut state.session.segment;
+    runtime.running = false;
+    runtime.keeps = false;
+    runtime.play = RunControl::Rest;
+    if let Some(requested) = &mut runtime.requested {
         requested.play = RunControl::Rest;
     }
-    working.failed = Some(why.to_owned());
+    runtime.failed = Some(why.to_owned());
 }
 
 /// The user stops it: the surface stays where it is, and the spheres are its own.
 pub fn stopped(state: &mut State) {
     let is_resuming = state.document.segment.resume.is_some();
     cancelled(state);
-    let working = &state.session.segment;
-    let live = working.live.clone().filter(|_| !is_resuming);
-    if let Some(live) = live.filter(|live| live.run == working.run && live.step > 0) {
+    let runtime = &state.session.segment;
+    let live = runtime.live.clone().filter(|_| !is_resuming);
+    if let Some(live) = live.filter(|live| live.run == runtime.run && live.step > 0) {
         back::stay(state, &live);
     }
 }
@@ -459,23 +459,23 @@ pub fn stopped(state: &mut State) {
 /// The job ended without a result: the next request asks for the present state. The document stays as it is: what the user has done
 /// since the job was stopped counts.
 pub fn cancelled(state: &mut State) {
-    let working = &mut state.session.segment;
-    working.play = RunControl::Rest;
-    working.running = false;
+    let runtime = &mut state.session.segment;
+    runtime.play = RunControl::Rest;
+    runtime.running = false;
     if state.document.segment.resume.is_none() {
-        working.requested = None;
-    } else if let Some(requested) = &mut working.requested {
+        runtime.requested = None;
+    } else if let Some(requested) = &mut runtime.requested {
         // It is being restored, and continues at the next request.
         requested.play = RunControl::Rest;
     }
 }
 
 /// Another backend: the next request moves it there.
-pub fn moved(state: &mut State) {
-    let working = &mut state.session.segment;
-    (working.requested, working.play) = (None, RunControl::Rest);
+pub fn backend_changed(state: &mut State) {
+    let runtime = &mut state.session.segment;
+    (runtime.requested, runtime.play) = (None, RunControl::Rest);
     // The other backend reaches this step by the script.
-    state.document.segment.resume = working.resume();
+    state.document.segment.resume = runtime.resume();
 }
 
 impl SegmentRuntime {

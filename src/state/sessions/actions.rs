@@ -3,7 +3,7 @@
 use crate::state::edit::edit;
 use crate::state::sessions::jobs::{FindRecoverable, ForgetRecoverable};
 use crate::state::sessions::update::{
-    autosave, checked, go, later, leave, load, relocate, save, store_streamlines, submit,
+    autosave, carry_out, checked, close_document, later, load, relocate, save, store_streamlines, submit,
 };
 use crate::state::sessions::{Opening, ResultStorage, SessionAction};
 use crate::state::{Effect, State};
@@ -11,14 +11,14 @@ use crate::state::{Effect, State};
 /// Applies one action.
 pub fn act(state: &mut State, action: SessionAction, effects: &mut Vec<Effect>) {
     match action {
-        SessionAction::Leave(leaving) => leave(state, leaving, effects),
+        SessionAction::CloseDocument(pending_action) => close_document(state, pending_action, effects),
         SessionAction::Discard => {
-            if let Some(leaving) = state.session.saving.leaving.take() {
-                go(state, leaving, effects);
+            if let Some(pending_action) = state.session.saving.pending_action.take() {
+                carry_out(state, pending_action, effects);
             }
         }
         SessionAction::Stay => {
-            state.session.saving.leaving = None;
+            state.session.saving.pending_action = None;
             state.session.saving.changed_since = None;
         }
         SessionAction::Overwrite => checked::overwrite(state, effects),
@@ -49,7 +49,7 @@ pub fn act(state: &mut State, action: SessionAction, effects: &mut Vec<Effect>) 
         }
         SessionAction::OpenAnyway => load(state, effects),
         SessionAction::CancelOpening => state.session.saving.opening = None,
-        SessionAction::FindLeftBehind => submit(effects, FindRecoverable),
+        SessionAction::FindRecoverable => submit(effects, FindRecoverable),
         SessionAction::Forget(session) => {
             let left = &mut state.session.saving.recovery.found;
             left.retain(|l| l.session != session);

@@ -39,7 +39,7 @@ pub enum UnsavedAction {
 #[derive(Clone, Debug)]
 pub enum SessionAction {
     /// Asks first if work would be lost.
-    Leave(UnsavedAction),
+    CloseDocument(UnsavedAction),
     /// The user's answer that a session changed by another program may be replaced.
     Overwrite,
     /// The user's answer that work may be lost.
@@ -75,7 +75,7 @@ pub enum SessionAction {
     /// Opens the session without missing files, and without changed ones that were not accepted.
     OpenAnyway,
     CancelOpening,
-    FindLeftBehind,
+    FindRecoverable,
     /// Discards unsaved work of an earlier window.
     Forget(PathBuf),
     /// Asks again at the next start.
@@ -117,7 +117,7 @@ pub struct Opening {
     /// Whether this version does not know part of it.
     pub unknown: bool,
     /// Layers that cannot be read.
-    pub absent: Vec<(u64, String)>,
+    pub unreadable: Vec<(u64, String)>,
 }
 
 impl Opening {
@@ -210,19 +210,19 @@ pub struct Saving {
     /// The content of that file, or the state when the first file was opened.
     pub base: Arc<Base>,
     /// The content of a file being written.
-    pub base_asked: Option<Arc<Base>>,
+    pub base_being_saved: Option<Arc<Base>>,
     /// Layers whose files were exported.
     pub in_files: InFiles,
     /// Layers of which the last saved session stores only the recipe, until the user has seen it.
     pub recipe_only: Vec<RecipeOnly>,
     /// The view in that file, and the one in a file being written.
     pub view: Option<View>,
-    pub view_asked: Option<View>,
+    pub view_being_saved: Option<View>,
     /// The session from which the document was opened.
     pub opened: Option<Arc<ReadSession>>,
     pub opening: Option<Opening>,
     /// An open question: work would be lost.
-    pub leaving: Option<UnsavedAction>,
+    pub pending_action: Option<UnsavedAction>,
     /// Follows once the session is saved.
     pub then: Option<UnsavedAction>,
     pub autosave: Autosave,

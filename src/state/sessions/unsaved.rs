@@ -202,7 +202,7 @@ impl Document {
         !matches!(layer.content, Content::Tractogram(_))
             || self.path(layer).is_some()
             || self
-                .made(layer.id)
+                .curve_recipe(layer.id)
                 .is_some_and(|made| self.origins.fit(made.fit).is_some())
             || self.missing_origin(layer.id).is_some()
     }
@@ -244,7 +244,7 @@ impl State {
     pub fn unsaved(&self) -> Vec<UnsavedPart> {
         let (document, base) = (&self.document, &self.session.saving.base);
         let named = self.session.saving.file.is_some();
-        let mut things = Vec::new();
+        let mut parts = Vec::new();
         let regions = document.regions.iter();
         let new = |n: usize, base: usize| if n == base { 0 } else { n };
         let more = |n: usize, base: usize| if n > base { n } else { 0 };
@@ -291,7 +291,7 @@ impl State {
             };
             let known = base.layers.get(&layer.id) == Some(&id);
             if !(document.is_in_a_file(layer) || known || exported()) {
-                things.push(UnsavedPart::Layer {
+                parts.push(UnsavedPart::Layer {
                     layer: layer.id,
                     text: document.in_memory(layer),
                 });
@@ -303,30 +303,30 @@ impl State {
             }
         }
         if !added.is_empty() {
-            things.push(UnsavedPart::Added(added));
+            parts.push(UnsavedPart::Added(added));
         }
         let counts = counts.into_iter().filter(|(n, _)| *n > 0);
-        things.extend(counts.map(|(n, thing)| thing(n)));
+        parts.extend(counts.map(|(n, part)| part(n)));
         let segment = &document.segment;
         let spheres = segment.spheres.len();
         if spheres != base.spheres || !base.has_start(document) {
-            things.push(UnsavedPart::Surface(spheres));
+            parts.push(UnsavedPart::Surface(spheres));
         }
-        let now = Parameters::of(document);
+        let now = Parameters::from_document(document);
         let parameters = base.parameters.as_ref();
         if parameters.is_some_and(|before| !before.has_mask_of(&now)) {
             let chosen = document.chosen_mask().map(|(layer, _)| layer.name.clone());
-            things.push(UnsavedPart::FitMask(chosen));
+            parts.push(UnsavedPart::FitMask(chosen));
         }
         let others = parameters.is_some_and(|before| !before.is_but_for_mask(&now));
         if base.parameters_differ || others {
-            things.push(UnsavedPart::Parameters);
+            parts.push(UnsavedPart::Parameters);
         }
         let touched = named && self.session.revision != base.revision;
-        if things.is_empty() && (touched || base.recovered) {
-            things.push(UnsavedPart::Other);
+        if parts.is_empty() && (touched || base.recovered) {
+            parts.push(UnsavedPart::Other);
         }
-        things
+        parts
     }
 
     /// Layers of which a session of the state stores only the recipe.
@@ -352,7 +352,7 @@ impl State {
                 None => name.to_owned(),
             };
             for layer in &document.layers {
-                let made = document.made(layer.id).is_some()
+                let made = document.curve_recipe(layer.id).is_some()
                     || document.missing_origin(layer.id).is_some();
                 if let (Content::Tractogram(tractogram), true) = (&layer.content, made) {
                     add(of(&layer.name), tractogram);
@@ -366,7 +366,7 @@ impl State {
     }
 
     /// Layers of which the last save stored only the recipe, as far as that still applies.
-    pub fn recipe_only_said(&self) -> Vec<RecipeOnly> {
+    pub fn reported_recipe_only(&self) -> Vec<RecipeOnly> {
         let recipe_only = &self.session.saving.recipe_only;
         if recipe_only.is_empty() {
             return Vec::new();
@@ -388,7 +388,10 @@ impl State {
     /// that do not exist until they are recomputed.
     pub fn saved_without(&self) -> Vec<String> {
         let here = self.only_in_memory();
-        let away = self.document.missing_layers().filter(|m| m.can_be_made());
+        let away = self
+            .document
+            .missing_layers()
+            .filter(|m| m.can_be_recomputed());
         let here = here.iter().map(RecipeOnly::label);
         here.chain(away.map(|m| m.layer.name.clone())).collect()
     }
@@ -402,7 +405,7 @@ impl State {
 
     /// Whether there is a question before the document is closed: work would be lost, or its session has only the
     /// recipes of large layers.
-    pub fn asks_before_leaving(&self) -> bool {
+    pub fn asks_before_closing(&self) -> bool {
         let saving = &self.session.saving;
         // A user who chose to store nothing knows.
         let reported = saving.file.is_none() || self.document.store == ResultStorage::Nothing;

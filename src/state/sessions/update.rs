@@ -74,16 +74,16 @@ pub fn follow(state: &mut State) {
 }
 
 /// Closes the document, or asks first.
-pub fn leave(state: &mut State, leaving: UnsavedAction, effects: &mut Vec<Effect>) {
-    if state.asks_before_leaving() {
-        state.session.saving.leaving = Some(leaving);
+pub fn close_document(state: &mut State, pending_action: UnsavedAction, effects: &mut Vec<Effect>) {
+    if state.asks_before_closing() {
+        state.session.saving.pending_action = Some(pending_action);
     } else {
-        go(state, leaving, effects);
+        carry_out(state, pending_action, effects);
     }
 }
 
-pub(in crate::state) fn go(state: &mut State, leaving: UnsavedAction, effects: &mut Vec<Effect>) {
-    match leaving {
+pub(in crate::state) fn carry_out(state: &mut State, pending_action: UnsavedAction, effects: &mut Vec<Effect>) {
+    match pending_action {
         UnsavedAction::Quit => effects.push(Effect::Close),
         UnsavedAction::New => {
             empty(state, effects);
@@ -116,7 +116,7 @@ pub fn empty(state: &mut State, effects: &mut Vec<Effect>) {
     let session = &mut state.session;
     session.track.live = Default::default();
     session.track.at_crosshair = None;
-    session.shifting.clear();
+    session.pending_transforms.clear();
     (session.track.ray_metric, session.tour) = (None, None);
     (session.selected_layer, session.regions.selected) = (None, None);
     (
@@ -145,7 +145,7 @@ pub fn empty(state: &mut State, effects: &mut Vec<Effect>) {
     let saving = &mut session.saving;
     (saving.file, saving.opened, saving.opening) = (None, None, None);
     (saving.seen, saving.changed_since, saving.verified) = (None, None, None);
-    (saving.in_files, saving.base_asked) = (InFiles::default(), None);
+    (saving.in_files, saving.base_being_saved) = (InFiles::default(), None);
     saving.recipe_only.clear();
     if saving.autosave.last.take().is_some() {
         submit(effects, RemoveRecoveryCopy);
@@ -172,14 +172,14 @@ pub(in crate::state) fn save(
 ) {
     state.session.forget_failures(Slot::Save);
     let saving = &mut state.session.saving;
-    (saving.leaving, saving.changed_since) = (None, None);
+    (saving.pending_action, saving.changed_since) = (None, None);
     let Some(path) = path.or(saving.file.clone()) else {
         return;
     };
     saving.then = then;
     let draft = Box::new(saved::draft(state));
-    state.session.saving.view_asked = Some(state.view.clone());
-    state.session.saving.base_asked = Some(Arc::new(Base::saved(state)));
+    state.session.saving.view_being_saved = Some(state.view.clone());
+    state.session.saving.base_being_saved = Some(Arc::new(Base::saved(state)));
     submit(effects, SaveSession { path, draft, known });
 }
 
@@ -222,19 +222,19 @@ pub(in crate::state) fn save_ended(
 ) {
     let SaveOutcome::Saved {
         sha256,
-        numbers_left_out,
+        numbers_omitted,
     } = outcome
     else {
         return checked::changed_since(state, path.to_owned());
     };
     state.session.saving.seen = Some(sha256);
-    if numbers_left_out > 0 {
-        let lists = counted(numbers_left_out, "set");
+    if numbers_omitted > 0 {
+        let lists = counted(numbers_omitted, "set");
         let sentence = format!(
             "{lists} of weights or map values are not in the session, which holds 40 MB of \
              numbers at most: export those layers as files"
         );
-        state.session.warned(Slot::Save, sentence);
+        state.session.notify_warning(Slot::Save, sentence);
     }
     was_saved(state, path.to_owned(), revision, effects);
 }
@@ -304,16 +304,16 @@ fn was_saved(state: &mut State, path: PathBuf, revision: u64, effects: &mut Vec<
             path.display()
         ),
     };
-    say_lost(state);
+    notify_lost(state);
     state.session.forget(Topic::Recovered);
     let saving = &mut state.session.saving;
     // The last of several waiting saves may hold another revision.
-    if let Some(base) = saving.base_asked.take_if(|b| b.is_of(revision)) {
+    if let Some(base) = saving.base_being_saved.take_if(|b| b.is_of(revision)) {
         saving.base = base;
     }
     saving.recipe_only = recipe_only;
     saving.file = Some(path.clone());
-    saving.view = saving.view_asked.take();
+    saving.view = saving.view_being_saved.take();
     let then = saving.then.take();
     let layers = state.document.layers.len() + state.document.missing_layers().count();
     let summary = summary(layers, &state.document);
@@ -322,8 +322,8 @@ fn was_saved(state: &mut State, path: PathBuf, revision: u64, effects: &mut Vec<
     let asks = state.is_dirty() || revision != state.session.revision;
     // The document changed while it was written, or large layers are not in the file: the question about the following
     // action is asked again.
-    if let Some(leaving) = then.clone().filter(|_| asks || state.asks_before_leaving()) {
-        state.session.saving.leaving = Some(leaving);
+    if let Some(pending_action) = then.clone().filter(|_| asks || state.asks_before_closing()) {
+        state.session.saving.pending_action = Some(pending_action);
         return;
     }
     if asks {
@@ -332,13 +332,13 @@ fn was_saved(state: &mut State, path: PathBuf, revision: u64, effects: &mut Vec<
     if state.session.saving.autosave.last.take().is_some() {
         submit(effects, RemoveRecoveryCopy);
     }
-    if let Some(leaving) = then {
-        go(state, leaving, effects);
+    if let Some(pending_action) = then {
+        carry_out(state, pending_action, effects);
     }
 }
 
 /// Reports which streamlines are not in the saved session.
-fn say_lost(state: &mut State) {
+fn notify_lost(state: &mut State) {
     const NAMED: usize = 3;
     let lost = state.cannot_be_saved();
     if lost.is_empty() {
@@ -350,7 +350,7 @@ fn say_lost(state: &mut State) {
         if lost.len() == 1 { "it" } else { "them" },
         if lost.len() == 1 { "it" } else { "each" },
     );
-    state.session.warned(Slot::Save, sentence);
+    state.session.notify_warning(Slot::Save, sentence);
 }
 
 /// `Session: 4 layers, 2 regions`.
@@ -371,7 +371,7 @@ pub(in crate::state) fn was_read(
         Err(why) => {
             let path = read.path.display();
             let sentence = format!("{why}, expected one saved by Arcuate: {path}");
-            return state.session.failed(Slot::Load, sentence);
+            return state.session.notify_failure(Slot::Load, sentence);
         }
     };
     if !unknown.is_empty() {
@@ -395,7 +395,7 @@ pub(in crate::state) fn was_read(
         moved: false,
         answers: BTreeMap::new(),
         unknown: !unknown.is_empty(),
-        absent: Vec::new(),
+        unreadable: Vec::new(),
     };
     let asking = opening.wrong().next().is_some();
     state.session.saving.opening = Some(Opening { asking, ..opening });
@@ -420,8 +420,8 @@ pub(in crate::state) fn load(state: &mut State, effects: &mut Vec<Effect>) {
             found.standing = FileComparison::Missing(Missing::Rejected(why.clone()));
         }
     }
-    let (items, absent) = saved::items(&opening.content, &opening.read);
-    opening.absent = absent;
+    let (items, unreadable) = saved::items(&opening.content, &opening.read);
+    opening.unreadable = unreadable;
     submit(effects, LoadLayers { items });
 }
 
@@ -438,17 +438,17 @@ pub(in crate::state) fn was_loaded(
         content,
         recovered,
         moved,
-        absent,
+        unreadable,
         unknown,
         ..
     } = opening;
     let origins = Origins::default();
-    let reported = saved::snapshots(&origins, &content, &read, &restored, &absent);
+    let reported = saved::snapshots(&origins, &content, &read, &restored, &unreadable);
     let (snapshots, lacks) = (reported.snapshots, reported.lacks);
     let own = |id: &u64| content.document.layers.iter().any(|l| l.id == *id);
     let restored = restored.into_iter().filter(|(id, _)| own(id)).collect();
-    let absent = absent.into_iter().filter(|(id, _)| own(id)).collect();
-    let built = saved::build(&origins, &content.document, &read, restored, absent);
+    let unreadable = unreadable.into_iter().filter(|(id, _)| own(id)).collect();
+    let built = saved::build(&origins, &content.document, &read, restored, unreadable);
     let (document, mut notes) = (built.document, built.notes);
     // A remark about the present document also holds for the same layer of a snapshot.
     for (name, note) in reported.notes {
@@ -457,7 +457,7 @@ pub(in crate::state) fn was_loaded(
             notes.push(Remark { sentence, ..note });
         }
     }
-    notes.extend(built.left_out.into_iter().chain(lacks).map(Remark::from));
+    notes.extend(built.omitted.into_iter().chain(lacks).map(Remark::from));
     let kept: Vec<_> = std::mem::take(&mut state.session.notices.messages);
     empty(state, effects);
     // A message that appeared while the session was read is about it.
@@ -472,9 +472,9 @@ pub(in crate::state) fn was_loaded(
     if let Some(sentence) = saved::away(&document) {
         state
             .session
-            .say_about(Topic::Away, Severity::Information, sentence);
+            .notify_about(Topic::Away, Severity::Information, sentence);
     }
-    let missing = document.missing_layers().any(|m| !m.can_be_made());
+    let missing = document.missing_layers().any(|m| !m.can_be_recomputed());
     let mut all = snapshots.iter().map(|s| &s.document).chain([&document]);
     let whole = !unknown && all.all(Document::is_whole);
     drop(all);
@@ -509,7 +509,7 @@ pub(in crate::state) fn was_loaded(
         if !whole {
             state
                 .session
-                .say_about(Topic::CopyKept, Severity::Warning, COPY_KEPT);
+                .notify_about(Topic::CopyKept, Severity::Warning, COPY_KEPT);
         }
         later::notify_recovered(state, content.document.layers.len())
     } else {

@@ -69,7 +69,7 @@ impl RegionRule {
     }
 
     /// The rule that corresponds to the role of a region.
-    pub fn of(role: Role) -> Self {
+    pub fn for_role(role: Role) -> Self {
         match role {
             Role::Include => Self::Include,
             Role::Target => Self::Any,
@@ -136,7 +136,7 @@ impl StreamlineRules {
 
     pub fn how(&self, region: RegionId, role: Role) -> RegionRule {
         let own = self.uses.iter().find(|(id, _)| *id == region);
-        own.map_or(RegionRule::of(role), |(_, how)| *how)
+        own.map_or(RegionRule::for_role(role), |(_, how)| *how)
     }
 
     pub fn limit(&self, column: &Column) -> Option<&Limit> {
@@ -155,7 +155,7 @@ impl StreamlineRules {
     /// With this rule for a region.
     pub fn using(mut self, region: RegionId, role: Role, how: RegionRule) -> Self {
         self.uses.retain(|(id, _)| *id != region);
-        if how != RegionRule::of(role) {
+        if how != RegionRule::for_role(role) {
             self.uses.push((region, how));
         }
         self

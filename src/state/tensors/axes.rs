@@ -60,7 +60,7 @@ pub fn turn(state: &mut State, turn: AxisChange, effects: &mut Vec<Effect>) {
     // The same image as another scan: results of the old one do not belong to it.
     let image = Volume::new(dwi.grid.clone(), dwi.frames, dwi.kind, dwi.values.clone());
     let content = Content::Scan {
-        gradients: Some(Arc::new(gradients.turned(turn.in_world(&image.grid)))),
+        gradients: Some(Arc::new(gradients.rotated(turn.in_world(&image.grid)))),
         dwi: image,
     };
     edit(state, "Gradient axes", false, |document| {

@@ -2,14 +2,11 @@
 
 use crate::data::TensorLayout;
 use crate::data::axis_change::AxisChange;
-use crate::parameters::arguments;
-use crate::parameters::arguments_of;
+use crate::parameters::{arguments, arguments_of};
 use crate::solvers::tensor_fit;
-use crate::state::Reading;
-use crate::state::Recipe;
 use crate::state::core::text::quoted_path;
-use serde::Deserialize;
-use serde::Serialize;
+use crate::state::{Reading, Recipe};
+use serde::{Deserialize, Serialize};
 use std::fmt::Write as _;
 use std::path::PathBuf;
 

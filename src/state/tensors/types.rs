@@ -66,12 +66,12 @@ pub struct TensorRuntime {
     /// The fit that was requested and has not ended.
     pub fitting: Option<FitKey>,
     /// A file next to a scan that appears to be its brain mask.
-    pub offered_mask: Option<MaskBeside>,
+    pub offered_mask: Option<OfferedMask>,
 }
 
 /// A file next to a scan that appears to be its brain mask.
 #[derive(Clone, PartialEq, Debug)]
-pub struct MaskBeside {
+pub struct OfferedMask {
     pub scan: DataId,
     pub path: PathBuf,
     /// The user has requested it, and it is being opened.

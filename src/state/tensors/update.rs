@@ -11,7 +11,7 @@ use crate::state::core::notices::Severity;
 use crate::state::core::text::THIN;
 use crate::state::document::Tensors;
 use crate::state::origin::recipes::fit_mask;
-use crate::state::origin::{FoundMask, MapOfFit, Origin, TensorFit};
+use crate::state::origin::{FoundMask, FitMapOrigin, Origin, TensorFit};
 use crate::state::tensors::jobs::fit::{FIT, FitTensors};
 use crate::state::tensors::mask_text;
 use crate::state::tensors::types::{FitKey, ResidualCache};
@@ -38,8 +38,8 @@ pub struct Fitted<'a> {
 pub fn fit(state: &mut State, effects: &mut Vec<Effect>) {
     let document = &state.document;
     let requested = document.requested_fit();
-    let there = document.tensors.as_ref().map(|t| &t.key);
-    if requested.is_none() || requested.as_ref() == there {
+    let current = document.tensors.as_ref().map(|t| &t.key);
+    if requested.is_none() || requested.as_ref() == current {
         if state.session.tensors.fitting.take().is_some() {
             effects.push(Effect::Cancel(FIT));
         }
@@ -129,7 +129,7 @@ pub fn fitted(state: &mut State, result: &Fitted) {
     }
     let fitted = state.document.tensors.as_ref().map_or(0, |t| t.fitted);
     let given = result.fit.s0.is_none();
-    state.session.follows(format!(
+    state.session.append_status(format!(
         "{} {} in {:.2}{THIN}s",
         if given {
             "Took the tensors of"
@@ -183,7 +183,7 @@ fn replace_maps(document: &mut Document, result: &Fitted, ids: u64, first: bool)
         mask: fit_mask(document, key.mask),
         params: key.params.clone(),
     });
-    let map = |map: FitMap| MapOfFit { fit: origin, map };
+    let map = |map: FitMap| FitMapOrigin { fit: origin, map };
     let shown_as = |name: FitMap, volume: &Volume| {
         let map = Some(name);
         Display {

@@ -1,8 +1,7 @@
 //! Streamlines and rays of the regions, and of the whole brain.
 
-use crate::state::Phase;
 use crate::state::edit::edit;
-use crate::state::{Effect, State, TrackAction, track};
+use crate::state::{Effect, Phase, State, TrackAction, track};
 
 /// Applies one action.
 pub fn act(state: &mut State, action: TrackAction, effects: &mut Vec<Effect>) {

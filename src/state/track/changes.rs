@@ -25,13 +25,13 @@ fn streamlines(document: &Document) -> Fields {
     let params = &document.track.streamlines;
     fields.rows(&SeedingParts::from(params.seeding), &[]);
     fields.rows(&DeflectionParts::from(params.deflection), &[]);
-    fields.rows(params, APART);
+    fields.rows(params, SEPARATE);
     length(&mut fields, params);
     fields
 }
 
 /// Rows of curves that forms display differently: by their parts, or two in one row.
-const APART: &[&str] = &["seeds", "deflect", "min-length", "max-length"];
+const SEPARATE: &[&str] = &["seeds", "deflect", "min-length", "max-length"];
 
 /// Both lengths in one field, as in the form.
 fn length(fields: &mut Fields, params: &Params) {
@@ -49,9 +49,9 @@ fn rays(document: &Document) -> Fields {
     fields.rows(&DirectionParts::from(rays.params.directions), &[]);
     fields.rows(&SharpeningParts::from(rays.medium.sharpening), &[]);
     // Both tables have the direction of travel; that of all curves names it.
-    let apart = ["directions", "sharpen", "both-ways", "cut"];
-    fields.rows(rays, &apart);
-    fields.rows(&rays.params.curves, APART);
+    let separate = ["directions", "sharpen", "both-ways", "cut"];
+    fields.rows(rays, &separate);
+    fields.rows(&rays.params.curves, SEPARATE);
     length(&mut fields, &rays.params.curves);
     fields.detailed("Keep", kept(rays.cut), format!("{:?}", rays.cut));
     fields

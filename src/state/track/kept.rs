@@ -28,7 +28,7 @@ pub fn whole_brain_done(
     requested: &CurveKey,
     wall_ms: f64,
 ) {
-    let Some(made) = recipes::made(&state.document, requested, Cut::All) else {
+    let Some(made) = recipes::curve_recipe(&state.document, requested, Cut::All) else {
         state.session.notify(
             Severity::Information,
             "Whole-brain streamlines discarded because the tensors changed during tracking: track again",
@@ -105,12 +105,12 @@ pub fn keep(state: &mut State) {
             None => "There is nothing to keep yet: place a seed first",
             Some(_) => NOT_FINAL,
         };
-        state.session.refused(LIVE, sentence.to_owned());
+        state.session.notify_blocked(LIVE, sentence.to_owned());
         return;
     };
     if live.output.kept.is_empty() {
         let sentence = "The result is empty: there is nothing to keep";
-        state.session.refused(LIVE, sentence.to_owned());
+        state.session.notify_blocked(LIVE, sentence.to_owned());
         return;
     }
     let mut display = state.document.live_display().clone();
@@ -130,7 +130,7 @@ pub fn keep(state: &mut State) {
     let kept = live.output.kept.clone();
     let number = count(kept.len() as u64);
     let content = Content::Tractogram(kept);
-    let origin = Origin::from(recipes::live_made(&live));
+    let origin = Origin::from(recipes::live_curve_recipe(&live));
     add_layer(state, name, content, origin, display);
     state.session.notices.status = format!("Kept {number} {what} as a layer");
 }

@@ -2,8 +2,7 @@
 
 use crate::data::{DataId, Tractogram};
 use crate::solvers::curves::Seeding;
-use crate::solvers::geodesic::RayMetricParams;
-use crate::solvers::geodesic::{Cut, RayMetric};
+use crate::solvers::geodesic::{Cut, RayMetric, RayMetricParams};
 use crate::state::core::phase::Phase;
 use crate::state::document::{Rays, Tensors};
 use crate::state::edit::edit;
@@ -176,7 +175,7 @@ pub fn follow_cut(state: &mut State, effects: &mut Vec<Effect>) {
         Cut::TopShare(_) if coarse && cut.count(&rays.measures) < ENOUGH => Cut::Top(ENOUGH),
         cut => cut,
     };
-    let marks = marks.marks(&rays.measures);
+    let marks = marks.kept_marks(&rays.measures);
     let kept = match cut {
         Cut::All => rays.all.clone(),
         _ => rays.all.filtered(&marks),

@@ -3,8 +3,6 @@
 use crate::data::Role;
 use crate::data::text::counted;
 use crate::solvers::curves;
-use crate::state::Document;
-use crate::state::State;
 use crate::state::core::text::took;
 use crate::state::document::Method;
 use crate::state::origin::recipes::fit_of;
@@ -12,6 +10,7 @@ use crate::state::tensors::mask_text;
 use crate::state::tensors::types::BootstrapInput;
 use crate::state::track::empty::none_started;
 use crate::state::track::types::{CurveKey, CurveParams, CurveResult};
+use crate::state::{Document, State};
 use std::sync::Arc;
 
 pub use crate::state::track::key::regions;
@@ -79,7 +78,7 @@ fn status(state: &mut State, result: &CurveResult) {
             format!("No {what} started from {from}: {why}")
         }
     };
-    state.session.follows(message.clone());
+    state.session.append_status(message.clone());
     // Without the undone step before it, which another task does not show.
     state.session.notices.about.live = Some(message);
 }

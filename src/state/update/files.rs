@@ -45,7 +45,7 @@ fn open(state: &mut State, paths: Vec<PathBuf>, effects: &mut Vec<Effect>) {
             );
             state.session.notify(Severity::Information, sentence);
         }
-        return sessions::update::leave(state, UnsavedAction::Open(session), effects);
+        return sessions::update::close_document(state, UnsavedAction::Open(session), effects);
     }
     let is_gradients = |p: &PathBuf| {
         let extension = p

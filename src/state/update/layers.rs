@@ -3,8 +3,7 @@
 use crate::state::LayerAction;
 use crate::state::core::display::LineColouring;
 use crate::state::core::layer::{Content, LayerId, OriginId};
-use crate::state::edit::edit;
-use crate::state::edit::show_only;
+use crate::state::edit::{edit, show_only};
 use crate::state::files::jobs::{SaveMask, SaveVolume};
 use crate::state::origin::{Origin, Origins};
 use crate::state::streamlines::lines_of;
@@ -92,7 +91,7 @@ pub fn delete(state: &mut State, id: LayerId, effects: &mut Vec<Effect>) {
         // A map of streamlines is deleted with them: it could not be recomputed.
         let with = |l: LayerId| {
             let density = document.density_map(l).is_some_and(|m| m.of.layer == id);
-            density || document.map_of(l).is_some_and(|m| m.of == id)
+            density || document.weight_map_recipe(l).is_some_and(|m| m.of == id)
         };
         let gone: Vec<LayerId> = document
             .layers

@@ -78,12 +78,12 @@ fn follow_failures(state: &mut State, effects: &mut Vec<Effect>) {
 
 /// The tour skips steps that are already done.
 fn skip_done(state: &mut State) {
-    let there = |role| state.document.regions.iter().any(|r| r.role == role);
+    let has_role = |role| state.document.regions.iter().any(|r| r.role == role);
     let session = &mut state.session;
-    if session.tour == Some(TourStep::PlaceSeed) && there(Role::Seed) {
+    if session.tour == Some(TourStep::PlaceSeed) && has_role(Role::Seed) {
         session.tour_step_done(TourStep::PlaceSeed);
     }
-    if session.tour == Some(TourStep::PlaceTarget) && there(Role::Target) {
+    if session.tour == Some(TourStep::PlaceTarget) && has_role(Role::Target) {
         session.tour_step_done(TourStep::PlaceTarget);
     }
 }
@@ -101,7 +101,7 @@ fn apply(state: &mut State, action: Action, effects: &mut Vec<Effect>) {
         Action::Device(action) => device::actions::act(state, action, effects),
         Action::View(action) => view::act(state, action, effects),
         Action::OpenDemo { tour } => {
-            sessions::update::leave(state, UnsavedAction::Demo { tour }, effects);
+            sessions::update::close_document(state, UnsavedAction::Demo { tour }, effects);
         }
         Action::Set(settings) => settings::set(state, settings, effects),
         Action::Session(action) => sessions::actions::act(state, action, effects),

@@ -6,12 +6,12 @@ use crate::state::{Document, Effect, State, alignment, changes, regions, tensors
 
 pub fn undo(state: &mut State, effects: &mut Vec<Effect>) {
     let step = state.history.undo(&state.document);
-    apply_history_step(state, step, Way::Undone, effects);
+    apply_history_step(state, step, HistoryDirection::Undone, effects);
 }
 
 pub fn redo(state: &mut State, effects: &mut Vec<Effect>) {
     let step = state.history.redo(&state.document);
-    apply_history_step(state, step, Way::Redone, effects);
+    apply_history_step(state, step, HistoryDirection::Redone, effects);
 }
 
 /// Reverts what a drag has changed so far; it leaves no step in the history.
@@ -25,19 +25,19 @@ pub fn abandon(state: &mut State, before: BeforeDrag, effects: &mut Vec<Effect>)
     // A step from before the drag stays.
     if state.history.recorded() > before.recorded {
         let step = state.history.abandon();
-        apply_history_step(state, step, Way::Cancelled, effects);
+        apply_history_step(state, step, HistoryDirection::Cancelled, effects);
     }
 }
 
 /// Direction in the history.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Way {
+enum HistoryDirection {
     Undone,
     Redone,
     Cancelled,
 }
 
-impl Way {
+impl HistoryDirection {
     fn verb(self) -> &'static str {
         match self {
             Self::Undone => "Undid",
@@ -50,14 +50,14 @@ impl Way {
 fn apply_history_step(
     state: &mut State,
     step: Option<(String, Document)>,
-    way: Way,
+    way: HistoryDirection,
     effects: &mut Vec<Effect>,
 ) {
     let Some((label, document)) = step else {
         return;
     };
-    regions::make::leave(state, effects);
-    alignment::update::leave(state, None, effects);
+    regions::make::stop_making(state, effects);
+    alignment::update::cancel_pending(state, None, effects);
     let before = std::mem::replace(&mut state.document, document);
     let values = changes::between(&before, &state.document);
     let values = match &*values {
@@ -65,7 +65,7 @@ fn apply_history_step(
         values => format!(" ({})", changes::listed(values)),
     };
     let status = format!("{}: {}{values}", way.verb(), label.to_lowercase());
-    state.session.notices.about.step = (way != Way::Cancelled).then(|| status.clone());
+    state.session.notices.about.step = (way != HistoryDirection::Cancelled).then(|| status.clone());
     state.session.notices.status = status;
     changed(state);
     let gone = |id| state.document.region(id).is_none();

@@ -1,21 +1,14 @@
 //! Actions on the views: tasks, layouts, slices, the 3-D camera and what is visible.
 
 use crate::state::Effect;
-use crate::state::Layout;
-use crate::state::Phase;
-use crate::state::Slab;
-use crate::state::State;
-use crate::state::Task;
-use crate::state::View;
-use crate::state::ViewAction;
 use crate::state::core::pane::Pane;
 use crate::state::edit::{frame_all, stepped};
-use crate::state::pathways;
-use crate::state::regions;
 use crate::state::runtime::TourStep;
-use crate::state::segment;
 use crate::state::track::jobs::LIVE;
 use crate::state::view::SliceCamera;
+use crate::state::{
+    Layout, Phase, Slab, State, Task, View, ViewAction, pathways, regions, segment,
+};
 use glam::DVec3;
 
 /// Applies one action.
@@ -53,7 +46,7 @@ pub fn act(state: &mut State, action: ViewAction, effects: &mut Vec<Effect>) {
             }
         },
         ViewAction::ToggleOutline => state.view.visible.outline ^= true,
-        ViewAction::CutToSlab(slab) => state.view.slab = slab.filter(Slab::is_sound),
+        ViewAction::CutToSlab(slab) => state.view.slab = slab.filter(Slab::is_valid),
         ViewAction::SetGlyphs(glyphs) => pathways::update::set_glyphs(state, glyphs),
         ViewAction::ToggleMissed => state.view.visible.missed ^= true,
         ViewAction::ShowStop(reason) => state.view.stop = reason,

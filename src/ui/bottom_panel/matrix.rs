@@ -4,7 +4,7 @@ use super::super::forms::connectivity;
 use super::super::theme::{self, size, space};
 use super::super::widgets::{paint, rows};
 use super::super::{Memory, format};
-use super::{beside_settings, empty};
+use super::{empty, rect_after_settings};
 use crate::data::Tractogram;
 use crate::data::appearance::ColourMap;
 use crate::solvers::connectivity::Connectome;
@@ -40,10 +40,10 @@ pub fn show(
     memory: &mut Memory,
     actions: &mut Vec<Action>,
 ) {
-    let place = beside_settings(ui, |ui| connectivity::show(ui, state, lines, actions));
-    let working = &state.session.bundle.connect;
-    let Some((_, found)) = working.shown() else {
-        let text = match (state.label_map().is_some(), working.has_failed()) {
+    let place = rect_after_settings(ui, |ui| connectivity::show(ui, state, lines, actions));
+    let runtime = &state.session.bundle.connect;
+    let Some((_, found)) = runtime.shown() else {
+        let text = match (state.label_map().is_some(), runtime.has_failed()) {
             (false, _) if connectivity::maps(state).next().is_none() => "No label map is open",
             (false, _) => "Choose a label map",
             (true, true) => "There is no matrix: see the message for the reason",
@@ -204,7 +204,7 @@ impl Picture {
 }
 
 /// How a modified click combines with the selected streamlines.
-fn how(ui: &Ui) -> SelectionMode {
+fn selection_mode(ui: &Ui) -> SelectionMode {
     let modifiers = ui.input(|i| i.modifiers);
     match (modifiers.shift, modifiers.command) {
         (_, true) => SelectionMode::Toggle,
@@ -262,7 +262,7 @@ fn square(
         let of = |v: f32| ((v / step).max(0.0) as usize).min(n - 1);
         (of(at.y - square.top()), of(at.x - square.left()))
     };
-    let caption = scale_words(state, shown, picture.ends);
+    let caption = scale_text(state, shown, picture.ends);
     response.widget_info(|| {
         let label = format!("Matrix of {n} labels, {caption}");
         WidgetInfo::labeled(Role::Image, true, label)
@@ -301,7 +301,7 @@ fn square(
     let here = Rect::from_min_size(pos2(x, y), vec2(step, step));
     painter.rect_stroke(here, 0.0, Stroke::new(2.0, p.t1), StrokeKind::Outside);
     if response.clicked() {
-        let how = how(ui);
+        let how = selection_mode(ui);
         actions.push(Action::Bundle(BundleAction::ChoosePair {
             row,
             column,
@@ -312,7 +312,7 @@ fn square(
 }
 
 /// `1–1 204 streamlines, logarithmic; click a cell to choose them`.
-fn scale_words(state: &State, shown: Shown, (low, high): (f32, f32)) -> String {
+fn scale_text(state: &State, shown: Shown, (low, high): (f32, f32)) -> String {
     let number = |v: f32| format::significant(f64::from(v));
     let range = match shown {
         Shown::Count => format!("up to {}", counted(high as usize, "streamline")),
@@ -395,7 +395,7 @@ fn pairs(ui: &mut Ui, state: &State, found: &Connected, actions: &mut Vec<Action
                 paint::right(painter, value, &mean, font, p.t2);
             }
             if response.clicked() {
-                let how = how(ui);
+                let how = selection_mode(ui);
                 actions.push(Action::Bundle(BundleAction::ChoosePair {
                     row,
                     column,

@@ -5,7 +5,7 @@ use super::super::theme::{self, size};
 use super::super::widgets::slider::SliderRow;
 use super::super::widgets::{menu, paint};
 use super::super::{format, regions};
-use super::{beside_settings, empty};
+use super::{empty, rect_after_settings};
 use crate::data::Tractogram;
 use crate::solvers::tractogram::profile::{Profile, Sense as Way, Track};
 use crate::state::core::text::counted;
@@ -17,7 +17,7 @@ use egui::{Color32, Mesh, Rect, Role, Sense, Shape, Stroke, Ui, WidgetInfo, pos2
 const MARGIN: [f32; 4] = [52.0, 22.0, 26.0, 24.0];
 
 pub fn show(ui: &mut Ui, state: &State, lines: &Tractogram, actions: &mut Vec<Action>) {
-    let place = beside_settings(ui, |ui| settings(ui, state, lines, actions));
+    let place = rect_after_settings(ui, |ui| settings(ui, state, lines, actions));
     if state.default_profile_column(lines).is_none() {
         return empty(
             ui,
@@ -25,9 +25,9 @@ pub fn show(ui: &mut Ui, state: &State, lines: &Tractogram, actions: &mut Vec<Ac
             "Open an image, or streamlines with values per point",
         );
     }
-    let working = &state.session.bundle.profile;
-    let Some((_, found)) = working.shown() else {
-        let text = match working.has_failed() {
+    let runtime = &state.session.bundle.profile;
+    let Some((_, found)) = runtime.shown() else {
+        let text = match runtime.has_failed() {
             true => "There is no profile: see the message for the reason",
             false => "Sampling along the streamlines…",
         };

@@ -454,7 +454,7 @@ fn targets(state: &State, lines: &Tractogram) -> Vec<String> {
     }
     let is = |l: &&Arc<Layer>| matches!(&l.content, Content::Tractogram(t) if t.id() == lines.id());
     let layer = state.document.layers.iter().find(is);
-    let made = layer.and_then(|l| state.document.made(l.id));
+    let made = layer.and_then(|l| state.document.curve_recipe(l.id));
     let regions = made.map_or(&[][..], |made| &made.regions);
     let targets = regions.iter().filter(|r| r.role == RegionRole::Target);
     targets.map(|r| r.name.clone()).collect()

@@ -181,7 +181,7 @@ fn row(
                     let purpose = PathPurpose::Locate { index, name };
                     memory
                         .files
-                        .ask(ui.ctx(), purpose, DialogPosition::Middle, &path);
+                        .ask_for_path(ui.ctx(), purpose, DialogPosition::Middle, &path);
                 }
             });
         });

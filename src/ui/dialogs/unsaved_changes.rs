@@ -14,7 +14,9 @@ use egui::{Frame, Id, Key, Margin, Modal, Role, Stroke, Ui, WidgetInfo};
 pub fn is_open(state: &State) -> bool {
     let opening = state.session.saving.opening.as_ref();
     let saving = &state.session.saving;
-    saving.leaving.is_some() || saving.changed_since.is_some() || opening.is_some_and(|o| o.asking)
+    saving.pending_action.is_some()
+        || saving.changed_since.is_some()
+        || opening.is_some_and(|o| o.asking)
 }
 
 /// A question in the middle of the window; returns whether a click outside or Esc closes it.
@@ -62,7 +64,7 @@ pub fn save_as(ui: &Ui, state: &State, memory: &mut Memory, then: Option<Unsaved
     };
     memory
         .files
-        .ask(ui.ctx(), purpose, DialogPosition::Middle, &text);
+        .ask_for_path(ui.ctx(), purpose, DialogPosition::Middle, &text);
 }
 
 /// Saves the session under its name, or asks for one.
@@ -126,10 +128,10 @@ pub fn show(ui: &Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Actio
     if let Some(since) = &state.session.saving.changed_since {
         return changed_since(ui, state, since, memory, actions);
     }
-    let Some(leaving) = &state.session.saving.leaving else {
+    let Some(pending_action) = &state.session.saving.pending_action else {
         return;
     };
-    let before = match leaving {
+    let before = match pending_action {
         UnsavedAction::Quit => "before the window closes",
         UnsavedAction::New => "before a new one begins",
         UnsavedAction::Open(_) | UnsavedAction::Recover(_) => "before another is opened",
@@ -137,8 +139,8 @@ pub fn show(ui: &Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Actio
     };
     let unsaved = state.unsaved();
     let question = match unsaved.is_empty() {
-        true => stores(state, before),
-        false => saves(state, before, &unsaved),
+        true => not_stored_question(state, before),
+        false => unsaved_question(state, before, &unsaved),
     };
     let mut answer = None;
     let mut stays = false;
@@ -164,10 +166,10 @@ pub fn show(ui: &Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Actio
     });
     match answer {
         Some(true) if unsaved.is_empty() => {
-            let then = Some(leaving.clone());
+            let then = Some(pending_action.clone());
             actions.push(Action::Session(SessionAction::StoreToo { then }));
         }
-        Some(true) => save(ui, state, memory, Some(leaving.clone()), actions),
+        Some(true) => save(ui, state, memory, Some(pending_action.clone()), actions),
         Some(false) => actions.push(Action::Session(SessionAction::Discard)),
         None if close || stays => actions.push(Action::Session(SessionAction::Stay)),
         None => {}
@@ -183,7 +185,7 @@ struct Question {
 }
 
 /// The question when work is in no file.
-fn saves(state: &State, before: &str, unsaved: &[UnsavedPart]) -> Question {
+fn unsaved_question(state: &State, before: &str, unsaved: &[UnsavedPart]) -> Question {
     let named = state.session.saving.file.is_some();
     Question {
         heading: format!("Save the session {before}?"),
@@ -198,7 +200,7 @@ fn saves(state: &State, before: &str, unsaved: &[UnsavedPart]) -> Question {
 }
 
 /// The question when everything is saved except streamlines of large layers.
-fn stores(state: &State, before: &str) -> Question {
+fn not_stored_question(state: &State, before: &str) -> Question {
     let layers = state.only_in_memory();
     let text: Vec<String> = layers.iter().map(RecipeOnly::label).collect();
     Question {

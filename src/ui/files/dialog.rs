@@ -41,12 +41,12 @@ impl Dialogs {
     }
 
     /// Whether a dialog may appear.
-    pub fn may_be(&self) -> bool {
+    pub fn may_appear(&self) -> bool {
         self.desktop != Desktop::Without
     }
 
     /// Whether dialogs are known to appear.
-    pub fn are_there(&self) -> bool {
+    pub fn is_any_available(&self) -> bool {
         self.desktop == Desktop::With
     }
 
@@ -57,7 +57,7 @@ impl Dialogs {
             "files",
             Box::new(move || {
                 let found = match known {
-                    Desktop::Unknown => look(),
+                    Desktop::Unknown => find_desktop(),
                     known => known,
                 };
                 let comes = found != Desktop::Without;
@@ -97,7 +97,7 @@ enum Desktop {
 }
 
 /// Looks for a program that can show a dialog: zenity, or a portal on the session bus. Reads the disk.
-fn look() -> Desktop {
+fn find_desktop() -> Desktop {
     if !cfg!(all(unix, not(target_os = "macos"))) {
         return Desktop::With;
     }

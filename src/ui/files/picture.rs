@@ -1,6 +1,6 @@
 //! Subject, size and background of a screenshot.
 
-use crate::state::{Ffmpeg, Look, NoFfmpeg, Pane, Turn};
+use crate::state::{Ffmpeg, Look, NoFfmpeg, Pane, Turntable};
 use crate::ui::theme::{self, size};
 use crate::ui::widgets::button::{checkbox, segmented};
 use crate::ui::widgets::{field, paint};
@@ -72,16 +72,23 @@ pub(super) fn options(ui: &mut Ui, pane: &mut Option<Pane>, look: &mut Look) {
     if let Some(on) = checkbox(ui, left, "Transparent background", look.transparent) {
         look.transparent = on;
     }
-    if let Some(on) = checkbox(ui, right, "Turntable", look.turn.is_some()) {
-        look.turn = on.then(|| Turn {
-            frames: Turn::DEFAULT_FRAMES,
+    if let Some(on) = checkbox(ui, right, "Turntable", look.turntable.is_some()) {
+        look.turntable = on.then(|| Turntable {
+            frames: Turntable::DEFAULT_FRAMES,
             film: Ffmpeg::find().is_ok(),
         });
     }
-    if let Some(turn) = &mut look.turn {
+    if let Some(turntable) = &mut look.turntable {
         let place = row(ui);
         let left = Rect::from_min_size(place.min, vec2(FIELD, ROW));
-        turn.frames = number(ui, left, "Pictures", turn.frames, "", 2..=Turn::MOST_FRAMES);
+        turntable.frames = number(
+            ui,
+            left,
+            "Pictures",
+            turntable.frames,
+            "",
+            2..=Turntable::MOST_FRAMES,
+        );
         let p = theme::palette(ui.style());
         let text = Rect::from_min_max(
             left.right_top() + vec2(8.0, 0.0),
@@ -108,8 +115,8 @@ pub(super) fn options(ui: &mut Ui, pane: &mut Option<Pane>, look: &mut Look) {
                 theme::regular(size::LABEL),
                 p.t3,
             );
-        } else if let Some(on) = checkbox(ui, right, "Also a film (MP4)", turn.film) {
-            turn.film = on;
+        } else if let Some(on) = checkbox(ui, right, "Also a film (MP4)", turntable.film) {
+            turntable.film = on;
         }
     }
 }

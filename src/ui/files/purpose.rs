@@ -11,7 +11,7 @@ use crate::state::update::is_session;
 use crate::state::{
     Action, AlignmentAction, BundleAction, Content, FilesAction, LayerId, Look, Pane,
     PictureAction, RegionAction, SaveLabels, SaveMasks, SegmentAction, SessionAction, Shot, State,
-    Turn, UnsavedAction, Values,
+    Turntable, UnsavedAction, Values,
 };
 use crate::ui::format;
 use std::path::{Path, PathBuf};
@@ -92,7 +92,7 @@ impl PathPurpose {
         Self::Tracks {
             layer,
             measured: tractogram.is_some_and(Values::has_measures),
-            values: tractogram.map(Values::of).unwrap_or_default(),
+            values: tractogram.map(Values::from_tractogram).unwrap_or_default(),
             filtered: layer.is_some_and(|id| state.has_rules(id)),
         }
     }
@@ -116,11 +116,11 @@ impl PathPurpose {
     /// Export of the streamlines being filtered.
     pub fn filter(state: &State, what: FilterFile) -> Self {
         let lines = state.document.filtered().map(|(_, lines)| lines);
-        Self::Filter(what, lines.map(Values::of).unwrap_or_default())
+        Self::Filter(what, lines.map(Values::from_tractogram).unwrap_or_default())
     }
 
     /// For regions saved one per file: their number, and the name of the first.
-    pub(super) fn each(&self, path: &Path) -> Option<String> {
+    pub(super) fn numbered_files_note(&self, path: &Path) -> Option<String> {
         let Self::Regions {
             as_labels: false,
             names,
@@ -138,7 +138,7 @@ impl PathPurpose {
     }
 
     /// How many streamlines of a layer are written while its filter is active.
-    pub(super) fn partly(&self, state: &State) -> Option<String> {
+    pub(super) fn selection_note(&self, state: &State) -> Option<String> {
         let Self::Tracks {
             layer: Some(layer),
             filtered: true,
@@ -167,9 +167,9 @@ impl PathPurpose {
             } => files.push(SaveLabels::table(path)),
             Self::Regions { names, .. } => return SaveMasks::files(path, names),
             Self::Screenshot { pane, look } => {
-                if let Some(turn) = look.of(*pane).turn {
-                    let frames = (0..turn.frames).map(|i| turn.path(path, i));
-                    let film = turn.film.then(|| Turn::film_path(path));
+                if let Some(turntable) = look.for_pane(*pane).turntable {
+                    let frames = (0..turntable.frames).map(|i| turntable.path(path, i));
+                    let film = turntable.film.then(|| Turntable::film_path(path));
                     return frames.chain(film).collect();
                 }
             }

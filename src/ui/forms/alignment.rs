@@ -57,7 +57,7 @@ pub fn show(
     let (low, high) = original.bounds().unwrap_or((DVec3::ZERO, DVec3::ZERO));
     let centre = (low + high) * 0.5;
     let by = state.requested_transform(layer.id);
-    match Nudge::of(by, centre) {
+    match Nudge::from_transform(by, centre) {
         Some(nudge) => {
             if let Some((nudge, phase)) = numbers(ui, nudge) {
                 let by = match nudge == Nudge::default() {
@@ -106,7 +106,7 @@ pub fn show(
         let purpose = PathPurpose::Affine { layer: layer.id };
         memory
             .files
-            .ask(ui.ctx(), purpose, DialogPosition::Middle, "");
+            .ask_for_path(ui.ctx(), purpose, DialogPosition::Middle, "");
     }
     let reset = IconButton::new(icons::RESET, "Back to the position in the file")
         .side(24.0)

@@ -138,7 +138,7 @@ pub fn foot(
             menu::choice(ui, files(state), FilterFile::name)
         });
         if let Some(what) = chosen {
-            ask(state, memory, what, above);
+            ask_for_path(state, memory, what, above);
         }
     }
     let command = super::recipe(state);
@@ -160,7 +160,7 @@ pub fn files(state: &State) -> Vec<FilterFile> {
 }
 
 /// Asks where to write a file of the fit.
-pub fn ask(state: &State, memory: &mut Memory, what: FilterFile, place: DialogPosition) {
+pub fn ask_for_path(state: &State, memory: &mut Memory, what: FilterFile, place: DialogPosition) {
     let of = state
         .document
         .filtered()

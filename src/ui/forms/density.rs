@@ -3,7 +3,7 @@
 use super::display::segment_row_but;
 use super::parameters::{self, Rows, Shown};
 use crate::state::density::jobs::DENSITY;
-use crate::state::density::{Value, Wanted};
+use crate::state::density::{DensityOptions, Value};
 use crate::state::update::sent;
 use crate::state::{Action, LayerId, State};
 use crate::ui::theme::space;
@@ -19,7 +19,7 @@ const TYPED_MM: RangeInclusive<f64> = 0.05..=50.0;
 
 /// The user's last choice.
 #[derive(Clone, Default)]
-pub struct Chosen(Wanted);
+pub struct Chosen(DensityOptions);
 
 /// `layer`: `None` for the live streamlines. `why`: why they cannot be mapped at present.
 pub fn show(
@@ -43,7 +43,7 @@ pub fn show(
         density.set_value(Value::Count);
     }
     value(ui, density, known);
-    let (defaults, voxels) = (Wanted::default(), density.voxels);
+    let (defaults, voxels) = (DensityOptions::default(), density.voxels);
     let shown = Shown {
         limits: Some(TYPED_MM),
         ..Shown::default()
@@ -84,7 +84,7 @@ pub fn show(
 }
 
 /// Measure and number sent in one row; `known`: whether the number sent is known.
-fn value(ui: &mut Ui, map: &mut Wanted, known: bool) {
+fn value(ui: &mut Ui, map: &mut DensityOptions, known: bool) {
     let unknown = (!known).then_some("The number of streamlines sent is unknown");
     let now = Value::ALL.iter().position(|&v| v == map.value());
     let help = "Share: fraction of all streamlines sent that pass the voxel. Count: how many pass it. Length: \

@@ -167,7 +167,7 @@ pub fn controls(
         Content::Mask(_) => opacity(ui, d, 0.3, &mut set),
         Content::Tractogram(t) => {
             let measured = t.per_streamline.contains_key("measure");
-            let has = Has {
+            let has = AvailableValues {
                 measure: measured,
                 weight: t.per_streamline.contains_key(WEIGHT),
             };
@@ -373,7 +373,7 @@ pub fn slab(ui: &mut Ui, view: &View, actions: &mut Vec<Action>) {
 
 /// Values for colouring that not all streamlines have.
 #[derive(Clone, Copy)]
-pub struct Has {
+pub struct AvailableValues {
     /// A connectivity measure.
     pub measure: bool,
     /// The weight: how much of the signal each explains.
@@ -381,7 +381,7 @@ pub struct Has {
 }
 
 /// Colour, shape and opacity of streamlines.
-pub fn lines(ui: &mut Ui, d: &Display, has: Has, set: &mut impl FnMut(Display, Phase)) {
+pub fn lines(ui: &mut Ui, d: &Display, has: AvailableValues, set: &mut impl FnMut(Display, Phase)) {
     let measured = has.measure;
     let by_measure =
         |c: &LineColouring| matches!(c, LineColouring::Measure | LineColouring::MeasureAlong);

@@ -44,8 +44,8 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
 
 /// Exchanges the ends: in the head of the inputs, next to their add button.
 fn swap(ui: &mut Ui, head: Rect, state: &State, actions: &mut Vec<Action>) {
-    let there = |role| state.document.regions.iter().any(|r| r.role == role);
-    if !(there(Role::Seed) && there(Role::Target)) {
+    let has_role = |role| state.document.regions.iter().any(|r| r.role == role);
+    if !(has_role(Role::Seed) && has_role(Role::Target)) {
         return;
     }
     const SIDE: f32 = 24.0;
@@ -87,7 +87,7 @@ fn controls(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     );
     joined(ui, state, &mut set);
     if state.session.tour == Some(TourStep::Width) {
-        anchor::ask_for(ui, 0, Rangef::new(width_from, ui.cursor().top()));
+        anchor::scroll_to(ui, 0, Rangef::new(width_from, ui.cursor().top()));
     }
     rows(
         ui,
@@ -199,12 +199,12 @@ fn joined(ui: &mut Ui, state: &State, set: &mut Set) {
 
 /// The most severe warning among the results.
 pub fn highest_severity(state: &State, memory: &mut Memory) -> Option<Severity> {
-    let working = &state.session.pathways;
-    if working.live.has_failed() {
+    let runtime = &state.session.pathways;
+    if runtime.live.has_failed() {
         return Some(Severity::Error);
     }
     let out = |r: &Remark| r.outside_at.is_some();
-    let has_warning = working.live.value().is_none() && tracking::out_of_reach(state, memory, out);
+    let has_warning = runtime.live.value().is_none() && tracking::out_of_reach(state, memory, out);
     has_warning.then_some(Severity::Warning)
 }
 
@@ -263,7 +263,7 @@ pub fn foot(
         let above = DialogPosition::Above(place.right_top() - vec2(0.0, 20.0));
         let chosen = menu::popup(&responses[1], 210.0, row_menu::files);
         if let Some(what) = chosen {
-            ask(state, memory, None, what, above);
+            ask_for_path(state, memory, None, what, above);
         }
     }
     let command = super::recipe(state);
@@ -273,7 +273,7 @@ pub fn foot(
 }
 
 /// Asks where to write a file of a pathway; `None`: of the live one.
-pub fn ask(
+pub fn ask_for_path(
     state: &State,
     memory: &mut Memory,
     of: Option<crate::state::LayerId>,

@@ -82,7 +82,7 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     let row = SliderRow::new("One voxel in", look.every as f64, 1.0..=8.0)
         .whole()
         .default(1.0)
-        .limits(1.0..=GlyphLook::MOST_APART as f64)
+        .limits(1.0..=GlyphLook::MAX_INTERVAL as f64)
         .help("Along each axis");
     if let Some((v, _)) = row.value(ui) {
         set(GlyphLook {

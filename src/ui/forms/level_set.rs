@@ -205,7 +205,7 @@ fn controls(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
         );
         let histogram = BandHistogram {
             name: "Target and range",
-            values: memory.caches.values.of(volume, frame, range),
+            values: memory.caches.values.get(volume, frame, range),
             target: params.target,
             tolerance: params.tolerance,
             scale,
@@ -256,7 +256,7 @@ fn controls(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     let leaked = leak_notice::leaked(state).map(|leaked| leaked.leak.noticed);
     // The leak notice points to these rows, and so does the message that the surface has vanished.
     if let Some(number) = leaked.or(warned.then_some(u64::MAX)) {
-        anchor::ask_for(ui, number, Rangef::new(sliders_from, ui.cursor().top()));
+        anchor::scroll_to(ui, number, Rangef::new(sliders_from, ui.cursor().top()));
     }
     if let Some(why) = &state.session.segment.failed {
         let p = theme::palette(ui.style());
@@ -275,7 +275,7 @@ fn transport(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     let (rect, _) =
         ui.allocate_exact_size(vec2(ui.available_width(), space::BUTTON), Sense::hover());
     let row = paint::inset(rect, space::INSET, space::INSET);
-    let working = &state.session.segment;
+    let runtime = &state.session.segment;
     let running = state.segment_standing() == Some(Standing::Running);
     let why = state.cannot_segment();
     let button = match running {
@@ -295,8 +295,8 @@ fn transport(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
             },
         );
     }
-    let step = working.live.as_ref().map_or(0, |live| live.step);
-    let earlier = working.earlier();
+    let step = runtime.live.as_ref().map_or(0, |live| live.step);
+    let earlier = runtime.earlier();
     let back = format!(
         "Back to step {}: before the last change",
         format::count(earlier)
@@ -323,7 +323,7 @@ fn transport(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
         (
             icons::TRASH,
             "Delete the spheres and the surface",
-            working.live.is_none() && state.document.segment.spheres.is_empty(),
+            runtime.live.is_none() && state.document.segment.spheres.is_empty(),
             SegmentAction::Clear,
         ),
     ];
@@ -341,7 +341,7 @@ fn transport(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     }
     let p = theme::palette(ui.style());
     let word = match state.segment_standing() {
-        _ if working.live.is_none() => String::new(),
+        _ if runtime.live.is_none() => String::new(),
         _ => format!("step {}", format::count(step)),
     };
     paint::right(ui.painter(), row, &word, theme::regular(size::LABEL), p.t3);
@@ -433,7 +433,7 @@ pub fn foot(
             menu::choice(ui, files, |what| what.name())
         });
         if let Some(what) = chosen {
-            ask(state, memory, what, above);
+            ask_for_path(state, memory, what, above);
         }
     }
     let command = super::recipe(state);
@@ -443,7 +443,7 @@ pub fn foot(
 }
 
 /// Asks where to write a file of the surface.
-pub fn ask(state: &State, memory: &mut Memory, what: SegmentFile, place: DialogPosition) {
+pub fn ask_for_path(state: &State, memory: &mut Memory, what: SegmentFile, place: DialogPosition) {
     let purpose = PathPurpose::Segment(what);
     let text = suggestion(state, what.suffix(), &purpose);
     memory.files.type_path(purpose, place, &text);

@@ -1,8 +1,7 @@
 //! Distances and angles on slices.
 
-use crate::state::ViewAction;
 use crate::state::streamlines::Measurement;
-use crate::state::{Action, BundleAction, State, Tool};
+use crate::state::{Action, BundleAction, State, Tool, ViewAction};
 use crate::ui::widgets::button::{Button, IconButton};
 use crate::ui::widgets::{paint, rows, section};
 use crate::ui::{Memory, format, icons, theme};

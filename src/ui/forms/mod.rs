@@ -72,15 +72,15 @@ fn selected_tracks(state: &State) -> Option<&Arc<Layer>> {
 pub fn export(state: &State, memory: &mut Memory, place: DialogPosition) {
     if state.view.task == Task::Pathways {
         if state.final_pathway().is_some() {
-            eikonal::ask(state, memory, None, PathwayFile::Mask, place);
+            eikonal::ask_for_path(state, memory, None, PathwayFile::Mask, place);
         }
     } else if state.view.task == Task::Segment {
         if state.resting_surface().is_some() {
-            level_set::ask(state, memory, SegmentFile::Labels, place);
+            level_set::ask_for_path(state, memory, SegmentFile::Labels, place);
         }
     } else if state.view.task == Task::Filter {
         if commit::has_weights(state) {
-            commit::ask(state, memory, FilterFile::Weights, place);
+            commit::ask_for_path(state, memory, FilterFile::Weights, place);
         }
     } else if state.view.task == Task::Track
         && (state.session.track.live.value().is_some() || selected_tracks(state).is_none())

@@ -148,8 +148,8 @@ pub fn limits<P: Parameters>(
     };
     let end = high.soft.1;
     let ends = |of: &P| {
-        let low = (low.get)(of).map_or(low.soft.0, |v| low.unit.shown(v));
-        (low, (high.get)(of).map_or(end, |v| high.unit.shown(v)))
+        let low = (low.get)(of).map_or(low.soft.0, |v| low.unit.displayed(v));
+        (low, (high.get)(of).map_or(end, |v| high.unit.displayed(v)))
     };
     let row = RangeRow {
         name,
@@ -241,7 +241,7 @@ fn hint<P: Parameters>(row: &Param<P>, defaults: &P) -> String {
 fn text_of<P: Parameters>(row: &Param<P>, value: &Value) -> String {
     match (&row.kind, value) {
         (Kind::Number(number), Value::Number(stored)) => {
-            let number_shown = number.unit.shown(*stored);
+            let number_shown = number.unit.displayed(*stored);
             let rounded = format::fixed(number_shown, usize::from(number.decimals));
             let text = match rounded.contains('.') {
                 true => rounded.trim_end_matches('0').trim_end_matches('.'),
@@ -270,10 +270,10 @@ fn slider<'a, P: Parameters>(
     hint: &'a str,
 ) -> SliderRow<'a> {
     let unit = number.unit;
-    let default = (number.get)(defaults).map(|v| unit.shown(v));
+    let default = (number.get)(defaults).map(|v| unit.displayed(v));
     let (low, high) = number.soft;
     // The value with which a number is switched on: its default, else the middle of the range.
-    let value = (number.get)(params).map(|v| unit.shown(v));
+    let value = (number.get)(params).map(|v| unit.displayed(v));
     let on_with = default.unwrap_or(number.on_with());
     let limits = number.hard;
     // The smallest value that a field accepts where the limit itself is excluded.

@@ -146,18 +146,18 @@ fn brush(ui: &mut Ui, drawing: &Drawing, set: &mut impl FnMut(Drawing)) {
 }
 
 fn thickness(ui: &mut Ui, drawing: &Drawing, set: &mut impl FnMut(Drawing)) {
-    const USUAL_MM: f64 = 10.0;
+    const DEFAULT_MM: f64 = 10.0;
     let mm = drawing.thickness_mm;
-    let row = SliderRow::new("Thickness", mm.unwrap_or(USUAL_MM), 1.0..=50.0)
+    let row = SliderRow::new("Thickness", mm.unwrap_or(DEFAULT_MM), 1.0..=50.0)
         .decimals(1)
-        .default(USUAL_MM)
+        .default(DEFAULT_MM)
         .limits(0.1..=500.0)
         .unit("mm")
         .switch(mm.is_some(), "off: one voxel")
         .help("Thickness of the slab that the outline cuts out");
     let thickness_mm = match row.show(ui) {
         Some(Change::To(mm, _)) => Some(mm),
-        Some(Change::Switched(on)) => on.then_some(USUAL_MM),
+        Some(Change::Switched(on)) => on.then_some(DEFAULT_MM),
         None => return,
     };
     set(Drawing {

@@ -131,7 +131,7 @@ fn inputs(ui: &mut Ui, state: &State, memory: &mut Memory) {
     if open.show_right(ui, place).clicked() {
         memory
             .files
-            .ask(ui.ctx(), PathPurpose::Open, DialogPosition::Middle, "");
+            .ask_for_path(ui.ctx(), PathPurpose::Open, DialogPosition::Middle, "");
     }
     let scan_grid = state
         .document
@@ -336,7 +336,7 @@ fn fit_mask(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
 }
 
 /// The label of the button that exports the panel's layer.
-fn export_words(layer: Option<&Arc<Layer>>) -> &'static str {
+fn export_label(layer: Option<&Arc<Layer>>) -> &'static str {
     match layer.map(|l| &l.content) {
         Some(Content::Tractogram(_)) => "Export tracks…",
         Some(Content::Mask(_)) => "Export mask…",
@@ -355,7 +355,7 @@ pub fn foot(
     let layer = shown_layer(state);
     let nothing = layer.is_none().then_some("There is nothing to export yet");
     let buttons = vec![
-        Button::primary(export_words(layer))
+        Button::primary(export_label(layer))
             .icon(icons::EXPORT)
             .disabled(nothing)
             .hint("Ctrl+E"),

@@ -118,13 +118,13 @@ pub(super) fn inputs(
         None => no_field(ui, state, memory),
     }
     if state.document.tensors.is_some() && !regions.iter().any(|r| r.role == Role::Seed) {
-        region_wanted(ui, state, Role::Seed, actions);
+        missing_region(ui, state, Role::Seed, actions);
     } else if state.document.tensors.is_some()
         && target
         && state.session.tour.is_none()
         && !regions.iter().any(|r| r.role == Role::Target)
     {
-        region_wanted(ui, state, Role::Target, actions);
+        missing_region(ui, state, Role::Target, actions);
     }
 }
 
@@ -235,15 +235,15 @@ fn no_field(ui: &mut Ui, state: &State, memory: &mut Memory) {
     if note.show(ui) == Some(NoteResponse::Taken) {
         memory
             .files
-            .ask(ui.ctx(), PathPurpose::Open, DialogPosition::Middle, "");
+            .ask_for_path(ui.ctx(), PathPurpose::Open, DialogPosition::Middle, "");
     }
 }
 
 /// The region to be placed next, with its tool.
-fn region_wanted(ui: &mut Ui, state: &State, role: Role, actions: &mut Vec<Action>) {
+fn missing_region(ui: &mut Ui, state: &State, role: Role, actions: &mut Vec<Action>) {
     let p = theme::palette(ui.style());
     let tool = Tool::NewRegion { role, cube: false };
-    let (in_hand, text, word) = match role {
+    let (tool_text, text, word) = match role {
         Role::Seed => (
             "Click white matter on a slice. Esc puts the seed away",
             "No seed yet. Press S, then click a slice to place one",
@@ -256,7 +256,7 @@ fn region_wanted(ui: &mut Ui, state: &State, role: Role, actions: &mut Vec<Actio
         ),
     };
     if state.view.tool == tool {
-        Note::new(p, Severity::Information, in_hand).show(ui);
+        Note::new(p, Severity::Information, tool_text).show(ui);
         return;
     }
     let note = Note::new(p, Severity::Information, text).action(word);

@@ -36,7 +36,7 @@ pub fn show(
         return;
     }
     let display = &layer.display;
-    let default_value = || VolumeLook::of(volume, display.window);
+    let default_value = || VolumeLook::default_for(volume, display.window);
     let look = display.volume.clone().unwrap_or_else(default_value);
     let mut set = |look: VolumeLook, phase: Phase| {
         actions.push(Action::Layer(LayerAction::SetDisplay {
@@ -109,7 +109,7 @@ fn cloud(
         name: "Opacity by value",
         axis: "value",
         transfer: &look.transfer,
-        counts: memory.caches.counted.of(volume, frame, (low, high)),
+        counts: memory.caches.counted.get(volume, frame, (low, high)),
         range: (f64::from(low) * scale, f64::from(high) * scale),
         unit: short_unit(layer),
     };
@@ -122,7 +122,7 @@ fn cloud(
             phase,
         );
     }
-    let default_value = f64::from(VolumeLook::usual_mm(volume));
+    let default_value = f64::from(VolumeLook::default_reference_mm(volume));
     let row = SliderRow::new(
         "Layer thickness",
         f64::from(look.reference_mm),
@@ -157,7 +157,8 @@ fn surface(
     let (low, high) = extent(memory, volume, frame);
     let (low, high) = (f64::from(low) * scale, f64::from(high) * scale);
     let decimals = (2.0 - (high - low).max(1e-30).log10().round()).clamp(-3.0, 8.0) as i32;
-    let default_value = f64::from(VolumeLook::of(volume, layer.display.window).level) * scale;
+    let default_value =
+        f64::from(VolumeLook::default_for(volume, layer.display.window).level) * scale;
     let row = SliderRow::new("Value", f64::from(look.level) * scale, low..=high)
         .decimals(decimals)
         .default(default_value)
@@ -277,17 +278,17 @@ pub(super) fn fade_row(
     help: &'static str,
     now: Option<f32>,
 ) -> Option<(Option<f32>, Phase)> {
-    const USUAL: f32 = 30.0;
-    let row = SliderRow::new(name, f64::from(now.unwrap_or(USUAL)), VolumeLook::FADE_MM)
+    const DEFAULT: f32 = 30.0;
+    let row = SliderRow::new(name, f64::from(now.unwrap_or(DEFAULT)), VolumeLook::FADE_MM)
         .logarithmic()
-        .default(f64::from(USUAL))
+        .default(f64::from(DEFAULT))
         .limits(VolumeLook::FADE_MM)
         .unit("mm")
         .switch(now.is_some(), "off")
         .help(help);
     match row.show(ui)? {
         Change::To(mm, phase) => Some((Some(mm as f32), phase)),
-        Change::Switched(on) => Some((on.then_some(USUAL), Phase::Done)),
+        Change::Switched(on) => Some((on.then_some(DEFAULT), Phase::Done)),
     }
 }
 

@@ -12,7 +12,7 @@ use crate::state::{
     SessionAction, Slab, SnapshotAction, State, Task, TensorAction, Tool, TrackAction,
     UnsavedAction, ViewAction,
 };
-use crate::ui::{forms, regions as list_of_regions};
+use crate::ui::{forms, regions as region_list};
 use egui::{Key, Modifiers};
 
 /// Entries in the order in which they are added.
@@ -57,7 +57,7 @@ fn alt(key: Key) -> Run {
 }
 
 fn quit() -> Run {
-    act(SessionAction::Leave(UnsavedAction::Quit))
+    act(SessionAction::CloseDocument(UnsavedAction::Quit))
 }
 
 /// Everything that can be done now.
@@ -162,7 +162,7 @@ fn tools(list: &mut Entries) {
         let name = format!("Task: {}", task.name());
         list.add(&name, key, act(ViewAction::SelectTask(task)));
     }
-    for (role, key) in list_of_regions::KEYS {
+    for (role, key) in region_list::KEYS {
         let name = format!("Place: {}", role.name().to_lowercase());
         let tool = Tool::NewRegion { role, cube: false };
         list.add(&name, key, act(ViewAction::SetTool(tool)));
@@ -198,7 +198,7 @@ fn filter(state: &State, list: &mut Entries) {
         list.add(
             "Filter: run from no weights",
             "",
-            act(FilterAction::RunAnew),
+            act(FilterAction::RunFromScratch),
         );
         list.add(
             "Filter: keep the remaining streamlines as layer",
@@ -223,7 +223,7 @@ fn results(state: &State, list: &mut Entries) {
     if state.bundle().is_some() {
         list.add("Choose streamlines", "K", plain(Key::K));
     }
-    if let Some(map) = list_of_regions::label_map(state) {
+    if let Some(map) = region_list::label_map(state) {
         list.add("Region from a threshold", "", Run::Threshold);
         let labels = act(RegionAction::CountLabels(map));
         list.add("Regions from a label map", "", labels);

@@ -4,7 +4,7 @@ use super::synonyms::known_as;
 use super::{Entry, Run};
 use crate::scene::volume_of;
 use crate::state::core::volume_look::{VolumeLook, VolumeStyle};
-use crate::state::density::Wanted;
+use crate::state::density::DensityOptions;
 use crate::state::{
     Action, Content, Display, Document, Layer, LayerAction, LayerId, Phase, Recipe, State,
 };
@@ -17,7 +17,7 @@ pub(super) fn entries(state: &State) -> Vec<Entry> {
 
 /// With the panel's initial settings; `None`: for the live result.
 pub(super) fn density(layer: Option<LayerId>) -> Action {
-    let requested = Wanted::default();
+    let requested = DensityOptions::default();
     Action::MapDensity {
         layer,
         density: requested,
@@ -84,7 +84,7 @@ fn in_scene(layer: &Layer) -> Vec<Entry> {
         return Vec::new();
     };
     let display = &layer.display;
-    let default_value = || VolumeLook::of(volume, display.window);
+    let default_value = || VolumeLook::default_for(volume, display.window);
     let look = display.volume.clone().unwrap_or_else(default_value);
     let styles = [
         (VolumeStyle::Cloud, "Show as cloud in 3-D"),

@@ -70,8 +70,8 @@ fn of_live(state: &State) -> Vec<Entry> {
             all.push(entry(format!("Pathway width ε {percent}"), "epsilon", set));
         }
     }
-    let there = |role| state.document.regions.iter().any(|r| r.role == role);
-    if there(Role::Seed) && there(Role::Target) {
+    let has_role = |role| state.document.regions.iter().any(|r| r.role == role);
+    if has_role(Role::Seed) && has_role(Role::Target) {
         let swap = Action::Pathway(PathwayAction::SwapEnds);
         all.push(entry("Swap seed and target".to_owned(), "ends, path", swap));
     }

@@ -22,8 +22,8 @@ pub(super) fn entries(state: &State) -> Vec<Entry> {
             all.push(entry(name, "save, write", Run::Regions { as_labels }));
         }
         for (shown, name) in [(true, "Show all regions"), (false, "Hide all regions")] {
-            let there = regions.iter().filter(|r| r.visible != shown);
-            let others: Vec<_> = there.map(|r| r.id).collect();
+            let changing = regions.iter().filter(|r| r.visible != shown);
+            let others: Vec<_> = changing.map(|r| r.id).collect();
             if !others.is_empty() {
                 let change = Action::Region(RegionAction::ChangeSeveral {
                     regions: others,

@@ -1,7 +1,7 @@
 //! Names that other programs of the field use for the commands of the palette.
 
 /// Keyed by the beginning of a name; the first match counts.
-const WORDS: &[(&str, &str)] = &[
+const SYNONYMS: &[(&str, &str)] = &[
     (
         "Export what is shown",
         "save, write, streamlines, tracks, image",
@@ -68,7 +68,7 @@ const WORDS: &[(&str, &str)] = &[
 ];
 
 pub(super) fn known_as(name: &str) -> &'static str {
-    let mut text = WORDS.iter();
+    let mut text = SYNONYMS.iter();
     let found = text.find(|(begins, _)| name.starts_with(begins));
     found.map_or("", |(_, text)| text)
 }

@@ -52,7 +52,7 @@ impl Split {
     }
 
     /// `fits`: whether there is a scan to fit tensors to; `panel`: the body with the notes above it.
-    pub fn of(ui: &Ui, task: Task, fits: bool, panel: Rect, body: Rect) -> Self {
+    pub fn new(ui: &Ui, task: Task, fits: bool, panel: Rect, body: Rect) -> Self {
         let pass = ui.ctx().cumulative_pass_nr();
         let known: Option<Self> = ui.data(|d| d.get_temp(Self::id(task)));
         let natural = known.map_or((f32::INFINITY, f32::INFINITY), |k| k.natural);

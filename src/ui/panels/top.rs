@@ -23,8 +23,8 @@ struct ReservedSpace {
 fn reserves_space(state: &State) -> bool {
     state.session.tour.is_some()
         || !state.session.notices.messages.is_empty()
-        || !state.recipe_only_said().is_empty()
-        || recovery::any(state)
+        || !state.reported_recipe_only().is_empty()
+        || recovery::is_any_missing(state)
 }
 
 /// Returns the height of the leak's note.

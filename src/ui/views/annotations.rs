@@ -109,11 +109,11 @@ pub fn bare(painter: &Painter, at: Pos2, align: Align2, spans: &[Span]) -> Rect 
 
 /// A label on a dark plate, to the right of a point but inside `within`.
 pub fn plate(painter: &Painter, at: Pos2, within: Rect, text: &str, colour: Color32) {
-    plate_beside(painter, at, within, text, colour, &mut Vec::new());
+    plate_near(painter, at, within, text, colour, &mut Vec::new());
 }
 
 /// Like [`plate`], but moved up or down past the rectangles already taken, to which it is added.
-pub fn plate_beside(
+pub fn plate_near(
     painter: &Painter,
     at: Pos2,
     within: Rect,
@@ -307,7 +307,7 @@ pub fn tool_word(painter: &Painter, pointer: Pos2, within: Rect, text: &str, col
 }
 
 /// The same, clear of what stands there already; joins it.
-pub fn tool_word_beside(
+pub fn label_at_pointer(
     painter: &Painter,
     pointer: Pos2,
     (within, taken): (Rect, &mut Vec<Rect>),
@@ -315,7 +315,7 @@ pub fn tool_word_beside(
     colour: Color32,
 ) {
     let at = pointer + vec2(14.0, 16.0);
-    plate_beside(painter, at, within, text, colour, taken);
+    plate_near(painter, at, within, text, colour, taken);
 }
 
 /// The colour of a role's tool.

@@ -55,8 +55,8 @@ pub fn text(state: &State) -> Option<(String, Standing)> {
 
 /// The same for a pathway.
 fn pathway(state: &State) -> Option<(String, Standing)> {
-    let working = &state.session.pathways;
-    let ms = took(working.wall_ms);
+    let runtime = &state.session.pathways;
+    let ms = took(runtime.wall_ms);
     Some(match state.pathway_standing()? {
         Path::Final => (format!("Final · {ms}"), Standing::Final),
         Path::Coarse => (format!("Coarse · double voxels · {ms}"), Standing::Coarse),

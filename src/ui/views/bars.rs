@@ -20,7 +20,7 @@ const SHORTEST: f32 = 40.0;
 /// From the view's edge to the bar's middle.
 const EDGE: f32 = 16.0;
 /// Between a bar and its figures.
-const BESIDE: f32 = 8.0;
+const TEXT_GAP: f32 = 8.0;
 /// Width of a column but for its figures.
 const AROUND: f32 = 38.0;
 /// Height of the name, and the space between it and the bar.
@@ -163,7 +163,7 @@ impl Column<'_> {
             let bar = Rect::from_center_size(pos2(x, middle), vec2(WIDTH, height));
             let align = self.align();
             let place = |at: Pos2, i: usize| align.anchor_size(at, sizes[i]);
-            let text_x = x + direction * (0.5 * WIDTH + BESIDE);
+            let text_x = x + direction * (0.5 * WIDTH + TEXT_GAP);
             let places = [
                 place(
                     pos2(

@@ -26,7 +26,7 @@ impl Half {
         Self {
             share: comparing.share,
             right: false,
-            other_window: slice_paint::window_words(seen),
+            other_window: slice_paint::window_limits_text(seen),
         }
     }
 
@@ -60,7 +60,7 @@ impl Views {
     }
 
     /// Centre of a letter that the divider would cross: moved aside, by the same amount in both halves.
-    pub(super) fn beside_divider(&self, rect: Rect, middle: f32) -> f32 {
+    pub(super) fn clear_of_divider(&self, rect: Rect, middle: f32) -> f32 {
         match self.half.as_ref().map(|half| half.divider(rect)) {
             Some(x) if (x - middle).abs() < CLEAR => {
                 let left = x - CLEAR;
@@ -104,7 +104,7 @@ impl Views {
         other.half = Some(Half {
             share: comparing.share,
             right: true,
-            other_window: slice_paint::window_words(state),
+            other_window: slice_paint::window_limits_text(state),
         });
         let mut nothing = Vec::new();
         if pane == Pane::Scene {

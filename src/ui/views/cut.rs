@@ -67,7 +67,7 @@ impl Cut {
                 })
             }
             Shape::Mask(mask) => {
-                let trace = traces.of(mask, plane);
+                let trace = traces.outline(mask, plane);
                 let on_screen = |p: &DVec2| to_screen(plane, rect, trace.world(*p));
                 let run = |r: &[DVec2; 2]| Rect::from_two_pos(on_screen(&r[0]), on_screen(&r[1]));
                 (!trace.inside.is_empty()).then(|| Self::Mask {

@@ -1,10 +1,9 @@
 //! Keys in the focused view: arrows move the crosshair in its plane, Page Up and Page Down go from slice to slice,
 //! Enter acts like a click at the crosshair; in 3-D arrows rotate, plus and minus zoom.
 
-use super::drag;
 use super::scene_view::Scene;
 use super::slice_view::Slice;
-use super::{Views, pane_widget};
+use super::{Views, drag, pane_widget};
 use crate::state::{Action, Pane, Phase, RegionAction, State, Tool, ViewAction};
 use egui::{EventFilter, Key, Modifiers, PointerButton, Ui};
 use glam::DVec3;

@@ -8,7 +8,7 @@ use egui::{Rect, pos2};
 /// Share of the width that the 3-D view takes next to three slices.
 const SCENE_SHARE: f32 = 0.68;
 /// Share of the height that a slice and its speeds take.
-const BESIDE_SHARE: f32 = 0.56;
+const SLICE_SHARE: f32 = 0.56;
 
 /// The panes on screen with their rectangles, on whole pixels.
 pub fn panes(layout: Layout, single: Pane, area: Rect, pixels_per_point: f32) -> Vec<(Pane, Rect)> {
@@ -51,8 +51,8 @@ pub fn panes(layout: Layout, single: Pane, area: Rect, pixels_per_point: f32) ->
                 single
             };
             vec![
-                (pane, cell(FIRST, (0.0, BESIDE_SHARE))),
-                (Pane::Scene, cell(ALL, (BESIDE_SHARE, 1.0))),
+                (pane, cell(FIRST, (0.0, SLICE_SHARE))),
+                (Pane::Scene, cell(ALL, (SLICE_SHARE, 1.0))),
             ]
         }
         // The slices of a mosaic are placed elsewhere.

@@ -42,7 +42,7 @@ impl MaskOutlines {
         self.kept.retain(|_, kept| kept.used >= oldest);
     }
 
-    pub fn of(&mut self, mask: &Mask, plane: &Plane) -> Arc<MaskOutline> {
+    pub fn outline(&mut self, mask: &Mask, plane: &Plane) -> Arc<MaskOutline> {
         let normal = plane.normal().abs();
         let axis = (0..3).find(|&a| normal[a] > 0.5).unwrap_or(2);
         let level = plane.centre[axis];
@@ -199,7 +199,7 @@ fn loops(samples: &[bool], [nu, nv]: [usize; 2]) -> Vec<Vec<[usize; 2]>> {
     // For each corner, the directions in which a line leaves it: right, up, left, down.
     const WAYS: [[isize; 2]; 4] = [[1, 0], [0, 1], [-1, 0], [0, -1]];
     let wide = nu + 1;
-    let mut leaving = vec![0u8; wide * (nv + 1)];
+    let mut exits = vec![0u8; wide * (nv + 1)];
     for j in 0..=nv as isize {
         for i in 0..=nu as isize {
             // The four cells around this corner.
@@ -209,24 +209,24 @@ fn loops(samples: &[bool], [nu, nv]: [usize; 2]) -> Vec<Vec<[usize; 2]>> {
                 | u8::from(c && !d) << 1
                 | u8::from(a && !c) << 2
                 | u8::from(b && !a) << 3;
-            leaving[j as usize * wide + i as usize] = ways;
+            exits[j as usize * wide + i as usize] = ways;
         }
     }
     let mut lines = Vec::new();
-    for start in 0..leaving.len() {
-        while leaving[start] != 0 {
+    for start in 0..exits.len() {
+        while exits[start] != 0 {
             let mut line = Vec::new();
-            let first = leaving[start].trailing_zeros() as usize;
+            let first = exits[start].trailing_zeros() as usize;
             let (mut at, mut way) = (start, first);
             loop {
-                leaving[at] &= !(1 << way);
+                exits[at] &= !(1 << way);
                 line.push([at % wide, at / wide]);
                 let [di, dj] = WAYS[way];
                 at = (at as isize + di + dj * wide as isize) as usize;
                 let closes = |w: &usize| at == start && *w == first;
                 // Left first: cells that meet only in a corner are separate.
                 let mut next = [1, 0, 3].into_iter().map(|turn| (way + turn) % 4);
-                match next.find(|w| closes(w) || leaving[at] >> w & 1 == 1) {
+                match next.find(|w| closes(w) || exits[at] >> w & 1 == 1) {
                     Some(w) if !closes(&w) => way = w,
                     _ => break,
                 }

@@ -1,8 +1,7 @@
 //! The best path through the voxel under the pointer: requested, and shown as text next to it.
 
-use super::annotations;
-use super::pointer;
 use super::slice_view::Slice;
+use super::{annotations, pointer};
 use crate::data::Role;
 use crate::scene;
 use crate::state::pathways::PathwayResult;
@@ -13,7 +12,7 @@ use egui::{Ui, vec2};
 use glam::DVec3;
 
 /// Requests the path as soon as the voxel changes.
-pub(super) fn ask(ui: &Ui, slice: &Slice, actions: &mut Vec<Action>) {
+pub(super) fn request_path(ui: &Ui, slice: &Slice, actions: &mut Vec<Action>) {
     let Some(found) = scene::pathways::live(slice.state) else {
         return;
     };
@@ -38,10 +37,10 @@ pub(super) fn label(ui: &Ui, slice: &Slice) {
     let Some(at) = pointer(ui) else {
         return;
     };
-    let Some((text, there)) = text(state, found, slice.world(at)) else {
+    let Some((text, reached)) = text(state, found, slice.world(at)) else {
         return;
     };
-    let colour = if there { IN_VIEW.t1 } else { IN_VIEW.t2 };
+    let colour = if reached { IN_VIEW.t1 } else { IN_VIEW.t2 };
     let painter = ui.painter().with_clip_rect(slice.rect);
     // Below the pointer, so that the voxel itself stays visible.
     annotations::plate(&painter, at + vec2(14.0, 18.0), slice.rect, &text, colour);

@@ -84,7 +84,7 @@ pub fn same(a: &Shape, b: &Shape) -> bool {
 }
 
 /// `6 mm`, `8 × 8 × 12 mm`, in millimetres across the radius or the half edges.
-pub fn size_words(shape: &Shape) -> String {
+pub fn size_text(shape: &Shape) -> String {
     use crate::ui::format::{fixed, with_unit};
     let mm = |v: f64| {
         let text = fixed(v, 1);

@@ -250,6 +250,6 @@ fn mark(
         _ => return,
     };
     if !text.is_empty() {
-        annotations::plate_beside(painter, adjacent, within, &text, INK, plates);
+        annotations::plate_near(painter, adjacent, within, &text, INK, plates);
     }
 }

@@ -62,6 +62,6 @@ fn marks(
     if let Some(pointer_at) = pointer_at {
         let text = format!("{} · {}", sample.text(), sample.count());
         let adjacent = pointer_at + vec2(14.0, 0.0);
-        annotations::plate_beside(painter, adjacent, pane, &text, IN_VIEW.t1, taken);
+        annotations::plate_near(painter, adjacent, pane, &text, IN_VIEW.t1, taken);
     }
 }

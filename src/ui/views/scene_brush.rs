@@ -14,7 +14,7 @@ use glam::DVec3;
 use std::sync::Arc;
 
 /// Distance between samples along the pointer's path, points.
-const APART: f32 = 3.0;
+const SPACING: f32 = 3.0;
 
 /// A point under the pointer, and the normal of the surface there.
 #[derive(Clone, Copy)]
@@ -130,7 +130,7 @@ fn between(path: &[Pos2]) -> impl Iterator<Item = Pos2> {
     let first = path.first().copied();
     let steps = path.windows(2).flat_map(|ends| {
         let (from, to) = (ends[0], ends[1]);
-        let count = (from.distance(to) / APART).ceil().max(1.0) as usize;
+        let count = (from.distance(to) / SPACING).ceil().max(1.0) as usize;
         (1..=count).map(move |i| from.lerp(to, i as f32 / count as f32))
     });
     first.into_iter().chain(steps)

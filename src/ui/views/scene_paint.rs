@@ -21,7 +21,7 @@ use glam::DVec3;
 
 const MARGIN: f32 = 10.0;
 /// Space between a region and its name.
-const BESIDE: f32 = 12.0;
+const NAME_GAP: f32 = 12.0;
 /// Distance between the lines of a title.
 const LINE: f32 = 17.0;
 /// Smallest width of a view for a whole title with the note that it is being refined.
@@ -150,7 +150,7 @@ impl Views {
                 // Extends a little into the corners of the square; handles surround the selected region.
                 let selected = state.session.regions.selected == Some(r.id);
                 let side = if selected {
-                    2.0 * (radius + BESIDE)
+                    2.0 * (radius + NAME_GAP)
                 } else {
                     1.8 * radius
                 };
@@ -205,7 +205,7 @@ impl Views {
             }
             // Next to its own region, where fewer curves are, and over no other; without such a place it is left out.
             let label = annotations::Label::new(painter, &region.name, colour);
-            let of = Rect::from_center_size(middle, egui::Vec2::splat(2.0 * (radius + BESIDE)));
+            let of = Rect::from_center_size(middle, egui::Vec2::splat(2.0 * (radius + NAME_GAP)));
             let others = solids.iter().filter(|(id, _)| *id != region.id);
             let (mut around, middles): (Vec<Rect>, Vec<Pos2>) =
                 others.map(|(_, rect)| (*rect, rect.center())).unzip();

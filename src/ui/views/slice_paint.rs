@@ -24,7 +24,7 @@ pub(super) const TITLE: egui::Vec2 = vec2(170.0, 36.0);
 /// Distance between the lines of a title.
 const LINE: f32 = 17.0;
 /// Space between a region and its name.
-const BESIDE: f32 = 12.0;
+const NAME_GAP: f32 = 12.0;
 /// Half the space of a letter.
 const LETTER: f32 = 12.0;
 /// A lower view has no space for a bar above that letter and another below.
@@ -53,7 +53,7 @@ impl Views {
             .map(Rect::bottom)
             .fold(slice.rect.top(), f32::max);
         if state.view.visible.letters {
-            let place = |middle| self.beside_divider(slice.rect, middle);
+            let place = |middle| self.clear_of_divider(slice.rect, middle);
             let letters = letters(&painter, slice, &text, &rings, &place);
             text.extend(letters);
         }
@@ -69,7 +69,7 @@ impl Views {
         if hovered {
             text.push(chrome::slice_buttons_at(slice, legend));
         }
-        self.in_hand(ui, &painter, slice, hovered, &mut text);
+        self.paint_tool(ui, &painter, slice, hovered, &mut text);
         for (of, name, colour) in labels {
             let label = annotations::Label::new(&painter, &name, colour);
             match label.place(of, slice.rect, (&text, &[]), |_| 0) {
@@ -80,7 +80,7 @@ impl Views {
                 // A dragged region always shows its size.
                 None => {
                     let at = of.right_center();
-                    annotations::plate_beside(&painter, at, slice.rect, &name, colour, &mut text);
+                    annotations::plate_near(&painter, at, slice.rect, &name, colour, &mut text);
                 }
             }
         }
@@ -155,7 +155,7 @@ impl Views {
     /// `FA 0–0.87`: the values of black and white. If the halves of a divided view differ, each shows its own. Without
     /// its name, or not at all, if it would overlap other text.
     fn window_text(&self, painter: &Painter, slice: &Slice, taken: &[Rect]) -> Option<Rect> {
-        let sentence = window_words(slice.state)?;
+        let sentence = window_limits_text(slice.state)?;
         let part = self.part(slice.rect);
         let font = theme::regular(size::CAPTION);
         let other = self.half.as_ref().map(|half| &half.other_window);
@@ -217,11 +217,11 @@ impl Views {
                 let text = format!(
                     "{} · {}",
                     region.name,
-                    region_drag::size_words(&region.shape)
+                    region_drag::size_text(&region.shape)
                 );
                 let middle = || pointer(ui).unwrap_or(slice.rect.center());
                 let of = cut.bounds().unwrap_or_else(|| Rect::from_pos(middle()));
-                labels.push((of.expand(BESIDE), text, colour));
+                labels.push((of.expand(NAME_GAP), text, colour));
             }
         }
         spheres::on_slice(painter, slice);
@@ -230,7 +230,7 @@ impl Views {
     }
 
     /// Paints the active tool with its text, clear of the text already there.
-    fn in_hand(
+    fn paint_tool(
         &mut self,
         ui: &Ui,
         painter: &Painter,
@@ -269,7 +269,7 @@ impl Views {
                 if let Some(at) = at {
                     rings::preview(painter, at, default_radius as f32, colour);
                     let free = (slice.rect, taken);
-                    annotations::tool_word_beside(painter, at, free, role.name(), colour);
+                    annotations::label_at_pointer(painter, at, free, role.name(), colour);
                 }
             }
         }
@@ -447,7 +447,7 @@ pub(super) fn letters(
     /// Half of a letter's width.
     const HALF: f32 = 5.0;
     /// Closer to a line of the title, a letter would read as part of it.
-    const APART: f32 = 6.0;
+    const TITLE_GAP: f32 = 6.0;
     let Some(letters) = slice.state.view.letters(slice.pane) else {
         return Vec::new();
     };
@@ -477,7 +477,7 @@ pub(super) fn letters(
         if align == Align2::CENTER_TOP {
             for line in title {
                 let letter = vec2(2.0 * HALF, size::LETTER);
-                let line = line.expand2(vec2(APART, 0.0));
+                let line = line.expand2(vec2(TITLE_GAP, 0.0));
                 if align.anchor_size(at, letter).intersects(line) {
                     at.y = line.bottom();
                 }
@@ -519,7 +519,7 @@ pub(super) fn scale_bar(painter: &Painter, slice: &Slice) -> Rect {
 }
 
 /// `FA 0–0.87`: the window of the topmost visible image.
-pub(super) fn window_words(state: &State) -> Option<String> {
+pub(super) fn window_limits_text(state: &State) -> Option<String> {
     window_of(state).map(|(name, range)| format!("{name} {range}"))
 }
 

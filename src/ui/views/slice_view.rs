@@ -83,7 +83,7 @@ impl Views {
             self.slice_hands(ui, &slice, &response, actions);
         }
         if hovered && self.drag.is_none() {
-            path_at_pointer::ask(ui, &slice, actions);
+            path_at_pointer::request_path(ui, &slice, actions);
         }
         let painter = ui.painter().clone();
         let ctx = ui.ctx().clone();

@@ -140,7 +140,7 @@ fn is_fixed(state: &State, at: Pos2, seen: impl Fn(&Sphere) -> Option<(Pos2, f32
 pub fn fixed_on_slice(painter: &Painter, slice: &Slice, at: Option<Pos2>, taken: &mut Vec<Rect>) {
     let fixed = |at: &Pos2| is_fixed(slice.state, *at, |s| crossing(slice, s));
     if let Some(at) = at.filter(fixed) {
-        annotations::tool_word_beside(painter, at, (slice.rect, taken), FIXED, ADD);
+        annotations::label_at_pointer(painter, at, (slice.rect, taken), FIXED, ADD);
     }
 }
 
@@ -148,7 +148,7 @@ pub fn fixed_on_slice(painter: &Painter, slice: &Slice, at: Option<Pos2>, taken:
 pub fn fixed_in_scene(painter: &Painter, scene: &Scene, at: Option<Pos2>, taken: &mut Vec<Rect>) {
     let seen = |s: &Sphere| scene.silhouette(s.centre, s.radius_mm);
     if let Some(at) = at.filter(|at| is_fixed(scene.state, *at, seen)) {
-        annotations::tool_word_beside(painter, at, (scene.rect, taken), FIXED, ADD);
+        annotations::label_at_pointer(painter, at, (scene.rect, taken), FIXED, ADD);
     }
 }
 
@@ -260,7 +260,7 @@ pub fn preview(
         _ => {
             if let Some(at) = at {
                 rings::preview(painter, at, default_value, ADD);
-                annotations::tool_word_beside(
+                annotations::label_at_pointer(
                     painter,
                     at,
                     (slice.rect, taken),
@@ -298,7 +298,7 @@ pub fn preview_in_scene(
         rings::preview(painter, middle, far.unwrap_or(radius), ADD);
     }
     if placing.is_none() {
-        annotations::tool_word_beside(painter, at, (scene.rect, taken), tool_label(add), ADD);
+        annotations::label_at_pointer(painter, at, (scene.rect, taken), tool_label(add), ADD);
     }
 }
 

@@ -27,13 +27,13 @@ struct Kept {
 /// Passes in which the panel scrolls for one request.
 const FOLLOWS: u8 = 3;
 
-fn asked_id() -> Id {
+fn requested_rows_id() -> Id {
     Id::unique("the row that a sentence asks for")
 }
 
 /// Requests that these rows be in sight: the panel scrolls to them once for each number, unless the pointer is on it.
-pub fn ask_for(ui: &Ui, number: u64, rows: Rangef) {
-    ui.data_mut(|d| d.insert_temp(asked_id(), Some((number, rows))));
+pub fn scroll_to(ui: &Ui, number: u64, rows: Rangef) {
+    ui.data_mut(|d| d.insert_temp(requested_rows_id(), Some((number, rows))));
 }
 
 /// The offset at which the rows are in sight; `None` if they already are.
@@ -152,7 +152,9 @@ pub fn scroll(ui: &mut Ui, name: impl Hash + Debug, add: impl FnOnce(&mut Ui)) -
             ctx.request_discard("the panel grew below the pointer");
         }
     }
-    let query: Option<(u64, Rangef)> = ctx.data_mut(|d| d.remove_temp(asked_id())).flatten();
+    let query: Option<(u64, Rangef)> = ctx
+        .data_mut(|d| d.remove_temp(requested_rows_id()))
+        .flatten();
     let times = match (query, kept.followed) {
         (Some((number, _)), Some((followed, times))) if number == followed => times,
         _ => 0,

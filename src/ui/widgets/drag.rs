@@ -15,7 +15,7 @@ impl Watch {
     pub fn given_up(&mut self, ui: &Ui, state: &State) -> Option<Box<BeforeDrag>> {
         let (pressed, down) = ui.input(|i| (i.pointer.any_pressed(), i.pointer.any_down()));
         if pressed && self.before.is_none() {
-            self.before = Some(Box::new(BeforeDrag::of(state)));
+            self.before = Some(Box::new(BeforeDrag::from_state(state)));
         }
         let before = self.before.take_if(|_| escapes(ui));
         if !down {

@@ -183,7 +183,7 @@ pub fn ring(ui: &Ui, part: Part, rect: Rect) {
 }
 
 /// Gives the focus to the next part, or to the one before.
-pub fn go(ui: &Ui, back: bool) {
+pub fn move_focus(ui: &Ui, back: bool) {
     let mut stops: Stops = ui.data(|d| d.get_temp(stops_id())).unwrap_or_default();
     // Views keep the order in which they are shown.
     stops.all.sort_by_key(|(part, _)| *part);

@@ -355,8 +355,8 @@ impl<'a> Item<'a> {
         } else {
             Sense::hover()
         };
-        let size_wanted = vec2(ui.available_width(), 26.0);
-        let (rect, response) = ui.allocate_exact_size(size_wanted, sense);
+        let desired_size = vec2(ui.available_width(), 26.0);
+        let (rect, response) = ui.allocate_exact_size(desired_size, sense);
         // Read before `data_mut`: both lock the context, and nested locks deadlock.
         let (hit, wide) = (response.clicked(), self.width(ui));
         ui.data_mut(|d| {
@@ -452,8 +452,8 @@ pub fn text(ui: &mut Ui, text: &str) {
     let galley = ui
         .painter()
         .layout(text.to_owned(), font, p.t2, width - 16.0);
-    let size_wanted = vec2(width, galley.size().y + 8.0);
-    let (rect, response) = ui.allocate_exact_size(size_wanted, Sense::hover());
+    let desired_size = vec2(width, galley.size().y + 8.0);
+    let (rect, response) = ui.allocate_exact_size(desired_size, Sense::hover());
     ui.painter().galley(rect.min + vec2(8.0, 4.0), galley, p.t2);
     response.widget_info(|| WidgetInfo::labeled(Role::Label, true, text));
 }
@@ -461,8 +461,8 @@ pub fn text(ui: &mut Ui, text: &str) {
 /// A caption in a menu.
 pub fn caption(ui: &mut Ui, text: &str) {
     let p = theme::palette(ui.style());
-    let size_wanted = vec2(ui.available_width(), space::TABLE_HEAD + 2.0);
-    let (rect, _) = ui.allocate_exact_size(size_wanted, Sense::hover());
+    let desired_size = vec2(ui.available_width(), space::TABLE_HEAD + 2.0);
+    let (rect, _) = ui.allocate_exact_size(desired_size, Sense::hover());
     let inner = paint::inset(rect, 8.0, 8.0);
     paint::left(
         ui.painter(),

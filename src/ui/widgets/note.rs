@@ -13,7 +13,7 @@ pub enum NoteResponse {
     /// The suggestion was taken.
     Taken,
     /// The second button was clicked.
-    Left,
+    SecondAction,
     /// The cross was clicked.
     Dismissed,
 }
@@ -25,7 +25,7 @@ pub struct Note<'a> {
     title: Option<&'a str>,
     text: &'a str,
     action: Option<(&'a str, Option<&'a str>)>,
-    leave: Option<&'a str>,
+    second_action: Option<&'a str>,
     cross: bool,
     primary: bool,
     /// Texts that may replace it: the note is as high as the highest of them.
@@ -46,7 +46,7 @@ impl<'a> Note<'a> {
             title: None,
             text,
             action: None,
-            leave: None,
+            second_action: None,
             cross: false,
             primary: false,
             others: &[],
@@ -76,8 +76,8 @@ impl<'a> Note<'a> {
     }
 
     /// A quiet second button.
-    pub fn leave(mut self, word: &'a str) -> Self {
-        self.leave = Some(word);
+    pub fn second_action(mut self, word: &'a str) -> Self {
+        self.second_action = Some(word);
         self
     }
 
@@ -96,7 +96,7 @@ impl<'a> Note<'a> {
     /// Like [`Note::show_all`], for notes whose second button and cross have the same effect.
     pub fn show(self, ui: &mut Ui) -> Option<NoteResponse> {
         self.show_all(ui).map(|answer| match answer {
-            NoteResponse::Left => NoteResponse::Dismissed,
+            NoteResponse::SecondAction => NoteResponse::Dismissed,
             answer => answer,
         })
     }
@@ -117,7 +117,7 @@ impl<'a> Note<'a> {
         let others = self.others.iter().map(|text| layout(text).size().y);
         let text_height = others.fold(galley.size().y, f32::max);
         let title_height = if titled { space::BUTTON + 4.0 } else { 0.0 };
-        let buttons = !titled && (self.action.is_some() || self.leave.is_some());
+        let buttons = !titled && (self.action.is_some() || self.second_action.is_some());
         let button_height = if buttons { space::BUTTON + 8.0 } else { 0.0 };
         let height = 10.0 + title_height + text_height + button_height + 10.0;
         let (rect, response) = ui.allocate_exact_size(vec2(outer, height), Sense::hover());
@@ -169,9 +169,9 @@ impl<'a> Note<'a> {
         answer
     }
 
-    /// Shows the note in one row with the text `short`; hovering shows the whole text. `leave` is the icon of the quiet
+    /// Shows the note in one row with the text `short`; hovering shows the whole text. `second_action` is the icon of the quiet
     /// button.
-    pub fn show_row(self, ui: &mut Ui, short: &str, leave: &str) -> Option<NoteResponse> {
+    pub fn show_row(self, ui: &mut Ui, short: &str, second_action: &str) -> Option<NoteResponse> {
         const HEIGHT: f32 = 36.0;
         let p = theme::palette(ui.style());
         let (rect, response) =
@@ -200,10 +200,16 @@ impl<'a> Note<'a> {
             "Dismiss",
             NoteResponse::Dismissed,
         );
-        let word = self.leave.unwrap_or_default();
-        let other = (self.leave.is_some(), leave, word, word, NoteResponse::Left);
-        for (there, icon, name, hint, which) in [cross, other] {
-            if there {
+        let word = self.second_action.unwrap_or_default();
+        let other = (
+            self.second_action.is_some(),
+            second_action,
+            word,
+            word,
+            NoteResponse::SecondAction,
+        );
+        for (is_shown, icon, name, hint, which) in [cross, other] {
+            if is_shown {
                 let button = IconButton::new(icon, name).hint(hint).side(24.0);
                 let place = from_right(24.0, 24.0);
                 answer = answer.or(button.show_at(ui, place).clicked().then_some(which));
@@ -247,11 +253,11 @@ impl<'a> Note<'a> {
                 *answer = Some(NoteResponse::Taken);
             }
         }
-        if let Some(word) = self.leave {
+        if let Some(word) = self.second_action {
             let button = Button::quiet(word);
             let place = Rect::from_min_size(pos2(x, at.y), vec2(button.width(ui), space::BUTTON));
             if button.show_at(ui, place).clicked() {
-                *answer = Some(NoteResponse::Left);
+                *answer = Some(NoteResponse::SecondAction);
             }
         }
     }
@@ -261,7 +267,7 @@ impl<'a> Note<'a> {
         let p = theme::palette(ui.style());
         let mut answer = None;
         let mut right = head.right();
-        if let Some(word) = self.leave {
+        if let Some(word) = self.second_action {
             let side = 24.0;
             let place =
                 Rect::from_center_size(pos2(right - side * 0.5, head.center().y), vec2(side, side));
@@ -270,7 +276,7 @@ impl<'a> Note<'a> {
                 .show_at(ui, place)
                 .clicked()
             {
-                answer = Some(NoteResponse::Left);
+                answer = Some(NoteResponse::SecondAction);
             }
         }
         let title_width = paint::width(ui, title, theme::semibold(size::LABEL)) + 8.0;

@@ -12,8 +12,8 @@ pub fn list_row(
     salt: impl std::hash::Hash + std::fmt::Debug,
     selected: bool,
 ) -> Response {
-    let size_wanted = vec2(ui.available_width(), space::ROW);
-    let (rect, _) = ui.allocate_exact_size(size_wanted, Sense::hover());
+    let desired_size = vec2(ui.available_width(), space::ROW);
+    let (rect, _) = ui.allocate_exact_size(desired_size, Sense::hover());
     list_row_at(ui, rect, name, salt, selected)
 }
 
@@ -46,8 +46,8 @@ pub fn list_row_at(
 /// An input of a task: a file or a field, with its kind.
 pub fn input(ui: &mut Ui, icon: &str, kind: &str, name: &str, fact: &str) -> Response {
     let p = theme::palette(ui.style());
-    let size_wanted = vec2(ui.available_width(), space::ROW + 4.0);
-    let (rect, response) = ui.allocate_exact_size(size_wanted, Sense::hover());
+    let desired_size = vec2(ui.available_width(), space::ROW + 4.0);
+    let (rect, response) = ui.allocate_exact_size(desired_size, Sense::hover());
     let mut rect = paint::inset(rect, space::INSET, space::INSET);
     rect.max.y -= 4.0;
     let painter = ui.painter();
@@ -102,8 +102,8 @@ pub enum Verdict {
 pub fn check(ui: &mut Ui, verdict: Verdict, name: &str, fact: &str, open: bool) -> Response {
     use super::super::icons;
     let p = theme::palette(ui.style());
-    let size_wanted = vec2(ui.available_width(), 30.0);
-    let (rect, response) = ui.allocate_exact_size(size_wanted, Sense::click());
+    let desired_size = vec2(ui.available_width(), 30.0);
+    let (rect, response) = ui.allocate_exact_size(desired_size, Sense::click());
     let (icon, colour, word) = match verdict {
         Verdict::Passed => (icons::CHECK_CIRCLE, p.ok, "passed"),
         Verdict::Note => (icons::INFORMATION, p.accent, "note"),
@@ -154,8 +154,8 @@ pub fn check(ui: &mut Ui, verdict: Verdict, name: &str, fact: &str, open: bool) 
 /// A name on the left, a value on the right.
 pub fn reading(ui: &mut Ui, name: &str, value: &str) {
     let p = theme::palette(ui.style());
-    let size_wanted = vec2(ui.available_width(), 22.0);
-    let (rect, response) = ui.allocate_exact_size(size_wanted, Sense::hover());
+    let desired_size = vec2(ui.available_width(), 22.0);
+    let (rect, response) = ui.allocate_exact_size(desired_size, Sense::hover());
     let inner = paint::inset(rect, space::INSET, space::INSET);
     let painter = ui.painter();
     // The name stays whole, however long the value.
@@ -183,8 +183,8 @@ pub fn dimmed(ui: &mut Ui, older: bool, add: impl FnOnce(&mut Ui)) {
 /// A line of grey text, of the same height without text; text that does not fit is shown on hover.
 pub fn line(ui: &mut Ui, text: &str) {
     let p = theme::palette(ui.style());
-    let size_wanted = vec2(ui.available_width(), 24.0);
-    let (rect, response) = ui.allocate_exact_size(size_wanted, Sense::hover());
+    let desired_size = vec2(ui.available_width(), 24.0);
+    let (rect, response) = ui.allocate_exact_size(desired_size, Sense::hover());
     if text.is_empty() {
         return;
     }
@@ -214,8 +214,8 @@ pub fn hint_with_room<'a>(ui: &mut Ui, text: &str, all: impl IntoIterator<Item =
     let galley = layout(text);
     let heights = all.into_iter().map(|text| layout(text).size().y);
     let height = heights.fold(galley.size().y, f32::max);
-    let size_wanted = vec2(ui.available_width(), height + 4.0);
-    let (rect, response) = ui.allocate_exact_size(size_wanted, Sense::hover());
+    let desired_size = vec2(ui.available_width(), height + 4.0);
+    let (rect, response) = ui.allocate_exact_size(desired_size, Sense::hover());
     ui.painter()
         .galley(rect.min + vec2(space::INSET, 0.0), galley, p.t3);
     response.widget_info(|| WidgetInfo::labeled(Role::Label, true, text));

@@ -363,7 +363,7 @@ pub struct Counted {
 }
 
 impl Counted {
-    pub fn of(&mut self, volume: &Volume, frame: usize, window: (f32, f32)) -> &[u32; BINS] {
+    pub fn get(&mut self, volume: &Volume, frame: usize, window: (f32, f32)) -> &[u32; BINS] {
         let key = (volume.id(), frame, [window.0, window.1].map(f32::to_bits));
         if self.of != Some(key) {
             self.of = Some(key);

@@ -96,7 +96,7 @@ pub struct Kept(Option<(Of, Box<Values>)>);
 type Of = (DataId, usize, [u32; 2]);
 
 impl Kept {
-    pub fn of(&mut self, volume: &Volume, frame: usize, range: (f32, f32)) -> &Values {
+    pub fn get(&mut self, volume: &Volume, frame: usize, range: (f32, f32)) -> &Values {
         let key = (volume.id(), frame, [range.0, range.1].map(f32::to_bits));
         let kept = self.0.take().filter(|(of, _)| *of == key);
         let count = || (key, Box::new(Values::new(volume.frame(frame), range)));

@@ -175,9 +175,9 @@ fn window(here: &Path, expected: &[u8]) {
         then: None,
     }));
     let mut opened = Window::new();
-    opened.act(Action::Session(SessionAction::Leave(UnsavedAction::Open(
-        session,
-    ))));
+    opened.act(Action::Session(SessionAction::CloseDocument(
+        UnsavedAction::Open(session),
+    )));
     assert_eq!(layout(&opened.state), Some(TensorLayout::MRTRIX));
     let back = opened.state.document.tensors.clone().expect("taken");
     assert_eq!(back.field.tensors, right.field.tensors);

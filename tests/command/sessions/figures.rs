@@ -60,7 +60,7 @@ fn methods() {
         assert!(text.contains(&region.name), "{}: {text}", region.name);
     }
     for layer in &state.document.layers {
-        if state.document.made(layer.id).is_some() {
+        if state.document.curve_recipe(layer.id).is_some() {
             assert!(text.contains(&format!("\"{}\": ", layer.name)), "{text}");
         }
     }

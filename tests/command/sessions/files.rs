@@ -435,7 +435,7 @@ fn by_hand() {
     let window = edited(&path, |v| {
         v["content"]["view"]["camera"]["focus"] = json!([0.0, 1e30, 0.0]);
     });
-    assert!(window.state.view.camera.is_sound());
+    assert!(window.state.view.camera.is_valid());
     for text in ["", "{", "[]", "null", "{\"arcuate_session\":2}", "\u{0}"] {
         let other = path.with_file_name("edited.arcuate");
         std::fs::write(&other, text).expect("written");

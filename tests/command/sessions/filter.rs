@@ -39,7 +39,7 @@ fn packed() {
     assert!(more.unpack().is_err(), "breaks off");
     let fewer = PackedNumbers { count: 5, ..text };
     assert!(fewer.unpack().is_err(), "too many");
-    assert!(PackedNumbers::left_out(values.len()).unpack().is_err());
+    assert!(PackedNumbers::count_only(values.len()).unpack().is_err());
 }
 
 /// Numbers of a later version: the next save keeps them until they are replaced.

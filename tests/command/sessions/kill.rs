@@ -35,7 +35,7 @@ pub fn child() {
         return;
     };
     let mut window = Window::new();
-    window.session(SessionAction::FindLeftBehind);
+    window.session(SessionAction::FindRecoverable);
     // The lock of a killed process can outlive it.
     for _ in 0..600 {
         let saving = &window.state.session.saving;
@@ -43,13 +43,13 @@ pub fn child() {
             break;
         }
         std::thread::sleep(Duration::from_millis(100));
-        window.session(SessionAction::FindLeftBehind);
+        window.session(SessionAction::FindRecoverable);
     }
     let left = window.state.session.saving.recovery.found.clone();
     match left.first() {
         Some(left) => {
             let path = left.session.clone();
-            let leave = SessionAction::Leave(arcuate::state::UnsavedAction::Recover(path));
+            let leave = SessionAction::CloseDocument(arcuate::state::UnsavedAction::Recover(path));
             window.session(leave);
         }
         None => window.open(&folder.join("s.arcuate")),

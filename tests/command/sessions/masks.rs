@@ -75,7 +75,7 @@ fn masks(window: &Window) -> Vec<(String, Role, Grid, Vec<u8>)> {
 fn recovered(path: &Path) -> Window {
     let mut window = Window::new();
     let leaving = UnsavedAction::Recover(path.to_owned());
-    window.session(SessionAction::Leave(leaving));
+    window.session(SessionAction::CloseDocument(leaving));
     window
 }
 

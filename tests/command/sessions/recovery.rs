@@ -3,7 +3,7 @@
 use crate::support::session_window::{Window, everything, layer};
 use crate::support::test;
 use arcuate::data::Role;
-use arcuate::io::recovery::{RecoveryFolder, are_held, recoverable_folders};
+use arcuate::io::recovery::{RecoveryFolder, is_any_locked, recoverable_folders};
 use arcuate::state::sessions::ResultStorage;
 use arcuate::state::sessions::jobs::{Autosave, RemoveRecoveryCopy, SaveSession};
 use arcuate::state::sessions::saved;
@@ -38,18 +38,21 @@ fn windows() {
     let root = tempfile::tempdir().expect("a folder");
     let root = root.path();
     assert!(recoverable_folders(root).is_empty());
-    let desk = RecoveryFolder::new(root).expect("a desk");
+    let recovery_folder = RecoveryFolder::new(root).expect("a desk");
     let other = RecoveryFolder::new(root).expect("another");
-    std::fs::write(desk.session(), "work").expect("written");
-    assert_ne!(desk.session(), other.session());
+    std::fs::write(recovery_folder.session(), "work").expect("written");
+    assert_ne!(recovery_folder.session(), other.session());
     assert!(recoverable_folders(root).is_empty(), "both windows live");
-    assert!(are_held(root, &[]) && are_held(root, &[&other]));
-    assert!(!are_held(root, &[&desk]), "its own is none of another's");
+    assert!(is_any_locked(root, &[]) && is_any_locked(root, &[&other]));
+    assert!(
+        !is_any_locked(root, &[&recovery_folder]),
+        "its own is none of another's"
+    );
     // The process ends: the lock is released, the folder stays.
-    let path = desk.session();
-    drop(desk);
+    let path = recovery_folder.session();
+    drop(recovery_folder);
     drop(other);
-    assert!(!are_held(root, &[]));
+    assert!(!is_any_locked(root, &[]));
     let found = recoverable_folders(root);
     assert_eq!(found.len(), 1, "the one without a session is removed");
     assert_eq!(found[0].session(), path);
@@ -70,9 +73,9 @@ fn newest() {
     // In an order that is neither that of creation nor its reverse.
     let ages_s = [300, 60, 900, 5];
     let desks = ages_s.map(|_| RecoveryFolder::new(root).expect("a desk"));
-    for (desk, age) in desks.iter().zip(ages_s) {
-        std::fs::write(desk.session(), "work").expect("written");
-        let file = std::fs::File::options().write(true).open(desk.session());
+    for (recovery_folder, age) in desks.iter().zip(ages_s) {
+        std::fs::write(recovery_folder.session(), "work").expect("written");
+        let file = std::fs::File::options().write(true).open(recovery_folder.session());
         let then = SystemTime::now() - Duration::from_secs(age);
         file.expect("there").set_modified(then).expect("aged");
     }
@@ -130,7 +133,7 @@ pub fn recovered(window: &mut Window, copy: &Path) -> Window {
     window.jobs.wait(&job, |_| {});
     let mut again = Window::new();
     let leaving = UnsavedAction::Recover(copy.to_owned());
-    again.session(SessionAction::Leave(leaving));
+    again.session(SessionAction::CloseDocument(leaving));
     again
 }
 
@@ -184,7 +187,7 @@ fn asked_after() {
         assert_eq!(window.state.unsaved(), requested);
         let mut again = recovered(&mut window, &copy);
         assert_eq!(again.state.unsaved(), requested, "{}", again.said());
-        assert!(again.state.asks_before_leaving());
+        assert!(again.state.asks_before_closing());
         // A second crash changes nothing about this.
         let again = recovered(&mut again, &folder.path().join("second.arcuate"));
         assert_eq!(again.state.unsaved(), requested, "{}", again.said());
@@ -241,7 +244,9 @@ fn recipes() {
     let stored = folder.path().join("copy.arcuate.files");
     std::fs::remove_dir_all(stored).expect("removed");
     let mut again = Window::new();
-    again.session(SessionAction::Leave(UnsavedAction::Recover(copy.clone())));
+    again.session(SessionAction::CloseDocument(UnsavedAction::Recover(
+        copy.clone(),
+    )));
     assert!(again.said().contains("copy is kept"), "{}", again.said());
     let path = Some(folder.path().join("other.arcuate"));
     again.session(SessionAction::Save { path, then: None });

@@ -158,7 +158,7 @@ fn come_back() {
     };
     assert_eq!((&held.inside, &*back.name), (&mask.inside, &*kept.name));
     let segmented = |state: &State| {
-        let made = state.document.segmented(kept.id);
+        let made = state.document.segmentation_recipe(kept.id);
         made.expect("segmented").clone()
     };
     assert_eq!(

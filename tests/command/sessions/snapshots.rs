@@ -253,7 +253,7 @@ fn of_one_document() {
     window.act(Action::Snapshot(SnapshotAction::ToggleComparing));
     let path = folder.path().join("s.arcuate");
     window.save(&path);
-    window.session(arcuate::state::SessionAction::Leave(
+    window.session(arcuate::state::SessionAction::CloseDocument(
         arcuate::state::UnsavedAction::New,
     ));
     let session = &window.state.session;

@@ -192,10 +192,10 @@ fn exports() {
             window.said()
         );
         assert_eq!(state.unsaved(), without(&before, saved, tracks), "{text}");
-        assert!(state.is_dirty() && state.asks_before_leaving(), "{text}");
-        window.session(SessionAction::Leave(UnsavedAction::Quit));
+        assert!(state.is_dirty() && state.asks_before_closing(), "{text}");
+        window.session(SessionAction::CloseDocument(UnsavedAction::Quit));
         assert!(
-            !window.closed && window.state.session.saving.leaving.is_some(),
+            !window.closed && window.state.session.saving.pending_action.is_some(),
             "{text}"
         );
         window.session(SessionAction::Stay);
@@ -274,7 +274,7 @@ fn exports_beside_a_session() {
             window.said()
         );
         assert_eq!(state.unsaved(), before, "{text}");
-        assert!(state.asks_before_leaving(), "{text}");
+        assert!(state.asks_before_closing(), "{text}");
     }
     window.state = start;
     let mut again = recovered(&mut window, &folder.path().join("copy.arcuate"));
@@ -317,7 +317,7 @@ fn whole() {
             path: folder.path().join(name),
         }));
     };
-    assert!(window.state.asks_before_leaving());
+    assert!(window.state.asks_before_closing());
     // A subset is not the layer.
     let all = match &window.state.document.layer(brain).expect("there").content {
         Content::Tractogram(t) => t.len(),
@@ -336,7 +336,7 @@ fn whole() {
     }));
     save(&mut window, "some.tck");
     assert!(
-        window.state.asks_before_leaving(),
+        window.state.asks_before_closing(),
         "{}",
         window.state.session.notices.status
     );
@@ -346,7 +346,7 @@ fn whole() {
     }));
     save(&mut window, "all.tck");
     assert_eq!(window.state.unsaved(), [], "{all} {}", window.said());
-    window.session(SessionAction::Leave(UnsavedAction::Quit));
+    window.session(SessionAction::CloseDocument(UnsavedAction::Quit));
     assert!(window.closed);
     // Another file in its place makes it unsaved again.
     window.place(Role::Seed, DVec3::ZERO, 4.0);
@@ -430,7 +430,7 @@ fn recipes() {
     );
     assert!(!window.state.is_dirty());
     // Repeated when the window is closed.
-    window.session(SessionAction::Leave(UnsavedAction::Quit));
+    window.session(SessionAction::CloseDocument(UnsavedAction::Quit));
     assert!(!window.closed);
     window.session(SessionAction::Stay);
     window.session(SessionAction::StoreToo {
@@ -450,7 +450,9 @@ fn recipes() {
         path: Some(folder.path().join("t.arcuate")),
         then: Some(UnsavedAction::Quit),
     });
-    assert!(!window.closed && window.state.session.saving.leaving == Some(UnsavedAction::Quit));
+    assert!(
+        !window.closed && window.state.session.saving.pending_action == Some(UnsavedAction::Quit)
+    );
     window.session(SessionAction::Discard);
     assert!(window.closed);
     // A user who chose to store nothing is told only when saving.
@@ -458,7 +460,7 @@ fn recipes() {
     window.session(SessionAction::SetStore(ResultStorage::Nothing));
     window.save(&folder.path().join("t.arcuate"));
     assert_eq!(window.state.session.saving.recipe_only.len(), 1);
-    window.session(SessionAction::Leave(UnsavedAction::Quit));
+    window.session(SessionAction::CloseDocument(UnsavedAction::Quit));
     assert!(window.closed);
 }
 
@@ -505,7 +507,7 @@ fn without_recipe() {
         message.starts_with("Whole brain cannot be stored in a session"),
         "{message}"
     );
-    assert!(window.state.is_dirty() && window.state.asks_before_leaving());
+    assert!(window.state.is_dirty() && window.state.asks_before_closing());
     window.act(Action::Files(FilesAction::SaveTracks {
         layer: Some(brain),
         path: folder.path().join("b.tck"),

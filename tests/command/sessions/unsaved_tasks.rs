@@ -56,7 +56,7 @@ fn weights() {
     params.lasso = 0.05;
     let (params, phase) = (Some(params), Phase::Done);
     window.act(Action::Filter(FilterAction::Params { params, phase }));
-    window.act(Action::Filter(FilterAction::RunAnew));
+    window.act(Action::Filter(FilterAction::RunFromScratch));
     // The streamlines of the file have other weights.
     assert_eq!(unsaved(&window), (true, true), "{}", window.said());
     window.state = with;
@@ -139,7 +139,7 @@ fn parameters() {
             vec![]
         };
         assert_eq!(window.state.unsaved(), things, "{text}");
-        assert_eq!(window.state.asks_before_leaving(), counts, "{text}");
+        assert_eq!(window.state.asks_before_closing(), counts, "{text}");
         window.act(Action::Undo);
         assert_eq!(window.state.unsaved(), [], "{text} undone");
     }
@@ -196,7 +196,7 @@ fn added() {
         path: at("brain.tck"),
     }));
     assert_eq!(window.state.unsaved(), [named("Whole brain")]);
-    assert!(window.state.asks_before_leaving());
+    assert!(window.state.asks_before_closing());
     // Together with other items, each has its own line.
     window.place(Role::Exclude, DVec3::splat(9.0), 2.0);
     let both = [named("Whole brain"), UnsavedPart::Regions(1)];

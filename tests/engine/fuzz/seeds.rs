@@ -4,7 +4,7 @@ use crate::io::formats::rich;
 use crate::io::kept::Nifti;
 use crate::io::{variants, volumes, vtp};
 use crate::support::Random;
-use crate::support::made::{Made, gzip};
+use crate::support::made::{CurveRecipe, gzip};
 use crate::support::session_window::Window;
 use arcuate::compute::Control;
 use arcuate::data::{Gradients, Grid, Volume, VolumeKind};
@@ -20,7 +20,7 @@ use zip::CompressionMethod;
 
 type Seeds = Vec<(String, Vec<u8>)>;
 
-pub fn of(entry: &str) -> Seeds {
+pub fn seeds_for(entry: &str) -> Seeds {
     match entry {
         "nifti" => [niftis(), vec![("packed".to_owned(), gzip(&niftis()[0].1))]].concat(),
         "nifti_gz" => niftis(),
@@ -153,13 +153,13 @@ fn numbered(name: &str, of: Vec<Vec<u8>>) -> Seeds {
 }
 
 fn niftis() -> Seeds {
-    let mut second = Made::ramp(2);
+    let mut second = CurveRecipe::ramp(2);
     second.big_endian = true;
     let mut seeds = numbered("own", volumes::own_seeds("nii"));
-    seeds.push(("ramp".to_owned(), Made::ramp(1).bytes()));
+    seeds.push(("ramp".to_owned(), CurveRecipe::ramp(1).bytes()));
     seeds.push(("second".to_owned(), second.bytes()));
     for (code, size) in [(2, 1), (8, 4), (64, 8), (1024, 8), (128, 3)] {
-        let mut file = Nifti::of(code, size, (0..8 * size as u8).collect());
+        let mut file = Nifti::new(code, size, (0..8 * size as u8).collect());
         (file.slope, file.intercept) = if code == 128 { (0.0, 0.0) } else { (2.0, 1.0) };
         seeds.push((format!("code{code}"), file.file()));
     }
@@ -167,7 +167,7 @@ fn niftis() -> Seeds {
 }
 
 fn pair() -> Vec<u8> {
-    let mut made = Made::ramp(1);
+    let mut made = CurveRecipe::ramp(1);
     (made.single_file, made.vox_offset) = (false, 0.0);
     let header = made.header();
     [&header[..], b"<<a.img>>", &made.voxels].concat()
@@ -375,7 +375,7 @@ fn picture() -> Seeds {
 
 /// Files whose names are uninformative: the first bytes decide.
 fn unnamed() -> Seeds {
-    let first = |entry: &str| of(entry).remove(1).1;
+    let first = |entry: &str| seeds_for(entry).remove(1).1;
     ["nifti", "mgh", "nrrd", "tck", "trk", "vtk"]
         .map(|e| (e.to_owned(), first(e)))
         .to_vec()

@@ -1,11 +1,11 @@
 //! The file system: failures to read or write are reported, and nothing is lost.
 
 use super::sentence;
-use crate::support::made::Made;
+use crate::support::made::CurveRecipe;
 use crate::support::{Random, test};
 use arcuate::compute::Control;
 use arcuate::data::{Grid, Tractogram, Volume};
-use arcuate::io::atomic::{self, Stop, write_verified};
+use arcuate::io::atomic::{self, WriteStop, write_verified};
 use arcuate::io::{self, Error, Format, nifti, png, tck};
 use glam::DVec3;
 use libtest_mimic::{Failed, Trial};
@@ -123,8 +123,8 @@ fn kinds() {
         assert_eq!(io::detect(&path(name)), Ok(format), "{name}");
     }
     // By content, if the name does not tell.
-    Made::ramp(1).write(&path("image"));
-    Made::ramp(2).write(&path("image.gz"));
+    CurveRecipe::ramp(1).write(&path("image"));
+    CurveRecipe::ramp(2).write(&path("image.gz"));
     std::fs::write(path("lines.old"), "mrtrix tracks\n").expect("written");
     assert_eq!(io::detect(&path("image")), Ok(Format::Nifti));
     assert_eq!(io::detect(&path("image.gz")), Ok(Format::Nifti));
@@ -159,7 +159,7 @@ fn unreadable() {
         Error::Folder { .. }
     ));
     let file = folder.path().join("a.nii");
-    Made::ramp(1).write(&file);
+    CurveRecipe::ramp(1).write(&file);
     assert!(matches!(error(file.join("b.nii")), Error::Missing { .. }));
     #[cfg(unix)]
     {
@@ -207,7 +207,7 @@ fn failed_write() {
                 &path,
                 |file| {
                     file.write_all(&vec![1; bytes])?;
-                    Err(Stop::Io(kind.into()))
+                    Err(WriteStop::Io(kind.into()))
                 },
                 |_| -> Result<(), String> { panic!("a broken file is not verified") },
             );

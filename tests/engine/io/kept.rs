@@ -153,7 +153,7 @@ pub struct Nifti {
 }
 
 impl Nifti {
-    pub fn of(code: i16, size: usize, bytes: Vec<u8>) -> Self {
+    pub fn new(code: i16, size: usize, bytes: Vec<u8>) -> Self {
         let matrix = DMat3::from_diagonal(DVec3::new(-2.0, 2.0, 2.5));
         Self {
             dims: vec![2, 2, 2],
@@ -269,11 +269,11 @@ fn every_type() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let here = folder.path();
     for (name, code, size, bytes) in types() {
-        let image = Nifti::of(code, size, bytes.clone());
+        let image = Nifti::new(code, size, bytes.clone());
         std::fs::write(here.join("a.nii"), image.file()).expect("written");
         let big = Nifti {
             second: true,
-            ..Nifti::of(code, size, bytes.clone())
+            ..Nifti::new(code, size, bytes.clone())
         };
         std::fs::write(here.join("two.nii.gz"), gzip(&big.file())).expect("written");
         for (from, to) in [
@@ -335,12 +335,12 @@ fn nibabel_reads_the_same() {
     for (name, code, size, bytes) in types() {
         std::fs::write(
             here.join("a.nii"),
-            Nifti::of(code, size, bytes.clone()).file(),
+            Nifti::new(code, size, bytes.clone()).file(),
         )
         .expect(name);
         let second = Nifti {
             second: true,
-            ..Nifti::of(code, size, bytes)
+            ..Nifti::new(code, size, bytes)
         };
         std::fs::write(here.join("two.nii.gz"), gzip(&second.file())).expect(name);
         let all = [
@@ -359,7 +359,7 @@ fn nibabel_reads_the_same() {
     let scaled = Nifti {
         slope: f64::from(0.1f32),
         intercept: 3.0,
-        ..Nifti::of(4, 2, (0..16).collect())
+        ..Nifti::new(4, 2, (0..16).collect())
     };
     std::fs::write(here.join("a.nii"), scaled.file()).expect("written");
     go_told(here, "a.nii", "b.nii.gz", &Reading::default(), true).expect("scaled");
@@ -401,7 +401,7 @@ fn slopes() {
         second,
         slope,
         intercept,
-        ..Nifti::of(4, 2, bytes.clone())
+        ..Nifti::new(4, 2, bytes.clone())
     };
     // A float32 slope is kept, with the integers.
     let slope = f64::from(0.1f32);
@@ -433,7 +433,7 @@ fn slopes() {
     let wide = [0i64, 1, (1 << 53) + 1, i64::MAX, 4, 5, 6, 1 << 60];
     let long = Nifti {
         slope: 0.5,
-        ..Nifti::of(1024, 8, wide.iter().flat_map(|v| v.to_le_bytes()).collect())
+        ..Nifti::new(1024, 8, wide.iter().flat_map(|v| v.to_le_bytes()).collect())
     };
     std::fs::write(here.join("l.nii"), long.file()).expect("written");
     let done = go(here, "l.nii", "l.nrrd");
@@ -449,7 +449,7 @@ fn slopes() {
         let fine = Nifti {
             slope: 0.001,
             intercept,
-            ..Nifti::of(4, 2, steps.clone())
+            ..Nifti::new(4, 2, steps.clone())
         };
         std::fs::write(here.join("s.nii"), fine.file()).expect("written");
         let losses = go_told(here, "s.nii", "s.nrrd", &Reading::default(), true);
@@ -462,7 +462,7 @@ fn slopes() {
     let large = [1e308f64, 1.0, 0.0, 2.0, 3.0, 4.0, 5.0, f64::INFINITY];
     let large = Nifti {
         slope: 10.0,
-        ..Nifti::of(64, 8, large.iter().flat_map(|v| v.to_le_bytes()).collect())
+        ..Nifti::new(64, 8, large.iter().flat_map(|v| v.to_le_bytes()).collect())
     };
     std::fs::write(here.join("x.nii"), large.file()).expect("written");
     let done = go(here, "x.nii", "x.nrrd");
@@ -478,7 +478,7 @@ fn colours_and_axes() {
     let here = folder.path();
     for (code, size) in [(128, 3), (2304, 4)] {
         let bytes: Vec<u8> = (0..8 * size).map(|i| (i * 31 % 251) as u8).collect();
-        let image = Nifti::of(code, size, bytes.clone());
+        let image = Nifti::new(code, size, bytes.clone());
         std::fs::write(here.join("a.nii"), image.file()).expect("written");
         for (from, to) in [("a.nii", "b.nii"), ("b.nii", "c.nrrd"), ("c.nrrd", "d.nii")] {
             let done = go_told(here, from, to, &Reading::default(), true).expect("colours");
@@ -492,7 +492,7 @@ fn colours_and_axes() {
     let bytes: Vec<u8> = (0..24u8).flat_map(|v| f32::from(v).to_le_bytes()).collect();
     let warp = Nifti {
         dims: vec![2, 2, 2, 1, 3],
-        ..Nifti::of(16, 4, bytes)
+        ..Nifti::new(16, 4, bytes)
     };
     let mut file = warp.file();
     file[68..70].copy_from_slice(&1007i16.to_le_bytes());
@@ -513,7 +513,7 @@ fn colours_and_axes() {
         done.unsupported_contents
     );
     // Times of a series.
-    let mut series = Nifti::of(2, 1, (0..16).collect());
+    let mut series = Nifti::new(2, 1, (0..16).collect());
     series.dims = vec![2, 2, 2, 2];
     let mut file = series.file();
     file[92..96].copy_from_slice(&0.72f32.to_le_bytes());
@@ -527,7 +527,7 @@ fn labels() {
     let here = folder.path();
     let numbers = [0u32, 0, 614_454_277, 614_454_278, 614_454_279, 1, 1, 0];
     let bytes: Vec<u8> = numbers.iter().flat_map(|v| v.to_le_bytes()).collect();
-    let image = Nifti::of(768, 4, bytes.clone());
+    let image = Nifti::new(768, 4, bytes.clone());
     std::fs::write(here.join("atlas_labels.nii.gz"), gzip(&image.file())).expect("written");
     let table = "1 One\n614454277 Striatum\n614454278 Pallidum\n";
     std::fs::write(here.join("atlas_labels.txt"), table).expect("written");

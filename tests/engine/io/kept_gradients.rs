@@ -29,7 +29,7 @@ fn scan(here: &Path, name: &str, grid: &Grid, table: &[(f64, DVec3)]) {
     let image = Nifti {
         dims: vec![x, y, z, volumes as i16],
         affine: grid.world_from_voxel,
-        ..Nifti::of(
+        ..Nifti::new(
             512,
             2,
             (0..n as u16).flat_map(|v| v.to_le_bytes()).collect(),

@@ -22,7 +22,7 @@ pub fn tests() -> Vec<Trial> {
 fn saved_where_moved() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let (from, to) = (folder.path().join("a.nii"), folder.path().join("b.nii"));
-    let image = Nifti::of(4, 2, (0..16).collect());
+    let image = Nifti::new(4, 2, (0..16).collect());
     let mut file = image.file();
     let voxels = file.split_off(352);
     let mut extension = b"\x20\0\0\0\x04\0\0\0<AFNI_atr/>".to_vec();
@@ -57,7 +57,7 @@ fn saved_where_moved() {
 fn losses_are_said() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let (from, to) = (folder.path().join("a.nii"), folder.path().join("b.nii"));
-    let image = Nifti::of(4, 2, (0..16).collect());
+    let image = Nifti::new(4, 2, (0..16).collect());
     std::fs::write(&from, image.file()).expect("written");
     let mut window = Window::new();
     window.act(Action::Files(FilesAction::Open(vec![from.clone()])));
@@ -73,7 +73,7 @@ fn losses_are_said() {
     window.act(save.clone());
     assert_eq!(message(&window), [""; 0]);
     // Another program has written other values.
-    let other = Nifti::of(4, 2, (1..17).collect());
+    let other = Nifti::new(4, 2, (1..17).collect());
     std::fs::write(&from, other.file()).expect("written");
     window.act(save.clone());
     let sentence = "b.nii: a.nii holds other values than when it was opened: the saved file has float32 values and no other \
@@ -96,7 +96,7 @@ fn colours() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let (from, to) = (folder.path().join("a.nii"), folder.path().join("b.nii"));
     for (datatype, size) in [(128, 3), (2304, 4)] {
-        let image = Nifti::of(datatype, size, (0..8 * size as u8).collect());
+        let image = Nifti::new(datatype, size, (0..8 * size as u8).collect());
         std::fs::write(&from, image.file()).expect("written");
         let control = Control::new();
         let (volume, _) = arcuate::io::image::read(&from, &control).expect("read");

@@ -75,7 +75,7 @@ fn pairs() {
     for (second, packed) in [(false, false), (false, true), (true, false), (true, true)] {
         let image = Nifti {
             second,
-            ..Nifti::of(4, 2, (0..16).collect())
+            ..Nifti::new(4, 2, (0..16).collect())
         };
         let name = if packed { "p.hdr.gz" } else { "p.hdr" };
         write_pair(here, &image, &[(4, b"<AFNI_atr/>*****")], packed);
@@ -108,7 +108,7 @@ fn pairs() {
 fn left_out() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let here = folder.path();
-    let image = Nifti::of(4, 2, (0..16).collect());
+    let image = Nifti::new(4, 2, (0..16).collect());
     let losses = |name: &str, file: Vec<u8>, to: &str| {
         std::fs::write(here.join(name), file).expect("written");
         let done = go_told(here, name, to, &Reading::default(), true).expect("converted");
@@ -145,7 +145,7 @@ fn scaled_colours() {
             second,
             slope: 2.0,
             intercept: 1.0,
-            ..Nifti::of(128, 3, (0..24).collect())
+            ..Nifti::new(128, 3, (0..24).collect())
         };
         std::fs::write(here.join("a.nii"), image.file()).expect("written");
         let done = go_told(here, "a.nii", "b.nii", &Reading::default(), true).expect("converted");
@@ -167,7 +167,7 @@ fn too_far() {
     let far = Nifti {
         second: true,
         affine: DAffine3::from_translation(DVec3::new(1e39, 0.0, 0.0)),
-        ..Nifti::of(2, 1, vec![0, 1, 0, 1, 0, 1, 0, 1])
+        ..Nifti::new(2, 1, vec![0, 1, 0, 1, 0, 1, 0, 1])
     };
     std::fs::write(here.join("far.nii"), far.file()).expect("written");
     let error = go_told(here, "far.nii", "b.nii", &Reading::default(), true).expect_err("too far");
@@ -191,7 +191,7 @@ fn rest() {
     for second in [false, true] {
         let image = Nifti {
             second,
-            ..Nifti::of(4, 2, (0..16).collect())
+            ..Nifti::new(4, 2, (0..16).collect())
         };
         let extensions: [(i32, &[u8]); 2] = [(4, b"<AFNI_atr/>*****"), (44, b"sixteen letters.")];
         let mut file = extended(&image, &extensions);
@@ -261,7 +261,7 @@ fn described() {
     for second in [false, true] {
         let image = Nifti {
             second,
-            ..Nifti::of(4, 2, (0..16).collect())
+            ..Nifti::new(4, 2, (0..16).collect())
         };
         let mut file = image.file();
         let at = if second { 240 } else { 148 };
@@ -340,7 +340,7 @@ fn saved_as_opened() {
         let path = here.join(format!("{name}.nii"));
         let scaled = Nifti {
             slope: if name == "int16" { 0.5 } else { 0.0 },
-            ..Nifti::of(code, size, bytes.clone())
+            ..Nifti::new(code, size, bytes.clone())
         };
         std::fs::write(&path, scaled.file()).expect("written");
         window.act(Action::Files(FilesAction::Open(vec![path.clone()])));

@@ -348,7 +348,7 @@ fn newer_file() {
             let found = std::fs::read_to_string(at(name)).expect("read");
             assert_eq!(found, text, "{fails}: {name}");
         }
-        let old = atomic::before(&at("d.bval"), &at("d.bvec"));
+        let old = atomic::previous_file(&at("d.bval"), &at("d.bvec"));
         assert_eq!(old, Some(at(".d.bvec.previous")), "{fails}");
     }
     put().expect("put");
@@ -492,8 +492,8 @@ fn private() {
     let root = folder.path().join("state").join("recovery");
     std::fs::create_dir_all(&root).expect("made");
     std::fs::set_permissions(&root, PermissionsExt::from_mode(0o755)).expect("set");
-    let desk = io::recovery::RecoveryFolder::new(&root).expect("a desk");
-    let session = desk.session();
+    let recovery_folder = io::recovery::RecoveryFolder::new(&root).expect("a desk");
+    let session = recovery_folder.session();
     atomic::write_text(&session, "{}").expect("written");
     let sum = "0123456789abcdef0123";
     io::session::store(&session, &lines(2, 0.0), sum, &|_| false, &Control::new()).expect("stored");

@@ -75,7 +75,7 @@ pub struct Mgh {
 }
 
 impl Mgh {
-    fn of(grid: Grid) -> Self {
+    fn new(grid: Grid) -> Self {
         Self {
             grid,
             frames: 1,
@@ -184,7 +184,7 @@ pub fn own_seeds(ending: &str) -> Vec<Vec<u8>> {
             .map(|code| {
                 Mgh {
                     code,
-                    ..Mgh::of(grid.clone())
+                    ..Mgh::new(grid.clone())
                 }
                 .bytes(&values)
             })
@@ -258,7 +258,7 @@ fn every_axis_order() {
             (VolumeKind::Rgb, &*found.grid)
         );
 
-        let bytes = Mgh::of(grid.clone()).bytes(&values);
+        let bytes = Mgh::new(grid.clone()).bytes(&values);
         std::fs::write(at("a.mgh"), &bytes).expect("written");
         std::fs::write(at("a.mgz"), gzip(&bytes)).expect("written");
         for name in ["a.mgh", "a.mgz"] {
@@ -284,7 +284,7 @@ fn every_axis_order() {
 pub fn mgh_int32(grid: Grid, values: &[f32]) -> Vec<u8> {
     let made = Mgh {
         code: 1,
-        ..Mgh::of(grid)
+        ..Mgh::new(grid)
     };
     made.bytes(values)
 }
@@ -300,7 +300,7 @@ fn mgh_types() {
             let made = Mgh {
                 code,
                 frames,
-                ..Mgh::of(grid.clone())
+                ..Mgh::new(grid.clone())
             };
             let values: Vec<f32> = ramp(&grid, frames).iter().map(|v| v % 200.0).collect();
             std::fs::write(&path, made.bytes(&values)).expect("written");
@@ -310,7 +310,7 @@ fn mgh_types() {
         }
     }
     // Without its name, by its content; and without a position, which is reported.
-    let mut made = Mgh::of(grid);
+    let mut made = Mgh::new(grid);
     made.stated = false;
     let values = ramp(&made.grid, 1);
     let plain = folder.path().join("volume");
@@ -328,7 +328,7 @@ fn mgh_refusals() {
     let oblique = grid(3, true, &mut random);
     let grid = small(&oblique, &mut random);
     let values = ramp(&grid, 1);
-    let whole = Mgh::of(grid).bytes(&values);
+    let whole = Mgh::new(grid).bytes(&values);
     let with = |at: usize, bytes: &[u8]| {
         let mut changed = whole.clone();
         changed[at..at + bytes.len()].copy_from_slice(bytes);
@@ -542,7 +542,7 @@ fn converted() {
     let oblique = grid(33, true, &mut random);
     let grid = small(&oblique, &mut random);
     let values = ramp(&grid, 1);
-    std::fs::write(at("a.mgh"), Mgh::of(grid.clone()).bytes(&values)).expect("written");
+    std::fs::write(at("a.mgh"), Mgh::new(grid.clone()).bytes(&values)).expect("written");
     let go = |from: &str, to: &str| {
         let reported = io::Reading::default();
         let plan = io::convert::plan(&at(from), &at(to), None, &reported, &Control::new())?;

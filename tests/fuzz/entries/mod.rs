@@ -432,7 +432,7 @@ pub fn document(path: &Path, file: &session::SessionFile) -> bool {
             .files
             .iter()
             .map(|entry: &FileEntry| Found {
-                path: entry.place(folder),
+                path: entry.path_from(folder),
                 standing: FileComparison::Same,
                 suggestion: None,
                 entry: entry.clone(),

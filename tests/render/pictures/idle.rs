@@ -58,7 +58,7 @@ fn nothing_shows() {
 
     renderer.clear();
     assert_eq!(renderer.device_bytes(), 0);
-    assert!(!renderer.busy());
+    assert!(!renderer.is_busy());
     assert_eq!(renderer.device_ms(), ms);
     // The list's own.
     assert_eq!(Arc::strong_count(values), 1);

@@ -204,9 +204,9 @@ fn pieces() {
     let mut fresh = fresh_offscreen();
     fresh.renderer.load_in_pieces();
     let (mut calls, begun) = (0, Instant::now());
-    while calls == 0 || fresh.renderer.busy() {
+    while calls == 0 || fresh.renderer.is_busy() {
         // Better pictures wait until the view rests: calls meanwhile would be counted instead of pieces.
-        std::thread::sleep(fresh.renderer.due_in().unwrap_or_default());
+        std::thread::sleep(fresh.renderer.next_frame_in().unwrap_or_default());
         fresh.renderer.scene(&list, PANE);
         // While a piece is being drawn no other one begins.
         fresh.renderer.wait();
@@ -236,7 +236,7 @@ fn rough_then_better() {
     }
     renderer.scene(&list, PANE);
     let draws = renderer.draws();
-    let waits = renderer.busy();
+    let waits = renderer.is_busy();
     assert_eq!(renderer.shows(&list, PANE), !waits);
     std::thread::sleep(std::time::Duration::from_millis(300));
     at_rest(renderer, &list);
@@ -261,7 +261,7 @@ fn pause() {
 fn at_rest(renderer: &mut Renderer, list: &ScenePane) -> usize {
     pause();
     for calls in 0..10_000 {
-        if !renderer.busy() {
+        if !renderer.is_busy() {
             return calls;
         }
         renderer.wait();
@@ -302,25 +302,25 @@ fn slow_pictures() {
     renderer.wait();
     pause();
     renderer.scene(&turned, PANE);
-    assert!(renderer.busy() && !renderer.shows(&turned, PANE));
+    assert!(renderer.is_busy() && !renderer.shows(&turned, PANE));
     // Some pieces, then the view moves again.
     pause();
     for _ in 0..3 {
         renderer.wait();
         renderer.scene(&turned, PANE);
     }
-    assert!(renderer.busy() && !renderer.shows(&turned, PANE));
+    assert!(renderer.is_busy() && !renderer.shows(&turned, PANE));
     // None is drawn during interaction, and drawing continues once it pauses.
     let share = renderer.share([PANE]);
     assert!(share > 0.0 && share < 1.0, "{share}");
     renderer.wait();
-    assert_eq!(renderer.due_in(), Some(Duration::ZERO));
+    assert_eq!(renderer.next_frame_in(), Some(Duration::ZERO));
     // A busy machine may take longer than the pause.
     let at_once = (0..50).any(|_| {
         let (share, began) = (renderer.share([PANE]), Instant::now());
-        renderer.touch();
+        renderer.record_interaction();
         renderer.scene(&turned, PANE);
-        let (wait, now) = (renderer.due_in(), renderer.share([PANE]));
+        let (wait, now) = (renderer.next_frame_in(), renderer.share([PANE]));
         if began.elapsed() > Duration::from_millis(120) {
             return false;
         }
@@ -331,7 +331,7 @@ fn slow_pictures() {
     assert!(at_once);
     let share = renderer.share([PANE]);
     pause();
-    assert_eq!(renderer.due_in(), Some(Duration::ZERO));
+    assert_eq!(renderer.next_frame_in(), Some(Duration::ZERO));
     renderer.scene(&turned, PANE);
     assert!(renderer.share([PANE]) > share);
     // The last of them does not composite it either: that is a piece of its own.
@@ -339,11 +339,11 @@ fn slow_pictures() {
         renderer.wait();
         renderer.scene(&turned, PANE);
     }
-    assert!(renderer.busy() && !renderer.is_whole([PANE]));
+    assert!(renderer.is_busy() && !renderer.is_whole([PANE]));
     renderer.wait();
     renderer.scene(&turned, PANE);
     renderer.wait();
-    assert!(!renderer.busy() && renderer.is_whole([PANE]));
+    assert!(!renderer.is_busy() && renderer.is_whole([PANE]));
     renderer.scene(&list, PANE);
     pause();
     for _ in 0..3 {
@@ -393,7 +393,7 @@ fn slow_slices() {
     let at_rest = |renderer: &mut Renderer, list| {
         pause();
         for calls in 0..10_000 {
-            if !renderer.busy() {
+            if !renderer.is_busy() {
                 return calls;
             }
             renderer.wait();
@@ -413,7 +413,7 @@ fn slow_slices() {
         renderer.wait();
         renderer.slice(&moved, PANE);
     }
-    assert!(renderer.busy());
+    assert!(renderer.is_busy());
     assert_eq!(difference(&rough, &read(renderer)).0, 0);
     assert_eq!(renderer.draws(), draws);
     at_rest(renderer, &moved);
@@ -458,10 +458,10 @@ fn very_many() {
     let mut first = None;
     for _ in 0..10_000 {
         // Calls while the view does not rest draw nothing.
-        std::thread::sleep(renderer.due_in().unwrap_or_default());
+        std::thread::sleep(renderer.next_frame_in().unwrap_or_default());
         renderer.scene(&list, PANE);
         renderer.wait();
-        if !renderer.busy() {
+        if !renderer.is_busy() {
             break;
         }
         first = first.or(Some(renderer.share([PANE])).filter(|&share| share > 0.0));
@@ -515,7 +515,7 @@ fn windows_show_the_same() {
         });
         while {
             renderer.scene(&list, PANE);
-            renderer.busy()
+            renderer.is_busy()
         } {}
         let view = surface.create_view(&Default::default());
         let mut encoder = device.create_command_encoder(&Default::default());

@@ -424,7 +424,7 @@ fn kept() {
     let look = VolumeLook {
         style: Style::Surface,
         cut: Cut::Side(DVec3::X),
-        ..VolumeLook::of(&volume, (0.0, 8.0))
+        ..VolumeLook::default_for(&volume, (0.0, 8.0))
     };
     assert_eq!((look.level, look.reference_mm), (4.0, 4.0));
     let display = Display {

@@ -232,11 +232,11 @@ fn nudges() {
             turn_deg: three(44.0),
         };
         let centre = three(30.0);
-        let back = Nudge::of(nudge.about(centre), centre).unwrap();
+        let back = Nudge::from_transform(nudge.about(centre), centre).unwrap();
         assert!(back.shift_mm.distance(nudge.shift_mm) < 1e-9);
         assert!(back.turn_deg.distance(nudge.turn_deg) < 1e-9);
         let scaled = nudge.about(centre) * DAffine3::from_scale(DVec3::splat(1.01));
-        assert_eq!(Nudge::of(scaled, centre), None);
+        assert_eq!(Nudge::from_transform(scaled, centre), None);
     }
     // Right-handed about the axes that point right, front and up: a turn to the left.
     let turn = Nudge {
@@ -372,7 +372,7 @@ fn in_turn(window: &mut Window, first: LayerId, path: PathBuf) {
         let event = window.jobs.wait(&job, |_| {});
         query = update(&mut window.state, Action::Event(event));
     }
-    assert!(window.state.session.shifting.is_empty());
+    assert!(window.state.session.pending_transforms.is_empty());
     assert_eq!(window.state.document.moved_by(first), to(4.0));
     assert_eq!(window.state.document.moved_by(second), to(3.0));
     window.act(Action::Undo);

@@ -57,7 +57,7 @@ pub fn cases() -> Vec<Case> {
             samples(3, &[(1000.0, 96), (2000.0, 96)]),
         ),
         case("one shell", only(stick()), samples(1, &[(1000.0, 32)])),
-        case("density", only(Intra::Density), Samples::single()),
+        case("density", only(Intra::Density), Samples::one_per_voxel()),
         case(
             "five shells",
             model(stick()),
@@ -349,7 +349,7 @@ fn sampled() {
     let merged = Samples::new(&table, &[], &merge).unwrap();
     assert_eq!((apart.count(), merged.count()), (15, 14));
     assert_eq!(merged.b0, [vec![0, 1]]);
-    assert_eq!(merged.left_out, [15]);
+    assert_eq!(merged.excluded, [15]);
     let sizes: Vec<usize> = merged.shells.iter().map(|s| s.volumes.len()).collect();
     assert_eq!(sizes, [6, 7]);
     assert!((merged.shells[0].b_s_per_mm2 - 6005.0 / 6.0).abs() < 1e-9);

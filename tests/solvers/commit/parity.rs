@@ -238,7 +238,7 @@ fn fits(cuda: Backend) {
         for without in [None, Some(without.as_slice())] {
             let [cpu, gpu] = [&backend(2), &cuda].map(|place| {
                 let prepared = scan.prepared(place);
-                assert!(prepared.is_for(place));
+                assert!(prepared.supports(place));
                 scan.fit(&prepared, without, place)
             });
             let off = (cpu.objective / gpu.objective - 1.0).abs();
@@ -264,7 +264,7 @@ fn fits(cuda: Backend) {
     }
     let prepared = scan.prepared(&cuda);
     // It is prepared again for another backend.
-    assert!(!prepared.is_for(&backend(2)));
+    assert!(!prepared.supports(&backend(2)));
 }
 
 fn full(cuda: Backend) {

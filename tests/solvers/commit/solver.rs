@@ -10,7 +10,7 @@ use arcuate::solvers::commit;
 use arcuate::solvers::commit::model::Model;
 use arcuate::solvers::commit::operator::{Operator, OperatorKind};
 use arcuate::solvers::commit::solver::{
-    Curve, Ended, Group, Metric, Penalty, Problem, Solution, Stop, solve, solve_plainly,
+    Curve, Ended, Group, Metric, Penalty, Problem, Solution, Stop, solve, solve_by_fista,
 };
 use libtest_mimic::Trial;
 
@@ -532,7 +532,7 @@ pub fn plain(place: &Backend) {
         ..LONG
     };
     let (curve, control) = (Curve::default(), Control::new());
-    let run = || solve_plainly(&problem, &stop, &curve, &control);
+    let run = || solve_by_fista(&problem, &stop, &curve, &control);
     let made = setup.place.install(run).unwrap();
     assert!(made.ended == Ended::Iterations && made.iterations == 300);
     let reached = curve.values();

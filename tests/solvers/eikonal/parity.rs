@@ -130,7 +130,7 @@ fn pathways(cuda: Backend) {
     });
     assert!((cpu.min_cost / gpu.min_cost - 1.0).abs() < 1e-4);
     assert!((cpu.joining_epsilon - gpu.joining_epsilon).abs() < 1e-4);
-    let [a, b] = [cpu.minimal().unwrap(), gpu.minimal().unwrap()];
+    let [a, b] = [cpu.minimal_path().unwrap(), gpu.minimal_path().unwrap()];
     assert!((a.total_mm() / b.total_mm() - 1.0).abs() < 0.02);
 }
 

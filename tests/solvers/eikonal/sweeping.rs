@@ -239,7 +239,7 @@ fn least_of_all(field: &CostField, place: usize) -> Option<f64> {
         let to = metric.place_of([0, 1, 2].map(|a| voxel[a] + step[a]))?;
         let value = f64::from(field.values[to]);
         let way = DVec3::from_array(step.map(|s| s as f64));
-        (metric.open(voxel, step) && value.is_finite()).then_some((way, value))
+        (metric.is_step_open(voxel, step) && value.is_finite()).then_some((way, value))
     };
     let mut best = f64::INFINITY;
     for octant in 0..8 {

@@ -30,7 +30,7 @@ struct Error {
 }
 
 impl Error {
-    fn of(off: &[f64]) -> Self {
+    fn from_distances(off: &[f64]) -> Self {
         let count = off.len() as f64;
         let squares = off.iter().map(|d| d * d).sum::<f64>();
         Self {
@@ -52,7 +52,7 @@ fn error(
     band: f32,
 ) -> Error {
     let all = errors(axes, scale, (from, to), params, off, band);
-    Error::of(&all.into_iter().map(|(_, error)| error).collect::<Vec<_>>())
+    Error::from_distances(&all.into_iter().map(|(_, error)| error).collect::<Vec<_>>())
 }
 
 /// The same for each point of the surface, with its direction from the centre.
@@ -131,7 +131,7 @@ fn growth() {
             let own = axes * scale;
             let more: Vec<f64> = found.iter().map(|(n, e)| e + lag(own, *n)).collect();
             let whole: Vec<f64> = found.iter().map(|(_, error)| *error).collect();
-            (Error::of(&whole), Error::of(&more))
+            (Error::from_distances(&whole), Error::from_distances(&more))
         });
         let [(coarse, more), (fine, fine_more)] = both;
         let order = (coarse.mean / fine.mean).log2();

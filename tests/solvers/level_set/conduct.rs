@@ -43,10 +43,10 @@ fn drawn() {
         let mut made = begin(&image, &[place], &params, layout);
         let (backend, control) = (backend(2), Control::new());
         for _ in 0..4 {
-            made.measure(31, &backend, &control).unwrap();
+            made.run_unchecked(31, &backend, &control).unwrap();
             let (image, field) = (made.image(None).unwrap(), made.field().unwrap());
             let pages = image.pages().expect("values");
-            let ([nx, ny, _], edge) = (image.counts(), 1 << image.shift);
+            let ([nx, ny, _], edge) = (image.bricks_per_axis(), 1 << image.shift);
             assert_eq!(edge, brick);
             for i in 0..image.grid.voxel_count() {
                 let voxel = image.grid.voxel(i);
@@ -265,9 +265,12 @@ fn refusals() {
     assert!(refused(&good, &ball, &unmoved).contains("paint where it grows"));
     let mut made = begin(&good, &ball, &USUAL, Layout::BEST);
     run(&mut made, 20);
-    let before = (made.field().unwrap().dense(), made.script());
+    let before = (made.field().unwrap().values_by_voxel(), made.script());
     assert!(made.set(&unmoved, &backend(1)).is_err());
-    assert_eq!((made.field().unwrap().dense(), made.script()), before);
+    assert_eq!(
+        (made.field().unwrap().values_by_voxel(), made.script()),
+        before
+    );
     // Voxels without a value keep the surface out and do no harm.
     let mut values = vec![1.0f32; grid.voxel_count()];
     for (i, v) in values.iter_mut().enumerate() {
@@ -294,7 +297,7 @@ fn refusals() {
         let mut made = begin(&image, &ball, &params, Layout::BEST);
         run(&mut made, 120);
         let field = made.field().unwrap();
-        assert!(field.dense().iter().all(|v| v.is_finite()));
+        assert!(field.values_by_voxel().iter().all(|v| v.is_finite()));
         let mask = field.mask();
         let farthest = mask.voxels_inside().map(|v| v[0]).max().unwrap();
         assert!((11..=13).contains(&farthest), "{farthest}");
@@ -344,15 +347,18 @@ fn lost() {
     });
     let mut made = begin(&full, &[sphere(DVec3::ZERO, 5.0)], &GROWTH, Layout::BEST);
     assert_eq!(run(&mut made, 1000), Ended::Filled);
-    let kept = made.field().unwrap().dense();
+    let kept = made.field().unwrap().values_by_voxel();
     // A cut that leaves nothing is refused, and changes nothing.
     let all = Sphere {
         add: false,
         ..sphere(DVec3::ZERO, 40.0)
     };
-    let error = made.edit(&all, &backend(1)).unwrap_err().to_string();
+    let error = made
+        .apply_sphere(&all, &backend(1))
+        .unwrap_err()
+        .to_string();
     assert!(error.contains("cut away less"), "{error}");
-    assert_eq!(made.field().unwrap().dense(), kept);
+    assert_eq!(made.field().unwrap().values_by_voxel(), kept);
     let control = Control::new();
     control.cancel();
     assert!(made.run(10, &backend(1), &control).is_err());
@@ -483,7 +489,7 @@ fn at_rest() {
         let (step, found) = (made.step(), made.field().unwrap());
         assert_eq!(ended, Ended::Converged, "{name}");
         // It stays there.
-        made.measure(600, &backend, &control).unwrap();
+        made.run_unchecked(600, &backend, &control).unwrap();
         let later = made.field().unwrap();
         let moved = backend.install(|| later.moved(&found));
         println!("{name}: {step} steps, {moved:.4} voxels in 600 more");
@@ -576,7 +582,7 @@ fn masks() {
     let (mean, worst) = super::radius(&made.field().unwrap(), centre, 9.0);
     println!("{mean:.3}, off by {worst:.3} at most");
     assert!((mean - 9.0).abs() < 0.2 && worst < 0.9, "{mean} {worst}");
-    let depth = made.field().unwrap().dense();
+    let depth = made.field().unwrap().values_by_voxel();
     for (i, phi) in depth.iter().enumerate() {
         let at = grid.world(DVec3::from_array(grid.voxel(i).map(|v| v as f64)));
         let exact = (9.0 - at.distance(centre)).clamp(-3.0, 3.0) as f32;

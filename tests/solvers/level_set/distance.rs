@@ -80,7 +80,7 @@ fn to_lines(p: DVec3, of: &Tractogram) -> f64 {
 /// Points of the drawn surface: its crossings of the edges of `n`³ parts of every cell, at most a part's diagonal from
 /// any of its points.
 fn points_of(field: &Field, n: usize) -> Vec<DVec3> {
-    let (grid, dense) = (&field.grid, field.dense());
+    let (grid, dense) = (&field.grid, field.values_by_voxel());
     let mut found = Vec::new();
     let [nx, ny, nz] = grid.shape.map(|v| v - 1);
     for z in 0..nz {
@@ -133,7 +133,11 @@ fn sound(found: &Approach, field: &Field, of: Option<&Tractogram>) {
         (at.distance(surface) - at_most_mm).abs() < 1e-9,
         "{found:?}"
     );
-    let value = phi(&field.dense(), &field.grid, field.grid.voxel_at(surface));
+    let value = phi(
+        &field.values_by_voxel(),
+        &field.grid,
+        field.grid.voxel_at(surface),
+    );
     assert!(value.abs() < 1e-5, "φ = {value} on the surface");
     if let Some(of) = of {
         let off = to_lines(at, of);
@@ -349,7 +353,7 @@ fn surfaces() {
 }
 
 fn tiny_is_there(field: &Field) -> bool {
-    field.census(1.0).inside > 0
+    field.count_voxels(1.0).inside > 0
 }
 
 /// Dense samples along every streamline decide whether it enters.
@@ -361,7 +365,7 @@ fn crossing() {
             let grid = grid(axes, 26.0);
             let field = blobs(&grid, &mut random, 12.0);
             let surface = Isosurface::of_field(&field);
-            let dense = field.dense();
+            let dense = field.values_by_voxel();
             let some = wiggles(&mut random, 150, 1.0);
             let (mut sure, mut perhaps) = (0, 0);
             for line in some.streamlines() {

@@ -120,7 +120,10 @@ fn bricks() {
                 for _ in 0..pieces {
                     made.run(44 / pieces, &backend, &control).unwrap();
                 }
-                (made.field().unwrap().dense(), made.growth().to_vec())
+                (
+                    made.field().unwrap().values_by_voxel(),
+                    made.growth().to_vec(),
+                )
             };
             let reference = outcome(1, Layout::BEST, 1);
             assert!(
@@ -229,12 +232,12 @@ fn again() {
     run(&mut made, 30);
     made.set(&smoother, &backend).unwrap();
     run(&mut made, 17);
-    let at_47 = made.field().unwrap().dense();
-    made.edit(&cut, &backend).unwrap();
-    made.edit(&sphere(random.direction() * 7.0, 3.0), &backend)
+    let at_47 = made.field().unwrap().values_by_voxel();
+    made.apply_sphere(&cut, &backend).unwrap();
+    made.apply_sphere(&sphere(random.direction() * 7.0, 3.0), &backend)
         .unwrap();
     run(&mut made, 40);
-    let end = made.field().unwrap().dense();
+    let end = made.field().unwrap().values_by_voxel();
     // A script can be written and read back.
     let script = made.script();
     let text = serde_json::to_string(&script).unwrap();
@@ -243,12 +246,15 @@ fn again() {
     let again = Evolution::replay(&all, &begin, &script, &backend, &control);
     let (replayed, ended) = again.unwrap();
     assert_eq!(ended, Ended::Steps);
-    assert_eq!(replayed.field().unwrap().dense(), end);
+    assert_eq!(replayed.field().unwrap().values_by_voxel(), end);
     assert_eq!(replayed.growth(), made.growth());
     // Back to before the cut; then the same run again.
     made.rewind(47, &backend, &control).unwrap();
     assert_eq!(
-        (made.step(), made.field().unwrap().dense() == at_47),
+        (
+            made.step(),
+            made.field().unwrap().values_by_voxel() == at_47
+        ),
         (47, true)
     );
     assert_eq!(made.params(), &smoother);
@@ -257,21 +263,21 @@ fn again() {
         let ScriptEvent::Sphere(sphere) = &event.what else {
             unreachable!("the last two were spheres")
         };
-        made.edit(sphere, &backend).unwrap();
+        made.apply_sphere(sphere, &backend).unwrap();
     }
     run(&mut made, 40);
-    assert_eq!(made.field().unwrap().dense(), end);
+    assert_eq!(made.field().unwrap().values_by_voxel(), end);
     made.rewind(0, &backend, &control).unwrap();
     assert_eq!(
-        made.field().unwrap().dense(),
-        new().field().unwrap().dense()
+        made.field().unwrap().values_by_voxel(),
+        new().field().unwrap().values_by_voxel()
     );
     assert_eq!(made.params(), &USUAL);
 }
 
 fn with(made: &Evolution) -> (Vec<f32>, Vec<u64>, RunHistory, Params, f64) {
     (
-        made.field().unwrap().dense(),
+        made.field().unwrap().values_by_voxel(),
         made.growth().to_vec(),
         made.script(),
         made.params().clone(),
@@ -300,25 +306,28 @@ fn inputs_change() {
         inputs.collect()
     };
     run(&mut made, 30);
-    let at_30 = made.field().unwrap().dense();
+    let at_30 = made.field().unwrap().values_by_voxel();
     // Its speed is set only now: before there is no layer.
     assert!(made.set(&everything(), &backend).is_err());
-    made.change(&others[0], &everything(), &backend).unwrap();
-    assert_eq!(made.field().unwrap().dense(), at_30, "φ stays");
+    made.set_inputs(&others[0], &everything(), &backend)
+        .unwrap();
+    assert_eq!(made.field().unwrap().values_by_voxel(), at_30, "φ stays");
     assert_eq!(made.script().events.len(), 2);
     run(&mut made, 17);
     let before = with(&made);
     // A refused change leaves everything as it was.
-    assert!(made.change(&plain, &everything(), &backend).is_err());
+    assert!(made.set_inputs(&plain, &everything(), &backend).is_err());
     assert!(with(&made) == before && made.inputs().is(&others[0]));
     assert_eq!(made.all_inputs().len(), 2);
-    made.change(&others[1], &everything(), &backend).unwrap();
+    made.set_inputs(&others[1], &everything(), &backend)
+        .unwrap();
     run(&mut made, 13);
     let at_60 = with(&made);
     // Known inputs keep their number.
-    made.change(&others[0], &everything(), &backend).unwrap();
+    made.set_inputs(&others[0], &everything(), &backend)
+        .unwrap();
     run(&mut made, 5);
-    made.change(&plain, &USUAL, &backend).unwrap();
+    made.set_inputs(&plain, &USUAL, &backend).unwrap();
     run(&mut made, 20);
     assert_eq!(numbers(&made), [(30, 1), (47, 2), (60, 1), (65, 0)]);
     assert_eq!(made.all_inputs().len(), 3);
@@ -328,7 +337,7 @@ fn inputs_change() {
         Evolution::new(&plain, &begin, &USUAL, Layout::BEST, &backend, &control).unwrap();
     alone.watched = false;
     run(&mut alone, 85);
-    assert!(alone.field().unwrap().dense() != end.0);
+    assert!(alone.field().unwrap().values_by_voxel() != end.0);
     let text = serde_json::to_string(&end.2).unwrap();
     let script: RunHistory = serde_json::from_str(&text).unwrap();
     assert_eq!(script, end.2);
@@ -346,9 +355,10 @@ fn inputs_change() {
     made.rewind(60, &backend, &control).unwrap();
     assert!(with(&made) == at_60 && made.inputs().is(&others[1]));
     assert_eq!(made.all_inputs().len(), 3);
-    made.change(&others[0], &everything(), &backend).unwrap();
+    made.set_inputs(&others[0], &everything(), &backend)
+        .unwrap();
     run(&mut made, 5);
-    made.change(&plain, &USUAL, &backend).unwrap();
+    made.set_inputs(&plain, &USUAL, &backend).unwrap();
     run(&mut made, 20);
     assert!(with(&made) == end);
     // Forgotten inputs have no number.
@@ -359,7 +369,7 @@ fn inputs_change() {
         (vec![(30, 1)], 2)
     );
     made.rewind(30, &backend, &control).unwrap();
-    assert_eq!(made.field().unwrap().dense(), at_30);
+    assert_eq!(made.field().unwrap().values_by_voxel(), at_30);
     assert!(made.inputs().is(&plain) && made.all_inputs().len() == 1);
     assert_eq!(made.params(), &USUAL);
 }
@@ -379,9 +389,9 @@ fn stopped_way_back() {
         let mut made = new.unwrap();
         made.watched = false;
         run(&mut made, 37);
-        made.change(&other, &everything(), &backend).unwrap();
+        made.set_inputs(&other, &everything(), &backend).unwrap();
         run(&mut made, 33);
-        made.edit(&spheres[0], &backend).unwrap();
+        made.apply_sphere(&spheres[0], &backend).unwrap();
         run(&mut made, 41);
         made
     };
@@ -402,7 +412,7 @@ fn stopped_way_back() {
         assert_eq!((made.inside(), made.all_inputs().len()), (twin.inside(), 2));
     }
     for made in [&mut made, &mut twin] {
-        made.edit(&spheres[1], &backend).unwrap();
+        made.apply_sphere(&spheres[1], &backend).unwrap();
         run(made, 40);
     }
     assert!(with(&made) == with(&twin));

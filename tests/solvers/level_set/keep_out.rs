@@ -91,8 +91,8 @@ fn stays() {
                 let mut made = made.unwrap();
                 made.watched = false;
                 run(&mut made, 20);
-                let before = made.field().unwrap().dense();
-                made.edit(&black, &backend).unwrap();
+                let before = made.field().unwrap().values_by_voxel();
+                made.apply_sphere(&black, &backend).unwrap();
                 let label = format!("{kind}, {name}, {radius} mm");
                 for steps in [5, 25, 60, 110] {
                     if !matches!(run(&mut made, steps), Ended::Steps | Ended::Converged) {
@@ -103,12 +103,15 @@ fn stays() {
                     assert_eq!(inside, 0, "{label}: of {voxels} at {} steps", made.step());
                 }
                 // Rewinding leads back to before it, and the script to the same result.
-                let (script, end) = (made.script(), made.field().unwrap().dense());
+                let (script, end) = (made.script(), made.field().unwrap().values_by_voxel());
                 let given = [inputs.clone()];
                 let again = Evolution::replay(&given, &begin, &script, &backend, &control);
-                assert!(again.unwrap().0.field().unwrap().dense() == end, "{label}");
+                assert!(
+                    again.unwrap().0.field().unwrap().values_by_voxel() == end,
+                    "{label}"
+                );
                 made.rewind(20, &backend, &control).unwrap();
-                assert!(made.field().unwrap().dense() == before, "{label}");
+                assert!(made.field().unwrap().values_by_voxel() == before, "{label}");
                 assert_eq!(made.spheres().len(), 1);
             }
         }
@@ -129,7 +132,7 @@ fn added() {
     let black = cut(DVec3::X * 6.0, 3.0);
     let mut made = new();
     made.watched = false;
-    made.edit(&black, &backend).unwrap();
+    made.apply_sphere(&black, &backend).unwrap();
     run(&mut made, 60);
     assert_eq!(within(&made.field().unwrap(), &black).0, 0);
     // Other speeds do not admit it either.
@@ -143,7 +146,7 @@ fn added() {
     // With little smoothness: alone in the cut-away region, a ball of 2 mm would shrink under more.
     made.set(&USUAL, &backend).unwrap();
     let white = sphere(DVec3::X * 6.0, 2.0);
-    made.edit(&white, &backend).unwrap();
+    made.apply_sphere(&white, &backend).unwrap();
     run(&mut made, 30);
     let field = made.field().unwrap();
     let (inside, voxels) = within(&field, &white);

@@ -199,7 +199,7 @@ fn alarm() {
     };
     let mut alarm = wandered();
     assert_eq!(alarm.leak(), None, "not before what joined is known");
-    alarm.judge(false);
+    alarm.decide_suspicion(false);
     let leak = alarm.leak().expect("a leak");
     assert!(
         (650..=700).contains(&leak.from) && leak.noticed <= 750,
@@ -207,7 +207,7 @@ fn alarm() {
     );
     // If the joined part belongs to it the run continues, suspected again only when it slows and speeds up once more.
     let mut alarm = wandered();
-    alarm.judge(true);
+    alarm.decide_suspicion(true);
     (800..900).for_each(|step| alarm.record(wanders(step)));
     let stands = wanders(900);
     (0..200).for_each(|n| alarm.record(stands + 2 * n));
@@ -252,7 +252,7 @@ fn again() {
         alarm.record(cisterns(step));
         assert_eq!(alarm.leak(), None, "{step}");
     }
-    alarm.judge(false);
+    alarm.decide_suspicion(false);
     let leak = alarm.leak().expect("a leak");
     assert_eq!((leak.cause, leak.noticed), (Cause::Growth, step));
     assert!(step <= 1000 && (750..=900).contains(&leak.from), "{leak:?}");
@@ -288,7 +288,7 @@ fn cut() {
             assert!(step <= 1100, "no suspicion after a cut at {edited}");
             alarm.record(left(step));
         }
-        alarm.judge(false);
+        alarm.decide_suspicion(false);
         let leak = alarm.leak().expect("a leak");
         assert_eq!(leak.cause, Cause::Growth, "{edited}");
         assert!((edited..=950).contains(&leak.from), "{edited}: {leak:?}");

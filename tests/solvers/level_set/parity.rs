@@ -53,13 +53,13 @@ fn pictures(cuda: Backend, mut offscreen: Offscreen, lend: ImageExporter) {
     };
     let mut kept = Vec::new();
     for round in 0..8 {
-        made.measure(37, &cuda, &control).unwrap();
+        made.run_unchecked(37, &cuda, &control).unwrap();
         let there = made.image(Some(&lend)).unwrap();
         assert!(there.device_copy().is_some() && there.pages().is_none());
         let fetched = made.image(None).unwrap();
         assert!(fetched.device_copy().is_none());
         // The run has continued when the picture is drawn.
-        made.measure(5, &cuda, &control).unwrap();
+        made.run_unchecked(5, &cuda, &control).unwrap();
         let before = offscreen.renderer.uploaded_bytes();
         let found = offscreen.scene(&shown(there.clone())).unwrap();
         assert_eq!(offscreen.renderer.uploaded_bytes(), before);
@@ -97,12 +97,16 @@ fn compare(
         let new = Evolution::new(inputs, start, params, Layout::BEST, backend, &control);
         let mut made = new.unwrap();
         made.watched = false;
-        made.measure(steps, backend, &control).unwrap();
+        made.run_unchecked(steps, backend, &control).unwrap();
         made
     });
     let fields = [&cpu, &gpu].map(|made| made.field().unwrap());
     let (mut worst, mut far, mut band, mut signs) = (0.0f32, 0, 0, 0);
-    for (a, b) in fields[0].dense().iter().zip(fields[1].dense()) {
+    for (a, b) in fields[0]
+        .values_by_voxel()
+        .iter()
+        .zip(fields[1].values_by_voxel())
+    {
         let off = (a - b).abs();
         worst = if off > worst || off.is_nan() {
             off
@@ -190,10 +194,10 @@ fn cut_away(cuda: Backend) {
             let control = Control::new();
             let new = Evolution::new(&inputs, &begin, params, Layout::BEST, &cuda, &control);
             let mut made = new.unwrap();
-            made.measure(20, &cuda, &control).unwrap();
+            made.run_unchecked(20, &cuda, &control).unwrap();
             let second = cut(random.direction() * 4.0, 1.5);
-            made.edit(&second, &cuda).unwrap();
-            made.measure(120, &cuda, &control).unwrap();
+            made.apply_sphere(&second, &cuda).unwrap();
+            made.run_unchecked(120, &cuda, &control).unwrap();
             let field = made.field().unwrap();
             assert_eq!(within(&field, &first).0, 0, "{label}");
             assert_eq!(within(&field, &second).0, 0, "{label}");
@@ -264,44 +268,47 @@ fn again(cuda: Backend) {
     exactly(&mut made, 33);
     made.set(&everything(), &cuda).unwrap();
     exactly(&mut made, 24);
-    let at_57 = made.field().unwrap().dense();
+    let at_57 = made.field().unwrap().values_by_voxel();
     let cut = Sphere {
         add: false,
         ..sphere(random.direction() * 6.0, 3.0)
     };
-    made.edit(&cut, &cuda).unwrap();
+    made.apply_sphere(&cut, &cuda).unwrap();
     exactly(&mut made, 71);
     // Other inputs on the way.
     let other = beside(&mut random, &inputs);
-    made.change(&other, &everything(), &cuda).unwrap();
+    made.set_inputs(&other, &everything(), &cuda).unwrap();
     exactly(&mut made, 30);
-    let end = made.field().unwrap().dense();
+    let end = made.field().unwrap().values_by_voxel();
     let script = made.script();
     let all = made.all_inputs().to_vec();
     let replayed = Evolution::replay(&all, &begin, &script, &cuda, &control);
     let (replayed, ended) = replayed.unwrap();
     assert_eq!(ended, Ended::Steps);
-    assert!(replayed.field().unwrap().dense() == end, "a replay differs");
+    assert!(
+        replayed.field().unwrap().values_by_voxel() == end,
+        "a replay differs"
+    );
     // A stopped rewind changes nothing.
     let stopped = Control::new();
     stopped.cancel();
     assert!(made.rewind(57, &cuda, &stopped).is_err());
-    assert!(made.field().unwrap().dense() == end && made.script() == script);
+    assert!(made.field().unwrap().values_by_voxel() == end && made.script() == script);
     made.rewind(57, &cuda, &control).unwrap();
     assert!(
-        made.field().unwrap().dense() == at_57,
+        made.field().unwrap().values_by_voxel() == at_57,
         "the way back differs"
     );
     assert!(matches!(
         made.script().events[0].what,
         ScriptEvent::Params(_)
     ));
-    made.edit(&cut, &cuda).unwrap();
+    made.apply_sphere(&cut, &cuda).unwrap();
     exactly(&mut made, 71);
-    made.change(&other, &everything(), &cuda).unwrap();
+    made.set_inputs(&other, &everything(), &cuda).unwrap();
     exactly(&mut made, 30);
     assert!(
-        made.field().unwrap().dense() == end,
+        made.field().unwrap().values_by_voxel() == end,
         "the same again differs"
     );
 }

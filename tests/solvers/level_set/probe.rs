@@ -137,7 +137,7 @@ fn background() {
         // The skull is dark, but not air: it is not connected to the border.
         let grid = &made.0.grid;
         let at = |x: f64| grid.nearest(DVec3::new(x, 0.0, 0.0)).expect("within");
-        let stored = |x: f64| air.holds(at(x), made.0.frame(0)[grid.index(at(x))]);
+        let stored = |x: f64| air.contains(at(x), made.0.frame(0)[grid.index(at(x))]);
         assert!(stored(30.0) && !stored(21.5) && !stored(0.0));
         assert!(air.is_target(air.mode) && !air.is_target(found.target));
     }

@@ -115,7 +115,7 @@ fn bundles() {
             let truth = outside(&truth(bundle, &grid, between), &ends);
             let found = EPSILON.map(|e| dice(&outside(&pathway.mask(e), &ends), &truth));
             // The fraction of the cheapest path in the bundle.
-            let path = pathway.minimal().unwrap();
+            let path = pathway.minimal_path().unwrap();
             let off = path.points.iter().map(|p| {
                 let at = bundle.coordinates(*p);
                 at.u.hypot(at.v)

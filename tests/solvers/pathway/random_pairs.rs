@@ -103,7 +103,7 @@ fn shares(scene: &Scene, pairs: &RandomPairs, [from, to]: [DVec3; 2]) -> Option<
         .rates_between(&ends, &backend, &Control::new())
         .unwrap()
         .ok()?;
-    pairs.shares(rates)
+    pairs.cheaper_share(rates)
 }
 
 /// Ends of a bundle from 10 to 90 % of its length against ends of different bundles.
@@ -199,7 +199,7 @@ fn small() {
         mean: 1.0,
         weakest: 1.0,
     };
-    assert!(pairs.shares(any).is_none());
+    assert!(pairs.cheaper_share(any).is_none());
 }
 
 /// Near its source a path is one straight segment without further points: it is compared all the same, unless it is

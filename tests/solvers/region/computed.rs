@@ -191,7 +191,7 @@ fn labels() {
     for found in &numbers.0 {
         let mask = region::label(&volume, 0, found);
         assert_eq!(mask.count(), found.count);
-        let whole = mask.whole();
+        let whole = mask.on_whole_grid();
         for (i, inside) in whole.inside.iter().enumerate() {
             assert_eq!(*inside != 0, values[i] == found.number as f32);
             sum[i] += inside;

@@ -350,7 +350,7 @@ fn cut_to_voxels() {
     let cut = Mask::cut_to(&grid, mask.block_inside().unwrap(), |i| mask.inside[i] != 0);
     assert_eq!(cut.count(), mask.count());
     assert!(cut.inside.len() < mask.inside.len());
-    assert_eq!(cut.whole().inside, mask.inside);
+    assert_eq!(cut.on_whole_grid().inside, mask.inside);
     assert!(Arc::ptr_eq(cut.frame(), &grid));
     let (a, b) = (cut.bounds_inside().unwrap(), mask.bounds_inside().unwrap());
     // Sums of a few numbers of magnitude 100.

@@ -68,7 +68,7 @@ fn masks(state: &State) -> Vec<Vec<u8>> {
     let shapes = state.document.regions.iter().map(|r| r.shape.clone());
     shapes
         .map(|shape| match &*shape {
-            Shape::Mask(mask) => mask.whole().inside.to_vec(),
+            Shape::Mask(mask) => mask.on_whole_grid().inside.to_vec(),
             _ => Vec::new(),
         })
         .collect()

@@ -296,7 +296,7 @@ fn label_map_and_back() {
     assert_eq!(found, ["atlas 3", "atlas 5", "atlas 8", "atlas 21"]);
     let sets = |state: &State| -> Vec<Vec<[usize; 3]>> {
         let of = |shape: &Shape| match shape {
-            Shape::Mask(mask) => mask.whole().voxels_inside().collect(),
+            Shape::Mask(mask) => mask.on_whole_grid().voxels_inside().collect(),
             _ => panic!("a mask"),
         };
         state

@@ -87,7 +87,7 @@ impl Scanned {
     }
 
     /// Voxels that consist of these tissues by at least half.
-    fn of(&self, wanted: impl Fn(&Fractions) -> f32) -> Mask {
+    fn mask_of(&self, wanted: impl Fn(&Fractions) -> f32) -> Mask {
         let inside = self.tissue.iter().map(|f| u8::from(wanted(f) >= 0.5));
         Mask::new(self.dwi.grid.clone(), inside.collect::<Vec<u8>>())
     }
@@ -185,9 +185,9 @@ fn heads(first: u64) {
         let dwi = head.seen(dark, n / 3, snr, &mut random);
         let found = found(&dwi, &head.gradients);
         let what = format!("head {}, b {b}, SNR {snr}", n + 1);
-        let brain = head.of(Fractions::brain);
-        let nuclei = head.of(|f| f.fraction(Tissue::DeepGrey));
-        let full = head.of(|f| f.brain() + f.fraction(Tissue::Csf));
+        let brain = head.mask_of(Fractions::brain);
+        let nuclei = head.mask_of(|f| f.fraction(Tissue::DeepGrey));
+        let full = head.mask_of(|f| f.brain() + f.fraction(Tissue::Csf));
         let (of_full, of_brain) = (dice(&found.mask, &full), held(&found.mask, &brain));
         println!(
             "{what}: Dice {of_full:.3}, {of_brain:.4} of the brain; {:?}",
@@ -218,7 +218,7 @@ fn closed(brain: &Mask) -> Mask {
 fn without_b0() {
     let mut random = Random::fresh("brain_mask_of_dark_fluid");
     let head = Scanned::new(1, 0, 2000.0);
-    let brain = head.of(Fractions::brain);
+    let brain = head.mask_of(Fractions::brain);
     let closed = closed(&brain);
     for snr in [10.0, 20.0, 30.0] {
         let dwi = head.seen(0.35, 1, snr, &mut random);
@@ -257,8 +257,8 @@ fn in_noise() {
     for (n, (b0_count, b)) in scans.into_iter().enumerate() {
         let head = Scanned::new(n as u64 + 1, b0_count, b);
         let reference = match b0_count {
-            0 => closed(&head.of(Fractions::brain)),
-            _ => head.of(|f| f.brain() + f.fraction(Tissue::Csf)),
+            0 => closed(&head.mask_of(Fractions::brain)),
+            _ => head.mask_of(|f| f.brain() + f.fraction(Tissue::Csf)),
         };
         for (kind, snr) in [2.0, 3.0, 4.0, 5.0].into_iter().enumerate() {
             let dwi = head.seen(0.35, kind as u64, snr, &mut random);

@@ -11,7 +11,7 @@ use arcuate::data::{
 use arcuate::io::{self, Opened, Reading, nifti};
 use arcuate::phantom::{Head, scan_grid, scan_options};
 use arcuate::solvers::tensor_check;
-use arcuate::solvers::tensor_fit::{Error, Method, Output, fit, given, given_mask};
+use arcuate::solvers::tensor_fit::{Error, Method, Output, fit, given_mask, imported_field};
 use glam::{DAffine3, DMat3, DVec3};
 use libtest_mimic::Trial;
 use std::sync::Arc;
@@ -67,7 +67,7 @@ fn image(grid: &Arc<Grid>, world: &[DMat3], layout: TensorLayout, axes: DMat3) -
 
 fn taken(volume: &Volume) -> Result<Output, Error> {
     let mask = given_mask(volume)?;
-    given(
+    imported_field(
         volume,
         &mask,
         &params(Method::Ols),
@@ -196,7 +196,7 @@ fn holes() {
     // Within a mask, voxels without a tensor are counted.
     let all = Mask::new(volume.grid.clone(), vec![1; 8]);
     let control = Control::new();
-    let within = given(&volume, &all, &params(Method::Ols), &backend(1), &control);
+    let within = imported_field(&volume, &all, &params(Method::Ols), &backend(1), &control);
     assert_eq!(within.expect("tensors").unfitted, 2);
 }
 

@@ -11,8 +11,8 @@ use arcuate::compute::{Backend, BackendChoice, BackendKind, Control};
 use arcuate::data::{Grid, Mask, Region, Role, Shape, Tractogram, Volume};
 use arcuate::solvers::curves::StopReason;
 use arcuate::solvers::tractogram::selection::{
-    Edit, RejectReason, Runs, Selection, SelectionRules, StreamlineRange, Within, apply, column,
-    copied, means, select,
+    Edit, RejectReason, Runs, Selection, SelectionRules, StreamlineRange, Within, apply_edits,
+    column, copy_marked, means, select,
 };
 use glam::{DVec3, Vec3};
 use libtest_mimic::Trial;
@@ -469,7 +469,7 @@ fn edits() {
         Edit::Keep(runs.clone()),
         Edit::Select(Box::new(some.clone())),
     ];
-    let found = apply(&lines, &steps, None, &on(2), &Control::new()).unwrap();
+    let found = apply_edits(&lines, &steps, None, &on(2), &Control::new()).unwrap();
     let left = left.filtered(&by_hand);
     let left = left.filtered(&run(&left, &some).marks);
     assert_eq!(found.per_streamline["id"], left.per_streamline["id"]);
@@ -478,7 +478,8 @@ fn edits() {
     // In another set they would be other streamlines.
     let others = by_hand.len() - 1;
     let fewer = lines.filtered(&(0..500).map(|i| i < others).collect::<Vec<_>>());
-    let error = apply(&fewer, &[Edit::Keep(runs)], None, &on(1), &Control::new()).unwrap_err();
+    let error =
+        apply_edits(&fewer, &[Edit::Keep(runs)], None, &on(1), &Control::new()).unwrap_err();
     let text = format!("Found {others} streamlines");
     assert!(error.to_string().contains(&text), "{error}");
     let beyond = Runs {
@@ -486,7 +487,8 @@ fn edits() {
         of: 500,
         runs: vec![[499, 2]],
     };
-    let error = apply(&lines, &[Edit::Keep(beyond)], None, &on(1), &Control::new()).unwrap_err();
+    let error =
+        apply_edits(&lines, &[Edit::Keep(beyond)], None, &on(1), &Control::new()).unwrap_err();
     assert!(error.to_string().contains("beyond the last"), "{error}");
 }
 
@@ -505,7 +507,7 @@ fn copies() {
     let share = random.uniform(0.0, 1.0);
     let mut marks: Vec<bool> = (0..300).map(|_| random.uniform(0.0, 1.0) < share).collect();
     (marks[0], marks[299]) = (true, random.uniform(0.0, 1.0) < 0.5);
-    let some = copied(&lines, &marks, None).unwrap();
+    let some = copy_marked(&lines, &marks, None).unwrap();
     let kept: Vec<usize> = (0..300).filter(|&i| marks[i]).collect();
     assert_eq!(some.len(), kept.len());
     for (new, &old) in kept.iter().enumerate() {
@@ -518,8 +520,8 @@ fn copies() {
     }
     // Twelve bytes per point, and four for its value.
     let bytes = 16 * some.points.len() as u64;
-    assert!(copied(&lines, &marks, Some(bytes)).is_ok());
-    let error = copied(&lines, &marks, Some(bytes - 1)).unwrap_err();
+    assert!(copy_marked(&lines, &marks, Some(bytes)).is_ok());
+    let error = copy_marked(&lines, &marks, Some(bytes - 1)).unwrap_err();
     let text = format!("A copy of {} streamlines", kept.len());
     assert!(error.to_string().starts_with(&text), "{error}");
 }

@@ -560,7 +560,7 @@ fn abandoned() {
         .clone();
     window.act(Action::View(ViewAction::SelectTask(Task::Pathways)));
     let count = window.coarse_requests().len();
-    let before = BeforeDrag::of(&window.state);
+    let before = BeforeDrag::from_state(&window.state);
     drag(&mut window, Role::Seed, A + DVec3::X, Phase::Live);
     window.act(Action::AbandonDrag(Box::new(before)));
     window.act(Action::View(ViewAction::SelectTask(Task::Track)));

@@ -318,7 +318,7 @@ fn again() {
     let whole = 1 + first.iterations + second.iterations;
     assert_eq!(curve.len(), whole as usize);
     assert!(curve.windows(2).all(|w| w[1] <= w[0] * 1.0001), "{curve:?}");
-    act(&mut window, FilterAction::RunAnew);
+    act(&mut window, FilterAction::RunFromScratch);
     let third = weighed(&window).figures.clone();
     assert!((third.objective / first.objective - 1.0).abs() < 1e-3);
     assert_eq!(
@@ -342,15 +342,15 @@ fn lesion() {
     assert!(now > then, "{lesions:?}");
     assert!(lesions[0].rmse[1] > lesions[0].rmse[0]);
     // All the missing signal is where they ran, in voxels that no other streamline shares.
-    let there = lesions[0].there.expect("their voxels");
+    let evidence = lesions[0].evidence.expect("their voxels");
     let figures = &before.1;
-    assert!(there.voxels > 0 && there.voxels < figures.voxels);
+    assert!(evidence.voxels > 0 && evidence.voxels < figures.voxels);
     let squares = |rmse: [f64; 2], voxels: u64| {
         let [with, without] = rmse.map(|v| v * v * voxels as f64);
         without - with
     };
     let (here, all) = (
-        squares(there.rmse, there.voxels),
+        squares(evidence.rmse, evidence.voxels),
         squares(lesions[0].rmse, figures.voxels),
     );
     assert!((here / all - 1.0).abs() < 0.02, "{here} {all}");
@@ -454,7 +454,7 @@ fn edited() {
     assert_eq!(values(&window), fitted);
     assert_eq!(weighed(&window).figures, warm);
     // The same as from zero.
-    act(&mut window, FilterAction::RunAnew);
+    act(&mut window, FilterAction::RunFromScratch);
     let cold = weighed(&window).figures.clone();
     let ratio = warm.objective / cold.objective;
     assert!((ratio - 1.0).abs() < 1e-3, "{ratio}");
@@ -462,7 +462,7 @@ fn edited() {
     // Automatically: where only deleted streamlines ran, the signal is no longer fitted, and no other weight depends on
     // it.
     window.state.session.filter.previous_fit = None;
-    act(&mut window, FilterAction::RunAnew);
+    act(&mut window, FilterAction::RunFromScratch);
     let alone = weighed(&window).figures.clone();
     assert!(alone.voxels < cold.voxels && alone.objective < cold.objective);
     for (name, sum) in &alone.bundles {

@@ -335,7 +335,7 @@ fn beside() {
     let Some(Outcome::Done(Opened::File(opened))) = event.outcome_mut::<OpenFile>() else {
         panic!("a file")
     };
-    opened.mask_beside = Some(path.clone());
+    opened.companion_mask = Some(path.clone());
     let mut window = Window::new();
     window.act(Action::Event(event));
     assert!(window.tensors().mask_found.is_some(), "found from the scan");
@@ -385,7 +385,7 @@ fn no_fa() {
         let reading = all.iter().find(|r| r.name == name).expect(name);
         assert_eq!(reading.value, "outside the mask", "{name}");
     }
-    let brief: Vec<&str> = probe::brief(&window.state, &all, 2)
+    let brief: Vec<&str> = probe::brief_readings(&window.state, &all, 2)
         .into_iter()
         .map(|r| r.value.as_str())
         .collect();

@@ -375,7 +375,7 @@ fn swapped() {
     let mut window = looking();
     let (least, before) = (
         live(&window).pathway.min_cost,
-        PathwayKey::of(live(&window)),
+        PathwayKey::from_result(live(&window)),
     );
     let names = |window: &Window| -> Vec<(Role, String)> {
         let regions = window.state.document.regions.iter();
@@ -385,7 +385,7 @@ fn swapped() {
     let fields = |window: &Window| live(window).pathway.fields.each_ref().map(CostField::id);
     let solved = fields(&window);
     window.act(Action::Pathway(PathwayAction::SwapEnds));
-    assert_ne!(PathwayKey::of(live(&window)), before);
+    assert_ne!(PathwayKey::from_result(live(&window)), before);
     // Nothing is solved again, and names derived from the role are those of the new role.
     assert_eq!(fields(&window), [solved[1], solved[0]]);
     assert_eq!(live(&window).pathway.fields[0].source.name, "Seed");
@@ -395,7 +395,7 @@ fn swapped() {
     assert!((after / least - 1.0).abs() < 1e-3, "{least} {after}");
     window.act(Action::Undo);
     assert_eq!(names(&window), named);
-    assert_eq!(PathwayKey::of(live(&window)), before);
+    assert_eq!(PathwayKey::from_result(live(&window)), before);
 }
 
 /// A user faster than the solver sees the existing results.
@@ -413,14 +413,18 @@ fn quick() {
         count + 1,
         "none is cancelled for the next"
     );
-    let before = PathwayKey::of(live(&window));
+    let before = PathwayKey::from_result(live(&window));
     // However long it takes here.
     let at_once = |events: &mut Vec<arcuate::state::Event>| {
         events.iter_mut().for_each(|e| e.wall_ms = 5.0);
     };
     window.deliver(at_once);
     let shown = live(&window);
-    assert_ne!(PathwayKey::of(shown), before, "the first of them is seen");
+    assert_ne!(
+        PathwayKey::from_result(shown),
+        before,
+        "the first of them is seen"
+    );
     assert!(!shown.coarse);
     assert_eq!(
         full_requests(&window).len(),
@@ -472,7 +476,7 @@ fn another() {
         count + 2,
         "the live and the kept one"
     );
-    let leave = arcuate::state::SessionAction::Leave(arcuate::state::UnsavedAction::New);
+    let leave = arcuate::state::SessionAction::CloseDocument(arcuate::state::UnsavedAction::New);
     window.state.history.clear();
     window.act(Action::Session(leave));
     let discard = arcuate::state::SessionAction::Discard;

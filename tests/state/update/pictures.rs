@@ -5,13 +5,13 @@ use crate::support::{failed_save, saved_event};
 use arcuate::compute::Control;
 use arcuate::jobs::JobHandle;
 use arcuate::state::pictures::jobs::SaveFilm;
-use arcuate::state::{Layout, Look, PictureAction, Shot, Turn, ViewAction};
+use arcuate::state::{Layout, Look, PictureAction, Shot, Turntable, ViewAction};
 use std::f64::consts::TAU;
 use std::time::Instant;
 
 pub fn tests() -> Vec<Trial> {
     vec![
-        test("update::a turn is taken frame by frame", turn),
+        test("update::a turn is taken frame by frame", turntable),
         test("update::escape stops a turn", escape),
         test("update::only the 3-D view turns", only_scene),
         test("update::a picture's command is of what is seen", copied),
@@ -28,7 +28,7 @@ fn shot(pane: Option<Pane>, frames: u32, film: bool) -> Action {
         pane,
         path: PathBuf::from("/tmp/t.png"),
         look: Look {
-            turn: Some(Turn { frames, film }),
+            turntable: Some(Turntable { frames, film }),
             ..Look::default()
         },
     }))
@@ -41,7 +41,7 @@ fn taken(effects: &[Effect]) -> Option<(PathBuf, f64)> {
     })
 }
 
-fn turn() {
+fn turntable() {
     for film in [false, true] {
         let mut state = State::new(String::new());
         let began = state.view.camera.azimuth;
@@ -246,7 +246,7 @@ fn only_scene() {
     for pane in [None, Some(Pane::Axial)] {
         let effects = update(&mut state, shot(pane, 12, true));
         let one =
-            |e: &Effect| matches!(e, Effect::TakeShot(shot, None) if shot.look.turn.is_none());
+            |e: &Effect| matches!(e, Effect::TakeShot(shot, None) if shot.look.turntable.is_none());
         assert!(effects.iter().any(one) && state.session.turning.is_none());
     }
 }

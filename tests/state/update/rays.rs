@@ -185,7 +185,7 @@ fn cut() {
         (Cut::TopShare(0.25), Phase::Done),
     ] {
         cut_to(&mut window, cut, phase);
-        let expected = cut.marks(&all).iter().filter(|k| **k).count();
+        let expected = cut.kept_marks(&all).iter().filter(|k| **k).count();
         assert_eq!(live(&window).output.kept.len(), expected, "{cut:?}");
         let kept = &live(&window).output.kept.per_streamline["cm"];
         let least = kept.iter().copied().min_by(f32::total_cmp);
@@ -404,7 +404,7 @@ fn crosshair() {
     let command = probe::readings(&window.state);
     let reported = |name: &str| command.iter().any(|r| r.name == name);
     assert!(reported("Rays in voxel"));
-    let brief = probe::brief(&window.state, &command, 2);
+    let brief = probe::brief_readings(&window.state, &command, 2);
     assert_eq!(brief[0].name, "FA");
     if passing(&window).count > 0 {
         assert_eq!(brief[1].name, probe::CONNECTIVITY);

@@ -335,7 +335,7 @@ fn told() {
     let mut window = ready();
     let named = |window: &Window| {
         let all = probe::readings(&window.state);
-        let brief = probe::brief(&window.state, &all, 2);
+        let brief = probe::brief_readings(&window.state, &all, 2);
         brief.iter().map(|r| r.name.clone()).collect::<Vec<_>>()
     };
     window.act(Action::View(ViewAction::MoveCrosshair(dvec3(
@@ -455,7 +455,8 @@ fn kept() {
         panic!("a mask");
     };
     assert_eq!(held.inside, mask.inside);
-    assert!(window.state.document.segmented(layer.id).is_some());
+    let document = &window.state.document;
+    assert!(document.segmentation_recipe(layer.id).is_some());
     let command = window.state.document.recipe(&layer).command();
     assert!(command.starts_with("arcuate segment /data/t1.nii.gz"));
     assert!(

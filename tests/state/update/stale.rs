@@ -63,7 +63,9 @@ fn left() {
     window.held.clear();
     window.cancelled.clear();
     window.holding = false;
-    window.act(Action::Session(SessionAction::Leave(UnsavedAction::New)));
+    window.act(Action::Session(SessionAction::CloseDocument(
+        UnsavedAction::New,
+    )));
     assert!(window.state.document.is_empty());
     assert!(window.cancelled_of_document && ALIGN.is_of_document());
     // A file being written is finished, and a file being opened is opened.

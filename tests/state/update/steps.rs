@@ -23,7 +23,7 @@ fn given_up() {
     window.place(Role::Target, DVec3::X * 15.0);
     window.act(Action::Undo);
     let (before, view) = (picture(&window.state), window.state.view.clone());
-    let requested = BeforeDrag::of(&window.state);
+    let requested = BeforeDrag::from_state(&window.state);
     for i in 1..=5 {
         window.act(Action::View(ViewAction::MoveCrosshair(
             DVec3::X * f64::from(i),
@@ -49,7 +49,7 @@ fn given_up() {
     window.act(Action::Redo);
     assert_eq!(window.state.document.regions.len(), 2);
     // Where nothing was dragged, no earlier step is undone.
-    let requested = BeforeDrag::of(&window.state);
+    let requested = BeforeDrag::from_state(&window.state);
     window.act(Action::AbandonDrag(Box::new(requested)));
     assert_eq!(window.state.document.regions.len(), 2);
 }

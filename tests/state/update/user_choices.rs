@@ -58,7 +58,7 @@ fn turned() {
     let grid = window.tensors().field.grid.clone();
     assert_eq!(
         gradients(&window.state),
-        table.turned(first.in_world(&grid))
+        table.rotated(first.in_world(&grid))
     );
     // The fit uses the turned table, and its command says so.
     let text = command(&window);

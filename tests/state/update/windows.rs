@@ -84,7 +84,7 @@ fn settings() {
     requested.paths.step_mm = 0.75;
     update(&mut state, Action::Set(requested.clone()));
     assert_eq!(state.document.track.streamlines.step_mm, 0.25);
-    let leave = arcuate::state::SessionAction::Leave(arcuate::state::UnsavedAction::New);
+    let leave = arcuate::state::SessionAction::CloseDocument(arcuate::state::UnsavedAction::New);
     update(&mut state, Action::Session(leave));
     assert_eq!(state.document.track.streamlines.step_mm, 0.75);
     let text = serde_json::to_string(&requested).expect("JSON");

@@ -71,7 +71,7 @@ fn offers() {
     };
     state
         .session
-        .failed_on_card(WHOLE_BRAIN, failure, Box::new(FindCards));
+        .notify_device_failure(WHOLE_BRAIN, failure, Box::new(FindCards));
     let mut window = window(state, [1280.0, 800.0]);
     window.get_by_label(&found);
     click(&mut window, "Run on the CPU");

@@ -335,7 +335,7 @@ fn behind() {
     let mut live = live.expect("solved").clone();
     let tensors = state.document.tensors.as_ref().expect("tensors");
     Arc::make_mut(&mut live).field = tensors.field.id();
-    let key = PathwayKey::of(&live);
+    let key = PathwayKey::from_result(&live);
     let shown = &mut state.session.pathways.live;
     assert!(shown.done(key.clone(), Detail::Full, live, Some(&key)));
     assert!(state.final_pathway().is_some());

@@ -71,7 +71,7 @@ fn results() {
     }
     // The histogram of weights itself.
     let mut state = weighed();
-    state.session.tour = Some(TourStep::Weigh);
+    state.session.tour = Some(TourStep::FitWeights);
     let window = window(state, SIZE);
     let cut = window.get_by_role_and_label(egui::Role::Slider, "Weight");
     assert!(cut.rect().bottom() < FOOT, "{:?}", cut.rect());
@@ -124,7 +124,7 @@ fn held() {
     window.drag_at(before.center());
     window.run();
     let state = &mut window.state_mut().state;
-    state.session.tour = Some(TourStep::Weigh);
+    state.session.tour = Some(TourStep::FitWeights);
     window.run();
     assert_eq!(cut(&window), before);
 }
@@ -167,13 +167,13 @@ fn first_page() {
 
 fn guide() {
     let mut state = weighing(Task::Filter);
-    state.session.tour = Some(TourStep::Weigh);
+    state.session.tour = Some(TourStep::FitWeights);
     let window = window(state, SIZE);
     window.get_by_label("Run the fit");
     // Without streamlines there is no fit to run.
     let mut state = small_scan();
     state.view.task = Task::Filter;
-    state.session.tour = Some(TourStep::Weigh);
+    state.session.tour = Some(TourStep::FitWeights);
     let mut window = super::window(state, SIZE);
     assert!(window.query_by_label("Run the fit").is_none());
     window.get_by_label_contains("No streamlines yet");
@@ -182,13 +182,16 @@ fn guide() {
     assert!(window.state().actions.iter().any(tracks));
     // A fit alone does not complete the step.
     let mut state = weighed();
-    state.session.tour = Some(TourStep::Weigh);
+    state.session.tour = Some(TourStep::FitWeights);
     let mut window = super::window(state, SIZE);
     window.get_by_label_contains("Drag the line in the histogram");
     let (least, phase) = (1e-4, Phase::Live);
     let cut = Action::Filter(FilterAction::Cut { least, phase });
     update(&mut window.state_mut().state, cut);
-    assert_eq!(window.state().state.session.tour, Some(TourStep::Weigh));
+    assert_eq!(
+        window.state().state.session.tour,
+        Some(TourStep::FitWeights)
+    );
     let history = &mut window.state_mut().state.history;
     history.close();
     click(&mut window, "Cut the lower half");
@@ -330,7 +333,7 @@ fn asked() {
         }
     }
     let mut state = weighed();
-    state.session.tour = Some(TourStep::Weigh);
+    state.session.tour = Some(TourStep::FitWeights);
     let mut window = window(state, SIZE);
     let card = |window: &Window| window.get_by_label_contains("Guide ·").rect();
     let before = card(&window);

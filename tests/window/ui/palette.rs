@@ -4,7 +4,7 @@ use super::{Window, small_scan, tracking, window};
 use crate::support::test;
 use arcuate::data::Role;
 use arcuate::state::{Action, Convention, Effect, Pane, Slab, State, Task, Tool, ViewAction};
-use arcuate::ui::palette::{fit, names};
+use arcuate::ui::palette::{match_score, names};
 use egui::{Event, Key, Modifiers};
 use egui_kittest::kittest::Queryable as _;
 use libtest_mimic::Trial;
@@ -36,11 +36,11 @@ fn enter(window: &mut Window, text: &str) {
 }
 
 fn finds() {
-    assert!(fit("Export what is shown…", "xprt").is_some());
-    assert_eq!(fit("Export what is shown…", "exz"), None);
-    assert_eq!(fit("Crosshair", "crosshairs"), None);
-    assert!(fit("Save the session", "sts") > fit("Crosshair lists", "sts"));
-    assert!(fit("Crosshair", "cross") > fit("Copy regions of some size", "cross"));
+    assert!(match_score("Export what is shown…", "xprt").is_some());
+    assert_eq!(match_score("Export what is shown…", "exz"), None);
+    assert_eq!(match_score("Crosshair", "crosshairs"), None);
+    assert!(match_score("Save the session", "sts") > match_score("Crosshair lists", "sts"));
+    assert!(match_score("Crosshair", "cross") > match_score("Copy regions of some size", "cross"));
     let state = tracking();
     let first = |typed: &str| names(&state, typed).first().cloned().unwrap_or_default();
     for (typed, name) in [

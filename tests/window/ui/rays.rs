@@ -472,9 +472,9 @@ fn no_target() {
 
 /// Brightness of the brightest bar of a histogram.
 pub(super) fn brightest(window: &Window, name: &str) -> u8 {
-    fn of(shape: &egui::Shape, place: egui::Rect, most: &mut u8) {
+    fn brightest_in(shape: &egui::Shape, place: egui::Rect, most: &mut u8) {
         match shape {
-            egui::Shape::Vec(all) => all.iter().for_each(|s| of(s, place, most)),
+            egui::Shape::Vec(all) => all.iter().for_each(|s| brightest_in(s, place, most)),
             // Bars are narrow.
             egui::Shape::Rect(rect)
                 if place.contains_rect(rect.rect) && rect.rect.width() < 0.1 * place.width() =>
@@ -488,7 +488,7 @@ pub(super) fn brightest(window: &Window, name: &str) -> u8 {
     let place = histogram.rect().expand(2.0);
     let mut most = 0;
     for clipped in &window.output().shapes {
-        of(&clipped.shape, place, &mut most);
+        brightest_in(&clipped.shape, place, &mut most);
     }
     most
 }

@@ -8,7 +8,7 @@ use arcuate::solvers::{curves, tensor_fit};
 use arcuate::state::core::display;
 use arcuate::state::document::FitMask;
 use arcuate::state::files::types::{Recent, RecentKind};
-use arcuate::state::origin::{MapOfFit, Origin, TensorFit};
+use arcuate::state::origin::{FitMapOrigin, Origin, TensorFit};
 use arcuate::state::tensors::types::{FitKey, ResidualCache};
 use arcuate::state::track::types::{CurveKey, CurveParams};
 use arcuate::state::{Content, CurveResult, Display, Layer, LayerId, State, Tensors};
@@ -80,7 +80,7 @@ pub fn state(shape: [usize; 3], directions: usize) -> State {
         params: tensor_fit::Params::defaults(),
     });
     let map = |key: &str| {
-        Origin::from(MapOfFit {
+        Origin::from(FitMapOrigin {
             fit,
             map: tensor_fit::FitMap::from_key(key).expect("a map"),
         })

@@ -320,7 +320,7 @@ fn leak() {
 
 /// Back to before takes the note away, and no control moves, with or without other notes.
 fn way_back_is_still() {
-    for guide in [None, Some(TourStep::Weigh)] {
+    for guide in [None, Some(TourStep::FitWeights)] {
         let mut driven = leaked();
         driven.state.session.tour = guide;
         let live = driven.state.session.segment.live.clone();

@@ -61,9 +61,9 @@ fn closes(window: &Window) -> bool {
 }
 
 fn asked(state: &mut State) {
-    let leave = SessionAction::Leave(UnsavedAction::Quit);
+    let leave = SessionAction::CloseDocument(UnsavedAction::Quit);
     update(state, Action::Session(leave));
-    assert!(state.session.saving.leaving.is_some());
+    assert!(state.session.saving.pending_action.is_some());
 }
 
 fn question() {
@@ -78,7 +78,7 @@ fn question() {
         assert!(!window.state().state.document.regions.is_empty());
         click(&mut window, answer);
         assert_eq!(closes(&window), ends);
-        assert!(window.state().state.session.saving.leaving.is_none());
+        assert!(window.state().state.session.saving.pending_action.is_none());
     }
     // Without a name the path is requested, and the question does not hide the field.
     let mut unnamed = window(state.clone(), [1280.0, 800.0]);
@@ -126,7 +126,7 @@ fn store_too() {
     };
     let output = SaveOutcome::Saved {
         sha256: String::new(),
-        numbers_left_out: 0,
+        numbers_omitted: 0,
     };
     let event = done_event(job, 0, output);
     update(&mut state, Action::Event(event));
@@ -285,7 +285,7 @@ fn opening(state: &State) -> Opening {
         moved: false,
         answers: Default::default(),
         unknown: false,
-        absent: Vec::new(),
+        unreadable: Vec::new(),
     }
 }
 
@@ -363,5 +363,5 @@ fn file_menu() {
     click(&mut window, "File");
     click(&mut window, "New");
     let state = &window.state().state;
-    assert!(state.document.is_empty() || state.session.saving.leaving.is_some());
+    assert!(state.document.is_empty() || state.session.saving.pending_action.is_some());
 }

@@ -57,7 +57,7 @@ fn pathway() {
     none.session.pathways.live.clear_shown();
     let mut compared = last.clone();
     compared.session.pathways.not_compared = None;
-    let steps = [None, Some(TourStep::Width), Some(TourStep::Weigh)];
+    let steps = [None, Some(TourStep::Width), Some(TourStep::FitWeights)];
     for (size, guide) in SIZES.into_iter().flat_map(|s| steps.map(|g| (s, g))) {
         let mut window = window(none.clone(), size);
         let mut before = None;
@@ -270,7 +270,7 @@ fn under() {
             window.state_mut().state = state.clone();
             window.state_mut().state.view.task = task;
             still(&mut window, &format!("state {i}"));
-            for guide in [Some(TourStep::Width), Some(TourStep::Weigh), None] {
+            for guide in [Some(TourStep::Width), Some(TourStep::FitWeights), None] {
                 window.state_mut().state.session.tour = guide;
                 still(&mut window, &format!("state {i}, {guide:?}"));
             }
@@ -409,7 +409,7 @@ fn last_step() {
     };
     let mut state = tracking();
     // The existing regions complete the earlier steps.
-    for step in [TourStep::Width, TourStep::Weigh, TourStep::Save] {
+    for step in [TourStep::Width, TourStep::FitWeights, TourStep::Save] {
         state.session.tour = Some(step);
         export(&mut state);
         let left = Some(step).filter(|s| *s != TourStep::Save);

@@ -11,7 +11,7 @@ use arcuate::scene::{Flat, flats};
 use arcuate::solvers::level_set::Sphere;
 use arcuate::state::core::display;
 use arcuate::state::core::layer::OriginId;
-use arcuate::state::filter::{MapOf, WeightMap};
+use arcuate::state::filter::{WeightMap, WeightMapRecipe};
 use arcuate::state::segment::jobs::{RunRequest, RunUpdate, SEGMENT, SurfaceUpdate};
 use arcuate::state::sessions::RecoverableSession;
 use arcuate::state::{
@@ -489,7 +489,7 @@ fn errors() {
         let layer = Layer {
             id: LayerId(id),
             name,
-            origin: state.document.origins.add(MapOf { of, map, fit }),
+            origin: state.document.origins.add(WeightMapRecipe { of, map, fit }),
             ..(*state.document.layers[0]).clone()
         };
         state.document.layers.push(Arc::new(layer));

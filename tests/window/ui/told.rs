@@ -47,7 +47,7 @@ fn many_messages() {
     }
     state
         .session
-        .failed(Slot::Save, "The disk is full".to_owned());
+        .notify_failure(Slot::Save, "The disk is full".to_owned());
     state.session.forget_failures(FIT);
     let mut window = window(state, [1280.0, 800.0]);
     let shown = |window: &Window, text: &str| window.query_by_label(text).is_some();

@@ -225,12 +225,12 @@ fn guided() {
     window.get_by_label_contains("Drag the pathway width ε");
     click(&mut window, "Widen it");
     let state = &window.state().state;
-    assert_eq!(state.session.tour, Some(TourStep::Weigh));
+    assert_eq!(state.session.tour, Some(TourStep::FitWeights));
     click(&mut window, "Fit weights");
     assert_eq!(window.state().state.view.task, Task::Filter);
     window.get_by_label_contains("No streamlines yet: track the whole brain");
     let state = &mut window.state_mut().state;
-    state.session.tour_step_done(TourStep::Weigh);
+    state.session.tour_step_done(TourStep::FitWeights);
     arcuate::state::update(state, Action::View(ViewAction::SelectTask(Task::Pathways)));
     window.run();
     window.get_by_label_contains("Save the pathway as a NIfTI mask");
@@ -312,7 +312,11 @@ fn counted_once() {
         Cut::Top(17),
         Cut::TopShare(0.3),
     ] {
-        let marked = cut.marks(&rays.measures).iter().filter(|k| **k).count();
+        let marked = cut
+            .kept_marks(&rays.measures)
+            .iter()
+            .filter(|k| **k)
+            .count();
         assert_eq!(cache.kept(&rays, cut), marked, "{cut:?}");
     }
     let cut = Cut::AtLeast(1.2);

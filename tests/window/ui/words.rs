@@ -61,7 +61,7 @@ fn undone() {
     session.notices.status = "Undid: move region".to_owned();
     session.notices.about.step = Some(session.notices.status.clone());
     for what in ["Fitted 9 voxels", "Tracked 9 streamlines"] {
-        session.follows(what.to_owned());
+        session.append_status(what.to_owned());
         assert_eq!(
             session.notices.status,
             format!("Undid: move region. Result: {what}")
@@ -103,7 +103,7 @@ fn undone() {
     assert_eq!(session.tour, Some(TourStep::ClickSlice));
     // A sentence that only begins like a step is not one.
     session.notices.status = "Undid: 3 seeds".to_owned();
-    session.follows("Tracked 9 streamlines".to_owned());
+    session.append_status("Tracked 9 streamlines".to_owned());
     assert_eq!(session.notices.status, "Tracked 9 streamlines");
 }
 
@@ -342,7 +342,7 @@ fn remarks() {
 fn told() {
     let mut output = sample::output(3);
     output.seed_outcomes = [3, 10, 20, 30, 40, 50];
-    assert_eq!(tracks::started(&output), 103);
+    assert_eq!(tracks::started_count(&output), 103);
     assert_eq!(
         tracks::headline(&output, "", true),
         "3 of 103 reach a target"

@@ -35,7 +35,7 @@ fn cut(random: &mut Random, at: DVec3, normal: DVec3) -> Hands {
     layer.display.volume = Some(VolumeLook {
         style: VolumeStyle::Cloud,
         cut: Cut::Plane { at, normal },
-        ..VolumeLook::of(&volume, layer.display.window)
+        ..VolumeLook::default_for(&volume, layer.display.window)
     });
     state.view.task = Task::Segment;
     state.view.visible.slices_in_scene = false;

@@ -360,9 +360,9 @@ fn by_pieces() {
         }
         let renderer = studio.0.as_mut().unwrap();
         WINDOW.into_iter().for_each(|id| renderer.forget(id));
-        assert!(renderer.busy());
-        drawing.leave(renderer);
-        assert!(!renderer.busy());
+        assert!(renderer.is_busy());
+        drawing.release(renderer);
+        assert!(!renderer.is_busy());
     }
 }
 

@@ -127,7 +127,7 @@ fn curve() {
     let window = layer.display.window;
     let look = VolumeLook {
         style: VolumeStyle::Cloud,
-        ..VolumeLook::of(volume, window)
+        ..VolumeLook::default_for(volume, window)
     };
     let before = look.transfer.clone();
     let display = Display {

@@ -338,7 +338,7 @@ impl Device {
         start: usize,
         to: &mut [T],
     ) -> Result<(), Error> {
-        self.fetch(from, start, to, Wait::Asleep)
+        self.copy_to_host(from, start, to, Wait::Asleep)
     }
 
     /// Downloads a whole buffer of a few numbers, for many short rounds of work in succession.
@@ -346,10 +346,10 @@ impl Device {
     /// # Panics
     /// If the buffer ends before `to` is full.
     pub fn poll_into<T: Element>(&self, from: &CudaSlice<T>, to: &mut [T]) -> Result<(), Error> {
-        self.fetch(from, 0, to, Wait::Awake)
+        self.copy_to_host(from, 0, to, Wait::Awake)
     }
 
-    fn fetch<T: Element>(
+    fn copy_to_host<T: Element>(
         &self,
         from: &CudaSlice<T>,
         start: usize,
@@ -399,13 +399,13 @@ impl Device {
     }
 
     /// Records an event on [`Device::stream`], for [`Device::elapsed_ms`].
-    pub fn mark(&self) -> Result<CudaEvent, Error> {
+    pub fn record_event(&self) -> Result<CudaEvent, Error> {
         // Without the flag an event has no time.
         self.check("timing", self.stream.record_event(Some(CU_EVENT_DEFAULT)))
     }
 
     /// These cards as a group for sums, cached by the first card; `None` without NCCL.
-    pub fn joined(devices: &[&Self]) -> Option<Arc<nccl::Group>> {
+    pub fn nccl_group(devices: &[&Self]) -> Option<Arc<nccl::Group>> {
         let numbers = devices.iter().map(|d| d.number).collect();
         let known = devices.first()?.joined.lock();
         let mut known = known.unwrap_or_else(PoisonError::into_inner);
@@ -422,9 +422,9 @@ impl Device {
 
     /// The result of `work`, and the milliseconds that its launches on [`Device::stream`] took; waits for them.
     pub fn elapsed<R>(&self, work: impl FnOnce() -> Result<R, Error>) -> Result<(R, f32), Error> {
-        let from = self.mark()?;
+        let from = self.record_event()?;
         let result = work()?;
-        let to = self.mark()?;
+        let to = self.record_event()?;
         Ok((result, self.elapsed_ms(&from, &to)?))
     }
 }

@@ -125,7 +125,7 @@ impl Group {
     ///
     /// # Panics
     /// If the number of buffers differs from the number of cards, or their lengths differ.
-    pub fn add_up(&self, buffers: &mut [&mut CudaSlice<f32>]) -> Result<(), Error> {
+    pub fn sum_across_devices(&self, buffers: &mut [&mut CudaSlice<f32>]) -> Result<(), Error> {
         assert_eq!(buffers.len(), self.streams.len(), "a buffer a card");
         let count = buffers[0].len();
         assert!(

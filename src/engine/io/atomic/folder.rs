@@ -3,7 +3,8 @@
 use super::super::{Error, disk, ending};
 use super::temporary::TemporaryFolder;
 use super::{
-    Stop, VerifyFailure, check_file, followed, no_folder, replaces, sync_folder, was_written,
+    VerifyFailure, WriteStop, check_file, no_folder, record_file, replaces_existing, resolve_links,
+    sync_folder,
 };
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -14,7 +15,7 @@ use std::path::{Path, PathBuf};
 /// temporary names.
 pub fn write_folder_verified<E: Into<VerifyFailure>>(
     path: &Path,
-    write: impl FnOnce(&Path) -> Result<(), Stop>,
+    write: impl FnOnce(&Path) -> Result<(), WriteStop>,
     verify: impl FnOnce(&Path) -> Result<(), E>,
     may_replace: impl Fn(&Path) -> Result<(), Error>,
 ) -> Result<(), Error> {
@@ -23,19 +24,20 @@ pub fn write_folder_verified<E: Into<VerifyFailure>>(
     in_place(&target, &may_replace)?;
     let temporary = TemporaryFolder::adjacent_to(&target).map_err(|e| failed(&e))?;
     write(&temporary.path).map_err(|stop| match stop {
-        Stop::Io(e) => failed(&e),
-        Stop::Error(e) => e,
+        WriteStop::Io(e) => failed(&e),
+        WriteStop::Error(e) => e,
     })?;
-    let read =
-        |e: std::io::Error| VerifyFailure::Differs(super::super::error::plain(&e)).error(path);
+    let read = |e: std::io::Error| {
+        VerifyFailure::Differs(super::super::error::without_os_error(&e)).error(path)
+    };
     disk::reads_back(&temporary.path).map_err(read)?;
     verify(&temporary.path).map_err(|e| e.into().error(path))?;
-    let _whole = ending::undivided();
+    let _whole = ending::hold_off_end();
     loop {
         match disk::rename_new(&temporary.path, &target) {
             Ok(()) => break,
             Err(e) if e.kind() != ErrorKind::AlreadyExists => return Err(failed(&e)),
-            Err(_) if !replaces() => {
+            Err(_) if !replaces_existing() => {
                 return Err(Error::Appeared {
                     path: path.to_owned(),
                 });
@@ -59,7 +61,7 @@ pub fn write_folder_verified<E: Into<VerifyFailure>>(
         }
     }
     sync_folder(&target);
-    was_written(path.to_owned());
+    record_file(path.to_owned());
     Ok(())
 }
 
@@ -78,7 +80,7 @@ fn replace_by_renames(new: &Path, target: &Path) -> std::io::Result<()> {
 /// and with links followed.
 fn place_of(path: &Path) -> Result<PathBuf, Error> {
     let path: PathBuf = path.components().collect();
-    followed(&path)
+    resolve_links(&path)
 }
 
 /// Whether there is a folder to replace; returns an error if it may not be replaced.

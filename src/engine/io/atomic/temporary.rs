@@ -36,17 +36,17 @@ impl Temporary {
         }
     }
 
-    /// A free name next to a file, at which `make` creates something. Must not be called while [`ending::undivided`]
+    /// A free name next to a file, at which `make` creates something. Must not be called while [`ending::hold_off_end`]
     /// is held.
     fn adjacent_to<T>(
         target: &Path,
         make: impl Fn(&Path) -> std::io::Result<T>,
     ) -> std::io::Result<(Self, T)> {
-        let _whole = ending::undivided();
+        let _whole = ending::hold_off_end();
         Self::adjacent_to_undivided(target, make)
     }
 
-    /// Like `adjacent_to`, for a caller that holds [`ending::undivided`].
+    /// Like `adjacent_to`, for a caller that holds [`ending::hold_off_end`].
     pub fn adjacent_to_undivided<T>(
         target: &Path,
         make: impl Fn(&Path) -> std::io::Result<T>,
@@ -109,11 +109,11 @@ pub struct TemporaryFolder {
 
 impl TemporaryFolder {
     pub fn adjacent_to(target: &Path) -> std::io::Result<Self> {
-        let _whole = ending::undivided();
+        let _whole = ending::hold_off_end();
         Self::adjacent_to_undivided(target)
     }
 
-    /// Like `adjacent_to`, for a caller that holds [`ending::undivided`].
+    /// Like `adjacent_to`, for a caller that holds [`ending::hold_off_end`].
     pub fn adjacent_to_undivided(target: &Path) -> std::io::Result<Self> {
         let old = disk::metadata(target).ok();
         let old = old.as_ref().and_then(disk::mode_of);
@@ -229,7 +229,7 @@ pub struct Scratch {
 impl Scratch {
     pub fn new() -> Result<Self, Error> {
         static NEXT: AtomicU64 = AtomicU64::new(0);
-        let _whole = ending::undivided();
+        let _whole = ending::hold_off_end();
         loop {
             let number = NEXT.fetch_add(1, Ordering::Relaxed);
             let name = format!("arcuate-{}-{number}", std::process::id());
@@ -246,7 +246,7 @@ impl Scratch {
                 Err(e) => {
                     return Err(Error::Scratch {
                         path: std::env::temp_dir(),
-                        why: super::super::error::plain(&e),
+                        why: super::super::error::without_os_error(&e),
                     });
                 }
             }

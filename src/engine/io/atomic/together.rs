@@ -2,7 +2,7 @@
 //! process killed in between leaves the old set complete, partly under these names.
 
 use super::super::{Error, disk, ending};
-use super::{PreparedFile, folder_of, was_written};
+use super::{PreparedFile, folder_of, record_file};
 use std::io::{BufReader, ErrorKind, Read};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -44,12 +44,12 @@ fn second_name(file: &Path, ending: &str) -> PathBuf {
 
 /// A file of a set as it was before a process that began to replace the set was killed: `None` if the file itself is
 /// still the old one. `first` is the first file of the set.
-pub fn before(first: &Path, file: &Path) -> Option<PathBuf> {
+pub fn previous_file(first: &Path, file: &Path) -> Option<PathBuf> {
     let old = previous_name(file);
     (old.is_file() && is_half_replaced(first) && !is_same(file, &old)).then_some(old)
 }
 
-/// The sentence about files whose earlier versions were read through [`before`].
+/// The sentence about files whose earlier versions were read through [`previous_file`].
 pub fn previous_files_note(files: &[&Path]) -> String {
     let names = |of: &dyn Fn(&Path) -> PathBuf| {
         let named = files.iter().map(|file| {
@@ -130,7 +130,7 @@ struct OldNames {
 impl OldNames {
     /// Gives second names to files that will be replaced. Those given by a killed process in a half-replaced set
     /// stay: they are the old files.
-    fn keep(files: &[PreparedFile]) -> Result<Self, Error> {
+    fn keep_old_files(files: &[PreparedFile]) -> Result<Self, Error> {
         let targets: Vec<PathBuf> = files.iter().map(|file| file.target.clone()).collect();
         let is_half = targets.first().is_some_and(|first| is_half_replaced(first));
         let mut old = Self {
@@ -247,12 +247,12 @@ fn remove(file: &Path) -> std::io::Result<()> {
 }
 
 /// Renames files that belong together: all of them or none, whatever fails. The first is the file to which the others
-/// belong, and is renamed last: a process killed in between leaves the old set, whose replaced files [`before`]
+/// belong, and is renamed last: a process killed in between leaves the old set, whose replaced files [`previous_file`]
 /// finds.
 pub fn rename_together(files: Vec<PreparedFile>) -> Result<(), Error> {
     let _alone = lock_folder(&files);
-    let _whole = ending::undivided();
-    let old = OldNames::keep(&files)?;
+    let _whole = ending::hold_off_end();
+    let old = OldNames::keep_old_files(&files)?;
     let paths: Vec<PathBuf> = files.iter().map(|file| file.path.clone()).collect();
     for (done, file) in files.into_iter().rev().enumerate() {
         if let Err(error) = file.put_undivided() {
@@ -266,6 +266,6 @@ pub fn rename_together(files: Vec<PreparedFile>) -> Result<(), Error> {
         }
     }
     old.forget();
-    paths.into_iter().for_each(was_written);
+    paths.into_iter().for_each(record_file);
     Ok(())
 }

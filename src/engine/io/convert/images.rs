@@ -57,7 +57,7 @@ pub fn plan(
         Format::Nrrd => {
             if let Some(grid) = moved {
                 stored.grid = grid;
-                losses.extend(stored.meaning.rest.move_away());
+                losses.extend(stored.meaning.rest.drop_position());
             }
             // NRRD has no slope and intercept.
             let (whole, loss) = stored.with_scaling_applied();
@@ -153,7 +153,7 @@ fn holds(stored: &Stored, volume: &Volume) -> bool {
     }
     let mut values = volume.values.iter();
     let mut same = matches!(stored.pixel, Pixel::Number(_));
-    stored.each(|value, _| {
+    stored.for_each_value(|value, _| {
         let owned = values.next().copied();
         same &= owned.is_some_and(|v| v == value as f32 || (v.is_nan() && value.is_nan()));
     });
@@ -167,7 +167,7 @@ fn in_nifti(mut stored: Stored, moved: Option<Arc<Grid>>) -> (Stored, Vec<String
     if let Some(grid) = moved {
         stored.grid = grid;
         // The output does not record the earlier position.
-        losses.extend(stored.meaning.rest.move_away());
+        losses.extend(stored.meaning.rest.drop_position());
     }
     if !nifti::holds_scaling(&stored) {
         let (whole, loss) = stored.with_scaling_applied();
@@ -202,11 +202,11 @@ fn shares_table(input: &Path, output: &Path) -> bool {
 
 /// A table next to the output that would be taken for its own and does not belong to the input.
 fn foreign_table(input: &Path, output: &Path) -> Option<String> {
-    let ([there, _], [own, _]) = (fsl_names(output), fsl_names(input));
-    (there.exists() && !disk::is_same(&there, &own)).then(|| {
+    let ([target, _], [own, _]) = (fsl_names(output), fsl_names(input));
+    (target.exists() && !disk::is_same(&target, &own)).then(|| {
         format!(
             "A table of gradients lies beside the output and does not belong to this image; move it elsewhere: {}",
-            there.display()
+            target.display()
         )
     })
 }
@@ -218,8 +218,8 @@ fn fsl_names(image: &Path) -> [PathBuf; 2] {
 impl Image {
     /// The gradients to write into companion files of the image.
     fn table(&self) -> Option<&Rows> {
-        let apart = self.format == Format::Nifti && !self.in_place;
-        self.gradients.as_ref().filter(|_| apart)
+        let separate = self.format == Format::Nifti && !self.in_place;
+        self.gradients.as_ref().filter(|_| separate)
     }
 
     /// The companion files, which hold what the image cannot.
@@ -243,9 +243,9 @@ impl Image {
         control: &Control,
     ) -> Result<(String, Vec<PathBuf>), Error> {
         let adjacent = self.companion_files(output);
-        if let Some((there, what)) = adjacent.iter().find(|(path, _)| !replace && path.exists()) {
+        if let Some((target, what)) = adjacent.iter().find(|(path, _)| !replace && path.exists()) {
             return Err(Error::unsupported(
-                there,
+                target,
                 format!("an existing file, which {what} would replace"),
                 "add --force to replace it",
             ));

@@ -27,15 +27,15 @@ impl Decoder {
                 // Scaled in double precision, because float32 does not represent every 32-bit integer.
                 match (self.big_endian, self.scaling) {
                     (false, None) => {
-                        each::<N>(bytes, values, |b| <$number>::from_le_bytes(b) as f32)
+                        decode_values::<N>(bytes, values, |b| <$number>::from_le_bytes(b) as f32)
                     }
                     (true, None) => {
-                        each::<N>(bytes, values, |b| <$number>::from_be_bytes(b) as f32)
+                        decode_values::<N>(bytes, values, |b| <$number>::from_be_bytes(b) as f32)
                     }
-                    (false, Some((slope, inter))) => each::<N>(bytes, values, |b| {
+                    (false, Some((slope, inter))) => decode_values::<N>(bytes, values, |b| {
                         (<$number>::from_le_bytes(b) as f64 * slope + inter) as f32
                     }),
-                    (true, Some((slope, inter))) => each::<N>(bytes, values, |b| {
+                    (true, Some((slope, inter))) => decode_values::<N>(bytes, values, |b| {
                         (<$number>::from_be_bytes(b) as f64 * slope + inter) as f32
                     }),
                 }
@@ -68,7 +68,7 @@ impl Decoder {
     }
 }
 
-fn each<const N: usize>(bytes: &[u8], values: &mut [f32], value: impl Fn([u8; N]) -> f32) {
+fn decode_values<const N: usize>(bytes: &[u8], values: &mut [f32], value: impl Fn([u8; N]) -> f32) {
     let (voxels, _) = bytes.as_chunks::<N>();
     for (v, &b) in values.iter_mut().zip(voxels) {
         *v = value(b);

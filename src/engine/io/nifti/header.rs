@@ -389,7 +389,7 @@ impl Header {
             None => source.finish(TAIL_LIMIT)?,
         };
         if found as u64 > EXTENSIONS_LIMIT {
-            self.rest.pass_over(found as u64 + behind);
+            self.rest.add_skipped(found as u64 + behind);
             return Ok(());
         }
         let comment = self.rest.extend(&bytes, self.big_endian, COMMENT);

@@ -124,14 +124,14 @@ impl Rest {
         }
     }
 
-    pub(super) fn pass_over(&mut self, bytes: u64) {
+    pub(super) fn add_skipped(&mut self, bytes: u64) {
         self.unread = bytes;
     }
 
     /// Drops extensions, which may describe the image's position before it was moved. Returns a sentence if there
     /// were any.
-    pub(in crate::io) fn move_away(&mut self) -> Option<String> {
-        let names = self.names()?;
+    pub(in crate::io) fn drop_position(&mut self) -> Option<String> {
+        let names = self.extension_names()?;
         self.extensions.clear();
         Some(format!(
             "The header's extensions may say where the image was before it was moved, and are left out: {names}"
@@ -139,7 +139,7 @@ impl Rest {
     }
 
     /// The extensions as text, if there are any.
-    fn names(&self) -> Option<String> {
+    fn extension_names(&self) -> Option<String> {
         let name = |e: &Extension| match e.code {
             2 => "DICOM".to_owned(),
             4 => "AFNI".to_owned(),
@@ -193,7 +193,7 @@ impl Rest {
     /// The fields lost in a format without room for them, one sentence each.
     pub(in crate::io) fn losses_without(&self, format: &str) -> Vec<String> {
         let mut losses = Vec::new();
-        if let Some(names) = self.names() {
+        if let Some(names) = self.extension_names() {
             losses.push(format!(
                 "{format} holds no extensions of a NIfTI's header: {names}"
             ));
@@ -231,7 +231,7 @@ impl Rest {
     }
 
     /// Writes the fields into a NIfTI-1 header.
-    pub(super) fn put(&self, header: &mut [u8]) {
+    pub(super) fn write_fields(&self, header: &mut [u8]) {
         let mut put = |at: usize, bytes: &[u8]| header[at..at + bytes.len()].copy_from_slice(bytes);
         put(39, &[self.dim_info]);
         for (at, slice) in [74, 120].into_iter().zip(self.slices) {

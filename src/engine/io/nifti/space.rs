@@ -122,7 +122,7 @@ pub(super) fn grid(path: &Path, header: &Header) -> Result<(Grid, SpaceInfo), Er
             ("an affine of finite numbers", "repair the header"),
         ));
     }
-    let (mm, units) = unit(header, &affine, &mut warnings, &mut notes);
+    let (mm, units) = unit_mm(header, &affine, &mut warnings, &mut notes);
     let scaled = DAffine3::from_scale(DVec3::splat(mm)) * affine;
     let grid = Grid::new(header.shape, scaled, source).ok_or_else(|| {
         Error::malformed(
@@ -222,7 +222,7 @@ fn edges(header: &Header) -> DVec3 {
 }
 
 /// Millimetres per unit of the file. Units that give absurd voxels count as mistakes.
-fn unit(
+fn unit_mm(
     header: &Header,
     affine: &DAffine3,
     warnings: &mut Vec<String>,

@@ -240,7 +240,7 @@ fn write_voxels(
     voxels: &Voxels<'_>,
     stored: usize,
     control: &Control,
-) -> Result<(), atomic::Stop> {
+) -> Result<(), atomic::WriteStop> {
     let mut done = 0;
     while done < stored {
         control.check()?;
@@ -291,29 +291,29 @@ fn header(grid: &Grid, further: &[usize], voxels: &Voxels<'_>, description: &str
     }
     let mut h = Bytes(vec![0; HEADER_BYTES + 4]);
     // Offsets of nifti1.h.
-    h.put(0, (HEADER_BYTES as i32).to_le_bytes());
-    h.put(38, [b'r']);
+    h.write_field(0, (HEADER_BYTES as i32).to_le_bytes());
+    h.write_field(38, [b'r']);
     let sizes = [3 + further.len()].into_iter().chain(grid.shape);
     let sizes = sizes.chain(further.iter().copied());
     for (i, n) in sizes.chain([1; 7]).take(8).enumerate() {
-        h.put(40 + 2 * i, (n as i16).to_le_bytes());
+        h.write_field(40 + 2 * i, (n as i16).to_le_bytes());
     }
     if matches!(voxels, Voxels::Label(_)) {
-        h.put(68, INTENT_LABEL.to_le_bytes());
+        h.write_field(68, INTENT_LABEL.to_le_bytes());
     }
-    h.put(70, datatype.to_le_bytes());
-    h.put(72, bits.to_le_bytes());
+    h.write_field(70, datatype.to_le_bytes());
+    h.write_field(72, bits.to_le_bytes());
     h.f32(108, (HEADER_BYTES + 4 + comment.len()) as f64);
     h.f32(112, 1.0);
     // Millimetres, seconds.
-    h.put(123, [2 | 8]);
+    h.write_field(123, [2 | 8]);
     let short = truncated(description, DESCRIPTION_BYTES - 1);
     h.0[148..148 + short.len()].copy_from_slice(short.as_bytes());
     h.space(grid);
     if let Voxels::Stored(stored) = voxels {
         h.meaning(stored);
     }
-    h.put(344, *b"n+1\0");
+    h.write_field(344, *b"n+1\0");
     let mut bytes = h.0;
     if !comment.is_empty() {
         bytes[HEADER_BYTES] = 1;
@@ -326,18 +326,18 @@ fn header(grid: &Grid, further: &[usize], voxels: &Voxels<'_>, description: &str
 struct Bytes(Vec<u8>);
 
 impl Bytes {
-    fn put<const N: usize>(&mut self, offset: usize, field: [u8; N]) {
+    fn write_field<const N: usize>(&mut self, offset: usize, field: [u8; N]) {
         self.0[offset..offset + N].copy_from_slice(&field);
     }
 
     fn f32(&mut self, offset: usize, value: f64) {
-        self.put(offset, (value as f32).to_le_bytes());
+        self.write_field(offset, (value as f32).to_le_bytes());
     }
 
     /// Slope and intercept, steps of the axes after the third, and the meaning of the values.
     fn meaning(&mut self, stored: &Stored) {
         let meaning = &stored.meaning;
-        meaning.rest.put(&mut self.0);
+        meaning.rest.write_fields(&mut self.0);
         if let Some((slope, intercept)) = stored.scaling {
             self.f32(112, slope);
             self.f32(116, intercept);
@@ -347,12 +347,12 @@ impl Bytes {
             for (i, step) in meaning.steps.into_iter().enumerate() {
                 self.f32(92 + 4 * i, step);
             }
-            self.put(123, [2 | meaning.step_unit]);
+            self.write_field(123, [2 | meaning.step_unit]);
         }
         for (i, number) in meaning.intent_numbers.into_iter().enumerate() {
             self.f32(56 + 4 * i, number);
         }
-        self.put(68, meaning.intent.to_le_bytes());
+        self.write_field(68, meaning.intent.to_le_bytes());
         let name = truncated(&meaning.intent_name, 15).as_bytes();
         self.0[328..328 + name.len()].copy_from_slice(name);
     }
@@ -377,7 +377,7 @@ impl Bytes {
             return;
         }
         let code = grid.space_code.to_le_bytes();
-        self.put(254, code);
+        self.write_field(254, code);
         for row in 0..3 {
             for c in 0..3 {
                 self.f32(280 + 16 * row + 4 * c, m.col(c)[row]);
@@ -393,7 +393,7 @@ impl Bytes {
         let q = DQuat::from_mat3(&proper).normalize();
         // Only b, c, d are stored, so a must not be negative.
         let q = if q.w < 0.0 { -q } else { q };
-        self.put(252, code);
+        self.write_field(252, code);
         for (i, part) in [q.x, q.y, q.z, origin.x, origin.y, origin.z]
             .into_iter()
             .enumerate()

@@ -247,18 +247,18 @@ impl Entry {
 
     /// The file's own name.
     pub fn name(&self) -> &str {
-        last(&self.path)
+        file_name(&self.path)
     }
 
     /// Its path, for a session in `folder`.
-    pub fn place(&self, folder: &Path) -> PathBuf {
+    pub fn path_from(&self, folder: &Path) -> PathBuf {
         without_dots(&folder.join(&self.path))
     }
 
     /// The same file for a session in another folder.
     pub fn moved(&self, from: &Path, to: &Path) -> Self {
         Self {
-            path: relative(&self.place(from), to),
+            path: relative(&self.path_from(from), to),
             companions: self.companions.iter().map(|b| b.moved(from, to)).collect(),
             ..self.clone()
         }
@@ -301,7 +301,7 @@ pub fn check(
     Ok(FileComparison::Same)
 }
 
-fn last(path: &str) -> &str {
+fn file_name(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or(path)
 }
 

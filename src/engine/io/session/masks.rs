@@ -61,7 +61,7 @@ impl PackedMask {
         while !rest.is_empty() {
             let run = rest.iter().position(|&v| (v != 0) != inside);
             let run = run.unwrap_or(rest.len());
-            put(&mut bytes, run);
+            write_varint(&mut bytes, run);
             rest = &rest[run..];
             inside = !inside;
         }
@@ -131,7 +131,7 @@ impl PackedMask {
         }
         let (mut inside, mut first) = (0, true);
         while values.len() < voxels {
-            let run = take(&mut reader).ok_or("its voxels are incomplete")?;
+            let run = read_varint(&mut reader).ok_or("its voxels are incomplete")?;
             let begins = std::mem::replace(&mut first, false);
             let empty = run == 0 && !begins;
             if run > (voxels - values.len()) as u64 {
@@ -143,7 +143,7 @@ impl PackedMask {
             values.resize(values.len() + run as usize, inside);
             inside ^= 1;
         }
-        if take(&mut reader).is_some() {
+        if read_varint(&mut reader).is_some() {
             return Err("it has more voxels than its grid".to_owned());
         }
         let Some(Frame { first, .. }) = frame else {
@@ -164,7 +164,7 @@ impl PackedMask {
     }
 }
 
-fn put(bytes: &mut Vec<u8>, mut run: usize) {
+fn write_varint(bytes: &mut Vec<u8>, mut run: usize) {
     while run >= 0x80 {
         bytes.push((run & 0x7f) as u8 | 0x80);
         run >>= 7;
@@ -173,7 +173,7 @@ fn put(bytes: &mut Vec<u8>, mut run: usize) {
 }
 
 /// `None` at the end, and for an invalid number.
-fn take(reader: &mut impl Read) -> Option<u64> {
+fn read_varint(reader: &mut impl Read) -> Option<u64> {
     let mut run = 0;
     for shift in (0..63).step_by(7) {
         let mut byte = [0];

@@ -38,7 +38,7 @@ impl PackedNumbers {
     }
 
     /// The count alone, of numbers that are too many to store in the session.
-    pub fn left_out(count: usize) -> Self {
+    pub fn count_only(count: usize) -> Self {
         Self {
             count,
             bytes: String::new(),

@@ -32,13 +32,13 @@ pub fn store(
     let name = format!("{}.trx", &sha256[..DIGITS.min(sha256.len())]);
     let path = folder.join(&name);
     // A name alone is no proof: the file may be damaged or belong to another program.
-    let there = path.is_file()
+    let is_stored = path.is_file()
         && (known(&path)
             || match restore(&path, sha256, &control.silent()) {
                 Err(Error::Cancelled) => return Err(Error::Cancelled),
                 read => read.is_ok(),
             });
-    if !there {
+    if !is_stored {
         atomic::make_folder(&folder)?;
         trx::save(&path, tractogram, control)?;
     }

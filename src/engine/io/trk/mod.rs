@@ -36,7 +36,7 @@ pub fn read(path: &Path, control: &Control) -> Result<(Tractogram, FibreInfo), E
     let mut whole = FileBytes::open(path, control)?;
     let header = Header::parse(path, whole.bytes())?;
     let mut info = FibreInfo::default();
-    let (world_from_file, grid) = place(path, &header, &mut info)?;
+    let (world_from_file, grid) = world_and_grid(path, &header, &mut info)?;
     let body = &whole.bytes()[HEADER_BYTES..];
     let records = records(path, &header, body, &mut info)?;
 
@@ -90,7 +90,7 @@ pub fn read(path: &Path, control: &Control) -> Result<(Tractogram, FibreInfo), E
         }
         whole.advance(at - start)?;
     }
-    let points = whole.beginning(total);
+    let points = whole.first_values(total);
 
     let mut tractogram = Tractogram::new(points, offsets);
     tractogram.per_point = named(scalars, &header.scalar_names, "scalars");
@@ -235,7 +235,7 @@ fn records(
 const SIZES_DIFFER: f64 = 0.01;
 
 /// The map to the world, and the grid that the header describes, if any.
-fn place(
+fn world_and_grid(
     path: &Path,
     header: &Header,
     info: &mut FibreInfo,

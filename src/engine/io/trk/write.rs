@@ -56,7 +56,7 @@ pub fn save(path: &Path, tractogram: &Tractogram, control: &Control) -> Result<(
     };
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     control.begin(&format!("Writing {name}"), tractogram.len() as u64);
-    let write = |file: &mut dyn Write| -> Result<(), atomic::Stop> {
+    let write = |file: &mut dyn Write| -> Result<(), atomic::WriteStop> {
         file.write_all(&header.bytes())?;
         writer.write(file, control)
     };
@@ -149,7 +149,7 @@ struct Writer<'a> {
 }
 
 impl Writer<'_> {
-    fn write(&self, file: &mut dyn Write, control: &Control) -> Result<(), atomic::Stop> {
+    fn write(&self, file: &mut dyn Write, control: &Control) -> Result<(), atomic::WriteStop> {
         let all: Vec<usize> = (0..self.tractogram.len()).collect();
         for several in all.chunks(BATCH * 8) {
             control.check()?;
@@ -211,7 +211,7 @@ impl Writer<'_> {
         let again = self.world_from_file.transform_point3(file.as_dvec3());
         let again = again.as_vec3().to_array();
         let mut both = world.iter().zip(&again);
-        both.all(|(a, b)| streamlines::near(*a, *b, self.tolerance_mm))
+        both.all(|(a, b)| streamlines::nearly_equal(*a, *b, self.tolerance_mm))
     }
 }
 

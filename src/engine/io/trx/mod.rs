@@ -196,13 +196,13 @@ pub fn read(path: &Path, control: &Control) -> Result<(Tractogram, FibreInfo), E
     let called = |requested| first.iter().filter(move |(_, name)| name.name == requested);
     // Read before the rest: they prove that there are as many as the header states.
     let (points, offsets) = rayon::join(
-        || last(called("positions").map(|(part, name)| arrays.points_of(part, name))),
-        || last(called("offsets").map(|(part, name)| arrays.offsets_of(part, name))),
+        || last_of_several(called("positions").map(|(part, name)| arrays.points_of(part, name))),
+        || last_of_several(called("offsets").map(|(part, name)| arrays.offsets_of(part, name))),
     );
     (arrays.points, arrays.offsets) = (points?, offsets?);
     for (part, name) in &rest {
         control.check()?;
-        arrays.take(part, name, &mut info)?;
+        arrays.take_array(part, name, &mut info)?;
     }
     let (points, offsets) = arrays.lines(&mut info)?;
     let mut tractogram = Tractogram::new(points, offsets);
@@ -225,7 +225,7 @@ pub fn read(path: &Path, control: &Control) -> Result<(Tractogram, FibreInfo), E
 }
 
 /// The last one if there are several, which should not occur.
-fn last<T>(mut all: impl Iterator<Item = Result<T, Error>>) -> Result<Option<T>, Error> {
+fn last_of_several<T>(mut all: impl Iterator<Item = Result<T, Error>>) -> Result<Option<T>, Error> {
     all.try_fold(None, |_, one| one.map(Some))
 }
 
@@ -318,11 +318,16 @@ impl<'a> Arrays<'a> {
         Error::malformed(self.path, found, expected)
     }
 
-    fn take(&mut self, part: &StoredArray, name: &Name, info: &mut FibreInfo) -> Result<(), Error> {
+    fn take_array(
+        &mut self,
+        part: &StoredArray,
+        name: &Name,
+        info: &mut FibreInfo,
+    ) -> Result<(), Error> {
         match name.folder {
             "dpv" => {
                 let columns = self.columns(part, name, self.vertices, info)?;
-                put(&mut self.per_point, name.name, columns);
+                insert_values(&mut self.per_point, name.name, columns);
                 Ok(())
             }
             "dps" => {
@@ -338,7 +343,7 @@ impl<'a> Arrays<'a> {
                 } else {
                     self.columns(part, name, self.lines, info)?
                 };
-                put(&mut self.per_streamline, name.name, columns);
+                insert_values(&mut self.per_streamline, name.name, columns);
                 Ok(())
             }
             "groups" => self.take_group(part, name),
@@ -541,7 +546,7 @@ impl<'a> Arrays<'a> {
     }
 }
 
-fn put(values: &mut BTreeMap<String, Arc<[f32]>>, name: &str, columns: Vec<Vec<f32>>) {
+fn insert_values(values: &mut BTreeMap<String, Arc<[f32]>>, name: &str, columns: Vec<Vec<f32>>) {
     let count = columns.len();
     let plain = free_name(name, values);
     for (i, column) in columns.into_iter().enumerate() {

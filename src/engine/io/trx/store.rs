@@ -48,7 +48,8 @@ impl StoredArray {
         match &self.location {
             Location::Bytes(bytes, range) => Ok((bytes.clone(), range.clone())),
             Location::File(path, start) => {
-                let bytes = file_bytes::part(path, *start..start + self.length as u64, control)?;
+                let bytes =
+                    file_bytes::file_part(path, *start..start + self.length as u64, control)?;
                 control.advance(self.length as u64);
                 Ok((bytes, 0..self.length))
             }

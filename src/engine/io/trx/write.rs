@@ -227,7 +227,7 @@ fn members(
     sink: &mut Sink,
     tractogram: &Tractogram,
     control: &Control,
-) -> Result<(), atomic::Stop> {
+) -> Result<(), atomic::WriteStop> {
     let (shape, m) = match &tractogram.grid {
         Some(grid) => (grid.shape, grid.world_from_voxel),
         None => ([1; 3], glam::DAffine3::IDENTITY),
@@ -300,7 +300,7 @@ fn array(
     name: &str,
     columns: &[&[f32]],
     control: &Control,
-) -> Result<(), atomic::Stop> {
+) -> Result<(), atomic::WriteStop> {
     let (name, values): (String, Cow<[f32]>) = match columns {
         [one] => (format!("{name}.float32"), Cow::Borrowed(one)),
         several => {
@@ -318,7 +318,7 @@ fn member(
     name: &str,
     bytes: &[u8],
     control: &Control,
-) -> Result<(), atomic::Stop> {
+) -> Result<(), atomic::WriteStop> {
     match sink {
         Sink::Zip(zip) => {
             let options = SimpleFileOptions::default()
@@ -327,7 +327,7 @@ fn member(
                 .large_file(u32::try_from(bytes.len()).is_err());
             zip.start_file(name, options)
                 .map_err(std::io::Error::from)?;
-            pieces(zip, bytes, control)
+            write_pieces(zip, bytes, control)
         }
         Sink::Folder(folder) => {
             let path = folder.join(name);
@@ -335,13 +335,17 @@ fn member(
                 disk::make_folder(parent, 0o777, true)?;
             }
             let mut file = disk::File::create(&path)?;
-            pieces(&mut file, bytes, control)?;
+            write_pieces(&mut file, bytes, control)?;
             Ok(file.sync_all()?)
         }
     }
 }
 
-fn pieces(out: &mut impl Write, bytes: &[u8], control: &Control) -> Result<(), atomic::Stop> {
+fn write_pieces(
+    out: &mut impl Write,
+    bytes: &[u8],
+    control: &Control,
+) -> Result<(), atomic::WriteStop> {
     for piece in bytes.chunks(PIECE) {
         control.check()?;
         out.write_all(piece)?;

@@ -87,7 +87,7 @@ impl<'a> Cursor<'a> {
         self.failed.take().unwrap_or(foreign)
     }
 
-    fn cut(&mut self) -> Error {
+    fn truncated(&mut self) -> Error {
         self.malformed(
             format!(
                 "the end of the file at byte {}, within its data",
@@ -103,12 +103,12 @@ impl<'a> Cursor<'a> {
     }
 
     /// Number of bytes from here to the end.
-    fn left(&self) -> u64 {
+    fn bytes_left(&self) -> u64 {
         (self.window.len() - self.at) as u64 + self.behind
     }
 
     /// Extends the window; `false` at the end of the file.
-    fn more(&mut self) -> bool {
+    fn read_more(&mut self) -> bool {
         let bytes = self.behind.min(CHUNK_BYTES as u64) as usize;
         let before = self.window.len();
         self.window.resize(before + bytes, 0);
@@ -144,7 +144,7 @@ impl<'a> Cursor<'a> {
                 return from + end;
             }
             from = self.window.len();
-            if !self.more() {
+            if !self.read_more() {
                 return from;
             }
         }
@@ -176,7 +176,7 @@ impl<'a> Cursor<'a> {
         loop {
             let blank = match self.window.get(at).copied() {
                 Some(letter) => letter.is_ascii_whitespace(),
-                None if self.more() => continue,
+                None if self.read_more() => continue,
                 None => break,
             };
             match start {
@@ -258,16 +258,16 @@ impl<'a> Cursor<'a> {
     ) -> Result<(), Error> {
         self.line();
         let bytes = count.checked_mul(number.bytes());
-        let Some(mut bytes) = bytes.filter(|&n| n as u64 <= self.left()) else {
-            return Err(self.cut());
+        let Some(mut bytes) = bytes.filter(|&n| n as u64 <= self.bytes_left()) else {
+            return Err(self.truncated());
         };
         while bytes > 0 {
             self.drop_consumed();
-            while self.window.len() - self.at < number.bytes() && self.more() {}
-            let there = (self.window.len() - self.at).min(bytes);
-            let whole = there / number.bytes() * number.bytes();
+            while self.window.len() - self.at < number.bytes() && self.read_more() {}
+            let available = (self.window.len() - self.at).min(bytes);
+            let whole = available / number.bytes() * number.bytes();
             if whole == 0 {
-                return Err(self.cut());
+                return Err(self.truncated());
             }
             take(&self.window[self.at..self.at + whole]);
             self.at += whole;
@@ -277,7 +277,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// Passes `count` numbers of a text.
-    fn text<T: std::str::FromStr>(
+    fn parse_numbers<T: std::str::FromStr>(
         &mut self,
         count: usize,
         mut take: impl FnMut(T),
@@ -288,7 +288,7 @@ impl<'a> Cursor<'a> {
             let word = std::str::from_utf8(&self.window[word]).unwrap_or("?");
             match word.parse() {
                 Ok(number) => take(number),
-                Err(_) if word.is_empty() => return Err(self.cut()),
+                Err(_) if word.is_empty() => return Err(self.truncated()),
                 Err(_) => {
                     let found = format!("“{word}” among the numbers");
                     return Err(self.malformed(found, "a number"));
@@ -299,17 +299,17 @@ impl<'a> Cursor<'a> {
     }
 
     /// Checks that the rest of the file may hold this many numbers.
-    pub fn room(&mut self, kind: Kind, count: Option<usize>) -> Result<usize, Error> {
+    pub fn checked_count(&mut self, kind: Kind, count: Option<usize>) -> Result<usize, Error> {
         let most = match (kind, self.binary) {
             // A number takes at least a digit and a blank.
-            (_, false) => self.left() / 2 + 1,
-            (Kind::Bit, true) => self.left().saturating_mul(8),
-            (Kind::Number(number), true) => self.left() / number.bytes() as u64,
-            (Kind::String, true) => self.left(),
+            (_, false) => self.bytes_left() / 2 + 1,
+            (Kind::Bit, true) => self.bytes_left().saturating_mul(8),
+            (Kind::Number(number), true) => self.bytes_left() / number.bytes() as u64,
+            (Kind::String, true) => self.bytes_left(),
         };
         count
             .filter(|&n| n as u64 <= most)
-            .ok_or_else(|| self.cut())
+            .ok_or_else(|| self.truncated())
     }
 
     pub fn fill(&mut self, kind: Kind, out: &mut [f32]) -> Result<(), Error> {
@@ -317,7 +317,7 @@ impl<'a> Cursor<'a> {
         match (kind, self.binary) {
             (Kind::Number(_) | Kind::Bit, false) => {
                 let mut rest = out.iter_mut();
-                self.text(count, |value| {
+                self.parse_numbers(count, |value| {
                     if let Some(out) = rest.next() {
                         *out = value;
                     }
@@ -347,7 +347,7 @@ impl<'a> Cursor<'a> {
     }
 
     pub fn floats(&mut self, kind: Kind, count: Option<usize>) -> Result<Vec<f32>, Error> {
-        let mut values = vec![0.0; self.room(kind, count)?];
+        let mut values = vec![0.0; self.checked_count(kind, count)?];
         self.fill(kind, &mut values)?;
         Ok(values)
     }
@@ -362,9 +362,9 @@ impl<'a> Cursor<'a> {
         let Kind::Number(number) = kind else {
             return Err(self.malformed("lines made of words", "whole numbers"));
         };
-        let count = self.room(kind, count)?;
+        let count = self.checked_count(kind, count)?;
         if !self.binary {
-            return self.text(count, take);
+            return self.parse_numbers(count, take);
         }
         if number.is_float() {
             return Err(self.malformed("lines made of fractions", "whole numbers"));
@@ -377,7 +377,7 @@ impl<'a> Cursor<'a> {
 
     /// Texts: one per line, or each after its length, which takes one, two, four or eight bytes.
     pub fn strings(&mut self, count: Option<usize>) -> Result<Vec<String>, Error> {
-        let count = self.room(Kind::STRING, count)?;
+        let count = self.checked_count(Kind::STRING, count)?;
         self.line();
         let mut texts = Vec::new();
         for _ in 0..count {
@@ -399,12 +399,12 @@ impl<'a> Cursor<'a> {
 
     /// Consumes this many bytes.
     fn bytes(&mut self, count: usize) -> Result<&[u8], Error> {
-        if count as u64 > self.left() {
-            return Err(self.cut());
+        if count as u64 > self.bytes_left() {
+            return Err(self.truncated());
         }
         while self.window.len() - self.at < count {
-            if !self.more() {
-                return Err(self.cut());
+            if !self.read_more() {
+                return Err(self.truncated());
             }
         }
         self.at += count;
@@ -414,6 +414,6 @@ impl<'a> Cursor<'a> {
     /// Skips lines up to an empty one.
     pub fn skip_metadata(&mut self) {
         self.line();
-        while self.left() > 0 && !self.line().is_empty() {}
+        while self.bytes_left() > 0 && !self.line().is_empty() {}
     }
 }

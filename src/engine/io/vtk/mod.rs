@@ -75,7 +75,7 @@ fn parse(cursor: &mut Cursor, info: &mut FibreInfo) -> Result<Polydata, Error> {
             "POINTS" => {
                 let count = cursor.count()?;
                 let kind = cursor.kind()?;
-                let numbers = cursor.room(kind, count.checked_mul(3))?;
+                let numbers = cursor.checked_count(kind, count.checked_mul(3))?;
                 data.points = vec![[0.0; 3]; numbers / 3];
                 cursor.fill(kind, data.points.as_flattened_mut())?;
             }

@@ -53,7 +53,7 @@ fn write(
     tractogram: &Tractogram,
     command: &str,
     control: &Control,
-) -> Result<(), atomic::Stop> {
+) -> Result<(), atomic::WriteStop> {
     let title = format!("SPACE=RAS {DISCLAIMER}; {command}");
     let plain = |c: char| if c.is_ascii_graphic() { c } else { ' ' };
     let title: String = title.chars().map(plain).take(TITLE).collect();
@@ -97,7 +97,7 @@ fn field(
     count: usize,
     values: &BTreeMap<String, Arc<[f32]>>,
     control: &Control,
-) -> Result<(), atomic::Stop> {
+) -> Result<(), atomic::WriteStop> {
     let columns = columns(values);
     if columns.is_empty() {
         return Ok(());

@@ -1,16 +1,14 @@
 //! The bytes of an array: as text, base64 or raw; whole or in blocks compressed with zlib. Each array begins with its
 //! length, or with the number and lengths of its blocks. Raw arrays are read from the file when they are needed.
 
-use super::super::Error;
 use super::super::numbers::Type;
 use super::super::polydata::parsed_numbers;
 use super::super::source::{CHUNK_BYTES, Source, max_unpacked_bytes, too_expanded};
-use super::super::{file_bytes, length_of};
+use super::super::{Error, file_bytes, length_of};
 use crate::compute::Control;
-use base64::Engine as _;
-use base64::alphabet;
 use base64::engine::general_purpose::GeneralPurpose;
 use base64::engine::{DecodePaddingMode, GeneralPurposeConfig};
+use base64::{Engine as _, alphabet};
 use flate2::read::ZlibDecoder;
 use std::io::Read as _;
 use std::ops::Range;
@@ -51,8 +49,9 @@ impl Raw<'_> {
             Self::Memory(bytes) => bytes.get(range).map(|b| Ok(b.to_vec())),
             Self::File(path, start) => {
                 let end = start.checked_add(range.end as u64)?;
-                let there = range.start <= range.end && end <= length_of(path)?;
-                there.then(|| file_bytes::some(path, start + range.start as u64, range.len()))
+                let is_inside = range.start <= range.end && end <= length_of(path)?;
+                is_inside
+                    .then(|| file_bytes::read_range(path, start + range.start as u64, range.len()))
             }
         }
     }
@@ -84,7 +83,7 @@ impl ArrayBytes {
         match self {
             Self::Bytes(bytes) => number.fill(bytes, big_endian, out),
             Self::File(range) => {
-                file_bytes::fill(path, range.start, (number, big_endian), out, control)?
+                file_bytes::read_floats(path, range.start, (number, big_endian), out, control)?
             }
         }
         Ok(())
@@ -104,7 +103,7 @@ impl ArrayBytes {
         };
         match self {
             Self::Bytes(bytes) => all(bytes),
-            Self::File(range) => file_bytes::pieces(path, range.clone(), control, all)?,
+            Self::File(range) => file_bytes::for_each_piece(path, range.clone(), control, all)?,
         }
         Ok(())
     }
@@ -273,7 +272,7 @@ impl<'a> Unpacker<'a> {
         })
     }
 
-    fn cut(&self) -> Error {
+    fn truncated(&self) -> Error {
         Error::malformed(
             self.path,
             "an array that ends too early",
@@ -312,7 +311,7 @@ impl<'a> Unpacker<'a> {
 
     /// The raw uncompressed bytes after their length.
     fn raw(&self, raw: Raw) -> Result<ArrayBytes, Error> {
-        let cut = || self.cut();
+        let cut = || self.truncated();
         let head = raw.get(0..self.length_bytes).ok_or_else(cut)??;
         let end = self.length_bytes.checked_add(self.length(&head));
         let range = self.length_bytes..end.ok_or_else(cut)?;
@@ -321,8 +320,8 @@ impl<'a> Unpacker<'a> {
                 start + range.start as u64,
                 start.checked_add(range.end as u64),
             );
-            let there = length_of(path).unwrap_or(0);
-            let end = end.filter(|&end| end <= there).ok_or_else(cut)?;
+            let length = length_of(path).unwrap_or(0);
+            let end = end.filter(|&end| end <= length).ok_or_else(cut)?;
             return Ok(ArrayBytes::File(from..end));
         }
         Ok(ArrayBytes::Bytes(raw.get(range).ok_or_else(cut)??))
@@ -334,12 +333,12 @@ impl<'a> Unpacker<'a> {
             Encoding::Ascii(text) => self.text(text, number),
             Encoding::Raw(raw) => {
                 let size = self.length_bytes;
-                let first = raw.get(0..size).ok_or_else(|| self.cut())??;
+                let first = raw.get(0..size).ok_or_else(|| self.truncated())??;
                 let own = self.head_bytes(&first)?;
-                let head = raw.get(0..own).ok_or_else(|| self.cut())??;
+                let head = raw.get(0..own).ok_or_else(|| self.truncated())??;
                 let end = own.checked_add(self.packed(&head));
                 let data = end.and_then(|end| raw.get(own..end));
-                self.unpack(&head, &data.ok_or_else(|| self.cut())??)
+                self.unpack(&head, &data.ok_or_else(|| self.truncated())??)
             }
             Encoding::Base64(text) => {
                 let mut text = text.to_vec();
@@ -380,7 +379,7 @@ impl<'a> Unpacker<'a> {
     fn head_bytes(&self, first: &[u8]) -> Result<usize, Error> {
         let blocks = self.length(first).checked_add(3);
         let bytes = blocks.and_then(|n| n.checked_mul(self.length_bytes));
-        bytes.ok_or_else(|| self.cut())
+        bytes.ok_or_else(|| self.truncated())
     }
 
     /// Total compressed size of all blocks listed in the head.
@@ -390,7 +389,7 @@ impl<'a> Unpacker<'a> {
     }
 
     fn base64(&mut self, text: &[u8]) -> Result<Vec<u8>, Error> {
-        let cut = self.cut();
+        let cut = self.truncated();
         let letters = |bytes: usize| bytes.div_ceil(3).checked_mul(4);
         // The first `bytes` decoded from some letters.
         let decoded = |text: &[u8], bytes: usize| -> Option<Vec<u8>> {
@@ -429,7 +428,7 @@ impl<'a> Unpacker<'a> {
             .map(|l| self.length(l))
             .collect();
         let [_, block, last, packed @ ..] = lengths.as_slice() else {
-            return Err(self.cut());
+            return Err(self.truncated());
         };
         let mut bytes = Vec::new();
         for (i, &length) in packed.iter().enumerate() {
@@ -438,7 +437,9 @@ impl<'a> Unpacker<'a> {
             let expected = if full { *block } else { *last };
             let rest = self.budget.checked_sub(expected as u64);
             self.budget = rest.ok_or_else(|| too_expanded(self.path))?;
-            let (piece, behind) = data.split_at_checked(length).ok_or_else(|| self.cut())?;
+            let (piece, behind) = data
+                .split_at_checked(length)
+                .ok_or_else(|| self.truncated())?;
             data = behind;
             let before = bytes.len();
             let mut decoder = ZlibDecoder::new(piece).take(expected as u64);

@@ -114,12 +114,12 @@ fn run(
             about = still.centre();
             places.push(Rigid::default());
             if params.wide {
-                places = first_places(params.from.transform_point3(turned.centre()) - about);
+                places = initial_transforms(params.from.transform_point3(turned.centre()) - about);
             }
         }
         let information = |rigid: &Rigid| joint.information(&(rigid.about(about) * params.from));
         // Steps of one sample spacing: rotations move the edge of a head by that much.
-        let unit = Rigid::unit(spacing_mm);
+        let unit = Rigid::unit_step(spacing_mm);
         if first {
             before = information(&Rigid::default());
             let mut ranked = Vec::new();
@@ -168,15 +168,15 @@ fn run(
     })
 }
 
-/// The images as they are, and with their centres, now `apart`, together, each rotated about every axis or not.
-fn first_places(apart: DVec3) -> Vec<Rigid> {
+/// The images as they are, and with their centres, now `offset`, together, each rotated about every axis or not.
+fn initial_transforms(offset: DVec3) -> Vec<Rigid> {
     let turns = [0.0, -TURN_RAD, TURN_RAD];
     let mut places = Vec::new();
     for x in turns {
         for y in turns {
             for z in turns {
                 let turn = DVec3::new(x, y, z);
-                let together = -(DQuat::from_scaled_axis(turn) * apart);
+                let together = -(DQuat::from_scaled_axis(turn) * offset);
                 places.extend([DVec3::ZERO, together].map(|shift| Rigid { shift, turn }));
             }
         }

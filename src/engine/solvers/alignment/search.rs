@@ -24,7 +24,7 @@ impl Rigid {
     }
 
     /// A translation of `mm`, and a rotation that moves the edge of a head by as much.
-    pub fn unit(mm: f64) -> Self {
+    pub fn unit_step(mm: f64) -> Self {
         Self {
             shift: DVec3::splat(mm),
             turn: DVec3::splat(mm / HEAD_MM),

@@ -214,7 +214,7 @@ impl MultiDeviceOperator {
         for ((part, buffers), r) in self.parts.iter().zip(&mut *buffers).zip(r) {
             part.gather(buffers, r, beta)?;
         }
-        adder.add_up(&self.parts, buffers)?;
+        adder.all_reduce(&self.parts, buffers)?;
         let mut each = self.parts.iter().zip(&*buffers).enumerate();
         each.try_for_each(|(i, (part, buffers))| then(i, part, buffers))
     }
@@ -255,7 +255,7 @@ impl UploadedVectors {
 
 /// Operations on host vectors.
 impl MultiDeviceOperator {
-    fn sent(
+    fn upload_vectors(
         &self,
         x: Option<&[f32]>,
         y: Option<&[f32]>,
@@ -289,7 +289,7 @@ impl MultiDeviceOperator {
     }
 
     pub fn apply(&self, x: &[f32]) -> Result<Vec<f32>, Error> {
-        let sent = self.sent(Some(x), None)?;
+        let sent = self.upload_vectors(Some(x), None)?;
         self.product(&sent, &sent)?;
         let mut out = vec![0.0; self.shape.rows()];
         for (part, sent) in self.parts.iter().zip(&sent) {
@@ -300,7 +300,7 @@ impl MultiDeviceOperator {
     }
 
     pub fn adjoint(&self, y: &[f32], x: &mut [f32]) -> Result<(), Error> {
-        let sent = self.sent(None, Some(y))?;
+        let sent = self.upload_vectors(None, Some(y))?;
         self.transposed(&sent, &sent)?;
         Ok(self.columns_into(sent.iter().map(|s| &s.x), x)?)
     }
@@ -324,8 +324,8 @@ impl MultiDeviceOperator {
 
     /// Milliseconds of A x and Aᵀ y on the cards, `times` times each, after one warm-up run.
     pub fn times_ms(&self, x: &[f32], y: &[f32], times: usize) -> Result<[Vec<f32>; 2], Error> {
-        let sent = self.sent(Some(x), Some(y))?;
-        let out = self.sent(None, None)?;
+        let sent = self.upload_vectors(Some(x), Some(y))?;
+        let out = self.upload_vectors(None, None)?;
         let mut made = [Vec::new(), Vec::new()];
         for i in 0..=times {
             let forward = self.elapsed_ms(|| self.product(&sent, &out))?;
@@ -344,7 +344,10 @@ impl MultiDeviceOperator {
         work: impl FnOnce() -> Result<(), cuda::Error>,
     ) -> Result<f32, cuda::Error> {
         let marks = || -> Result<Vec<_>, cuda::Error> {
-            self.parts.iter().map(|part| part.device().mark()).collect()
+            self.parts
+                .iter()
+                .map(|part| part.device().record_event())
+                .collect()
         };
         let from = marks()?;
         work()?;

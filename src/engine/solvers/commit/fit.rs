@@ -126,13 +126,13 @@ impl Prepared {
         let sum = |f: usize| columns.iter().map(|c| c[f]).sum::<f32>();
         let weights: Arc<[f32]> = (0..shape.fibres).map(sum).collect();
         let lengths = self.dictionary.lengths_mm();
-        let of_bundle = |members: &Arc<[u32]>| -> f64 {
+        let weight_mm = |members: &Arc<[u32]>| -> f64 {
             let each = members.iter().map(|f| *f as usize);
             each.map(|f| f64::from(weights[f]) * lengths[f]).sum()
         };
         let bundles = tractogram.groups.iter();
         let bundles = bundles
-            .map(|(name, members)| (name.clone(), of_bundle(members)))
+            .map(|(name, members)| (name.clone(), weight_mm(members)))
             .collect();
         let maps = Maps::new(self, &weights, &solution);
         let squares = maps.squares;

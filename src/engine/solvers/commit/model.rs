@@ -129,8 +129,8 @@ impl Model {
             }
             Intra::GammaCylinders { radii, .. } => {
                 let odd = |g: &&GammaRadii| {
-                    let is_sound = g.shape >= MIN_SHAPE && g.scale_um >= MIN_RADIUS_UM;
-                    !(is_sound && g.shape * g.scale_um <= 50.0)
+                    let is_in_range = g.shape >= MIN_SHAPE && g.scale_um >= MIN_RADIUS_UM;
+                    !(is_in_range && g.shape * g.scale_um <= 50.0)
                 };
                 if let Some(g) = radii.iter().find(odd) {
                     return invalid(format!(

@@ -75,7 +75,7 @@ pub struct Prepared {
     card: Option<usize>,
 }
 
-fn first(backend: &Backend) -> Option<usize> {
+fn first_device(backend: &Backend) -> Option<usize> {
     backend.devices().first().map(Device::number)
 }
 
@@ -146,7 +146,7 @@ impl Inputs<'_> {
                         counted(self.scan.frames, "volume")
                     ));
                 }
-                return Ok(Samples::single());
+                return Ok(Samples::one_per_voxel());
             }
             (_, None) => {
                 return input(
@@ -249,7 +249,7 @@ impl Inputs<'_> {
         let derived = self.gradients.map(|_| anisotropic(self.scan, &samples));
         MeasuredValues {
             scan: derived.unwrap_or_else(|| self.scan.clone()),
-            samples: Samples::single(),
+            samples: Samples::one_per_voxel(),
             switches: Switches {
                 normalise_signal: false,
                 ..params.switches
@@ -317,14 +317,14 @@ impl Prepared {
         let build = || Self::build(inputs, params, memory, devices, control);
         let built = backend.install(build)?;
         Ok(Self {
-            card: first(backend),
+            card: first_device(backend),
             ..built
         })
     }
 
     /// Whether a fit on this backend can use it.
-    pub fn is_for(&self, backend: &Backend) -> bool {
-        self.card == first(backend)
+    pub fn supports(&self, backend: &Backend) -> bool {
+        self.card == first_device(backend)
     }
 
     fn build(

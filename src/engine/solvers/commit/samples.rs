@@ -37,7 +37,7 @@ pub struct Samples {
     pub b0: Vec<Vec<usize>>,
     pub shells: Vec<Shell>,
     /// Weighted volumes without a direction.
-    pub left_out: Vec<usize>,
+    pub excluded: Vec<usize>,
 }
 
 /// Largest step between sorted b-values of one shell: scanners write 995, 1000, 1005.
@@ -46,11 +46,11 @@ const GAP: f64 = 0.05;
 
 impl Samples {
     /// One number per voxel, as at b = 0.
-    pub fn single() -> Self {
+    pub fn one_per_voxel() -> Self {
         Self {
             b0: vec![vec![0]],
             shells: Vec::new(),
-            left_out: Vec::new(),
+            excluded: Vec::new(),
         }
     }
 
@@ -133,7 +133,7 @@ impl Samples {
         Ok(Self {
             b0,
             shells,
-            left_out: of(Weighting::NoDirection).collect(),
+            excluded: of(Weighting::NoDirection).collect(),
         })
     }
 

@@ -45,7 +45,7 @@ impl Inputs<'_> {
         let model = &params.model;
         let peaks = self.peaks.map_or(1, |p| p.frames / 3) as f64;
         let samples = match model.intra {
-            Intra::Density => &Samples::single(),
+            Intra::Density => &Samples::one_per_voxel(),
             _ => samples,
         };
         let n = WorkCounts {

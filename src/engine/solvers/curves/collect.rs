@@ -41,10 +41,10 @@ pub struct JoinedCurves {
 }
 
 impl JoinedCurves {
-    pub fn new(gates: &RegionTests) -> Self {
+    pub fn new(region_tests: &RegionTests) -> Self {
         Self {
-            per_target: vec![0; gates.targets],
-            all_targets: gates.all_targets,
+            per_target: vec![0; region_tests.targets],
+            all_targets: region_tests.all_targets,
             ..Self::default()
         }
     }
@@ -77,7 +77,7 @@ const GATHER: &str = "Joining the curves";
 /// backend's threads installed.
 pub fn gather(
     parts: Vec<JoinedCurves>,
-    gates: &RegionTests,
+    region_tests: &RegionTests,
     measured: bool,
 ) -> Result<Output, Shortage> {
     let lines = parts.iter().flat_map(|p| [&p.kept, &p.missed]);
@@ -89,7 +89,7 @@ pub fn gather(
         missed_every: MISSED_EVERY,
         seed_outcomes: [0; 6],
         stops: [0; StopReason::COUNT],
-        per_target: vec![0; gates.targets],
+        per_target: vec![0; region_tests.targets],
         steps: 0,
         kernel_s: None,
         starts: None,
@@ -109,7 +109,7 @@ pub fn gather(
         kept.push(part.kept);
         missed.push(part.missed);
     }
-    output.kept = tractogram(kept, gates.cut_at_targets(), measured);
+    output.kept = tractogram(kept, region_tests.cut_at_targets(), measured);
     // None of them ends in a target.
     output.missed = tractogram(missed, false, measured);
     Ok(output)
@@ -132,7 +132,7 @@ fn tractogram(parts: Vec<CurvePart>, with_targets: bool, measured: bool) -> Trac
     let target = with_targets.then(|| per_line(|p, i| p.targets[i] as f32));
     let measures = measured.then(|| per_line(|p, i| p.measures[i]));
     let (points, along) = parts.into_iter().map(|p| (p.points, p.along)).unzip();
-    let mut tractogram = Tractogram::new(joined(points), offsets)
+    let mut tractogram = Tractogram::new(concatenated(points), offsets)
         .with_per_streamline("stop_start", start)
         .with_per_streamline("stop_end", end)
         .with_per_streamline("seed", seed);
@@ -145,7 +145,7 @@ fn tractogram(parts: Vec<CurvePart>, with_targets: bool, measured: bool) -> Trac
     }
     if let Some(measures) = measures {
         tractogram = tractogram
-            .with_per_point("cm", joined(along))
+            .with_per_point("cm", concatenated(along))
             .with_per_streamline("cm", measures);
     }
     tractogram
@@ -153,7 +153,7 @@ fn tractogram(parts: Vec<CurvePart>, with_targets: bool, measured: bool) -> Trac
 
 /// Joins all parts, copied on all threads: most time goes into the first access to fresh memory. Each part is freed
 /// as soon as it is copied.
-fn joined<T: Pod + Send + Sync>(parts: Vec<Vec<T>>) -> Arc<[T]> {
+fn concatenated<T: Pod + Send + Sync>(parts: Vec<Vec<T>>) -> Arc<[T]> {
     const PIECE: usize = 1 << 18;
     let mut all = zeroed(parts.iter().map(Vec::len).sum());
     let Some(mut rest) = Arc::get_mut(&mut all) else {

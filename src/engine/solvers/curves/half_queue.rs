@@ -35,7 +35,11 @@ impl Queue {
     }
 
     /// Skips halves that ended at their seeds.
-    pub fn take<H>(&mut self, halves: &[H], reason: impl Fn(&H) -> StopReason) -> Option<NextHalf> {
+    pub fn next_half<H>(
+        &mut self,
+        halves: &[H],
+        reason: impl Fn(&H) -> StopReason,
+    ) -> Option<NextHalf> {
         let ahead = halves.get(self.next..)?;
         let half = self.next + ahead.iter().position(|h| reason(h) == PENDING)?;
         self.next = half + 1;

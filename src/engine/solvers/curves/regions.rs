@@ -27,7 +27,7 @@ impl<'a> Solid<'a> {
     }
 
     /// Smallest t in 0..=1 for which `from + t (to − from)` lies in the region.
-    pub fn entry(&self, from: DVec3, to: DVec3) -> Option<f64> {
+    pub fn entry_fraction(&self, from: DVec3, to: DVec3) -> Option<f64> {
         let along = to - from;
         match self {
             Self::Sphere { centre, radius_mm } => {
@@ -64,7 +64,7 @@ impl<'a> Solid<'a> {
     }
 
     pub fn contains(&self, point: DVec3) -> bool {
-        self.entry(point, point).is_some()
+        self.entry_fraction(point, point).is_some()
     }
 
     /// World bounds, mm; for an empty mask, bounds that contain no point.
@@ -242,7 +242,7 @@ impl<'a> RegionTests<'a> {
 
     /// 1 in lanes whose point may end a segment that meets a region; 1 in all lanes if there are mask regions.
     #[inline(always)]
-    pub fn near<const N: usize>(&self, [x, y, z]: [&[f32; N]; 3]) -> [u32; N] {
+    pub fn gates_near<const N: usize>(&self, [x, y, z]: [&[f32; N]; 3]) -> [u32; N] {
         let mut near = [u32::from(self.has_masks()); N];
         for gate in &self.gates {
             let ([lx, ly, lz], [hx, hy, hz]) = (gate.low, gate.high);
@@ -256,7 +256,7 @@ impl<'a> RegionTests<'a> {
     }
 
     /// The gates that contain a point, and the resulting cut of a curve that starts there.
-    pub fn around(&self, point: [f32; 3]) -> (Vec<bool>, Cut) {
+    pub fn gates_containing(&self, point: [f32; 3]) -> (Vec<bool>, Cut) {
         let point = world(point);
         let inside: Vec<bool> = self.gates.iter().map(|g| g.solid.contains(point)).collect();
         let holding = self
@@ -274,7 +274,7 @@ impl<'a> RegionTests<'a> {
         let mut entries: Vec<(f64, usize)> = Vec::new();
         for (i, gate) in self.gates.iter().enumerate() {
             if open(i) && gate.is_near(to) {
-                entries.extend(gate.solid.entry(ends[0], ends[1]).map(|t| (t, i)));
+                entries.extend(gate.solid.entry_fraction(ends[0], ends[1]).map(|t| (t, i)));
             }
         }
         let cuts = |gate: usize| {

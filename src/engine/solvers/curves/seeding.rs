@@ -61,7 +61,7 @@ impl<'a> Seeds<'a> {
             .filter(|r| r.role == Role::Seed)
             .map(|r| &*r.shape)
             .collect();
-        if !shapes.is_empty() && !shapes.iter().any(|s| s.meets(&field.grid)) {
+        if !shapes.is_empty() && !shapes.iter().any(|s| s.intersects_grid(&field.grid)) {
             return Err(input(
                 "The seed regions lie outside the tensors' volume, expected at least one inside; \
                  move one into the brain",
@@ -152,7 +152,7 @@ pub fn check_count(seeds: usize) -> Result<(), String> {
 }
 
 /// The voxels of the field's own mask.
-fn fitted(field: &TensorField) -> Vec<u32> {
+fn fitted_voxels(field: &TensorField) -> Vec<u32> {
     let inside = |(i, _): (usize, _)| i as u32;
     let tensors = field.tensors.iter().enumerate();
     tensors
@@ -177,7 +177,7 @@ fn parts<'a>(field: &'a TensorField, shapes: &[&'a Shape]) -> Result<Vec<SeedReg
     let voxels_mm3 =
         |grid: &Grid, n: usize| n as f64 * grid.world_from_voxel.matrix3.determinant().abs();
     if shapes.is_empty() {
-        let voxels = fitted(field);
+        let voxels = fitted_voxels(field);
         let mm3 = voxels_mm3(&field.grid, voxels.len());
         add(
             PartShape::Voxels {
@@ -223,7 +223,7 @@ fn parts<'a>(field: &'a TensorField, shapes: &[&'a Shape]) -> Result<Vec<SeedReg
 }
 
 impl SeedRegion<'_> {
-    fn draw(&self, stream: &mut Stream) -> DVec3 {
+    fn random_point(&self, stream: &mut Stream) -> DVec3 {
         match &self.shape {
             PartShape::Region(Shape::Sphere { centre, radius_mm }) => {
                 let radius = radius_mm * stream.uniform().cbrt();
@@ -262,7 +262,7 @@ fn in_union(parts: &[SeedRegion], stream: &mut Stream) -> DVec3 {
         let part = parts
             .partition_point(|p| p.up_to_mm3 <= at)
             .min(parts.len() - 1);
-        point = parts[part].draw(stream);
+        point = parts[part].random_point(stream);
         if !parts[..part].iter().any(|p| p.contains(point)) {
             break;
         }
@@ -279,7 +279,7 @@ fn in_voxel(grid: &Grid, voxel: u32, stream: &mut Stream) -> DVec3 {
 /// Voxels of the field whose centres lie in the seed area.
 fn voxels_of_area(field: &TensorField, shapes: &[&Shape]) -> Vec<u32> {
     if shapes.is_empty() {
-        return fitted(field);
+        return fitted_voxels(field);
     }
     let grid = &*field.grid;
     let in_area = |&i: &u32| {

@@ -30,7 +30,7 @@ impl<'a> Coefficients<'a> {
         Ok(Self {
             records: field.spline(|| {
                 let samples = bytemuck::cast_slice(&field.tensors).to_vec();
-                let extended = extend(samples, field.grid.shape, control)?;
+                let extended = extend_outside_mask(samples, field.grid.shape, control)?;
                 coefficients(extended, field.grid.shape, shape, control)
             })?,
             strides: [shape[0], shape[0] * shape[1]],
@@ -78,7 +78,7 @@ fn mirror(i: isize, n: usize) -> usize {
 }
 
 /// The tensors, extended by a few voxels outside the mask.
-pub fn extend(
+pub fn extend_outside_mask(
     mut records: Vec<Record>,
     [nx, ny, nz]: [usize; 3],
     control: &Control,
@@ -107,7 +107,7 @@ pub fn extend(
                 ];
                 for (_, j) in neighbours
                     .into_iter()
-                    .filter(|&(there, j)| there && known[j])
+                    .filter(|&(exists, j)| exists && known[j])
                 {
                     for k in (0..8).filter(|&k| k != INSIDE) {
                         sum[k] += records[j][k];

@@ -447,19 +447,19 @@ impl Visit<'_> {
                     continue;
                 }
                 let (y, z) = (2 * (pair & 1) as isize - 1, (pair & 2) as isize - 1);
-                let there = [1, sy * y, sz * z];
+                let forward = [1, sy * y, sz * z];
                 let back = [-1, -sy * y, -sz * z];
                 let (fy, fz) = (y as f32, z as f32);
                 if local == LocalSolver::Godunov6 {
                     let solver = Godunov::<F>::new(&axes, fy, fz);
-                    for (o, steps) in [(o, there), (opposite, back)] {
+                    for (o, steps) in [(o, forward), (opposite, back)] {
                         if dirty[o] != 0 {
                             best = solver.octant(stencil, steps, best);
                         }
                     }
                 } else {
                     let solver = HopfLax::<F>::new(&axes, fy, fz);
-                    for (o, steps) in [(o, there), (opposite, back)] {
+                    for (o, steps) in [(o, forward), (opposite, back)] {
                         if dirty[o] != 0 {
                             best = solver.octant(stencil, steps, best);
                         }

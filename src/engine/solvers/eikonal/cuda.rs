@@ -143,8 +143,8 @@ impl OnCard {
 impl CostField {
     /// The values on a card; nothing is copied if they were computed there.
     pub fn values_on(&self, device: &Device) -> Result<OnCard, Error> {
-        let there = self.on_card.as_ref();
-        if let Some(known) = there.filter(|k| k.card == device.number()) {
+        let on_card = self.on_card.as_ref();
+        if let Some(known) = on_card.filter(|k| k.card == device.number()) {
             return Ok(known.clone());
         }
         Ok(OnCard {
@@ -237,7 +237,7 @@ fn solve_all(
         device,
         card,
         job,
-        spread: device.kernel(kernels::EIKONAL, entry(prepared, bricks))?,
+        spread: device.kernel(kernels::EIKONAL, kernel_name(prepared, bricks))?,
         places,
         stride,
     };
@@ -274,7 +274,7 @@ fn solve_all(
     solved.collect()
 }
 
-fn entry(prepared: &Prepared, bricks: &Bricks) -> &'static str {
+fn kernel_name(prepared: &Prepared, bricks: &Bricks) -> &'static str {
     match prepared.local {
         LocalSolver::Godunov6 => "eikonal_spread_godunov6",
         LocalSolver::Selling => "eikonal_spread_selling",

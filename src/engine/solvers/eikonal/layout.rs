@@ -103,7 +103,7 @@ impl Layout {
                     let at = inside(p as usize);
                     [0, 1, 2].map(|a| at[a] % shape[a])
                 };
-                Ok(rows(prepared, &members[i], &at, stride))
+                Ok(build_rows(prepared, &members[i], &at, stride))
             })
             .collect::<Result<_, Cancelled>>()?;
         let (mut all, mut terms, mut bricks) = (Vec::new(), Vec::new(), Vec::new());
@@ -152,7 +152,7 @@ impl Layout {
                 let name = names[number([0, 1, 2].map(|a| at[a] / shape[a]))];
                 (name, at[1] % shape[1] + shape[1] * (at[2] % shape[2]))
             };
-            layout.link(at, control)?;
+            layout.find_readers(at, control)?;
         }
         Ok(layout)
     }
@@ -166,7 +166,7 @@ impl Layout {
     }
 
     /// Finds which bricks read which rows through long offsets; `at` gives a cell's brick and row.
-    fn link(
+    fn find_readers(
         &mut self,
         at: impl Fn(usize) -> (u32, usize),
         control: &Control,
@@ -197,7 +197,7 @@ impl Layout {
 }
 
 /// The rows of a brick and, if the local solver has them, their terms.
-fn rows(
+fn build_rows(
     prepared: &Prepared,
     places: &[u32],
     at: &impl Fn(u32) -> [usize; 3],
@@ -216,7 +216,7 @@ fn rows(
                 y: y as u8,
                 z: z as u8,
                 lanes: 0,
-                weights: unit(),
+                weights: unit_weights(),
             });
             if prepared.local.uses_selling() {
                 terms.push(Terms {
@@ -258,7 +258,7 @@ fn rows(
 }
 
 /// W = G = 1 in every lane.
-fn unit() -> Weights {
+fn unit_weights() -> Weights {
     let (one, zero) = ([1.0; LANES], [0.0; LANES]);
     let identity = [one, zero, zero, one, zero, one];
     Weights {

@@ -156,7 +156,7 @@ impl Prepared {
     }
 
     fn bricks(&self, control: &Control) -> Result<&cuda::Bricks, Cancelled> {
-        first(&self.bricks, || cuda::Bricks::new(self, control))
+        get_or_build(&self.bricks, || cuda::Bricks::new(self, control))
     }
 
     fn with_layout<R>(
@@ -166,7 +166,7 @@ impl Prepared {
         work: impl FnOnce(&Layout) -> Result<R, Cancelled>,
     ) -> Result<R, Cancelled> {
         let make = || Layout::new(self, brick, control);
-        let (kept, layout) = first(&self.layout, || Ok((brick, make()?)))?;
+        let (kept, layout) = get_or_build(&self.layout, || Ok((brick, make()?)))?;
         if *kept == brick {
             work(layout)
         } else {
@@ -176,7 +176,7 @@ impl Prepared {
 }
 
 /// The existing value, or one built now. Two concurrent callers may both build it, and one is kept.
-fn first<T>(
+fn get_or_build<T>(
     kept: &OnceLock<T>,
     make: impl FnOnce() -> Result<T, Cancelled>,
 ) -> Result<&T, Cancelled> {

@@ -142,7 +142,7 @@ const fn cell(octant: usize, axes: usize) -> usize {
 fn least_face(field: &CostField, place: usize, faces: &[Face], square: f64) -> Option<Simplex> {
     let metric = &field.prepared.metric;
     let g = matrix(&metric.cost[place]);
-    let around = around(field, place);
+    let around = neighbours(field, place);
     let values = around.map(|c| c.2);
     let costs = around.map(|c| g * c.1);
     // A lower bound on the cost of a step to a face: no eigenvalue of W exceeds its trace. G, its inverse, is
@@ -223,7 +223,7 @@ fn minimum_on_face(inverse: DMat3, ones: DVec3, values: DVec3) -> Option<(f64, D
 }
 
 /// The 26 neighbours, x fastest; the value is infinite where no step leads or no path arrived.
-fn around(field: &CostField, place: usize) -> [Corner; 27] {
+fn neighbours(field: &CostField, place: usize) -> [Corner; 27] {
     let metric = &field.prepared.metric;
     let voxel = metric.voxel(place);
     let step = |k: usize| [k % 3, k / 3 % 3, k / 9].map(|c| c as i64 - 1);
@@ -231,7 +231,7 @@ fn around(field: &CostField, place: usize) -> [Corner; 27] {
         let step = step(k);
         metric.place_of([0, 1, 2].map(|a| voxel[a] + step[a]))
     });
-    // Like [`Metric::open`], for all steps at once: those with fewer axes are decided first.
+    // Like [`Metric::is_step_open`], for all steps at once: those with fewer axes are decided first.
     let mut open = [false; 27];
     for axes in [1usize, 2, 4, 3, 5, 6, 7] {
         for octant in (0..8usize).filter(|octant| octant & !axes == 0) {

@@ -81,7 +81,7 @@ impl CostSource {
         let rim: Vec<u32> = zero
             .iter()
             .copied()
-            .filter(|&p| metric.faces(p as usize).any(|n| !inside(n)))
+            .filter(|&p| metric.face_neighbours(p as usize).any(|n| !inside(n)))
             .collect();
         let ball = offsets();
         let around: Vec<Vec<Seed>> = rim
@@ -134,7 +134,7 @@ impl CostSource {
 /// √(dᵀ ½(G(a) + G(b)) d).
 fn straight(metric: &Metric, a: usize, b: usize, offset: [i64; 3]) -> f64 {
     let d = DVec3::from_array(offset.map(|o| o as f64));
-    let (a, b) = (metric.length(a, d), metric.length(b, d));
+    let (a, b) = (metric.step_cost(a, d), metric.step_cost(b, d));
     (0.5 * (a * a + b * b)).sqrt()
 }
 

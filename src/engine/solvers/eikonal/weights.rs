@@ -109,9 +109,9 @@ fn cost_ratio(metric: &Metric, place: usize, ways: [[i64; 3]; 2], open: [bool; 2
         let cost = |i: i64| {
             let t = (i as f64 + 0.5) / pieces as f64;
             let at = [0, 1, 2].map(|a| voxel[a] + (way[a] as f64 * t).round() as i64);
-            metric.length(metric.place_of(at).unwrap_or(place), d)
+            metric.step_cost(metric.place_of(at).unwrap_or(place), d)
         };
-        (0..pieces).map(cost).sum::<f64>() / pieces as f64 / metric.length(place, d)
+        (0..pieces).map(cost).sum::<f64>() / pieces as f64 / metric.step_cost(place, d)
     };
     let open = ways.into_iter().zip(open).filter(|(_, open)| *open);
     open.map(|(way, _)| along(way)).fold(1.0, f64::max)

@@ -41,7 +41,7 @@ pub enum DirectionKind {
 impl DirectionParts {
     /// Takes the parts from these directions; the others are unchanged.
     #[must_use]
-    pub fn with(mut self, directions: Directions) -> Self {
+    pub fn with_directions(mut self, directions: Directions) -> Self {
         self.kind = match directions {
             Directions::Cone {
                 count,
@@ -70,7 +70,7 @@ impl DirectionParts {
 
 impl From<Directions> for DirectionParts {
     fn from(directions: Directions) -> Self {
-        Self::defaults().with(directions)
+        Self::defaults().with_directions(directions)
     }
 }
 

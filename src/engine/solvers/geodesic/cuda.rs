@@ -115,7 +115,7 @@ pub fn shoot(
         backend.install(|| cpu::rays(medium, regions, &gates, params, control))?;
     let directions = params.directions.count() as u64;
     control.begin("Shooting rays", rays.starts.len() as u64);
-    let shards = backend.shares(rays.starts.len());
+    let shards = backend.split_among_devices(rays.starts.len());
     let job = Job {
         medium,
         regions,
@@ -176,7 +176,7 @@ struct OnCard {
 }
 
 /// The records of the ray metric in the kernels' layout.
-fn records(device: &Device, medium: &RayMetric) -> Result<Arc<CudaSlice<u32>>, cuda::Error> {
+fn upload_records(device: &Device, medium: &RayMetric) -> Result<Arc<CudaSlice<u32>>, cuda::Error> {
     device.cached(medium.id(), "records", || -> Vec<u32> {
         match medium.precision {
             Precision::Single => bytemuck::cast_slice(&medium.records).to_vec(),
@@ -244,7 +244,7 @@ fn run_on_records(
 
 /// Prepares what rays will read in a ray metric that was computed on this card; returns milliseconds.
 pub fn ready(device: &Device, medium: &RayMetric) -> Result<f32, cuda::Error> {
-    let records = records(device, medium)?;
+    let records = upload_records(device, medium)?;
     let (_, ms) = device.elapsed(|| cells(device, medium, &records))?;
     Ok(ms)
 }
@@ -264,7 +264,7 @@ impl Job<'_> {
             return Ok(shard);
         }
         let card = self.on_card(device)?;
-        let (batch, mut points) = self.points(device, range.len())?;
+        let (batch, mut points) = self.allocate_points(device, range.len())?;
         let mut first = range.start;
         while first < range.end {
             self.control.check()?;
@@ -280,7 +280,11 @@ impl Job<'_> {
     }
 
     /// Memory for the points of batches of at most this many rays, and the number of rays per batch.
-    fn points(&self, device: &Device, rays: usize) -> Result<(usize, CudaSlice<f32>), Error> {
+    fn allocate_points(
+        &self,
+        device: &Device,
+        rays: usize,
+    ) -> Result<(usize, CudaSlice<f32>), Error> {
         let capacity = self.rules.max_kept_points();
         let per_start = self.halves_per_start() as u64;
         let bytes_a_ray = per_start * (16 * capacity + size_of::<Summary>() as u64 + 4)
@@ -313,7 +317,7 @@ impl Job<'_> {
             return Ok(());
         }
         let card = self.on_card(device)?;
-        let (batch, mut points) = self.points(device, SAMPLE)?;
+        let (batch, mut points) = self.allocate_points(device, SAMPLE)?;
         let mut bytes = 0;
         for sample in 0..SAMPLES {
             self.control.check()?;
@@ -329,7 +333,7 @@ impl Job<'_> {
 
     fn on_card(&self, device: &Device) -> Result<OnCard, Error> {
         let medium = self.medium;
-        let records = records(device, medium)?;
+        let records = upload_records(device, medium)?;
         let cells = match (self.params.form, medium.interpolation) {
             (Form::Christoffel, _) => device.cached_as(medium.id(), "fields", || {
                 run_on_records(

@@ -190,7 +190,7 @@ fn squares<const FMA: bool>(p: &Vector<FMA>) -> [Lane<FMA>; 6] {
 }
 
 #[inline(always)]
-fn form<const FMA: bool, const N: usize>(
+fn quadratic_form<const FMA: bool, const N: usize>(
     d: &[Lane<FMA>; N],
     squares: &[Lane<FMA>; 6],
 ) -> Lane<FMA> {
@@ -527,9 +527,9 @@ impl Sampler for Cubic<'_> {
         Slope {
             x: product::<FMA, _>(&cast(value), p),
             p: [
-                factor[0] * form::<FMA, _>(&cast(&along[0]), &squares),
-                factor[1] * form::<FMA, _>(&cast(&along[1]), &squares),
-                factor[2] * form::<FMA, _>(&cast(&along[2]), &squares),
+                factor[0] * quadratic_form::<FMA, _>(&cast(&along[0]), &squares),
+                factor[1] * quadratic_form::<FMA, _>(&cast(&along[1]), &squares),
+                factor[2] * quadratic_form::<FMA, _>(&cast(&along[2]), &squares),
             ],
         }
     }

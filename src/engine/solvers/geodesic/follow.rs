@@ -272,9 +272,9 @@ impl<S: Sampler> Kernel for RayFollower<'_, S> {
         for (lane, path) in paths.iter_mut().enumerate() {
             let assigned = self.assign_next(lane, path, &mut queue, &halves, &mut state);
             running |= u32::from(assigned) << lane;
-            due[lane] = u64::from(path.due(rules));
+            due[lane] = u64::from(path.next_due_step(rules));
         }
-        let mut next_due = first(&due, running);
+        let mut next_due = first_due(&due, running);
         self.sampler.lattice().follow(&mut cells, &state.x, 0.0);
         let mut patience = STEPS_PER_CHECK;
         let with_fa = rules.min_fa >= 0.0;
@@ -317,7 +317,7 @@ impl<S: Sampler> Kernel for RayFollower<'_, S> {
             }
             if with_regions {
                 let to = self.world::<FMA>(&next);
-                let near = self.gates.near([&to[0].0, &to[1].0, &to[2].0]);
+                let near = self.gates.gates_near([&to[0].0, &to[1].0, &to[2].0]);
                 for lane in 0..LANES {
                     lanes |= near[lane] << lane;
                 }
@@ -341,10 +341,10 @@ impl<S: Sampler> Kernel for RayFollower<'_, S> {
                     verdict: passed.failure(lane),
                 };
                 if let Some(end) = halves.advance(path, &step, rules, self.gates) {
-                    halves.end(path, end);
+                    halves.finish_half(path, end);
                     stopped |= 1 << lane;
                 }
-                due[lane] = began[lane] + u64::from(path.due(rules));
+                due[lane] = began[lane] + u64::from(path.next_due_step(rules));
             }
             state.x = next;
             if stopped != 0 {
@@ -357,13 +357,13 @@ impl<S: Sampler> Kernel for RayFollower<'_, S> {
                         running &= !(1 << lane);
                     }
                     began[lane] = now;
-                    due[lane] = now + u64::from(path.due(rules));
+                    due[lane] = now + u64::from(path.next_due_step(rules));
                 }
                 // Lanes that continued keep their cells.
                 self.sampler.lattice().follow(&mut cells, &state.x, margin);
             }
             if looked_at {
-                next_due = first(&due, running);
+                next_due = first_due(&due, running);
             }
         }
         Ok(halves)
@@ -371,7 +371,7 @@ impl<S: Sampler> Kernel for RayFollower<'_, S> {
 }
 
 /// The smallest of the running lanes' due steps.
-fn first(due: &[u64; LANES], running: u32) -> u64 {
+fn first_due(due: &[u64; LANES], running: u32) -> u64 {
     let lanes = (0..LANES).filter(|lane| running >> lane & 1 == 1);
     lanes.map(|lane| due[lane]).min().unwrap_or(u64::MAX)
 }
@@ -399,7 +399,7 @@ impl<S: Sampler> RayFollower<'_, S> {
         halves: &RayHalves,
         state: &mut State<FMA>,
     ) -> bool {
-        let Some(turn) = queue.take(&halves.halves, |half| half.reason) else {
+        let Some(turn) = queue.next_half(&halves.halves, |half| half.reason) else {
             path.half = IDLE;
             return false;
         };

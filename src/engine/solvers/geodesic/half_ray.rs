@@ -85,7 +85,7 @@ impl HalfRayRules {
     /// A half before its first step, in voxel coordinates; finished if its seed lies in a target or a terminate
     /// region, or if no step is allowed.
     pub fn at_seed(&self, x: [f32; 3], gates: &RegionTests) -> RayHalf {
-        let (inside, cut) = gates.around(self.world(x));
+        let (inside, cut) = gates.gates_containing(self.world(x));
         let met = inside
             .iter()
             .rev()
@@ -203,7 +203,7 @@ pub struct End {
 }
 
 /// Euclidean divided by Riemannian length; 1 for a point.
-pub fn measure([length_mm, riemann]: Lengths) -> f32 {
+pub fn connectivity_measure([length_mm, riemann]: Lengths) -> f32 {
     if riemann > 0.0 {
         length_mm / riemann
     } else {
@@ -229,13 +229,13 @@ impl HalfRay {
         self.looked = seed;
     }
 
-    pub fn keep(&mut self, at: [f32; 3], lengths: Lengths) {
+    pub fn keep_point(&mut self, at: [f32; 3], lengths: Lengths) {
         self.points.push(at);
-        self.along.push(measure(lengths));
+        self.along.push(connectivity_measure(lengths));
     }
 
     /// The next step whose end needs more work than the step itself.
-    pub fn due(&self, rules: &HalfRayRules) -> u32 {
+    pub fn next_due_step(&self, rules: &HalfRayRules) -> u32 {
         let next = |every: u32| (self.steps / every).saturating_add(1).saturating_mul(every);
         let due = next(rules.keep_every).min(next(rules.loop_steps));
         due.min(rules.max_steps).max(self.steps + 1)
@@ -257,9 +257,9 @@ impl RayHalves {
         if let Some(reason) = step.verdict.or_else(outside) {
             // The step before was the last one; the seed itself is not among the points.
             if !kept(path.steps) {
-                path.keep(rules.world(step.from), step.before);
+                path.keep_point(rules.world(step.from), step.before);
             }
-            self.measured(path, step.before);
+            self.record_measure(path, step.before);
             return Some(End::new(reason));
         }
         path.steps += 1;
@@ -267,7 +267,7 @@ impl RayHalves {
             return Some(end);
         }
         if kept(path.steps) {
-            path.keep(to, step.after);
+            path.keep_point(to, step.after);
         }
         let at_max = || (path.steps >= rules.max_steps).then_some(rules.at_max);
         let mut reason = at_max();
@@ -279,13 +279,13 @@ impl RayHalves {
         }
         let reason = reason?;
         if !kept(path.steps) {
-            path.keep(to, step.after);
+            path.keep_point(to, step.after);
         }
-        self.measured(path, step.after);
+        self.record_measure(path, step.after);
         Some(End::new(reason))
     }
 
-    fn measured(&mut self, path: &HalfRay, [length_mm, riemann]: Lengths) {
+    fn record_measure(&mut self, path: &HalfRay, [length_mm, riemann]: Lengths) {
         let half = &mut self.halves[path.half];
         (half.length_mm, half.riemann) = (length_mm, riemann);
     }
@@ -310,13 +310,13 @@ impl RayHalves {
         let (reason, target) = crossing.cut?;
         let share = crossing.cut_at as f32;
         let lengths = [0, 1].map(|i| step.before[i] + share * (step.after[i] - step.before[i]));
-        path.keep(crossing.end(), lengths);
-        self.measured(path, lengths);
+        path.keep_point(crossing.end(), lengths);
+        self.record_measure(path, lengths);
         Some(End { reason, target })
     }
 
     /// Takes the points of a finished half ray.
-    pub fn end(&mut self, path: &mut HalfRay, end: End) {
+    pub fn finish_half(&mut self, path: &mut HalfRay, end: End) {
         let half = &mut self.halves[path.half];
         half.first = self.points.len();
         half.count = path.points.len() as u32;

@@ -1,6 +1,6 @@
 //! Joins the halves of each ray, determines its outcome, and collects tractograms.
 
-use super::half_ray::{RayHalf, RayHalves, measure};
+use super::half_ray::{RayHalf, RayHalves, connectivity_measure};
 use crate::solvers::curves::collect::{JoinedCurves, MISSED_EVERY};
 use crate::solvers::curves::half_queue::halves_per_start;
 use crate::solvers::curves::regions::RegionTests;
@@ -18,15 +18,15 @@ pub type Ray = (usize, u32, [f32; 3]);
 
 /// Input of joining besides the halves.
 pub struct JoinRules<'a> {
-    pub gates: &'a RegionTests<'a>,
+    pub region_tests: &'a RegionTests<'a>,
     pub both_ways: bool,
     pub min_length_mm: f32,
 }
 
 impl<'a> JoinRules<'a> {
-    pub fn new(gates: &'a RegionTests<'a>, walk: &Params) -> Self {
+    pub fn new(region_tests: &'a RegionTests<'a>, walk: &Params) -> Self {
         Self {
-            gates,
+            region_tests,
             both_ways: walk.both_ways,
             min_length_mm: walk.min_length_mm as f32,
         }
@@ -37,7 +37,9 @@ impl JoinRules<'_> {
     fn outcome(&self, head: &RayHalf, tail: &RayHalf) -> SeedOutcome {
         let reached = head.target.or(tail.target).is_some();
         let met = head.met | tail.met;
-        let outcome = self.gates.outcome(reached, |gate| met >> gate & 1 == 1);
+        let outcome = self
+            .region_tests
+            .outcome(reached, |gate| met >> gate & 1 == 1);
         let length_mm = head.length_mm + tail.length_mm;
         let short = head.count + tail.count == 0 || length_mm < self.min_length_mm;
         if outcome == SeedOutcome::Kept && short {
@@ -102,9 +104,10 @@ impl JoinedCurves {
         lines.stops.push([head.reason, tail.reason]);
         lines.seeds.push(seed);
         lines.targets.push(last(&tail));
-        lines
-            .measures
-            .push(measure([length_mm, head.riemann + tail.riemann]));
+        lines.measures.push(connectivity_measure([
+            length_mm,
+            head.riemann + tail.riemann,
+        ]));
         if !missed {
             self.reached([head.target, tail.target]);
         }

@@ -97,12 +97,12 @@ pub enum Directions {
 impl Params {
     /// The longest possible step: rays with steps of equal parameter end before steps become longer.
     fn longest_step_mm(&self, medium: &RayMetric) -> f64 {
-        let asked_mm = self.curves.step_mm;
+        let chosen_mm = self.curves.step_mm;
         match self.form {
-            Form::Hamiltonian => asked_mm,
+            Form::Hamiltonian => chosen_mm,
             Form::Christoffel => {
                 let voxel_mm = medium.field.grid.spacing().min_element();
-                voxel_mm.max(MAX_STEP_RATIO * asked_mm)
+                voxel_mm.max(MAX_STEP_RATIO * chosen_mm)
             }
         }
     }

@@ -150,7 +150,7 @@ fn acceleration(symbols: &[Symmetric; 3], v: [f64; 3]) -> [f64; 3] {
 pub fn follow(
     fields: &Fields,
     rules: &HalfRayRules,
-    gates: &RegionTests,
+    region_tests: &RegionTests,
     starts: &[Start],
     params: &Params,
     control: &Control,
@@ -165,20 +165,20 @@ pub fn follow(
         for &sense in senses {
             control.check()?;
             let half = halves.halves.len();
-            halves.halves.push(rules.at_seed(start.x, gates));
+            halves.halves.push(rules.at_seed(start.x, region_tests));
             if halves.halves[half].reason == PENDING {
                 let mut path = HalfRay::new(half, start.x);
                 let end = follow_one(
                     control,
                     fields,
                     rules,
-                    gates,
+                    region_tests,
                     start,
                     sense,
                     &mut path,
                     &mut halves,
                 )?;
-                halves.end(&mut path, end);
+                halves.finish_half(&mut path, end);
             }
         }
     }
@@ -193,7 +193,7 @@ fn follow_one(
     control: &Control,
     fields: &Fields,
     rules: &HalfRayRules,
-    gates: &RegionTests,
+    region_tests: &RegionTests,
     start: &Start,
     sense: f32,
     path: &mut HalfRay,
@@ -231,9 +231,9 @@ fn follow_one(
         length_mm += h * f64::from(speed2).sqrt();
         let lowered = product(&inverse(d), middle);
         riemann += h * (0..3).map(|a| lowered[a] * middle[a]).sum::<f64>().sqrt();
-        let there = fields.at(next);
+        let at_next = fields.at(next);
         let turn = rules.cos(before.map(|c| c as f32), middle.map(|c| c as f32));
-        let verdict = match &there {
+        let verdict = match &at_next {
             None => Some(StopReason::LeftVolume),
             Some((r, _)) if !(r[INSIDE] >= 0.5) => Some(StopReason::LeftMask),
             Some((r, _)) if rules.min_fa >= 0.0 && !(r[FA] >= rules.min_fa) => {
@@ -251,13 +251,13 @@ fn follow_one(
             after: [length_mm as f32, riemann as f32],
             verdict,
         };
-        if let Some(end) = halves.advance(path, &step, rules, gates) {
+        if let Some(end) = halves.advance(path, &step, rules, region_tests) {
             return Ok(end);
         }
-        let Some(there) = there else {
+        let Some(at_next) = at_next else {
             return Ok(End::new(StopReason::LeftVolume));
         };
-        (x, v, here, before) = (next, ahead, there, middle);
+        (x, v, here, before) = (next, ahead, at_next, middle);
     }
 }
 

@@ -30,7 +30,7 @@ impl Cut {
 
     /// Whether each curve is kept, from their measures. Among equal measures, the first counts as stronger; NaN
     /// counts as weakest.
-    pub fn marks(self, measures: &[f32]) -> Vec<bool> {
+    pub fn kept_marks(self, measures: &[f32]) -> Vec<bool> {
         let count = match self {
             Self::All => return vec![true; measures.len()],
             Self::AtLeast(limit) => return measures.iter().map(|m| *m >= limit).collect(),
@@ -73,7 +73,7 @@ pub fn rank(tractogram: &Tractogram, cut: Cut) -> (Tractogram, Option<f32>) {
     let Some(measures) = tractogram.per_streamline.get("cm") else {
         return (tractogram.clone(), None);
     };
-    let marks = cut.marks(measures);
+    let marks = cut.kept_marks(measures);
     let kept = match cut {
         Cut::All => tractogram.clone(),
         _ => tractogram.filtered(&marks),

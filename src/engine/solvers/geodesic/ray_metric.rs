@@ -5,9 +5,8 @@ use crate::compute::{Backend, Cancelled, Control, DataId, memory};
 use crate::data::tensor_field::dyad;
 use crate::data::{Tensor, TensorField};
 use crate::solvers::Error;
-use crate::solvers::curves::Interpolation;
 use crate::solvers::curves::cells::{Record, thick, thickened};
-use crate::solvers::curves::spline;
+use crate::solvers::curves::{Interpolation, spline};
 use crate::solvers::tensor_fit::eigen_symmetric;
 use glam::{DMat3, DVec3};
 use half::f16;
@@ -195,7 +194,7 @@ fn prepare(
             Ok(())
         })?;
     let grid_shape = field.grid.shape;
-    let mut records = spline::extend(records, grid_shape, control)?;
+    let mut records = spline::extend_outside_mask(records, grid_shape, control)?;
     let shape = thick(grid_shape);
     if let Cow::Owned(thickened) = thickened(&records, grid_shape) {
         records = thickened;

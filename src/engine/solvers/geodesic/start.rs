@@ -30,15 +30,15 @@ pub struct Rays {
 /// limit.
 pub fn starts(
     medium: &RayMetric,
-    gates: &RegionTests,
+    region_tests: &RegionTests,
     params: &Params,
     seed: [f32; 3],
 ) -> Option<Vec<Start>> {
     let world = DVec3::from_array(seed.map(f64::from));
     let grid = &medium.field.grid;
     let at = grid.voxel_at(world);
-    let in_volume =
-        (0..3).all(|a| at[a] >= -0.5 && at[a] <= grid.shape[a] as f64 - 0.5) && gates.allows(seed);
+    let in_volume = (0..3).all(|a| at[a] >= -0.5 && at[a] <= grid.shape[a] as f64 - 0.5)
+        && region_tests.allows(seed);
     let record = interpolated(medium, at);
     let anisotropic = params.curves.min_fa.is_none_or(|fa| record[FA] >= fa);
     if !(in_volume && record[INSIDE] >= 0.5 && anisotropic) {

@@ -170,7 +170,7 @@ impl Background {
     }
 
     /// Whether a voxel belongs to the background.
-    pub fn holds(&self, voxel: [usize; 3], value: f32) -> bool {
+    pub fn contains(&self, voxel: [usize; 3], value: f32) -> bool {
         let at = [0, 1, 2].map(|a| voxel[a] / self.side[a]);
         let block = at[0] + self.counts[0] * (at[1] + self.counts[1] * at[2]);
         value <= self.limit && self.blocks[block]
@@ -231,7 +231,7 @@ impl Field {
                         let outermost =
                             (0..3).any(|a| bounded[a] && (at[a] == 0 || at[a] + 1 == shape[a]));
                         let value = values[x + shape[0] * (y + shape[1] * z)];
-                        let dark = background.is_some_and(|bg| bg.holds(at, value));
+                        let dark = background.is_some_and(|bg| bg.contains(at, value));
                         contact.border += u64::from(outermost);
                         contact.background += u64::from(dark);
                     }

@@ -98,7 +98,7 @@ impl Field {
     }
 
     /// The field with pages for all bricks within this many voxels of the band.
-    pub fn surrounded(&self, margin: usize) -> Self {
+    pub fn with_margin(&self, margin: usize) -> Self {
         let mut out = self.clone();
         let (b, shape) = (self.brick, self.counts());
         let volume = b.pow(3);
@@ -164,7 +164,7 @@ impl Field {
     }
 
     /// Values by voxel.
-    pub fn dense(&self) -> Vec<f32> {
+    pub fn values_by_voxel(&self) -> Vec<f32> {
         self.by_voxel(|v| v)
     }
 
@@ -199,7 +199,7 @@ impl Field {
     }
 
     /// Counts voxels with |φ| below `within`, voxels inside, and all voxels.
-    pub fn census(&self, within: f32) -> BrickCounts {
+    pub fn count_voxels(&self, within: f32) -> BrickCounts {
         let (b, shape) = (self.brick, self.counts());
         let mut census = BrickCounts {
             all: self.grid.voxel_count() as u64,
@@ -235,7 +235,7 @@ impl Field {
         let (b, shape) = (self.brick, self.counts());
         let volume = b.pow(3);
         let share = |phi: f32| (phi + 0.5).clamp(0.0, 1.0);
-        let apart = |(v, w): (&f32, &f32)| f64::from((share(*v) - share(*w)).powi(2));
+        let squared_difference = |(v, w): (&f32, &f32)| f64::from((share(*v) - share(*w)).powi(2));
         let differs = |(v, w): (&f32, &f32)| u64::from((*v > 0.0) != (*w > 0.0));
         let page = |field: &'_ Self, i: usize| field.table[i] as usize * volume;
         let of_brick = |i: usize| -> (f64, u64) {
@@ -255,7 +255,11 @@ impl Field {
             for (y, z) in (0..size[2]).flat_map(|z| (0..size[1]).map(move |y| (y, z))) {
                 let at = b * (y + b * z);
                 let row = &now[at..at + size[0]];
-                sum += row.iter().zip(&then[at..]).map(apart).sum::<f64>();
+                sum += row
+                    .iter()
+                    .zip(&then[at..])
+                    .map(squared_difference)
+                    .sum::<f64>();
                 let along = row.iter().zip(&row[1..]).map(differs).sum::<u64>();
                 let last = right.map_or(0, |page| differs((&row[size[0] - 1], &page[at])));
                 let next = [

@@ -92,7 +92,7 @@ impl<const B: usize> Engine<B> {
             }
         }
         for slot in 2..slots {
-            engine.link(slot);
+            engine.link_neighbours(slot);
         }
         // The band of a given field may end at a brick's face.
         engine.surround();
@@ -150,7 +150,7 @@ impl<const B: usize> Engine<B> {
     }
 
     /// Looks up the neighbours of a page.
-    fn link(&mut self, slot: usize) {
+    fn link_neighbours(&mut self, slot: usize) {
         let brick = self.brick_of[slot];
         if brick == NONE {
             return;
@@ -203,7 +203,7 @@ impl<const B: usize> Engine<B> {
         self.stale[slot] = true;
         self.used[slot] = self.passes;
         self.table[brick] = slot as u32;
-        self.link(slot);
+        self.link_neighbours(slot);
         self.notify_neighbours(brick);
     }
 

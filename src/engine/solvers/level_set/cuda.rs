@@ -121,7 +121,7 @@ impl Engine {
         let bytes = (2 * (PAGE + SIDES) * 4 + 64 * 4 + 200) as u64 * (bricks as u64 + 2);
         device.needs(bytes, OPERATION, LESS)?;
         // Before the first step nothing has been requested.
-        let buffers = Buffers::new(device, &field.surrounded(PASSES as usize))?;
+        let buffers = Buffers::new(device, &field.with_margin(PASSES as usize))?;
         let stream = device.check(OPERATION, device.context().new_stream())?;
         let speeds = device.alloc_zeros(1)?;
         let rules = KernelRules::new(stencil);
@@ -223,7 +223,7 @@ impl Engine {
     }
 
     /// Threads per block, and bytes of shared memory.
-    fn block(&self, many: bool) -> (u32, u32) {
+    fn block_size(&self, many: bool) -> (u32, u32) {
         match many {
             true => (32 * self.warps, SHARED_BYTES_PER_WARP * self.warps),
             false => (256, 0),
@@ -233,9 +233,9 @@ impl Engine {
     /// Number of blocks that run at the same time.
     fn resident(&self, many: bool) -> Result<u32, Error> {
         let device = self.device();
-        let (threads, bytes) = self.block(many);
+        let (threads, bytes) = self.block_size(many);
         let mut least = u32::MAX;
-        for kernel in [self.stepper(many)?, self.kernel("redistance", many)?] {
+        for kernel in [self.step_kernel(many)?, self.kernel("redistance", many)?] {
             let found = kernel.occupancy_max_active_blocks_per_multiprocessor(
                 threads,
                 bytes as usize,
@@ -259,14 +259,14 @@ impl Engine {
         };
         let found = self.device().kernel(kernels::LEVEL_SET, &entry)?;
         if many {
-            let bytes = self.block(true).1 as i32;
+            let bytes = self.block_size(true).1 as i32;
             let allowed = found.set_attribute(MAX_DYNAMIC_SHARED, bytes);
             self.device().check(OPERATION, allowed)?;
         }
         Ok(found)
     }
 
-    fn stepper(&self, many: bool) -> Result<CudaFunction, Error> {
+    fn step_kernel(&self, many: bool) -> Result<CudaFunction, Error> {
         let name = match self.mode {
             Mode::Paper => "paper",
             Mode::Scaled if self.tables.extent.planes > 1 => "extra",
@@ -292,7 +292,7 @@ impl Engine {
             false => self.shape.passes as i32,
         };
         let (count, begins) = (passes as i32, i32::from(begins));
-        let (threads, shared_mem_bytes) = self.block(self.shape.many);
+        let (threads, shared_mem_bytes) = self.block_size(self.shape.many);
         let config = LaunchConfig {
             grid_dim: (self.shape.blocks, 1, 1),
             block_dim: (threads, 1, 1),
@@ -337,8 +337,8 @@ impl Engine {
     }
 
     /// Enqueues steps; returns which copy holds φ after them.
-    fn line_up(&self, from: usize, steps: u64, mut reach: u64) -> Result<usize, Error> {
-        let kernel = self.stepper(self.shape.many)?;
+    fn enqueue_steps(&self, from: usize, steps: u64, mut reach: u64) -> Result<usize, Error> {
+        let kernel = self.step_kernel(self.shape.many)?;
         let mut done = 0;
         while done < steps {
             let passes = match self.shape.many {
@@ -353,7 +353,7 @@ impl Engine {
     }
 
     /// Enqueues the passes of a redistancing, an even number.
-    fn line_up_passes(&self, from: usize, passes: usize, reach: u64) -> Result<(), Error> {
+    fn enqueue_passes(&self, from: usize, passes: usize, reach: u64) -> Result<(), Error> {
         let kernel = self.kernel("redistance", self.shape.many)?;
         let launches = match self.shape.many {
             true => passes.div_ceil(LOG as usize),
@@ -369,7 +369,7 @@ impl Engine {
         Ok(())
     }
 
-    fn line_up_round(&self, from: usize, round: Round, mut reach: u64) -> Result<(), Error> {
+    fn enqueue_round(&self, from: usize, round: Round, mut reach: u64) -> Result<(), Error> {
         let (mut done, mut now) = (0, from);
         while done < round.steps {
             let some = match round.every {
@@ -378,14 +378,14 @@ impl Engine {
             };
             let passes = some + round.passes as u64;
             if self.shape.many && round.every > 0 && passes <= LOG {
-                let kernel = self.stepper(true)?;
+                let kernel = self.step_kernel(true)?;
                 self.launch(&kernel, now, (passes, some), true)?;
                 now = (now + some as usize) % 2;
             } else {
-                now = self.line_up(now, some, reach)?;
+                now = self.enqueue_steps(now, some, reach)?;
                 reach = self.shape.passes;
                 if round.every > 0 {
-                    self.line_up_passes(now, round.passes, reach)?;
+                    self.enqueue_passes(now, round.passes, reach)?;
                 }
             }
             done += some;
@@ -393,7 +393,7 @@ impl Engine {
         Ok(())
     }
 
-    fn captured(&self, work: impl FnOnce() -> Result<(), Error>) -> Result<Graph, Error> {
+    fn capture_graph(&self, work: impl FnOnce() -> Result<(), Error>) -> Result<Graph, Error> {
         let device = self.device();
         device.check(OPERATION, self.stream.begin_capture(THREAD_LOCAL))?;
         let worked = work();
@@ -439,10 +439,10 @@ impl Engine {
                 self.run_round(round)?;
                 some = round.steps;
             } else {
-                self.now = self.line_up(self.now, some, self.reach)?;
+                self.now = self.enqueue_steps(self.now, some, self.reach)?;
                 self.reach = self.shape.passes;
                 if some == until && every > 0 {
-                    self.line_up_passes(self.now, passes, self.reach)?;
+                    self.enqueue_passes(self.now, passes, self.reach)?;
                 }
             }
             self.unread += some;
@@ -461,13 +461,13 @@ impl Engine {
         self.now = (from + round.steps as usize) % 2;
         self.reach = self.shape.passes;
         if !std::mem::replace(&mut self.graphs.warm, true) || reach < self.reach {
-            return self.line_up_round(from, round, reach);
+            return self.enqueue_round(from, round, reach);
         }
         let known = self.graphs.rounds[from]
             .as_ref()
             .is_some_and(|(r, _)| *r == round);
         if !known {
-            let graph = self.captured(|| self.line_up_round(from, round, self.reach))?;
+            let graph = self.capture_graph(|| self.enqueue_round(from, round, self.reach))?;
             self.graphs.rounds[from] = Some((round, graph));
         }
         if let Some((_, graph)) = &self.graphs.rounds[from] {
@@ -478,7 +478,7 @@ impl Engine {
 
     /// Redistances before the first step; `passes` is even.
     pub fn redistance(&mut self, passes: usize) -> Result<(), Error> {
-        self.line_up_passes(self.now, passes, self.reach)?;
+        self.enqueue_passes(self.now, passes, self.reach)?;
         self.reach = self.shape.passes;
         self.read(&mut Vec::new())
     }
@@ -506,7 +506,7 @@ impl Engine {
         let mut log = self.buffers.log.slice_mut(0..empty.len());
         let cleared = self.stream.memcpy_htod(&empty, &mut log);
         self.device().check(OPERATION, cleared)?;
-        self.put()?;
+        self.upload_state()?;
         self.unread = 0;
         self.reshape()
     }

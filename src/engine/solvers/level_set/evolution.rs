@@ -101,7 +101,7 @@ impl Evolution {
         control.check()?;
         backend.install(|| {
             let field = start.field(grid, &stencil, &layout);
-            let census = field.census(0.0);
+            let census = field.count_voxels(0.0);
             if census.inside == 0 {
                 return Err(Error::Input(
                     "Found a surface without a voxel of the image inside, expected some; add a sphere or \
@@ -154,7 +154,7 @@ impl Evolution {
                     made.redistance()?;
                 }
                 let field = made.field()?;
-                let inside = field.census(0.0).inside;
+                let inside = field.count_voxels(0.0).inside;
                 made.continue_from(&field, inside, inputs.sum_inside(&field.mask()), backend)?;
             }
             let field = made.field()?;
@@ -238,19 +238,19 @@ impl Evolution {
 
     /// The field after `step` steps, or at the last stored state before.
     pub fn field_before(&self, step: u64) -> Field {
-        self.history.before(step).field(&self.like)
+        self.history.state_before(step).field(&self.like)
     }
 
     /// World mm: the place through which most of the volume gained after `step` steps came. Later states show its
     /// path.
     pub fn passage(&self, step: u64, now: &Field) -> Option<DVec3> {
-        let before = self.history.before(step);
+        let before = self.history.state_before(step);
         let mut growth = Growth::new(&before.field(&self.like), now)?;
-        for state in self.history.after(before.step) {
+        for state in self.history.states_after(before.step) {
             growth.add(&state.field(&self.like));
         }
         growth.add(now);
-        growth.place()
+        growth.world_position()
     }
 
     /// Sum of the grey values inside, in quanta, and number of these voxels.
@@ -259,8 +259,8 @@ impl Evolution {
     }
 
     /// Number of voxels with |φ| below `within` shortest edges.
-    pub fn near(&self, within: f32) -> Result<u64, Error> {
-        Ok(self.field()?.census(within).near)
+    pub fn count_near(&self, within: f32) -> Result<u64, Error> {
+        Ok(self.field()?.count_voxels(within).near)
     }
 
     /// Needs the backend's threads installed.
@@ -314,7 +314,7 @@ impl Evolution {
             let step = self.step();
             if self.history.stores_step(step) {
                 let state = self.packed()?;
-                self.history.keep(state);
+                self.history.push_state(state);
             }
             if self.watched {
                 if step == next && self.leak_detector.needs_contact() {
@@ -324,13 +324,13 @@ impl Evolution {
                 }
                 if let Some(from) = self.leak_detector.suspected_since() {
                     let belongs = backend.install(|| self.belongs_since(from))?;
-                    self.leak_detector.judge(belongs);
+                    self.leak_detector.decide_suspicion(belongs);
                 }
                 if let Some(leak) = self.leak_detector.leak() {
                     return Ok(Ended::Leaked(leak));
                 }
             }
-            if step == next && backend.install(|| self.still())? {
+            if step == next && backend.install(|| self.has_come_to_rest())? {
                 return Ok(Ended::Converged);
             }
         }
@@ -338,7 +338,7 @@ impl Evolution {
     }
 
     /// Runs this many steps without checking whether the run is over: for benchmarks.
-    pub fn measure(
+    pub fn run_unchecked(
         &mut self,
         steps: u64,
         backend: &Backend,
@@ -361,7 +361,7 @@ impl Evolution {
     /// time, and with several earlier states, because an oscillation may take two or three redistancings. Where
     /// nothing keeps φ from becoming steep, the oscillation has no period: then the surface is at rest if it does not
     /// creep.
-    fn still(&mut self) -> Result<bool, Error> {
+    fn has_come_to_rest(&mut self) -> Result<bool, Error> {
         let (step, every) = (self.step(), self.redistanced_every().max(1));
         let (mut divisor, mut rest) = (REST_STEPS, every);
         while rest > 0 {
@@ -489,10 +489,14 @@ impl Evolution {
 /// How far a surface creeps from one check to the next, from its distances to earlier states: after n checks, an
 /// oscillation b and a creep c give a distance of √(b² + n² c²); least squares.
 fn creep(moved: &[(f64, f64)]) -> f64 {
-    let squares = || moved.iter().map(|(n, apart)| (n * n, apart * apart));
+    let squares = || {
+        moved
+            .iter()
+            .map(|(n, distance)| (n * n, distance * distance))
+    };
     let count = moved.len() as f64;
-    let [n, apart] = squares().fold([0.0; 2], |[n, a], (x, y)| [n + x / count, a + y / count]);
-    let along: f64 = squares().map(|(x, y)| (x - n) * (y - apart)).sum();
+    let [n, distance] = squares().fold([0.0; 2], |[n, a], (x, y)| [n + x / count, a + y / count]);
+    let along: f64 = squares().map(|(x, y)| (x - n) * (y - distance)).sum();
     let spread: f64 = squares().map(|(x, _)| (x - n).powi(2)).sum();
     (along / spread).max(0.0).sqrt()
 }

@@ -117,7 +117,7 @@ impl History {
         step.is_multiple_of(self.every) && self.states.last().is_none_or(|s| s.step < step)
     }
 
-    pub fn keep(&mut self, state: Packed) {
+    pub fn push_state(&mut self, state: Packed) {
         self.states.push(Arc::new(state));
         if self.states.len() > MAX_STATES {
             self.every *= 2;
@@ -129,20 +129,20 @@ impl History {
     }
 
     /// The last state at or before a step; later ones are dropped.
-    pub fn back_to(&mut self, step: u64) -> Arc<Packed> {
+    pub fn truncate_to(&mut self, step: u64) -> Arc<Packed> {
         let keep = self.states.partition_point(|s| s.step <= step).max(1);
         self.states.truncate(keep);
         self.states[keep - 1].clone()
     }
 
     /// The last state at or before a step; later ones are kept.
-    pub fn before(&self, step: u64) -> &Packed {
+    pub fn state_before(&self, step: u64) -> &Packed {
         let after = self.states.partition_point(|s| s.step <= step).max(1);
         &self.states[after - 1]
     }
 
     /// The states after a step.
-    pub fn after(&self, step: u64) -> impl Iterator<Item = &Packed> {
+    pub fn states_after(&self, step: u64) -> impl Iterator<Item = &Packed> {
         let after = self.states.iter().filter(move |s| s.step > step);
         after.map(|state| &**state)
     }

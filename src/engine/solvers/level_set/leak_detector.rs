@@ -204,7 +204,7 @@ impl LeakDetector {
     /// in the past; `contact`: after the last of these steps. It allows what the run allowed before that step: a
     /// contact that the rewound surface already has is no reason to allow it.
     pub(super) fn rewound(&self, growth: &[u64], events: &[Event], contact: Contact) -> Self {
-        let mut alarm = Self::new(growth.first().copied().unwrap_or(0), contact);
+        let mut detector = Self::new(growth.first().copied().unwrap_or(0), contact);
         let mut events = events.iter().peekable();
         for (step, inside) in (0..).zip(growth) {
             // After the step of a sphere, the growth holds the volume with the sphere, not the one before it.
@@ -212,23 +212,23 @@ impl LeakDetector {
                 .clone()
                 .any(|e| e.step == step && matches!(e.what, ScriptEvent::Sphere(_)));
             if step > 0 {
-                alarm.record(if edited { alarm.now } else { *inside });
-                alarm.drop_suspicion();
+                detector.record(if edited { detector.now } else { *inside });
+                detector.drop_suspicion();
             }
             while let Some(event) = events.next_if(|e| e.step <= step) {
                 match &event.what {
-                    ScriptEvent::Params(_) | ScriptEvent::Inputs(_) => alarm.record_change(),
+                    ScriptEvent::Params(_) | ScriptEvent::Inputs(_) => detector.record_change(),
                     ScriptEvent::Sphere(sphere) => {
-                        alarm.record_sphere(*inside, sphere.add, [contact; 2])
+                        detector.record_sphere(*inside, sphere.add, [contact; 2])
                     }
                 }
             }
         }
-        alarm.leak = None;
-        alarm.looked = alarm.mark();
-        alarm.allowances = self.allowances.before(alarm.step);
-        alarm.touched = contact;
-        alarm
+        detector.leak = None;
+        detector.looked = detector.current_mark();
+        detector.allowances = self.allowances.before(detector.step);
+        detector.touched = contact;
+        detector
     }
 
     /// Whether renewed growth counts as a leak at once.
@@ -253,7 +253,7 @@ impl LeakDetector {
 
     /// Takes the decision whether the voxels that joined since the suspected step belong to those that were inside
     /// then.
-    pub fn judge(&mut self, belongs: bool) {
+    pub fn decide_suspicion(&mut self, belongs: bool) {
         if belongs && self.early {
             self.dismiss_early_suspicion();
         } else if belongs {
@@ -306,7 +306,7 @@ impl LeakDetector {
         });
     }
 
-    fn mark(&self) -> Mark {
+    fn current_mark(&self) -> Mark {
         Mark {
             step: self.step,
             inside: self.now,
@@ -351,7 +351,7 @@ impl LeakDetector {
         let share = self.course.change(REST_WINDOWS, |n| n.max(1.0).ln());
         if share.is_some_and(|share| share.abs() < SLOW) {
             if grown {
-                self.slow = Some(self.mark());
+                self.slow = Some(self.current_mark());
             }
             // A surface that creeps away is not at rest; one that slowed down elsewhere is.
             let creeps = |base: Base| base.mark.is_near(inside, UNCHANGED_RATIO - 1.0);
@@ -367,17 +367,17 @@ impl LeakDetector {
                 && inside as f64 >= MULTIPLE * mark.inside as f64
             {
                 let sets_in = self.course.last_slow(speed);
-                self.rises(sets_in.filter(|m| m.step > mark.step).unwrap_or(mark));
+                self.record_rise(sets_in.filter(|m| m.step > mark.step).unwrap_or(mark));
             }
             self.check_renewed_growth(speed);
             if self.slowest.is_none_or(|(_, least)| speed <= least) {
-                self.slowest = Some((self.mark(), speed));
+                self.slowest = Some((self.current_mark(), speed));
             }
         }
         if let Some(slow) = self.slow
             && inside as f64 >= MULTIPLE * slow.inside as f64
         {
-            self.rises(slow);
+            self.record_rise(slow);
         }
     }
 
@@ -430,12 +430,12 @@ impl LeakDetector {
 
     fn record_rest(&mut self) {
         self.base = Some(Base {
-            mark: self.mark(),
+            mark: self.current_mark(),
             changed: false,
         });
     }
 
-    fn rises(&mut self, mark: Mark) {
+    fn record_rise(&mut self, mark: Mark) {
         if self.now as f64 >= UNCHANGED_RATIO * self.known as f64 {
             let (from, cause) = self.rewind_target(mark);
             if cause == Cause::Growth {
@@ -500,7 +500,7 @@ impl LeakDetector {
         } else if over(|c| c.border, BORDER) {
             Cause::Border
         } else {
-            self.looked = self.mark();
+            self.looked = self.current_mark();
             return;
         };
         self.leaks(self.before_the_contact(), cause);
@@ -509,7 +509,7 @@ impl LeakDetector {
     /// Records that speeds were changed after this step.
     pub fn record_change(&mut self) {
         self.rest = Rest::new(self.step, self.now);
-        let now = self.mark();
+        let now = self.current_mark();
         let Series { last, calm, rested } = self.series;
         let goes_on = !rested && (calm || now.step - last <= SERIES_STEPS);
         if self.changes.is_empty() || !goes_on {
@@ -532,14 +532,14 @@ impl LeakDetector {
     }
 
     /// Starts from a surface that the user made; its earlier states are irrelevant.
-    fn begin(&mut self) {
+    fn restart(&mut self) {
         self.rest = Rest::new(self.step, self.now);
         self.course = Course::new(self.step, self.now);
         (self.slowest, self.much_faster) = (None, 0);
         self.changes.clear();
         self.series = Series::default();
         self.base = None;
-        self.looked = self.mark();
+        self.looked = self.current_mark();
         (self.leak, self.suspected, self.early) = (None, None, false);
     }
 
@@ -569,16 +569,16 @@ impl LeakDetector {
             false => self.allowances.allow_added(self.step, [before, after]),
         }
         self.touched = after;
-        self.begin();
+        self.restart();
         self.slowest = slowest;
     }
 
     /// The user lets the run continue: what it touches now is allowed.
-    pub fn allow(&mut self, contact: Contact) {
+    pub fn allow_contact(&mut self, contact: Contact) {
         self.slow = None;
         self.seed = (0, self.now.div_ceil(SEEDS));
         self.allowances.allow(self.step, contact);
         self.touched = contact;
-        self.begin();
+        self.restart();
     }
 }

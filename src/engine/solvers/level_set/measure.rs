@@ -36,7 +36,7 @@ pub fn measures(field: &Field) -> Measures {
 
 /// The same for a known surface. Needs the backend's threads installed.
 pub fn measures_of(field: &Field, surface: &Surface) -> Measures {
-    let census = field.census(3.0);
+    let census = field.count_voxels(3.0);
     Measures {
         volume_ml: volume_ml(field),
         voxels: census.inside,
@@ -145,8 +145,8 @@ pub struct Agreement {
 /// Border voxels are inside and have a face neighbour outside, or lie at the grid's edge. Needs the backend's threads
 /// installed.
 pub fn agreement(found: &Mask, reference: &Mask) -> Result<Agreement, InputError> {
-    let found = found.whole();
-    let reference = reference.whole().in_the_order_of(&found.grid);
+    let found = found.on_whole_grid();
+    let reference = reference.on_whole_grid().in_the_order_of(&found.grid);
     let reference = reference.ok_or(InputError::ReferenceGrid)?;
     if reference.count() == 0 {
         return Err(InputError::EmptyReference);

@@ -49,8 +49,8 @@ impl Painted {
         let mut place = vec![0; grid.voxel_count().div_ceil(RUN)];
         let mut values = vec![[0; RUN]];
         for sphere in &spheres[first..] {
-            for voxel in sphere.block(grid) {
-                if !sphere.holds(grid, h_mm, voxel) {
+            for voxel in sphere.voxels_in_block(grid) {
+                if !sphere.contains_voxel(grid, h_mm, voxel) {
                     continue;
                 }
                 let i = grid.index(voxel);

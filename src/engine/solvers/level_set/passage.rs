@@ -78,8 +78,8 @@ impl Growth {
             let first = origin(brick, shape, b);
             for k in 0..b * b * b {
                 let at = [first[0] + k % b, first[1] + k / b % b, first[2] + k / b / b];
-                let there = (0..3).all(|a| at[a] < field.grid.shape[a]);
-                if there && (slot == INSIDE || field.value(at) > 0.0) {
+                let in_grid = (0..3).all(|a| at[a] < field.grid.shape[a]);
+                if in_grid && (slot == INSIDE || field.value(at) > 0.0) {
                     all.extend(self.index(at));
                 }
             }
@@ -162,7 +162,7 @@ impl Growth {
     }
 
     /// The place in world space; `None` if nothing was gained.
-    pub fn place(&self) -> Option<DVec3> {
+    pub fn world_position(&self) -> Option<DVec3> {
         let mut count = vec![1u32; self.voxels.len()];
         // The child with most voxels.
         let mut largest = vec![OUT; self.voxels.len()];
@@ -237,8 +237,8 @@ impl Growth {
             at += 1;
             for n in self.neighbours(self.voxels[i as usize], 3) {
                 let near = self.state[n as usize];
-                let there = near < NEW && steps[near as usize] == steps[one as usize];
-                if there && !std::mem::replace(&mut seen[near as usize], true) {
+                let same_step = near < NEW && steps[near as usize] == steps[one as usize];
+                if same_step && !std::mem::replace(&mut seen[near as usize], true) {
                     all.push(near);
                 }
             }

@@ -224,12 +224,12 @@ impl Around<'_> {
     }
 
     /// Signed differences from the sample along a ray, up to the image's border.
-    fn ray(&self, from: DVec3, direction: DVec3, step: f64) -> Vec<f64> {
+    fn differences_along_ray(&self, from: DVec3, direction: DVec3, step: f64) -> Vec<f64> {
         let steps = (REACH_MM / step) as usize;
         let at = |i: usize| from + direction * (step * i as f64);
-        let apart = |mean: f64| mean - self.mean;
+        let deviation = |mean: f64| mean - self.mean;
         (1..=steps)
-            .map_while(|i| self.mean_at(at(i)).map(apart))
+            .map_while(|i| self.mean_at(at(i)).map(deviation))
             .collect()
     }
 
@@ -243,11 +243,11 @@ impl Around<'_> {
             let from = grid.world(DVec3::from_array(grid.voxel(voxel).map(|v| v as f64)));
             for k in (0..27).filter(|k| *k != 13) {
                 let towards = DVec3::new((k % 3) as f64, (k / 3 % 3) as f64, (k / 9) as f64) - 1.0;
-                rays.push(self.ray(from, towards.normalize(), step));
+                rays.push(self.differences_along_ray(from, towards.normalize(), step));
             }
         }
-        let apart = rays.iter().flatten().map(|d| d.abs());
-        let mut others: Vec<f64> = apart.filter(|d| *d > least).collect();
+        let deviation = rays.iter().flatten().map(|d| d.abs());
+        let mut others: Vec<f64> = deviation.filter(|d| *d > least).collect();
         let Some(typical) = quantile(&mut others, 0.5) else {
             return (None, [None; 2]);
         };

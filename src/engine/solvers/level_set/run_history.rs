@@ -38,7 +38,7 @@ pub struct RunHistory {
 
 impl RunHistory {
     /// The parameters after a number of steps, before the changes made there, and the number of the inputs.
-    pub fn at(&self, step: u64) -> (&Params, usize) {
+    pub fn params_at(&self, step: u64) -> (&Params, usize) {
         let (mut params, mut number) = (&self.params, 0);
         for event in self.events.iter().take_while(|event| event.step < step) {
             match &event.what {

@@ -306,12 +306,16 @@ impl Speeds {
             return [0.0; 3];
         }
         let [m, n] = [inside, outside].map(|(sum, voxels)| self.inputs.mean(sum, voxels));
-        let apart = m - n;
-        if apart.abs() < 1e-6 * f64::from(self.inputs.high - self.inputs.low) {
+        let difference = m - n;
+        if difference.abs() < 1e-6 * f64::from(self.inputs.high - self.inputs.low) {
             return [0.0; 3];
         }
         let weight = self.params.advection() * self.region();
-        [(-(m + n) / apart) as f32, (2.0 / apart) as f32, weight]
+        [
+            (-(m + n) / difference) as f32,
+            (2.0 / difference) as f32,
+            weight,
+        ]
     }
 
     /// Planes of a brick's page.
@@ -371,7 +375,7 @@ impl Speeds {
         let Some(g) = &self.edges else {
             return [0.0; 3];
         };
-        let slope = slope(g, self.inputs.image.grid.shape, i);
+        let slope = central_differences(g, self.inputs.image.grid.shape, i);
         raised(&self.w, slope).map(|v| v * self.params.edge)
     }
 
@@ -379,7 +383,7 @@ impl Speeds {
         let smoothed = self.inputs.smoothed();
         let shape = self.inputs.image.grid.shape;
         let at = |i: usize| {
-            let slope = slope(smoothed, shape, i);
+            let slope = central_differences(smoothed, shape, i);
             let up = raised(&self.w, slope);
             let squared: f32 = (0..3).map(|a| slope[a] * up[a]).sum();
             // W includes h².
@@ -444,7 +448,7 @@ fn raised([xx, yy, zz, xy, xz, yz]: &[f32; 6], [x, y, z]: [f32; 3]) -> [f32; 3] 
 }
 
 /// Central differences along voxel axes; 0 across the grid's border.
-fn slope(values: &[f32], shape: [usize; 3], i: usize) -> [f32; 3] {
+fn central_differences(values: &[f32], shape: [usize; 3], i: usize) -> [f32; 3] {
     let [nx, ny, nz] = shape;
     let at = [i % nx, i / nx % ny, i / (nx * ny)];
     let steps = [1, nx, nx * ny];

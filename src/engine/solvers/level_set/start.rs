@@ -26,7 +26,7 @@ impl Sphere {
             return Err(InputError::Radius(self.radius_mm));
         }
         let within = |voxel| distance(grid, 1.0, voxel, self.centre) < self.radius_mm;
-        let meets = self.block(grid).any(within);
+        let meets = self.voxels_in_block(grid).any(within);
         if !meets {
             return Err(InputError::SphereOutside(self.centre));
         }
@@ -34,7 +34,7 @@ impl Sphere {
     }
 
     /// The voxels that it may contain.
-    pub(super) fn block(&self, grid: &Grid) -> impl Iterator<Item = [usize; 3]> + use<> {
+    pub(super) fn voxels_in_block(&self, grid: &Grid) -> impl Iterator<Item = [usize; 3]> + use<> {
         let reach = grid.voxels_per_mm() * self.radius_mm;
         let at = grid.voxel_at(self.centre);
         let block = grid.block_around(at - reach, at + reach);
@@ -46,7 +46,7 @@ impl Sphere {
     }
 
     /// Whether it contains a voxel.
-    pub(super) fn holds(&self, grid: &Grid, h_mm: f64, voxel: [usize; 3]) -> bool {
+    pub(super) fn contains_voxel(&self, grid: &Grid, h_mm: f64, voxel: [usize; 3]) -> bool {
         self.value(grid, h_mm, voxel) > 0.0
     }
 
@@ -55,7 +55,7 @@ impl Sphere {
         (self.radius_mm / h_mm - distance(grid, h_mm, voxel, self.centre)) as f32
     }
 
-    fn joined(&self, phi: f32, own: f32) -> f32 {
+    fn phi_with_sphere(&self, phi: f32, own: f32) -> f32 {
         if self.add {
             phi.max(own)
         } else {
@@ -98,7 +98,7 @@ impl Start {
                 (Some(_), false) => -self.depth(grid, voxel, &|v| !within(v), clamp),
             };
             for sphere in &self.spheres {
-                phi = sphere.joined(phi, sphere.value(grid, h, voxel));
+                phi = sphere.phi_with_sphere(phi, sphere.value(grid, h, voxel));
             }
             phi
         };
@@ -157,7 +157,9 @@ pub fn edited(field: &Field, sphere: &Sphere) -> Field {
                     let at = [i % b, i / b % b, i / b / b];
                     let voxel = [0, 1, 2].map(|a| (start[a] + at[a]).min(grid.shape[a] - 1));
                     let own = sphere.value(grid, field.h_mm, voxel);
-                    *phi = sphere.joined(*phi, own).clamp(-field.clamp, field.clamp);
+                    *phi = sphere
+                        .phi_with_sphere(*phi, own)
+                        .clamp(-field.clamp, field.clamp);
                 }
                 if slot > INSIDE as usize {
                     out.pages[slot * volume..(slot + 1) * volume].copy_from_slice(&page);

@@ -233,7 +233,7 @@ impl<const B: usize> Visit<'_, B> {
                     if flips != 0 {
                         report.growth += is.count_ones() as i32 - was.count_ones() as i32;
                         if self.planes > 1 {
-                            report.sum += self.turned(flips, is, [x, y, z]);
+                            report.sum += self.changed_sum(flips, is, [x, y, z]);
                         }
                     }
                     let band = row::in_band(after, self.rules.clamp) & valid;
@@ -274,7 +274,7 @@ impl<const B: usize> Visit<'_, B> {
     }
 
     /// The sum of the grey values of voxels that joined, minus those that left.
-    fn turned(&self, flips: u32, is: u32, [x, y, z]: [usize; 3]) -> i64 {
+    fn changed_sum(&self, flips: u32, is: u32, [x, y, z]: [usize; 3]) -> i64 {
         let [nx, ny, _] = self.shape;
         let row = self.first[0] + x + nx * (self.first[1] + y + ny * (self.first[2] + z));
         let lanes = (0..LANES).filter(|i| flips >> i & 1 == 1);

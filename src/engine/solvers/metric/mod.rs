@@ -197,7 +197,7 @@ impl Metric {
     }
 
     /// Places of the voxels that share a face with one.
-    pub fn faces(&self, place: usize) -> impl Iterator<Item = usize> {
+    pub fn face_neighbours(&self, place: usize) -> impl Iterator<Item = usize> {
         let voxel = self.voxel(place);
         (0..6).filter_map(move |k| {
             let mut next = voxel;
@@ -207,13 +207,13 @@ impl Metric {
     }
 
     /// The cost of a displacement in voxels in the metric of a place.
-    pub fn length(&self, place: usize, d: DVec3) -> f64 {
+    pub fn step_cost(&self, place: usize, d: DVec3) -> f64 {
         norm(&self.cost[place], d)
     }
 
     /// Whether a step may be taken in the mask: only if it passes through voxels that share faces, so that no path
     /// slips between voxels that share only an edge or a corner.
-    pub fn open(&self, from: [i64; 3], step: [i64; 3]) -> bool {
+    pub fn is_step_open(&self, from: [i64; 3], step: [i64; 3]) -> bool {
         let axes = (0..3).filter(|&a| step[a] != 0);
         self.step_is_inside(from, step, axes.fold(0, |all, a| all | 1 << a))
     }
@@ -241,7 +241,7 @@ impl Metric {
         let mut here = from;
         (1..=steps).all(|i| {
             let next = point(i);
-            let open = self.open(here, [0, 1, 2].map(|a| next[a] - here[a]));
+            let open = self.is_step_open(here, [0, 1, 2].map(|a| next[a] - here[a]));
             here = next;
             open
         })

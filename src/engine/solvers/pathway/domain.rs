@@ -24,7 +24,7 @@ impl Domain<'_> {
         let walls = self.walls();
         let values = self.fa.frame(0);
         // NaN counts as no direction.
-        let inside = |v: usize| f64::from(values[v]) >= self.min_fa && walls.open(grid, v);
+        let inside = |v: usize| f64::from(values[v]) >= self.min_fa && walls.is_open(grid, v);
         let voxels = (0..grid.voxel_count()).into_par_iter();
         let inside: Vec<u8> = voxels.map(|v| u8::from(inside(v))).collect();
         if inside.iter().all(|i| *i == 0) {
@@ -79,7 +79,7 @@ impl Domain<'_> {
         voxels: impl ParallelIterator<Item = (usize, &'v f32)>,
     ) -> Option<f32> {
         let (walls, grid) = (self.walls(), &self.fa.grid);
-        let inside = voxels.filter(|(v, fa)| fa.is_finite() && walls.open(grid, *v));
+        let inside = voxels.filter(|(v, fa)| fa.is_finite() && walls.is_open(grid, *v));
         inside.map(|(_, fa)| *fa).max_by(f32::total_cmp)
     }
 
@@ -128,7 +128,7 @@ struct Walls<'a> {
 }
 
 impl Walls<'_> {
-    fn open(&self, grid: &Grid, voxel: usize) -> bool {
+    fn is_open(&self, grid: &Grid, voxel: usize) -> bool {
         if self.within.is_empty() && self.without.is_empty() {
             return true;
         }

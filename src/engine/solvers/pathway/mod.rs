@@ -110,14 +110,14 @@ impl Pathway {
     pub fn excess(&self, most: f32) -> Volume {
         let metric = self.metric();
         let mut out = vec![most; metric.grid.voxel_count()];
-        for (&voxel, share) in metric.voxels.iter().zip(self.shares(most)) {
+        for (&voxel, share) in metric.voxels.iter().zip(self.excess_by_place(most)) {
             out[voxel as usize] = share;
         }
         Volume::scalar(metric.grid.clone(), out)
     }
 
     /// The same by place; infinite where no path leads if `most` is infinite.
-    pub fn shares(&self, most: f32) -> Vec<f32> {
+    pub fn excess_by_place(&self, most: f32) -> Vec<f32> {
         let share = |total: &f32| f64::from(*total) / self.min_cost - 1.0;
         let limited = |total| (share(total).max(0.0) as f32).min(most);
         self.total.iter().map(limited).collect()
@@ -130,7 +130,7 @@ impl Pathway {
     }
 
     /// The part of the ε-pathway that joins the regions; `None` below ε_h.
-    pub fn joined(&self, epsilon: f64) -> Option<Mask> {
+    pub fn joining_mask(&self, epsilon: f64) -> Option<Mask> {
         let within = self.within(epsilon);
         let zero = |f: usize| self.fields[f].source.zero.iter().map(|&p| p as usize);
         let mut known = vec![false; self.total.len()];
@@ -141,7 +141,7 @@ impl Pathway {
         }
         while let Some(place) = waiting.pop() {
             found.push(place);
-            for next in self.metric().faces(place) {
+            for next in self.metric().face_neighbours(place) {
                 if !known[next] && within(next) {
                     known[next] = true;
                     waiting.push(next);
@@ -152,10 +152,10 @@ impl Pathway {
         joins.then(|| self.mask_of(found.into_iter()))
     }
 
-    /// The ε from which on a voxel belongs to the part given by [`Pathway::joined`], for all that do up to `most`,
+    /// The ε from which on a voxel belongs to the part given by [`Pathway::joining_mask`], for all that do up to `most`,
     /// ascending: the minimum over all ways from region 1 of the largest share on the way (Dijkstra 1959, with maxima
     /// instead of sums).
-    pub fn joining(&self, most: f32) -> Vec<f32> {
+    pub fn joining_epsilon(&self, most: f32) -> Vec<f32> {
         let share = |place: usize| {
             let share = (f64::from(self.total[place]) / self.min_cost - 1.0).max(0.0) as f32;
             (share <= most).then_some(share)
@@ -177,7 +177,7 @@ impl Pathway {
         while let Some(Reverse((level, place))) = waiting.pop() {
             let level = f32::from_bits(level);
             levels.push(level.max(self.joining_epsilon as f32));
-            for next in self.metric().faces(place as usize) {
+            for next in self.metric().face_neighbours(place as usize) {
                 wait(next, level, &mut waiting);
             }
         }
@@ -200,7 +200,7 @@ impl Pathway {
     }
 
     /// The best path between the regions through a place of the metric; `None` if there is none.
-    pub fn through_place(&self, place: usize) -> Option<Path> {
+    pub fn path_through(&self, place: usize) -> Option<Path> {
         let mut points = trace(&self.fields[0], place)?;
         points.reverse();
         points.extend(trace(&self.fields[1], place)?.into_iter().skip(1));
@@ -208,8 +208,8 @@ impl Pathway {
     }
 
     /// The path of least cost, from region 1 to region 2.
-    pub fn minimal(&self) -> Option<Path> {
-        self.through_place(self.middle)
+    pub fn minimal_path(&self) -> Option<Path> {
+        self.path_through(self.middle)
     }
 }
 
@@ -258,7 +258,7 @@ fn bottleneck(metric: &Metric, total: &[f32], a: &[u32], b: &[u32]) -> f32 {
         if b.binary_search(&place).is_ok() {
             join(second);
         }
-        for next in metric.faces(place as usize) {
+        for next in metric.face_neighbours(place as usize) {
             if inside[next] {
                 join(next as u32);
             }

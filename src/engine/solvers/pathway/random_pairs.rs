@@ -93,7 +93,7 @@ struct Ball {
 }
 
 impl Ball {
-    fn holds(&self, at: DVec3) -> bool {
+    fn contains(&self, at: DVec3) -> bool {
         at.distance_squared(self.centre) <= self.radius_mm * self.radius_mm
     }
 
@@ -101,7 +101,7 @@ impl Ball {
     fn places(&self, centres: &[DVec3]) -> Vec<u32> {
         let places = (0..centres.len() as u32).into_par_iter();
         places
-            .filter(|p| self.holds(centres[*p as usize]))
+            .filter(|p| self.contains(centres[*p as usize]))
             .collect()
     }
 }
@@ -176,7 +176,7 @@ impl RandomPairs {
                     let centres = &centres;
                     fan.targets.iter().map(move |target| {
                         let way = cheapest(field, &target.places(centres))?;
-                        let in_end = |at| fan.source.holds(at) || target.holds(at);
+                        let in_end = |at| fan.source.contains(at) || target.contains(at);
                         Rates::from_path(&way, &field.prepared.metric, in_end)
                     })
                 });
@@ -216,7 +216,7 @@ impl RandomPairs {
 
     /// The share of the pairs that cost less per mm: over the whole path, and over the costliest stretch. `None` for
     /// too few pairs.
-    pub fn shares(&self, of: Rates) -> Option<Rates> {
+    pub fn cheaper_share(&self, of: Rates) -> Option<Rates> {
         let share = |value: fn(&Rates) -> f64| {
             // Equal values count half.
             let below = self
@@ -264,8 +264,10 @@ fn fan(white: &[DVec3], volumes_mm3: [f64; 2], number: u64) -> Option<SourceTarg
     let mut targets = Vec::new();
     for _ in 0..DRAWS {
         let target = ball(volumes_mm3[1]);
-        let apart_mm = target.centre.distance(source.centre);
-        if targets.len() < TARGETS && apart_mm >= source.radius_mm + target.radius_mm + STRETCH_MM {
+        let distance_mm = target.centre.distance(source.centre);
+        if targets.len() < TARGETS
+            && distance_mm >= source.radius_mm + target.radius_mm + STRETCH_MM
+        {
             targets.push(target);
         }
     }
@@ -287,6 +289,6 @@ fn fa([xx, xy, xz, yy, yz, zz]: [f32; 6]) -> f64 {
     let off = 2.0 * (xy * xy + xz * xz + yz * yz);
     let square = |[a, b, c]: [f64; 3]| a * a + b * b + c * c;
     let whole = square([xx, yy, zz]) + off;
-    let apart = square([xx - mean, yy - mean, zz - mean]) + off;
-    (1.5 * apart / whole.max(f64::MIN_POSITIVE)).sqrt()
+    let spread = square([xx - mean, yy - mean, zz - mean]) + off;
+    (1.5 * spread / whole.max(f64::MIN_POSITIVE)).sqrt()
 }

@@ -147,7 +147,7 @@ pub fn trace(field: &CostField, place: usize) -> Option<Vec<DVec3>> {
             // Descends from voxel to voxel until the path is lower than before.
             None => {
                 loop {
-                    here = walk.down(here)?;
+                    here = walk.lowest_corner(here)?;
                     points.push(centre(here));
                     if field.values[here] < lowest || walk.source_of(here).is_some() {
                         break;
@@ -232,12 +232,12 @@ impl Walk<'_> {
         let from = self.metric.voxel(here);
         let moved = [0, 1, 2].map(|a| voxel[a] - from[a]);
         let fine = self.field.values[place].is_finite()
-            && (place == here || self.metric.open(from, moved));
+            && (place == here || self.metric.is_step_open(from, moved));
         fine.then_some((next, place))
     }
 
     /// The lowest corner of the active simplex.
-    fn down(&self, place: usize) -> Option<usize> {
+    fn lowest_corner(&self, place: usize) -> Option<usize> {
         let values = &self.field.values;
         let active = simplex(self.field, place)?;
         let corners = active.corners().iter();

@@ -8,16 +8,17 @@ use rayon::prelude::*;
 
 /// Voxels whose centres are within `mm` of a centre inside.
 pub fn dilate(mask: &Mask, mm: f64, control: &Control) -> Result<Mask, Error> {
-    let mask = &mask.whole();
+    let mask = &mask.on_whole_grid();
     let Some(part) = PaddedBlock::around(mask, mask.grid.voxels_per_mm() * mm) else {
         return Ok(mask.clone());
     };
-    near(mask, &part, true, mm, control).map(|near| part.mask(&mask.grid, &near, |near| *near))
+    within_distance(mask, &part, true, mm, control)
+        .map(|near| part.mask(&mask.grid, &near, |near| *near))
 }
 
 /// Voxels inside whose centres are farther than `mm` from every centre outside.
 pub fn erode(mask: &Mask, mm: f64, control: &Control) -> Result<Mask, Error> {
-    let mask = &mask.whole();
+    let mask = &mask.on_whole_grid();
     // Only the outside near the region matters; its margin is larger on sheared grids.
     let margin = match has_right_angles(&mask.grid) {
         true => DVec3::ONE,
@@ -26,14 +27,14 @@ pub fn erode(mask: &Mask, mm: f64, control: &Control) -> Result<Mask, Error> {
     let Some(part) = PaddedBlock::around(mask, margin) else {
         return Ok(mask.clone());
     };
-    let near = near(mask, &part, false, mm, control)?;
+    let near = within_distance(mask, &part, false, mm, control)?;
     let inside = part.inside(mask, |inside| inside);
     let left: Vec<bool> = inside.iter().zip(&near).map(|(i, n)| *i && !n).collect();
     Ok(part.mask(&mask.grid, &left, |left| *left))
 }
 
 /// For each voxel of a part, whether an inside voxel (or an outside one: `of`) lies within `mm`.
-fn near(
+fn within_distance(
     mask: &Mask,
     part: &PaddedBlock,
     of: bool,
@@ -46,7 +47,7 @@ fn near(
         let spacing = mask.grid.spacing();
         let mut squared = part.inside(mask, |i| if i == of { 0.0 } else { f64::INFINITY });
         for axis in 0..3 {
-            along(&mut squared, part.shape, axis, spacing[axis], control)?;
+            distances_along_axis(&mut squared, part.shape, axis, spacing[axis], control)?;
         }
         let most = mm * mm * (1.0 + 2.0 * TIE_TOLERANCE);
         return Ok(squared.into_iter().map(|d| d <= most).collect());
@@ -72,7 +73,7 @@ fn near(
 }
 
 /// Squared distances after one more axis: for each line, the lower envelope of the parabolas at its voxels.
-fn along(
+fn distances_along_axis(
     squared: &mut [f64],
     shape: [usize; 3],
     axis: usize,

@@ -72,13 +72,13 @@ pub fn change(mask: &Mask, change: &Change, control: &Control) -> Result<Mask, E
 /// On the voxels of `a` if it is a mask, otherwise on those of `grid`.
 pub fn combine(how: Combine, a: &Shape, b: &Shape, grid: &Arc<Grid>) -> Mask {
     let mut mask = match a {
-        Shape::Mask(mask) => mask.whole(),
+        Shape::Mask(mask) => mask.on_whole_grid(),
         _ => a.mask_on(grid),
     };
     let grid = mask.grid.clone();
     // Grids that are equal up to rounding have the same voxels.
     let same = match b {
-        Shape::Mask(other) => Some(other.whole()).filter(|o| o.grid.matches(&grid)),
+        Shape::Mask(other) => Some(other.on_whole_grid()).filter(|o| o.grid.matches(&grid)),
         _ => None,
     };
     let inside = |voxel: [usize; 3]| match &same {

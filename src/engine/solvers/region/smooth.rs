@@ -9,7 +9,7 @@ use rayon::prelude::*;
 const REACH: f64 = 3.5;
 
 pub fn smooth(mask: &Mask, sigma_mm: f64, control: &Control) -> Result<Mask, Error> {
-    let mask = &mask.whole();
+    let mask = &mask.on_whole_grid();
     let reach = mask.grid.voxels_per_mm() * (sigma_mm * REACH);
     let Some(part) = PaddedBlock::around(mask, reach) else {
         return Ok(mask.clone());

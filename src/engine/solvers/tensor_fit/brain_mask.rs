@@ -115,14 +115,14 @@ pub(super) fn find(
     );
     let images = sets
         .iter()
-        .map(|frames| mean(dwi, frames, control))
+        .map(|frames| mean_signal(dwi, frames, control))
         .collect::<Result<Vec<_>, _>>()?;
     if !dwi.values.iter().any(|v| v.is_finite() && *v > 0.0) {
         return Err(no_signal());
     }
     let coarse = Coarse::new(grid);
     let brightness = Brightness::find(&images, grid, &coarse, control)?;
-    let mut levels = brightness.levels(&images, grid, &coarse, control)?;
+    let mut levels = brightness.grey_levels(&images, grid, &coarse, control)?;
     let radius = radius(grid);
     for _ in 0..PASSES {
         levels = median(&levels, grid.shape, radius, control)?;
@@ -175,7 +175,7 @@ fn radius(grid: &Grid) -> [usize; 3] {
 
 /// Mean of the frames with the mean of noise alone removed: M² exceeds the squared signal by its square. Negative and
 /// non-finite samples count as no signal.
-fn mean(dwi: &Volume, frames: &[usize], control: &Control) -> Result<Vec<f32>, Error> {
+fn mean_signal(dwi: &Volume, frames: &[usize], control: &Control) -> Result<Vec<f32>, Error> {
     const PIECE: usize = 16_384;
     let n = dwi.grid.voxel_count();
     let mut mean = vec![0.0f32; n];
@@ -203,7 +203,7 @@ fn mean(dwi: &Volume, frames: &[usize], control: &Control) -> Result<Vec<f32>, E
     if share > 0.0 {
         let volume = Volume::scalar(dwi.grid.clone(), mean.as_slice());
         let (low, _) = volume.percentiles(0, share, 1.0);
-        let air = above(&mean, low);
+        let air = air_mean(&mean, low);
         for v in &mut mean {
             *v = (*v * *v - air * air).max(0.0).sqrt();
         }
@@ -214,7 +214,7 @@ fn mean(dwi: &Volume, frames: &[usize], control: &Control) -> Result<Vec<f32>, E
 /// The mean of air, from the value below which the assumed share of air lies: the mean of all values up to slightly
 /// above it. In the mean of several volumes the noise of air is narrow and all of it is included; in a single volume
 /// it is wide, and the value itself is the better estimate.
-fn above(mean: &[f32], low: f32) -> f32 {
+fn air_mean(mean: &[f32], low: f32) -> f32 {
     const LITTLE: f32 = 1.5;
     let air = mean.iter().filter(|v| **v > 0.0 && **v < LITTLE * low);
     let (sum, count) = air.fold((0.0f64, 0u64), |(sum, n), v| (sum + f64::from(*v), n + 1));
@@ -249,7 +249,7 @@ impl Coarse {
     }
 
     /// Visits every voxel of the scan with its block.
-    fn each(&self, fine: &Grid, mut visit: impl FnMut(usize, usize)) {
+    fn for_each_voxel(&self, fine: &Grid, mut visit: impl FnMut(usize, usize)) {
         let [fx, fy, fz] = self.factor;
         let mut i = 0;
         for z in 0..fine.shape[2] {
@@ -270,7 +270,7 @@ impl Coarse {
     /// Means over the blocks.
     fn means(&self, fine: &Grid, value: impl Fn(usize) -> f32) -> Vec<f32> {
         let mut sums = vec![(0.0f32, 0u32); self.grid.voxel_count()];
-        self.each(fine, |i, block| {
+        self.for_each_voxel(fine, |i, block| {
             let (sum, count) = &mut sums[block];
             *sum += value(i);
             *count += 1;
@@ -317,15 +317,15 @@ impl Brightness {
             let even = joint.iter().enumerate();
             let even = even.map(|(i, v)| v / shading.at(place(i)) as f32);
             let levels = median(
-                &grey(grid, even.collect()),
+                &to_grey_levels(grid, even.collect()),
                 grid.shape,
                 radius(grid),
                 &control.silent(),
             )?;
             let threshold = otsu(&histogram(&levels)).ok_or_else(no_contrast)?;
             let bright: Vec<bool> = levels.iter().map(|l| *l > threshold).collect();
-            let (kept, reach) = opened(&bright, grid, control)?;
-            let near = grown(&kept, grid, reach, control)?;
+            let (kept, reach) = largest_opened(&bright, grid, control)?;
+            let near = grown_by(&kept, grid, reach, control)?;
             core = (0..bright.len())
                 .filter(|i| bright[*i] && near[*i])
                 .collect();
@@ -350,7 +350,7 @@ impl Brightness {
     }
 
     /// Mean over the images as grey levels: 0 means no signal, the highest level one brain brightness.
-    fn levels(
+    fn grey_levels(
         &self,
         images: &[Vec<f32>],
         fine: &Grid,
@@ -386,7 +386,7 @@ impl Brightness {
 }
 
 /// Grey levels of an image: the highest one represents the brightest 0.1 %.
-fn grey(grid: &Arc<Grid>, values: Vec<f32>) -> Vec<u8> {
+fn to_grey_levels(grid: &Arc<Grid>, values: Vec<f32>) -> Vec<u8> {
     let volume = Volume::scalar(grid.clone(), values);
     let (_, top) = volume.percentiles(0, 0.0, 0.999);
     let scale = (LEVELS - 1) as f32 / top.max(f32::MIN_POSITIVE);
@@ -396,17 +396,21 @@ fn grey(grid: &Arc<Grid>, values: Vec<f32>) -> Vec<u8> {
 
 /// The largest component of a set after erosion of its border, and the depth of the erosion, mm. A set too thin for
 /// it is unchanged.
-fn opened(inside: &[bool], grid: &Arc<Grid>, control: &Control) -> Result<(Vec<bool>, f64), Error> {
+fn largest_opened(
+    inside: &[bool],
+    grid: &Arc<Grid>,
+    control: &Control,
+) -> Result<(Vec<bool>, f64), Error> {
     let count = inside.iter().filter(|v| **v).count();
     let mm3 = count as f64 * grid.spacing().element_product();
     let reach = OPENING_MM.min(OPENING_SHARE * mm3.cbrt());
-    let left = grown(inside, grid, -reach, control)?;
+    let left = grown_by(inside, grid, -reach, control)?;
     let left = if left.contains(&true) { &left } else { inside };
     Ok((shape::largest_piece(left, grid).0, reach))
 }
 
 /// A set grown or shrunk by a distance.
-fn grown(
+fn grown_by(
     inside: &[bool],
     grid: &Arc<Grid>,
     grow_mm: f64,
@@ -466,11 +470,11 @@ fn brain(
     let is_bright = |i: usize| f64::from(levels[i]) > least;
     let shares = coarse.means(grid, |i| f32::from(u8::from(is_bright(i))));
     let mostly: Vec<bool> = shares.iter().map(|s| *s >= 0.5).collect();
-    let (kept, reach) = opened(&mostly, &coarse.grid, control)?;
+    let (kept, reach) = largest_opened(&mostly, &coarse.grid, control)?;
     // Slightly farther than the opening: gyri are thinner than it.
-    let near = grown(&kept, &coarse.grid, OPENING_BACK * reach, control)?;
+    let near = grown_by(&kept, &coarse.grid, OPENING_BACK * reach, control)?;
     let mut bright = vec![false; levels.len()];
-    coarse.each(grid, |i, block| bright[i] = is_bright(i) && near[block]);
+    coarse.for_each_voxel(grid, |i, block| bright[i] = is_bright(i) && near[block]);
     control.check()?;
     let (bright, _) = shape::largest_piece(&bright, grid);
     let mut inside = shape::fill_holes(&bright, grid);

@@ -108,7 +108,7 @@ pub(super) fn split<'a>(
     mut s0: &'a mut [f32],
     mut repaired: &'a mut [u8],
 ) -> Vec<Piece<'a>> {
-    fn take<'a, T>(from: &mut &'a mut [T], count: usize) -> &'a mut [T] {
+    fn split_off<'a, T>(from: &mut &'a mut [T], count: usize) -> &'a mut [T] {
         let (part, rest) = std::mem::take(from).split_at_mut(count);
         *from = rest;
         part
@@ -120,9 +120,9 @@ pub(super) fn split<'a>(
         let piece = Piece {
             voxels,
             first,
-            tensors: take(&mut tensors, count),
-            s0: take(&mut s0, count),
-            repaired: take(&mut repaired, count),
+            tensors: split_off(&mut tensors, count),
+            s0: split_off(&mut s0, count),
+            repaired: split_off(&mut repaired, count),
         };
         first = end;
         piece

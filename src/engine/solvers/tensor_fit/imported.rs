@@ -60,7 +60,7 @@ pub fn given_mask(volume: &Volume) -> Result<Mask, Error> {
 }
 
 /// Unit of the file as a factor to mm²/s, and its name if it is another unit.
-fn unit(
+fn unit_factor(
     volume: &Volume,
     layout: TensorLayout,
     mask: &Mask,
@@ -90,7 +90,7 @@ fn unit(
 }
 
 /// The field of a tensor image, in its mask or in all voxels that contain a tensor.
-pub fn given(
+pub fn imported_field(
     volume: &Volume,
     mask: &Mask,
     params: &Params,
@@ -100,7 +100,7 @@ pub fn given(
     let layout = check_volumes(volume)?;
     check_mask(mask, &volume.grid)?;
     let least = check_params(params)?.min_eigenvalue_mm2_per_s;
-    let (factor, other_unit) = unit(volume, layout, mask)?;
+    let (factor, other_unit) = unit_factor(volume, layout, mask)?;
     let turn = layout.frame.world_from_frame(&volume.grid);
     let n = volume.grid.voxel_count();
     control.begin("Reading tensors", n as u64);
@@ -123,7 +123,7 @@ pub fn given(
     });
     control.check()?;
     let field = TensorField::new(volume.grid.clone(), tensors);
-    let there = field.tensors.iter().filter(|t| t.inside > 0.5).count();
+    let fitted = field.tensors.iter().filter(|t| t.inside > 0.5).count();
     Ok(Output {
         field,
         s0: None,
@@ -131,7 +131,7 @@ pub fn given(
         without_direction: Vec::new(),
         outside_range: Vec::new(),
         without_signal: Vec::new(),
-        unfitted: mask.count() - there,
+        unfitted: mask.count() - fitted,
         other_unit,
     })
 }

@@ -30,7 +30,7 @@ mod wild_bootstrap;
 pub use brain_mask::{BrainMask, MaskReport};
 pub use doubts::MAX_FLOOR_MM2_PER_S;
 pub use eigen::eigen_symmetric;
-pub use imported::{given, given_mask};
+pub use imported::{given_mask, imported_field};
 pub use map_name::FitMap;
 pub use parameters::{Method, Params};
 pub use wild_bootstrap::Residuals;
@@ -202,9 +202,9 @@ fn check_mask(mask: &Mask, grid: &Grid) -> Result<(), Error> {
         )));
     }
     if !grid.matches(&mask.grid) {
-        let apart = grid.separation_mm(&mask.grid);
+        let distance_mm = grid.separation_mm(&mask.grid);
         return Err(Error::Input(format!(
-            "The mask has the scan's shape but lies up to {apart:.1} mm away from it; make the \
+            "The mask has the scan's shape but lies up to {distance_mm:.1} mm away from it; make the \
              mask on the scan's grid"
         )));
     }

@@ -103,7 +103,7 @@ impl Job<'_> {
         range: Range<usize>,
     ) -> Result<JoinedCurves, Cancelled> {
         self.control.check()?;
-        let started = self.begin(sampler, range);
+        let started = self.startable_seeds(sampler, range);
         let halves = simd::dispatch(StreamlineFollower {
             sampler,
             rules: &self.rules,

@@ -98,8 +98,9 @@ pub fn track(
     let count = job.seeds.len();
     control.begin("Tracking", count as u64);
     cards.predict_memory(count)?;
-    let shares = backend.shares(count);
-    let results = backend.on_each_device(|i, device| cards.share(device, shares[i].clone()));
+    let shares = backend.split_among_devices(count);
+    let results =
+        backend.on_each_device(|i, device| cards.follow_on_device(device, shares[i].clone()));
     let mut parts = Vec::new();
     let mut kernel_ms = 0.0f64;
     for share in results {
@@ -166,7 +167,11 @@ impl Cards<'_> {
     }
 
     /// Follows the streamlines of a range of seeds on one card.
-    fn share(&self, device: &Device, range: Range<usize>) -> Result<DeviceOutput, Error> {
+    fn follow_on_device(
+        &self,
+        device: &Device,
+        range: Range<usize>,
+    ) -> Result<DeviceOutput, Error> {
         let mut all = DeviceOutput::default();
         if range.is_empty() {
             return Ok(all);
@@ -232,7 +237,7 @@ impl Cards<'_> {
         let Job { gates, limits, .. } = self.job;
         let started = self
             .backend
-            .install(|| self.job.begin_all(self.sampled, seeds))?;
+            .install(|| self.job.startable_seeds_on_all_threads(self.sampled, seeds))?;
         let mut halves = StreamlineHalves::at_seeds(&started.starts, gates, limits.both_ways);
         let follow_ms = self.follow(card, &started, &mut halves)?;
         let mut gather_list = GatherList::default();

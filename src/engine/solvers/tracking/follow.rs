@@ -67,7 +67,7 @@ impl StreamlineHalves {
             gates: gates.gates.len(),
         };
         for start in starts {
-            let (inside, cut) = gates.around(start.at);
+            let (inside, cut) = gates.gates_containing(start.at);
             for _ in 0..per_start {
                 let met = inside.iter().map(|i| if *i { 0 } else { u32::MAX });
                 halves.met.extend(met);
@@ -83,7 +83,7 @@ impl StreamlineHalves {
         halves
     }
 
-    pub fn met(&self, half: usize) -> &[u32] {
+    pub fn regions_met(&self, half: usize) -> &[u32] {
         &self.met[half * self.gates..(half + 1) * self.gates]
     }
 }
@@ -267,7 +267,7 @@ impl<S: Sampler> Kernel for StreamlineFollower<'_, S> {
                 None => view_at::<false>(self.sampler, self.rules, &next, &along),
                 Some(_) => view_at::<true>(self.sampler, self.rules, &next, &along),
             };
-            let near = self.gates.near([&next.x, &next.y, &next.z]);
+            let near = self.gates.gates_near([&next.x, &next.y, &next.z]);
             let mut stopped = 0u32;
             for (lane, path) in paths.iter_mut().enumerate() {
                 if path.half == usize::MAX {
@@ -289,7 +289,7 @@ impl<S: Sampler> Kernel for StreamlineFollower<'_, S> {
                     stop = Some((reason(verdict), None));
                 }
                 if let Some((reason, target)) = stop {
-                    halves.end(path, reason, target);
+                    halves.finish_half(path, reason, target);
                     stopped |= 1 << lane;
                 }
             }
@@ -318,7 +318,7 @@ fn reason(verdict: u32) -> StopReason {
 
 impl StreamlineHalves {
     /// Takes the points of a finished half.
-    fn end(&mut self, path: &mut HalfStreamline, reason: StopReason, target: Option<u32>) {
+    fn finish_half(&mut self, path: &mut HalfStreamline, reason: StopReason, target: Option<u32>) {
         self.halves[path.half] = StreamlineHalf {
             first: self.points.len(),
             steps: path.points.len() as u32,
@@ -340,7 +340,7 @@ impl<S: Sampler> StreamlineFollower<'_, S> {
         at: &mut Points,
         along: &mut Points,
     ) -> bool {
-        let Some(turn) = queue.take(&halves.halves, |half| half.reason) else {
+        let Some(turn) = queue.next_half(&halves.halves, |half| half.reason) else {
             path.half = usize::MAX;
             return false;
         };

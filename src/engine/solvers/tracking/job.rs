@@ -82,7 +82,7 @@ impl<'a> Job<'a> {
     }
 
     /// The seeds that can start, with their starts.
-    pub fn begin<S: Sampler>(
+    pub fn startable_seeds<S: Sampler>(
         &self,
         sampler: &S,
         seeds: impl Iterator<Item = usize>,
@@ -108,15 +108,19 @@ impl<'a> Job<'a> {
         started
     }
 
-    /// Does the same as [`Job::begin`] on all threads, which must be installed.
-    pub fn begin_all(&self, sampled: &Sampled, seeds: &[u32]) -> Result<StartableSeeds, Cancelled> {
+    /// Does the same as [`Job::startable_seeds`] on all threads, which must be installed.
+    pub fn startable_seeds_on_all_threads(
+        &self,
+        sampled: &Sampled,
+        seeds: &[u32],
+    ) -> Result<StartableSeeds, Cancelled> {
         const PART: usize = 1024;
         let begin = |part: &[u32]| {
             self.control.check()?;
             let seeds = part.iter().map(|&i| i as usize);
             Ok(match sampled {
-                Sampled::Trilinear(sampler) => self.begin(sampler, seeds),
-                Sampled::Cubic(sampler) => self.begin(sampler, seeds),
+                Sampled::Trilinear(sampler) => self.startable_seeds(sampler, seeds),
+                Sampled::Cubic(sampler) => self.startable_seeds(sampler, seeds),
             })
         };
         let parts: Result<Vec<StartableSeeds>, Cancelled> =

@@ -44,11 +44,11 @@ impl<'a> End<'a> {
                 half.reason
             },
             target: half.target.filter(|_| kept == half.steps),
-            met: halves.met(index),
+            met: halves.regions_met(index),
         }
     }
 
-    fn meets(&self, gate: usize) -> bool {
+    fn has_met(&self, gate: usize) -> bool {
         self.met[gate] <= self.steps
     }
 
@@ -75,7 +75,7 @@ impl Limits {
     ) -> Plan<'a> {
         let steps = |i: usize| halves.halves[i].steps;
         let (forward, backward) = if self.both_ways {
-            let [forward, backward] = share(steps(first), steps(first + 1), self.max_steps);
+            let [forward, backward] = split_total(steps(first), steps(first + 1), self.max_steps);
             (
                 End::new(halves, first, forward),
                 End::new(halves, first + 1, backward),
@@ -93,7 +93,9 @@ impl Limits {
             (forward, seed)
         };
         let reached = backward.target.or(forward.target).is_some();
-        let outcome = gates.outcome(reached, |gate| backward.meets(gate) || forward.meets(gate));
+        let outcome = gates.outcome(reached, |gate| {
+            backward.has_met(gate) || forward.has_met(gate)
+        });
         let steps = forward.steps as f32 + backward.steps as f32;
         let outcome = if outcome == SeedOutcome::Kept && self.longest_mm(steps) < self.min_length_mm
         {
@@ -140,7 +142,7 @@ fn is_shown(seed: u32) -> bool {
 
 /// Number of steps that each of two halves may keep of a total: the longer one is shortened first, so that neither
 /// sense is favoured.
-fn share(forward: u32, backward: u32, total: u32) -> [u32; 2] {
+fn split_total(forward: u32, backward: u32, total: u32) -> [u32; 2] {
     if forward.saturating_add(backward) <= total {
         return [forward, backward];
     }

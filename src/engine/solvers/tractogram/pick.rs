@@ -47,7 +47,7 @@ pub fn pick(
             let at = at.as_vec2();
             let radius = *radius as f32;
             let key = |(off, depth): (f32, f32)| ((off - STREAMLINE_WIDTH).max(0.0), depth);
-            let found = each(tractogram, among, backend, control, |line| {
+            let found = for_each_streamline(tractogram, among, backend, control, |line| {
                 let near = nearest(tractogram.streamline(line), screen, at);
                 near.filter(|(off, _)| *off <= radius).map(key)
             })?;
@@ -60,7 +60,7 @@ pub fn pick(
             let Some(inside) = FilledOutline::new(outline) else {
                 return Ok(Vec::new());
             };
-            let found = each(tractogram, among, backend, control, |line| {
+            let found = for_each_streamline(tractogram, among, backend, control, |line| {
                 enters_lasso(tractogram.streamline(line), screen, &inside).then_some(())
             })?;
             Ok(found.into_iter().map(|(line, ())| line).collect())
@@ -69,7 +69,7 @@ pub fn pick(
 }
 
 /// The results of a test of each streamline, in order.
-fn each<T: Send>(
+fn for_each_streamline<T: Send>(
     tractogram: &Tractogram,
     among: Option<&[bool]>,
     backend: &Backend,
@@ -103,7 +103,7 @@ fn segments(points: &[[f32; 3]], screen: &Screen, mut visit: impl FnMut(Vec3, Ve
     };
     let mut last = points.first().and_then(project);
     if let (Some(only), 1) = (last, points.len()) {
-        if let Some((a, b)) = cut(only, only, screen.slab) {
+        if let Some((a, b)) = clip_depth(only, only, screen.slab) {
             visit(a, b);
         }
         return;
@@ -111,7 +111,7 @@ fn segments(points: &[[f32; 3]], screen: &Screen, mut visit: impl FnMut(Vec3, Ve
     for point in points.iter().skip(1) {
         let here = project(point);
         if let (Some(a), Some(b)) = (last, here)
-            && let Some((a, b)) = cut(a, b, screen.slab)
+            && let Some((a, b)) = clip_depth(a, b, screen.slab)
             && visit(a, b)
         {
             return;
@@ -121,7 +121,7 @@ fn segments(points: &[[f32; 3]], screen: &Screen, mut visit: impl FnMut(Vec3, Ve
 }
 
 /// The part of a segment between the depths -1 and 1.
-fn cut(a: Vec3, b: Vec3, slab: bool) -> Option<(Vec3, Vec3)> {
+fn clip_depth(a: Vec3, b: Vec3, slab: bool) -> Option<(Vec3, Vec3)> {
     if !slab {
         return Some((a, b));
     }
@@ -165,7 +165,7 @@ fn enters_lasso(points: &[[f32; 3]], screen: &Screen, inside: &FilledOutline) ->
             return false;
         }
         let steps = (a.distance(b) / STEP).ceil().clamp(1.0, 4096.0) as usize;
-        found = (0..=steps).any(|i| inside.holds(a.lerp(b, i as f32 / steps as f32)));
+        found = (0..=steps).any(|i| inside.contains(a.lerp(b, i as f32 / steps as f32)));
         found
     });
     found
@@ -219,7 +219,7 @@ impl FilledOutline {
         })
     }
 
-    fn holds(&self, at: Vec2) -> bool {
+    fn contains(&self, at: Vec2) -> bool {
         let d = at - self.low;
         let [w, h] = self.size;
         let (x, y) = (d.x.floor(), d.y.floor());

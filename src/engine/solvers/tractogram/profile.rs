@@ -135,7 +135,7 @@ pub fn profile(
         .iter()
         .map(|a| Sampler::new(a, tractogram))
         .collect();
-    let parts = chunked(&order, backend, control, |some| {
+    let parts = map_chunks(&order, backend, control, |some| {
         let mut sums = Sums::new(nodes, samplers.len());
         for &i in some {
             let Coarse { line, .. } = coarse[i];
@@ -233,11 +233,11 @@ fn directions(coarse: &[Coarse]) -> Vec<bool> {
     for _ in 0..PASSES {
         let mut changed = false;
         for (turned, line) in turned.iter_mut().zip(coarse) {
-            let apart = |back: bool| -> f64 {
+            let distance = |back: bool| -> f64 {
                 let at = |i: usize| line.points[if back { COARSE - 1 - i } else { i }];
                 (0..COARSE).map(|i| at(i).distance(mean[i])).sum()
             };
-            let now = apart(true) < apart(false);
+            let now = distance(true) < distance(false);
             changed |= now != *turned;
             *turned = now;
         }
@@ -404,13 +404,13 @@ fn chunks<T: Send>(
     control: &Control,
     one: impl Fn(usize) -> T + Sync,
 ) -> Result<Vec<Vec<T>>, Cancelled> {
-    chunked(lines, backend, control, |some| {
+    map_chunks(lines, backend, control, |some| {
         some.iter().map(|line| one(*line)).collect()
     })
 }
 
 /// The results of `work` for chunks of the lines, in order.
-fn chunked<T: Send>(
+fn map_chunks<T: Send>(
     lines: &[usize],
     backend: &Backend,
     control: &Control,

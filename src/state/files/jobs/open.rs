@@ -75,7 +75,7 @@ pub struct OpenedFile {
     pub reading: io::Reading,
     pub notes: Vec<io::Remark>,
     /// A file next to a scan that appears to be its brain mask.
-    pub mask_beside: Option<PathBuf>,
+    pub companion_mask: Option<PathBuf>,
     /// Why a scan has no gradients although there are gradient files next to it: one sentence with the name of a file;
     /// `notes` have it without the name.
     pub gradients_refused: Option<String>,
@@ -289,12 +289,12 @@ pub fn open(
             }
         },
     };
-    let mask_beside = match &loaded {
+    let companion_mask = match &loaded {
         Loaded::Scan { dwi, .. } => io::companion_mask(path, &dwi.grid),
         _ => None,
     };
     Ok(Opened::File(Box::new(OpenedFile {
-        mask_beside,
+        companion_mask,
         path: path.to_owned(),
         loaded,
         reading,

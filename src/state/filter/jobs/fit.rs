@@ -86,7 +86,7 @@ pub struct CommitFit {
     /// Number of remaining streamlines that were to stay at 0.
     pub without: usize,
     /// Their voxels, if the unexplained signal before is known.
-    pub there: Option<LesionEvidence>,
+    pub lesion_evidence: Option<LesionEvidence>,
     /// The difference of the unexplained signal, now minus before.
     pub worse: Option<Volume>,
     pub prepared: Arc<Prepared>,
@@ -247,7 +247,7 @@ impl FitWeights {
                 marks.flatten()
             }
         };
-        let known = self.prepared.take().filter(|p| p.is_for(backend));
+        let known = self.prepared.take().filter(|p| p.supports(backend));
         let is_known = known.is_some();
         let (prepared, mask_found) = match known {
             Some(prepared) => (prepared, None),
@@ -294,7 +294,7 @@ impl FitWeights {
             each.map(|(i, out)| *out && is_left(i)).collect()
         });
         let before = self.before.as_ref().filter(|_| !out.is_empty());
-        let there = before.and_then(|before| {
+        let lesion_evidence = before.and_then(|before| {
             let maps = [before, &fit.maps.rmse];
             LesionEvidence::new(&out, &prepared.dictionary, maps)
         });
@@ -309,7 +309,7 @@ impl FitWeights {
             whole: self.tractogram,
             weights,
             without: out.iter().filter(|m| **m).count(),
-            there,
+            lesion_evidence,
             worse,
             fit,
             prepared,

@@ -10,8 +10,8 @@ use crate::state::core::text::{THIN, count};
 use crate::state::edit::{changed, edit};
 use crate::state::filter::jobs::CommitFit;
 use crate::state::filter::{
-    FitPurpose, FitStatistics, FittedWeights, MapOf, PreviousFit, Running, Shown, VirtualLesion,
-    WEIGHT, WeightMap, sorted,
+    FitPurpose, FitStatistics, FittedWeights, PreviousFit, Running, Shown, VirtualLesion, WEIGHT,
+    WeightMap, WeightMapRecipe, sorted,
 };
 use crate::state::origin::recipes::weight_fit;
 use crate::state::streamlines::lines_of;
@@ -23,16 +23,16 @@ const CHANGED: &str =
 
 /// `earlier`: the fit that it continued.
 fn figures(
-    committed: &CommitFit,
+    output: &CommitFit,
     streamlines: usize,
     earlier: Option<&FitStatistics>,
 ) -> FitStatistics {
-    let (fit, prepared) = (&committed.fit, &committed.prepared);
+    let (fit, prepared) = (&output.fit, &output.prepared);
     let dictionary = &prepared.dictionary;
     let counts = dictionary.counts;
     let lengths = dictionary.lengths_mm();
     let mut rest: Vec<f64> = lengths;
-    for members in committed.whole.groups.values() {
+    for members in output.whole.groups.values() {
         members.iter().for_each(|m| rest[*m as usize] = 0.0);
     }
     let each = fit.weights.iter().zip(&rest);
@@ -49,17 +49,17 @@ fn figures(
         objective: fit.objective,
         kkt: fit.kkt,
         rmse: fit.rmse,
-        prepare_ms: committed.prepare_ms + earlier.map_or(0.0, |f| f.prepare_ms),
-        fit_ms: committed.fit_ms + earlier.map_or(0.0, |f| f.fit_ms),
+        prepare_ms: output.prepare_ms + earlier.map_or(0.0, |f| f.prepare_ms),
+        fit_ms: output.fit_ms + earlier.map_or(0.0, |f| f.fit_ms),
         bundles: fit.bundles.clone(),
         rest: each.map(|(w, mm)| f64::from(*w) * mm).sum(),
     }
 }
 
 /// The maps of a fit: none for compartments that it did not have.
-fn maps(committed: &CommitFit) -> Vec<(WeightMap, Volume)> {
-    let shape = committed.prepared.operator.shape();
-    let maps = &committed.fit.maps;
+fn maps(output: &CommitFit) -> Vec<(WeightMap, Volume)> {
+    let shape = output.prepared.operator.shape();
+    let maps = &output.fit.maps;
     let several = shape.extra > 0 || shape.free > 0;
     let all = [
         (several, WeightMap::Intra, &maps.intra),
@@ -67,8 +67,8 @@ fn maps(committed: &CommitFit) -> Vec<(WeightMap, Volume)> {
         (shape.free > 0, WeightMap::Free, &maps.free),
         (true, WeightMap::Error, &maps.rmse),
     ];
-    let there = all.into_iter().filter(|(there, ..)| *there);
-    there
+    let present = all.into_iter().filter(|(present, ..)| *present);
+    present
         .map(|(_, map, volume)| (map, volume.clone()))
         .collect()
 }
@@ -76,19 +76,19 @@ fn maps(committed: &CommitFit) -> Vec<(WeightMap, Volume)> {
 pub(in crate::state) fn weights(
     state: &mut State,
     running: Running,
-    committed: CommitFit,
+    output: CommitFit,
 ) -> Option<String> {
     let id = running.layer;
     let layer = state.document.layer(id).cloned();
     let lines = layer.as_ref().and_then(|l| lines_of(l)).cloned();
-    let lines = lines.filter(|lines| lines.id() == committed.tractogram);
-    let fit = &committed.fit;
+    let lines = lines.filter(|lines| lines.id() == output.tractogram);
+    let fit = &output.fit;
     let mut key = running.key;
-    key.lines = committed.whole.clone();
+    key.lines = output.whole.clone();
     state.session.filter.previous_fit = Some(PreviousFit {
         layer: id,
         key,
-        prepared: committed.prepared.clone(),
+        prepared: output.prepared.clone(),
         x: fit.x.clone(),
         weights: fit.weights.clone(),
         rmse: fit.maps.rmse.clone(),
@@ -102,7 +102,7 @@ pub(in crate::state) fn weights(
         }
         return None;
     };
-    let sorted = sorted(&committed.weights);
+    let sorted = sorted(&output.weights);
     let kept = sorted.len();
     let all = lines.len();
     let known = state.document.weights.get(&id);
@@ -112,11 +112,11 @@ pub(in crate::state) fn weights(
     });
     // The curve and the time continue those of these weights.
     let earlier = known.filter(|_| running.before > 0).map(|w| &w.figures);
-    let figures = figures(&committed, all, earlier);
+    let figures = figures(&output, all, earlier);
     let before = state.document.without_weights(id, lines.id());
     let weighted = lines
-        .renewed()
-        .with_per_streamline(WEIGHT, committed.weights.clone());
+        .with_new_id()
+        .with_per_streamline(WEIGHT, output.weights.clone());
     let fit = weight_fit(&state.document, id, &running.from);
     let fit = fit.map(|fit| state.document.origins.add(fit));
     let fitted = Arc::new(FittedWeights {
@@ -124,11 +124,11 @@ pub(in crate::state) fn weights(
         lines: before,
         fit: fit.unwrap_or_default(),
         figures,
-        curve: committed.curve.clone().into(),
+        curve: output.curve.clone().into(),
         sorted,
         lesions: same.map_or_else(Vec::new, |w| w.lesions.clone()),
     });
-    let maps = maps(&committed);
+    let maps = maps(&output);
     let first = known.is_none();
     let put = |d: &mut Document| {
         let (low, high) = fitted.window();
@@ -153,7 +153,7 @@ pub(in crate::state) fn weights(
         let maps_of = d
             .layers
             .iter()
-            .filter_map(|l| Some((l.id, d.map_of(l.id)?)));
+            .filter_map(|l| Some((l.id, d.weight_map_recipe(l.id)?)));
         let gone = maps_of.filter(|(_, m)| m.of == id && !stays(&m.map));
         let gone: Vec<LayerId> = gone.map(|(id, _)| id).collect();
         d.weights.insert(id, fitted);
@@ -186,7 +186,7 @@ pub(in crate::state) fn weights(
 
 /// Replaces the earlier map, or adds one over all images, where it is visible once shown.
 fn put_map(document: &mut Document, of: LayerId, map: WeightMap, volume: Volume, fit: OriginId) {
-    let made = MapOf {
+    let made = WeightMapRecipe {
         of,
         map: map.clone(),
         fit,
@@ -247,19 +247,19 @@ pub(in crate::state) fn lesion(
     state: &mut State,
     running: &Running,
     name: String,
-    committed: &CommitFit,
+    output: &CommitFit,
 ) -> Option<String> {
     let id = running.layer;
     let previous = state.session.filter.previous_fit.as_ref();
     let before = previous.map(|previous| (previous.objective, previous.error))?;
     let weights = state.document.weights.get(&id).cloned()?;
-    let fit = &committed.fit;
+    let fit = &output.fit;
     let lesion = VirtualLesion {
         name: name.clone(),
-        streamlines: committed.without as u64,
+        streamlines: output.without as u64,
         objective: [before.0, fit.objective],
         rmse: [before.1, fit.rmse],
-        there: committed.there,
+        evidence: output.lesion_evidence,
         ended: fit.ended,
     };
     let message = format!(
@@ -272,7 +272,7 @@ pub(in crate::state) fn lesion(
         weights.lesions.push(lesion);
         let fit = weights.fit;
         d.weights.insert(id, Arc::new(weights));
-        if let Some(worse) = committed.worse.clone() {
+        if let Some(worse) = output.worse.clone() {
             put_map(d, id, WeightMap::Worse(name), worse, fit);
         }
     });

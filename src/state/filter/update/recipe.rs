@@ -1,6 +1,6 @@
 //! The command that makes weights and maps.
 
-use crate::state::filter::update::of;
+use crate::state::filter::update::fit_inputs;
 use crate::state::origin::recipes::weight_recipe;
 use crate::state::{Recipe, State};
 
@@ -12,6 +12,6 @@ pub fn recipe(state: &State) -> Option<Recipe> {
         let from = state.document.fit_inputs(fitted)?;
         return weight_recipe(&state.document, layer.id, &from, least);
     }
-    let from = of(state, &crate::state::filter::update::key(state)?)?;
+    let from = fit_inputs(state, &crate::state::filter::update::key(state)?)?;
     weight_recipe(&state.document, layer.id, &from, 0.0)
 }

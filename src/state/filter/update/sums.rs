@@ -29,14 +29,14 @@ pub fn follow(state: &mut State, effects: &mut Vec<Effect>) {
     let Some((key, rules)) = rows(state, id, &fit.tractogram, &from) else {
         return;
     };
-    let working = &mut state.session.filter;
-    let previous = working.previous_fit.as_ref();
+    let runtime = &mut state.session.filter;
+    let previous = runtime.previous_fit.as_ref();
     let previous = previous.filter(|h| h.layer == id && h.key.lines.same_lines(&fit.tractogram));
-    let summed = working.sums.shown();
+    let summed = runtime.sums.shown();
     let summed = summed.filter(|(known, _)| (known.of, &known.from) == (key.of, &key.from));
     let course = previous.map(|h| h.prepared.dictionary.clone());
     let course = course.or(summed.map(|(_, sums)| sums.course.clone()));
-    if working.sums.ask(Some(key)).is_some() {
+    if runtime.sums.ask(Some(key)).is_some() {
         effects.push(Effect::submit(SumBundles {
             fit,
             weights,
@@ -98,8 +98,8 @@ fn rows(
 
 /// The rules of a layer's streamlines without their weights and a single group.
 fn rules_without_weights(document: &Document, layer: LayerId) -> Option<StreamlineRules> {
-    let mut apart = document.bundle.rules_of(layer)?.clone();
-    apart.limits.retain(|l| l.column != weight());
-    apart.group = None;
-    Some(apart)
+    let mut rules = document.bundle.rules_of(layer)?.clone();
+    rules.limits.retain(|l| l.column != weight());
+    rules.group = None;
+    Some(rules)
 }

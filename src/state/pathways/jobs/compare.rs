@@ -159,7 +159,7 @@ impl ComparePathway {
         let rates = pairs.rates_between(&ends, backend, control)?;
         Ok(Compared {
             field: field.id(),
-            shares: rates.ok().and_then(|rates| pairs.shares(rates)),
+            shares: rates.ok().and_then(|rates| pairs.cheaper_share(rates)),
             no_rates: rates.err(),
             regions,
             params,

@@ -113,7 +113,7 @@ fn elsewhere(regions: &[Region], role: Role, field: &TensorField, whose: &str) -
     let ends = regions.iter().filter(|r| r.role == role);
     let out = ends.filter(|r| !r.shape.touches(&fitted));
     out.map(|region| {
-        let place = match region.shape.meets(&field.grid) {
+        let place = match region.shape.intersects_grid(&field.grid) {
             true => whose,
             false => "the volume",
         };
@@ -274,7 +274,7 @@ impl FindPathway {
             return Err("A cost field is missing".to_owned().into());
         };
         let solve_ms = started.elapsed().as_secs_f64() * 1e3;
-        let prepared_anew = known.is_none();
+        let metric_is_new = known.is_none();
         let known = self.kept.is_none().then(|| PreparedCosts {
             field: field.id(),
             params: self.params,
@@ -289,14 +289,14 @@ impl FindPathway {
         let pathway = Pathway::new(a, b)?;
         control.check()?;
         let nowhere = || Error::Input("No path leads through the voxel of least cost".to_owned());
-        let path = pathway.minimal().ok_or_else(nowhere)?;
+        let path = pathway.minimal_path().ok_or_else(nowhere)?;
         let line = PathwayResult::line_of(&path, metric);
         let along = backend.install(|| tractogram::sample(&fa, &line));
         control.check()?;
         let mean_fa = mean_of_finite(&along);
         let shares = shares_above_minimum(&pathway);
         control.check()?;
-        let joining = pathway.joining(PathwayResult::MOST_EXCESS);
+        let joining = pathway.joining_epsilon(PathwayResult::MOST_EXCESS);
         let excess = pathway.excess(PathwayResult::MOST_EXCESS);
         control.check()?;
         // Computed here to keep it off the interface thread.
@@ -308,7 +308,7 @@ impl FindPathway {
             shares: shares.into(),
             joining: joining.into(),
             line: line.with_per_point("fa", along),
-            weakest: CostliestStretch::of(&path, metric, &regions),
+            weakest: CostliestStretch::find(&path, metric, &regions),
             path,
             mean_fa,
             voxels: metric.len(),
@@ -319,7 +319,7 @@ impl FindPathway {
             coarse: self.coarse,
             kept: self.kept,
             known: known.map(Arc::new),
-            metric_was_computed: prepared_anew,
+            metric_was_computed: metric_is_new,
             prepare_ms,
             solve_ms,
             pathway,

@@ -11,8 +11,8 @@ use std::sync::Arc;
 /// Requests what is missing, and cancels what is no longer needed.
 pub(in crate::state) fn follow(state: &mut State, effects: &mut Vec<Effect>) {
     let key = key(state);
-    let working = &mut state.session.pathways;
-    if let Some(running) = working.compared.running() {
+    let runtime = &mut state.session.pathways;
+    if let Some(running) = runtime.compared.running() {
         if key.as_ref() != Some(running) {
             effects.push(Effect::Cancel(COMPARE));
         }
@@ -21,14 +21,14 @@ pub(in crate::state) fn follow(state: &mut State, effects: &mut Vec<Effect>) {
     let Some(key) = key.filter(|_| is_idle(state)) else {
         return;
     };
-    let working = &mut state.session.pathways;
-    let Some(key) = working.compared.ask(Some(key)) else {
+    let runtime = &mut state.session.pathways;
+    let Some(key) = runtime.compared.ask(Some(key)) else {
         return;
     };
     let Some(tensors) = &state.document.tensors else {
-        return working.compared.fail();
+        return runtime.compared.fail();
     };
-    working.not_compared = None;
+    runtime.not_compared = None;
     effects.push(Effect::submit(ComparePathway {
         tensors: Tensors::Here {
             field: tensors.field.clone(),
@@ -38,7 +38,7 @@ pub(in crate::state) fn follow(state: &mut State, effects: &mut Vec<Effect>) {
         regions: key.regions,
         params: key.params,
         pairs: RANDOM_PAIRS,
-        known: working.pairs.clone(),
+        known: runtime.pairs.clone(),
     }));
 }
 
@@ -47,7 +47,7 @@ fn key(state: &State) -> Option<PathwayKey> {
     let strict = state.session.saving.strict;
     let rests = is_looked_at(state) && !strict && !state.history.is_open();
     let live = state.final_pathway().filter(|_| rests);
-    live.map(|live| PathwayKey::of(live))
+    live.map(|live| PathwayKey::from_result(live))
 }
 
 /// Whether no other job uses the processors for longer than a moment.
@@ -58,20 +58,20 @@ fn is_idle(state: &State) -> bool {
 
 /// Receives the comparison.
 pub fn compared(state: &mut State, compared: Compared) {
-    let working = &mut state.session.pathways;
+    let runtime = &mut state.session.pathways;
     let requested = PathwayKey {
         field: compared.field,
         regions: compared.regions.clone(),
         params: compared.params,
     };
-    if working.compared.running() != Some(&requested) {
+    if runtime.compared.running() != Some(&requested) {
         return;
     }
-    working.pairs = Some(compared.known.clone());
-    let among = AmongPairs::of(&compared);
-    working.compared.finish(Arc::new(compared));
+    runtime.pairs = Some(compared.known.clone());
+    let among = AmongPairs::from_compared(&compared);
+    runtime.compared.finish(Arc::new(compared));
     // A pathway kept while the comparison ran.
-    let live = working.live.value().map(|live| live.excess.id());
+    let live = runtime.live.value().map(|live| live.excess.id());
     for kept in &mut state.document.kept_pathways {
         let excess = kept.found.as_ref().map(|found| found.excess.id());
         if excess.is_some() && excess == live && kept.compared.is_none() {
@@ -83,17 +83,17 @@ pub fn compared(state: &mut State, compared: Compared) {
 /// The comparison was stopped, or failed with a sentence.
 pub fn not_compared(state: &mut State, why: Option<&str>) {
     let key = key(state);
-    let working = &mut state.session.pathways;
+    let runtime = &mut state.session.pathways;
     // It may belong to a closed document.
-    let Some(running) = working.compared.running() else {
+    let Some(running) = runtime.compared.running() else {
         return;
     };
     match key.as_ref() == Some(running) {
         // The same comparison is not requested again.
         true => {
-            working.not_compared = Some(why.unwrap_or("Stopped").to_owned());
-            working.compared.fail();
+            runtime.not_compared = Some(why.unwrap_or("Stopped").to_owned());
+            runtime.compared.fail();
         }
-        false => working.compared.stop(),
+        false => runtime.compared.stop(),
     }
 }

@@ -28,15 +28,15 @@ pub(in crate::state) fn solve_kept(state: &mut State, effects: &mut Vec<Effect>)
         return;
     }
     let with = basics(&state.document);
-    let working = &mut state.session.pathways;
-    if working.unsolved_with != with {
-        working.unsolved.clear();
-        working.unsolved_with = with;
+    let runtime = &mut state.session.pathways;
+    if runtime.unsolved_with != with {
+        runtime.unsolved.clear();
+        runtime.unsolved_with = with;
     }
-    if working.solving.is_some() {
+    if runtime.solving.is_some() {
         return;
     }
-    let missing = |k: &&Arc<KeptPathway>| k.found.is_none() && !working.unsolved.contains(&k.id);
+    let missing = |k: &&Arc<KeptPathway>| k.found.is_none() && !runtime.unsolved.contains(&k.id);
     let Some(kept) = state.document.kept_pathways.iter().find(missing).cloned() else {
         return;
     };

@@ -156,7 +156,7 @@ impl WriteFile for SaveMasks {
         let first = self.path().to_owned();
         control.begin("Writing masks", count as u64);
         for (path, shape, command) in &self.regions {
-            let mask = shape.mask_on(&self.grid).whole();
+            let mask = shape.mask_on(&self.grid).on_whole_grid();
             io::nifti::save_mask(path, &mask, command, &control.silent())
                 .map_err(|e| JobError::Sentence(e.to_string()))?;
             control.advance(1);

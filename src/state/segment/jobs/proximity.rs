@@ -98,30 +98,30 @@ impl ProximityCache {
     /// Distances of a surface from each object; `rests`: including large ones. Needs the backend's threads installed.
     pub fn near(
         &mut self,
-        things: &[ProximityTarget],
+        targets: &[ProximityTarget],
         field: &Field,
         rests: bool,
     ) -> Vec<Proximity> {
         self.0
-            .retain(|known| things.iter().any(|t| t.key() == known.key));
-        if things.is_empty() {
+            .retain(|known| targets.iter().any(|t| t.key() == known.key));
+        if targets.is_empty() {
             return Vec::new();
         }
         let surface = Isosurface::of_field(field);
-        let near = things.iter().map(|thing| Proximity {
-            name: thing.name().to_owned(),
-            lines: matches!(thing, ProximityTarget::Lines(..)),
-            met: match thing.is_large() && !rests {
+        let near = targets.iter().map(|target| Proximity {
+            name: target.name().to_owned(),
+            lines: matches!(target, ProximityTarget::Lines(..)),
+            met: match target.is_large() && !rests {
                 true => Distance::Later,
-                false => self.met(thing, field, &surface),
+                false => self.met(target, field, &surface),
             },
         });
         near.collect()
     }
 
-    fn met(&mut self, thing: &ProximityTarget, field: &Field, surface: &Isosurface) -> Distance {
-        let known = self.known(thing);
-        let (through, of) = match thing {
+    fn met(&mut self, target: &ProximityTarget, field: &Field, surface: &Isosurface) -> Distance {
+        let known = self.known(target);
+        let (through, of) = match target {
             ProximityTarget::Lines(_, lines) => (through(field, surface, lines), known.count),
             ProximityTarget::Set(_, volume, level) => {
                 (overlap(field, surface, volume, *level), known.count)
@@ -136,7 +136,7 @@ impl ProximityCache {
             known.at = Some(at);
             return Distance::Crossing { count, of, at };
         }
-        let found: Option<Approach> = match (thing, &known.surface) {
+        let found: Option<Approach> = match (target, &known.surface) {
             (ProximityTarget::Lines(_, lines), _) => to_streamlines(surface, lines, known.at),
             (ProximityTarget::Set(..), Some(other)) => to_surface(surface, other, known.at),
             (ProximityTarget::Set(..), None) => None,
@@ -148,19 +148,19 @@ impl ProximityCache {
         Distance::Away { mm, at }
     }
 
-    fn known(&mut self, thing: &ProximityTarget) -> &mut KnownTarget {
-        let key = thing.key();
+    fn known(&mut self, target: &ProximityTarget) -> &mut KnownTarget {
+        let key = target.key();
         let at = self.0.iter().position(|known| known.key == key);
         let at = at.unwrap_or_else(|| {
             self.0.push(KnownTarget {
                 key,
-                surface: match thing {
+                surface: match target {
                     ProximityTarget::Lines(..) => None,
                     ProximityTarget::Set(_, volume, level) => {
                         Some(Isosurface::at_most(volume, *level))
                     }
                 },
-                count: thing.count(),
+                count: target.count(),
                 at: None,
             });
             self.0.len() - 1

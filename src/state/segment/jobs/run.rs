@@ -188,7 +188,7 @@ pub struct SurfaceUpdate {
 
 impl LeakNotice {
     /// The leak of a run, if it ended because of one.
-    pub fn of(evolution: &Evolution, now: &Field, ended: Ended) -> Option<Self> {
+    pub fn from_run(evolution: &Evolution, now: &Field, ended: Ended) -> Option<Self> {
         let Ended::Leaked(leak) = ended else {
             return None;
         };

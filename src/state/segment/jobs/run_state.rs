@@ -91,7 +91,7 @@ impl Run {
         backend: &Backend,
     ) -> Result<(), Error> {
         let params = &requested.params;
-        self.evolution.change(inputs, params, backend)?;
+        self.evolution.set_inputs(inputs, params, backend)?;
         if self.evolution.all_inputs().len() > self.speed_sources.len() {
             self.speed_sources.push(requested.speed_sources.clone());
         }

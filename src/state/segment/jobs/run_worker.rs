@@ -216,7 +216,7 @@ impl RunMemory {
             run.rewind(step, backend, control)?;
         }
         for sphere in since.iter().skip(run.placed.len()) {
-            match run.evolution.edit(&sphere.1, backend) {
+            match run.evolution.apply_sphere(&sphere.1, backend) {
                 Ok(()) => {
                     run.placed.push((*sphere, run.evolution.step()));
                     run.forget();
@@ -371,8 +371,8 @@ impl RunMemory {
             }
             if partial.is_taken() && (due || self.of.steps_per_update.is_none()) {
                 shown = run.evolution.step();
-                let steered = self.update(&refused, UpdateDetail::SurfaceStatistics, backend)?;
-                partial.send(Box::new(steered));
+                let run_update = self.update(&refused, UpdateDetail::SurfaceStatistics, backend)?;
+                partial.send(Box::new(run_update));
             }
         }
         // That it rests is reported before it is measured, and a large one is drawn before.
@@ -384,8 +384,8 @@ impl RunMemory {
             _ => run.figures.is_none() && run.evolution.size().bricks >= LARGE,
         };
         if self.run.as_ref().is_some_and(first) && partial.is_taken() {
-            let steered = self.update(&refused, UpdateDetail::Nothing, backend)?;
-            partial.send(Box::new(steered));
+            let run_update = self.update(&refused, UpdateDetail::Nothing, backend)?;
+            partial.send(Box::new(run_update));
         }
         self.update(&refused, UpdateDetail::All, backend)
     }
@@ -419,9 +419,9 @@ impl RunMemory {
         let surface = match self.run.take() {
             None => None,
             Some(mut run) => {
-                let surfaced = self.surface_update(&mut run, detail, backend);
+                let surface = self.surface_update(&mut run, detail, backend);
                 self.run = Some(run);
-                Some(surfaced?)
+                Some(surface?)
             }
         };
         if detail == UpdateDetail::All {
@@ -492,7 +492,7 @@ impl RunMemory {
         if let Ended::Leaked(leak) = run.ended
             && run.leak.is_none_or(|l| l.leak != leak)
         {
-            run.leak = LeakNotice::of(evolution, &field, run.ended);
+            run.leak = LeakNotice::from_run(evolution, &field, run.ended);
         }
         let counts = evolution.growth();
         let every = counts.len().div_ceil(PLOTTED).max(1);

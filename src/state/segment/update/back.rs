@@ -10,21 +10,21 @@ use crate::state::{State, Task};
 
 /// Rewinds to the state after this many steps.
 pub(in crate::state) fn rewind(state: &mut State, step: u64) {
-    let working = &mut state.session.segment;
-    let Some(live) = working.live.clone() else {
+    let runtime = &mut state.session.segment;
+    let Some(live) = runtime.live.clone() else {
         return;
     };
     let step = step.min(live.step);
     let after = live.growth.iter().filter(|(at, _)| *at >= step);
     let growth: Vec<(u64, u64)> = after.copied().collect();
     if growth.len() > 1 {
-        working.earlier_runs.push(EarlierRun { growth });
+        runtime.earlier_runs.push(EarlierRun { growth });
     }
-    let number = working.rewind.map_or(1, |b| b.number + 1);
-    working.rewind = Some(Rewind { number, step });
+    let number = runtime.rewind.map_or(1, |b| b.number + 1);
+    runtime.rewind = Some(Rewind { number, step });
     // Changes on the abandoned branch do not belong to the one that continues.
-    working.changes.retain(|change| *change < step);
-    working.play = RunControl::Rest;
+    runtime.changes.retain(|change| *change < step);
+    runtime.play = RunControl::Rest;
     let before = state.document.segment.clone();
     let after = as_after(state, &live, step);
     let changes = crate::state::segment::changes::segment(&state.document, &before, &after);
@@ -50,7 +50,7 @@ fn as_after(state: &State, live: &SurfaceUpdate, step: u64) -> Segmentation {
             .any(|(n, at)| *n == number && *at >= step)
     };
     then.spheres.retain(|(number, _)| !gone(*number));
-    let (params, number) = live.script.at(step);
+    let (params, number) = live.script.params_at(step);
     let layer = then.settings.params.layer;
     then.settings.params = params.clone();
     // It stays unchanged if it has no effect.
@@ -70,20 +70,20 @@ fn as_after(state: &State, live: &SurfaceUpdate, step: u64) -> Segmentation {
 
 /// A cancelled rewind did not happen: the surface is unchanged, with its spheres.
 pub(in crate::state) fn stay(state: &mut State, live: &SurfaceUpdate) {
-    let working = &mut state.session.segment;
-    if let Some(back) = working.rewind.as_mut().filter(|b| b.number > live.back) {
+    let runtime = &mut state.session.segment;
+    if let Some(back) = runtime.rewind.as_mut().filter(|b| b.number > live.back) {
         back.step = u64::MAX;
-        let left = working.earlier_runs.last();
+        let left = runtime.earlier_runs.last();
         if left.is_some_and(|left| left.growth.last() == live.growth.last()) {
-            working.earlier_runs.pop();
+            runtime.earlier_runs.pop();
         }
     }
     let spheres = &state.document.segment.spheres;
     if spheres.starts_with(&live.spheres) {
         return;
     }
-    let there = |number: u64| live.spheres.iter().any(|(n, _)| *n == number);
-    let later = spheres.iter().filter(|(n, _)| !there(*n));
+    let is_known = |number: u64| live.spheres.iter().any(|(n, _)| *n == number);
+    let later = spheres.iter().filter(|(n, _)| !is_known(*n));
     let spheres = live.spheres.iter().chain(later).copied().collect();
     edit(state, "Spheres of the surface", false, |d| {
         d.segment.spheres = spheres;

@@ -51,8 +51,8 @@ pub fn now(state: &State) -> Option<Segmented> {
 pub fn recipe(state: &State) -> Option<Recipe> {
     let (live, _) = state.resting_surface()?;
     let made = kept_segmentation(&state.document, live)?;
-    let working = &state.session.segment;
-    let written = working.written.as_ref();
+    let runtime = &state.session.segment;
+    let written = runtime.written.as_ref();
     let written = written.filter(|(_, script)| *script == live.script);
     Some(segmented_recipe(
         &state.document,
@@ -64,10 +64,10 @@ pub fn recipe(state: &State) -> Option<Recipe> {
 /// Makes a mask layer from the present surface.
 pub(in crate::state) fn keep(state: &mut State) {
     let Some((live, mask)) = state.resting_surface().map(|(l, m)| (l.clone(), m.clone())) else {
-        let working = &mut state.session.segment;
-        if working.live.is_some() {
+        let runtime = &mut state.session.segment;
+        if runtime.live.is_some() {
             // Kept once it rests.
-            (working.keeps, working.play) = (true, RunControl::Rest);
+            (runtime.keeps, runtime.play) = (true, RunControl::Rest);
         } else {
             state.session.notify(Severity::Information, NONE_YET);
         }

@@ -9,7 +9,7 @@ use crate::jobs::{
 };
 use crate::phantom;
 use crate::solvers::density::{self, DensityGrid, Params};
-use crate::solvers::tractogram::selection::{self, Edit, apply};
+use crate::solvers::tractogram::selection::{self, Edit, apply_edits};
 use crate::state::files::jobs::open::{Loaded, Opened, OpenedFile, open};
 use crate::state::sessions::jobs::{head, opened};
 use crate::state::sessions::update;
@@ -244,7 +244,7 @@ fn edited(
             moved,
         } if !edits.is_empty() => {
             let memory = memory_for_curves();
-            let left = apply(&tractogram, edits, memory, backend, control);
+            let left = apply_edits(&tractogram, edits, memory, backend, control);
             let left = left.map_err(|e| format!("{e}: {}", path.display()))?;
             left.bounds();
             Ok(Restored::File {
@@ -274,7 +274,7 @@ fn elsewhere(mut restored: Restored, moves: &[DAffine3]) -> Restored {
             .iter()
             .filter(valid)
             .map(|by| {
-                let there = selection::moved(tractogram, *by, memory_for_curves());
+                let there = selection::copy_transformed(tractogram, *by, memory_for_curves());
                 let there = there.map_err(|e| format!("{e}: {}", path.display()));
                 if let Ok(there) = &there {
                     there.bounds();

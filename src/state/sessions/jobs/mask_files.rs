@@ -40,7 +40,7 @@ pub(in crate::state) fn added(
 }
 
 /// Takes these files out of the content, and returns those that are unchanged.
-pub(in crate::state) fn taken(
+pub(in crate::state) fn take_out(
     content: &mut Value,
     folder: &Path,
     control: &Control,
@@ -50,7 +50,7 @@ pub(in crate::state) fn taken(
     let list: Vec<MaskFile> = list.unwrap_or_default();
     let mut same = Vec::new();
     for MaskFile { mask, file } in list {
-        let place = file.place(folder);
+        let place = file.path_from(folder);
         let standing = session::check(&place, &file, true, control).map_err(|e| e.to_string())?;
         if standing == FileComparison::Same {
             same.push((mask, place));

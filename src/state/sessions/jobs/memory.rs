@@ -13,7 +13,7 @@ pub(in crate::state) struct Memory(Mutex<Inner>);
 
 #[derive(Default)]
 pub(in crate::state) struct Inner {
-    pub desk: Option<RecoveryFolder>,
+    pub recovery_folder: Option<RecoveryFolder>,
     /// Recovery folders of other windows; no other process takes them meanwhile.
     pub left: Vec<RecoveryFolder>,
     /// Checksums of files, valid as long as their stamps are unchanged.
@@ -34,22 +34,22 @@ impl Memory {
     /// The file to which this window saves for recovery.
     pub(in crate::state) fn own_session(&self) -> Result<PathBuf, String> {
         let mut inner = self.lock();
-        if let Some(desk) = &inner.desk {
-            return Ok(desk.session());
+        if let Some(recovery_folder) = &inner.recovery_folder {
+            return Ok(recovery_folder.session());
         }
         let root = recovery::root().ok_or("There is no home folder for the recovery copy")?;
-        let desk = RecoveryFolder::new(&root).map_err(|e| e.to_string())?;
-        let path = desk.session();
-        inner.desk = Some(desk);
+        let recovery_folder = RecoveryFolder::new(&root).map_err(|e| e.to_string())?;
+        let path = recovery_folder.session();
+        inner.recovery_folder = Some(recovery_folder);
         Ok(path)
     }
 
     /// Removes the recovery folder: there is nothing to recover any more.
-    pub(in crate::state) fn leave(&self) {
+    pub(in crate::state) fn remove_own_folder(&self) {
         let mut inner = self.lock();
         inner.last = None;
-        if let Some(desk) = inner.desk.take() {
-            desk.remove();
+        if let Some(recovery_folder) = inner.recovery_folder.take() {
+            recovery_folder.remove();
         }
     }
 

@@ -151,7 +151,7 @@ fn read(path: &Path, strict: bool, control: &Control) -> Result<ReadSession, Str
     let sha256 = checksum::of_file(&path, control).map_err(sentence)?;
     let mut session = session::read(&path).map_err(sentence)?;
     let folder = path.parent().unwrap_or(Path::new("/"));
-    let mask_files = mask_files::taken(&mut session.content, folder, control)?;
+    let mask_files = mask_files::take_out(&mut session.content, folder, control)?;
     const NO_ROOM: &str = "more memory than is available";
     // Compressed text of a few bytes may expand to very much.
     let room = || crate::io::available_bytes().map_or(1 << 34, |bytes| bytes / 2);
@@ -188,7 +188,7 @@ fn read(path: &Path, strict: bool, control: &Control) -> Result<ReadSession, Str
     }
     let mut files = Vec::new();
     for entry in session.files {
-        let place = entry.place(folder);
+        let place = entry.path_from(folder);
         let standing = session::check(&place, &entry, strict, control).map_err(sentence)?;
         let folders = [folder.to_owned()];
         let suggestion = matches!(standing, FileComparison::Missing(_))

@@ -145,7 +145,7 @@ impl Job for RemoveRecoveryCopy {
     }
 
     fn run(self, worker: &Worker, _: &Control, _: &PartialSender<()>) -> Result<(), JobError> {
-        worker.memory::<Memory>().leave();
+        worker.memory::<Memory>().remove_own_folder();
         Ok(())
     }
 }
@@ -168,8 +168,8 @@ fn left_behind(memory: &Memory) -> Recoverable {
 
 fn left_behind_in(root: &Path, memory: &Memory) -> Recoverable {
     let mut found = Vec::new();
-    for desk in recovery::recoverable_folders(root) {
-        let path = desk.session();
+    for recovery_folder in recovery::recoverable_folders(root) {
+        let path = recovery_folder.session();
         // A file that cannot be read is left as it is: a newer version may read it.
         let Ok(session) = session::read(&path) else {
             continue;
@@ -189,10 +189,10 @@ fn left_behind_in(root: &Path, memory: &Memory) -> Recoverable {
             origin: session.content["origin"].as_str().map(PathBuf::from),
             session: path,
         });
-        memory.lock().left.push(desk);
+        memory.lock().left.push(recovery_folder);
     }
     let inner = memory.lock();
-    let here: Vec<_> = inner.left.iter().chain(&inner.desk).collect();
-    let is_locked = recovery::are_held(root, &here);
+    let here: Vec<_> = inner.left.iter().chain(&inner.recovery_folder).collect();
+    let is_locked = recovery::is_any_locked(root, &here);
     Recoverable { found, is_locked }
 }

@@ -6,9 +6,9 @@ use crate::io::session::{self, Match, Sum};
 use crate::jobs::{
     Delivery, Job, JobError, PartialSender, Receive, Slot, Worker, memory_for_curves,
 };
-use crate::solvers::tractogram::selection::{Edit, apply};
+use crate::solvers::tractogram::selection::{Edit, apply_edits};
 use crate::solvers::{curves, geodesic};
-use crate::state::document::{Document, Made};
+use crate::state::document::{Document, CurveRecipe};
 use crate::state::files::jobs::open::{with_lengths, with_target_names};
 use crate::state::job_end::ended;
 use crate::state::sessions::update::later;
@@ -106,7 +106,7 @@ impl Receive<State> for Remake {
 
 impl Remake {
     /// The job that recomputes kept curves; an error is a sentence.
-    pub fn new(document: &Document, layer: u64, name: &str, made: &Made) -> Result<Self, String> {
+    pub fn new(document: &Document, layer: u64, name: &str, made: &CurveRecipe) -> Result<Self, String> {
         let curves = match made.curves.clone() {
             CurveParams::Streamlines(params) => Remade::Streamlines(params),
             CurveParams::Rays(medium, params) => Remade::Rays {
@@ -163,7 +163,7 @@ impl Remake {
             }
         };
         let all = with_target_names(with_lengths(tractogram), &regions);
-        let tractogram = apply(&all, &self.edits, memory_for_curves(), backend, control)?;
+        let tractogram = apply_edits(&all, &self.edits, memory_for_curves(), backend, control)?;
         tractogram.bounds();
         Ok(tractogram)
     }

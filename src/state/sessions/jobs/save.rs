@@ -72,7 +72,7 @@ pub enum SaveOutcome {
         /// Checksum of the session file.
         sha256: String,
         /// Weights and values of maps that did not fit in the file.
-        numbers_left_out: usize,
+        numbers_omitted: usize,
     },
     /// Nothing was saved: another program has changed the file, which may not be replaced.
     ChangedSince,
@@ -197,7 +197,7 @@ fn numbers(all: &[StoredNumbers]) -> Vec<PackedNumbers> {
                 room = left;
                 packed
             }
-            None => PackedNumbers::left_out(packed.count),
+            None => PackedNumbers::count_only(packed.count),
         }
     };
     all.iter().map(one).collect()
@@ -237,7 +237,7 @@ fn write(
     let left_out = session.numbers.iter().filter(left_out).count();
     Ok(SaveOutcome::Saved {
         sha256: put(path, session)?,
-        numbers_left_out: left_out,
+        numbers_omitted: left_out,
     })
 }
 

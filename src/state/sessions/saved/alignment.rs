@@ -6,20 +6,20 @@ use crate::state::alignment::AlignedBy;
 use crate::state::core::layer::{Content, LayerId};
 use glam::DAffine3;
 
-/// Applies the saved transform of a layer; an error is a sentence. `there`: the streamlines already transformed by the
+/// Applies the saved transform of a layer; an error is a sentence. `moved_curves`: the streamlines already transformed by the
 /// reader, if available.
 pub(in crate::state) fn set_transform(
     document: &mut Document,
     id: LayerId,
     moved: Option<(DAffine3, AlignedBy)>,
-    there: Option<Tractogram>,
+    moved_curves: Option<Tractogram>,
 ) -> Result<(), String> {
     let Some((by, how)) = moved else {
         return Ok(());
     };
-    match there.filter(|_| document.can_move(id)) {
-        Some(there) => {
-            document.set_transform(id, Content::Tractogram(there), by, how);
+    match moved_curves.filter(|_| document.can_move(id)) {
+        Some(moved_curves) => {
+            document.set_transform(id, Content::Tractogram(moved_curves), by, how);
             Ok(())
         }
         None => document.shift(id, by, how),

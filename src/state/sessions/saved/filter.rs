@@ -64,7 +64,7 @@ impl Lists<'_> {
     }
 }
 
-pub(in crate::state) fn left_out(layer: &SavedLayer, why: &str) -> String {
+pub(in crate::state) fn omitted_weights(layer: &SavedLayer, why: &str) -> String {
     format!("The weights of \"{}\" are left out: {why}", layer.name)
 }
 
@@ -119,7 +119,9 @@ fn put_on(
     let known = document.origins.weight_fit(fit);
     known.ok_or("the session does not say what they were fitted to")?;
     let before = lines.id();
-    let weighted = lines.renewed().with_per_streamline(WEIGHT, values.clone());
+    let weighted = lines
+        .with_new_id()
+        .with_per_streamline(WEIGHT, values.clone());
     let fitted = FittedWeights {
         // Streamlines edited since no longer match the weights.
         of: match saved.current {

@@ -3,9 +3,9 @@
 
 use crate::state::Document;
 use crate::state::core::layer::{Input, LayerId, OriginId};
-use crate::state::document::{DensityMap, FitMask, Made};
-use crate::state::filter::{MapOf, WeightFit};
-use crate::state::origin::{Computed, FoundMask, MapOfFit, Origin, Origins, TensorFit};
+use crate::state::document::{DensityMap, FitMask, CurveRecipe};
+use crate::state::filter::{WeightMapRecipe, WeightFit};
+use crate::state::origin::{Computed, FoundMask, FitMapOrigin, Origin, Origins, TensorFit};
 use crate::state::segment::Segmented;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -120,12 +120,12 @@ impl MovedFile<'_> {
                 params: fit.params.clone(),
             }
             .into(),
-            Computed::FitMap(map) => MapOfFit {
+            Computed::FitMap(map) => FitMapOrigin {
                 fit: self.origin(map.fit),
                 map: map.map,
             }
             .into(),
-            Computed::Curves(made) => Made {
+            Computed::Curves(made) => CurveRecipe {
                 fit: self.origin(made.fit),
                 ..(**made).clone()
             }
@@ -145,7 +145,7 @@ impl MovedFile<'_> {
                 ..(**fit).clone()
             }
             .into(),
-            Computed::WeightMap(map) => MapOf {
+            Computed::WeightMap(map) => WeightMapRecipe {
                 fit: self.origin(map.fit),
                 ..(**map).clone()
             }

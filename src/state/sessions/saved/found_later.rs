@@ -3,7 +3,7 @@
 use crate::io::Remark;
 use crate::state::Document;
 use crate::state::core::layer::{Content, Layer, LayerId};
-use crate::state::sessions::Found;
+use crate::state::sessions::{Found, ReadSession};
 use crate::state::sessions::jobs::{Item, Restored};
 use crate::state::sessions::saved::found_file::point_to;
 use crate::state::sessions::saved::read::{item, map_origin, put_edits, restore};
@@ -78,7 +78,7 @@ pub fn restore_missing(
     };
     let table = Table::new(&read);
     let moved = table.moved(saved.origin);
-    let there = moved.map_or(Ok(None), |(by, _)| restored.moved_to(by))?;
+    let moved_curves = moved.map_or(Ok(None), |(by, _)| restored.moved_to(by))?;
     let (layer, mut notes) = restore(&document.origins, table, saved, restored)?;
     notes.extend(file_change.clone().map(Remark::from));
     let layer = Layer {
@@ -95,7 +95,7 @@ pub fn restore_missing(
     document.layers.push(Arc::new(layer));
     // An edited layer no longer has the opened content, and could not be moved.
     notes.extend(
-        alignment::set_transform(document, id, moved, there)
+        alignment::set_transform(document, id, moved, moved_curves)
             .err()
             .map(Remark::from),
     );
@@ -159,7 +159,7 @@ pub fn restore_weights(
         true => filter::attach(document, &missing.read, &missing.layer)?,
         false if missing.layer.weights.is_some() => {
             let why = "they belong to different streamlines";
-            return Err(filter::left_out(&missing.layer, why));
+            return Err(filter::omitted_weights(&missing.layer, why));
         }
         false => {}
     }

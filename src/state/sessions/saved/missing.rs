@@ -1,7 +1,7 @@
 //! Missing parts of a session, and those that cannot be read: what recomputes them, and sentences about them.
 
 use crate::solvers::tractogram::selection::Edit;
-use crate::state::document::{Document, Made};
+use crate::state::document::{Document, CurveRecipe};
 use crate::state::origin::{Computed, Origin};
 use crate::state::sessions::saved::origins::edits;
 use crate::state::sessions::types::file::ReadSession;
@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 /// The missing kept results of a session, as one sentence.
 pub fn away(document: &Document) -> Option<String> {
-    let kept = document.missing_layers().filter(|m| m.can_be_made());
+    let kept = document.missing_layers().filter(|m| m.can_be_recomputed());
     let names: Vec<&str> = kept.map(|m| &*m.layer.name).collect();
     let (what, them) = match names.len() {
         0 => return None,
@@ -35,8 +35,8 @@ pub fn unopened(document: &Document) -> Option<String> {
 
 impl MissingLayer {
     /// The recipe of its streamlines; `None` if they were not computed here. An error is half a sentence.
-    pub fn made(&self, document: &Document) -> Option<Result<Arc<Made>, String>> {
-        if !self.can_be_made() {
+    pub fn curve_recipe(&self, document: &Document) -> Option<Result<Arc<CurveRecipe>, String>> {
+        if !self.can_be_recomputed() {
             return None;
         }
         let table = Table::new(&self.read);
@@ -75,7 +75,7 @@ pub fn missing_parts(document: &Document) -> Vec<(Group, String)> {
     for part in document.missing_parts() {
         match groups.iter_mut().find(|(group, _)| group.has(part)) {
             Some((_, names)) => names.push(part.what.name()),
-            None => groups.push((Group::of(part), vec![part.what.name()])),
+            None => groups.push((Group::from_part(part), vec![part.what.name()])),
         }
     }
     let message = |(group, names): (Group, Vec<&str>)| {

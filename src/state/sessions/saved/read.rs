@@ -57,20 +57,20 @@ pub type Missing = Vec<(u64, String)>;
 
 /// Files that must be read for a session's layers, and the layers that cannot be read, with the reasons.
 pub fn items(content: &Content, read: &ReadSession) -> (Items, Missing) {
-    let (mut items, mut absent) = (Vec::new(), Vec::new());
+    let (mut items, mut unreadable) = (Vec::new(), Vec::new());
     let table = Table::of_content(content);
     for layer in &content.document.layers {
         match item(table, layer, &result_name(layer.id), read) {
             Ok(Some(item)) => items.push((layer.id, item)),
             Ok(None) => {}
-            Err(why) => absent.push((layer.id, why)),
+            Err(why) => unreadable.push((layer.id, why)),
         }
     }
     let (more, lost) = snapshots::items(content, read);
     items.extend(more);
-    absent.extend(lost);
+    unreadable.extend(lost);
     snapshots::add_moves(content, &mut items);
-    (items, absent)
+    (items, unreadable)
 }
 
 /// A session's file, if it exists.
@@ -158,7 +158,7 @@ const ANOTHER_KIND: &str = "The session file describes this layer differently";
 pub struct Built {
     pub document: Document,
     pub notes: Vec<Remark>,
-    pub left_out: Vec<String>,
+    pub omitted: Vec<String>,
 }
 
 /// A document of a session from what was read for it; documents of one session share the table of origins.
@@ -167,7 +167,7 @@ pub fn build(
     saved: &SavedDocument,
     read: &Arc<ReadSession>,
     restored: RestoredLayers,
-    absent: Missing,
+    unreadable: Missing,
 ) -> Built {
     let mut notes = Vec::new();
     let mut document = Document::default();
@@ -180,24 +180,24 @@ pub fn build(
     let last = saved.layers.iter().map(|l| l.id).max().unwrap_or(0);
     document.reserve_ids(last + 1);
     let table = Table::new(read);
-    let mut missing = absent;
+    let mut missing = unreadable;
     for (id, one) in restored {
         let Some(of) = saved.layers.iter().find(|l| l.id == id) else {
             continue;
         };
         let moved = table.moved(of.origin);
         let layer = one.and_then(|one| {
-            let there = moved.map_or(Ok(None), |(by, _)| one.moved_to(by))?;
-            Ok((there, restore(&document.origins, table, of, one)?))
+            let moved_curves = moved.map_or(Ok(None), |(by, _)| one.moved_to(by))?;
+            Ok((moved_curves, restore(&document.origins, table, of, one)?))
         });
         match layer {
-            Ok((there, (layer, message))) => {
+            Ok((moved_curves, (layer, message))) => {
                 let path = document.path(&layer);
                 let path = path.map_or(layer.name.clone(), |p| p.display().to_string());
                 notes.extend(message.into_iter().map(|note| note.about(&path)));
                 document.layers.push(Arc::new(layer));
                 let unmoved =
-                    alignment::set_transform(&mut document, LayerId(id), moved, there).err();
+                    alignment::set_transform(&mut document, LayerId(id), moved, moved_curves).err();
                 notes.extend(unmoved.map(Remark::from));
             }
             Err(why) => {
@@ -250,24 +250,24 @@ pub fn build(
         }
     }
     pathways::put(&mut document, read, saved);
-    let mut left_out = Vec::new();
+    let mut omitted = Vec::new();
     let masks = stored::put(&mut document, read, saved, ("mask", segment::make));
     segment::put_surface(&mut document, read, saved, &regions);
     filter::put(&mut document, read, saved);
     let maps = stored::put(&mut document, read, saved, ("map", filter::make));
     for (sentence, layer) in masks.into_iter().chain(maps) {
-        left_out.push(sentence);
+        omitted.push(sentence);
         missing.push(layer);
     }
     let others = missing_parts(&document).into_iter();
-    left_out.extend(others.map(|(_, sentence)| sentence));
+    omitted.extend(others.map(|(_, sentence)| sentence));
     set_missing(&mut document, &missing, saved, read);
     let layers = saved.layers.clone().into();
     document.awaited = Some(AwaitedLayers::new(layers, read.clone()));
     Built {
         document,
         notes,
-        left_out,
+        omitted,
     }
 }
 
@@ -452,7 +452,7 @@ fn turned(
             dwi,
             gradients: Some(gradients),
         } => {
-            let gradients = Arc::new(gradients.turned(turn.in_world(&dwi.grid)));
+            let gradients = Arc::new(gradients.rotated(turn.in_world(&dwi.grid)));
             let gradients = Some(gradients);
             let origin = origins.reoriented(origin, Some(turn));
             (DocumentContent::Scan { dwi, gradients }, origin)
@@ -465,7 +465,7 @@ fn turned(
 pub fn view(saved: &View, now: &View) -> View {
     let camera = &saved.camera;
     let mut view = View {
-        camera: if camera.is_sound() {
+        camera: if camera.is_valid() {
             camera.zoomed(1.0)
         } else {
             Camera::framing(glam::DVec3::splat(-90.0), glam::DVec3::splat(90.0))
@@ -473,7 +473,7 @@ pub fn view(saved: &View, now: &View) -> View {
         light_theme: now.light_theme,
         tool: Tool::Crosshair,
         moving: false,
-        slab: saved.slab.filter(Slab::is_sound),
+        slab: saved.slab.filter(Slab::is_valid),
         ..saved.clone()
     };
     for slice in &mut view.slices {

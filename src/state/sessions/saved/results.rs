@@ -22,7 +22,8 @@ pub(in crate::state) fn results(state: &State) -> Vec<ToSum> {
         });
     }
     for layer in &document.layers {
-        let made = document.made(layer.id).is_some() || document.missing_origin(layer.id).is_some();
+        let made = document.curve_recipe(layer.id).is_some()
+            || document.missing_origin(layer.id).is_some();
         let edited = document.is_edited(layer.id);
         if let (DocumentContent::Tractogram(tractogram), true) = (&layer.content, made || edited) {
             let mut tractogram = tractogram.clone();

@@ -5,8 +5,7 @@ use crate::data::{Mask, Region, Role, Shape};
 use crate::solvers::level_set::RunHistory;
 use crate::state::Document;
 use crate::state::core::colours::CATEGORIES;
-use crate::state::core::layer::Input;
-use crate::state::core::layer::{Content, Layer, LayerId};
+use crate::state::core::layer::{Content, Input, Layer, LayerId};
 use crate::state::segment::jobs::{PlacedSphere, RunCheckpoint, SpeedSources};
 use crate::state::segment::{KeptSurface, Segmentation, Segmented, SpeedInputs, Start, scalar};
 use crate::state::sessions::ReadSession;
@@ -370,7 +369,7 @@ fn segmentation(
     let start = start(read, &saved.start)?;
     let spheres = saved.spheres.iter();
     let spheres: Vec<PlacedSphere> = spheres.map(|s| (document.fresh_id(), *s)).collect();
-    let there = |id: Option<u64>| {
+    let existing = |id: Option<u64>| {
         let id = id.map(LayerId);
         id.filter(|id| document.layer(*id).is_some())
     };
@@ -379,10 +378,10 @@ fn segmentation(
     let resume = resume.transpose()?.map(Arc::new);
     Ok(Segmentation {
         settings: saved.settings.clone().sanitized(),
-        image: there(saved.image),
+        image: existing(saved.image),
         start,
-        reference: there(saved.reference),
-        layer: there(saved.layer),
+        reference: existing(saved.reference),
+        layer: existing(saved.layer),
         painted,
         spheres,
         sample: None,

@@ -4,7 +4,7 @@ use crate::io::Remark;
 use crate::state::core::layer::{Content as DocumentContent, Layer, LayerId};
 use crate::state::core::text::some_of;
 use crate::state::origin::Origins;
-use crate::state::origin::recipes::live_made;
+use crate::state::origin::recipes::live_curve_recipe;
 use crate::state::sessions::ReadSession;
 use crate::state::sessions::jobs::{Item, RestoredLayers};
 use crate::state::sessions::saved::read::{self, Items, Missing};
@@ -90,7 +90,7 @@ pub fn result_name(number: usize, layer: u64) -> String {
 
 /// Files that must be read for the snapshots in addition to the document.
 pub(in crate::state) fn items(content: &Content, read: &ReadSession) -> (Items, Missing) {
-    let (mut items, mut absent) = (Vec::new(), Vec::new());
+    let (mut items, mut unreadable) = (Vec::new(), Vec::new());
     let table = Table::of_content(content);
     for (number, document) in documents(content).skip(1) {
         let own = document.layers.iter();
@@ -118,11 +118,11 @@ pub(in crate::state) fn items(content: &Content, read: &ReadSession) -> (Items, 
                 }
                 Ok(Some(item)) => items.push((key(number, layer.id), item)),
                 Ok(None) => {}
-                Err(why) => absent.push((key(number, layer.id), why)),
+                Err(why) => unreadable.push((key(number, layer.id), why)),
             }
         }
     }
-    (items, absent)
+    (items, unreadable)
 }
 
 /// Adds the transforms of shared streamlines in snapshots.
@@ -159,7 +159,7 @@ pub fn restore(
     content: &Content,
     read: &Arc<ReadSession>,
     restored: &RestoredLayers,
-    absent: &Missing,
+    unreadable: &Missing,
 ) -> Restored {
     let (mut lacks, mut notes) = (Vec::new(), Vec::new());
     let mut snapshots = Vec::new();
@@ -169,7 +169,7 @@ pub fn restore(
             let from = source(content, number, layer);
             let found = restored.iter().find(|(key, _)| *key == from);
             mine.extend(found.map(|(_, one)| (layer.id, one.clone())));
-            let why = absent.iter().find(|(key, _)| *key == from);
+            let why = unreadable.iter().find(|(key, _)| *key == from);
             missing.extend(why.map(|(_, why)| (layer.id, why.clone())));
         }
         let built = read::build(origins, saved, read, mine, missing);
@@ -212,7 +212,7 @@ fn frozen(snapshot: &Snapshot) -> (Document, Option<LayerId>) {
     }
     let id = LayerId(document.fresh_id());
     let content = DocumentContent::Tractogram(live.output.kept.clone());
-    let origin = document.origins.add(live_made(live));
+    let origin = document.origins.add(live_curve_recipe(live));
     let layer = Layer::new(id, "Live".to_owned(), content, display, origin);
     document.layers.push(Arc::new(layer));
     (document, Some(id))

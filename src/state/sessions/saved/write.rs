@@ -60,7 +60,7 @@ fn make(state: &State, copy: bool) -> SessionDraft {
         view: Some(state.view.clone()),
         origin: saving.file.clone().filter(|_| copy),
         origin_sha256: saving.seen.clone().filter(|_| copy),
-        in_session: copy.then(|| InSession::of(state)),
+        in_session: copy.then(|| InSession::from_state(state)),
         snapshots,
     };
     let mut results = results(state);

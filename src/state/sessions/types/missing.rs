@@ -100,11 +100,11 @@ impl MissingLayer {
         let before = |of: &str| of.strip_suffix(&name).map(str::to_owned);
         let of_it = |of: &str| before(of).is_some_and(|b| b.is_empty() || b.ends_with(' '));
         let mut results = self.read.results.iter();
-        self.can_be_made() && !results.any(|r| r.file.is_some() && of_it(&r.of))
+        self.can_be_recomputed() && !results.any(|r| r.file.is_some() && of_it(&r.of))
     }
 
     /// Whether it can be recomputed.
-    pub fn can_be_made(&self) -> bool {
+    pub fn can_be_recomputed(&self) -> bool {
         matches!(self.base(), Some(SavedOrigin::Curves(_)))
     }
 
@@ -202,7 +202,7 @@ pub struct Group {
 }
 
 impl Group {
-    pub(in crate::state) fn of(part: &MissingPart) -> Self {
+    pub(in crate::state) fn from_part(part: &MissingPart) -> Self {
         Self {
             kind: part.what.kind(),
             why: part.why.clone(),
@@ -210,7 +210,7 @@ impl Group {
     }
 
     pub fn has(&self, part: &MissingPart) -> bool {
-        *self == Self::of(part)
+        *self == Self::from_part(part)
     }
 
     pub(in crate::state) fn sentence(&self, names: &[&str]) -> String {
@@ -250,6 +250,6 @@ impl Group {
 impl MissingPart {
     /// The reason, and the consequence.
     pub(in crate::state) fn sentence(&self) -> String {
-        Group::of(self).sentence(&[self.what.name()])
+        Group::from_part(self).sentence(&[self.what.name()])
     }
 }

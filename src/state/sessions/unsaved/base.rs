@@ -2,8 +2,7 @@
 
 use crate::data::region::RegionId;
 use crate::data::{DataId, Region, Shape};
-use crate::solvers::geodesic::RayMetricParams;
-use crate::solvers::geodesic::{self, Cut};
+use crate::solvers::geodesic::{self, Cut, RayMetricParams};
 use crate::solvers::{commit, curves, level_set, pathway, tensor_fit};
 use crate::state::State;
 use crate::state::core::layer::{Layer, LayerId};
@@ -41,7 +40,7 @@ struct Filtered {
 }
 
 impl Filtered {
-    fn of(document: &Document) -> Self {
+    fn from_document(document: &Document) -> Self {
         let filter = &document.filter;
         let default_value =
             |p: &commit::Params| *p == commit::Params::defaults_for(document.filter_shells());
@@ -63,7 +62,7 @@ struct Segment {
 }
 
 impl Segment {
-    fn of(document: &Document) -> Self {
+    fn from_document(document: &Document) -> Self {
         let settings = &document.segment.settings;
         let mut params = settings.params.clone();
         if !settings.target_chosen {
@@ -79,11 +78,11 @@ impl Segment {
 }
 
 impl Parameters {
-    pub(in crate::state) fn of(document: &Document) -> Self {
+    pub(in crate::state) fn from_document(document: &Document) -> Self {
         let rays = &document.track.rays;
         Self {
-            filter: Filtered::of(document),
-            segment: Segment::of(document),
+            filter: Filtered::from_document(document),
+            segment: Segment::from_document(document),
             fit: document.fit.clone(),
             fit_mask: document.fit_mask,
             track: document.track.streamlines.clone(),
@@ -140,7 +139,7 @@ impl Base {
     pub fn untouched(state: &State) -> Self {
         Self {
             revision: state.session.revision,
-            parameters: Some(Parameters::of(&state.document)),
+            parameters: Some(Parameters::from_document(&state.document)),
             ..Self::default()
         }
     }
@@ -181,7 +180,9 @@ impl Base {
         Self {
             revision: state.session.revision,
             recovered: true,
-            parameters: in_session.parameters.then(|| Parameters::of(document)),
+            parameters: in_session
+                .parameters
+                .then(|| Parameters::from_document(document)),
             parameters_differ: in_session.parameters_differ,
             regions: regions.map(|r| (r.id, r.clone())).collect(),
             layers: layers.map(|l| (l.id, document.unweighted(l))).collect(),
@@ -297,7 +298,7 @@ pub struct InSession {
 
 impl InSession {
     /// For a copy of the present state.
-    pub fn of(state: &State) -> Self {
+    pub fn from_state(state: &State) -> Self {
         let (document, base) = (&state.document, &state.session.saving.base);
         let places = document.regions.iter().enumerate();
         let places = places.filter(|(_, r)| base.has_region(r));
@@ -306,7 +307,7 @@ impl InSession {
         let weights = document.weights.iter();
         let weights = weights.filter(|(id, weights)| base.has_weights(**id, weights));
         let parameters = base.parameters.as_ref();
-        let parameters = parameters.map(|p| *p == Parameters::of(document));
+        let parameters = parameters.map(|p| *p == Parameters::from_document(document));
         let same_start = base.has_start(document);
         Self {
             regions: places.map(|(at, _)| at).collect(),

@@ -18,7 +18,7 @@ pub(in crate::state) fn known(state: &State, path: Option<&Path>) -> Option<Stri
 /// Nothing was saved: the user decides.
 pub(in crate::state) fn changed_since(state: &mut State, path: PathBuf) {
     let saving = &mut state.session.saving;
-    (saving.base_asked, saving.view_asked) = (None, None);
+    (saving.base_being_saved, saving.view_being_saved) = (None, None);
     let then = saving.then.take();
     saving.changed_since = Some(ChangedSince { path, then });
 }

@@ -9,7 +9,7 @@ use crate::state::origin::{Computed, Origin};
 use crate::state::sessions::jobs::{LoadLayers, Remake, RemakeOutput, RestoredLayers};
 use crate::state::sessions::saved;
 use crate::state::sessions::update::submit;
-use crate::state::sessions::{FileComparison, Match};
+use crate::state::sessions::{FileComparison, Match, ReadSession};
 use crate::state::{Effect, State, tensors};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -30,7 +30,7 @@ pub(in crate::state) fn restore(
             let items = vec![(layer.0, item)];
             submit(effects, LoadLayers { items });
         }
-        Err(why) => state.session.failed(Slot::Load, why),
+        Err(why) => state.session.notify_failure(Slot::Load, why),
     }
 }
 
@@ -67,7 +67,7 @@ pub(in crate::state) fn was_restored(
                 }
                 is_taken(state, path);
             }
-            Err(why) => state.session.failed(Slot::Load, why),
+            Err(why) => state.session.notify_failure(Slot::Load, why),
         }
     }
     if let Some(saved) = state.document.awaited.clone() {
@@ -126,7 +126,7 @@ pub(in crate::state) fn make_again(state: &mut State, layer: LayerId, effects: &
         return;
     };
     let name = missing.layer.name.clone();
-    let request = match missing.made(document) {
+    let request = match missing.curve_recipe(document) {
         None => return,
         Some(Err(why)) => Err(format!("{name} cannot be recomputed: {why}")),
         Some(Ok(made)) => Remake::new(document, layer.0, &name, &made),
@@ -137,7 +137,7 @@ pub(in crate::state) fn make_again(state: &mut State, layer: LayerId, effects: &
             let expected = missing.read.results.iter().find(|r| r.of == of).cloned();
             let edits = match missing.edits() {
                 Ok(edits) => edits,
-                Err(why) => return state.session.failed(Slot::Remake, why),
+                Err(why) => return state.session.notify_failure(Slot::Remake, why),
             };
             let request = Remake {
                 expected,
@@ -146,7 +146,7 @@ pub(in crate::state) fn make_again(state: &mut State, layer: LayerId, effects: &
             };
             submit(effects, request);
         }
-        Err(sentence) => state.session.failed(Slot::Remake, sentence),
+        Err(sentence) => state.session.notify_failure(Slot::Remake, sentence),
     }
 }
 
@@ -165,7 +165,7 @@ pub(in crate::state) fn was_made_again(
     let Some(missing) = state.document.missing_layer(id).cloned() else {
         return;
     };
-    let Some(Ok(made)) = missing.made(&state.document) else {
+    let Some(Ok(made)) = missing.curve_recipe(&state.document) else {
         return;
     };
     let edits = missing.edits().unwrap_or_default();
@@ -223,6 +223,6 @@ pub(in crate::state) fn notify_recovered(state: &mut State, layers: usize) -> St
     );
     state
         .session
-        .say_about(Topic::Recovered, Severity::Information, sentence);
+        .notify_about(Topic::Recovered, Severity::Information, sentence);
     recovered
 }

@@ -1,7 +1,7 @@
 //! Tables as text, with values separated by commas.
 
 use crate::compute::Control;
-use crate::io::atomic::{Stop, write_rows};
+use crate::io::atomic::{WriteStop, write_rows};
 use crate::io::text::{counted, in_line};
 use crate::jobs::{JobError, Saved, Worker};
 use crate::solvers::connectivity::Connectome;
@@ -95,7 +95,7 @@ fn save(
     path: PathBuf,
     what: String,
     control: &Control,
-    write: impl FnOnce(&mut dyn Write) -> Result<(), Stop>,
+    write: impl FnOnce(&mut dyn Write) -> Result<(), WriteStop>,
 ) -> Result<Saved, JobError> {
     write_rows(&path, control, write).map_err(|e| JobError::Sentence(e.to_string()))?;
     Ok(saved(path, what, None))
@@ -192,7 +192,7 @@ impl WriteFile for SaveConnectome {
 }
 
 impl SaveConnectome {
-    fn pairs(&self, to: &mut dyn Write, control: &Control) -> Result<(), Stop> {
+    fn pairs(&self, to: &mut dyn Write, control: &Control) -> Result<(), WriteStop> {
         let found = &self.connectome;
         let n = found.nodes.len();
         write!(to, "number_a,name_a,number_b,name_b,count,length_mm")?;
@@ -219,7 +219,7 @@ impl SaveConnectome {
         Ok(())
     }
 
-    fn matrix(&self, to: &mut dyn Write, control: &Control) -> Result<(), Stop> {
+    fn matrix(&self, to: &mut dyn Write, control: &Control) -> Result<(), WriteStop> {
         let found = &self.connectome;
         let n = found.nodes.len();
         write!(to, "label")?;

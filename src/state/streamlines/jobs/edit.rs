@@ -5,7 +5,7 @@ use crate::data::Tractogram;
 use crate::jobs::{
     Delivery, Job, JobError, PartialSender, Receive, Slot, Worker, memory_for_curves,
 };
-use crate::solvers::tractogram::selection::{Edit, apply};
+use crate::solvers::tractogram::selection::{Edit, apply_edits};
 use crate::state::job_end::ended;
 use crate::state::streamlines::update::edits;
 use crate::state::{Effect, State};
@@ -45,7 +45,7 @@ impl Job for EditStreamlines {
     ) -> Result<Self::Output, JobError> {
         let steps = std::slice::from_ref(&self.edit);
         let (memory, backend) = (memory_for_curves(), worker.backend());
-        let left = apply(&self.tractogram, steps, memory, &backend, control)?;
+        let left = apply_edits(&self.tractogram, steps, memory, &backend, control)?;
         left.bounds();
         Ok(left)
     }

@@ -6,7 +6,7 @@ use crate::jobs::{
     Delivery, Job, JobError, PartialSender, Receive, Slot, Unfinished, Worker, memory_for_curves,
 };
 use crate::solvers::tractogram::pick;
-use crate::solvers::tractogram::selection::copied;
+use crate::solvers::tractogram::selection::copy_marked;
 use crate::state::job_end::ended;
 use crate::state::streamlines::jobs::Among;
 use crate::state::streamlines::update::select_manually;
@@ -99,7 +99,7 @@ impl Job for ExtractStreamlines {
         let some = match self.marks.iter().all(|m| *m) {
             // They are already on the graphics card.
             true => self.tractogram,
-            false => copied(
+            false => copy_marked(
                 &self.tractogram.without_values(),
                 &self.marks,
                 memory_for_curves(),

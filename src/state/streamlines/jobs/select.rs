@@ -6,7 +6,7 @@ use crate::data::text::counted;
 use crate::jobs::{
     Delivery, Job, JobError, PartialSender, Receive, Slot, Unfinished, Worker, memory_for_curves,
 };
-use crate::solvers::tractogram::selection::{Selection, SelectionRules, copied, select};
+use crate::solvers::tractogram::selection::{Selection, SelectionRules, copy_marked, select};
 use crate::state::job_end::ended;
 use crate::state::streamlines::{SameArc, StreamlineSelection};
 use crate::state::{Effect, LayerId, State};
@@ -126,7 +126,7 @@ impl Job for SelectStreamlines {
     ) -> Result<Self::Output, JobError> {
         let (tractogram, backend) = (&self.tractogram, worker.backend());
         let selection = select(tractogram, &self.rules, &backend, control)?;
-        let kept = copied(tractogram, &selection.marks, memory_for_curves())?;
+        let kept = copy_marked(tractogram, &selection.marks, memory_for_curves())?;
         Ok(SelectedStreamlines { kept, selection })
     }
 
@@ -162,7 +162,7 @@ fn thinned(
         let shown = if all {
             tractogram.clone()
         } else {
-            copied(tractogram, marks, memory_for_curves())?
+            copy_marked(tractogram, marks, memory_for_curves())?
         };
         return Ok((shown, 1));
     }

@@ -100,7 +100,7 @@ fn ask(
     effects: &mut Vec<Effect>,
 ) {
     state.session.forget_failures(EDIT);
-    if state.shifting(layer).is_some() {
+    if state.pending_transform(layer).is_some() {
         let sentence = "The streamlines are being moved: wait, then delete or keep them";
         return state.session.notify(Severity::Information, sentence);
     }

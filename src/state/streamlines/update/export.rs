@@ -43,7 +43,7 @@ pub fn save(state: &mut State, layer: Option<LayerId>, path: PathBuf, effects: &
             }
             (false, Method::Rays) => "There are no rays to save yet: place a seed first",
         };
-        state.session.failed(LIVE, sentence.to_owned());
+        state.session.notify_failure(LIVE, sentence.to_owned());
         return;
     };
     let tractogram = with_grid(state, tractogram);
@@ -104,7 +104,7 @@ pub fn unsupported_contents(state: &State, layer: Option<LayerId>, path: &Path) 
     let (Some(tractogram), Some(format)) = (found, Format::named(path)) else {
         return Vec::new();
     };
-    let values = Values::of(tractogram);
+    let values = Values::from_tractogram(tractogram);
     let mut unsupported = values.losses(tractogram, path);
     unsupported.extend(values.refusals_seen(tractogram, path));
     unsupported.extend(format.unsupported_grid(tractogram));
@@ -113,7 +113,7 @@ pub fn unsupported_contents(state: &State, layer: Option<LayerId>, path: &Path) 
 
 /// Writes a streamline file and, next to a TCK, the values that it does not hold.
 pub fn write(tractogram: Tractogram, path: PathBuf, command: String, effects: &mut Vec<Effect>) {
-    let values = Values::of(&tractogram);
+    let values = Values::from_tractogram(&tractogram);
     effects.push(Effect::submit(SaveTractogram {
         tractogram,
         path,

@@ -226,12 +226,12 @@ fn columns(state: &mut State, effects: &mut Vec<Effect>) {
             of: lines.id(),
             from,
         };
-        let there = state.session.bundle.values.iter().any(|(k, _)| *k == key);
+        let is_known = state.session.bundle.values.iter().any(|(k, _)| *k == key);
         // One tractogram at a time.
         let same = missing
             .first()
             .is_none_or(|(first, ..)| first.id() == lines.id());
-        if there || !same || missing.iter().any(|(_, k, _)| *k == key) {
+        if is_known || !same || missing.iter().any(|(_, k, _)| *k == key) {
             continue;
         }
         let measure = match &column {

@@ -62,8 +62,8 @@ fn keep_of(state: &mut State, before: Before) {
     let mut rules = before.rules;
     for region in &document.regions {
         let joins = rules.how(region.id, region.role) != RegionRule::Nothing;
-        let is_asked_for = before.user_works_on_layer && region.role != Role::Target;
-        if joins && !is_asked_for && !before.part.contains(&region.id) {
+        let is_chosen = before.user_works_on_layer && region.role != Role::Target;
+        if joins && !is_chosen && !before.part.contains(&region.id) {
             rules = rules.using(region.id, region.role, RegionRule::Nothing);
         }
     }

@@ -33,8 +33,8 @@ pub fn add(state: &mut State, measurement: Measurement) {
 }
 
 pub fn change(state: &mut State, index: usize, points: Vec<DVec3>, phase: Phase) {
-    let there = state.document.bundle.measurements.get(index);
-    if there.is_none_or(|m| m.points.len() != points.len()) || !is_valid(&points) {
+    let measurement = state.document.bundle.measurements.get(index);
+    if measurement.is_none_or(|m| m.points.len() != points.len()) || !is_valid(&points) {
         return;
     }
     edit(state, "Move ruler", phase == Phase::Live, |d| {

@@ -26,7 +26,7 @@ struct Parts<'a> {
 /// The recipe of a panel; `None` if there are no streamlines, or not all of it is known yet.
 pub fn panel_recipe(state: &State, what: BottomPanel) -> Option<Recipe> {
     let (layer, lines) = state.bundle()?;
-    let mut parts = Parts::of(state, layer);
+    let mut parts = Parts::new(state, layer);
     let mut input = None;
     match what {
         BottomPanel::Table => {
@@ -122,11 +122,11 @@ pub fn panel_recipe(state: &State, what: BottomPanel) -> Option<Recipe> {
 /// The recipe of the streamlines that a layer's rules keep, or the layer's own recipe; `None` while values that the
 /// rules need are being computed.
 pub fn selection_recipe(state: &State, layer: &Layer) -> Option<Recipe> {
-    Parts::of(state, layer).streamlines()
+    Parts::new(state, layer).streamlines()
 }
 
 impl<'a> Parts<'a> {
-    fn of(state: &'a State, layer: &'a Layer) -> Self {
+    fn new(state: &'a State, layer: &'a Layer) -> Self {
         Self {
             state,
             layer,

@@ -49,8 +49,8 @@ fn file_name(state: &State, column: &Column) -> String {
 
 pub fn profile(state: &mut State, path: PathBuf, effects: &mut Vec<Effect>) {
     state.session.forget_failures(Slot::Save);
-    let working = &state.session.bundle.profile;
-    match working.shown().filter(|_| working.running().is_none()) {
+    let runtime = &state.session.bundle.profile;
+    match runtime.shown().filter(|_| runtime.running().is_none()) {
         Some((_, found)) => effects.push(Effect::submit(SaveProfile {
             path,
             profile: found.profile.clone(),
@@ -68,8 +68,8 @@ pub fn matrix(state: &mut State, path: PathBuf, effects: &mut Vec<Effect>) {
         Shown::Length => ConnectomeTable::Length,
         Shown::Value => ConnectomeTable::Value,
     };
-    let working = &state.session.bundle.connect;
-    match working.shown().filter(|_| working.running().is_none()) {
+    let runtime = &state.session.bundle.connect;
+    match runtime.shown().filter(|_| runtime.running().is_none()) {
         Some((_, found)) => effects.push(Effect::submit(SaveConnectome {
             path,
             connectome: found.connectome.clone(),

@@ -147,7 +147,7 @@ pub fn fitted(
                 Some(mask) => mask,
                 None => tensor_fit::given_mask(dwi)?,
             };
-            let fit = tensor_fit::given(dwi, &mask, params, backend, control)?;
+            let fit = tensor_fit::imported_field(dwi, &mask, params, backend, control)?;
             (fit, mask)
         }
     };

@@ -24,7 +24,7 @@ const SWATCH: f32 = 18.0;
 /// Widths of the columns from the right: Σ weight × length, Σ weight, number kept.
 const COLUMNS: [f32; 3] = [60.0, 54.0, 50.0];
 /// Space between a name and its number: closer, they would read as one.
-const APART: f32 = 12.0;
+const NAME_GAP: f32 = 12.0;
 const HEADS: [&str; 3] = ["Σ w × mm", "Σ weight", "Kept"];
 
 fn columns(inner: Rect) -> [Rect; 3] {
@@ -71,7 +71,7 @@ pub fn show(
         .weights
         .bundles(lines, least, lengths)
         .to_vec();
-    let apart = extra_bundles(state, lines, memory, least);
+    let extra = extra_bundles(state, lines, memory, least);
     let alone = counted.len() == 1;
     let groups = counted.into_iter().enumerate().map(|(i, counted)| Row {
         name: match &counted.group {
@@ -85,13 +85,13 @@ pub fn show(
         kept: counted.kept,
         all: counted.all,
     });
-    let all: Vec<Row> = groups.chain(apart.iter().cloned()).collect();
+    let all: Vec<Row> = groups.chain(extra.iter().cloned()).collect();
     // In every row or in none: a column has one form.
     let both = all.iter().all(|row| has_room(ui, inner, row));
     for (i, row) in all.iter().enumerate() {
         bundle_row(ui, state, layer, (i, row, both), actions);
     }
-    if alone && apart.is_empty() {
+    if alone && extra.is_empty() {
         let text = "Each TRX group, each region and the streamline filter get a row here";
         rows::hint(ui, text);
     }
@@ -127,8 +127,8 @@ fn extra_bundles(state: &State, lines: &Tractogram, memory: &mut Memory, least: 
         .extra_bundles(lines, sums, least)
         .iter();
     let each = key.rows.iter().zip(&sums.bundles).zip(kept);
-    let row = |((apart, summed), kept): ((&ExtraBundle, &Summed), &KeptSums)| {
-        let (name, colour) = match apart {
+    let row = |((extra, summed), kept): ((&ExtraBundle, &Summed), &KeptSums)| {
+        let (name, colour) = match extra {
             ExtraBundle::Region(id) => {
                 let region = state.document.region(*id)?;
                 let name = format!("Through {}", region.name);
@@ -139,7 +139,7 @@ fn extra_bundles(state: &State, lines: &Tractogram, memory: &mut Memory, least: 
         Some(Row {
             name,
             colour,
-            of: BundleKind::Extra(*apart, SameArc(summed.marks.clone())),
+            of: BundleKind::Extra(*extra, SameArc(summed.marks.clone())),
             kept: *kept,
             all: summed.count,
         })
@@ -166,7 +166,7 @@ fn has_room(ui: &Ui, inner: Rect, row: &Row) -> bool {
     let number = paint::width(ui, &of_all(row), font.clone());
     let name = paint::width(ui, &row.name, font);
     let place = columns(inner)[2];
-    number < place.width() && inner.left() + SWATCH + name + APART + number <= place.right()
+    number < place.width() && inner.left() + SWATCH + name + NAME_GAP + number <= place.right()
 }
 
 fn bundle_row(
@@ -209,7 +209,8 @@ fn bundle_row(
     }
     // The name gets the space that the number leaves.
     let number = paint::width(ui, &shown, font.clone());
-    let name_at = paint::inset(inner, SWATCH, 0.0).with_max_x(places[2].right() - number - APART);
+    let name_at =
+        paint::inset(inner, SWATCH, 0.0).with_max_x(places[2].right() - number - NAME_GAP);
     paint::name(&painter, name_at, name, font, p.t1);
     if response.clicked() {
         match &row.of {
@@ -406,9 +407,12 @@ fn lesion_rows(ui: &mut Ui, state: &State, lesion: &VirtualLesion, actions: &mut
     rows::reading(ui, &name, &format!("RMSE {more}"));
     rows::reading(ui, "Streamlines left out", &count(lesion.streamlines));
     let arrow = |[before, after]: [f64; 2]| format!("{} → {}", figures(before), figures(after));
-    if let Some(there) = &lesion.there {
-        let name = format!("RMSE in their {}", counted(there.voxels as usize, "voxel"));
-        rows::reading(ui, &name, &arrow(there.rmse));
+    if let Some(evidence) = &lesion.evidence {
+        let name = format!(
+            "RMSE in their {}",
+            counted(evidence.voxels as usize, "voxel")
+        );
+        rows::reading(ui, &name, &arrow(evidence.rmse));
     }
     rows::reading(ui, "RMSE in all voxels", &arrow(lesion.rmse));
     rows::reading(ui, "Objective", &arrow(lesion.objective));

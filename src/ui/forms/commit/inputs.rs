@@ -147,7 +147,7 @@ fn peaks(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
 }
 
 /// Timing of a scanner with strong gradients, used if nothing is known.
-const USUAL: Timing = Timing {
+const DEFAULT: Timing = Timing {
     pulse_ms: 20.0,
     between_ms: 40.0,
 };
@@ -193,11 +193,11 @@ fn timing(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Act
     let mut set = |times: Times, phase: Phase| act(actions, FilterAction::Times { times, phase });
     match chosen {
         Some(From::Unknown) => set(Times::Unknown, Phase::Done),
-        Some(From::Entered) => set(Times::Both(USUAL), Phase::Done),
+        Some(From::Entered) => set(Times::Both(DEFAULT), Phase::Done),
         Some(From::File) => {
             memory
                 .files
-                .ask(ui.ctx(), PathPurpose::Scheme, DialogPosition::Middle, "")
+                .ask_for_path(ui.ctx(), PathPurpose::Scheme, DialogPosition::Middle, "")
         }
         None => {}
     }

@@ -292,24 +292,24 @@ fn needs(ui: &mut Ui, state: &State) {
     if state.cannot_filter().is_some() {
         return;
     }
-    let working = &state.session.filter;
-    let known = working
+    let runtime = &state.session.filter;
+    let known = runtime
         .needs
         .shown()
-        .filter(|_| working.needs.running().is_none());
+        .filter(|_| runtime.needs.running().is_none());
     let Some((_, needs)) = known else {
-        let counting = working.needs.running().is_some();
+        let counting = runtime.needs.running().is_some();
         if counting {
             rows::reading(ui, "Memory, time", "counting…");
         }
         return;
     };
-    let memory = memory_words(needs.demand.bytes, needs.free);
+    let memory = memory_text(needs.demand.bytes, needs.free);
     rows::reading(ui, "Memory needed", &memory);
     if let Some((bytes, free)) = needs.on_card {
-        rows::reading(ui, "On the card", &memory_words(bytes, Some(free)));
+        rows::reading(ui, "On the card", &memory_text(bytes, Some(free)));
     }
-    let pace = working.pace.unwrap_or(1.0);
+    let pace = runtime.pace.unwrap_or(1.0);
     let most = state.document.filter_params().stop.iterations;
     let text = format!(
         "about {}, {} segments",
@@ -329,7 +329,7 @@ fn seconds(needs: &FitEstimate, pace: f64, most: u32) -> f64 {
 }
 
 /// `0.4 of 24 GB`.
-fn memory_words(bytes: u64, free: Option<u64>) -> String {
+fn memory_text(bytes: u64, free: Option<u64>) -> String {
     let gb = |bytes: u64| bytes as f64 / 1e9;
     let own = match gb(bytes) {
         v if v < 0.1 => "<0.1".to_owned(),

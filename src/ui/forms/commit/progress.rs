@@ -102,9 +102,9 @@ pub fn unfinished(weights: &FittedWeights) -> Option<String> {
 
 /// An estimate of the last iteration: enough for most fits, and always more than those already done.
 pub fn expected_end(done: u64, most: u64) -> u64 {
-    const USUAL: u64 = 200;
+    const DEFAULT: u64 = 200;
     (done + done / 4)
-        .max(USUAL)
+        .max(DEFAULT)
         .next_multiple_of(50)
         .min(most.max(done))
         .max(1)
@@ -113,8 +113,8 @@ pub fn expected_end(done: u64, most: u64) -> u64 {
 /// Plots the objective relative to that of zero weights; `most` is set while the fit runs.
 fn plot(ui: &mut Ui, curve: &[f64], most: Option<u64>) {
     let p = theme::palette(ui.style());
-    let size_wanted = vec2(ui.available_width(), HEIGHT + 18.0);
-    let (rect, response) = ui.allocate_exact_size(size_wanted, Sense::hover());
+    let desired_size = vec2(ui.available_width(), HEIGHT + 18.0);
+    let (rect, response) = ui.allocate_exact_size(desired_size, Sense::hover());
     let inner = paint::inset(rect, space::INSET + NUMBERS, space::INSET + 4.0);
     let plot = Rect::from_min_size(
         inner.min + vec2(0.0, 4.0),

@@ -33,7 +33,7 @@ pub fn maps(state: &State) -> Vec<WeightMap> {
     };
     let layers = state.document.layers.iter();
     let mut maps: Vec<WeightMap> = layers
-        .filter_map(|l| state.document.map_of(l.id))
+        .filter_map(|l| state.document.weight_map_recipe(l.id))
         .filter(|m| m.of == layer.id)
         .map(|m| m.map.clone())
         .collect();
@@ -244,20 +244,20 @@ fn single(ui: &mut Ui, memory: &mut Memory, actions: &mut Vec<Action>) {
 
 fn figures(ui: &mut Ui, state: &State, weights: &FittedWeights, memory: &mut Memory) {
     let f = &weights.figures;
-    let left_out = [
+    let not_fitted = [
         (f.outside, "outside the fitted voxels"),
         (f.single_points, "with a single point"),
         (f.not_finite, "segments without finite ends"),
     ];
-    let left_out: Vec<String> = left_out
+    let not_fitted: Vec<String> = not_fitted
         .iter()
         .filter(|(n, _)| *n > 0)
         .map(|(n, label)| format!("{} {label}", count(*n)))
         .collect();
-    if !left_out.is_empty() {
+    if !not_fitted.is_empty() {
         rows::hint(
             ui,
-            &format!("Not fitted, weight 0: {}", left_out.join(", ")),
+            &format!("Not fitted, weight 0: {}", not_fitted.join(", ")),
         );
     }
     let (open, clicked) = section::fold(ui, FIGURES, memory.is_open(FIGURES, false));

@@ -201,7 +201,7 @@ pub fn in_scene(ui: &mut Ui, state: &State, memory: &mut Memory, set: &mut Set) 
         counts: memory
             .caches
             .counted
-            .of(&live.excess, 0, (0.0, settings.range)),
+            .get(&live.excess, 0, (0.0, settings.range)),
         range: (0.0, f64::from(settings.range) * 100.0),
         unit: "%",
     };

@@ -66,8 +66,8 @@ fn weakest_stretch(ui: &mut Ui, weak: &CostliestStretch, actions: &mut Vec<Actio
     let [x, y, z] = weak.at.to_array().map(|mm| format::fixed(mm, 0));
     let at = format!("{x}, {y}, {}", format::with_unit(&z, "mm"));
     let times = format::fixed(weak.times_mean(), 1);
-    let size_wanted = vec2(ui.available_width(), panels::CAPTION);
-    let (rect, response) = ui.allocate_exact_size(size_wanted, Sense::hover());
+    let desired_size = vec2(ui.available_width(), panels::CAPTION);
+    let (rect, response) = ui.allocate_exact_size(desired_size, Sense::hover());
     let inner = paint::inset(rect, space::INSET, space::INSET);
     let button = pos2(inner.right() - 0.5 * panels::CAPTION, inner.center().y);
     let button = Rect::from_center_size(button, vec2(panels::CAPTION, panels::CAPTION));

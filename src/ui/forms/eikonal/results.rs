@@ -20,9 +20,9 @@ use std::sync::Arc;
 const EYE: f32 = 22.0;
 /// From the right: menu, eye, volume, length, cost.
 const COLUMNS: [f32; 3] = [48.0, 44.0, 40.0];
-const BESIDE_EYE: f32 = 2.0;
+const EYE_GAP: f32 = 2.0;
 /// Width of all columns, menu and eye.
-const NUMBERS: f32 = COLUMNS[0] + COLUMNS[1] + COLUMNS[2] + 2.0 * EYE + BESIDE_EYE;
+const NUMBERS: f32 = COLUMNS[0] + COLUMNS[1] + COLUMNS[2] + 2.0 * EYE + EYE_GAP;
 const SWATCH: f32 = 16.0;
 /// Lower than the rows of lists: the blocks below stay in sight even with a kept pathway.
 const ROW: f32 = 24.0;
@@ -31,9 +31,9 @@ const LINE: f32 = 16.0;
 
 pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
     let p = theme::palette(ui.style());
-    let working = &state.session.pathways;
+    let runtime = &state.session.pathways;
     let standing = state.pathway_standing();
-    let fact = match (working.live.value(), standing) {
+    let fact = match (runtime.live.value(), standing) {
         (Some(_), Some(Standing::Updating)) => "updating…".to_owned(),
         (Some(_), Some(Standing::Coarse)) if state.pathway_is_stale() => "updating…".to_owned(),
         (Some(_), Some(Standing::OutOfDate)) => "out of date".to_owned(),
@@ -41,12 +41,12 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
         (None, _) => String::new(),
     };
     section::head_with(ui, "Results", &fact);
-    if let Some(why) = working.live.failure() {
+    if let Some(why) = runtime.live.failure() {
         let note = Note::new(p, Severity::Error, why).action("Solve again");
         if note.show(ui) == Some(NoteResponse::Taken) {
             actions.push(Action::Pathway(PathwayAction::SolveAgain));
         }
-    } else if working.live.value().is_none() {
+    } else if runtime.live.value().is_none() {
         // Until something is solved, no error names these regions.
         let out = |r: &Remark| r.outside_at.is_some();
         tracking::remarks(ui, state, memory, out, actions);
@@ -59,10 +59,10 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
         rows::hint(ui, text);
     }
     let kept = &state.document.kept_pathways;
-    if working.live.value().is_some() || !kept.is_empty() {
+    if runtime.live.value().is_some() || !kept.is_empty() {
         head(ui);
     }
-    if let Some(live) = working.live.value() {
+    if let Some(live) = runtime.live.value() {
         let epsilon = state.document.pathways.epsilon;
         ui.scope(|ui| {
             dim(ui, state);
@@ -74,7 +74,7 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
         row(ui, state, Some(kept), found, memory, actions);
     }
     selected(ui, state, actions);
-    if let Some(live) = working.live.value() {
+    if let Some(live) = runtime.live.value() {
         ui.scope(|ui| {
             dim(ui, state);
             compared::show(ui, state);
@@ -93,8 +93,8 @@ fn dim(ui: &mut Ui, state: &State) {
 
 fn head(ui: &mut Ui) {
     let p = theme::palette(ui.style());
-    let size_wanted = vec2(ui.available_width(), 20.0);
-    let (rect, response) = ui.allocate_exact_size(size_wanted, Sense::hover());
+    let desired_size = vec2(ui.available_width(), 20.0);
+    let (rect, response) = ui.allocate_exact_size(desired_size, Sense::hover());
     response.on_hover_text(
         "Volume of the part that joins the ends, or of all voxels · length and cost E* of the cheapest path",
     );
@@ -115,7 +115,7 @@ fn head(ui: &mut Ui) {
 
 /// Rectangles of volume, length and cost.
 fn columns(inner: Rect) -> [Rect; 3] {
-    let mut right = inner.right() - 2.0 * EYE - BESIDE_EYE;
+    let mut right = inner.right() - 2.0 * EYE - EYE_GAP;
     COLUMNS.map(|width| {
         let place = Rect::from_min_max(
             pos2(right - width, inner.top()),
@@ -169,10 +169,10 @@ fn row(
     };
     // A name that does not fit next to the numbers gets a line of its own above them.
     let needed = paint::width(ui, name, theme::medium(size::LABEL));
-    let there = ui.available_width() - 2.0 * space::INSET - SWATCH - NUMBERS;
-    let above = if needed > there { LINE } else { 0.0 };
-    let size_wanted = vec2(ui.available_width(), ROW + above);
-    let (whole, _) = ui.allocate_exact_size(size_wanted, Sense::hover());
+    let available = ui.available_width() - 2.0 * space::INSET - SWATCH - NUMBERS;
+    let above = if needed > available { LINE } else { 0.0 };
+    let desired_size = vec2(ui.available_width(), ROW + above);
+    let (whole, _) = ui.allocate_exact_size(desired_size, Sense::hover());
     let response = rows::list_row_at(ui, whole, &spoken, ("pathway", id), chosen);
     // The eye and the menu stay next to a name that is being typed.
     let typed_at = response

@@ -1,6 +1,6 @@
 //! Actions on one pathway: from the menu of its row, or by a right click on it.
 
-use super::ask;
+use super::ask_for_path;
 use crate::data::Role;
 use crate::state::pathways::{PathwayAction, PathwayFile};
 use crate::state::{Action, KeptPathway, Phase, State};
@@ -104,7 +104,9 @@ fn act(
 ) {
     let id = kept.map(|k| k.id);
     let action = match (more, kept) {
-        (More::File(what), _) => return ask(state, memory, id, what, DialogPosition::Middle),
+        (More::File(what), _) => {
+            return ask_for_path(state, memory, id, what, DialogPosition::Middle);
+        }
         (More::Region, _) => PathwayAction::Region {
             of: id,
             role: Role::Mask,

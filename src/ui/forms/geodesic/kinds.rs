@@ -25,7 +25,7 @@ impl Default for Kinds {
 impl Kinds {
     /// Stores the settings of the chosen kinds.
     pub fn remember(&mut self, rays: &Rays) {
-        self.directions = self.directions.with(rays.params.directions);
+        self.directions = self.directions.with_directions(rays.params.directions);
         self.sharpening = self.sharpening.with(rays.medium.sharpening);
     }
 

@@ -38,12 +38,12 @@ pub fn show(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     let text = sentence(state, &leaked);
     let note = Note::new(p, Severity::Warning, &text).action(BACK);
     let answer = match leaked.at {
-        Some(_) => note.leave("Show it").show_all(ui),
+        Some(_) => note.second_action("Show it").show_all(ui),
         None => note.show_all(ui),
     };
     match answer {
         Some(NoteResponse::Taken) => act(actions, SegmentAction::Rewind(leaked.leak.from)),
-        Some(NoteResponse::Left) => actions.extend(
+        Some(NoteResponse::SecondAction) => actions.extend(
             leaked
                 .at
                 .map(|world| Action::View(ViewAction::MoveCrosshair(world))),

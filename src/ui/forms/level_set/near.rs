@@ -1,7 +1,6 @@
 //! Distances of the surface from streamlines and pathways.
 
-use crate::state::ViewAction;
-use crate::state::{Action, Distance, Proximity, State, SurfaceStatistics};
+use crate::state::{Action, Distance, Proximity, State, SurfaceStatistics, ViewAction};
 use crate::ui::format::{count, fixed, with_unit};
 use crate::ui::theme::{self, radius, size, space};
 use crate::ui::widgets::{paint, rows};
@@ -42,8 +41,8 @@ pub fn show(
 ) {
     let Some(figures) = figures else {
         // Reserves rows for the first measurement, so that the rows below do not move.
-        for thing in state.proximity_targets() {
-            rows::reading(ui, &format!("To {}", thing.name()), "…");
+        for target in state.proximity_targets() {
+            rows::reading(ui, &format!("To {}", target.name()), "…");
         }
         return;
     };
@@ -69,10 +68,10 @@ pub fn show(
 }
 
 /// Layers left out of the distances, and why.
-pub fn left_out(ui: &mut Ui, state: &State) {
-    let left_out = state.not_measured();
-    if !left_out.is_empty() {
-        rows::hint(ui, &format!("Not counted: {}", left_out.join(", ")));
+pub fn not_measured_hint(ui: &mut Ui, state: &State) {
+    let names = state.not_measured();
+    if !names.is_empty() {
+        rows::hint(ui, &format!("Not counted: {}", names.join(", ")));
     }
 }
 
@@ -83,8 +82,8 @@ fn row(ui: &mut Ui, name: &str, value: &str, help: &str) -> bool {
         return false;
     }
     let p = theme::palette(ui.style());
-    let size_wanted = vec2(ui.available_width(), ROW);
-    let (rect, response) = ui.allocate_exact_size(size_wanted, Sense::click());
+    let desired_size = vec2(ui.available_width(), ROW);
+    let (rect, response) = ui.allocate_exact_size(desired_size, Sense::click());
     let inner = paint::inset(rect, space::INSET, space::INSET);
     let painter = ui.painter();
     if response.hovered() {

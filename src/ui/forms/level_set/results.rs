@@ -16,10 +16,10 @@ const MORE: &str = "Agreement with the reference";
 const SPHERES: &str = "Spheres";
 
 pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
-    let working = &state.session.segment;
-    let Some(live) = &working.live else {
+    let runtime = &state.session.segment;
+    let Some(live) = &runtime.live else {
         section::head(ui, "Results");
-        let sentence = match working.running && state.cannot_segment().is_none() {
+        let sentence = match runtime.running && state.cannot_segment().is_none() {
             true => "Placing the surface…",
             false => "No surface yet: sample, add a sphere, run",
         };
@@ -61,17 +61,17 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     as_region(ui, state, actions);
     reference(ui, state, actions);
     spheres(ui, state, memory, actions);
-    near::left_out(ui, state);
+    near::not_measured_hint(ui, state);
     let figures = |ui: &mut Ui| {
         let Some(figures) = &live.figures else { return };
         rows::reading(ui, "Active voxels", &count(figures.active));
         agreement(ui, figures, memory);
     };
     rows::dimmed(ui, older || stale, figures);
-    if working.missing > 0 {
+    if runtime.missing > 0 {
         let text = format!(
             "{} voxels have no value: the surface keeps out of them",
-            count(working.missing as u64)
+            count(runtime.missing as u64)
         );
         rows::hint(ui, &text);
     }

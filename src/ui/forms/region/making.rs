@@ -406,19 +406,19 @@ pub fn labels(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec
             let search = &mut memory.region_panel.label_search;
             label_list(ui, state, (labels, &numbers.0), (role, search), actions);
             let layer = state.document.layer(labels.layer);
-            let there: BTreeSet<&str> = state
+            let existing: BTreeSet<&str> = state
                 .document
                 .regions
                 .iter()
                 .map(|r| r.name.as_str())
                 .collect();
-            let absent = |found: &&LabelCount| {
-                layer.is_some_and(|l| !there.contains(region_name(l, found.number).as_str()))
+            let is_unused = |found: &&LabelCount| {
+                layer.is_some_and(|l| !existing.contains(region_name(l, found.number).as_str()))
             };
             let volume = layer.and_then(|l| l.content.volume());
             let search = &memory.region_panel.label_search;
             let sought = |f: &&LabelCount| regions::many::found(&described(volume, f), search);
-            let rest = numbers.0.iter().filter(absent).filter(sought);
+            let rest = numbers.0.iter().filter(is_unused).filter(sought);
             let rest: Vec<LabelCount> = rest.copied().collect();
             let text = match (rest.len(), numbers.0.len()) {
                 (0, _) if !search.is_empty() => "No others were found".to_owned(),
@@ -490,10 +490,10 @@ fn label_list(
     let names = state.document.regions.iter().map(|r| r.name.as_str());
     let regions: BTreeSet<&str> = names.collect();
     let most = ui.ctx().content_rect().height() * SHARE / space::ROW;
-    let rows_wanted = (most as usize).max(ROWS).min(shown.len());
-    let height = space::ROW * rows_wanted as f32;
+    let visible_rows = (most as usize).max(ROWS).min(shown.len());
+    let height = space::ROW * visible_rows as f32;
     use egui::scroll_area::ScrollBarVisibility::{AlwaysHidden, AlwaysVisible};
-    let more = rows_wanted < shown.len();
+    let more = visible_rows < shown.len();
     let list = egui::ScrollArea::vertical()
         .id_salt(("labels", of))
         .scroll_bar_visibility(if more { AlwaysVisible } else { AlwaysHidden })
@@ -501,11 +501,11 @@ fn label_list(
     list.show_rows(ui, space::ROW, shown.len(), |ui, range| {
         for found in &shown[range] {
             let name = region_name(layer, found.number);
-            let there = regions.contains(&*name);
+            let exists = regions.contains(&*name);
             let spoken = format!("Label {}", found.number);
-            let response = rows::list_row(ui, &spoken, ("label", found.number), there);
+            let response = rows::list_row(ui, &spoken, ("label", found.number), exists);
             let inner = paint::inset(response.rect, space::INSET, space::INSET);
-            let icon = if there { icons::CHECK } else { icons::PLUS };
+            let icon = if exists { icons::CHECK } else { icons::PLUS };
             let at = pos2(inner.left() + 7.0, inner.center().y);
             paint::icon(ui.painter(), at, icon, 14.0, p.t2);
             let mut text = paint::inset(inner, 24.0, 4.0);
@@ -522,7 +522,7 @@ fn label_list(
             let fact = paint::right(ui.painter(), text, &ml, font.clone(), p.t3);
             let name_at = Rect::from_min_max(text.min, pos2(fact.left() - 8.0, text.bottom()));
             paint::name(ui.painter(), name_at, &label(found), font, p.t1);
-            if response.clicked() && !there {
+            if response.clicked() && !exists {
                 actions.push(Action::Region(RegionAction::FromLabels {
                     labels: vec![**found],
                     role,

@@ -62,7 +62,7 @@ pub fn checks(state: &State) -> Vec<Check> {
             .chain(mask_text::doubt(&found))
             .collect(),
     });
-    let left_out = left_out(state, &tensors.outside_range);
+    let excluded_volumes = excluded_volumes(state, &tensors.outside_range);
     let visible = state
         .document
         .layer_named(REPAIRED)
@@ -80,7 +80,7 @@ pub fn checks(state: &State) -> Vec<Check> {
              and the directions were kept".to_owned(),
         ],
     };
-    [Some(fit), brain, left_out, Some(repaired)]
+    [Some(fit), brain, excluded_volumes, Some(repaired)]
         .into_iter()
         .flatten()
         .collect()
@@ -104,7 +104,7 @@ fn running_fit(state: &State) -> Vec<Check> {
     if found {
         rows.push(row(MASK, "waiting for the fit"));
     }
-    rows.extend(left_out(state, &outside_range(state)));
+    rows.extend(excluded_volumes(state, &outside_range(state)));
     rows.push(row(REPAIRED, "waiting for the fit"));
     rows
 }
@@ -128,7 +128,7 @@ fn outside_range(state: &State) -> Vec<usize> {
 }
 
 /// Volumes whose b is outside the fit's range.
-fn left_out(state: &State, volumes: &[usize]) -> Option<Check> {
+fn excluded_volumes(state: &State, volumes: &[usize]) -> Option<Check> {
     let scan = state.document.scan()?;
     let Content::Scan {
         gradients: Some(gradients),

@@ -161,8 +161,8 @@ fn row(
     let width = ui.available_width() - 2.0 * space::INSET;
     let wide = ((width - GAP * (COLUMNS - 1) as f32) / COLUMNS as f32).floor();
     let side = (wide / 2.0).floor();
-    let size_wanted = vec2(ui.available_width(), side + 2.0 * CAPTION + GAP);
-    let (all, _) = ui.allocate_exact_size(size_wanted, Sense::hover());
+    let desired_size = vec2(ui.available_width(), side + 2.0 * CAPTION + GAP);
+    let (all, _) = ui.allocate_exact_size(desired_size, Sense::hover());
     for (column, candidate) in candidates.into_iter().enumerate() {
         let (Some(candidate), Some(textures)) = (candidate, pictures.textures.get(first + column))
         else {

@@ -283,8 +283,8 @@ impl Picture {
     /// The picture with its legend next to it, `left` points into the panel.
     pub fn show(&self, ui: &mut Ui, left: f32, sentence: &str) {
         let p = theme::palette(ui.style());
-        let size_wanted = vec2(ui.available_width(), SIDE + 10.0);
-        let (all, response) = ui.allocate_exact_size(size_wanted, Sense::hover());
+        let desired_size = vec2(ui.available_width(), SIDE + 10.0);
+        let (all, response) = ui.allocate_exact_size(desired_size, Sense::hover());
         let label = format!("Picture: {sentence}");
         response.widget_info(|| WidgetInfo::labeled(Role::Image, true, &label));
         let corner = all.left_top() + vec2(left, 4.0);

@@ -67,7 +67,7 @@ impl Empty<'_> {
             note = note.action(word);
         }
         if place.is_some() {
-            note = note.leave("Show it");
+            note = note.second_action("Show it");
         }
         let answer = note.show(ui);
         if let (Some(NoteResponse::Dismissed), Some(place)) = (answer, place) {

@@ -479,7 +479,7 @@ fn look(ui: &mut Ui, state: &State, memory: &mut Memory, narrow: bool, actions: 
     if open {
         let measured = state.document.track.method == Method::Rays;
         let shown = state.document.live_display();
-        let has = display::Has {
+        let has = display::AvailableValues {
             measure: measured,
             weight: false,
         };

@@ -117,7 +117,7 @@ fn left_out() {
     };
     window.state.document.edit_layer(layer, |l| {
         let values = vec![1.0, 2.0, 3.0];
-        l.content = Content::Tractogram(all.renewed().with_per_streamline("rank", values));
+        l.content = Content::Tractogram(all.with_new_id().with_per_streamline("rank", values));
     });
     let rules = StreamlineRules::new(layer).limited(Limit {
         column: Column::Value("rank".to_owned()),

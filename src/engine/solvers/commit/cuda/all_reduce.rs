@@ -29,7 +29,7 @@ impl Adder {
         }
         let numbers = || devices.iter().map(|d| d.number());
         let different = numbers().all(|n| numbers().filter(|other| *other == n).count() == 1);
-        if let Some(group) = different.then(|| Device::joined(devices)).flatten() {
+        if let Some(group) = different.then(|| Device::nccl_group(devices)).flatten() {
             return Ok(Self::Nccl(group));
         }
         Ok(Self::Copies {
@@ -48,12 +48,16 @@ impl Adder {
     }
 
     /// Enqueues the sum of the streamlines' columns over all cards.
-    pub fn add_up(&mut self, parts: &[Part], buffers: &mut [Buffers]) -> Result<(), cuda::Error> {
+    pub fn all_reduce(
+        &mut self,
+        parts: &[Part],
+        buffers: &mut [Buffers],
+    ) -> Result<(), cuda::Error> {
         match self {
             Self::Alone => Ok(()),
             Self::Nccl(group) => {
                 let mut each: Vec<_> = buffers.iter_mut().map(|b| &mut b.mixed).collect();
-                group.add_up(&mut each)
+                group.sum_across_devices(&mut each)
             }
             Self::Copies { arrived, combine } => {
                 let [(first, sum), others @ ..] = &mut *parts

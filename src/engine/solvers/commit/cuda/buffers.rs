@@ -87,7 +87,7 @@ const SHARED: u32 = 1;
 
 /// A voxel, or part of one, for each warp: its number, its first record, the end of its records, and whether it has
 /// other parts; long ones first.
-fn items(slab: &Slab) -> Vec<[u32; 4]> {
+fn warp_items(slab: &Slab) -> Vec<[u32; 4]> {
     let mut items = Vec::with_capacity(slab.voxels.len());
     for (voxel, pair) in slab.offsets.windows(2).enumerate() {
         let [mut begin, last] = [pair[0], pair[1]].map(|at| at - slab.offsets[0]);
@@ -124,19 +124,19 @@ impl Padding {
             begins: Vec::new(),
             directions: vec![[0.0; 3]; b0],
         };
-        made.fill_up();
+        made.pad_chunk();
         for shell in &samples.shells {
             let begin = made.directions.len() as u32;
             made.places
                 .extend(begin..begin + shell.directions.len() as u32);
             made.directions
                 .extend(shell.directions.iter().map(|g| g.to_array()));
-            made.fill_up();
+            made.pad_chunk();
         }
         made
     }
 
-    fn fill_up(&mut self) {
+    fn pad_chunk(&mut self) {
         self.directions
             .resize(self.directions.len().next_multiple_of(4), [0.0; 3]);
         self.begins.push(self.directions.len() as u32);
@@ -164,7 +164,7 @@ pub struct Buffers {
 }
 
 /// Columns that one or two lanes process at once.
-pub fn wide(rank: usize) -> usize {
+pub fn columns_at_once(rank: usize) -> usize {
     match rank {
         0 | 1 => 1,
         2 => 2,
@@ -174,7 +174,7 @@ pub fn wide(rank: usize) -> usize {
 
 /// Numbers of all streamlines after mixing.
 pub fn shared(fibres: usize, rank: usize) -> usize {
-    fibres * rank.next_multiple_of(wide(rank))
+    fibres * rank.next_multiple_of(columns_at_once(rank))
 }
 
 /// Bytes of an operator with this many segments, including the vectors of a fit.
@@ -182,7 +182,7 @@ pub fn bytes(segments: u64, shape: Shape, rank: usize, shells: usize) -> u64 {
     let voxels = shape.voxels as u64;
     let items = voxels + segments / PART;
     let peaks = voxels * shape.peaks as u64;
-    let sums = voxels * (shells * ROW + 4 + PAD * wide(rank)) as u64;
+    let sums = voxels * (shells * ROW + 4 + PAD * columns_at_once(rank)) as u64;
     let mixed = shared(shape.fibres, rank) as u64;
     let own = voxels * shape.unknowns_per_voxel() as u64;
     let basis = (shape.samples * 2 * ROW) as u64;
@@ -217,14 +217,14 @@ impl Buffers {
             free: responses.free.len(),
             samples: padding.directions.len(),
         };
-        let wide = wide(rank);
+        let wide = columns_at_once(rank);
         let chunks = rank.div_ceil(wide);
         let bytes = bytes(slab.segments.len() as u64, shape, rank, shells);
         device.needs(bytes, super::JOB, super::LESS)?;
         // One extra number, which is never read: a buffer holds at least one.
         let floats =
             |values: &[f32]| device.upload(if values.is_empty() { &[0.0] } else { values });
-        let items = items(slab);
+        let items = warp_items(slab);
         let kept = [
             device.upload(bytemuck::cast_slice(slab.segments))?,
             device.upload(items.as_flattened())?,
@@ -242,8 +242,8 @@ impl Buffers {
         let rows = [
             peaks,
             floats(&intra(&responses.intra, shells, wide))?,
-            floats(&own(responses))?,
-            floats(&flat(&responses.flat, chunks * wide))?,
+            floats(&own_responses(responses))?,
+            floats(&b0_responses(&responses.flat, chunks * wide))?,
             floats(&mixing_rows(mixing, atoms, rank, chunks * wide))?,
         ];
         let basis = basis(device, &padding.directions)?;
@@ -311,7 +311,7 @@ fn intra(responses: &[Vec<[f64; DEGREES]>], shells: usize, wide: usize) -> Vec<f
 }
 
 /// Responses of the voxels' own columns.
-fn own(responses: &Responses) -> Vec<f32> {
+fn own_responses(responses: &Responses) -> Vec<f32> {
     let own = responses.extra.iter().chain(&responses.free);
     own.flat_map(|r| r.as_flattened())
         .map(|v| *v as f32)
@@ -319,7 +319,7 @@ fn own(responses: &Responses) -> Vec<f32> {
 }
 
 /// Responses at b = 0: those of the streamlines fill up their chunks.
-fn flat([intra, extra, free]: &[Vec<f64>; 3], columns: usize) -> Vec<f32> {
+fn b0_responses([intra, extra, free]: &[Vec<f64>; 3], columns: usize) -> Vec<f32> {
     let mut flats: Vec<f32> = intra.iter().map(|v| *v as f32).collect();
     flats.resize(columns, 0.0);
     flats.extend(extra.iter().chain(free).map(|v| *v as f32));

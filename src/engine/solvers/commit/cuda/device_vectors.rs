@@ -99,7 +99,7 @@ impl<'a> DeviceVectors<'a> {
         })
     }
 
-    pub fn at<T>(&self, buffer: &CudaSlice<T>) -> u64 {
+    pub fn address_of<T>(&self, buffer: &CudaSlice<T>) -> u64 {
         self.part.device().address(buffer)
     }
 
@@ -113,8 +113,8 @@ impl<'a> DeviceVectors<'a> {
         device.check(OPERATION, cleared)
     }
 
-    pub fn sum(&self, place: usize) -> u64 {
-        self.at(&self.sums) + 8 * place as u64
+    pub fn sum_address(&self, place: usize) -> u64 {
+        self.address_of(&self.sums) + 8 * place as u64
     }
 
     /// out = a u + b v over this many numbers.
@@ -124,7 +124,12 @@ impl<'a> DeviceVectors<'a> {
         [a, b]: [f32; 2],
         [u, v, out]: [&CudaSlice<f32>; 3],
     ) -> Result<(), cuda::Error> {
-        let (count, u, v, out) = (count as u64, self.at(u), self.at(v), self.at(out));
+        let (count, u, v, out) = (
+            count as u64,
+            self.address_of(u),
+            self.address_of(v),
+            self.address_of(out),
+        );
         self.part
             .launch(&self.kernels.combine, self.strides(), |l| {
                 l.arg(&count).arg(&a).arg(&u).arg(&b).arg(&v).arg(&out);
@@ -134,8 +139,12 @@ impl<'a> DeviceVectors<'a> {
     /// Measures of x relative to z and the point before.
     pub fn measure(&self, [x, z, before]: [&CudaSlice<f32>; 3]) -> Result<(), cuda::Error> {
         let columns = self.part.columns;
-        let (h, to) = (self.at(&self.h), self.sum(OF_COLUMNS));
-        let (x, z, before) = (self.at(x), self.at(z), self.at(before));
+        let (h, to) = (self.address_of(&self.h), self.sum_address(OF_COLUMNS));
+        let (x, z, before) = (
+            self.address_of(x),
+            self.address_of(z),
+            self.address_of(before),
+        );
         self.part
             .launch(&self.kernels.measure, self.strides(), |l| {
                 l.arg(&columns).arg(&h).arg(&x).arg(&z);
@@ -144,14 +153,21 @@ impl<'a> DeviceVectors<'a> {
     }
 
     /// Adds the penalty of the groups, after shrinking them if requested.
-    pub fn cost(&self, x: &CudaSlice<f32>, shrinks: bool) -> Result<(), cuda::Error> {
+    pub fn add_penalty(&self, x: &CudaSlice<f32>, shrinks: bool) -> Result<(), cuda::Error> {
         let Some(groups) = &self.groups else {
             return Ok(());
         };
         let columns = self.part.columns;
-        let (begins, fibres) = (self.at(&groups.begins), self.at(&groups.fibres));
-        let (costs, shrinks) = (self.at(&groups.costs), u32::from(shrinks));
-        let (h, x, to) = (self.at(&self.h), self.at(x), self.sum(OF_GROUPS));
+        let (begins, fibres) = (
+            self.address_of(&groups.begins),
+            self.address_of(&groups.fibres),
+        );
+        let (costs, shrinks) = (self.address_of(&groups.costs), u32::from(shrinks));
+        let (h, x, to) = (
+            self.address_of(&self.h),
+            self.address_of(x),
+            self.sum_address(OF_GROUPS),
+        );
         let config = blocks(u64::from(groups.count) * u64::from(THREADS), THREADS);
         self.part.launch(&self.kernels.groups, config, |l| {
             l.arg(&columns).arg(&begins).arg(&fibres).arg(&costs);
@@ -162,20 +178,35 @@ impl<'a> DeviceVectors<'a> {
     /// The minimum of Σ g·(out − z) + ½ Σ h (out − z)² + penalty over out ≥ 0.
     pub fn penalised(&self, z: &CudaSlice<f32>, out: &CudaSlice<f32>) -> Result<(), cuda::Error> {
         let (columns, lasso) = (self.part.columns, self.lasso);
-        let (z, g, h, to) = (self.at(z), self.at(&self.g), self.at(&self.h), self.at(out));
+        let (z, g, h, to) = (
+            self.address_of(z),
+            self.address_of(&self.g),
+            self.address_of(&self.h),
+            self.address_of(out),
+        );
         self.part.launch(&self.kernels.step, self.strides(), |l| {
             l.arg(&columns).arg(&z).arg(&g).arg(&h);
             l.arg(&lasso).arg(&to);
         })?;
-        self.cost(out, true)
+        self.add_penalty(out, true)
     }
 
     /// From the gathered gradient: the step to the next point, which replaces the point before, and its measures.
     pub fn advance(&self, buffers: &Buffers, beta: f32) -> Result<(), cuda::Error> {
         let columns = self.part.columns;
-        let (z, own) = (self.at(&buffers.mixed), self.at(&buffers.own));
-        let (h, lasso, to) = (self.at(&self.h), self.lasso, self.sum(OF_COLUMNS));
-        let (now, next) = (self.at(&self.now.x), self.at(&self.before.x));
+        let (z, own) = (
+            self.address_of(&buffers.mixed),
+            self.address_of(&buffers.own),
+        );
+        let (h, lasso, to) = (
+            self.address_of(&self.h),
+            self.lasso,
+            self.sum_address(OF_COLUMNS),
+        );
+        let (now, next) = (
+            self.address_of(&self.now.x),
+            self.address_of(&self.before.x),
+        );
         self.part
             .launch(&self.kernels.advance, self.strides(), |l| {
                 l.arg(&columns).arg(&z).arg(&own).arg(&h).arg(&lasso);
@@ -184,10 +215,14 @@ impl<'a> DeviceVectors<'a> {
     }
 
     /// One more measure of the gradient at the current point: over the positive weights only.
-    pub fn free(&self) -> Result<(), cuda::Error> {
+    pub fn measure_free(&self) -> Result<(), cuda::Error> {
         let (columns, lasso) = (self.part.columns, self.lasso);
-        let (x, h, g) = (self.at(&self.now.x), self.at(&self.h), self.at(&self.g));
-        let to = self.sum(OF_COLUMNS);
+        let (x, h, g) = (
+            self.address_of(&self.now.x),
+            self.address_of(&self.h),
+            self.address_of(&self.g),
+        );
+        let to = self.sum_address(OF_COLUMNS);
         self.part.launch(&self.kernels.free, self.strides(), |l| {
             l.arg(&columns).arg(&x).arg(&h).arg(&lasso);
             l.arg(&g).arg(&to);
@@ -195,10 +230,14 @@ impl<'a> DeviceVectors<'a> {
     }
 
     /// The direction becomes `keep` times itself − g / h; adds its descent.
-    pub fn turn(&self, keep: f32) -> Result<(), cuda::Error> {
+    pub fn update_direction(&self, keep: f32) -> Result<(), cuda::Error> {
         let columns = self.part.columns;
-        let (g, h, to) = (self.at(&self.g), self.at(&self.h), self.sum(OF_COLUMNS));
-        let d = self.at(&self.direction);
+        let (g, h, to) = (
+            self.address_of(&self.g),
+            self.address_of(&self.h),
+            self.sum_address(OF_COLUMNS),
+        );
+        let d = self.address_of(&self.direction);
         self.part.launch(&self.kernels.turn, self.strides(), |l| {
             l.arg(&columns).arg(&g).arg(&h).arg(&keep);
             l.arg(&d).arg(&to);
@@ -208,8 +247,11 @@ impl<'a> DeviceVectors<'a> {
     /// The trial point at a share of the way from the current point, projected at 0.
     pub fn set_trial_point(&self, share: f32) -> Result<(), cuda::Error> {
         let count = self.moved.x.len() as u64;
-        let (from, way) = (self.at(&self.now.x), self.at(&self.direction));
-        let to = self.at(&self.moved.x);
+        let (from, way) = (
+            self.address_of(&self.now.x),
+            self.address_of(&self.direction),
+        );
+        let to = self.address_of(&self.moved.x);
         self.part.launch(&self.kernels.look, self.strides(), |l| {
             l.arg(&count).arg(&from).arg(&way).arg(&share).arg(&to);
         })

@@ -161,7 +161,7 @@ impl Part {
             if buffers.parted {
                 device.check(OPERATION, device.stream().memset_zeros(&mut buffers.sums))?;
             }
-            let z = z + self.chunk(chunk);
+            let z = z + self.chunk_offset(chunk);
             self.launch(&self.kernels.apply, self.warps(tables.count), |l| {
                 l.arg(&tables).arg(&z).arg(&sums);
             })?;
@@ -173,7 +173,7 @@ impl Part {
         // A thread handles four samples of an eighth of the voxels.
         let directed = tables.samples - tables.b0;
         let threads = directed.next_multiple_of(32).clamp(96, 256);
-        self.launch(&self.kernels.samples, self.tiles(threads), |l| {
+        self.launch(&self.kernels.samples, self.launch_per_tile(threads), |l| {
             l.arg(&tables).arg(&c).arg(&basis).arg(&finish);
         })
     }
@@ -206,12 +206,12 @@ impl Part {
             device.address(&buffers.own),
             device.address(&buffers.basis[1]),
         );
-        self.launch(&self.kernels.sums, self.tiles(96), |l| {
+        self.launch(&self.kernels.sums, self.launch_per_tile(96), |l| {
             l.arg(&tables).arg(&now).arg(&before).arg(&beta);
             l.arg(&basis).arg(&c);
         })?;
         for chunk in 0..columns.chunks {
-            let z = z + self.chunk(chunk);
+            let z = z + self.chunk_offset(chunk);
             self.launch(&self.kernels.spread, self.warps(tables.voxels), |l| {
                 l.arg(&tables).arg(&c).arg(&shares).arg(&own).arg(&chunk);
             })?;
@@ -223,7 +223,7 @@ impl Part {
     }
 
     /// Byte offset of a chunk of mixed columns.
-    fn chunk(&self, chunk: u32) -> u64 {
+    fn chunk_offset(&self, chunk: u32) -> u64 {
         4 * u64::from(chunk * self.columns.wide) * self.shape.fibres as u64
     }
 
@@ -236,7 +236,7 @@ impl Part {
     }
 
     /// A launch with one block of `threads` threads per tile of voxels.
-    fn tiles(&self, threads: u32) -> LaunchConfig {
+    fn launch_per_tile(&self, threads: u32) -> LaunchConfig {
         LaunchConfig {
             block_dim: (threads, 1, 1),
             ..blocks(self.shape.voxels as u64, TILE)

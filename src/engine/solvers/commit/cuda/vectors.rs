@@ -63,12 +63,12 @@ impl<'a> Vectors<'a> {
         self.cards.forward(self.each.iter().map(|of| {
             let (point, last) = (point(of), last.map(|last| last(of)));
             let finish = Finish {
-                y: of.at(&of.y),
-                last: last.map_or(0, |p| of.at(&p.r)),
+                y: of.address_of(&of.y),
+                last: last.map_or(0, |p| of.address_of(&p.r)),
                 beta,
-                ..Finish::product(of.at(&point.r), of.sum(0))
+                ..Finish::product(of.address_of(&point.r), of.sum_address(0))
             };
-            (of.at(&point.x), finish)
+            (of.address_of(&point.x), finish)
         }))
     }
 
@@ -78,16 +78,16 @@ impl<'a> Vectors<'a> {
         points: for<'b> fn(&'b DeviceVectors) -> [&'b Point; 2],
         beta: f32,
     ) -> Result<(), cuda::Error> {
-        let g: Vec<u64> = self.each.iter().map(|of| of.at(&of.g)).collect();
+        let g: Vec<u64> = self.each.iter().map(|of| of.address_of(&of.g)).collect();
         let r = self.each.iter();
-        let r = r.map(|of| points(of).map(|point| of.at(&point.r)));
+        let r = r.map(|of| points(of).map(|point| of.address_of(&point.r)));
         self.cards.backward(r, beta, &g)
     }
 
     /// Steps from the last two points to the next one and measures it, without groups.
     fn advance(&mut self, beta: f32) -> Result<(), cuda::Error> {
         let r = self.each.iter();
-        let r = r.map(|of| [&of.now, &of.before].map(|point| of.at(&point.r)));
+        let r = r.map(|of| [&of.now, &of.before].map(|point| of.address_of(&point.r)));
         self.cards
             .gather(r, beta, |i, _, buffers| self.each[i].advance(buffers, beta))?;
         // The slot of the point before the last is free.
@@ -107,7 +107,7 @@ impl Engine for Vectors<'_> {
         for of in &mut self.each {
             of.clear()?;
             of.measure([&of.now.x; 3])?;
-            of.cost(&of.now.x, false)?;
+            of.add_penalty(&of.now.x, false)?;
         }
         self.residual(|of| &of.now, None, 0.0)?;
         Ok(self.objective(&self.read()?))
@@ -139,11 +139,11 @@ impl Engine for Vectors<'_> {
         })
     }
 
-    fn sides(&mut self) -> (u64, u64) {
+    fn count_positive(&mut self) -> (u64, u64) {
         self.sides
     }
 
-    fn grow(&mut self, factor: f32) -> Result<(), Error> {
+    fn scale_metric(&mut self, factor: f32) -> Result<(), Error> {
         for of in &self.each {
             of.combine(of.h.len(), [factor, 0.0], [&of.h; 3])?;
         }
@@ -155,10 +155,10 @@ impl Engine for Vectors<'_> {
         for of in &mut self.each {
             of.before.copy(&of.now, of.part.device())?;
         }
-        self.follow(0.0)
+        self.extrapolate(0.0)
     }
 
-    fn follow(&mut self, beta: f32) -> Result<(), Error> {
+    fn extrapolate(&mut self, beta: f32) -> Result<(), Error> {
         for of in self.each.iter().filter(|of| of.groups.is_some()) {
             let (now, before) = (&of.now.x, &of.before.x);
             of.combine(now.len(), [1.0 + beta, -beta], [now, before, &of.z])?;
@@ -173,29 +173,29 @@ impl Engine for Vectors<'_> {
         Ok(())
     }
 
-    fn slope(&mut self) -> Result<f64, Error> {
+    fn scaled_gradient_square(&mut self) -> Result<f64, Error> {
         self.gradient(|of| [&of.moved; 2], 0.0)?;
         for of in &mut self.each {
             of.clear()?;
-            of.free()?;
+            of.measure_free()?;
         }
         Ok(self.read()?[OF_COLUMNS])
     }
 
-    fn turn(&mut self, keep: f32) -> Result<[f64; 2], Error> {
+    fn update_direction(&mut self, keep: f32) -> Result<[f64; 2], Error> {
         for of in &mut self.each {
             of.clear()?;
-            of.turn(keep)?;
+            of.update_direction(keep)?;
         }
         self.cards.forward(self.each.iter().map(|of| {
-            let finish = Finish::product(of.at(&of.a_direction), of.sum(0));
-            (of.at(&of.direction), finish)
+            let finish = Finish::product(of.address_of(&of.a_direction), of.sum_address(0));
+            (of.address_of(&of.direction), finish)
         }))?;
         let sums = self.read()?;
         Ok([sums[0], sums[OF_COLUMNS]])
     }
 
-    fn walk(&mut self, step: f32) -> Result<(), Error> {
+    fn move_along_direction(&mut self, step: f32) -> Result<(), Error> {
         for of in &self.each {
             let (x, r) = (&of.moved.x, &of.moved.r);
             of.combine(x.len(), [1.0, step], [x, &of.direction, x])?;
@@ -217,13 +217,13 @@ impl Engine for Vectors<'_> {
             of.clear()?;
             of.set_trial_point(share)?;
             of.measure([&of.moved.x; 3])?;
-            of.cost(&of.moved.x, false)?;
+            of.add_penalty(&of.moved.x, false)?;
         }
         self.residual(|of| &of.moved, None, 0.0)?;
         Ok(self.objective(&self.read()?))
     }
 
-    fn accept(&mut self) {
+    fn accept_trial_point(&mut self) {
         for of in &mut self.each {
             std::mem::swap(&mut of.now, &mut of.moved);
         }

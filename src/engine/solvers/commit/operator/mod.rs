@@ -411,7 +411,7 @@ impl Operator {
         let mut mixed = self.mixed.lock().unwrap_or_else(PoisonError::into_inner);
         mixed.resize(shape.columns(), 0.0);
         self.inner.adjoint(y, norm, &mut mixed)?;
-        mixing.part(&mixed, shape.fibres, x);
+        mixing.unmix(&mixed, shape.fibres, x);
         Ok(())
     }
 

@@ -57,7 +57,7 @@ impl Mixing {
     /// The mixing of a table; the table is returned unchanged if mixing saves nothing.
     pub fn from_table(table: Table, tolerance: f64) -> (Option<Self>, Table) {
         match Self::from_products(table.products(), tolerance) {
-            Some((mixing, factors)) => (Some(mixing), table.combined(&factors)),
+            Some((mixing, factors)) => (Some(mixing), table.with_combined_columns(&factors)),
             None => (None, table),
         }
     }
@@ -112,7 +112,7 @@ impl Mixing {
     }
 
     /// x = E z.
-    pub fn part(&self, z: &[f32], fibres: usize, x: &mut [f32]) {
+    pub fn unmix(&self, z: &[f32], fibres: usize, x: &mut [f32]) {
         let (mixed, rest) = z.split_at(fibres * self.rank);
         let (intra, own) = x.split_at_mut(fibres * self.atoms);
         own.copy_from_slice(rest);

@@ -41,7 +41,7 @@ pub fn in_order(parts: &[[f64; 2]]) -> [f64; 2] {
 /// Calls `work(piece, own slice, sums, scratch)` for each slice of `own` (pieces of `width`, of which the last may be
 /// shorter; always `count` pieces, even if they are empty), and writes the sums to `total`. The magnitudes of the values
 /// of each sum add up to at most `bound`.
-pub fn run<S: Default>(
+pub fn run_pieces<S: Default>(
     kept: &Sums,
     bound: f64,
     total: &mut [f32],

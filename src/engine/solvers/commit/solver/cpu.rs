@@ -147,7 +147,7 @@ impl Engine for Cpu<'_> {
         })
     }
 
-    fn sides(&mut self) -> (u64, u64) {
+    fn count_positive(&mut self) -> (u64, u64) {
         let (mut above, mut moved) = (0, 0);
         for (a, b) in self.before.x.iter().zip(&self.now.x) {
             above += u64::from(*b > 0.0);
@@ -156,7 +156,7 @@ impl Engine for Cpu<'_> {
         (above, moved)
     }
 
-    fn grow(&mut self, factor: f32) -> Result<(), Error> {
+    fn scale_metric(&mut self, factor: f32) -> Result<(), Error> {
         self.h.iter_mut().for_each(|h| *h *= factor);
         Ok(())
     }
@@ -166,10 +166,10 @@ impl Engine for Cpu<'_> {
         self.before.x.copy_from_slice(&self.now.x);
         self.before.r.copy_from_slice(&self.now.r);
         self.before.norm = self.now.norm;
-        self.follow(0.0)
+        self.extrapolate(0.0)
     }
 
-    fn follow(&mut self, beta: f32) -> Result<(), Error> {
+    fn extrapolate(&mut self, beta: f32) -> Result<(), Error> {
         combine(&mut self.z, 1.0 + beta, &self.now.x, -beta, &self.before.x);
         Ok(())
     }
@@ -184,7 +184,7 @@ impl Engine for Cpu<'_> {
         Ok(())
     }
 
-    fn slope(&mut self) -> Result<f64, Error> {
+    fn scaled_gradient_square(&mut self) -> Result<f64, Error> {
         let (problem, moved) = (self.problem, &self.round.moved);
         problem.gradient(0.0, moved, moved, &mut self.g)?;
         let lasso = problem.penalty.lasso;
@@ -203,7 +203,7 @@ impl Engine for Cpu<'_> {
         Ok(slope)
     }
 
-    fn turn(&mut self, keep: f32) -> Result<[f64; 2], Error> {
+    fn update_direction(&mut self, keep: f32) -> Result<[f64; 2], Error> {
         let Round {
             direction,
             a_direction,
@@ -225,7 +225,7 @@ impl Engine for Cpu<'_> {
         Ok([square, -product(&self.g, direction)])
     }
 
-    fn walk(&mut self, step: f32) -> Result<(), Error> {
+    fn move_along_direction(&mut self, step: f32) -> Result<(), Error> {
         let round = &mut self.round;
         add(&mut round.moved.x, step, &round.direction);
         add(&mut round.moved.r, step, &round.a_direction);
@@ -252,7 +252,7 @@ impl Engine for Cpu<'_> {
         self.problem.evaluate_point(moved)
     }
 
-    fn accept(&mut self) {
+    fn accept_trial_point(&mut self) {
         std::mem::swap(&mut self.now, &mut self.round.moved);
     }
 

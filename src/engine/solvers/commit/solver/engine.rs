@@ -35,28 +35,28 @@ pub trait Engine {
     fn step(&mut self, beta: f32) -> Result<StepMeasures, Error>;
 
     /// The number of positive weights, and of those that reached or left 0 in the last step.
-    fn sides(&mut self) -> (u64, u64);
+    fn count_positive(&mut self) -> (u64, u64);
 
     /// Multiplies h by `factor`.
-    fn grow(&mut self, factor: f32) -> Result<(), Error>;
+    fn scale_metric(&mut self, factor: f32) -> Result<(), Error>;
 
     /// Undoes the last step; all three points are then where it began.
     fn undo_step(&mut self) -> Result<(), Error>;
 
     /// z = (1 + β) now − β before.
-    fn follow(&mut self, beta: f32) -> Result<(), Error>;
+    fn extrapolate(&mut self, beta: f32) -> Result<(), Error>;
 
     /// Begins the second phase at the current point.
     fn begin_round(&mut self) -> Result<(), Error>;
 
     /// Σ g² / h for the gradient at the reached point, over the weights that are positive at the current point.
-    fn slope(&mut self) -> Result<f64, Error>;
+    fn scaled_gradient_square(&mut self) -> Result<f64, Error>;
 
     /// The direction d becomes `keep` d − g / h; returns |A d|² and −g·d.
-    fn turn(&mut self, keep: f32) -> Result<[f64; 2], Error>;
+    fn update_direction(&mut self, keep: f32) -> Result<[f64; 2], Error>;
 
     /// Moves by `step` times d.
-    fn walk(&mut self, step: f32) -> Result<(), Error>;
+    fn move_along_direction(&mut self, step: f32) -> Result<(), Error>;
 
     /// The search direction becomes the way from the current point to the one reached.
     fn begin_search(&mut self) -> Result<(), Error>;
@@ -65,7 +65,7 @@ pub trait Engine {
     fn evaluate_at(&mut self, share: f32) -> Result<f64, Error>;
 
     /// The last trial point becomes the current point.
-    fn accept(&mut self);
+    fn accept_trial_point(&mut self);
 
     fn finish(self) -> Result<EndPoint, Error>;
 }

@@ -29,18 +29,18 @@ impl SecondPhase {
     }
 
     /// Whether few weights have reached or left 0.
-    pub fn is_time(&mut self, engine: &mut impl Engine) -> bool {
+    pub fn should_begin(&mut self, engine: &mut impl Engine) -> bool {
         self.since += 1;
         if self.since < self.wait {
             return false;
         }
-        let (above, moved) = engine.sides();
+        let (above, moved) = engine.count_positive();
         (moved as f64) < MAX_CHANGING_SHARE * above as f64
     }
 
     /// Returns the number of iterations, each one A x and one Aᵀ y; the point is never worse afterwards. Ends where
     /// the objective would fall below the stop's target if no weight had become negative.
-    pub fn round(
+    pub fn run_round(
         &mut self,
         engine: &mut impl Engine,
         objective: &mut f64,
@@ -56,17 +56,17 @@ impl SecondPhase {
         let mut unbent = start_objective;
         let steps = STEPS.min(most.saturating_sub(SEARCH));
         while used < steps && unbent > target && !control.is_cancelled() {
-            let slope = engine.slope()?;
+            let slope = engine.scaled_gradient_square()?;
             if slope <= 0.0 {
                 break;
             }
             let keep = if used == 0 { 0.0 } else { slope / before };
             before = slope;
-            let [curvature, fall] = engine.turn(keep as f32)?;
+            let [curvature, fall] = engine.update_direction(keep as f32)?;
             if !(curvature > 0.0 && fall > 0.0) {
                 break;
             }
-            engine.walk((fall / curvature) as f32)?;
+            engine.move_along_direction((fall / curvature) as f32)?;
             unbent -= 0.5 * fall * fall / curvature;
             used += 1;
             control.advance(1);
@@ -82,7 +82,7 @@ impl SecondPhase {
             used += 1;
             if found < *objective {
                 *objective = found;
-                engine.accept();
+                engine.accept_trial_point();
                 break;
             }
             share *= 0.4;

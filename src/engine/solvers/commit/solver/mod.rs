@@ -14,7 +14,7 @@
 //! changes little, and every round ends with steps of the first phase, which let weights enter and leave this set.
 //!
 //! *Stop.* Single steps say little: after a restart and after a round the momentum is gone, and several consecutive
-//! steps are short far from the minimum. The fall of the objective is measured over [`JUDGED_ITERATIONS`], more than
+//! steps are short far from the minimum. The fall of the objective is measured over [`CONVERGENCE_WINDOW`], more than
 //! a round and the steps after it, and extrapolated at the rate at which it slows down: with many nearly equal
 //! streamlines the objective falls slowly for long, and a criterion of a small fall alone left such fits six
 //! tolerances above the minimum. Columns of cylinders of four radii are nearly equal in each streamline, and their
@@ -23,7 +23,7 @@
 //! All sums are the same bits at any number of threads, and so are the results; on graphics cards, threads add in any
 //! order, so a repeated fit gives the same objective and weights up to rounding.
 //!
-//! [`solve_plainly`] is the method of other programs, for comparison: the first phase with one step length, without
+//! [`solve_by_fista`] is the method of other programs, for comparison: the first phase with one step length, without
 //! restarts, and nothing after it.
 
 mod cpu;
@@ -45,7 +45,7 @@ use serde::{Deserialize, Serialize};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Iterations over which the fall of the objective is judged.
-pub const JUDGED_ITERATIONS: usize = 50;
+pub const CONVERGENCE_WINDOW: usize = 50;
 
 /// h shrinks where a step stays below this share of its bound …
 const SLACK: f64 = 0.5;
@@ -56,7 +56,7 @@ const SHRINK: f64 = 0.9;
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Stop {
     pub iterations: u32,
-    /// Relative fall of the objective over the last [`JUDGED_ITERATIONS`] plus the fall expected after them; 0:
+    /// Relative fall of the objective over the last [`CONVERGENCE_WINDOW`] plus the fall expected after them; 0:
     /// never.
     pub objective: f64,
     /// |x − max(0, x − h⁻¹ ∇)| / |x|, in the metric h; 0: never.
@@ -100,7 +100,7 @@ impl Curve {
     }
 
     /// Continues a curve.
-    pub fn after(values: &[f64]) -> Self {
+    pub fn continuing(values: &[f64]) -> Self {
         Self(Arc::new(Mutex::new(values.to_vec())))
     }
 
@@ -157,8 +157,8 @@ impl Metric {
     /// entries are positive, plus one percent.
     pub fn uniform(operator: &Operator) -> Result<Self, Error> {
         const POWERS: usize = 50;
-        let there = operator.squares().iter().map(|s| *s > 0.0);
-        let mut x: Vec<f32> = there.clone().map(|t| f32::from(u8::from(t))).collect();
+        let is_used = operator.squares().iter().map(|s| *s > 0.0);
+        let mut x: Vec<f32> = is_used.clone().map(|t| f32::from(u8::from(t))).collect();
         let mut y = vec![0.0; operator.rows()];
         let mut most = 0.0;
         for _ in 0..POWERS {
@@ -171,7 +171,7 @@ impl Metric {
         }
         let h = (1.01 * most) as f32;
         Ok(Self {
-            h: there.map(|t| if t { h } else { 0.0 }).collect(),
+            h: is_used.map(|t| if t { h } else { 0.0 }).collect(),
         })
     }
 }
@@ -207,7 +207,7 @@ pub fn solve(
 
 /// Starts at zero and uses accelerated proximal gradients alone (FISTA with a constant step, as published), in the
 /// problem's metric, which should be [`Metric::uniform`]. A baseline for other solvers.
-pub fn solve_plainly(
+pub fn solve_by_fista(
     problem: &Problem,
     stop: &Stop,
     curve: &Curve,
@@ -256,14 +256,14 @@ fn solve_by(
     }
 }
 
-/// How far the objective fell over the last [`JUDGED_ITERATIONS`] and will fall after them, if each further
-/// [`JUDGED_ITERATIONS`] fall by the same factor as these relative to those before. `None`: too few iterations.
+/// How far the objective fell over the last [`CONVERGENCE_WINDOW`] and will fall after them, if each further
+/// [`CONVERGENCE_WINDOW`] fall by the same factor as these relative to those before. `None`: too few iterations.
 fn remaining_decrease(reached: &[f64]) -> Option<f64> {
     /// The slowest fall that can be distinguished from rest.
     const SLOWEST: f64 = 0.98;
     let last = reached.len().checked_sub(1)?;
-    let middle = last.checked_sub(JUDGED_ITERATIONS)?;
-    let first = middle.saturating_sub(JUDGED_ITERATIONS);
+    let middle = last.checked_sub(CONVERGENCE_WINDOW)?;
+    let first = middle.saturating_sub(CONVERGENCE_WINDOW);
     // At the limit of single precision the objective rises as often as it falls.
     let [before, now] = [(first, middle), (middle, last)].map(|(a, b)| reached[a] - reached[b]);
     let rate = match before > 0.0 {
@@ -306,7 +306,7 @@ fn run(
         // The margin covers single precision and nearly equal columns.
         if made.moved > made.step * 1.001 + f64::from(f32::EPSILON) * objective {
             let factor = (made.moved / made.step.max(f64::MIN_POSITIVE) * 1.05).min(4.0) as f32;
-            engine.grow(factor)?;
+            engine.scale_metric(factor)?;
             left *= f64::from(factor);
             if made.objective > objective {
                 // Repeat from the last point with a shorter step.
@@ -328,13 +328,13 @@ fn run(
         let next = 0.5 * (1.0 + (1.0 + 4.0 * t * t).sqrt());
         beta = ((t - 1.0) / next) as f32;
         t = next;
-        engine.follow(beta)?;
+        engine.extrapolate(beta)?;
         // In the original metric, whatever h has become.
         if stop.kkt > 0.0 && left * made.step.sqrt() <= stop.kkt * made.size.sqrt() {
             break Ended::Kkt;
         }
         if method == Method::Own && made.moved < SLACK * made.step {
-            engine.grow(SHRINK as f32)?;
+            engine.scale_metric(SHRINK as f32)?;
             left *= SHRINK;
         }
         if stop.objective > 0.0
@@ -343,9 +343,9 @@ fn run(
         {
             break Ended::Objective;
         }
-        if second && free.is_time(&mut engine) {
+        if second && free.should_begin(&mut engine) {
             let most = stop.iterations - iterations;
-            let used = free.round(
+            let used = free.run_round(
                 &mut engine,
                 &mut objective,
                 stop.target,
@@ -357,11 +357,11 @@ fn run(
             reached.resize(reached.len() + used as usize, objective);
             if used > 0 {
                 (t, beta) = (1.0, 0.0);
-                engine.follow(beta)?;
+                engine.extrapolate(beta)?;
             }
         }
     };
-    engine.grow((1.0 / left) as f32)?;
+    engine.scale_metric((1.0 / left) as f32)?;
     let last = engine.finish()?;
     Ok(Solution {
         x: last.x,

@@ -124,7 +124,7 @@ impl Bricks {
         let mut last = [0; HEADER];
         last[..27].fill(outside);
         out.headers.push(last);
-        out.link(prepared, control)?;
+        out.find_readers(prepared, control)?;
         Ok(out)
     }
 
@@ -146,7 +146,7 @@ impl Bricks {
     }
 
     /// Finds which bricks read which cells through long offsets.
-    fn link(&mut self, prepared: &Prepared, control: &Control) -> Result<(), Cancelled> {
+    fn find_readers(&mut self, prepared: &Prepared, control: &Control) -> Result<(), Cancelled> {
         let mut readers = Readers::new(self.headers.len());
         let order = std::mem::take(&mut self.order);
         for (i, &place) in order.iter().enumerate() {
@@ -156,7 +156,7 @@ impl Bricks {
             let brick = self.cell_of[place as usize] / CELLS as u32;
             for offset in prepared.offsets(place as usize) {
                 self.has_terms = true;
-                for end in self.ends(&prepared.metric, place as usize, offset) {
+                for end in self.cells_at_ends(&prepared.metric, place as usize, offset) {
                     if end == CLOSED {
                         continue;
                     }
@@ -180,7 +180,7 @@ impl Bricks {
     }
 
     /// Cells at the two ends of an offset.
-    fn ends(&self, metric: &Metric, place: usize, offset: &Offset) -> [u32; 2] {
+    fn cells_at_ends(&self, metric: &Metric, place: usize, offset: &Offset) -> [u32; 2] {
         let voxel = metric.voxel(place);
         [0, 1].map(|end| {
             if !offset.open[end] {
@@ -216,7 +216,7 @@ impl Bricks {
         for (record, &place) in out.chunks_exact_mut(TERMS).zip(&self.order) {
             for (k, offset) in prepared.offsets(place as usize).iter().enumerate() {
                 record[k] = offset.rho.to_bits();
-                let cells = self.ends(&prepared.metric, place as usize, offset);
+                let cells = self.cells_at_ends(&prepared.metric, place as usize, offset);
                 record[ENDS + 2 * k..][..2].copy_from_slice(&cells);
             }
         }

@@ -75,7 +75,7 @@ impl GatheredRays {
     }
 
     /// Copies points (world mm) and measures from the seed into their lines; returns the milliseconds of gathering.
-    fn fetch(
+    fn copy_to_lines(
         &self,
         device: &Device,
         points: &CudaSlice<f32>,
@@ -135,7 +135,8 @@ impl Job<'_> {
         self.room.check_points(self.seeds_in(seeds.len()), all)?;
         let mut gather_ms = 0.0;
         for (requested, lines) in [(&kept, &mut joined.kept), (&missed, &mut joined.missed)] {
-            gather_ms += requested.fetch(device, points, active.len(), lines, self.backend)?;
+            gather_ms +=
+                requested.copy_to_lines(device, points, active.len(), lines, self.backend)?;
         }
         Ok((joined, [follow_ms, gather_ms]))
     }

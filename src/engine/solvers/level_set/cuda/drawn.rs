@@ -16,17 +16,17 @@ pub struct DrawnBuffers(Vec<(SharedBuffer, DeviceCopy)>);
 
 impl DrawnBuffers {
     /// A buffer that is large enough and shown by no picture; `None` where the window exports none.
-    fn free(
+    fn free_buffer(
         &mut self,
         bytes: u64,
         lend: &ImageExporter,
         device: &Device,
     ) -> Option<&(SharedBuffer, DeviceCopy)> {
         let Self(all) = self;
-        all.retain(|(buffer, copy)| buffer.bytes() >= bytes || !copy.is_alone());
+        all.retain(|(buffer, copy)| buffer.bytes() >= bytes || !copy.is_only_handle());
         if let Some(at) = all
             .iter()
-            .position(|(buffer, copy)| copy.is_alone() && buffer.bytes() >= bytes)
+            .position(|(buffer, copy)| copy.is_only_handle() && buffer.bytes() >= bytes)
         {
             return all.get(at);
         }
@@ -72,7 +72,7 @@ impl Engine {
         let bricks = self.buffers.bricks;
         let first = BrickImage::pages_after(bricks);
         let bytes = first + 4 * pages as u64;
-        let Some((buffer, copy)) = self.drawn.free(bytes, lend, &self.devices[0]) else {
+        let Some((buffer, copy)) = self.drawn.free_buffer(bytes, lend, &self.devices[0]) else {
             return Ok(None);
         };
         let image =

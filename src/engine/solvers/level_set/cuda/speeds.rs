@@ -49,7 +49,7 @@ impl Engine {
             region: speeds.region_rule(inside, all),
             ..self.state
         };
-        self.put()?;
+        self.upload_state()?;
         self.device().synchronize(OPERATION)?;
         self.tables.speeds = pointer(&self.speeds, &self.stream);
         self.tables.quanta = self.quanta.as_ref().map_or(0, |q| pointer(q, &self.stream));
@@ -59,7 +59,7 @@ impl Engine {
     }
 
     /// Writes rules and state to the addresses that the graphs use.
-    pub(super) fn put(&mut self) -> Result<(), Error> {
+    pub(super) fn upload_state(&mut self) -> Result<(), Error> {
         let rules = self
             .stream
             .memcpy_htod(&[self.rules], &mut self.buffers.rules);

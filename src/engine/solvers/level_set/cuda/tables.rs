@@ -236,9 +236,9 @@ impl Buffers {
             taken: device.alloc_zeros(bricks)?,
             idle: device.alloc_zeros(slots)?,
             log: device.alloc_zeros(LOG as usize)?,
-            shell: device.upload(&shell())?,
-            halo: device.upload(&halo())?,
-            exchange: device.alloc_zeros(2 * exchanged(device) * PAGE)?,
+            shell: device.upload(&shell_sources())?,
+            halo: device.upload(&halo_sources())?,
+            exchange: device.alloc_zeros(2 * exchanged_pages(device) * PAGE)?,
             made: device.alloc_zeros(slots)?,
             laps: device.alloc_zeros(LOG as usize)?,
             line: device.alloc_zeros(bricks)?,
@@ -289,18 +289,18 @@ impl Buffers {
 }
 
 /// Pages that blocks may hold in shared memory at the same time: eight blocks of 256 threads fit on a multiprocessor.
-fn exchanged(device: &Device) -> usize {
+fn exchanged_pages(device: &Device) -> usize {
     8 * device.multiprocessors() as usize + 2
 }
 
 /// Index of a voxel in the tile, -1 to 8 along each axis: `at` in kernels/fronts.cuh.
-fn tile(x: i32, y: i32, z: i32) -> u32 {
+fn tile_index(x: i32, y: i32, z: i32) -> u32 {
     ((z + 1) * 144 + (y + 1) * 12 + x + 4) as u32
 }
 
 /// Entry of a voxel next to a brick: neighbour << 21 | index in the tile << 10 | index in its page; `sides`: index in
 /// its sides, where it lies before or behind the brick's rows.
-fn entry([x, y, z]: [i32; 3], sides: bool) -> u32 {
+fn neighbour_entry([x, y, z]: [i32; 3], sides: bool) -> u32 {
     let side = |v: i32| if v < 0 { 0 } else { 1 + u32::from(v > 7) };
     let neighbour = 9 * side(z) + 3 * side(y) + side(x);
     let (x8, y8, z8) = (x & 7, y & 7, z & 7);
@@ -309,7 +309,7 @@ fn entry([x, y, z]: [i32; 3], sides: bool) -> u32 {
         8 if sides => y8 + 8 * z8,
         _ => x8 + 8 * y8 + 64 * z8,
     };
-    neighbour << 21 | tile(x, y, z) << 10 | place as u32
+    neighbour << 21 | tile_index(x, y, z) << 10 | place as u32
 }
 
 fn around() -> impl Iterator<Item = (i32, i32)> {
@@ -318,12 +318,12 @@ fn around() -> impl Iterator<Item = (i32, i32)> {
 
 /// Sources of a brick's shell: half rows of pages, and quarter columns and single values of sides, in the order in
 /// which a warp of the kernel reads them.
-fn shell() -> Vec<u32> {
+fn shell_sources() -> Vec<u32> {
     let within = |v: i32| (0..8).contains(&v);
-    let ends = |y: i32, z: i32| [-1, 8].map(|x| entry([x, y, z], true));
+    let ends = |y: i32, z: i32| [-1, 8].map(|x| neighbour_entry([x, y, z], true));
     let outer = around().filter(|(y, z)| !(within(*y) && within(*z)));
     let rows: Vec<u32> = outer
-        .flat_map(|(y, z)| [0, 4].map(|x| entry([x, y, z], true)))
+        .flat_map(|(y, z)| [0, 4].map(|x| neighbour_entry([x, y, z], true)))
         .collect();
     let columns = (-1..9).flat_map(|z| [0, 4].map(|y| (y, z)));
     let columns: Vec<u32> = columns.flat_map(|(y, z)| ends(y, z)).collect();
@@ -339,10 +339,10 @@ fn shell() -> Vec<u32> {
 }
 
 /// The same value by value, from pages.
-fn halo() -> Vec<u32> {
+fn halo_sources() -> Vec<u32> {
     let within = |v: &i32| (0..8).contains(v);
     let all = around().flat_map(|(y, z)| (-1..9).map(move |x| [x, y, z]));
     all.filter(|at| !at.iter().all(within))
-        .map(|at| entry(at, false))
+        .map(|at| neighbour_entry(at, false))
         .collect()
 }

@@ -31,7 +31,7 @@ impl Crossings {
         }
     }
 
-    fn one(at: DVec3, value: f64) -> Self {
+    fn single(at: DVec3, value: f64) -> Self {
         Self {
             count: 1,
             at: Some(at),
@@ -41,7 +41,7 @@ impl Crossings {
 }
 
 /// φ at the corners of the cell that contains a point in voxels, and the position of the point in the cell.
-fn around(field: &Field, at: DVec3) -> ([f32; 8], DVec3) {
+fn cell_at(field: &Field, at: DVec3) -> ([f32; 8], DVec3) {
     let low = at.floor();
     let base = low.to_array().map(|v| v as i64);
     let corner = |k: usize| [0, 1, 2].map(|a| base[a] + (k >> a & 1) as i64);
@@ -50,7 +50,7 @@ fn around(field: &Field, at: DVec3) -> ([f32; 8], DVec3) {
 
 /// φ at a point in voxels.
 fn phi(field: &Field, at: DVec3) -> f64 {
-    let (values, low) = around(field, at);
+    let (values, low) = cell_at(field, at);
     trilinear(&values, (at - low).to_array())
 }
 
@@ -89,7 +89,7 @@ fn enters(field: &Field, [a, b]: [DVec3; 2]) -> Option<(f64, DVec3)> {
     cuts.sort_unstable_by(f64::total_cmp);
     cuts.windows(2).find_map(|ends| {
         let at = |t: f64| a + (ends[0] + t * (ends[1] - ends[0])) * way;
-        let (values, low) = around(field, at(0.5));
+        let (values, low) = cell_at(field, at(0.5));
         if values.iter().all(|v| *v <= 0.0) {
             return None;
         }
@@ -109,13 +109,13 @@ pub fn through(field: &Field, surface: &Isosurface, lines: &Tractogram) -> Cross
     let grid = &field.grid;
     let of_line = |line: usize| {
         let points = lines.streamline(line);
-        let mut near = pieces.near(line, points.len(), requested);
+        let mut near = pieces.pieces_near(line, points.len(), requested);
         let found = near.find_map(|range| {
             let mut segments = segments(&points[range]);
             segments.find_map(|ends| enters(field, ends.map(|p| grid.voxel_at(p))))
         });
         found.map_or_else(Crossings::default, |(value, at)| {
-            Crossings::one(grid.world(at), value)
+            Crossings::single(grid.world(at), value)
         })
     };
     let each = (0..lines.len()).into_par_iter();
@@ -139,7 +139,7 @@ pub fn overlap(field: &Field, surface: &Isosurface, volume: &Volume, level: f32)
             return Crossings::default();
         }
         match phi(field, field.grid.voxel_at(at)) {
-            value if value > 0.0 => Crossings::one(at, value),
+            value if value > 0.0 => Crossings::single(at, value),
             _ => Crossings::default(),
         }
     };
@@ -165,6 +165,6 @@ pub fn overlap(field: &Field, surface: &Isosurface, volume: &Volume, level: f32)
     let of_cell = |cell: u32| surface.crossings(cell.into()).find(within);
     let found = surface.cells().into_par_iter().find_map_any(of_cell);
     found.map_or_else(Crossings::default, |at| {
-        Crossings::one(at, f64::MIN_POSITIVE)
+        Crossings::single(at, f64::MIN_POSITIVE)
     })
 }

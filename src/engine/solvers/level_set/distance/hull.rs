@@ -76,7 +76,7 @@ impl Hull {
     /// A lower bound on the distance between the sets: along any direction the sets are at least as far apart as
     /// their projections. The error is of second order in the disc's size where the direction is that of the shortest
     /// distance.
-    pub fn apart(&self, disc: &Disc) -> f64 {
+    pub fn min_distance(&self, disc: &Disc) -> f64 {
         let along = |to: DVec3, from: DVec3| {
             let u = (to - from).try_normalize();
             u.map_or(0.0, |u| -self.support(-u) - disc.support(u))

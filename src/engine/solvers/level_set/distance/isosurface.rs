@@ -35,7 +35,7 @@ impl CellPart {
         self.depth < Self::DEEPEST
     }
 
-    pub fn halves(self) -> impl Iterator<Item = Self> {
+    pub fn split(self) -> impl Iterator<Item = Self> {
         (0..8u16).map(move |k| Self {
             depth: self.depth + 1,
             at: [0, 1, 2].map(|a| 2 * self.at[a] + (k >> a & 1)),
@@ -64,7 +64,7 @@ impl Bounds {
         }
     }
 
-    pub fn around(points: impl Iterator<Item = DVec3>) -> Self {
+    pub fn enclosing(points: impl Iterator<Item = DVec3>) -> Self {
         points.fold(Self::NONE, |all, p| all.with(Self { low: p, high: p }))
     }
 
@@ -168,13 +168,13 @@ impl Isosurface {
             });
         }
         if !leaves.is_empty() {
-            made.grow(leaves);
+            made.build_tree(leaves);
         }
         made
     }
 
     /// Builds a tree of these leaves; returns its root.
-    fn grow(&mut self, mut leaves: Vec<Node>) -> u32 {
+    fn build_tree(&mut self, mut leaves: Vec<Node>) -> u32 {
         let bounds = leaves.iter().map(|n| n.bounds);
         let bounds = bounds.fold(Bounds::NONE, Bounds::with);
         let root = self.nodes.len() as u32;
@@ -191,7 +191,7 @@ impl Isosurface {
             bounds,
             below: Below::Nodes([0; 2]),
         });
-        let below = [self.grow(leaves), self.grow(others)];
+        let below = [self.build_tree(leaves), self.build_tree(others)];
         self.nodes[root as usize].below = Below::Nodes(below);
         root
     }
@@ -206,7 +206,7 @@ impl Isosurface {
     }
 
     pub(super) fn bounds_of(&self, cell: u32) -> Bounds {
-        let (centre, half) = self.place(CellPart::from(cell));
+        let (centre, half) = self.centre_and_half_edges(CellPart::from(cell));
         let reach = half.x_axis.abs() + half.y_axis.abs() + half.z_axis.abs();
         Bounds {
             low: centre - reach,
@@ -215,7 +215,7 @@ impl Isosurface {
     }
 
     /// The cells that may be closer to a box than `limit`, near ones first; visits may lower the limit.
-    pub(super) fn near(
+    pub(super) fn for_each_near(
         &self,
         bounds: &Bounds,
         limit: impl Fn() -> f64,
@@ -250,7 +250,7 @@ impl Isosurface {
     }
 
     /// Centre of a part and half its edges, world mm.
-    fn place(&self, part: CellPart) -> (DVec3, DMat3) {
+    fn centre_and_half_edges(&self, part: CellPart) -> (DVec3, DMat3) {
         let side = 1.0 / f64::from(1u32 << part.depth);
         let from = self.cells[part.cell as usize].at.map(f64::from);
         let within = part.at.map(|v| (f64::from(v) + 0.5) * side);
@@ -260,7 +260,7 @@ impl Isosurface {
 
     /// Values at a part's corners; `None` if the surface does not cross it: a trilinear function takes its extremes
     /// at corners.
-    fn corners(&self, part: CellPart) -> Option<[f64; 8]> {
+    fn corner_values(&self, part: CellPart) -> Option<[f64; 8]> {
         let side = 1.0 / f64::from(1u32 << part.depth);
         let values = &self.cells[part.cell as usize].values;
         let at = |k: usize| {
@@ -275,8 +275,8 @@ impl Isosurface {
     /// A convex set that contains the surface in a part. With s from −1 to 1 across the part, the value is c + Σ cᵢ
     /// sᵢ plus products of these, which sum to at most `bend`: a slab around a plane contains its zeros.
     pub(super) fn hull(&self, part: CellPart) -> Option<Hull> {
-        let values = self.corners(part)?;
-        let (centre, half) = self.place(part);
+        let values = self.corner_values(part)?;
+        let (centre, half) = self.centre_and_half_edges(part);
         let sum = |which: usize| -> f64 {
             let sign = |k: usize| match (!k & which).count_ones() % 2 {
                 0 => 1.0,
@@ -305,8 +305,8 @@ impl Isosurface {
 
     /// The points where the surface crosses a part's edges, along which its value is linear.
     pub(super) fn crossings(&self, part: CellPart) -> impl Iterator<Item = DVec3> {
-        let (centre, half) = self.place(part);
-        let values = self.corners(part);
+        let (centre, half) = self.centre_and_half_edges(part);
+        let values = self.corner_values(part);
         let corner = move |k: usize| {
             let sign = |a: usize| if k >> a & 1 == 1 { 1.0 } else { -1.0 };
             centre + half * DVec3::new(sign(0), sign(1), sign(2))

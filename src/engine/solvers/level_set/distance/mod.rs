@@ -46,7 +46,7 @@ fn segments(points: &[[f32; 3]]) -> impl Iterator<Item = [DVec3; 2]> {
     all.filter(|[a, b]| a.is_finite() && b.is_finite())
 }
 
-/// A box for [`crate::data::bounding_chunks::BoundingChunks::near`], slightly enlarged.
+/// A box for [`crate::data::bounding_chunks::BoundingChunks::pieces_near`], slightly enlarged.
 fn pieces_within(bounds: &Bounds, margin: f64) -> PieceBounds {
     let margin = DVec3::splat(margin.min(f64::from(f32::MAX)));
     let low = (bounds.low - margin).as_vec3().to_array();
@@ -72,7 +72,7 @@ pub fn to_streamlines(
     let least = SmallestDistance::new(f64::INFINITY);
     let look = |ends: &[[DVec3; 2]], found: &mut CandidatePairs| {
         let others: Vec<Other> = ends.iter().map(|s| Other::Segment(*s)).collect();
-        let bounds = Bounds::around(ends.iter().flatten().copied());
+        let bounds = Bounds::enclosing(ends.iter().flatten().copied());
         search.pairs(&bounds, &others, &least, found);
     };
     let every = (lines.points.len() / SAMPLES).max(1);
@@ -85,7 +85,7 @@ pub fn to_streamlines(
     let of_line = |mut found: CandidatePairs, line: usize| {
         let points = lines.streamline(line);
         let requested = pieces_within(&all, least.mm());
-        for range in pieces.near(line, points.len(), requested) {
+        for range in pieces.pieces_near(line, points.len(), requested) {
             let ends: Vec<[DVec3; 2]> = segments(&points[range]).collect();
             if !ends.is_empty() {
                 look(&ends, &mut found);
@@ -115,7 +115,7 @@ pub fn to_surface(
     };
     let least = SmallestDistance::new(f64::INFINITY);
     if let Some(point) = known {
-        let bounds = Bounds::around([point].into_iter());
+        let bounds = Bounds::enclosing([point].into_iter());
         let others = [Other::Segment([point; 2])];
         search.pairs(&bounds, &others, &least, &mut CandidatePairs::new());
     }

@@ -28,7 +28,7 @@ impl SmallestDistance {
         f64::from_bits(self.0.load(Atomic::Relaxed))
     }
 
-    pub fn lower(&self, mm: f64) {
+    pub fn lower_to(&self, mm: f64) {
         // Non-negative floats are ordered like their bits.
         self.0.fetch_min(mm.to_bits(), Atomic::Relaxed);
     }
@@ -96,7 +96,7 @@ impl SurfaceSearch<'_> {
     }
 
     /// Two close points of a pair.
-    fn joined(&self, pair: &Pair) -> Option<NearestPair> {
+    fn nearest_points(&self, pair: &Pair) -> Option<NearestPair> {
         let joined = |other: DVec3, surface: DVec3| NearestPair {
             mm: other.distance(surface),
             other,
@@ -121,7 +121,7 @@ impl SurfaceSearch<'_> {
         least: &SmallestDistance,
         found: &mut CandidatePairs,
     ) {
-        self.surface.near(
+        self.surface.for_each_near(
             bounds,
             || least.mm(),
             |cell| {
@@ -133,18 +133,18 @@ impl SurfaceSearch<'_> {
                     let Some(hull) = self.hull_of(other) else {
                         continue;
                     };
-                    let apart = hull.apart(&disc);
-                    if apart >= least.mm() {
+                    let min_distance = hull.min_distance(&disc);
+                    if min_distance >= least.mm() {
                         continue;
                     }
                     let pair = Pair {
-                        least: apart,
+                        least: min_distance,
                         other: *other,
                         part,
                     };
-                    if let Some(joined) = self.joined(&pair) {
+                    if let Some(joined) = self.nearest_points(&pair) {
                         // A tiny margin, so that the pair itself is not dropped.
-                        least.lower(joined.mm * (1.0 + 1e-12) + f64::MIN_POSITIVE);
+                        least.lower_to(joined.mm * (1.0 + 1e-12) + f64::MIN_POSITIVE);
                     }
                     found.add(pair, least);
                 }
@@ -156,7 +156,7 @@ impl SurfaceSearch<'_> {
     pub fn refine(&self, found: CandidatePairs) -> Option<Approach> {
         let mut best: Option<NearestPair> = None;
         let take = |pair: &Pair, best: &mut Option<NearestPair>| {
-            let joined = self.joined(pair);
+            let joined = self.nearest_points(pair);
             let nearer = |j: &NearestPair| best.is_none_or(|b| j.mm < b.mm);
             if let Some(joined) = joined.filter(nearer) {
                 *best = Some(joined);
@@ -211,11 +211,11 @@ impl SurfaceSearch<'_> {
         };
         let pairs: Vec<(Other, CellPart)> = match other {
             Some(part) => {
-                let halves = part.halves();
+                let halves = part.split();
                 halves.map(|h| (Other::Part(h), pair.part)).collect()
             }
             None if pair.part.can_be_halved() => {
-                let halves = pair.part.halves();
+                let halves = pair.part.split();
                 halves.map(|h| (pair.other, h)).collect()
             }
             None => Vec::new(),
@@ -224,9 +224,9 @@ impl SurfaceSearch<'_> {
             let Some(Hull::Disc(disc)) = self.surface.hull(part) else {
                 return None;
             };
-            let apart = self.hull_of(&other)?.apart(&disc);
+            let min_distance = self.hull_of(&other)?.min_distance(&disc);
             Some(Pair {
-                least: apart.max(pair.least),
+                least: min_distance.max(pair.least),
                 other,
                 part,
             })

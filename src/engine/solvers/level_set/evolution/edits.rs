@@ -13,11 +13,11 @@ use std::sync::Arc;
 impl Evolution {
     /// Changes the parameters from the next step on.
     pub fn set(&mut self, params: &Params, backend: &Backend) -> Result<(), Error> {
-        self.turn_to(self.number, params, backend)
+        self.switch_inputs(self.number, params, backend)
     }
 
     /// Changes parameters and the other inputs of the same image; φ is unchanged.
-    pub fn change(
+    pub fn set_inputs(
         &mut self,
         inputs: &Inputs,
         params: &Params,
@@ -28,7 +28,7 @@ impl Evolution {
         if known.is_none() {
             self.inputs.push(inputs.clone());
         }
-        let turned = self.turn_to(known.unwrap_or(count), params, backend);
+        let turned = self.switch_inputs(known.unwrap_or(count), params, backend);
         if turned.is_err() {
             self.inputs.truncate(count);
         }
@@ -36,7 +36,7 @@ impl Evolution {
     }
 
     /// Switches to the inputs with this number. On failure nothing changes.
-    pub(super) fn turn_to(
+    pub(super) fn switch_inputs(
         &mut self,
         number: usize,
         params: &Params,
@@ -59,21 +59,21 @@ impl Evolution {
             self.leak_detector.record_change();
             if moved {
                 self.number = number;
-                self.note(ScriptEvent::Inputs(number));
+                self.record_event(ScriptEvent::Inputs(number));
             }
             if changed {
-                self.note(ScriptEvent::Params(params.clone()));
+                self.record_event(ScriptEvent::Params(params.clone()));
             }
             Ok(())
         })
     }
 
     /// Adds a sphere, or cuts it away and keeps the surface out of it.
-    pub fn edit(&mut self, sphere: &Sphere, backend: &Backend) -> Result<(), Error> {
+    pub fn apply_sphere(&mut self, sphere: &Sphere, backend: &Backend) -> Result<(), Error> {
         sphere.check(&self.inputs().image.grid)?;
         let before = self.field()?;
         let field = edited(&before, sphere);
-        let census = field.census(0.0);
+        let census = field.count_voxels(0.0);
         if census.inside == 0 {
             return Err(Error::Input(
                 "Found no voxel left after the cut, expected some; the surface is kept: cut away less"
@@ -106,11 +106,11 @@ impl Evolution {
         let contacts = backend.install(|| [&before, &field].map(|f| self.contact(f)));
         self.leak_detector
             .record_sphere(census.inside, sphere.add, contacts);
-        self.note(ScriptEvent::Sphere(*sphere));
+        self.record_event(ScriptEvent::Sphere(*sphere));
         Ok(())
     }
 
-    fn note(&mut self, what: ScriptEvent) {
+    fn record_event(&mut self, what: ScriptEvent) {
         let step = self.step();
         self.script.events.push(Event { step, what });
         self.rest_checks.clear();
@@ -136,7 +136,7 @@ impl Evolution {
     pub fn continue_past_leak(&mut self, backend: &Backend) -> Result<(), Error> {
         let field = self.field()?;
         let contact = backend.install(|| self.contact(&field));
-        self.leak_detector.allow(contact);
+        self.leak_detector.allow_contact(contact);
         Ok(())
     }
 }

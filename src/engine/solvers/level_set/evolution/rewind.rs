@@ -102,13 +102,13 @@ impl Evolution {
         backend: &Backend,
         control: &Control,
     ) -> Result<(), Error> {
-        let state = self.history.back_to(step);
+        let state = self.history.truncate_to(step);
         let events = std::mem::take(&mut self.script.events);
         let kept = events.into_iter().filter(|e| e.step < step || with_changes);
         // A state is stored before the user's changes at its step.
         let (done, ahead): (Vec<Event>, Vec<Event>) = kept.partition(|e| e.step < state.step);
         self.script.events = done;
-        let (params, number) = self.script.at(state.step);
+        let (params, number) = self.script.params_at(state.step);
         let params = params.clone();
         self.inside.truncate(state.step as usize + 1);
         self.time = state.time;
@@ -124,7 +124,7 @@ impl Evolution {
                     .rewound(&self.inside, &self.script.events, contact);
             Ok::<_, Error>(())
         })?;
-        self.follow(&ahead, step, backend, control)?;
+        self.follow_script(&ahead, step, backend, control)?;
         // Inputs are numbered in the order in which they appear.
         let used = self.script.events.iter().map(|e| match e.what {
             ScriptEvent::Inputs(number) => number + 1,
@@ -135,7 +135,7 @@ impl Evolution {
     }
 
     /// Steps up to `step`, applying the user's changes on the way.
-    fn follow(
+    fn follow_script(
         &mut self,
         events: &[Event],
         step: u64,
@@ -144,13 +144,13 @@ impl Evolution {
     ) -> Result<Ended, Error> {
         let mut events = events.iter().peekable();
         while let Some(event) = events.next() {
-            let ended = self.reach(event.step, backend, control)?;
+            let ended = self.run_to(event.step, backend, control)?;
             if ended != Ended::Steps {
                 return Ok(ended);
             }
             match &event.what {
                 ScriptEvent::Params(params) => self.set(params, backend)?,
-                ScriptEvent::Sphere(sphere) => self.edit(sphere, backend)?,
+                ScriptEvent::Sphere(sphere) => self.apply_sphere(sphere, backend)?,
                 ScriptEvent::Inputs(number) => {
                     // Both at once if both were changed: either alone might stop all motion.
                     let with = |next: &&Event| {
@@ -160,15 +160,15 @@ impl Evolution {
                         Some(ScriptEvent::Params(params)) => params.clone(),
                         _ => self.params().clone(),
                     };
-                    self.turn_to(*number, &params, backend)?;
+                    self.switch_inputs(*number, &params, backend)?;
                 }
             }
         }
-        self.reach(step, backend, control)
+        self.run_to(step, backend, control)
     }
 
     /// Continues even where the surface is at rest.
-    fn reach(&mut self, step: u64, backend: &Backend, control: &Control) -> Result<Ended, Error> {
+    fn run_to(&mut self, step: u64, backend: &Backend, control: &Control) -> Result<Ended, Error> {
         while self.step() < step {
             match self.run(step - self.step(), backend, control)? {
                 Ended::Steps | Ended::Converged => {}
@@ -196,7 +196,7 @@ impl Evolution {
         let mut made = Self::new(first, start, params, layout, backend, control)?;
         made.inputs = inputs.to_vec();
         made.watched = false;
-        let ended = made.follow(&script.events, script.steps, backend, control)?;
+        let ended = made.follow_script(&script.events, script.steps, backend, control)?;
         made.watched = true;
         Ok((made, ended))
     }

@@ -214,11 +214,11 @@ impl Rest {
             return None;
         };
         // The windows being judged do not belong to the typical growth.
-        let usual_until = last - self.over;
-        let from = usual_until
+        let earlier_until = last - self.over;
+        let from = earlier_until
             .saturating_sub(RECENT)
             .max(rested.saturating_sub(REST_WINDOWS) + 1);
-        let mut recent: Vec<f64> = (from..usual_until).map(growth).collect();
+        let mut recent: Vec<f64> = (from..earlier_until).map(growth).collect();
         let median = upper_median(&mut recent).unwrap_or(0.0);
         // Growth at which the surface rests is rest, however small its median. A few voxels are no leak, however
         // small the surface.

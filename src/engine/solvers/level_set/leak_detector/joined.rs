@@ -84,7 +84,7 @@ impl Joined {
         let alike = |near: [f64; 2]| share(&joined, near) / share(&own, near);
         // In a wide range, another tissue is near the middle, too, but not near the values at the start.
         let in_range = alike(range.map(|end| middle + NEAR * (end - middle)));
-        let as_begun = alike([least?, most?]);
+        let in_seed_range = alike([least?, most?]);
         let area = area_mm2(&surface(before));
         let wider = area_mm2(&surface(now)) - area;
         let thickness = own.len() as f64 / area;
@@ -95,7 +95,7 @@ impl Joined {
             f64::INFINITY
         };
         (!joined.is_empty()).then(|| Self {
-            alike: in_range.min(as_begun),
+            alike: in_range.min(in_seed_range),
             thicker,
         })
     }

@@ -120,8 +120,8 @@ pub fn otsu(counts: &[u64; LEVELS]) -> Option<u8> {
             continue;
         }
         let (low, high) = (low_count as f64, high_count as f64);
-        let apart = low_sum / low - (sum - low_sum) / high;
-        let variance = low * high * apart * apart;
+        let difference = low_sum / low - (sum - low_sum) / high;
+        let variance = low * high * difference * difference;
         if variance > best_variance {
             best_variance = variance;
             best = Some(level as u8);

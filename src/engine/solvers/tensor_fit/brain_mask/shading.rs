@@ -40,8 +40,8 @@ impl Shading {
         let mut near = f64::INFINITY;
         let mut terms = [0.0; TERMS];
         for _ in 0..SOLVES {
-            let apart = |(row, log): &([f64; TERMS], f64)| (log - dot(row, &terms)).abs();
-            let used: Vec<_> = rows.iter().filter(|row| apart(row) <= near).collect();
+            let deviation = |(row, log): &([f64; TERMS], f64)| (log - dot(row, &terms)).abs();
+            let used: Vec<_> = rows.iter().filter(|row| deviation(row) <= near).collect();
             let Some(solved) = solve(&used) else {
                 return none;
             };

@@ -7,7 +7,7 @@ use crate::data::Grid;
 type IndexedVoxel = (usize, [usize; 3]);
 
 /// Visits all voxels in `open` that are connected through faces to those on the stack, and removes them from `open`.
-fn flood(
+fn flood_fill(
     open: &mut [bool],
     stack: &mut Vec<IndexedVoxel>,
     grid: &Grid,
@@ -47,7 +47,7 @@ pub fn largest_piece(inside: &[bool], grid: &Grid) -> (Vec<bool>, Vec<usize>) {
             let mut piece = Vec::new();
             open[start] = false;
             stack.push((start, grid.voxel(start)));
-            flood(&mut open, &mut stack, grid, |index| piece.push(index));
+            flood_fill(&mut open, &mut stack, grid, |index| piece.push(index));
             sizes.push(piece.len());
             if piece.len() > largest.len() {
                 largest = piece;
@@ -78,7 +78,7 @@ pub fn fill_holes(inside: &[bool], grid: &Grid) -> Vec<bool> {
         }
     }
     let mut out = vec![true; inside.len()];
-    flood(&mut open, &mut stack, grid, |index| out[index] = false);
+    flood_fill(&mut open, &mut stack, grid, |index| out[index] = false);
     out
 }
 
@@ -95,7 +95,7 @@ pub fn fill_enclosed(
     grid: &Grid,
     control: &Control,
 ) -> Result<bool, Cancelled> {
-    let Some((low, high)) = block(inside, grid) else {
+    let Some((low, high)) = bounding_block(inside, grid) else {
         return Ok(false);
     };
     // Includes a border of one voxel, so that every neighbour exists.
@@ -169,7 +169,7 @@ pub fn fill_enclosed(
 }
 
 /// First and last voxel of a set along each axis.
-fn block(inside: &[bool], grid: &Grid) -> Option<([usize; 3], [usize; 3])> {
+fn bounding_block(inside: &[bool], grid: &Grid) -> Option<([usize; 3], [usize; 3])> {
     let mut found: Option<([usize; 3], [usize; 3])> = None;
     for (row, voxels) in inside.chunks(grid.shape[0]).enumerate() {
         let Some(first) = voxels.iter().position(|v| *v) else {

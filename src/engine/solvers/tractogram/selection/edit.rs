@@ -66,7 +66,7 @@ impl Runs {
 }
 
 /// The marked streamlines; returns an error if they would take more than this many bytes of memory.
-pub fn copied(
+pub fn copy_marked(
     tractogram: &Tractogram,
     marks: &[bool],
     memory: Option<u64>,
@@ -75,12 +75,12 @@ pub fn copied(
     let points: u64 = ends.filter(|(_, m)| **m).map(|(e, _)| e[1] - e[0]).sum();
     let each = size_of::<[f32; 3]>() + size_of::<f32>() * tractogram.per_point.len();
     let kept = marks.iter().filter(|m| **m).count();
-    fits(kept, points * each as u64, memory)?;
+    check_memory(kept, points * each as u64, memory)?;
     Ok(tractogram.filtered(marks))
 }
 
 /// Returns an error if a copy of this many streamlines, of this many bytes, exceeds the memory.
-fn fits(streamlines: usize, bytes: u64, memory: Option<u64>) -> Result<(), Error> {
+fn check_memory(streamlines: usize, bytes: u64, memory: Option<u64>) -> Result<(), Error> {
     let Some(free) = memory.filter(|free| bytes > *free) else {
         return Ok(claim("The copy of the streamlines", bytes)?);
     };
@@ -94,18 +94,18 @@ fn fits(streamlines: usize, bytes: u64, memory: Option<u64>) -> Result<(), Error
 }
 
 /// A transformed copy of all streamlines; returns an error as a copy does.
-pub fn moved(
+pub fn copy_transformed(
     tractogram: &Tractogram,
     by: DAffine3,
     memory: Option<u64>,
 ) -> Result<Tractogram, Error> {
     let bytes = size_of_val(&*tractogram.points) as u64;
-    fits(tractogram.len(), bytes, memory)?;
+    check_memory(tractogram.len(), bytes, memory)?;
     Ok(tractogram.moved(by))
 }
 
 /// Applies the steps one after the other; the result of each may take at most this many bytes of memory.
-pub fn apply(
+pub fn apply_edits(
     tractogram: &Tractogram,
     edits: &[Edit],
     memory: Option<u64>,
@@ -132,7 +132,7 @@ pub fn apply(
             }
         };
         control.check()?;
-        left = copied(&left, &marks, memory)?;
+        left = copy_marked(&left, &marks, memory)?;
     }
     Ok(left)
 }

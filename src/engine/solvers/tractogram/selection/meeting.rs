@@ -41,30 +41,32 @@ impl<'a> BoundedRegion<'a> {
         }
     }
 
-    fn holds(&self, point: [f32; 3]) -> bool {
+    fn contains(&self, point: [f32; 3]) -> bool {
         let here = Bounds {
             low: point,
             high: point,
         };
-        self.bounds.meets(&here) && self.solid.contains(world(point))
+        self.bounds.intersects(&here) && self.solid.contains(world(point))
     }
 
     /// Whether a segment meets the region. Segments with non-finite coordinates do not.
     fn is_met(&self, from: [f32; 3], to: [f32; 3]) -> bool {
-        let apart = |a: usize| {
+        let is_outside = |a: usize| {
             let (low, high) = (self.bounds.low[a], self.bounds.high[a]);
             (from[a] < low && to[a] < low) || (from[a] > high && to[a] > high)
         };
-        if (0..3).any(apart) {
+        if (0..3).any(is_outside) {
             return false;
         }
         let [from, to] = [world(from), world(to)];
-        from.is_finite() && to.is_finite() && self.solid.entry(from, to).is_some()
+        from.is_finite() && to.is_finite() && self.solid.entry_fraction(from, to).is_some()
     }
 
     fn is_met_by(&self, tractogram: &Tractogram, line: usize) -> bool {
         let points = tractogram.streamline(line);
-        let mut near = tractogram.pieces().near(line, points.len(), self.bounds);
+        let mut near = tractogram
+            .pieces()
+            .pieces_near(line, points.len(), self.bounds);
         near.any(|piece| match &points[piece] {
             [alone] => self.is_met(*alone, *alone),
             several => several.windows(2).any(|w| self.is_met(w[0], w[1])),
@@ -83,7 +85,7 @@ impl<'a> BoundedRegion<'a> {
         let enters = |from: [f32; 3], end: [f32; 3]| {
             let along = (world(end) - world(from)).normalize_or_zero();
             let beyond = world(end) + along * CUT_MM;
-            self.solid.entry(world(end), beyond).is_some()
+            self.solid.entry_fraction(world(end), beyond).is_some()
         };
         let ends = [(*second, *first), (*before, *last)];
         let mut ends = ends.into_iter();
@@ -93,7 +95,7 @@ impl<'a> BoundedRegion<'a> {
     fn holds_end_of(&self, tractogram: &Tractogram, line: usize) -> bool {
         let points = tractogram.streamline(line);
         let ends = [points.first(), points.last()];
-        ends.into_iter().flatten().any(|p| self.holds(*p)) || self.is_reached_by(points)
+        ends.into_iter().flatten().any(|p| self.contains(*p)) || self.is_reached_by(points)
     }
 }
 
@@ -112,7 +114,7 @@ impl<'a> Meeting<'a> {
     }
 
     /// The reason of the first region rule that a streamline fails; `None` if it passes all of them.
-    pub(super) fn judge(
+    pub(super) fn reject_reason(
         &self,
         tractogram: &Tractogram,
         line: usize,
@@ -125,7 +127,7 @@ impl<'a> Meeting<'a> {
                     || region.is_reached_by(tractogram.streamline(line))
             }
         };
-        let inside = |point: &[f32; 3]| self.masks.iter().any(|m| m.holds(*point));
+        let inside = |point: &[f32; 3]| self.masks.iter().any(|m| m.contains(*point));
         if self.exclude.iter().any(|p| p.is_met_by(tractogram, line)) {
             Some(RejectReason::TouchedExclude)
         } else if !self.include.iter().all(meets) {

@@ -7,7 +7,7 @@ mod edit;
 mod meeting;
 mod values;
 
-pub use edit::{Edit, Runs, SelectionOptions, apply, copied, moved};
+pub use edit::{Edit, Runs, SelectionOptions, apply_edits, copy_marked, copy_transformed};
 pub use values::{NAMED_STOPS, OnImage, PointStatistic, column, means};
 
 use crate::compute::{Backend, Cancelled, Control, memory};
@@ -176,12 +176,12 @@ pub fn select(
     memory::claim_for::<Option<RejectReason>>("The selection", tractogram.len(), 3)?;
     let met = Meeting::new(&rules.regions);
     if !rules.regions.is_empty() {
-        backend.install(|| pieces(tractogram));
+        backend.install(|| compute_bounding_chunks(tractogram));
     }
     let images: Vec<_> = rules.images.iter().map(OnImage::passes).collect();
     control.begin("Selecting streamlines", tractogram.len() as u64);
     let chunks = tractogram.len().div_ceil(CHUNK);
-    let judged: Result<Vec<Vec<Option<RejectReason>>>, Cancelled> = backend.install(|| {
+    let verdicts: Result<Vec<Vec<Option<RejectReason>>>, Cancelled> = backend.install(|| {
         (0..chunks)
             .into_par_iter()
             .map(|chunk| {
@@ -190,18 +190,18 @@ pub fn select(
                 let count = lines.len() as u64;
                 let one = |i: usize| match &members {
                     Some(members) if !members[i] => Some(RejectReason::Group),
-                    _ => judge(tractogram, rules, &images, i)
-                        .or_else(|| met.judge(tractogram, i, rules.by_ends)),
+                    _ => reject_reason(tractogram, rules, &images, i)
+                        .or_else(|| met.reject_reason(tractogram, i, rules.by_ends)),
                 };
-                let judged = lines.map(one).collect();
+                let verdicts = lines.map(one).collect();
                 control.advance(count);
-                Ok(judged)
+                Ok(verdicts)
             })
             .collect()
     });
-    let mut judged = judged?.concat();
+    let mut verdicts = verdicts?.concat();
     if rules.invert {
-        for verdict in &mut judged {
+        for verdict in &mut verdicts {
             *verdict = match verdict {
                 None => Some(RejectReason::Inverted),
                 Some(_) => None,
@@ -209,20 +209,20 @@ pub fn select(
         }
     }
     if let Some((most, seed)) = rules.at_most {
-        keep_random(&mut judged, most, seed);
+        keep_random(&mut verdicts, most, seed);
     }
     let mut dropped = [0; RejectReason::ALL.len()];
-    for reason in judged.iter().flatten() {
+    for reason in verdicts.iter().flatten() {
         dropped[*reason as usize] += 1;
     }
     Ok(Selection {
-        marks: judged.iter().map(Option::is_none).collect(),
+        marks: verdicts.iter().map(Option::is_none).collect(),
         dropped,
     })
 }
 
 /// Computes the bounding boxes of pieces on all threads.
-fn pieces(tractogram: &Tractogram) {
+fn compute_bounding_chunks(tractogram: &Tractogram) {
     tractogram.pieces_by(|| {
         BoundingChunks::by(&tractogram.offsets, CHUNK, |parts| {
             let parts = parts.into_par_iter();
@@ -253,7 +253,7 @@ fn members(tractogram: &Tractogram, name: &str) -> Result<Vec<bool>, Error> {
 }
 
 /// The reason of the first rule that a streamline fails, apart from regions.
-fn judge(
+fn reject_reason(
     tractogram: &Tractogram,
     rules: &SelectionRules,
     images: &[impl Fn(&[[f32; 3]]) -> bool],
@@ -281,8 +281,8 @@ fn judge(
 }
 
 /// Keeps `most` of the remaining ones: each draws a random number, and the lowest are kept.
-fn keep_random(judged: &mut [Option<RejectReason>], most: usize, seed: u64) {
-    let kept = (0..judged.len()).filter(|&i| judged[i].is_none());
+fn keep_random(verdicts: &mut [Option<RejectReason>], most: usize, seed: u64) {
+    let kept = (0..verdicts.len()).filter(|&i| verdicts[i].is_none());
     let mut drawn: Vec<(f64, usize)> = kept
         .map(|i| (Stream::new(seed, i as u64).uniform(), i))
         .collect();
@@ -291,6 +291,6 @@ fn keep_random(judged: &mut [Option<RejectReason>], most: usize, seed: u64) {
     }
     drawn.select_nth_unstable_by(most, |a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
     for (_, line) in &drawn[most..] {
-        judged[*line] = Some(RejectReason::Chance);
+        verdicts[*line] = Some(RejectReason::Chance);
     }
 }

@@ -24,10 +24,10 @@ pub(super) fn value(tractogram: &Tractogram, name: &str, line: usize) -> Option<
         return Some(values[line]);
     }
     let values = tractogram.per_point.get(name)?;
-    Some(mean(&values[points(tractogram, line)]))
+    Some(mean(&values[point_range(tractogram, line)]))
 }
 
-fn points(tractogram: &Tractogram, line: usize) -> std::ops::Range<usize> {
+fn point_range(tractogram: &Tractogram, line: usize) -> std::ops::Range<usize> {
     tractogram.offsets[line] as usize..tractogram.offsets[line + 1] as usize
 }
 
@@ -138,7 +138,7 @@ fn mean_of(points: &[[f32; 3]], at: impl Fn(&[f32; 3]) -> Option<f32>) -> f32 {
     (sum / count as f64) as f32
 }
 
-fn each(
+fn map_streamlines(
     tractogram: &Tractogram,
     backend: &Backend,
     control: &Control,
@@ -169,7 +169,7 @@ pub fn column(
         return Err(Error::Input(unknown(tractogram, name)));
     }
     let one = |line| value(tractogram, name, line).unwrap_or(f32::NAN);
-    each(tractogram, backend, control, one)
+    map_streamlines(tractogram, backend, control, one)
 }
 
 /// The mean of an image's trilinear values over each streamline's points inside the image.
@@ -182,5 +182,5 @@ pub fn means(
 ) -> Result<Vec<f32>, Error> {
     let at = sample_inside(volume, frame);
     let one = |line: usize| mean_of(tractogram.streamline(line), &at);
-    each(tractogram, backend, control, one)
+    map_streamlines(tractogram, backend, control, one)
 }

@@ -5,10 +5,10 @@ use crate::solvers::tractogram::selection::{Edit, SelectionRules, Within};
 use crate::state::Document;
 use crate::state::core::layer::Input;
 use crate::state::core::layer::{LayerId, OriginId};
-use crate::state::document::{DensityMap, FitMask, Made};
-use crate::state::filter::{MapOf, WeightFit};
+use crate::state::document::{DensityMap, FitMask, CurveRecipe};
+use crate::state::filter::{WeightFit, WeightMapRecipe};
 use crate::state::origin::FoundMask;
-use crate::state::origin::MapOfFit;
+use crate::state::origin::FitMapOrigin;
 use crate::state::origin::Origin;
 use crate::state::origin::TensorFit;
 use crate::state::sessions::ReadSession;
@@ -117,14 +117,14 @@ fn resolve(
             params: fit.params.clone(),
         }
         .into(),
-        SavedOrigin::FitMap { fit, map } => MapOfFit {
+        SavedOrigin::FitMap { fit, map } => FitMapOrigin {
             fit: before.get(*fit)?,
             map: *map,
         }
         .into(),
         SavedOrigin::Curves(curves) => {
             let regions = curves.regions.iter().map(|r| region(document, read, r));
-            Made {
+            CurveRecipe {
                 fit: before.get(curves.fit)?,
                 regions: regions.collect::<Result<_, _>>()?,
                 curves: curves.curves.clone(),
@@ -155,7 +155,7 @@ fn resolve(
             tensors: fit.tensors.clone(),
         }
         .into(),
-        SavedOrigin::WeightMap { of, map, fit } => MapOf {
+        SavedOrigin::WeightMap { of, map, fit } => WeightMapRecipe {
             of: LayerId(*of),
             map: map.clone(),
             fit: before.get(*fit)?,

@@ -3,8 +3,7 @@
 use crate::data::{Region, Shape};
 use crate::solvers::tractogram::selection::{Edit, Within};
 use crate::state::Document;
-use crate::state::core::layer::Input;
-use crate::state::core::layer::OriginId;
+use crate::state::core::layer::{Input, OriginId};
 use crate::state::document::FitMask;
 use crate::state::origin::Computed;
 use crate::state::origin::Origin;

@@ -95,13 +95,13 @@ impl Kernel for Forward<'_> {
     #[inline(always)]
     fn run<const FMA: bool>(self) {
         let dense = self.dense;
-        let voxels = dense.piece(self.piece);
+        let voxels = dense.voxels_of_piece(self.piece);
         let runs = dense.voxels[voxels.end] - dense.voxels[voxels.start];
         self.weights.clear();
         self.weights.resize(runs * dense.shape.atoms, 0.0);
         few!(dense.shape.atoms, |A| gather::<A, FMA>(
             dense,
-            dense.records(self.piece),
+            dense.records_of_piece(self.piece),
             self.intra,
             self.weights
         ));
@@ -139,7 +139,7 @@ impl Forward<'_> {
         let (shape, table) = (&dense.shape, dense.table.strip::<W>(begin));
         let (far, water) = (dense.table.bytes() > NEAR, dense.table.first_free());
         let mut weights = self.weights.as_slice();
-        let voxels = dense.piece(self.piece);
+        let voxels = dense.voxels_of_piece(self.piece);
         let (samples, _) = self.y.as_chunks_mut::<LANES>();
         for (y, voxel) in samples.chunks_exact_mut(dense.table.width).zip(voxels) {
             let mut sums = [Lanes::ZERO; W];
@@ -202,7 +202,7 @@ impl Kernel for AdjointKernel<'_, '_> {
     #[inline(always)]
     fn run<const FMA: bool>(self) {
         let dense = self.dense;
-        let voxels = dense.piece(self.piece);
+        let voxels = dense.voxels_of_piece(self.piece);
         let runs = dense.voxels[voxels.end] - dense.voxels[voxels.start];
         let intra = runs * dense.shape.atoms;
         let count = (intra + self.own.len()).next_multiple_of(LANES);
@@ -225,7 +225,7 @@ impl Kernel for AdjointKernel<'_, '_> {
         let totals = totals.as_flattened();
         few!(dense.shape.atoms, |A| scatter::<A>(
             dense,
-            dense.records(self.piece),
+            dense.records_of_piece(self.piece),
             totals,
             self.sums
         ));
@@ -246,7 +246,9 @@ fn multiply<const W: usize, const FMA: bool>(
 ) {
     let (shape, table) = (&dense.shape, dense.table.strip::<W>(begin));
     let far = dense.table.bytes() > NEAR;
-    let voxels = dense.piece(piece).zip(y.chunks_exact(dense.table.width));
+    let voxels = dense
+        .voxels_of_piece(piece)
+        .zip(y.chunks_exact(dense.table.width));
     let mut next = 0;
     for (i, (voxel, y)) in voxels.enumerate() {
         let y: [Lanes<LANES, FMA>; W] = std::array::from_fn(|i| Lanes(y[begin + i]));
@@ -261,12 +263,12 @@ fn multiply<const W: usize, const FMA: bool>(
         }
         let own = &mut of_own[i * shape.unknowns_per_voxel()..(i + 1) * shape.unknowns_per_voxel()];
         let (peaks, free) = own.split_at_mut(shape.peaks * shape.extra);
-        let there = usize::from(dense.peak_counts[voxel]);
-        for place in 0..there {
+        let peak_count = usize::from(dense.peak_counts[voxel]);
+        for place in 0..peak_count {
             let to = &mut peaks[place * shape.extra..][..shape.extra];
             dot(&y, &table[dense.peak_row(voxel, place)..], to, begin > 0);
         }
-        peaks[there * shape.extra..].fill([0.0; LANES]);
+        peaks[peak_count * shape.extra..].fill([0.0; LANES]);
         dot(&y, &table[dense.table.first_free()..], free, begin > 0);
     }
 }

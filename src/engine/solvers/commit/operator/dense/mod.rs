@@ -152,13 +152,13 @@ impl Dense {
     }
 
     /// The voxels of a piece.
-    fn piece(&self, piece: usize) -> Range<usize> {
+    fn voxels_of_piece(&self, piece: usize) -> Range<usize> {
         let first = piece * PIECE;
         first..self.shape.voxels.min(first + PIECE)
     }
 
-    fn records(&self, piece: usize) -> &[Record] {
-        let voxels = self.piece(piece);
+    fn records_of_piece(&self, piece: usize) -> &[Record] {
+        let voxels = self.voxels_of_piece(piece);
         &self.records[self.offsets[voxels.start] as usize..self.offsets[voxels.end] as usize]
     }
 
@@ -190,7 +190,7 @@ impl Dense {
         let (intra, own) = x.split_at_mut(self.shape.intra());
         let pieces = self.shape.voxels.div_ceil(PIECE);
         let width = PIECE * self.shape.unknowns_per_voxel();
-        workers::run(
+        workers::run_pieces(
             &self.sums,
             self.longest_column * norm,
             intra,
@@ -199,7 +199,7 @@ impl Dense {
             pieces,
             |piece, own, sums, scratch: &mut (Vec<f32>, Vec<f32>)| {
                 let (rows, scratch) = scratch;
-                rows.resize(self.piece(piece).len() * self.shape.samples, 0.0);
+                rows.resize(self.voxels_of_piece(piece).len() * self.shape.samples, 0.0);
                 y(piece * PIECE * self.shape.samples, rows);
                 dispatch(AdjointKernel {
                     dense: self,

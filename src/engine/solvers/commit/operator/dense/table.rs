@@ -192,7 +192,7 @@ impl Table {
     }
 
     /// A table whose streamline columns are linear combinations of these, with the given factors.
-    pub fn combined(&self, factors: &[Vec<f64>]) -> Self {
+    pub fn with_combined_columns(&self, factors: &[Vec<f64>]) -> Self {
         let streamlines = self.directions * factors.len();
         let rest = self.count() - self.first_extra();
         let mut values = vec![Lanes::ZERO; (streamlines + rest) * self.width];

@@ -139,7 +139,7 @@ impl Source for FromPeak<'_> {
     fn weight(&self, atom: usize) -> [f32; LANES] {
         let mut out = [0.0; LANES];
         for lane in 0..LANES {
-            out[lane] = self.own[atom * LANES + lane] * self.step.there[lane];
+            out[lane] = self.own[atom * LANES + lane] * self.step.present[lane];
         }
         out
     }
@@ -372,7 +372,7 @@ impl ByShells for AdjointKernel<'_, '_> {
                 let value = of_atom::<K, FMA>(atom, first, &shares, flat).0;
                 let own = &mut self.own[(place * extra + j) * LANES..][..LANES];
                 for lane in 0..LANES {
-                    own[lane] += step.there[lane] * value[lane];
+                    own[lane] += step.present[lane] * value[lane];
                 }
             }
         }

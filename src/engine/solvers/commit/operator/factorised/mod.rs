@@ -40,7 +40,7 @@ struct Step {
 struct PeakStep {
     direction: [u16; LANES],
     /// 1 where the voxel has this peak, else 0.
-    there: [f32; LANES],
+    present: [f32; LANES],
 }
 
 /// r_l of one atom for some shells.
@@ -133,7 +133,7 @@ impl Factorised {
             for (p, code) in dictionary.peaks_in(v as usize).iter().enumerate() {
                 let step = &mut peaks[i / LANES * dictionary.places + p];
                 step.direction[i % LANES] = *code;
-                step.there[i % LANES] = 1.0;
+                step.present[i % LANES] = 1.0;
             }
         }
         Self {
@@ -208,7 +208,7 @@ impl Factorised {
         let groups = self.shape.voxels / LANES;
         let own_width = self.shape.unknowns_per_voxel() * LANES;
         let width = self.shape.samples * LANES;
-        workers::run(
+        workers::run_pieces(
             &self.sums,
             self.longest_column * norm,
             intra,
