@@ -109,8 +109,5 @@ fn values(path: &Path) -> Vec<(String, Vec<u8>)> {
     let mut unpacked = Vec::new();
     let mut reader = GzDecoder::new(&*bytes);
     reader.read_to_end(&mut unpacked).expect("unpacked");
-    // The values begin after the header's extensions, where it says.
-    let begin: [u8; 4] = unpacked[108..112].try_into().expect("four bytes");
-    let begin = f32::from_le_bytes(begin) as usize;
-    vec![("values".to_owned(), unpacked[begin..].to_vec())]
+    vec![("values".to_owned(), unpacked[352..].to_vec())]
 }
