@@ -282,11 +282,26 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
             counted(made.fit.iterations as usize, "iteration")
         );
     }
+    if is_redundant(&made) {
+        note!(
+            "Most streamlines have no weight: where several explain the signal equally well, which of them have one is \
+             arbitrary, and a smaller --tolerance leaves fewer; trust sums over bundles"
+        );
+    }
     let files = save(options, &tractogram, &made, runner)?;
     let least = options.least();
     let (value, text) = summary(&tractogram, &params, least, &made, &files);
     runner.report(&value, &text);
     Ok(())
+}
+
+/// Whether most of the streamlines inside the voxels have no weight.
+fn is_redundant(made: &CommitFit) -> bool {
+    let counts = &made.prepared.dictionary.counts;
+    let weights = &made.fit.weights;
+    let inside = (weights.len() as u64).saturating_sub(counts.outside + counts.single_points);
+    let kept = weights.iter().filter(|w| **w > 0.0).count() as u64;
+    2 * kept < inside
 }
 
 fn save(

@@ -110,7 +110,7 @@ pub fn typed_command() -> String {
         .map(|word| word.to_string_lossy().into_owned());
     while let Some(word) = words.next() {
         match word.as_str() {
-            "--json" | "--quiet" | "--force" => {}
+            "--json" | "--quiet" | "--force" | "--strict" => {}
             "--threads" | "--memory" => drop(words.next()),
             word if ["--threads=", "--memory="]
                 .iter()

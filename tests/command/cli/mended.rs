@@ -109,6 +109,7 @@ fn apart() {
     let here = folder.path();
     lines(&here.join("in.tck"));
     image(&here.join("far.nii.gz"), 500.0, |x| x as f32);
+    image(&here.join("far_mask.nii.gz"), 500.0, |x| (x % 2) as f32);
     for line in [
         &["table", "in.tck", "t.csv", "--image", "far.nii.gz"][..],
         &["profile", "in.tck", "t.csv", "--image", "far.nii.gz"],
@@ -122,14 +123,17 @@ fn apart() {
             "d.nii.gz",
         ],
         &["select", "in.tck", "s.tck", "--image", "far.nii.gz:0..9"],
-        &["select", "in.tck", "s.tck", "--exclude", "mask:far.nii.gz"],
+        &[
+            "select",
+            "in.tck",
+            "s.tck",
+            "--exclude",
+            "mask:far_mask.nii.gz",
+        ],
     ] {
         refuses(
             line,
-            &[
-                "No point of the streamlines lies in the image",
-                "far.nii.gz",
-            ],
+            &["No point of the streamlines lies in the image", "far"],
             here,
         );
         let made = ["t.csv", "d.nii.gz", "s.tck"].map(|name| here.join(name).exists());
@@ -137,13 +141,24 @@ fn apart() {
     }
 }
 
+/// An image as large as a head, with voxels of 4 mm.
+fn block(path: &Path, by: f64, of: impl Fn(usize) -> f32) {
+    let (edge, from) = (DVec3::splat(4.0), DVec3::splat(by));
+    let grid = Grid::axis_aligned([40; 3], edge, from).expect("a grid");
+    let values: Vec<f32> = (0..grid.voxel_count())
+        .map(|i| of(grid.voxel(i)[0]))
+        .collect();
+    let volume = Volume::scalar(Arc::new(grid), values);
+    nifti::save_volume(path, &volume, "test", &Control::new()).expect("written");
+}
+
 fn no_alignment() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let here = folder.path();
-    image(&here.join("here.nii.gz"), 0.0, |x| x as f32);
-    image(&here.join("far.nii.gz"), 4000.0, |x| x as f32);
-    image(&here.join("nan.nii.gz"), 0.0, |_| f32::NAN);
-    image(&here.join("flat.nii.gz"), 0.0, |_| 3.0);
+    block(&here.join("here.nii.gz"), 0.0, |x| x as f32);
+    block(&here.join("far.nii.gz"), 4000.0, |x| x as f32);
+    block(&here.join("nan.nii.gz"), 0.0, |_| f32::NAN);
+    block(&here.join("flat.nii.gz"), 0.0, |_| 3.0);
     for (moving, words) in [
         ("far.nii.gz", "The images do not overlap"),
         ("nan.nii.gz", "has no finite value"),

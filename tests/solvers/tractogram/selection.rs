@@ -543,10 +543,19 @@ fn image_means() {
         let found = means(&lines, &volume, frame, &on(2), &Control::new()).unwrap();
         for (line, found) in lines.streamlines().zip(&found) {
             let (low, high) = (DVec3::splat(-40.0), DVec3::splat(38.0));
-            let points = line.iter().map(|p| of(world_in(*p, low, high)));
-            let mean = points.sum::<f64>() / line.len() as f64 * (frame + 1) as f64;
+            // Points in no voxel do not count; the border belongs to the image, with a thousandth of a voxel.
+            let inside = |p: &&[f32; 3]| {
+                glam::Vec3::from(**p).as_dvec3() == world_in(**p, low - 1.002, high + 1.002)
+            };
+            let points: Vec<f64> = line
+                .iter()
+                .filter(inside)
+                .map(|p| of(world_in(*p, low, high)))
+                .collect();
+            let mean = points.iter().sum::<f64>() / points.len() as f64 * (frame + 1) as f64;
+            let same = (f64::from(*found) - mean).abs() < 1e-4;
             assert!(
-                (f64::from(*found) - mean).abs() < 1e-4,
+                same || (points.is_empty() && found.is_nan()),
                 "{found} for {mean}"
             );
         }

@@ -44,7 +44,7 @@ pub fn sample_frame(volume: &Volume, frame: usize) -> impl Fn(&[f32; 3]) -> f32 
 }
 
 /// Trilinear values of one frame at points in the world. Points beyond the outermost voxel centres take the value of
-/// the nearest voxel; `None` for a point in no voxel, or not finite.
+/// the nearest voxel; `None` for a point in no voxel, NaN for one that is not finite.
 pub(super) fn sample_inside(
     volume: &Volume,
     frame: usize,
@@ -58,6 +58,9 @@ pub(super) fn sample_inside(
     let next = [0, 1, 2].map(|a| if shape[a] > 1 { strides[a] } else { 0 });
     move |point: &[f32; 3]| {
         let v = voxel_from_world.transform_point3(Vec3::from(*point));
+        if !v.is_finite() {
+            return Some(f32::NAN);
+        }
         if is_outside(v, last) {
             return None;
         }

@@ -40,8 +40,10 @@ pub fn images() {
             .iter()
             .map(|values| match counting {
                 PointStatistic::Mean => {
-                    let sum: f64 = values.iter().map(|v| f64::from(*v)).sum();
-                    within((sum / values.len() as f64) as f32)
+                    // Points outside the image do not count.
+                    let inside = values.iter().filter(|v| !v.is_nan());
+                    let sum: f64 = inside.clone().map(|v| f64::from(*v)).sum();
+                    within((sum / inside.count() as f64) as f32)
                 }
                 PointStatistic::Any => values.iter().any(|v| within(*v)),
                 PointStatistic::All => values.iter().all(|v| within(*v)),

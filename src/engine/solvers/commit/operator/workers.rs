@@ -82,13 +82,19 @@ pub fn run_pieces<S: Default>(
             }
         }
     });
-    const STRIP: usize = 1 << 14;
-    let strips = total.par_chunks_mut(STRIP).enumerate();
-    strips.for_each(|(i, strip)| {
-        let range = i * STRIP..i * STRIP + strip.len();
-        for (to, at) in strip.iter_mut().zip(range) {
-            *to = sums.iter().map(|own| own[at]).sum::<f64>() as f32;
-        }
-    });
+    const STRIP: usize = 1 << 13;
+    if let [first, others @ ..] = sums.as_mut_slice() {
+        let strips = first.par_chunks_mut(STRIP).zip(total.par_chunks_mut(STRIP));
+        strips.enumerate().for_each(|(i, (strip, total))| {
+            for other in others.iter() {
+                let own = &other[i * STRIP..i * STRIP + strip.len()];
+                strip.iter_mut().zip(own).for_each(|(to, from)| *to += from);
+            }
+            total
+                .iter_mut()
+                .zip(strip)
+                .for_each(|(to, from)| *to = *from as f32);
+        });
+    }
     *kept.0.lock().unwrap_or_else(PoisonError::into_inner) = sums;
 }
