@@ -16,7 +16,7 @@ use arcuate::compute::{Backend, BackendChoice, BackendError, BackendKind, Device
 use arcuate::data::Tractogram;
 use arcuate::io::Reading;
 use arcuate::jobs::{Delivery, Event, Job, Jobs, Outcome, Receive};
-use arcuate::state::density::{Value, DensityOptions};
+use arcuate::state::density::{DensityOptions, Value};
 use arcuate::state::files::jobs::open::{Loaded, OpenFile, Opened, OpenedFile};
 use arcuate::state::files::jobs::saved;
 use arcuate::state::pictures::jobs::SavePng;

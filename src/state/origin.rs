@@ -13,7 +13,7 @@ use crate::solvers::tractogram::selection::Edit;
 use crate::state::alignment::AlignedBy;
 use crate::state::core::layer::Input;
 use crate::state::core::layer::{Layer, LayerId, OriginId};
-use crate::state::document::{DensityMap, Document, FitMask, CurveRecipe};
+use crate::state::document::{CurveRecipe, DensityMap, Document, FitMask};
 pub use crate::state::files::types::PhantomPart;
 use crate::state::filter::{FitInputs, FittedWeights, WeightFit, WeightMapRecipe};
 use crate::state::recipe::Recipe;

@@ -169,11 +169,27 @@ fn by_image() {
         };
         recovery_folder.set_rules(StreamlineRules::new(all).limited(limit));
         // The image is y + 0.5, and constant along each of them.
-        assert_eq!(recovery_folder.shown(), (5..=8).collect::<Vec<_>>(), "{counting:?}");
+        assert_eq!(
+            recovery_folder.shown(),
+            (5..=8).collect::<Vec<_>>(),
+            "{counting:?}"
+        );
         recovery_folder.act(BundleAction::Keep);
-        let kept = recovery_folder.window.state.document.layers.last().unwrap().clone();
+        let kept = recovery_folder
+            .window
+            .state
+            .document
+            .layers
+            .last()
+            .unwrap()
+            .clone();
         assert_eq!(rows(lines_of(&kept).unwrap()), [5, 6, 7, 8]);
-        let command = recovery_folder.window.state.document.recipe(&kept).command();
+        let command = recovery_folder
+            .window
+            .state
+            .document
+            .recipe(&kept)
+            .command();
         let text: Vec<&str> = command.split(' ').collect();
         let [first, second, _, _, option, value] = text[..] else {
             panic!("{command}")
@@ -203,11 +219,13 @@ fn filters() {
         (30.0, Phase::Live),
         (40.0, Phase::Done),
     ] {
-        recovery_folder.window.act(Action::Region(RegionAction::SetShape {
-            region: id,
-            shape: moved(y),
-            phase,
-        }));
+        recovery_folder
+            .window
+            .act(Action::Region(RegionAction::SetShape {
+                region: id,
+                shape: moved(y),
+                phase,
+            }));
         let y = y as usize;
         assert_eq!(
             recovery_folder.shown(),
@@ -256,7 +274,16 @@ fn filters() {
     assert_eq!(recovery_folder.shown(), four);
     recovery_folder.act(BundleAction::Keep);
     assert_eq!(recovery_folder.rows("all, selected"), four);
-    assert!(recovery_folder.window.state.document.bundle.rules().next().is_none());
+    assert!(
+        recovery_folder
+            .window
+            .state
+            .document
+            .bundle
+            .rules()
+            .next()
+            .is_none()
+    );
     assert!(
         !recovery_folder
             .window
@@ -269,7 +296,8 @@ fn filters() {
     );
     recovery_folder.window.act(Action::Undo);
     assert!(
-        recovery_folder.window
+        recovery_folder
+            .window
             .state
             .document
             .layer_named("all, selected")
@@ -281,11 +309,13 @@ fn filters() {
 fn table() {
     let mut recovery_folder = Desk::new(30);
     let all = recovery_folder.layer("all");
-    recovery_folder.window
+    recovery_folder
+        .window
         .act(Action::Layer(LayerAction::Select(Some(all))));
     recovery_folder.act(BundleAction::Open(Some(BottomPanel::Table)));
     let order = |recovery_folder: &Desk| {
-        recovery_folder.window
+        recovery_folder
+            .window
             .state
             .session
             .bundle
@@ -310,7 +340,13 @@ fn table() {
     assert_eq!(order(&recovery_folder), (0..30).collect::<Vec<u32>>());
     recovery_folder.set_rules(StreamlineRules::new(all).limited(limit(weight(), Some(10.0), None)));
     assert_eq!(order(&recovery_folder), (10..30).collect::<Vec<u32>>());
-    let chosen = |recovery_folder: &Desk| recovery_folder.window.state.manual_selection().map_or(0, |c| c.count);
+    let chosen = |recovery_folder: &Desk| {
+        recovery_folder
+            .window
+            .state
+            .manual_selection()
+            .map_or(0, |c| c.count)
+    };
     let choose = |lines: &[u32], how| BundleAction::Choose {
         lines: lines.to_vec(),
         how,
@@ -330,7 +366,14 @@ fn table() {
         .clone();
     let lines: Vec<usize> = (0..30).filter(|i| marks[*i]).collect();
     assert_eq!(lines, [3, 4, 6, 7]);
-    let (_, drawn) = recovery_folder.window.state.session.bundle.extract.shown().unwrap();
+    let (_, drawn) = recovery_folder
+        .window
+        .state
+        .session
+        .bundle
+        .extract
+        .shown()
+        .unwrap();
     assert_eq!(rows(drawn), [3, 4, 6, 7]);
     // All means all that the rules keep.
     recovery_folder.act(BundleAction::ChooseAll);
@@ -338,9 +381,17 @@ fn table() {
     recovery_folder.act(BundleAction::ChooseOthers);
     assert_eq!(chosen(&recovery_folder), 0);
     // Delete without a selection says so and removes nothing: there is no step to undo.
-    let step = recovery_folder.window.state.history.undo_label().map(str::to_owned);
+    let step = recovery_folder
+        .window
+        .state
+        .history
+        .undo_label()
+        .map(str::to_owned);
     recovery_folder.act(BundleAction::DeleteChosen);
-    assert_eq!(recovery_folder.window.state.history.undo_label(), step.as_deref());
+    assert_eq!(
+        recovery_folder.window.state.history.undo_label(),
+        step.as_deref()
+    );
     assert_eq!(
         recovery_folder.window.state.session.notices.status,
         "No streamlines are chosen"
@@ -351,8 +402,19 @@ fn table() {
         descending: true,
     }));
     let before = order(&recovery_folder);
-    recovery_folder.window.act(Action::Layer(LayerAction::Delete(all)));
-    assert!(recovery_folder.window.state.session.bundle.order.shown().is_none());
+    recovery_folder
+        .window
+        .act(Action::Layer(LayerAction::Delete(all)));
+    assert!(
+        recovery_folder
+            .window
+            .state
+            .session
+            .bundle
+            .order
+            .shown()
+            .is_none()
+    );
     recovery_folder.window.act(Action::Undo);
     assert_eq!(order(&recovery_folder), before);
     recovery_folder.act(BundleAction::Sort(TableView {
@@ -370,10 +432,15 @@ fn table() {
 
 fn saved() {
     let mut recovery_folder = Desk::new(1_200);
-    recovery_folder.window
-        .act(Action::Layer(LayerAction::Select(Some(recovery_folder.layer("all")))));
+    recovery_folder
+        .window
+        .act(Action::Layer(LayerAction::Select(Some(
+            recovery_folder.layer("all"),
+        ))));
     recovery_folder.act(BundleAction::Open(Some(BottomPanel::Table)));
-    recovery_folder.act(BundleAction::SaveTable(recovery_folder.folder.path().join("t.csv")));
+    recovery_folder.act(BundleAction::SaveTable(
+        recovery_folder.folder.path().join("t.csv"),
+    ));
     let message = &recovery_folder.window.state.session.notices.status;
     let text = "Saved and verified table of 1\u{202F}200 streamlines: ";
     assert!(message.starts_with(text), "{message}");
@@ -382,7 +449,8 @@ fn saved() {
 fn deletes() {
     let mut recovery_folder = Desk::new(20);
     let all = recovery_folder.layer("all");
-    recovery_folder.window
+    recovery_folder
+        .window
         .act(Action::Layer(LayerAction::Select(Some(all))));
     let choose = |lines: &[u32]| BundleAction::Choose {
         lines: lines.to_vec(),
@@ -440,7 +508,8 @@ fn clicks() {
     use arcuate::solvers::tractogram::pick::{PickQuery, Screen};
     let mut recovery_folder = Desk::new(20);
     let all = recovery_folder.layer("all");
-    recovery_folder.window
+    recovery_folder
+        .window
         .act(Action::Layer(LayerAction::Select(Some(all))));
     // Ten points a millimetre, y upwards: that of row 7 is at 70.
     let screen = Screen {
@@ -483,13 +552,17 @@ fn clicks() {
     assert_eq!(chosen(&recovery_folder), [10, 11, 12, 13]);
     recovery_folder.window.act(Action::Escape);
     assert_eq!(chosen(&recovery_folder), [] as [usize; 0]);
-    assert_eq!(recovery_folder.window.state.session.selected_layer, Some(all));
+    assert_eq!(
+        recovery_folder.window.state.session.selected_layer,
+        Some(all)
+    );
 }
 
 fn looks() {
     let mut recovery_folder = Desk::new(12);
     let all = recovery_folder.layer("all");
-    recovery_folder.window
+    recovery_folder
+        .window
         .act(Action::Layer(LayerAction::Select(Some(all))));
     recovery_folder.act(BundleAction::SetProfile(ProfileSettings {
         nodes: 11,
@@ -498,7 +571,14 @@ fn looks() {
     }));
     recovery_folder.act(BundleAction::Open(Some(BottomPanel::Profile)));
     let mean = |recovery_folder: &Desk| {
-        let (_, found) = recovery_folder.window.state.session.bundle.profile.shown().unwrap();
+        let (_, found) = recovery_folder
+            .window
+            .state
+            .session
+            .bundle
+            .profile
+            .shown()
+            .unwrap();
         assert_eq!(found.names, ["y"]);
         found.profile.tracks[0].mean[5]
     };
@@ -520,7 +600,14 @@ fn looks() {
         shown: Shown::Value,
     }));
     recovery_folder.act(BundleAction::Open(Some(BottomPanel::Matrix)));
-    let (_, found) = recovery_folder.window.state.session.bundle.connect.shown().unwrap();
+    let (_, found) = recovery_folder
+        .window
+        .state
+        .session
+        .bundle
+        .connect
+        .shown()
+        .unwrap();
     assert_eq!(found.connectome.count, [0, 12, 12, 0]);
     assert_eq!(&found.names[..], ["3", "8"]);
     assert!((found.connectome.value[1] - 5.5).abs() < 1e-6);
@@ -529,7 +616,15 @@ fn looks() {
         column: 0,
         how: SelectionMode::Replace,
     });
-    assert_eq!(recovery_folder.window.state.manual_selection().unwrap().count, 12);
+    assert_eq!(
+        recovery_folder
+            .window
+            .state
+            .manual_selection()
+            .unwrap()
+            .count,
+        12
+    );
     let path = recovery_folder.folder.path().join("m.csv");
     recovery_folder.act(BundleAction::SaveMatrix(path.clone()));
     assert_eq!(

@@ -3,7 +3,7 @@
 use crate::data::appearance::{ColourMap, Colours, Interpolation, LineStyle, Transfer};
 use crate::state::alignment::Nudge;
 use crate::state::core::display::LineColouring;
-use crate::state::core::fields::{Fields, colour, curve, cut, prefixed, renamed, event_text};
+use crate::state::core::fields::{Fields, colour, curve, cut, event_text, prefixed, renamed};
 use crate::state::core::text::decimals_of;
 use crate::state::core::volume_look::{VolumeLook, VolumeStyle};
 use crate::state::{Content, Display, Document, Layer};

@@ -51,7 +51,9 @@ pub fn act(state: &mut State, action: FilterAction, effects: &mut Vec<Effect>) {
             effects.push(Effect::submit(ReadScheme { path, gradients }));
         }
         FilterAction::Run => run(state, FitPurpose::Weights, Excluded::Nobody, false, effects),
-        FilterAction::RunFromScratch => run(state, FitPurpose::Weights, Excluded::Nobody, true, effects),
+        FilterAction::RunFromScratch => {
+            run(state, FitPurpose::Weights, Excluded::Nobody, true, effects)
+        }
         FilterAction::Stop => effects.push(Effect::Cancel(FIT_WEIGHTS)),
         FilterAction::Show(shown) => {
             let Some(id) = layer_with_weights(state) else {

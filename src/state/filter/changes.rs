@@ -85,7 +85,12 @@ fn water(fields: &mut Fields, model: &Model) {
                 i => format!("{label} {}", i + 1),
             };
             let displayed = Unit::Diffusivity.displayed(*stored);
-            fields.number(&label, displayed, 2, crate::state::core::fields::DIFFUSIVITY);
+            fields.number(
+                &label,
+                displayed,
+                2,
+                crate::state::core::fields::DIFFUSIVITY,
+            );
         }
     }
 }

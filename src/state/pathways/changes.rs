@@ -2,7 +2,7 @@
 
 use crate::data::appearance::Transfer;
 use crate::state::Document;
-use crate::state::core::fields::{Fields, colour, cut, prefixed, renamed, event_text};
+use crate::state::core::fields::{Fields, colour, cut, event_text, prefixed, renamed};
 use crate::state::pathways::{KeptPathway, PathwaySettings, Shown};
 use std::sync::Arc;
 

@@ -3,7 +3,7 @@
 use crate::data::region::RegionId;
 use crate::data::{Region, Shape};
 use crate::state::Document;
-use crate::state::core::fields::{Fields, prefixed, renamed, event_text};
+use crate::state::core::fields::{Fields, event_text, prefixed, renamed};
 use crate::state::core::text::ml;
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -3,7 +3,8 @@
 use crate::state::edit::edit;
 use crate::state::sessions::jobs::{FindRecoverable, ForgetRecoverable};
 use crate::state::sessions::update::{
-    autosave, carry_out, checked, close_document, later, load, relocate, save, store_streamlines, submit,
+    autosave, carry_out, checked, close_document, later, load, relocate, save, store_streamlines,
+    submit,
 };
 use crate::state::sessions::{Opening, ResultStorage, SessionAction};
 use crate::state::{Effect, State};
@@ -11,7 +12,9 @@ use crate::state::{Effect, State};
 /// Applies one action.
 pub fn act(state: &mut State, action: SessionAction, effects: &mut Vec<Effect>) {
     match action {
-        SessionAction::CloseDocument(pending_action) => close_document(state, pending_action, effects),
+        SessionAction::CloseDocument(pending_action) => {
+            close_document(state, pending_action, effects)
+        }
         SessionAction::Discard => {
             if let Some(pending_action) = state.session.saving.pending_action.take() {
                 carry_out(state, pending_action, effects);

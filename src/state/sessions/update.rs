@@ -82,7 +82,11 @@ pub fn close_document(state: &mut State, pending_action: UnsavedAction, effects:
     }
 }
 
-pub(in crate::state) fn carry_out(state: &mut State, pending_action: UnsavedAction, effects: &mut Vec<Effect>) {
+pub(in crate::state) fn carry_out(
+    state: &mut State,
+    pending_action: UnsavedAction,
+    effects: &mut Vec<Effect>,
+) {
     match pending_action {
         UnsavedAction::Quit => effects.push(Effect::Close),
         UnsavedAction::New => {

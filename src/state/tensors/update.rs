@@ -11,7 +11,7 @@ use crate::state::core::notices::Severity;
 use crate::state::core::text::THIN;
 use crate::state::document::Tensors;
 use crate::state::origin::recipes::fit_mask;
-use crate::state::origin::{FoundMask, FitMapOrigin, Origin, TensorFit};
+use crate::state::origin::{FitMapOrigin, FoundMask, Origin, TensorFit};
 use crate::state::tensors::jobs::fit::{FIT, FitTensors};
 use crate::state::tensors::mask_text;
 use crate::state::tensors::types::{FitKey, ResidualCache};

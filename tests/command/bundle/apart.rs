@@ -29,7 +29,8 @@ fn apart() {
     assert_eq!(recovery_folder.shown(), before);
     let regions = recovery_folder.window.state.document.regions.clone();
     let rules = |recovery_folder: &Desk| {
-        recovery_folder.window
+        recovery_folder
+            .window
             .state
             .document
             .bundle
@@ -39,12 +40,17 @@ fn apart() {
             .unwrap()
     };
     let (seed, target) = (regions[0].id, regions[1].id);
-    assert_eq!(rules(&recovery_folder).how(target, Role::Target), RegionRule::Nothing);
+    assert_eq!(
+        rules(&recovery_folder).how(target, Role::Target),
+        RegionRule::Nothing
+    );
     // Nor does a copied one, nor a seed that becomes an include region.
-    recovery_folder.window
+    recovery_folder
+        .window
         .act(Action::Region(RegionAction::Duplicate(target)));
     let role = Role::Include;
-    recovery_folder.window
+    recovery_folder
+        .window
         .act(Action::Region(RegionAction::SetRole { region: seed, role }));
     assert_eq!(recovery_folder.shown(), before);
     let taken = rules(&recovery_folder).using(target, Role::Target, RegionRule::Any);
@@ -52,7 +58,8 @@ fn apart() {
     assert_eq!(recovery_folder.shown(), (27..=33).collect::<Vec<_>>());
     // It follows its role from then on.
     let (region, role) = (target, Role::Exclude);
-    recovery_folder.window
+    recovery_folder
+        .window
         .act(Action::Region(RegionAction::SetRole { region, role }));
     let out = |y: &usize| !(27..=33).contains(y);
     assert_eq!(
@@ -68,9 +75,17 @@ fn apart() {
     );
     // The rules of a layer other than the current one are left alone, too.
     recovery_folder.act(BundleAction::Keep);
-    let kept = recovery_folder.window.state.document.layers.last().unwrap().id;
+    let kept = recovery_folder
+        .window
+        .state
+        .document
+        .layers
+        .last()
+        .unwrap()
+        .id;
     assert_ne!(kept, all);
-    recovery_folder.window
+    recovery_folder
+        .window
         .act(Action::Layer(LayerAction::Select(Some(kept))));
     recovery_folder.set_rules(StreamlineRules::new(all).limited(limit(weight(), Some(10.0), None)));
     assert_eq!(recovery_folder.shown(), before);
@@ -90,15 +105,32 @@ fn no_role() {
     recovery_folder.place(Role::Target, at, 3.0);
     assert_eq!(recovery_folder.shown(), before, "a target without a seed");
     // The rules say of the target that it takes no part.
-    let filter = recovery_folder.window.state.document.bundle.rules().next().cloned();
+    let filter = recovery_folder
+        .window
+        .state
+        .document
+        .bundle
+        .rules()
+        .next()
+        .cloned();
     let filter = filter.expect("rules");
     recovery_folder.act(BundleAction::Keep);
-    let kept = recovery_folder.window.state.document.layers.last().unwrap().id;
+    let kept = recovery_folder
+        .window
+        .state
+        .document
+        .layers
+        .last()
+        .unwrap()
+        .id;
     recovery_folder.set_rules(filter);
     assert_eq!(recovery_folder.shown(), before);
     let look_at = |recovery_folder: &mut Desk, layer, task| {
-        recovery_folder.window.act(Action::View(ViewAction::SelectTask(task)));
-        recovery_folder.window
+        recovery_folder
+            .window
+            .act(Action::View(ViewAction::SelectTask(task)));
+        recovery_folder
+            .window
             .act(Action::Layer(LayerAction::Select(Some(layer))));
     };
     for (layer, task) in [
@@ -111,19 +143,33 @@ fn no_role() {
             look_at(&mut recovery_folder, layer, task);
             recovery_folder.place(role, at, 3.0);
             assert_eq!(recovery_folder.shown(), before, "{role:?} in {task:?}");
-            let region = recovery_folder.window.state.session.regions.selected.unwrap();
+            let region = recovery_folder
+                .window
+                .state
+                .session
+                .regions
+                .selected
+                .unwrap();
             for role in [Role::Include, Role::Exclude, Role::Target, Role::Region] {
-                recovery_folder.window
+                recovery_folder
+                    .window
                     .act(Action::Region(RegionAction::SetRole { region, role }));
                 assert_eq!(recovery_folder.shown(), before, "{role:?} set in {task:?}");
                 let (regions, change) = (vec![region], RegionsChange::Role(role));
-                recovery_folder.window.act(Action::Region(RegionAction::ChangeSeveral {
-                    regions,
-                    change,
-                }));
-                assert_eq!(recovery_folder.shown(), before, "{role:?} of several in {task:?}");
+                recovery_folder
+                    .window
+                    .act(Action::Region(RegionAction::ChangeSeveral {
+                        regions,
+                        change,
+                    }));
+                assert_eq!(
+                    recovery_folder.shown(),
+                    before,
+                    "{role:?} of several in {task:?}"
+                );
             }
-            recovery_folder.window
+            recovery_folder
+                .window
                 .act(Action::Region(RegionAction::Delete(region)));
             assert_eq!(recovery_folder.shown(), before);
         }

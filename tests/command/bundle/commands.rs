@@ -39,7 +39,10 @@ fn values(path: &Path) -> Vec<String> {
 
 pub fn commands() {
     let mut recovery_folder = Desk::new(30);
-    let (all, y) = (recovery_folder.layer("all"), Column::Image(recovery_folder.layer("y")));
+    let (all, y) = (
+        recovery_folder.layer("all"),
+        Column::Image(recovery_folder.layer("y")),
+    );
     let labels = recovery_folder.layer("labels");
     recovery_folder.set_rules(StreamlineRules::new(all).limited(limit(weight(), Some(10.0), None)));
     recovery_folder.act(BundleAction::SetImages(vec![recovery_folder.layer("y")]));
@@ -86,10 +89,12 @@ pub fn commands() {
     }
     // An export of a filtered layer contains only the streamlines kept, like its command.
     let own = recovery_folder.folder.path().join("tracks.tck");
-    recovery_folder.window.act(Action::Files(FilesAction::SaveTracks {
-        layer: Some(all),
-        path: own.clone(),
-    }));
+    recovery_folder
+        .window
+        .act(Action::Files(FilesAction::SaveTracks {
+            layer: Some(all),
+            path: own.clone(),
+        }));
     let state = &recovery_folder.window.state;
     assert!(
         state.session.notices.messages.is_empty(),
@@ -108,19 +113,28 @@ pub fn commands() {
     let kept = recovery_folder.shown().len();
     assert!(kept < 30 && own.len() == kept && own.offsets == made.offsets);
     assert!(own.points == made.points && own.per_streamline == made.per_streamline);
-    recovery_folder.window.act(Action::Bundle(BundleAction::SwitchFilter {
-        layer: all,
-        on: false,
-    }));
-    let layer = recovery_folder.window.state.document.layer(all).expect("a layer");
+    recovery_folder
+        .window
+        .act(Action::Bundle(BundleAction::SwitchFilter {
+            layer: all,
+            on: false,
+        }));
+    let layer = recovery_folder
+        .window
+        .state
+        .document
+        .layer(all)
+        .expect("a layer");
     let whole = selection_recipe(&recovery_folder.window.state, layer).expect("a recipe");
     assert!(whole.command().starts_with("arcuate info "));
     // Inputs that are in no file are named.
-    recovery_folder.window.act(Action::Alignment(AlignmentAction::Shift {
-        layer: recovery_folder.layer("y"),
-        by: glam::DAffine3::from_translation(glam::DVec3::X),
-        phase: Phase::Done,
-    }));
+    recovery_folder
+        .window
+        .act(Action::Alignment(AlignmentAction::Shift {
+            layer: recovery_folder.layer("y"),
+            by: glam::DAffine3::from_translation(glam::DVec3::X),
+            phase: Phase::Done,
+        }));
     let recipe = panel_recipe(&recovery_folder.window.state, BottomPanel::Table).expect("a recipe");
     let why = recipe.no_command().expect("no command");
     assert!(why.contains("\"y\" is not in a file"), "{why}");

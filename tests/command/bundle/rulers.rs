@@ -32,7 +32,13 @@ pub fn rulers() {
     recovery_folder.act(measure(&[DVec3::X, DVec3::ZERO, DVec3::Y]));
     recovery_folder.act(measure(&[DVec3::ZERO]));
     let values = |recovery_folder: &Desk| -> Vec<f64> {
-        let all = recovery_folder.window.state.document.bundle.measurements.iter();
+        let all = recovery_folder
+            .window
+            .state
+            .document
+            .bundle
+            .measurements
+            .iter();
         all.map(|m| m.value().unwrap()).collect()
     };
     assert_eq!(values(&recovery_folder), [5.0, 90.0]);
@@ -59,7 +65,8 @@ pub fn rulers() {
 pub fn memory() {
     let mut recovery_folder = Desk::new(60);
     let all = recovery_folder.layer("all");
-    recovery_folder.window
+    recovery_folder
+        .window
         .act(Action::Layer(LayerAction::Select(Some(all))));
     for _ in 0..30 {
         recovery_folder.act(BundleAction::Choose {

@@ -18,10 +18,12 @@ use std::sync::Arc;
 
 fn save(recovery_folder: &mut Desk, name: &str) -> std::path::PathBuf {
     let path = recovery_folder.folder.path().join(name);
-    recovery_folder.window.act(Action::Session(SessionAction::Save {
-        path: Some(path.clone()),
-        then: None,
-    }));
+    recovery_folder
+        .window
+        .act(Action::Session(SessionAction::Save {
+            path: Some(path.clone()),
+            then: None,
+        }));
     assert!(
         path.exists(),
         "{:?}",
@@ -33,7 +35,8 @@ fn save(recovery_folder: &mut Desk, name: &str) -> std::path::PathBuf {
 pub(super) fn session() {
     let mut recovery_folder = Desk::new(40);
     let all = recovery_folder.layer("all");
-    recovery_folder.window
+    recovery_folder
+        .window
         .act(Action::Layer(LayerAction::Select(Some(all))));
     recovery_folder.act(BundleAction::Choose {
         lines: vec![0, 5, 6, 7],
@@ -53,10 +56,12 @@ pub(super) fn session() {
     );
     let mask = Shape::Mask(ball.shape.mask_on(&grid));
     recovery_folder.place(Role::Exclude, DVec3::new(10.0, 22.0, 0.0), 1.0);
-    recovery_folder.window.act(Action::Region(RegionAction::Add {
-        role: Role::Include,
-        shape: mask,
-    }));
+    recovery_folder
+        .window
+        .act(Action::Region(RegionAction::Add {
+            role: Role::Include,
+            shape: mask,
+        }));
     let rules = StreamlineRules::new(all).limited(limit(weight(), None, Some(25.0)));
     recovery_folder.set_rules(rules);
     let shown = recovery_folder.shown();
@@ -65,7 +70,11 @@ pub(super) fn session() {
     assert_eq!(recovery_folder.rows("all, selected"), shown);
     let exclude = recovery_folder.window.state.document.regions[0].id;
     let kept = recovery_folder.layer("all, selected");
-    recovery_folder.set_rules(StreamlineRules::new(kept).using(exclude, Role::Exclude, RegionRule::Within));
+    recovery_folder.set_rules(StreamlineRules::new(kept).using(
+        exclude,
+        Role::Exclude,
+        RegionRule::Within,
+    ));
     recovery_folder.act(BundleAction::Measure(Measurement {
         points: vec![DVec3::ZERO, DVec3::X],
         pane: Pane::Sagittal,
@@ -145,7 +154,8 @@ pub(super) fn session() {
 pub(super) fn refused() {
     let mut recovery_folder = Desk::new(10);
     let all = recovery_folder.layer("all");
-    recovery_folder.window
+    recovery_folder
+        .window
         .act(Action::Layer(LayerAction::Select(Some(all))));
     recovery_folder.act(BundleAction::Choose {
         lines: vec![3],

@@ -75,7 +75,9 @@ fn newest() {
     let desks = ages_s.map(|_| RecoveryFolder::new(root).expect("a desk"));
     for (recovery_folder, age) in desks.iter().zip(ages_s) {
         std::fs::write(recovery_folder.session(), "work").expect("written");
-        let file = std::fs::File::options().write(true).open(recovery_folder.session());
+        let file = std::fs::File::options()
+            .write(true)
+            .open(recovery_folder.session());
         let then = SystemTime::now() - Duration::from_secs(age);
         file.expect("there").set_modified(then).expect("aged");
     }

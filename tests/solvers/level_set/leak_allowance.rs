@@ -109,7 +109,9 @@ fn rewound() {
                 .rewind(leak.noticed, &threads, &control)
                 .expect("back");
             if with_sphere {
-                evolution.edit(&sphere(seed, 4.0), &threads).expect("added");
+                evolution
+                    .apply_sphere(&sphere(seed, 4.0), &threads)
+                    .expect("added");
             }
             let again = leaks(&mut evolution);
             assert_eq!(again.cause, Cause::Border, "{offset} {with_sphere}");

@@ -8,7 +8,7 @@ use crate::jobs::{
 };
 use crate::solvers::tractogram::selection::{Edit, apply_edits};
 use crate::solvers::{curves, geodesic};
-use crate::state::document::{Document, CurveRecipe};
+use crate::state::document::{CurveRecipe, Document};
 use crate::state::files::jobs::open::{with_lengths, with_target_names};
 use crate::state::job_end::ended;
 use crate::state::sessions::update::later;
@@ -106,7 +106,12 @@ impl Receive<State> for Remake {
 
 impl Remake {
     /// The job that recomputes kept curves; an error is a sentence.
-    pub fn new(document: &Document, layer: u64, name: &str, made: &CurveRecipe) -> Result<Self, String> {
+    pub fn new(
+        document: &Document,
+        layer: u64,
+        name: &str,
+        made: &CurveRecipe,
+    ) -> Result<Self, String> {
         let curves = match made.curves.clone() {
             CurveParams::Streamlines(params) => Remade::Streamlines(params),
             CurveParams::Rays(medium, params) => Remade::Rays {

@@ -3,9 +3,9 @@
 
 use crate::state::Document;
 use crate::state::core::layer::{Input, LayerId, OriginId};
-use crate::state::document::{DensityMap, FitMask, CurveRecipe};
-use crate::state::filter::{WeightMapRecipe, WeightFit};
-use crate::state::origin::{Computed, FoundMask, FitMapOrigin, Origin, Origins, TensorFit};
+use crate::state::document::{CurveRecipe, DensityMap, FitMask};
+use crate::state::filter::{WeightFit, WeightMapRecipe};
+use crate::state::origin::{Computed, FitMapOrigin, FoundMask, Origin, Origins, TensorFit};
 use crate::state::segment::Segmented;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

@@ -3,7 +3,6 @@
 use crate::io::Remark;
 use crate::state::Document;
 use crate::state::core::layer::{Content, Layer, LayerId};
-use crate::state::sessions::{Found, ReadSession};
 use crate::state::sessions::jobs::{Item, Restored};
 use crate::state::sessions::saved::found_file::point_to;
 use crate::state::sessions::saved::read::{item, map_origin, put_edits, restore};
@@ -12,6 +11,7 @@ use crate::state::sessions::saved::{
     MissingLayer, SavedOrigin, Table, alignment, filter, not_what_it_was, regions, result_name,
     segment,
 };
+use crate::state::sessions::{Found, ReadSession};
 use crate::state::streamlines::lines_of;
 use glam::DAffine3;
 use std::path::PathBuf;

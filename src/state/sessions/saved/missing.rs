@@ -1,7 +1,7 @@
 //! Missing parts of a session, and those that cannot be read: what recomputes them, and sentences about them.
 
 use crate::solvers::tractogram::selection::Edit;
-use crate::state::document::{Document, CurveRecipe};
+use crate::state::document::{CurveRecipe, Document};
 use crate::state::origin::{Computed, Origin};
 use crate::state::sessions::saved::origins::edits;
 use crate::state::sessions::types::file::ReadSession;
