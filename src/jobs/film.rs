@@ -39,7 +39,7 @@ enum Stopped {
     Cancelled,
     /// The end of a sentence.
     Failed(String),
-    /// The same, for an ffmpeg that may succeed with fewer threads.
+    /// The end of a sentence; ffmpeg may succeed with fewer threads.
     Threads(String),
     /// The system does not let this user start it.
     Denied,

@@ -260,7 +260,7 @@ impl<S: JobState> Jobs<S> {
         self.cancel_where(|s| s == slot);
     }
 
-    /// The same for all jobs about the document.
+    /// Requests all jobs about the document to stop.
     pub fn cancel_of_document(&self) {
         self.cancel_where(Slot::is_of_document);
     }

@@ -54,7 +54,7 @@ pub(super) enum Drawn {
 pub(super) enum RefinementRequest {
     /// A new list.
     New,
-    /// The same list, more of which has been loaded.
+    /// The list drawn before, more of which has been loaded.
     More,
     /// The better picture of a list that was drawn roughly.
     Better,

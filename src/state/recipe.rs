@@ -284,7 +284,7 @@ impl Recipe {
         self.command_to(Path::new(name))
     }
 
-    /// The same, with the file for the curves.
+    /// The command that recomputes the result and writes it to this file.
     pub fn command_to(&self, out: &Path) -> String {
         let to_out = || format!(" --out {}", quoted_path(out));
         match self {

@@ -85,7 +85,7 @@ fn automatic() {
         assert!(found.is_ok(), "{found:?}");
         assert_eq!((backend.cpu().name(), backend.cpu().threads()), ("cpu", 2));
     } else {
-        // The same text, with advice.
+        // The error has the text of the reason, with advice.
         let error = found.unwrap_err().to_string();
         let text = reason.strip_prefix("CPU: ").unwrap();
         assert!(error.to_lowercase().contains(&text.to_lowercase()));

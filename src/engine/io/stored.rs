@@ -16,7 +16,7 @@ pub enum Pixel {
     Number(Type),
     /// One byte each for red, green and blue.
     Rgb,
-    /// The same plus opacity.
+    /// One byte each for red, green, blue and opacity.
     Rgba,
 }
 

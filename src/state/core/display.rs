@@ -18,7 +18,7 @@ pub enum LineColouring {
     StopReason,
     /// Connectivity measure of the whole ray; within the display's window.
     Measure,
-    /// The same from the seed to each point.
+    /// Connectivity measure from the seed to each point.
     MeasureAlong,
     /// How much of the signal the streamline explains; within the display's window.
     Weight,

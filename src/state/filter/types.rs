@@ -29,7 +29,7 @@ pub const WEIGHT: &str = "commit";
 pub enum Times {
     #[default]
     Unknown,
-    /// The same for all volumes.
+    /// One timing for all volumes.
     Both(Timing),
     /// One per volume, from a Camino scheme file.
     Scheme { path: PathBuf, rows: Vec<Timing> },
@@ -273,7 +273,7 @@ pub struct FitStatistics {
     pub fit_ms: f64,
     /// Sums of weight times length, mm, for named groups.
     pub bundles: BTreeMap<String, f64>,
-    /// The same sum for streamlines in no group.
+    /// Sum of weight times length, mm, for streamlines in no group.
     pub rest: f64,
 }
 

@@ -87,7 +87,7 @@ pub enum Kind {
     Stroke {
         erase: bool,
     },
-    /// The same in the 3-D view, with the regions as they were at the start.
+    /// A brush stroke in the 3-D view, with the regions as they were at its start.
     StrokeInScene {
         erase: bool,
         surfaces: Vec<Arc<Shape>>,

@@ -203,7 +203,7 @@ pub fn hint(ui: &mut Ui, text: &str) {
     hint_with_room(ui, text, []);
 }
 
-/// The same with the height of the longest text that may appear there, so that the rows below do not move.
+/// A hint with the height of the longest text that may appear there, so that the rows below do not move.
 pub fn hint_with_room<'a>(ui: &mut Ui, text: &str, all: impl IntoIterator<Item = &'a str>) {
     let p = theme::palette(ui.style());
     let width = ui.available_width() - 2.0 * space::INSET;

@@ -572,7 +572,7 @@ fn said_space() {
         };
         let (ras, lps) = ([1.0, 2.0, 3.0], [-1.0, -2.0, 3.0]);
         assert_eq!(first(Some(io::Space::Lps)), (ras, None, 0), "{name}");
-        // The same without its name: eight characters without a meaning.
+        // Eight characters without a meaning replace the name of the space.
         let silent = String::from_utf8_lossy(&bytes).into_owned();
         assert!(silent.contains("SPACE"), "{name}");
         let silent: Vec<u8> = replaced(&bytes, b"SPACE", b"SPICE");

@@ -71,7 +71,7 @@ pub fn inputs(random: &mut Random, image: &Volume) -> Inputs {
     beside(random, &plain)
 }
 
-/// The same next to an image that is alone.
+/// Adds a layer and painted places to the inputs of an image alone.
 pub fn beside(random: &mut Random, plain: &Inputs) -> Inputs {
     let grid = &plain.image.grid;
     let layer = body(random, grid, 0.2);

@@ -219,7 +219,7 @@ fn nothing_is_no_step() {
         }
         n
     };
-    // The same again: no change, no step.
+    // A repeated stroke changes nothing and adds no step.
     paint(&mut state, &[DVec3::splat(10.0)], 3.0, false);
     assert_eq!(steps(&mut state), 1);
 }

@@ -306,7 +306,7 @@ fn counted_once() {
     }
     let cut = Cut::AtLeast(1.2);
     assert_eq!(cache.kept(&rays, cut), 200);
-    // The same rays by their id: the measures are not examined again.
+    // The id shows that the rays are unchanged: their measures are not examined again.
     rays.measures = Arc::new([]);
     assert_eq!(cache.kept(&rays, cut), 200);
     assert_eq!(cache.kept(&rays, Cut::All), 0);

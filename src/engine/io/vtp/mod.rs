@@ -68,7 +68,7 @@ struct UsedArray {
     name: String,
     number: Type,
     columns: usize,
-    /// The same, if the file states it.
+    /// The number of columns that the file states, if it does.
     stated: Option<usize>,
     bytes: ArrayBytes,
 }

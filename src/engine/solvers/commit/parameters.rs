@@ -110,7 +110,7 @@ fn read_list(text: &str) -> Option<Vec<f64>> {
     numbers.filter(|n| !n.is_empty() && n.iter().all(|v| v.is_finite() && *v >= 0.0))
 }
 
-/// The same; a single 0 stands for an empty list.
+/// Reads such a list without its zeros; a single 0 stands for an empty list.
 fn read_some(text: &str) -> Option<Vec<f64>> {
     let numbers = read_list(text)?;
     Some(numbers.into_iter().filter(|v| *v > 0.0).collect())

@@ -288,7 +288,7 @@ impl Field {
         (sum * edges / crossed as f64).sqrt()
     }
 
-    /// The same values in an order independent of their history: pages by brick, and no constant pages.
+    /// These values in an order independent of their history: pages by brick, and no constant pages.
     pub fn canonical(&self) -> Self {
         let volume = self.brick.pow(3);
         let mut pages = self.pages[..2 * volume].to_vec();

@@ -218,7 +218,7 @@ impl Metric {
         self.step_is_inside(from, step, axes.fold(0, |all, a| all | 1 << a))
     }
 
-    /// The same for the part of a step along these axes (one bit each).
+    /// Whether the part of a step along these axes (one bit each) stays in the mask.
     fn step_is_inside(&self, from: [i64; 3], step: [i64; 3], axes: u8) -> bool {
         let along = |a: usize| i64::from(axes >> a & 1) * step[a];
         let to = [0, 1, 2].map(|a| from[a] + along(a));

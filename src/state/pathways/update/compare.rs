@@ -89,7 +89,7 @@ pub fn not_compared(state: &mut State, why: Option<&str>) {
         return;
     };
     match key.as_ref() == Some(running) {
-        // The same comparison is not requested again.
+        // A failed comparison is not requested again.
         true => {
             working.not_compared = Some(why.unwrap_or("Stopped").to_owned());
             working.compared.fail();

@@ -243,7 +243,7 @@ fn changed() {
     };
     let (after, some) = show(&mut offscreen, &second);
     assert_eq!(some as usize, 2 * 4 * 512);
-    // The same picture as one drawn by a new renderer.
+    // A new renderer draws an equal picture.
     let mut fresh = fresh_offscreen();
     let (expected, _) = show(&mut fresh, &second);
     for (x, y) in pixels() {
