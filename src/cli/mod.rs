@@ -179,7 +179,7 @@ pub enum Command {
     Density(density::Options),
     /// Find which streamlines explain the diffusion signal, and by how much
     Commit(commit::Options),
-    /// Align an image rigidly to another; writes the affine, resamples nothing
+    /// Align an image rigidly to another and write the affine, without resampling
     Align(align::Options),
     /// Write a table row for each streamline: length, values, means of images along it
     Table(table::Options),
@@ -195,7 +195,7 @@ pub enum Command {
     Demo(demo::Options),
     /// Print a page of the guide, or search in it
     Guide(guide::Options),
-    /// Measure speed; prints JSON lines
+    /// Measure speed and print JSON lines
     Bench(bench::Options),
 }
 

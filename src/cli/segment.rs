@@ -38,7 +38,7 @@ cut away and regions changed during a run; you can add events by hand, in the fo
 
 A surface leaks if it reaches the background or the border of the image, grows faster than its own recent rate
 predicts, or multiplies after it had slowed down. The run then stops, the files hold the surface at that step, and the
-exit code is 3. With --json \"leak\" says why (background, border, growth, change), from which step (\"from\"), when it was
+exit code is 3. With --json, \"leak\" says why (background, border, growth, change), from which step (\"from\"), when it was
 noticed, near which point (\"at_mm\") and at what volume before (\"volume_before_ml\"); it is null where nothing leaks.
 
 Exit codes: 0 done · 1 failed · 2 wrong usage · 3 leaked.";

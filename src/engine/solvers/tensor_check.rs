@@ -85,7 +85,7 @@ impl Output {
     pub fn sentence(&self) -> String {
         match self.found() {
             Some(layout) => format!(
-                "As tensors, the six volumes are most likely {}: this gives the longest and most coherent fibres",
+                "As tensors, the six volumes are most likely {}: this gives the longest and most coherent streamlines",
                 layout.description()
             ),
             None if self.ranked.is_empty() => {

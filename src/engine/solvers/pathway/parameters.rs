@@ -64,7 +64,7 @@ impl Parameters for Params {
             key: "min-fa",
             value_name: "FA",
             label: "Domain FA ≥",
-            help: "Smallest FA at which paths may run; they also keep inside masks, if any",
+            help: "Smallest FA at which paths may run; they also stay inside masks, if any",
             reason: "lower values let paths through grey matter and fluid",
             hint: "",
             default_text: DefaultText::Noted("{}, without --within"),
