@@ -204,7 +204,7 @@ pub fn check_letters(mut text: impl Iterator<Item = OsString>) -> Result<(), Fai
     match text.find(|word| word.is_empty() || word.to_str().is_none()) {
         None => Ok(()),
         Some(word) if word.is_empty() => Err(Failure::usage(
-            "Found an empty word on the command line, expected a name or a value; look for an empty shell variable",
+            "Found an empty argument on the command line, expected a name or a value; look for an empty shell variable",
         )),
         Some(word) => Err(Failure::usage(format!(
             "The file name is not valid UTF-8; rename the file: {}",

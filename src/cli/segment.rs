@@ -446,7 +446,7 @@ fn speed_sources(
             let layer = scalar(path, frame, runner)?;
             if begins && !covers(&layer, frame, image) {
                 return Err(Failure::new(format!(
-                    "Found no value within the image, expected one that lies over it: {}",
+                    "Found a layer without a value within the image, expected one that overlaps it: {}",
                     path.display()
                 )));
             }

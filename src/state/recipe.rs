@@ -298,7 +298,10 @@ impl Recipe {
             },
             Self::Scan(Source::File { dwi, .. }) => format!("arcuate info {}", quoted_path(dwi)),
             Self::Scan(source @ Source::Turned { .. }) => {
-                format!("arcuate gradients turn {} --out mended", source.arguments())
+                format!(
+                    "arcuate gradients turn {} --out corrected",
+                    source.arguments()
+                )
             }
             Self::Scan(source @ Source::Tensors { .. }) => {
                 format!("arcuate info {}", source.arguments())

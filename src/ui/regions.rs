@@ -32,7 +32,7 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     if state.document.regions.is_empty() {
         rows::hint(
             ui,
-            "No regions yet. Press S, then click a slice to place a seed; or B to paint one",
+            "No regions yet. Press S, then click a slice to place a seed, or press B to paint one",
         );
     }
     let all = state.document.regions.len();

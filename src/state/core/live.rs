@@ -229,7 +229,7 @@ impl<K: LiveKey, V> Live<K, V> {
         let current = key == *requested;
         let shown = self.shown.as_ref().filter(|shown| shown.key == *requested);
         let is_better = match shown {
-            // Late results of other keys, and coarse ones after the full one.
+            // Neither late results of other keys nor coarse results after the full one replace it.
             Some(shown) => current && !(shown.detail == Detail::Full && detail == Detail::Coarse),
             // A result replaced meanwhile is older than the one shown.
             None => current || was_running && key.stands_in_for(requested),

@@ -127,7 +127,7 @@ pub struct SavedDocument {
     pub filter: Filtering,
     #[serde(default)]
     pub store: ResultStorage,
-    /// Its regions are referred to by their indices in the list.
+    /// Records refer to its regions by their indices in the list.
     #[serde(default)]
     pub bundle: Bundle,
 }

@@ -245,12 +245,12 @@ fn region_wanted(ui: &mut Ui, state: &State, role: Role, actions: &mut Vec<Actio
     let tool = Tool::NewRegion { role, cube: false };
     let (in_hand, text, word) = match role {
         Role::Seed => (
-            "Click white matter on a slice. Esc puts the seed away",
+            "Click white matter on a slice. Esc ends the seed tool",
             "No seed yet. Press S, then click a slice to place one",
             "Use the seed tool",
         ),
         _ => (
-            "Click where paths should end. Esc puts the target away",
+            "Click where paths should end. Esc ends the target tool",
             "No target yet. Press T, then click where paths should end",
             "Use the target tool",
         ),

@@ -467,7 +467,7 @@ fn no_target() {
     let mut window = window(state, [1280.0, 800.0]);
     window.get_by_label("No target yet. Press T, then click where paths should end");
     click(&mut window, "Use the target tool");
-    window.get_by_label("Click where paths should end. Esc puts the target away");
+    window.get_by_label("Click where paths should end. Esc ends the target tool");
 }
 
 /// Brightness of the brightest bar of a histogram.

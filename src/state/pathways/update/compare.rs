@@ -70,7 +70,7 @@ pub fn compared(state: &mut State, compared: Compared) {
     working.pairs = Some(compared.known.clone());
     let among = AmongPairs::of(&compared);
     working.compared.finish(Arc::new(compared));
-    // A pathway kept while the comparison ran.
+    // The user may have kept the pathway while the comparison ran.
     let live = working.live.value().map(|live| live.excess.id());
     for kept in &mut state.document.kept_pathways {
         let excess = kept.found.as_ref().map(|found| found.excess.id());

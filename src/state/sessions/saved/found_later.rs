@@ -48,7 +48,7 @@ fn own_file(missing: &MissingLayer) -> Option<&Found> {
     }
 }
 
-/// The layer, from what was read for it, with sentences about it.
+/// The layer with the content that was read for it, and sentences about it.
 pub fn restore_missing(
     document: &mut Document,
     missing: &MissingLayer,

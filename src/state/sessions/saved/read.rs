@@ -91,7 +91,7 @@ fn files(read: &ReadSession, numbers: &[usize]) -> Result<Vec<PathBuf>, String> 
     numbers.iter().map(|n| file(read, *n)).collect()
 }
 
-/// `name`: of its streamlines, if they are stored next to the session.
+/// `name`: the name of its streamlines, if they are stored next to the session.
 pub(in crate::state) fn item(
     table: Table,
     layer: &SavedLayer,

@@ -28,8 +28,8 @@ const TYPED_ML: RangeInclusive<f64> = 0.001..=10_000.0;
 /// The head of a tool's block, with a button to leave it.
 pub fn head(ui: &mut Ui, title: &str, actions: &mut Vec<Action>) {
     let place = section::head(ui, title);
-    let close = IconButton::new(icons::CLOSE, "Put the tool away");
-    let close = close.hint("Put the tool away (Esc)").side(24.0);
+    let close = IconButton::new(icons::CLOSE, "End the tool");
+    let close = close.hint("End the tool (Esc)").side(24.0);
     if close.show_right(ui, place).clicked() {
         actions.push(Action::View(ViewAction::SetTool(Tool::Crosshair)));
     }
