@@ -367,7 +367,7 @@ fn work<S: JobState>(
             // The event that follows supersedes it.
             queue.partial = None;
         }
-        // The receiver may be gone; waiting jobs are done all the same.
+        // The receiver may no longer exist; waiting jobs are done nevertheless.
         let _ = events.send(event);
         wake();
     }

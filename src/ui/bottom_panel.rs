@@ -69,7 +69,7 @@ fn edge(ui: &mut Ui, all: Rect, actions: &mut Vec<Action>) {
     let response = response.on_hover_cursor(CursorIcon::ResizeVertical);
     let by = response.drag_delta().y;
     if by != 0.0 {
-        // The height on screen, not the requested one that the window had no room for.
+        // The height on screen, which is less than the requested one if the window is too small.
         let height = all.height() - by;
         actions.push(Action::Bundle(BundleAction::SetHeight(height)));
     }

@@ -178,7 +178,7 @@ fn one_of_two(
     }
 }
 
-/// The most severe warning among the results, which is out of sight while only the controls are shown.
+/// The most severe warning among the results, which are hidden while only the controls are shown.
 fn highest_severity(state: &State, memory: &mut Memory) -> Option<Severity> {
     match state.view.task {
         Task::Track => forms::tracking::highest_severity(state, memory),

@@ -402,7 +402,7 @@ fn row(
         let modifiers = ui.input(|i| i.modifiers);
         let now = (shown, state.session.regions.selected);
         let selected = memory.region_panel.chosen.click(now, region.id, modifiers);
-        // It is already in sight.
+        // The row is already visible.
         memory.region_panel.shown_region = selected;
         actions.push(Action::Region(RegionAction::Select(selected)));
     }

@@ -84,7 +84,7 @@ fn name(
         p.t1,
     );
     let end = file_button(ui, word.right() + 10.0, bar, state, memory, actions);
-    // In a narrow window the name makes way for the tasks.
+    // In a narrow window the tasks take the space of the name.
     let wide = ((bar.width() - 640.0) * 0.4).clamp(0.0, 210.0);
     if state.document.is_empty() || wide < LEGIBLE {
         return end;

@@ -176,8 +176,8 @@ fn sampled() {
     }
 }
 
-/// Visits are the voxels in which a streamline has length, each once; many streamlines add up.
-/// over the single ones.
+/// Visits are the voxels in which a streamline has length, each once; those of many streamlines are the sum over the
+/// single ones.
 fn once() {
     let mut random = Random::fresh("density once");
     for _ in 0..10 {

@@ -459,7 +459,7 @@ fn left_out(
     }
 }
 
-/// The first `room` values; a length gives up its place to another value.
+/// The first `room` values; another value takes the place of a length.
 pub(super) fn columns_within<'a, 'b>(
     columns: &'b [Columns<'a>],
     room: usize,

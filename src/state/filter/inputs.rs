@@ -171,7 +171,7 @@ impl Document {
         })
     }
 
-    /// Notes what Filter shows of another layer, whose filter makes room for one of this layer.
+    /// Notes what Filter shows of another layer, whose filter is replaced by one of this layer.
     fn note_displaced(&mut self, layer: LayerId) {
         self.filter.displaced.remove(&layer);
         let (other, shown, group) = match &self.filter.by_weight {
@@ -275,7 +275,7 @@ impl Document {
         }
     }
 
-    /// Sets again what was shown of the streamlines that are looked at before others were, unless those have a
+    /// Restores what was shown of the current streamlines before other streamlines were selected, unless those have a
     /// filter of the user.
     pub fn restore_displaced_rules(&mut self) {
         let Some(id) = self.filtered().map(|(layer, _)| layer.id) else {

@@ -97,7 +97,7 @@ fn pace(state: &State) -> Pace {
     Pace::CoarseFirst(CoarseFirst {
         in_drag: has_coarse,
         at_rest: has_coarse && full_ms(state).is_some_and(|ms| ms > SLOW_MS),
-        // A coarse result takes a few milliseconds, so that none gives way to the next.
+        // A coarse result takes a few milliseconds, so none is cancelled for the next.
         age: Duration::ZERO,
     })
 }

@@ -77,7 +77,7 @@ pub(super) fn inputs(
     let all = state.document.regions.iter();
     let mut regions: Vec<_> = all.filter(|r| r.role != Role::Region).collect();
     regions.sort_by_key(|r| Role::ALL.iter().position(|&role| role == r.role));
-    /// More would push the controls out of sight; the list shows all.
+    /// More would push the controls out of the visible area; the list shows all.
     const CHIPS: usize = 10;
     let more = regions.len().saturating_sub(CHIPS);
     for pair in regions[..regions.len() - more].chunks(2) {

@@ -226,7 +226,7 @@ const SMALL: f32 = 18.0;
 const SMALLER: f32 = 10.0;
 /// Half the size of a handle, with its rim.
 const HANDLE: f32 = 3.75;
-/// Distance from the outline of a small region to the centre of a handle: the whole ring stays in sight.
+/// Distance from the outline of a small region to the centre of a handle: the whole ring stays visible.
 const OUTSIDE: f32 = HANDLE + 2.0;
 /// Closer to the centre of a region, handles would overlap.
 const NEAREST: f32 = 8.5;

@@ -1,4 +1,4 @@
-//! Colour bars at the edge of a view, one below the other: as many as have room, clear of the words that stand there.
+//! Colour bars at the edge of a view, one below the other: as many as fit without covering the texts there.
 
 use super::annotations::{Ground, on};
 use super::legend::Legend;
@@ -44,8 +44,8 @@ struct BarPlace {
     colour_map: ColourMap,
 }
 
-/// Paints the colour bars among these legends. Where there is room for some of them alone, the last one says how many
-/// are missing. Returns the plate of each.
+/// Paints the colour bars among these legends. Where only some of them fit, the last one says how many are missing.
+/// Returns the plate of each.
 pub fn show(painter: &Painter, column: &Column, legends: &[&Legend]) -> Vec<Rect> {
     let is_bar = |legend: &&&Legend| matches!(legend, Legend::Bar { .. });
     let bars: Vec<&Legend> = legends.iter().filter(is_bar).copied().collect();
@@ -63,7 +63,7 @@ impl Column<'_> {
         theme::regular(size::CAPTION)
     }
 
-    /// Places the first `shown` bars; `None` if one of them has no room.
+    /// Places the first `shown` bars; `None` if one of them does not fit.
     fn place_all(
         &self,
         painter: &Painter,
@@ -82,7 +82,7 @@ impl Column<'_> {
         bars.iter().take(shown).enumerate().map(place).collect()
     }
 
-    /// Places one bar within a range of heights, clear of the words there; `missing`: so many others have no room.
+    /// Places one bar within a range of heights, clear of the texts there; `missing`: number of bars that do not fit.
     fn place(
         &self,
         painter: &Painter,
@@ -104,7 +104,7 @@ impl Column<'_> {
             let galley = painter.layout_no_wrap(text.to_owned(), Self::font(), self.ink);
             galley.size().x
         };
-        // How many have no room is said whole, however long the name is.
+        // The number of missing bars is written in full, however long the name is.
         let more = match missing {
             0 => String::new(),
             missing => format!(", {missing} more"),
@@ -119,7 +119,7 @@ impl Column<'_> {
             true => (self.within.left() + EDGE, 1.0),
             false => (self.within.right() - EDGE, -1.0),
         };
-        // Each time it gives way to other words.
+        // Each pass moves the bar away from a text that it would cover.
         for _ in 0..=self.taken.len() {
             let height = range.span().min(TALLEST);
             if height < SHORTEST {

@@ -80,7 +80,7 @@ fn no_role() {
     let at = DVec3::new(20.0, 30.0, 0.0);
     desk.place(Role::Target, at, 3.0);
     assert_eq!(desk.shown(), before, "a target without a seed");
-    // The rules say of the target that it takes no part.
+    // The rules list the target as ignored.
     let filter = desk.window.state.document.bundle.rules.clone();
     let filter = filter.expect("rules");
     desk.act(BundleAction::Keep);

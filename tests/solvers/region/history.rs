@@ -123,7 +123,7 @@ fn stroke_by_stroke() {
     }
 }
 
-/// The button is released where no window notices: the next stroke is a step of its own all the same.
+/// The button is released where no window notices: the next stroke is a step of its own nevertheless.
 fn cut_off() {
     let mut state = with_image([40, 30, 20]);
     let mut seen = vec![masks(&state)];

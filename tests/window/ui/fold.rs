@@ -91,7 +91,7 @@ fn pathway() {
     }
 }
 
-/// The mask to compare with is in sight below the plot of the first surface.
+/// The mask to compare with is visible below the plot of the first surface.
 fn reference() {
     let size = [1280.0, 760.0];
     let window = window(leaked().state, size);
@@ -263,7 +263,7 @@ fn pointed() {
     assert!(moved, "none of these windows lacks room");
 }
 
-/// The note about layers left out of a save is above the controls, which make room once the pointer is elsewhere.
+/// The note about layers left out of a save is above the controls, which move down once the pointer is elsewhere.
 fn left_out() {
     let mut window = window(tracking(), [1920.0, 1080.0]);
     let step = |window: &Window| {

@@ -243,7 +243,7 @@ fn whole_plot() {
         rows.iter().all(|bottom| *bottom <= plot.top()),
         "{rows:?} {plot:?}"
     );
-    // It gives way to the rows below it, so that *Reference* is in sight, and can still be read.
+    // The plot is lower, so that *Reference* below it is visible, and still readable.
     assert!(
         plot.bottom() <= keep.top() && plot.height() > 40.0,
         "{plot:?} {keep:?}"

@@ -181,7 +181,7 @@ impl Transfer {
         }
     }
 
-    /// With one more point, and its index; `None` if there is no room for another.
+    /// The function with one more point, and its index; `None` if it has the largest number of points.
     pub fn with_point(&self, share: f32, opacity: f32) -> Option<(Self, usize)> {
         if self.points.len() >= Self::MAX_POINTS || !(share.is_finite() && opacity.is_finite()) {
             return None;

@@ -24,7 +24,7 @@ const BESIDE_EYE: f32 = 2.0;
 /// Width of all columns, menu and eye.
 const NUMBERS: f32 = COLUMNS[0] + COLUMNS[1] + COLUMNS[2] + 2.0 * EYE + BESIDE_EYE;
 const SWATCH: f32 = 16.0;
-/// Lower than the rows of lists: the blocks below stay in sight even with a kept pathway.
+/// Lower than the rows of lists: the blocks below stay visible even with a kept pathway.
 const ROW: f32 = 24.0;
 /// Height of a second line of a row.
 const LINE: f32 = 16.0;
