@@ -220,13 +220,13 @@ fn sentences() {
     }
     assert!(all[2].found().contains("for CUDA 11.4, 12.2"));
     let memory = all[7].to_string();
-    let begin = "Tracing 300000 rays needs 3.2 GB on the graphics card, 1.1 GB are free; ";
+    let begin = "Tracing 300000 rays needs 3.2 GB on the graphics card, but 1.1 GB are free; ";
     assert!(memory.starts_with(begin), "{memory}");
     // The job's own sentence, wherever memory ran short.
     let short = all[7].clone().in_job("solving", "choose a smaller mask");
     assert_eq!(
         short.to_string(),
-        "Solving needs 3.2 GB on the graphics card, 1.1 GB are free; choose a smaller mask, close other \
+        "Solving needs 3.2 GB on the graphics card, but 1.1 GB are free; choose a smaller mask, close other \
          programs on the card, or choose --backend cpu"
     );
     assert_eq!(all[8].clone().in_job("solving", "choose"), all[8]);

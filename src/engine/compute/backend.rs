@@ -269,8 +269,8 @@ fn pool(threads: Option<usize>) -> Result<Arc<Pool>, BackendError> {
             Ok(threads) => {
                 let shortage = (next < requested).then(|| {
                     format!(
-                        "Started {next} of {requested} worker threads, the operating system refused more; raise the \
-                         limit of processes (ulimit -u), or ask for fewer with --threads"
+                        "Started {next} of {requested} worker threads, because the operating system refused \
+                         more; raise the limit of processes (ulimit -u), or ask for fewer with --threads"
                     )
                 });
                 return Ok(Arc::new(Pool { threads, shortage }));
