@@ -18,7 +18,7 @@ const PATIENCE: Duration = Duration::from_secs(300);
 const REMEMBERED: usize = 4096;
 /// Characters of a line of its output that a sentence quotes.
 const QUOTED: usize = 200;
-/// Its last output arrives within this time after it exits.
+/// The last output of ffmpeg arrives within this time after it exits.
 const LAST_WORDS: Duration = Duration::from_secs(1);
 
 /// The program that makes films.

@@ -456,7 +456,7 @@ fn save(
 
 /// Adds the region of a pathway's voxels, which can confine streamlines, rays and other pathways.
 pub fn region_made(state: &mut State, of: DataId, (name, role, mask): (String, Role, Mask)) {
-    // It arrives even if its document was closed.
+    // The region arrives even if its document was closed.
     let mut kept = state.document.kept_pathways.iter().flat_map(|k| &k.found);
     if field(&state.document) != of && !kept.any(|f| f.field == of) {
         return;

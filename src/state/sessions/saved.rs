@@ -242,7 +242,7 @@ pub struct SavedSegmentation {
     pub layer: Option<u64>,
     /// Regions, by their indices in the list.
     pub painted: [Option<usize>; 2],
-    /// Its progress.
+    /// Progress of the live surface.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub run: Option<SavedRun>,
 }

@@ -84,7 +84,7 @@ pub fn compared(state: &mut State, compared: Compared) {
 pub fn not_compared(state: &mut State, why: Option<&str>) {
     let key = key(state);
     let working = &mut state.session.pathways;
-    // It may belong to a closed document.
+    // The job may belong to a closed document.
     let Some(running) = working.compared.running() else {
         return;
     };

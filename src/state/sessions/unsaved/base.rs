@@ -117,7 +117,7 @@ pub struct Base {
     pub(in crate::state) parameters: Option<Parameters>,
     /// Recovered parameters differ from those of the file, which are not known.
     pub(in crate::state) parameters_differ: bool,
-    /// It was recovered: none of it is in a file of the user.
+    /// Whether the state was recovered: no part of it is in a file of the user.
     pub(in crate::state) recovered: bool,
     pub(in crate::state) regions: BTreeMap<RegionId, Arc<Region>>,
     pub(in crate::state) layers: BTreeMap<LayerId, DataId>,

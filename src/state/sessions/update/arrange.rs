@@ -39,7 +39,7 @@ pub fn arrange(document: &mut Document, saved: &AwaitedLayers) {
                 layer.name.clone_from(&saved.name);
                 layer.display = saved.display.clone();
             }),
-            // It had been deleted.
+            // The user had deleted the layer.
             None => document.layers.retain(|l| l.id != id),
         }
     }
