@@ -189,7 +189,7 @@ fn moved_command(of: &Recipe, by: DAffine3, out: &Path) -> String {
     )
 }
 
-/// Without the file that the map is written to; streamlines without a file are computed first.
+/// The command of a density map without the output file; it first computes streamlines that have no file.
 fn density_command(
     of: &Recipe,
     template: Option<&Path>,

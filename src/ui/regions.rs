@@ -53,7 +53,7 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     list(ui, state, (&shown, &several), memory, actions);
 }
 
-/// Only the visible rows: hundreds of regions cost no more than a few.
+/// The rows of the list, of which only the visible ones are laid out: hundreds of regions cost no more than a few.
 fn list(
     ui: &mut Ui,
     state: &State,

@@ -244,7 +244,7 @@ fn tabs(ui: &mut Ui, bar: Rect, free: (f32, f32), state: &State, actions: &mut V
     }
 }
 
-/// If not even their icons fit: the active task, and a menu of all.
+/// The active task with a menu of all tasks, where not even their icons fit.
 fn tasks_menu(
     ui: &mut Ui,
     bar: Rect,
@@ -307,7 +307,7 @@ fn tasks_menu(
     response.on_hover_text(hint);
 }
 
-/// From right to left; returns the left edge.
+/// Places the buttons at the right, from right to left; returns the left edge.
 fn right_side(
     ui: &mut Ui,
     bar: Rect,

@@ -317,7 +317,7 @@ pub struct FittedWeights {
 }
 
 impl FittedWeights {
-    /// For a subset of the streamlines, which keep their weights: the statistics remain those of the fit of all.
+    /// The fit for a subset of the streamlines, which keep their weights; the statistics remain those of the whole fit.
     pub fn for_subset(&self, weights: &[f32]) -> Self {
         Self {
             sorted: sorted(weights),
@@ -431,7 +431,7 @@ pub enum FilterAction {
         least: f32,
         phase: Phase,
     },
-    /// Only one group, or all.
+    /// Shows only one group, or all.
     ShowGroup(Option<String>),
     /// Shows only one map, or none.
     ShowMap(Option<WeightMap>),

@@ -14,13 +14,13 @@ const SHARED: f32 = 8.0;
 const WIDTH: f32 = 8.0;
 const TALLEST: f32 = 140.0;
 const SHORTEST: f32 = 40.0;
-/// From the view's edge to the bar's middle.
+/// Distance from the view's edge to the bar's middle.
 const EDGE: f32 = 16.0;
-/// Between a bar and its words.
+/// Distance between a bar and its texts.
 const BESIDE: f32 = 8.0;
 /// Width of a column but for its words.
 const AROUND: f32 = 38.0;
-/// From the outermost mark to the end of the plate.
+/// Distance from the outermost mark to the end of the plate.
 const RIM: f32 = 4.0;
 
 /// Where bars may stand.

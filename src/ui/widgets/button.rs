@@ -51,7 +51,7 @@ impl<'a> Button<'a> {
         self
     }
 
-    /// If there is no space for more than the text.
+    /// The button without its icon, where there is space only for the text.
     pub fn without_icon(mut self) -> Self {
         self.icon = None;
         self

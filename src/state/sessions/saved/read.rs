@@ -455,7 +455,7 @@ fn turned(
     }
 }
 
-/// Where the user looked, as far as it still can be; the theme and the tool are the window's.
+/// The saved view, as far as it can be restored; the theme and the tool remain those of the window.
 pub fn view(saved: &View, now: &View) -> View {
     let camera = &saved.camera;
     let mut view = View {

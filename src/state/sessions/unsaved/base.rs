@@ -36,7 +36,7 @@ struct Filtered {
     mask: Option<LayerId>,
     peaks: Option<LayerId>,
     times: Times,
-    /// By layers.
+    /// The cut of the shown weights, its layer, and the cuts of other layers.
     cuts: (f32, Option<LayerId>, BTreeMap<LayerId, f32>),
 }
 
@@ -296,7 +296,7 @@ pub struct InSession {
 }
 
 impl InSession {
-    /// For a copy of the present state.
+    /// The parts for a recovery copy of the present state.
     pub fn of(state: &State) -> Self {
         let (document, base) = (&state.document, &state.session.saving.base);
         let places = document.regions.iter().enumerate();

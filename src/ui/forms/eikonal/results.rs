@@ -18,7 +18,7 @@ use egui::{Key, Rect, Sense, Ui, pos2, vec2};
 use std::sync::Arc;
 
 const EYE: f32 = 22.0;
-/// From the right: menu, eye, volume, length, cost.
+/// Widths of the columns volume, length and cost, which follow the menu and the eye from the right.
 const COLUMNS: [f32; 3] = [48.0, 44.0, 40.0];
 const BESIDE_EYE: f32 = 2.0;
 /// Width of all columns, menu and eye.

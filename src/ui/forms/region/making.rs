@@ -463,7 +463,7 @@ fn label_list(
     (role, search): (Role, &mut String),
     actions: &mut Vec<Action>,
 ) {
-    /// At least this many rows, and at most this share of the window.
+    /// The list has at least this many rows, and takes at most this share of the window.
     const ROWS: usize = 9;
     const SHARE: f32 = 0.45;
     let layer = state.document.layer(labels.layer);
