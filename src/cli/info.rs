@@ -96,7 +96,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     last.map_or(Ok(()), Err)
 }
 
-/// With one decimal, and without a minus sign before zero.
+/// The value with one decimal, and without a minus sign before zero.
 fn tenths(value: f64) -> String {
     match format!("{value:.1}") {
         nought if nought == "-0.0" => "0.0".to_owned(),

@@ -23,7 +23,7 @@ impl Values {
     /// Name for the measures of whole rays: "cm" colours by the value at each point.
     const SHOWN: &str = "measure";
 
-    /// With the measures of whole rays, if it has any, as the window displays them.
+    /// The streamlines with the measures of whole rays, if they have any, as the window displays them.
     pub fn shown(tractogram: Tractogram) -> Tractogram {
         match tractogram.per_streamline.get(Self::MEASURE).cloned() {
             Some(measures) if Self::has_measures(&tractogram) => {

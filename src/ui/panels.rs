@@ -189,7 +189,7 @@ fn highest_severity(state: &State, memory: &mut Memory) -> Option<Severity> {
     }
 }
 
-/// Next to the word "Results" in its part of the switch.
+/// A dot next to the word "Results" in its part of the switch.
 fn dot(ui: &mut Ui, cell: Rect, severity: Severity) {
     const RADIUS: f32 = 3.0;
     let p = theme::palette(ui.style());

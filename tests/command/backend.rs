@@ -251,7 +251,7 @@ fn sizes() {
     }
 }
 
-/// Against a list in order of use, with random calls.
+/// Compares the cache with a list in order of use, with random calls.
 fn eviction() {
     let mut random = Random::fresh("backend eviction");
     for _ in 0..50 {

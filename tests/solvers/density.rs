@@ -56,7 +56,7 @@ fn point(p: [f32; 3]) -> DVec3 {
     DVec3::from_array(p.map(f64::from))
 }
 
-/// In double precision, from the points as stored.
+/// Length in double precision, from the points as stored.
 fn length_mm(tractogram: &Tractogram) -> f64 {
     let line = |l: &[[f32; 3]]| -> f64 {
         l.windows(2)

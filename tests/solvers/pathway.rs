@@ -121,7 +121,7 @@ fn geodesics() {
     }
 }
 
-/// Through many voxels of a rotating field, with every local solver.
+/// Paths through many voxels of a rotating field, with every local solver.
 fn costs() {
     let mut random = Random::fresh("path costs");
     let grid = cube(24);

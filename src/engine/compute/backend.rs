@@ -218,7 +218,7 @@ impl Backend {
         format!("{n} thread{plural} · {}", simd::level().name())
     }
 
-    /// For the status line: `CPU 16 threads · AVX2`, `CUDA NVIDIA H200 · 139 GB`.
+    /// The label for the status line: `CPU 16 threads · AVX2`, `CUDA NVIDIA H200 · 139 GB`.
     pub fn label(&self) -> String {
         let kind = match self {
             Self::Cpu { .. } => "CPU",

@@ -190,7 +190,7 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// From `low` to `high`, both permitted.
+    /// Limits from `low` to `high`, both permitted.
     pub const fn between(low: f64, high: f64) -> Self {
         Self {
             low,
@@ -317,7 +317,7 @@ pub fn check<P: Parameters>(params: &P) -> Result<(), ParamError> {
     params.check_together()
 }
 
-/// With the default in place of each value beyond its limits, whatever a file contains.
+/// The parameters with the default in place of each value beyond its limits, whatever a file contains.
 pub fn sanitized<P: Parameters>(params: &P) -> P {
     let defaults = P::defaults();
     let mut sanitized = params.clone();

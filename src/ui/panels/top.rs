@@ -79,7 +79,7 @@ pub fn show(
     Rect::from_min_max(pos2(body.left(), body.top() + room), body.max)
 }
 
-/// Over the top of the panel; returns their height, and the height without the note of a leak.
+/// Draws the notes over the top of the panel; returns their height, and the height without the note of a leak.
 fn notes_over_panel(
     ui: &mut Ui,
     body: Rect,

@@ -130,7 +130,7 @@ impl<'a> Button<'a> {
     }
 }
 
-/// On hover a disabled control gives the reason, an enabled one its hint.
+/// Shows on hover the reason of a disabled control, or the hint of an enabled one.
 fn finish(response: Response, disabled: Option<&str>, hint: Option<&str>) -> Response {
     match disabled.or(hint) {
         Some(text) => response.on_hover_text(text),

@@ -317,7 +317,7 @@ impl<'a> Item<'a> {
         self
     }
 
-    /// Right-aligned: the key with the same effect.
+    /// Adds, right-aligned, the key with the same effect.
     pub fn key(mut self, key: &'a str) -> Self {
         self.key = key;
         self

@@ -199,7 +199,7 @@ fn trk_by_its_definition(path: &Path, tractogram: &Tractogram, grid: &Grid) {
     assert_eq!(at, bytes.len());
 }
 
-/// With values of one and several numbers, groups and group values.
+/// Streamlines with values of one and several numbers, groups and group values.
 pub fn rich(count: usize, values: usize, random: &mut Random) -> Tractogram {
     let grid = grid((random.bits() % 48) as usize, true, random);
     let mut tractogram = streamlines(count, &grid, random);

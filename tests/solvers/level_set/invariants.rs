@@ -65,7 +65,7 @@ pub fn everything() -> Params {
     }
 }
 
-/// With a layer, and with painted places to grow and not to grow.
+/// Inputs with a layer, and with painted places to grow and not to grow.
 pub fn inputs(random: &mut Random, image: &Volume) -> Inputs {
     let plain = backend(2).install(|| Inputs::new(image, 0)).unwrap();
     beside(random, &plain)

@@ -409,7 +409,7 @@ fn leak_of(inside: impl Fn(u64) -> u64, changes: &[u64]) -> Leak {
     panic!("no leak");
 }
 
-/// From a seed to a structure within a hundred steps.
+/// Voxels of a surface that grows from a seed to a structure within a hundred steps.
 fn settles(step: u64, structure: u64) -> u64 {
     structure * step.clamp(5, 100) / 100
 }

@@ -43,7 +43,7 @@ fn heading(window: &Window) -> Rect {
         .rect()
 }
 
-/// With the tour's note, and without it.
+/// Results are visible with the tour's note, and without it.
 fn results() {
     let states: [(Task, State); 5] = [
         (Task::View, small_scan()),

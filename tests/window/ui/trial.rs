@@ -263,7 +263,7 @@ fn remembered() {
     assert!(next.ends_with(".trx"), "{next}");
 }
 
-/// Like the command next to it, whatever layer is selected.
+/// The export acts on the live result, like the command next to it, whatever layer is selected.
 fn live_first() {
     let mut window = window(tracking(), [1280.0, 800.0]);
     let app: &mut App = window.state_mut();

@@ -236,7 +236,7 @@ fn scene_picture() {
     );
 }
 
-/// Over any background it equals the picture on that background.
+/// A transparent picture over any background equals the picture on that background.
 fn transparent() {
     let mut studio = Studio::new();
     let mut state = state();

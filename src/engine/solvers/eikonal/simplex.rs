@@ -251,7 +251,7 @@ fn around(field: &CostField, place: usize) -> [Corner; 27] {
     })
 }
 
-/// From Selling's terms: −W ∇u = Σ ρ (u − v) e over those on which the value depends.
+/// The simplex from Selling's terms: −W ∇u = Σ ρ (u − v) e over those on which the value depends.
 fn selling(field: &CostField, place: usize) -> Option<Simplex> {
     let metric = &field.prepared.metric;
     let voxel = metric.voxel(place);

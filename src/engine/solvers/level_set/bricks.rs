@@ -29,7 +29,7 @@ pub fn counts(shape: [usize; 3], brick: usize) -> [usize; 3] {
 }
 
 impl Field {
-    /// From unclamped values by voxel; bricks outside the band get no page unless `everywhere`.
+    /// Bricks of unclamped values by voxel; those outside the band get no page unless `everywhere`.
     pub fn from_fn(
         grid: &Arc<Grid>,
         h_mm: f64,

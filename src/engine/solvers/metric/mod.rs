@@ -72,7 +72,7 @@ pub struct Metric {
 }
 
 impl Metric {
-    /// From the fitted voxels, within a mask if one is given (on any grid).
+    /// The metric of the fitted voxels, within a mask if one is given (on any grid).
     pub fn new(
         field: &TensorField,
         params: &Params,
@@ -127,7 +127,7 @@ impl Metric {
         })
     }
 
-    /// From speeds W in world axes, `None` outside the mask.
+    /// The metric of speeds W in world axes, `None` outside the mask.
     pub fn from_speed(
         grid: &Arc<Grid>,
         speed: impl Fn([usize; 3]) -> Option<DMat3>,

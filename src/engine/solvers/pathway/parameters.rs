@@ -38,7 +38,7 @@ impl Params {
         parameters::check(self)
     }
 
-    /// With defaults in place of invalid values, whatever a file contains.
+    /// The parameters with defaults in place of invalid values, whatever a file contains.
     pub fn sanitized(&self) -> Self {
         let tolerance = match (0.0..0.1).contains(&self.tolerance) {
             true => self.tolerance,

@@ -330,7 +330,7 @@ fn bounds_cloud() {
     assert!(lines > 40, "{lines}");
 }
 
-/// On slices in any direction, across the faces of bricks and along the image's border.
+/// Contours on slices in any direction, across the faces of bricks and along the image's border.
 fn contours() {
     let mut random = Random::fresh("bricks contours");
     let mut offscreen = offscreen();
