@@ -390,7 +390,7 @@ impl Default for Window {
 }
 
 impl Window {
-    /// On two threads.
+    /// A window on two threads.
     pub fn new() -> Self {
         let backend = Backend::choose(&BackendChoice::cpu(Some(2))).expect("two threads");
         Self {

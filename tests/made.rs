@@ -228,7 +228,7 @@ pub fn matlab(columns: &[(&str, &[f64])], single: bool) -> Vec<u8> {
     bytes
 }
 
-/// In the format of ANTs.
+/// An affine in the format of ANTs.
 pub fn ants_file() -> Vec<u8> {
     let parameters = [
         1.0, 0.1, 0.0, -0.1, 1.0, 0.0, 0.0, 0.0, 1.0, 4.0, -3.5, 20.0,

@@ -78,7 +78,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     }
     let text = format!(
         "Moved by {:.2} mm, turned by {:.2}°\nMutual information {:.4}, was {:.4}\n{} evaluations in \
-         {}\n{}\nTo move it: {apply}\n",
+         {}\n{}\nTo move the image: {apply}\n",
         output.shifted_mm,
         output.turned_rad.to_degrees(),
         output.after,

@@ -299,7 +299,7 @@ fn measure(
     }))
 }
 
-/// Against √((x − s)ᵀ G (x − s)): sum of errors over sum of distances, of the voxels reached.
+/// Relative error of the reached voxels: sum of deviations from √((x − s)ᵀ G (x − s)) over sum of these distances.
 fn error(field: &CostField, from: [i64; 3]) -> f64 {
     let metric = &field.prepared.metric;
     let (mut off, mut sum) = (0.0, 0.0);

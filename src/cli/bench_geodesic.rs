@@ -31,7 +31,7 @@ struct Case {
 }
 
 impl Case {
-    /// On tensors in half precision, for the comparison with the papers' speed.
+    /// A case on tensors in half precision, for the comparison with the papers' speed.
     fn new(name: &str, field: &TensorField, regions: Vec<Region>, params: Params) -> Self {
         let seeds = match params.curves.seeding {
             Seeding::Random { count } => count,

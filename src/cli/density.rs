@@ -36,7 +36,7 @@ seeds, which gives the fraction that passes. Lengths are cut exactly at the face
 pub struct Options {
     /// Streamline file
     pub tracks: PathBuf,
-    /// NIfTI to write
+    /// NIfTI file to write
     #[arg(long, value_name = "FILE")]
     pub out: PathBuf,
     /// Image whose grid is used (default: the grid in the streamline file)

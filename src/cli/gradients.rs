@@ -22,7 +22,7 @@ Examples:
   arcuate gradients tensors dti.nii.gz        # in which order and frame are its tensors?
 
 `check` tracks the whole brain with all 24 ways to swap and flip the axes of the table and ranks them by the length and
-coherence of the fibres. Axes are those of FSL's bvec. The files stay unchanged; --out writes the best table.
+coherence of the streamlines. Axes are those of FSL's bvec. The files stay unchanged; --out writes the best table.
 `tensors` compares the six combinations of order and frame in which six volumes may hold tensors, in the same way.";
 
 #[derive(clap::Args, Debug)]
@@ -46,10 +46,10 @@ pub enum GradientCommand {
 pub struct CheckOptions {
     #[command(flatten)]
     pub fit: FitOptions,
-    /// Number of fibres to start with each table
+    /// Number of streamlines to start with each table
     #[arg(long, value_name = "N", default_value_t = gradient_check::Params::defaults().seeds, allow_negative_numbers = true, value_parser = whole::<usize>)]
     pub seeds: usize,
-    /// Smallest FA at which fibres start
+    /// Smallest FA at which streamlines start
     #[arg(long, value_name = "FA", default_value_t = gradient_check::Params::defaults().min_fa, value_parser = positive)]
     pub fa: f64,
     /// Write NAME.bval and NAME.bvec with the best axes

@@ -22,7 +22,7 @@ const EXAMPLES: &str = "\
 Examples:
   arcuate info dwi.nii.gz mask.nii.gz tracks.tck
   arcuate info phantom:1 --json
-  arcuate info study/            (a BIDS folder: what is in it)
+  arcuate info study/            (a BIDS folder: its contents)
 
 If several files disagree, a sentence says how: a mask half a voxel off, streamlines outside the brain. The
 orientation names the direction of each voxel axis: LAS points to the patient's left, front and top.";
@@ -96,7 +96,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     last.map_or(Ok(()), Err)
 }
 
-/// With one decimal, and without a minus sign before zero.
+/// The value with one decimal, and without a minus sign before zero.
 fn tenths(value: f64) -> String {
     match format!("{value:.1}") {
         nought if nought == "-0.0" => "0.0".to_owned(),

@@ -180,7 +180,7 @@ pub enum Command {
     Density(density::Options),
     /// Find which streamlines explain the diffusion signal, and by how much
     Commit(commit::Options),
-    /// Align an image rigidly to another; writes the affine, resamples nothing
+    /// Align an image rigidly to another and write the affine, without resampling
     Align(align::Options),
     /// Write a table row for each streamline: length, values, means of images along it
     Table(table::Options),
@@ -196,7 +196,7 @@ pub enum Command {
     Demo(demo::Options),
     /// Print a page of the guide, or search in it
     Guide(guide::Options),
-    /// Measure speed; prints JSON lines
+    /// Measure speed and print JSON lines
     Bench(bench::Options),
 }
 
@@ -205,7 +205,7 @@ pub fn check_letters(mut text: impl Iterator<Item = OsString>) -> Result<(), Fai
     match text.find(|word| word.is_empty() || word.to_str().is_none()) {
         None => Ok(()),
         Some(word) if word.is_empty() => Err(Failure::usage(
-            "Found an empty word on the command line, expected a name or a value; look for an empty shell variable",
+            "Found an empty argument on the command line, expected a name or a value; look for an empty shell variable",
         )),
         Some(word) => Err(Failure::usage(format!(
             "The file name is not valid UTF-8; rename the file: {}",

@@ -61,7 +61,7 @@ pub struct TensorOptions {
     /// or mrtrix (xx yy zz xy xz yz: also Arcuate)
     #[arg(long, value_name = "ORDER", requires = "tensor_frame", value_parser = tensor_order)]
     pub tensor_order: Option<TensorOrder>,
-    /// Axes of its tensors: voxel (those of FSL's bvec) or world (MRtrix and Arcuate)
+    /// Axes of the tensors: voxel (those of FSL's bvec) or world (MRtrix and Arcuate)
     #[arg(long, value_name = "AXES", requires = "tensor_order", value_parser = tensor_frame)]
     pub tensor_frame: Option<TensorFrame>,
 }
@@ -99,15 +99,15 @@ pub struct ReadingOptions {
     /// Axes of VTK and VTP points if the file does not name them (default: ras)
     #[arg(long, value_name = "ras|lps", value_parser = space)]
     pub vtk_space: Option<Space>,
-    /// Names and colours of a label map: a table of FreeSurfer, ITK-SNAP or BIDS, or a plain one (default: one beside
-    /// it)
+    /// Names and colours of a label map: a FreeSurfer, ITK-SNAP, BIDS or plain-text table (default: the table beside the
+    /// map)
     #[arg(long, value_name = "FILE")]
     pub colours: Option<PathBuf>,
-    /// Transform it: FLIRT's .mat (with --fixed), an affine of ITK or ANTs, or matrix: and 12 numbers, row by row, in
-    /// world mm. Nothing is resampled
+    /// Affine that moves the input: FLIRT's .mat (with --fixed), an affine of ITK or ANTs, or matrix: and 12 numbers, row
+    /// by row, in world mm; nothing is resampled
     #[arg(long, value_name = "FILE|matrix:…", allow_hyphen_values = true, value_parser = affine)]
     pub affine: Option<AffineReading>,
-    /// Image that FLIRT aligned to (its -ref)
+    /// Image to which FLIRT aligned (its -ref)
     #[arg(long, value_name = "IMAGE", requires = "affine")]
     pub fixed: Option<PathBuf>,
 }

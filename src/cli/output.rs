@@ -198,7 +198,7 @@ fn check() -> Result<(), Failure> {
     match LOST.get() {
         None => Ok(()),
         Some(why) => Err(Failure::new(format!(
-            "The report could not be written to standard output ({why}); make room there, or send it elsewhere"
+            "The report could not be written to standard output ({why}); free some space there, or send it elsewhere"
         ))),
     }
 }

@@ -39,7 +39,7 @@ pub struct Options {
     /// b in s/mm² and number of directions of each shell
     #[arg(long, value_name = "B:N,…", value_delimiter = ',', default_value = "1000:30", value_parser = shell)]
     pub shells: Vec<(f64, usize)>,
-    /// Volumes with b = 0
+    /// Number of volumes with b = 0
     #[arg(long, value_name = "N", default_value = "6", value_parser = whole_from(1, 200u16))]
     pub b0: u16,
     /// Voxel size of the scan, mm

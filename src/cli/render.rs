@@ -31,9 +31,11 @@ A scan with gradients is fitted first; --tensor-order refers to the first file. 
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub struct Options {
-    /// Scans, images, masks, streamlines, or phantom:SEED; later ones lie on top. Or a single session
+    /// Scans, images, masks, streamlines, or phantom:SEED; later ones lie on top; or a single session
     #[arg(required = true)]
     pub inputs: Vec<String>,
+    /// View to draw, or the whole window
+    /// View to draw, or the whole window
     #[arg(long, value_enum, default_value = "3d")]
     pub view: ViewName,
     /// Crosshair, world mm (default: the middle)
@@ -45,6 +47,8 @@ pub struct Options {
     /// Size in points; each becomes SCALE × SCALE pixels
     #[arg(long, value_name = "WxH", default_value = "960x720", value_parser = size)]
     pub size: DVec2,
+    /// Pixels per point
+    /// Pixels per point
     #[arg(long, value_name = "1..4", default_value = "1", value_parser = whole_from(1, 4u32))]
     pub scale: u32,
     /// Slices of the view in rows, MM mm apart
@@ -68,7 +72,7 @@ pub struct Options {
     pub tensors: TensorOptions,
     #[command(flatten)]
     pub regions: RegionOptions,
-    /// Picture
+    /// Picture to write
     #[arg(long, value_name = "FILE.png")]
     pub out: PathBuf,
 }

@@ -37,8 +37,8 @@ Examples:
 
 Opens the files of the session (each is read and compared with its checksum), fits the tensors, and recomputes the
 streamlines or rays of its regions and all kept ones (those of snapshots with the parameters of the snapshot), the
-segmented masks, the density maps and the weights of streamlines (which must explain as much, to a hundred times the
-change that ended their fit). For each result, it reports whether it has the same bytes as when the session was
+segmented masks, the density maps and the weights of streamlines (whose objective may change by at most a hundred times the
+tolerance of the fit). For each result, it reports whether it has the same bytes as when the session was
 saved, lies within the tolerance between two backends, or differs. Within tolerance means: the same number of
 streamlines within 5 %, and the same start, end and length within 0.5 mm for 95 % of 64 sampled streamlines; a
 difference below 0.1 % for 95 % of 64 sampled tensors, and below 0.01 % for 95 % of 64 sampled costs or map values.

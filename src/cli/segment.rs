@@ -36,10 +36,11 @@ curvature. Files in the folder: labels.nii.gz, surface.ply (or the format of --s
 parameter by step number: --script repeats the run to the same voxels. Its events are sliders moved, spheres added or
 cut away and regions changed during a run; you can add events by hand, in the form that the window writes.
 
-A surface leaks if it reaches the background or the border of the image, grows faster than its own recent rate
-predicts, or multiplies after it had slowed down. The run then stops, the files hold the surface at that step, and the
-exit code is 3. With --json \"leak\" says why (background, border, growth, change), from which step (\"from\"), when it was
-noticed, near which point (\"at_mm\") and at what volume before (\"volume_before_ml\"); it is null where nothing leaks.
+A surface leaks if it reaches the background or the border of the image, grows again after it had come to rest, grows
+into other values after it had slowed down, or multiplies its volume after it had slowed down. The run then stops, the
+files hold the surface at that step, and the exit code is 3. With --json, \"leak\" holds the cause (background, border,
+growth, change), the step to go back to (\"from\"), the step at which it was noticed (\"noticed\"), a point near it (\"at_mm\")
+and the volume before it (\"volume_before_ml\"); it is null if nothing leaks.
 
 Exit codes: 0 done · 1 failed · 2 wrong usage · 3 leaked.";
 
@@ -446,7 +447,7 @@ fn speed_sources(
             let layer = scalar(path, frame, runner)?;
             if begins && !covers(&layer, frame, image) {
                 return Err(Failure::new(format!(
-                    "Found no value within the image, expected one that lies over it: {}",
+                    "Found a layer without a value within the image, expected one that overlaps it: {}",
                     path.display()
                 )));
             }

@@ -53,7 +53,7 @@ pub struct Options {
     /// Include and target regions must contain an end of the streamline
     #[arg(long)]
     pub ends: bool,
-    /// Keep lengths within these limits, mm; either limit may be omitted
+    /// Keep streamlines with a length within these limits, mm; either limit may be omitted
     #[arg(long, value_name = "LOW..HIGH", allow_hyphen_values = true, value_parser = limits)]
     pub length: Option<(f32, f32)>,
     /// Keep streamlines with a value within these limits; may be given several times

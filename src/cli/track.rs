@@ -27,7 +27,7 @@ Examples:
   arcuate track dwi.nii.gz --seed mask:m1.nii.gz --bootstrap 100 --seeds random:50 --out prob.trx
   arcuate track phantom:1 --seed mask:seed.nii.gz --exclude box:0,0,0,2,80,80 --out left.tck
 
-Without --seed, seeds are spread over the whole mask. The window's \"Copy as command\" prints such a line.";
+Without --seed, seeds are spread over the whole mask. In the window, \"Copy as command\" copies such a line.";
 
 #[derive(clap::Args, Debug)]
 #[command(after_help = format!("{EXAMPLES}\n\nDefaults:{}", recipe::track_defaults()))]
@@ -259,7 +259,7 @@ pub fn summary(tracked: &Tracked, curves: &str) -> (Value, String) {
         .map(|(name, f)| format!("{name} {}", count(output.seed_outcomes[*f as usize])))
         .collect();
     if !dropped.is_empty() {
-        text += &format!("Dropped: {}\n", dropped.join(", "));
+        text += &format!("Discarded: {}\n", dropped.join(", "));
     }
     // If only one half was requested, the other end is the seed: nothing stopped there.
     let ends: Vec<String> = stops

@@ -10,7 +10,7 @@ use crate::solvers;
 pub struct DeviceFailure {
     /// One sentence about the failure.
     pub found: String,
-    /// The same, with advice for the command line.
+    /// One sentence about the failure, with advice for the command line.
     pub sentence: String,
 }
 

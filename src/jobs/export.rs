@@ -23,7 +23,7 @@ impl Values {
     /// Name for the measures of whole rays: "cm" colours by the value at each point.
     const SHOWN: &str = "measure";
 
-    /// With the measures of whole rays, if it has any, as the window displays them.
+    /// The streamlines with the measures of whole rays, if they have any, as the window displays them.
     pub fn shown(tractogram: Tractogram) -> Tractogram {
         match tractogram.per_streamline.get(Self::MEASURE).cloned() {
             Some(measures) if Self::has_measures(&tractogram) => {
@@ -88,7 +88,8 @@ impl Values {
         }
     }
 
-    /// The same, but the measures take the file's own name, as they are the purpose of a file of rays.
+    /// Files for the values next to this file; measures take the file's own name, as they are the purpose of a file of
+    /// rays.
     pub fn companion_files(&self, file: &Path) -> Vec<CompanionFile> {
         let mut all = self.named(file);
         let measures = all.iter_mut().filter(|b| b.name == Self::MEASURE);
@@ -153,8 +154,8 @@ impl Values {
         refused.map(|b| b.refusal()).collect()
     }
 
-    /// The same without a full examination: with very many numbers it only warns of the possibility, because the window
-    /// does not wait; the message after writing lists the values left out.
+    /// Values that files next to a TCK cannot hold, without a full examination: with very many numbers, the result only
+    /// warns of the possibility, because the window does not wait; the message after writing lists the values left out.
     pub fn refusals_seen(&self, tractogram: &Tractogram, tck: &Path) -> Vec<String> {
         const LOOKED_AT: usize = 2_000_000;
         if self.points.len() * tractogram.points.len() <= LOOKED_AT

@@ -18,7 +18,7 @@ const PATIENCE: Duration = Duration::from_secs(300);
 const REMEMBERED: usize = 4096;
 /// Characters of a line of its output that a sentence quotes.
 const QUOTED: usize = 200;
-/// Its last output arrives within this time after it exits.
+/// The last output of ffmpeg arrives within this time after it exits.
 const LAST_OUTPUT: Duration = Duration::from_secs(1);
 
 /// The program that makes films.
@@ -39,7 +39,7 @@ enum Stopped {
     Cancelled,
     /// The end of a sentence.
     Failed(String),
-    /// The same, for an ffmpeg that may succeed with fewer threads.
+    /// The end of a sentence; ffmpeg may succeed with fewer threads.
     Threads(String),
     /// The system does not let this user start it.
     Denied,

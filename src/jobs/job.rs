@@ -330,7 +330,7 @@ impl<S: JobState> Event<S> {
         content.downcast_mut::<Content<J>>()?.outcome.as_mut()
     }
 
-    /// The same, moved out of the event.
+    /// The outcome of a job of this type, moved out of the event.
     pub fn into_outcome<J: Job>(mut self) -> Option<Outcome<J::Output>> {
         let content = self.content.as_mut()?.as_any_mut();
         content.downcast_mut::<Content<J>>()?.outcome.take()

@@ -259,7 +259,7 @@ impl<S: JobState> Jobs<S> {
         self.cancel_where(|s| s == slot);
     }
 
-    /// The same for all jobs about the document.
+    /// Requests all jobs about the document to stop.
     pub fn cancel_of_document(&self) {
         self.cancel_where(Slot::is_of_document);
     }
@@ -366,7 +366,7 @@ fn work<S: JobState>(
             // The event that follows supersedes it.
             queue.partial = None;
         }
-        // The receiver may be gone; waiting jobs are done all the same.
+        // The receiver may no longer exist; waiting jobs are done nevertheless.
         let _ = events.send(event);
         wake();
     }

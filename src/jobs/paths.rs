@@ -31,7 +31,7 @@ pub struct Destination {
     pub error: Option<PathError>,
     /// Warns of files that would be replaced.
     pub existing: Vec<PathBuf>,
-    /// The same name in the home folder, if only that is writable.
+    /// A file of this name in the home folder, if only that folder is writable.
     pub better: Option<PathBuf>,
 }
 

@@ -47,20 +47,20 @@ impl Slot {
         Self::new(key, Policy::Queue)
     }
 
-    /// The same for work that outlives the document.
+    /// This slot for work that outlives the document.
     pub const fn beyond_document(mut self) -> Self {
         self.of_document = false;
         self
     }
 
-    /// The same for work that writes files: it is finished on closing, and its result is used even if the user stopped
+    /// This slot for work that writes files: it is finished on closing, and its result is used even if the user stopped
     /// it.
     pub const fn writing(mut self) -> Self {
         (self.of_document, self.finishes_on_exit) = (false, true);
         self.keeping_result()
     }
 
-    /// The same for work whose result is used even if the user stopped it: a backend, the last weights of a fit.
+    /// This slot for work whose result is used even if the user stopped it: a backend, the last weights of a fit.
     pub const fn keeping_result(mut self) -> Self {
         self.keeps_result = true;
         self

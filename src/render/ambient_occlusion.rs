@@ -27,7 +27,7 @@ pub(super) fn reach_px(pixel_scale: f32) -> u32 {
     (radius(pixel_scale) as u32 + 2) * BLOCK
 }
 
-/// In averaged pixels.
+/// The radius in averaged pixels.
 fn radius(pixel_scale: f32) -> f32 {
     (RADIUS_PX * pixel_scale / BLOCK as f32)
         .round()

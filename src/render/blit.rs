@@ -63,7 +63,7 @@ impl Blit {
         self.pipelines.push((surface, pipeline));
     }
 
-    /// For [`Blit::group`]: the corner of the pane that is shown; initially the whole pane.
+    /// The corner of the pane that is shown, for [`Blit::group`]; initially the whole pane.
     pub fn corner(&self, gpu: &Gpu, size: [u32; 2]) -> wgpu::Buffer {
         let buffer = gpu.device.create_buffer(&wgpu::BufferDescriptor {
             label: Some("corner"),

@@ -25,7 +25,7 @@ pub(super) fn source(own: &str) -> String {
     format!("{COMMON}\n{own}")
 }
 
-/// The same for shaders that read the scene's depth.
+/// The complete source of a shader that reads the scene's depth.
 pub(super) fn depth_source(own: &str, samples: u32) -> String {
     let depth = if samples > 1 { DEPTH_4 } else { DEPTH_1 };
     format!("{COMMON}\n{depth}\n{own}")

@@ -87,7 +87,7 @@ impl Offscreen {
         Self::with_limits(|limits| limits)
     }
 
-    /// With lower limits than the adapter's, to test smaller devices.
+    /// A renderer with lower limits than the adapter's, to test smaller devices.
     pub fn with_limits(limit: impl Fn(wgpu::Limits) -> wgpu::Limits) -> Result<Self, Error> {
         let adapter = pollster::block_on(
             instance().request_adapter(&wgpu::RequestAdapterOptions {

@@ -24,7 +24,7 @@ pub(super) struct Pool {
 }
 
 impl Pool {
-    /// For the slots of shaders/pages.wgsl.
+    /// Bindings for the slots of shaders/pages.wgsl.
     pub fn bindings(&self) -> [wgpu::BindingResource<'_>; 2] {
         [&self.table, &self.pages].map(|part| {
             wgpu::BindingResource::Buffer(wgpu::BufferBinding {

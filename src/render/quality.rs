@@ -54,7 +54,7 @@ pub(super) enum Drawn {
 pub(super) enum RefinementRequest {
     /// A new list.
     New,
-    /// The same list, more of which has been loaded.
+    /// The list drawn before, more of which has been loaded.
     More,
     /// The better picture of a list that was drawn roughly.
     Better,
@@ -150,7 +150,7 @@ impl QualityController {
         }
     }
 
-    /// For a picture that is written to a file; `known` comes from the previous one.
+    /// A controller for a picture that is written to a file; `known` comes from the previous one.
     pub fn for_file(mut self, known: Option<PieceSizes>) -> Self {
         self.still = self.software;
         self.piece_sizes = known.filter(|_| self.still);
@@ -169,7 +169,7 @@ impl QualityController {
         })
     }
 
-    /// For a slice, several of which are visible.
+    /// A controller for a slice, several of which are visible.
     pub fn of_slice(software: bool, patience_ms: f64) -> Self {
         let mut pace = Self::new(software, patience_ms);
         pace.fluid_ms *= FLUID_SLICE;
@@ -335,7 +335,7 @@ impl QualityController {
         }
     }
 
-    /// From a picture that was not rough, or a piece of one.
+    /// Learns the speed from a picture that was not rough, or from a piece of one.
     fn learn_speed(&mut self, ms: f64, drawn: Drawn) {
         let Drawn::Part {
             slots,

@@ -78,7 +78,7 @@ impl Stopwatch {
         self.running.load(Ordering::Acquire)
     }
 
-    /// For a pass that is the picture's first or last, or both.
+    /// Timestamps of a pass that is the picture's first or last, or both.
     pub fn writes(&self, first: bool, last: bool) -> Option<wgpu::RenderPassTimestampWrites<'_>> {
         let queries = self.queries.as_ref().filter(|_| self.started)?;
         (first || last).then(|| wgpu::RenderPassTimestampWrites {

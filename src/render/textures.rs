@@ -53,7 +53,7 @@ pub(super) struct Textures {
     pub idle_budget_bytes: u64,
     /// 1×1×1, bound where a layer has no second image.
     pub nothing: wgpu::TextureView,
-    /// The same for a mask, which samplers may interpolate on every device.
+    /// 1×1×1, bound where a layer has no mask; samplers may interpolate it on every device.
     pub no_mask: wgpu::TextureView,
     /// One row of 256 colours per map, in the order of [`ColourMap::ALL`].
     pub colour_maps: wgpu::TextureView,

@@ -68,7 +68,7 @@ impl TransparencyTargets {
         }
     }
 
-    /// At the start of a picture they are cleared.
+    /// The targets of a pass, which are cleared at the start of a picture.
     pub fn attachments(&self, begins: bool) -> [Option<wgpu::RenderPassColorAttachment<'_>>; 3] {
         use wgpu::Color;
         let start = [Color::TRANSPARENT, Color::WHITE, Color::TRANSPARENT];

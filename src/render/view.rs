@@ -26,7 +26,7 @@ pub(super) struct SceneView {
 }
 
 impl SceneView {
-    /// For a target of `size_px`, which may be smaller than the pane's; `bounds` enclose what is drawn.
+    /// The view for a target of `size_px`, which may be smaller than the pane's; `bounds` enclose all that is drawn.
     pub fn new(list: &ScenePane, size_px: [u32; 2], bounds: (DVec3, DVec3)) -> Self {
         let m = list.clip_from_world;
         let row = |i: usize| m.row(i).truncate();

@@ -27,7 +27,7 @@ pub fn live(state: &State) -> Option<&SurfaceUpdate> {
     live.filter(|_| shown && state.view.task == Task::Segment)
 }
 
-/// Opacity of the surface: it is dim as long as other parameters or spheres made it than those in sight.
+/// Opacity of the surface, which is dimmed while it results from parameters or spheres other than the present ones.
 fn strength(state: &State) -> f32 {
     match state.surface_is_stale() || state.rewind_target().is_some() {
         true => STALE_OPACITY,

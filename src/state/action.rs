@@ -102,7 +102,7 @@ pub enum Effect {
     /// Limits the memory of jobs, bytes.
     LimitMemory(Option<u64>),
     CopyText(String),
-    /// With the state to show, if that differs from the present one.
+    /// Takes a picture; the second value is the state to show, if that differs from the present one.
     TakeShot(Shot, Option<Box<super::State>>),
     /// Closes the window.
     Close,

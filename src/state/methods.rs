@@ -159,7 +159,7 @@ pub fn methods(state: &State) -> String {
     all + "\n"
 }
 
-/// With an upper-case first letter, to begin a sentence.
+/// The text with an upper-case first letter, to begin a sentence.
 fn begins(text: &str) -> String {
     let (first, rest) = text.split_at(text.chars().next().map_or(0, char::len_utf8));
     first.to_uppercase() + rest

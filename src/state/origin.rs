@@ -301,7 +301,7 @@ impl Origins {
         }
     }
 
-    /// The same with this axis change of the scan's gradients, replacing any other.
+    /// The origin with this axis change of the scan's gradients, replacing any other.
     pub fn reoriented(&self, id: OriginId, turn: Option<AxisChange>) -> OriginId {
         let from = match self.get(id) {
             Origin::Reoriented { from, .. } => *from,

@@ -186,7 +186,7 @@ fn moved_command(of: &Recipe, by: DAffine3, out: &Path) -> String {
     )
 }
 
-/// Without the file that the map is written to; streamlines without a file are computed first.
+/// The command of a density map without the output file; it first computes streamlines that have no file.
 fn density_command(
     of: &Recipe,
     template: Option<&Path>,
@@ -323,7 +323,7 @@ impl Recipe {
         self.command_to(Path::new(name))
     }
 
-    /// The same, with the file for the curves.
+    /// The command that recomputes the result and writes it to this file.
     pub fn command_to(&self, out: &Path) -> String {
         let to_out = || format!(" --out {}", quoted_path(out));
         match self {
@@ -337,7 +337,10 @@ impl Recipe {
             },
             Self::Scan(Source::File { dwi, .. }) => format!("arcuate info {}", quoted_path(dwi)),
             Self::Scan(source @ Source::Turned { .. }) => {
-                format!("arcuate gradients turn {} --out mended", source.arguments())
+                format!(
+                    "arcuate gradients turn {} --out corrected",
+                    source.arguments()
+                )
             }
             Self::Scan(source @ Source::Tensors { .. }) => {
                 format!("arcuate info {}", source.arguments())

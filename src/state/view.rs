@@ -157,7 +157,7 @@ pub struct Visibility {
     pub panels: bool,
     #[serde(rename = "show_slices_in_scene")]
     pub slices_in_scene: bool,
-    /// The same in the tasks Track and Pathways, where slices hide the results.
+    /// Whether the 3-D view shows slices in the tasks Track and Pathways, where they hide the results.
     #[serde(rename = "show_slices_with_tracks")]
     pub slices_with_tracks: bool,
     #[serde(rename = "show_outline")]

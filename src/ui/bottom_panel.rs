@@ -64,12 +64,12 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
 
 fn edge(ui: &mut Ui, all: Rect, actions: &mut Vec<Action>) {
     let rect = Rect::from_min_size(all.min, vec2(all.width(), EDGE));
-    let id = ui.make_persistent_id("edge of the drawer");
+    let id = ui.make_persistent_id("edge of the bottom panel");
     let response = ui.interact(rect, id, Sense::drag());
     let response = response.on_hover_cursor(CursorIcon::ResizeVertical);
     let by = response.drag_delta().y;
     if by != 0.0 {
-        // The height on screen, not the requested one that the window had no room for.
+        // The height on screen, which is less than the requested one if the window is too small.
         let height = all.height() - by;
         actions.push(Action::Bundle(BundleAction::SetHeight(height)));
     }

@@ -28,9 +28,9 @@ use typed::{OverwriteWarning, check, completion, typed_paths};
 pub enum DialogPosition {
     /// In the middle, under the top bar.
     Middle,
-    /// Its lower right corner is here.
+    /// The lower right corner of the dialog is here.
     Above(Pos2),
-    /// Its upper right corner is here.
+    /// The upper right corner of the dialog is here.
     Below(Pos2),
 }
 

@@ -108,7 +108,7 @@ impl Help {
 }
 
 /// The sections of a page in the Markdown that the viewer supports: keys as code, and no pictures, since the window
-/// itself is in sight.
+/// itself is visible.
 fn sections(page: &Page) -> Vec<String> {
     let sections = page.sections().into_iter().map(|section| {
         let lines = section.text.lines().filter(|line| !line.starts_with("!["));
@@ -138,7 +138,7 @@ pub fn show(ui: &Ui, window: Rect, state: &State, memory: &mut Memory, actions: 
         .min_size(SMALLEST.min(wish.size()))
         .constrain_to(window);
     if memory.help.place.room != room {
-        // Otherwise a small main window would have made it small for good.
+        // Otherwise a main window that was once small would leave it small.
         memory.help.place.room = room;
         shown = shown.fixed_size(wish.size());
         // It is kept inside using its previous size; the next frame knows the new one.

@@ -51,7 +51,7 @@ enum Run {
     Regions {
         as_labels: bool,
     },
-    /// The same for the surface and for a fit.
+    /// Asks where to write the surface, or a result of a fit.
     Segment(SegmentFile),
     Filter(FilterFile),
     /// Asks for a path to open.

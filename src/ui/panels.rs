@@ -178,7 +178,7 @@ fn one_of_two(
     }
 }
 
-/// The most severe warning among the results, which is out of sight while only the controls are shown.
+/// The most severe warning among the results, which are hidden while only the controls are shown.
 fn highest_severity(state: &State, memory: &mut Memory) -> Option<Severity> {
     match state.view.task {
         Task::Track => forms::tracking::highest_severity(state, memory),
@@ -189,7 +189,7 @@ fn highest_severity(state: &State, memory: &mut Memory) -> Option<Severity> {
     }
 }
 
-/// Next to the word "Results" in its part of the switch.
+/// A dot next to the word "Results" in its part of the switch.
 fn dot(ui: &mut Ui, cell: Rect, severity: Severity) {
     const RADIUS: f32 = 3.0;
     let p = theme::palette(ui.style());

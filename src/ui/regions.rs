@@ -32,7 +32,7 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     if state.document.regions.is_empty() {
         rows::hint(
             ui,
-            "No regions yet. Press S, then click a slice to place a seed; or B to paint one",
+            "No regions yet. Press S, then click a slice to place a seed, or press B to paint one",
         );
     }
     let all = state.document.regions.len();
@@ -53,7 +53,7 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     list(ui, state, (&shown, &several), memory, actions);
 }
 
-/// Only the visible rows: hundreds of regions cost no more than a few.
+/// The rows of the list, of which only the visible ones are laid out: hundreds of regions cost no more than a few.
 fn list(
     ui: &mut Ui,
     state: &State,
@@ -298,7 +298,7 @@ pub fn menu_rows(
     chosen
 }
 
-/// A seed first, then its targets.
+/// The role of the next region: the first is a seed, the following ones are targets.
 fn next_role(state: &State) -> Role {
     let seeded = state.document.regions.iter().any(|r| r.role == Role::Seed);
     if seeded { Role::Target } else { Role::Seed }
@@ -402,7 +402,7 @@ fn row(
         let modifiers = ui.input(|i| i.modifiers);
         let now = (shown, state.session.regions.selected);
         let selected = memory.region_panel.chosen.click(now, region.id, modifiers);
-        // It is already in sight.
+        // The row is already visible.
         memory.region_panel.shown_region = selected;
         actions.push(Action::Region(RegionAction::Select(selected)));
     }

@@ -83,7 +83,7 @@ const GROUPS: [[Group; 2]; 3] = [
                 ("Delete", "Delete"),
                 ("Shift or Ctrl + click", "Several regions in the list"),
                 ("Ctrl + arrows", "Move an image 0.5 mm"),
-                ("Esc", "Put away, cancel, deselect"),
+                ("Esc", "End the tool, cancel, deselect"),
             ],
         ),
     ],

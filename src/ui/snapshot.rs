@@ -211,7 +211,7 @@ impl Drawing {
         Views::still_panes().for_each(|pane| renderer.forget(pane));
     }
 
-    /// For callers without a window that must stay responsive.
+    /// Draws the whole picture before it returns, for callers without a window that must stay responsive.
     fn draw_to_end(mut self, renderer: &mut Option<Renderer>) -> Result<Picture, Error> {
         loop {
             if let Some(renderer) = renderer {

@@ -103,7 +103,7 @@ pub const IN_VIEW: &Palette = &DARK;
 
 /// Colours of the letters of a direction-encoded colour legend: R–L, A–P, S–I.
 pub const DEC: [Color32; 3] = [rgb(0xFF5C55), rgb(0x5FD068), rgb(0x6E9BFF)];
-/// The same with a contrast of at least 4.5 : 1 on white.
+/// Colours of these letters with a contrast of at least 4.5 : 1 on white.
 pub const DEC_ON_WHITE: [Color32; 3] = [rgb(0xC62F28), rgb(0x1B7F35), rgb(0x2F5FD0)];
 
 pub use crate::state::core::colours::CATEGORIES;

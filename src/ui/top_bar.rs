@@ -84,7 +84,7 @@ fn name(
         p.t1,
     );
     let end = file_button(ui, word.right() + 10.0, bar, state, memory, actions);
-    // In a narrow window the name makes way for the tasks.
+    // In a narrow window the tasks take the space of the name.
     let wide = ((bar.width() - 640.0) * 0.4).clamp(0.0, 210.0);
     if state.document.is_empty() || wide < LEGIBLE {
         return end;
@@ -247,7 +247,7 @@ fn tabs(ui: &mut Ui, bar: Rect, free: (f32, f32), state: &State, actions: &mut V
     }
 }
 
-/// If not even their icons fit: the active task, and a menu of all.
+/// The active task with a menu of all tasks, where not even their icons fit.
 fn tasks_menu(
     ui: &mut Ui,
     bar: Rect,
@@ -310,7 +310,7 @@ fn tasks_menu(
     response.on_hover_text(hint);
 }
 
-/// From right to left; returns the left edge.
+/// Places the buttons at the right, from right to left; returns the left edge.
 fn right_side(
     ui: &mut Ui,
     bar: Rect,

@@ -96,7 +96,7 @@ fn has_streamlines(state: &State) -> bool {
     state.document.filtered().is_some() || live.is_some_and(|l| !l.output.kept.is_empty())
 }
 
-/// At most two lines in a narrow panel, so that all steps have one height.
+/// The text of a step, at most two lines in a narrow panel, so that all steps have one height.
 fn text(step: TourStep, subject: Subject) -> &'static str {
     use Subject::{Fit, Fitted, NoStreamlines, Pathway, Rays, Streamlines, Weights};
     match (step, subject) {

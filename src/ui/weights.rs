@@ -26,7 +26,7 @@ pub struct Counted {
 
 /// Key of the counts: streamlines, the cut, lengths.
 type Key = (DataId, u32, Option<SameArc<f64>>);
-/// The same with the bundles that are not groups.
+/// Key of the counts for bundles that are not groups, with those bundles.
 type ExtraKey = (Key, Vec<SameArc<bool>>);
 
 #[derive(Default)]

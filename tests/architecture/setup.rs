@@ -159,7 +159,7 @@ fn old_cargo_first() {
     ran.holds(false, "found 1.63.0, which is too old", "export PATH=");
     assert!(!ran.stdout.contains("stand-in"), "{}", ran.stdout);
 
-    // The same cargo after .local/bin is skipped.
+    // An old cargo that comes after .local/bin is skipped.
     fs::rename(machine.at("old/cargo"), machine.at("bin/cargo")).unwrap();
     machine.run().holds(true, ".0 (stand-in)\n", "");
 }

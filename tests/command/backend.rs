@@ -85,7 +85,7 @@ fn automatic() {
         assert!(found.is_ok(), "{found:?}");
         assert_eq!((backend.cpu().name(), backend.cpu().threads()), ("cpu", 2));
     } else {
-        // The same text, with advice.
+        // The error has the text of the reason, with advice.
         let error = found.unwrap_err().to_string();
         let text = reason.strip_prefix("CPU: ").unwrap();
         assert!(error.to_lowercase().contains(&text.to_lowercase()));
@@ -220,13 +220,13 @@ fn sentences() {
     }
     assert!(all[2].found().contains("for CUDA 11.4, 12.2"));
     let memory = all[7].to_string();
-    let begin = "Tracing 300000 rays needs 3.2 GB on the graphics card, 1.1 GB are free; ";
+    let begin = "Tracing 300000 rays needs 3.2 GB on the graphics card, but 1.1 GB are free; ";
     assert!(memory.starts_with(begin), "{memory}");
     // The job's own sentence, wherever memory ran short.
     let short = all[7].clone().in_job("solving", "choose a smaller mask");
     assert_eq!(
         short.to_string(),
-        "Solving needs 3.2 GB on the graphics card, 1.1 GB are free; choose a smaller mask, close other \
+        "Solving needs 3.2 GB on the graphics card, but 1.1 GB are free; choose a smaller mask, close other \
          programs on the card, or choose --backend cpu"
     );
     assert_eq!(all[8].clone().in_job("solving", "choose"), all[8]);
@@ -251,7 +251,7 @@ fn sizes() {
     }
 }
 
-/// Against a list in order of use, with random calls.
+/// Compares the cache with a list in order of use, with random calls.
 fn eviction() {
     let mut random = Random::fresh("backend eviction");
     for _ in 0..50 {

@@ -179,7 +179,7 @@ fn sound(head: &str, sentence: &str) {
         assert!(!sentence.contains(text), "{head}: {sentence}");
     }
     let remedies = [
-        "make room",
+        "free some space",
         "choose another",
         "check the disk",
         "try again",

@@ -94,7 +94,7 @@ fn random_shape(random: &mut Random) -> Shape {
     Shape::Box { centre, half_mm }
 }
 
-/// Against a search: through all voxels, and through points along the line between two shapes.
+/// Compares with a search through all voxels, and through points along the line between two shapes.
 fn shapes_that_meet() {
     let mut random = Random::fresh("shapes that meet");
     let (mut touching, mut overlapping) = (0, 0);

@@ -56,7 +56,7 @@ fn point(p: [f32; 3]) -> DVec3 {
     DVec3::from_array(p.map(f64::from))
 }
 
-/// In double precision, from the points as stored.
+/// Length in double precision, from the points as stored.
 fn length_mm(tractogram: &Tractogram) -> f64 {
     let line = |l: &[[f32; 3]]| -> f64 {
         l.windows(2)
@@ -176,8 +176,8 @@ fn sampled() {
     }
 }
 
-/// Visits are the voxels in which a streamline has length, each once; many streamlines add up.
-/// over the single ones.
+/// Visits are the voxels in which a streamline has length, each once; those of many streamlines are the sum over the
+/// single ones.
 fn once() {
     let mut random = Random::fresh("density once");
     for _ in 0..10 {

@@ -121,7 +121,7 @@ fn geodesics() {
     }
 }
 
-/// Through many voxels of a rotating field, with every local solver.
+/// Paths through many voxels of a rotating field, with every local solver.
 fn costs() {
     let mut random = Random::fresh("path costs");
     let grid = cube(24);
@@ -459,7 +459,7 @@ fn walls() {
     let nothing = [ball(Role::Mask, DVec3::new(0.0, 5.0, 5.0), 0.9)];
     let none = message(domain(&fa, 0.0, &nothing).mask().unwrap_err());
     assert!(
-        none.starts_with("Masks and exclusions leave no voxel with a tensor"),
+        none.starts_with("Mask and exclude regions leave no voxel with a tensor"),
         "{none}"
     );
     let some = |v: [usize; 3]| (v[0] >= 6).then_some(DMat3::IDENTITY);

@@ -350,7 +350,7 @@ fn scheduling() {
 }
 
 /// A thousand moves, one every few ms, with results that take their time: at least one is shown in every two
-/// durations of a coarse one, none of them is cancelled unless old ones give way, and the full one of the last value
+/// durations of a coarse one, none of them is cancelled unless old ones may be, and the full one of the last value
 /// comes at the end.
 fn drags() {
     let durations_ms = [

@@ -152,7 +152,7 @@ fn inputs() {
     assert_eq!(*origins.get(record.inputs()[0]), file("dwi.nii.gz"));
 }
 
-/// With an opened mask, and streamlines kept inside it.
+/// A state with an opened mask, and streamlines kept inside it.
 fn with_mask() -> (State, LayerId, LayerId) {
     let mut state = State::new(String::new());
     let grid = Grid::axis_aligned([4; 3], DVec3::ONE, DVec3::ZERO).expect("a grid");

@@ -209,7 +209,7 @@ fn shifts() {
             !found[0].contains("up") && !found[0].contains("front"),
             "{found:?}"
         );
-        // The same voxels, mirrored about the middle of the head.
+        // The scan's voxels, mirrored about the middle of the head.
         let centre = scan.centre();
         let mirror = DAffine3::from_translation(DVec3::new(2.0 * centre.x, 0.0, 0.0))
             * DAffine3::from_scale(DVec3::new(-1.0, 1.0, 1.0));

@@ -193,7 +193,7 @@ impl Window {
         }
     }
 
-    /// With a fitted scan.
+    /// A window with a fitted scan.
     fn fitted() -> Self {
         let mut window = Self::new();
         window.act(Action::Event(opened()));

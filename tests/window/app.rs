@@ -146,7 +146,8 @@ fn edited() -> State {
     state
 }
 
-/// Within a minute of the last save, and within seconds of the end of a job; saved documents need no save.
+/// A recovery copy is saved within a minute of the last one, and within seconds of the end of a job; saved documents
+/// need none.
 fn clock() {
     let ctx = Context::default();
     // Whether a save is due, and when the clock is checked again.

@@ -11,10 +11,10 @@ use std::sync::Arc;
 /// Where something may run.
 #[derive(clap::Args, Clone, Debug, Default)]
 pub struct DomainOptions {
-    /// Stay inside these, which count as one region
+    /// Confine curves to these, which count as one region
     #[arg(long, value_name = "REGION")]
     pub within: Vec<ShapeSpec>,
-    /// Pass through none of these
+    /// Curves must not touch these
     #[arg(long, value_name = "REGION")]
     pub exclude: Vec<ShapeSpec>,
 }
@@ -22,7 +22,7 @@ pub struct DomainOptions {
 /// Regions that streamlines are kept or dropped by.
 #[derive(clap::Args, Clone, Debug, Default)]
 pub struct PassingOptions {
-    /// Keep curves that reach any of these; tracking ends there
+    /// Keep curves that reach any of these; tracked curves end there
     #[arg(long, value_name = "REGION")]
     pub target: Vec<ShapeSpec>,
     /// Keep curves that pass through all of these
@@ -35,12 +35,12 @@ pub struct PassingOptions {
 /// All regions of tracking.
 #[derive(clap::Args, Clone, Debug, Default)]
 pub struct RegionOptions {
-    /// Streamlines start here
+    /// Curves start in these
     #[arg(long, value_name = "REGION")]
     pub seed: Vec<ShapeSpec>,
     #[command(flatten)]
     pub passing: PassingOptions,
-    /// End when entering any of these
+    /// End curves that enter any of these
     #[arg(long, value_name = "REGION")]
     pub terminate: Vec<ShapeSpec>,
 }

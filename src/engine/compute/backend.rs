@@ -218,7 +218,7 @@ impl Backend {
         format!("{n} thread{plural} · {}", simd::level().name())
     }
 
-    /// For the status line: `CPU 16 threads · AVX2`, `CUDA NVIDIA H200 · 139 GB`.
+    /// The label for the status line: `CPU 16 threads · AVX2`, `CUDA NVIDIA H200 · 139 GB`.
     pub fn label(&self) -> String {
         let kind = match self {
             Self::Cpu { .. } => "CPU",
@@ -269,8 +269,8 @@ fn pool(threads: Option<usize>) -> Result<Arc<Pool>, BackendError> {
             Ok(threads) => {
                 let shortage = (next < requested).then(|| {
                     format!(
-                        "Started {next} of {requested} worker threads, the operating system refused more; raise the \
-                         limit of processes (ulimit -u), or ask for fewer with --threads"
+                        "Started {next} of {requested} worker threads, because the operating system refused \
+                         more; raise the limit of processes (ulimit -u), or ask for fewer with --threads"
                     )
                 });
                 return Ok(Arc::new(Pool { threads, shortage }));

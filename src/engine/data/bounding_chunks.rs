@@ -109,7 +109,7 @@ impl BoundingChunks {
         })
     }
 
-    /// The same, filled by the caller in parts of this many streamlines, possibly on several threads.
+    /// The boxes of streamlines, filled by the caller in parts of this many streamlines, possibly on several threads.
     pub fn by(offsets: &[u64], lines: usize, fill: impl FnOnce(Vec<Chunk>)) -> Self {
         let mut end = 0;
         let ends = offsets.windows(2).map(|w| {

@@ -44,7 +44,7 @@ impl Stroke {
         changed
     }
 
-    /// From one point to another: a capsule, or a flat one.
+    /// Paints a piece of the path from one point to another: a capsule, or a flat one.
     fn paint_segment(&self, mask: &mut Mask, from: DVec3, to: DVec3, paint: bool) -> usize {
         let grid = mask.grid.clone();
         let reach = grid.voxels_per_mm() * self.radius_mm;

@@ -49,7 +49,7 @@ impl Gradients {
         }
     }
 
-    /// With directions multiplied by an orthogonal matrix in world axes.
+    /// The table with directions multiplied by an orthogonal matrix in world axes.
     pub fn rotated(&self, matrix: DMat3) -> Self {
         Self {
             b_s_per_mm2: self.b_s_per_mm2.clone(),

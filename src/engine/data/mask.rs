@@ -93,7 +93,7 @@ impl Mask {
         })
     }
 
-    /// The same, as voxels of the [frame](Self::frame).
+    /// The voxels inside, as voxels of the [frame](Self::frame).
     pub fn voxels_in_frame(&self) -> impl Iterator<Item = [usize; 3]> {
         let first = self.frame.as_ref().map_or([0; 3], |(_, first)| *first);
         self.voxels_inside()

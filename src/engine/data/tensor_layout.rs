@@ -43,7 +43,7 @@ impl TensorOrder {
         self.key()
     }
 
-    /// By its key, in upper or lower case.
+    /// The value of this key, in upper or lower case.
     pub fn named(key: &str) -> Option<Self> {
         Self::from_key(&key.to_ascii_lowercase())
     }
@@ -80,7 +80,7 @@ impl TensorFrame {
         self.key()
     }
 
-    /// By its key, in upper or lower case.
+    /// The value of this key, in upper or lower case.
     pub fn named(key: &str) -> Option<Self> {
         Self::from_key(&key.to_ascii_lowercase())
     }

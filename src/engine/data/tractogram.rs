@@ -206,7 +206,7 @@ impl Tractogram {
         self.pieces_by(|| BoundingChunks::new(&self.points, &self.offsets))
     }
 
-    /// The same, computed by a caller with more threads unless they are already known.
+    /// Boxes around its pieces, computed by a caller with more threads unless they are already known.
     pub fn pieces_by(&self, make: impl FnOnce() -> BoundingChunks) -> &BoundingChunks {
         self.pieces.get_or_init(make)
     }
@@ -260,7 +260,7 @@ impl Tractogram {
         out
     }
 
-    /// The same points without any values.
+    /// These points without any values.
     pub fn without_values(&self) -> Self {
         Self::new(self.points.clone(), self.offsets.clone())
     }

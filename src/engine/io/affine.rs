@@ -221,7 +221,7 @@ pub fn fsl_from_voxel(grid: &Grid) -> DAffine3 {
 }
 
 impl Affine {
-    /// From moving to fixed in world RAS mm; `None` if a required grid is missing.
+    /// The transform from moving to fixed in world RAS mm; `None` if a required grid is missing.
     pub fn in_world(&self, moving: Option<&Grid>, fixed: Option<&Grid>) -> Option<DAffine3> {
         match self {
             Self::World(affine) => Some(*affine),

@@ -181,7 +181,7 @@ fn has_dicom(folder: &Path, deep: usize, left: &mut usize) -> bool {
 /// Number of nested folders examined.
 const LOOKED_AT_FOLDERS: usize = 4;
 
-/// By its name, or by the letters after its preamble (PS3.10, 7.1).
+/// Whether a file is DICOM, by its name or by the letters after its preamble (PS3.10, 7.1).
 fn is_dicom(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     if extension(path) == "dcm" || name.eq_ignore_ascii_case("DICOMDIR") {

@@ -310,7 +310,7 @@ impl Error {
     fn write_sentence(&self, f: &mut Formatter<'_>) -> Result {
         match self {
             Self::Cancelled => f.write_str("Cancelled"),
-            Self::Missing { .. } => f.write_str("No such file, check its name"),
+            Self::Missing { .. } => f.write_str("No such file; check its name"),
             Self::Folder { .. } => {
                 f.write_str("This is a folder, expected a file; choose one in it")
             }
@@ -348,7 +348,7 @@ impl Error {
             } => write!(
                 f,
                 "The data end after {found_bytes} of the {expected_bytes} bytes stated in the \
-                 header; the file was cut off, copy it again"
+                 header; the file was cut off: copy it again"
             ),
             Self::Damaged { why, .. } => write!(
                 f,
@@ -383,10 +383,10 @@ impl Error {
                 "Found a mask without any voxel above 0.5, expected at least one; choose another",
             ),
             Self::NoFolder { .. } => {
-                f.write_str("The folder to write to does not exist, create it or choose another")
+                f.write_str("The folder to write to does not exist; create it or choose another")
             }
             Self::ReadOnly { .. } => {
-                f.write_str("The folder may not be written to, choose another")
+                f.write_str("The folder may not be written to; choose another")
             }
             Self::Protected { .. } => f.write_str(
                 "A write-protected file has this name and was left unchanged; choose another name",
@@ -403,7 +403,7 @@ impl Error {
                  raise the limit or choose another folder",
             ),
             Self::Full { .. } => f.write_str(
-                "The disk is full and this file was not written; make room or choose another folder",
+                "The disk is full and this file was not written; free some space or choose another folder",
             ),
             Self::Unwritable { why, .. } => write!(
                 f,
@@ -411,13 +411,13 @@ impl Error {
             ),
             Self::Film { why, .. } => write!(
                 f,
-                "The film could not be made ({why}); its pictures were saved, so close other programs, make \
-                 room for temporary files (in {}, or set TMPDIR) and try again",
+                "The film could not be made ({why}); its pictures were saved, so close other programs, free \
+                 some space for temporary files (in {}, or set TMPDIR) and try again",
                 std::env::temp_dir().display()
             ),
             Self::Scratch { why, .. } => write!(
                 f,
-                "No temporary files can be made ({why}); make room there, or set TMPDIR to another folder"
+                "No temporary files can be made ({why}); free some space there, or set TMPDIR to another folder"
             ),
             Self::ReadBack { why, .. } => write!(
                 f,

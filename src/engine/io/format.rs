@@ -463,7 +463,7 @@ fn unsupported_values(
     }
 }
 
-/// The first `room` values; a length gives up its place to another value.
+/// The first `room` values; another value takes the place of a length.
 pub(super) fn columns_within<'a, 'b>(
     columns: &'b [Columns<'a>],
     room: usize,

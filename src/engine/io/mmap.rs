@@ -172,7 +172,7 @@ mod leased {
                 }
                 let next = (at + PIECE_BYTES) / PIECE_BYTES * PIECE_BYTES;
                 let next = next.min(end.next_multiple_of(page_bytes() as usize));
-                // The same offset from the start of a large page as in the mapping.
+                // The copy lies at the offset from the start of a large page that it has in the mapping.
                 let place = own.as_ptr() as usize;
                 let skip = at.wrapping_sub(place) % LARGE_PAGE_BYTES;
                 let from = self.start - before as u64 + (at - first) as u64;

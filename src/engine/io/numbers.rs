@@ -69,7 +69,7 @@ impl Type {
         parts.for_each(|(out, bytes)| self.fill_alone(bytes, big_endian, out));
     }
 
-    /// The same on this thread alone.
+    /// Fills the output on this thread alone.
     pub fn fill_alone(self, bytes: &[u8], big_endian: bool, out: &mut [f32]) {
         match self {
             _ if self.is_single(big_endian) => {

@@ -26,7 +26,7 @@ impl Space {
         }
     }
 
-    /// By its key, in upper or lower case.
+    /// The value of this key, in upper or lower case.
     pub fn named(key: &str) -> Option<Self> {
         Self::from_key(&key.to_ascii_lowercase())
     }

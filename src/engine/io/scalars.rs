@@ -295,7 +295,7 @@ fn now_or_before<T>(
 
 /// Why values with this stamp do not belong to the streamlines.
 fn same_stamp(own: Option<&str>, of: Option<&str>) -> Result<(), String> {
-    // The same moment may be written with more or fewer digits.
+    // A moment may be written with more or fewer digits.
     let moment = |stamp: Option<&str>| {
         let text = stamp?.trim();
         let number = text.parse::<f64>().map(|n| n.to_string());

@@ -16,7 +16,7 @@ pub enum Pixel {
     Number(Type),
     /// One byte each for red, green and blue.
     Rgb,
-    /// The same plus opacity.
+    /// One byte each for red, green, blue and opacity.
     Rgba,
 }
 
@@ -92,7 +92,7 @@ pub struct Acquisition {
 }
 
 impl Acquisition {
-    /// The fields lost in a format without room for them, one sentence each.
+    /// The fields lost in a format that cannot hold them, one sentence each.
     pub fn unsupported_contents(&self, format: &str) -> Vec<String> {
         let times = [
             (self.repetition_ms, "repetition time", "ms"),

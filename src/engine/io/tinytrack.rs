@@ -112,7 +112,7 @@ fn truncated(path: &Path, what: &str) -> Error {
     Error::malformed(
         path,
         format!("the end of {what} too early"),
-        ("a whole DSI Studio file", "it was cut off, copy it again"),
+        ("a whole DSI Studio file", "it was cut off: copy it again"),
     )
 }
 

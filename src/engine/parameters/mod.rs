@@ -83,8 +83,8 @@ impl<P: 'static> Param<P> {
 pub enum DefaultText {
     /// The help states it. Command texts include every value, so that a command does the same if defaults differ.
     Stated,
-    /// The same, in this form if the default depends on data or on other options; `{}` stands for the typical one:
-    /// `{}, without --within`.
+    /// The help states it in this form, as it depends on data or on other options; `{}` stands for the typical default:
+    /// `{}, without --within`. Command texts include every value.
     Noted(&'static str),
     /// The help of the command lists its defaults, that of the option states none. Command texts include every value.
     Listed,
@@ -190,7 +190,7 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// From `low` to `high`, both permitted.
+    /// Limits from `low` to `high`, both permitted.
     pub const fn between(low: f64, high: f64) -> Self {
         Self {
             low,
@@ -317,7 +317,7 @@ pub fn check<P: Parameters>(params: &P) -> Result<(), ParamError> {
     params.check_together()
 }
 
-/// With the default in place of each value beyond its limits, whatever a file contains.
+/// The parameters with the default in place of each value beyond its limits, whatever a file contains.
 pub fn sanitized<P: Parameters>(params: &P) -> P {
     let defaults = P::defaults();
     let mut sanitized = params.clone();
@@ -340,7 +340,7 @@ pub fn arguments<P: Parameters>(params: &P) -> String {
     written.map(|row| row.argument(params, &defaults)).collect()
 }
 
-/// The same as [`arguments`], for these rows alone.
+/// The options that set the values of these rows alone, as in [`arguments`].
 pub fn arguments_of<P: Parameters>(params: &P, keys: &[&str]) -> String {
     let defaults = P::defaults();
     let written = P::TABLE.iter().filter(|row| keys.contains(&row.key));

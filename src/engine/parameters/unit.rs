@@ -74,7 +74,7 @@ impl Unit {
     }
 }
 
-/// Without the last digits, which a change of unit leaves.
+/// The value without the last digits, which result from a change of unit.
 fn without_last_digits(value: f64) -> f64 {
     let text = format!("{value:.11e}");
     text.parse().unwrap_or(value)

@@ -49,7 +49,7 @@ impl Spline {
         self.evaluate_first(t)
     }
 
-    /// The same for the first `N` channels only.
+    /// Value, first and second derivative of the first `N` channels only.
     fn evaluate_first<const N: usize>(&self, t: f64) -> [[f64; N]; 3] {
         let i = self.at[1..self.at.len() - 1].partition_point(|&knot| knot <= t);
         let h = self.at[i + 1] - self.at[i];

@@ -50,7 +50,7 @@ pub fn cylindrical(direction: DVec3, along: f64, across: f64) -> DMat3 {
     DMat3::from_diagonal(DVec3::splat(across)) + outer * (along - across)
 }
 
-/// The same tensor everywhere, with straight streamlines.
+/// A field with one tensor everywhere and straight streamlines.
 #[derive(Clone, Copy, Debug)]
 pub struct Constant {
     pub tensor: DMat3,

@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 /// Diffusivity along and across the fibres of a bundle, mm²/s.
 pub const BUNDLE_MM2_PER_S: [f64; 2] = [1.7e-3, 0.3e-3];
-/// The same outside bundles where all fibres are parallel: less, because small fibres intermingle there.
+/// Diffusivity along and across the fibres outside bundles: less anisotropic, because small fibres intermingle there.
 pub const REST_MM2_PER_S: [f64; 2] = [1.35e-3, 0.45e-3];
 /// Signal of white matter at b = 0; the SNR of a scan is relative to it.
 pub const WHITE_SIGNAL: f64 = 1000.0;

@@ -133,7 +133,7 @@ impl Layers {
         self.add_thin_tissue(tissue, distance, 1.0);
     }
 
-    /// The same for a tissue that leaves a fraction of `1 − strength` to those below.
+    /// Adds a tissue that leaves a fraction of `1 − strength` to those below.
     pub fn add_thin_tissue(&mut self, tissue: Tissue, distance: f64, strength: f64) {
         let share = self.left * strength * cover(distance, self.width);
         self.fractions.0[tissue as usize] += share as f32;

@@ -81,7 +81,7 @@ pub struct Output {
 
 /// The best must lead the second by this factor of the score.
 pub(super) const CLEAR: f64 = 1.05;
-/// With fewer fibres the comparison is meaningless.
+/// With fewer streamlines the comparison is meaningless.
 pub(super) const MIN_STARTED: u64 = 50;
 
 impl Output {
@@ -105,11 +105,11 @@ impl Output {
     pub fn sentence(&self) -> String {
         match self.verdict() {
             Verdict::AsTheyAre => {
-                "The gradient axes are correct: no swap or flip gives longer and more coherent fibres"
+                "The gradient axes are correct: no swap or flip gives longer and more coherent streamlines"
                     .to_owned()
             }
             Verdict::Better(turn, factor) => format!(
-                "The gradient directions seem wrong: with {} fibres get {factor:.1} times as long and \
+                "The gradient directions seem wrong: with {} streamlines become {factor:.1} times as long and \
                  coherent",
                 turn.description()
             ),
@@ -155,7 +155,7 @@ pub fn check(
     })
 }
 
-/// How long fibres become in a field, and how coherent it is.
+/// How long streamlines become in a field, and how coherent it is.
 pub(super) struct FieldQuality {
     /// Mean over all seeds that start.
     pub mean_length_mm: f64,

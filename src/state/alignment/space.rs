@@ -142,8 +142,9 @@ fn grids(name: &str, grid: &Grid, other: &str, reference: &Grid) -> Option<Strin
     None
 }
 
-/// The same positions stored from the other side: other programs write this, and so looks a header that lost its sign,
-/// which only inspection can tell apart. An exchange of axes as well cannot result from such an error.
+/// A report that two grids store the same positions from opposite sides. Other programs write such grids, but a header
+/// that lost its sign looks alike, and only inspection can distinguish the two. If axes are exchanged as well, no such
+/// error is possible.
 fn reversed(name: &str, grid: &Grid, other: &str, reference: &Grid) -> Option<String> {
     let (own, theirs) = (grid.orientation(), reference.orientation());
     let pairs: Vec<(char, char)> = own.chars().zip(theirs.chars()).collect();

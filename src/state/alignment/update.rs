@@ -139,7 +139,7 @@ fn position_text(document: &Document, layer: LayerId) -> String {
     let text = text.unwrap_or("is at the position of its file".to_owned());
     let hidden = match of.display.visible {
         true => "",
-        false => "; it is hidden, press H to show it",
+        false => "; it is hidden: press H to show it",
     };
     format!("{} {text}{hidden}", of.name)
 }

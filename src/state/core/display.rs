@@ -18,7 +18,7 @@ pub enum LineColouring {
     StopReason,
     /// Connectivity measure of the whole ray; within the display's window.
     Measure,
-    /// The same from the seed to each point.
+    /// Connectivity measure from the seed to each point.
     MeasureAlong,
     /// How much of the signal the streamline explains; within the display's window.
     Weight,
@@ -63,7 +63,7 @@ pub fn window(volume: &Volume, frame: usize, map: Option<FitMap>) -> (f32, f32) 
     }
 }
 
-/// Over an image, so that both are visible.
+/// Opacity of a label map over an image, so that both are visible.
 pub const LABEL_OPACITY: f32 = 0.6;
 
 /// The default brightness of a colour image: colour by direction is dark, since FA is rarely 1.
@@ -99,7 +99,7 @@ pub fn mask_display() -> Display {
     }
 }
 
-/// If there is no image that it could hide.
+/// The display of a mask if there is no image that it could hide.
 pub fn mask_alone() -> Display {
     Display {
         opacity: 0.6,

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 pub enum GlyphPlace {
     /// Tensors on the slices of the 3-D view, only there.
     Scene,
-    /// The same, and also in the slice views.
+    /// Tensors on the slices of the 3-D view and in the slice views.
     Slices,
     /// Tensors within the pathways, in the 3-D view.
     Pathways,

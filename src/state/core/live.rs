@@ -1,7 +1,7 @@
 //! Results that follow the controls: one scheduler decides what is computed now, and what is shown meanwhile.
 //!
 //! While a control moves, coarse work in flight is finished, since cancelling it at every move would show nothing
-//! during a drag; work that is older than [`LAG`] gives way to newer work once, which is then finished. When the
+//! during a drag; work that is older than [`LAG`] is cancelled once for newer work, which is then finished. When the
 //! control rests, also in the middle of a drag, a full result replaces the coarse one. What failed is not tried
 //! again until what is requested changes.
 
@@ -46,7 +46,7 @@ pub struct CoarseFirst {
     /// While a control moves: the full result then comes when the control rests.
     pub in_drag: bool,
     pub at_rest: bool,
-    /// Age of the running job. It is [`Duration::ZERO`] where coarse work never gives way to the next move.
+    /// Age of the running job. It is [`Duration::ZERO`] where coarse work is never cancelled for the next move.
     pub age: Duration,
 }
 
@@ -229,7 +229,7 @@ impl<K: LiveKey, V> Live<K, V> {
         let current = key == *requested;
         let shown = self.shown.as_ref().filter(|shown| shown.key == *requested);
         let is_better = match shown {
-            // Late results of other keys, and coarse ones after the full one.
+            // Neither late results of other keys nor coarse results after the full one replace it.
             Some(shown) => current && !(shown.detail == Detail::Full && detail == Detail::Coarse),
             // A result replaced meanwhile is older than the one shown.
             None => current || was_running && key.stands_in_for(requested),

@@ -27,7 +27,7 @@ pub struct Message {
     pub text: String,
     /// The kind of job that failed; its next success removes the message or, if several can queue, the next request.
     pub slot: Option<Slot>,
-    /// It failed on a graphics card: the CPU is offered.
+    /// The failure happened on a graphics card: the CPU is offered.
     pub on_card: bool,
     /// The subject of a message that the program updates or removes by itself.
     pub topic: Option<Topic>,

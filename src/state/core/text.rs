@@ -19,7 +19,7 @@ pub fn some_of(names: &[&str], most: usize) -> String {
     }
 }
 
-/// With this many decimals: `−21.0`, `1 184`.
+/// The value with this many decimals: `−21.0`, `1 184`.
 pub fn fixed(value: f64, decimals: usize) -> String {
     if !value.is_finite() {
         return if value.is_nan() {

@@ -164,7 +164,8 @@ pub fn done(state: &mut State, mapped: Mapped) {
     state.session.notices.status = message;
 }
 
-/// From the smallest positive value, so that voxels without streamlines are transparent.
+/// The display of a map, whose range begins at the smallest positive value, so that voxels without streamlines are
+/// transparent.
 fn display(volume: &crate::data::Volume, params: &Params) -> Display {
     if params.by_direction {
         return Display {

@@ -22,7 +22,7 @@ pub struct DeviceRuntime {
     pub backend: OpenBackend,
     /// The requested kind: by the command line, by the setting, by the user.
     pub kind: BackendKind,
-    /// For the next start.
+    /// The backend to open at the next start.
     pub setting: BackendKind,
     /// Becomes the setting once it is open.
     pub requested_setting: Option<BackendKind>,

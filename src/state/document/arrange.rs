@@ -39,7 +39,7 @@ impl Document {
                     layer.name.clone_from(&saved.name);
                     layer.display = saved.display.clone();
                 }),
-                // It had been deleted.
+                // The user had deleted the layer.
                 None => self.layers.retain(|l| l.id != id),
             }
         }

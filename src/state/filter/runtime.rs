@@ -23,7 +23,7 @@ pub struct WeightsKey {
     pub mask: Option<DataId>,
     pub peaks: Option<DataId>,
     pub timing: Vec<Timing>,
-    /// Without parameters that affect only the course of the fit.
+    /// Parameters of the fit, without those that affect only its course.
     pub params: Params,
     pub tensors: tensor_fit::Params,
 }

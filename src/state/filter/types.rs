@@ -28,7 +28,7 @@ pub const WEIGHT: &str = "commit";
 pub enum Times {
     #[default]
     Unknown,
-    /// The same for all volumes.
+    /// One timing for all volumes.
     Both(Timing),
     /// One per volume, from a Camino scheme file.
     Scheme { path: PathBuf, rows: Vec<Timing> },
@@ -333,7 +333,7 @@ pub struct FitStatistics {
     pub fit_ms: f64,
     /// Sums of weight times length, mm, for named groups.
     pub bundles: BTreeMap<String, f64>,
-    /// The same sum for streamlines in no group.
+    /// Sum of weight times length, mm, for streamlines in no group.
     pub rest: f64,
 }
 
@@ -377,7 +377,7 @@ pub struct FittedWeights {
 }
 
 impl FittedWeights {
-    /// For a subset of the streamlines, which keep their weights: the statistics remain those of the fit of all.
+    /// The fit for a subset of the streamlines, which keep their weights; the statistics remain those of the whole fit.
     pub fn for_subset(&self, weights: &[f32]) -> Self {
         Self {
             sorted: sorted(weights),
@@ -491,7 +491,7 @@ pub enum FilterAction {
         least: f32,
         phase: Phase,
     },
-    /// Only one group, or all.
+    /// Shows only one group, or all.
     ShowGroup(Option<String>),
     /// Shows only one map, or none.
     ShowMap(Option<WeightMap>),

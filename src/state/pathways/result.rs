@@ -36,7 +36,7 @@ pub struct PathwayResult {
     pub params: Params,
     pub coarse: bool,
     pub kept: Option<u64>,
-    /// For the next pathway; `None` for a kept one.
+    /// Prepared costs for the next pathway; `None` for a kept one.
     pub known: Option<Arc<PreparedCosts>>,
     /// Whether the metric was computed for it, rather than taken from `known`.
     pub metric_was_computed: bool,

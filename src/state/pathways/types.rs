@@ -347,9 +347,9 @@ pub struct PathwayRuntime {
     /// Comparison of the live result with random pairs, and why it failed.
     pub compared: Live<PathwayKey, Arc<Compared>>,
     pub not_compared: Option<String>,
-    /// For the next comparison.
+    /// Random pairs for the next comparison.
     pub pairs: Option<Arc<KnownPairs>>,
-    /// For the next pathways: fine and coarse.
+    /// Prepared costs for the next pathways: fine and coarse.
     pub known: [Option<Arc<PreparedCosts>>; 2],
     /// Duration of the last full results: with an existing metric, and with a new one.
     pub full_ms: [Option<f64>; 2],

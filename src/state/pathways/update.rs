@@ -412,9 +412,9 @@ pub(in crate::state) fn save(
     }));
 }
 
-/// Adds the region of a pathway's voxels: what culls streamlines, rays and other pathways.
+/// Adds the region of a pathway's voxels, which can confine streamlines, rays and other pathways.
 pub fn region_made(state: &mut State, of: DataId, (name, role, mask): (String, Role, Mask)) {
-    // It arrives even if its document was closed.
+    // The region arrives even if its document was closed.
     let mut kept = state.document.kept_pathways.iter().flat_map(|k| &k.found);
     if field(&state.document) != of && !kept.any(|f| f.field == of) {
         return;
@@ -424,6 +424,6 @@ pub fn region_made(state: &mut State, of: DataId, (name, role, mask): (String, R
         id = document.add_region(name, role, shape);
     });
     state.session.regions.selected = Some(id);
-    "Made a region of the pathway: paths keep to it until its role is changed"
+    "Made a region of the pathway: paths stay inside it until its role is changed"
         .clone_into(&mut state.session.notices.status);
 }

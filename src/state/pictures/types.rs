@@ -17,7 +17,7 @@ pub struct Shot {
 pub struct Look {
     /// 1 to 4 times the size on screen, if no size is given.
     pub scale: u32,
-    /// Only for a view, not for the window.
+    /// Size in pixels of a picture of one view; the whole window has none.
     pub size_px: Option<[u32; 2]>,
     /// Transparent background; only for the 3-D view, since slices contain black.
     pub transparent: bool,
@@ -37,7 +37,7 @@ impl Default for Look {
 }
 
 impl Look {
-    /// Without settings that do not apply to a picture of this pane.
+    /// The picture without settings that do not apply to this pane.
     pub fn for_pane(self, pane: Option<Pane>) -> Self {
         let scene = pane == Some(Pane::Scene);
         Self {
@@ -58,7 +58,7 @@ pub struct Turntable {
 }
 
 impl Turntable {
-    /// For a film of 4 s.
+    /// Number of pictures for a film of 4 s.
     pub const DEFAULT_FRAMES: u32 = 120;
     pub const MOST_FRAMES: u32 = 3600;
     pub const FRAMES_PER_S: u32 = 30;

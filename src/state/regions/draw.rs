@@ -25,7 +25,7 @@ pub fn activate_tool(state: &mut State, tool: Tool, effects: &mut Vec<Effect>) {
     state.view.tool = tool;
 }
 
-/// A seed first, then its targets.
+/// The role of the next region: the first is a seed, the following ones are targets.
 pub(in crate::state) fn next_role(state: &State) -> Role {
     let seeded = state.document.regions.iter().any(|r| r.role == Role::Seed);
     if seeded { Role::Target } else { Role::Seed }

@@ -82,7 +82,7 @@ pub fn set(state: &mut State, source: Source, phase: Phase, effects: &mut Vec<Ef
     follow(state, effects);
 }
 
-/// The tool was deactivated, or the document changed: the region stays as it is.
+/// Ends the computation, because the tool was deactivated or the document changed: the region stays as it is.
 pub fn stop_making(state: &mut State, effects: &mut Vec<Effect>) {
     if let Some(making) = state.session.regions.making.take() {
         if making.jobs.running().is_some() {
@@ -214,7 +214,7 @@ pub fn receive(state: &mut State, serial: u64, made: MadeRegion, effects: &mut V
         ..making
     });
     if let Some(Source::Combine { .. }) = state.session.regions.making.as_ref().map(|m| &m.source) {
-        // Done at once; the next one starts from its result.
+        // A combination is finished at once; the next one starts from its result.
         stop_making(state, effects);
     }
     follow(state, effects);
@@ -224,7 +224,7 @@ pub fn receive(state: &mut State, serial: u64, made: MadeRegion, effects: &mut V
 fn add(state: &mut State, source: &Source, shape: Arc<Shape>) -> RegionId {
     let role = match source {
         Source::Fill { .. } => state.view.drawing.role,
-        // Like regions from a label map, it neither tracks nor cuts until requested.
+        // Like regions from a label map, it has no effect on curves until the user gives it another role.
         Source::Threshold { .. } => Role::Region,
         _ => next_role(state),
     };

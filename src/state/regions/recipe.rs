@@ -59,7 +59,7 @@ impl std::fmt::Display for ShapeSpec {
 /// Errors in the text of a region: one sentence each.
 #[derive(Clone, PartialEq, Debug)]
 pub enum ShapeError {
-    /// It has no colon.
+    /// The text has no colon.
     NoKind(String),
     UnknownKind(String),
     NoNumber(String),

@@ -185,9 +185,9 @@ pub struct RegionRuntime {
     pub selected: Option<RegionId>,
     /// A region that follows its controls.
     pub making: Option<Making>,
-    /// Counter for its serial numbers.
+    /// Counter for the serial numbers of such regions.
     pub making_serial: u64,
-    /// The label map whose regions are chosen from.
+    /// The label map whose labels the panel lists.
     pub labels: Option<Labels>,
     /// The region that strokes go into; `None`: the next begins a new one.
     pub drawn: Option<RegionId>,

@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum SampleAction {
     Begin(DVec3),
-    /// From there to here, world mm.
+    /// Samples between two points, world mm.
     Over(DVec3, DVec3),
     /// Applies the sample.
     End,
@@ -66,7 +66,7 @@ impl Sample {
         }
     }
 
-    /// Without values from `below` on, which are missing.
+    /// The sample without values from `below` on, which count as missing.
     pub fn only_below(self, below: f64) -> Self {
         Self { below, ..self }
     }

@@ -78,7 +78,7 @@ pub struct Segmented {
 #[derive(Clone, Debug)]
 pub enum MaskSource {
     Shape(Arc<Shape>, Arc<Grid>),
-    /// With this width.
+    /// The voxels of a pathway of this width.
     Pathway(Arc<PathwayResult>, f64),
 }
 

@@ -5,7 +5,7 @@ use crate::state::core::text::count;
 use crate::state::segment::jobs::ProximityTarget;
 use crate::state::{State, Task};
 
-const LIVE: &str = "Live tracks";
+const LIVE: &str = "Live curves";
 
 impl State {
     /// Objects whose distances are measured: the streamlines and pathways that are drawn.
@@ -102,7 +102,7 @@ impl State {
         }
         if !output.missed.is_empty() {
             let missed = count(output.missed.len() as u64);
-            all.push(format!("{missed} live tracks that miss the targets"));
+            all.push(format!("{missed} live curves that miss the targets"));
         }
         all
     }

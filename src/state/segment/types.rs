@@ -135,7 +135,7 @@ pub struct Segmentation {
     /// `None`: none was chosen yet.
     pub image: Option<LayerId>,
     pub start: Start,
-    /// With numbers that are never reused.
+    /// The spheres, with numbers that are never reused.
     pub spheres: Vec<PlacedSphere>,
     /// All samples for its target and tolerance. Not saved.
     pub sample: Option<Arc<Sample>>,

@@ -97,7 +97,7 @@ pub enum SessionAction {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Changed {
     UseAsItIs,
-    /// It stays in the session as it was.
+    /// The file is not used, and its layer stays in the session as it was.
     LeaveOut,
 }
 

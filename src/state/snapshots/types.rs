@@ -79,7 +79,7 @@ impl Comparing {
     }
 }
 
-/// With more snapshots the oldest is dropped.
+/// Largest number of snapshots; a further one replaces the oldest.
 pub const MOST: usize = 8;
 
 /// Takes a snapshot.

@@ -30,7 +30,7 @@ pub struct Choice {
     pub regions: Vec<RegionSpec>,
     pub by_ends: bool,
     pub values: Vec<Within>,
-    /// In the form of `--image`.
+    /// Rules on images, in the form of `--image`.
     pub images: Vec<String>,
     pub stop: Option<StopReason>,
     pub invert: bool,

@@ -66,7 +66,7 @@ impl Bundle {
         self.other_rules = all.collect();
     }
 
-    /// With other ids for regions; settings of a region without a new id are dropped.
+    /// The settings with other ids for regions; settings of a region without a new id are dropped.
     pub fn renamed(&self, name: impl Fn(RegionId) -> Option<RegionId>) -> Self {
         let mut bundle = self.clone();
         let shown = bundle.first_rules.iter_mut().chain(&mut bundle.other_rules);

@@ -143,7 +143,7 @@ impl StreamlineRules {
         self.limits.iter().find(|l| l.column == *column)
     }
 
-    /// With other limits of a value; without them if both ends are open.
+    /// The rules with other limits of a value; without these limits if both ends are open.
     pub fn limited(mut self, limit: Limit) -> Self {
         self.limits.retain(|l| l.column != limit.column);
         if limit.low.is_some() || limit.high.is_some() {
@@ -152,7 +152,7 @@ impl StreamlineRules {
         self
     }
 
-    /// With this rule for a region.
+    /// The rules with this one for a region.
     pub fn using(mut self, region: RegionId, role: Role, how: RegionRule) -> Self {
         self.uses.retain(|(id, _)| *id != region);
         if how != RegionRule::for_role(role) {

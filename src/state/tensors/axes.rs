@@ -57,7 +57,7 @@ pub fn turn(state: &mut State, turn: AxisChange, effects: &mut Vec<Effect>) {
     let before = state.document.origins.turn(layer.origin);
     let whole = turn.after(before.unwrap_or(AxisChange::NONE));
     let whole = Some(whole).filter(|t| *t != AxisChange::NONE);
-    // The same image as another scan: results of the old one do not belong to it.
+    // The image counts as another scan: results of the old one do not belong to it.
     let image = Volume::new(dwi.grid.clone(), dwi.frames, dwi.kind, dwi.values.clone());
     let content = Content::Scan {
         gradients: Some(Arc::new(gradients.rotated(turn.in_world(&image.grid)))),

@@ -29,7 +29,7 @@ fn without_scan(document: &Document, name: &str, source: &Source) -> String {
     match document.layers.iter().find(|l| is_here(l)) {
         // A note of the layer gives the reason.
         Some(scan) => format!(
-            "{name} cannot be recomputed without the gradients of its scan {}, open them first",
+            "{name} cannot be recomputed without the gradients of its scan {}: open them first",
             scan.name
         ),
         None => without(document, name, "its scan", path),

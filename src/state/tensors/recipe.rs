@@ -22,7 +22,7 @@ pub enum Source {
     Phantom { seed: u64 },
     /// An image of tensors.
     Tensors { file: PathBuf, layout: TensorLayout },
-    /// With gradient axes that were permuted or flipped.
+    /// A source whose gradient axes were permuted or flipped.
     Turned { of: Box<Source>, turn: AxisChange },
 }
 
@@ -43,7 +43,7 @@ impl Source {
         }
     }
 
-    /// With this axis change of its gradients, if any.
+    /// The source with this axis change of its gradients, if any.
     pub fn with_turn(self, turn: Option<AxisChange>) -> Self {
         match turn {
             Some(turn) => Self::Turned {

@@ -83,7 +83,7 @@ pub fn none_passed(output: &Output, targets: &[&str], mask: &str) -> String {
         _ => "reach a target".to_owned(),
     };
     let shot = count(all);
-    // Curves that reached their target and were dropped all the same.
+    // Some curves reached their target and were discarded nevertheless.
     let dropped: Vec<(u64, &str)> = [
         (SeedOutcome::MissedInclude, "miss an include region"),
         (SeedOutcome::TouchedExclude, "touch an exclude region"),

@@ -1,5 +1,5 @@
-//! The live curves, and what is shown of them beyond themselves: those that stopped for one reason, and those
-//! through the crosshair's voxel. Requested where the document, the curves, the reason or the voxel changed.
+//! Requests the live curves, and those of them that stopped for one reason or pass the crosshair's voxel, whenever the
+//! document, the curves, the reason or the voxel has changed.
 
 use crate::data::Tractogram;
 use crate::solvers::curves::Seeding;
@@ -32,7 +32,7 @@ pub fn follow(state: &mut State, effects: &mut Vec<Effect>) {
 /// Requests the streamlines or rays of the regions as they are; without a seed there are none.
 fn curves(state: &mut State, effects: &mut Vec<Effect>) {
     let document_key = state.document.curve_key();
-    // Curves of the other method say nothing about this one.
+    // The state of the other method's curves does not apply to this one.
     let is_shot = state.document.track.method == Method::Rays;
     let session = &mut state.session;
     let is_other = |live: &CurveResult| live.rays.is_some() != is_shot;
@@ -72,13 +72,13 @@ fn curves(state: &mut State, effects: &mut Vec<Effect>) {
     }
 }
 
-/// Whether the task does not show them. A run without a window makes all that a session has.
+/// Whether the task hides the curves. A run without a window computes all results of a session.
 fn is_hidden(state: &State) -> bool {
     state.view.task == Task::Pathways && !state.session.saving.strict
 }
 
 fn pace(state: &State) -> Pace {
-    // Without a window nobody waits for a first answer.
+    // Without a window, a coarse result would be useless.
     if state.session.saving.strict {
         return Pace::Newest;
     }
@@ -92,14 +92,14 @@ fn pace(state: &State) -> Pace {
     Pace::CoarseFirst(CoarseFirst {
         in_drag: has_coarse,
         at_rest: has_coarse && full_ms(state).is_some_and(|ms| ms > SLOW_MS),
-        // Coarse ones take a few milliseconds: none gives way to the next.
+        // A coarse result takes a few milliseconds, so none is cancelled for the next.
         age: Duration::ZERO,
     })
 }
 
 /// Expected duration of the full curves; `None` where the number of seeds is not known.
 fn full_ms(state: &State) -> Option<f64> {
-    // First guesses, so that usual numbers come at once.
+    // Speeds assumed before the first result: by these, default numbers of curves need no coarse result.
     const STREAMLINES_PER_MS: f64 = 30.0;
     const RAYS_PER_MS: f64 = 30.0;
     let live = state.session.track.live.value();

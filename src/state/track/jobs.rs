@@ -13,15 +13,15 @@ use crate::state::{State, track};
 /// Streamlines or rays of the regions.
 pub const LIVE: Slot = Slot::latest_wins("live");
 
-/// Ends a job of live curves without an output, for which the curves' own panel gives the reason. Curves that failed on
-/// a graphics card are those of the present document when they are repeated.
+/// Ends a job of live curves that has no output; the panel of the curves shows the reason. After a failure of a
+/// graphics card, the user may repeat the curves of the present document.
 fn live_unfinished(end: &Unfinished, state: &mut State) -> bool {
     let session = &mut state.session;
     match end {
-        // Stopped by the user, or replaced by another one.
+        // The user stopped the job, or another one replaced it.
         Unfinished::Cancelled => {}
         Unfinished::Failed(why) => track::update::failed(state, why),
-        // The last job that was running when the CPU was chosen.
+        // This job was still running when the user chose the CPU.
         Unfinished::DeviceFailed(_) if session.device.kind == BackendKind::Cpu => {
             session.track.live.stop();
         }

@@ -120,7 +120,7 @@ pub fn keep(state: &mut State) {
             display.window = rays.range;
             let table = &mut state.view.table;
             if table.by.is_none() {
-                // The strongest first.
+                // The strongest rays come first.
                 (table.by, table.descending) = (Some(Column::Value("cm".to_owned())), true);
             }
             ("Rays", "rays")

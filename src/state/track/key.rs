@@ -69,7 +69,7 @@ impl CurveKey {
             }
             (CurveParams::Rays(own_medium, own), CurveParams::Rays(medium, full)) => {
                 let mut some = full.clone();
-                // How many depends on how fast the last ones were.
+                // The number of coarse rays depends on the speed of the last ones.
                 some.curves.seeding = own.curves.seeding;
                 own_medium == medium && *own == some
             }
@@ -79,7 +79,7 @@ impl CurveKey {
         is_same && self.has_regions_of(full)
     }
 
-    /// Whether the regions have not been moved since, and all but the parameters is the same.
+    /// Whether the regions have not been moved since, and everything except the parameters is equal.
     fn has_regions_of(&self, other: &Self) -> bool {
         let same = |(a, b): (&Region, &Region)| Arc::ptr_eq(&a.shape, &b.shape);
         self.stands_in_for(other) && self.regions.iter().zip(&other.regions).all(same)

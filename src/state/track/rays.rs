@@ -1,4 +1,4 @@
-//! Geodesic rays: their number during a drag, and the cut, which needs no new ones.
+//! Geodesic rays: their number during a drag, and the cut, which needs no new rays.
 
 use crate::data::{DataId, Tractogram};
 use crate::solvers::curves::Seeding;
@@ -44,13 +44,13 @@ pub fn set(state: &mut State, rays: Rays, phase: Phase) {
     let label = if by_cut { CUT } else { "Rays" };
     edit(state, label, live, |d| d.track.rays = rays);
     if by_cut {
-        // Also where it failed before.
+        // A cut that failed before is tried again.
         state.session.track.cut.retry();
     }
 }
 
-/// Seed points of coarse rays; `None` if the full number is no larger. How many depends on how fast the last ones were; which
-/// they are depends on their number alone.
+/// Number of seed points of coarse rays; `None` if the full number is no larger. It depends on the speed of the last
+/// rays; the choice of points depends on this number alone.
 pub fn coarse_seeds(state: &State) -> Option<usize> {
     let params = &state.document.track.rays.params;
     let passed = state.session.track.rays_passed;
@@ -89,7 +89,7 @@ pub fn request(state: &State, tensors: &Tensors, coarse: bool) -> ShootRays {
         fa: tensors.fa.clone(),
         regions: regions(&state.document),
         params,
-        // Coarse ones are cut as they are shown: by how many they are.
+        // Coarse rays are cut when they are shown, because their cut depends on their number.
         cut: if fewer.is_some() { Cut::All } else { cut },
         coarse: fewer.is_some(),
     }
@@ -185,8 +185,8 @@ pub fn follow_cut(state: &mut State, effects: &mut Vec<Effect>) {
     ranked(state, rays.all.id(), cut, kept, least);
 }
 
-/// Shows the rays that a cut left, unless others were shot. Where the cut has moved on they are
-/// still nearer to it than what is shown, unless that is up to date.
+/// Shows the rays that a cut kept, unless others were shot. An outdated cut is shown, too, unless the present result
+/// is up to date: it is closer to the requested cut than an older one.
 pub fn ranked(state: &mut State, all: DataId, cut: Cut, kept: Tractogram, least: Option<f32>) {
     let requested = state.document.track.rays.cut;
     let Some(live) = state.session.track.live.value_mut() else {

@@ -1,4 +1,4 @@
-//! Streamlines and rays of the present regions: receiving them, and what a stop leaves.
+//! Receives streamlines and rays of the present regions, and reports what remains after a stop.
 
 use crate::data::Role;
 use crate::data::text::counted;
@@ -90,10 +90,10 @@ pub fn live_done(state: &mut State, output: Arc<curves::Output>, key: CurveKey, 
     }
 }
 
-/// The curves of the regions cannot be had, and why.
+/// The curves of the regions could not be computed; `why` is the reason.
 pub fn failed(state: &mut State, why: &str) {
     let requested_key = state.document.curve_key();
-    // Fewer seeds fail as all do.
+    // A coarse result fails for the same reason as the full one.
     let live = &mut state.session.track.live;
     live.halt(requested_key.as_ref(), Some(why));
     live.clear_shown();
@@ -105,7 +105,7 @@ pub fn resample(document: &Document) -> Option<Box<BootstrapInput>> {
     document.resample().map(Box::new)
 }
 
-/// The user stopped it: reports the consequence.
+/// The user stopped the job: reports which result is shown now.
 pub fn stopped(state: &mut State) {
     let requested_key = state.document.curve_key();
     let live = &mut state.session.track.live;

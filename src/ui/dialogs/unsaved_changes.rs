@@ -25,7 +25,7 @@ pub fn modal(ui: &Ui, name: &'static str, width: f32, add: impl FnOnce(&mut Ui))
     modal_on(ui, name, width, ground, add)
 }
 
-/// The same on a background of this colour: fields have the colour of questions.
+/// A question on a background of this colour, for questions with fields, which have the colour of questions.
 pub fn modal_on(
     ui: &Ui,
     name: &'static str,

@@ -88,7 +88,7 @@ impl Dialogs {
 /// Whether the desktop shows file dialogs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Desktop {
-    /// Not yet checked.
+    /// Whether it does is not known yet.
     Unknown,
     Without,
     /// There is a session bus; whether a portal answers on it is known only after a request.

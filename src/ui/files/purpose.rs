@@ -35,7 +35,7 @@ pub enum PathPurpose {
         layer: LayerId,
         /// Surfaces can be made from it.
         mask: bool,
-        /// Its names go into a file next to it.
+        /// The layer is a label map, whose names go into a file next to it.
         labels: bool,
     },
     Region(RegionId),

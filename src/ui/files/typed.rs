@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 pub struct OverwriteWarning {
     /// The chosen path.
     pub path: PathBuf,
-    /// At least one: that path, or files with other parts of the saved data.
+    /// The files that exist: that path, or files with other parts of the saved data. There is at least one.
     pub files: Vec<PathBuf>,
 }
 

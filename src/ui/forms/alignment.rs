@@ -91,7 +91,7 @@ pub fn show(
     let buttons = vec![
         Button::plain("Align").disabled(why).hint(&hint),
         Button::plain("Affine…").icon(icons::FOLDER).hint(
-            "Moves it by a transform file: FLIRT's .mat from this image to the scan, or an affine of ITK or ANTs",
+            "Moves the layer by a transform file: FLIRT's .mat from this image to the scan, or an affine of ITK or ANTs",
         ),
     ];
     let size = vec2(ui.available_width(), space::BUTTON + 8.0);

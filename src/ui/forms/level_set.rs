@@ -451,16 +451,16 @@ pub fn ask_for_path(state: &State, memory: &mut Memory, what: SegmentFile, place
 
 /// Roles that a region of the surface can have.
 const ROLES: [(Role, &str); 6] = [
-    (Role::Mask, "Mask: paths keep inside"),
-    (Role::Exclude, "Exclude: paths keep out"),
+    (Role::Mask, "Mask: paths stay inside"),
+    (Role::Exclude, "Exclude: paths stay out"),
     (Role::Terminate, "Terminate: paths end there"),
-    (Role::Include, "Include: paths pass it"),
+    (Role::Include, "Include: paths pass through it"),
     (Role::Seed, "Seed: paths begin there"),
     (Role::Target, "Target: paths reach it"),
 ];
 
 fn as_region(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
-    let help = "Makes a region of the voxels inside, for tracking, rays and costs";
+    let help = "Makes a region of the voxels inside, for streamlines, rays and pathways";
     let shown = match state.resting_surface() {
         Some(_) => "region…",
         None => "region, once it is at rest",

@@ -77,7 +77,7 @@ pub(super) fn inputs(
     let all = state.document.regions.iter();
     let mut regions: Vec<_> = all.filter(|r| r.role != Role::Region).collect();
     regions.sort_by_key(|r| Role::ALL.iter().position(|&role| role == r.role));
-    /// More would push the controls out of sight; the list shows all.
+    /// More would push the controls out of the visible area; the list shows all.
     const CHIPS: usize = 10;
     let more = regions.len().saturating_sub(CHIPS);
     for pair in regions[..regions.len() - more].chunks(2) {
@@ -245,12 +245,12 @@ fn missing_region(ui: &mut Ui, state: &State, role: Role, actions: &mut Vec<Acti
     let tool = Tool::NewRegion { role, cube: false };
     let (tool_text, text, word) = match role {
         Role::Seed => (
-            "Click white matter on a slice. Esc puts the seed away",
+            "Click white matter on a slice. Esc ends the seed tool",
             "No seed yet. Press S, then click a slice to place one",
             "Use the seed tool",
         ),
         _ => (
-            "Click where paths should end. Esc puts the target away",
+            "Click where paths should end. Esc ends the target tool",
             "No target yet. Press T, then click where paths should end",
             "Use the target tool",
         ),

@@ -15,7 +15,7 @@ pub(super) fn entries(state: &State) -> Vec<Entry> {
     layers.flat_map(|l| of_layer(document, l)).collect()
 }
 
-/// With the panel's initial settings; `None`: for the live result.
+/// Maps the density of a layer, or with `None` of the live result, with the panel's initial settings.
 pub(super) fn density(layer: Option<LayerId>) -> Action {
     let requested = DensityOptions::default();
     Action::MapDensity {

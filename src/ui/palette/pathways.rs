@@ -148,7 +148,7 @@ fn of_kept(kept: &Arc<KeptPathway>) -> [Entry; 2] {
     .map(|(name, action)| entry(name, "", Action::Pathway(action)))
 }
 
-/// For kept pathways; the key copies the command of the live one.
+/// Entries that copy the commands of kept pathways; a key copies that of the live one.
 fn commands(state: &State) -> Vec<Entry> {
     let kept = state.document.kept_pathways.iter();
     let one = |kept: &Arc<KeptPathway>| {

@@ -1,5 +1,5 @@
 //! The border between the controls of a task and its results below. If both do not fit, each scrolls in a part of its
-//! own, so that results are always in sight.
+//! own, so that results are always visible.
 
 use crate::state::Task;
 use egui::{Id, Rect, Ui, pos2};
@@ -11,7 +11,7 @@ const UNDER: f32 = 40.0;
 pub(super) struct Split {
     /// Heights of all inputs and controls, and of all results, in the last pass.
     natural: (f32, f32),
-    /// Height of inputs and controls down to the last row that must be in sight.
+    /// Height of inputs and controls down to the last row that must be visible.
     needed: f32,
     /// Height of the results as shown, and the height that they would have without a pointer.
     pub results: f32,
@@ -23,7 +23,7 @@ pub(super) struct Split {
     pass: u64,
 }
 
-/// The lowest row that must be in sight, in the window's points.
+/// The lowest row that must be visible, in the window's points.
 fn needed_id() -> Id {
     Id::unique("the last row that has to be in sight")
 }

@@ -1,6 +1,6 @@
-//! Notes at the top of a task's panel, in sight however the panel is scrolled: the step of the tour, a leak, messages,
+//! Notes at the top of a task's panel, visible however the panel is scrolled: the step of the tour, a leak, messages,
 //! layers that a save left out, recovered work. The rows below move down for them, but not while the pointer is on
-//! them: until the pointer has left, the notes cover the first rows.
+//! these rows: until the pointer has left, the notes cover the first rows.
 
 use super::super::theme::{self, space};
 use super::super::{Memory, forms, recovery, tour};
@@ -18,8 +18,8 @@ struct ReservedSpace {
     pass: u64,
 }
 
-/// Whether there are notes besides that of a leak, which makes no room but covers the inputs: controls stay where they
-/// are when it comes and goes. In a low panel it would cover the switch between controls and results.
+/// Whether there are notes besides that of a leak, which reserves no space but covers the inputs: controls stay where
+/// they are when it appears and disappears. In a low panel it would cover the switch between controls and results.
 fn reserves_space(state: &State) -> bool {
     state.session.tour.is_some()
         || !state.session.notices.messages.is_empty()
@@ -79,7 +79,7 @@ pub fn show(
     Rect::from_min_max(pos2(body.left(), body.top() + room), body.max)
 }
 
-/// Over the top of the panel; returns their height, and the height without the note of a leak.
+/// Draws the notes over the top of the panel; returns their height, and the height without the note of a leak.
 fn notes_over_panel(
     ui: &mut Ui,
     body: Rect,
@@ -117,7 +117,7 @@ fn notes_over_panel(
         let ends = [pos2(rect.left(), y), pos2(rect.right(), y)];
         ui.painter().set(line, Shape::line_segment(ends, stroke));
         ui.allocate_rect(rect, Sense::hover());
-        // Notes of which some are scrolled out of sight are as high as all of them at most.
+        // If some notes are scrolled away, their height is at most that of all notes.
         let without_leak = space::INSET + notes.content_size.y - notes.inner;
         (rect.height(), without_leak.min(rect.height()))
     });

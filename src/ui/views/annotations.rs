@@ -53,7 +53,7 @@ pub fn text(painter: &Painter, at: Pos2, align: Align2, spans: &[Span]) -> Rect 
     text_over(painter, at, align, spans, &[])
 }
 
-/// The same over rings at these places: where one would cross the text, the text has a plate.
+/// One line of text over rings at these places: where a ring would cross the text, the text has a plate.
 pub fn text_over(
     painter: &Painter,
     at: Pos2,
@@ -99,7 +99,7 @@ fn rim(painter: &Painter, rect: Rect, galley: &Arc<Galley>, halo: Color32, at: &
     }
 }
 
-/// The same without a rim, for a canvas that is not black.
+/// One line of text without a rim, for a canvas that is not black.
 pub fn bare(painter: &Painter, at: Pos2, align: Align2, spans: &[Span]) -> Rect {
     let galley = painter.layout_job(paint::line(spans, f32::INFINITY));
     let rect = align.anchor_size(at, galley.size());
@@ -226,7 +226,7 @@ const SMALL: f32 = 18.0;
 const SMALLER: f32 = 10.0;
 /// Half the size of a handle, with its rim.
 const HANDLE: f32 = 3.75;
-/// Distance from the outline of a small region to the centre of a handle: the whole ring stays in sight.
+/// Distance from the outline of a small region to the centre of a handle: the whole ring stays visible.
 const OUTSIDE: f32 = HANDLE + 2.0;
 /// Closer to the centre of a region, handles would overlap.
 const NEAREST: f32 = 8.5;
@@ -306,7 +306,7 @@ pub fn tool_word(painter: &Painter, pointer: Pos2, within: Rect, text: &str, col
     plate(painter, pointer + vec2(14.0, 16.0), within, text, colour);
 }
 
-/// The same, clear of what stands there already; joins it.
+/// The active tool as a text next to the pointer, clear of the rectangles taken so far; adds its own.
 pub fn label_at_pointer(
     painter: &Painter,
     pointer: Pos2,

@@ -53,7 +53,7 @@ pub fn text(state: &State) -> Option<(String, Standing)> {
     Some((text, standing))
 }
 
-/// The same for a pathway.
+/// The standing of the live pathway.
 fn pathway(state: &State) -> Option<(String, Standing)> {
     let runtime = &state.session.pathways;
     let ms = took(runtime.wall_ms);
@@ -65,7 +65,7 @@ fn pathway(state: &State) -> Option<(String, Standing)> {
     })
 }
 
-/// The same for the segmented surface.
+/// The standing of the segmented surface.
 fn segment(state: &State) -> Option<(String, Standing)> {
     let live = state.session.segment.live.as_ref()?;
     if let Some(step) = state.rewind_target() {

@@ -1,4 +1,4 @@
-//! Colour bars at the edge of a view, one below the other, each under its name: as many as have room, clear of the words
+//! Colour bars at the edge of a view, one below the other, each under its name: as many as find space, clear of the words
 //! that stand there, and hiding little of the picture.
 
 use super::annotations::{Ground, on};
@@ -17,7 +17,7 @@ const TALLEST: f32 = 140.0;
 /// The same of each of several bars.
 const TALLEST_OF_SEVERAL: f32 = 100.0;
 const SHORTEST: f32 = 40.0;
-/// From the view's edge to the bar's middle.
+/// Distance from the view's edge to the bar's middle.
 const EDGE: f32 = 16.0;
 /// Between a bar and its figures.
 const TEXT_GAP: f32 = 8.0;
@@ -116,7 +116,7 @@ impl Column<'_> {
         (shown == 1 || hidden <= MOST_COVERED * self.within.area()).then_some(placed)
     }
 
-    /// Places one bar within a range of heights, clear of the words there; `missing`: so many others have no room.
+    /// Places one bar within a range of heights, clear of the texts there; `missing`: number of bars that do not fit.
     fn place(
         &self,
         painter: &Painter,
@@ -139,7 +139,7 @@ impl Column<'_> {
         };
         // As far from the other edge as the bar from its own.
         let free = self.within.width() - 2.0 * EDGE + WIDTH;
-        // How many have no room is said whole, however long the name is.
+        // The number of missing bars is written in full, however long the name is.
         let more = match missing {
             0 => String::new(),
             missing => format!(", {missing} more"),
@@ -153,7 +153,7 @@ impl Column<'_> {
             true => (self.within.left() + EDGE, 1.0),
             false => (self.within.right() - EDGE, -1.0),
         };
-        // Each time it gives way to other words.
+        // Each pass moves the bar away from a text that it would cover.
         for _ in 0..=self.taken.len() {
             let height = (range.span() - NAME - BELOW_NAME).min(tallest);
             if height < SHORTEST {

@@ -97,7 +97,7 @@ impl Cut {
         }
     }
 
-    /// Right, bottom, left and top of the outline, where the handles are.
+    /// The places of the handles: right, bottom, left and top of the outline.
     pub fn handles(&self) -> Option<[Pos2; 4]> {
         let rect = self.bounds()?;
         Some([

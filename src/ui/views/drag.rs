@@ -25,7 +25,7 @@ pub struct Drag {
     pub kind: Kind,
     /// A live action was sent: it must be concluded.
     pub changed: bool,
-    /// It has lasted for at least one frame.
+    /// The drag has lasted for at least one frame.
     pub has_started: bool,
     /// End of the part that has been drawn.
     pub drawn_to: Pos2,
@@ -87,7 +87,7 @@ pub enum Kind {
     Stroke {
         erase: bool,
     },
-    /// The same in the 3-D view, with the regions as they were at the start.
+    /// A brush stroke in the 3-D view, with the regions as they were at its start.
     StrokeInScene {
         erase: bool,
         surfaces: Vec<Arc<Shape>>,

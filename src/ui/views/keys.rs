@@ -101,7 +101,7 @@ impl Views {
         }
     }
 
-    /// The same in 3-D, where nothing hides the crosshair.
+    /// Acts like a click at the crosshair in 3-D, where nothing hides it.
     pub(super) fn enter_scene(&mut self, ui: &Ui, scene: &Scene, actions: &mut Vec<Action>) {
         if self.entered.take_if(|pane| *pane == Pane::Scene).is_none() {
             return;

@@ -77,7 +77,7 @@ pub struct Views {
     still: bool,
     /// These views show the snapshot of a comparison.
     compared: bool,
-    /// The same in a picture.
+    /// These views show that snapshot in an exported picture.
     for_picture: bool,
     /// The pane in which a snapshot is being named, with the text.
     naming: Option<(Pane, String)>,

@@ -72,7 +72,7 @@ pub fn text(state: &State, found: &PathwayResult, at: DVec3) -> Option<(String, 
     let of = |role: Role| found.regions.iter().filter(move |r| r.role == role);
     let within = |role: Role| of(role).any(|r| r.shape.contains(at));
     let why = if within(Role::Exclude) {
-        "in an exclusion".to_owned()
+        "in an exclude region".to_owned()
     } else if of(Role::Mask).next().is_some() && !within(Role::Mask) {
         "outside the mask".to_owned()
     } else if fa < least {

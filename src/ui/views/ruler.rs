@@ -200,7 +200,7 @@ fn draw(painter: &Painter, slice: &Slice, measurement: &Measurement, plates: &mu
     );
 }
 
-/// In the 3-D view, where nothing hides them; returns the rectangles of the values.
+/// Draws measurements in the 3-D view, where nothing hides them; returns the rectangles of the values.
 pub(super) fn in_scene(painter: &Painter, scene: &Scene) -> Vec<Rect> {
     let mut plates = Vec::new();
     for measurement in &scene.state.document.bundle.measurements {

@@ -39,7 +39,7 @@ pub fn on_slice(painter: &Painter, slice: &Slice, taken: &mut Vec<Rect>) {
     marks(painter, sample, (slice.rect, taken), dots);
 }
 
-/// The same in 3-D, where nothing hides it.
+/// All sampled voxels in 3-D, where nothing hides them, and their mean and deviation next to the pointer.
 pub fn in_scene(painter: &Painter, scene: &Scene, taken: &mut Vec<Rect>) {
     if let Some(sample) = &scene.state.session.sample {
         let dots = sample.centres().filter_map(|at| scene.screen(at));

@@ -298,7 +298,7 @@ impl Views {
     }
 }
 
-/// In 3-D, values are sampled on planes.
+/// A press that samples values in 3-D, which is possible on planes.
 fn sample_press(
     ui: &Ui,
     scene: &Scene,

@@ -523,7 +523,7 @@ pub(super) fn window_limits_text(state: &State) -> Option<String> {
     window_of(state).map(|(name, range)| format!("{name} {range}"))
 }
 
-/// Its two parts.
+/// The name of the layer and the range of its window.
 fn window_of(state: &State) -> Option<(&str, String)> {
     let layers = state.document.layers.iter().rev();
     let scalar =

@@ -1,4 +1,4 @@
-//! The same slice of the speeds next to that of the image (Lefohn 2004, figure 5.2): blue expands, black contracts.
+//! Each slice of the image next to that of the speeds (Lefohn 2004, figure 5.2): blue expands, black contracts.
 
 use super::drag::CLICK;
 use super::slice_view::Slice;

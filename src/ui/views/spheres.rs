@@ -136,7 +136,7 @@ fn is_fixed(state: &State, at: Pos2, seen: impl Fn(&Sphere) -> Option<(Pos2, f32
         })
 }
 
-/// The reason why the sphere under the pointer cannot be moved, next to the pointer.
+/// Writes next to the pointer why the sphere under it cannot be moved.
 pub fn fixed_on_slice(painter: &Painter, slice: &Slice, at: Option<Pos2>, taken: &mut Vec<Rect>) {
     let fixed = |at: &Pos2| is_fixed(slice.state, *at, |s| crossing(slice, s));
     if let Some(at) = at.filter(fixed) {
@@ -144,7 +144,7 @@ pub fn fixed_on_slice(painter: &Painter, slice: &Slice, at: Option<Pos2>, taken:
     }
 }
 
-/// The same in 3-D.
+/// Writes next to the pointer, in 3-D, why the sphere under it cannot be moved.
 pub fn fixed_in_scene(painter: &Painter, scene: &Scene, at: Option<Pos2>, taken: &mut Vec<Rect>) {
     let seen = |s: &Sphere| scene.silhouette(s.centre, s.radius_mm);
     if let Some(at) = at.filter(|at| is_fixed(scene.state, *at, seen)) {
@@ -175,7 +175,7 @@ pub fn press(slice: &Slice, at: Pos2) -> Option<Kind> {
     Some(drag_kind(taken, slice.world(at), None))
 }
 
-/// The same in 3-D, where it moves in the plane that faces the eye.
+/// The sphere that a press in 3-D grabs; it moves in the plane that faces the eye.
 pub fn press_in_scene(scene: &Scene, at: Pos2) -> Option<Kind> {
     let seen = |sphere: &Sphere| scene.silhouette(sphere.centre, sphere.radius_mm);
     let taken = grabbed(scene.state, at, seen)?;
@@ -239,7 +239,7 @@ fn tool_label(add: bool) -> &'static str {
     }
 }
 
-/// The sphere that the next click would place, or that a drag is placing.
+/// Draws the sphere that the next click on a slice would place, or that a drag is placing.
 pub fn preview(
     painter: &Painter,
     slice: &Slice,
@@ -272,7 +272,7 @@ pub fn preview(
     }
 }
 
-/// The same in 3-D.
+/// Draws the sphere that the next click in 3-D would place, or that a drag is placing.
 pub fn preview_in_scene(
     painter: &Painter,
     scene: &Scene,

@@ -20,7 +20,7 @@ struct Kept {
     goes_to: Option<f32>,
     /// The request that the panel scrolled for, and how often: heights settle within a few passes.
     followed: Option<(u64, u8)>,
-    /// Height of the panel: until its heights have settled, nothing counts as out of sight.
+    /// Height of the panel: until its heights have settled, nothing counts as hidden.
     height: f32,
 }
 
@@ -31,12 +31,12 @@ fn requested_rows_id() -> Id {
     Id::unique("the row that a sentence asks for")
 }
 
-/// Requests that these rows be in sight: the panel scrolls to them once for each number, unless the pointer is on it.
+/// Requests that these rows be visible: the panel scrolls to them once for each number, unless the pointer is on it.
 pub fn scroll_to(ui: &Ui, number: u64, rows: Rangef) {
     ui.data_mut(|d| d.insert_temp(requested_rows_id(), Some((number, rows))));
 }
 
-/// The offset at which the rows are in sight; `None` if they already are.
+/// The offset at which the rows are visible; `None` if they already are.
 fn into_sight(panel: Rect, rows: Rangef, offset: f32) -> Option<f32> {
     const MARGIN: f32 = 6.0;
     let by = if rows.max > panel.bottom() {

@@ -51,7 +51,7 @@ impl<'a> Button<'a> {
         self
     }
 
-    /// If there is no space for more than the text.
+    /// The button without its icon, where there is space only for the text.
     pub fn without_icon(mut self) -> Self {
         self.icon = None;
         self
@@ -130,7 +130,7 @@ impl<'a> Button<'a> {
     }
 }
 
-/// On hover a disabled control gives the reason, an enabled one its hint.
+/// Shows on hover the reason of a disabled control, or the hint of an enabled one.
 fn finish(response: Response, disabled: Option<&str>, hint: Option<&str>) -> Response {
     match disabled.or(hint) {
         Some(text) => response.on_hover_text(text),

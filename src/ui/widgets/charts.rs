@@ -80,7 +80,7 @@ pub fn bars(
     bars_as_high(painter, p, rect, &|i| counts[i] as f32 / highest, colour);
 }
 
-/// The same with heights from 0 to 1, given by bar index.
+/// Bars with heights from 0 to 1, given by bar index.
 pub fn bars_as_high(
     painter: &Painter,
     p: &Palette,

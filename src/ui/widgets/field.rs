@@ -121,7 +121,7 @@ pub fn text(
     edited(ui, rect, (name, hint), text, focus, false)
 }
 
-/// The same for paths: the suggestion is selected, so that typing replaces it, and Tab does not leave the field but
+/// A field for paths: the suggestion is selected, so that typing replaces it, and Tab does not leave the field but
 /// completes the typed text.
 pub fn path(
     ui: &mut Ui,

@@ -252,7 +252,8 @@ fn width_id(menu: Id) -> Id {
     menu.with("width that rows need")
 }
 
-/// At least `least`, and as wide as the longest row that the menu had when it was drawn last, within the window.
+/// The width of a menu: at least `least`, and as wide as the longest row that it had when it was drawn last, within
+/// the window.
 fn wide_enough(ctx: &egui::Context, menu: Id, least: f32) -> f32 {
     let needed: Option<f32> = ctx.data(|d| d.get_temp(width_id(menu)));
     let most = ctx.content_rect().width() - 2.0 * EDGE;
@@ -315,7 +316,7 @@ impl<'a> Item<'a> {
         self
     }
 
-    /// Right-aligned: the key with the same effect.
+    /// Adds, right-aligned, the key with the same effect.
     pub fn key(mut self, key: &'a str) -> Self {
         self.key = key;
         self

@@ -46,7 +46,7 @@ pub fn left(painter: &Painter, rect: Rect, text: &str, font: FontId, colour: Col
     spans(painter, rect, Align2::LEFT_CENTER, &[(text, font, colour)])
 }
 
-/// The same for a name: names often differ only at their end, so they are shortened in the middle.
+/// A name on the left, shortened in the middle if it is too long, because names often differ only at their ends.
 pub fn name(painter: &Painter, rect: Rect, text: &str, font: FontId, colour: Color32) -> Rect {
     let text = elided(painter, text, font.clone(), rect.width());
     left(painter, rect, &text, font, colour)

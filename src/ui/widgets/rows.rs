@@ -90,7 +90,7 @@ pub fn input(ui: &mut Ui, icon: &str, kind: &str, name: &str, fact: &str) -> Res
 pub enum Verdict {
     Passed,
     Note,
-    /// Not yet checked.
+    /// Whether it does is not known yet.
     NotRun,
     /// The check is running.
     Running,
@@ -203,7 +203,7 @@ pub fn hint(ui: &mut Ui, text: &str) {
     hint_with_room(ui, text, []);
 }
 
-/// The same with the height of the longest text that may appear there, so that the rows below do not move.
+/// A hint with the height of the longest text that may appear there, so that the rows below do not move.
 pub fn hint_with_room<'a>(ui: &mut Ui, text: &str, all: impl IntoIterator<Item = &'a str>) {
     let p = theme::palette(ui.style());
     let width = ui.available_width() - 2.0 * space::INSET;

@@ -62,7 +62,7 @@ pub fn end(ui: &mut Ui) {
 pub fn fold(ui: &mut Ui, title: &str, open: bool) -> (bool, bool) {
     let p = theme::palette(ui.style());
     let (rect, _) = ui.allocate_exact_size(vec2(ui.available_width(), space::ROW), Sense::hover());
-    // The same id wherever it is placed.
+    // The id does not depend on the place of the row.
     let id = ui.make_persistent_id(("fold", title));
     let response = ui.interact(rect, id, Sense::click());
     let inner = paint::inset(rect, space::INSET, space::INSET);

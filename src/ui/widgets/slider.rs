@@ -161,7 +161,7 @@ impl<'a> SliderRow<'a> {
         self
     }
 
-    /// Only whole numbers, dragged or typed.
+    /// A row that takes only whole numbers, dragged or typed.
     pub fn whole(mut self) -> Self {
         self.whole = true;
         self.scale.decimals = 0;

@@ -104,7 +104,7 @@ fn no_role() {
     let at = DVec3::new(20.0, 30.0, 0.0);
     recovery_folder.place(Role::Target, at, 3.0);
     assert_eq!(recovery_folder.shown(), before, "a target without a seed");
-    // The rules say of the target that it takes no part.
+    // The rules list the target as ignored.
     let filter = recovery_folder
         .window
         .state

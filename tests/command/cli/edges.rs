@@ -313,7 +313,7 @@ fn no_maps() {
             );
         }
     }
-    // The same in most of a mask is worth a remark.
+    // Such a signal in most of a mask is worth a remark.
     let half = |inside: bool, b: f64, g: DVec3| match inside {
         true => tissue(true, b, g),
         false => 100.0 * (1e-3 * b).exp(),

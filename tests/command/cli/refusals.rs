@@ -181,7 +181,7 @@ fn usage() {
             &["phantom", "--out", "p", "--shells", "-5:3"],
             "write a negative value with =, as in --option=-5",
         ),
-        (&["info", ""], "Found an empty word"),
+        (&["info", ""], "Found an empty argument"),
         (&["info", "-a.tck"], "that begins with - as ./-NAME"),
         (
             &[

@@ -69,7 +69,7 @@ pub fn segments() {
     assert!((dice - 2.0 * both / all).abs() < 1e-9, "{dice}");
     assert!(dice > 0.95, "{dice}");
     assert!(here.join("a/surface.gii").exists());
-    // The same run, with another number of threads.
+    // The run repeated with another number of threads.
     let script = ["segment", "--script", "a/run.json"];
     let again = [&script[..], &["--threads", "3", "--out", "b"]].concat();
     json(&again, here);

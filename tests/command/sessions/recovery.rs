@@ -194,7 +194,7 @@ fn asked_after() {
         let again = recovered(&mut again, &folder.path().join("second.arcuate"));
         assert_eq!(again.state.unsaved(), requested, "{}", again.said());
     }
-    // If the session has changed since, it says nothing about the work.
+    // If the session has changed since, it does not show what is saved of the work.
     window.state = start;
     place(&mut window);
     let text = std::fs::read_to_string(&file).expect("saved");

@@ -230,7 +230,7 @@ fn exports() {
     assert!(!things.iter().any(is_tracks), "{things:?}");
 }
 
-/// The same with a session file that lacks one item of each kind: a layer in another file, the colour of a region, a
+/// Exports beside a session file that lacks one item of each kind: a layer in another file, the colour of a region, a
 /// measurement, a snapshot. After a recovery the same question is asked.
 fn exports_beside_a_session() {
     let folder = tempfile::tempdir().expect("a folder");

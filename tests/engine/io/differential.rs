@@ -1,7 +1,7 @@
-//! The same files read here and by nibabel, trx-python, VTK and pynrrd: valid ones in every format, type, byte order
-//! and orientation, of theirs and of ours, and copies with one error. If both read a file, they agree, or the table of
-//! known differences gives the reason; if one refuses it, the table says why the other does not; damaged files are
-//! refused here, or accepted with a remark.
+//! Files read here and by nibabel, trx-python, VTK and pynrrd: valid ones in every format, type, byte order and
+//! orientation, theirs and ours, and copies with one error. If both read a file, they agree, or the table of known
+//! differences gives the reason; if one refuses it, the table says why the other does not; damaged files are refused
+//! here, or accepted with a remark.
 //!
 //! `tests/peers/differential.py` makes the files and reads them there; `.ci/run` installs what it needs.
 

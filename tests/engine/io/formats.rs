@@ -199,7 +199,7 @@ fn trk_by_its_definition(path: &Path, tractogram: &Tractogram, grid: &Grid) {
     assert_eq!(at, bytes.len());
 }
 
-/// With values of one and several numbers, groups and group values.
+/// Streamlines with values of one and several numbers, groups and group values.
 pub fn rich(count: usize, values: usize, random: &mut Random) -> Tractogram {
     let grid = grid((random.bits() % 48) as usize, true, random);
     let mut tractogram = streamlines(count, &grid, random);
@@ -572,7 +572,7 @@ fn said_space() {
         };
         let (ras, lps) = ([1.0, 2.0, 3.0], [-1.0, -2.0, 3.0]);
         assert_eq!(first(Some(io::Space::Lps)), (ras, None, 0), "{name}");
-        // The same without its name: eight characters without a meaning.
+        // Eight characters without a meaning replace the name of the space.
         let silent = String::from_utf8_lossy(&bytes).into_owned();
         assert!(silent.contains("SPACE"), "{name}");
         let silent: Vec<u8> = replaced(&bytes, b"SPACE", b"SPICE");

@@ -48,7 +48,7 @@ fn shifted(grid: &Grid, by: DVec3) -> Arc<Grid> {
     Arc::new(Grid::new(grid.shape, affine, grid.source).expect("regular"))
 }
 
-/// The same voxels with axes flipped and permuted are the same mask, by world position; anything else is another grid.
+/// Voxels stored with axes flipped or permuted form the same mask, by world position; anything else is another grid.
 fn reordered() {
     let mut random = Random::fresh("reordered");
     for (order, flips) in [

@@ -1,5 +1,5 @@
-//! The same streamlines in every variant of a format: number types, byte orders, text and binary, compressed or not, as
-//! other programs write them.
+//! Streamlines in every variant of a format that other programs write: number types, byte orders, text and binary,
+//! compressed or not.
 
 use super::formats::open;
 use super::sentence;

@@ -60,7 +60,7 @@ fn same_in_the_world(found: &Volume, grid: &Grid, values: &[f32], random: &mut R
     assert_eq!(&*found.values, values, "{what}");
 }
 
-/// The same grid, a few voxels large.
+/// A grid with this affine, a few voxels large.
 pub fn small(grid: &Grid, random: &mut Random) -> Grid {
     let shape = [0; 3].map(|_| 3 + (random.bits() % 5) as usize);
     Grid::new(shape, grid.world_from_voxel, AffineSource::Sform).expect("regular")
@@ -563,7 +563,7 @@ fn converted() {
     }
 }
 
-/// The same volume as MGZ and as NIfTI; labels at FreeSurfer's positions.
+/// FreeSurfer's volume has equal values as MGZ and as NIfTI, and its labels lie at FreeSurfer's positions.
 fn real_freesurfer(mgz: PathBuf) {
     let (t1, _) = opened(&mgz);
     let (twin, _) = opened(&mgz.with_file_name("t1_norm.nii.gz"));

@@ -1,4 +1,4 @@
-//! The same streamlines in every encoding of VTP, as other programs write them.
+//! Streamlines in every encoding of VTP that other programs write.
 
 use super::formats::open;
 use super::mutations::fuzz;
@@ -141,7 +141,7 @@ pub fn vtp_file(form: &'static str, big: bool, wide: bool, zlib: bool) -> Vec<u8
     file
 }
 
-/// The same bytes under many names would take as much memory as there are names.
+/// Arrays under many names that share their bytes would take memory for each name.
 fn overlapping() {
     const POINTS: usize = 3000;
     let folder = tempfile::tempdir().expect("a temporary folder");

@@ -360,7 +360,7 @@ fn slow_pictures() {
     assert_eq!(renderer.draws(), draws + 1);
     assert!(renderer.shows(&list, PANE));
     let read = renderer.read(PANE).expect("a picture");
-    // The same triangles in the same order.
+    // Equal triangles in an equal order give an equal picture.
     assert_eq!(difference(&full, &read).0, 0);
     // Seen from elsewhere they are the same streamlines, but others are not.
     let mut other = list.clone();
@@ -368,7 +368,7 @@ fn slow_pictures() {
     assert!(renderer.shows(&turned, PANE) && !renderer.shows(&other, PANE));
 }
 
-/// The same for slices with many streamlines: a half-drawn one is never shown.
+/// Slices with many streamlines that take longer than users wait: a half-drawn one is never shown.
 fn slow_slices() {
     let mut random = Random::fresh("slow_slices");
     let scene = busy_scene(&mut random, 600);

@@ -81,7 +81,7 @@ fn arcs() -> (Arcs, Dictionary) {
     (arcs, dictionary)
 }
 
-/// On the backend's device, in single precision.
+/// The operator on the backend's device, in single precision.
 pub fn operator(
     place: &Backend,
     dictionary: &Dictionary,
@@ -102,7 +102,7 @@ pub fn operator(
     }
 }
 
-/// From the reference's order to the operator's.
+/// Unknowns in the operator's order, from those in the reference's.
 fn scattered(operator: &Operator, dictionary: &Dictionary, x: &[f64]) -> Vec<f32> {
     let shape = operator.shape();
     let mut out = vec![0f32; operator.columns()];

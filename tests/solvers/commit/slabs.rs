@@ -84,7 +84,7 @@ fn agree(cuda: &Backend, places: &[usize]) {
             case.name,
             cards.adds_up()
         );
-        // The same bound as between one card and the CPU.
+        // This bound also holds between one card and the CPU.
         assert!(off.iter().all(|e| *e < 5e-6) && gap <= 1e-6);
     }
     // Columns of several radii are nearly the same: rounding decides where their fit ends (the objective differs by a

@@ -362,7 +362,7 @@ pub fn groups(place: &Backend) {
     assert!(none.x.iter().all(|x| *x == 0.0), "{:?}", none.objective);
 }
 
-/// From zero and from random weights.
+/// Fits from zero and from random weights end at the same minimum.
 pub fn same_place(place: &Backend) {
     let mut random = Random::fresh("commit same place");
     let setup = setup(150, &model(stick()), 0.05, place, &mut random);

@@ -130,7 +130,7 @@ fn foretold(backend: &Backend) {
     assert_eq!(output.rays.seed_outcomes.iter().sum::<u64>(), 400_000);
 }
 
-/// The same rays through the same tensors, rounded to 11 bits and unrounded.
+/// Rays from equal seeds through tensors rounded to 11 bits and through unrounded ones.
 fn precision(backend: &Backend) {
     let mut random = Random::fresh("precision");
     let field = sampled(odd_grid(&mut random), &bent());

@@ -55,7 +55,7 @@ fn error(
     Error::from_distances(&all.into_iter().map(|(_, error)| error).collect::<Vec<_>>())
 }
 
-/// The same for each point of the surface, with its direction from the centre.
+/// Error of each point of the surface, with its direction from the centre.
 fn errors(
     axes: DMat3,
     scale: f64,

@@ -577,7 +577,7 @@ fn masks() {
         &control,
     )
     .unwrap();
-    // The same voxels, with a distance around them.
+    // The field has the mask's voxels, with a distance around them.
     assert_eq!(made.field().unwrap().mask().inside, mask.inside);
     let (mean, worst) = super::radius(&made.field().unwrap(), centre, 9.0);
     println!("{mean:.3}, off by {worst:.3} at most");

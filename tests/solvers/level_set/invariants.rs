@@ -65,13 +65,13 @@ pub fn everything() -> Params {
     }
 }
 
-/// With a layer, and with painted places to grow and not to grow.
+/// Inputs with a layer, and with painted places to grow and not to grow.
 pub fn inputs(random: &mut Random, image: &Volume) -> Inputs {
     let plain = backend(2).install(|| Inputs::new(image, 0)).unwrap();
     beside(random, &plain)
 }
 
-/// The same next to an image that is alone.
+/// Adds a layer and painted places to the inputs of an image alone.
 pub fn beside(random: &mut Random, plain: &Inputs) -> Inputs {
     let grid = &plain.image.grid;
     let layer = body(random, grid, 0.2);

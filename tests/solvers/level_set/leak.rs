@@ -273,7 +273,7 @@ fn again() {
     assert!((700..=900).contains(&leak.from), "{leak:?}");
 }
 
-/// The same growth after a small part was cut away or added on the plateau, just before the leak begins.
+/// The growth of [`CISTERNS`] after a small part was cut away or added on the plateau, just before the leak begins.
 fn cut() {
     for (edited, added) in [(700, false), (800, false), (850, false), (800, true)] {
         let mut alarm = LeakDetector::new(cisterns(0), Contact::default());
@@ -409,7 +409,7 @@ fn leak_of(inside: impl Fn(u64) -> u64, changes: &[u64]) -> Leak {
     panic!("no leak");
 }
 
-/// From a seed to a structure within a hundred steps.
+/// Voxels of a surface that grows from a seed to a structure within a hundred steps.
 fn settles(step: u64, structure: u64) -> u64 {
     structure * step.clamp(5, 100) / 100
 }
@@ -485,7 +485,7 @@ fn contact_from(
     panic!("no leak");
 }
 
-/// The same from a small seed and from one that nearly fills the structure.
+/// The leak that contact reveals, which is equal from a small seed and from one that nearly fills the structure.
 fn contact_after(steps: &[u64], growth: (u64, f64, u64), every: u64) -> Leak {
     let [small, large] = [2_000, 8_000].map(|seed| contact_from(seed, steps, growth, every));
     assert_eq!(small, large);

@@ -58,7 +58,7 @@ fn dice(a: &Mask, b: &Mask) -> f64 {
     2.0 * both as f64 / (a.count() + b.count()) as f64
 }
 
-/// Without the regions themselves, whose inside costs nothing and carries no information.
+/// The mask without the regions themselves, whose inside costs nothing and carries no information.
 fn outside(mask: &Mask, ends: &[&Placement]) -> Mask {
     let keep = mask.inside.iter().enumerate().map(|(i, inside)| {
         let voxel = mask.grid.voxel(i).map(|v| v as f64);

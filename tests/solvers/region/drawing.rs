@@ -235,7 +235,7 @@ fn even_odd(corners: &[DVec2], p: DVec2) -> bool {
         == 1
 }
 
-/// Against an independent rule, on grids oblique to the plane.
+/// Compares filled polygons with an independent rule, on grids oblique to the plane.
 fn polygon_fill() {
     let mut random = Random::fresh("polygon");
     let mut filled = 0;

@@ -123,7 +123,7 @@ fn stroke_by_stroke() {
     }
 }
 
-/// The button is released where no window notices: the next stroke is a step of its own all the same.
+/// The button is released where no window notices: the next stroke is a step of its own nevertheless.
 fn cut_off() {
     let mut state = with_image([40, 30, 20]);
     let mut seen = vec![masks(&state)];
@@ -219,7 +219,7 @@ fn nothing_is_no_step() {
         }
         n
     };
-    // The same again: no change, no step.
+    // A repeated stroke changes nothing and adds no step.
     paint(&mut state, &[DVec3::splat(10.0)], 3.0, false);
     assert_eq!(steps(&mut state), 1);
 }

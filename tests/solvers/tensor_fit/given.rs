@@ -26,7 +26,7 @@ pub fn tests() -> Vec<Trial> {
     ]
 }
 
-/// In any orientation, of either handedness, with unequal edges.
+/// A grid in any orientation, of either handedness, with unequal edges.
 fn turned_grid(random: &mut Random, shape: [usize; 3]) -> (Arc<Grid>, DMat3) {
     let rotation = DMat3::from_quat(random.rotation());
     let flip = if random.bits() & 1 == 0 { -1.0 } else { 1.0 };

@@ -1,4 +1,4 @@
-//! The same fit in plain code: double precision, one voxel, natural logarithm, Gaussian elimination with row pivots.
+//! The tensor fit in plain code: double precision, one voxel, natural logarithm, Gaussian elimination with row pivots.
 
 use arcuate::data::Gradients;
 use arcuate::solvers::tensor_fit::Method;

@@ -428,7 +428,7 @@ fn any_and_all() {
     );
 }
 
-/// On curved lines, by testing all points of the uncut ones.
+/// Compares curved lines with a test of all points of the uncut ones.
 fn all_by_brute_force() {
     let mut random = Random::fresh("all targets");
     let (mut met_all, mut compared) = (0, 0);

@@ -77,7 +77,7 @@ fn linear() {
             .map(|o| straight(&mut random, from + *o, to + *o))
             .collect();
         let all = lines(&all);
-        // The same field as a value per point.
+        // The field as a value per point.
         let own: Vec<f32> = all
             .points
             .iter()

@@ -492,7 +492,7 @@ fn edits() {
     assert!(error.to_string().contains("beyond the last"), "{error}");
 }
 
-/// The marked streamlines, each with all its data; refused where there is no room for them.
+/// The marked streamlines, each with all its data; refused where there is too little memory for them.
 fn copies() {
     let mut random = Random::fresh("selection copies");
     let lines = walks(&mut random, 300);

@@ -161,7 +161,7 @@ fn of_document() {
     }
 }
 
-/// In the order in which they were sent, each once.
+/// Partial results arrive in the order in which they were sent, each once.
 fn partial() {
     let mut jobs = counting_jobs();
     jobs.submit(Counting {

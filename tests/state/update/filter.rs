@@ -453,7 +453,7 @@ fn edited() {
     window.act(Action::Redo);
     assert_eq!(values(&window), fitted);
     assert_eq!(weighed(&window).figures, warm);
-    // The same as from zero.
+    // A fit from zero reaches the same objective.
     act(&mut window, FilterAction::RunFromScratch);
     let cold = weighed(&window).figures.clone();
     let ratio = warm.objective / cold.objective;

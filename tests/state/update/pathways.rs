@@ -254,7 +254,7 @@ fn apart() {
     let reported = path_at_pointer::text(&window.state, live(&window), at);
     assert_eq!(
         reported,
-        Some(("no path: in an exclusion".to_owned(), false))
+        Some(("no path: in an exclude region".to_owned(), false))
     );
     window.act(Action::Undo);
     // An FA that no voxel has.

@@ -337,7 +337,7 @@ fn elsewhere() {
     window.act(Action::View(ViewAction::SelectTask(Task::Filter)));
     assert!(badge(&window).is_none(), "{:?}", badge(&window));
     assert_eq!(window.state.session.notices.status, "");
-    // The same holds for curves tracked in that task, and after an undo.
+    // Nor does the status name curves that are tracked in that task, or the curves after an undo.
     window.place(Role::Seed, DVec3::X);
     assert!(
         !window

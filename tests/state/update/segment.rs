@@ -296,7 +296,7 @@ fn undone() {
     );
 }
 
-/// By a drag, which is one step to undo; the surface begins at the sphere's place.
+/// A sphere is moved by a drag, which is one step to undo; the surface begins at the sphere's place.
 fn moved() {
     let mut window = ready();
     let (number, before) = window.state.document.segment.spheres[0];

@@ -126,7 +126,7 @@ pub(super) fn filtering() -> Window {
     window
 }
 
-/// With weights, and the contribution of one of the groups.
+/// A state with weights, and the contribution of one of the groups.
 pub fn weighed() -> State {
     let mut state = weighing(Task::Filter);
     let backend = Backend::choose(&BackendChoice::cpu(Some(2))).expect("two threads");

@@ -43,7 +43,7 @@ fn heading(window: &Window) -> Rect {
         .rect()
 }
 
-/// With the tour's note, and without it.
+/// Results are visible with the tour's note, and without it.
 fn results() {
     let states: [(Task, State); 5] = [
         (Task::View, small_scan()),
@@ -91,7 +91,7 @@ fn pathway() {
     }
 }
 
-/// The mask to compare with is in sight below the plot of the first surface.
+/// The mask to compare with is visible below the plot of the first surface.
 fn reference() {
     let size = [1280.0, 760.0];
     let window = window(leaked().state, size);
@@ -266,7 +266,7 @@ fn pointed() {
     assert!(moved, "none of these windows lacks room");
 }
 
-/// The note about layers left out of a save is above the controls, which make room once the pointer is elsewhere.
+/// The note about layers left out of a save is above the controls, which move down once the pointer is elsewhere.
 fn left_out() {
     let mut window = window(tracking(), [1920.0, 1080.0]);
     let step = |window: &Window| {

@@ -204,7 +204,7 @@ fn by_tab() {
     assert_eq!(was(&window), before);
 }
 
-/// A drop-down below the rows in sight comes into sight with the focus.
+/// A drop-down below the visible rows becomes visible with the focus.
 fn tab_scrolls() {
     let mut state = leaked().state;
     state.session.tour = Some(TourStep::FitWeights);

@@ -29,7 +29,7 @@ fn reachable<P: Parameters>(window: &Window) {
     reachable_but::<P>(window, &[]);
 }
 
-/// The same, except for rows that stand for others or have no effect now.
+/// Finds the label of every row except those that stand for others or have no effect now.
 fn reachable_but<P: Parameters>(window: &Window, but: &[&str]) {
     for row in P::TABLE.iter().filter(|row| !but.contains(&row.key)) {
         let found = window.query_all_by_label_contains(row.label).next();

@@ -59,7 +59,7 @@ pub(super) fn solved() -> State {
     SOLVED.get_or_init(solve).clone()
 }
 
-/// With a kept, selected pathway of this name.
+/// A state with a kept, selected pathway of this name.
 pub(super) fn kept(name: &str) -> State {
     let mut state = solved();
     arcuate::state::update(&mut state, Action::Pathway(PathwayAction::Keep));

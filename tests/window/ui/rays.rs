@@ -35,7 +35,7 @@ pub fn tests() -> Vec<Trial> {
     own.into_iter().chain(exports::tests()).collect()
 }
 
-/// With rays whose measures are spread evenly from 0.8 to 1.6.
+/// A state with rays whose measures are spread evenly from 0.8 to 1.6.
 pub(super) fn shot() -> State {
     let mut state = tracking();
     state.document.track.method = Method::Rays;
@@ -89,7 +89,7 @@ fn in_histogram(window: &Window) -> impl Fn(f32) -> egui::Pos2 + use<> {
     move |share| place.left_top() + egui::vec2(place.width() * share, 20.0)
 }
 
-/// With a measure at every point of the kept rays.
+/// A state with a measure at every point of the kept rays.
 pub(super) fn measured() -> State {
     let mut state = shot();
     let live = state.session.track.live.value_mut().unwrap();
@@ -467,7 +467,7 @@ fn no_target() {
     let mut window = window(state, [1280.0, 800.0]);
     window.get_by_label("No target yet. Press T, then click where paths should end");
     click(&mut window, "Use the target tool");
-    window.get_by_label("Click where paths should end. Esc puts the target away");
+    window.get_by_label("Click where paths should end. Esc ends the target tool");
 }
 
 /// Brightness of the brightest bar of a histogram.

@@ -304,9 +304,9 @@ fn draw_panel() {
     drop(named);
     window.run();
     assert_eq!(window.state().state.view.drawing.thickness_mm, None);
-    click(&mut window, "Put the tool away");
+    click(&mut window, "End the tool");
     assert_eq!(window.state().state.view.tool, Tool::Crosshair);
-    assert!(window.query_by_label("Put the tool away").is_none());
+    assert!(window.query_by_label("End the tool").is_none());
 }
 
 fn region_chooser() {

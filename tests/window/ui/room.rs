@@ -178,7 +178,7 @@ fn dotted() {
     assert!(place.contains_rect(some), "{some:?} in {place:?}");
 }
 
-/// With weights, and a region that some of the streamlines pass.
+/// A state with weights, and a region that some of the streamlines pass.
 pub fn through() -> State {
     let mut full = Full::new();
     full.state = filter::weighed();

@@ -172,7 +172,7 @@ pub fn state(shape: [usize; 3], directions: usize) -> State {
     state
 }
 
-/// With a seed, a target and an exclude region, and the streamlines between them.
+/// The state with a seed, a target and an exclude region, and the streamlines between them.
 pub fn tracked(mut state: State) -> State {
     let mut region = |name: &str, role, shape, visible| {
         let id = RegionId(state.document.fresh_id());

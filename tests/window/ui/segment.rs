@@ -318,7 +318,7 @@ fn leak() {
     assert_eq!(window.get_by_label("Run").rect(), run);
 }
 
-/// Back to before takes the note away, and no control moves, with or without other notes.
+/// The button that leads back removes the note, and no control moves, with or without other notes.
 fn way_back_is_still() {
     for guide in [None, Some(TourStep::FitWeights)] {
         let mut driven = leaked();

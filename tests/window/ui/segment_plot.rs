@@ -37,7 +37,7 @@ fn span() {
         texts.iter().any(|(text, _)| text == "leak")
     };
     assert!(!marked(&state), "the branch that leaked is left");
-    // The same leak again, on the live branch: one leak, however often the user rewound.
+    // The leak also lies on the live branch: it counts as one leak, however often the user rewound.
     for _ in 0..4 {
         let left = state.session.segment.earlier_runs[0].clone();
         state.session.segment.earlier_runs.push(left);

@@ -74,7 +74,7 @@ fn carry_out(window: &mut Window) {
     act(window, Action::Event(event));
 }
 
-/// With a surface at its start.
+/// A window with a surface at its start.
 fn begun() -> Window {
     begun_with(small_scan(), [1920.0, 1080.0])
 }
@@ -216,7 +216,7 @@ fn plot() {
     window.get_by_label_contains("of 60 steps");
 }
 
-/// In a window of 1280 × 800 with three distances above it.
+/// The plot is whole in a window of 1280 × 800 with three distances above it.
 fn whole_plot() {
     let mut state = small_scan();
     for name in ["CST L", "CST R", "Cingulum"] {
@@ -243,7 +243,7 @@ fn whole_plot() {
         rows.iter().all(|bottom| *bottom <= plot.top()),
         "{rows:?} {plot:?}"
     );
-    // It gives way to the rows below it, so that *Reference* is in sight, and can still be read.
+    // The plot is lower, so that *Reference* below it is visible, and still readable.
     assert!(
         plot.bottom() <= keep.top() && plot.height() > 40.0,
         "{plot:?} {keep:?}"

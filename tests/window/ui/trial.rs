@@ -269,7 +269,7 @@ fn remembered() {
     assert!(next.ends_with(".trx"), "{next}");
 }
 
-/// Like the command next to it, whatever layer is selected.
+/// The export acts on the live result, like the command next to it, whatever layer is selected.
 fn live_first() {
     let mut window = window(tracking(), [1280.0, 800.0]);
     let app: &mut App = window.state_mut();
@@ -321,7 +321,7 @@ fn counted_once() {
     }
     let cut = Cut::AtLeast(1.2);
     assert_eq!(cache.kept(&rays, cut), 200);
-    // The same rays by their id: the measures are not examined again.
+    // The id shows that the rays are unchanged: their measures are not examined again.
     rays.measures = Arc::new([]);
     assert_eq!(cache.kept(&rays, cut), 200);
     assert_eq!(cache.kept(&rays, Cut::All), 0);

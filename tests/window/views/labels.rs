@@ -113,7 +113,7 @@ fn titles() {
     }
 }
 
-/// The name of a region under the pointer makes room for the figures of the colour bar.
+/// The name of a region under the pointer does not cover the figures of the colour bar.
 fn clear() {
     let mut state = state();
     let layer = state.document.layers[0].clone();
@@ -280,8 +280,8 @@ fn four_scales() -> State {
     state
 }
 
-/// A view with a legend and room has a bar for each, named with its layer; where there is less room, the last bar says how many are
-/// missing. None covers the title.
+/// A view with a legend has a bar for each layer, with the layer's name; where some do not fit, the last bar says how
+/// many are missing. None covers the title.
 fn bars() {
     let state = four_scales();
     let highs = [2.0, 3.0, 4.0, 5.0].map(format::measure);

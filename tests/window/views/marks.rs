@@ -97,7 +97,7 @@ fn letters() {
     }
 }
 
-/// At the left and right edge.
+/// Letters at the left and right edge.
 fn letters_of(state: &State, pane: Pane, convention: Convention) -> [char; 2] {
     let mut state = state.clone();
     update(
@@ -174,7 +174,7 @@ fn bar(legend: Option<Legend>) -> [f64; 2] {
     [low, high].map(|end| end.trim_end_matches(unit).parse().expect(&end))
 }
 
-/// In the layer's unit on slices, as the streamlines' window in 3-D; low values are at the lower end.
+/// Limits have the layer's unit on slices and those of the streamlines' window in 3-D; low values are at the lower end.
 fn limits() {
     let mut state = state();
     let layer = Arc::make_mut(&mut state.document.layers[0]);

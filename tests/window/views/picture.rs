@@ -136,7 +136,7 @@ pub fn on_black(mut state: State) -> State {
 fn burned_in() {
     let mut studio = Studio::new();
     let mut state = on_black(state());
-    // Switched off in the window, they are in the picture all the same.
+    // Although switched off in the window, they are in the picture.
     update(&mut state, Action::View(ViewAction::ToggleLetters));
     for (scale, expected) in [(1.0, [360, 300]), (3.0, [1080, 900])] {
         let picture = studio.take(&state, Pane::Axial, scale);
@@ -236,7 +236,7 @@ fn scene_picture() {
     );
 }
 
-/// Over any background it equals the picture on that background.
+/// A transparent picture over any background equals the picture on that background.
 fn transparent() {
     let mut studio = Studio::new();
     let mut state = state();

@@ -155,7 +155,7 @@ fn sculpts() {
     }
 }
 
-/// From a ball to a slice far behind it in one fast move.
+/// The brush moves from a ball to a slice far behind it in one fast move.
 fn leaps() {
     const BALL_MM: f64 = 8.0;
     let mut state = state();

@@ -76,7 +76,7 @@ impl Error {
             Self::OutOfMemory {
                 what, needs, free, ..
             } => format!(
-                "{what} needs {} on the graphics card, {} are free",
+                "{what} needs {} on the graphics card, but {} are free",
                 gigabytes(*needs),
                 gigabytes(*free)
             ),

@@ -72,7 +72,7 @@ impl Transfer {
         )
     }
 
-    /// Only the highest values.
+    /// A function that shows only the highest values.
     pub fn high() -> Self {
         Self::new(
             &[(0.0, 0.0), (0.55, 0.0), (0.75, 0.5), (1.0, 0.9)],
@@ -88,7 +88,8 @@ impl Transfer {
         )
     }
 
-    /// For the cost between two regions: the smallest is most opaque, blue; values above the window are invisible.
+    /// The function for the cost between two regions: the smallest is most opaque, blue; values above the window are
+    /// invisible.
     pub fn cost() -> Self {
         Self::new(
             &[
@@ -181,7 +182,7 @@ impl Transfer {
         }
     }
 
-    /// With one more point, and its index; `None` if there is no room for another.
+    /// The function with one more point, and its index; `None` if it has the largest number of points.
     pub fn with_point(&self, share: f32, opacity: f32) -> Option<(Self, usize)> {
         if self.points.len() >= Self::MAX_POINTS || !(share.is_finite() && opacity.is_finite()) {
             return None;
@@ -193,7 +194,7 @@ impl Transfer {
         Some((made, at))
     }
 
-    /// With a point moved, at most as far as its neighbours.
+    /// The function with a point moved, at most as far as its neighbours.
     pub fn with_moved(&self, point: usize, share: f32, opacity: f32) -> Self {
         let mut made = self.clone();
         let low = point.checked_sub(1).map_or(0.0, |i| self.points[i].0);
@@ -207,7 +208,7 @@ impl Transfer {
         made
     }
 
-    /// Without a point; `None` if no fewer points are possible.
+    /// The function without a point; `None` if no fewer points are possible.
     pub fn without(&self, point: usize) -> Option<Self> {
         let mut made = self.clone();
         let possible = self.points.len() > Self::MIN_POINTS && point < self.points.len();

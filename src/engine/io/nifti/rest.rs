@@ -190,7 +190,7 @@ impl Rest {
         losses
     }
 
-    /// The fields lost in a format without room for them, one sentence each.
+    /// The fields lost in a format that cannot hold them, one sentence each.
     pub(in crate::io) fn losses_without(&self, format: &str) -> Vec<String> {
         let mut losses = Vec::new();
         if let Some(names) = self.extension_names() {

@@ -48,7 +48,7 @@ impl SpaceInfo {
         Remark::all(&self.warnings, &self.notes)
     }
 
-    /// For a format with a single affine in mm.
+    /// The space for a format with a single affine in mm.
     pub(in crate::io) fn with_one_affine(
         version: &'static str,
         dims: &[usize],

@@ -419,7 +419,7 @@ fn comment(description: &str) -> Vec<u8> {
     as_extension(COMMENT, truncated(description, 1 << 16).as_bytes())
 }
 
-/// At most `bytes` bytes, cut between characters.
+/// The beginning of a text, at most `bytes` bytes, cut between characters.
 fn truncated(text: &str, bytes: usize) -> &str {
     let mut end = bytes.min(text.len());
     while !text.is_char_boundary(end) {

@@ -175,7 +175,7 @@ impl Fields<'_> {
             Error::malformed(
                 self.path,
                 format!("“{text}” as {name}"),
-                "numbers with blanks between",
+                "numbers separated by blanks",
             )
         })
     }

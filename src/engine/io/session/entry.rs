@@ -255,7 +255,7 @@ impl Entry {
         without_dots(&folder.join(&self.path))
     }
 
-    /// The same file for a session in another folder.
+    /// This file for a session in another folder.
     pub fn moved(&self, from: &Path, to: &Path) -> Self {
         Self {
             path: relative(&self.path_from(from), to),

@@ -118,7 +118,7 @@ pub fn parse(path: &Path, text: &str) -> Result<SessionFile, Error> {
         )),
         other => Err(Error::malformed(
             path,
-            format!("a session of format {other}"),
+            format!("a session of format {other}, while this Arcuate reads format {VERSION}"),
             EXPECTED,
         )),
     }

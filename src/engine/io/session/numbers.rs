@@ -16,7 +16,7 @@ use std::sync::Arc;
 pub struct PackedNumbers {
     pub count: usize,
     /// Single precision, the lowest byte first; the first bytes of all numbers, then the second ones and so on (which
-    /// compresses better); deflated (RFC 1951) and base64-encoded. Empty if there was no room for them.
+    /// compresses better); deflated (RFC 1951) and base64-encoded. Empty if the session had no space for them.
     pub bytes: String,
 }
 

@@ -204,7 +204,7 @@ fn records(
                     "{} of the {bytes} bytes of streamline {number}",
                     body.len() - at
                 ),
-                ("a whole TRK file", "it was cut off, copy it again"),
+                ("a whole TRK file", "it was cut off: copy it again"),
             )
         };
         let Some(count) = body[at..].first_chunk::<4>() else {

@@ -37,7 +37,7 @@ const CODES: &str = "CODES";
 /// Folders in a TRX.
 const FOLDERS: [&str; 4] = ["dpv", "dps", "groups", "dpg"];
 
-/// By the ending of a member's name; `bit` takes one byte per value, as in trx-python.
+/// The number type of the ending of a member's name; `bit` takes one byte per value, as in trx-python.
 fn named(number: &str) -> Option<Type> {
     Some(match number {
         "float16" => Type::F16,

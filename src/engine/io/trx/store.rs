@@ -202,7 +202,7 @@ fn archive(
                 return Err(Error::malformed(
                     path,
                     format!("an archive that ends within {name}"),
-                    ("a whole TRX file", "it was cut off, copy it again"),
+                    ("a whole TRX file", "it was cut off: copy it again"),
                 ));
             };
             let range = start as usize..end as usize;

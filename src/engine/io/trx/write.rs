@@ -39,7 +39,7 @@ struct FailureLatch<'a> {
 }
 
 impl<'a> FailureLatch<'a> {
-    /// At the start of a file.
+    /// A writer at the start of a file.
     fn new(file: &'a mut BufWriter<disk::File>) -> Self {
         Self {
             file,

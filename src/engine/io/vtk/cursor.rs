@@ -93,7 +93,7 @@ impl<'a> Cursor<'a> {
                 "the end of the file at byte {}, within its data",
                 self.length
             ),
-            ("a whole VTK file", "it was cut off, copy it again"),
+            ("a whole VTK file", "it was cut off: copy it again"),
         )
     }
 

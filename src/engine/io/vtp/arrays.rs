@@ -170,7 +170,7 @@ impl<'a> Text<'a> {
             Error::malformed(
                 path,
                 "appended data that do not begin",
-                ("a whole VTP file", "it was cut off, copy it again"),
+                ("a whole VTP file", "it was cut off: copy it again"),
             )
         };
         let rest = &text.bytes[start..];
@@ -276,7 +276,7 @@ impl<'a> Unpacker<'a> {
         Error::malformed(
             self.path,
             "an array that ends too early",
-            ("a whole VTP file", "it was cut off, copy it again"),
+            ("a whole VTP file", "it was cut off: copy it again"),
         )
     }
 

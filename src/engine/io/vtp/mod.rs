@@ -68,7 +68,7 @@ struct UsedArray {
     name: String,
     number: Type,
     columns: usize,
-    /// The same, if the file states it.
+    /// The number of columns that the file states, if it does.
     stated: Option<usize>,
     bytes: ArrayBytes,
 }
@@ -141,7 +141,7 @@ fn parse(path: &Path, file: Text, control: &Control) -> Result<Polydata, Error> 
     if open > most_open {
         return Err(wrong(
             format!("XML that ends within {open} of its tags"),
-            ("a whole VTP file", "it was cut off, copy it again"),
+            ("a whole VTP file", "it was cut off: copy it again"),
         ));
     }
     let Some(counts) = counts else {
@@ -235,7 +235,7 @@ impl<'a> Elements<'a> {
                     Error::malformed(
                         self.path,
                         format!("an array at {}", array.offset),
-                        ("one inside the file", "it was cut off, copy it again"),
+                        ("one inside the file", "it was cut off: copy it again"),
                     )
                 })?,
             };

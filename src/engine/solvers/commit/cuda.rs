@@ -219,7 +219,7 @@ impl MultiDeviceOperator {
         each.try_for_each(|(i, (part, buffers))| then(i, part, buffers))
     }
 
-    /// The same, written to g.
+    /// Aᵀ (now + β (now − before)), summed and written to g.
     fn backward(
         &self,
         r: impl Iterator<Item = [u64; 2]>,

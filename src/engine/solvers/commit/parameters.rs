@@ -110,7 +110,7 @@ fn read_list(text: &str) -> Option<Vec<f64>> {
     numbers.filter(|n| !n.is_empty() && n.iter().all(|v| v.is_finite() && *v >= 0.0))
 }
 
-/// The same; a single 0 stands for an empty list.
+/// Reads such a list without its zeros; a single 0 stands for an empty list.
 fn read_some(text: &str) -> Option<Vec<f64>> {
     let numbers = read_list(text)?;
     Some(numbers.into_iter().filter(|v| *v > 0.0).collect())
@@ -268,7 +268,7 @@ impl Parameters for Params {
             key: "across",
             value_name: "D",
             label: "Radial",
-            help: "Diffusivity across fibres, around them, mm²/s; 0: no water around fibres",
+            help: "Diffusivity across fibres of the water around them, mm²/s; 0: no such water",
             reason: "what a volume fraction of 0.7 leaves (Szafer et al. 1995)",
             hint: "",
             default_text: DefaultText::Noted("0.00051; with one shell 0.00051,0.0012"),
@@ -326,7 +326,7 @@ impl Parameters for Params {
             key: "radii",
             value_name: "R",
             label: "Radii",
-            help: "Radii of cylinders, µm: each streamline gets a weight of each",
+            help: "Radii of cylinders, µm: each streamline has one weight for each radius",
             reason: "as in COMMIT's demonstrations",
             hint: "",
             default_text: DefaultText::Stated,
@@ -389,7 +389,8 @@ impl Parameters for Params {
             key: "group",
             value_name: "X",
             label: "Bundle penalty",
-            help: "The same for the groups of the file (TRX), each kept or discarded as a whole (COMMIT2)",
+            help: "Penalty on the groups of the file (TRX), each kept or discarded as a whole (COMMIT2), as a \
+                   fraction of the smallest penalty that discards all of them",
             reason: "",
             hint: "",
             default_text: DefaultText::Stated,
@@ -451,7 +452,7 @@ impl Parameters for Params {
             key: "iterations",
             value_name: "N",
             label: "Most iterations",
-            help: "End the fit here even if the objective is still falling",
+            help: "End the fit after N iterations even if the objective is still falling",
             reason: "fits of whole brains take 350, of nearly equal streamlines up to 1600",
             hint: "",
             default_text: DefaultText::Stated,

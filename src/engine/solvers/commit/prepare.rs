@@ -50,7 +50,7 @@ impl MemoryDemand {
         };
         let every = (self.bytes as f64 / free.max(1) as f64).ceil();
         input(format!(
-            "{} streamlines would be about {} segments and take {} of memory, {} are free; take \
+            "{} streamlines would have about {} segments and take {} of memory, but {} are free; take \
              every {every:.0}th streamline, or a mask",
             large_count(streamlines as f64),
             large_count(self.segments as f64),
@@ -119,7 +119,7 @@ impl Inputs<'_> {
         params.check()?;
         if params.group > 0.0 && self.tractogram.groups.is_empty() {
             return input(
-                "The bundle penalty needs groups of streamlines, and the file has none; give a TRX with \
+                "The bundle penalty needs groups of streamlines, and the file has none; give a TRX file with \
                  groups, or leave the penalty out",
             );
         }
@@ -157,7 +157,7 @@ impl Inputs<'_> {
             (_, Some(gradients)) => {
                 if gradients.len() != self.scan.frames {
                     return input(format!(
-                        "The scan has {} and the gradients are for {}, expected as many; choose \
+                        "The scan has {} and the gradients are for {}, expected the same number; choose \
                          the scan's own",
                         counted(self.scan.frames, "volume"),
                         gradients.len()

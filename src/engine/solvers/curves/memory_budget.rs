@@ -85,7 +85,7 @@ impl<'a> MemoryBudget<'a> {
             return Ok(());
         }
         Err(Error::Input(format!(
-            "The {} of {} seeds would take about {} of memory, {} are free; ask for fewer or choose \
+            "The {} of {} seeds would take about {} of memory, but {} are free; ask for fewer or choose \
              a longer step",
             self.what,
             large_count(self.seeds as f64),

@@ -319,7 +319,7 @@ impl Parameters for Params {
         },
         Param {
             value_name: "N",
-            help: "Stop each half after N steps",
+            help: "Stop each half of a curve after N steps",
             reason: "a guard: the length limit ends a streamline long before",
             default_text: DefaultText::Listed,
             ..Param::new(
@@ -467,7 +467,7 @@ impl Parameters for Params {
         },
         Param {
             value_name: "N",
-            help: "Probabilistic tracking: track from each seed N times, each time in tensors from a wild \
+            help: "Probabilistic tracking: track from each seed N times, each time through tensors from a wild \
                    bootstrap of the fit's residuals",
             hint: "Probabilistic: tracks from every seed several times, each time through tensors refitted with \
                    random signs of the residuals (wild bootstrap)",

@@ -145,7 +145,7 @@ pub fn check_count(seeds: usize) -> Result<(), String> {
         return Ok(());
     }
     Err(format!(
-        "Asked for {} seeds, expected at most {}; ask for fewer",
+        "Found {} seeds, expected at most {}; ask for fewer",
         large_count(seeds as f64),
         large_count(MAX_SEEDS as f64)
     ))

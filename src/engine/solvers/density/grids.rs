@@ -62,7 +62,7 @@ fn cubes(corner: DVec3, directions: DMat3, extent: DVec3, edge_mm: f64) -> Resul
     let counts = (extent / edge_mm - 1e-6).ceil().max(DVec3::ONE);
     if !(counts.element_product() <= MAX_VOXELS) {
         return Err(Error::Input(format!(
-            "Voxels of {edge_mm} mm would be {:.1e} of them, expected at most {MAX_VOXELS:.1e}; choose \
+            "Voxels of {edge_mm} mm would number {:.1e}, expected at most {MAX_VOXELS:.1e}; choose \
              larger ones",
             counts.element_product()
         )));

@@ -92,7 +92,7 @@ pub fn density(
     if let Some(free) = memory.filter(|&free| bytes > free) {
         let [x, y, z] = grid.shape;
         return Err(Error::Input(format!(
-            "A map of {x} × {y} × {z} voxels would take {} of memory, {} are free; choose \
+            "A map of {x} × {y} × {z} voxels would take {} of memory, but {} are free; choose \
              larger voxels",
             memory::size(bytes),
             memory::size(free)

@@ -55,7 +55,7 @@ pub const BALL_VOXELS: f64 = 3.0;
 pub const HYBRID_ANISOTROPY: f64 = 35.0;
 /// Longest offset along an axis, in voxels, that the hybrid keeps.
 pub const MAX_OFFSET: i32 = 12;
-/// The same for Selling's scheme alone, which must not drop any: the range of a byte.
+/// Longest offset along an axis, in voxels, that Selling's scheme alone can store (a byte); it must not drop any.
 pub const FARTHEST_OFFSET: i32 = 127;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]

@@ -361,7 +361,7 @@ impl<const F: bool> Godunov<F> {
         }
     }
 
-    /// The same as [`HopfLax::octant`].
+    /// The smallest value from the octant with this sign along x, as in [`HopfLax::octant`].
     #[inline(always)]
     pub fn octant(&self, stencil: &Stencil<'_>, [x, y, z]: [isize; 3], mut best: V<F>) -> V<F> {
         let [u0, u1, u2] = [stencil.load(x), stencil.load(y), stencil.load(z)];

@@ -193,7 +193,8 @@ fn least_face(field: &CostField, place: usize, faces: &[Face], square: f64) -> O
     Some(found)
 }
 
-/// The same as [`minimum_on_face`] for two corners.
+/// The minimum over an edge and the weights of its two corners, if it lies inside: from the edge's Gram matrix and
+/// the values of its corners.
 fn minimum_on_edge([aa, ab, bb]: [f64; 3], values: DVec3) -> Option<(f64, DVec3)> {
     let share = 1.0 / (aa * bb - ab * ab);
     let columns = [
@@ -250,7 +251,7 @@ fn neighbours(field: &CostField, place: usize) -> [Corner; 27] {
     })
 }
 
-/// From Selling's terms: −W ∇u = Σ ρ (u − v) e over those on which the value depends.
+/// The simplex from Selling's terms: −W ∇u = Σ ρ (u − v) e over those on which the value depends.
 fn selling(field: &CostField, place: usize) -> Option<Simplex> {
     let metric = &field.prepared.metric;
     let voxel = metric.voxel(place);

@@ -73,7 +73,7 @@ impl CostSource {
         Ok(Self::places(metric, &region.name, zero))
     }
 
-    /// From voxels by place; at least one.
+    /// A source of voxels by place; at least one.
     pub fn places(metric: &Metric, name: &str, mut zero: Vec<u32>) -> Self {
         zero.sort_unstable();
         zero.dedup();

@@ -173,7 +173,7 @@ impl Parameters for DirectionParts {
             )
         },
         Param {
-            help: "Of the icosahedron: 12, 42, 162, 642 or 2562 directions",
+            help: "Subdivision of the icosahedron: 12, 42, 162, 642 or 2562 directions",
             unused: |p| (p.kind != DirectionKind::Icosphere).then_some("of an icosphere only"),
             ..Param::new(
                 "level",

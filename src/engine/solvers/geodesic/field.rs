@@ -153,7 +153,7 @@ impl Lattice {
     }
 }
 
-/// The same values for another instruction set.
+/// These values in the lanes of another instruction set.
 #[inline(always)]
 fn cast<const FROM: bool, const TO: bool, const N: usize>(
     lanes: &[Lane<FROM>; N],

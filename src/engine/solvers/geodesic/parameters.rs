@@ -154,7 +154,7 @@ impl Parameters for Rays {
         Param {
             value_name: "PRECISION",
             help: "Stored tensors: f32, or f16, which rounds to 11 bits (too coarse for sharpening by 3 or more)",
-            hint: "Of the stored tensors: half rounds to 11 bits, too coarse for an α or n of 3 or more",
+            hint: "Precision of the stored tensors: half rounds to 11 bits, too coarse for an α or n of 3 or more",
             ..Param::new(
                 "precision",
                 "Precision",

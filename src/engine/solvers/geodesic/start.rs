@@ -73,7 +73,7 @@ fn matrix([xx, xy, xz, yy, yz, zz, ..]: &[f64; 8]) -> DMat3 {
     )
 }
 
-/// In the sense with positive z, then y, then x.
+/// The principal direction, in the sense with positive z, then y, then x.
 fn principal(d: DMat3) -> DVec3 {
     let [x, y, z] = [d.x_axis, d.y_axis, d.z_axis];
     let (_, vectors) = eigen_symmetric([x.x, x.y, x.z, y.y, y.z, z.z]);

@@ -29,7 +29,7 @@ pub fn counts(shape: [usize; 3], brick: usize) -> [usize; 3] {
 }
 
 impl Field {
-    /// From unclamped values by voxel; bricks outside the band get no page unless `everywhere`.
+    /// Bricks of unclamped values by voxel; those outside the band get no page unless `everywhere`.
     pub fn from_fn(
         grid: &Arc<Grid>,
         h_mm: f64,
@@ -292,7 +292,7 @@ impl Field {
         (sum * edges / crossed as f64).sqrt()
     }
 
-    /// The same values in an order independent of their history: pages by brick, and no constant pages.
+    /// These values in an order independent of their history: pages by brick, and no constant pages.
     pub fn canonical(&self) -> Self {
         let volume = self.brick.pow(3);
         let mut pages = self.pages[..2 * volume].to_vec();

@@ -11,7 +11,7 @@ use crate::solvers::Error;
 
 /// Steps between two checks whether the run is over.
 const CHUNK: u64 = 10;
-/// The same on a graphics card, which does not wait for the host in between.
+/// Steps between two such checks on a graphics card, which does not wait for the host in between.
 const CARD_CHUNK: u64 = 100;
 
 pub enum Engine {

@@ -5,8 +5,8 @@
 //!
 //! 1. *contact*: the surface contains more background, or more voxels at the image's border, than at the start or
 //!    after the last sphere;
-//! 2. *growth after rest*: growth sets in again, several times as fast as the recent growth, after the surface had
-//!    come to rest with the same speeds;
+//! 2. *growth after rest*: the surface had come to rest and grows again with unchanged speeds, several times as fast
+//!    as its recent growth (a median over windows);
 //! 3. *multiplication*: the volume multiplies after the surface had slowed down around something larger than its
 //!    seed, by itself or after the speeds were changed: from a pace at which it hardly grew, or to several times its
 //!    slowest pace. An added sphere is a new seed, unless it lies in the surface.

@@ -29,12 +29,12 @@ pub struct Measures {
     pub active: u64,
 }
 
-/// Needs the backend's threads installed.
+/// Measures of a field and its surface. Needs the backend's threads installed.
 pub fn measures(field: &Field) -> Measures {
     measures_of(field, &surface(field))
 }
 
-/// The same for a known surface. Needs the backend's threads installed.
+/// Measures of a field whose surface is known. Needs the backend's threads installed.
 pub fn measures_of(field: &Field, surface: &Surface) -> Measures {
     let census = field.count_voxels(3.0);
     Measures {

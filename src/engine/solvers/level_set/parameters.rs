@@ -277,7 +277,7 @@ impl Parameters for Params {
         },
     ];
 
-    /// For values from 0 to 1, until the target is estimated from the image.
+    /// Defaults for values from 0 to 1, until the target is estimated from the image.
     fn defaults() -> Self {
         Self::defaults_for(0.5, 0.1)
     }

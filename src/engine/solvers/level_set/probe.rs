@@ -80,7 +80,7 @@ const NEARER: f64 = 0.25;
 const MIN_ADJACENT_SHARE: f64 = 0.1;
 
 impl Probe {
-    /// From voxels by index, each counted once. Needs the backend's threads installed.
+    /// A probe of voxels by index, each counted once. Needs the backend's threads installed.
     pub fn new(image: &Volume, frame: usize, voxels: &[usize]) -> Result<Self, InputError> {
         let values = image.frame(frame);
         let mut known: Vec<usize> = voxels

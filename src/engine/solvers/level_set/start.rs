@@ -77,7 +77,7 @@ impl Start {
     pub fn field(&self, grid: &Arc<Grid>, stencil: &Stencil, layout: &Layout) -> Field {
         let (h, clamp) = (stencil.h_mm, stencil.clamp);
         if self.mask.is_none() && !layout.everywhere {
-            // The same values, computed only near spheres.
+            // Computing values only near spheres gives the same field.
             let nothing = Field::outside(grid, h, clamp, layout.brick);
             return self
                 .spheres

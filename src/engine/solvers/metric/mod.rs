@@ -72,7 +72,7 @@ pub struct Metric {
 }
 
 impl Metric {
-    /// From the fitted voxels, within a mask if one is given (on any grid).
+    /// The metric of the fitted voxels, within a mask if one is given (on any grid).
     pub fn new(
         field: &TensorField,
         params: &Params,
@@ -127,7 +127,7 @@ impl Metric {
         })
     }
 
-    /// From speeds W in world axes, `None` outside the mask.
+    /// The metric of speeds W in world axes, `None` outside the mask.
     pub fn from_speed(
         grid: &Arc<Grid>,
         speed: impl Fn([usize; 3]) -> Option<DMat3>,
@@ -218,7 +218,7 @@ impl Metric {
         self.step_is_inside(from, step, axes.fold(0, |all, a| all | 1 << a))
     }
 
-    /// The same for the part of a step along these axes (one bit each).
+    /// Whether the part of a step along these axes (one bit each) stays in the mask.
     fn step_is_inside(&self, from: [i64; 3], step: [i64; 3], axes: u8) -> bool {
         let along = |a: usize| i64::from(axes >> a & 1) * step[a];
         let to = [0, 1, 2].map(|a| from[a] + along(a));

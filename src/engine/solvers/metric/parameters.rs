@@ -85,7 +85,7 @@ impl Parameters for Params {
                 Choice {
                     key: "isotropic",
                     label: "Isotropic",
-                    help: "The same in all directions",
+                    help: "Equal in all directions",
                     is: |p| p.cost == Cost::Isotropic,
                     choose: |p| p.cost = Cost::Isotropic,
                 },

@@ -91,7 +91,7 @@ impl Domain<'_> {
                 self.min_fa
             ),
             None if self.regions.iter().any(|r| matches!(r.role, Role::Mask | Role::Exclude)) => {
-                "Masks and exclusions leave no voxel with a tensor, expected at least one; move, enlarge or \
+                "Mask and exclude regions leave no voxel with a tensor, expected at least one; move, enlarge or \
                  remove one"
                     .to_owned()
             }

@@ -116,7 +116,7 @@ impl Pathway {
         Volume::scalar(metric.grid.clone(), out)
     }
 
-    /// The same by place; infinite where no path leads if `most` is infinite.
+    /// (u₁ + u₂) / E* − 1 by place, limited to `most`; infinite where no path leads if `most` is infinite.
     pub fn excess_by_place(&self, most: f32) -> Vec<f32> {
         let share = |total: &f32| f64::from(*total) / self.min_cost - 1.0;
         let limited = |total| (share(total).max(0.0) as f32).min(most);

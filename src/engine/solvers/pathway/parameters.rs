@@ -38,7 +38,7 @@ impl Params {
         parameters::check(self)
     }
 
-    /// With defaults in place of invalid values, whatever a file contains.
+    /// The parameters with defaults in place of invalid values, whatever a file contains.
     pub fn sanitized(&self) -> Self {
         let tolerance = match (0.0..0.1).contains(&self.tolerance) {
             true => self.tolerance,
@@ -64,7 +64,7 @@ impl Parameters for Params {
             key: "min-fa",
             value_name: "FA",
             label: "Domain FA ≥",
-            help: "Smallest FA at which paths may run; they also keep inside masks, if any",
+            help: "Smallest FA at which paths may run; they also stay inside masks, if any",
             reason: "lower values let paths through grey matter and fluid",
             hint: "",
             default_text: DefaultText::Noted("{}, without --within"),

@@ -129,7 +129,7 @@ impl RandomPairs {
     ) -> Result<Self, Error> {
         if pairs > MAX_PAIRS {
             return Err(Error::Input(format!(
-                "Asked for {} random pairs, expected at most {}; choose for example 200",
+                "Found {} random pairs, expected at most {}; choose for example 200",
                 count(pairs as u64),
                 count(MAX_PAIRS as u64)
             )));

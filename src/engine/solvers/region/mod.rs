@@ -69,7 +69,7 @@ pub fn change(mask: &Mask, change: &Change, control: &Control) -> Result<Mask, E
     Ok(grown)
 }
 
-/// On the voxels of `a` if it is a mask, otherwise on those of `grid`.
+/// The combination of two shapes, on the voxels of `a` if it is a mask, otherwise on those of `grid`.
 pub fn combine(how: Combine, a: &Shape, b: &Shape, grid: &Arc<Grid>) -> Mask {
     let mut mask = match a {
         Shape::Mask(mask) => mask.on_whole_grid(),

@@ -53,7 +53,7 @@ pub(super) fn maps(field: &TensorField, control: &Control) -> Result<Maps, Cance
 
 struct MapPiece<'a> {
     tensors: &'a [Tensor],
-    /// The same voxels in each of the [`PLANES`].
+    /// The values of these voxels in each of the [`PLANES`].
     planes: Vec<&'a mut [f32]>,
 }
 

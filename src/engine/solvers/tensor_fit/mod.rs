@@ -138,7 +138,7 @@ pub fn residuals(
     let bytes = wild_bootstrap::bytes(mask, &design);
     if let Some(free) = memory.filter(|&free| bytes > free) {
         return Err(Error::Input(format!(
-            "The residuals of the fit would take {} of memory, {} are free; fit within a \
+            "The residuals of the fit would take {} of memory, but {} are free; fit within a \
              smaller mask or a narrower range of b",
             memory::size(bytes),
             memory::size(free)

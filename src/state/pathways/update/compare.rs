@@ -70,7 +70,7 @@ pub fn compared(state: &mut State, compared: Compared) {
     runtime.pairs = Some(compared.known.clone());
     let among = AmongPairs::from_compared(&compared);
     runtime.compared.finish(Arc::new(compared));
-    // A pathway kept while the comparison ran.
+    // The user may have kept the pathway while the comparison ran.
     let live = runtime.live.value().map(|live| live.excess.id());
     for kept in &mut state.document.kept_pathways {
         let excess = kept.found.as_ref().map(|found| found.excess.id());
@@ -84,12 +84,12 @@ pub fn compared(state: &mut State, compared: Compared) {
 pub fn not_compared(state: &mut State, why: Option<&str>) {
     let key = key(state);
     let runtime = &mut state.session.pathways;
-    // It may belong to a closed document.
+    // The job may belong to a closed document.
     let Some(running) = runtime.compared.running() else {
         return;
     };
     match key.as_ref() == Some(running) {
-        // The same comparison is not requested again.
+        // A failed comparison is not requested again.
         true => {
             runtime.not_compared = Some(why.unwrap_or("Stopped").to_owned());
             runtime.compared.fail();

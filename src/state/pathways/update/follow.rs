@@ -61,7 +61,7 @@ fn start(state: &State, key: PathwayKey, detail: Detail, effects: &mut Vec<Effec
     }));
 }
 
-/// A pathway takes long the first time, and whenever its metric is made for it.
+/// A pathway takes long the first time, and whenever its metric has to be computed.
 fn pace(state: &State, requested_key: Option<&PathwayKey>) -> Pace {
     // Without a window a coarse result would be useless.
     if state.session.saving.strict {

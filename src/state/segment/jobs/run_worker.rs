@@ -57,7 +57,7 @@ struct RunMemory {
     run: Option<Run>,
     speed: Option<(Params, (i64, u64), Volume)>,
     proximity: ProximityCache,
-    /// The same request was made again.
+    /// Whether the latest request equals the one before.
     is_repeated: bool,
     /// The user has just started it.
     started_by_user: bool,

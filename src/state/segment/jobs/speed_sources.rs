@@ -49,7 +49,7 @@ impl SpeedSources {
         layered.with_painted(grow, hold)
     }
 
-    /// The same for several.
+    /// The inputs of several sources. Needs the backend's threads installed.
     pub fn all(several: &[Self], image: &Inputs) -> Vec<Inputs> {
         let mut made: Vec<Inputs> = Vec::with_capacity(several.len());
         for (i, speed_sources) in several.iter().enumerate() {

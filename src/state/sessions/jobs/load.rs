@@ -210,7 +210,7 @@ fn file(
     }
 }
 
-/// With a warning if the file has changed.
+/// The content of a file, with a warning if the file has changed.
 fn looked_at(
     mut restored: Restored,
     path: &Path,
@@ -227,7 +227,7 @@ fn looked_at(
     Ok(restored)
 }
 
-/// With the edits of streamlines since.
+/// The content with the recorded edits of streamlines applied.
 fn edited(
     restored: Restored,
     edits: &[Edit],
@@ -260,7 +260,7 @@ fn edited(
     }
 }
 
-/// With the transformed streamlines.
+/// The restored file, also with its streamlines transformed by each of these affines.
 fn elsewhere(mut restored: Restored, moves: &[DAffine3]) -> Restored {
     if let Restored::File {
         loaded: Loaded::Tractogram(tractogram),

@@ -87,7 +87,7 @@ fn files(read: &ReadSession, numbers: &[usize]) -> Result<Vec<PathBuf>, String> 
     numbers.iter().map(|n| file(read, *n)).collect()
 }
 
-/// `name`: of its streamlines, if they are stored next to the session.
+/// `name`: the name of its streamlines, if they are stored next to the session.
 pub(in crate::state) fn item(
     table: Table,
     layer: &SavedLayer,
@@ -461,7 +461,7 @@ fn turned(
     }
 }
 
-/// Where the user looked, as far as it still can be; the theme and the tool are the window's.
+/// The saved view, as far as it can be restored; the theme and the tool remain those of the window.
 pub fn view(saved: &View, now: &View) -> View {
     let camera = &saved.camera;
     let mut view = View {

@@ -53,7 +53,7 @@ fn same(
             Some(SavedOrigin::Density(map)) => {
                 let layer = |document| layer(document, map.of.layer);
                 match (layer(of), layer(other)) {
-                    // A map has none.
+                    // A density map is never the input of another.
                     (Some(x), Some(y)) => {
                         !matches!(table.base(x.origin), Some(SavedOrigin::Density(_)))
                             && same(table, (of, x), (other, y))

@@ -94,7 +94,7 @@ pub struct SavedDocument {
     pub filter: Filtering,
     #[serde(default)]
     pub store: ResultStorage,
-    /// Its regions are referred to by their indices in the list.
+    /// Records refer to its regions by their indices in the list.
     #[serde(default)]
     pub bundle: Bundle,
 }
@@ -209,7 +209,7 @@ pub struct SavedSegmentation {
     pub layer: Option<u64>,
     /// Regions, by their indices in the list.
     pub painted: [Option<usize>; 2],
-    /// Its progress.
+    /// Progress of the live surface.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub run: Option<SavedRun>,
 }

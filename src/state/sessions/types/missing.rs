@@ -143,7 +143,7 @@ pub enum Painted {
 #[derive(Clone, PartialEq, Debug)]
 pub struct MissingWeights {
     pub(in crate::state) layer: LayerId,
-    /// Its name.
+    /// Name of the layer.
     pub(in crate::state) of: String,
     /// The streamlines; the numbers do not apply to others.
     pub(in crate::state) lines: Option<DataId>,

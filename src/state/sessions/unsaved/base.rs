@@ -35,7 +35,7 @@ struct Filtered {
     mask: Option<LayerId>,
     peaks: Option<LayerId>,
     times: Times,
-    /// By layers.
+    /// The cut of the shown weights, its layer, and the cuts of other layers.
     cuts: (f32, Option<LayerId>, BTreeMap<LayerId, f32>),
 }
 
@@ -116,7 +116,7 @@ pub struct Base {
     pub(in crate::state) parameters: Option<Parameters>,
     /// Recovered parameters differ from those of the file, which are not known.
     pub(in crate::state) parameters_differ: bool,
-    /// It was recovered: none of it is in a file of the user.
+    /// Whether the state was recovered: no part of it is in a file of the user.
     pub(in crate::state) recovered: bool,
     pub(in crate::state) regions: BTreeMap<RegionId, Arc<Region>>,
     pub(in crate::state) layers: BTreeMap<LayerId, DataId>,
@@ -297,7 +297,7 @@ pub struct InSession {
 }
 
 impl InSession {
-    /// For a copy of the present state.
+    /// The parts for a recovery copy of the present state.
     pub fn from_state(state: &State) -> Self {
         let (document, base) = (&state.document, &state.session.saving.base);
         let places = document.regions.iter().enumerate();

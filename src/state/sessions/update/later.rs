@@ -45,7 +45,7 @@ pub(in crate::state) fn was_restored(
             continue;
         };
         let outcome = one.map_err(|why| why.to_string()).and_then(|one| {
-            // It belongs to the session: undoing this would remove it again.
+            // The layer belongs to the session, so this is no step: undoing it would remove the layer again.
             saved::restore_missing(&mut state.document, &missing, one)
         });
         match outcome {
@@ -210,7 +210,7 @@ pub(in crate::state) fn was_made_again(
 
 /// Reports that unsaved work was recovered, until it is saved; returns the status line.
 pub(in crate::state) fn notify_recovered(state: &mut State, layers: usize) -> String {
-    // It has the name shown in the header and in the offer.
+    // The status uses the name that the header and the offer show.
     let file = state.session.saving.file.as_ref();
     let recovered = match file.and_then(|f| f.file_name()) {
         Some(file) => format!("Recovered {}", file.to_string_lossy()),

@@ -184,7 +184,7 @@ impl<'a> Parts<'a> {
         let here = rules.values.iter().all(|v| self.has(&v.name));
         let step = selection_options(&state.document, streamline_rules, &rules).filter(|_| here);
         if step.is_none() {
-            self.lacks("what the filter asks for");
+            self.lacks("a value that the filter uses");
         }
         Some(match recipe {
             Recipe::Edited { of, mut steps } => {

@@ -14,7 +14,7 @@ pub enum Tensors {
     Here {
         field: TensorField,
         fa: Volume,
-        /// For a bootstrap.
+        /// The input of a bootstrap, if one is requested.
         resample: Option<Box<BootstrapInput>>,
     },
     Fit {

@@ -34,7 +34,7 @@ pub struct ShootRays {
 /// Rays after the cut.
 #[derive(Clone, Debug)]
 pub struct RayOutput {
-    /// Its kept rays are those after the cut.
+    /// All outcomes; the kept rays are those after the cut.
     pub output: curves::Output,
     /// All rays that pass the regions, before the cut, and their measures.
     pub all: Tractogram,

@@ -25,7 +25,7 @@ pub struct TrackStreamlines {
     pub fa: Volume,
     pub regions: Vec<Region>,
     pub params: curves::Params,
-    /// For a bootstrap.
+    /// The input of a bootstrap, if one is requested.
     pub resample: Option<Box<BootstrapInput>>,
     /// Fewer seeds: a drag is in progress.
     pub coarse: bool,

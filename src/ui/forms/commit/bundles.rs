@@ -110,7 +110,7 @@ struct Row {
 #[derive(Clone)]
 enum BundleKind {
     Group(String),
-    /// In no group.
+    /// Streamlines in no group.
     Rest,
     Extra(ExtraBundle, SameArc<bool>),
 }

@@ -18,13 +18,13 @@ use egui::{Key, Rect, Sense, Ui, pos2, vec2};
 use std::sync::Arc;
 
 const EYE: f32 = 22.0;
-/// From the right: menu, eye, volume, length, cost.
+/// Widths of the columns volume, length and cost, which follow the menu and the eye from the right.
 const COLUMNS: [f32; 3] = [48.0, 44.0, 40.0];
 const EYE_GAP: f32 = 2.0;
 /// Width of all columns, menu and eye.
 const NUMBERS: f32 = COLUMNS[0] + COLUMNS[1] + COLUMNS[2] + 2.0 * EYE + EYE_GAP;
 const SWATCH: f32 = 16.0;
-/// Lower than the rows of lists: the blocks below stay in sight even with a kept pathway.
+/// Lower than the rows of lists: the blocks below stay visible even with a kept pathway.
 const ROW: f32 = 24.0;
 /// Height of a second line of a row.
 const LINE: f32 = 16.0;

@@ -19,7 +19,7 @@ pub fn leaked(state: &State) -> Option<LeakNotice> {
     live.leak.filter(|_| seen)
 }
 
-/// Why it may be a leak; the views mark the place. Short, so that all controls below stay in sight.
+/// Why it may be a leak; the views mark the place. The text is short, so that all controls below stay visible.
 pub fn sentence(state: &State, leaked: &LeakNotice) -> String {
     let why = leaked.leak.cause.short_label();
     let live = state.session.segment.live.as_ref();

@@ -9,9 +9,9 @@ use crate::ui::widgets::paint;
 use egui::{Color32, Rect, Role, Sense, Shape, Stroke, Ui, WidgetInfo, pos2, vec2};
 
 const HEIGHT: f32 = 64.0;
-/// Where other rows leave less room in the panel, down to this.
+/// Smallest height, where other rows leave less space in the panel.
 const LEAST: f32 = 28.0;
-/// The rows below it that are in sight with it: the state, "Use as" and "Reference".
+/// Height of the rows below the plot that stay visible with it: the state, "Use as" and "Reference".
 const BELOW: f32 = 22.0 + 2.0 * space::ROW;
 /// Height of the labels below the plot.
 const LABELS: f32 = 18.0;
@@ -23,15 +23,15 @@ const LINE_ON_WHITE: Color32 = Color32::from_rgb(0xB0, 0x86, 0x00);
 const LEAK: Color32 = Color32::from_rgb(0xF5, 0x6A, 0x3A);
 const LEAK_WORD: &str = "leak";
 
-/// The height that is in sight before the panel is scrolled, with the rows below the plot.
+/// The height at which the plot and the rows below it are visible before the panel is scrolled.
 pub fn height(ui: &Ui) -> f32 {
     let above = ui.cursor().top() - ui.min_rect().top();
     let free = ui.clip_rect().height() - above - LABELS - BELOW;
     free.clamp(LEAST, HEIGHT).round()
 }
 
-/// The room below all results that keeps them as high with a low plot as with a high one: else a panel that had little
-/// room once would ask for no more.
+/// Adds the space below all results that keeps their height independent of that of the plot: otherwise a panel that
+/// was once low would request no more space.
 pub fn fill(ui: &mut Ui, height: f32) {
     ui.add_space(HEIGHT - height);
 }

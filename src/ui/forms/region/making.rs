@@ -28,8 +28,8 @@ const TYPED_ML: RangeInclusive<f64> = 0.001..=10_000.0;
 /// The head of a tool's block, with a button to leave it.
 pub fn head(ui: &mut Ui, title: &str, actions: &mut Vec<Action>) {
     let place = section::head(ui, title);
-    let close = IconButton::new(icons::CLOSE, "Put the tool away");
-    let close = close.hint("Put the tool away (Esc)").side(24.0);
+    let close = IconButton::new(icons::CLOSE, "End the tool");
+    let close = close.hint("End the tool (Esc)").side(24.0);
     if close.show_right(ui, place).clicked() {
         actions.push(Action::View(ViewAction::SetTool(Tool::Crosshair)));
     }
@@ -463,7 +463,7 @@ fn label_list(
     (role, search): (Role, &mut String),
     actions: &mut Vec<Action>,
 ) {
-    /// At least this many rows, and at most this share of the window.
+    /// The list has at least this many rows, and takes at most this share of the window.
     const ROWS: usize = 9;
     const SHARE: f32 = 0.45;
     let layer = state.document.layer(labels.layer);

@@ -76,7 +76,9 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
 
 fn hint(output: &Output) -> String {
     match output.verdict() {
-        Verdict::AsTheyAre => "Correct: no change gives longer and more coherent fibres".to_owned(),
+        Verdict::AsTheyAre => {
+            "Correct: no change gives longer and more coherent streamlines".to_owned()
+        }
         Verdict::Better(turn, _) => {
             format!(
                 "Better with {}: click its picture to use it",

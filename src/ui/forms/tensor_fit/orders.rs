@@ -135,7 +135,7 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
 fn hint(output: &Output, now: Option<TensorLayout>) -> String {
     match (output.found(), now) {
         (Some(found), Some(now)) if found == now => {
-            "Correct: no other gives longer, more coherent fibres".to_owned()
+            "Correct: no other order gives longer and more coherent streamlines".to_owned()
         }
         (Some(found), _) => format!(
             "Most likely {}: click its picture to use it",

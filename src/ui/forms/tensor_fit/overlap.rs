@@ -33,7 +33,7 @@ pub struct Picture {
     lattices: [Vec<[[f32; 2]; 2]>; 2],
     firsts: [Option<[f32; 2]>; 2],
     names: [String; 2],
-    /// At the left, right, top and bottom edge.
+    /// Letters at the left, right, top and bottom edge.
     letters: [&'static str; 4],
     enlarged: bool,
 }

@@ -19,7 +19,7 @@ pub struct Empty<'a> {
     pub word: Option<&'a str>,
     /// Targets were missed.
     pub missed: bool,
-    /// At least one curve started.
+    /// Whether at least one curve started.
     pub starts: bool,
 }
 

@@ -243,7 +243,7 @@ fn changed() {
     };
     let (after, some) = show(&mut offscreen, &second);
     assert_eq!(some as usize, 2 * 4 * 512);
-    // The same picture as one drawn by a new renderer.
+    // A new renderer draws an equal picture.
     let mut fresh = fresh_offscreen();
     let (expected, _) = show(&mut fresh, &second);
     for (x, y) in pixels() {
@@ -330,7 +330,7 @@ fn bounds_cloud() {
     assert!(lines > 40, "{lines}");
 }
 
-/// On slices in any direction, across the faces of bricks and along the image's border.
+/// Contours on slices in any direction, across the faces of bricks and along the image's border.
 fn contours() {
     let mut random = Random::fresh("bricks contours");
     let mut offscreen = offscreen();

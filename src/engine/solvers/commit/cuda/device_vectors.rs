@@ -191,7 +191,7 @@ impl<'a> DeviceVectors<'a> {
         self.add_penalty(out, true)
     }
 
-    /// From the gathered gradient: the step to the next point, which replaces the point before, and its measures.
+    /// Takes the step from the gathered gradient to the next point, which replaces the point before, and measures it.
     pub fn advance(&self, buffers: &Buffers, beta: f32) -> Result<(), cuda::Error> {
         let columns = self.part.columns;
         let (z, own) = (

@@ -259,7 +259,7 @@ impl Operator {
         Self::with(inner, way, mixing, dictionary, &squares)
     }
 
-    /// On as many of these graphics cards as pay off, factorised.
+    /// A factorised operator on as many of these graphics cards as make it faster.
     pub fn new_on_cards(
         dictionary: &Dictionary,
         responses: &Responses,
@@ -270,8 +270,8 @@ impl Operator {
         Self::in_slabs(dictionary, responses, samples, precision, devices, None)
     }
 
-    /// In as many slabs of voxels as there are `places`, each the index of its card; `None`: one on each card that
-    /// pays off.
+    /// An operator in as many slabs of voxels as there are `places`, each the index of its card; `None`: one slab on each
+    /// card that makes it faster.
     pub fn in_slabs(
         dictionary: &Dictionary,
         responses: &Responses,
@@ -312,7 +312,7 @@ impl Operator {
         }
     }
 
-    /// With an imported table.
+    /// An operator with an imported table.
     pub fn with_imported_table(dictionary: &Dictionary, table: dense::Table) -> Self {
         let squares = table.mean_squares();
         let (mixing, table) = Mixing::from_table(table, TOLERANCE);

@@ -62,7 +62,7 @@ impl Mixing {
         }
     }
 
-    /// Also returns the factors of all atoms in each combination.
+    /// The mixing from products of atoms, and the factors of all atoms in each combination.
     fn from_products(gram: Vec<Vec<f64>>, tolerance: f64) -> Option<(Self, Vec<Vec<f64>>)> {
         let atoms = gram.len();
         let (values, vectors) = eigen(gram);

@@ -69,7 +69,7 @@ impl GatherList {
         first
     }
 
-    /// The same as [`GatherList::add`], in reverse order.
+    /// Adds the first `count` points of the curve in a slot, in reverse order.
     pub fn add_backwards(&mut self, slot: usize, count: u32) {
         let first = self.reserve_points(count);
         if count > 0 {

@@ -338,7 +338,7 @@ fn shell_sources() -> Vec<u32> {
     all
 }
 
-/// The same value by value, from pages.
+/// Sources of a brick's shell value by value, all from pages.
 fn halo_sources() -> Vec<u32> {
     let within = |v: &i32| (0..8).contains(v);
     let all = around().flat_map(|(y, z)| (-1..9).map(move |x| [x, y, z]));

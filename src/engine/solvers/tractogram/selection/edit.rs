@@ -85,7 +85,7 @@ fn check_memory(streamlines: usize, bytes: u64, memory: Option<u64>) -> Result<(
         return Ok(claim("The copy of the streamlines", bytes)?);
     };
     Err(Error::Input(format!(
-        "A copy of {} streamlines would take {} of memory, {} are free; remove layers that are not \
+        "A copy of {} streamlines would take {} of memory, but {} are free; remove layers that are not \
          needed, or choose fewer streamlines",
         large_count(streamlines as f64),
         size(bytes),

@@ -91,7 +91,7 @@ impl Lists<'_> {
                         by,
                         how: *how,
                     },
-                    // It moves nothing.
+                    // Such a transform moves nothing.
                     None => return self.origins.get(from.checked_sub(1)?).cloned(),
                 }
             }

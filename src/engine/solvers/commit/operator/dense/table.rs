@@ -44,7 +44,7 @@ impl Table {
         Self::with(values, width, counts)
     }
 
-    /// From row-major values.
+    /// A table of row-major values.
     fn with(values: Vec<Lanes<LANES>>, width: usize, counts: [usize; 5]) -> Self {
         let [directions, atoms, peaks, extra, free] = counts;
         let mut made = Self {
