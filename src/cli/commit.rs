@@ -8,7 +8,7 @@ use super::options::{
 use super::output::{remark, shown};
 use super::runner::{Failure, Runner};
 use super::track::must_be_streamlines;
-use super::words::typed_command;
+use super::typed::typed_command;
 use crate::data::text::{counted, singular_or_plural};
 use crate::data::{Gradients, Mask, Tractogram, Volume};
 use crate::io::{self, Content, Format};

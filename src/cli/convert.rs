@@ -3,7 +3,7 @@
 use super::options::ReadingOptions;
 use super::output::{one_line, remark, shown};
 use super::runner::{Failure, Runner};
-use super::words::typed_command;
+use super::typed::typed_command;
 use crate::io;
 use crate::state::files::jobs::{Convert, PlanToConvert};
 use serde_json::json;

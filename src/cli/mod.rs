@@ -63,7 +63,7 @@ mod select;
 pub mod signals;
 mod table;
 mod track;
-mod words;
+mod typed;
 
 pub use demo::{Options as DemoOptions, has_display};
 pub use runner::{Failure, Runner};
@@ -220,9 +220,9 @@ pub fn check_files(files: &[PathBuf]) -> Result<(), Failure> {
         return Ok(());
     };
     let word = missing.to_string_lossy();
-    Err(Failure::usage(words::no_command(
+    Err(Failure::usage(typed::no_command(
         &word,
-        &words::similar_commands(&word),
+        &typed::similar_commands(&word),
     )))
 }
 

@@ -4,7 +4,7 @@
 //! a terminal.
 
 use super::Failure;
-use super::words::{named_command, unknown_command};
+use super::typed::{named_command, unknown_command};
 use crate::io::text::{in_line, is_control};
 use crate::io::{Remark, without_os_error};
 use crate::state::Severity;
@@ -175,8 +175,9 @@ fn object(failed: bool) -> Option<Value> {
         Some(Value::Object(members)) => members,
         Some(other) => return Some(other),
         None if failed => {
-            let words = std::env::args_os().map(|word| word.to_string_lossy().into_owned());
-            let name = named_command(words).map(|name| ("command".to_owned(), Value::from(name)));
+            let arguments = std::env::args_os().map(|word| word.to_string_lossy().into_owned());
+            let name =
+                named_command(arguments).map(|name| ("command".to_owned(), Value::from(name)));
             name.into_iter().collect()
         }
         None => return None,
@@ -243,9 +244,9 @@ pub fn usage_sentence(message: &str, text: impl Iterator<Item = String>) -> Stri
     if let Some(tip) = tips.find(|tip| tip.contains("similar")) {
         sentence += &format!("; {tip}");
     }
-    let words: Vec<String> = text.collect();
-    let Some(command) = named_command(words.iter().cloned()) else {
-        let unknown = unknown_command(words.into_iter());
+    let arguments: Vec<String> = text.collect();
+    let Some(command) = named_command(arguments.iter().cloned()) else {
+        let unknown = unknown_command(arguments.into_iter());
         return unknown.unwrap_or_else(|| format!("{sentence}; see arcuate --help"));
     };
     format!("{sentence}; see arcuate {command} --help")

@@ -171,7 +171,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
 fn remove_written_files() {
     for path in io::atomic::written_files() {
         // Nothing is left to do about a file that cannot be removed.
-        let _ = std::fs::remove_file(path);
+        let _ = io::disk::remove_file(&path);
     }
 }
 

@@ -3,7 +3,7 @@
 use super::options::{Given, not_reversed, shape, whole};
 use super::output::shown;
 use super::runner::{Failure, Runner};
-use super::words::typed_command;
+use super::typed::typed_command;
 use crate::data::text::counted;
 use crate::data::{Grid, Mask, Shape, Volume, VolumeKind};
 use crate::solvers::region::{Change, Combine, Fill};

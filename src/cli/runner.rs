@@ -158,9 +158,7 @@ impl Runner {
             .parent()
             .filter(|folder| !folder.as_os_str().is_empty());
         let folder = folder.unwrap_or(Path::new("."));
-        let folder = folder
-            .canonicalize()
-            .or_else(|_| std::path::absolute(folder));
+        let folder = io::disk::without_links(folder).or_else(|_| std::path::absolute(folder));
         let place = folder
             .unwrap_or_default()
             .join(path.file_name().unwrap_or_default());

@@ -155,9 +155,9 @@ fn weight() -> Column {
 }
 
 fn by_image() {
-    let mut recovery_folder = Desk::new(50);
-    let all = recovery_folder.layer("all");
-    let y = Column::Image(recovery_folder.layer("y"));
+    let mut desk = Desk::new(50);
+    let all = desk.layer("all");
+    let y = Column::Image(desk.layer("y"));
     for (counting, ending) in [
         (PointStatistic::Mean, "y.nii.gz:5..9"),
         (PointStatistic::Any, "y.nii.gz:5..9:any"),
@@ -167,49 +167,33 @@ fn by_image() {
             counting,
             ..limit(y.clone(), Some(5.0), Some(9.0))
         };
-        recovery_folder.set_rules(StreamlineRules::new(all).limited(limit));
+        desk.set_rules(StreamlineRules::new(all).limited(limit));
         // The image is y + 0.5, and constant along each of them.
-        assert_eq!(
-            recovery_folder.shown(),
-            (5..=8).collect::<Vec<_>>(),
-            "{counting:?}"
-        );
-        recovery_folder.act(BundleAction::Keep);
-        let kept = recovery_folder
-            .window
-            .state
-            .document
-            .layers
-            .last()
-            .unwrap()
-            .clone();
+        assert_eq!(desk.shown(), (5..=8).collect::<Vec<_>>(), "{counting:?}");
+        desk.act(BundleAction::Keep);
+        let kept = desk.window.state.document.layers.last().unwrap().clone();
         assert_eq!(rows(lines_of(&kept).unwrap()), [5, 6, 7, 8]);
-        let command = recovery_folder
-            .window
-            .state
-            .document
-            .recipe(&kept)
-            .command();
+        let command = desk.window.state.document.recipe(&kept).command();
         let text: Vec<&str> = command.split(' ').collect();
         let [first, second, _, _, option, value] = text[..] else {
             panic!("{command}")
         };
         assert_eq!([first, second, option], ["arcuate", "select", "--image"]);
         assert!(value.ends_with(ending), "{command}");
-        recovery_folder.window.act(Action::Undo);
+        desk.window.act(Action::Undo);
     }
 }
 
 fn filters() {
-    let mut recovery_folder = Desk::new(50);
-    let all = recovery_folder.layer("all");
+    let mut desk = Desk::new(50);
+    let all = desk.layer("all");
     let base = StreamlineRules::new(all);
-    recovery_folder.set_rules(base.clone());
-    assert_eq!(recovery_folder.shown().len(), 50);
+    desk.set_rules(base.clone());
+    assert_eq!(desk.shown().len(), 50);
     // An include region counts by its role; it is 3 mm around y = 10.
-    recovery_folder.place(Role::Include, DVec3::new(20.0, 10.0, 0.0), 3.0);
-    assert_eq!(recovery_folder.shown(), (7..=13).collect::<Vec<_>>());
-    let id = recovery_folder.window.state.document.regions[0].id;
+    desk.place(Role::Include, DVec3::new(20.0, 10.0, 0.0), 3.0);
+    assert_eq!(desk.shown(), (7..=13).collect::<Vec<_>>());
+    let id = desk.window.state.document.regions[0].id;
     let moved = |y: f64| Shape::Sphere {
         centre: DVec3::new(20.0, y, 0.0),
         radius_mm: 1.0,
@@ -219,21 +203,19 @@ fn filters() {
         (30.0, Phase::Live),
         (40.0, Phase::Done),
     ] {
-        recovery_folder
-            .window
-            .act(Action::Region(RegionAction::SetShape {
-                region: id,
-                shape: moved(y),
-                phase,
-            }));
+        desk.window.act(Action::Region(RegionAction::SetShape {
+            region: id,
+            shape: moved(y),
+            phase,
+        }));
         let y = y as usize;
         assert_eq!(
-            recovery_folder.shown(),
+            desk.shown(),
             [y - 1, y, y + 1],
             "it follows while the region is dragged"
         );
     }
-    let mut state = recovery_folder
+    let mut state = desk
         .window
         .state
         .document
@@ -243,49 +225,40 @@ fn filters() {
         .cloned()
         .unwrap();
     state = state.using(id, Role::Include, RegionRule::Exclude);
-    recovery_folder.set_rules(state.clone());
-    assert_eq!(recovery_folder.shown().len(), 47);
-    recovery_folder.set_rules(state.clone().using(id, Role::Include, RegionRule::Nothing));
-    assert_eq!(recovery_folder.shown().len(), 50);
+    desk.set_rules(state.clone());
+    assert_eq!(desk.shown().len(), 47);
+    desk.set_rules(state.clone().using(id, Role::Include, RegionRule::Nothing));
+    assert_eq!(desk.shown().len(), 50);
     // Values, and means of an image; a random number of streamlines; and rules that fail.
     let by_weight = base.clone().using(id, Role::Include, RegionRule::Nothing);
     let by_weight = by_weight.limited(limit(weight(), Some(5.0), Some(20.0)));
-    recovery_folder.set_rules(by_weight.clone());
-    assert_eq!(recovery_folder.shown(), (5..=20).collect::<Vec<_>>());
-    let y = Column::Image(recovery_folder.layer("y"));
+    desk.set_rules(by_weight.clone());
+    assert_eq!(desk.shown(), (5..=20).collect::<Vec<_>>());
+    let y = Column::Image(desk.layer("y"));
     let both = by_weight.clone().limited(limit(y, None, Some(10.6)));
-    recovery_folder.set_rules(both.clone());
-    assert_eq!(recovery_folder.shown(), (5..=10).collect::<Vec<_>>());
-    recovery_folder.set_rules(StreamlineRules {
+    desk.set_rules(both.clone());
+    assert_eq!(desk.shown(), (5..=10).collect::<Vec<_>>());
+    desk.set_rules(StreamlineRules {
         invert: true,
         ..both.clone()
     });
-    assert_eq!(recovery_folder.shown().len(), 44);
-    recovery_folder.set_rules(StreamlineRules {
+    assert_eq!(desk.shown().len(), 44);
+    desk.set_rules(StreamlineRules {
         at_most: Some(4),
         ..both.clone()
     });
-    let four = recovery_folder.shown();
+    let four = desk.shown();
     assert_eq!(four.len(), 4);
     // One undo and one redo each.
-    recovery_folder.window.act(Action::Undo);
-    assert_eq!(recovery_folder.shown().len(), 44);
-    recovery_folder.window.act(Action::Redo);
-    assert_eq!(recovery_folder.shown(), four);
-    recovery_folder.act(BundleAction::Keep);
-    assert_eq!(recovery_folder.rows("all, selected"), four);
+    desk.window.act(Action::Undo);
+    assert_eq!(desk.shown().len(), 44);
+    desk.window.act(Action::Redo);
+    assert_eq!(desk.shown(), four);
+    desk.act(BundleAction::Keep);
+    assert_eq!(desk.rows("all, selected"), four);
+    assert!(desk.window.state.document.bundle.rules().next().is_none());
     assert!(
-        recovery_folder
-            .window
-            .state
-            .document
-            .bundle
-            .rules()
-            .next()
-            .is_none()
-    );
-    assert!(
-        !recovery_folder
+        !desk
             .window
             .state
             .document
@@ -294,28 +267,25 @@ fn filters() {
             .display
             .visible
     );
-    recovery_folder.window.act(Action::Undo);
+    desk.window.act(Action::Undo);
     assert!(
-        recovery_folder
-            .window
+        desk.window
             .state
             .document
             .layer_named("all, selected")
             .is_none()
     );
-    assert_eq!(recovery_folder.shown(), four);
+    assert_eq!(desk.shown(), four);
 }
 
 fn table() {
-    let mut recovery_folder = Desk::new(30);
-    let all = recovery_folder.layer("all");
-    recovery_folder
-        .window
+    let mut desk = Desk::new(30);
+    let all = desk.layer("all");
+    desk.window
         .act(Action::Layer(LayerAction::Select(Some(all))));
-    recovery_folder.act(BundleAction::Open(Some(BottomPanel::Table)));
-    let order = |recovery_folder: &Desk| {
-        recovery_folder
-            .window
+    desk.act(BundleAction::Open(Some(BottomPanel::Table)));
+    let order = |desk: &Desk| {
+        desk.window
             .state
             .session
             .bundle
@@ -325,38 +295,32 @@ fn table() {
             .1
             .to_vec()
     };
-    assert_eq!(order(&recovery_folder), (0..30).collect::<Vec<u32>>());
-    recovery_folder.act(BundleAction::SetImages(vec![recovery_folder.layer("y")]));
-    recovery_folder.act(BundleAction::Sort(TableView {
-        by: Some(Column::Image(recovery_folder.layer("y"))),
+    assert_eq!(order(&desk), (0..30).collect::<Vec<u32>>());
+    desk.act(BundleAction::SetImages(vec![desk.layer("y")]));
+    desk.act(BundleAction::Sort(TableView {
+        by: Some(Column::Image(desk.layer("y"))),
         descending: true,
     }));
-    assert_eq!(order(&recovery_folder), (0..30).rev().collect::<Vec<u32>>());
+    assert_eq!(order(&desk), (0..30).rev().collect::<Vec<u32>>());
     // All lengths are the same: rows stay in their own order.
-    recovery_folder.act(BundleAction::Sort(TableView {
+    desk.act(BundleAction::Sort(TableView {
         by: Some(Column::length()),
         descending: true,
     }));
-    assert_eq!(order(&recovery_folder), (0..30).collect::<Vec<u32>>());
-    recovery_folder.set_rules(StreamlineRules::new(all).limited(limit(weight(), Some(10.0), None)));
-    assert_eq!(order(&recovery_folder), (10..30).collect::<Vec<u32>>());
-    let chosen = |recovery_folder: &Desk| {
-        recovery_folder
-            .window
-            .state
-            .manual_selection()
-            .map_or(0, |c| c.count)
-    };
+    assert_eq!(order(&desk), (0..30).collect::<Vec<u32>>());
+    desk.set_rules(StreamlineRules::new(all).limited(limit(weight(), Some(10.0), None)));
+    assert_eq!(order(&desk), (10..30).collect::<Vec<u32>>());
+    let chosen = |desk: &Desk| desk.window.state.manual_selection().map_or(0, |c| c.count);
     let choose = |lines: &[u32], how| BundleAction::Choose {
         lines: lines.to_vec(),
         how,
         anchor: lines.first().copied(),
     };
-    recovery_folder.act(choose(&[3, 4, 5], SelectionMode::Replace));
-    assert_eq!(chosen(&recovery_folder), 3);
-    recovery_folder.act(choose(&[5, 6], SelectionMode::Toggle));
-    recovery_folder.act(choose(&[6, 7], SelectionMode::Add));
-    let marks = recovery_folder
+    desk.act(choose(&[3, 4, 5], SelectionMode::Replace));
+    assert_eq!(chosen(&desk), 3);
+    desk.act(choose(&[5, 6], SelectionMode::Toggle));
+    desk.act(choose(&[6, 7], SelectionMode::Add));
+    let marks = desk
         .window
         .state
         .manual_selection()
@@ -366,63 +330,37 @@ fn table() {
         .clone();
     let lines: Vec<usize> = (0..30).filter(|i| marks[*i]).collect();
     assert_eq!(lines, [3, 4, 6, 7]);
-    let (_, drawn) = recovery_folder
-        .window
-        .state
-        .session
-        .bundle
-        .extract
-        .shown()
-        .unwrap();
+    let (_, drawn) = desk.window.state.session.bundle.extract.shown().unwrap();
     assert_eq!(rows(drawn), [3, 4, 6, 7]);
     // All means all that the rules keep.
-    recovery_folder.act(BundleAction::ChooseAll);
-    assert_eq!(chosen(&recovery_folder), 20);
-    recovery_folder.act(BundleAction::ChooseOthers);
-    assert_eq!(chosen(&recovery_folder), 0);
+    desk.act(BundleAction::ChooseAll);
+    assert_eq!(chosen(&desk), 20);
+    desk.act(BundleAction::ChooseOthers);
+    assert_eq!(chosen(&desk), 0);
     // Delete without a selection says so and removes nothing: there is no step to undo.
-    let step = recovery_folder
-        .window
-        .state
-        .history
-        .undo_label()
-        .map(str::to_owned);
-    recovery_folder.act(BundleAction::DeleteChosen);
+    let step = desk.window.state.history.undo_label().map(str::to_owned);
+    desk.act(BundleAction::DeleteChosen);
+    assert_eq!(desk.window.state.history.undo_label(), step.as_deref());
     assert_eq!(
-        recovery_folder.window.state.history.undo_label(),
-        step.as_deref()
-    );
-    assert_eq!(
-        recovery_folder.window.state.session.notices.status,
+        desk.window.state.session.notices.status,
         "No streamlines are chosen"
     );
     // A layer that returns has its rows again, sorted and filtered as before.
-    recovery_folder.act(BundleAction::Sort(TableView {
+    desk.act(BundleAction::Sort(TableView {
         by: Some(weight()),
         descending: true,
     }));
-    let before = order(&recovery_folder);
-    recovery_folder
-        .window
-        .act(Action::Layer(LayerAction::Delete(all)));
-    assert!(
-        recovery_folder
-            .window
-            .state
-            .session
-            .bundle
-            .order
-            .shown()
-            .is_none()
-    );
-    recovery_folder.window.act(Action::Undo);
-    assert_eq!(order(&recovery_folder), before);
-    recovery_folder.act(BundleAction::Sort(TableView {
+    let before = order(&desk);
+    desk.window.act(Action::Layer(LayerAction::Delete(all)));
+    assert!(desk.window.state.session.bundle.order.shown().is_none());
+    desk.window.act(Action::Undo);
+    assert_eq!(order(&desk), before);
+    desk.act(BundleAction::Sort(TableView {
         by: Some(Column::length()),
         descending: true,
     }));
-    let path = recovery_folder.folder.path().join("t.csv");
-    recovery_folder.act(BundleAction::SaveTable(path.clone()));
+    let path = desk.folder.path().join("t.csv");
+    desk.act(BundleAction::SaveTable(path.clone()));
     let text = std::fs::read_to_string(path).unwrap();
     let mut rows = text.lines();
     assert_eq!(rows.next(), Some("streamline,length,weight,y"));
@@ -431,85 +369,78 @@ fn table() {
 }
 
 fn saved() {
-    let mut recovery_folder = Desk::new(1_200);
-    recovery_folder
-        .window
-        .act(Action::Layer(LayerAction::Select(Some(
-            recovery_folder.layer("all"),
-        ))));
-    recovery_folder.act(BundleAction::Open(Some(BottomPanel::Table)));
-    recovery_folder.act(BundleAction::SaveTable(
-        recovery_folder.folder.path().join("t.csv"),
-    ));
-    let message = &recovery_folder.window.state.session.notices.status;
+    let mut desk = Desk::new(1_200);
+    desk.window
+        .act(Action::Layer(LayerAction::Select(Some(desk.layer("all")))));
+    desk.act(BundleAction::Open(Some(BottomPanel::Table)));
+    desk.act(BundleAction::SaveTable(desk.folder.path().join("t.csv")));
+    let message = &desk.window.state.session.notices.status;
     let text = "Saved and verified table of 1\u{202F}200 streamlines: ";
     assert!(message.starts_with(text), "{message}");
 }
 
 fn deletes() {
-    let mut recovery_folder = Desk::new(20);
-    let all = recovery_folder.layer("all");
-    recovery_folder
-        .window
+    let mut desk = Desk::new(20);
+    let all = desk.layer("all");
+    desk.window
         .act(Action::Layer(LayerAction::Select(Some(all))));
     let choose = |lines: &[u32]| BundleAction::Choose {
         lines: lines.to_vec(),
         how: SelectionMode::Replace,
         anchor: None,
     };
-    recovery_folder.act(choose(&[0, 1, 19]));
-    recovery_folder.act(BundleAction::DeleteChosen);
-    assert_eq!(recovery_folder.rows("all"), (2..19).collect::<Vec<_>>());
-    assert!(recovery_folder.window.state.manual_selection().is_none());
+    desk.act(choose(&[0, 1, 19]));
+    desk.act(BundleAction::DeleteChosen);
+    assert_eq!(desk.rows("all"), (2..19).collect::<Vec<_>>());
+    assert!(desk.window.state.manual_selection().is_none());
     // Numbers refer to the remaining streamlines.
-    recovery_folder.act(choose(&[0]));
-    recovery_folder.act(BundleAction::DeleteChosen);
-    assert_eq!(recovery_folder.rows("all"), (3..19).collect::<Vec<_>>());
-    let document = &recovery_folder.window.state.document;
+    desk.act(choose(&[0]));
+    desk.act(BundleAction::DeleteChosen);
+    assert_eq!(desk.rows("all"), (3..19).collect::<Vec<_>>());
+    let document = &desk.window.state.document;
     let recipe = document.recipe(document.layer(all).unwrap());
     assert!(recipe.no_command().unwrap().contains("chosen by hand"));
-    recovery_folder.window.act(Action::Undo);
-    recovery_folder.window.act(Action::Undo);
-    assert_eq!(recovery_folder.rows("all").len(), 20);
-    assert!(edited(&recovery_folder.window.state.document).is_empty());
-    recovery_folder.window.act(Action::Redo);
-    recovery_folder.window.act(Action::Redo);
-    assert_eq!(recovery_folder.rows("all"), (3..19).collect::<Vec<_>>());
-    recovery_folder.act(choose(&[1, 2]));
-    recovery_folder.act(BundleAction::KeepChosen);
-    assert_eq!(recovery_folder.rows("all, selected"), [4, 5]);
+    desk.window.act(Action::Undo);
+    desk.window.act(Action::Undo);
+    assert_eq!(desk.rows("all").len(), 20);
+    assert!(edited(&desk.window.state.document).is_empty());
+    desk.window.act(Action::Redo);
+    desk.window.act(Action::Redo);
+    assert_eq!(desk.rows("all"), (3..19).collect::<Vec<_>>());
+    desk.act(choose(&[1, 2]));
+    desk.act(BundleAction::KeepChosen);
+    assert_eq!(desk.rows("all, selected"), [4, 5]);
     // Rules have a command.
-    recovery_folder.window.act(Action::Undo);
-    recovery_folder.window.act(Action::Undo);
-    recovery_folder.window.act(Action::Undo);
-    recovery_folder.set_rules(StreamlineRules::new(all).limited(limit(weight(), Some(5.0), None)));
-    recovery_folder.act(BundleAction::Keep);
-    let kept = recovery_folder
+    desk.window.act(Action::Undo);
+    desk.window.act(Action::Undo);
+    desk.window.act(Action::Undo);
+    desk.set_rules(StreamlineRules::new(all).limited(limit(weight(), Some(5.0), None)));
+    desk.act(BundleAction::Keep);
+    let kept = desk
         .window
         .state
         .document
         .layer_named("all, selected")
         .unwrap();
-    let command = recovery_folder.window.state.document.recipe(kept).command();
+    let command = desk.window.state.document.recipe(kept).command();
     assert!(command.starts_with("arcuate select "), "{command}");
     assert!(
         command.contains("all.trx") && command.ends_with("--value weight=5.."),
         "{command}"
     );
-    recovery_folder.act(BundleAction::ChooseNone);
-    recovery_folder.act(BundleAction::DeleteChosen);
+    desk.act(BundleAction::ChooseNone);
+    desk.act(BundleAction::DeleteChosen);
     assert_eq!(
-        recovery_folder.window.state.session.notices.status,
+        desk.window.state.session.notices.status,
         "No streamlines are chosen"
     );
 }
 
 fn clicks() {
     use arcuate::solvers::tractogram::pick::{PickQuery, Screen};
-    let mut recovery_folder = Desk::new(20);
-    let all = recovery_folder.layer("all");
-    recovery_folder
-        .window
+    let mut desk = Desk::new(20);
+    let all = desk.layer("all");
+    desk.window
         .act(Action::Layer(LayerAction::Select(Some(all))));
     // Ten points a millimetre, y upwards: that of row 7 is at 70.
     let screen = Screen {
@@ -521,112 +452,86 @@ fn clicks() {
         target: PickQuery::Nearest { at, radius: 8.0 },
         how,
     };
-    let chosen = |recovery_folder: &Desk| -> Vec<usize> {
-        let chosen = recovery_folder.window.state.manual_selection();
+    let chosen = |desk: &Desk| -> Vec<usize> {
+        let chosen = desk.window.state.manual_selection();
         let marks = chosen.map(|c| c.marks.0.clone());
         marks.map_or(Vec::new(), |m| (0..m.len()).filter(|i| m[*i]).collect())
     };
-    recovery_folder.act(pick(DVec2::new(123.0, 73.0), SelectionMode::Replace));
-    assert_eq!(chosen(&recovery_folder), [7]);
+    desk.act(pick(DVec2::new(123.0, 73.0), SelectionMode::Replace));
+    assert_eq!(chosen(&desk), [7]);
     assert_eq!(
-        recovery_folder.window.state.session.notices.status,
+        desk.window.state.session.notices.status,
         "1 streamline chosen"
     );
-    recovery_folder.act(pick(DVec2::new(123.0, 91.0), SelectionMode::Add));
-    assert_eq!(chosen(&recovery_folder), [7, 9]);
-    recovery_folder.act(pick(DVec2::new(123.0, 91.0), SelectionMode::Toggle));
-    assert_eq!(chosen(&recovery_folder), [7]);
+    desk.act(pick(DVec2::new(123.0, 91.0), SelectionMode::Add));
+    assert_eq!(chosen(&desk), [7, 9]);
+    desk.act(pick(DVec2::new(123.0, 91.0), SelectionMode::Toggle));
+    assert_eq!(chosen(&desk), [7]);
     // A click outside all of them selects none.
-    recovery_folder.act(pick(DVec2::new(123.0, -30.0), SelectionMode::Replace));
-    assert_eq!(chosen(&recovery_folder), [] as [usize; 0]);
+    desk.act(pick(DVec2::new(123.0, -30.0), SelectionMode::Replace));
+    assert_eq!(chosen(&desk), [] as [usize; 0]);
     // Streamlines hidden by the rules cannot be picked.
-    recovery_folder.set_rules(StreamlineRules::new(all).limited(limit(weight(), Some(10.0), None)));
-    recovery_folder.act(pick(DVec2::new(123.0, 73.0), SelectionMode::Replace));
-    assert_eq!(chosen(&recovery_folder), [] as [usize; 0]);
+    desk.set_rules(StreamlineRules::new(all).limited(limit(weight(), Some(10.0), None)));
+    desk.act(pick(DVec2::new(123.0, 73.0), SelectionMode::Replace));
+    assert_eq!(chosen(&desk), [] as [usize; 0]);
     let outline = [(100.0, 95.0), (120.0, 95.0), (120.0, 131.0), (100.0, 131.0)];
-    recovery_folder.act(BundleAction::Pick {
+    desk.act(BundleAction::Pick {
         screen,
         target: PickQuery::Within(outline.map(|(x, y)| DVec2::new(x, y)).to_vec()),
         how: SelectionMode::Replace,
     });
-    assert_eq!(chosen(&recovery_folder), [10, 11, 12, 13]);
-    recovery_folder.window.act(Action::Escape);
-    assert_eq!(chosen(&recovery_folder), [] as [usize; 0]);
-    assert_eq!(
-        recovery_folder.window.state.session.selected_layer,
-        Some(all)
-    );
+    assert_eq!(chosen(&desk), [10, 11, 12, 13]);
+    desk.window.act(Action::Escape);
+    assert_eq!(chosen(&desk), [] as [usize; 0]);
+    assert_eq!(desk.window.state.session.selected_layer, Some(all));
 }
 
 fn looks() {
-    let mut recovery_folder = Desk::new(12);
-    let all = recovery_folder.layer("all");
-    recovery_folder
-        .window
+    let mut desk = Desk::new(12);
+    let all = desk.layer("all");
+    desk.window
         .act(Action::Layer(LayerAction::Select(Some(all))));
-    recovery_folder.act(BundleAction::SetProfile(ProfileSettings {
+    desk.act(BundleAction::SetProfile(ProfileSettings {
         nodes: 11,
-        along: vec![Column::Image(recovery_folder.layer("y"))],
-        ..recovery_folder.window.state.document.bundle.profile.clone()
+        along: vec![Column::Image(desk.layer("y"))],
+        ..desk.window.state.document.bundle.profile.clone()
     }));
-    recovery_folder.act(BundleAction::Open(Some(BottomPanel::Profile)));
-    let mean = |recovery_folder: &Desk| {
-        let (_, found) = recovery_folder
-            .window
-            .state
-            .session
-            .bundle
-            .profile
-            .shown()
-            .unwrap();
+    desk.act(BundleAction::Open(Some(BottomPanel::Profile)));
+    let mean = |desk: &Desk| {
+        let (_, found) = desk.window.state.session.bundle.profile.shown().unwrap();
         assert_eq!(found.names, ["y"]);
         found.profile.tracks[0].mean[5]
     };
-    assert!((mean(&recovery_folder) - 6.0).abs() < 1e-5);
+    assert!((mean(&desk) - 6.0).abs() < 1e-5);
     // It uses only the streamlines that the rules keep.
-    recovery_folder.set_rules(StreamlineRules::new(all).limited(limit(weight(), None, Some(1.0))));
-    assert!((mean(&recovery_folder) - 1.0).abs() < 1e-5);
-    let path = recovery_folder.folder.path().join("p.csv");
-    recovery_folder.act(BundleAction::SaveProfile(path.clone()));
+    desk.set_rules(StreamlineRules::new(all).limited(limit(weight(), None, Some(1.0))));
+    assert!((mean(&desk) - 1.0).abs() < 1e-5);
+    let path = desk.folder.path().join("p.csv");
+    desk.act(BundleAction::SaveProfile(path.clone()));
     assert_eq!(std::fs::read_to_string(path).unwrap().lines().count(), 12);
-    recovery_folder.act(BundleAction::SwitchFilter {
+    desk.act(BundleAction::SwitchFilter {
         layer: all,
         on: false,
     });
-    recovery_folder.act(BundleAction::SetConnect(ConnectSettings {
-        labels: Some(recovery_folder.layer("labels")),
+    desk.act(BundleAction::SetConnect(ConnectSettings {
+        labels: Some(desk.layer("labels")),
         radius_mm: 0.0,
         value: Some(weight()),
         shown: Shown::Value,
     }));
-    recovery_folder.act(BundleAction::Open(Some(BottomPanel::Matrix)));
-    let (_, found) = recovery_folder
-        .window
-        .state
-        .session
-        .bundle
-        .connect
-        .shown()
-        .unwrap();
+    desk.act(BundleAction::Open(Some(BottomPanel::Matrix)));
+    let (_, found) = desk.window.state.session.bundle.connect.shown().unwrap();
     assert_eq!(found.connectome.count, [0, 12, 12, 0]);
     assert_eq!(&found.names[..], ["3", "8"]);
     assert!((found.connectome.value[1] - 5.5).abs() < 1e-6);
-    recovery_folder.act(BundleAction::ChoosePair {
+    desk.act(BundleAction::ChoosePair {
         row: 1,
         column: 0,
         how: SelectionMode::Replace,
     });
-    assert_eq!(
-        recovery_folder
-            .window
-            .state
-            .manual_selection()
-            .unwrap()
-            .count,
-        12
-    );
-    let path = recovery_folder.folder.path().join("m.csv");
-    recovery_folder.act(BundleAction::SaveMatrix(path.clone()));
+    assert_eq!(desk.window.state.manual_selection().unwrap().count, 12);
+    let path = desk.folder.path().join("m.csv");
+    desk.act(BundleAction::SaveMatrix(path.clone()));
     assert_eq!(
         std::fs::read_to_string(path).unwrap(),
         "label,3,8\n3,0,5.5\n8,5.5,0\n"

@@ -208,8 +208,13 @@ pub fn read_link(path: &Path) -> Result<PathBuf> {
 
 /// Whether two names refer to the same existing file.
 pub fn is_same(a: &Path, b: &Path) -> bool {
-    let place = |path: &Path| std::fs::canonicalize(path).ok();
+    let place = |path: &Path| without_links(path).ok();
     place(a).is_some_and(|a| place(b) == Some(a))
+}
+
+/// The absolute path of an existing file or folder, without links.
+pub fn without_links(path: &Path) -> Result<PathBuf> {
+    std::fs::canonicalize(path)
 }
 
 /// The entries of a folder.

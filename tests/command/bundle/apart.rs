@@ -19,18 +19,17 @@ pub fn tests() -> Vec<Trial> {
 
 /// A target placed for tracking does not change existing rules; the rules' own list includes it.
 fn apart() {
-    let mut recovery_folder = Desk::new(50);
-    let all = recovery_folder.layer("all");
-    recovery_folder.set_rules(StreamlineRules::new(all).limited(limit(weight(), Some(10.0), None)));
-    let before = recovery_folder.shown();
+    let mut desk = Desk::new(50);
+    let all = desk.layer("all");
+    desk.set_rules(StreamlineRules::new(all).limited(limit(weight(), Some(10.0), None)));
+    let before = desk.shown();
     let at = |y: f64| DVec3::new(20.0, y, 0.0);
-    recovery_folder.place(Role::Seed, at(20.0), 3.0);
-    recovery_folder.place(Role::Target, at(30.0), 3.0);
-    assert_eq!(recovery_folder.shown(), before);
-    let regions = recovery_folder.window.state.document.regions.clone();
-    let rules = |recovery_folder: &Desk| {
-        recovery_folder
-            .window
+    desk.place(Role::Seed, at(20.0), 3.0);
+    desk.place(Role::Target, at(30.0), 3.0);
+    assert_eq!(desk.shown(), before);
+    let regions = desk.window.state.document.regions.clone();
+    let rules = |desk: &Desk| {
+        desk.window
             .state
             .document
             .bundle
@@ -40,97 +39,66 @@ fn apart() {
             .unwrap()
     };
     let (seed, target) = (regions[0].id, regions[1].id);
-    assert_eq!(
-        rules(&recovery_folder).how(target, Role::Target),
-        RegionRule::Nothing
-    );
+    assert_eq!(rules(&desk).how(target, Role::Target), RegionRule::Nothing);
     // Nor does a copied one, nor a seed that becomes an include region.
-    recovery_folder
-        .window
+    desk.window
         .act(Action::Region(RegionAction::Duplicate(target)));
     let role = Role::Include;
-    recovery_folder
-        .window
+    desk.window
         .act(Action::Region(RegionAction::SetRole { region: seed, role }));
-    assert_eq!(recovery_folder.shown(), before);
-    let taken = rules(&recovery_folder).using(target, Role::Target, RegionRule::Any);
-    recovery_folder.set_rules(taken);
-    assert_eq!(recovery_folder.shown(), (27..=33).collect::<Vec<_>>());
+    assert_eq!(desk.shown(), before);
+    let taken = rules(&desk).using(target, Role::Target, RegionRule::Any);
+    desk.set_rules(taken);
+    assert_eq!(desk.shown(), (27..=33).collect::<Vec<_>>());
     // It follows its role from then on.
     let (region, role) = (target, Role::Exclude);
-    recovery_folder
-        .window
+    desk.window
         .act(Action::Region(RegionAction::SetRole { region, role }));
     let out = |y: &usize| !(27..=33).contains(y);
     assert_eq!(
-        recovery_folder.shown(),
+        desk.shown(),
         before.iter().copied().filter(out).collect::<Vec<_>>()
     );
     for _ in 0..6 {
-        recovery_folder.window.act(Action::Undo);
+        desk.window.act(Action::Undo);
     }
     assert_eq!(
-        (recovery_folder.shown(), rules(&recovery_folder).uses),
+        (desk.shown(), rules(&desk).uses),
         (before.clone(), Vec::new())
     );
     // The rules of a layer other than the current one are left alone, too.
-    recovery_folder.act(BundleAction::Keep);
-    let kept = recovery_folder
-        .window
-        .state
-        .document
-        .layers
-        .last()
-        .unwrap()
-        .id;
+    desk.act(BundleAction::Keep);
+    let kept = desk.window.state.document.layers.last().unwrap().id;
     assert_ne!(kept, all);
-    recovery_folder
-        .window
+    desk.window
         .act(Action::Layer(LayerAction::Select(Some(kept))));
-    recovery_folder.set_rules(StreamlineRules::new(all).limited(limit(weight(), Some(10.0), None)));
-    assert_eq!(recovery_folder.shown(), before);
-    recovery_folder.place(Role::Include, at(30.0), 3.0);
-    assert_eq!(recovery_folder.shown(), before);
+    desk.set_rules(StreamlineRules::new(all).limited(limit(weight(), Some(10.0), None)));
+    assert_eq!(desk.shown(), before);
+    desk.place(Role::Include, at(30.0), 3.0);
+    assert_eq!(desk.shown(), before);
 }
 
 /// A target that is placed before there is a seed, and a region of any role that is placed or takes another role in
 /// another task, or beside another layer, leave the filter as it was.
 fn no_role() {
-    let mut recovery_folder = Desk::new(50);
-    let all = recovery_folder.layer("all");
+    let mut desk = Desk::new(50);
+    let all = desk.layer("all");
     let filter = StreamlineRules::new(all).limited(limit(weight(), Some(10.0), None));
-    recovery_folder.set_rules(filter);
-    let before = recovery_folder.shown();
+    desk.set_rules(filter);
+    let before = desk.shown();
     let at = DVec3::new(20.0, 30.0, 0.0);
-    recovery_folder.place(Role::Target, at, 3.0);
-    assert_eq!(recovery_folder.shown(), before, "a target without a seed");
+    desk.place(Role::Target, at, 3.0);
+    assert_eq!(desk.shown(), before, "a target without a seed");
     // The rules list the target as ignored.
-    let filter = recovery_folder
-        .window
-        .state
-        .document
-        .bundle
-        .rules()
-        .next()
-        .cloned();
+    let filter = desk.window.state.document.bundle.rules().next().cloned();
     let filter = filter.expect("rules");
-    recovery_folder.act(BundleAction::Keep);
-    let kept = recovery_folder
-        .window
-        .state
-        .document
-        .layers
-        .last()
-        .unwrap()
-        .id;
-    recovery_folder.set_rules(filter);
-    assert_eq!(recovery_folder.shown(), before);
-    let look_at = |recovery_folder: &mut Desk, layer, task| {
-        recovery_folder
-            .window
-            .act(Action::View(ViewAction::SelectTask(task)));
-        recovery_folder
-            .window
+    desk.act(BundleAction::Keep);
+    let kept = desk.window.state.document.layers.last().unwrap().id;
+    desk.set_rules(filter);
+    assert_eq!(desk.shown(), before);
+    let look_at = |desk: &mut Desk, layer, task| {
+        desk.window.act(Action::View(ViewAction::SelectTask(task)));
+        desk.window
             .act(Action::Layer(LayerAction::Select(Some(layer))));
     };
     for (layer, task) in [
@@ -140,38 +108,24 @@ fn no_role() {
         (all, Task::Filter),
     ] {
         for role in Role::ALL {
-            look_at(&mut recovery_folder, layer, task);
-            recovery_folder.place(role, at, 3.0);
-            assert_eq!(recovery_folder.shown(), before, "{role:?} in {task:?}");
-            let region = recovery_folder
-                .window
-                .state
-                .session
-                .regions
-                .selected
-                .unwrap();
+            look_at(&mut desk, layer, task);
+            desk.place(role, at, 3.0);
+            assert_eq!(desk.shown(), before, "{role:?} in {task:?}");
+            let region = desk.window.state.session.regions.selected.unwrap();
             for role in [Role::Include, Role::Exclude, Role::Target, Role::Region] {
-                recovery_folder
-                    .window
+                desk.window
                     .act(Action::Region(RegionAction::SetRole { region, role }));
-                assert_eq!(recovery_folder.shown(), before, "{role:?} set in {task:?}");
+                assert_eq!(desk.shown(), before, "{role:?} set in {task:?}");
                 let (regions, change) = (vec![region], RegionsChange::Role(role));
-                recovery_folder
-                    .window
-                    .act(Action::Region(RegionAction::ChangeSeveral {
-                        regions,
-                        change,
-                    }));
-                assert_eq!(
-                    recovery_folder.shown(),
-                    before,
-                    "{role:?} of several in {task:?}"
-                );
+                desk.window.act(Action::Region(RegionAction::ChangeSeveral {
+                    regions,
+                    change,
+                }));
+                assert_eq!(desk.shown(), before, "{role:?} of several in {task:?}");
             }
-            recovery_folder
-                .window
+            desk.window
                 .act(Action::Region(RegionAction::Delete(region)));
-            assert_eq!(recovery_folder.shown(), before);
+            assert_eq!(desk.shown(), before);
         }
     }
 }

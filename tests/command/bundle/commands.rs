@@ -38,24 +38,21 @@ fn values(path: &Path) -> Vec<String> {
 }
 
 pub fn commands() {
-    let mut recovery_folder = Desk::new(30);
-    let (all, y) = (
-        recovery_folder.layer("all"),
-        Column::Image(recovery_folder.layer("y")),
-    );
-    let labels = recovery_folder.layer("labels");
-    recovery_folder.set_rules(StreamlineRules::new(all).limited(limit(weight(), Some(10.0), None)));
-    recovery_folder.act(BundleAction::SetImages(vec![recovery_folder.layer("y")]));
-    recovery_folder.act(BundleAction::Sort(TableView {
+    let mut desk = Desk::new(30);
+    let (all, y) = (desk.layer("all"), Column::Image(desk.layer("y")));
+    let labels = desk.layer("labels");
+    desk.set_rules(StreamlineRules::new(all).limited(limit(weight(), Some(10.0), None)));
+    desk.act(BundleAction::SetImages(vec![desk.layer("y")]));
+    desk.act(BundleAction::Sort(TableView {
         by: Some(y.clone()),
         descending: true,
     }));
-    recovery_folder.act(BundleAction::SetProfile(ProfileSettings {
+    desk.act(BundleAction::SetProfile(ProfileSettings {
         nodes: 20,
         along: vec![y.clone()],
         ..Bundle::default().profile
     }));
-    recovery_folder.act(BundleAction::SetConnect(ConnectSettings {
+    desk.act(BundleAction::SetConnect(ConnectSettings {
         labels: Some(labels),
         radius_mm: 1.0,
         value: Some(y),
@@ -67,16 +64,16 @@ pub fn commands() {
         (BottomPanel::Profile, "profile.csv"),
         (BottomPanel::Matrix, "connectome.csv"),
     ] {
-        recovery_folder.act(BundleAction::Open(Some(drawer)));
-        let own = recovery_folder.folder.path().join(file);
-        recovery_folder.act(match drawer {
+        desk.act(BundleAction::Open(Some(drawer)));
+        let own = desk.folder.path().join(file);
+        desk.act(match drawer {
             BottomPanel::Table => BundleAction::SaveTable(own.clone()),
             BottomPanel::Profile => BundleAction::SaveProfile(own.clone()),
             BottomPanel::Matrix => BundleAction::SaveMatrix(own.clone()),
         });
-        let messages = &recovery_folder.window.state.session.notices.messages;
+        let messages = &desk.window.state.session.notices.messages;
         assert!(messages.is_empty(), "{messages:?}");
-        let recipe = panel_recipe(&recovery_folder.window.state, drawer).expect("a command");
+        let recipe = panel_recipe(&desk.window.state, drawer).expect("a command");
         let command = recipe.command();
         // The selected streamlines exist from the first run.
         run(
@@ -88,14 +85,12 @@ pub fn commands() {
         assert_eq!(own, made, "{command}");
     }
     // An export of a filtered layer contains only the streamlines kept, like its command.
-    let own = recovery_folder.folder.path().join("tracks.tck");
-    recovery_folder
-        .window
-        .act(Action::Files(FilesAction::SaveTracks {
-            layer: Some(all),
-            path: own.clone(),
-        }));
-    let state = &recovery_folder.window.state;
+    let own = desk.folder.path().join("tracks.tck");
+    desk.window.act(Action::Files(FilesAction::SaveTracks {
+        layer: Some(all),
+        path: own.clone(),
+    }));
+    let state = &desk.window.state;
     assert!(
         state.session.notices.messages.is_empty(),
         "{:?}",
@@ -110,32 +105,23 @@ pub fn commands() {
             other => panic!("{other:?}"),
         }
     });
-    let kept = recovery_folder.shown().len();
+    let kept = desk.shown().len();
     assert!(kept < 30 && own.len() == kept && own.offsets == made.offsets);
     assert!(own.points == made.points && own.per_streamline == made.per_streamline);
-    recovery_folder
-        .window
-        .act(Action::Bundle(BundleAction::SwitchFilter {
-            layer: all,
-            on: false,
-        }));
-    let layer = recovery_folder
-        .window
-        .state
-        .document
-        .layer(all)
-        .expect("a layer");
-    let whole = selection_recipe(&recovery_folder.window.state, layer).expect("a recipe");
+    desk.window.act(Action::Bundle(BundleAction::SwitchFilter {
+        layer: all,
+        on: false,
+    }));
+    let layer = desk.window.state.document.layer(all).expect("a layer");
+    let whole = selection_recipe(&desk.window.state, layer).expect("a recipe");
     assert!(whole.command().starts_with("arcuate info "));
     // Inputs that are in no file are named.
-    recovery_folder
-        .window
-        .act(Action::Alignment(AlignmentAction::Shift {
-            layer: recovery_folder.layer("y"),
-            by: glam::DAffine3::from_translation(glam::DVec3::X),
-            phase: Phase::Done,
-        }));
-    let recipe = panel_recipe(&recovery_folder.window.state, BottomPanel::Table).expect("a recipe");
+    desk.window.act(Action::Alignment(AlignmentAction::Shift {
+        layer: desk.layer("y"),
+        by: glam::DAffine3::from_translation(glam::DVec3::X),
+        phase: Phase::Done,
+    }));
+    let recipe = panel_recipe(&desk.window.state, BottomPanel::Table).expect("a recipe");
     let why = recipe.no_command().expect("no command");
     assert!(why.contains("\"y\" is not in a file"), "{why}");
 }

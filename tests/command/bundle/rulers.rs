@@ -4,7 +4,7 @@ use super::*;
 
 pub fn rulers() {
     let mut random = Random::fresh("bundle rulers");
-    let mut recovery_folder = Desk::new(3);
+    let mut desk = Desk::new(3);
     let at = |random: &mut Random| random.direction() * random.uniform(1.0, 40.0);
     for _ in 0..20 {
         let (corner, u) = (at(&mut random), random.direction());
@@ -28,60 +28,53 @@ pub fn rulers() {
             pane: Pane::Coronal,
         })
     };
-    recovery_folder.act(measure(&[DVec3::ZERO, DVec3::new(3.0, 4.0, 0.0)]));
-    recovery_folder.act(measure(&[DVec3::X, DVec3::ZERO, DVec3::Y]));
-    recovery_folder.act(measure(&[DVec3::ZERO]));
-    let values = |recovery_folder: &Desk| -> Vec<f64> {
-        let all = recovery_folder
-            .window
-            .state
-            .document
-            .bundle
-            .measurements
-            .iter();
+    desk.act(measure(&[DVec3::ZERO, DVec3::new(3.0, 4.0, 0.0)]));
+    desk.act(measure(&[DVec3::X, DVec3::ZERO, DVec3::Y]));
+    desk.act(measure(&[DVec3::ZERO]));
+    let values = |desk: &Desk| -> Vec<f64> {
+        let all = desk.window.state.document.bundle.measurements.iter();
         all.map(|m| m.value().unwrap()).collect()
     };
-    assert_eq!(values(&recovery_folder), [5.0, 90.0]);
-    assert!(recovery_folder.window.state.is_dirty());
+    assert_eq!(values(&desk), [5.0, 90.0]);
+    assert!(desk.window.state.is_dirty());
     for phase in [Phase::Live, Phase::Live, Phase::Done] {
         let points = vec![DVec3::ZERO, DVec3::new(6.0, 8.0, 0.0)];
-        recovery_folder.act(BundleAction::Remeasure {
+        desk.act(BundleAction::Remeasure {
             index: 0,
             points,
             phase,
         });
     }
-    assert_eq!(values(&recovery_folder), [10.0, 90.0]);
-    recovery_folder.window.act(Action::Undo);
-    assert_eq!(values(&recovery_folder), [5.0, 90.0], "a drag is one step");
-    recovery_folder.act(BundleAction::Erase(0));
-    assert_eq!(values(&recovery_folder), [90.0]);
-    recovery_folder.act(BundleAction::EraseAll);
-    assert!(values(&recovery_folder).is_empty());
-    recovery_folder.window.act(Action::Undo);
-    assert_eq!(values(&recovery_folder), [90.0]);
+    assert_eq!(values(&desk), [10.0, 90.0]);
+    desk.window.act(Action::Undo);
+    assert_eq!(values(&desk), [5.0, 90.0], "a drag is one step");
+    desk.act(BundleAction::Erase(0));
+    assert_eq!(values(&desk), [90.0]);
+    desk.act(BundleAction::EraseAll);
+    assert!(values(&desk).is_empty());
+    desk.window.act(Action::Undo);
+    assert_eq!(values(&desk), [90.0]);
 }
 
 pub fn memory() {
-    let mut recovery_folder = Desk::new(60);
-    let all = recovery_folder.layer("all");
-    recovery_folder
-        .window
+    let mut desk = Desk::new(60);
+    let all = desk.layer("all");
+    desk.window
         .act(Action::Layer(LayerAction::Select(Some(all))));
     for _ in 0..30 {
-        recovery_folder.act(BundleAction::Choose {
+        desk.act(BundleAction::Choose {
             lines: vec![0],
             how: SelectionMode::Replace,
             anchor: None,
         });
-        recovery_folder.act(BundleAction::DeleteChosen);
+        desk.act(BundleAction::DeleteChosen);
     }
-    assert_eq!(recovery_folder.rows("all").len(), 30);
+    assert_eq!(desk.rows("all").len(), 30);
     let mut steps = 0;
-    while recovery_folder.window.state.history.undo_label() == Some("Delete streamlines") {
-        recovery_folder.window.act(Action::Undo);
+    while desk.window.state.history.undo_label() == Some("Delete streamlines") {
+        desk.window.act(Action::Undo);
         steps += 1;
     }
     // All small steps are restored.
-    assert_eq!((steps, recovery_folder.rows("all").len()), (30, 60));
+    assert_eq!((steps, desk.rows("all").len()), (30, 60));
 }

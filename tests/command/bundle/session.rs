@@ -16,34 +16,31 @@ use glam::DVec3;
 use std::path::Path;
 use std::sync::Arc;
 
-fn save(recovery_folder: &mut Desk, name: &str) -> std::path::PathBuf {
-    let path = recovery_folder.folder.path().join(name);
-    recovery_folder
-        .window
-        .act(Action::Session(SessionAction::Save {
-            path: Some(path.clone()),
-            then: None,
-        }));
+fn save(desk: &mut Desk, name: &str) -> std::path::PathBuf {
+    let path = desk.folder.path().join(name);
+    desk.window.act(Action::Session(SessionAction::Save {
+        path: Some(path.clone()),
+        then: None,
+    }));
     assert!(
         path.exists(),
         "{:?}",
-        recovery_folder.window.state.session.notices.messages
+        desk.window.state.session.notices.messages
     );
     path
 }
 
 pub(super) fn session() {
-    let mut recovery_folder = Desk::new(40);
-    let all = recovery_folder.layer("all");
-    recovery_folder
-        .window
+    let mut desk = Desk::new(40);
+    let all = desk.layer("all");
+    desk.window
         .act(Action::Layer(LayerAction::Select(Some(all))));
-    recovery_folder.act(BundleAction::Choose {
+    desk.act(BundleAction::Choose {
         lines: vec![0, 5, 6, 7],
         how: SelectionMode::Replace,
         anchor: None,
     });
-    recovery_folder.act(BundleAction::DeleteChosen);
+    desk.act(BundleAction::DeleteChosen);
     // A mask that is in no file, in a recorded rule.
     let grid =
         Arc::new(Grid::axis_aligned([60, 60, 3], DVec3::ONE, DVec3::new(0.0, 0.0, -1.0)).unwrap());
@@ -55,33 +52,27 @@ pub(super) fn session() {
         },
     );
     let mask = Shape::Mask(ball.shape.mask_on(&grid));
-    recovery_folder.place(Role::Exclude, DVec3::new(10.0, 22.0, 0.0), 1.0);
-    recovery_folder
-        .window
-        .act(Action::Region(RegionAction::Add {
-            role: Role::Include,
-            shape: mask,
-        }));
+    desk.place(Role::Exclude, DVec3::new(10.0, 22.0, 0.0), 1.0);
+    desk.window.act(Action::Region(RegionAction::Add {
+        role: Role::Include,
+        shape: mask,
+    }));
     let rules = StreamlineRules::new(all).limited(limit(weight(), None, Some(25.0)));
-    recovery_folder.set_rules(rules);
-    let shown = recovery_folder.shown();
+    desk.set_rules(rules);
+    let shown = desk.shown();
     assert!(!shown.is_empty() && shown.len() < 20, "{shown:?}");
-    recovery_folder.act(BundleAction::Keep);
-    assert_eq!(recovery_folder.rows("all, selected"), shown);
-    let exclude = recovery_folder.window.state.document.regions[0].id;
-    let kept = recovery_folder.layer("all, selected");
-    recovery_folder.set_rules(StreamlineRules::new(kept).using(
-        exclude,
-        Role::Exclude,
-        RegionRule::Within,
-    ));
-    recovery_folder.act(BundleAction::Measure(Measurement {
+    desk.act(BundleAction::Keep);
+    assert_eq!(desk.rows("all, selected"), shown);
+    let exclude = desk.window.state.document.regions[0].id;
+    let kept = desk.layer("all, selected");
+    desk.set_rules(StreamlineRules::new(kept).using(exclude, Role::Exclude, RegionRule::Within));
+    desk.act(BundleAction::Measure(Measurement {
         points: vec![DVec3::ZERO, DVec3::X],
         pane: Pane::Sagittal,
     }));
-    recovery_folder.act(BundleAction::Open(Some(BottomPanel::Table)));
-    let path = save(&mut recovery_folder, "s.arcuate");
-    let before = recovery_folder.window.state.document.clone();
+    desk.act(BundleAction::Open(Some(BottomPanel::Table)));
+    let path = save(&mut desk, "s.arcuate");
+    let before = desk.window.state.document.clone();
 
     let mut other = Window::new();
     other.act(Action::Session(SessionAction::CloseDocument(
@@ -119,7 +110,7 @@ pub(super) fn session() {
     assert_eq!(rules.how(first.id, first.role), RegionRule::Within);
     assert_eq!(rules.layer, of("all, selected").0);
     // Saved again, the session is unchanged.
-    let again = recovery_folder.folder.path().join("again.arcuate");
+    let again = desk.folder.path().join("again.arcuate");
     other.act(Action::Session(SessionAction::Save {
         path: Some(again.clone()),
         then: None,
@@ -139,7 +130,7 @@ pub(super) fn session() {
 
     let replayed = program()
         .args(["replay", "s.arcuate"])
-        .current_dir(recovery_folder.folder.path())
+        .current_dir(desk.folder.path())
         .output()
         .unwrap();
     let text = String::from_utf8_lossy(&replayed.stdout).into_owned();
@@ -152,20 +143,19 @@ pub(super) fn session() {
 }
 
 pub(super) fn refused() {
-    let mut recovery_folder = Desk::new(10);
-    let all = recovery_folder.layer("all");
-    recovery_folder
-        .window
+    let mut desk = Desk::new(10);
+    let all = desk.layer("all");
+    desk.window
         .act(Action::Layer(LayerAction::Select(Some(all))));
-    recovery_folder.act(BundleAction::Choose {
+    desk.act(BundleAction::Choose {
         lines: vec![3],
         how: SelectionMode::Replace,
         anchor: None,
     });
-    recovery_folder.act(BundleAction::DeleteChosen);
-    let path = save(&mut recovery_folder, "s.arcuate");
+    desk.act(BundleAction::DeleteChosen);
+    let path = save(&mut desk, "s.arcuate");
     // Another file with the same name.
-    write(&recovery_folder.folder.path().join("all.trx"), 11);
+    write(&desk.folder.path().join("all.trx"), 11);
     let mut other = Window::new();
     other.act(Action::Session(SessionAction::CloseDocument(
         UnsavedAction::Open(path),

@@ -1,6 +1,7 @@
 //! Selecting streamlines: regions against dense sampling, the logic of roles, values, random choice.
 
 mod extremes;
+mod groups;
 mod images;
 mod meeting;
 mod pick;
@@ -26,7 +27,7 @@ pub fn tests() -> Vec<Trial> {
             "selection::what was cut at a region meets it",
             meeting::cut_at_a_region,
         ),
-        test("selection::those of a group", groups),
+        test("selection::those of a group", groups::groups),
         test("selection::lengths and other values", values),
         test(
             "selection::lengths of very many points",
@@ -568,35 +569,4 @@ fn image_means() {
 
 fn world_in(point: [f32; 3], low: DVec3, high: DVec3) -> DVec3 {
     world(point).clamp(low, high)
-}
-
-/// Only the streamlines of a group, in their order; a group that does not exist never silently keeps anything.
-fn groups() {
-    let mut random = Random::fresh("groups");
-    let all = 200;
-    let points: Vec<[f32; 3]> = (0..2 * all)
-        .map(|_| random.direction().as_vec3().to_array())
-        .collect();
-    let offsets: Vec<u64> = (0..=all as u64).map(|i| 2 * i).collect();
-    let mut tractogram = Tractogram::new(points, offsets);
-    let members: Vec<u32> = (0..all as u32).filter(|_| random.bits() & 3 == 0).collect();
-    tractogram
-        .groups
-        .insert("CST".to_owned(), members.clone().into());
-    let rules = |name: &str, invert: bool| SelectionRules {
-        group: Some(name.to_owned()),
-        invert,
-        ..SelectionRules::default()
-    };
-    let (backend, control) = (on(2), Control::new());
-    let kept = |invert: bool| -> Vec<u32> {
-        let found = select(&tractogram, &rules("CST", invert), &backend, &control);
-        let marks = found.expect("selected").marks;
-        (0..all as u32).filter(|i| marks[*i as usize]).collect()
-    };
-    assert_eq!(kept(false), members);
-    assert_eq!(kept(true).len() + members.len(), all);
-    let error = select(&tractogram, &rules("AF", false), &backend, &control);
-    let error = error.expect_err("no such group").to_string();
-    assert!(error.contains("CST"), "{error}");
 }

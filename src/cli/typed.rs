@@ -6,7 +6,7 @@ use clap::CommandFactory as _;
 use std::path::Path;
 
 /// Words that people try, and the command that does it.
-const OTHER_WORDS: [(&str, &str); 24] = [
+const SYNONYMS: [(&str, &str); 24] = [
     ("cluster", "select"),
     ("coregister", "align"),
     ("cost", "pathway"),
@@ -39,10 +39,10 @@ pub fn similar_commands(word: &str) -> Vec<String> {
     let names = commands.get_subcommands().map(|c| c.get_name().to_owned());
     // At most two edits are taken for a typing error.
     let mut similar: Vec<String> = names
-        .filter(|name| edit_distance(name, word) <= 2)
+        .filter(|name| strsim::levenshtein(name, word) <= 2)
         .collect();
     let lower = word.to_lowercase();
-    let meant = OTHER_WORDS.iter().find(|(other, _)| *other == lower);
+    let meant = SYNONYMS.iter().find(|(other, _)| *other == lower);
     if let Some((_, command)) = meant
         && !similar.iter().any(|name| name == command)
     {
@@ -51,27 +51,12 @@ pub fn similar_commands(word: &str) -> Vec<String> {
     similar
 }
 
-/// Number of characters to insert, remove or replace between two words (Levenshtein 1966).
-fn edit_distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.chars().enumerate() {
-        let mut corner = std::mem::replace(&mut row[0], i + 1);
-        for (j, y) in b.iter().enumerate() {
-            let other = corner + usize::from(x != *y);
-            corner = row[j + 1];
-            row[j + 1] = other.min(row[j] + 1).min(corner + 1);
-        }
-    }
-    row.last().copied().unwrap_or(0)
-}
-
 /// The command that the words name, such as `fit` or `gradients turn`.
-pub fn named_command(words: impl Iterator<Item = String>) -> Option<String> {
+pub fn named_command(arguments: impl Iterator<Item = String>) -> Option<String> {
     let commands = Arguments::command();
     let mut found: Option<&clap::Command> = None;
     let mut name = String::new();
-    for word in words {
+    for word in arguments {
         let own = found.unwrap_or(&commands);
         let Some(sub) = own.find_subcommand(&word) else {
             continue;
@@ -86,9 +71,9 @@ pub fn named_command(words: impl Iterator<Item = String>) -> Option<String> {
 }
 
 /// The sentence about a first word that is neither a command nor a file, if it resembles a command.
-pub fn unknown_command(words: impl Iterator<Item = String>) -> Option<String> {
-    let mut words = words.skip(1).skip_while(|word| word.starts_with('-'));
-    let word = words.next().filter(|word| !Path::new(word).exists())?;
+pub fn unknown_command(arguments: impl Iterator<Item = String>) -> Option<String> {
+    let mut arguments = arguments.skip(1).skip_while(|word| word.starts_with('-'));
+    let word = arguments.next().filter(|word| !Path::new(word).exists())?;
     let similar = similar_commands(&word);
     (!similar.is_empty()).then(|| no_command(&word, &similar))
 }
@@ -105,13 +90,13 @@ pub fn no_command(word: &str, similar: &[String]) -> String {
 /// The command as it was typed, without options that do not change the result.
 pub fn typed_command() -> String {
     let mut text = "arcuate".to_owned();
-    let mut words = std::env::args_os()
+    let mut arguments = std::env::args_os()
         .skip(1)
         .map(|word| word.to_string_lossy().into_owned());
-    while let Some(word) = words.next() {
+    while let Some(word) = arguments.next() {
         match word.as_str() {
             "--json" | "--quiet" | "--force" | "--strict" => {}
-            "--threads" | "--memory" => drop(words.next()),
+            "--threads" | "--memory" => drop(arguments.next()),
             word if ["--threads=", "--memory="]
                 .iter()
                 .any(|o| word.starts_with(o)) => {}
