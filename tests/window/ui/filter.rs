@@ -399,14 +399,13 @@ fn own_cut() {
     assert_eq!(kept(&window, other), all);
     filter(&mut window, FilterAction::Show(Shown::After));
     let document = &window.state().state.document;
-    let rules = document.bundle.rules().next().expect("a filter");
-    let limit = rules.limit(&Column::Value(WEIGHT.to_owned()));
-    let limit = limit.expect("a limit");
-    assert_eq!(
-        (rules.layer, limit.low),
-        (other, Some(f32::MIN_POSITIVE)),
-        "any weight stays"
-    );
+    let low = |layer| {
+        let rules = document.bundle.rules_of(layer).expect("a filter");
+        let limit = rules.limit(&Column::Value(WEIGHT.to_owned()));
+        limit.expect("a limit").low
+    };
+    assert_eq!(low(other), Some(f32::MIN_POSITIVE), "any weight stays");
+    assert_eq!(low(first), Some(least), "its filter is its own");
     filter(&mut window, FilterAction::Cut { least, phase });
     let more = fit.sorted[0];
     filter(&mut window, FilterAction::Cut { least: more, phase });

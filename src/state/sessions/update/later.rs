@@ -55,11 +55,10 @@ pub(in crate::state) fn was_restored(
                 }
                 changed(state);
                 here.push(LayerId(id));
-                let name = &missing.layer.name;
-                state.session.notices.status = match missing.is_map_of_streamlines() {
-                    true => format!("Recomputed {name}"),
-                    false => format!("Found {name}"),
-                };
+                // A map follows its streamlines; their status says more.
+                if !missing.is_map_of_streamlines() {
+                    state.session.notices.status = format!("Found {}", missing.layer.name);
+                }
                 let path = state.document.layer(LayerId(id));
                 let path = path.and_then(|l| state.document.path(l).map(Path::to_owned));
                 if let (Some(before), Some(now)) = (missing.file(), &path) {
