@@ -1,6 +1,5 @@
 //! A paragraph for the methods section of a paper: the processing, with its numbers and citations.
 
-use super::document::FitMask;
 use crate::data::text::counted;
 use crate::data::{Region, Role};
 use crate::solvers::curves::{self, Integrator, Interpolation, Match, Seeding};
@@ -16,7 +15,7 @@ use crate::state::core::text::count;
 use crate::state::document::Method;
 use crate::state::origin::TensorFit;
 use crate::state::regions::methods::named;
-use crate::state::tensors::recipe::Source;
+use crate::state::tensors::recipe::{FitMask, Source};
 use crate::state::track::types::CurveParams;
 use crate::state::{Document, Recipe, State, density, filter, pathways, segment};
 use std::fmt::Write as _;

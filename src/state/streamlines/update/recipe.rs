@@ -3,9 +3,9 @@
 use crate::io::quoted;
 use crate::solvers::tractogram::profile::Sense;
 use crate::state::core::layer::Layer;
-use crate::state::document::Unfiled;
 use crate::state::filter::WEIGHT;
 use crate::state::origin::recipes::{filed, selection_options};
+use crate::state::regions::recipe::Unfiled;
 use crate::state::streamlines::recipe::tables::TableRecipe;
 use crate::state::streamlines::update::follow::{applied_rules, profile_columns};
 use crate::state::streamlines::{BottomPanel, Column, Shown};
