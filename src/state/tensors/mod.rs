@@ -7,6 +7,7 @@ mod document;
 pub(in crate::state) mod inputs;
 pub mod jobs;
 pub mod mask_text;
+pub(in crate::state) mod methods;
 pub(in crate::state) mod orders;
 pub mod recipe;
 pub mod types;

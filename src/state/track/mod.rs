@@ -8,6 +8,7 @@ pub(in crate::state) mod follow;
 pub mod jobs;
 pub(in crate::state) mod kept;
 mod key;
+pub(in crate::state) mod methods;
 pub(in crate::state) mod rays;
 pub mod recipe;
 mod standing;
