@@ -1,18 +1,16 @@
 //! A paragraph for the methods section of a paper: the processing, with its numbers and citations.
 
-use crate::data::Region;
 use crate::data::text::counted;
 use crate::state::alignment::methods::moves;
 use crate::state::core::citations::Citations;
 use crate::state::core::layer::Content;
 use crate::state::core::text::count;
-use crate::state::document::Method;
 use crate::state::origin::TensorFit;
+use crate::state::origin::recipes::live_curve_recipe;
 use crate::state::streamlines::methods::edits;
 use crate::state::tensors::methods::{fit, scans};
 use crate::state::tensors::recipe::FitMask;
 use crate::state::track::methods::curves;
-use crate::state::track::types::CurveParams;
 use crate::state::{Document, State, density, filter, pathways, segment};
 use std::fmt::Write as _;
 
@@ -89,22 +87,10 @@ pub fn methods(state: &State) -> String {
     }
     let live = state.session.track.live.value();
     if let Some(live) = live.filter(|l| !l.coarse && !l.output.kept.is_empty()) {
-        let regions: Vec<Region> = document.regions.iter().map(|r| (**r).clone()).collect();
-        let made = match document.track.method {
-            Method::Streamlines => CurveParams::Streamlines(document.track.streamlines.clone()),
-            Method::Rays => CurveParams::Rays(
-                document.track.rays.medium,
-                document.track.rays.params.clone(),
-            ),
-        };
+        // The controls may have changed since.
+        let made = live_curve_recipe(live);
         let kept = format!("{} ", count(live.output.kept.len() as u64));
-        let sentences = curves(
-            &made,
-            &regions,
-            document.track.rays.cut,
-            &kept,
-            &mut citations,
-        );
+        let sentences = curves(&made.curves, &made.regions, made.cut, &kept, &mut citations);
         // A result that was kept is already described with its layer.
         if !text.contains(&sentences) {
             text.push(' ');

@@ -172,10 +172,7 @@ fn conditions(walk: &curves::Params, regions: &[Region]) -> Vec<String> {
         }
     };
     let mut rule = |role: Role, text: &dyn Fn(String, usize) -> String| {
-        let count = regions
-            .iter()
-            .filter(|r| r.visible && r.role == role)
-            .count();
+        let count = regions.iter().filter(|r| r.role == role).count();
         kept_if.extend(named(regions, role).map(|names| text(names, count)));
     };
     let several = |of: &str, names: String, count: usize| {
