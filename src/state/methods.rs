@@ -4,7 +4,7 @@ use crate::data::text::counted;
 use crate::state::alignment::methods::moves;
 use crate::state::core::citations::Citations;
 use crate::state::core::layer::Content;
-use crate::state::core::text::count;
+use crate::state::core::text::{count, file_name};
 use crate::state::origin::TensorFit;
 use crate::state::origin::recipes::live_curve_recipe;
 use crate::state::streamlines::methods::edits;
@@ -122,11 +122,4 @@ fn file_changes(document: &Document) -> String {
     changes
         .map(|(name, change)| format!(" Of \"{name}\", {change}."))
         .collect()
-}
-
-fn file_name(path: &std::path::Path) -> String {
-    path.file_name()
-        .unwrap_or_default()
-        .to_string_lossy()
-        .into_owned()
 }
