@@ -158,7 +158,7 @@ fn any_visible(state: &State, several: &[RegionId]) -> bool {
 }
 
 /// The roles as rows of a menu.
-pub fn role_rows(ui: &mut Ui) -> Option<Role> {
+fn role_rows(ui: &mut Ui) -> Option<Role> {
     let mut chosen = None;
     for role in Role::ALL {
         if menu::glyph_item(ui, role.name(), "", false, |painter, at| {

@@ -210,7 +210,7 @@ fn on_plate(colour: Color32) -> Color32 {
 }
 
 /// The nearest free place above or below; if there is none, the original place.
-pub fn clear_of(rect: Rect, within: Rect, taken: &[Rect]) -> Rect {
+fn clear_of(rect: Rect, within: Rect, taken: &[Rect]) -> Rect {
     let shifts = (0..=24).flat_map(|i| [STEP * i as f32, -STEP * i as f32]);
     let free = |moved: &Rect| {
         within.contains_rect(*moved) && !taken.iter().any(|t| t.shrink(0.5).intersects(*moved))
