@@ -54,7 +54,7 @@ def options():
 
 def fingerprint(source):
     """SHA-256 of the options, of every header and of the source, each after its name and length.
-    tests/kernels.rs computes it too."""
+    tests/engine/kernels.rs computes it too."""
     whole = hashlib.sha256()
     for file in [KERNELS / "options.txt", *headers(), source]:
         text = file.read_bytes()

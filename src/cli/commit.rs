@@ -358,7 +358,7 @@ fn bundle(members: &[u32], weights: &[f32], lengths_mm: &[f64], least: f32) -> V
 }
 
 /// `Stick, zeppelin and ball`.
-fn model_words(model: &Model) -> String {
+fn model_text(model: &Model) -> String {
     let intra = match model.intra {
         Intra::Stick { .. } => "Stick",
         Intra::Cylinders { .. } => "Cylinders",
@@ -436,7 +436,7 @@ fn summary(
         "{}: {} of {} {} a weight{}\n\
          {} in {}, {} each ({operator})\n\
          {} ({ended}) in {:.2} s after {:.2} s, objective {:.6}, root mean square {:.4}\n",
-        model_words(&params.model),
+        model_text(&params.model),
         count(kept as u64),
         counted(tractogram.len(), "streamline"),
         singular_or_plural(kept, "has", "have"),

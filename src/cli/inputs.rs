@@ -3,7 +3,7 @@
 use super::options::ReadingOptions;
 use super::output::remark;
 use super::runner::{Failure, Runner};
-use crate::data::text::{count, counted};
+use crate::data::text::{count, counted, file_stem};
 use crate::data::{Grid, Tractogram, Volume, VolumeKind};
 use crate::io::Format;
 use crate::solvers::tractogram::points_outside;
@@ -89,12 +89,7 @@ pub fn images(
     reported: &ReadingOptions,
     runner: &mut Runner,
 ) -> Result<Vec<(String, Volume)>, Failure> {
-    let one = |path: &PathBuf| {
-        let name = path.file_name().unwrap_or_default().to_string_lossy();
-        let name = name.strip_suffix(".gz").unwrap_or(&name);
-        let name = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
-        Ok((name.to_owned(), scalar_image(path, reported, runner)?))
-    };
+    let one = |path: &PathBuf| Ok((file_stem(path), scalar_image(path, reported, runner)?));
     paths.iter().map(one).collect()
 }
 

@@ -48,7 +48,7 @@ fn report() -> MutexGuard<'static, Report> {
 }
 
 /// Text without control characters, except line ends.
-pub fn without_control_characters(text: &str) -> Cow<'_, str> {
+fn without_control_characters(text: &str) -> Cow<'_, str> {
     let harms = |c: char| is_control(c) && c != '\n';
     match text.contains(harms) {
         false => Cow::Borrowed(text),
@@ -206,7 +206,7 @@ fn check() -> Result<(), Failure> {
 
 /// One sentence from clap's message of several lines: what was found or is missing, a similar name, and where to read
 /// more.
-pub fn usage_sentence(message: &str, text: impl Iterator<Item = String>) -> String {
+fn usage_sentence(message: &str, text: impl Iterator<Item = String>) -> String {
     let message = message.trim_start();
     let mut parts = message
         .strip_prefix("error: ")

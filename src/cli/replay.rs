@@ -12,7 +12,6 @@ use crate::jobs::Values;
 use crate::solvers::commit::solver::Ended;
 use crate::solvers::tractogram::selection::Edit;
 use crate::state::core::text::count;
-use crate::state::document::CurveRecipe;
 use crate::state::files::jobs::SaveTractogram;
 use crate::state::origin::recipes;
 use crate::state::pathways::PathwayResult;
@@ -20,6 +19,7 @@ use crate::state::sessions::ReadSession;
 use crate::state::sessions::jobs::Remake;
 use crate::state::sessions::saved::{self, MissingItem};
 use crate::state::streamlines::lines_of;
+use crate::state::track::recipe::CurveRecipe;
 use crate::state::track::types::CurveParams;
 use crate::state::update::{find_pathway, weight_request};
 use crate::state::{

@@ -197,7 +197,7 @@ pub fn track(fitted: &Fitted, options: &Options, runner: &mut Runner) -> Result<
 }
 
 /// The sentence with a lower-case first letter.
-pub fn within_sentence(text: &str) -> String {
+fn within_sentence(text: &str) -> String {
     let (first, rest) = text.split_at(1);
     first.to_lowercase() + rest
 }

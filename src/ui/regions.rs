@@ -160,7 +160,7 @@ pub fn add_menu(
         let mut chosen = None;
         for role in Role::ALL {
             let key = KEYS.iter().find(|k| k.0 == role).map_or("", |k| k.1);
-            let colour = role_colour(role);
+            let colour = theme::role_colour(role);
             if menu::glyph_item(ui, role.name(), key, false, |painter, at| {
                 region::glyph(painter, at, role, colour);
             }) {
@@ -304,11 +304,6 @@ fn next_role(state: &State) -> Role {
     if seeded { Role::Target } else { Role::Seed }
 }
 
-pub fn role_colour(role: Role) -> Color32 {
-    let [r, g, b] = theme::role_rgb(role);
-    Color32::from_rgb(r, g, b)
-}
-
 /// Radius of a sphere, edges of a box, volume of a mask.
 fn extent(shape: &Shape) -> String {
     match shape {
@@ -446,7 +441,7 @@ fn role_menu(ui: &mut Ui, rect: Rect, region: &Region, actions: &mut Vec<Action>
         for role in Role::ALL {
             let current = role == region.role;
             let hit = menu::glyph_item(ui, role.name(), "", current, |painter, at| {
-                region::glyph(painter, at, role, role_colour(role));
+                region::glyph(painter, at, role, theme::role_colour(role));
             });
             if hit && !current {
                 chosen = Some(role);

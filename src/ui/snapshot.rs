@@ -83,7 +83,7 @@ fn recover_opacity(mut on_black: Picture, on_white: &Picture) -> Picture {
 
 /// The state as pictures show it: no active tool, no animation, letters on; with `pane`, only that view and no region's
 /// handles.
-pub fn picture_state(state: &State, pane: Option<Pane>) -> State {
+fn picture_state(state: &State, pane: Option<Pane>) -> State {
     let mut state = state.clone();
     let view = &mut state.view;
     view.visible.letters = true;

@@ -2,7 +2,7 @@
 //!
 //! Colours and sizes are defined only here. Contrast of every text pair is at least 4.5.
 
-use crate::data::Region;
+use crate::data::{Region, Role};
 pub use crate::state::core::colours::role_rgb;
 use egui::epaint::Shadow;
 use egui::style::{Selection, WidgetVisuals, Widgets};
@@ -119,6 +119,12 @@ pub fn palette(style: &Style) -> &'static Palette {
     } else {
         &LIGHT
     }
+}
+
+/// The colour of a role's regions.
+pub fn role_colour(role: Role) -> Color32 {
+    let [r, g, b] = role_rgb(role);
+    Color32::from_rgb(r, g, b)
 }
 
 /// A region's own colour, else its role's.

@@ -1,7 +1,7 @@
 //! Ranks inside `state`: a file uses files of its own rank or lower, and a feature uses features to its left in
 //! [`FEATURES`].
 
-use crate::rules::{File, module_of, report, tree};
+use crate::rules::{File, module_of, names, report, tree};
 use crate::source::{paths, tokens};
 use crate::support::test;
 use crate::tables::FEATURES;
@@ -13,7 +13,9 @@ pub fn tests() -> Vec<Trial> {
         test("architecture::ranks inside state", || {
             report(found(&tree()));
         }),
+        test("architecture::features", || report(unlisted(&names()))),
         test("architecture::planted ranks", planted_ranks),
+        test("architecture::planted features", planted_features),
     ]
 }
 
@@ -84,6 +86,31 @@ fn may_use(own: &[&str], used: &[&str]) -> bool {
     }
 }
 
+/// Folders of `state` that [`FEATURES`] does not list, and features without a folder. An unlisted feature would have no
+/// ranks.
+fn unlisted(names: &[String]) -> Vec<String> {
+    let folder = |name: &String| {
+        let inner = name.strip_prefix("src/state/")?.strip_suffix("/mod.rs")?;
+        (!inner.contains('/') && !["core", "update"].contains(&inner)).then(|| inner.to_owned())
+    };
+    let folders: BTreeSet<String> = names.iter().filter_map(folder).collect();
+    let missing = folders.iter().filter(|f| !FEATURES.contains(&f.as_str()));
+    let missing = missing.map(|f| format!("src/state/{f}: FEATURES does not list it"));
+    let gone = FEATURES.iter().filter(|f| !folders.contains(**f));
+    let gone = gone.map(|f| format!("{f} of FEATURES has no folder in src/state"));
+    missing.chain(gone).collect()
+}
+
+fn planted_features() {
+    let all = FEATURES.iter().map(|f| format!("src/state/{f}/mod.rs"));
+    let mut all: Vec<String> = all.collect();
+    all.extend(["core", "update"].map(|f| format!("src/state/{f}/mod.rs")));
+    assert_eq!(unlisted(&all), [""; 0]);
+    assert_eq!(unlisted(&all[1..]).len(), 1);
+    all.push("src/state/wall/mod.rs".to_owned());
+    assert_eq!(unlisted(&all).len(), 1);
+}
+
 fn planted_ranks() {
     let file = |path: &str, text: &str| File {
         path: path.to_owned(),
@@ -138,6 +165,26 @@ fn planted_ranks() {
             "src/state/track/update.rs",
             "use crate::state::update::update;",
             1,
+        ),
+        (
+            "src/state/core/live.rs",
+            "use crate::state::filter::types::Settings;",
+            1,
+        ),
+        (
+            "src/state/filter/types.rs",
+            "use crate::state::track::update::follow;",
+            1,
+        ),
+        (
+            "src/state/document.rs",
+            "use crate::state::track::update::follow;",
+            1,
+        ),
+        (
+            "src/state/update/mod.rs",
+            "use crate::state::filter::update::follow;",
+            0,
         ),
     ];
     for (at, text, expected) in cases {

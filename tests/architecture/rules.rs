@@ -55,7 +55,7 @@ pub fn tree() -> Vec<File> {
 }
 
 /// Paths of all files under the folders that hold sources, with `/`.
-fn names() -> Vec<String> {
+pub fn names() -> Vec<String> {
     fn walk(folder: &Path, name: &str, found: &mut Vec<String>) {
         let Ok(entries) = std::fs::read_dir(folder) else {
             return;

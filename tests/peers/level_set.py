@@ -28,7 +28,7 @@ parser.add_argument("--head")
 parser.add_argument("--head-steps", type=int, default=2000)
 options = parser.parse_args()
 sitk.ProcessObject.SetGlobalDefaultNumberOfThreads(1)
-# Two balls of white matter, a probe in one and one in grey matter, world mm, as in tests/cli/segment.rs.
+# Two balls of white matter, a probe in one and one in grey matter, world mm, as in tests/command/cli/segment.rs.
 BRAIN = (("-14.3,-38.9,24.2", "35.7,-38.7,22.9"), ("-14.3,-38.9,24.2", "13.1,-53.8,36"), 25)
 SMOOTHNESS = 0.5
 SIZE = tuple(int(n) for n in options.size.split("x"))

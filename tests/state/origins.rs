@@ -9,8 +9,9 @@ use arcuate::solvers::{curves, tensor_fit};
 use arcuate::state::alignment::AlignedBy;
 use arcuate::state::core::display;
 use arcuate::state::core::layer::OriginId;
-use arcuate::state::document::{CurveRecipe, FitMask};
 use arcuate::state::origin::{Computed, Describe, Origin, Origins, PhantomPart, TensorFit};
+use arcuate::state::tensors::recipe::FitMask;
+use arcuate::state::track::recipe::CurveRecipe;
 use arcuate::state::track::types::CurveParams;
 use arcuate::state::{
     Action, AlignmentAction, Content, Layer, LayerAction, LayerId, Recipe, Source, State, update,

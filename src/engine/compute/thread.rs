@@ -43,7 +43,7 @@ pub fn pause(time: Duration) {
 }
 
 /// The sentence for a thread that the operating system refused.
-pub fn start_error(error: &io::Error) -> String {
+fn start_error(error: &io::Error) -> String {
     format!(
         "Could not start a thread ({}); close other programs, or raise the limit of processes (ulimit -u)",
         without_os_error(&error.to_string())

@@ -1,4 +1,6 @@
-//! Numbers with their nouns, for all sentences of the program.
+//! Numbers with their nouns, and names of files, for all sentences of the program.
+
+use std::path::Path;
 
 /// Narrow no-break space: between thousands, and before units.
 pub const THIN: char = '\u{202F}';
@@ -63,4 +65,12 @@ pub fn singular_or_plural<'a>(n: usize, one: &'a str, more: &'a str) -> &'a str 
         1 => one,
         _ => more,
     }
+}
+
+/// The name of a file without its folder and without `.nii.gz` and the like.
+pub fn file_stem(path: &Path) -> String {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let name = name.strip_suffix(".gz").unwrap_or(&name);
+    let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
+    stem.to_owned()
 }

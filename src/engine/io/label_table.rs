@@ -3,15 +3,13 @@
 
 use super::{Error, atomic};
 use crate::data::labels::Labels;
+use crate::data::text::file_stem;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 /// The path of a label map's table: `labels.nii.gz` has `labels.txt`.
 pub fn table_path(image: &Path) -> PathBuf {
-    let name = image.file_name().unwrap_or_default().to_string_lossy();
-    let stem = name.strip_suffix(".gz").unwrap_or(&name);
-    let stem = stem.rsplit_once('.').map_or(stem, |(stem, _)| stem);
-    image.with_file_name(format!("{stem}.txt"))
+    image.with_file_name(format!("{}.txt", file_stem(image)))
 }
 
 /// Writes a table next to its image; returns its path.

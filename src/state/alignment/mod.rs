@@ -3,6 +3,7 @@
 pub(in crate::state) mod actions;
 mod document;
 pub mod jobs;
+pub(in crate::state) mod methods;
 pub mod space;
 mod types;
 pub(in crate::state) mod update;

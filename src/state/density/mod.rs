@@ -2,6 +2,7 @@
 
 pub mod jobs;
 pub(in crate::state) mod methods;
+pub mod recipe;
 mod types;
 pub(in crate::state) mod update;
 

@@ -6,7 +6,7 @@ use crate::solvers::tensor_fit;
 use crate::state::core::display::{self, Display};
 use crate::state::core::layer::{Content, Layer, LayerId};
 use crate::state::core::notices::Severity;
-use crate::state::core::text::counted;
+use crate::state::core::text::{counted, file_stem};
 use crate::state::edit::edit;
 use crate::state::files::jobs::open::{Loaded, OpenFile, OpenedFile};
 use crate::state::files::types::{JustOpened, Recent, RecentKind};
@@ -36,7 +36,7 @@ pub fn opened(state: &mut State, file: OpenedFile, effects: &mut Vec<Effect>) {
         companion_mask,
         gradients_refused: _,
     } = file;
-    let name = stem(&path);
+    let name = file_stem(&path);
     let first = state.document.is_empty();
     let lines_alone = state.document.lines_alone().is_some();
     for note in &notes {
@@ -237,17 +237,6 @@ fn choose_mask(document: &mut Document, new: LayerId, together: &[PathBuf]) -> O
         ));
     }
     passed_over
-}
-
-/// File name without folder and without `.nii.gz` and the like.
-fn stem(path: &Path) -> String {
-    let name = path
-        .file_name()
-        .map_or_else(String::new, |n| n.to_string_lossy().into_owned());
-    let name = name.strip_suffix(".gz").unwrap_or(&name);
-    name.rsplit_once('.')
-        .map_or(name, |(stem, _)| stem)
-        .to_owned()
 }
 
 fn grid_summary(volume: &Volume) -> String {

@@ -3,12 +3,8 @@
 use super::jobs::ConvertedFiles;
 use crate::jobs::{Saved, Slot};
 use crate::state::State;
+use crate::state::core::text::file_name;
 use std::path::Path;
-
-fn file_name(path: &Path) -> String {
-    let name = path.file_name().unwrap_or_default();
-    name.to_string_lossy().into_owned()
-}
 
 /// A file was written, read back and found equal.
 pub fn saved(state: &mut State, saved: Saved) {

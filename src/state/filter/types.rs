@@ -103,7 +103,8 @@ impl ByWeight {
     }
 }
 
-/// What Filter showed of a layer that was not looked at, in sessions of versions with one filter for all layers.
+/// The streamlines that Filter showed of a layer while it showed another, in sessions of versions with one filter for all
+/// layers.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct DisplacedChoice {
     pub shown: Shown,

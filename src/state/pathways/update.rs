@@ -12,7 +12,6 @@ use crate::state::core::layer::LayerId;
 use crate::state::core::live::{Detail, Live, Order, Pace};
 use crate::state::core::notices::Severity;
 use crate::state::core::text::{fixed, took, with_unit};
-use crate::state::document::Unfiled;
 use crate::state::files::jobs::{SaveTractogram, SaveVolume};
 use crate::state::origin::recipes::{self, fit_recipe};
 use crate::state::pathways::jobs::SavePathway;
@@ -24,6 +23,7 @@ use crate::state::pathways::{
     AmongPairs, HoverKey, KeptPathway, PathQuery, PathwayFile, PathwayKey, PathwayResult,
     PathwayRuntime, PathwaySettings, Standing, percent_joined,
 };
+use crate::state::regions::recipe::Unfiled;
 use crate::state::runtime::TourStep;
 use crate::state::tensors::recipe::FitRecipe;
 use crate::state::{Document, Effect, Phase, Recipe, State, Task};

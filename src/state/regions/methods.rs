@@ -9,7 +9,7 @@ pub(in crate::state) fn at(place: glam::DVec3) -> String {
     format!("({x}, {y}, {z}) mm")
 }
 
-/// The visible regions of a role: names and positions.
+/// The regions of a role: names and positions. Hidden ones take part, too.
 pub(in crate::state) fn named(regions: &[Region], role: Role) -> Option<String> {
     let one = |region: &Region| {
         let shape = match &*region.shape {
@@ -27,11 +27,7 @@ pub(in crate::state) fn named(regions: &[Region], role: Role) -> Option<String> 
         };
         format!("\"{}\" ({shape})", region.name)
     };
-    let all: Vec<String> = regions
-        .iter()
-        .filter(|r| r.visible && r.role == role)
-        .map(one)
-        .collect();
+    let all: Vec<String> = regions.iter().filter(|r| r.role == role).map(one).collect();
     match all.as_slice() {
         [] => None,
         [one] => Some(one.clone()),

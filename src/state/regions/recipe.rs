@@ -172,3 +172,7 @@ pub fn region_arguments(regions: &[RegionSpec]) -> String {
     };
     part.map(option).collect()
 }
+
+/// The name of a region whose mask has no file, so that no command can name it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Unfiled(pub String);

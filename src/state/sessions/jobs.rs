@@ -19,7 +19,6 @@ use crate::jobs::{Delivery, Receive};
 use crate::state::job_end::ended;
 use crate::state::sessions::update;
 use crate::state::{Effect, State};
-use std::path::Path;
 
 /// The end of a job that opens a session: without an output none is opened. Other files are opened in the same slot, and
 /// their failure does not end the reading of a session.
@@ -35,9 +34,4 @@ fn opened<J: Receive<State>>(
     if is_unread {
         update::not_read(state);
     }
-}
-
-fn file_name(path: &Path) -> String {
-    let name = path.file_name().unwrap_or_default();
-    name.to_string_lossy().into_owned()
 }

@@ -4,6 +4,7 @@ pub(in crate::state) mod actions;
 pub(in crate::state) mod changes;
 pub(in crate::state) mod current;
 pub mod jobs;
+pub(in crate::state) mod methods;
 pub mod recipe;
 mod rules;
 pub(in crate::state) mod runtime;

@@ -3,9 +3,8 @@
 use crate::data::Mask;
 use crate::state::Document;
 use crate::state::core::layer::{Content, Layer, OriginId};
-use crate::state::document::FitMask;
 use crate::state::tensors::jobs::input::Tensors;
-use crate::state::tensors::recipe::Source;
+use crate::state::tensors::recipe::{FitMask, Source};
 use std::path::Path;
 use std::sync::Arc;
 

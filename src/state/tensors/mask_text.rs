@@ -4,7 +4,7 @@ use crate::solvers::tensor_fit::MaskReport;
 use crate::state::Document;
 use crate::state::core::layer::{Content, Layer, OriginId};
 use crate::state::core::text::{count, fixed, with_unit};
-use crate::state::document::FitMask;
+use crate::state::tensors::recipe::FitMask;
 
 /// The mask that a fit finds from its scan.
 pub const AUTOMATIC: &str = "the automatic mask";

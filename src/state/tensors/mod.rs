@@ -3,9 +3,11 @@
 pub(in crate::state) mod actions;
 pub(in crate::state) mod axes;
 pub(in crate::state) mod changes;
+mod document;
 pub(in crate::state) mod inputs;
 pub mod jobs;
 pub mod mask_text;
+pub(in crate::state) mod methods;
 pub(in crate::state) mod orders;
 pub mod recipe;
 pub mod types;

@@ -107,3 +107,13 @@ impl FitRecipe {
         text
     }
 }
+
+/// The mask of a tensor fit.
+#[derive(Clone, PartialEq, Debug)]
+pub enum FitMask {
+    /// Found from the scan itself.
+    Found,
+    File(PathBuf),
+    /// The built-in head's own mask.
+    Head,
+}

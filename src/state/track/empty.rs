@@ -6,22 +6,22 @@ use crate::state::core::text::{count, fixed, with_unit};
 /// Why no streamline was kept: the most frequent outcome, as text; `mask`: the name of the tensors' mask. `None` if one
 /// was kept, or none was requested.
 pub fn none_kept(output: &Output, params: &Params, mask: &str) -> Option<(String, SeedOutcome)> {
-    let fate = |fate: SeedOutcome| output.seed_outcomes[fate as usize];
+    let seeds = |outcome: SeedOutcome| output.seed_outcomes[outcome as usize];
     let all = output.seed_outcomes.iter().sum::<u64>();
-    if fate(SeedOutcome::Kept) > 0 || all == 0 {
+    if seeds(SeedOutcome::Kept) > 0 || all == 0 {
         return None;
     }
-    let fates = [
+    let outcomes = [
         SeedOutcome::MissedTargets,
         SeedOutcome::MissedInclude,
         SeedOutcome::TouchedExclude,
         SeedOutcome::TooShort,
         SeedOutcome::NoStart,
     ];
-    let worst = fates.into_iter().max_by_key(|f| fate(*f))?;
-    let started = all - fate(SeedOutcome::NoStart);
-    let of = |all: u64| format!("{} of {}", count(fate(worst)), count(all));
-    let some = (fate(worst) < started).then(|| format!("{} streamlines", of(started)));
+    let worst = outcomes.into_iter().max_by_key(|o| seeds(*o))?;
+    let started = all - seeds(SeedOutcome::NoStart);
+    let of = |all: u64| format!("{} of {}", count(seeds(worst)), count(all));
+    let some = (seeds(worst) < started).then(|| format!("{} streamlines", of(started)));
     let text = match (worst, some) {
         (SeedOutcome::MissedTargets, None) => "No streamline reaches a target".to_owned(),
         (SeedOutcome::MissedTargets, Some(of)) => format!("{of} reach no target"),
@@ -93,7 +93,7 @@ pub fn none_passed(output: &Output, targets: &[&str], mask: &str) -> String {
         ),
     ]
     .into_iter()
-    .map(|(fate, why)| (output.seed_outcomes[fate as usize], why))
+    .map(|(outcome, why)| (output.seed_outcomes[outcome as usize], why))
     .filter(|(n, _)| *n > 0)
     .collect();
     let reach: u64 = dropped.iter().map(|(n, _)| n).sum();

@@ -2,11 +2,15 @@
 
 pub(in crate::state) mod actions;
 pub(in crate::state) mod changes;
+mod document;
 pub mod empty;
 pub(in crate::state) mod follow;
 pub mod jobs;
 pub(in crate::state) mod kept;
 mod key;
+pub(in crate::state) mod methods;
 pub(in crate::state) mod rays;
+pub mod recipe;
+mod standing;
 pub mod types;
 pub(in crate::state) mod update;

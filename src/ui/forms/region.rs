@@ -8,7 +8,7 @@ use crate::state::regions::brush::{
     LEAST_RADIUS_MM, MOST_RADIUS_MM, canvas, drawn, grid, layer_on, measured,
 };
 use crate::state::{Action, Drawing, RegionAction, State, Tool, ViewAction};
-use crate::ui::theme::space;
+use crate::ui::theme::{self, space};
 use crate::ui::widgets::button::segmented;
 use crate::ui::widgets::slider::{Change, SliderRow};
 use crate::ui::widgets::{menu, paint, region, rows, section};
@@ -99,7 +99,7 @@ fn destination(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
         let mut chosen = None;
         for role in Role::ALL {
             let now = drawn.is_none() && role == state.view.drawing.role;
-            let colour = regions::role_colour(role);
+            let colour = theme::role_colour(role);
             if menu::glyph_item(ui, &fresh(role), "", now, |painter, at| {
                 region::glyph(painter, at, role, colour);
             }) {

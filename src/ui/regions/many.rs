@@ -1,6 +1,5 @@
 //! Many regions: a search field, and actions on several at once.
 
-use super::role_colour;
 use crate::data::region::RegionId;
 use crate::data::{Region, Role};
 use crate::state::{Action, RegionAction, RegionsChange, State};
@@ -159,11 +158,11 @@ fn any_visible(state: &State, several: &[RegionId]) -> bool {
 }
 
 /// The roles as rows of a menu.
-pub fn role_rows(ui: &mut Ui) -> Option<Role> {
+fn role_rows(ui: &mut Ui) -> Option<Role> {
     let mut chosen = None;
     for role in Role::ALL {
         if menu::glyph_item(ui, role.name(), "", false, |painter, at| {
-            region::glyph(painter, at, role, role_colour(role));
+            region::glyph(painter, at, role, theme::role_colour(role));
         }) {
             chosen = Some(role);
         }

@@ -1,7 +1,5 @@
 //! Text and marks on top of images.
 
-use crate::data::Role;
-use crate::state::core::colours::role_rgb;
 use crate::ui::theme::{self, IN_VIEW, radius, size};
 use crate::ui::widgets::paint::{self, Span};
 use egui::{Align2, Color32, Galley, Painter, Pos2, Rect, Stroke, pos2, vec2};
@@ -212,7 +210,7 @@ fn on_plate(colour: Color32) -> Color32 {
 }
 
 /// The nearest free place above or below; if there is none, the original place.
-pub fn clear_of(rect: Rect, within: Rect, taken: &[Rect]) -> Rect {
+fn clear_of(rect: Rect, within: Rect, taken: &[Rect]) -> Rect {
     let shifts = (0..=24).flat_map(|i| [STEP * i as f32, -STEP * i as f32]);
     let free = |moved: &Rect| {
         within.contains_rect(*moved) && !taken.iter().any(|t| t.shrink(0.5).intersects(*moved))
@@ -316,12 +314,6 @@ pub fn label_at_pointer(
 ) {
     let at = pointer + vec2(14.0, 16.0);
     plate_near(painter, at, within, text, colour, taken);
-}
-
-/// The colour of a role's tool.
-pub fn role_colour(role: Role) -> Color32 {
-    let [r, g, b] = role_rgb(role);
-    Color32::from_rgb(r, g, b)
 }
 
 pub fn crosshair_rim() -> Stroke {

@@ -53,7 +53,7 @@ struct BarPlace {
 }
 
 impl BarPlace {
-    /// What it hides of the picture.
+    /// The parts of the picture that it hides.
     fn hidden(&self) -> impl Iterator<Item = Rect> {
         let [name, high, low] = &self.texts;
         [self.bar.expand(RIM), name.0, high.0, low.0].into_iter()
@@ -137,7 +137,7 @@ impl Column<'_> {
             let galley = painter.layout_no_wrap(text.to_owned(), Self::font(), self.ink);
             galley.size()
         };
-        // As far from the other edge as the bar from its own.
+        // The text keeps the same distance from the other edge as the bar from its own.
         let free = self.within.width() - 2.0 * EDGE + WIDTH;
         // The number of missing bars is written in full, however long the name is.
         let more = match missing {

@@ -320,7 +320,7 @@ impl Views {
 /// Text for the next action of a drawing tool, and the colour of the region.
 pub(super) fn paints(state: &State, erase: bool) -> (String, Color32) {
     let (region, role) = (drawn(state), state.view.drawing.role);
-    let colour = region.map_or(annotations::role_colour(role), |r| theme::region_colour(r));
+    let colour = region.map_or(theme::role_colour(role), |r| theme::region_colour(r));
     let name = region.map_or_else(
         || format!("new {}", role.name().to_lowercase()),
         |r| r.name.clone(),

@@ -200,7 +200,7 @@ fn of_lines(tractogram: &Tractogram, display: &Display) -> Option<Legend> {
 }
 
 /// The topmost visible image, ignoring masks.
-pub fn top_image(state: &State) -> Option<&Layer> {
+fn top_image(state: &State) -> Option<&Layer> {
     let layers = state.document.layers.iter().rev();
     layers
         .map(AsRef::as_ref)

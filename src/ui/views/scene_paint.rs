@@ -227,7 +227,7 @@ impl Views {
         let Tool::NewRegion { role, .. } = state.view.tool else {
             return;
         };
-        let colour = annotations::role_colour(role);
+        let colour = theme::role_colour(role);
         let placing = self.drag.as_ref().and_then(|d| match &d.kind {
             Kind::NewRegion { centre } if d.pane == crate::state::Pane::Scene => {
                 Some((*centre, d.pressed))

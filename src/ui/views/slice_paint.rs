@@ -250,7 +250,7 @@ impl Views {
         let Tool::NewRegion { role, .. } = state.view.tool else {
             return;
         };
-        let colour = annotations::role_colour(role);
+        let colour = theme::role_colour(role);
         let default_radius = region_radius_mm(role) / slice.plane.mm_per_point;
         match self.drag.as_ref().map(|d| (d.pane, &d.kind, d.pressed)) {
             Some((pane, Kind::NewRegion { centre }, pressed)) if pane == slice.pane => {

@@ -9,6 +9,7 @@ use arcuate::solvers::curves::Params;
 use arcuate::solvers::tensor_fit::Method;
 use arcuate::state::alignment::jobs::{ALIGN, AffineRead, ReadAffine};
 use arcuate::state::files::jobs::open::Loaded;
+use arcuate::state::methods::methods;
 use arcuate::state::tensors::jobs::fit::FIT;
 use arcuate::state::track::jobs::streamlines::TrackStreamlines;
 use arcuate::state::{
@@ -37,8 +38,29 @@ pub fn tests() -> Vec<Trial> {
             "update::stale::live_results_without_their_seed",
             live_without_seed,
         ),
+        test(
+            "update::stale::methods_describe_the_shown_curves",
+            methods_of_shown,
+        ),
         test("update::stale::a_document_that_was_left", left),
     ]
+}
+
+/// The methods paragraph describes the curves that are shown, with all regions that they were tracked with.
+fn methods_of_shown() {
+    let mut window = Window::fitted();
+    let seed = window.place(Role::Seed, DVec3::ZERO);
+    let shown = methods(&window.state);
+    for part in ["were followed", "in steps of 0.5 mm", "(sphere of"] {
+        assert!(shown.contains(part), "{part}: {shown}");
+    }
+    window.act(Action::Region(RegionAction::Toggle(seed)));
+    assert_eq!(methods(&window.state), shown);
+    window.holding = true;
+    step(&mut window, 1.75);
+    assert_eq!(methods(&window.state), shown);
+    window.deliver(in_order);
+    assert!(methods(&window.state).contains("in steps of 1.75 mm"));
 }
 
 /// Requests about one document do nothing to the next, and no message mentions them.

@@ -6,9 +6,9 @@ use arcuate::data::{
 };
 use arcuate::solvers::{curves, tensor_fit};
 use arcuate::state::core::display;
-use arcuate::state::document::FitMask;
 use arcuate::state::files::types::{Recent, RecentKind};
 use arcuate::state::origin::{FitMapOrigin, Origin, TensorFit};
+use arcuate::state::tensors::recipe::FitMask;
 use arcuate::state::tensors::types::{FitKey, ResidualCache};
 use arcuate::state::track::types::{CurveKey, CurveParams};
 use arcuate::state::{Content, CurveResult, Display, Layer, LayerId, State, Tensors};

@@ -5,8 +5,8 @@ use arcuate::data::{AffineSource, Grid, Mask, Region, Role, Shape, Tensor, Tenso
 use arcuate::solvers::{curves, tensor_fit};
 use arcuate::state::core::display;
 use arcuate::state::core::layer::{Content, LayerId};
-use arcuate::state::document::FitMask;
 use arcuate::state::origin::{Origin, PhantomPart, TensorFit};
+use arcuate::state::tensors::recipe::FitMask;
 use arcuate::state::tensors::types::{FitKey, ResidualCache};
 use arcuate::state::track::types::{CurveKey, CurveParams};
 use arcuate::state::{

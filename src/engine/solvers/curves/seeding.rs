@@ -140,7 +140,7 @@ fn input(sentence: impl Into<String>) -> Error {
 }
 
 /// Returns an error for more seeds than the program can number.
-pub fn check_count(seeds: usize) -> Result<(), String> {
+fn check_count(seeds: usize) -> Result<(), String> {
     if seeds <= MAX_SEEDS {
         return Ok(());
     }

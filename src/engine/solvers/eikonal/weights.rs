@@ -119,7 +119,7 @@ fn cost_ratio(metric: &Metric, place: usize, ways: [[i64; 3]; 2], open: [bool; 2
 
 /// W = Σ ρ e eᵀ: an obtuse superbase b₀ … b₃ has ⟨bᵢ, W bⱼ⟩ ≤ 0 for all pairs, and gives ρ = −⟨bᵢ, W bⱼ⟩, e = bₖ × bₗ
 /// with the other two.
-pub fn decompose(w: [f64; 6]) -> [(f64, [i32; 3]); 6] {
+fn decompose(w: [f64; 6]) -> [(f64, [i32; 3]); 6] {
     const PAIRS: [[usize; 4]; 6] = [
         [0, 1, 2, 3],
         [0, 2, 1, 3],

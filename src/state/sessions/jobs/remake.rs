@@ -8,7 +8,7 @@ use crate::jobs::{
 };
 use crate::solvers::tractogram::selection::{Edit, apply_edits};
 use crate::solvers::{curves, geodesic};
-use crate::state::document::{CurveRecipe, Document};
+use crate::state::document::Document;
 use crate::state::files::jobs::open::{with_lengths, with_target_names};
 use crate::state::job_end::ended;
 use crate::state::sessions::update::later;
@@ -16,6 +16,7 @@ use crate::state::tensors::inputs::tensors;
 use crate::state::tensors::jobs::input::Tensors;
 use crate::state::track::jobs::shoot::ShootRays;
 use crate::state::track::jobs::streamlines::TrackStreamlines;
+use crate::state::track::recipe::CurveRecipe;
 use crate::state::track::types::CurveParams;
 use crate::state::{Effect, State};
 

@@ -4,7 +4,7 @@ use crate::data::{AffineSource, Grid};
 use crate::io::AffineReading;
 use crate::solvers::density::{DensityGrid, Params};
 use crate::state::LayerId;
-use crate::state::document::DensityMap;
+use crate::state::density::recipe::DensityMap;
 use crate::state::sessions::saved::{SavedDensity, SavedGrid, SavedInput};
 use glam::DAffine3;
 use std::sync::Arc;

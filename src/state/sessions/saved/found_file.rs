@@ -3,10 +3,12 @@
 
 use crate::state::Document;
 use crate::state::core::layer::{Input, LayerId, OriginId};
-use crate::state::document::{CurveRecipe, DensityMap, FitMask};
+use crate::state::density::recipe::DensityMap;
 use crate::state::filter::{WeightFit, WeightMapRecipe};
 use crate::state::origin::{Computed, FitMapOrigin, FoundMask, Origin, Origins, TensorFit};
 use crate::state::segment::Segmented;
+use crate::state::tensors::recipe::FitMask;
+use crate::state::track::recipe::CurveRecipe;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

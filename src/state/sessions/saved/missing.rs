@@ -1,7 +1,7 @@
 //! Missing parts of a session, and those that cannot be read: what recomputes them, and sentences about them.
 
 use crate::solvers::tractogram::selection::Edit;
-use crate::state::document::{CurveRecipe, Document};
+use crate::state::document::Document;
 use crate::state::origin::{Computed, Origin};
 use crate::state::sessions::saved::origins::edits;
 use crate::state::sessions::types::file::ReadSession;
@@ -9,6 +9,7 @@ use crate::state::sessions::types::missing::{
     Group, MissingItem, MissingLayer, MissingPart, SessionPart,
 };
 use crate::state::sessions::types::origins::Table;
+use crate::state::track::recipe::CurveRecipe;
 use std::sync::Arc;
 
 /// The missing kept results of a session, as one sentence.

@@ -3,15 +3,15 @@
 use crate::io::quoted;
 use crate::solvers::tractogram::profile::Sense;
 use crate::state::core::layer::Layer;
-use crate::state::document::Unfiled;
+use crate::state::core::text::file_stem;
 use crate::state::filter::WEIGHT;
 use crate::state::origin::recipes::{filed, selection_options};
+use crate::state::regions::recipe::Unfiled;
 use crate::state::streamlines::recipe::tables::TableRecipe;
 use crate::state::streamlines::update::follow::{applied_rules, profile_columns};
 use crate::state::streamlines::{BottomPanel, Column, Shown};
 use crate::state::{LayerId, Recipe, State};
 use std::fmt::Write as _;
-use std::path::Path;
 
 /// The parts of a command as they are collected.
 struct Parts<'a> {
@@ -166,7 +166,7 @@ impl<'a> Parts<'a> {
         };
         self.needs.extend(need);
         let _ = write!(self.options, " --image {}", quoted(&file.to_string_lossy()));
-        Some(stem(&file))
+        Some(file_stem(&file))
     }
 
     /// The streamlines that count: those that the rules keep, or all. `None` while values for the rules are pending.
@@ -197,12 +197,4 @@ impl<'a> Parts<'a> {
             },
         })
     }
-}
-
-/// The name that the command line gives an image.
-fn stem(file: &Path) -> String {
-    let name = file.file_name().unwrap_or_default().to_string_lossy();
-    let name = name.strip_suffix(".gz").unwrap_or(&name);
-    let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
-    stem.to_owned()
 }

@@ -150,7 +150,7 @@ fn role_row(ui: &mut Ui, help: &str, role: Role) -> Option<Role> {
     select_row(ui, "As", help, role.name(), |ui| {
         let mut picked = None;
         for other in Role::ALL {
-            let colour = regions::role_colour(other);
+            let colour = theme::role_colour(other);
             let chosen = other == role;
             if menu::glyph_item(ui, other.name(), "", chosen, |painter, at| {
                 region::glyph(painter, at, other, colour);

@@ -164,7 +164,7 @@ pub struct Buffers {
 }
 
 /// Columns that one or two lanes process at once.
-pub fn columns_at_once(rank: usize) -> usize {
+fn columns_at_once(rank: usize) -> usize {
     match rank {
         0 | 1 => 1,
         2 => 2,

@@ -33,7 +33,7 @@ impl Allowances {
         self.later.last().map_or(self.start, |last| last.contact)
     }
 
-    /// Those of the start and of the steps before this one.
+    /// The contacts allowed at the start and by steps before this one.
     pub fn before(&self, step: u64) -> Self {
         let earlier = self.later.iter().filter(|a| a.step < step);
         Self {

@@ -5,7 +5,7 @@ use crate::solvers::tractogram::selection::{Edit, SelectionRules, Within};
 use crate::state::Document;
 use crate::state::core::layer::Input;
 use crate::state::core::layer::{LayerId, OriginId};
-use crate::state::document::{CurveRecipe, DensityMap, FitMask};
+use crate::state::density::recipe::DensityMap;
 use crate::state::filter::{WeightFit, WeightMapRecipe};
 use crate::state::origin::FitMapOrigin;
 use crate::state::origin::FoundMask;
@@ -16,6 +16,8 @@ use crate::state::sessions::saved::regions::region;
 use crate::state::sessions::saved::{
     SavedEdit, SavedInput, SavedMask, SavedOrigin, Table, density, segment,
 };
+use crate::state::tensors::recipe::FitMask;
+use crate::state::track::recipe::CurveRecipe;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 

@@ -4,7 +4,6 @@ use crate::data::{Region, Shape};
 use crate::solvers::tractogram::selection::{Edit, Within};
 use crate::state::Document;
 use crate::state::core::layer::{Input, OriginId};
-use crate::state::document::FitMask;
 use crate::state::origin::Computed;
 use crate::state::origin::Origin;
 use crate::state::sessions::ReadSession;
@@ -13,6 +12,7 @@ use crate::state::sessions::saved::{
     SavedCurves, SavedEdit, SavedFit, SavedInput, SavedMask, SavedOrigin, SavedReading,
     SavedRegion, SavedRules, SavedShape, SavedStart, SavedWeightFit, Table, density,
 };
+use crate::state::tensors::recipe::FitMask;
 use std::collections::BTreeMap;
 
 impl Lists<'_> {

@@ -1,0 +1,18 @@
+//! The recipe of a density map.
+
+use crate::solvers::density;
+use crate::state::core::layer::Input;
+use glam::DAffine3;
+use std::path::PathBuf;
+
+/// The recipe of a density map.
+#[derive(Clone, PartialEq, Debug)]
+pub struct DensityMap {
+    pub of: Input,
+    /// Transform of that layer at the time.
+    pub by: DAffine3,
+    pub on: density::DensityGrid,
+    /// The image that defines the voxels, if the streamlines have no grid.
+    pub template: Option<PathBuf>,
+    pub params: density::Params,
+}

@@ -1,0 +1,73 @@
+//! Questions to the document about its regions, and their changes.
+
+use crate::data::region::RegionId;
+use crate::data::{Region, Role, Shape};
+use crate::state::Document;
+use crate::state::core::layer::{Content, Layer};
+use crate::state::regions::recipe::{RegionSpec, ShapeSpec, Unfiled};
+use std::path::Path;
+use std::sync::Arc;
+
+impl Document {
+    pub fn region(&self, id: RegionId) -> Option<&Arc<Region>> {
+        self.regions.iter().find(|r| r.id == id)
+    }
+
+    pub fn edit_region(&mut self, id: RegionId, edit: impl FnOnce(&mut Region)) {
+        if let Some(region) = self.regions.iter_mut().find(|r| r.id == id) {
+            edit(Arc::make_mut(region));
+        }
+    }
+
+    /// Regions as text.
+    pub fn specs(&self, regions: &[Region]) -> Result<Vec<RegionSpec>, Unfiled> {
+        let path_of = |region: &Region| {
+            let Shape::Mask(mask) = &*region.shape else {
+                return None;
+            };
+            let same =
+                |l: &&Arc<Layer>| matches!(&l.content, Content::Mask(m) if m.id() == mask.id());
+            let opened = self.layers.iter().find(same);
+            let exported = || {
+                let mut files = self.mask_files.iter().rev();
+                let (_, path) = files.find(|(id, _)| *id == mask.id())?;
+                Some(path.clone())
+            };
+            // The file of a moved layer gives its original position.
+            let original_path = opened.and_then(|l| self.origins.path_in_place(l.origin));
+            original_path.map(Path::to_owned).or_else(exported)
+        };
+        let spec = |r: &Region| {
+            let shape = ShapeSpec::from_shape(&r.shape, path_of(r).as_deref());
+            let shape = shape.ok_or_else(|| Unfiled(r.name.clone()))?;
+            let role = r.role;
+            Ok(RegionSpec { role, shape })
+        };
+        regions.iter().map(spec).collect()
+    }
+
+    /// Adds a region.
+    pub fn add_region(&mut self, name: String, role: Role, shape: Arc<Shape>) -> RegionId {
+        let id = RegionId(self.fresh_id());
+        self.regions.push(Arc::new(Region {
+            id,
+            name,
+            role,
+            shape,
+            colour: None,
+            visible: true,
+            label_number: None,
+        }));
+        id
+    }
+
+    /// A name that no region has yet: `Seed`, `Seed 2`, …
+    pub fn region_name(&self, role: Role) -> String {
+        let taken = |name: &str| self.regions.iter().any(|r| r.name == name);
+        let numbered = (2..).map(|n| format!("{} {n}", role.name()));
+        std::iter::once(role.name().to_owned())
+            .chain(numbered)
+            .find(|name| !taken(name))
+            .unwrap_or_default()
+    }
+}

@@ -1,0 +1,275 @@
+//! The methods text of streamlines and rays.
+
+use crate::data::text::counted;
+use crate::data::{Region, Role};
+use crate::solvers::curves::{self, Integrator, Interpolation, Match, Seeding};
+use crate::solvers::geodesic::{
+    self, Cut, Directions, Form, Precision, RayMetricParams, Sharpening,
+};
+use crate::state::core::citations::Citations;
+use crate::state::core::text::count;
+use crate::state::regions::methods::named;
+use crate::state::track::types::CurveParams;
+use std::fmt::Write as _;
+
+const STREAMLINES: &str = "Basser PJ, Pajevic S, Pierpaoli C, Duda J, Aldroubi A (2000). In vivo fiber \
+    tractography using DT-MRI data. Magnetic Resonance in Medicine 44:625–632.";
+const DEFLECTION: &str = "Lazar M, Weinstein DM, Tsuruda JS, et al. (2003). White matter tractography using \
+    diffusion tensor deflection. Human Brain Mapping 18:306–321.";
+const BOOTSTRAP: &str = "Whitcher B, Tuch DS, Wisco JJ, Sorensen AG, Wang L (2008). Using the wild bootstrap to \
+    quantify uncertainty in diffusion tensor imaging. Human Brain Mapping 29:346–362.";
+const BOOTSTRAP_TRACKING: &str = "Jones DK (2008). Tractography gone wild: probabilistic fibre tracking using the \
+    wild bootstrap with diffusion tensor MRI. IEEE Transactions on Medical Imaging 27:1268–1274.";
+const GEODESICS: &str = "Sepasian N, ten Thije Boonkkamp JHM, ter Haar Romeny BM, Vilanova A (2012). \
+    Multivalued geodesic ray-tracing for computing brain connections using diffusion tensor imaging. \
+    SIAM Journal on Imaging Sciences 5:483–504.";
+const GEODESICS_ON_CARDS: &str = "van Aart E, Sepasian N, Jalba A, Vilanova A (2011). CUDA-accelerated \
+    geodesic ray-tracing for fiber tracking. International Journal of Biomedical Imaging 2011:698908.";
+const MEASURE: &str = "Astola L, Florack L, ter Haar Romeny B (2007). Measures for pathway analysis in brain \
+    white matter using diffusion tensor images. Information Processing in Medical Imaging, LNCS 4584:642–649.";
+
+/// How curves were computed and which were kept.
+pub(in crate::state) fn curves(
+    made: &CurveParams,
+    regions: &[Region],
+    cut: Cut,
+    kept: &str,
+    citations: &mut Citations,
+) -> String {
+    let (walk, cut) = match made {
+        CurveParams::Streamlines(walk) => (walk, None),
+        CurveParams::Rays(_, params) => (&params.curves, Some(cut)),
+    };
+    let mut text = following(made, walk, regions, citations);
+    text += &ends(walk);
+    text += &kept_curves(walk, regions, cut, kept);
+    if let Some(names) = named(regions, Role::Terminate) {
+        let _ = write!(text, " They ended at {names}.");
+    }
+    if let Some(names) = named(regions, Role::Mask) {
+        let _ = write!(text, " They had to stay within {names}.");
+    }
+    text
+}
+
+/// The first sentence: how curves were followed, and where they began.
+fn following(
+    made: &CurveParams,
+    walk: &curves::Params,
+    regions: &[Region],
+    citations: &mut Citations,
+) -> String {
+    let mut text = match made {
+        CurveParams::Rays(medium, params) => geodesics(medium, params, citations),
+        CurveParams::Streamlines(_) => match walk.deflection {
+            None => format!(
+                "Streamlines along the principal eigenvector {} were followed",
+                citations.cite(STREAMLINES)
+            ),
+            Some(deflection) => format!(
+                "Streamlines by tensor deflection (f = {}, g = {}) {} were followed",
+                deflection.f,
+                deflection.g,
+                citations.cite(DEFLECTION)
+            ),
+        },
+    };
+    let integrator = match walk.integrator {
+        Integrator::Euler => "Euler's method",
+        Integrator::Rk2 => "the midpoint method",
+        Integrator::Rk4 => "a fourth-order Runge–Kutta method",
+    };
+    let interpolation = match walk.interpolation {
+        Interpolation::Trilinear => "trilinear interpolation",
+        Interpolation::CubicBSpline => "cubic B-spline interpolation",
+    };
+    let _ = write!(
+        text,
+        " with {integrator} in steps of {} mm and {interpolation} of the tensors, from {}{}",
+        walk.step_mm,
+        seeds(walk.seeding),
+        named(regions, Role::Seed)
+            .map_or(String::from(" in the whole mask"), |r| format!(" in {r}"))
+    );
+    if let Some(repetitions) = walk.repetitions {
+        let _ = write!(
+            text,
+            ", {} each with tensors of a wild bootstrap of the fit's residuals {} {}",
+            counted(repetitions, "time"),
+            citations.cite(BOOTSTRAP),
+            citations.cite(BOOTSTRAP_TRACKING)
+        );
+    }
+    text += if walk.both_ways {
+        ", in both directions."
+    } else {
+        "."
+    };
+    text
+}
+
+/// The conditions that ended curves.
+fn ends(walk: &curves::Params) -> String {
+    let mut text = String::from(" They ended outside the mask");
+    if let Some(fa) = walk.min_fa {
+        let _ = write!(text, ", where the fractional anisotropy was below {fa}");
+    }
+    if let Some(angle) = walk.max_angle_rad {
+        // The conversion from radians adds digits that were not typed.
+        let degrees = (angle.to_degrees() * 1e6).round() / 1e6;
+        let _ = write!(text, ", where a step turned by more than {degrees}°");
+    }
+    if let Some(mm) = walk.max_length_mm {
+        let _ = write!(text, ", and at a length of {mm} mm");
+    }
+    text + "."
+}
+
+/// The sentence about the curves that were kept; `kept` is their number, and only rays have a cut.
+fn kept_curves(walk: &curves::Params, regions: &[Region], cut: Option<Cut>, kept: &str) -> String {
+    let what = if cut.is_some() { "rays" } else { "streamlines" };
+    let kept_if = conditions(walk, regions);
+    if kept_if.is_empty() {
+        return format!(" {}.", begins(&format!("{kept}{what} were kept")));
+    }
+    // The condition of the cut follows with an "and" of its own.
+    let more = cut.is_some_and(|cut| cut != Cut::All);
+    let conditions = match kept_if.split_last() {
+        Some((last, others)) if !more && !others.is_empty() => {
+            format!("{} and {last}", others.join(", "))
+        }
+        _ => kept_if.join(", "),
+    };
+    let sentence = format!("{kept}{what} were kept, which {conditions}");
+    let cut = cut.map_or_else(String::new, cut_condition);
+    format!(" {}{cut}.", begins(&sentence))
+}
+
+/// The condition of a cut by the connectivity measure, after other conditions.
+fn cut_condition(cut: Cut) -> String {
+    match cut {
+        Cut::All => String::new(),
+        Cut::AtLeast(least) => {
+            format!(" and had a connectivity measure of at least {least}")
+        }
+        Cut::Top(n) => {
+            format!(" and were the {} with the highest measure", count(n as u64))
+        }
+        Cut::TopShare(share) => {
+            format!(" and were the {} % with the highest measure", 100.0 * share)
+        }
+    }
+}
+
+/// The conditions that the kept curves met: regions, and a least length.
+fn conditions(walk: &curves::Params, regions: &[Region]) -> Vec<String> {
+    let mut kept_if = Vec::new();
+    let every = |rule: Match| {
+        if rule == Match::All {
+            "all of"
+        } else {
+            "any of"
+        }
+    };
+    let mut rule = |role: Role, text: &dyn Fn(String, usize) -> String| {
+        let count = regions.iter().filter(|r| r.role == role).count();
+        kept_if.extend(named(regions, role).map(|names| text(names, count)));
+    };
+    let several = |of: &str, names: String, count: usize| {
+        if count > 1 {
+            format!("{of} {names}")
+        } else {
+            names
+        }
+    };
+    rule(Role::Target, &|names, n| {
+        format!(
+            "reached {} (and were cut there)",
+            several(every(walk.targets), names, n)
+        )
+    });
+    rule(Role::Include, &|names, n| {
+        format!("passed {}", several(every(walk.includes), names, n))
+    });
+    rule(Role::Exclude, &|names, _| format!("did not touch {names}"));
+    if walk.min_length_mm > 0.0 {
+        kept_if.push(format!("were at least {} mm long", walk.min_length_mm));
+    }
+    kept_if
+}
+
+fn geodesics(
+    medium: &RayMetricParams,
+    params: &geodesic::Params,
+    citations: &mut Citations,
+) -> String {
+    let mut text = format!(
+        "Geodesic rays {} of the metric D⁻¹ were shot {}",
+        citations.cite(GEODESICS),
+        citations.cite(GEODESICS_ON_CARDS)
+    );
+    let _ = match params.directions {
+        Directions::Principal => write!(text, " along the principal eigenvector"),
+        Directions::Towards {
+            direction: [x, y, z],
+        } => {
+            write!(text, " in the direction ({x}, {y}, {z})")
+        }
+        Directions::Sphere { count: n } => {
+            write!(
+                text,
+                " in {} uniform on the sphere",
+                counted(n, "direction")
+            )
+        }
+        Directions::Cone {
+            count: n,
+            half_angle_rad,
+        } => write!(
+            text,
+            " in {} within {:.1}° of the principal eigenvector",
+            counted(n, "direction"),
+            half_angle_rad.to_degrees()
+        ),
+        Directions::Icosphere { level } => {
+            write!(text, " in the directions of an icosphere of level {level}")
+        }
+    };
+    let _ = match medium.sharpening {
+        Sharpening::Power { alpha: 1.0 } => Ok(()),
+        Sharpening::Power { alpha } => write!(
+            text,
+            ", of tensors raised to the power {alpha} at constant determinant"
+        ),
+        Sharpening::Paper { power, below_fa } => write!(
+            text,
+            ", of tensors raised to the power {power} where the fractional anisotropy was below {below_fa}"
+        ),
+    };
+    if params.form == Form::Christoffel {
+        text += ", by Christoffel symbols from four interpolated fields,";
+    }
+    if medium.precision == Precision::Half {
+        text += ", held in half precision,";
+    }
+    let _ = write!(
+        text,
+        " and ranked by Euclidean over Riemannian length {},",
+        citations.cite(MEASURE)
+    );
+    text
+}
+
+fn seeds(seeding: Seeding) -> String {
+    match seeding {
+        Seeding::Random { count: n } => counted(n, "random point"),
+        Seeding::Grid { spacing_mm } => format!("points {spacing_mm} mm apart"),
+        Seeding::PerVoxel { count: n } => format!("{} per voxel", counted(n, "point")),
+    }
+}
+
+/// The text with an upper-case first letter, to begin a sentence.
+fn begins(text: &str) -> String {
+    let (first, rest) = text.split_at(text.chars().next().map_or(0, char::len_utf8));
+    first.to_uppercase() + rest
+}
