@@ -98,10 +98,10 @@ pub struct CurveRecipe {
 /// The recipe of a density map.
 #[derive(Clone, PartialEq, Debug)]
 pub struct DensityMap {
-    pub of: Input,
+    pub input: Input,
     /// Transform of that layer at the time.
-    pub by: DAffine3,
-    pub on: density::DensityGrid,
+    pub transform: DAffine3,
+    pub grid: density::DensityGrid,
     /// The image that defines the voxels, if the streamlines have no grid.
     pub template: Option<PathBuf>,
     pub params: density::Params,
@@ -146,7 +146,7 @@ impl Default for Document {
 
 /// The name of a region whose mask has no file, so that no command can name it.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Unfiled(pub String);
+pub struct MaskWithoutFile(pub String);
 
 impl Document {
     pub fn is_empty(&self) -> bool {
@@ -294,7 +294,7 @@ impl Document {
     }
 
     /// Regions as text.
-    pub fn specs(&self, regions: &[Region]) -> Result<Vec<RegionSpec>, Unfiled> {
+    pub fn specs(&self, regions: &[Region]) -> Result<Vec<RegionSpec>, MaskWithoutFile> {
         let path_of = |region: &Region| {
             let Shape::Mask(mask) = &*region.shape else {
                 return None;
@@ -313,7 +313,7 @@ impl Document {
         };
         let spec = |r: &Region| {
             let shape = ShapeSpec::from_shape(&r.shape, path_of(r).as_deref());
-            let shape = shape.ok_or_else(|| Unfiled(r.name.clone()))?;
+            let shape = shape.ok_or_else(|| MaskWithoutFile(r.name.clone()))?;
             let role = r.role;
             Ok(RegionSpec { role, shape })
         };

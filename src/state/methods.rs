@@ -15,8 +15,8 @@ use crate::state::core::layer::{Content, Layer};
 use crate::state::core::text::count;
 use crate::state::document::Method;
 use crate::state::origin::TensorFit;
-use crate::state::regions::methods::named;
-use crate::state::tensors::recipe::Source;
+use crate::state::regions::methods::names_with_positions;
+use crate::state::tensors::recipe::ScanSource;
 use crate::state::track::types::CurveParams;
 use crate::state::{Document, Recipe, State, density, filter, pathways, segment};
 use std::fmt::Write as _;
@@ -104,8 +104,8 @@ pub fn methods(state: &State) -> String {
         let _ = write!(text, " \"{}\": ", layer.name);
         let basis = document.origins.fit(made.fit);
         let basis = basis.filter(|_| !document.origins.is_imported(made.fit));
-        let other = |of: &TensorFit| of.params != document.fit || document.tensors.is_none();
-        if let Some(basis) = basis.filter(|of| other(of)) {
+        let other = |fit: &TensorFit| fit.params != document.fit || document.tensors.is_none();
+        if let Some(basis) = basis.filter(|fit| other(fit)) {
             let mask = match &basis.mask {
                 FitMask::Found => None,
                 FitMask::File(path) => Some(format!("the mask {}", file_name(path))),
@@ -184,11 +184,13 @@ fn moves(document: &Document, citations: &mut Citations) -> String {
         let centre = layer.unmoved.as_ref().and_then(Content::volume);
         let centre = centre.map(|v| v.grid.centre());
         let centre = centre.unwrap_or_default();
-        let shift = moved.by.transform_point3(centre).distance(centre);
-        let turn = glam::DQuat::from_mat3(&moved.by.matrix3).to_axis_angle().1;
+        let shift = moved.transform.transform_point3(centre).distance(centre);
+        let turn = glam::DQuat::from_mat3(&moved.transform.matrix3)
+            .to_axis_angle()
+            .1;
         let far = format!("{shift:.1} mm at its centre and {:.1}°", turn.to_degrees());
         let name = &layer.name;
-        let _ = match moved.how {
+        let _ = match moved.aligned_by {
             AlignedBy::Manually => write!(text, " \"{name}\" was moved manually by {far}."),
             AlignedBy::File => write!(text, " \"{name}\" was moved by an affine from a file."),
             AlignedBy::Alignment => write!(
@@ -242,7 +244,7 @@ fn scans(document: &Document) -> String {
         let source = document.source(layer);
         let (source, turn) = source.untouched();
         let name = match source {
-            Source::Phantom { seed } => format!("the built-in head (seed {seed})"),
+            ScanSource::Phantom { seed } => format!("the built-in head (seed {seed})"),
             _ => layer.name.clone(),
         };
         let what = match &dwi.tensors {
@@ -326,10 +328,10 @@ fn curves(
     let mut text = following(made, walk, regions, citations);
     text += &ends(walk);
     text += &kept_curves(walk, regions, cut, kept);
-    if let Some(names) = named(regions, Role::Terminate) {
+    if let Some(names) = names_with_positions(regions, Role::Terminate) {
         let _ = write!(text, " They ended at {names}.");
     }
-    if let Some(names) = named(regions, Role::Mask) {
+    if let Some(names) = names_with_positions(regions, Role::Mask) {
         let _ = write!(text, " They had to stay within {names}.");
     }
     text
@@ -371,7 +373,7 @@ fn following(
         " with {integrator} in steps of {} mm and {interpolation} of the tensors, from {}{}",
         walk.step_mm,
         seeds(walk.seeding),
-        named(regions, Role::Seed)
+        names_with_positions(regions, Role::Seed)
             .map_or(String::from(" in the whole mask"), |r| format!(" in {r}"))
     );
     if let Some(repetitions) = walk.repetitions {
@@ -459,11 +461,11 @@ fn conditions(walk: &curves::Params, regions: &[Region]) -> Vec<String> {
             .iter()
             .filter(|r| r.visible && r.role == role)
             .count();
-        kept_if.extend(named(regions, role).map(|names| text(names, count)));
+        kept_if.extend(names_with_positions(regions, role).map(|names| text(names, count)));
     };
-    let several = |of: &str, names: String, count: usize| {
+    let several = |text: &str, names: String, count: usize| {
         if count > 1 {
-            format!("{of} {names}")
+            format!("{text} {names}")
         } else {
             names
         }

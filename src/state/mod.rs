@@ -78,7 +78,7 @@ pub use device::types::OpenBackend;
 pub use document::{Document, Method, Rays, Tensors};
 pub use filter::FilterAction;
 pub use pathways::{KeptPathway, PathwayAction};
-pub use pictures::{Look, Shot, Turntable};
+pub use pictures::{Look, Picture, Turntable};
 pub use recipe::Recipe;
 pub use runtime::Session;
 pub use segment::jobs::{
@@ -86,7 +86,7 @@ pub use segment::jobs::{
 };
 pub use segment::{LeakNotice, SegmentAction};
 pub use settings::{Gesture, Mouse, Preferences};
-pub use tensors::recipe::Source;
+pub use tensors::recipe::ScanSource;
 pub use track::types::{CurveResult, Standing};
 pub use update::update;
 pub use view::{Convention, Layout, Slab, Task, Tool, View};
@@ -197,7 +197,7 @@ impl State {
     pub fn stopped(&self) -> Option<(&StopFilterKey, &[Tractogram; 2])> {
         let live = self.session.track.live.value()?;
         let known = self.session.bundle.stopped.shown();
-        known.filter(|(key, _)| key.of == [live.output.kept.id(), live.output.missed.id()])
+        known.filter(|(key, _)| key.curves == [live.output.kept.id(), live.output.missed.id()])
     }
 
     /// The live result, if it is final.
