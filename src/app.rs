@@ -3,8 +3,8 @@
 mod action_log;
 pub mod autosave;
 pub mod events;
+mod pictures;
 mod record;
-mod shots;
 mod start;
 pub mod store;
 pub mod window_size;
@@ -30,7 +30,7 @@ pub struct App {
     /// No more questions are asked.
     closing: bool,
     events: events::Queue,
-    shots: shots::Shots,
+    pictures: pictures::Pictures,
     recent_changed: bool,
     title: String,
     /// Errors of the device that draws the window.
@@ -49,7 +49,7 @@ impl App {
             timers: autosave::Timers::started(),
             closing: false,
             events: events::Queue::default(),
-            shots: shots::Shots::default(),
+            pictures: pictures::Pictures::default(),
             recent_changed: false,
             title: String::new(),
             faults: Faults::default(),
@@ -74,7 +74,7 @@ impl App {
                     Effect::CancelOfDocument => self.jobs.cancel_of_document(),
                     Effect::LimitMemory(bytes) => self.jobs.limit_memory(bytes),
                     Effect::CopyText(text) => ctx.copy_text(text),
-                    Effect::TakeShot(shot, seen) => self.shots.add(shot, seen),
+                    Effect::TakePicture(picture, seen) => self.pictures.add(picture, seen),
                     Effect::Store => self.recent_changed = true,
                     Effect::Close => {
                         self.closing = true;
@@ -100,8 +100,8 @@ impl eframe::App for App {
         self.go_on_turning(ctx);
         self.report_faults();
         if let Some(gpu) = frame.wgpu_render_state() {
-            self.draw_shots(gpu, ctx);
-            if self.state.document.is_empty() && self.shots.is_idle() {
+            self.draw_pictures(gpu, ctx);
+            if self.state.document.is_empty() && self.pictures.is_idle() {
                 paint_callback::clear(ctx, &mut gpu.renderer.write().callback_resources);
             }
         }

@@ -207,7 +207,7 @@ pub fn points(output: &Output, streamline: usize) -> Vec<DVec3> {
 }
 
 /// Largest distance between points of the same index.
-pub fn apart(a: &[DVec3], b: &[DVec3]) -> f64 {
+pub fn max_distance(a: &[DVec3], b: &[DVec3]) -> f64 {
     assert_eq!(a.len(), b.len());
     a.iter()
         .zip(b)

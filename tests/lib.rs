@@ -16,7 +16,7 @@ use arcuate::compute::{Backend, BackendChoice, BackendError, BackendKind, Device
 use arcuate::data::Tractogram;
 use arcuate::io::Reading;
 use arcuate::jobs::{Delivery, Event, Job, Jobs, Outcome, Receive};
-use arcuate::state::density::{DensityOptions, Value};
+use arcuate::state::density::{DensityOptions, DensityValue};
 use arcuate::state::files::jobs::open::{Loaded, OpenFile, Opened, OpenedFile};
 use arcuate::state::files::jobs::saved;
 use arcuate::state::pictures::jobs::SavePng;
@@ -312,7 +312,7 @@ pub fn damages_more(tried: usize, files: usize, started: Instant) -> bool {
 }
 
 /// A density map with these values.
-pub fn density_map(value: Value) -> DensityOptions {
+pub fn density_map(value: DensityValue) -> DensityOptions {
     let mut map = DensityOptions::default();
     map.set_value(value);
     map

@@ -8,7 +8,7 @@ fn those(document: &Document, is: impl Fn(LayerId) -> bool) -> Vec<LayerId> {
 }
 
 /// Kept streamlines and rays.
-pub fn kept(document: &Document) -> Vec<LayerId> {
+pub fn kept_curve_layers(document: &Document) -> Vec<LayerId> {
     those(document, |id| document.curve_recipe(id).is_some())
 }
 

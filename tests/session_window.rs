@@ -119,7 +119,7 @@ impl Window {
 
     pub fn save(&mut self, path: &Path) {
         let path = Some(path.to_owned());
-        self.session(SessionAction::Save { path, then: None });
+        self.session(SessionAction::Save { path, next: None });
         assert!(!self.state.is_dirty(), "{}", self.said());
     }
 
@@ -212,7 +212,7 @@ impl Window {
         self.act(Action::Layer(LayerAction::Delete(md)));
         self.act(Action::Layer(LayerAction::Move {
             layer: fa.id,
-            to: 0,
+            index: 0,
         }));
         self.act(Action::View(ViewAction::SelectTask(Task::Track)));
         self.act(Action::View(ViewAction::MoveCrosshair(dvec3(
@@ -232,7 +232,7 @@ fn painted(window: &Window) -> Mask {
 }
 
 /// The content of a document as text: names, displays, shapes, parameters, points.
-pub fn told(state: &State) -> String {
+pub fn document_text(state: &State) -> String {
     let document = &state.document;
     let mut text = format!(
         "{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n",
@@ -286,7 +286,7 @@ pub fn everything(folder: &Path) -> Window {
     window.place(Role::Seed, dvec3(0.0, -4.0, 0.0), 6.0);
     window.act(Action::Track(TrackAction::Keep));
     let tracks = layer(&window, "Tracks");
-    let requested = crate::density_map(density::Value::Count);
+    let requested = crate::density_map(density::DensityValue::Count);
     let map = Action::MapDensity {
         layer: Some(tracks),
         density: requested,

@@ -1,12 +1,12 @@
 //! `arcuate align`: aligns one image to another by mutual information.
 
-use super::options::{Given, noted_volume};
+use super::options::{GivenParameters, noted_volume};
 use super::output::shown;
 use super::runner::{Failure, Runner};
 use crate::io::{self, quoted};
 use crate::solvers::alignment::Params;
-use crate::state::alignment::jobs::{AlignImages, Fixed};
-use crate::state::core::text::took;
+use crate::state::alignment::jobs::{AlignImages, AlignmentTarget};
+use crate::state::core::text::duration_text;
 use glam::DAffine3;
 use serde_json::json;
 use std::path::PathBuf;
@@ -32,7 +32,7 @@ pub struct Options {
     #[arg(long, value_name = "FILE")]
     pub out: PathBuf,
     #[command(flatten)]
-    pub params: Given<Params>,
+    pub params: GivenParameters<Params>,
 }
 
 pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
@@ -51,11 +51,11 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     let request = AlignImages {
         moving: moving.clone(),
         fixed: match gradients {
-            Some(gradients) => Fixed::Scan {
+            Some(gradients) => AlignmentTarget::Scan {
                 dwi: fixed,
                 gradients,
             },
-            None => Fixed::Image(fixed),
+            None => AlignmentTarget::Image(fixed),
         },
         params: options.params.params()?,
         layer: 0,
@@ -84,7 +84,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         output.after,
         output.before,
         output.evaluations,
-        took(wall_ms),
+        duration_text(wall_ms),
         shown(&options.out)
     );
     let value = json!({

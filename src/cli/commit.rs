@@ -2,8 +2,8 @@
 
 use super::inputs::streamlines;
 use super::options::{
-    Given, ReadingOptions, ScanOptions, about_mask, make_folder, not_negative, noted, noted_volume,
-    positive,
+    GivenParameters, ReadingOptions, ScanOptions, about_mask, make_folder, not_negative, noted,
+    noted_volume, positive,
 };
 use super::output::{remark, shown};
 use super::runner::{Failure, Runner};
@@ -63,7 +63,7 @@ pub struct Options {
     #[arg(long, value_name = "FILE")]
     pub peaks: Option<PathBuf>,
     #[command(flatten)]
-    pub params: Given<Params>,
+    pub params: GivenParameters<Params>,
     /// A gamma distribution of radii, shape and scale (µm); may be given several times [default: 2,0.5]
     #[arg(long, value_name = "SHAPE,SCALE", value_parser = gamma)]
     pub gamma: Vec<GammaRadii>,
@@ -103,7 +103,7 @@ fn gamma(text: &str) -> Result<GammaRadii, String> {
 }
 
 /// The opened inputs.
-struct Opened {
+struct OpenedInputs {
     scan: Volume,
     gradients: Option<Arc<Gradients>>,
     /// The phantom's own mask.
@@ -125,13 +125,13 @@ impl Options {
         self.out.join("weights.txt")
     }
 
-    fn open(&self, runner: &mut Runner) -> Result<Opened, Failure> {
+    fn open(&self, runner: &mut Runner) -> Result<OpenedInputs, Failure> {
         let plain = self.scan.gradients.is_none() && self.scan.bval.is_none();
         let phantom = self.scan.phantom_seed()?.is_some();
         let density = self.params(1)?.model.intra == Intra::Density;
         if density && plain && !phantom {
             let (scan, gradients) = noted_volume(&PathBuf::from(&self.scan.scan), runner)?;
-            return Ok(Opened {
+            return Ok(OpenedInputs {
                 scan,
                 gradients,
                 mask: None,
@@ -142,7 +142,7 @@ impl Options {
         for note in &scan.notes {
             remark(note, &self.scan.scan);
         }
-        Ok(Opened {
+        Ok(OpenedInputs {
             scan: scan.dwi,
             gradients: scan.gradients,
             mask: scan.true_mask,
@@ -268,9 +268,9 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         params: params.clone(),
         prepared: None,
         start,
-        without: Excluded::Nobody,
-        left: None,
-        before: None,
+        excluded: Excluded::None,
+        remaining: None,
+        rmse_before: None,
         curve: Curve::default(),
     })?;
     if let Some(found) = &made.mask_found {
@@ -324,7 +324,7 @@ fn save(
     let each = options.maps().into_iter().zip(volumes).zip(requested);
     for ((path, volume), _) in each.filter(|(_, requested)| *requested) {
         runner.run(SaveVolume {
-            from: None,
+            source: None,
             volume: volume.clone(),
             path: path.clone(),
             command: typed_command(),

@@ -5,7 +5,7 @@ use super::options::ReadingOptions;
 use super::output::shown;
 use super::runner::{Failure, Runner};
 use crate::data::text::{count as grouped, counted};
-use crate::state::streamlines::jobs::Among;
+use crate::state::streamlines::jobs::CountedStreamlines;
 use crate::state::streamlines::jobs::connectome::ComputeConnectome;
 use crate::state::streamlines::jobs::csv::{ConnectomeTable, SaveConnectome};
 use crate::state::streamlines::jobs::table::Measure;
@@ -93,7 +93,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         (None, None) => None,
     };
     let compute = ComputeConnectome {
-        among: Among {
+        among: CountedStreamlines {
             tractogram,
             marks: None,
         },
@@ -113,12 +113,12 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         .pairs
         .iter()
         .map(|path| (path, ConnectomeTable::Pairs));
-    for (path, what) in std::iter::once((&options.output, matrix)).chain(pairs) {
+    for (path, table) in std::iter::once((&options.output, matrix)).chain(pairs) {
         runner.run(SaveConnectome {
             path: path.clone(),
             connectome: found.clone(),
             names: names.clone(),
-            what,
+            table,
         })?;
     }
     let n = found.nodes.len();

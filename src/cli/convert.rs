@@ -95,12 +95,12 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         replace: runner.force(),
     };
     let done = runner.run(request)?.0.converted;
-    let mut text = format!("Converted {}\n", done.what);
+    let mut text = format!("Converted {}\n", done.content);
     for path in &done.written {
         let _ = writeln!(text, "  written     {}", shown(path));
     }
     let value = json!({
-        "command": "convert", "what": done.what, "files": done.written,
+        "command": "convert", "what": done.content, "files": done.written,
         "left_out": done.unsupported_contents,
     });
     runner.report(&value, &text);

@@ -1,7 +1,7 @@
 //! `arcuate density`: visit maps and track-density images.
 
 use super::inputs::check_overlap;
-use super::options::{Given, ReadingOptions};
+use super::options::{GivenParameters, ReadingOptions};
 use super::output::{remark, shown};
 use super::runner::{Failure, Runner};
 use crate::compute::Control;
@@ -9,7 +9,7 @@ use crate::data::Tractogram;
 use crate::data::text::{counted, grouped};
 use crate::io::{self, Format, quoted};
 use crate::solvers::density::{DensityGrid, Params, Voxels};
-use crate::state::core::text::took;
+use crate::state::core::text::duration_text;
 use crate::state::density::jobs::MapDensity;
 use crate::state::files::jobs::SaveVolume;
 use crate::state::files::jobs::open::{Loaded, OpenFile, Opened, OpenedFile};
@@ -43,9 +43,9 @@ pub struct Options {
     #[arg(long, value_name = "FILE")]
     pub template: Option<PathBuf>,
     #[command(flatten)]
-    pub voxels: Given<Voxels>,
+    pub voxels: GivenParameters<Voxels>,
     #[command(flatten)]
-    pub params: Given<Params>,
+    pub params: GivenParameters<Params>,
     #[command(flatten)]
     pub reading: ReadingOptions,
 }
@@ -130,10 +130,10 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     }
     let request = MapDensity {
         tractogram,
-        on,
+        grid: on,
         params: params.clone(),
         layer: 0,
-        by: glam::DAffine3::IDENTITY,
+        transform: glam::DAffine3::IDENTITY,
     };
     let (made, wall_ms) = runner.run(request)?;
     let volume = made.output.volume.clone();
@@ -143,7 +143,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     let highest_text = count_of_most.map_or(highest.to_string(), |n| grouped(&n.to_string()));
     let highest = count_of_most.map_or(json!(highest), |n| json!(n));
     runner.run(SaveVolume {
-        from: None,
+        source: None,
         volume,
         path: options.out.clone(),
         command: options.command(&params, voxels),
@@ -163,7 +163,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         output.inside_mm,
         output.outside_mm,
         counted(output.voxels as usize, "voxel"),
-        took(wall_ms),
+        duration_text(wall_ms),
         shown(&options.out)
     );
     let value = json!({

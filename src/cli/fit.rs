@@ -1,6 +1,6 @@
 //! `arcuate fit`: diffusion tensors and their maps.
 
-use super::options::{FitOptions, Fitted, make_folder};
+use super::options::{FitOptions, FittedScan, make_folder};
 use super::output::shown;
 use super::runner::{Failure, Runner};
 use crate::data::gradients::volume_numbers;
@@ -48,7 +48,7 @@ enum Map {
 }
 
 /// Fails if the map does not exist.
-fn map_content(map: FitMap, fitted: &Fitted) -> Result<Map, Failure> {
+fn map_content(map: FitMap, fitted: &FittedScan) -> Result<Map, Failure> {
     let volume = |v: &Volume| Map::Volume(v.clone());
     Ok(match map {
         FitMap::Fa => volume(&fitted.maps.fa),
@@ -93,7 +93,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         .command();
         let (saved, _) = match map_content(map, &fitted)? {
             Map::Volume(volume) => runner.run(SaveVolume {
-                from: None,
+                source: None,
                 volume,
                 path,
                 command,

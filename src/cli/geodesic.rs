@@ -1,9 +1,9 @@
 //! `arcuate geodesic`: geodesic rays between regions, ranked by their connectivity measure.
 
-use super::options::Given;
+use super::options::GivenParameters;
 use super::output::shown;
 use super::runner::{Failure, Runner};
-use super::track::{self, CurveOptions, OfRays, Tracked, key};
+use super::track::{self, CurveOptions, RayRows, TrackingResult, key};
 use crate::data::Role;
 use crate::data::text::{counted, singular_or_plural};
 use crate::solvers::geodesic::Rays;
@@ -35,9 +35,9 @@ formats hold these values themselves. Rays keep the order of the seeds.";
 )]
 pub struct Options {
     #[command(flatten)]
-    pub curves: CurveOptions<OfRays>,
+    pub curves: CurveOptions<RayRows>,
     #[command(flatten)]
-    pub rays: Given<Rays>,
+    pub rays: GivenParameters<Rays>,
 }
 
 impl Options {
@@ -61,10 +61,10 @@ impl Options {
 }
 
 /// Counts as JSON and as text.
-fn summary(tracked: &Tracked, shot: &RayOutput) -> (Value, String) {
+fn summary(tracked: &TrackingResult, ray_output: &RayOutput) -> (Value, String) {
     let (mut value, text) = track::summary(tracked, "rays");
-    let rays = shot.seeds * shot.directions;
-    let passed = shot.measures.len();
+    let rays = ray_output.seeds * ray_output.directions;
+    let passed = ray_output.measures.len();
     let gates = [Role::Target, Role::Include, Role::Exclude];
     let gated = tracked.regions.iter().any(|r| gates.contains(&r.role));
     let what = match gated {
@@ -72,43 +72,43 @@ fn summary(tracked: &Tracked, shot: &RayOutput) -> (Value, String) {
         // Without regions there is no other condition.
         false => "start and are long enough",
     };
-    let mut sorted = shot.measures.to_vec();
+    let mut sorted = ray_output.measures.to_vec();
     sorted.sort_by(f32::total_cmp);
     // The median of an even number is the mean of the two in the middle.
     let middle = |n: usize| sorted.get(n / 2).copied();
     let lower = middle(sorted.len().saturating_sub(1));
     let median = lower.zip(middle(sorted.len())).map(|(a, b)| (a + b) / 2.0);
     value["command"] = json!("geodesic");
-    value["seeds"] = json!(shot.seeds);
-    value["directions"] = json!(shot.directions);
+    value["seeds"] = json!(ray_output.seeds);
+    value["directions"] = json!(ray_output.directions);
     value["rays"] = json!(rays);
     value["passed"] = json!(passed);
     value["measure"] = json!({
-        "least": sorted.first(), "median": median, "most": sorted.last(), "cut": shot.least,
+        "least": sorted.first(), "median": median, "most": sorted.last(), "cut": ray_output.min_measure,
     });
-    value["kernel_ms"] = json!(shot.kernel_s.map(|s| 1e3 * s));
-    value["repaired"] = json!(shot.medium.repaired);
+    value["kernel_ms"] = json!(ray_output.kernel_s.map(|s| 1e3 * s));
+    value["repaired"] = json!(ray_output.medium.repaired);
     let mut message = format!(
         "{} of {} ({}, {}) {what}\n",
         count(passed as u64),
         counted(rays as usize, "ray"),
-        counted(shot.seeds as usize, "seed"),
-        counted(shot.directions as usize, "direction")
+        counted(ray_output.seeds as usize, "seed"),
+        counted(ray_output.directions as usize, "direction")
     );
     if let (Some(low), Some(middle), Some(high)) = (sorted.first(), median, sorted.last()) {
         message += &format!("Connectivity measure {low:.3} to {high:.3}, median {middle:.3}\n");
     }
     let kept = tracked.output.kept.len();
     value["cut"] = json!({ "kept": kept, "of": passed });
-    if let Some(least) = shot.least.filter(|_| kept < passed) {
+    if let Some(least) = ray_output.min_measure.filter(|_| kept < passed) {
         message += &format!(
             "The cut keeps the strongest {} of them ({:.1} %), from {least:.3}; --cut all keeps every ray\n",
             count(kept as u64),
             100.0 * kept as f64 / passed as f64
         );
     }
-    if shot.medium.repaired > 0 {
-        let repaired = shot.medium.repaired as usize;
+    if ray_output.medium.repaired > 0 {
+        let repaired = ray_output.medium.repaired as usize;
         let was = singular_or_plural(repaired, "was", "were");
         message += &format!("{} {was} repaired\n", counted(repaired, "tensor"));
     }
@@ -143,31 +143,31 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         cut,
         coarse: false,
     };
-    let (shot, wall_ms) = runner.run(shoot)?;
-    let tracked = Tracked {
-        output: Arc::new(shot.output.clone()),
+    let (ray_output, wall_ms) = runner.run(shoot)?;
+    let tracked = TrackingResult {
+        output: Arc::new(ray_output.output.clone()),
         regions,
         recipe,
         wall_ms,
     };
     let files = curves.save(&tracked, runner)?;
-    if shot.measures.is_empty() {
+    if ray_output.measures.is_empty() {
         let targets = tracked.regions.iter().filter(|r| r.role == Role::Target);
         let targets: Vec<&str> = targets.map(|r| r.name.as_str()).collect();
         warning!(
             "{}{}",
-            empty::none_passed(&shot.output, &targets, &fitted.mask_name()),
+            empty::none_passed(&ray_output.output, &targets, &fitted.mask_name()),
             track::out_of_reach(&fitted, &tracked.regions)
         );
     } else if tracked.output.kept.is_empty() {
-        let most = shot.measures.iter().copied().max_by(f32::total_cmp);
+        let most = ray_output.measures.iter().copied().max_by(f32::total_cmp);
         warning!(
             "The cut keeps none of {}, with measures up to {:.3}; lower it",
-            counted(shot.measures.len(), "ray"),
+            counted(ray_output.measures.len(), "ray"),
             most.unwrap_or(f32::NAN)
         );
     }
-    let (mut value, mut text) = summary(&tracked, &shot);
+    let (mut value, mut text) = summary(&tracked, &ray_output);
     value["files"] = json!(files);
     value["repeat"] = json!(tracked.recipe.command_to(&curves.out));
     for file in files {

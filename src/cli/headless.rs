@@ -6,7 +6,7 @@ use crate::compute::Control;
 use crate::io::session::{self, FileComparison};
 use crate::jobs::{Outcome, Receive};
 use crate::state::pathways::jobs::{KEPT_PATHWAY, PATHWAY};
-use crate::state::sessions::{Found, Missing};
+use crate::state::sessions::{FileStatus, Missing};
 use crate::state::tensors::jobs::CompareTensors;
 use crate::state::{
     Action, Effect, FilesAction, SessionAction, Severity, State, UnsavedAction, update,
@@ -20,7 +20,7 @@ pub struct Headless<'a> {
 }
 
 /// Says in one sentence how a file differs from the one saved with the session, and what to do.
-fn difference(found: &Found) -> String {
+fn difference(found: &FileStatus) -> String {
     let remedy = match &found.standing {
         FileComparison::Missing(why) => remedy(why),
         _ => {
@@ -79,7 +79,7 @@ impl<'a> Headless<'a> {
         // A file that was found but cannot be read is not searched for again.
         let mut tried = BTreeSet::new();
         while let Some(opening) = self.state.session.saving.opening.clone() {
-            let missing = opening.wrong().filter(|(i, _)| !tried.contains(i));
+            let missing = opening.changed_files().filter(|(i, _)| !tried.contains(i));
             let mut missing =
                 missing.filter(|(_, f)| matches!(f.standing, FileComparison::Missing(_)));
             let found = missing.find_map(|(i, f)| {
@@ -90,10 +90,11 @@ impl<'a> Headless<'a> {
                     tried.insert(index);
                     self.act(Action::Session(SessionAction::Relocate { index, path }))?;
                 }
-                None if opening.wrong().next().is_some() => {
-                    let is_missing = |f: &Found| matches!(f.standing, FileComparison::Missing(_));
-                    let goes_on = partly && opening.wrong().all(|(_, f)| is_missing(f));
-                    let all = opening.wrong().map(|(_, found)| difference(found));
+                None if opening.changed_files().next().is_some() => {
+                    let is_missing =
+                        |f: &FileStatus| matches!(f.standing, FileComparison::Missing(_));
+                    let goes_on = partly && opening.changed_files().all(|(_, f)| is_missing(f));
+                    let all = opening.changed_files().map(|(_, found)| difference(found));
                     let mut sentences: Vec<String> = all.collect();
                     let last = if goes_on { None } else { sentences.pop() };
                     let severity = match goes_on {

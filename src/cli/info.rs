@@ -10,7 +10,7 @@ use crate::data::{AffineSource, Gradients, Grid, Tractogram, Volume, VolumeKind}
 use crate::io::bids::{Folder, Kind, Visit};
 use crate::io::image::Overview;
 use crate::io::{self, Reading};
-use crate::state::alignment::space::{Item, What, disagreements, shares_inside};
+use crate::state::alignment::space::{NamedData, SpatialData, disagreements, shares_inside};
 use crate::state::core::text::count;
 use crate::state::files::jobs::open::{Loaded, OpenFile, Opened, OpenedFile, table};
 use serde_json::{Value, json};
@@ -105,13 +105,15 @@ fn tenths(value: f64) -> String {
 }
 
 /// The contents of the files, by their names.
-fn items(kept: &[(String, Loaded)]) -> Vec<Item<'_>> {
-    let items = kept.iter().map(|(name, data)| Item {
+fn items(kept: &[(String, Loaded)]) -> Vec<NamedData<'_>> {
+    let items = kept.iter().map(|(name, data)| NamedData {
         name,
-        what: match data {
-            Loaded::Scan { dwi: volume, .. } | Loaded::Image(volume) => What::Image(&volume.grid),
-            Loaded::Mask(mask) => What::Mask(mask),
-            Loaded::Tractogram(tractogram) => What::Streamlines(tractogram),
+        data: match data {
+            Loaded::Scan { dwi: volume, .. } | Loaded::Image(volume) => {
+                SpatialData::Image(&volume.grid)
+            }
+            Loaded::Mask(mask) => SpatialData::Mask(mask),
+            Loaded::Tractogram(tractogram) => SpatialData::Streamlines(tractogram),
         },
     });
     items.collect()
@@ -178,7 +180,7 @@ fn folder(found: &Folder) -> (Value, String, Option<Loaded>) {
         let names: Vec<String> = visits.iter().map(Visit::name).collect();
         let _ = writeln!(text, "  to choose from  {}", one_line(&names.join(", ")));
     }
-    for file in &found.found {
+    for file in &found.files {
         let place = one_line(&relative(&file.path));
         let _ = writeln!(text, "  {:<15} {place}", file.kind.name());
         match (file.kind, file.gradients.as_slice()) {
@@ -203,7 +205,7 @@ fn folder(found: &Folder) -> (Value, String, Option<Loaded>) {
         );
     }
     let files: Vec<Value> = found
-        .found
+        .files
         .iter()
         .map(|f| {
             json!({

@@ -6,7 +6,7 @@ mod parameters;
 mod regions;
 
 pub use common::{ChanceOptions, LookOptions, SessionOptions};
-pub use parameters::{Given, Taken};
+pub use parameters::{GivenParameters, RowSelection};
 pub use regions::{DomainOptions, PassingOptions, RegionOptions, shape};
 
 use super::output::remark;
@@ -20,7 +20,7 @@ use crate::state::files::jobs::open::{Loaded, OpenFile, Opened, OpenedFile};
 use crate::state::sessions::jobs::head::MakeHead;
 use crate::state::tensors::jobs::fit::{FitTensors, TensorFit};
 use crate::state::tensors::mask_text;
-use crate::state::tensors::recipe::{FitRecipe, Source};
+use crate::state::tensors::recipe::{FitRecipe, ScanSource};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -90,7 +90,7 @@ pub struct FitOptions {
     #[arg(long, value_name = "FILE")]
     pub mask: Option<PathBuf>,
     #[command(flatten)]
-    pub params: Given<tensor_fit::Params>,
+    pub params: GivenParameters<tensor_fit::Params>,
 }
 
 /// Answers of the user where files are silent.
@@ -161,7 +161,7 @@ pub struct Scan {
 }
 
 /// A fitted scan.
-pub struct Fitted {
+pub struct FittedScan {
     pub scan: Scan,
     pub fit: tensor_fit::Output,
     pub maps: tensor_fit::Maps,
@@ -173,7 +173,7 @@ pub struct Fitted {
     pub wall_ms: f64,
 }
 
-impl Fitted {
+impl FittedScan {
     /// The name of the tensors' mask, for sentences.
     pub fn mask_name(&self) -> String {
         let file = self.recipe.mask.as_ref().and_then(|p| p.file_name());
@@ -331,25 +331,25 @@ impl ScanOptions {
         Ok(Some(seed))
     }
 
-    fn source(&self) -> Source {
+    fn source(&self) -> ScanSource {
         let of = self.untouched();
         match self.turn.filter(|t| *t != AxisChange::NONE) {
-            Some(turn) => Source::Turned {
-                of: Box::new(of),
+            Some(turn) => ScanSource::Turned {
+                base: Box::new(of),
                 turn,
             },
             None => of,
         }
     }
 
-    fn untouched(&self) -> Source {
+    fn untouched(&self) -> ScanSource {
         match (self.phantom_seed(), self.tensors.layout()) {
-            (Ok(Some(seed)), _) => Source::Phantom { seed },
-            (_, Some(layout)) => Source::Tensors {
+            (Ok(Some(seed)), _) => ScanSource::Phantom { seed },
+            (_, Some(layout)) => ScanSource::Tensors {
                 file: PathBuf::from(&self.scan),
                 layout,
             },
-            _ => Source::File {
+            _ => ScanSource::File {
                 dwi: PathBuf::from(&self.scan),
                 gradients: self.gradient_files(),
             },
@@ -465,7 +465,7 @@ impl FitOptions {
         })
     }
 
-    pub fn run(&self, runner: &mut Runner) -> Result<Fitted, Failure> {
+    pub fn run(&self, runner: &mut Runner) -> Result<FittedScan, Failure> {
         // Parameters that fit no scan are refused before a scan is read.
         self.params.or_defaults(tensor_fit::Params::defaults())?;
         let scan = self.scan.open(runner)?;
@@ -492,7 +492,7 @@ impl FitOptions {
             fit,
             maps,
             mask,
-            found,
+            mask_found,
         } = *fitted;
         if let Some(unit) = fit.other_unit {
             note!(
@@ -500,20 +500,20 @@ impl FitOptions {
                 self.scan.scan
             );
         }
-        if let Some(found) = &found {
-            about_mask(found, scan.companion_mask.as_deref());
+        if let Some(mask_found) = &mask_found {
+            about_mask(mask_found, scan.companion_mask.as_deref());
         }
         let floor = recipe.params.min_eigenvalue_mm2_per_s;
         for doubt in fit.doubts(mask.count(), floor) {
             warning!("{doubt}: {}", self.scan.scan);
         }
-        Ok(Fitted {
+        Ok(FittedScan {
             scan,
             fit,
             maps,
             mask,
             mask_found: is_found,
-            mask_report: found,
+            mask_report: mask_found,
             recipe,
             wall_ms,
         })

@@ -141,7 +141,7 @@ pub fn end(outcome: Result<(), Failure>, json: bool) -> u8 {
     let mut code = 0;
     if let Err(failure) = outcome {
         report_message(Severity::Error, &failure.sentence);
-        code = failure.code;
+        code = failure.exit_code;
     }
     if json && let Some(object) = object(code != 0) {
         print_json(&object);
@@ -149,7 +149,7 @@ pub fn end(outcome: Result<(), Failure>, json: bool) -> u8 {
     match check() {
         Err(lost) if code == 0 => {
             report_message(Severity::Error, &lost.sentence);
-            lost.code
+            lost.exit_code
         }
         _ => code,
     }

@@ -1,6 +1,6 @@
 //! `arcuate pathway`: cost fields of two regions, and the pathway between them.
 
-use super::options::{DomainOptions, FitOptions, Fitted, Given, make_folder, shape};
+use super::options::{DomainOptions, FitOptions, FittedScan, GivenParameters, make_folder, shape};
 use super::output::shown;
 use super::runner::{Failure, Runner};
 use crate::data::region::RegionId;
@@ -10,11 +10,11 @@ use crate::jobs::Values;
 use crate::parameters::Parameters as _;
 use crate::solvers::metric::{self, MAX_ANISOTROPY};
 use crate::solvers::pathway::{MAX_PAIRS, MIN_PAIRS, NoRates, Params, Width};
-use crate::state::core::text::took;
+use crate::state::core::text::duration_text;
 use crate::state::files::jobs::{SaveMask, SaveTractogram, SaveVolume};
-use crate::state::pathways::jobs::{ComparePathway, Compared, FindPathway, RANDOM_PAIRS};
+use crate::state::pathways::jobs::{ComparePathway, FindPathway, PathwayComparison, RANDOM_PAIRS};
 use crate::state::pathways::recipe::command;
-use crate::state::pathways::{AmongPairs, PathwayResult};
+use crate::state::pathways::{PathwayResult, RandomPairRank};
 use crate::state::regions::recipe::RegionSpec;
 use crate::state::regions::recipe::ShapeSpec;
 use crate::state::tensors::jobs::input::Tensors;
@@ -52,11 +52,11 @@ pub struct Options {
     #[command(flatten)]
     pub domain: DomainOptions,
     #[command(flatten)]
-    pub params: Given<Params>,
+    pub params: GivenParameters<Params>,
     #[command(flatten)]
-    pub metric: Given<metric::Params>,
+    pub metric: GivenParameters<metric::Params>,
     #[command(flatten)]
-    pub width: Given<Width>,
+    pub width: GivenParameters<Width>,
     /// Compare with the paths between this many random pairs of regions in the same head, at least 20 (0: none); takes
     /// about as long as the pathway itself
     #[arg(long, value_name = "PAIRS", default_value_t = RANDOM_PAIRS, allow_negative_numbers = true, value_parser = pairs)]
@@ -93,7 +93,7 @@ impl Options {
     }
 
     /// The command that repeats this work, from the command line's values.
-    fn command(&self, fitted: &Fitted, params: &Params, epsilon: f64) -> String {
+    fn command(&self, fitted: &FittedScan, params: &Params, epsilon: f64) -> String {
         let regions: Vec<RegionSpec> = self
             .shapes()
             .map(|(role, shape)| RegionSpec {
@@ -158,7 +158,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         regions: regions.clone(),
         params,
         coarse: false,
-        known: None,
+        prepared: None,
         kept: None,
         mask_name: fitted.mask_name(),
     })?;
@@ -180,7 +180,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
     for (volume, path) in [(first, u1), (second, u2), (pathway.image(), u)] {
         let command = command.clone();
         runner.run(SaveVolume {
-            from: None,
+            source: None,
             volume,
             path,
             command,
@@ -192,7 +192,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         command: command.clone(),
     })?;
     runner.run(SaveTractogram {
-        tractogram: found.line.clone(),
+        tractogram: found.curve.clone(),
         path: path_file,
         command: command.clone(),
         values: Values::default(),
@@ -204,7 +204,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
             regions,
             params,
             pairs: options.null,
-            known: None,
+            known_pairs: None,
         })?;
         value["random_pairs"] = random_pairs(&compared);
         text += &compared_with(&compared);
@@ -224,8 +224,8 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         found.mean_fa,
         counted(found.voxels, "voxel"),
         domain_text(found.params.min_fa),
-        took(found.prepare_ms),
-        took(found.solve_ms)
+        duration_text(found.prepare_ms),
+        duration_text(found.solve_ms)
     );
     if repaired > 0 {
         let repaired = repaired as usize;
@@ -254,8 +254,8 @@ fn pairs(text: &str) -> Result<usize, String> {
     })
 }
 
-fn random_pairs(compared: &Compared) -> Value {
-    let pairs = &compared.known.pairs;
+fn random_pairs(compared: &PathwayComparison) -> Value {
+    let pairs = &compared.known_pairs.pairs;
     let shares = compared.shares;
     json!({
         "tried": pairs.tried,
@@ -274,15 +274,15 @@ fn domain_text(min_fa: f64) -> String {
     }
 }
 
-fn compared_with(compared: &Compared) -> String {
-    let joined = compared.known.pairs.rates.len();
-    let wall = took(compared.wall_ms);
-    match AmongPairs::from_compared(compared) {
+fn compared_with(compared: &PathwayComparison) -> String {
+    let joined = compared.known_pairs.pairs.rates.len();
+    let wall = duration_text(compared.wall_ms);
+    match RandomPairRank::from_compared(compared) {
         Some(among) => format!(
             "{} (compared in {wall}); a path exists between almost any two regions\n",
             among.text()
         ),
-        None if compared.known.pairs.too_few() => format!(
+        None if compared.known_pairs.pairs.too_few() => format!(
             "Not compared: found {} of this domain that a path joins, expected at least {MIN_PAIRS}; widen the \
              domain (--min-fa, --within)\n",
             counted(joined, "random pair")
@@ -315,7 +315,7 @@ fn summary(found: &PathwayResult, set: &Mask, epsilon: f64) -> (Value, String) {
             "weakest": weakest.map(|w| json!({
                 "cost_per_mm": w.cost_per_mm,
                 "times_mean": w.times_mean(),
-                "at": w.at.to_array(),
+                "at": w.centre.to_array(),
                 "length_mm": w.length_mm,
             })),
         },
@@ -328,9 +328,9 @@ fn summary(found: &PathwayResult, set: &Mask, epsilon: f64) -> (Value, String) {
                 w.length_mm,
                 w.cost_per_mm,
                 w.times_mean(),
-                w.at.x,
-                w.at.y,
-                w.at.z
+                w.centre.x,
+                w.centre.y,
+                w.centre.z
             )
         },
     );

@@ -317,7 +317,7 @@ impl Options {
         let path = |name: &str| self.out.join(format!("{name}.nii.gz"));
         for (name, volume) in volumes {
             runner.run(SaveVolume {
-                from: None,
+                source: None,
                 volume: volume.clone(),
                 path: path(name),
                 command: self.command(),

@@ -7,7 +7,7 @@ use super::runner::{Failure, Runner};
 use crate::data::text::counted;
 use crate::solvers::tractogram::profile::{Along, MAX_NODES, Sense, Start};
 use crate::state::regions::recipe::ShapeSpec;
-use crate::state::streamlines::jobs::Among;
+use crate::state::streamlines::jobs::CountedStreamlines;
 use crate::state::streamlines::jobs::csv::SaveProfile;
 use crate::state::streamlines::jobs::profile::ComputeProfile;
 use serde_json::json;
@@ -89,7 +89,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         .into_iter()
         .map(|(_, volume)| Along::Image(volume, 0));
     let compute = ComputeProfile {
-        among: Among {
+        among: CountedStreamlines {
             tractogram,
             marks: None,
         },

@@ -1,6 +1,6 @@
 //! `arcuate region`: the window's operations on regions, with masks and label maps.
 
-use super::options::{Given, not_reversed, shape, whole};
+use super::options::{GivenParameters, not_reversed, shape, whole};
 use super::output::shown;
 use super::runner::{Failure, Runner};
 use super::typed::typed_command;
@@ -51,7 +51,7 @@ pub struct Options {
     #[arg(long, value_name = "X,Y,Z", allow_hyphen_values = true, value_parser = point, requires = "image", requires = "tolerance", conflicts_with = "label")]
     pub fill: Option<DVec3>,
     #[command(flatten)]
-    pub filling: Given<Fill>,
+    pub filling: GivenParameters<Fill>,
     /// Voxels with this whole number; may be given several times
     #[arg(
         long,
@@ -70,7 +70,7 @@ pub struct Options {
     #[arg(long, value_name = "REGION")]
     pub subtract: Vec<ShapeSpec>,
     #[command(flatten)]
-    pub change: Given<Change>,
+    pub change: GivenParameters<Change>,
     /// Write the regions of --union as the numbers 1, 2, … of one image
     #[arg(long, requires = "union", conflicts_with_all = ["threshold", "fill", "label", "intersect", "subtract", "grow", "smooth"])]
     pub as_labels: bool,
@@ -147,15 +147,15 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         (Combine::Intersection, shapes(&options.intersect)?),
         (Combine::Difference, shapes(&options.subtract)?),
     ];
-    for (how, shapes) in others {
-        for with in shapes {
+    for (operation, shapes) in others {
+        for other in shapes {
             let base = Arc::new(Shape::Mask(mask));
             let grid = grid.clone();
             mask = make(
                 RegionOperation::Combine {
-                    how,
+                    operation,
                     base,
-                    with,
+                    other,
                     grid,
                 },
                 runner,
@@ -254,14 +254,14 @@ fn from_values(options: &Options, volume: &Volume, runner: &mut Runner) -> Resul
         };
         return make(what, runner);
     }
-    if let Some(from) = options.fill {
+    if let Some(seed) = options.fill {
         let fill = options.filling.params()?;
         let what = RegionOperation::Fill {
             volume,
             frame,
-            from,
+            seed,
             tolerance: fill.tolerance as f32,
-            most_ml: fill.most_ml,
+            max_ml: fill.most_ml,
             base: None,
         };
         return make(what, runner);
@@ -271,15 +271,15 @@ fn from_values(options: &Options, volume: &Volume, runner: &mut Runner) -> Resul
         return Ok(mask);
     }
     let grid = volume.grid.clone();
-    for with in labels(&options.label, volume, frame, runner)? {
+    for other in labels(&options.label, volume, frame, runner)? {
         let base = Arc::new(Shape::Mask(mask));
-        let (with, grid) = (Arc::new(Shape::Mask(with)), grid.clone());
-        let how = Combine::Union;
+        let (other, grid) = (Arc::new(Shape::Mask(other)), grid.clone());
+        let operation = Combine::Union;
         mask = make(
             RegionOperation::Combine {
-                how,
+                operation,
                 base,
-                with,
+                other,
                 grid,
             },
             runner,
@@ -362,7 +362,7 @@ fn save_labels(
     let value = json!({"command": "region", "labels": names, "files": files});
     runner.report(
         &value,
-        &format!("Saved {}: {}", saved.what, shown(&options.out)),
+        &format!("Saved {}: {}", saved.content, shown(&options.out)),
     );
     Ok(())
 }

@@ -7,7 +7,7 @@ use super::options::{SessionOptions, make_folder};
 use super::runner::{Failure, Runner};
 use super::segment;
 use crate::data::Tractogram;
-use crate::io::session::{self, Match, Recomputed};
+use crate::io::session::{self, Match, RecomputedResult};
 use crate::jobs::Values;
 use crate::solvers::commit::solver::Ended;
 use crate::solvers::tractogram::selection::Edit;
@@ -18,7 +18,7 @@ use crate::state::pathways::PathwayResult;
 use crate::state::sessions::ReadSession;
 use crate::state::sessions::jobs::Remake;
 use crate::state::sessions::saved::{self, MissingItem};
-use crate::state::streamlines::lines_of;
+use crate::state::streamlines::streamlines_of;
 use crate::state::track::recipe::CurveRecipe;
 use crate::state::track::types::CurveParams;
 use crate::state::update::{find_pathway, weight_request};
@@ -60,19 +60,19 @@ pub struct Options {
 /// A recomputed result.
 struct Replayed {
     name: String,
-    of: String,
+    result: String,
     /// `None`: the session does not record the original.
     outcome: Option<Match>,
     count: u64,
     sha256: Option<String>,
     expected: Option<u64>,
-    what: &'static str,
+    noun: &'static str,
     curves: Option<(Tractogram, String)>,
 }
 
 impl Replayed {
-    fn new(name: &str, of: &str, read: &ReadSession, again: &Recomputed) -> Self {
-        let expected = read.results.iter().find(|r| r.of == of);
+    fn new(name: &str, of: &str, read: &ReadSession, again: &RecomputedResult) -> Self {
+        let expected = read.results.iter().find(|r| r.result == of);
         let (outcome, found) = match expected {
             Some(expected) => {
                 let (outcome, found) = session::compare(expected, again);
@@ -80,19 +80,19 @@ impl Replayed {
             }
             None => (None, again.sum(of)),
         };
-        let what = match again {
-            Recomputed::Curves(_) => "streamlines",
-            Recomputed::Tensors(_) => "tensors",
-            Recomputed::Values(_) => "costs",
+        let noun = match again {
+            RecomputedResult::Curves(_) => "streamlines",
+            RecomputedResult::Tensors(_) => "tensors",
+            RecomputedResult::Values(_) => "costs",
         };
         Self {
             name: name.to_owned(),
-            of: of.to_owned(),
+            result: of.to_owned(),
             outcome,
             count: found.count,
             sha256: Some(found.sha256),
             expected: expected.map(|e| e.count),
-            what,
+            noun,
             curves: None,
         }
     }
@@ -107,7 +107,7 @@ impl Replayed {
     fn of_rays(self, rays: bool) -> Self {
         match rays {
             true => Self {
-                what: "rays",
+                noun: "rays",
                 ..self
             },
             false => self,
@@ -122,9 +122,9 @@ impl Replayed {
         let number = count(self.count);
         let counted = match self.expected {
             Some(expected) if expected != self.count => {
-                format!("{number} {} (were {})", self.what, count(expected))
+                format!("{number} {} (were {})", self.noun, count(expected))
             }
-            _ => format!("{number} {}", self.what),
+            _ => format!("{number} {}", self.noun),
         };
         let name = super::output::one_line(&self.name);
         format!("{name:28} {:18} {counted}\n", self.outcome())
@@ -133,7 +133,7 @@ impl Replayed {
     fn json(&self) -> Value {
         json!({
             "name": self.name,
-            "result": self.of,
+            "result": self.result,
             "outcome": self.outcome.map_or("no checksum", |outcome| outcome.key()),
             "count": self.count,
             "expected_count": self.expected,
@@ -171,7 +171,7 @@ fn kept(
     for layer in &document.layers {
         let made = document.curve_recipe(layer.id).cloned().map(Ok);
         let missing = document.missing_origin(layer.id);
-        let made = made.or_else(|| missing.map(|m| Err(m.why.clone())));
+        let made = made.or_else(|| missing.map(|m| Err(m.reason.clone())));
         all.extend(made.map(|made| (layer.id.0, called(&layer.name), made)));
     }
     for missing in document.missing_layers() {
@@ -186,7 +186,7 @@ fn kept(
         };
         let output = window.run(remake).map_err(|f| f.sentence)?;
         let tractogram = output.tractogram;
-        let again = Recomputed::Curves(&tractogram);
+        let again = RecomputedResult::Curves(&tractogram);
         let command = document
             .layer(LayerId(id))
             .map_or_else(|| recipes::recipe(document, &made), |l| document.recipe(l))
@@ -216,7 +216,7 @@ fn snapshots(window: &mut Headless, read: &ReadSession) -> Outcomes {
         }
         let of = |id| saved::snapshot_result(number, id);
         // Others belong to the present layers, or to an earlier snapshot.
-        let own = |id: u64| read.results.iter().any(|r| r.of == of(id));
+        let own = |id: u64| read.results.iter().any(|r| r.result == of(id));
         let others = document.layers.iter().map(|l| l.id);
         let others = others.filter(|id| !own(id.0) && document.curve_recipe(*id).is_some());
         let others: Vec<LayerId> = others.collect();
@@ -235,11 +235,11 @@ fn pathways(window: &mut Headless, read: &ReadSession) -> Outcomes {
     let document = window.state.document.clone();
     let mut one = |kept: &Arc<KeptPathway>, of: &str| {
         let replayed = |found: &PathwayResult| {
-            let again = Recomputed::Values(&found.pathway.total);
+            let again = RecomputedResult::Values(&found.pathway.total);
             Replayed::new(&kept.name, of, read, &again)
         };
         // Opening the session solved it, or failed: then the reason is requested.
-        if let Some(found) = &kept.found {
+        if let Some(found) = &kept.result {
             return Ok(replayed(found));
         }
         let found = window.run(find_pathway(&document, kept)?);
@@ -271,12 +271,12 @@ fn surface(
     let phi = resting.and_then(|(live, _)| live.phi.clone());
     let again = match (failed, phi) {
         (None, Some(phi)) => Ok(Replayed {
-            what: "values of φ",
+            noun: "values of φ",
             ..Replayed::new(
                 SURFACE,
                 saved::SURFACE,
                 read,
-                &Recomputed::Values(&phi.values),
+                &RecomputedResult::Values(&phi.values),
             )
         }),
         (why, _) => {
@@ -310,7 +310,7 @@ fn segments(window: &mut Headless) -> Outcomes {
             let few = differ as f64 <= 1e-3 * then.count() as f64;
             Replayed {
                 name: layer.name.clone(),
-                of: saved::result_name(layer.id.0),
+                result: saved::result_name(layer.id.0),
                 outcome: Some(match differ {
                     0 => Match::SameBytes,
                     _ if few => Match::WithinTolerance,
@@ -319,7 +319,7 @@ fn segments(window: &mut Headless) -> Outcomes {
                 count: now.count() as u64,
                 sha256: None,
                 expected: Some(then.count() as u64),
-                what: "voxels",
+                noun: "voxels",
                 curves: None,
             }
         });
@@ -346,7 +346,7 @@ fn weights(window: &mut Headless) -> Outcomes {
         let Some((stored, then)) = document.weights_of_layer(layer) else {
             continue;
         };
-        let lines = lines_of(layer).filter(|lines| lines.id() == stored.of);
+        let lines = streamlines_of(layer).filter(|lines| lines.id() == stored.weighted);
         // A fit that the user stopped, or whose streamlines were edited since, cannot be repeated.
         let stopped = stored.figures.ended == Ended::Cancelled;
         let inputs = document.fit_inputs(stored).filter(|_| !stopped);
@@ -364,7 +364,7 @@ fn weights(window: &mut Headless) -> Outcomes {
             let tolerance = CHANGES * inputs.params.stop.objective;
             Replayed {
                 name,
-                of: of.clone(),
+                result: of.clone(),
                 outcome: Some(match made.weights == *then {
                     true => Match::SameBytes,
                     false if away <= tolerance => Match::WithinTolerance,
@@ -373,7 +373,7 @@ fn weights(window: &mut Headless) -> Outcomes {
                 count: made.weights.len() as u64,
                 sha256: None,
                 expected: Some(then.len() as u64),
-                what: "weights",
+                noun: "weights",
                 curves: None,
             }
         });
@@ -388,9 +388,14 @@ fn edited(document: &Document, read: &ReadSession) -> Vec<Replayed> {
     let edited = layers.filter(|l| document.is_edited(l.id));
     let of_files = edited.filter(|l| document.curve_recipe(l.id).is_none());
     let one = |layer: &Arc<Layer>| {
-        let tractogram = lines_of(layer)?;
+        let tractogram = streamlines_of(layer)?;
         let name = saved::result_name(layer.id.0);
-        let replayed = Replayed::new(&layer.name, &name, read, &Recomputed::Curves(tractogram));
+        let replayed = Replayed::new(
+            &layer.name,
+            &name,
+            read,
+            &RecomputedResult::Curves(tractogram),
+        );
         Some(replayed.with_curves(tractogram, document.recipe(layer).command()))
     };
     of_files.filter_map(one).collect()
@@ -405,9 +410,9 @@ fn maps(document: &Document, read: &ReadSession) -> Vec<Replayed> {
             return None;
         };
         let of = saved::result_name(layer.id.0);
-        let again = Recomputed::Values(&map.values);
+        let again = RecomputedResult::Values(&map.values);
         Some(Replayed {
-            what: "values",
+            noun: "values",
             ..Replayed::new(&layer.name, &of, read, &again)
         })
     };
@@ -494,14 +499,14 @@ fn results(window: &mut Headless, read: &ReadSession) -> Vec<Result<Replayed, St
     let mut results = Outcomes::new();
     let mut add = |of: &str, result: Replayed| results.push((of.to_owned(), Ok(result)));
     if let Some(tensors) = &window.state.document.tensors {
-        let again = Recomputed::Tensors(&tensors.field);
+        let again = RecomputedResult::Tensors(&tensors.field);
         add(
             saved::TENSORS,
             Replayed::new(TENSORS, saved::TENSORS, read, &again),
         );
     }
     if let Some(live) = window.state.final_live() {
-        let again = Recomputed::Curves(&live.output.kept);
+        let again = RecomputedResult::Curves(&live.output.kept);
         let rays = of_rays(&live.key.curves);
         let recipe = window.state.document.live_recipe(live);
         let replayed = Replayed::new(live_name(rays), saved::LIVE, read, &again).of_rays(rays);
@@ -509,7 +514,7 @@ fn results(window: &mut Headless, read: &ReadSession) -> Vec<Result<Replayed, St
         add(saved::LIVE, replayed);
     }
     if let Some(found) = window.state.final_pathway() {
-        let again = Recomputed::Values(&found.pathway.total);
+        let again = RecomputedResult::Values(&found.pathway.total);
         add(
             saved::PATHWAY,
             Replayed::new(PATHWAY, saved::PATHWAY, read, &again),
@@ -524,19 +529,19 @@ fn results(window: &mut Headless, read: &ReadSession) -> Vec<Result<Replayed, St
     results.extend(weights(window));
     let opened = edited(&document, read).into_iter();
     let opened = opened.chain(maps(&document, read));
-    results.extend(opened.map(|r| (r.of.clone(), Ok(r))));
+    results.extend(opened.map(|r| (r.result.clone(), Ok(r))));
     results.extend(snapshots(window, read));
     // Results of the session that were not recomputed.
     let made = |of: &str| results.iter().any(|(made, _)| made == of);
-    let lost = read.results.iter().filter(|sum| !made(&sum.of));
+    let lost = read.results.iter().filter(|sum| !made(&sum.result));
     let live_error = window.state.session.track.live.failure();
     let live_error = live_error.map(str::to_owned);
     let lost: Vec<String> = lost
         .map(|sum| {
-            let own = live_error.clone().filter(|_| sum.of == saved::LIVE);
+            let own = live_error.clone().filter(|_| sum.result == saved::LIVE);
             let why = own.or_else(|| saved::unopened(&document));
             let why = why.map_or(String::new(), |why| format!(": {why}"));
-            let name = result_name(&document, &sum.of);
+            let name = result_name(&document, &sum.result);
             format!("{name} could not be recomputed{why}")
         })
         .collect();

@@ -17,7 +17,7 @@ use std::sync::Arc;
 #[derive(Clone, PartialEq, Debug)]
 pub struct Failure {
     pub sentence: String,
-    pub code: u8,
+    pub exit_code: u8,
 }
 
 impl Failure {
@@ -25,7 +25,7 @@ impl Failure {
     pub fn new(sentence: impl Into<String>) -> Self {
         Self {
             sentence: sentence.into(),
-            code: 1,
+            exit_code: 1,
         }
     }
 
@@ -33,7 +33,7 @@ impl Failure {
     pub fn usage(sentence: impl Into<String>) -> Self {
         Self {
             sentence: sentence.into(),
-            code: 2,
+            exit_code: 2,
         }
     }
 }
@@ -48,7 +48,7 @@ pub struct Runner {
     pub backend: Backend,
     pub json: bool,
     jobs: Jobs<State>,
-    bars: bool,
+    progress_bars: bool,
     force: bool,
     /// Paths that the command will write.
     outputs: RefCell<Vec<PathBuf>>,
@@ -68,12 +68,12 @@ impl Runner {
         let jobs = Jobs::new(backend.clone(), Arc::new(|| {}));
         io::atomic::keep_what_exists(!global.force);
         io::atomic::record_written_files();
-        let bars = !global.quiet && std::io::stderr().is_terminal();
+        let progress_bars = !global.quiet && std::io::stderr().is_terminal();
         Ok(Self {
             backend,
             json: global.json,
             jobs,
-            bars,
+            progress_bars,
             force: global.force,
             outputs: RefCell::default(),
             reported: Cell::new(false),
@@ -99,7 +99,7 @@ impl Runner {
 
     /// Submits a job like the window does, and waits.
     pub fn event(&mut self, job: Box<dyn AnyJob<State>>) -> Event<State> {
-        let target = if self.bars {
+        let target = if self.progress_bars {
             ProgressDrawTarget::stderr()
         } else {
             ProgressDrawTarget::hidden()

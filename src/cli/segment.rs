@@ -2,7 +2,7 @@
 
 mod report;
 
-use super::options::{Given, make_folder, noted_volume, shape, whole};
+use super::options::{GivenParameters, make_folder, noted_volume, shape, whole};
 use super::runner::{Failure, Runner};
 use crate::data::text::counted;
 use crate::data::{Mask, Shape, Volume, VolumeKind};
@@ -13,7 +13,7 @@ use crate::solvers::level_set::{
 use crate::solvers::region;
 use crate::state::files::jobs::SaveMask;
 use crate::state::regions::recipe::ShapeSpec;
-use crate::state::segment::jobs::{SaveSurface, Segment, Segmented, SpeedSources};
+use crate::state::segment::jobs::{SaveSurface, Segment, SegmentOutput, SpeedSources};
 use crate::state::segment::recipe::{ScriptInputs, SegmentScript};
 use crate::state::segment::{self, Start as Begin};
 use crate::state::sessions::jobs::head::MakeHead;
@@ -96,7 +96,7 @@ pub struct Options {
     #[command(flatten)]
     pub start: StartOptions,
     #[command(flatten)]
-    pub params: Given<Params>,
+    pub params: GivenParameters<Params>,
     /// Another image whose values act as a speed
     #[arg(
         long,
@@ -305,7 +305,10 @@ fn start(script: &SegmentScript, image: &Volume, runner: &Runner) -> Result<Star
 }
 
 /// The run of a mask in a session, to be repeated on the same voxels; an error is half a sentence.
-pub(super) fn repeat(document: &Document, made: &segment::Segmented) -> Result<Segment, String> {
+pub(super) fn repeat(
+    document: &Document,
+    made: &segment::SegmentOrigin,
+) -> Result<Segment, String> {
     let control = crate::compute::Control::new();
     let image = |id: LayerId| document.layer(id).and_then(|l| l.content.volume()).cloned();
     let gone = || "its image is missing".to_owned();
@@ -320,8 +323,8 @@ pub(super) fn repeat(document: &Document, made: &segment::Segmented) -> Result<S
             let range = (*low, *high);
             Some(region::threshold(&volume, frame, range, &control).map_err(|e| e.to_string())?)
         }
-        Begin::Filled { at, within } => {
-            let filled = region::fill(&volume, frame, *at, *within, f64::INFINITY, &control);
+        Begin::Filled { point, tolerance } => {
+            let filled = region::fill(&volume, frame, *point, *tolerance, f64::INFINITY, &control);
             Some(filled.map_err(|e| e.to_string())?.mask)
         }
     };
@@ -531,7 +534,7 @@ fn save(
     options: &Options,
     [labels, surface, script]: &[PathBuf; 3],
     written: &SegmentScript,
-    made: &Segmented,
+    made: &SegmentOutput,
     runner: &mut Runner,
 ) -> Result<(), Failure> {
     let _made = make_folder(&options.out)?;

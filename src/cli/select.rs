@@ -12,7 +12,7 @@ use crate::data::{Shape, Tractogram};
 use crate::io::quoted;
 use crate::solvers::curves::StopReason;
 use crate::solvers::tractogram::selection::{
-    OnImage, PointStatistic, RejectReason, SelectionRules, Within,
+    OnImage, PointStatistic, RejectReason, SelectionRules, ValueCondition,
 };
 use crate::state::files::jobs::SaveWithValues;
 use crate::state::regions::recipe::{RegionSpec, ShapeSpec};
@@ -58,7 +58,7 @@ pub struct Options {
     pub length: Option<(f32, f32)>,
     /// Keep streamlines with a value within these limits; may be given several times
     #[arg(long, value_name = "NAME=LOW..HIGH", value_parser = value_within)]
-    pub value: Vec<Within>,
+    pub value: Vec<ValueCondition>,
     /// Keep streamlines along which the values of an image lie within these limits: their mean, or :any or :all of them
     /// at the points; may be given several times
     #[arg(long, value_name = "FILE:LOW..HIGH[:any|all]", allow_hyphen_values = true, value_parser = on_image)]
@@ -93,14 +93,14 @@ fn limits(text: &str) -> Result<(f32, f32), String> {
     valid.ok_or_else(|| format!("expected LOW..HIGH, LOW.. or ..HIGH, found \"{text}\""))
 }
 
-fn value_within(text: &str) -> Result<Within, String> {
+fn value_within(text: &str) -> Result<ValueCondition, String> {
     let Some((name, range)) = text.split_once('=').filter(|(name, _)| !name.is_empty()) else {
         return Err(format!(
             "expected NAME=LOW..HIGH, as in fa=0.3.., found \"{text}\""
         ));
     };
     let (low, high) = limits(range)?;
-    Ok(Within {
+    Ok(ValueCondition {
         name: name.to_owned(),
         low,
         high,
@@ -143,8 +143,8 @@ fn on_image(text: &str) -> Result<ImageLimit, String> {
     })
 }
 
-fn length_within(low: f32, high: f32) -> Within {
-    Within {
+fn length_within(low: f32, high: f32) -> ValueCondition {
+    ValueCondition {
         name: crate::data::tractogram::LENGTH.to_owned(),
         low,
         high,

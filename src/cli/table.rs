@@ -5,7 +5,7 @@ use super::options::ReadingOptions;
 use super::output::{one_line, shown};
 use super::runner::{Failure, Runner};
 use crate::data::text::counted;
-use crate::state::streamlines::jobs::csv::{Named, SaveTable};
+use crate::state::streamlines::jobs::csv::{NamedColumn, SaveTable};
 use crate::state::streamlines::jobs::table::{ComputeValues, Measure, SortRows};
 use serde_json::json;
 use std::path::PathBuf;
@@ -74,7 +74,7 @@ pub fn run(options: &Options, runner: &mut Runner) -> Result<(), Failure> {
         measures,
     };
     let (values, _) = runner.run(compute)?;
-    let columns: Vec<Named> = names.iter().cloned().zip(values).collect();
+    let columns: Vec<NamedColumn> = names.iter().cloned().zip(values).collect();
     let by = match &options.sort {
         None => None,
         Some(name) => {

@@ -1,6 +1,6 @@
 //! `arcuate track`: streamlines between regions.
 
-use super::options::{FitOptions, Fitted, Given, RegionOptions, Taken};
+use super::options::{FitOptions, FittedScan, GivenParameters, RegionOptions, RowSelection};
 use super::output::shown;
 use super::runner::{Failure, Runner};
 use crate::data::text::counted;
@@ -33,9 +33,9 @@ Without --seed, seeds are spread over the whole mask. In the window, \"Copy as c
 #[command(after_help = format!("{EXAMPLES}\n\nDefaults:{}", recipe::track_defaults()))]
 pub struct Options {
     #[command(flatten)]
-    pub curves: CurveOptions<OfAllCurves>,
+    pub curves: CurveOptions<AllCurveRows>,
     #[command(flatten)]
-    pub lines: Given<curves::Params, OfStreamlines>,
+    pub lines: GivenParameters<curves::Params, StreamlineRows>,
 }
 
 /// Rows that apply only to streamlines.
@@ -43,9 +43,9 @@ const LINES: [&str; 2] = ["deflect", "bootstrap"];
 
 /// The rows that apply to rays, too, with the defaults of streamlines.
 #[derive(Clone, Copy, Debug)]
-pub struct OfAllCurves;
+pub struct AllCurveRows;
 
-impl Taken<curves::Params> for OfAllCurves {
+impl RowSelection<curves::Params> for AllCurveRows {
     fn defaults() -> curves::Params {
         curves::Params::defaults()
     }
@@ -57,9 +57,9 @@ impl Taken<curves::Params> for OfAllCurves {
 
 /// The rows that apply only to streamlines.
 #[derive(Clone, Copy, Debug)]
-pub struct OfStreamlines;
+pub struct StreamlineRows;
 
-impl Taken<curves::Params> for OfStreamlines {
+impl RowSelection<curves::Params> for StreamlineRows {
     fn defaults() -> curves::Params {
         curves::Params::defaults()
     }
@@ -71,33 +71,33 @@ impl Taken<curves::Params> for OfStreamlines {
 
 /// The rows of all curves, with the defaults of rays.
 #[derive(Clone, Copy, Debug)]
-pub struct OfRays;
+pub struct RayRows;
 
-impl Taken<curves::Params> for OfRays {
+impl RowSelection<curves::Params> for RayRows {
     fn defaults() -> curves::Params {
         geodesic::Params::defaults().curves
     }
 
     fn has(key: &str) -> bool {
-        OfAllCurves::has(key)
+        AllCurveRows::has(key)
     }
 }
 
 /// A scan, regions, how curves run between them, and where they are written.
 #[derive(clap::Args, Debug)]
-pub struct CurveOptions<T: Taken<curves::Params>> {
+pub struct CurveOptions<T: RowSelection<curves::Params>> {
     #[command(flatten)]
     pub fit: FitOptions,
     #[command(flatten)]
     pub regions: RegionOptions,
     #[command(flatten)]
-    pub track: Given<curves::Params, T>,
+    pub track: GivenParameters<curves::Params, T>,
     /// Streamline file; its extension sets the format: .tck, .trk, .trx, .vtk, .vtp
     #[arg(long, value_name = "FILE")]
     pub out: PathBuf,
 }
 
-impl<T: Taken<curves::Params>> CurveOptions<T> {
+impl<T: RowSelection<curves::Params>> CurveOptions<T> {
     /// Refuses files that cannot be written, before the work. `rays`: includes their measures.
     pub fn check_out(&self, rays: bool, runner: &Runner) -> Result<(), Failure> {
         must_be_streamlines(&self.out)?;
@@ -107,7 +107,11 @@ impl<T: Taken<curves::Params>> CurveOptions<T> {
     }
 
     /// Writes the curves and, next to a TCK, all their values. Returns the files.
-    pub fn save(&self, tracked: &Tracked, runner: &mut Runner) -> Result<Vec<PathBuf>, Failure> {
+    pub fn save(
+        &self,
+        tracked: &TrackingResult,
+        runner: &mut Runner,
+    ) -> Result<Vec<PathBuf>, Failure> {
         let kept = &tracked.output.kept;
         let values = Values::from_tractogram(kept);
         for refusal in values.refusals(kept, &self.out) {
@@ -127,7 +131,7 @@ impl<T: Taken<curves::Params>> CurveOptions<T> {
 }
 
 /// A finished tracking with the recipe that repeats it.
-pub struct Tracked {
+pub struct TrackingResult {
     pub output: Arc<curves::Output>,
     pub regions: Vec<Region>,
     pub recipe: Recipe,
@@ -155,7 +159,11 @@ impl Options {
 }
 
 /// Tracks in a fitted scan.
-pub fn track(fitted: &Fitted, options: &Options, runner: &mut Runner) -> Result<Tracked, Failure> {
+pub fn track(
+    fitted: &FittedScan,
+    options: &Options,
+    runner: &mut Runner,
+) -> Result<TrackingResult, Failure> {
     let params = options.params()?;
     if !runner.backend.devices().is_empty()
         && (params.deflection.is_some() || params.repetitions.is_some())
@@ -188,7 +196,7 @@ pub fn track(fitted: &Fitted, options: &Options, runner: &mut Runner) -> Result<
         coarse: false,
     };
     let (output, wall_ms) = runner.run(track)?;
-    Ok(Tracked {
+    Ok(TrackingResult {
         output,
         regions,
         recipe,
@@ -203,7 +211,7 @@ fn within_sentence(text: &str) -> String {
 }
 
 /// Counts as JSON, and as text with this name for the curves.
-pub fn summary(tracked: &Tracked, curves: &str) -> (Value, String) {
+pub fn summary(tracked: &TrackingResult, curves: &str) -> (Value, String) {
     let output = &tracked.output;
     let seeds: u64 = output.seed_outcomes.iter().sum();
     let outcomes = [
@@ -251,7 +259,7 @@ pub fn summary(tracked: &Tracked, curves: &str) -> (Value, String) {
         "Kept {} of {} in {}\n",
         count(output.kept.len() as u64),
         counted(seeds as usize, curves.trim_end_matches('s')),
-        text::took(tracked.wall_ms)
+        text::duration_text(tracked.wall_ms)
     );
     let dropped: Vec<String> = outcomes[1..]
         .iter()
@@ -282,14 +290,18 @@ pub fn summary(tracked: &Tracked, curves: &str) -> (Value, String) {
 }
 
 /// One sentence about an empty result: the most frequent outcome, and regions that cannot be reached.
-fn nothing_kept(fitted: &Fitted, tracked: &Tracked, params: &curves::Params) -> Option<String> {
+fn nothing_kept(
+    fitted: &FittedScan,
+    tracked: &TrackingResult,
+    params: &curves::Params,
+) -> Option<String> {
     let mask = fitted.mask_name();
     let (why, _) = empty::none_kept(&tracked.output, params, &mask)?;
     Some(why + &out_of_reach(fitted, &tracked.regions))
 }
 
 /// Regions that no curve can reach, as the end of a sentence: `; Target lies outside the automatic mask`.
-pub fn out_of_reach(fitted: &Fitted, regions: &[Region]) -> String {
+pub fn out_of_reach(fitted: &FittedScan, regions: &[Region]) -> String {
     let mask = fitted.mask_name();
     let grid = &fitted.fit.field.grid;
     let tensors = fitted.fit.field.mask();
@@ -328,7 +340,7 @@ pub fn must_be_streamlines(out: &Path) -> Result<(), Failure> {
 }
 
 /// The meaning of the numbers in a file whose format cannot store it.
-pub fn key(tracked: &Tracked, out: &Path) -> String {
+pub fn key(tracked: &TrackingResult, out: &Path) -> String {
     match Format::named(out) {
         Some(Format::Trk | Format::Vtk) => {
             let lines = tracked.output.kept.key();

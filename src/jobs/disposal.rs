@@ -12,37 +12,40 @@ const MANY_POINTS: usize = 1 << 20;
 
 /// Streamlines that jobs have returned, held until nobody else has them.
 pub(super) struct Disposal {
-    kept: Vec<Tractogram>,
-    gone: Sender<Box<dyn Any + Send>>,
+    tractograms: Vec<Tractogram>,
+    sender: Sender<Box<dyn Any + Send>>,
 }
 
 impl Disposal {
     pub fn new() -> Self {
-        let (gone, unwanted) = channel::<Box<dyn Any + Send>>();
+        let (sender, unwanted) = channel::<Box<dyn Any + Send>>();
         // Without the thread nothing receives, and memory is freed by the sender.
         let _ = thread::start("reclaim", move || unwanted.into_iter().for_each(drop));
         Self {
-            kept: Vec::new(),
-            gone,
+            tractograms: Vec::new(),
+            sender,
         }
     }
 
     /// Holds the streamlines of an event, too, and frees the remains of its job.
     pub fn retain<S: JobState>(&mut self, event: &mut Event<S>) {
-        event.disposal = Some(self.gone.clone());
+        event.disposal = Some(self.sender.clone());
         for tractogram in event.curves() {
             let same = |kept: &Tractogram| std::ptr::eq(&*kept.points, &*tractogram.points);
-            if tractogram.points.len() >= MANY_POINTS && !self.kept.iter().any(same) {
-                self.kept.push(tractogram.clone());
+            if tractogram.points.len() >= MANY_POINTS && !self.tractograms.iter().any(same) {
+                self.tractograms.push(tractogram.clone());
             }
         }
     }
 
     /// Releases the streamlines that nobody else holds any more.
     pub fn free_unused(&mut self) {
-        for tractogram in self.kept.extract_if(.., |kept| kept.points.is_unshared()) {
+        for tractogram in self
+            .tractograms
+            .extract_if(.., |kept| kept.points.is_unshared())
+        {
             // The thread lives as long as this struct.
-            let _ = self.gone.send(Box::new(tractogram));
+            let _ = self.sender.send(Box::new(tractogram));
         }
     }
 }

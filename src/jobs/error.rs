@@ -9,7 +9,7 @@ use crate::solvers;
 #[derive(Clone, Debug)]
 pub struct DeviceFailure {
     /// One sentence about the failure.
-    pub found: String,
+    pub cause: String,
     /// One sentence about the failure, with advice for the command line.
     pub sentence: String,
 }
@@ -26,7 +26,7 @@ impl JobError {
         match self {
             Self::Sentence(sentence) => Outcome::Failed(sentence),
             Self::Device(error) => Outcome::DeviceFailed(DeviceFailure {
-                found: sentence(&error),
+                cause: sentence(&error),
                 sentence: error.to_string(),
             }),
         }

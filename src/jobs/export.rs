@@ -224,7 +224,7 @@ pub fn save_with_values(
     let (companions, losses) = parts(&tractogram, format, path);
     let written = streamlines(&tractogram, path, companions, replace, command, control)?;
     Ok(Converted {
-        what: counted(tractogram.len(), "streamline"),
+        content: counted(tractogram.len(), "streamline"),
         written,
         notes: Vec::new(),
         unsupported_contents: losses,

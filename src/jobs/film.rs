@@ -26,7 +26,7 @@ const LAST_OUTPUT: Duration = Duration::from_secs(1);
 pub struct Ffmpeg {
     pub program: PathBuf,
     /// It is terminated after this time without progress.
-    pub patience: Duration,
+    pub timeout: Duration,
 }
 
 /// Adapts frames to a film: transparent ones are put on black, both sides become even, and the colours are those that
@@ -109,8 +109,8 @@ impl Ffmpeg {
             Self::among(std::env::split_paths(&path))
         };
         let program = FOUND.get_or_init(find).clone()?;
-        let patience = PATIENCE;
-        Ok(Self { program, patience })
+        let timeout = PATIENCE;
+        Ok(Self { program, timeout })
     }
 
     /// The first file in these folders that may be executed.
@@ -140,14 +140,14 @@ impl Ffmpeg {
             scratch.link(frame, &format!("{:06}.png", i + 1))?;
         }
         let film = scratch.path().join("film.mp4");
-        let failed = |why: String| Error::Film {
+        let failed = |reason: String| Error::Film {
             path: path.to_owned(),
-            why,
+            reason,
         };
         let make = |threads: &[&str]| {
             control.begin("Making the film", frames.len() as u64);
             let command = self.command(scratch.path(), &film, per_s, threads);
-            Running::start(command)?.wait(&film, self.patience, control)
+            Running::start(command)?.wait(&film, self.timeout, control)
         };
         let made = match make(&[]) {
             // It starts a dozen threads, and fails if it gets fewer.
@@ -156,7 +156,7 @@ impl Ffmpeg {
         };
         let complaint = made.map_err(|stopped| match stopped {
             Stopped::Cancelled => Error::Cancelled,
-            Stopped::Failed(why) | Stopped::Threads(why) => failed(why),
+            Stopped::Failed(reason) | Stopped::Threads(reason) => failed(reason),
             Stopped::Denied => NoFfmpeg::Denied(self.program.clone()).error(path),
         })?;
         match crate::io::film::is_whole(&film) {
@@ -202,9 +202,9 @@ pub fn save(path: &Path, frames: &[PathBuf], per_s: u32, control: &Control) -> R
 /// The end of a program's output. A thread reads all of it: a program whose output is not read blocks when the pipe is
 /// full.
 #[derive(Clone, Default)]
-struct Heard(Arc<Mutex<Vec<u8>>>);
+struct ErrorOutput(Arc<Mutex<Vec<u8>>>);
 
-impl Heard {
+impl ErrorOutput {
     fn listen(&self, mut pipe: impl Read + Send + 'static) -> Result<JoinHandle<()>, String> {
         let heard = self.clone();
         let started = thread::start("ffmpeg", move || {
@@ -269,8 +269,8 @@ fn gives(line: &str, why: &str) -> bool {
 /// A running program; it is terminated when this is dropped, and when this process receives a signal to end.
 struct Running {
     child: Arc<Mutex<Child>>,
-    progress: Heard,
-    complaints: Heard,
+    progress: ErrorOutput,
+    error_output: ErrorOutput,
     listener: JoinHandle<()>,
     _at_end: ending::AtEnd,
 }
@@ -291,9 +291,9 @@ impl Running {
             .stderr(Stdio::piped())
             .spawn()
             .map_err(failed)?;
-        let (progress, complaints) = (Heard::default(), Heard::default());
+        let (progress, error_output) = (ErrorOutput::default(), ErrorOutput::default());
         let heard = match (child.stdout.take(), child.stderr.take()) {
-            (Some(out), Some(err)) => progress.listen(out).and_then(|_| complaints.listen(err)),
+            (Some(out), Some(err)) => progress.listen(out).and_then(|_| error_output.listen(err)),
             _ => Err("the output of ffmpeg cannot be read".to_owned()),
         };
         let listener = heard.map_err(|why| {
@@ -308,7 +308,7 @@ impl Running {
             _at_end: ending::at_end(move || drop(locked(&own).kill())),
             child,
             progress,
-            complaints,
+            error_output,
             listener,
         })
     }
@@ -331,7 +331,7 @@ impl Running {
                     "ffmpeg made no progress for {} s after {} pictures and was stopped{}",
                     patience.as_secs(),
                     now.0,
-                    complaint_text(&self.complaints.complaint())
+                    complaint_text(&self.error_output.complaint())
                 )));
             }
             let status = locked(&self.child).try_wait();
@@ -342,12 +342,12 @@ impl Running {
                     while !self.listener.is_finished() && ended.elapsed() < LAST_OUTPUT {
                         std::thread::sleep(TICK);
                     }
-                    let complaint = self.complaints.complaint();
+                    let complaint = self.error_output.complaint();
                     if status.success() {
                         return Ok(complaint);
                     }
                     let why = format!("ffmpeg ended with {status}{}", complaint_text(&complaint));
-                    return Err(match self.complaints.lacks_threads() {
+                    return Err(match self.error_output.lacks_threads() {
                         true => Stopped::Threads(why),
                         false => Stopped::Failed(why),
                     });

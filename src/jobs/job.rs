@@ -75,7 +75,7 @@ impl<'a> Unfinished<'a> {
         match self {
             Self::Cancelled => None,
             Self::Failed(sentence) => Some(sentence),
-            Self::DeviceFailed(failure) => Some(&failure.found),
+            Self::DeviceFailed(failure) => Some(&failure.cause),
         }
     }
 }

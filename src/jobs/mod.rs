@@ -25,7 +25,7 @@ pub use paths::{
     CheckDestination, CheckReadable, CompletePath, Completed, Destination, PathAnswer, PathCheck,
     PathError, PathQuestion,
 };
-pub use saved::{Saved, Whole};
+pub use saved::{CompleteData, Saved};
 pub use slot::Slot;
 pub use worker::{BackendOpened, Worker, memory_for_curves, sentence};
 
@@ -143,7 +143,7 @@ pub struct Jobs<S: JobState> {
     /// Newest ticket of each slot in which the latest wins; older events are dropped.
     newest: Vec<(Slot, u64)>,
     /// Threads that write files; joined on closing.
-    savers: Vec<JoinHandle<()>>,
+    saving_threads: Vec<JoinHandle<()>>,
     disposal: Disposal,
 }
 
@@ -160,7 +160,7 @@ impl<S: JobState> Jobs<S> {
             next_ticket: 1,
             window_job: None,
             newest: Vec::new(),
-            savers: Vec::new(),
+            saving_threads: Vec::new(),
             disposal: Disposal::new(),
         }
     }
@@ -244,7 +244,7 @@ impl<S: JobState> Jobs<S> {
         let thread = thread.map_err(|e| e.to_string())?;
         queue.has_worker = true;
         if slot.finishes_on_exit() {
-            self.savers.push(thread);
+            self.saving_threads.push(thread);
         }
         Ok(())
     }
@@ -321,7 +321,7 @@ impl<S: JobState> Drop for Jobs<S> {
             }
             lane.changed.notify_all();
         }
-        for saver in self.savers.drain(..) {
+        for saver in self.saving_threads.drain(..) {
             // Its panics were already caught and reported.
             let _ = saver.join();
         }

@@ -32,7 +32,7 @@ pub struct Destination {
     /// Warns of files that would be replaced.
     pub existing: Vec<PathBuf>,
     /// A file of this name in the home folder, if only that folder is writable.
-    pub better: Option<PathBuf>,
+    pub suggestion: Option<PathBuf>,
 }
 
 /// Whether files can be read.
@@ -49,10 +49,10 @@ pub struct CompletePath {
     /// The whole typed text.
     pub text: String,
     /// The part of it before the path.
-    pub kept: String,
+    pub prefix: String,
     pub path: PathBuf,
     /// Whether to list the names in `path` itself, rather than those that begin like its last one.
-    pub within: bool,
+    pub list_folder: bool,
 }
 
 /// A path completed as far as there is only one possibility.
@@ -71,7 +71,7 @@ pub enum PathError {
     /// A folder instead of a file to be read.
     FolderToRead(PathBuf),
     /// The name has none of these endings.
-    Ending(Vec<&'static str>),
+    WrongEnding(Vec<&'static str>),
     NoFolder(PathBuf),
     NoFile(PathBuf),
     /// The folder is not writable.
@@ -88,7 +88,7 @@ impl fmt::Display for PathError {
             Self::FolderToRead(path) => {
                 write!(f, "This is a folder, expected a file: {}", path.display())
             }
-            Self::Ending(endings) => {
+            Self::WrongEnding(endings) => {
                 let listed = match endings.as_slice() {
                     [one, other] => format!("{one} or .{other}"),
                     several => several.join(", ."),
@@ -202,7 +202,7 @@ impl CheckDestination {
         let folder = self.path.parent();
         // The check creates a file as a trial, so only for an acceptable name.
         let error = self.error(folder);
-        let better = match (&error, folder) {
+        let suggestion = match (&error, folder) {
             (Some(PathError::NotWritable(_) | PathError::NoFolder(_)), Some(folder)) => {
                 self.better(folder)
             }
@@ -212,7 +212,7 @@ impl CheckDestination {
         Destination {
             error,
             existing: files.cloned().collect(),
-            better,
+            suggestion,
         }
     }
 
@@ -224,7 +224,7 @@ impl CheckDestination {
         let name = name.to_lowercase();
         let ends = |e: &&str| name.ends_with(&format!(".{e}"));
         if !self.accepted.iter().any(ends) {
-            return Some(PathError::Ending(self.endings.clone()));
+            return Some(PathError::WrongEnding(self.endings.clone()));
         }
         let folder = folder?;
         if !folder.is_dir() {
@@ -268,9 +268,9 @@ impl CheckReadable {
 
 impl CompletePath {
     fn answer(&self) -> Completed {
-        let begin = self.path.file_name().filter(|_| !self.within);
+        let begin = self.path.file_name().filter(|_| !self.list_folder);
         let begin = begin.unwrap_or_default().to_string_lossy().into_owned();
-        let folder = match self.within {
+        let folder = match self.list_folder {
             true => Some(&*self.path),
             false => self.path.parent(),
         };
@@ -287,7 +287,7 @@ impl CompletePath {
             names.clear();
         }
         Completed {
-            text: format!("{}{}", self.kept, shared.unwrap_or(begin)),
+            text: format!("{}{}", self.prefix, shared.unwrap_or(begin)),
             names,
         }
     }

@@ -10,29 +10,29 @@ use std::sync::Arc;
 pub struct Saved {
     pub path: PathBuf,
     /// `450 streamlines`.
-    pub what: String,
+    pub content: String,
     /// The data that the file holds in full: none of it would be lost with the window.
-    pub whole: Option<Whole>,
+    pub complete: Option<CompleteData>,
     /// Parts of the opened file that this one does not hold, one sentence each.
     pub losses: Vec<String>,
 }
 
 /// Data that a file holds in full.
 #[derive(Clone, Debug)]
-pub struct Whole {
+pub struct CompleteData {
     pub id: DataId,
     /// The values per streamline that were written, to be compared with later ones.
     pub per_streamline: BTreeMap<String, Arc<[f32]>>,
 }
 
-impl From<DataId> for Whole {
+impl From<DataId> for CompleteData {
     fn from(id: DataId) -> Self {
         let per_streamline = BTreeMap::new();
         Self { id, per_streamline }
     }
 }
 
-impl From<&Tractogram> for Whole {
+impl From<&Tractogram> for CompleteData {
     fn from(tractogram: &Tractogram) -> Self {
         Self {
             id: tractogram.id(),

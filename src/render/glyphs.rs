@@ -200,7 +200,7 @@ impl Glyphs {
         match &glyphs.place {
             GlyphPlace::Planes(planes) => {
                 for plane in planes {
-                    found.extend(voxels_crossed(field, plane.at, plane.normal, every));
+                    found.extend(voxels_crossed(field, plane.point, plane.normal, every));
                 }
             }
             GlyphPlace::Below(images) => {

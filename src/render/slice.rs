@@ -6,7 +6,7 @@ use super::pipelines::Drawing;
 use super::textures::{Key, Textures, colour_map_row};
 use crate::data::VolumeKind;
 use crate::data::appearance::ColourMap;
-use crate::scene::draw_list::{Contour, ContourOf, Image, Interpolation, SlicePane, SliceQuad};
+use crate::scene::draw_list::{Contour, ContourSource, Image, Interpolation, SlicePane, SliceQuad};
 use bytemuck::{Pod, Zeroable};
 use glam::{DAffine3, DMat4, DVec3};
 
@@ -173,14 +173,14 @@ impl Slices {
         };
         let mut views = [nothing.clone(), nothing.clone(), nothing];
         let mut pool = None;
-        match &contour.of {
-            ContourOf::Image(volume) => {
+        match &contour.source {
+            ContourSource::Image(volume) => {
                 let (key, texture) = textures.frame(gpu, &volume.0, 0);
                 used.push(key);
                 uniform.image = plane.in_texels(&texture.texel_from_world);
                 views[0] = texture.view.clone();
             }
-            ContourOf::Bricks(phi) => {
+            ContourSource::Bricks(phi) => {
                 pool = textures.pools.pool(gpu, &phi.0);
                 let [x, y, z] = phi.0.grid.shape.map(|n| n as f32);
                 uniform.kind[0] |= BRICKS;

@@ -72,7 +72,7 @@ impl SceneView {
             depth_cue,
             slab: list.slab.map_or(DVec4::ZERO, |slab| {
                 let across = slab.normal / slab.half_mm;
-                across.extend(-across.dot(slab.at))
+                across.extend(-across.dot(slab.point))
             }),
             haze: [r, g, b, 0.42],
         }

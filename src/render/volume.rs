@@ -359,7 +359,7 @@ impl VolumeUniform {
     ) -> wgpu::TextureView {
         let cut = drawn.image().and_then(|volume| volume.cut.as_ref());
         let face = cut.and_then(|c| c.face.as_ref());
-        let Some(mask) = face.and_then(|f| f.within.as_ref()) else {
+        let Some(mask) = face.and_then(|f| f.mask.as_ref()) else {
             return textures.no_mask.clone();
         };
         let (key, texture) = textures.surface(gpu, &mask.0);
@@ -392,7 +392,7 @@ impl VolumeUniform {
 /// Applied to (world, 1): the distance in front of a plane, mm.
 pub(super) fn in_front(plane: &CutPlane) -> [f32; 4] {
     let normal = plane.normal.normalize_or_zero();
-    normal.extend(-normal.dot(plane.at)).as_vec4().to_array()
+    normal.extend(-normal.dot(plane.point)).as_vec4().to_array()
 }
 
 fn affine_rows(texel_from_world: &DAffine3) -> [[f32; 4]; 3] {

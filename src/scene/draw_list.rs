@@ -68,7 +68,7 @@ impl ScenePane {
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Slab {
     /// World mm: a point of the plane, and its unit normal.
-    pub at: DVec3,
+    pub point: DVec3,
     pub normal: DVec3,
     pub half_mm: f64,
 }
@@ -97,7 +97,7 @@ pub struct Image {
 /// Lines of equal value on a slice.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Contour {
-    pub of: ContourOf,
+    pub source: ContourSource,
     pub level: f32,
     /// At every multiple of this except 0, instead of the level.
     pub every: Option<f32>,
@@ -111,7 +111,7 @@ pub struct Contour {
 
 /// Values to contour, linearly interpolated between voxels.
 #[derive(Clone, PartialEq, Debug)]
-pub enum ContourOf {
+pub enum ContourSource {
     /// The image's first frame.
     Image(ById<Volume>),
     Bricks(ById<BrickImage>),
@@ -222,7 +222,7 @@ impl CutAway {
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct CutPlane {
     /// World mm.
-    pub at: DVec3,
+    pub point: DVec3,
     /// Towards the front, which is cut away.
     pub normal: DVec3,
 }
@@ -234,7 +234,7 @@ pub struct CutFace {
     pub colour_map: ColourMap,
     pub opacity: f32,
     /// Shown only within this mask; without one, only where the image is not black.
-    pub within: Option<ById<Mask>>,
+    pub mask: Option<ById<Mask>>,
 }
 
 /// Tensors as glyphs, in the voxels that planes cross, coloured by direction.

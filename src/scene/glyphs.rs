@@ -12,7 +12,7 @@ pub(super) fn glyphs(state: &State, slice: Option<(DVec3, DVec3)>) -> Option<Ten
     let look = state.view.glyphs;
     let tensors = state.document.tensors.as_ref().filter(|_| look.shown)?;
     let plane = |normal| CutPlane {
-        at: state.view.crosshair,
+        point: state.view.crosshair,
         normal,
     };
     let place = match (look.place, slice) {
@@ -20,8 +20,8 @@ pub(super) fn glyphs(state: &State, slice: Option<(DVec3, DVec3)>) -> Option<Ten
         (glyph_look::GlyphPlace::Scene | glyph_look::GlyphPlace::Slices, None) => {
             GlyphPlace::Planes(DVec3::AXES.map(plane).to_vec())
         }
-        (glyph_look::GlyphPlace::Slices, Some((at, normal))) => {
-            GlyphPlace::Planes(vec![CutPlane { at, normal }])
+        (glyph_look::GlyphPlace::Slices, Some((point, normal))) => {
+            GlyphPlace::Planes(vec![CutPlane { point, normal }])
         }
         (glyph_look::GlyphPlace::Scene | glyph_look::GlyphPlace::Pathways, Some(_)) => return None,
     };

@@ -152,7 +152,7 @@ pub fn scene_from(state: &State, camera: &Camera, size: Size) -> ScenePane {
         },
         slab: view.slab.and_then(|slab| {
             Some(Slab {
-                at: view.crosshair,
+                point: view.crosshair,
                 normal: DVec3::AXES[slab.pane.normal_axis()?],
                 half_mm: slab.thickness_mm * 0.5,
             })
@@ -215,7 +215,7 @@ pub fn images(document: &Document) -> Vec<Image> {
 /// A map of a fit has no meaning where no signal was fitted, so the image below shows there: wherever one was fitted,
 /// some error is left.
 fn unfitted(document: &Document, map: LayerId) -> Option<(ById<Volume>, f32)> {
-    let of = document.weight_map_recipe(map)?.of;
+    let of = document.weight_map_recipe(map)?.layer;
     let error = document.weight_map(of, &WeightMap::Error)?;
     Some((ById(error.content.volume()?.clone()), f32::MIN_POSITIVE))
 }
@@ -312,7 +312,7 @@ fn live_strength(state: &State) -> f32 {
 fn lines(state: &State) -> Vec<Lines> {
     let stopped = state.stopped();
     let only = |tractogram| match stopped {
-        Some((key, [kept, _])) if key.of[0] == Tractogram::id(tractogram) => kept,
+        Some((key, [kept, _])) if key.curves[0] == Tractogram::id(tractogram) => kept,
         _ => tractogram,
     };
     // Next to selected streamlines, the others of their layer are faint and never drawn over them.

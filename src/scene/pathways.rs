@@ -1,7 +1,7 @@
 //! Pathways: their cost on slices, their outlines, their paths.
 
 use super::draw_list::{
-    ById, Contour, ContourOf, CutAway, Image, Interpolation, LineColour, LineStyle, Lines,
+    ById, Contour, ContourSource, CutAway, Image, Interpolation, LineColour, LineStyle, Lines,
     Transfer, VolumeDraw, VolumeStyle,
 };
 use super::volumes::planes;
@@ -9,7 +9,7 @@ use crate::data::appearance::ColourMap;
 use crate::data::{Tractogram, Volume, VolumeKind};
 use crate::state::core::display::STALE_OPACITY;
 use crate::state::core::volume_look::VolumeLook;
-use crate::state::pathways::{EXCESS_SHOWN, LIVE_RGB, PathwayResult, Shown};
+use crate::state::pathways::{EXCESS_SHOWN, LIVE_RGB, PathwayResult, ShownCost};
 use crate::state::{Camera, State, Task};
 use std::sync::Arc;
 
@@ -55,7 +55,7 @@ pub fn side_window(side: &Volume) -> (f32, f32) {
 /// The images below the cost: in grey if requested, since colours of directions and of cost cannot be distinguished.
 pub fn ground(state: &State, mut images: Vec<Image>) -> Vec<Image> {
     let settings = &state.document.pathways;
-    let seen = settings.shown != Shown::Off && settings.opacity > 0.0;
+    let seen = settings.shown != ShownCost::Off && settings.opacity > 0.0;
     if live(state).is_none() || !(seen && settings.greys) {
         return images;
     }
@@ -80,10 +80,10 @@ pub fn image(state: &State) -> Option<Image> {
     let found = live(state)?;
     let settings = &state.document.pathways;
     let (volume, window, fades) = match settings.shown {
-        Shown::Off => return None,
-        Shown::Total => (&found.excess, (0.0, settings.range), true),
-        Shown::First => (&found.sides[0], side_window(&found.sides[0]), false),
-        Shown::Second => (&found.sides[1], side_window(&found.sides[1]), false),
+        ShownCost::Off => return None,
+        ShownCost::Total => (&found.excess, (0.0, settings.range), true),
+        ShownCost::First => (&found.sides[0], side_window(&found.sides[0]), false),
+        ShownCost::Second => (&found.sides[1], side_window(&found.sides[1]), false),
     };
     Some(Image {
         volume: ById(volume.clone()),
@@ -104,7 +104,7 @@ pub fn contours(state: &State) -> Vec<Contour> {
     let kept = state.document.kept_pathways.iter().filter(|k| k.visible);
     let mut all: Vec<Contour> = kept
         .filter_map(|k| {
-            let found = k.found.as_ref()?;
+            let found = k.result.as_ref()?;
             Some(outline(found, k.epsilon, k.colour, 1.0))
         })
         .collect();
@@ -114,11 +114,11 @@ pub fn contours(state: &State) -> Vec<Contour> {
     let settings = &state.document.pathways;
     if let Some(every) = settings.contours {
         let side = match settings.shown {
-            Shown::Second => &found.sides[1],
+            ShownCost::Second => &found.sides[1],
             _ => &found.sides[0],
         };
         all.push(Contour {
-            of: ContourOf::Image(ById(side.clone())),
+            source: ContourSource::Image(ById(side.clone())),
             level: 0.0,
             every: Some(every as f32),
             colour: OUTLINE_RGB,
@@ -135,7 +135,7 @@ pub fn contours(state: &State) -> Vec<Contour> {
 
 fn outline(found: &PathwayResult, epsilon: f64, colour: [u8; 3], opacity: f32) -> Contour {
     Contour {
-        of: ContourOf::Image(ById(found.excess.clone())),
+        source: ContourSource::Image(ById(found.excess.clone())),
         level: epsilon as f32,
         every: None,
         colour,
@@ -147,7 +147,7 @@ fn outline(found: &PathwayResult, epsilon: f64, colour: [u8; 3], opacity: f32) -
 /// The visible pathways and their widths, including the live one even in other tasks.
 fn shown(state: &State) -> impl Iterator<Item = (&PathwayResult, f64)> {
     let kept = state.document.kept_pathways.iter().filter(|k| k.visible);
-    let kept = kept.filter_map(|k| Some((k.found.as_deref()?, k.epsilon)));
+    let kept = kept.filter_map(|k| Some((k.result.as_deref()?, k.epsilon)));
     let live = state.session.pathways.live.value().map(Arc::as_ref);
     kept.chain(live.map(|found| (found, state.document.pathways.epsilon)))
 }
@@ -174,7 +174,7 @@ pub fn volumes(state: &State, camera: &Camera) -> Vec<VolumeDraw> {
     let kept = state.document.kept_pathways.iter().filter(|k| k.visible);
     let mut all: Vec<VolumeDraw> = kept
         .filter_map(|k| {
-            let found = k.found.as_ref()?;
+            let found = k.result.as_ref()?;
             Some(surface(state, found, k.epsilon, k.colour, KEPT_OPACITY))
         })
         .collect();
@@ -263,7 +263,7 @@ pub fn lines(state: &State) -> Vec<Lines> {
     let kept = state.document.kept_pathways.iter().filter(|k| k.visible);
     let mut all: Vec<Lines> = kept
         .filter_map(|k| {
-            let line = &k.found.as_ref()?.line;
+            let line = &k.result.as_ref()?.curve;
             Some(tube(line, k.colour, PATH_RADIUS_MM, 1.0))
         })
         .collect();
@@ -273,14 +273,14 @@ pub fn lines(state: &State) -> Vec<Lines> {
         let weakest = state.reported_path().and_then(|(_, weakest)| weakest);
         let rest = |line| weakest.map_or(line, |w| &w.rest);
         let minimal = match pointed {
-            Some(_) => &found.line,
-            None => rest(&found.line),
+            Some(_) => &found.curve,
+            None => rest(&found.curve),
         };
         let strength = strength(state);
         let tube = |line, colour, radius_mm| tube(line, colour, radius_mm, strength);
         all.push(tube(minimal, LIVE_RGB, PATH_RADIUS_MM));
-        all.extend(pointed.map(|h| tube(rest(&h.line), POINTED_RGB, POINTED_RADIUS_MM)));
-        all.extend(weakest.map(|w| tube(&w.line, WEAKEST_RGB, WEAKEST_RADIUS_MM)));
+        all.extend(pointed.map(|h| tube(rest(&h.curve), POINTED_RGB, POINTED_RADIUS_MM)));
+        all.extend(weakest.map(|w| tube(&w.curve, WEAKEST_RGB, WEAKEST_RADIUS_MM)));
     }
     all
 }

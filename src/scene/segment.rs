@@ -1,7 +1,7 @@
 //! Segmentation: the surface's contour on slices, the surface in 3-D, the speeds.
 
 use super::draw_list::{
-    BrickSurface, ById, Contour, ContourOf, Fade, Image, Inside, Interpolation, SlicePane,
+    BrickSurface, ById, Contour, ContourSource, Fade, Image, Inside, Interpolation, SlicePane,
     Transfer, VolumeDraw, VolumeStyle,
 };
 use super::{Size, volumes};
@@ -51,8 +51,8 @@ fn kept(state: &State) -> impl Iterator<Item = (&Layer, &Volume, f32, [u8; 3])> 
 }
 
 pub fn contours(state: &State) -> Vec<Contour> {
-    let contour = |of, level, colour, width_px, opacity| Contour {
-        of,
+    let contour = |source, level, colour, width_px, opacity| Contour {
+        source,
         level,
         every: None,
         colour,
@@ -60,12 +60,12 @@ pub fn contours(state: &State) -> Vec<Contour> {
         width_px,
     };
     let kept = kept(state).map(|(_, phi, level, colour)| {
-        let of = ContourOf::Image(ById(phi.clone()));
-        contour(of, level, colour, KEPT_PX, 1.0)
+        let source = ContourSource::Image(ById(phi.clone()));
+        contour(source, level, colour, KEPT_PX, 1.0)
     });
     let live = live(state).map(|live| {
-        let of = ContourOf::Bricks(ById(live.bricks.clone()));
-        contour(of, 0.0, LIVE_RGB, CONTOUR_PX, strength(state))
+        let source = ContourSource::Bricks(ById(live.bricks.clone()));
+        contour(source, 0.0, LIVE_RGB, CONTOUR_PX, strength(state))
     });
     kept.chain(live).collect()
 }

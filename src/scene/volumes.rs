@@ -6,7 +6,7 @@ use crate::scene::draw_list::{
     ById, CutAway, CutFace, CutPlane, Fade, VolumeDraw, VolumeStyle as Drawn,
 };
 use crate::state::core::layer::Layer;
-use crate::state::core::volume_look::{Cut, VolumeLook, VolumeStyle};
+use crate::state::core::volume_look::{VolumeCut, VolumeLook, VolumeStyle};
 use crate::state::{Camera, State};
 use glam::DVec3;
 
@@ -67,7 +67,7 @@ fn draw(
                 window: display.window,
                 colour_map: display.colour_map,
                 opacity: 1.0,
-                within: head_mask(&state.document).map(ById),
+                mask: head_mask(&state.document).map(ById),
             }),
         }),
         inside: super::segment::inside(state),
@@ -76,20 +76,20 @@ fn draw(
 }
 
 /// The planes of a cut for this camera.
-pub(super) fn planes(cut: Cut, crosshair: DVec3, camera: &Camera) -> Vec<CutPlane> {
+pub(super) fn planes(cut: VolumeCut, crosshair: DVec3, camera: &Camera) -> Vec<CutPlane> {
     let plane = |normal| CutPlane {
-        at: crosshair,
+        point: crosshair,
         normal,
     };
     match cut {
-        Cut::Nothing => Vec::new(),
-        Cut::Side(normal) => vec![plane(normal)],
-        Cut::Facing => vec![plane(-camera.forward())],
-        Cut::Corner => {
+        VolumeCut::Nothing => Vec::new(),
+        VolumeCut::Side(normal) => vec![plane(normal)],
+        VolumeCut::Facing => vec![plane(-camera.forward())],
+        VolumeCut::Corner => {
             let viewer = camera.eye() - crosshair;
             let toward = |a: usize| DVec3::AXES[a] * viewer[a].signum();
             (0..3).map(|a| plane(toward(a))).collect()
         }
-        Cut::Plane { at, normal } => vec![CutPlane { at, normal }],
+        VolumeCut::Plane { at: point, normal } => vec![CutPlane { point, normal }],
     }
 }

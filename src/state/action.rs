@@ -7,7 +7,7 @@ use crate::state::core::layer::LayerId;
 use crate::state::density::DensityOptions;
 use crate::state::filter::FilterAction;
 use crate::state::pathways::PathwayAction;
-use crate::state::pictures::Shot;
+use crate::state::pictures::Picture;
 use crate::state::sampling::SampleAction;
 use crate::state::segment::SegmentAction;
 use crate::state::settings::Preferences;
@@ -103,7 +103,7 @@ pub enum Effect {
     LimitMemory(Option<u64>),
     CopyText(String),
     /// Takes a picture; the second value is the state to show, if that differs from the present one.
-    TakeShot(Shot, Option<Box<super::State>>),
+    TakePicture(Picture, Option<Box<super::State>>),
     /// Closes the window.
     Close,
     /// Stores the list of recent files and the settings, one of which changed.

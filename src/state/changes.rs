@@ -24,9 +24,9 @@ pub fn between(before: &Document, after: &Document) -> Vec<String> {
     all.extend(streamlines::changes::changed(before, after));
     all.extend(looks::changed(before, after));
     if all.is_empty() {
-        all.extend(regions::changes::came_or_went(before, after));
-        all.extend(pathways::changes::came_or_went(before, after));
-        all.extend(looks::came_or_went(before, after));
+        all.extend(regions::changes::added_or_removed(before, after));
+        all.extend(pathways::changes::added_or_removed(before, after));
+        all.extend(looks::added_or_removed(before, after));
     }
     all
 }

@@ -12,7 +12,7 @@ use std::sync::Arc;
 const BLOCK: usize = 1024;
 
 #[derive(Clone, Debug)]
-pub(in crate::state) struct Packed {
+pub(in crate::state) struct PackedDocument {
     /// Packed regions have an empty shape here.
     document: Document,
     masks: Vec<PackedMask>,
@@ -22,11 +22,11 @@ pub(in crate::state) struct Packed {
 #[derive(Clone, Debug)]
 struct PackedMask {
     region: RegionId,
-    what: What,
+    change: MaskChange,
 }
 
 #[derive(Clone, Debug)]
-enum What {
+enum MaskChange {
     /// The adjacent region has the same shape.
     Same,
     /// Like that of the adjacent region, except for some blocks.
@@ -92,7 +92,7 @@ impl Difference {
     }
 }
 
-impl Packed {
+impl PackedDocument {
     pub fn new(document: Document) -> Self {
         Self {
             document,
@@ -133,16 +133,16 @@ impl Packed {
                 continue;
             };
             let other = others.get(&region.id);
-            let what = match other.map(|o| (&o.shape, mask_of(o))) {
-                Some((shape, _)) if Arc::ptr_eq(shape, &region.shape) => What::Same,
+            let change = match other.map(|o| (&o.shape, mask_of(o))) {
+                Some((shape, _)) if Arc::ptr_eq(shape, &region.shape) => MaskChange::Same,
                 Some((_, Some(base))) if same_grid(base, mask) => {
-                    What::Differs(Difference::new(mask, Some(base)))
+                    MaskChange::Differs(Difference::new(mask, Some(base)))
                 }
-                _ => What::Alone(Difference::new(mask, None)),
+                _ => MaskChange::Alone(Difference::new(mask, None)),
             };
             self.masks.push(PackedMask {
                 region: region.id,
-                what,
+                change,
             });
             Arc::make_mut(region).shape = nothing();
         }
@@ -155,20 +155,22 @@ impl Packed {
         }
         let others = by_id(adjacent);
         let masks = std::mem::take(&mut self.masks);
-        let masks: HashMap<RegionId, What> =
-            masks.into_iter().map(|m| (m.region, m.what)).collect();
+        let masks: HashMap<RegionId, MaskChange> =
+            masks.into_iter().map(|m| (m.region, m.change)).collect();
         for region in &mut self.document.regions {
             let Some(what) = masks.get(&region.id) else {
                 continue;
             };
             let other = others.get(&region.id);
             let shape = match what {
-                What::Same => other.map(|o| o.shape.clone()),
-                What::Differs(difference) => {
+                MaskChange::Same => other.map(|o| o.shape.clone()),
+                MaskChange::Differs(difference) => {
                     let base = other.and_then(|o| mask_of(o));
                     Some(Arc::new(Shape::Mask(difference.apply(base))))
                 }
-                What::Alone(difference) => Some(Arc::new(Shape::Mask(difference.apply(None)))),
+                MaskChange::Alone(difference) => {
+                    Some(Arc::new(Shape::Mask(difference.apply(None))))
+                }
             };
             if let Some(shape) = shape {
                 Arc::make_mut(region).shape = shape;
@@ -177,9 +179,9 @@ impl Packed {
     }
 
     pub fn mask_bytes(&self) -> usize {
-        let packed = self.masks.iter().map(|m| match &m.what {
-            What::Same => 0,
-            What::Differs(d) | What::Alone(d) => d.bytes(),
+        let packed = self.masks.iter().map(|m| match &m.change {
+            MaskChange::Same => 0,
+            MaskChange::Differs(d) | MaskChange::Alone(d) => d.bytes(),
         });
         let whole = self.document.regions.iter().filter_map(|r| mask_of(r));
         packed.sum::<usize>() + whole.map(|m| m.inside.len()).sum::<usize>()

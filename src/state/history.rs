@@ -2,7 +2,7 @@
 //! from the adjacent step (`compact_masks`).
 
 use crate::state::Document;
-use crate::state::compact_masks::Packed;
+use crate::state::compact_masks::PackedDocument;
 use std::collections::BTreeSet;
 
 /// Largest number of steps that can be undone.
@@ -26,7 +26,7 @@ pub struct History {
 #[derive(Clone, Debug)]
 struct Step {
     label: String,
-    document: Packed,
+    document: PackedDocument,
 }
 
 /// Pushes a step, and packs the one that was the last.
@@ -36,7 +36,7 @@ fn push(pile: &mut Vec<Step>, label: &str, document: &Document) {
     }
     pile.push(Step {
         label: label.to_owned(),
-        document: Packed::new(document.clone()),
+        document: PackedDocument::new(document.clone()),
     });
 }
 

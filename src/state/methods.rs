@@ -72,8 +72,8 @@ pub fn methods(state: &State) -> String {
         let _ = write!(text, " \"{}\": ", layer.name);
         let basis = document.origins.fit(made.fit);
         let basis = basis.filter(|_| !document.origins.is_imported(made.fit));
-        let other = |of: &TensorFit| of.params != document.fit || document.tensors.is_none();
-        if let Some(basis) = basis.filter(|of| other(of)) {
+        let other = |fit: &TensorFit| fit.params != document.fit || document.tensors.is_none();
+        if let Some(basis) = basis.filter(|fit| other(fit)) {
             let mask = match &basis.mask {
                 FitMask::Found => None,
                 FitMask::File(path) => Some(format!("the mask {}", file_name(path))),

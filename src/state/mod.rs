@@ -69,7 +69,7 @@ pub use device::types::OpenBackend;
 pub use document::{Document, Method, Rays, Tensors};
 pub use filter::FilterAction;
 pub use pathways::{KeptPathway, PathwayAction};
-pub use pictures::{Look, Shot, Turntable};
+pub use pictures::{Look, Picture, Turntable};
 pub use recipe::Recipe;
 pub use runtime::Session;
 pub use segment::jobs::{
@@ -77,7 +77,7 @@ pub use segment::jobs::{
 };
 pub use segment::{LeakNotice, SegmentAction};
 pub use settings::{Gesture, Mouse, Preferences};
-pub use tensors::recipe::Source;
+pub use tensors::recipe::ScanSource;
 pub use track::types::{CurveResult, Standing};
 pub use update::update;
 pub use view::{Convention, Layout, Slab, Task, Tool, View};

@@ -18,8 +18,8 @@ use crate::state::document::Document;
 pub use crate::state::files::types::PhantomPart;
 use crate::state::filter::{FitInputs, FittedWeights, WeightFit, WeightMapRecipe};
 use crate::state::recipe::Recipe;
-use crate::state::segment::Segmented;
-use crate::state::tensors::recipe::{FitMask, Source};
+use crate::state::segment::SegmentOrigin;
+use crate::state::tensors::recipe::{FitMask, ScanSource};
 use crate::state::track::recipe::CurveRecipe;
 use glam::DAffine3;
 use std::path::{Path, PathBuf};
@@ -46,18 +46,18 @@ pub enum Origin {
     Computed(Computed),
     /// Streamlines some of which a step kept.
     Edited {
-        from: OriginId,
+        input: OriginId,
         step: Edit,
     },
     /// Moved in the world, mm.
     Moved {
-        from: OriginId,
-        by: DAffine3,
-        how: AlignedBy,
+        input: OriginId,
+        transform: DAffine3,
+        aligned_by: AlignedBy,
     },
     /// A scan whose gradient axes were permuted or flipped.
     Reoriented {
-        from: OriginId,
+        input: OriginId,
         turn: AxisChange,
     },
 }
@@ -107,7 +107,7 @@ recipes! {
     /// A density map.
     Density: DensityMap;
     /// A mask by a level set.
-    Segment: Segmented;
+    Segment: SegmentOrigin;
     /// A COMMIT fit; not a layer itself.
     Weights: WeightFit;
     /// A map of such a fit.
@@ -248,7 +248,7 @@ impl Origins {
     /// The origin of streamlines before any selection step.
     pub fn unedited(&self, id: OriginId) -> OriginId {
         match self.get(id) {
-            Origin::Edited { from, .. } => self.unedited(*from),
+            Origin::Edited { input, .. } => self.unedited(*input),
             _ => id,
         }
     }
@@ -256,9 +256,9 @@ impl Origins {
     /// Its origin before it was edited, moved and reoriented.
     pub fn base(&self, id: OriginId) -> &Origin {
         match self.get(id) {
-            Origin::Edited { from, .. }
-            | Origin::Moved { from, .. }
-            | Origin::Reoriented { from, .. } => self.base(*from),
+            Origin::Edited { input, .. }
+            | Origin::Moved { input, .. }
+            | Origin::Reoriented { input, .. } => self.base(*input),
             origin => origin,
         }
     }
@@ -266,8 +266,8 @@ impl Origins {
     /// The steps that kept some of the streamlines, from the first one on.
     pub fn steps(&self, id: OriginId) -> Vec<&Edit> {
         match self.get(id) {
-            Origin::Edited { from, step } => {
-                let mut steps = self.steps(*from);
+            Origin::Edited { input, step } => {
+                let mut steps = self.steps(*input);
                 steps.push(step);
                 steps
             }
@@ -277,19 +277,23 @@ impl Origins {
 
     /// The origin after further steps.
     pub fn edited(&self, id: OriginId, more: &[Edit]) -> OriginId {
-        more.iter().fold(id, |from, step| {
+        more.iter().fold(id, |input, step| {
             let step = step.clone();
-            self.add(Origin::Edited { from, step })
+            self.add(Origin::Edited { input, step })
         })
     }
 
     /// Its transform, whether or not it was edited since.
     pub fn moved(&self, id: OriginId) -> Option<Move> {
         match self.get(self.unedited(id)) {
-            Origin::Moved { from, by, how } => Some(Move {
-                from: *from,
-                by: *by,
-                how: *how,
+            Origin::Moved {
+                input,
+                transform,
+                aligned_by,
+            } => Some(Move {
+                input: *input,
+                transform: *transform,
+                aligned_by: *aligned_by,
             }),
             _ => None,
         }
@@ -305,13 +309,13 @@ impl Origins {
 
     /// The origin with this axis change of the scan's gradients, replacing any other.
     pub fn reoriented(&self, id: OriginId, turn: Option<AxisChange>) -> OriginId {
-        let from = match self.get(id) {
-            Origin::Reoriented { from, .. } => *from,
+        let input = match self.get(id) {
+            Origin::Reoriented { input, .. } => *input,
             _ => id,
         };
         match turn {
-            Some(turn) => self.add(Origin::Reoriented { from, turn }),
-            None => from,
+            Some(turn) => self.add(Origin::Reoriented { input, turn }),
+            None => input,
         }
     }
 
@@ -347,35 +351,35 @@ impl Origins {
     /// Whether the tensors of a fit come from another program.
     pub fn is_imported(&self, fit: OriginId) -> bool {
         let source = self.fit(fit).map(|fit| self.source(fit.scan));
-        matches!(source, Some(Source::Tensors { .. }))
+        matches!(source, Some(ScanSource::Tensors { .. }))
     }
 
     /// The origin of a scan.
-    pub fn scan(&self, source: &Source) -> OriginId {
+    pub fn scan(&self, source: &ScanSource) -> OriginId {
         match source {
-            Source::Phantom { seed } => self.add(Origin::Phantom {
+            ScanSource::Phantom { seed } => self.add(Origin::Phantom {
                 seed: *seed,
                 part: PhantomPart::Dwi,
             }),
-            Source::File { dwi, gradients } => {
+            ScanSource::File { dwi, gradients } => {
                 self.add(Origin::file(dwi).with_gradients(gradients.clone()))
             }
-            Source::Tensors { file, layout } => {
+            ScanSource::Tensors { file, layout } => {
                 let reading = Reading {
                     tensors: Some(*layout),
                     ..Reading::default()
                 };
                 self.add(Origin::opened(file.clone(), reading))
             }
-            Source::Turned { of, turn } => self.reoriented(self.scan(of), Some(*turn)),
+            ScanSource::Turned { base, turn } => self.reoriented(self.scan(base), Some(*turn)),
         }
     }
 
     /// The source of a scan, for the recipes of results.
-    pub fn source(&self, id: OriginId) -> Source {
+    pub fn source(&self, id: OriginId) -> ScanSource {
         match self.get(id) {
-            Origin::Phantom { seed, .. } => Source::Phantom { seed: *seed },
-            Origin::Reoriented { from, turn } => self.source(*from).with_turn(Some(*turn)),
+            Origin::Phantom { seed, .. } => ScanSource::Phantom { seed: *seed },
+            Origin::Reoriented { input, turn } => self.source(*input).with_turn(Some(*turn)),
             Origin::File {
                 file,
                 reading:
@@ -384,17 +388,17 @@ impl Origins {
                         ..
                     },
                 ..
-            } => Source::Tensors {
+            } => ScanSource::Tensors {
                 file: file.clone(),
                 layout: *layout,
             },
             Origin::File {
                 file, gradients, ..
-            } => Source::File {
+            } => ScanSource::File {
                 dwi: file.clone(),
                 gradients: gradients.clone(),
             },
-            _ => Source::File {
+            _ => ScanSource::File {
                 dwi: self.path(id).map(Path::to_owned).unwrap_or_default(),
                 gradients: Vec::new(),
             },
@@ -405,10 +409,10 @@ impl Origins {
 /// A transform in the world.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Move {
-    pub from: OriginId,
+    pub input: OriginId,
     /// From the world of the file, mm.
-    pub by: DAffine3,
-    pub how: AlignedBy,
+    pub transform: DAffine3,
+    pub aligned_by: AlignedBy,
 }
 
 impl Document {
@@ -440,7 +444,7 @@ impl Document {
     }
 
     /// The source of a scan, for the recipes of results.
-    pub fn source(&self, layer: &Layer) -> Source {
+    pub fn source(&self, layer: &Layer) -> ScanSource {
         self.origins.source(layer.origin)
     }
 
@@ -468,7 +472,7 @@ impl Document {
     }
 
     /// The recipe of a segmented mask.
-    pub fn segmentation_recipe(&self, layer: LayerId) -> Option<&Arc<Segmented>> {
+    pub fn segmentation_recipe(&self, layer: LayerId) -> Option<&Arc<SegmentOrigin>> {
         match self.computed(layer)? {
             Computed::Segment(made) => Some(made),
             _ => None,

@@ -14,7 +14,7 @@ use crate::state::regions::recipe::RegionSpec;
 use crate::state::regions::recipe::region_arguments;
 use crate::state::streamlines::recipe::{StreamlineInput, tables::TableRecipe};
 use crate::state::tensors::recipe::FitRecipe;
-use crate::state::tensors::recipe::Source;
+use crate::state::tensors::recipe::ScanSource;
 use crate::state::{filter, pathways, segment};
 use glam::{DAffine3, DVec3};
 use serde::{Deserialize, Serialize};
@@ -31,12 +31,12 @@ pub enum Recipe {
         reading: Reading,
     },
     /// A scan whose gradients are not next to it.
-    Scan(Source),
+    Scan(ScanSource),
     Phantom {
         seed: u64,
     },
     /// Brain mask found from a scan.
-    BrainMask(Source),
+    BrainMask(ScanSource),
     /// A map of a tensor fit.
     Fit {
         fit: FitRecipe,
@@ -74,12 +74,15 @@ pub enum Recipe {
     Table(Box<TableRecipe>),
     /// Moved in the world.
     Moved {
-        of: Box<Recipe>,
-        by: DAffine3,
+        #[serde(rename = "of")]
+        base: Box<Recipe>,
+        #[serde(rename = "by")]
+        transform: DAffine3,
     },
     /// A map of where streamlines pass.
     Density {
-        of: Box<Recipe>,
+        #[serde(rename = "of")]
+        streamlines: Box<Recipe>,
         /// `None`: the grid of the streamlines, or voxels around them.
         template: Option<PathBuf>,
         voxel_mm: Option<f64>,
@@ -88,7 +91,8 @@ pub enum Recipe {
     /// Streamlines some of which were kept, step by step: the options of `arcuate select`, or none if they were
     /// selected manually or a region has no file.
     Edited {
-        of: Box<Recipe>,
+        #[serde(rename = "of")]
+        base: Box<Recipe>,
         steps: Vec<Option<SelectionOptions>>,
     },
 }
@@ -97,7 +101,7 @@ impl Recipe {
     /// The recipe before some were kept.
     pub fn base(&self) -> &Self {
         match self {
-            Self::Edited { of, .. } => of,
+            Self::Edited { base, .. } => base,
             recipe => recipe,
         }
     }
@@ -118,7 +122,7 @@ impl Recipe {
         if gradients.is_empty() {
             return self;
         }
-        Self::Scan(Source::File {
+        Self::Scan(ScanSource::File {
             dwi: dwi.to_owned(),
             gradients,
         })
@@ -163,21 +167,21 @@ pub fn density_arguments(
 }
 
 /// `moved_t1.nii.gz`.
-fn moved_name(of: &Recipe) -> String {
-    let file = match of {
+fn moved_name(base: &Recipe) -> String {
+    let file = match base {
         Recipe::File(file) | Recipe::FileAs { file, .. } => file.file_name(),
         _ => None,
     };
     format!("moved_{}", file.unwrap_or_default().to_string_lossy())
 }
 
-fn moved_command(of: &Recipe, by: DAffine3, out: &Path) -> String {
-    let affine = AffineReading::matrix(by);
-    let (file, reading) = match of {
+fn moved_command(base: &Recipe, transform: DAffine3, out: &Path) -> String {
+    let affine = AffineReading::matrix(transform);
+    let (file, reading) = match base {
         Recipe::File(file) => (file, String::new()),
         Recipe::FileAs { file, reading } => (file, reading.to_string()),
         // The file on disk is not moved.
-        of => return of.command(),
+        base => return base.command(),
     };
     format!(
         "arcuate convert {} {}{reading}{affine}",
@@ -188,13 +192,13 @@ fn moved_command(of: &Recipe, by: DAffine3, out: &Path) -> String {
 
 /// The command of a density map without the output file; it first computes streamlines that have no file.
 fn density_command(
-    of: &Recipe,
+    streamlines: &Recipe,
     template: Option<&Path>,
     voxel_mm: Option<f64>,
     params: &density::Params,
 ) -> String {
     let arguments = density_arguments(params, template, voxel_mm);
-    let StreamlineInput { first, tracks, .. } = of.as_streamline_input();
+    let StreamlineInput { first, tracks, .. } = streamlines.as_streamline_input();
     let first: String = first
         .map(|command| format!("{command} && "))
         .unwrap_or_default();
@@ -202,10 +206,10 @@ fn density_command(
 }
 
 /// A sequence of commands: one that computes the streamlines, and one for each step that keeps some of them.
-fn selection_command(of: &Recipe, steps: &[Option<SelectionOptions>], out: &Path) -> String {
+fn selection_command(base: &Recipe, steps: &[Option<SelectionOptions>], out: &Path) -> String {
     let (mut input, mut reported, mut commands) =
         (PathBuf::from("all.trx"), String::new(), Vec::new());
-    match of {
+    match base {
         Recipe::File(file) => input.clone_from(file),
         Recipe::FileAs { file, reading } => {
             input.clone_from(file);
@@ -296,8 +300,8 @@ impl Recipe {
             Self::Segment(made) => made.no_command(),
             Self::Commit(made) => made.no_command(),
             Self::Table(recipe) => recipe.no_command(),
-            Self::Density { of, .. } | Self::Moved { of, .. } => of.no_command(),
-            Self::Edited { of, steps } => of.no_command().or_else(|| {
+            Self::Density { streamlines: base, .. } | Self::Moved { base, .. } => base.no_command(),
+            Self::Edited { base, steps } => base.no_command().or_else(|| {
                 steps.contains(&None).then(|| {
                     "There is no command for these streamlines, since some were chosen by hand or in a region \
                      without a file: save the session, whose command recomputes all of it"
@@ -317,7 +321,7 @@ impl Recipe {
             Self::Segment(_) => "segmentation",
             Self::Commit(_) => "commit",
             Self::Table(recipe) => recipe.file(),
-            Self::Moved { of, .. } => return self.command_to(Path::new(&moved_name(of))),
+            Self::Moved { base, .. } => return self.command_to(Path::new(&moved_name(base))),
             _ => "tracks.tck",
         };
         self.command_to(Path::new(name))
@@ -331,26 +335,28 @@ impl Recipe {
             Self::Commit(made) => made.command(out),
             Self::Table(recipe) => recipe.command(out),
             Self::NoCommand { .. } => format!("# {}", self.no_command().unwrap_or_default()),
-            Self::Edited { of, steps } => match self.no_command() {
+            Self::Edited { base, steps } => match self.no_command() {
                 Some(sentence) => format!("# {sentence}"),
-                None => selection_command(of, steps, out),
+                None => selection_command(base, steps, out),
             },
-            Self::Scan(Source::File { dwi, .. }) => format!("arcuate info {}", quoted_path(dwi)),
-            Self::Scan(source @ Source::Turned { .. }) => {
+            Self::Scan(ScanSource::File { dwi, .. }) => {
+                format!("arcuate info {}", quoted_path(dwi))
+            }
+            Self::Scan(source @ ScanSource::Turned { .. }) => {
                 format!(
                     "arcuate gradients turn {} --out corrected",
                     source.arguments()
                 )
             }
-            Self::Scan(source @ Source::Tensors { .. }) => {
+            Self::Scan(source @ ScanSource::Tensors { .. }) => {
                 format!("arcuate info {}", source.arguments())
             }
-            Self::Scan(Source::Phantom { seed }) => Self::Phantom { seed: *seed }.command(),
+            Self::Scan(ScanSource::Phantom { seed }) => Self::Phantom { seed: *seed }.command(),
             Self::File(file) => format!("arcuate info {}", quoted_path(file)),
             Self::FileAs { file, reading } => {
                 format!("arcuate info {}{reading}", quoted_path(file))
             }
-            Self::Moved { of, by } => moved_command(of, *by, out),
+            Self::Moved { base, transform } => moved_command(base, *transform, out),
             Self::Phantom { seed } => format!("arcuate phantom --seed {seed} --out head"),
             Self::BrainMask(source) => {
                 format!("arcuate fit {} --maps mask --out maps", source.arguments())
@@ -376,11 +382,11 @@ impl Recipe {
                 text + &to_out()
             }
             Self::Density {
-                of,
+                streamlines: base,
                 template,
                 voxel_mm,
                 params,
-            } => density_command(of, template.as_deref(), *voxel_mm, params) + &to_out(),
+            } => density_command(base, template.as_deref(), *voxel_mm, params) + &to_out(),
             Self::Pathway {
                 fit,
                 regions,

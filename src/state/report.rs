@@ -62,7 +62,7 @@ fn segment(state: &State) -> Value {
             "inside": live.inside,
             "active": live.figures.as_ref().map(|f| f.active),
             "ended": live.ended.key(),
-            "leaks_from": live.leak.map(|l| l.leak.from),
+            "leaks_from": live.leak.map(|l| l.leak.rewind_step),
             "leaks_by": live.leak.map(|l| l.leak.cause.key()),
             "events": live.script.events.len(),
             "steps_per_s": live.steps_per_s,
@@ -100,14 +100,14 @@ fn filter(state: &State) -> Value {
             "iterations": figures.iterations,
             "ended": format!("{:?}", figures.ended),
             "lesions": fitted.lesions.len(),
-            "current": fitted.of == lines.id(),
+            "current": fitted.weighted == lines.id(),
         }))
     });
     json!({
         "weighing": runtime.running.is_some(),
         "refused": state.cannot_filter(),
         "failed": state.why_fit_failed(),
-        "counted": runtime.needs.shown().map(|(_, needs)| needs.demand.segments),
+        "counted": runtime.estimate.shown().map(|(_, needs)| needs.demand.segments),
         "weights": fitted,
     })
 }
@@ -143,7 +143,7 @@ fn pathways(state: &State) -> Value {
     });
     let compared = state.pathway_compared().map(|compared| {
         json!({
-            "pairs": compared.known.pairs.rates.len(),
+            "pairs": compared.known_pairs.pairs.rates.len(),
             "weakest_above": compared.shares.map(|s| s.weakest),
             "cost_per_mm_above": compared.shares.map(|s| s.mean),
             "wall_ms": compared.wall_ms,
@@ -168,7 +168,7 @@ pub fn state(state: &State) -> Value {
             "coarse": live.coarse,
             "wall_ms": live.wall_ms,
             "passed": live.rays.as_ref().map(|r| r.measures.len()),
-            "least": live.rays.as_ref().and_then(|r| r.least),
+            "least": live.rays.as_ref().and_then(|r| r.min_measure),
             "command": document.live_recipe(live).command(),
         })
     });
@@ -194,7 +194,7 @@ pub fn state(state: &State) -> Value {
         "session": session.saving.file,
         "dirty": state.is_dirty(),
         "autosaved": session.saving.autosave.last.is_some() && !session.saving.autosave.is_running,
-        "left_behind": session.saving.recovery.found.len(),
+        "left_behind": session.saving.recovery.sessions.len(),
         "view": view,
     })
 }

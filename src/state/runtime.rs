@@ -8,13 +8,13 @@ use crate::state::core::notices::{Message, Notices, Severity, Topic};
 use crate::state::device::types::{DeviceRuntime, OpenBackend};
 use crate::state::files::types::FilesRuntime;
 use crate::state::job_end::JobList;
-use crate::state::pictures::Turning;
+use crate::state::pictures::TurntableProgress;
 use crate::state::regions::types::RegionRuntime;
 use crate::state::sampling::Sample;
 use crate::state::sessions::Saving;
 use crate::state::settings::Preferences;
 use crate::state::snapshots::SnapshotRuntime;
-pub use crate::state::snapshots::{Comparing, Snapshot};
+pub use crate::state::snapshots::{Snapshot, SnapshotComparison};
 use crate::state::streamlines::StreamlineRuntime;
 use crate::state::tensors::types::TensorRuntime;
 use crate::state::track::types::TrackRuntime;
@@ -74,7 +74,7 @@ pub struct Session {
     pub notices: Notices,
     pub jobs: JobList,
     /// Pictures of a turntable.
-    pub turning: Option<Turning>,
+    pub turning: Option<TurntableProgress>,
     /// Transforms being applied to streamlines, one per layer, in the order of their start.
     pub pending_transforms: Vec<PendingTransform>,
     pub settings: Preferences,
@@ -225,7 +225,7 @@ impl Session {
         self.device.fallback.requests.push(job);
         self.add(Message {
             severity: Severity::Error,
-            text: failure.found,
+            text: failure.cause,
             slot: Some(slot),
             on_card: true,
             topic: None,

@@ -163,7 +163,7 @@ fn figures(state: &State, panel: BottomPanel) -> String {
                 return String::new();
             };
             let known = runtime.order.shown();
-            let Some((_, rows)) = known.filter(|(key, _)| key.of == lines.id()) else {
+            let Some((_, rows)) = known.filter(|(key, _)| key.tractogram == lines.id()) else {
                 return String::new();
             };
             let (rows, all) = (rows.len(), lines.len());

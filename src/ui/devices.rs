@@ -130,13 +130,13 @@ pub fn choice(ui: &mut Ui, state: &State) -> Option<BackendKind> {
 /// `Fit 0.43 s · rays 18 ms`.
 fn timings(state: &State) -> String {
     let fit = state.document.tensors.as_ref();
-    let fit = fit.map(|t| format!("fit {}", format::took(t.wall_ms)));
+    let fit = fit.map(|t| format!("fit {}", format::duration_text(t.wall_ms)));
     let live = state.session.track.live.value().map(|live| {
         let what = match live.rays {
             Some(_) => "rays",
             None => "streamlines",
         };
-        format!("{what} {}", format::took(live.wall_ms))
+        format!("{what} {}", format::duration_text(live.wall_ms))
     });
     let all: Vec<String> = fit.into_iter().chain(live).collect();
     if all.is_empty() {

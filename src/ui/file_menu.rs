@@ -100,7 +100,12 @@ fn rows(ui: &mut Ui, state: &State) -> Option<Chosen> {
     menu::line(ui);
     let item = Item::new("Take a snapshot").icon(icons::FLAG).key("Ctrl+B");
     row(ui, item.enabled(open), Chosen::Snapshot);
-    let now = state.session.snapshots.comparing.as_ref().map(|c| &c.with);
+    let now = state
+        .session
+        .snapshots
+        .comparing
+        .as_ref()
+        .map(|c| &c.snapshot);
     for (i, snapshot) in state.session.snapshots.all.iter().enumerate() {
         let chosen = now.is_some_and(|with| Arc::ptr_eq(with, snapshot));
         let name = format!("Compare with {}", snapshot.label());

@@ -245,7 +245,7 @@ impl Files {
     ) {
         let paths = &state.session.files.paths;
         let (answer, has_failed) = (
-            paths.answer(dialog.check()),
+            paths.result(dialog.check()),
             paths.has_failed(dialog.check()),
         );
         let found = match answer {
@@ -255,7 +255,7 @@ impl Files {
         match (dialog, found) {
             (dialog, None) if !has_failed => self.dialog = Some(dialog),
             (Dialog::ToOpen(_, mut ask), found) => {
-                if let Some(better) = found.and_then(|found| found.better) {
+                if let Some(better) = found.and_then(|found| found.suggestion) {
                     ask.suggested = better.display().to_string();
                 }
                 self.dialogs.start(ctx, ask);
@@ -285,7 +285,7 @@ impl Files {
             self.sheet = Some(sheet);
             return;
         };
-        match (known.answer(&check), next) {
+        match (known.result(&check), next) {
             // A message gives the reason.
             (None, _) if known.has_failed(&check) => {}
             (None, next) => sheet.open = Some((check, next)),
@@ -294,7 +294,7 @@ impl Files {
                 sheet.names.clone_from(&found.names);
             }
             (Some(PathAnswer::Destination(found)), Next::Suggest) => {
-                if let Some(better) = &found.better {
+                if let Some(better) = &found.suggestion {
                     sheet.text = better.display().to_string();
                 }
             }
@@ -384,7 +384,7 @@ impl Files {
             DialogPosition::Below(at) => (Align2::RIGHT_TOP, at),
         };
         let before = (sheet.text.clone(), sheet.purpose.clone());
-        let mut outcome = Typed::Going;
+        let mut outcome = Typed::Editing;
         let (mut browse, mut completes, mut copies) = (false, false, false);
         let native = self.dialogs.may_appear();
         let area = Area::new(egui::Id::unique("path sheet"))
@@ -424,7 +424,7 @@ impl Files {
             return self.ask_for_path(ui.ctx(), sheet.purpose, sheet.place, &name);
         }
         match outcome {
-            Typed::Going => {
+            Typed::Editing => {
                 // A click on empty space must not take Enter away from the path.
                 sheet.focus = ui.memory(|m| m.focused().is_none());
                 self.sheet = Some(sheet);

@@ -31,9 +31,9 @@ pub struct Help {
     /// The section to scroll to.
     scroll_to: Option<usize>,
     query: String,
-    /// The text that `found` matches.
+    /// The text that `matches` belong to.
     searched: String,
-    found: Vec<Match>,
+    matches: Vec<Match>,
     markdown: CommonMarkCache,
     place: WindowPlace,
 }
@@ -82,7 +82,7 @@ impl Default for Help {
             scroll_to: None,
             query: String::new(),
             searched: String::new(),
-            found: Vec::new(),
+            matches: Vec::new(),
             markdown: CommonMarkCache::default(),
             place: WindowPlace::default(),
         }
@@ -206,7 +206,7 @@ fn head(ui: &mut Ui, place: Rect, memory: &mut Memory) {
     );
     if help.query != help.searched {
         help.searched.clone_from(&help.query);
-        help.found = search(&help.query);
+        help.matches = search(&help.query);
     }
 }
 
@@ -234,11 +234,11 @@ fn pages(ui: &mut Ui, help: &mut Help) {
                 }
                 return;
             }
-            if help.found.is_empty() {
+            if help.matches.is_empty() {
                 rows::hint(ui, "No section contains all of these words");
             }
             let mut chosen = None;
-            for (i, found) in help.found.iter().enumerate() {
+            for (i, found) in help.matches.iter().enumerate() {
                 if result(ui, found, i) {
                     chosen = Some((found.page, found.section));
                 }

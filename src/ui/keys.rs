@@ -429,10 +429,10 @@ fn move_region(state: &State, by: isize) -> Option<Action> {
     let region = state.session.regions.selected?;
     let regions = &state.document.regions;
     let from = regions.iter().position(|r| r.id == region)?;
-    let to = from
+    let index = from
         .checked_add_signed(by)
-        .filter(|&to| to < regions.len())?;
-    Some(Action::Region(RegionAction::Move { region, to }))
+        .filter(|&index| index < regions.len())?;
+    Some(Action::Region(RegionAction::Move { region, index }))
 }
 
 /// Moves the selected image or streamlines by half a millimetre, with Shift by five, as seen in the axial view: left
@@ -456,10 +456,10 @@ fn nudge(state: &State, key: Key, shift: bool) -> Option<Action> {
         Key::PageUp => DVec3::Z,
         _ => DVec3::NEG_Z,
     };
-    let by = DAffine3::from_translation(way * step_mm) * state.requested_transform(layer);
+    let transform = DAffine3::from_translation(way * step_mm) * state.requested_transform(layer);
     Some(Action::Alignment(AlignmentAction::Shift {
         layer,
-        by,
+        transform,
         phase: Phase::Done,
     }))
 }

@@ -1,6 +1,6 @@
 //! The list of layers.
 
-use super::dialogs::rename::{self, Named, Renamed};
+use super::dialogs::rename::{self, RenameTarget, Renamed};
 use super::files::{DialogPosition, PathPurpose, suggestion};
 use super::theme::{self, size, space};
 use super::widgets::button::eye;
@@ -213,9 +213,9 @@ fn row(
         name = format!("{name}, {}", row_fact(state, layer));
     }
     let response = rows::list_row(ui, &name, layer.id, selected);
-    let renamed = rename::rename(ui, response.rect, Named::Layer(layer.id), memory);
+    let renamed = rename::rename(ui, response.rect, RenameTarget::Layer(layer.id), memory);
     match renamed {
-        Renamed::Not => {
+        Renamed::Inactive => {
             paint_row(
                 ui,
                 response.rect,
@@ -225,7 +225,7 @@ fn row(
                 layer.display.visible,
             );
         }
-        Renamed::Going => {}
+        Renamed::Editing => {}
         Renamed::Done(name) => actions.push(Action::Layer(LayerAction::Rename {
             layer: layer.id,
             name,
@@ -244,7 +244,7 @@ fn row(
         }));
     }
     if response.double_clicked() {
-        rename::begin(Named::Layer(layer.id), &layer.name, memory);
+        rename::begin(RenameTarget::Layer(layer.id), &layer.name, memory);
     } else if response.clicked() {
         actions.push(Action::Layer(LayerAction::Select(Some(layer.id))));
     }
@@ -303,7 +303,7 @@ fn context_menu(
         actions.extend(selection_recipe(state, layer).map(Action::CopyCommand));
         ui.close();
     }
-    rename::rename_item(ui, Named::Layer(layer.id), &layer.name, memory);
+    rename::rename_item(ui, RenameTarget::Layer(layer.id), &layer.name, memory);
     menu::line(ui);
     if rename::delete_item(ui) {
         actions.push(Action::Layer(LayerAction::Delete(layer.id)));
@@ -353,8 +353,11 @@ fn sort_by_drag(ui: &mut Ui, state: &State, places: &[(LayerId, Rect)], actions:
         return;
     };
     let above = layers.len() - gap;
-    let to = if above > from { above - 1 } else { above };
-    if to != from {
-        actions.push(Action::Layer(LayerAction::Move { layer: moving, to }));
+    let index = if above > from { above - 1 } else { above };
+    if index != from {
+        actions.push(Action::Layer(LayerAction::Move {
+            layer: moving,
+            index,
+        }));
     }
 }

@@ -91,7 +91,7 @@ struct RegionPanel {
     /// The role of regions from labels.
     label_role: crate::data::Role,
     /// Search and multiple selection in the list of regions.
-    chosen: regions::many::Chosen,
+    chosen: regions::many::RegionListState,
     /// The text searched for among the labels of a label map.
     label_search: String,
     /// The region that was selected when the list was last seen.
@@ -105,7 +105,7 @@ impl RegionPanel {
         Self {
             combine_with: None,
             label_role: crate::data::Role::Region,
-            chosen: regions::many::Chosen::default(),
+            chosen: regions::many::RegionListState::default(),
             label_search: String::new(),
             shown_region: None,
             cube: false,
@@ -134,8 +134,8 @@ struct Caches {
     /// Smallest and largest value of a frame of a volume.
     ranges: BTreeMap<(crate::data::DataId, usize), (f32, f32)>,
     /// Values behind the transfer function.
-    counted: widgets::transfer::Counted,
-    values: widgets::values::Kept,
+    counted: widgets::transfer::HistogramCache,
+    values: widgets::values::HistogramCache,
     /// Smallest and largest value of columns of streamlines.
     extents: Vec<(crate::state::streamlines::ColumnKey, (f32, f32))>,
     bottom_panel: bottom_panel::Cache,

@@ -65,7 +65,7 @@ enum Run {
 struct Entry {
     name: String,
     /// Synonyms by which it is found.
-    also: &'static str,
+    synonyms: &'static str,
     key: &'static str,
     run: Run,
 }
@@ -115,12 +115,12 @@ fn entry_score(entry: &Entry, typed: &str) -> Option<i32> {
     const ALSO: i32 = 64;
     let also = || {
         let scores = entry
-            .also
+            .synonyms
             .split(", ")
             .filter_map(|word| match_score(word, typed));
         scores.max().map(|score| score - ALSO)
     };
-    match_score(&entry.name, typed).or_else(|| also().filter(|_| !entry.also.is_empty()))
+    match_score(&entry.name, typed).or_else(|| also().filter(|_| !entry.synonyms.is_empty()))
 }
 
 /// The matches, best first.
@@ -134,7 +134,7 @@ fn matching_entries(state: &State, typed: &str) -> Vec<Entry> {
         // Scattered letters match only if no name or synonym contains the typed text.
         let called = |entry: &Entry| {
             let name = entry.name.to_lowercase();
-            name.contains(&requested) || entry.also.contains(&requested)
+            name.contains(&requested) || entry.synonyms.contains(&requested)
         };
         if scored.iter().any(|(_, entry)| called(entry)) {
             scored.retain(|(_, entry)| called(entry));

@@ -345,7 +345,7 @@ pub fn messages(
             note = note.action(ON_CPU);
         }
         match note.show(ui) {
-            Some(NoteResponse::Taken) => actions.push(Action::Device(DeviceAction::RunOnCpu)),
+            Some(NoteResponse::Accepted) => actions.push(Action::Device(DeviceAction::RunOnCpu)),
             Some(NoteResponse::SecondAction | NoteResponse::Dismissed) => {
                 actions.push(Action::DismissMessage(i))
             }
@@ -355,7 +355,7 @@ pub fn messages(
     if older > 0 {
         let text = format!("and {older} more");
         let note = Note::new(p, Severity::Information, &text).action("Dismiss all");
-        if note.show(ui) == Some(NoteResponse::Taken) {
+        if note.show(ui) == Some(NoteResponse::Accepted) {
             // From the last, so that the indices of the others stay valid.
             actions.extend(messages.iter().rev().map(|m| Action::DismissMessage(m.0)));
         }

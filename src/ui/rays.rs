@@ -13,7 +13,7 @@ use crate::state::{CurveResult, Rays};
 
 /// Rays to a target that the cut keeps.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
-pub struct Reached {
+pub struct TargetRays {
     pub count: u64,
     /// Medians; 0 for an empty set.
     pub measure: f32,
@@ -25,7 +25,7 @@ pub struct Reached {
 pub struct Cache {
     bins: Option<(DataId, [u32; BINS])>,
     kept: Option<((DataId, Cut), usize)>,
-    reached: Option<((DataId, Cut), Vec<Reached>)>,
+    reached: Option<((DataId, Cut), Vec<TargetRays>)>,
 }
 
 impl Cache {
@@ -59,7 +59,7 @@ impl Cache {
         rays: &RayResult,
         cut: Cut,
         targets: usize,
-    ) -> &[Reached] {
+    ) -> &[TargetRays] {
         const AT_ONCE: usize = 500_000;
         let use_kept = rays.cut == cut || rays.measures.len() > AT_ONCE;
         let (of, cut) = if use_kept {
@@ -92,17 +92,17 @@ fn bins(measures: &[f32], (low, high): (f32, f32)) -> [u32; BINS] {
     bins
 }
 
-fn reached(all: &Tractogram, marks: &[bool], targets: usize) -> Vec<Reached> {
+fn reached(all: &Tractogram, marks: &[bool], targets: usize) -> Vec<TargetRays> {
     let values = |name: &str| all.per_streamline.get(name);
     let (Some(cm), Some(length)) = (values("cm"), values("length")) else {
-        return vec![Reached::default(); targets];
+        return vec![TargetRays::default(); targets];
     };
     let of = values("target");
     let one = |target: usize| {
         // Rays that name no target have met all targets.
         let is = |i: &usize| marks[*i] && of.is_none_or(|of| of[*i] as usize == target);
         let here = || (0..marks.len()).filter(is);
-        Reached {
+        TargetRays {
             count: here().count() as u64,
             measure: median(&mut here().map(|i| cm[i]).collect::<Vec<_>>()),
             length_mm: median(&mut here().map(|i| length[i]).collect::<Vec<_>>()),

@@ -5,7 +5,7 @@ use super::files::{DialogPosition, PathPurpose};
 use super::widgets::button::Button;
 use super::widgets::note::{Note, NoteResponse};
 use super::{Memory, icons, theme};
-use crate::state::core::text::{counted, some_of};
+use crate::state::core::text::{counted, shortened_list};
 use crate::state::sessions::unsaved::{RecipeOnly, summed};
 use crate::state::sessions::{RecoverableSession, saved};
 use crate::state::{Action, LayerId, SessionAction, Severity, State, UnsavedAction};
@@ -72,7 +72,7 @@ pub fn show(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
         let answer = ui.push_id(&left.session, shown).inner;
         let path = left.session.clone();
         match answer {
-            Some(NoteResponse::Taken) => {
+            Some(NoteResponse::Accepted) => {
                 let action = UnsavedAction::Recover(path);
                 actions.push(Action::Session(SessionAction::CloseDocument(action)));
             }
@@ -148,13 +148,13 @@ pub fn recipe_only(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     };
     let text = format!(
         "The session holds the recipe of {recipe}, not {streamlines}, which would have to be recomputed: {}",
-        some_of(&sentence, NAMED)
+        shortened_list(&sentence, NAMED)
     );
     let note = Note::new(p, Severity::Warning, &text);
     let answer = note.action("Also store them").dismissable().show(ui);
     actions.extend(answer.map(|answer| {
         Action::Session(match answer {
-            NoteResponse::Taken => SessionAction::StoreToo { then: None },
+            NoteResponse::Accepted => SessionAction::StoreToo { next: None },
             NoteResponse::SecondAction | NoteResponse::Dismissed => SessionAction::RecipeOnlySeen,
         })
     }));
@@ -169,7 +169,7 @@ pub fn is_any_missing(state: &State) -> bool {
 pub fn missing(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
     let p = theme::palette(ui.style());
     for missing in state.document.missing_layers() {
-        let text = format!("{}: {}", missing.layer.name, missing.why);
+        let text = format!("{}: {}", missing.layer.name, missing.reason);
         let mut note = Note::new(p, Severity::Information, &text).second_action("Take out");
         let file = missing.file();
         if missing.can_be_recomputed() {
@@ -181,8 +181,8 @@ pub fn missing(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Ve
         let answer = ui.push_id(layer.0, |ui| note.show_all(ui)).inner;
         let Some(answer) = answer else { continue };
         actions.push(Action::Session(match (answer, file) {
-            (NoteResponse::Taken, None) => SessionAction::MakeAgain(layer),
-            (NoteResponse::Taken, Some(path)) => {
+            (NoteResponse::Accepted, None) => SessionAction::MakeAgain(layer),
+            (NoteResponse::Accepted, Some(path)) => {
                 let name = path.file_name().unwrap_or_default();
                 let purpose = PathPurpose::Missing(layer, name.to_string_lossy().into_owned());
                 let text = path.display().to_string();

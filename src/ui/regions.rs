@@ -2,7 +2,7 @@
 
 pub mod many;
 
-use super::dialogs::rename::{self, Named, Renamed};
+use super::dialogs::rename::{self, RenameTarget, Renamed};
 use super::files::{DialogPosition, PathPurpose, suggestion};
 use super::theme::{self, size, space};
 use super::widgets::button::{eye, segmented};
@@ -118,10 +118,10 @@ fn sort_by_drag(ui: &mut Ui, state: &State, all: Rect, actions: &mut Vec<Action>
     ui.painter()
         .hline(all.x_range(), y, egui::Stroke::new(2.0, p.accent));
     if ctx.drag_stopped_id().is_some() {
-        let to = if gap > from { gap - 1 } else { gap };
-        if to != from {
+        let index = if gap > from { gap - 1 } else { gap };
+        if index != from {
             let region = regions[from].id;
-            actions.push(Action::Region(RegionAction::Move { region, to }));
+            actions.push(Action::Region(RegionAction::Move { region, index }));
         }
         return;
     }
@@ -364,9 +364,9 @@ fn row(
         pos2(menu_right - word - 18.0, rest.top()),
         pos2(menu_right, rest.bottom()),
     );
-    let renamed = rename::rename(ui, response.rect, Named::Region(region.id), memory);
+    let renamed = rename::rename(ui, response.rect, RenameTarget::Region(region.id), memory);
     match renamed {
-        Renamed::Not => {
+        Renamed::Inactive => {
             let name_at = Rect::from_min_max(rest.min, pos2(menu_at.left() - 4.0, rest.bottom()));
             let font = theme::regular(size::LABEL);
             if paint::width(ui, &region.name, font.clone()) > name_at.width() {
@@ -375,7 +375,7 @@ fn row(
             paint::name(ui.painter(), name_at, &region.name, font, ink);
             role_menu(ui, menu_at, region, actions);
         }
-        Renamed::Going => {}
+        Renamed::Editing => {}
         Renamed::Done(name) => actions.push(Action::Region(RegionAction::Rename {
             region: region.id,
             name,
@@ -392,7 +392,7 @@ fn row(
         });
     }
     if response.double_clicked() {
-        rename::begin(Named::Region(region.id), &region.name, memory);
+        rename::begin(RenameTarget::Region(region.id), &region.name, memory);
     } else if response.clicked() {
         let modifiers = ui.input(|i| i.modifiers);
         let now = (shown, state.session.regions.selected);
@@ -499,7 +499,7 @@ fn context_menu(
         actions.push(Action::Region(RegionAction::Duplicate(region.id)));
         ui.close();
     }
-    rename::rename_item(ui, Named::Region(region.id), &region.name, memory);
+    rename::rename_item(ui, RenameTarget::Region(region.id), &region.name, memory);
     menu::line(ui);
     if menu::Item::new("Export as mask…")
         .icon(icons::EXPORT)

@@ -158,8 +158,8 @@ fn limit(ui: &mut Ui, now: &Preferences, changed: &mut Preferences) {
         .switch(now.memory_gb.is_some(), "off: no limit")
         .help("Files and jobs that would exceed it are refused with a message");
     match row.show(ui) {
-        Some(Change::To(gb, _)) => changed.memory_gb = Some(gb),
-        Some(Change::Switched(on)) => changed.memory_gb = on.then_some(DEFAULT_GB),
+        Some(Change::Value(gb, _)) => changed.memory_gb = Some(gb),
+        Some(Change::Toggled(on)) => changed.memory_gb = on.then_some(DEFAULT_GB),
         None => {}
     }
 }

@@ -122,8 +122,8 @@ pub fn window(
 /// A picture drawn in steps: it shows the state at its start.
 pub struct Drawing {
     /// One, or the same on black and on white. The last is drawn first.
-    laid: Vec<Laid>,
-    drawn: Vec<Picture>,
+    frames: Vec<LaidOutFrame>,
+    pictures: Vec<Picture>,
     /// Number of backgrounds.
     grounds: usize,
 }
@@ -149,7 +149,7 @@ impl Drawing {
             state.view.ground = ground;
             let mut views = Views::still();
             let light = state.view.light_theme;
-            Laid::new(renderer, frame, light, &mut |ui| {
+            LaidOutFrame::new(renderer, frame, light, &mut |ui| {
                 views.show(ui, &state, &mut Vec::new());
             })
         };
@@ -167,7 +167,7 @@ impl Drawing {
     ) -> Result<Self, Error> {
         let state = picture_state(state, None);
         let mut views = Views::still();
-        let laid = Laid::new(renderer, frame, state.view.light_theme, &mut |ui| {
+        let laid = LaidOutFrame::new(renderer, frame, state.view.light_theme, &mut |ui| {
             window(ui, &state, &mut |ui, actions| {
                 views.show(ui, &state, actions);
             });
@@ -175,11 +175,11 @@ impl Drawing {
         Ok(Self::new(vec![laid]))
     }
 
-    fn new(laid: Vec<Laid>) -> Self {
+    fn new(frames: Vec<LaidOutFrame>) -> Self {
         Self {
-            grounds: laid.len(),
-            laid,
-            drawn: Vec::new(),
+            grounds: frames.len(),
+            frames,
+            pictures: Vec::new(),
         }
     }
 
@@ -199,11 +199,11 @@ impl Drawing {
 
     /// Fraction drawn, 0 to 1.
     pub fn share(&self, renderer: &Renderer) -> f64 {
-        let present = match self.laid.is_empty() {
+        let present = match self.frames.is_empty() {
             true => 0.0,
             false => renderer.share(Views::still_panes()),
         };
-        (self.drawn.len() as f64 + present) / self.grounds.max(1) as f64
+        (self.pictures.len() as f64 + present) / self.grounds.max(1) as f64
     }
 
     /// Releases what has been drawn so far.
@@ -229,7 +229,7 @@ impl Drawing {
     }
 
     fn go_on(&mut self, renderer: &mut Option<Renderer>) -> Result<Option<Picture>, Error> {
-        if let Some(laid) = self.laid.last_mut() {
+        if let Some(laid) = self.frames.last_mut() {
             let drawn = laid.draw(renderer);
             if matches!(drawn, Ok(None)) {
                 return Ok(None);
@@ -237,13 +237,13 @@ impl Drawing {
             if let Some(renderer) = renderer {
                 Views::still_panes().for_each(|pane| renderer.forget(pane));
             }
-            self.laid.pop();
-            self.drawn.extend(drawn?);
+            self.frames.pop();
+            self.pictures.extend(drawn?);
         }
-        if !self.laid.is_empty() {
+        if !self.frames.is_empty() {
             return Ok(None);
         }
-        let (last, first) = (self.drawn.pop(), self.drawn.pop());
+        let (last, first) = (self.pictures.pop(), self.pictures.pop());
         Ok(match (first, last) {
             (Some(on_black), Some(on_white)) => Some(recover_opacity(on_black, &on_white)),
             (_, last) => last,
@@ -252,13 +252,13 @@ impl Drawing {
 }
 
 /// A laid-out frame, ready to be drawn.
-struct Laid {
+struct LaidOutFrame {
     renderer: egui_wgpu::Renderer,
     triangles: Vec<egui::ClippedPrimitive>,
     screen: ScreenDescriptor,
 }
 
-impl Laid {
+impl LaidOutFrame {
     /// The content that `add` shows in the frame.
     fn new(
         lent: &Renderer,

@@ -6,7 +6,7 @@ use super::theme::{self, size};
 use super::widgets::{charts, paint};
 use super::{devices, format, icons};
 use crate::state::filter::jobs::FIT_WEIGHTS;
-use crate::state::pictures::Turning;
+use crate::state::pictures::TurntableProgress;
 use crate::state::{Action, JobHandle, Slot, State};
 use egui::{Id, Rect, Role, Sense, Stroke, Ui, WidgetInfo, pos2, vec2};
 use std::time::{Duration, Instant};
@@ -69,7 +69,7 @@ pub fn progress(ui: &mut Ui, place: Rect, state: &State, actions: &mut Vec<Actio
 
 /// Content between the position and the device.
 enum Status<'a> {
-    Work(Shown<'a>),
+    Work(RunningWork<'a>),
     Text(&'a str),
 }
 
@@ -191,8 +191,8 @@ fn slowest(state: &State) -> Option<&JobHandle> {
 }
 
 /// A turntable film, each picture of which is a job.
-fn turning<'a>(ui: &Ui, state: &State) -> Option<Shown<'a>> {
-    let Turning {
+fn turning<'a>(ui: &Ui, state: &State) -> Option<RunningWork<'a>> {
+    let TurntableProgress {
         turntable, done, ..
     } = state.session.turning.as_ref()?;
     let label = "Drawing a turn";
@@ -201,7 +201,7 @@ fn turning<'a>(ui: &Ui, state: &State) -> Option<Shown<'a>> {
     if let Some(left) = left(ui, TURN, label, progress) {
         text = format!("{text} · {} left", duration(left));
     }
-    Some(Shown {
+    Some(RunningWork {
         label,
         text,
         share: Some(*done as f32 / turntable.frames as f32),
@@ -210,7 +210,7 @@ fn turning<'a>(ui: &Ui, state: &State) -> Option<Shown<'a>> {
     })
 }
 
-fn running<'a>(ui: &Ui, state: &State, job: &'a JobHandle) -> Shown<'a> {
+fn running<'a>(ui: &Ui, state: &State, job: &'a JobHandle) -> RunningWork<'a> {
     let mut progress = job.control.progress();
     // Most fits end long before the largest number of iterations, so a fraction of that says little.
     let open = job.slot == FIT_WEIGHTS && progress.stage == job.label;
@@ -249,7 +249,7 @@ fn running<'a>(ui: &Ui, state: &State, job: &'a JobHandle) -> Shown<'a> {
             text = format!("{text} · {} left", duration(left));
         }
     }
-    Shown {
+    RunningWork {
         label: &job.label,
         text,
         share,
@@ -259,7 +259,7 @@ fn running<'a>(ui: &Ui, state: &State, job: &'a JobHandle) -> Shown<'a> {
 }
 
 /// Running work, and how to stop it.
-struct Shown<'a> {
+struct RunningWork<'a> {
     label: &'a str,
     text: String,
     share: Option<f32>,
@@ -273,9 +273,9 @@ fn cancel_width(ui: &Ui) -> f32 {
 
 /// Text, progress bar and cancel button. If they do not fit, first the bar is shortened, then the text; if even that is
 /// not enough, the text stays, which includes the fraction.
-fn show_work(ui: &mut Ui, free: Rect, shown: Shown<'_>, actions: &mut Vec<Action>) {
+fn show_work(ui: &mut Ui, free: Rect, shown: RunningWork<'_>, actions: &mut Vec<Action>) {
     let p = theme::palette(ui.style());
-    let Shown {
+    let RunningWork {
         label,
         text,
         share,

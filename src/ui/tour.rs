@@ -39,7 +39,7 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
         note = note.action_with_icon(word, icon);
     }
     match note.show(ui) {
-        Some(NoteResponse::Taken) => act(step, state, memory, actions),
+        Some(NoteResponse::Accepted) => act(step, state, memory, actions),
         Some(NoteResponse::SecondAction | NoteResponse::Dismissed) => {
             actions.push(Action::LeaveTour)
         }
@@ -217,8 +217,8 @@ fn act(step: TourStep, state: &State, memory: &mut Memory, actions: &mut Vec<Act
             let weights = state.document.filtered();
             let weights = weights.and_then(|(layer, _)| state.document.weights_of_layer(layer));
             let half = weights.and_then(|(w, _)| w.sorted.get(w.sorted.len() / 2).copied());
-            let (least, phase) = (half.unwrap_or(0.0), Phase::Done);
-            actions.push(Action::Filter(FilterAction::Cut { least, phase }));
+            let (min_weight, phase) = (half.unwrap_or(0.0), Phase::Done);
+            actions.push(Action::Filter(FilterAction::Cut { min_weight, phase }));
         }
         TourStep::FitWeights if !has_streamlines(state) => {
             actions.push(Action::Track(TrackAction::WholeBrain))

@@ -29,12 +29,12 @@ pub struct Lengths {
 pub struct Cache {
     lengths: Option<(DataId, Option<Lengths>)>,
     nearest: Option<(DataId, Option<(f64, DVec3)>)>,
-    remarks: Option<(DataId, Vec<Known>, Vec<Remark>)>,
+    remarks: Option<(DataId, Vec<RemarkKey>, Vec<Remark>)>,
 }
 
 /// Key of the remarks about a region; holds no reference to its voxels, which a brush changes in place.
 #[derive(PartialEq)]
-struct Known {
+struct RemarkKey {
     name: String,
     role: Role,
     /// The data of a mask.
@@ -42,7 +42,7 @@ struct Known {
     bounds: (DVec3, DVec3),
 }
 
-impl Known {
+impl RemarkKey {
     fn is(&self, region: &Region) -> bool {
         let (mask, bounds) = Self::shape(&region.shape);
         self.role == region.role
@@ -83,9 +83,9 @@ impl Cache {
         });
         if !known {
             let of = |region: &Arc<Region>| {
-                let (mask, bounds) = Known::shape(&region.shape);
+                let (mask, bounds) = RemarkKey::shape(&region.shape);
                 let (name, role) = (region.name.clone(), region.role);
-                Known {
+                RemarkKey {
                     name,
                     role,
                     mask,
@@ -325,12 +325,12 @@ pub fn stops(
     .map(|reason| {
         let [r, g, b] = ColourMap::STOP_COLOURS[reason as usize];
         Part {
-            what: reason,
+            id: reason,
             name: name(reason),
             count: output.stops[reason as usize],
             colour: Color32::from_rgb(r, g, b),
         }
     })
-    .filter(|part| part.count > 0 || chosen == Some(part.what))
+    .filter(|part| part.count > 0 || chosen == Some(part.id))
     .collect()
 }

@@ -17,7 +17,7 @@ pub struct KeptSums {
 
 /// The streamlines of a bundle that pass the cut, and the number of all its streamlines.
 #[derive(Clone, PartialEq, Debug, Default)]
-pub struct Counted {
+pub struct BundleCounts {
     /// `None`: in no group.
     pub group: Option<String>,
     pub kept: KeptSums,
@@ -32,7 +32,7 @@ type ExtraKey = (Key, Vec<SameArc<bool>>);
 #[derive(Default)]
 pub struct Cache {
     bins: Option<(SameArc<f32>, [u32; BINS])>,
-    bundles: Option<(Key, Vec<Counted>)>,
+    bundles: Option<(Key, Vec<BundleCounts>)>,
     extra: Option<(ExtraKey, Vec<KeptSums>)>,
 }
 
@@ -69,7 +69,7 @@ impl Cache {
         lines: &Tractogram,
         least: f32,
         lengths_mm: Option<&Arc<[f64]>>,
-    ) -> &[Counted] {
+    ) -> &[BundleCounts] {
         let key = key(lines, least, lengths_mm);
         if self.bundles.as_ref().is_none_or(|(known, _)| *known != key) {
             self.bundles = Some((key, count(lines, least, lengths_mm)));
@@ -128,18 +128,18 @@ impl KeptSums {
     }
 }
 
-fn count(lines: &Tractogram, least: f32, lengths_mm: Option<&Arc<[f64]>>) -> Vec<Counted> {
+fn count(lines: &Tractogram, least: f32, lengths_mm: Option<&Arc<[f64]>>) -> Vec<BundleCounts> {
     let Some(weights) = lines.per_streamline.get(WEIGHT) else {
         return Vec::new();
     };
     let mut in_one = vec![false; lines.len()];
-    let mut all: Vec<Counted> = lines
+    let mut all: Vec<BundleCounts> = lines
         .groups
         .iter()
         .map(|(name, members)| {
             members.iter().for_each(|m| in_one[*m as usize] = true);
             let own = members.iter().map(|m| *m as usize);
-            Counted {
+            BundleCounts {
                 group: Some(name.clone()),
                 kept: KeptSums::new(own, weights, lengths_mm, least),
                 all: members.len() as u64,
@@ -147,7 +147,7 @@ fn count(lines: &Tractogram, least: f32, lengths_mm: Option<&Arc<[f64]>>) -> Vec
         })
         .collect();
     let others = || (0..lines.len()).filter(|i| !in_one[*i]);
-    let rest = Counted {
+    let rest = BundleCounts {
         group: None,
         kept: KeptSums::new(others(), weights, lengths_mm, least),
         all: others().count() as u64,

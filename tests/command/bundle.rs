@@ -14,8 +14,8 @@ use arcuate::data::{Grid, Role, Shape, Tractogram, Volume};
 use arcuate::io::{nifti, streamlines};
 use arcuate::solvers::tractogram::selection::PointStatistic;
 use arcuate::state::streamlines::{
-    BottomPanel, Column, ConnectSettings, Limit, Measurement, ProfileSettings, RegionRule,
-    SelectionMode, Shown, StreamlineRules, TableView, lines_of,
+    BottomPanel, Column, ConnectSettings, MatrixValue, Measurement, ProfileSettings, RegionRule,
+    SelectionMode, StreamlineRules, TableView, ValueLimits, streamlines_of,
 };
 use arcuate::state::{
     Action, BundleAction, FilesAction, LayerAction, LayerId, Pane, Phase, RegionAction,
@@ -83,12 +83,12 @@ fn images(folder: &Path) {
     });
 }
 
-struct Desk {
+struct BundleWindow {
     folder: tempfile::TempDir,
     window: Window,
 }
 
-impl Desk {
+impl BundleWindow {
     fn new(count: usize) -> Self {
         let folder = tempfile::tempdir().unwrap();
         write(&folder.path().join("all.trx"), count);
@@ -112,7 +112,7 @@ impl Desk {
     /// The y of each streamline of a layer.
     fn rows(&self, name: &str) -> Vec<usize> {
         let layer = self.window.state.document.layer_named(name).unwrap();
-        rows(lines_of(layer).unwrap())
+        rows(streamlines_of(layer).unwrap())
     }
 
     fn set_rules(&mut self, rules: StreamlineRules) {
@@ -141,8 +141,8 @@ fn rows(lines: &Tractogram) -> Vec<usize> {
     lines.streamlines().map(|l| l[0][1] as usize).collect()
 }
 
-fn limit(column: Column, low: Option<f32>, high: Option<f32>) -> Limit {
-    Limit {
+fn limit(column: Column, low: Option<f32>, high: Option<f32>) -> ValueLimits {
+    ValueLimits {
         column,
         low,
         high,
@@ -155,7 +155,7 @@ fn weight() -> Column {
 }
 
 fn by_image() {
-    let mut desk = Desk::new(50);
+    let mut desk = BundleWindow::new(50);
     let all = desk.layer("all");
     let y = Column::Image(desk.layer("y"));
     for (counting, ending) in [
@@ -163,7 +163,7 @@ fn by_image() {
         (PointStatistic::Any, "y.nii.gz:5..9:any"),
         (PointStatistic::All, "y.nii.gz:5..9:all"),
     ] {
-        let limit = Limit {
+        let limit = ValueLimits {
             counting,
             ..limit(y.clone(), Some(5.0), Some(9.0))
         };
@@ -172,7 +172,7 @@ fn by_image() {
         assert_eq!(desk.shown(), (5..=8).collect::<Vec<_>>(), "{counting:?}");
         desk.act(BundleAction::Keep);
         let kept = desk.window.state.document.layers.last().unwrap().clone();
-        assert_eq!(rows(lines_of(&kept).unwrap()), [5, 6, 7, 8]);
+        assert_eq!(rows(streamlines_of(&kept).unwrap()), [5, 6, 7, 8]);
         let command = desk.window.state.document.recipe(&kept).command();
         let text: Vec<&str> = command.split(' ').collect();
         let [first, second, _, _, option, value] = text[..] else {
@@ -185,7 +185,7 @@ fn by_image() {
 }
 
 fn filters() {
-    let mut desk = Desk::new(50);
+    let mut desk = BundleWindow::new(50);
     let all = desk.layer("all");
     let base = StreamlineRules::new(all);
     desk.set_rules(base.clone());
@@ -279,12 +279,12 @@ fn filters() {
 }
 
 fn table() {
-    let mut desk = Desk::new(30);
+    let mut desk = BundleWindow::new(30);
     let all = desk.layer("all");
     desk.window
         .act(Action::Layer(LayerAction::Select(Some(all))));
     desk.act(BundleAction::Open(Some(BottomPanel::Table)));
-    let order = |desk: &Desk| {
+    let order = |desk: &BundleWindow| {
         desk.window
             .state
             .session
@@ -298,22 +298,22 @@ fn table() {
     assert_eq!(order(&desk), (0..30).collect::<Vec<u32>>());
     desk.act(BundleAction::SetImages(vec![desk.layer("y")]));
     desk.act(BundleAction::Sort(TableView {
-        by: Some(Column::Image(desk.layer("y"))),
+        column: Some(Column::Image(desk.layer("y"))),
         descending: true,
     }));
     assert_eq!(order(&desk), (0..30).rev().collect::<Vec<u32>>());
     // All lengths are the same: rows stay in their own order.
     desk.act(BundleAction::Sort(TableView {
-        by: Some(Column::length()),
+        column: Some(Column::length()),
         descending: true,
     }));
     assert_eq!(order(&desk), (0..30).collect::<Vec<u32>>());
     desk.set_rules(StreamlineRules::new(all).limited(limit(weight(), Some(10.0), None)));
     assert_eq!(order(&desk), (10..30).collect::<Vec<u32>>());
-    let chosen = |desk: &Desk| desk.window.state.manual_selection().map_or(0, |c| c.count);
-    let choose = |lines: &[u32], how| BundleAction::Choose {
-        lines: lines.to_vec(),
-        how,
+    let chosen = |desk: &BundleWindow| desk.window.state.manual_selection().map_or(0, |c| c.count);
+    let choose = |lines: &[u32], mode| BundleAction::Choose {
+        streamlines: lines.to_vec(),
+        mode,
         anchor: lines.first().copied(),
     };
     desk.act(choose(&[3, 4, 5], SelectionMode::Replace));
@@ -347,7 +347,7 @@ fn table() {
     );
     // A layer that returns has its rows again, sorted and filtered as before.
     desk.act(BundleAction::Sort(TableView {
-        by: Some(weight()),
+        column: Some(weight()),
         descending: true,
     }));
     let before = order(&desk);
@@ -356,7 +356,7 @@ fn table() {
     desk.window.act(Action::Undo);
     assert_eq!(order(&desk), before);
     desk.act(BundleAction::Sort(TableView {
-        by: Some(Column::length()),
+        column: Some(Column::length()),
         descending: true,
     }));
     let path = desk.folder.path().join("t.csv");
@@ -369,7 +369,7 @@ fn table() {
 }
 
 fn saved() {
-    let mut desk = Desk::new(1_200);
+    let mut desk = BundleWindow::new(1_200);
     desk.window
         .act(Action::Layer(LayerAction::Select(Some(desk.layer("all")))));
     desk.act(BundleAction::Open(Some(BottomPanel::Table)));
@@ -380,13 +380,13 @@ fn saved() {
 }
 
 fn deletes() {
-    let mut desk = Desk::new(20);
+    let mut desk = BundleWindow::new(20);
     let all = desk.layer("all");
     desk.window
         .act(Action::Layer(LayerAction::Select(Some(all))));
     let choose = |lines: &[u32]| BundleAction::Choose {
-        lines: lines.to_vec(),
-        how: SelectionMode::Replace,
+        streamlines: lines.to_vec(),
+        mode: SelectionMode::Replace,
         anchor: None,
     };
     desk.act(choose(&[0, 1, 19]));
@@ -438,7 +438,7 @@ fn deletes() {
 
 fn clicks() {
     use arcuate::solvers::tractogram::pick::{PickQuery, Screen};
-    let mut desk = Desk::new(20);
+    let mut desk = BundleWindow::new(20);
     let all = desk.layer("all");
     desk.window
         .act(Action::Layer(LayerAction::Select(Some(all))));
@@ -447,12 +447,12 @@ fn clicks() {
         from_world: glam::DMat4::from_scale(DVec3::new(10.0, 10.0, 0.25)),
         slab: true,
     };
-    let pick = |at: DVec2, how| BundleAction::Pick {
+    let pick = |at: DVec2, mode| BundleAction::Pick {
         screen,
         target: PickQuery::Nearest { at, radius: 8.0 },
-        how,
+        mode,
     };
-    let chosen = |desk: &Desk| -> Vec<usize> {
+    let chosen = |desk: &BundleWindow| -> Vec<usize> {
         let chosen = desk.window.state.manual_selection();
         let marks = chosen.map(|c| c.marks.0.clone());
         marks.map_or(Vec::new(), |m| (0..m.len()).filter(|i| m[*i]).collect())
@@ -478,7 +478,7 @@ fn clicks() {
     desk.act(BundleAction::Pick {
         screen,
         target: PickQuery::Within(outline.map(|(x, y)| DVec2::new(x, y)).to_vec()),
-        how: SelectionMode::Replace,
+        mode: SelectionMode::Replace,
     });
     assert_eq!(chosen(&desk), [10, 11, 12, 13]);
     desk.window.act(Action::Escape);
@@ -487,7 +487,7 @@ fn clicks() {
 }
 
 fn looks() {
-    let mut desk = Desk::new(12);
+    let mut desk = BundleWindow::new(12);
     let all = desk.layer("all");
     desk.window
         .act(Action::Layer(LayerAction::Select(Some(all))));
@@ -497,7 +497,7 @@ fn looks() {
         ..desk.window.state.document.bundle.profile.clone()
     }));
     desk.act(BundleAction::Open(Some(BottomPanel::Profile)));
-    let mean = |desk: &Desk| {
+    let mean = |desk: &BundleWindow| {
         let (_, found) = desk.window.state.session.bundle.profile.shown().unwrap();
         assert_eq!(found.names, ["y"]);
         found.profile.tracks[0].mean[5]
@@ -511,13 +511,13 @@ fn looks() {
     assert_eq!(std::fs::read_to_string(path).unwrap().lines().count(), 12);
     desk.act(BundleAction::SwitchFilter {
         layer: all,
-        on: false,
+        enabled: false,
     });
     desk.act(BundleAction::SetConnect(ConnectSettings {
         labels: Some(desk.layer("labels")),
         radius_mm: 0.0,
         value: Some(weight()),
-        shown: Shown::Value,
+        shown: MatrixValue::Value,
     }));
     desk.act(BundleAction::Open(Some(BottomPanel::Matrix)));
     let (_, found) = desk.window.state.session.bundle.connect.shown().unwrap();
@@ -527,7 +527,7 @@ fn looks() {
     desk.act(BundleAction::ChoosePair {
         row: 1,
         column: 0,
-        how: SelectionMode::Replace,
+        mode: SelectionMode::Replace,
     });
     assert_eq!(desk.window.state.manual_selection().unwrap().count, 12);
     let path = desk.folder.path().join("m.csv");

@@ -26,7 +26,7 @@ use arcuate::state::Recipe;
 use arcuate::state::regions::recipe::RegionSpec;
 use arcuate::state::regions::recipe::ShapeSpec;
 use arcuate::state::tensors::recipe::FitRecipe;
-use arcuate::state::tensors::recipe::Source;
+use arcuate::state::tensors::recipe::ScanSource;
 use clap::Parser as _;
 use glam::DVec3;
 use libtest_mimic::Trial;
@@ -173,12 +173,12 @@ fn random_recipe(random: &mut Random) -> (FitRecipe, Vec<RegionSpec>, curves::Pa
         },
     };
     let source = match pick(3) {
-        0 => Source::Phantom { seed: pick(100) },
-        1 => Source::File {
+        0 => ScanSource::Phantom { seed: pick(100) },
+        1 => ScanSource::File {
             dwi: PathBuf::from("/data/it's a \"scan\".nii.gz"),
             gradients: vec![],
         },
-        _ => Source::File {
+        _ => ScanSource::File {
             dwi: PathBuf::from("d.nii"),
             gradients: vec!["a b.bval".into(), "c.bvec".into()],
         },

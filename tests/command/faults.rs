@@ -152,7 +152,7 @@ fn case(name: &str) {
         // Each missing result has a sentence of its own; the last one reports the end.
         let several = name == "replay";
         assert!(sentences.len() == 1 || several, "{name}: {head}: {rest}");
-        sound(head, sentences.last().expect("a sentence"));
+        check_sentence(head, sentences.last().expect("a sentence"));
         let message = sentences.join("\n");
         if head.contains(" Memory ") {
             assert!(message.contains("of memory"), "{name}: {head}: {message}");
@@ -174,7 +174,7 @@ fn case(name: &str) {
 }
 
 /// One sentence with advice, without messages of the system or of Rust.
-fn sound(head: &str, sentence: &str) {
+fn check_sentence(head: &str, sentence: &str) {
     for text in ["os error", "panicked", "a fault in the program", "Os {"] {
         assert!(!sentence.contains(text), "{head}: {sentence}");
     }
@@ -511,7 +511,7 @@ fn window(folder: &Path, name: &str) {
         }
         "save" => {
             let path = Some(path.clone());
-            window.session(SessionAction::Save { path, then: None });
+            window.session(SessionAction::Save { path, next: None });
         }
         _ => window.session(SessionAction::Autosave),
     };

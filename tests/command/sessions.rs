@@ -17,12 +17,12 @@ pub mod unsaved;
 mod unsaved_tasks;
 mod worker;
 
-use crate::support::origins::kept;
-use crate::support::session_window::{Window, told};
+use crate::support::origins::kept_curve_layers;
+use crate::support::session_window::{Window, document_text};
 use crate::support::test;
 use arcuate::data::{Grid, Mask, Role};
 use arcuate::solvers::curves::Seeding;
-use arcuate::state::sessions::{Found, Opening};
+use arcuate::state::sessions::{FileStatus, Opening};
 use arcuate::state::{
     Action, Content, Phase, SessionAction, State, Task, TensorAction, TrackAction, UnsavedAction,
     ViewAction,
@@ -59,11 +59,14 @@ pub fn tests() -> Vec<Trial> {
 
 /// One sentence about each file that differs from the saved session, with its path.
 fn wrong_files(opening: &Opening) -> Vec<String> {
-    let sentence = |found: &Found| {
+    let sentence = |found: &FileStatus| {
         let why = found.standing.difference_text().expect("it is another");
         format!("{why}: {}", found.path.display())
     };
-    opening.wrong().map(|(_, found)| sentence(found)).collect()
+    opening
+        .changed_files()
+        .map(|(_, found)| sentence(found))
+        .collect()
 }
 
 /// The first line in which two texts differ, or nothing.
@@ -88,7 +91,10 @@ fn all_comes_back() {
     let again = Window::opened(&path);
     assert_eq!(again.said(), "");
     assert!(again.state.document.missing_layers().next().is_none());
-    assert_eq!(difference(&told(&window.state), &told(&again.state)), None);
+    assert_eq!(
+        difference(&document_text(&window.state), &document_text(&again.state)),
+        None
+    );
     assert!(!again.state.is_dirty());
     assert!(again.state.history.undo_label().is_none());
     // The list of recent files describes it as when it was saved.
@@ -134,12 +140,19 @@ fn demo() {
     window.act(Action::View(ViewAction::SelectTask(Task::Track)));
     window.place(Role::Seed, dvec3(-24.0, -16.0, 10.0), 5.0);
     window.act(Action::Track(TrackAction::Keep));
-    assert!(kept(&window.state.document).len() == 1, "{}", window.said());
+    assert!(
+        kept_curve_layers(&window.state.document).len() == 1,
+        "{}",
+        window.said()
+    );
     let path = folder.path().join("demo.arcuate");
     window.save(&path);
     let again = Window::opened(&path);
     assert_eq!(again.said(), "");
-    assert_eq!(difference(&told(&window.state), &told(&again.state)), None);
+    assert_eq!(
+        difference(&document_text(&window.state), &document_text(&again.state)),
+        None
+    );
 }
 
 /// Gradients with changed axes stay so, and so do results from them.
@@ -153,8 +166,11 @@ fn turned() {
     window.save(&path);
     let again = Window::opened(&path);
     assert_eq!(again.said(), "");
-    assert!(told(&again.state).contains("--turn=y,x,-z"));
-    assert_eq!(difference(&told(&window.state), &told(&again.state)), None);
+    assert!(document_text(&again.state).contains("--turn=y,x,-z"));
+    assert_eq!(
+        difference(&document_text(&window.state), &document_text(&again.state)),
+        None
+    );
 }
 
 /// Opening and saving changes only the time.
@@ -241,7 +257,7 @@ fn questions() {
     window.session(leave(UnsavedAction::Quit));
     window.session(SessionAction::Save {
         path: Some(path.clone()),
-        then: Some(UnsavedAction::Quit),
+        next: Some(UnsavedAction::Quit),
     });
     assert!(window.closed && path.exists());
     // A document with a session is asked about for any change, including undo.
@@ -259,11 +275,11 @@ fn questions() {
     window.session(leave(UnsavedAction::Quit));
     window.session(SessionAction::Save {
         path: Some(folder.path().join("no/such/folder.arcuate")),
-        then: Some(UnsavedAction::Quit),
+        next: Some(UnsavedAction::Quit),
     });
     assert!(!window.closed && window.state.is_dirty());
     assert!(window.said().contains("folder"), "{}", window.said());
-    assert!(window.state.session.saving.then.is_none());
+    assert!(window.state.session.saving.next.is_none());
 }
 
 fn made_again() {

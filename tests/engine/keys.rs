@@ -78,11 +78,11 @@ fn stored() {
 
 /// A clause was once truncated and ended in "than".
 fn changes() {
-    let change = |companion: Option<&str>, what| Change {
+    let change = |companion: Option<&str>, difference| Change {
         companion: companion.map(str::to_owned),
-        what,
+        difference,
     };
-    let bytes = Difference::Bytes { now: 7, then: 5 };
+    let bytes = Difference::Bytes { now: 7, before: 5 };
     for (change, clause, sentence) in [
         (
             change(None, bytes.clone()),

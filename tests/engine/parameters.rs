@@ -185,7 +185,7 @@ fn options() {
 /// A row of every kind.
 #[derive(Clone, PartialEq, Debug)]
 struct Sample {
-    way: Way,
+    way: InputForm,
     angle_rad: Option<f64>,
     share: f32,
     count: usize,
@@ -194,7 +194,7 @@ struct Sample {
 }
 
 #[derive(Clone, Copy, PartialEq, Debug)]
-enum Way {
+enum InputForm {
     Near,
     Far,
 }
@@ -222,20 +222,20 @@ impl Parameters for Sample {
                     key: "near",
                     label: "Near",
                     help: "",
-                    is: |p| p.way == Way::Near,
-                    choose: |p| p.way = Way::Near,
+                    is: |p| p.way == InputForm::Near,
+                    choose: |p| p.way = InputForm::Near,
                 },
                 Choice {
                     key: "far",
                     label: "Far",
                     help: "",
-                    is: |p| p.way == Way::Far,
-                    choose: |p| p.way = Way::Far,
+                    is: |p| p.way == InputForm::Far,
+                    choose: |p| p.way = InputForm::Far,
                 },
             ]),
         ),
         Param {
-            unused: |p| (p.way == Way::Far).then_some("only the near way turns"),
+            unused: |p| (p.way == InputForm::Far).then_some("only the near way turns"),
             ..named(
                 "largest-angle",
                 Kind::Number(Number {
@@ -300,7 +300,7 @@ impl Parameters for Sample {
 
     fn defaults() -> Self {
         Self {
-            way: Way::Near,
+            way: InputForm::Near,
             angle_rad: Some(45f64.to_radians()),
             share: 0.1,
             count: 20,
@@ -426,7 +426,7 @@ fn command_text() {
         " --way near --largest-angle 45 --share 0.1 --count 20 --seeds random:400"
     );
     let other = Sample {
-        way: Way::Far,
+        way: InputForm::Far,
         both: false,
         ..defaults.clone()
     };
@@ -488,7 +488,7 @@ fn kept() {
     way.set(&mut params, &way.parse("near").unwrap());
     assert_eq!(params, steep);
     let beyond = Sample {
-        way: Way::Far,
+        way: InputForm::Far,
         angle_rad: Some(9.0),
         ..steep
     };

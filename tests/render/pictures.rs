@@ -128,7 +128,7 @@ fn voxel_centre(grid: &Grid, index: usize) -> DVec3 {
 }
 
 /// Largest difference of two colours' bytes.
-fn apart(a: [u8; 4], b: [u8; 3]) -> i32 {
+fn colour_difference(a: [u8; 4], b: [u8; 3]) -> i32 {
     let off = |c: usize| (i32::from(a[c]) - i32::from(b[c])).abs();
     off(0).max(off(1)).max(off(2))
 }

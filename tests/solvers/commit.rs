@@ -114,7 +114,7 @@ fn dictionary_of(arcs: &Arcs, peaks: bool) -> Dictionary {
 }
 
 /// |a − b| / |b|.
-fn apart(a: impl IntoIterator<Item = f64>, b: impl IntoIterator<Item = f64>) -> f64 {
+fn relative_difference(a: impl IntoIterator<Item = f64>, b: impl IntoIterator<Item = f64>) -> f64 {
     let (mut difference, mut size) = (0.0, 0.0);
     for (a, b) in a.into_iter().zip(b) {
         difference += (a - b) * (a - b);

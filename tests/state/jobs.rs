@@ -103,9 +103,9 @@ fn slow_disk() {
         number,
         question: PathQuestion::Complete(CompletePath {
             text: String::new(),
-            kept: String::new(),
+            prefix: String::new(),
             path: folder.to_owned(),
-            within: true,
+            list_folder: true,
         }),
     };
     let mut jobs = jobs();

@@ -14,7 +14,8 @@ use arcuate::state::tensors::recipe::FitMask;
 use arcuate::state::track::recipe::CurveRecipe;
 use arcuate::state::track::types::CurveParams;
 use arcuate::state::{
-    Action, AlignmentAction, Content, Layer, LayerAction, LayerId, Recipe, Source, State, update,
+    Action, AlignmentAction, Content, Layer, LayerAction, LayerId, Recipe, ScanSource, State,
+    update,
 };
 use glam::{DAffine3, DVec3};
 use libtest_mimic::Trial;
@@ -83,12 +84,12 @@ fn many() {
 
 fn done_to_it() {
     let origins = Origins::default();
-    let from = origins.add(file("a.trk"));
-    let how = AlignedBy::File;
+    let input = origins.add(file("a.trk"));
+    let aligned_by = AlignedBy::File;
     let moved = origins.add(Origin::Moved {
-        from,
-        by: by(2.0),
-        how,
+        input,
+        transform: by(2.0),
+        aligned_by,
     });
     let step = |n: usize| Edit::Keep(Runs::new(&vec![true; n]));
     let edited = origins.edited(moved, &[step(3)]);
@@ -96,20 +97,23 @@ fn done_to_it() {
     assert_eq!(origins.steps(twice), [&step(3), &step(2)]);
     assert_eq!(origins.unedited(twice), moved);
     let found = origins.moved(twice).expect("moved");
-    assert_eq!((found.from, found.by, found.how), (from, by(2.0), how));
+    assert_eq!(
+        (found.input, found.transform, found.aligned_by),
+        (input, by(2.0), aligned_by)
+    );
     assert_eq!(*origins.base(twice), file("a.trk"));
     let path = Path::new("/data/a.trk");
     assert_eq!(origins.path(twice), Some(path));
     assert_eq!(origins.path_in_place(twice), None);
-    assert_eq!(origins.path_in_place(from), Some(path));
-    assert!(origins.moved(from).is_none() && origins.steps(moved).is_empty());
+    assert_eq!(origins.path_in_place(input), Some(path));
+    assert!(origins.moved(input).is_none() && origins.steps(moved).is_empty());
 }
 
 fn sources() {
     let origins = Origins::default();
     let turn: AxisChange = "y,x,z".parse().expect("a turn");
-    let head = Source::Phantom { seed: 3 };
-    let own = Source::File {
+    let head = ScanSource::Phantom { seed: 3 };
+    let own = ScanSource::File {
         dwi: "/data/dwi.nii.gz".into(),
         gradients: vec!["/other/a.bval".into(), "/other/a.bvec".into()],
     };
@@ -124,7 +128,7 @@ fn sources() {
             assert_eq!(origins.source(straight), *source.untouched().0);
         }
     }
-    let dwi = origins.scan(&Source::Phantom { seed: 3 });
+    let dwi = origins.scan(&ScanSource::Phantom { seed: 3 });
     let part = PhantomPart::Dwi;
     assert_eq!(*origins.get(dwi), Origin::Phantom { seed: 3, part });
 }
@@ -215,14 +219,14 @@ fn undone() {
     let shift = |mm| {
         Action::Alignment(AlignmentAction::Shift {
             layer: roi,
-            by: by(mm),
+            transform: by(mm),
             phase: arcuate::state::Phase::Done,
         })
     };
     update(&mut state, shift(3.0));
     let moved = origin(&state);
     assert_eq!(
-        state.document.origins.moved(moved).expect("moved").from,
+        state.document.origins.moved(moved).expect("moved").input,
         first
     );
     assert_eq!(grid(&state), by(3.0) * there);

@@ -1,10 +1,10 @@
 //! The table of origins in a session: each stands once, behind those that it is made from, and comes back.
 
-use crate::support::session_window::{Window, told};
+use crate::support::session_window::{Window, document_text};
 use crate::support::test;
 use arcuate::data::Role;
 use arcuate::jobs::{Delivery, Outcome};
-use arcuate::state::density::Value;
+use arcuate::state::density::DensityValue;
 use arcuate::state::pathways::PathwayAction;
 use arcuate::state::sessions::ResultStorage;
 use arcuate::state::sessions::jobs::OpenSession;
@@ -63,22 +63,25 @@ fn reading() {
     assert!(state.session.saving.recovery.reading.is_none());
 }
 
-fn kept(window: &mut Window) -> LayerId {
+fn keep_streamlines(window: &mut Window) -> LayerId {
     window.place(Role::Seed, dvec3(0.0, -4.0, 0.0), 7.0);
     window.act(Action::Track(TrackAction::Keep));
     window.state.session.selected_layer.expect("kept")
 }
 
 fn map(window: &mut Window, layer: LayerId) -> LayerId {
-    let (layer, density) = (Some(layer), crate::support::density_map(Value::Count));
+    let (layer, density) = (
+        Some(layer),
+        crate::support::density_map(DensityValue::Count),
+    );
     window.act(Action::MapDensity { layer, density });
     window.state.session.selected_layer.expect("a map")
 }
 
 fn delete(window: &mut Window, lines: std::ops::Range<u32>) {
     window.act(Action::Bundle(BundleAction::Choose {
-        lines: lines.collect(),
-        how: SelectionMode::Replace,
+        streamlines: lines.collect(),
+        mode: SelectionMode::Replace,
         anchor: None,
     }));
     window.act(Action::Bundle(BundleAction::DeleteChosen));
@@ -110,7 +113,7 @@ fn once() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut window = Window::with_scan(folder.path());
     window.work();
-    let layer = kept(&mut window);
+    let layer = keep_streamlines(&mut window);
     map(&mut window, layer);
     window.act(Action::Snapshot(SnapshotAction::Take));
     delete(&mut window, 0..3);
@@ -128,7 +131,7 @@ fn once() {
     window.save(&path);
     let again = Window::opened(&path);
     assert_eq!(again.said(), "");
-    assert_eq!(told(&window.state), told(&again.state));
+    assert_eq!(document_text(&window.state), document_text(&again.state));
     assert_eq!(table, origins(&again.state));
 }
 
@@ -136,7 +139,7 @@ fn once() {
 fn input() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut window = Window::with_scan(folder.path());
-    let layer = kept(&mut window);
+    let layer = keep_streamlines(&mut window);
     let map = map(&mut window, layer);
     let command = |window: &Window| {
         let document = &window.state.document;
@@ -158,7 +161,7 @@ fn input() {
 fn found() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut window = Window::with_scan(folder.path());
-    let tracks = kept(&mut window);
+    let tracks = keep_streamlines(&mut window);
     let map = map(&mut window, tracks);
     let mapped = values(&window, map);
     let scan = window.state.document.layer_named("dwi").expect("opened").id;
@@ -207,11 +210,11 @@ fn moved(folder: &Path, names: &[&str]) -> PathBuf {
 fn found_results() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut window = Window::with_scan(folder.path());
-    let tracks = kept(&mut window);
+    let tracks = keep_streamlines(&mut window);
     window.act(Action::View(ViewAction::SelectTask(Task::Pathways)));
     window.place(Role::Target, dvec3(0.0, 12.0, 0.0), 4.0);
     window.act(Action::Pathway(PathwayAction::Keep));
-    assert!(window.state.document.kept_pathways[0].found.is_some());
+    assert!(window.state.document.kept_pathways[0].result.is_some());
     let scan = window.state.document.layer_named("dwi").expect("opened").id;
     window.act(Action::Snapshot(SnapshotAction::Take));
     let session = folder.path().join("s.arcuate");
@@ -229,7 +232,7 @@ fn found_results() {
             let fit = of.origins.fit(of.kept_pathways[0].fit).expect("its fit");
             assert_eq!(of.origins.path(fit.scan), Some(&*named));
         }
-        assert!(kept.found.is_some(), "{}", window.said());
+        assert!(kept.result.is_some(), "{}", window.said());
         let tracks = document.layer(tracks).expect("stored");
         let command = document.recipe(tracks).command();
         assert!(command.contains(&*named.to_string_lossy()), "{command}");
@@ -243,7 +246,7 @@ fn found_results() {
 fn found_maps() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut window = Window::with_scan(folder.path());
-    let tracks = kept(&mut window);
+    let tracks = keep_streamlines(&mut window);
     let file = folder.path().join("tracks.tck");
     let (layer, path) = (Some(tracks), file.clone());
     window.act(Action::Files(FilesAction::SaveTracks { layer, path }));
@@ -266,7 +269,10 @@ fn found_maps() {
     assert!(again.state.document.missing_layer(map).is_none());
     assert_eq!(values(&again, map), mapped, "{}", again.said());
     let document = &again.state.document;
-    assert_eq!(document.density_map(map).expect("a map").of.layer, opened);
+    assert_eq!(
+        document.density_map(map).expect("a map").input.layer,
+        opened
+    );
     let command = document.recipe(document.layer(map).expect("made"));
     assert!(command.command().contains(&*named.to_string_lossy()));
 }

@@ -5,7 +5,9 @@ use crate::support::{Random, test};
 use arcuate::compute::Control;
 use arcuate::data::{AffineSource, Grid, Mask, Tractogram, Volume};
 use arcuate::io::{Opened, nifti};
-use arcuate::state::alignment::space::{Item, What, compared, disagreements, shares_inside};
+use arcuate::state::alignment::space::{
+    NamedData, SpatialData, compared, disagreements, shares_inside,
+};
 use glam::{DAffine3, DMat3, DVec3};
 use libtest_mimic::Trial;
 use std::sync::Arc;
@@ -52,10 +54,10 @@ fn ball(grid: &Grid, share: f64) -> Mask {
     Mask::new(Arc::new(grid.clone()), inside)
 }
 
-fn said(items: &[(&str, What)]) -> Vec<String> {
-    let items: Vec<Item> = items
+fn said(items: &[(&str, SpatialData)]) -> Vec<String> {
+    let items: Vec<NamedData> = items
         .iter()
-        .map(|(name, what)| Item { name, what: *what })
+        .map(|(name, what)| NamedData { name, data: *what })
         .collect();
     disagreements(&items)
 }
@@ -67,13 +69,13 @@ fn pairs() {
     let shifted = moved(&reference, DAffine3::from_translation(DVec3::splat(0.7)));
     let (good, bad) = (ball(&reference, 0.5), ball(&shifted, 0.5));
     let items = [
-        ("t1", What::Image(&reference)),
-        ("good", What::Mask(&good)),
-        ("bad", What::Mask(&bad)),
+        ("t1", SpatialData::Image(&reference)),
+        ("good", SpatialData::Mask(&good)),
+        ("bad", SpatialData::Mask(&bad)),
     ];
-    let items: Vec<Item> = items
+    let items: Vec<NamedData> = items
         .iter()
-        .map(|(name, what)| Item { name, what: *what })
+        .map(|(name, what)| NamedData { name, data: *what })
         .collect();
     let found = compared(&items);
     assert_eq!(found.len(), 1, "{found:?}");
@@ -97,7 +99,12 @@ fn orders() {
         Grid::new(shape, affine, AffineSource::Sform).expect("regular")
     };
     let scan = stored([0, 1, 2], [true, false, false]);
-    let compare = |grid: &Grid| said(&[("dwi", What::Image(&scan)), ("t1", What::Image(grid))]);
+    let compare = |grid: &Grid| {
+        said(&[
+            ("dwi", SpatialData::Image(&scan)),
+            ("t1", SpatialData::Image(grid)),
+        ])
+    };
     let found = compare(&stored([0, 1, 2], [false; 3]));
     assert_eq!(found.len(), 1, "{found:?}");
     assert!(
@@ -132,9 +139,9 @@ fn forms() {
     // The sform of the ramp, moved by 3 mm; see io::images.
     made.qoffset = [7.0, -7.0, 11.0];
     let shifted = read(&made);
-    let found = compared(&[Item {
+    let found = compared(&[NamedData {
         name: "a",
-        what: What::Image(&shifted),
+        data: SpatialData::Image(&shifted),
     }]);
     assert_eq!(found.len(), 1, "{found:?}");
     assert_eq!(found[0].between, Some([0, 0]));
@@ -148,7 +155,7 @@ fn forms() {
     made.quatern = [0.0; 3];
     made.pixdim[0] = 1.0;
     let mirrored = read(&made);
-    let found = said(&[("a", What::Image(&mirrored))]);
+    let found = said(&[("a", SpatialData::Image(&mirrored))]);
     assert_eq!(found.len(), 1, "{found:?}");
     assert!(found[0].contains("exchanges left and right"), "{found:?}");
     made.qform_code = 0;
@@ -183,10 +190,10 @@ fn agreement() {
         let affine = DAffine3::from_mat3_translation(coarse, scan.centre() - coarse * last * 0.5);
         let t1 = Grid::new(shape, affine, AffineSource::Qform).expect("regular");
         let all = [
-            ("dwi", What::Image(&scan)),
-            ("mask", What::Mask(&mask)),
-            ("t1", What::Image(&t1)),
-            ("tracks", What::Streamlines(&tracks)),
+            ("dwi", SpatialData::Image(&scan)),
+            ("mask", SpatialData::Mask(&mask)),
+            ("t1", SpatialData::Image(&t1)),
+            ("tracks", SpatialData::Streamlines(&tracks)),
         ];
         assert_eq!(said(&all), Vec::<String>::new());
     }
@@ -201,7 +208,10 @@ fn shifts() {
         // Half a voxel to the left.
         let shift = DVec3::new(-0.5 * edge, 0.0, 0.0);
         let mask = ball(&moved(&scan, DAffine3::from_translation(shift)), 0.5);
-        let found = said(&[("dwi", What::Image(&scan)), ("mask", What::Mask(&mask))]);
+        let found = said(&[
+            ("dwi", SpatialData::Image(&scan)),
+            ("mask", SpatialData::Mask(&mask)),
+        ]);
         assert_eq!(found.len(), 1, "{found:?}");
         assert!(found[0].contains("0.50 of a voxel's edge"), "{found:?}");
         assert!(found[0].contains("to the left"), "{found:?}");
@@ -214,7 +224,10 @@ fn shifts() {
         let mirror = DAffine3::from_translation(DVec3::new(2.0 * centre.x, 0.0, 0.0))
             * DAffine3::from_scale(DVec3::new(-1.0, 1.0, 1.0));
         let other = moved(&scan, mirror);
-        let found = said(&[("dwi", What::Image(&scan)), ("t1", What::Image(&other))]);
+        let found = said(&[
+            ("dwi", SpatialData::Image(&scan)),
+            ("t1", SpatialData::Image(&other)),
+        ]);
         assert_eq!(found.len(), 1, "{found:?}");
         assert!(found[0].contains("left and right swapped"), "{found:?}");
         // Another head.
@@ -224,20 +237,23 @@ fn shifts() {
         );
         let far =
             Grid::new([20, 20, 20], far.world_from_voxel, AffineSource::Sform).expect("regular");
-        let found = said(&[("dwi", What::Image(&scan)), ("t1", What::Image(&far))]);
+        let found = said(&[
+            ("dwi", SpatialData::Image(&scan)),
+            ("t1", SpatialData::Image(&far)),
+        ]);
         assert!(
             found[0].contains("does not overlap dwi at all"),
             "{found:?}"
         );
         let unknown =
             Grid::new([9; 3], scan.world_from_voxel, AffineSource::Pixdim).expect("regular");
-        let found = said(&[("t1", What::Image(&unknown))]);
+        let found = said(&[("t1", SpatialData::Image(&unknown))]);
         assert!(found[0].contains("left and right are unknown"), "{found:?}");
         // Moving it reports nothing about them; a saved file contains the moved place.
         let by = DAffine3::from_translation(random.direction() * 30.0);
         let by = by * DAffine3::from_quat(random.rotation());
         let moved = unknown.moved(by).expect("regular");
-        let found = said(&[("t1", What::Image(&moved))]);
+        let found = said(&[("t1", SpatialData::Image(&moved))]);
         assert!(found[0].contains("left and right are unknown"), "{found:?}");
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("moved.nii");
@@ -256,9 +272,9 @@ fn streamlines() {
         let right = inside(&mask, &mut random);
         let all = |tracks: &Tractogram| {
             said(&[
-                ("dwi", What::Image(&scan)),
-                ("brain", What::Mask(&mask)),
-                ("tracks", What::Streamlines(tracks)),
+                ("dwi", SpatialData::Image(&scan)),
+                ("brain", SpatialData::Mask(&mask)),
+                ("tracks", SpatialData::Streamlines(tracks)),
             ])
         };
         assert_eq!(all(&right), Vec::<String>::new());
@@ -270,8 +286,8 @@ fn streamlines() {
             .collect();
         let away = Tractogram::new(away, vec![0, 400]);
         let found = said(&[
-            ("dwi", What::Image(&scan)),
-            ("tracks", What::Streamlines(&away)),
+            ("dwi", SpatialData::Image(&scan)),
+            ("tracks", SpatialData::Streamlines(&away)),
         ]);
         let text = "of tracks lie outside the box of dwi, the only test";
         assert!(found[0].contains(text), "{found:?}");
@@ -322,13 +338,13 @@ fn shares() {
     }
     let lines = Tractogram::new(points, vec![0, all as u64]);
     let mask = Mask::new(grid.clone(), inside);
-    let images = ["image", "another image"].map(|name| (name, What::Image(&grid)));
+    let images = ["image", "another image"].map(|name| (name, SpatialData::Image(&grid)));
     let others = [
-        ("lines", What::Streamlines(&lines)),
-        ("mask", What::Mask(&mask)),
+        ("lines", SpatialData::Streamlines(&lines)),
+        ("mask", SpatialData::Mask(&mask)),
     ];
     let items = others.into_iter().chain(images);
-    let items: Vec<Item> = items.map(|(name, what)| Item { name, what }).collect();
+    let items: Vec<NamedData> = items.map(|(name, data)| NamedData { name, data }).collect();
     let share = |n: usize| n as f64 / all as f64;
     assert_eq!(
         shares_inside(&items),

@@ -399,7 +399,7 @@ fn undo_restores_everything() {
             phase: Phase::Done,
         }),
         Action::Layer(LayerAction::ShowOnly(layer)),
-        Action::Layer(LayerAction::Move { layer, to: 0 }),
+        Action::Layer(LayerAction::Move { layer, index: 0 }),
         Action::Layer(LayerAction::Rename {
             layer,
             name: "Anisotropy".to_owned(),

@@ -225,9 +225,9 @@ fn again() {
         layers: 1,
         origin: None,
     };
-    let looked = |state: &mut State, found: Vec<RecoverableSession>, stored: bool| {
+    let looked = |state: &mut State, sessions: Vec<RecoverableSession>, stored: bool| {
         let output = Recoverable {
-            found,
+            sessions,
             is_locked: stored,
         };
         let event = done_event(FindRecoverable, 0, output);
@@ -249,7 +249,7 @@ fn again() {
     assert!(due(&state, 14.1) && due(&state, 59.0));
     looked(&mut state, vec![left("b")], true);
     let names = |state: &State| {
-        let left = state.session.saving.recovery.found.iter();
+        let left = state.session.saving.recovery.sessions.iter();
         left.map(|l| l.name.clone()).collect::<Vec<_>>()
     };
     assert_eq!(names(&state), ["a", "b"]);

@@ -29,9 +29,9 @@ pub fn texts(shapes: &[ClippedShape]) -> Vec<(String, Rect)> {
 
 /// Whether a rectangle that is painted later lies over a part of these words.
 pub fn is_covered(shapes: &[ClippedShape], words: &str) -> bool {
-    fn look(shape: &Shape, words: &str, found: &mut Vec<Rect>) -> bool {
+    fn collect_rects(shape: &Shape, words: &str, found: &mut Vec<Rect>) -> bool {
         match shape {
-            Shape::Vec(all) => all.iter().any(|s| look(s, words, found)),
+            Shape::Vec(all) => all.iter().any(|s| collect_rects(s, words, found)),
             Shape::Text(text) if text.galley.job.text == words => {
                 found.push(text.visual_bounding_rect().shrink(1.0));
                 false
@@ -43,5 +43,7 @@ pub fn is_covered(shapes: &[ClippedShape], words: &str) -> bool {
         }
     }
     let mut found = Vec::new();
-    shapes.iter().any(|s| look(&s.shape, words, &mut found))
+    shapes
+        .iter()
+        .any(|s| collect_rects(&s.shape, words, &mut found))
 }

@@ -8,7 +8,7 @@ use clap::{Arg, ArgAction, ArgMatches, Command};
 use std::marker::PhantomData;
 
 /// How a command uses a table: which rows are its options, and their defaults.
-pub trait Taken<P> {
+pub trait RowSelection<P> {
     /// Values of the options that are not given.
     fn defaults() -> P;
 
@@ -22,20 +22,20 @@ pub trait Taken<P> {
 #[derive(Clone, Copy, Debug)]
 pub struct AllRows;
 
-impl<P: Parameters> Taken<P> for AllRows {
+impl<P: Parameters> RowSelection<P> for AllRows {
     fn defaults() -> P {
         P::defaults()
     }
 }
 
 /// The options of a table, flattened into those of a command; holds the values that were given.
-pub struct Given<P, T = AllRows> {
+pub struct GivenParameters<P, T = AllRows> {
     /// Indices of rows, with their values.
     values: Vec<(usize, Value)>,
     table: PhantomData<fn() -> (P, T)>,
 }
 
-impl<P, T> Clone for Given<P, T> {
+impl<P, T> Clone for GivenParameters<P, T> {
     fn clone(&self) -> Self {
         Self {
             values: self.values.clone(),
@@ -44,13 +44,13 @@ impl<P, T> Clone for Given<P, T> {
     }
 }
 
-impl<P, T> std::fmt::Debug for Given<P, T> {
+impl<P, T> std::fmt::Debug for GivenParameters<P, T> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         self.values.fmt(f)
     }
 }
 
-impl<P: Parameters, T: Taken<P>> Given<P, T> {
+impl<P: Parameters, T: RowSelection<P>> GivenParameters<P, T> {
     /// The defaults with the given values. Refuses values beyond their limits, and options that have no effect.
     pub fn params(&self) -> Result<P, Failure> {
         self.or_defaults(T::defaults())
@@ -91,7 +91,7 @@ fn failure(error: ParamError) -> Failure {
     Failure::usage(error.to_string())
 }
 
-impl<P: Parameters, T: Taken<P>> clap::Args for Given<P, T> {
+impl<P: Parameters, T: RowSelection<P>> clap::Args for GivenParameters<P, T> {
     fn augment_args(command: Command) -> Command {
         let defaults = T::defaults();
         command.args(Self::rows().map(|(_, row)| arg(row, &defaults)))
@@ -102,7 +102,7 @@ impl<P: Parameters, T: Taken<P>> clap::Args for Given<P, T> {
     }
 }
 
-impl<P: Parameters, T: Taken<P>> clap::FromArgMatches for Given<P, T> {
+impl<P: Parameters, T: RowSelection<P>> clap::FromArgMatches for GivenParameters<P, T> {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
         let given =
             |row: &Param<P>| matches.value_source(row.key) == Some(ValueSource::CommandLine);

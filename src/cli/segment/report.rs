@@ -5,7 +5,7 @@ use super::super::runner::Failure;
 use crate::data::text::counted;
 use crate::solvers::level_set::Ended;
 use crate::state::LeakNotice;
-use crate::state::segment::jobs::Segmented;
+use crate::state::segment::jobs::SegmentOutput;
 use serde_json::{Value, json};
 use std::path::PathBuf;
 
@@ -13,10 +13,10 @@ use std::path::PathBuf;
 const LEAKED: u8 = 3;
 
 /// The leak that ended a run.
-pub fn leak_failure(made: &Segmented) -> Option<Failure> {
+pub fn leak_failure(made: &SegmentOutput) -> Option<Failure> {
     made.leak.map(|leaked| Failure {
         sentence: sentence(&leaked),
-        code: LEAKED,
+        exit_code: LEAKED,
     })
 }
 
@@ -32,7 +32,7 @@ fn sentence(leaked: &LeakNotice) -> String {
         "The surface leaks from step {} on{near} ({}; {:.3} ml became {now_ml:.3} ml), expected it to stay in \
          the structure; the files hold it as it was when it was stopped: narrow --tolerance, raise --smoothness, \
          cut it off with --remove or --not-here, or add --ignore-leaks",
-        leaked.leak.from,
+        leaked.leak.rewind_step,
         leaked.leak.cause.clause(),
         leaked.before_ml
     )
@@ -43,7 +43,7 @@ const LAST_STEPS: usize = 100;
 const STILL_GROWS: f64 = 0.02;
 
 /// Warns of a run that ended with its last step while the surface was still growing.
-pub fn still_grows(made: &Segmented) -> Option<String> {
+pub fn still_grows(made: &SegmentOutput) -> Option<String> {
     let last = *made.growth.last()?;
     let before = *made
         .growth
@@ -70,14 +70,14 @@ fn end_label(ended: Ended) -> &'static str {
 }
 
 /// The JSON object and the text.
-pub fn summary(made: &Segmented, files: &[PathBuf; 3]) -> (Value, String) {
+pub fn summary(made: &SegmentOutput, files: &[PathBuf; 3]) -> (Value, String) {
     let m = &made.measures;
     let steps = made.script.steps;
     let rate = 1e3 * steps as f64 / made.run_ms.max(1e-3);
     let ended = made.ended.key();
     let leak = made.leak.map(|l| {
         json!({
-            "cause": l.leak.cause.key(), "from": l.leak.from, "noticed": l.leak.noticed,
+            "cause": l.leak.cause.key(), "from": l.leak.rewind_step, "noticed": l.leak.noticed,
             "at_mm": l.at.map(|at| at.to_array()), "volume_before_ml": l.before_ml,
         })
     });

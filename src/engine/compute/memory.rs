@@ -17,13 +17,13 @@ const LARGE_BYTES: u64 = 1 << 20;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Shortage {
     /// The work that needs the memory; begins a sentence: `Fitting tensors`.
-    pub what: &'static str,
+    pub work: &'static str,
     pub bytes: u64,
 }
 
 impl Display for Shortage {
     fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{} ", self.what)?;
+        write!(f, "{} ", self.work)?;
         against_limit(f, self.bytes, "take fewer voxels or streamlines")
     }
 }
@@ -61,10 +61,10 @@ fn is_refused(what: &'static str, bytes: u64) -> bool {
         .is_some_and(|watcher| !watcher(what, bytes))
 }
 
-/// Checks that this much memory is available; `what` begins the error sentence. Allocates nothing.
-pub fn claim(what: &'static str, bytes: u64) -> Result<(), Shortage> {
-    let shortage = Shortage { what, bytes };
-    if WATCHED.load(Ordering::Relaxed) && is_refused(what, bytes) {
+/// Checks that this much memory is available; `work` begins the error sentence. Allocates nothing.
+pub fn claim(work: &'static str, bytes: u64) -> Result<(), Shortage> {
+    let shortage = Shortage { work, bytes };
+    if WATCHED.load(Ordering::Relaxed) && is_refused(work, bytes) {
         return Err(shortage);
     }
     // The user's own limit is exact to the byte.

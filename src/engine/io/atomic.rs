@@ -199,9 +199,9 @@ pub enum VerifyFailure {
 impl VerifyFailure {
     fn error(self, path: &Path) -> Error {
         match self {
-            Self::Differs(why) => Error::ReadBack {
+            Self::Differs(reason) => Error::ReadBack {
                 path: path.to_owned(),
-                why,
+                reason,
             },
             Self::NoRoom(bytes) => Error::NoRoomToCompare {
                 path: path.to_owned(),
@@ -405,7 +405,7 @@ pub fn make_folder(path: &Path) -> Result<(), Error> {
 /// A folder for output files. Folders created for it are removed with this value if they are still empty.
 #[must_use]
 pub struct OutputFolder {
-    made: Vec<PathBuf>,
+    created: Vec<PathBuf>,
     _at_end: ending::AtEnd,
 }
 
@@ -413,10 +413,10 @@ impl OutputFolder {
     pub fn make(path: &Path) -> Result<Self, Error> {
         let is_new = |above: &&Path| !above.as_os_str().is_empty() && !above.exists();
         let new = path.ancestors().take_while(is_new);
-        let made: Vec<PathBuf> = new.map(Path::to_owned).collect();
-        let own = made.clone();
+        let created: Vec<PathBuf> = new.map(Path::to_owned).collect();
+        let own = created.clone();
         let folder = Self {
-            made,
+            created,
             _at_end: ending::at_end(move || remove_empty(&own)),
         };
         make_folder(path).map(|()| folder)
@@ -425,7 +425,7 @@ impl OutputFolder {
 
 impl Drop for OutputFolder {
     fn drop(&mut self) {
-        remove_empty(&self.made);
+        remove_empty(&self.created);
     }
 }
 

@@ -78,7 +78,7 @@ pub struct Folder {
     /// In the order of their names.
     pub subjects: Vec<String>,
     /// By subject, then kind, then name; raw data before derived.
-    pub found: Vec<BidsFile>,
+    pub files: Vec<BidsFile>,
     /// Whether there were more entries than are examined.
     pub cut: bool,
     /// Subfolders that could not be read.
@@ -228,7 +228,7 @@ pub fn find(path: &Path) -> Result<Folder, Error> {
     Ok(Folder {
         path: path.to_owned(),
         subjects,
-        found,
+        files: found,
         cut: left == 0,
         unreadable,
     })
@@ -242,7 +242,7 @@ impl Folder {
             subject: f.subject.clone(),
             session: f.session.clone(),
         };
-        let mut all: Vec<Visit> = self.found.iter().map(visit).collect();
+        let mut all: Vec<Visit> = self.files.iter().map(visit).collect();
         all.sort();
         all.dedup();
         // A mean over all subjects is not a subject, and files of a subject are not another session.
@@ -262,7 +262,7 @@ impl Folder {
 
     /// All files that belong to a visit.
     pub fn files_of<'a>(&'a self, visit: &'a Visit) -> impl Iterator<Item = &'a BidsFile> {
-        self.found.iter().filter(move |f| {
+        self.files.iter().filter(move |f| {
             f.subject == visit.subject && (f.session == visit.session || f.session.is_empty())
         })
     }

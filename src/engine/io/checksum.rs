@@ -45,14 +45,14 @@ pub fn of_text(text: &str) -> String {
 
 /// Passes on what is written and computes its checksum.
 pub struct ChecksumWriter<W> {
-    to: W,
+    inner: W,
     sum: Sha256,
 }
 
 impl<W: Write> ChecksumWriter<W> {
-    pub fn new(to: W) -> Self {
+    pub fn new(inner: W) -> Self {
         let sum = Sha256::new();
-        Self { to, sum }
+        Self { inner, sum }
     }
 
     /// The checksum of everything that was written.
@@ -63,13 +63,13 @@ impl<W: Write> ChecksumWriter<W> {
 
 impl<W: Write> Write for ChecksumWriter<W> {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        let written = self.to.write(bytes)?;
+        let written = self.inner.write(bytes)?;
         self.sum.update(&bytes[..written]);
         Ok(written)
     }
 
     fn flush(&mut self) -> std::io::Result<()> {
-        self.to.flush()
+        self.inner.flush()
     }
 }
 

@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 #[derive(Clone, PartialEq, Debug)]
 pub struct Converted {
     /// Such as `450 streamlines`.
-    pub what: String,
+    pub content: String,
     /// The output, and companion files with data that it cannot hold.
     pub written: Vec<PathBuf>,
     /// About the input, one sentence each.
@@ -170,7 +170,7 @@ impl Plan {
         control: &Control,
     ) -> Result<Converted, Error> {
         let (format, output) = (self.format, &*self.output);
-        let (what, written) = match &self.contents {
+        let (content, written) = match &self.contents {
             Contents::Tractogram(tractogram) => (
                 counted(tractogram.len(), "streamline"),
                 streamlines(
@@ -184,12 +184,12 @@ impl Plan {
             ),
             Contents::Image(image) => image.write(output, replace, command, control)?,
             Contents::Volume(volume) => {
-                let what = surface_of(volume, &self.input, format, output, command, control)?;
-                (what, vec![output.to_owned()])
+                let content = surface_of(volume, &self.input, format, output, command, control)?;
+                (content, vec![output.to_owned()])
             }
         };
         Ok(Converted {
-            what,
+            content,
             written,
             notes: self.notes,
             unsupported_contents: self.unsupported_contents,

@@ -38,7 +38,7 @@ pub enum Error {
     /// Any other refusal of the system during reading.
     Unreadable {
         path: PathBuf,
-        why: String,
+        reason: String,
     },
     /// Neither the name nor the content is of a known format.
     Unknown {
@@ -65,7 +65,7 @@ pub enum Error {
     /// The compressed stream cannot be decoded.
     Damaged {
         path: PathBuf,
-        why: String,
+        reason: String,
     },
     /// More memory than this machine has.
     Memory {
@@ -132,29 +132,29 @@ pub enum Error {
     /// Any other refusal of the system during writing.
     Unwritable {
         path: PathBuf,
-        why: String,
+        reason: String,
     },
     /// The program that makes films failed.
     Film {
         path: PathBuf,
-        why: String,
+        reason: String,
     },
     /// No folder for temporary files; the path is that of the folder that accepts none.
     Scratch {
         path: PathBuf,
-        why: String,
+        reason: String,
     },
     /// The written file differs when read back.
     ReadBack {
         path: PathBuf,
-        why: String,
+        reason: String,
     },
 }
 
 /// The content expected in a file, and the advice for a file with other content.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Expected {
-    what: String,
+    content: String,
     /// `None` for the advice that applies to any damaged file.
     remedy: Option<String>,
 }
@@ -166,15 +166,18 @@ impl From<&str> for Expected {
 }
 
 impl From<String> for Expected {
-    fn from(what: String) -> Self {
-        Self { what, remedy: None }
+    fn from(content: String) -> Self {
+        Self {
+            content,
+            remedy: None,
+        }
     }
 }
 
 impl<W: Into<String>, R: Into<String>> From<(W, R)> for Expected {
     fn from((what, remedy): (W, R)) -> Self {
         Self {
-            what: what.into(),
+            content: what.into(),
             remedy: Some(remedy.into()),
         }
     }
@@ -204,7 +207,7 @@ impl Error {
             ErrorKind::InvalidFilename => Self::LongName { path },
             _ => Self::Unreadable {
                 path,
-                why: without_os_error(error),
+                reason: without_os_error(error),
             },
         }
     }
@@ -222,7 +225,7 @@ impl Error {
             ErrorKind::InvalidFilename => Self::LongName { path },
             _ => Self::Unwritable {
                 path,
-                why: without_os_error(error),
+                reason: without_os_error(error),
             },
         }
     }
@@ -328,9 +331,9 @@ impl Error {
             Self::LongName { .. } => f.write_str(
                 "The file's name is longer than the system allows; choose a shorter one",
             ),
-            Self::Unreadable { why, .. } => write!(
+            Self::Unreadable { reason, .. } => write!(
                 f,
-                "The file could not be read ({why}); try again, or copy it to another place first"
+                "The file could not be read ({reason}); try again, or copy it to another place first"
             ),
             Self::Unknown { .. } => write!(
                 f,
@@ -350,9 +353,9 @@ impl Error {
                 "The data end after {found_bytes} of the {expected_bytes} bytes stated in the \
                  header; the file was cut off: copy it again"
             ),
-            Self::Damaged { why, .. } => write!(
+            Self::Damaged { reason, .. } => write!(
                 f,
-                "The compressed data are damaged ({why}); copy the file again"
+                "The compressed data are damaged ({reason}); copy the file again"
             ),
             Self::Memory { bytes, .. } => {
                 f.write_str("Opening this ")?;
@@ -405,23 +408,23 @@ impl Error {
             Self::Full { .. } => f.write_str(
                 "The disk is full and this file was not written; free some space or choose another folder",
             ),
-            Self::Unwritable { why, .. } => write!(
+            Self::Unwritable { reason, .. } => write!(
                 f,
-                "The file could not be written ({why}); choose another folder"
+                "The file could not be written ({reason}); choose another folder"
             ),
-            Self::Film { why, .. } => write!(
+            Self::Film { reason, .. } => write!(
                 f,
-                "The film could not be made ({why}); its pictures were saved, so close other programs, free \
+                "The film could not be made ({reason}); its pictures were saved, so close other programs, free \
                  some space for temporary files (in {}, or set TMPDIR) and try again",
                 std::env::temp_dir().display()
             ),
-            Self::Scratch { why, .. } => write!(
+            Self::Scratch { reason, .. } => write!(
                 f,
-                "No temporary files can be made ({why}); free some space there, or set TMPDIR to another folder"
+                "No temporary files can be made ({reason}); free some space there, or set TMPDIR to another folder"
             ),
-            Self::ReadBack { why, .. } => write!(
+            Self::ReadBack { reason, .. } => write!(
                 f,
-                "The written file did not read back as it should ({why}) and was removed; check \
+                "The written file did not read back as it should ({reason}) and was removed; check \
                  the disk"
             ),
         }
@@ -433,7 +436,7 @@ fn write_malformed(f: &mut Formatter<'_>, found: &str, expected: &Expected) -> R
     const DEFAULT_ADVICE: &str =
         "choose another file, or write this one again with the program that made it";
     let remedy = expected.remedy.as_deref().unwrap_or(DEFAULT_ADVICE);
-    write!(f, "Found {found}, expected {}; {remedy}", expected.what)
+    write!(f, "Found {found}, expected {}; {remedy}", expected.content)
 }
 
 fn write_counts(

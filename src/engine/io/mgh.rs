@@ -70,7 +70,7 @@ struct OpenedImage {
     source: Source,
     grid: Grid,
     info: SpaceInfo,
-    number: Type,
+    number_type: Type,
     frames: usize,
     count: usize,
 }
@@ -107,20 +107,20 @@ fn begin(path: &Path, control: &Control) -> Result<OpenedImage, Error> {
             .ok_or_else(|| wrong(format!("size {n} of dimension {}", axis + 1), "at least 1"))?;
     }
     let code = header.i32(20);
-    let Some((number, stored_as)) = voxel_type(code) else {
+    let Some((number_type, stored_as)) = voxel_type(code) else {
         return Err(Error::unsupported(
             path,
             format!("a FreeSurfer volume of voxel type {code}"),
             "convert it with mri_convert to .nii.gz",
         ));
     };
-    let Some(count) = value_count(&sizes, number) else {
+    let Some(count) = value_count(&sizes, number_type) else {
         return Err(wrong(
             format!("sizes {sizes:?}, more voxels than any memory holds"),
             "the sizes of an image",
         ));
     };
-    let bytes = (count * number.bytes()) as u64;
+    let bytes = (count * number_type.bytes()) as u64;
     source.verify_size(HEADER_BYTES as u64 + bytes)?;
 
     let mut info = SpaceInfo::with_one_affine(VERSION, &sizes, stored_as, true);
@@ -130,7 +130,7 @@ fn begin(path: &Path, control: &Control) -> Result<OpenedImage, Error> {
         source,
         grid,
         info,
-        number,
+        number_type,
         frames: sizes[3],
         count,
     })
@@ -154,10 +154,10 @@ pub(super) fn read_grid(path: &Path, control: &Control) -> Result<Grid, Error> {
 pub fn read(path: &Path, control: &Control) -> Result<(Volume, SpaceInfo), Error> {
     let mut file = begin(path, control)?;
     let before = HEADER_BYTES as u64;
-    let values = scalars(&mut file.source, file.number, true, file.count, before)?;
+    let values = scalars(&mut file.source, file.number_type, true, file.count, before)?;
     file.end()?;
     let mut info = file.info;
-    info.warn_of_rounding(file.number, &values);
+    info.warn_of_rounding(file.number_type, &values);
     let volume = Volume::new(Arc::new(file.grid), file.frames, VolumeKind::Scalar, values);
     Ok((volume, info))
 }
@@ -165,7 +165,7 @@ pub fn read(path: &Path, control: &Control) -> Result<(Volume, SpaceInfo), Error
 /// Reads an image in its stored type.
 pub(super) fn stored(path: &Path, control: &Control) -> Result<(Stored, SpaceInfo), Error> {
     let mut file = begin(path, control)?;
-    let size = file.number.bytes();
+    let size = file.number_type.bytes();
     let before = HEADER_BYTES as u64;
     let bytes = super::voxels::bytes(&mut file.source, size, true, file.count, before)?;
     let acquisition = acquisition(&mut file)?;
@@ -186,7 +186,7 @@ pub(super) fn stored(path: &Path, control: &Control) -> Result<(Stored, SpaceInf
     let stored = Stored {
         grid: file.grid.into(),
         frames: file.frames,
-        pixel: Pixel::Number(file.number),
+        pixel: Pixel::Number(file.number_type),
         bytes: bytes.into(),
         scaling: None,
         meaning,
@@ -200,7 +200,7 @@ fn acquisition(file: &mut OpenedImage) -> Result<Acquisition, Error> {
     let found = file.source.read(&mut tail)?;
     let tags = match file.source.known_bytes() {
         Some(all) => {
-            let voxels = (file.count * file.number.bytes()) as u64;
+            let voxels = (file.count * file.number_type.bytes()) as u64;
             all - HEADER_BYTES as u64 - voxels - found as u64
         }
         None => file.source.finish(TAIL_LIMIT)?,

@@ -38,7 +38,7 @@ struct OpenedImage {
 
 fn begin(path: &Path, control: &Control) -> Result<OpenedImage, Error> {
     let (header, behind) = Header::read(path, control)?;
-    let Some(count) = value_count(&header.sizes, header.number) else {
+    let Some(count) = value_count(&header.sizes, header.number_type) else {
         return Err(Error::malformed(
             path,
             format!(
@@ -74,14 +74,20 @@ pub fn read(path: &Path, control: &Control) -> Result<(Volume, SpaceInfo), Error
         layout,
     } = begin(path, control)?;
     let values = match samples(path, &header, behind, count, control)? {
-        Samples::Text(file, source) => text(&file, source, count, header.number, &mut info)?,
+        Samples::Text(file, source) => text(&file, source, count, header.number_type, &mut info)?,
         Samples::Bytes(mut source, skip) => {
-            let values = scalars(&mut source, header.number, header.big_endian, count, skip)?;
+            let values = scalars(
+                &mut source,
+                header.number_type,
+                header.big_endian,
+                count,
+                skip,
+            )?;
             finish(&header, &mut source, count, skip, &mut info)?;
             values
         }
     };
-    info.warn_of_rounding(header.number, &values);
+    info.warn_of_rounding(header.number_type, &values);
     let values = match layout.is_in_order(&header.sizes) {
         true => values,
         false => {
@@ -117,9 +123,11 @@ pub(super) fn stored(path: &Path, control: &Control) -> Result<(Stored, SpaceInf
         mut info,
         layout,
     } = begin(path, control)?;
-    let size = header.number.bytes();
+    let size = header.number_type.bytes();
     let bytes = match samples(path, &header, behind, count, control)? {
-        Samples::Text(file, source) => text_bytes(&file, source, count, header.number, &mut info)?,
+        Samples::Text(file, source) => {
+            text_bytes(&file, source, count, header.number_type, &mut info)?
+        }
         Samples::Bytes(mut source, skip) => {
             let big = header.big_endian;
             let bytes = super::voxels::bytes(&mut source, size, big, count, skip)?;
@@ -152,7 +160,7 @@ pub(super) fn stored(path: &Path, control: &Control) -> Result<(Stored, SpaceInf
     let (frames, pixel, bytes) = match (layout.is_colour(&header), layout.frames) {
         (true, 3) => (1, Pixel::Rgb, together(&bytes, 3)),
         (true, _) => (1, Pixel::Rgba, together(&bytes, 4)),
-        (false, frames) => (frames, Pixel::Number(header.number), bytes),
+        (false, frames) => (frames, Pixel::Number(header.number_type), bytes),
     };
     let keys = header.pairs.into_iter().map(|(key, _)| key);
     let stored = Stored {
@@ -198,7 +206,7 @@ fn samples(
     count: usize,
     control: &Control,
 ) -> Result<Samples, Error> {
-    let bytes = (count * header.number.bytes()) as u64;
+    let bytes = (count * header.number_type.bytes()) as u64;
     let (file, begin) = match &header.data_file {
         None => (path.to_owned(), behind),
         Some(name) => (path.parent().unwrap_or(Path::new("")).join(name), 0),
@@ -248,7 +256,7 @@ fn finish(
     info: &mut SpaceInfo,
 ) -> Result<(), Error> {
     let behind = match source.known_bytes() {
-        Some(all) => all - skip - (count * header.number.bytes()) as u64,
+        Some(all) => all - skip - (count * header.number_type.bytes()) as u64,
         None => source.finish(TAIL_LIMIT)?,
     };
     if behind > 0 {
@@ -439,7 +447,7 @@ impl Layout {
 
     fn is_colour(&self, header: &Header) -> bool {
         matches!(self.frames, 3 | 4)
-            && header.number == Type::U8
+            && header.number_type == Type::U8
             && self.kind.as_deref().is_some_and(|k| k.contains("color"))
     }
 

@@ -49,7 +49,7 @@ pub fn save(
                 EncodingError::IoError(e) => atomic::WriteStop::Io(e),
                 e => atomic::WriteStop::Error(Error::Unwritable {
                     path: path.to_owned(),
-                    why: e.to_string(),
+                    reason: e.to_string(),
                 }),
             })
         },

@@ -259,7 +259,7 @@ impl Source {
         if self.cut {
             return Err(Error::Damaged {
                 path: self.path.clone(),
-                why: "their end is missing".to_owned(),
+                reason: "their end is missing".to_owned(),
             });
         }
         Ok(behind)
@@ -274,7 +274,7 @@ impl Source {
         {
             Error::Damaged {
                 path: self.path.clone(),
-                why: error.to_string(),
+                reason: error.to_string(),
             }
         } else {
             Error::reading(&self.path, error)

@@ -24,14 +24,14 @@ const START_BYTES: usize = 16;
 /// A matrix of a MATLAB 4 file.
 struct Matrix<'a> {
     name: &'a str,
-    number: Type,
+    number_type: Type,
     big_endian: bool,
     bytes: &'a [u8],
 }
 
 impl Matrix<'_> {
     fn floats(&self) -> Vec<f32> {
-        self.number.floats(self.bytes, self.big_endian)
+        self.number_type.floats(self.bytes, self.big_endian)
     }
 }
 
@@ -170,7 +170,7 @@ fn matrices<'a>(path: &Path, bytes: &'a [u8]) -> Result<Vec<Matrix<'a>>, Error> 
         let (data, behind) = data.ok_or_else(|| truncated(path, "a matrix"))?;
         matrices.push(Matrix {
             name,
-            number: precision,
+            number_type: precision,
             big_endian,
             bytes: data,
         });
@@ -186,10 +186,10 @@ fn tracks(
     points: &mut Vec<[f32; 3]>,
     offsets: &mut Vec<u64>,
 ) -> Result<(), Error> {
-    if matrix.number.bytes() != 1 {
+    if matrix.number_type.bytes() != 1 {
         return Err(Error::malformed(
             path,
-            format!("streamlines as {:?}", matrix.number),
+            format!("streamlines as {:?}", matrix.number_type),
             "bytes",
         ));
     }

@@ -22,11 +22,11 @@ pub(super) fn zeros(path: &Path, count: usize) -> Result<Arc<[f32]>, Error> {
 pub(super) fn reserve(path: &Path, bytes: &mut Vec<u8>, count: usize) -> Result<(), Error> {
     let short = |e| Error::memory(path, e);
     memory::claim(READING, count as u64).map_err(short)?;
-    let (what, claimed) = (READING, count as u64);
+    let (work, claimed) = (READING, count as u64);
     let reserved = bytes.try_reserve_exact(count);
     reserved.map_err(|_| {
         short(memory::Shortage {
-            what,
+            work,
             bytes: claimed,
         })
     })

@@ -15,19 +15,19 @@ const SAMPLES: usize = 64;
 /// Natural cubic spline (second derivative 0 at both ends) of several values at once.
 #[derive(Clone, Debug)]
 struct Spline {
-    at: Vec<f64>,
+    knots: Vec<f64>,
     value: Vec<[f64; CHANNELS]>,
     second: Vec<[f64; CHANNELS]>,
 }
 
 impl Spline {
-    fn new(at: Vec<f64>, value: Vec<[f64; CHANNELS]>) -> Self {
-        let n = at.len();
+    fn new(knots: Vec<f64>, value: Vec<[f64; CHANNELS]>) -> Self {
+        let n = knots.len();
         let mut second = vec![[0.0; CHANNELS]; n];
         let mut upper = vec![0.0; n];
         // Thomas algorithm for the tridiagonal system of the second derivatives.
         for i in 1..n - 1 {
-            let (h0, h1) = (at[i] - at[i - 1], at[i + 1] - at[i]);
+            let (h0, h1) = (knots[i] - knots[i - 1], knots[i + 1] - knots[i]);
             let pivot = 2.0 * (h0 + h1) - h0 * upper[i - 1];
             upper[i] = h1 / pivot;
             for c in 0..CHANNELS {
@@ -41,7 +41,11 @@ impl Spline {
                 second[i][c] -= upper[i] * second[i + 1][c];
             }
         }
-        Self { at, value, second }
+        Self {
+            knots,
+            value,
+            second,
+        }
     }
 
     /// Value, first and second derivative.
@@ -51,9 +55,9 @@ impl Spline {
 
     /// Value, first and second derivative of the first `N` channels only.
     fn evaluate_first<const N: usize>(&self, t: f64) -> [[f64; N]; 3] {
-        let i = self.at[1..self.at.len() - 1].partition_point(|&knot| knot <= t);
-        let h = self.at[i + 1] - self.at[i];
-        let (b, a) = ((t - self.at[i]) / h, (self.at[i + 1] - t) / h);
+        let i = self.knots[1..self.knots.len() - 1].partition_point(|&knot| knot <= t);
+        let h = self.knots[i + 1] - self.knots[i];
+        let (b, a) = ((t - self.knots[i]) / h, (self.knots[i + 1] - t) / h);
         let mut out = [[0.0; N]; 3];
         for c in 0..N {
             let (y0, y1) = (self.value[i][c], self.value[i + 1][c]);

@@ -6,8 +6,18 @@ use crate::state::{AlignmentAction, Effect, State, alignment};
 /// Applies one action.
 pub fn act(state: &mut State, action: AlignmentAction, effects: &mut Vec<Effect>) {
     match action {
-        AlignmentAction::Shift { layer, by, phase } => {
-            alignment::update::shift(state, layer, (by, AlignedBy::Manually), phase, effects);
+        AlignmentAction::Shift {
+            layer,
+            transform,
+            phase,
+        } => {
+            alignment::update::shift(
+                state,
+                layer,
+                (transform, AlignedBy::Manually),
+                phase,
+                effects,
+            );
         }
         AlignmentAction::Align(layer) => alignment::update::align(state, layer, effects),
         AlignmentAction::ApplyAffine { layer, path } => {

@@ -21,7 +21,8 @@ impl Document {
 
     /// Transform of a layer, relative to its file.
     pub fn moved_by(&self, id: LayerId) -> DAffine3 {
-        self.moved(id).map_or(DAffine3::IDENTITY, |moved| moved.by)
+        self.moved(id)
+            .map_or(DAffine3::IDENTITY, |moved| moved.transform)
     }
 
     /// The content of a layer as it was opened.
@@ -40,7 +41,7 @@ impl Document {
         if by == DAffine3::IDENTITY {
             if let Some(moved) = self.moved(id) {
                 self.edit_layer(id, |l| {
-                    l.origin = moved.from;
+                    l.origin = moved.input;
                     if let Some(content) = l.unmoved.take() {
                         l.content = content;
                     }
@@ -57,12 +58,22 @@ impl Document {
     }
 
     /// Receives the transformed content of a layer.
-    pub fn set_transform(&mut self, id: LayerId, content: Content, by: DAffine3, how: AlignedBy) {
+    pub fn set_transform(
+        &mut self,
+        id: LayerId,
+        content: Content,
+        transform: DAffine3,
+        aligned_by: AlignedBy,
+    ) {
         let Some(origin) = self.layer(id).map(|l| l.origin) else {
             return;
         };
-        let from = self.moved(id).map_or(origin, |moved| moved.from);
-        let origin = self.origins.add(Origin::Moved { from, by, how });
+        let input = self.moved(id).map_or(origin, |moved| moved.input);
+        let origin = self.origins.add(Origin::Moved {
+            input,
+            transform,
+            aligned_by,
+        });
         self.edit_layer(id, |l| {
             let before = std::mem::replace(&mut l.content, content);
             l.unmoved.get_or_insert(before);
@@ -75,13 +86,13 @@ impl Document {
     /// `moved by hand: 1.0 mm right, turned −27.9°`; `None` for a layer at the position of its file.
     pub fn transform_text(&self, id: LayerId) -> Option<String> {
         let moved = self.moved(id)?;
-        let how = match moved.how {
+        let how = match moved.aligned_by {
             AlignedBy::Manually => "by hand",
             AlignedBy::File => "by a file",
             AlignedBy::Alignment => "by alignment",
         };
         let (low, high) = self.unmoved(id)?.bounds().unwrap_or_default();
-        let nudge = Nudge::from_transform(moved.by, (low + high) * 0.5);
+        let nudge = Nudge::from_transform(moved.transform, (low + high) * 0.5);
         let so_far = nudge.map_or("scaled or sheared".to_owned(), |nudge| nudge.text());
         Some(format!("moved {how}: {so_far}"))
     }

@@ -23,7 +23,7 @@ pub const MOVE_STREAMLINES: Slot = Slot::latest_wins("shift");
 
 /// The target of an alignment.
 #[derive(Clone, Debug)]
-pub enum Fixed {
+pub enum AlignmentTarget {
     /// The mean of a scan's volumes without diffusion weighting.
     Scan {
         dwi: Volume,
@@ -32,7 +32,7 @@ pub enum Fixed {
     Image(Volume),
 }
 
-impl Fixed {
+impl AlignmentTarget {
     fn image(self, control: &Control) -> Result<Volume, Error> {
         let (dwi, gradients) = match self {
             Self::Image(volume) => return Ok(volume),
@@ -60,7 +60,7 @@ impl Fixed {
 #[derive(Clone, Debug)]
 pub struct AlignImages {
     pub moving: Volume,
-    pub fixed: Fixed,
+    pub fixed: AlignmentTarget,
     pub params: Params,
     /// The layer to be moved; returned with the result.
     pub layer: u64,
@@ -128,7 +128,7 @@ pub struct ReadAffine {
 #[derive(Clone, Copy, Debug)]
 pub struct AffineRead {
     pub layer: u64,
-    pub by: DAffine3,
+    pub transform: DAffine3,
 }
 
 impl Job for ReadAffine {
@@ -150,8 +150,8 @@ impl Job for ReadAffine {
         _: &PartialSender<AffineRead>,
     ) -> Result<AffineRead, JobError> {
         let affine = io::affine::read(&self.path).map_err(|e| JobError::Sentence(e.to_string()))?;
-        let by = affine.in_world(self.moving.as_deref(), self.fixed.as_deref());
-        let by = by.ok_or_else(|| {
+        let transform = affine.in_world(self.moving.as_deref(), self.fixed.as_deref());
+        let transform = transform.ok_or_else(|| {
             JobError::Sentence(format!(
                 "A FLIRT matrix refers to the voxels of two images, found a layer without a grid or no \
                  scan; open the scan that it was aligned to, or convert the matrix: {}",
@@ -160,7 +160,7 @@ impl Job for ReadAffine {
         })?;
         Ok(AffineRead {
             layer: self.layer,
-            by,
+            transform,
         })
     }
 }
@@ -183,7 +183,7 @@ impl Receive<State> for ReadAffine {
 pub struct MoveStreamlines {
     pub layer: u64,
     pub tractogram: Tractogram,
-    pub by: DAffine3,
+    pub transform: DAffine3,
 }
 
 impl Job for MoveStreamlines {
@@ -203,7 +203,8 @@ impl Job for MoveStreamlines {
         _: &Control,
         _: &PartialSender<Self::Output>,
     ) -> Result<Self::Output, JobError> {
-        let moved = selection::copy_transformed(&self.tractogram, self.by, memory_for_curves())?;
+        let moved =
+            selection::copy_transformed(&self.tractogram, self.transform, memory_for_curves())?;
         moved.bounds();
         Ok(moved)
     }
@@ -221,7 +222,13 @@ impl Receive<State> for MoveStreamlines {
         effects: &mut Vec<Effect>,
     ) {
         ended(state, self, delivery, effects, |state, moved, _, _| {
-            super::update::shifted(state, self.layer, self.tractogram.id(), self.by, moved);
+            super::update::shifted(
+                state,
+                self.layer,
+                self.tractogram.id(),
+                self.transform,
+                moved,
+            );
         });
     }
 

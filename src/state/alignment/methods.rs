@@ -19,11 +19,13 @@ pub(in crate::state) fn moves(document: &Document, citations: &mut Citations) ->
         let centre = layer.unmoved.as_ref().and_then(Content::volume);
         let centre = centre.map(|v| v.grid.centre());
         let centre = centre.unwrap_or_default();
-        let shift = moved.by.transform_point3(centre).distance(centre);
-        let turn = glam::DQuat::from_mat3(&moved.by.matrix3).to_axis_angle().1;
+        let shift = moved.transform.transform_point3(centre).distance(centre);
+        let turn = glam::DQuat::from_mat3(&moved.transform.matrix3)
+            .to_axis_angle()
+            .1;
         let far = format!("{shift:.1} mm at its centre and {:.1}°", turn.to_degrees());
         let name = &layer.name;
-        let _ = match moved.how {
+        let _ = match moved.aligned_by {
             AlignedBy::Manually => write!(text, " \"{name}\" was moved manually by {far}."),
             AlignedBy::File => write!(text, " \"{name}\" was moved by an affine from a file."),
             AlignedBy::Alignment => write!(

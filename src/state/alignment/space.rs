@@ -6,19 +6,19 @@ use glam::DVec3;
 
 /// A data set by its name.
 #[derive(Clone, Copy)]
-pub struct Item<'a> {
+pub struct NamedData<'a> {
     pub name: &'a str,
-    pub what: What<'a>,
+    pub data: SpatialData<'a>,
 }
 
 #[derive(Clone, Copy)]
-pub enum What<'a> {
+pub enum SpatialData<'a> {
     Image(&'a Grid),
     Mask(&'a Mask),
     Streamlines(&'a Tractogram),
 }
 
-impl<'a> What<'a> {
+impl<'a> SpatialData<'a> {
     fn grid(self) -> Option<&'a Grid> {
         match self {
             Self::Image(grid) => Some(grid),
@@ -49,20 +49,20 @@ pub struct Disagreement {
 }
 
 /// One sentence for each disagreement.
-pub fn disagreements(items: &[Item]) -> Vec<String> {
+pub fn disagreements(items: &[NamedData]) -> Vec<String> {
     let found = compared(items).into_iter();
     found.map(|d| d.sentence).collect()
 }
 
 /// All disagreements. The first image is the reference for the others.
-pub fn compared(items: &[Item]) -> Vec<Disagreement> {
+pub fn compared(items: &[NamedData]) -> Vec<Disagreement> {
     let mut found = Vec::new();
     let alone = |sentence| Disagreement {
         sentence,
         between: None,
     };
     for (number, item) in items.iter().enumerate() {
-        let Some(grid) = item.what.grid() else {
+        let Some(grid) = item.data.grid() else {
             continue;
         };
         if grid.source == AffineSource::Pixdim {
@@ -76,13 +76,15 @@ pub fn compared(items: &[Item]) -> Vec<Disagreement> {
             between: Some([number, number]),
         }));
     }
-    let image = items.iter().position(|i| matches!(i.what, What::Image(_)));
-    let with_grid = || items.iter().position(|i| i.what.grid().is_some());
+    let image = items
+        .iter()
+        .position(|i| matches!(i.data, SpatialData::Image(_)));
+    let with_grid = || items.iter().position(|i| i.data.grid().is_some());
     let Some(at) = image.or_else(with_grid) else {
         return found;
     };
     let first = &items[at];
-    let Some(reference) = first.what.grid() else {
+    let Some(reference) = first.data.grid() else {
         return found;
     };
     for (number, item) in items.iter().enumerate() {
@@ -90,14 +92,14 @@ pub fn compared(items: &[Item]) -> Vec<Disagreement> {
             sentence,
             between: Some([at, number]),
         };
-        match item.what {
-            What::Streamlines(tractogram) => {
+        match item.data {
+            SpatialData::Streamlines(tractogram) => {
                 let message = streamlines(item.name, tractogram, first.name, reference, items);
                 found.extend(message.into_iter().map(pair));
             }
             _ if number == at => {}
             _ => {
-                let grid = item.what.grid();
+                let grid = item.data.grid();
                 let message = grid.and_then(|g| grids(item.name, g, first.name, reference));
                 found.extend(message.map(pair));
             }
@@ -242,31 +244,35 @@ fn sampled(tractogram: &Tractogram) -> Vec<DVec3> {
 }
 
 /// Fraction of a tractogram inside an image's grid or a mask; `None` without points, or if compared with streamlines.
-fn share_inside(tractogram: &Tractogram, what: What) -> Option<f64> {
+fn share_inside(tractogram: &Tractogram, what: SpatialData) -> Option<f64> {
     let points = sampled(tractogram);
     let inside = |p: &&DVec3| match what {
-        What::Image(grid) => grid.nearest(**p).is_some(),
-        What::Mask(mask) => mask.contains(**p),
-        What::Streamlines(_) => false,
+        SpatialData::Image(grid) => grid.nearest(**p).is_some(),
+        SpatialData::Mask(mask) => mask.contains(**p),
+        SpatialData::Streamlines(_) => false,
     };
-    let comparable = !points.is_empty() && !matches!(what, What::Streamlines(_));
+    let comparable = !points.is_empty() && !matches!(what, SpatialData::Streamlines(_));
     comparable.then(|| points.iter().filter(inside).count() as f64 / points.len() as f64)
 }
 
 /// Fraction of each tractogram inside the first image and inside each mask.
-pub fn shares_inside<'a>(items: &[Item<'a>]) -> Vec<(&'a str, &'a str, f64)> {
-    let image = items.iter().find(|i| matches!(i.what, What::Image(_)));
-    let masks = items.iter().filter(|i| matches!(i.what, What::Mask(_)));
-    let around: Vec<&Item<'a>> = image.into_iter().chain(masks).collect();
-    let of = |tracks: &Item<'a>| {
-        let What::Streamlines(tractogram) = tracks.what else {
+pub fn shares_inside<'a>(items: &[NamedData<'a>]) -> Vec<(&'a str, &'a str, f64)> {
+    let image = items
+        .iter()
+        .find(|i| matches!(i.data, SpatialData::Image(_)));
+    let masks = items
+        .iter()
+        .filter(|i| matches!(i.data, SpatialData::Mask(_)));
+    let around: Vec<&NamedData<'a>> = image.into_iter().chain(masks).collect();
+    let sentence_for = |tracks: &NamedData<'a>| {
+        let SpatialData::Streamlines(tractogram) = tracks.data else {
             return Vec::new();
         };
         let name = tracks.name;
-        let one = |i: &&Item<'a>| Some((name, i.name, share_inside(tractogram, i.what)?));
+        let one = |i: &&NamedData<'a>| Some((name, i.name, share_inside(tractogram, i.data)?));
         around.iter().filter_map(one).collect()
     };
-    items.iter().flat_map(of).collect()
+    items.iter().flat_map(sentence_for).collect()
 }
 
 fn streamlines(
@@ -274,7 +280,7 @@ fn streamlines(
     tractogram: &Tractogram,
     other: &str,
     reference: &Grid,
-    items: &[Item],
+    items: &[NamedData],
 ) -> Vec<String> {
     let mut found = Vec::new();
     let points = sampled(tractogram);
@@ -282,8 +288,8 @@ fn streamlines(
         return found;
     }
     // The largest mask is taken to be that of the brain.
-    let masks = items.iter().filter_map(|i| match i.what {
-        What::Mask(mask) if mask.count() > 0 => Some((i.name, mask)),
+    let masks = items.iter().filter_map(|i| match i.data {
+        SpatialData::Mask(mask) if mask.count() > 0 => Some((i.name, mask)),
         _ => None,
     });
     let brain = masks.max_by(|a, b| a.1.volume_ml().total_cmp(&b.1.volume_ml()));

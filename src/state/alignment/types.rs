@@ -46,8 +46,8 @@ impl Content {
 pub struct PendingTransform {
     pub layer: LayerId,
     /// From the world of the file, mm.
-    pub by: DAffine3,
-    pub how: AlignedBy,
+    pub transform: DAffine3,
+    pub aligned_by: AlignedBy,
     pub phase: Phase,
     /// A job is running, for this transform or an earlier one. It is never cancelled for the next, which would show
     /// nothing during a drag.
@@ -66,7 +66,7 @@ impl State {
     /// Transform of a layer, or the one being applied, relative to its file.
     pub fn requested_transform(&self, id: LayerId) -> DAffine3 {
         let pending_transform = self.pending_transform(id);
-        pending_transform.map_or_else(|| self.document.moved_by(id), |s| s.by)
+        pending_transform.map_or_else(|| self.document.moved_by(id), |s| s.transform)
     }
 }
 
@@ -80,7 +80,7 @@ pub struct Nudge {
 }
 
 /// Removes rounding errors of matrix products.
-fn tidy(value: f64) -> f64 {
+fn rounded(value: f64) -> f64 {
     (value * 1e6).round() / 1e6 + 0.0
 }
 
@@ -130,7 +130,7 @@ const fn turn(
 
 /// Degrees, converted to the radians of rows.
 fn radians(degrees: f64) -> Option<f64> {
-    Some(tidy(degrees).to_radians())
+    Some(rounded(degrees).to_radians())
 }
 
 /// Sets degrees from a row's value.
@@ -145,21 +145,21 @@ impl Parameters for Nudge {
             "right",
             "Right",
             "Moves the layer to the patient's right; arrow keys use small steps",
-            |p| Some(tidy(p.shift_mm.x)),
+            |p| Some(rounded(p.shift_mm.x)),
             |p, v| p.shift_mm.x = v.unwrap_or(p.shift_mm.x),
         ),
         shift(
             "front",
             "Front",
             "Moves the layer to the front; arrow keys use small steps",
-            |p| Some(tidy(p.shift_mm.y)),
+            |p| Some(rounded(p.shift_mm.y)),
             |p, v| p.shift_mm.y = v.unwrap_or(p.shift_mm.y),
         ),
         shift(
             "up",
             "Up",
             "Moves the layer to the top of the head; arrow keys use small steps",
-            |p| Some(tidy(p.shift_mm.z)),
+            |p| Some(rounded(p.shift_mm.z)),
             |p, v| p.shift_mm.z = v.unwrap_or(p.shift_mm.z),
         ),
         turn(
@@ -248,7 +248,7 @@ pub enum AlignmentAction {
     /// Transforms a layer in the world, relative to its file.
     Shift {
         layer: LayerId,
-        by: DAffine3,
+        transform: DAffine3,
         phase: Phase,
     },
     /// Aligns an image to the scan, or to another image, by mutual information.

@@ -3,7 +3,8 @@
 use crate::data::{DataId, Tractogram, Volume};
 use crate::solvers::alignment::Params;
 use crate::state::alignment::jobs::{
-    ALIGN, AffineRead, AlignImages, Aligned, Fixed, MOVE_STREAMLINES, MoveStreamlines, ReadAffine,
+    ALIGN, AffineRead, AlignImages, Aligned, AlignmentTarget, MOVE_STREAMLINES, MoveStreamlines,
+    ReadAffine,
 };
 use crate::state::alignment::{AlignedBy, PendingTransform};
 use crate::state::core::layer::{Content, LayerId};
@@ -21,7 +22,7 @@ const MOVE: &str = "Move image";
 pub fn shift(
     state: &mut State,
     layer: LayerId,
-    (by, how): (DAffine3, AlignedBy),
+    (transform, aligned_by): (DAffine3, AlignedBy),
     phase: Phase,
     effects: &mut Vec<Effect>,
 ) {
@@ -29,15 +30,15 @@ pub fn shift(
         return refuse(state);
     }
     let pending = state.pending_transform(layer).copied();
-    if by != DAffine3::IDENTITY && many(&state.document, layer).is_some() {
-        if pending.is_none() && by == state.document.moved_by(layer) {
+    if transform != DAffine3::IDENTITY && many(&state.document, layer).is_some() {
+        if pending.is_none() && transform == state.document.moved_by(layer) {
             // They are already there: the drag has ended.
             return state.history.close();
         }
         let requested = PendingTransform {
             layer,
-            by,
-            how,
+            transform,
+            aligned_by,
             phase,
             running: pending.is_some_and(|s| s.running),
         };
@@ -53,7 +54,7 @@ pub fn shift(
     }
     let mut failed = None;
     edit(state, MOVE, phase == Phase::Live, |document| {
-        failed = document.shift(layer, by, how).err();
+        failed = document.shift(layer, transform, aligned_by).err();
     });
     match failed {
         Some(why) => state.session.notify(Severity::Error, why),
@@ -88,7 +89,7 @@ pub fn follow(state: &mut State, effects: &mut Vec<Effect>) {
     effects.push(Effect::submit(MoveStreamlines {
         layer: pending.layer.0,
         tractogram: lines.clone(),
-        by: pending.by,
+        transform: pending.transform,
     }));
 }
 
@@ -103,7 +104,13 @@ pub fn cancel_pending(state: &mut State, layer: Option<LayerId>, effects: &mut V
 }
 
 /// Receives transformed streamlines. During a drag they are shown as they arrive.
-pub fn shifted(state: &mut State, layer: u64, of: DataId, by: DAffine3, moved: Tractogram) {
+pub fn shifted(
+    state: &mut State,
+    layer: u64,
+    tractogram: DataId,
+    transform: DAffine3,
+    moved: Tractogram,
+) {
     let layer = LayerId(layer);
     let all = &mut state.session.pending_transforms;
     let Some(at) = all.iter().position(|s| s.layer == layer && s.running) else {
@@ -111,7 +118,7 @@ pub fn shifted(state: &mut State, layer: u64, of: DataId, by: DAffine3, moved: T
         return;
     };
     let requested = all[at];
-    let arrived = requested.by == by;
+    let arrived = requested.transform == transform;
     if arrived {
         all.remove(at);
     } else {
@@ -120,12 +127,19 @@ pub fn shifted(state: &mut State, layer: u64, of: DataId, by: DAffine3, moved: T
     }
     // Edited since, or replaced by others.
     let document = &state.document;
-    if !document.can_move(layer) || many(document, layer).is_none_or(|lines| lines.id() != of) {
+    if !document.can_move(layer)
+        || many(document, layer).is_none_or(|lines| lines.id() != tractogram)
+    {
         return;
     }
     let live = !arrived || requested.phase == Phase::Live;
     edit(state, MOVE, live, |document| {
-        document.set_transform(layer, Content::Tractogram(moved), by, requested.how);
+        document.set_transform(
+            layer,
+            Content::Tractogram(moved),
+            transform,
+            requested.aligned_by,
+        );
     });
     state.session.notices.status = position_text(&state.document, layer);
 }
@@ -179,12 +193,12 @@ pub fn align(state: &mut State, layer: LayerId, effects: &mut Vec<Effect>) {
         Content::Scan {
             dwi,
             gradients: Some(gradients),
-        } => Fixed::Scan {
+        } => AlignmentTarget::Scan {
             dwi: dwi.clone(),
             gradients: gradients.clone(),
         },
         content => match content.volume() {
-            Some(volume) => Fixed::Image(volume.clone()),
+            Some(volume) => AlignmentTarget::Image(volume.clone()),
             None => return,
         },
     };
@@ -246,7 +260,7 @@ pub fn read(state: &mut State, read: AffineRead, effects: &mut Vec<Effect>) {
     shift(
         state,
         layer,
-        (read.by, AlignedBy::File),
+        (read.transform, AlignedBy::File),
         Phase::Done,
         effects,
     );

@@ -189,11 +189,11 @@ fn moved(document: &Document, layer: &Layer) -> Fields {
     fields
 }
 
-pub fn came_or_went(before: &Document, after: &Document) -> Vec<String> {
-    let missing = |of: &Document, from: &Document| -> Vec<Arc<Layer>> {
+pub fn added_or_removed(before: &Document, after: &Document) -> Vec<String> {
+    let missing = |document: &Document, from: &Document| -> Vec<Arc<Layer>> {
         let layers = from.layers.iter();
         layers
-            .filter(|l| of.layer(l.id).is_none())
+            .filter(|l| document.layer(l.id).is_none())
             .cloned()
             .collect()
     };

@@ -4,7 +4,7 @@ use crate::data::appearance::Transfer;
 use crate::parameters::{self, Kind, Parameters, Unit, shortest_f64};
 use crate::state::core::colours::{CATEGORIES, CATEGORY_NAMES};
 use crate::state::core::text::{self, counted, fixed};
-use crate::state::core::volume_look::Cut;
+use crate::state::core::volume_look::VolumeCut;
 use glam::DVec3;
 
 /// Largest number of decimals added if two values differ by less than the panel displays.
@@ -238,7 +238,7 @@ pub(in crate::state) fn curve(fields: &mut Fields, presets: &[(&str, Transfer)],
 }
 
 /// The part that is cut away.
-pub(in crate::state) fn cut(fields: &mut Fields, cut: Cut) {
+pub(in crate::state) fn cut(fields: &mut Fields, cut: VolumeCut) {
     let sides = [
         (DVec3::X, "Right"),
         (DVec3::NEG_X, "Left"),
@@ -248,14 +248,14 @@ pub(in crate::state) fn cut(fields: &mut Fields, cut: Cut) {
         (DVec3::NEG_Z, "Bottom"),
     ];
     let name = match cut {
-        Cut::Nothing => "Nothing",
-        Cut::Side(normal) => {
+        VolumeCut::Nothing => "Nothing",
+        VolumeCut::Side(normal) => {
             let side = sides.iter().find(|side| side.0 == normal);
             side.map_or("A side", |side| side.1)
         }
-        Cut::Facing => "The half facing you",
-        Cut::Corner => "The corner facing you",
-        Cut::Plane { .. } => "At a fixed plane",
+        VolumeCut::Facing => "The half facing you",
+        VolumeCut::Corner => "The corner facing you",
+        VolumeCut::Plane { .. } => "At a fixed plane",
     };
     fields.detailed("Cut away", name, format!("{cut:?}"));
 }

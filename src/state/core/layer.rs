@@ -114,7 +114,7 @@ pub enum LayerAction {
     /// To another index in the list, counted from the bottom.
     Move {
         layer: LayerId,
-        to: usize,
+        index: usize,
     },
     Rename {
         layer: LayerId,

@@ -11,7 +11,7 @@ pub fn streamlines(n: u64) -> String {
 }
 
 /// `a, b, c and 5 more`: lists at most `most` names.
-pub fn some_of(names: &[&str], most: usize) -> String {
+pub fn shortened_list(names: &[&str], most: usize) -> String {
     let named = names[..names.len().min(most)].join(", ");
     match names.len().saturating_sub(most) {
         0 => named,
@@ -51,7 +51,7 @@ pub fn significant(value: f64) -> String {
 }
 
 /// A duration: `42 ms`, `13.4 s`.
-pub fn took(ms: f64) -> String {
+pub fn duration_text(ms: f64) -> String {
     // A value that rounds to 1 000 ms is shown as a second.
     match ms.round() {
         whole if whole < 1e3 => with_unit(&fixed(whole.max(1.0), 0), "ms"),

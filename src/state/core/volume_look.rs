@@ -16,7 +16,7 @@ pub enum VolumeStyle {
 
 /// The part of a volume that is cut away at the crosshair.
 #[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize)]
-pub enum Cut {
+pub enum VolumeCut {
     #[default]
     Nothing,
     /// The part on this side; a unit vector along a world axis.
@@ -29,7 +29,7 @@ pub enum Cut {
     Plane { at: DVec3, normal: DVec3 },
 }
 
-impl Cut {
+impl VolumeCut {
     /// A form that can be written: JSON has no infinity.
     pub fn finite(self) -> Self {
         match self {
@@ -55,7 +55,7 @@ pub struct VolumeLook {
     /// Opacity of the surface, 0..1.
     pub opacity: f32,
     pub lit: bool,
-    pub cut: Cut,
+    pub cut: VolumeCut,
     /// Whether cut faces show the image itself.
     pub face: bool,
     /// Distance from the cut over which the opacity falls to zero, mm; `None`: it does not depend on that.
@@ -72,7 +72,7 @@ impl Default for VolumeLook {
             below: false,
             opacity: 1.0,
             lit: true,
-            cut: Cut::Nothing,
+            cut: VolumeCut::Nothing,
             face: true,
             fade_mm: None,
         }

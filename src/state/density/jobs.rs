@@ -15,18 +15,18 @@ pub const DENSITY: Slot = Slot::queue("density");
 #[derive(Clone, Debug)]
 pub struct MapDensity {
     pub tractogram: Tractogram,
-    pub on: DensityGrid,
+    pub grid: DensityGrid,
     pub params: Params,
     /// The layer of the streamlines, and its transform; both are returned with the map.
     pub layer: u64,
-    pub by: DAffine3,
+    pub transform: DAffine3,
 }
 
 #[derive(Clone, Debug)]
-pub struct Mapped {
+pub struct MappedDensity {
     pub layer: u64,
-    pub by: DAffine3,
-    pub on: DensityGrid,
+    pub transform: DAffine3,
+    pub grid: DensityGrid,
     pub params: Params,
     pub output: Output,
     /// The image to display.
@@ -34,7 +34,7 @@ pub struct Mapped {
 }
 
 impl Job for MapDensity {
-    type Output = Mapped;
+    type Output = MappedDensity;
 
     fn slot(&self) -> Slot {
         DENSITY
@@ -48,18 +48,18 @@ impl Job for MapDensity {
         self,
         worker: &Worker,
         control: &Control,
-        _: &PartialSender<Mapped>,
-    ) -> Result<Mapped, JobError> {
-        let grid = self.on.grid(self.tractogram.bounds())?;
+        _: &PartialSender<MappedDensity>,
+    ) -> Result<MappedDensity, JobError> {
+        let grid = self.grid.grid(self.tractogram.bounds())?;
         let (memory, backend) = (memory_for_curves(), worker.backend());
         let (of, params) = (&self.tractogram, &self.params);
         let output = density::density(of, &grid, params, memory, &backend, control)?;
         let picture = output.picture();
         picture.precompute_windows();
-        Ok(Mapped {
+        Ok(MappedDensity {
             layer: self.layer,
-            by: self.by,
-            on: self.on,
+            transform: self.transform,
+            grid: self.grid,
             params: self.params,
             output,
             picture,
@@ -68,7 +68,12 @@ impl Job for MapDensity {
 }
 
 impl Receive<State> for MapDensity {
-    fn receive(&self, delivery: Delivery<Mapped>, state: &mut State, effects: &mut Vec<Effect>) {
+    fn receive(
+        &self,
+        delivery: Delivery<MappedDensity>,
+        state: &mut State,
+        effects: &mut Vec<Effect>,
+    ) {
         ended(state, self, delivery, effects, |state, mapped, _, _| {
             super::update::done(state, mapped);
         });

@@ -18,18 +18,22 @@ pub(in crate::state) fn maps(document: &Document, citations: &mut Citations) -> 
         else {
             continue;
         };
-        let of = document
-            .layer(map.of.layer)
+        let tractogram_name = document
+            .layer(map.input.layer)
             .map(|l| format!(" \"{}\"", l.name));
-        let of = of.unwrap_or_default();
+        let tractogram_name = tractogram_name.unwrap_or_default();
         let what = match (map.params.measure, map.params.sent) {
             (Measure::Visits, Some(sent)) => format!(
-                "the fraction of {} sent that pass each voxel, from{of} {}",
+                "the fraction of {} sent that pass each voxel, from{tractogram_name} {}",
                 counted(sent as usize, "streamline"),
                 citations.cite(VISITS)
             ),
-            (Measure::Visits, None) => format!("how many streamlines of{of} pass each voxel"),
-            (Measure::Length, _) => format!("the length of the streamlines{of} in each voxel"),
+            (Measure::Visits, None) => {
+                format!("how many streamlines of{tractogram_name} pass each voxel")
+            }
+            (Measure::Length, _) => {
+                format!("the length of the streamlines{tractogram_name} in each voxel")
+            }
         };
         let mm = volume.grid.spacing();
         let _ = write!(
@@ -37,7 +41,7 @@ pub(in crate::state) fn maps(document: &Document, citations: &mut Citations) -> 
             " \"{}\" maps {what}, in voxels of {:.2} × {:.2} × {:.2} mm",
             layer.name, mm.x, mm.y, mm.z
         );
-        if !matches!(map.on, DensityGrid::Grid(_)) {
+        if !matches!(map.grid, DensityGrid::Grid(_)) {
             let _ = write!(text, " {}", citations.cite(TRACK_DENSITY));
         }
         if map.params.by_direction {

@@ -8,10 +8,10 @@ use std::path::PathBuf;
 /// The recipe of a density map.
 #[derive(Clone, PartialEq, Debug)]
 pub struct DensityMap {
-    pub of: Input,
+    pub input: Input,
     /// Transform of that layer at the time.
-    pub by: DAffine3,
-    pub on: density::DensityGrid,
+    pub transform: DAffine3,
+    pub grid: density::DensityGrid,
     /// The image that defines the voxels, if the streamlines have no grid.
     pub template: Option<PathBuf>,
     pub params: density::Params,

@@ -5,7 +5,7 @@ use crate::solvers::density::{Measure, Params, Voxels};
 
 /// The value of a map: the measure, and whether it is divided by the number of streamlines sent.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub enum Value {
+pub enum DensityValue {
     /// Streamlines that pass a voxel, as a fraction of those sent.
     Share,
     /// Streamlines that pass a voxel.
@@ -14,7 +14,7 @@ pub enum Value {
     Length,
 }
 
-impl Value {
+impl DensityValue {
     pub const ALL: [Self; 3] = [Self::Share, Self::Count, Self::Length];
 
     pub fn label(self) -> &'static str {
@@ -46,19 +46,19 @@ impl Default for DensityOptions {
 }
 
 impl DensityOptions {
-    pub fn value(&self) -> Value {
+    pub fn value(&self) -> DensityValue {
         match (self.params.measure, self.share) {
-            (Measure::Visits, true) => Value::Share,
-            (Measure::Visits, false) => Value::Count,
-            (Measure::Length, _) => Value::Length,
+            (Measure::Visits, true) => DensityValue::Share,
+            (Measure::Visits, false) => DensityValue::Count,
+            (Measure::Length, _) => DensityValue::Length,
         }
     }
 
-    pub fn set_value(&mut self, value: Value) {
-        self.share = value == Value::Share;
+    pub fn set_value(&mut self, value: DensityValue) {
+        self.share = value == DensityValue::Share;
         self.params.measure = match value {
-            Value::Share | Value::Count => Measure::Visits,
-            Value::Length => Measure::Length,
+            DensityValue::Share | DensityValue::Count => Measure::Visits,
+            DensityValue::Length => Measure::Length,
         };
     }
 }

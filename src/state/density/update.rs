@@ -8,9 +8,9 @@ use crate::state::core::display::{self, Display};
 use crate::state::core::layer::{Content, Layer, LayerId};
 use crate::state::core::notices::Severity;
 use crate::state::core::text::THIN;
-use crate::state::density::jobs::{MapDensity, Mapped};
+use crate::state::density::jobs::{MapDensity, MappedDensity};
 use crate::state::density::recipe::DensityMap;
-use crate::state::density::{DensityOptions, Value, quantity};
+use crate::state::density::{DensityOptions, DensityValue, quantity};
 use crate::state::edit::edit;
 use crate::state::track::kept;
 use crate::state::track::types::CurveParams;
@@ -61,7 +61,7 @@ pub fn map(
         return;
     };
     let sent = live_sent.or_else(|| sent(&state.document, layer.id));
-    if requested.value() == Value::Share && sent.is_none() {
+    if requested.value() == DensityValue::Share && sent.is_none() {
         state.session.notify(
             Severity::Information,
             "The number of streamlines sent is unknown: map counts instead",
@@ -79,13 +79,13 @@ pub fn map(
     };
     effects.push(Effect::submit(MapDensity {
         tractogram: tractogram.clone(),
-        on,
+        grid: on,
         params: Params {
-            sent: sent.filter(|_| requested.value() == Value::Share),
+            sent: sent.filter(|_| requested.value() == DensityValue::Share),
             ..requested.params
         },
         layer: layer.id.0,
-        by: state.document.moved_by(layer.id),
+        transform: state.document.moved_by(layer.id),
     }));
 }
 
@@ -98,7 +98,7 @@ fn basis(document: &Document) -> Option<(Arc<crate::data::Grid>, Option<PathBuf>
     })
 }
 
-pub fn done(state: &mut State, mapped: Mapped) {
+pub fn done(state: &mut State, mapped: MappedDensity) {
     let of = LayerId(mapped.layer);
     let Some(source) = state.document.layer(of).cloned() else {
         state.session.notify(
@@ -108,7 +108,7 @@ pub fn done(state: &mut State, mapped: Mapped) {
         return;
     };
     let params = &mapped.params;
-    let grid = match &mapped.on {
+    let grid = match &mapped.grid {
         DensityGrid::Grid(grid) | DensityGrid::Within(grid, _) => Some(grid),
         DensityGrid::Around(_) => None,
     };
@@ -124,9 +124,9 @@ pub fn done(state: &mut State, mapped: Mapped) {
     let (what, unit, unit_scale) = quantity(params);
     let volume = mapped.picture;
     let map = DensityMap {
-        of: state.document.input(of),
-        by: mapped.by,
-        on: mapped.on,
+        input: state.document.input(of),
+        transform: mapped.transform,
+        grid: mapped.grid,
         template,
         params: params.clone(),
     };

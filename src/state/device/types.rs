@@ -39,7 +39,7 @@ pub struct DeviceFallback {
     /// The live curves.
     pub live: bool,
     /// The CPU was requested: the failed jobs are repeated once it is open.
-    pub moving: bool,
+    pub cpu_requested: bool,
 }
 
 /// The backend that is open.

@@ -26,7 +26,7 @@ pub fn choose(state: &mut State, kind: BackendKind, effects: &mut Vec<Effect>) {
 /// Repeats on the CPU the jobs that failed on a graphics card. The setting stays: the card may work again after a
 /// restart.
 pub fn run_on_cpu(state: &mut State, effects: &mut Vec<Effect>) {
-    state.session.device.fallback.moving = true;
+    state.session.device.fallback.cpu_requested = true;
     open(state, BackendKind::Cpu, effects);
 }
 
@@ -59,7 +59,7 @@ pub fn opened(state: &mut State, placed: BackendOpened, effects: &mut Vec<Effect
         session.device.setting = placed.kind;
         effects.push(Effect::Store);
     }
-    if std::mem::take(&mut session.device.fallback.moving) {
+    if std::mem::take(&mut session.device.fallback.cpu_requested) {
         "CPU: chosen after a graphics card failed".clone_into(&mut session.device.backend.reason);
         session.notices.messages.retain(|message| !message.on_card);
         let mut requests = std::mem::take(&mut session.device.fallback.requests);
@@ -75,5 +75,5 @@ pub fn opened(state: &mut State, placed: BackendOpened, effects: &mut Vec<Effect
 /// The backend could not be opened: the previous one stays.
 pub fn not_opened(state: &mut State) {
     state.session.device.requested_setting = None;
-    state.session.device.fallback.moving = false;
+    state.session.device.fallback.cpu_requested = false;
 }

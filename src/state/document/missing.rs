@@ -60,13 +60,13 @@ impl Document {
         for item in &mut self.missing {
             replace(match item {
                 MissingItem::Layer(layer) | MissingItem::Origin(layer) => {
-                    &mut Arc::make_mut(layer).read
+                    &mut Arc::make_mut(layer).session
                 }
-                MissingItem::Part(part) => &mut Arc::make_mut(part).read,
+                MissingItem::Part(part) => &mut Arc::make_mut(part).session,
             });
         }
         if let Some(awaited) = &mut self.awaited {
-            replace(&mut awaited.read);
+            replace(&mut awaited.session);
         }
     }
 

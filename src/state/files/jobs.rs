@@ -8,7 +8,7 @@ use crate::data::{Mask, Shape, Surface, Tractogram, Volume};
 use crate::io::convert::{Converted, Plan};
 use crate::io::{self, Format};
 use crate::jobs::{
-    Delivery, Job, JobError, PartialSender, Receive, Saved, Slot, Values, Whole, Worker,
+    CompleteData, Delivery, Job, JobError, PartialSender, Receive, Saved, Slot, Values, Worker,
     memory_for_curves, save_tractogram, save_with_values,
 };
 use crate::solvers::tractogram::selection;
@@ -67,11 +67,11 @@ pub fn label(what: &str, path: &Path) -> String {
 }
 
 /// A written file that contains all of its data.
-pub fn saved(path: PathBuf, what: impl Into<String>, whole: Option<Whole>) -> Saved {
+pub fn saved(path: PathBuf, what: impl Into<String>, complete: Option<CompleteData>) -> Saved {
     Saved {
         path,
-        what: what.into(),
-        whole,
+        content: what.into(),
+        complete,
         losses: Vec::new(),
     }
 }
@@ -119,7 +119,7 @@ impl WriteFile for SaveTractogram {
     }
 
     fn write(self, _: &Worker, control: &Control) -> Result<Saved, JobError> {
-        let all = Whole::from(&self.tractogram);
+        let all = CompleteData::from(&self.tractogram);
         let (lines, values, path) = (self.tractogram, self.values, self.path);
         let done = save_tractogram(lines, &values, &path, &self.command, control);
         let (what, whole) = done.map_err(|e| e.to_string())?;
@@ -152,7 +152,7 @@ impl WriteFile for SaveValues {
 pub struct SaveVolume {
     pub volume: Volume,
     /// The file from which it was opened, whose data type is preserved.
-    pub from: Option<PathBuf>,
+    pub source: Option<PathBuf>,
     pub path: PathBuf,
     pub command: String,
 }
@@ -163,7 +163,7 @@ impl WriteFile for SaveVolume {
     }
 
     fn write(self, _: &Worker, control: &Control) -> Result<Saved, JobError> {
-        let (path, volume, from) = (self.path, self.volume, self.from.as_deref());
+        let (path, volume, from) = (self.path, self.volume, self.source.as_deref());
         let losses = io::convert::save_volume(&path, &volume, from, &self.command, control)
             .map_err(|e| e.to_string())?;
         let table = io::label_table::save_of(&path, volume.labels.as_deref());
@@ -203,7 +203,7 @@ impl WriteFile for SaveMask {
 #[derive(Clone, Debug)]
 pub struct ConvertedFiles {
     pub converted: Converted,
-    pub whole: Option<Whole>,
+    pub whole: Option<CompleteData>,
 }
 
 /// Streamlines with all their values; those that a TCK cannot hold are written next to it.
@@ -235,7 +235,10 @@ impl Job for SaveWithValues {
         control: &Control,
         _: &PartialSender<ConvertedFiles>,
     ) -> Result<ConvertedFiles, JobError> {
-        let all = self.only.is_none().then(|| Whole::from(&self.tractogram));
+        let all = self
+            .only
+            .is_none()
+            .then(|| CompleteData::from(&self.tractogram));
         let tractogram = match self.only {
             Some(marks) => selection::copy_marked(&self.tractogram, &marks, memory_for_curves())?,
             None => self.tractogram,

@@ -67,7 +67,7 @@ pub fn opened(state: &mut State, file: OpenedFile, effects: &mut Vec<Effect>) {
             state.session.tensors.offered_mask = companion_mask.map(|path| OfferedMask {
                 scan: dwi.id(),
                 path,
-                taken: false,
+                requested: false,
             });
             origin = origin.with_gradients(gradient_files);
             Content::Scan { dwi, gradients }
@@ -99,9 +99,9 @@ pub fn opened(state: &mut State, file: OpenedFile, effects: &mut Vec<Effect>) {
     state.session.files.opened_together = together;
     // With a mask chosen by the user, the fit differs from that after reopening the scan.
     let adjacent = state.session.tensors.offered_mask.as_mut();
-    let taken = adjacent.filter(|b| b.taken && b.path == path);
+    let taken = adjacent.filter(|b| b.requested && b.path == path);
     match taken {
-        Some(adjacent) => adjacent.taken = false,
+        Some(adjacent) => adjacent.requested = false,
         None => {
             let base = Arc::make_mut(&mut state.session.saving.base);
             base.follow_fit(&before, &state.document);
@@ -128,7 +128,7 @@ pub fn take_offered_mask(state: &mut State, effects: &mut Vec<Effect>) {
         return;
     };
     if let Some(mask) = &mut state.session.tensors.offered_mask {
-        mask.taken = true;
+        mask.requested = true;
     }
     let scan = state.document.scan();
     let scan = scan.and_then(|l| state.document.path(l).map(Path::to_owned));
@@ -137,7 +137,7 @@ pub fn take_offered_mask(state: &mut State, effects: &mut Vec<Effect>) {
 }
 
 /// A folder with data sets: a single visit is opened; with several, the user is asked.
-pub fn found(state: &mut State, folder: Folder, effects: &mut Vec<Effect>) {
+pub fn open_folder(state: &mut State, folder: Folder, effects: &mut Vec<Effect>) {
     if let Some(first) = folder.unreadable.first() {
         let text = format!(
             "{} in the data set cannot be read, so files are missing; grant permission to read: {}",

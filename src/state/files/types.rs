@@ -14,36 +14,36 @@ use std::sync::Arc;
 pub struct Paths {
     /// The folders before the present export: a folder that could not be written to is not kept.
     pub exports_before: Option<RecentExports>,
-    answer: Live<PathCheck, PathAnswer>,
+    check: Live<PathCheck, PathAnswer>,
     /// The number of the question that failed.
     failed: Option<u64>,
 }
 
 impl Paths {
     /// Asks a question, replacing the one before.
-    pub(in crate::state) fn ask(&mut self, check: PathCheck, effects: &mut Vec<Effect>) {
+    pub(in crate::state) fn request(&mut self, check: PathCheck, effects: &mut Vec<Effect>) {
         self.failed = None;
         // Questions are numbered: each is a different key.
-        if let Order::Start(check, _) = self.answer.follow(Some(&check), false, Pace::Newest) {
+        if let Order::Start(check, _) = self.check.follow(Some(&check), false, Pace::Newest) {
             effects.push(Effect::submit(check));
         }
     }
 
     pub(in crate::state) fn done(&mut self, check: &PathCheck, answer: PathAnswer) {
         if self.is_open(check) {
-            self.answer.finish(answer);
+            self.check.finish(answer);
         }
     }
 
     /// The disk was not asked, or the user did not wait.
     pub(in crate::state) fn fail(&mut self) {
-        self.failed = self.answer.running().map(|check| check.number);
-        self.answer.fail();
+        self.failed = self.check.running().map(|check| check.number);
+        self.check.fail();
     }
 
     /// The answer to exactly this question; `None`: not yet.
-    pub fn answer(&self, check: &PathCheck) -> Option<&PathAnswer> {
-        let shown = self.answer.shown();
+    pub fn result(&self, check: &PathCheck) -> Option<&PathAnswer> {
+        let shown = self.check.shown();
         shown
             .filter(|(known, _)| *known == check)
             .map(|(_, answer)| answer)
@@ -51,7 +51,7 @@ impl Paths {
 
     /// Whether this question is being answered.
     pub fn is_open(&self, check: &PathCheck) -> bool {
-        self.answer.running() == Some(check)
+        self.check.running() == Some(check)
     }
 
     /// Whether this question gets no answer.

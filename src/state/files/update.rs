@@ -10,18 +10,18 @@ use std::path::Path;
 pub fn saved(state: &mut State, saved: Saved) {
     let Saved {
         path,
-        what,
-        whole,
+        content,
+        complete,
         losses,
     } = saved;
     state.session.files.paths.exports_before = None;
     mask_written(state, &path);
-    state.session.saving.in_files.written(&path, whole);
+    state.session.saving.in_files.written(&path, complete);
     // The last picture of a turntable that has ended.
     let is_picture = path.extension().is_some_and(|e| e == "png");
     let of_turn = is_picture && state.session.notices.is_about_stopped_turntable();
     if !of_turn {
-        state.session.notices.status = format!("Saved and verified {what}: {}", path.display());
+        state.session.notices.status = format!("Saved and verified {content}: {}", path.display());
     }
     if !losses.is_empty() {
         let sentence = format!("{}: {}", file_name(&path), losses.join("; "));
@@ -65,5 +65,5 @@ pub fn converted(state: &mut State, files: &ConvertedFiles) {
         true => String::new(),
         false => format!(" with {}", names.join(", ")),
     };
-    state.session.notices.status = format!("Saved and verified {}{adjacent}: {path}", done.what);
+    state.session.notices.status = format!("Saved and verified {}{adjacent}: {path}", done.content);
 }

@@ -50,9 +50,9 @@ pub fn act(state: &mut State, action: FilterAction, effects: &mut Vec<Effect>) {
             let gradients = explained.and_then(|(_, _, gradients)| gradients.cloned());
             effects.push(Effect::submit(ReadScheme { path, gradients }));
         }
-        FilterAction::Run => run(state, FitPurpose::Weights, Excluded::Nobody, false, effects),
+        FilterAction::Run => run(state, FitPurpose::Weights, Excluded::None, false, effects),
         FilterAction::RunFromScratch => {
-            run(state, FitPurpose::Weights, Excluded::Nobody, true, effects)
+            run(state, FitPurpose::Weights, Excluded::None, true, effects)
         }
         FilterAction::Stop => effects.push(Effect::Cancel(FIT_WEIGHTS)),
         FilterAction::Show(shown) => {
@@ -61,14 +61,14 @@ pub fn act(state: &mut State, action: FilterAction, effects: &mut Vec<Effect>) {
             };
             edit(state, shown.name(), false, |d| d.show_by_weight(id, shown));
         }
-        FilterAction::Cut { least, phase } => cut(state, least, phase),
+        FilterAction::Cut { min_weight, phase } => cut(state, min_weight, phase),
         FilterAction::ShowGroup(group) => show_group(state, group),
         FilterAction::ShowMap(map) => show_map(state, map.as_ref()),
-        FilterAction::Lesion(what) => lesion(state, what, effects),
+        FilterAction::Lesion(excluded) => lesion(state, excluded, effects),
         FilterAction::Keep => keep(state, effects),
-        FilterAction::Save { what, path } => {
+        FilterAction::Save { file, path } => {
             exported(state, RecentExports::TRACKS, &path, effects);
-            save(state, &what, path, effects);
+            save(state, &file, path, effects);
         }
     }
 }

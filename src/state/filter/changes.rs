@@ -4,7 +4,7 @@ use crate::parameters::Unit;
 use crate::solvers::commit::model::{Intra, Model};
 use crate::state::core::fields::Fields;
 use crate::state::core::text::significant;
-use crate::state::filter::Times;
+use crate::state::filter::ScanTimings;
 use crate::state::{Document, LayerId};
 
 pub fn changed(before: &Document, after: &Document) -> Vec<String> {
@@ -28,13 +28,13 @@ fn inputs(document: &Document) -> Fields {
     layer("Mask", filter.mask, "none");
     layer("Peaks", filter.peaks, "tensors");
     match &filter.times {
-        Times::Unknown => fields.name("Timing", "not known"),
-        Times::Both(timing) => {
+        ScanTimings::Unknown => fields.name("Timing", "not known"),
+        ScanTimings::Both(timing) => {
             fields.name("Timing", "δ and Δ");
             fields.number("Pulse δ", timing.pulse_ms, 1, "ms");
             fields.number("Between Δ", timing.between_ms, 1, "ms");
         }
-        Times::Scheme { path, rows } => {
+        ScanTimings::Scheme { path, rows } => {
             let name = path.file_name().unwrap_or_default().to_string_lossy();
             fields.detailed("Timing", name, format!("{rows:?}"));
         }

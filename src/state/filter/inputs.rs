@@ -1,6 +1,8 @@
 //! Inputs of a COMMIT fit in a document.
 
-use super::{ByWeight, FittedWeights, PreviousFit, Shown, WEIGHT, WeightMap, WeightsKey};
+use super::{
+    ByWeight, FittedWeights, PreviousFit, ShownStreamlines, WEIGHT, WeightMap, WeightsKey,
+};
 use crate::data::{Gradients, Mask, Tractogram, Volume, VolumeKind};
 use crate::solvers::commit::dictionary::Dictionary;
 use crate::solvers::commit::model::Intra;
@@ -10,17 +12,17 @@ use crate::state::State;
 use crate::state::core::layer::{Content, Layer, LayerId};
 use crate::state::document::Document;
 use crate::state::origin::recipes::is_own_mask;
-use crate::state::streamlines::{Column, Limit, RegionRule, StreamlineRules, lines_of};
+use crate::state::streamlines::{Column, RegionRule, StreamlineRules, ValueLimits, streamlines_of};
 use std::sync::Arc;
 
 /// A scan, its image, and its gradients.
-pub type Explained<'a> = (&'a Arc<Layer>, &'a Volume, Option<&'a Arc<Gradients>>);
+pub type ScanInput<'a> = (&'a Arc<Layer>, &'a Volume, Option<&'a Arc<Gradients>>);
 
 impl Document {
     /// The streamlines being filtered: the chosen, else the topmost visible, else the topmost.
     pub fn filtered(&self) -> Option<(&Arc<Layer>, &Tractogram)> {
         fn with_lines(layer: &Arc<Layer>) -> Option<(&Arc<Layer>, &Tractogram)> {
-            Some((layer, lines_of(layer)?))
+            Some((layer, streamlines_of(layer)?))
         }
         let chosen = self.filter.tractogram.and_then(|id| self.layer(id));
         let layers = || self.layers.iter().rev();
@@ -50,7 +52,7 @@ impl Document {
     }
 
     /// The scan whose signal is explained: the chosen one, else the topmost with gradients.
-    pub fn explained(&self) -> Option<Explained<'_>> {
+    pub fn explained(&self) -> Option<ScanInput<'_>> {
         let chosen = self.filter.scan.and_then(|id| self.layer(id));
         let chosen = chosen.filter(|l| self.explains(l));
         let scan = || {
@@ -74,8 +76,8 @@ impl Document {
         let layer = chosen.filter(|l| mask(l)).or_else(|| {
             // The built-in head has its own mask, also in the command.
             let (scan, ..) = self.explained()?;
-            let of = self.origin(scan);
-            let own = |l: &&Arc<Layer>| mask(l) && is_own_mask(self.origin(l), of);
+            let scan_origin = self.origin(scan);
+            let own = |l: &&Arc<Layer>| mask(l) && is_own_mask(self.origin(l), scan_origin);
             self.layers.iter().find(own)
         })?;
         match &layer.content {
@@ -127,7 +129,7 @@ impl Document {
         &'a self,
         layer: &'a Layer,
     ) -> Option<(&'a Arc<FittedWeights>, &'a Arc<[f32]>)> {
-        let lines = lines_of(layer)?;
+        let lines = streamlines_of(layer)?;
         let weights = self.weights.get(&layer.id)?;
         Some((weights, lines.per_streamline.get(WEIGHT)?))
     }
@@ -139,21 +141,21 @@ impl Document {
     }
 
     /// The layer of a weight map.
-    pub fn weight_map(&self, of: LayerId, map: &WeightMap) -> Option<&Arc<Layer>> {
+    pub fn weight_map(&self, layer: LayerId, map: &WeightMap) -> Option<&Arc<Layer>> {
         let is = |l: &&Arc<Layer>| {
             let made = self.weight_map_recipe(l.id);
-            made.is_some_and(|m| m.of == of && m.map == *map)
+            made.is_some_and(|m| m.layer == layer && m.map == *map)
         };
         self.layers.iter().find(is)
     }
 
     /// The visible streamlines of a layer, as far as weights decide.
-    pub fn shown_by_weight(&self, layer: LayerId) -> Shown {
+    pub fn shown_by_weight(&self, layer: LayerId) -> ShownStreamlines {
         let rules = self.bundle.rules_of(layer);
         match rules.and_then(|s| s.limit(&weight())) {
-            None => Shown::Before,
-            Some(limit) if limit.low.is_none() => Shown::Difference,
-            Some(_) => Shown::After,
+            None => ShownStreamlines::Before,
+            Some(limit) if limit.low.is_none() => ShownStreamlines::Difference,
+            Some(_) => ShownStreamlines::After,
         }
     }
 
@@ -177,16 +179,16 @@ impl Document {
     }
 
     /// Shows the streamlines above the cut, below it, or all.
-    pub fn show_by_weight(&mut self, layer: LayerId, shown: Shown) {
+    pub fn show_by_weight(&mut self, layer: LayerId, shown: ShownStreamlines) {
         let by_weight = self.filter.by_weight_of(layer);
         let group = matches!(by_weight, Some(ByWeight::On { group: true, .. }));
         let beside_own = self.has_own_rules(layer);
         let least = self.filter.min_weight(layer);
-        let cut = Limit {
+        let cut = ValueLimits {
             column: weight(),
-            low: (shown == Shown::After).then_some(least),
+            low: (shown == ShownStreamlines::After).then_some(least),
             // All weights below the cut: regions and a group apply in both cases.
-            high: (shown == Shown::Difference).then_some(least.next_down()),
+            high: (shown == ShownStreamlines::Difference).then_some(least.next_down()),
             counting: Default::default(),
         };
         let rules = self.rules_or_all(layer).limited(cut);
@@ -196,7 +198,7 @@ impl Document {
             self.bundle.set_rules(rules);
         }
         let by_weight = match shown {
-            Shown::Before if !group => ByWeight::Unset,
+            ShownStreamlines::Before if !group => ByWeight::Unset,
             _ => ByWeight::On {
                 layer,
                 group,
@@ -209,7 +211,7 @@ impl Document {
     /// Whether a filter leaves all streamlines.
     fn is_plain(&self, rules: &StreamlineRules) -> bool {
         let mut regions = self.regions.iter();
-        let by_regions = regions.any(|r| rules.how(r.id, r.role) != RegionRule::Nothing);
+        let by_regions = regions.any(|r| rules.region_rule(r.id, r.role) != RegionRule::Nothing);
         !by_regions
             && StreamlineRules {
                 random_seed: 0,
@@ -246,7 +248,7 @@ impl Document {
             let shown = self.shown_by_weight(layer);
             let mut rules = self.rules_or_all(layer);
             let group = rules.group.take_if(|_| own);
-            if shown == Shown::Before && group.is_none() {
+            if shown == ShownStreamlines::Before && group.is_none() {
                 self.filter.set_by_weight(layer, ByWeight::Unset);
                 continue;
             }
@@ -258,7 +260,7 @@ impl Document {
             };
             self.filter.set_by_weight(layer, on);
             self.bundle.set_rules(rules);
-            self.show_by_weight(layer, Shown::Before);
+            self.show_by_weight(layer, ShownStreamlines::Before);
             let off = ByWeight::Off {
                 layer,
                 shown,
@@ -331,8 +333,12 @@ impl State {
         let (_, weights) = self.document.weights_of_layer(layer)?;
         let runtime = &self.session.filter;
         let previous = runtime.previous_fit.as_ref();
-        let previous = previous.filter(|h| h.layer == layer.id && h.key.lines.same_lines(lines));
-        let summed = runtime.sums.shown().filter(|(key, _)| key.of == lines.id());
+        let previous =
+            previous.filter(|h| h.layer == layer.id && h.key.tractogram.same_lines(lines));
+        let summed = runtime
+            .sums
+            .shown()
+            .filter(|(key, _)| key.tractogram == lines.id());
         let course = previous.map(|h| &*h.prepared.dictionary);
         Some((course.or(summed.map(|(_, s)| &*s.course))?, weights))
     }
@@ -344,8 +350,8 @@ impl State {
         let requested = crate::state::filter::update::key(self);
         let previous = self.session.filter.previous_fit.as_ref();
         let of = |previous: &PreviousFit, (layer, key): (LayerId, WeightsKey)| {
-            let same = previous.key.lines.same_lines(&key.lines);
-            let fewer = key.lines.len() < previous.key.lines.len();
+            let same = previous.key.tractogram.same_lines(&key.tractogram);
+            let fewer = key.tractogram.len() < previous.key.tractogram.len();
             previous.layer == layer && previous.key.same_model(&key) && (same || fewer)
         };
         let requested = looked_at.map(|(layer, _)| layer.id).zip(requested);

@@ -9,4 +9,4 @@ pub use fit::{
     LesionEvidence, StartFrom,
 };
 pub use scheme::{ReadScheme, Scheme};
-pub use sums::{BundleSums, SUMS, SumBundles, Summed};
+pub use sums::{BundleSums, SUMS, SumBundles, SummedBundle};

@@ -6,8 +6,8 @@ use crate::solvers::commit::model::Intra;
 use crate::solvers::commit::solver::Ended;
 use crate::state::core::citations::Citations;
 use crate::state::core::text::count;
-use crate::state::filter::{FittedWeights, Times, VirtualLesion};
-use crate::state::streamlines::lines_of;
+use crate::state::filter::{FittedWeights, ScanTimings, VirtualLesion};
+use crate::state::streamlines::streamlines_of;
 use crate::state::{Layer, State};
 use std::fmt::Write as _;
 
@@ -33,12 +33,12 @@ pub(in crate::state) fn weights(state: &State, citations: &mut Citations) -> Str
     let fits = fits.filter_map(|layer| Some((layer, document.weights_of_layer(layer)?.0)));
     let fits: Vec<_> = fits.collect();
     let current = |layer: &Layer, fitted: &FittedWeights| {
-        lines_of(layer).is_some_and(|lines| lines.id() == fitted.of)
+        streamlines_of(layer).is_some_and(|lines| lines.id() == fitted.weighted)
     };
     for (layer, fitted) in &fits {
         // A subset kept from streamlines that still exist was not fitted separately.
         let mut all = fits.iter();
-        let whole = all.any(|(of, w)| w.of == fitted.of && current(of, w));
+        let whole = all.any(|(of, w)| w.weighted == fitted.weighted && current(of, w));
         if current(layer, fitted) || !whole {
             text += &fit_text(state, layer, fitted, citations);
         }
@@ -70,11 +70,11 @@ fn fit_text(
         model(&from.params, citations)
     );
     match &from.times {
-        Times::Unknown => {}
-        Times::Both(t) => {
+        ScanTimings::Unknown => {}
+        ScanTimings::Both(t) => {
             let _ = write!(text, " (δ = {} ms, Δ = {} ms)", t.pulse_ms, t.between_ms);
         }
-        Times::Scheme { .. } => text += " (timing of a scheme file)",
+        ScanTimings::Scheme { .. } => text += " (timing of a scheme file)",
     }
     text += &steering(&from.params, citations);
     let ended = match f.ended {

@@ -4,9 +4,9 @@ use crate::parameters::arguments;
 use crate::solvers::commit::Params;
 use crate::solvers::commit::model::Intra;
 use crate::state::core::text::quoted_path;
-use crate::state::filter::Times;
+use crate::state::filter::ScanTimings;
 use crate::state::streamlines::recipe::StreamlineInput;
-use crate::state::tensors::recipe::Source;
+use crate::state::tensors::recipe::ScanSource;
 use serde::{Deserialize, Serialize};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -15,16 +15,18 @@ use std::path::{Path, PathBuf};
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct CommitRecipe {
     /// The streamlines.
-    pub of: StreamlineInput,
-    pub scan: Source,
+    #[serde(rename = "of")]
+    pub streamlines: StreamlineInput,
+    pub scan: ScanSource,
     pub mask: Option<PathBuf>,
     pub peaks: Option<PathBuf>,
-    pub times: Times,
+    pub times: ScanTimings,
     pub params: Params,
     /// Shells of the scan, on which defaults depend.
     pub shells: usize,
     /// The smallest weight of the streamlines that are kept.
-    pub least: f32,
+    #[serde(rename = "least")]
+    pub min_weight: f32,
     /// An input that no file holds: a mask, peaks.
     pub unfiled: Option<String>,
 }
@@ -38,11 +40,11 @@ impl CommitRecipe {
                  save the session, whose command recomputes all of it"
             ));
         }
-        self.of.no_command.clone()
+        self.streamlines.no_command.clone()
     }
 
     pub fn command(&self, out: &Path) -> String {
-        let StreamlineInput { tracks, first, .. } = &self.of;
+        let StreamlineInput { tracks, first, .. } = &self.streamlines;
         let first = first.iter().map(|command| format!("{command} && "));
         let first: String = first.collect();
         let mut text = format!("{first}arcuate commit {tracks} {}", self.scan.arguments());
@@ -53,12 +55,12 @@ impl CommitRecipe {
             let _ = write!(text, " --peaks {}", quoted_path(peaks));
         }
         text += &self.of_params();
-        if self.least > 0.0 {
+        if self.min_weight > 0.0 {
             text += " --filtered kept.trx";
         }
         // Without the option any weight counts.
-        if self.least > f32::MIN_POSITIVE {
-            let _ = write!(text, " --threshold {}", self.least);
+        if self.min_weight > f32::MIN_POSITIVE {
+            let _ = write!(text, " --threshold {}", self.min_weight);
         }
         text + &format!(" --out {}", quoted_path(out))
     }
@@ -72,11 +74,11 @@ impl CommitRecipe {
             }
         }
         match &self.times {
-            Times::Unknown => {}
-            Times::Both(t) => {
+            ScanTimings::Unknown => {}
+            ScanTimings::Both(t) => {
                 let _ = write!(text, " --pulse {} --between {}", t.pulse_ms, t.between_ms);
             }
-            Times::Scheme { path: file, .. } => {
+            ScanTimings::Scheme { path: file, .. } => {
                 let _ = write!(text, " --scheme {}", quoted_path(file));
             }
         }

@@ -9,7 +9,7 @@ use crate::solvers::commit::{Params, Prepared};
 use crate::solvers::tensor_fit;
 use crate::state::LayerId;
 use crate::state::core::live::{Live, LiveKey};
-use crate::state::streamlines::{RegionRule, Same, StreamlineRules};
+use crate::state::streamlines::{RegionRule, SameShape, StreamlineRules};
 use std::sync::Arc;
 
 impl LiveKey for WeightsKey {}
@@ -18,7 +18,7 @@ impl LiveKey for SumKey {}
 /// Everything that the preparation of a fit depends on.
 #[derive(Clone, Debug)]
 pub struct WeightsKey {
-    pub lines: Tractogram,
+    pub tractogram: Tractogram,
     pub scan: DataId,
     pub mask: Option<DataId>,
     pub peaks: Option<DataId>,
@@ -44,7 +44,7 @@ impl WeightsKey {
 
 impl PartialEq for WeightsKey {
     fn eq(&self, other: &Self) -> bool {
-        self.same_model(other) && self.lines.same_lines(&other.lines)
+        self.same_model(other) && self.tractogram.same_lines(&other.tractogram)
     }
 }
 
@@ -63,27 +63,27 @@ pub struct Running {
     pub layer: LayerId,
     pub purpose: FitPurpose,
     pub key: WeightsKey,
-    pub from: FitInputs,
+    pub inputs: FitInputs,
     pub curve: Curve,
     /// Number of values of the curve from the previous fit, which this one continues: one per iteration.
-    pub before: usize,
+    pub earlier_iterations: usize,
 }
 
 impl Running {
     /// Iterations, including those of the weights that it continues from.
     pub fn iterations(&self) -> u64 {
-        (self.before as u64) + self.own_iterations()
+        (self.earlier_iterations as u64) + self.own_iterations()
     }
 
     /// Iterations of this run alone: 0 until it has begun.
     pub fn own_iterations(&self) -> u64 {
         // The first value belongs to the start.
-        (self.curve.iterations() + 1).saturating_sub(self.before + 1) as u64
+        (self.curve.iterations() + 1).saturating_sub(self.earlier_iterations + 1) as u64
     }
 
     /// The largest number of iterations of the run.
     pub fn max_iterations(&self) -> u64 {
-        self.before as u64 + u64::from(self.from.params.stop.iterations)
+        self.earlier_iterations as u64 + u64::from(self.inputs.params.stop.iterations)
     }
 }
 
@@ -117,17 +117,17 @@ pub enum ExtraBundle {
 #[derive(Clone, PartialEq, Debug)]
 pub struct SumKey {
     /// The streamlines, with their weights.
-    pub of: DataId,
-    pub from: FitInputs,
+    pub tractogram: DataId,
+    pub inputs: FitInputs,
     pub rows: Vec<ExtraBundle>,
-    pub regions: Vec<(RegionId, RegionRule, Same)>,
+    pub regions: Vec<(RegionId, RegionRule, SameShape)>,
     pub rules: Option<StreamlineRules>,
 }
 
 /// Runtime state of the filter.
 #[derive(Clone, Debug, Default)]
 pub struct FilterRuntime {
-    pub needs: Live<WeightsKey, FitEstimate>,
+    pub estimate: Live<WeightsKey, FitEstimate>,
     pub sums: Live<SumKey, BundleSums>,
     /// Why it cannot run with the present inputs.
     pub refused: Option<(WeightsKey, String)>,

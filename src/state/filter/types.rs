@@ -1,6 +1,6 @@
 //! Filtering: which streamlines explain the scan's signal. Inputs, results and actions of a COMMIT fit.
 
-pub use crate::state::filter::inputs::{Explained, weight};
+pub use crate::state::filter::inputs::{ScanInput, weight};
 pub use crate::state::filter::runtime::{
     ExtraBundle, FilterRuntime, FitPurpose, PreviousFit, Running, SumKey, WeightsKey,
 };
@@ -14,7 +14,7 @@ use crate::solvers::tensor_fit;
 use crate::state::Phase;
 use crate::state::core::layer::{Input, LayerId, OriginId};
 use crate::state::filter::jobs::LesionEvidence;
-pub use crate::state::filter::jobs::{BundleSums, FitEstimate, Summed};
+pub use crate::state::filter::jobs::{BundleSums, FitEstimate, SummedBundle};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -25,7 +25,7 @@ pub const WEIGHT: &str = "commit";
 
 /// Timing of the gradient pulses.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
-pub enum Times {
+pub enum ScanTimings {
     #[default]
     Unknown,
     /// One timing for all volumes.
@@ -34,7 +34,7 @@ pub enum Times {
     Scheme { path: PathBuf, rows: Vec<Timing> },
 }
 
-impl Times {
+impl ScanTimings {
     pub fn rows(&self) -> Vec<Timing> {
         match self {
             Self::Unknown => Vec::new(),
@@ -46,7 +46,7 @@ impl Times {
 
 /// The choice of the visible streamlines.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
-pub enum Shown {
+pub enum ShownStreamlines {
     /// All of them.
     #[default]
     Before,
@@ -56,7 +56,7 @@ pub enum Shown {
     Difference,
 }
 
-impl Shown {
+impl ShownStreamlines {
     pub const ALL: [Self; 3] = [Self::Before, Self::After, Self::Difference];
 
     pub fn name(self) -> &'static str {
@@ -85,7 +85,7 @@ pub enum ByWeight {
     /// Suspended while another task, in which all streamlines are visible, is active.
     Off {
         layer: LayerId,
-        shown: Shown,
+        shown: ShownStreamlines,
         group: Option<String>,
     },
 }
@@ -107,7 +107,7 @@ impl ByWeight {
 /// layers.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct DisplacedChoice {
-    pub shown: Shown,
+    pub shown: ShownStreamlines,
     pub group: Option<String>,
 }
 
@@ -123,7 +123,7 @@ pub struct Filtering {
     pub peaks: Option<LayerId>,
     /// `None`: the defaults for the scan's shells.
     pub params: Option<Params>,
-    pub times: Times,
+    pub times: ScanTimings,
     /// The smallest weight that is kept; 0: any weight.
     pub cut: f32,
     /// The layer of that cut; `None` until something was cut.
@@ -269,7 +269,7 @@ keyed!(WeightMap, suffix {
 /// A map, with the layer of its streamlines.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct WeightMapRecipe {
-    pub of: LayerId,
+    pub layer: LayerId,
     pub map: WeightMap,
     /// The fit that gave the weights.
     pub fit: OriginId,
@@ -282,7 +282,7 @@ pub struct WeightFit {
     pub scan: Input,
     pub mask: Option<Input>,
     pub peaks: Option<Input>,
-    pub times: Times,
+    pub times: ScanTimings,
     pub params: Params,
     /// Shells of the scan, on which defaults depend.
     pub shells: usize,
@@ -296,7 +296,7 @@ pub struct FitInputs {
     pub scan: LayerId,
     pub mask: Option<LayerId>,
     pub peaks: Option<LayerId>,
-    pub times: Times,
+    pub times: ScanTimings,
     pub params: Params,
     pub tensors: tensor_fit::Params,
 }
@@ -364,9 +364,9 @@ impl VirtualLesion {
 #[derive(Clone, Debug)]
 pub struct FittedWeights {
     /// The streamlines that have them; if the layer has others, it was edited since.
-    pub of: DataId,
+    pub weighted: DataId,
     /// The streamlines before they had weights.
-    pub lines: DataId,
+    pub unweighted: DataId,
     /// The fit, in the document's table of origins.
     pub fit: OriginId,
     pub figures: FitStatistics,
@@ -478,7 +478,7 @@ pub enum FilterAction {
         phase: Phase,
     },
     Times {
-        times: Times,
+        times: ScanTimings,
         phase: Phase,
     },
     ReadScheme(PathBuf),
@@ -487,9 +487,9 @@ pub enum FilterAction {
     /// Starts from zero.
     RunFromScratch,
     Stop,
-    Show(Shown),
+    Show(ShownStreamlines),
     Cut {
-        least: f32,
+        min_weight: f32,
         phase: Phase,
     },
     /// Shows only one group, or all.
@@ -500,7 +500,7 @@ pub enum FilterAction {
     /// The kept streamlines as a layer of their own.
     Keep,
     Save {
-        what: FilterFile,
+        file: FilterFile,
         path: PathBuf,
     },
 }

@@ -18,11 +18,11 @@ use crate::state::filter::jobs::{
 };
 pub use crate::state::filter::update::recipe::recipe;
 use crate::state::filter::{
-    ExcludedStreamlines, FilterFile, FitInputs, FitPurpose, Running, Shown, Times, WEIGHT,
-    WeightMap, WeightsKey,
+    ExcludedStreamlines, FilterFile, FitInputs, FitPurpose, Running, ScanTimings, ShownStreamlines,
+    WEIGHT, WeightMap, WeightsKey,
 };
 use crate::state::runtime::TourStep;
-use crate::state::streamlines::lines_of;
+use crate::state::streamlines::streamlines_of;
 use crate::state::streamlines::update::keep_marked;
 use crate::state::{Document, Effect, State, Task, pathways};
 use std::path::PathBuf;
@@ -44,7 +44,7 @@ pub(in crate::state) fn cut(state: &mut State, least: f32, phase: Phase) {
     edit(state, "Cut of weights", phase == Phase::Live, |d| {
         d.filter.set_cut(id, least);
         let shown = match d.shown_by_weight(id) {
-            Shown::Before => Shown::After,
+            ShownStreamlines::Before => ShownStreamlines::After,
             shown => shown,
         };
         d.show_by_weight(id, shown);
@@ -73,7 +73,7 @@ pub(in crate::state) fn show_map(state: &mut State, map: Option<&WeightMap>) {
             .layers
             .iter()
             .filter_map(|l| Some((l.id, d.weight_map_recipe(l.id)?)));
-        let maps = maps.filter(|(_, m)| m.of == of);
+        let maps = maps.filter(|(_, m)| m.layer == of);
         let maps = maps.map(|(id, m)| (id, Some(&m.map) == map));
         let maps: Vec<(LayerId, bool)> = maps.collect();
         for (id, shown) in maps {
@@ -90,7 +90,7 @@ pub fn key(state: &State) -> Option<WeightsKey> {
     let params = document.filter_params();
     let timed = params.model.needs_timing();
     Some(WeightsKey {
-        lines: lines.clone(),
+        tractogram: lines.clone(),
         scan: scan.id(),
         mask: document.filter_mask().map(|(_, mask)| mask.id()),
         peaks: document.filter_peaks().map(|(_, volume)| volume.id()),
@@ -149,9 +149,9 @@ pub fn request(
         params: from.params.clone(),
         prepared: None,
         start: StartFrom::Zero,
-        without: Excluded::Nobody,
-        left: None,
-        before: None,
+        excluded: Excluded::None,
+        remaining: None,
+        rmse_before: None,
         curve: Curve::default(),
     })
 }
@@ -163,7 +163,7 @@ fn fit_inputs(state: &State, key: &WeightsKey) -> Option<FitInputs> {
         mask: document.filter_mask().map(|(layer, _)| layer.id),
         peaks: document.filter_peaks().map(|(layer, _)| layer.id),
         times: match key.timing.is_empty() {
-            true => Times::Unknown,
+            true => ScanTimings::Unknown,
             false => document.filter.times.clone(),
         },
         params: key.params.clone(),
@@ -188,14 +188,14 @@ pub(in crate::state) fn run(
     let (Some(layer), Some(key)) = (id, key(state)) else {
         return;
     };
-    let Some(from) = fit_inputs(state, &key) else {
+    let Some(inputs) = fit_inputs(state, &key) else {
         return;
     };
-    let mut request = match request(&state.document, &key.lines, &from) {
+    let mut request = match request(&state.document, &key.tractogram, &inputs) {
         Ok(request) => request,
         Err(why) => return state.session.notify_blocked(FIT_WEIGHTS, why.to_owned()),
     };
-    request.without = without;
+    request.excluded = without;
     let reused = state.holds_fit();
     let previous = state.session.filter.previous_fit.as_ref();
     let mut running = key.clone();
@@ -214,13 +214,13 @@ pub(in crate::state) fn run(
         if let Some((_, before)) = last.and_then(|last| last.curve.split_last()) {
             request.curve = Curve::continuing(before);
         }
-        if !previous.key.lines.same_lines(&key.lines) {
-            let whole = previous.key.lines.clone();
-            request.left = Some(std::mem::replace(&mut request.tractogram, whole));
-            running.lines = previous.key.lines.clone();
+        if !previous.key.tractogram.same_lines(&key.tractogram) {
+            let whole = previous.key.tractogram.clone();
+            request.remaining = Some(std::mem::replace(&mut request.tractogram, whole));
+            running.tractogram = previous.key.tractogram.clone();
         }
         if matches!(purpose, FitPurpose::Lesion(_)) {
-            request.before = Some(previous.rmse.clone());
+            request.rmse_before = Some(previous.rmse.clone());
         }
     }
     if matches!(purpose, FitPurpose::Lesion(_)) && !reused {
@@ -235,10 +235,10 @@ pub(in crate::state) fn run(
     runtime.failed = None;
     runtime.running = Some(Running {
         layer,
-        purpose: purpose,
+        purpose,
         key: running,
-        from,
-        before: before(&request.curve),
+        inputs,
+        earlier_iterations: earlier_iterations(&request.curve),
         curve: request.curve.clone(),
     });
     state.session.notices.status.clear();
@@ -247,7 +247,7 @@ pub(in crate::state) fn run(
 }
 
 /// Number of values of a curve before its run.
-fn before(curve: &Curve) -> usize {
+fn earlier_iterations(curve: &Curve) -> usize {
     curve.values().len()
 }
 
@@ -331,7 +331,7 @@ pub(in crate::state) fn save(
     let Some(layer) = found else {
         return state.session.notify(Severity::Information, NONE_YET);
     };
-    let Some(tractogram) = lines_of(&layer).cloned() else {
+    let Some(tractogram) = streamlines_of(&layer).cloned() else {
         return;
     };
     let command = recipe(state).map_or_else(String::new, |r| r.command());
@@ -361,7 +361,7 @@ pub(in crate::state) fn save(
                 return;
             };
             Effect::submit(SaveVolume {
-                from: None,
+                source: None,
                 volume,
                 path,
                 command,
@@ -380,9 +380,9 @@ pub fn follow(state: &mut State, effects: &mut Vec<Effect>) {
     }
     state.document.restore_suspended_rules();
     let current_key = key(state);
-    if let Some(key) = state.session.filter.needs.ask(current_key.clone()) {
+    if let Some(key) = state.session.filter.estimate.ask(current_key.clone()) {
         let from = fit_inputs(state, &key);
-        let request = from.and_then(|from| request(&state.document, &key.lines, &from).ok());
+        let request = from.and_then(|from| request(&state.document, &key.tractogram, &from).ok());
         let request = request.map(|fit| EstimateFit { fit });
         effects.extend(request.map(Effect::submit));
     }
@@ -400,14 +400,14 @@ fn refit(state: &mut State, key: &WeightsKey, effects: &mut Vec<Effect>) {
     let id = layer.id;
     // A subset of the fitted ones, and the layer has no current weights.
     let old = state.document.weights_of_layer(layer);
-    let old = old.is_some_and(|(weights, _)| weights.of != lines.id());
+    let old = old.is_some_and(|(weights, _)| weights.weighted != lines.id());
     let previous = state.session.filter.previous_fit.as_ref();
     let fewer = previous.is_some_and(|previous| {
-        let some = !lines.is_empty() && lines.len() < previous.key.lines.len();
+        let some = !lines.is_empty() && lines.len() < previous.key.tractogram.len();
         previous.layer == id && previous.key.same_model(key) && some
     });
     if old && fewer && state.why_fit_failed().is_none() && !fitting(state) {
-        run(state, FitPurpose::Refit, Excluded::Nobody, false, effects);
+        run(state, FitPurpose::Refit, Excluded::None, false, effects);
     }
 }
 
@@ -417,21 +417,21 @@ fn fitting(state: &State) -> bool {
 }
 
 pub fn estimated(state: &mut State, estimate: FitEstimate) {
-    state.session.filter.needs.finish(estimate);
+    state.session.filter.estimate.finish(estimate);
     state.session.filter.refused = None;
 }
 
 /// A fit cannot run with these inputs, and why.
 pub fn receive_refusal(state: &mut State, why: &str) {
     let runtime = &mut state.session.filter;
-    let running = runtime.needs.running();
+    let running = runtime.estimate.running();
     runtime.refused = running.map(|key| (key.clone(), why.to_owned()));
-    runtime.needs.fail();
+    runtime.estimate.fail();
 }
 
 pub fn scheme(state: &mut State, scheme: Scheme) {
     let message = format!("Timing of {}", counted(scheme.timing.len(), "volume"));
-    let times = Times::Scheme {
+    let times = ScanTimings::Scheme {
         path: scheme.path,
         rows: scheme.timing,
     };
@@ -447,7 +447,7 @@ pub fn done(state: &mut State, output: CommitFit) {
     let Some(running) = state.session.filter.running.take() else {
         return;
     };
-    let iterations = running.before as u64 + u64::from(output.fit.iterations);
+    let iterations = running.earlier_iterations as u64 + u64::from(output.fit.iterations);
     let stopped = output.fit.ended == Ended::Cancelled;
     learn(state, &running, &output);
     let message = match running.purpose.clone() {
@@ -472,7 +472,7 @@ fn learn(state: &mut State, running: &Running, output: &CommitFit) {
     /// Fewer iterations are not representative.
     const ENOUGH: u32 = 5;
     let runtime = &mut state.session.filter;
-    let Some((key, needs)) = runtime.needs.shown() else {
+    let Some((key, needs)) = runtime.estimate.shown() else {
         return;
     };
     if *key == running.key && output.fit.iterations >= ENOUGH {

@@ -10,9 +10,9 @@ use crate::state::density::recipe::DensityMap;
 use crate::state::filter::recipe::CommitRecipe;
 use crate::state::filter::{FitInputs, WeightFit, WeightMapRecipe};
 use crate::state::origin::{Describe, FitMapOrigin, FoundMask, Origin, PhantomPart, TensorFit};
-use crate::state::regions::recipe::{RegionSpec, ShapeSpec, Unfiled};
+use crate::state::regions::recipe::{MaskWithoutFile, RegionSpec, ShapeSpec};
 use crate::state::segment::recipe::{ScriptInputs, SegmentRecipe, SegmentScript};
-use crate::state::segment::{Segmented, SpeedInputs, Start};
+use crate::state::segment::{SegmentOrigin, SpeedInputs, Start};
 use crate::state::streamlines::recipe::{Choice, on_image};
 use crate::state::streamlines::{Column, StreamlineRules};
 use crate::state::tensors::recipe::{FitMask, FitRecipe};
@@ -49,9 +49,11 @@ impl Document {
                 let base = self.recipe_from(self.origins.unedited(origin));
                 edited(self, base, &self.origins.steps(origin))
             }
-            Origin::Moved { from, by, .. } => Recipe::Moved {
-                of: Box::new(self.recipe_from(*from)),
-                by: *by,
+            Origin::Moved {
+                input, transform, ..
+            } => Recipe::Moved {
+                base: Box::new(self.recipe_from(*input)),
+                transform: *transform,
             },
             Origin::Reoriented { .. } => self.origins.source(origin).recipe(),
         }
@@ -111,14 +113,14 @@ impl Describe for CurveRecipe {
 
 impl Describe for DensityMap {
     fn inputs(&self) -> Vec<OriginId> {
-        vec![self.of.origin]
+        vec![self.input.origin]
     }
 
     fn recipe(&self, document: &Document) -> Recipe {
         Recipe::Density {
-            of: Box::new(document.recipe_from(document.origin_of(self.of))),
+            streamlines: Box::new(document.recipe_from(document.origin_of(self.input))),
             template: self.template.clone(),
-            voxel_mm: match self.on {
+            voxel_mm: match self.grid {
                 DensityGrid::Grid(_) => None,
                 DensityGrid::Within(_, mm) | DensityGrid::Around(mm) => Some(mm),
             },
@@ -127,7 +129,7 @@ impl Describe for DensityMap {
     }
 }
 
-impl Describe for Segmented {
+impl Describe for SegmentOrigin {
     fn inputs(&self) -> Vec<OriginId> {
         let speeds = self.inputs.iter().filter_map(|i| Some(i.layer?.0.origin));
         std::iter::once(self.image.origin).chain(speeds).collect()
@@ -224,7 +226,7 @@ pub fn recipe(document: &Document, made: &CurveRecipe) -> Recipe {
         return unknown();
     };
     match document.specs(&made.regions) {
-        Err(Unfiled(region)) => Recipe::NoCommand { region },
+        Err(MaskWithoutFile(region)) => Recipe::NoCommand { region },
         Ok(regions) => curves_recipe(fit, regions, made.curves.clone(), made.cut),
     }
 }
@@ -262,14 +264,14 @@ pub fn edited(document: &Document, base: Recipe, steps: &[&Edit]) -> Recipe {
         Edit::Keep(runs) => runs.selection_options.clone(),
     };
     Recipe::Edited {
-        of: Box::new(base),
+        base: Box::new(base),
         steps: steps.iter().map(|step| text(step)).collect(),
     }
 }
 
 /// The file of an image, with the command that computes it if it is a map of the fit. `None` if it is neither, or was
 /// moved.
-pub fn filed(document: &Document, layer: &Layer) -> Option<(PathBuf, Option<String>)> {
+pub fn file_and_command(document: &Document, layer: &Layer) -> Option<(PathBuf, Option<String>)> {
     let origin = document.origin(layer);
     if let Some(map) = origin.fit_map() {
         let file = PathBuf::from(format!("maps/{}.nii.gz", map.key()));
@@ -295,7 +297,7 @@ pub fn selection_options(
         let Some(layer) = document.layer(id) else {
             continue;
         };
-        let (file, need) = filed(document, layer)?;
+        let (file, need) = file_and_command(document, layer)?;
         needs.extend(need);
         let open = |end: Option<f32>, open: f32| end.unwrap_or(open);
         let low = open(limit.low, f32::NEG_INFINITY);
@@ -340,19 +342,19 @@ pub fn weight_fit(document: &Document, layer: LayerId, from: &FitInputs) -> Opti
     })
 }
 
-/// The recipe of weights. `least`: smallest weight of the streamlines to be written as well; 0: none are.
+/// The recipe of weights. `min_weight`: smallest weight of the streamlines to be written as well; 0: none are.
 pub fn weight_recipe(
     document: &Document,
     layer: LayerId,
     from: &FitInputs,
-    least: f32,
+    min_weight: f32,
 ) -> Option<Recipe> {
     document.layer(from.scan)?;
     let fit = weight_fit(document, layer, from)?;
-    Some(commit_recipe(document, &fit, least))
+    Some(commit_recipe(document, &fit, min_weight))
 }
 
-fn commit_recipe(document: &Document, fit: &WeightFit, least: f32) -> Recipe {
+fn commit_recipe(document: &Document, fit: &WeightFit, min_weight: f32) -> Recipe {
     let origins = &document.origins;
     let scan = document.origin_of(fit.scan);
     if *origins.get(scan) == Origin::Unknown {
@@ -382,14 +384,14 @@ fn commit_recipe(document: &Document, fit: &WeightFit, least: f32) -> Recipe {
         unfiled = unfiled.or_else(|| name(fit.scan));
     }
     Recipe::Commit(Box::new(CommitRecipe {
-        of: document.recipe_from(fit.tracks).as_streamline_input(),
+        streamlines: document.recipe_from(fit.tracks).as_streamline_input(),
         scan: origins.source(scan),
         mask,
         peaks,
         times: fit.times.clone(),
         params: fit.params.clone(),
         shells: fit.shells,
-        least,
+        min_weight,
         unfiled,
     }))
 }
@@ -489,7 +491,7 @@ impl Files<'_> {
 /// file are named.
 pub fn segment_script(
     document: &Document,
-    made: &Segmented,
+    made: &SegmentOrigin,
     companion: Option<&Path>,
 ) -> (SegmentScript, Option<String>, Vec<(Mask, PathBuf)>) {
     let mut files = Files {
@@ -514,7 +516,7 @@ pub fn segment_script(
             _ => None,
         },
         fill: match made.start {
-            Start::Filled { at, within } => Some((at, within)),
+            Start::Filled { point, tolerance } => Some((point, tolerance)),
             _ => None,
         },
         spheres: made.spheres.clone(),
@@ -529,7 +531,11 @@ pub fn segment_script(
 }
 
 /// The recipe of a segmented surface; `file`: its script, if it was written.
-pub fn segmented_recipe(document: &Document, made: &Segmented, file: Option<PathBuf>) -> Recipe {
+pub fn segmented_recipe(
+    document: &Document,
+    made: &SegmentOrigin,
+    file: Option<PathBuf>,
+) -> Recipe {
     let (script, unfiled, _) = segment_script(document, made, None);
     Recipe::Segment(Box::new(SegmentRecipe {
         script,

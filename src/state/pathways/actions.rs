@@ -24,14 +24,14 @@ pub fn act(state: &mut State, action: PathwayAction, effects: &mut Vec<Effect>) 
                 (session.regions.selected, session.selected_layer) = (None, None);
             }
         }
-        PathwayAction::Save { of, what, path } => {
-            exported(state, what.kind(), &path, effects);
-            save(state, of, what, path, effects);
+        PathwayAction::Save { layer, file, path } => {
+            exported(state, file.kind(), &path, effects);
+            save(state, layer, file, path, effects);
         }
-        PathwayAction::Region { of, role } => {
-            if let Some((found, epsilon, name)) = chosen_pathway(state, of) {
+        PathwayAction::Region { layer, role } => {
+            if let Some((pathway, epsilon, name)) = chosen_pathway(state, layer) {
                 effects.push(Effect::submit(MakePathwayRegion {
-                    found,
+                    pathway,
                     epsilon,
                     name,
                     role,

@@ -3,7 +3,7 @@
 use crate::data::appearance::Transfer;
 use crate::state::Document;
 use crate::state::core::fields::{Fields, colour, cut, event_text, prefixed, renamed};
-use crate::state::pathways::{KeptPathway, PathwaySettings, Shown};
+use crate::state::pathways::{KeptPathway, PathwaySettings, ShownCost};
 use std::sync::Arc;
 
 pub fn changed(before: &Document, after: &Document) -> Vec<String> {
@@ -15,7 +15,7 @@ pub fn changed(before: &Document, after: &Document) -> Vec<String> {
         };
         if !Arc::ptr_eq(was, pathway) {
             all.extend(renamed(&was.name, &pathway.name));
-            let changes = kept(was).differences(&kept(pathway));
+            let changes = kept_fields(was).differences(&kept_fields(pathway));
             all.extend(prefixed(&pathway.name, changes));
         }
     }
@@ -33,8 +33,8 @@ fn controls(settings: &PathwaySettings) -> Fields {
     fields.check("Grey images below the cost", settings.greys);
     fields.check("Pathway outline on slices", settings.outline);
     let of = match settings.shown {
-        Shown::Second => Shown::Second,
-        _ => Shown::First,
+        ShownCost::Second => ShownCost::Second,
+        _ => ShownCost::First,
     };
     fields.or_off("Cost contours", settings.contours, 1, of.name());
     let shapes = [
@@ -49,7 +49,7 @@ fn controls(settings: &PathwaySettings) -> Fields {
     fields
 }
 
-fn kept(pathway: &KeptPathway) -> Fields {
+fn kept_fields(pathway: &KeptPathway) -> Fields {
     let mut fields = Fields::default();
     fields.number("Pathway width ε", pathway.epsilon * 100.0, 1, "%");
     fields.name("Colour", colour(pathway.colour));
@@ -57,9 +57,9 @@ fn kept(pathway: &KeptPathway) -> Fields {
     fields
 }
 
-pub fn came_or_went(before: &Document, after: &Document) -> Vec<String> {
-    let missing = |of: &Document, from: &Document| -> Vec<Arc<KeptPathway>> {
-        let exists = |id| of.kept_pathways.iter().any(|k| k.id == id);
+pub fn added_or_removed(before: &Document, after: &Document) -> Vec<String> {
+    let missing = |document: &Document, from: &Document| -> Vec<Arc<KeptPathway>> {
+        let exists = |id| document.kept_pathways.iter().any(|k| k.id == id);
         let kept = from.kept_pathways.iter();
         kept.filter(|k| !exists(k.id)).cloned().collect()
     };

@@ -29,8 +29,8 @@ impl Document {
     }
 
     /// A name for a kept pathway: this one, with a number if another has it.
-    pub fn pathway_name(&self, base: &str, of: Option<LayerId>) -> String {
-        let others = || self.kept_pathways.iter().filter(|k| Some(k.id) != of);
+    pub fn pathway_name(&self, base: &str, pathway: Option<LayerId>) -> String {
+        let others = || self.kept_pathways.iter().filter(|k| Some(k.id) != pathway);
         let taken = |name: &String| others().any(|k| k.name == *name);
         let numbered = (2..).map(|n| format!("{base} {n}"));
         let mut names = std::iter::once(base.to_owned()).chain(numbered);

@@ -4,7 +4,7 @@ mod compare;
 mod find;
 pub mod region;
 
-pub use compare::{COMPARE, ComparePathway, Compared, KnownPairs, RANDOM_PAIRS};
+pub use compare::{COMPARE, ComparePathway, KnownPairs, PathwayComparison, RANDOM_PAIRS};
 pub use find::{FindPathway, KEPT_PATHWAY, PATHWAY, PreparedCosts};
 
 use crate::compute::Control;
@@ -26,7 +26,7 @@ pub const TRACE: Slot = Slot::latest_wins("trace");
 /// Saves the voxels of a pathway of some width.
 #[derive(Clone, Debug)]
 pub struct SavePathway {
-    pub found: Arc<PathwayResult>,
+    pub pathway: Arc<PathwayResult>,
     pub epsilon: f64,
     pub path: PathBuf,
     pub command: String,
@@ -39,7 +39,7 @@ impl WriteFile for SavePathway {
 
     fn write(self, worker: &Worker, control: &Control) -> Result<Saved, JobError> {
         let backend = worker.backend();
-        let shape = Shape::Mask(backend.install(|| self.found.mask(self.epsilon)));
+        let shape = Shape::Mask(backend.install(|| self.pathway.mask(self.epsilon)));
         let what = save_shape(&shape, &self.path, &self.command, control)?;
         Ok(saved(self.path, what.unwrap_or("mask"), None))
     }
@@ -96,7 +96,7 @@ impl Receive<State> for PathQuery {
 
 fn key(job: &PathQuery) -> HoverKey {
     HoverKey {
-        of: job.found.excess.id(),
+        pathway: job.pathway.excess.id(),
         voxel: job.voxel,
     }
 }

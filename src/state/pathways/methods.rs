@@ -5,7 +5,7 @@ use crate::solvers::eikonal::LocalSolver;
 use crate::solvers::metric::Cost;
 use crate::state::core::citations::Citations;
 use crate::state::pathways::{PathwayKey, PathwayResult};
-use crate::state::regions::methods::named;
+use crate::state::regions::methods::names_with_positions;
 use crate::state::{State, Task};
 use std::fmt::Write as _;
 
@@ -24,7 +24,7 @@ const SELLING: &str = "Fehrenbach J, Mirebeau JM (2014). Sparse non-negative ste
 /// Describes kept pathways, and the live one if it is shown; equal ones once.
 pub(in crate::state) fn pathways(state: &State, citations: &mut Citations) -> String {
     let kept = state.document.kept_pathways.iter();
-    let kept = kept.filter_map(|k| Some((k.found.as_deref()?, k.epsilon, Some(&*k.name))));
+    let kept = kept.filter_map(|k| Some((k.result.as_deref()?, k.epsilon, Some(&*k.name))));
     let live = state.final_pathway();
     let live = live.filter(|_| state.view.task == Task::Pathways);
     let live = live.map(|found| (&**found, state.document.pathways.epsilon, None));
@@ -77,7 +77,7 @@ fn pathway_text(found: &PathwayResult, epsilon: f64, citations: &mut Citations) 
             citations.cite(SELLING)
         ),
     };
-    let between = |role| named(&found.regions, role).unwrap_or_default();
+    let between = |role| names_with_positions(&found.regions, role).unwrap_or_default();
     let mut text = format!(
         " Costs of paths between {} and {} were solved from the anisotropic Hamilton–Jacobi equation {equation} \
          with {metric}, by {local}, where the FA was at least {}",
@@ -86,7 +86,7 @@ fn pathway_text(found: &PathwayResult, epsilon: f64, citations: &mut Citations) 
         params.min_fa
     );
     for (role, word) in [(Role::Mask, "inside"), (Role::Exclude, "outside")] {
-        if let Some(names) = named(&found.regions, role) {
+        if let Some(names) = names_with_positions(&found.regions, role) {
             let _ = write!(text, ", {word} {names}");
         }
     }

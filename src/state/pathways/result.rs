@@ -23,7 +23,7 @@ pub struct PathwayResult {
     pub joining: Arc<[f32]>,
     /// The minimal path.
     pub path: Path,
-    pub line: Tractogram,
+    pub curve: Tractogram,
     /// The costliest stretch per mm; `None` for a path that hardly leaves the regions.
     pub weakest: Option<CostliestStretch>,
     /// Mean FA along the path.
@@ -37,8 +37,8 @@ pub struct PathwayResult {
     pub coarse: bool,
     pub kept: Option<u64>,
     /// Prepared costs for the next pathway; `None` for a kept one.
-    pub known: Option<Arc<PreparedCosts>>,
-    /// Whether the metric was computed for it, rather than taken from `known`.
+    pub prepared: Option<Arc<PreparedCosts>>,
+    /// Whether the metric was computed for it, rather than taken from `prepared`.
     pub metric_was_computed: bool,
     pub prepare_ms: f64,
     pub solve_ms: f64,
@@ -47,7 +47,7 @@ pub struct PathwayResult {
 /// A query for the path through a voxel of a pathway's image.
 #[derive(Clone, Debug)]
 pub struct PathQuery {
-    pub found: Arc<PathwayResult>,
+    pub pathway: Arc<PathwayResult>,
     pub voxel: [usize; 3],
 }
 
@@ -55,10 +55,10 @@ pub struct PathQuery {
 #[derive(Clone, Debug)]
 pub struct PathAtVoxel {
     /// Id of the pathway's image.
-    pub of: DataId,
+    pub pathway: DataId,
     pub voxel: [usize; 3],
     pub path: Path,
-    pub line: Tractogram,
+    pub curve: Tractogram,
     /// Cost above the least cost, as a fraction of the least cost.
     pub excess: f64,
     pub weakest: Option<CostliestStretch>,
@@ -68,14 +68,14 @@ pub struct PathAtVoxel {
 #[derive(Clone, Debug)]
 pub struct CostliestStretch {
     /// Its centre, world mm.
-    pub at: DVec3,
+    pub centre: DVec3,
     pub cost_per_mm: f64,
     /// The mean over the whole path between the regions.
     pub mean_per_mm: f64,
     pub length_mm: f64,
     /// Its start along the path, mm.
     pub from_mm: f64,
-    pub line: Tractogram,
+    pub curve: Tractogram,
     /// The path before and after it.
     pub rest: Tractogram,
 }
@@ -106,12 +106,12 @@ impl CostliestStretch {
         };
         let around = [0..stretch.start + 1, last..path.points.len()];
         Some(Self {
-            at: *path.points.get(middle)?,
+            centre: *path.points.get(middle)?,
             cost_per_mm: rate(stretch.start, last),
             mean_per_mm: rate(between.start, between.end - 1),
             length_mm: to_mm - from_mm,
             from_mm,
-            line: parts(path, &[stretch], metric),
+            curve: parts(path, &[stretch], metric),
             rest: parts(path, &around, metric),
         })
     }
@@ -131,16 +131,16 @@ fn parts(path: &Path, ranges: &[Range<usize>], metric: &Metric) -> Tractogram {
 impl PathQuery {
     /// `None` if there is no path.
     pub fn path(&self) -> Option<PathAtVoxel> {
-        let Self { found, voxel } = self;
-        let metric = found.pathway.metric();
+        let Self { pathway, voxel } = self;
+        let metric = pathway.pathway.metric();
         let place = metric.place_of(voxel.map(|v| v as i64))?;
-        let path = found.pathway.path_through(place)?;
+        let path = pathway.pathway.path_through(place)?;
         Some(PathAtVoxel {
-            of: found.excess.id(),
+            pathway: pathway.excess.id(),
             voxel: *voxel,
-            line: PathwayResult::line_of(&path, metric),
-            excess: f64::from(found.pathway.total[place]) / found.pathway.min_cost - 1.0,
-            weakest: CostliestStretch::find(&path, metric, &found.regions),
+            curve: PathwayResult::line_of(&path, metric),
+            excess: f64::from(pathway.pathway.total[place]) / pathway.pathway.min_cost - 1.0,
+            weakest: CostliestStretch::find(&path, metric, &pathway.regions),
             path,
         })
     }

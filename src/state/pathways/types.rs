@@ -9,9 +9,9 @@ use crate::state::core::layer::{LayerId, OriginId};
 pub use crate::state::core::live::Standing;
 use crate::state::core::live::{LAG, Live, LiveKey};
 use crate::state::core::text::{counted, fixed, with_unit};
-use crate::state::core::volume_look::Cut;
+use crate::state::core::volume_look::VolumeCut;
 use crate::state::files::types::RecentExports;
-use crate::state::pathways::jobs::{Compared, KnownPairs, PATHWAY, PreparedCosts};
+use crate::state::pathways::jobs::{KnownPairs, PATHWAY, PathwayComparison, PreparedCosts};
 use crate::state::pathways::result::{CostliestStretch, PathAtVoxel, PathwayResult};
 use glam::DVec3;
 use serde::{Deserialize, Serialize};
@@ -20,14 +20,14 @@ use std::sync::Arc;
 
 /// The cost that is shown.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub enum Shown {
+pub enum ShownCost {
     Total,
     First,
     Second,
     Off,
 }
 
-impl Shown {
+impl ShownCost {
     pub const ALL: [Self; 4] = [Self::Total, Self::First, Self::Second, Self::Off];
 
     pub fn name(self) -> &'static str {
@@ -46,7 +46,7 @@ pub struct PathwaySettings {
     pub params: Params,
     /// The pathway consists of the voxels whose cost exceeds the least by at most this fraction.
     pub epsilon: f64,
-    pub shown: Shown,
+    pub shown: ShownCost,
     /// 0..1, for the cost on slices.
     pub opacity: f32,
     /// Excess cost, as a fraction of E*, of the last colour on slices and in the cloud; higher costs are not shown.
@@ -70,7 +70,7 @@ pub struct PathwaySettings {
     pub transfer: Transfer,
     /// Cut of the cloud and of all surfaces, including those of kept pathways.
     #[serde(default)]
-    pub cut: Cut,
+    pub cut: VolumeCut,
 }
 
 impl PathwaySettings {
@@ -78,7 +78,7 @@ impl PathwaySettings {
         Self {
             params: Params::defaults(),
             epsilon: DEFAULT_EPSILON,
-            shown: Shown::Total,
+            shown: ShownCost::Total,
             opacity: 0.75,
             range: EXCESS_SHOWN,
             greys: true,
@@ -87,7 +87,7 @@ impl PathwaySettings {
             surface: false,
             cloud: true,
             transfer: Transfer::cost(),
-            cut: Cut::Nothing,
+            cut: VolumeCut::Nothing,
         }
     }
 
@@ -191,14 +191,14 @@ pub struct KeptPathway {
     pub regions: Vec<Region>,
     pub params: Params,
     /// `None` until it is recomputed.
-    pub found: Option<Arc<PathwayResult>>,
+    pub result: Option<Arc<PathwayResult>>,
     /// `None`: it was not compared.
-    pub compared: Option<AmongPairs>,
+    pub compared: Option<RandomPairRank>,
 }
 
 /// Rank of a pathway among random pairs of the same head: fractions of the pairs that cost less, 0..1.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
-pub struct AmongPairs {
+pub struct RandomPairRank {
     pub pairs: usize,
     /// On the costliest stretch.
     pub weakest: f64,
@@ -206,12 +206,12 @@ pub struct AmongPairs {
     pub mean: f64,
 }
 
-impl AmongPairs {
+impl RandomPairRank {
     /// `None` if nothing could be compared.
-    pub fn from_compared(compared: &Compared) -> Option<Self> {
+    pub fn from_compared(compared: &PathwayComparison) -> Option<Self> {
         let shares = compared.shares?;
         Some(Self {
-            pairs: compared.known.pairs.rates.len(),
+            pairs: compared.known_pairs.pairs.rates.len(),
             weakest: shares.weakest,
             mean: shares.mean,
         })
@@ -274,13 +274,13 @@ pub enum PathwayAction {
     Select(Option<LayerId>),
     /// Saves a kept pathway, or the live one.
     Save {
-        of: Option<LayerId>,
-        what: PathwayFile,
+        layer: Option<LayerId>,
+        file: PathwayFile,
         path: PathBuf,
     },
     /// Makes a region from its voxels.
     Region {
-        of: Option<LayerId>,
+        layer: Option<LayerId>,
         role: Role,
     },
     /// Exchanges seeds and targets.
@@ -312,7 +312,7 @@ impl LiveKey for PathwayKey {
 /// A voxel at the pointer, with the image that contains it.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct HoverKey {
-    pub of: DataId,
+    pub pathway: DataId,
     pub voxel: [usize; 3],
 }
 
@@ -345,12 +345,12 @@ pub struct PathwayRuntime {
     /// Time that the live one took.
     pub wall_ms: f64,
     /// Comparison of the live result with random pairs, and why it failed.
-    pub compared: Live<PathwayKey, Arc<Compared>>,
+    pub compared: Live<PathwayKey, Arc<PathwayComparison>>,
     pub not_compared: Option<String>,
     /// Random pairs for the next comparison.
     pub pairs: Option<Arc<KnownPairs>>,
     /// Prepared costs for the next pathways: fine and coarse.
-    pub known: [Option<Arc<PreparedCosts>>; 2],
+    pub prepared: [Option<Arc<PreparedCosts>>; 2],
     /// Duration of the last full results: with an existing metric, and with a new one.
     pub full_ms: [Option<f64>; 2],
     /// The best path through the voxel at the pointer; `None`: no path passes it.
@@ -402,7 +402,7 @@ impl crate::state::State {
     }
 
     /// The comparison of the live pathway with random pairs; `None` until it is up to date.
-    pub fn pathway_compared(&self) -> Option<&Arc<Compared>> {
+    pub fn pathway_compared(&self) -> Option<&Arc<PathwayComparison>> {
         // The figures of random pairs belong to the full result of the same regions and parameters.
         let live = self.session.pathways.live.value();
         let live = live.filter(|live| !live.coarse)?;
@@ -428,7 +428,7 @@ impl crate::state::State {
         let runtime = &self.session.pathways;
         let live = runtime.live.value()?;
         let hovered = self.path_hovered();
-        hovered.filter(|h| h.of == live.excess.id())
+        hovered.filter(|h| h.pathway == live.excess.id())
     }
 
     /// The reported path and its costliest stretch: the path at the pointer, else the minimal one.

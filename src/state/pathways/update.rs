@@ -11,7 +11,7 @@ use crate::state::core::glyph_look::{GlyphLook, GlyphPlace};
 use crate::state::core::layer::LayerId;
 use crate::state::core::live::{Detail, Live, Order, Pace};
 use crate::state::core::notices::Severity;
-use crate::state::core::text::{fixed, took, with_unit};
+use crate::state::core::text::{duration_text, fixed, with_unit};
 use crate::state::files::jobs::{SaveTractogram, SaveVolume};
 use crate::state::origin::recipes::{self, fit_recipe};
 use crate::state::pathways::jobs::SavePathway;
@@ -20,10 +20,10 @@ pub use crate::state::pathways::update::follow::follow;
 use crate::state::pathways::update::follow::is_looked_at;
 pub use crate::state::pathways::update::kept::{find, kept_failed};
 use crate::state::pathways::{
-    AmongPairs, HoverKey, KeptPathway, PathQuery, PathwayFile, PathwayKey, PathwayResult,
-    PathwayRuntime, PathwaySettings, Standing, percent_joined,
+    HoverKey, KeptPathway, PathQuery, PathwayFile, PathwayKey, PathwayResult, PathwayRuntime,
+    PathwaySettings, RandomPairRank, Standing, percent_joined,
 };
-use crate::state::regions::recipe::Unfiled;
+use crate::state::regions::recipe::MaskWithoutFile;
 use crate::state::runtime::TourStep;
 use crate::state::tensors::recipe::FitRecipe;
 use crate::state::{Document, Effect, Phase, Recipe, State, Task};
@@ -93,8 +93,9 @@ pub fn done(state: &mut State, found: PathwayResult, wall_ms: f64) {
                     regions: kept.regions.clone(),
                     params: kept.params,
                 };
-                if kept.id == id && kept.found.is_none() && key == PathwayKey::from_result(&found) {
-                    Arc::make_mut(kept).found = Some(found.clone());
+                if kept.id == id && kept.result.is_none() && key == PathwayKey::from_result(&found)
+                {
+                    Arc::make_mut(kept).result = Some(found.clone());
                 }
             }
         };
@@ -107,7 +108,7 @@ pub fn done(state: &mut State, found: PathwayResult, wall_ms: f64) {
     let requested_key = state.document.pathway_key();
     let requested_key = requested_key.filter(|r| *r == key || is_looked_at(state));
     let runtime = &mut state.session.pathways;
-    runtime.known[usize::from(found.coarse)].clone_from(&found.known);
+    runtime.prepared[usize::from(found.coarse)].clone_from(&found.prepared);
     if detail == Detail::Full {
         runtime.full_ms[usize::from(found.metric_was_computed)] = Some(wall_ms);
     }
@@ -121,10 +122,13 @@ pub fn done(state: &mut State, found: PathwayResult, wall_ms: f64) {
     let joined = percent_joined(found.pathway.joining_epsilon);
     let message = match found.coarse {
         // With voxels of twice the size the pathway joins at another ε than at full resolution.
-        true => format!("Solved in {} on voxels of twice the size", took(wall_ms)),
+        true => format!(
+            "Solved in {} on voxels of twice the size",
+            duration_text(wall_ms)
+        ),
         false => format!(
             "Solved in {}; joined from ε = {}",
-            took(wall_ms),
+            duration_text(wall_ms),
             with_unit(&fixed(joined, 1), "%"),
         ),
     };
@@ -160,7 +164,7 @@ pub fn stopped(state: &mut State) {
 /// Another backend: prepared data belong to the previous one.
 pub fn backend_changed(state: &mut State) {
     let runtime = &mut state.session.pathways;
-    (runtime.known, runtime.pairs) = ([None, None], None);
+    (runtime.prepared, runtime.pairs) = ([None, None], None);
     runtime.compared.retry();
     runtime.live.retry();
     runtime.full_ms = [None, None];
@@ -175,7 +179,7 @@ pub(in crate::state) fn solve_again(state: &mut State) {
 
 fn recipe_of(document: &Document, fit: FitRecipe, found: &PathwayResult, epsilon: f64) -> Recipe {
     match document.specs(&found.regions) {
-        Err(Unfiled(region)) => Recipe::NoCommand { region },
+        Err(MaskWithoutFile(region)) => Recipe::NoCommand { region },
         Ok(regions) => Recipe::Pathway {
             fit,
             regions,
@@ -198,7 +202,7 @@ pub fn recipe(state: &State, kept: Option<LayerId>) -> Option<Recipe> {
         None => live_recipe(document, state.final_pathway()?),
         Some(id) => {
             let kept = document.kept_pathways.iter().find(|k| k.id == id)?;
-            let found = kept.found.as_ref()?;
+            let found = kept.result.as_ref()?;
             Some(recipe_of(
                 document,
                 fit_recipe(document, kept.fit)?,
@@ -228,7 +232,7 @@ pub(in crate::state) fn keep(state: &mut State) {
     };
     let base = format!("{} – {}", of(Role::Seed), of(Role::Target));
     let compared = state.pathway_compared();
-    let compared = compared.and_then(|c| AmongPairs::from_compared(c));
+    let compared = compared.and_then(|c| RandomPairRank::from_compared(c));
     edit(state, "Keep pathway", false, |document| {
         let kept = KeptPathway {
             name: document.pathway_name(&base, None),
@@ -239,8 +243,8 @@ pub(in crate::state) fn keep(state: &mut State) {
             fit,
             regions: found.regions.clone(),
             params: found.params,
-            found: Some(Arc::new(PathwayResult {
-                known: None,
+            result: Some(Arc::new(PathwayResult {
+                prepared: None,
                 ..(*found).clone()
             })),
             compared,
@@ -329,23 +333,23 @@ pub(in crate::state) fn hover(state: &mut State, at: Option<DVec3>, effects: &mu
     let voxel = |live: &PathwayResult| live.pathway.metric().grid.nearest(at?);
     let live = runtime.live.value();
     let requested = live.and_then(|l| Some((l.clone(), voxel(l)?)));
-    let key = requested.as_ref().map(|(found, voxel)| HoverKey {
-        of: found.excess.id(),
+    let key = requested.as_ref().map(|(pathway, voxel)| HoverKey {
+        pathway: pathway.excess.id(),
         voxel: *voxel,
     });
     let order = runtime.hover.follow(key.as_ref(), false, Pace::Newest);
     // A query that is no longer needed ends within milliseconds.
-    if let (Order::Start(..), Some((found, voxel))) = (order, requested) {
-        effects.push(Effect::submit(PathQuery { found, voxel }));
+    if let (Order::Start(..), Some((pathway, voxel))) = (order, requested) {
+        effects.push(Effect::submit(PathQuery { pathway, voxel }));
     }
 }
 
 /// The result, width and name of a kept pathway, or of the live one.
 pub(in crate::state) fn chosen_pathway(
     state: &State,
-    of: Option<LayerId>,
+    layer: Option<LayerId>,
 ) -> Option<(Arc<PathwayResult>, f64, String)> {
-    match of {
+    match layer {
         None => {
             let found = state.final_pathway()?.clone();
             Some((found, state.document.pathways.epsilon, "Pathway".to_owned()))
@@ -353,7 +357,7 @@ pub(in crate::state) fn chosen_pathway(
         Some(id) => {
             let mut kept = state.document.kept_pathways.iter();
             let kept = kept.find(|k| k.id == id)?;
-            Some((kept.found.clone()?, kept.epsilon, kept.name.clone()))
+            Some((kept.result.clone()?, kept.epsilon, kept.name.clone()))
         }
     }
 }
@@ -372,21 +376,21 @@ pub(in crate::state) fn set_glyphs(state: &mut State, glyphs: GlyphLook) {
 /// Writes a file of a pathway.
 pub(in crate::state) fn save(
     state: &mut State,
-    of: Option<LayerId>,
+    layer: Option<LayerId>,
     what: PathwayFile,
     path: PathBuf,
     effects: &mut Vec<Effect>,
 ) {
-    let Some((found, epsilon, _)) = chosen_pathway(state, of) else {
+    let Some((pathway, epsilon, _)) = chosen_pathway(state, layer) else {
         let sentence = "There is no full pathway to write yet: wait until it is solved";
         return state.session.notify(Severity::Information, sentence);
     };
     state.session.tour_step_done(TourStep::Save);
-    let command = recipe(state, of).map_or_else(String::new, |r| r.command());
+    let command = recipe(state, layer).map_or_else(String::new, |r| r.command());
     let volume = match what {
         PathwayFile::Mask => {
             return effects.push(Effect::submit(SavePathway {
-                found,
+                pathway,
                 epsilon,
                 path,
                 command,
@@ -394,18 +398,18 @@ pub(in crate::state) fn save(
         }
         PathwayFile::Path => {
             return effects.push(Effect::submit(SaveTractogram {
-                tractogram: found.line.clone(),
+                tractogram: pathway.curve.clone(),
                 path,
                 command,
                 values: Values::default(),
             }));
         }
-        PathwayFile::Total => found.pathway.image(),
-        PathwayFile::First => found.sides[0].clone(),
-        PathwayFile::Second => found.sides[1].clone(),
+        PathwayFile::Total => pathway.pathway.image(),
+        PathwayFile::First => pathway.sides[0].clone(),
+        PathwayFile::Second => pathway.sides[1].clone(),
     };
     effects.push(Effect::submit(SaveVolume {
-        from: None,
+        source: None,
         volume,
         path,
         command,
@@ -413,10 +417,10 @@ pub(in crate::state) fn save(
 }
 
 /// Adds the region of a pathway's voxels, which can confine streamlines, rays and other pathways.
-pub fn region_made(state: &mut State, of: DataId, (name, role, mask): (String, Role, Mask)) {
+pub fn region_made(state: &mut State, pathway: DataId, (name, role, mask): (String, Role, Mask)) {
     // The region arrives even if its document was closed.
-    let mut kept = state.document.kept_pathways.iter().flat_map(|k| &k.found);
-    if field(&state.document) != of && !kept.any(|f| f.field == of) {
+    let mut kept = state.document.kept_pathways.iter().flat_map(|k| &k.result);
+    if field(&state.document) != pathway && !kept.any(|f| f.field == pathway) {
         return;
     }
     let (shape, mut id) = (Arc::new(Shape::Mask(mask)), RegionId(0));

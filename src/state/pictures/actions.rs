@@ -7,9 +7,9 @@ use crate::state::{Effect, PictureAction, State, pictures};
 /// Applies one action.
 pub fn act(state: &mut State, action: PictureAction, effects: &mut Vec<Effect>) {
     match action {
-        PictureAction::Take(shot) => {
-            exported(state, RecentExports::PICTURE, &shot.path, effects);
-            pictures::update::take(state, shot, effects);
+        PictureAction::Take(picture) => {
+            exported(state, RecentExports::PICTURE, &picture.path, effects);
+            pictures::update::start(state, picture, effects);
         }
         PictureAction::NextFrame => pictures::update::next_frame(state, effects),
         PictureAction::Copy(pane, look) => pictures::update::copy(state, pane, look, effects),
@@ -17,7 +17,7 @@ pub fn act(state: &mut State, action: PictureAction, effects: &mut Vec<Effect>) 
             ticket,
             path,
             writing,
-        } => pictures::update::taken(state, ticket, &path, writing),
+        } => pictures::update::finish(state, ticket, &path, writing),
         PictureAction::Cancelled { ticket } => pictures::update::drawing_cancelled(state, ticket),
     }
 }

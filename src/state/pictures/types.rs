@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 /// A picture to take.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Shot {
+pub struct Picture {
     /// `None`: the whole window.
     pub pane: Option<Pane>,
     pub path: PathBuf,
@@ -95,8 +95,8 @@ fn stem(path: &Path) -> String {
 
 /// A turntable being taken, frame by frame.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Turning {
-    pub shot: Shot,
+pub struct TurntableProgress {
+    pub picture: Picture,
     pub turntable: Turntable,
     pub done: u32,
     /// Ticket of the job that writes the newest picture, once it is drawn.
@@ -105,27 +105,27 @@ pub struct Turning {
     pub camera: Camera,
 }
 
-impl Turning {
+impl TurntableProgress {
     /// Whether the newest picture is written to this file.
     pub fn is_at(&self, path: &Path) -> bool {
         let newest = self.done.checked_sub(1);
-        newest.is_some_and(|index| self.turntable.path(&self.shot.path, index) == path)
+        newest.is_some_and(|index| self.turntable.path(&self.picture.path, index) == path)
     }
 
-    /// The next frame: the shot, and the state seen from its camera.
-    pub fn next(&self, state: &State) -> (Shot, State) {
+    /// The next frame: the picture, and the state seen from its camera.
+    pub fn next(&self, state: &State) -> (Picture, State) {
         let mut seen = state.clone();
         seen.view.camera = self.turntable.camera(&self.camera, self.done);
         let look = Look {
             turntable: None,
-            ..self.shot.look
+            ..self.picture.look
         };
-        let path = self.turntable.path(&self.shot.path, self.done);
+        let path = self.turntable.path(&self.picture.path, self.done);
         (
-            Shot {
+            Picture {
                 path,
                 look,
-                ..self.shot.clone()
+                ..self.picture.clone()
             },
             seen,
         )
@@ -135,7 +135,7 @@ impl Turning {
 /// Screenshots and turntables.
 #[derive(Clone, Debug)]
 pub enum PictureAction {
-    Take(Shot),
+    Take(Picture),
     /// The window is ready for the next frame of a turntable.
     NextFrame,
     /// Copies the command of a picture.

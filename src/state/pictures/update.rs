@@ -3,20 +3,20 @@
 use crate::jobs::Slot;
 use crate::state::action::Effect;
 use crate::state::pictures::jobs::SaveFilm;
-use crate::state::pictures::{Look, Shot, Turning, Turntable};
+use crate::state::pictures::{Look, Picture, Turntable, TurntableProgress};
 use crate::state::recipe::picture;
 use crate::state::{Pane, Severity, State, View};
 use std::path::Path;
 
 /// Takes a picture, or begins a turntable.
-pub fn take(state: &mut State, shot: Shot, effects: &mut Vec<Effect>) {
+pub fn start(state: &mut State, picture: Picture, effects: &mut Vec<Effect>) {
     state.session.forget_failures(Slot::Save);
     state.session.notices.status.clear();
     state.session.notices.about.turntable = None;
-    let look = shot.look.for_pane(shot.pane);
-    let shot = Shot { look, ..shot };
+    let look = picture.look.for_pane(picture.pane);
+    let picture = Picture { look, ..picture };
     match look.turntable {
-        None => effects.push(Effect::TakeShot(shot, None)),
+        None => effects.push(Effect::TakePicture(picture, None)),
         Some(turntable) if !(2..=Turntable::MOST_FRAMES).contains(&turntable.frames) => {
             let sentence = format!(
                 "Found a turn of {} pictures, expected 2 to {}",
@@ -26,9 +26,9 @@ pub fn take(state: &mut State, shot: Shot, effects: &mut Vec<Effect>) {
             state.session.notify(Severity::Error, sentence);
         }
         Some(turntable) => {
-            state.session.turning = Some(Turning {
+            state.session.turning = Some(TurntableProgress {
                 camera: state.view.camera,
-                shot,
+                picture,
                 turntable,
                 done: 0,
                 writing: None,
@@ -62,19 +62,19 @@ pub fn next_frame(state: &mut State, effects: &mut Vec<Effect>) {
     let Some(turning) = state.session.turning.clone() else {
         return;
     };
-    let Turning {
+    let TurntableProgress {
         turntable, done, ..
     } = turning;
     if done < turntable.frames {
-        let (shot, seen) = turning.next(state);
-        effects.push(Effect::TakeShot(shot, Some(Box::new(seen))));
+        let (picture, seen) = turning.next(state);
+        effects.push(Effect::TakePicture(picture, Some(Box::new(seen))));
         let done = done + 1;
-        state.session.turning = Some(Turning { done, ..turning });
+        state.session.turning = Some(TurntableProgress { done, ..turning });
         return;
     }
     // All pictures are written, including the last one.
     state.session.turning = None;
-    let path = &turning.shot.path;
+    let path = &turning.picture.path;
     let last = turntable.path(path, turntable.frames - 1);
     state.session.notices.status = format!(
         "Saved {} pictures of a turn, {} to {}",
@@ -99,7 +99,7 @@ pub fn stop(state: &mut State) -> bool {
     let Some(turning) = state.session.turning.take() else {
         return false;
     };
-    let Turning {
+    let TurntableProgress {
         done, turntable, ..
     } = turning;
     report_stop(
@@ -160,7 +160,7 @@ fn report_stop(state: &mut State, status: String) {
 }
 
 /// A picture was drawn. If one of a turntable failed, the rest would fail, too.
-pub fn taken(state: &mut State, ticket: u64, path: &Path, writing: Result<u64, String>) {
+pub fn finish(state: &mut State, ticket: u64, path: &Path, writing: Result<u64, String>) {
     state.session.jobs.running.retain(|j| j.ticket != ticket);
     let turning = state.session.turning.as_mut().filter(|t| t.is_at(path));
     match (writing, turning) {

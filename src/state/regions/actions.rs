@@ -45,7 +45,7 @@ pub fn act(state: &mut State, action: RegionAction, effects: &mut Vec<Effect>) {
         }
         RegionAction::Delete(region) => regions::update::delete(state, region),
         RegionAction::ChangeSeveral { regions, change } => change_all(state, &regions, change),
-        RegionAction::Move { region, to } => regions::update::move_to(state, region, to),
+        RegionAction::Move { region, index } => regions::update::move_to(state, region, index),
         RegionAction::Duplicate(region) => regions::update::duplicate(state, region),
         RegionAction::SaveAll { path, as_labels } => {
             exported(state, RecentExports::REGION, &path, effects);

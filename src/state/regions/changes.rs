@@ -68,7 +68,7 @@ fn shape(fields: &mut Fields, shape: &Shape) {
     }
 }
 
-pub fn came_or_went(before: &Document, after: &Document) -> Vec<String> {
+pub fn added_or_removed(before: &Document, after: &Document) -> Vec<String> {
     let (earlier, later) = (by_id(before), by_id(after));
     let missing = |of: &BTreeMap<RegionId, &Arc<Region>>, from: &Document| -> Vec<Arc<Region>> {
         let regions = from.regions.iter();

@@ -4,7 +4,7 @@ use crate::data::region::RegionId;
 use crate::data::{Region, Role, Shape};
 use crate::state::Document;
 use crate::state::core::layer::{Content, Layer};
-use crate::state::regions::recipe::{RegionSpec, ShapeSpec, Unfiled};
+use crate::state::regions::recipe::{MaskWithoutFile, RegionSpec, ShapeSpec};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ impl Document {
     }
 
     /// Regions as text.
-    pub fn specs(&self, regions: &[Region]) -> Result<Vec<RegionSpec>, Unfiled> {
+    pub fn specs(&self, regions: &[Region]) -> Result<Vec<RegionSpec>, MaskWithoutFile> {
         let path_of = |region: &Region| {
             let Shape::Mask(mask) = &*region.shape else {
                 return None;
@@ -39,7 +39,7 @@ impl Document {
         };
         let spec = |r: &Region| {
             let shape = ShapeSpec::from_shape(&r.shape, path_of(r).as_deref());
-            let shape = shape.ok_or_else(|| Unfiled(r.name.clone()))?;
+            let shape = shape.ok_or_else(|| MaskWithoutFile(r.name.clone()))?;
             let role = r.role;
             Ok(RegionSpec { role, shape })
         };

@@ -12,26 +12,30 @@ use crate::state::regions::brush::{canvas, drawn};
 use crate::state::regions::draw::next_role;
 use crate::state::regions::jobs::labels::{CountLabels, LabelCounts, MakeLabelRegions};
 use crate::state::regions::jobs::make::{MadeRegion, MakeRegion, REGION, RegionOperation};
-use crate::state::regions::types::{Labels, Making, RequestNumber, Source, region_name};
+use crate::state::regions::types::{
+    Labels, RegionInProgress, RegionSource, RequestNumber, region_name,
+};
 use crate::state::{Document, Effect, State, Tool, regions};
 use std::sync::Arc;
 
 /// Begins to make a region, or continues with other values.
-pub fn set(state: &mut State, source: Source, phase: Phase, effects: &mut Vec<Effect>) {
-    if matches!(source, Source::Fill { erase: true, .. }) && drawn(state).is_none() {
+pub fn set(state: &mut State, source: RegionSource, phase: Phase, effects: &mut Vec<Effect>) {
+    if matches!(source, RegionSource::Fill { erase: true, .. }) && drawn(state).is_none() {
         "Select a drawn region to erase from".clone_into(&mut state.session.notices.status);
         return;
     }
-    let same_kind = |a: &Source, b: &Source| match (a, b) {
-        (Source::Threshold { layer, .. }, Source::Threshold { layer: other, .. }) => layer == other,
+    let same_kind = |a: &RegionSource, b: &RegionSource| match (a, b) {
+        (RegionSource::Threshold { layer, .. }, RegionSource::Threshold { layer: other, .. }) => {
+            layer == other
+        }
         // Another position starts another fill.
         (
-            Source::Fill { from, erase, .. },
-            Source::Fill {
-                from: f, erase: e, ..
+            RegionSource::Fill { seed, erase, .. },
+            RegionSource::Fill {
+                seed: f, erase: e, ..
             },
-        ) => from == f && erase == e,
-        (Source::Change(_), Source::Change(_)) => true,
+        ) => seed == f && erase == e,
+        (RegionSource::Change(_), RegionSource::Change(_)) => true,
         _ => false,
     };
     let live = phase == Phase::Live;
@@ -49,23 +53,25 @@ pub fn set(state: &mut State, source: Source, phase: Phase, effects: &mut Vec<Ef
         }
     } else {
         // Another image for the threshold: the same region is recomputed.
-        let threshold = matches!(source, Source::Threshold { .. });
+        let threshold = matches!(source, RegionSource::Threshold { .. });
         let old = state.session.regions.making.take();
-        let kept = old.filter(|m| threshold && matches!(m.source, Source::Threshold { .. }));
+        let kept = old.filter(|m| threshold && matches!(m.source, RegionSource::Threshold { .. }));
         let region = match source {
-            Source::Threshold { .. } => kept.as_ref().and_then(|m| m.region),
-            Source::Fill { .. } => drawn(state).map(|r| r.id),
-            Source::Change(_) | Source::Combine { .. } => state.session.regions.selected,
+            RegionSource::Threshold { .. } => kept.as_ref().and_then(|m| m.region),
+            RegionSource::Fill { .. } => drawn(state).map(|r| r.id),
+            RegionSource::Change(_) | RegionSource::Combine { .. } => {
+                state.session.regions.selected
+            }
         };
         let base = region
             .and_then(|id| state.document.region(id))
             .map(|r| r.shape.clone());
-        let no_base = matches!(source, Source::Threshold { .. });
+        let no_base = matches!(source, RegionSource::Threshold { .. });
         if kept.is_none() {
             state.history.close();
         }
         state.session.regions.making_serial += 1;
-        state.session.regions.making = Some(Making {
+        state.session.regions.making = Some(RegionInProgress {
             region,
             base: base.filter(|_| !no_base),
             source,
@@ -112,7 +118,7 @@ fn follow(state: &mut State, effects: &mut Vec<Effect>) {
     let voxels = canvas(document).and_then(|l| grid_of(l)).cloned();
     let base = making.base.clone();
     let operation = match making.source.clone() {
-        Source::Threshold {
+        RegionSource::Threshold {
             layer,
             frame,
             low,
@@ -123,32 +129,35 @@ fn follow(state: &mut State, effects: &mut Vec<Effect>) {
             low,
             high,
         }),
-        Source::Fill {
+        RegionSource::Fill {
             layer,
             frame,
-            from,
+            seed,
             tolerance,
-            most_ml,
+            max_ml,
             erase,
         } => image(document, layer).map(|volume| RegionOperation::Fill {
             volume: volume.clone(),
             frame,
-            from,
+            seed,
             tolerance,
-            most_ml,
+            max_ml,
             base: base.map(|b| (b, [Combine::Union, Combine::Difference][usize::from(erase)])),
         }),
-        Source::Change(change) => base
+        RegionSource::Change(change) => base
             .zip(voxels)
             .map(|(base, grid)| RegionOperation::Change { base, grid, change }),
-        Source::Combine { how, with } => {
-            let with = document.region(with).map(|r| r.shape.clone());
-            base.zip(with)
+        RegionSource::Combine {
+            operation: how,
+            other,
+        } => {
+            let other = document.region(other).map(|r| r.shape.clone());
+            base.zip(other)
                 .zip(voxels)
-                .map(|((base, with), grid)| RegionOperation::Combine {
-                    how,
+                .map(|((base, other), grid)| RegionOperation::Combine {
+                    operation: how,
                     base,
-                    with,
+                    other,
                     grid,
                 })
         }
@@ -169,9 +178,9 @@ pub fn ended(state: &mut State) {
 }
 
 /// Receives the numbers of a label map.
-pub fn labels_counted(state: &mut State, of: DataId, frame: usize, numbers: LabelCounts) {
+pub fn labels_counted(state: &mut State, image: DataId, frame: usize, numbers: LabelCounts) {
     let labels = state.session.regions.labels.as_mut();
-    if let Some(labels) = labels.filter(|l| (l.of, l.frame) == (of, frame)) {
+    if let Some(labels) = labels.filter(|l| (l.image, l.frame) == (image, frame)) {
         labels.numbers = Some(numbers);
     }
 }
@@ -208,12 +217,14 @@ pub fn receive(state: &mut State, serial: u64, made: MadeRegion, effects: &mut V
         state.session.regions.drawn = Some(id);
     }
     making.jobs.finish(());
-    state.session.regions.making = Some(Making {
+    state.session.regions.making = Some(RegionInProgress {
         region: Some(id),
         note: made.note,
         ..making
     });
-    if let Some(Source::Combine { .. }) = state.session.regions.making.as_ref().map(|m| &m.source) {
+    if let Some(RegionSource::Combine { .. }) =
+        state.session.regions.making.as_ref().map(|m| &m.source)
+    {
         // A combination is finished at once; the next one starts from its result.
         stop_making(state, effects);
     }
@@ -221,11 +232,11 @@ pub fn receive(state: &mut State, serial: u64, made: MadeRegion, effects: &mut V
 }
 
 /// Adds a new region for the result.
-fn add(state: &mut State, source: &Source, shape: Arc<Shape>) -> RegionId {
+fn add(state: &mut State, source: &RegionSource, shape: Arc<Shape>) -> RegionId {
     let role = match source {
-        Source::Fill { .. } => state.view.drawing.role,
+        RegionSource::Fill { .. } => state.view.drawing.role,
         // Like regions from a label map, it has no effect on curves until the user gives it another role.
-        Source::Threshold { .. } => Role::Region,
+        RegionSource::Threshold { .. } => Role::Region,
         _ => next_role(state),
     };
     let document = &mut state.document;
@@ -242,7 +253,7 @@ pub fn count_labels(state: &mut State, layer: LayerId, effects: &mut Vec<Effect>
     };
     state.session.regions.labels = Some(Labels {
         layer,
-        of: volume.id(),
+        image: volume.id(),
         frame,
         numbers: None,
     });

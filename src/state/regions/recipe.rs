@@ -175,4 +175,4 @@ pub fn region_arguments(regions: &[RegionSpec]) -> String {
 
 /// The name of a region whose mask has no file, so that no command can name it.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Unfiled(pub String);
+pub struct MaskWithoutFile(pub String);

@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 /// Inputs of a computed region; plain values, compared to detect changes.
 #[derive(Clone, PartialEq, Debug)]
-pub enum Source {
+pub enum RegionSource {
     Threshold {
         layer: LayerId,
         frame: usize,
@@ -23,20 +23,20 @@ pub enum Source {
         layer: LayerId,
         frame: usize,
         /// World mm.
-        from: DVec3,
+        seed: DVec3,
         tolerance: f32,
-        most_ml: f64,
+        max_ml: f64,
         /// Subtracted from the region instead of added.
         erase: bool,
     },
     Change(Change),
     Combine {
-        how: Combine,
-        with: RegionId,
+        operation: Combine,
+        other: RegionId,
     },
 }
 
-impl Source {
+impl RegionSource {
     /// Label of the undo step.
     pub fn label(&self) -> &'static str {
         match self {
@@ -44,7 +44,7 @@ impl Source {
             Self::Fill { erase: false, .. } => "Fill region",
             Self::Fill { erase: true, .. } => "Empty region",
             Self::Change(_) => "Change region",
-            Self::Combine { how, .. } => match how {
+            Self::Combine { operation, .. } => match operation {
                 Combine::Union => "Add region",
                 Combine::Intersection => "Intersect regions",
                 Combine::Difference => "Subtract region",
@@ -62,12 +62,12 @@ impl LiveKey for RequestNumber {}
 
 /// A region that follows its controls.
 #[derive(Clone, Debug)]
-pub struct Making {
+pub struct RegionInProgress {
     /// `None` until the first result of a new region.
     pub region: Option<RegionId>,
     /// The region before the change.
     pub base: Option<Arc<Shape>>,
-    pub source: Source,
+    pub source: RegionSource,
     /// Distinguishes its jobs from those of others.
     pub serial: u64,
     /// Number of the last request.
@@ -84,7 +84,7 @@ pub struct Making {
 #[derive(Clone, Debug)]
 pub struct Labels {
     pub layer: LayerId,
-    pub of: DataId,
+    pub image: DataId,
     pub frame: usize,
     /// `None` while they are being counted.
     pub numbers: Option<Result<Arc<Numbers>, String>>,
@@ -141,7 +141,7 @@ pub enum RegionAction {
     /// To another index in the list, counted from the top.
     Move {
         region: RegionId,
-        to: usize,
+        index: usize,
     },
     Duplicate(RegionId),
     /// All regions: as one label map, or as one mask each.
@@ -150,7 +150,7 @@ pub enum RegionAction {
         as_labels: bool,
     },
     Make {
-        source: Source,
+        source: RegionSource,
         phase: Phase,
     },
     /// Shows the labels of a label map.
@@ -184,7 +184,7 @@ pub enum RegionAction {
 pub struct RegionRuntime {
     pub selected: Option<RegionId>,
     /// A region that follows its controls.
-    pub making: Option<Making>,
+    pub making: Option<RegionInProgress>,
     /// Counter for the serial numbers of such regions.
     pub making_serial: u64,
     /// The label map whose labels the panel lists.

@@ -18,7 +18,7 @@ pub enum SampleAction {
 
 /// Source of the values.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Sampled {
+pub enum SampleSource {
     Layer(LayerId),
     /// Excess cost of pathways.
     Excess,
@@ -27,7 +27,7 @@ pub enum Sampled {
 /// Sampled voxels, each once.
 #[derive(Clone, Debug)]
 pub struct Sample {
-    pub of: Sampled,
+    pub source: SampleSource,
     /// Name of the image.
     pub name: String,
     /// Factor for displayed values.
@@ -42,10 +42,10 @@ pub struct Sample {
 }
 
 impl Sample {
-    pub fn new(of: Sampled, name: String, (image, frame): (&Volume, usize)) -> Self {
+    pub fn new(source: SampleSource, name: String, (image, frame): (&Volume, usize)) -> Self {
         let last = image.frames.saturating_sub(1);
         Self {
-            of,
+            source,
             name,
             scale: 1.0,
             unit: "",

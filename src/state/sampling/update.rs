@@ -7,7 +7,7 @@ use crate::state::core::notices::Severity;
 use crate::state::core::volume_look::{VolumeLook, VolumeStyle};
 use crate::state::edit::edit;
 use crate::state::pathways::{self, PathwayResult, PathwaySettings};
-use crate::state::sampling::{Sample, Sampled};
+use crate::state::sampling::{Sample, SampleSource};
 use crate::state::{Display, Effect, Layer, Phase, State, Task, segment};
 use std::sync::Arc;
 
@@ -22,7 +22,11 @@ pub(in crate::state) fn begin(state: &State) -> Option<Sample> {
     if let Some(live) =
         live.filter(|_| state.view.task == Task::Pathways && state.document.pathways.cloud)
     {
-        let excess = Sample::new(Sampled::Excess, "excess cost".to_owned(), (&live.excess, 0));
+        let excess = Sample::new(
+            SampleSource::Excess,
+            "excess cost".to_owned(),
+            (&live.excess, 0),
+        );
         let most = f64::from(PathwayResult::MOST_EXCESS);
         return Some(excess.only_below(most).shown_as(100.0, "%"));
     }
@@ -30,9 +34,15 @@ pub(in crate::state) fn begin(state: &State) -> Option<Sample> {
         let (layer, image) = state.document.segmented_image()?;
         // Samples of one image accumulate.
         let known = state.segment_sample().map(|sample| (**sample).clone());
-        let known = known.filter(|s| s.of == Sampled::Layer(layer.id));
+        let known = known.filter(|s| s.source == SampleSource::Layer(layer.id));
         let frame = crate::state::segment::frame_of(layer, image);
-        let fresh = || Sample::new(Sampled::Layer(layer.id), layer.name.clone(), (image, frame));
+        let fresh = || {
+            Sample::new(
+                SampleSource::Layer(layer.id),
+                layer.name.clone(),
+                (image, frame),
+            )
+        };
         let sample = known.unwrap_or_else(fresh);
         return Some(sample.shown_as(f64::from(layer.unit_scale), ""));
     }
@@ -44,7 +54,7 @@ pub(in crate::state) fn begin(state: &State) -> Option<Sample> {
     let selected = layers().find(|l| state.session.selected_layer == Some(l.id));
     let layer = selected.or_else(|| layers().rfind(|l| l.display.visible))?;
     let image = (layer.content.volume()?, layer.display.frame);
-    let sample = Sample::new(Sampled::Layer(layer.id), layer.name.clone(), image);
+    let sample = Sample::new(SampleSource::Layer(layer.id), layer.name.clone(), image);
     Some(sample.shown_as(f64::from(layer.unit_scale), ""))
 }
 
@@ -71,10 +81,10 @@ fn take_over(state: &mut State, sample: &Sample, effects: &mut Vec<Effect>) {
             return;
         }
     }
-    match sample.of {
-        Sampled::Excess => {
+    match sample.source {
+        SampleSource::Excess => {
             let settings = state.document.pathways.clone();
-            let transfer = around(&settings.transfer, sample, (0.0, settings.range), None);
+            let transfer = transfer_around(&settings.transfer, sample, (0.0, settings.range), None);
             pathways::update::set(
                 state,
                 PathwaySettings {
@@ -84,7 +94,7 @@ fn take_over(state: &mut State, sample: &Sample, effects: &mut Vec<Effect>) {
                 Phase::Done,
             );
         }
-        Sampled::Layer(id) => {
+        SampleSource::Layer(id) => {
             let Some(layer) = state.document.layer(id) else {
                 return;
             };
@@ -92,7 +102,8 @@ fn take_over(state: &mut State, sample: &Sample, effects: &mut Vec<Effect>) {
             let Some(look) = look.filter(|l| l.style == VolumeStyle::Cloud) else {
                 return;
             };
-            let transfer = around(&look.transfer, sample, layer.display.window, Some(GROUND));
+            let transfer =
+                transfer_around(&look.transfer, sample, layer.display.window, Some(GROUND));
             let display = Display {
                 volume: Some(VolumeLook { transfer, ..look }),
                 ..layer.display.clone()
@@ -105,7 +116,7 @@ fn take_over(state: &mut State, sample: &Sample, effects: &mut Vec<Effect>) {
 }
 
 /// Opaque around the mean, as wide as the spread of the values.
-fn around(
+fn transfer_around(
     transfer: &Transfer,
     sample: &Sample,
     (low, high): (f32, f32),

@@ -6,8 +6,8 @@ use crate::state::files::opening::exported;
 use crate::state::files::types::RecentExports;
 use crate::state::segment::jobs::{MaskSource, RunControl};
 use crate::state::segment::update::{
-    STEPS, back, choose, clear, keep, place, play, rasterize_initial_surface, set,
-    set_initial_surface, speed_layer, waits,
+    STEPS, back, choose, clear, keep, place, play, rasterize_initial_surface, report_waiting, set,
+    set_initial_surface, speed_layer,
 };
 use crate::state::segment::{SegmentAction, Start};
 use crate::state::{Effect, Phase, State, pathways};
@@ -49,11 +49,11 @@ pub fn act(state: &mut State, action: SegmentAction, effects: &mut Vec<Effect>) 
             }
         }
         SegmentAction::StartFromFill => {
-            let (at, within) = (
+            let (point, tolerance) = (
                 state.view.crosshair,
                 state.document.segment.settings.params.tolerance,
             );
-            set_initial_surface(state, Start::Filled { at, within });
+            set_initial_surface(state, Start::Filled { point, tolerance });
         }
         SegmentAction::Sphere(sphere) => place(state, sphere),
         SegmentAction::Move {
@@ -79,7 +79,7 @@ pub fn act(state: &mut State, action: SegmentAction, effects: &mut Vec<Effect>) 
         SegmentAction::Pause => state.session.segment.play = RunControl::Rest,
         SegmentAction::Step => {
             if let Some(why) = state.cannot_segment() {
-                return waits(state, why);
+                return report_waiting(state, why);
             }
             let step = state.session.segment.live.as_ref().map_or(0, |l| l.step);
             state.session.segment.play = RunControl::Until(step + STEPS);
@@ -100,9 +100,9 @@ pub fn act(state: &mut State, action: SegmentAction, effects: &mut Vec<Effect>) 
         SegmentAction::Region(role) => {
             keep::region(state, role);
         }
-        SegmentAction::Save { what, path } => {
+        SegmentAction::Save { file, path } => {
             exported(state, RecentExports::REGION, &path, effects);
-            keep::save(state, what, path, effects);
+            keep::save(state, file, path, effects);
         }
     }
 }

@@ -18,29 +18,36 @@ pub fn segment(document: &Document, from: &Segmentation, to: &Segmentation) -> V
     all
 }
 
-fn fields(document: &Document, of: &Segmentation, with_values: bool) -> Fields {
+fn fields(document: &Document, segmentation: &Segmentation, with_values: bool) -> Fields {
     let mut fields = Fields::default();
     let layer = |fields: &mut Fields, label: &str, id: Option<LayerId>| {
         let layer = id.and_then(|id| document.layer(id));
         let name = layer.map_or("none", |l| &l.name);
         fields.detailed(label, name, format!("{id:?}"));
     };
-    let (settings, params) = (&of.settings, &of.settings.params);
+    let (settings, params) = (&segmentation.settings, &segmentation.settings.params);
     if with_values {
         target(&mut fields, document, params);
     }
-    if of.image.is_some() {
-        layer(&mut fields, "Image", of.image);
+    if segmentation.image.is_some() {
+        layer(&mut fields, "Image", segmentation.image);
     }
-    fields.detailed("Start", of.start.name(), format!("{:?}", of.start));
+    fields.detailed(
+        "Start",
+        segmentation.start.name(),
+        format!("{:?}", segmentation.start),
+    );
     fields.rows(params, &[]);
-    layer(&mut fields, "Speed image", of.layer);
-    for (label, id) in ["Grow in", "Keep out of"].into_iter().zip(of.painted) {
+    layer(&mut fields, "Speed image", segmentation.layer);
+    for (label, id) in ["Grow in", "Keep out of"]
+        .into_iter()
+        .zip(segmentation.painted)
+    {
         let region = id.and_then(|id| document.region(id));
         let name = region.map_or("none", |r| &r.name);
         fields.detailed(label, name, format!("{id:?}"));
     }
-    layer(&mut fields, "Reference", of.reference);
+    layer(&mut fields, "Reference", segmentation.reference);
     fields.percent("Speed overlay", settings.speed_opacity);
     let pace = settings.steps_per_update.map(|steps| steps as f64);
     fields.number_or("Steps per frame", pace, (0, ""), "auto");

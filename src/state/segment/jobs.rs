@@ -56,7 +56,7 @@ pub struct Segment {
 
 /// The result and its description.
 #[derive(Clone, Debug)]
-pub struct Segmented {
+pub struct SegmentOutput {
     pub field: Field,
     pub mask: Mask,
     pub surface: Surface,
@@ -92,7 +92,7 @@ impl MaskSource {
 }
 
 impl Job for Segment {
-    type Output = Box<Segmented>;
+    type Output = Box<SegmentOutput>;
 
     fn slot(&self) -> Slot {
         SEGMENT
@@ -128,7 +128,7 @@ impl Receive<State> for Segment {
 #[derive(Clone, Debug)]
 pub struct CountVoxels {
     pub name: String,
-    pub with: MaskSource,
+    pub source: MaskSource,
 }
 
 impl Job for CountVoxels {
@@ -143,7 +143,7 @@ impl Job for CountVoxels {
     }
 
     fn run(self, worker: &Worker, _: &Control, _: &PartialSender<Mask>) -> Result<Mask, JobError> {
-        Ok(worker.backend().install(|| self.with.mask()))
+        Ok(worker.backend().install(|| self.source.mask()))
     }
 }
 
@@ -264,7 +264,7 @@ fn save_surface(
 }
 
 impl Segment {
-    fn segmented(self, backend: &Backend, control: &Control) -> Result<Segmented, Error> {
+    fn segmented(self, backend: &Backend, control: &Control) -> Result<SegmentOutput, Error> {
         let (image, inputs) = backend.install(|| -> Result<_, Error> {
             let image = Inputs::new(&self.image, self.frame)?;
             let inputs = SpeedSources::all(&self.speed_sources, &image);
@@ -289,7 +289,7 @@ impl Segment {
         let mask = backend.install(|| field.mask());
         let reference = self.reference.as_ref();
         let compared = reference.map(|r| backend.install(|| agreement(&mask, r)));
-        Ok(Segmented {
+        Ok(SegmentOutput {
             measures: backend.install(|| measures(&field)),
             surface: surface(&field),
             agreement: compared.transpose()?,

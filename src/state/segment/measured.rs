@@ -34,7 +34,7 @@ impl State {
             targets.push(ProximityTarget::Lines(layer.name.clone(), drawn.clone()));
         }
         for kept in document.kept_pathways.iter().filter(|k| k.visible) {
-            if let Some(found) = &kept.found {
+            if let Some(found) = &kept.result {
                 let level = kept.epsilon as f32;
                 targets.push(ProximityTarget::Set(
                     kept.name.clone(),
@@ -108,7 +108,7 @@ impl State {
     }
 }
 
-fn filtered(name: &str, gone: usize, of: usize) -> String {
-    let [gone, of] = [gone, of].map(|n| count(n as u64));
-    format!("{gone} of {of} of {name} (filtered out)")
+fn filtered(name: &str, gone: usize, total: usize) -> String {
+    let [gone, total] = [gone, total].map(|n| count(n as u64));
+    format!("{gone} of {total} of {name} (filtered out)")
 }

@@ -3,8 +3,8 @@
 use crate::data::text::{counted, singular_or_plural};
 use crate::solvers::level_set::{Measures, Mode, Params, ScriptEvent};
 use crate::state::core::citations::Citations;
-use crate::state::regions::methods::at;
-use crate::state::segment::{Segmented, Start};
+use crate::state::regions::methods::position_text;
+use crate::state::segment::{SegmentOrigin, Start};
 use crate::state::{State, Task};
 use std::fmt::Write as _;
 
@@ -33,7 +33,10 @@ pub(in crate::state) fn segments(state: &State, citations: &mut Citations) -> St
         .filter(|_| state.view.task == Task::Segment);
     let live = live.and_then(|(live, _)| {
         let measures = live.figures.as_ref().map(|f| f.measures);
-        Some((crate::state::segment::update::now(state)?, measures))
+        Some((
+            crate::state::segment::update::current_origin(state)?,
+            measures,
+        ))
     });
     if let Some((made, measures)) = live {
         text += &segmentation_text(state, "The surface", &made, measures, citations);
@@ -44,7 +47,7 @@ pub(in crate::state) fn segments(state: &State, citations: &mut Citations) -> St
 fn segmentation_text(
     state: &State,
     name: &str,
-    made: &Segmented,
+    made: &SegmentOrigin,
     measures: Option<Measures>,
     citations: &mut Citations,
 ) -> String {
@@ -55,9 +58,12 @@ fn segmentation_text(
         Start::Spheres => None,
         Start::Mask(name, _) => Some(format!("the mask \"{name}\"")),
         Start::Values { low, high } => Some(format!("the voxels with values from {low} to {high}")),
-        Start::Filled { at: place, within } => Some(format!(
-            "the voxels connected to {} with values within {within} of the one there",
-            at(*place)
+        Start::Filled {
+            point: place,
+            tolerance,
+        } => Some(format!(
+            "the voxels connected to {} with values within {tolerance} of the one there",
+            position_text(*place)
         )),
     };
     let spheres: Vec<String> = made
@@ -71,7 +77,7 @@ fn segmentation_text(
             format!(
                 "{what}a sphere of {:.1} mm radius at {}{kept}",
                 s.radius_mm,
-                at(s.centre)
+                position_text(s.centre)
             )
         })
         .collect();
@@ -86,7 +92,7 @@ fn segmentation_text(
         speeds(&script.params, citations)
     );
     let number =
-        |of: fn(&ScriptEvent) -> bool| script.events.iter().filter(|e| of(&e.what)).count();
+        |of: fn(&ScriptEvent) -> bool| script.events.iter().filter(|e| of(&e.event)).count();
     let changes = number(|what| matches!(what, ScriptEvent::Params(_)));
     let placed = number(|what| matches!(what, ScriptEvent::Sphere(s) if s.add));
     let cut = number(|what| matches!(what, ScriptEvent::Sphere(s) if !s.add));
@@ -97,7 +103,7 @@ fn segmentation_text(
             "; speeds were changed {} during the run",
             counted(changes, "time")
         );
-        let last = script.events.iter().rev().find_map(|e| match &e.what {
+        let last = script.events.iter().rev().find_map(|e| match &e.event {
             ScriptEvent::Params(params) => Some(params),
             ScriptEvent::Sphere(_) | ScriptEvent::Inputs(_) => None,
         });

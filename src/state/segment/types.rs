@@ -97,8 +97,8 @@ pub enum Start {
     },
     /// The voxels connected to a world point whose values differ by at most this much from the value there.
     Filled {
-        at: DVec3,
-        within: f32,
+        point: DVec3,
+        tolerance: f32,
     },
 }
 
@@ -109,9 +109,13 @@ impl PartialEq for Start {
             (Self::Spheres, Self::Spheres) => true,
             (Self::Mask(name, a), Self::Mask(other, b)) => (name, a.id()) == (other, b.id()),
             (Self::Values { low, high }, Self::Values { low: l, high: h }) => (low, high) == (l, h),
-            (Self::Filled { at, within }, Self::Filled { at: a, within: w }) => {
-                (at, within) == (a, w)
-            }
+            (
+                Self::Filled { point, tolerance },
+                Self::Filled {
+                    point: a,
+                    tolerance: w,
+                },
+            ) => (point, tolerance) == (a, w),
             _ => false,
         }
     }
@@ -168,7 +172,7 @@ pub struct SpeedInputs {
 
 /// The recipe of a segmented mask.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Segmented {
+pub struct SegmentOrigin {
     pub image: Input,
     pub frame: usize,
     pub start: Start,
@@ -229,7 +233,7 @@ pub enum SegmentAction {
     /// Makes a region from the voxels inside.
     Region(Role),
     Save {
-        what: SegmentFile,
+        file: SegmentFile,
         path: PathBuf,
     },
 }
@@ -297,7 +301,7 @@ pub struct SegmentRuntime {
     /// A drag is in progress whose first change is among `changes`.
     pub dragged: bool,
     /// Whether it is kept as soon as it rests.
-    pub keeps: bool,
+    pub keep_at_rest: bool,
     /// Whether the initial surface is being rasterized.
     pub begins: bool,
     /// All samples, until the worker has found target and tolerance from them.
@@ -325,7 +329,7 @@ impl Default for SegmentRuntime {
             earlier_runs: Vec::new(),
             changes: Vec::new(),
             dragged: false,
-            keeps: false,
+            keep_at_rest: false,
             begins: false,
             sample: None,
             probe: None,
@@ -340,7 +344,7 @@ pub const LIVE_RGB: [u8; 3] = [0xFF, 0xD4, 0x00];
 
 /// Standing of the surface.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Standing {
+pub enum SurfaceStanding {
     Running,
     /// The user paused it, or it has not begun.
     Paused,
@@ -403,18 +407,18 @@ impl State {
         (!chosen).then_some(doubt)
     }
 
-    pub fn segment_standing(&self) -> Option<Standing> {
+    pub fn segment_standing(&self) -> Option<SurfaceStanding> {
         let runtime = &self.session.segment;
         let live = runtime.live.as_ref()?;
         let requested = runtime.running && runtime.play != RunControl::Rest;
         // It may still be measured, or only its display may change.
         let rests = live.ended == Ended::Converged && self.is_moved_as_requested(live);
         Some(match live.ended {
-            _ if requested && !rests => Standing::Running,
-            Ended::Leaked(_) => Standing::Leaked,
-            Ended::Vanished | Ended::Filled => Standing::Ended,
-            Ended::Converged => Standing::Converged,
-            Ended::Steps => Standing::Paused,
+            _ if requested && !rests => SurfaceStanding::Running,
+            Ended::Leaked(_) => SurfaceStanding::Leaked,
+            Ended::Vanished | Ended::Filled => SurfaceStanding::Ended,
+            Ended::Converged => SurfaceStanding::Converged,
+            Ended::Steps => SurfaceStanding::Paused,
         })
     }
 
@@ -422,7 +426,9 @@ impl State {
     pub fn rewinding_to(&self) -> Option<u64> {
         let runtime = &self.session.segment;
         let live = runtime.live.as_ref().filter(|_| runtime.running)?;
-        let back = runtime.rewind.filter(|back| back.number > live.back)?;
+        let back = runtime
+            .rewind
+            .filter(|back| back.number > live.last_rewind)?;
         (back.step < live.step).then_some(back.step)
     }
 
@@ -467,7 +473,7 @@ impl State {
         let Some(live) = self.session.segment.live.as_ref() else {
             return false;
         };
-        if live.step == 0 || self.segment_standing() == Some(Standing::Running) {
+        if live.step == 0 || self.segment_standing() == Some(SurfaceStanding::Running) {
             return false;
         }
         live.script.params_at(u64::MAX).0 != &self.document.surface_params()

@@ -14,7 +14,7 @@ use crate::state::segment::jobs::{
     CountVoxels, InitialSurface, MaskSource, ProbeSample, RunCheckpoint, RunControl, RunRequest,
     RunUpdate, SEGMENT, SpeedSources,
 };
-pub use crate::state::segment::update::keep::{now, recipe};
+pub use crate::state::segment::update::keep::{current_origin, recipe};
 use crate::state::segment::{SegmentRuntime, SegmentSettings, Start, frame_of, scalar};
 use crate::state::{Camera, Document, Effect, Phase, State, SurfaceUpdate, Task};
 use std::sync::Arc;
@@ -89,11 +89,11 @@ pub fn entered(state: &mut State) {
 pub(in crate::state) fn rasterize_initial_surface(
     state: &mut State,
     name: String,
-    with: MaskSource,
+    source: MaskSource,
     effects: &mut Vec<Effect>,
 ) {
     state.session.segment.begins = true;
-    effects.push(Effect::submit(CountVoxels { name, with }));
+    effects.push(Effect::submit(CountVoxels { name, source }));
 }
 
 /// Receives the rasterized start; another start may have been chosen meanwhile.
@@ -155,7 +155,7 @@ pub(in crate::state) fn place(state: &mut State, sphere: Sphere) {
 
 pub(in crate::state) fn play(state: &mut State) {
     match state.cannot_segment() {
-        Some(why) => waits(state, why),
+        Some(why) => report_waiting(state, why),
         None => {
             state.session.segment.play = RunControl::Run;
             // A converged surface is requested again.
@@ -165,7 +165,7 @@ pub(in crate::state) fn play(state: &mut State) {
 }
 
 /// The panel shows the reason permanently; a user action is answered once.
-pub(in crate::state) fn waits(state: &mut State, why: &str) {
+pub(in crate::state) fn report_waiting(state: &mut State, why: &str) {
     state.session.notices.status = why.to_owned();
 }
 
@@ -250,9 +250,9 @@ fn run_request(state: &State) -> Option<RunRequest> {
                 low: *low,
                 high: *high,
             },
-            Start::Filled { at, within } => InitialSurface::Filled {
-                at: *at,
-                within: *within,
+            Start::Filled { point, tolerance } => InitialSurface::Filled {
+                point: *point,
+                tolerance: *tolerance,
             },
         },
         speed_sources: speed_sources_before_drag(state).unwrap_or(speed_sources),
@@ -383,7 +383,7 @@ pub fn done(state: &mut State, update: RunUpdate, rests: bool) {
         }
         _ => {}
     }
-    if std::mem::take(&mut state.session.segment.keeps) {
+    if std::mem::take(&mut state.session.segment.keep_at_rest) {
         keep::keep(state);
     }
 }
@@ -437,7 +437,7 @@ fn unframe(state: &mut State) {
 pub fn failed(state: &mut State, why: &str) {
     let runtime = &mut state.session.segment;
     runtime.running = false;
-    runtime.keeps = false;
+    runtime.keep_at_rest = false;
     runtime.play = RunControl::Rest;
     if let Some(requested) = &mut runtime.requested {
         requested.play = RunControl::Rest;
@@ -452,7 +452,7 @@ pub fn stopped(state: &mut State) {
     let runtime = &state.session.segment;
     let live = runtime.live.clone().filter(|_| !is_resuming);
     if let Some(live) = live.filter(|live| live.run == runtime.run && live.step > 0) {
-        back::stay(state, &live);
+        back::rewind_cancelled(state, &live);
     }
 }
 

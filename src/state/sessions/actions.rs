@@ -25,15 +25,15 @@ pub fn act(state: &mut State, action: SessionAction, effects: &mut Vec<Effect>) 
             state.session.saving.changed_since = None;
         }
         SessionAction::Overwrite => checked::overwrite(state, effects),
-        SessionAction::Save { path, then } => {
-            let known = checked::known(state, path.as_deref());
-            save(state, path, known, then, effects);
+        SessionAction::Save { path, next } => {
+            let known = checked::expected_sha256(state, path.as_deref());
+            save(state, path, known, next, effects);
         }
         SessionAction::SetStore(store) => store_streamlines(state, store),
-        SessionAction::StoreToo { then } => {
+        SessionAction::StoreToo { next } => {
             store_streamlines(state, ResultStorage::All);
-            let known = checked::known(state, None);
-            save(state, None, known, then, effects);
+            let known = checked::expected_sha256(state, None);
+            save(state, None, known, next, effects);
         }
         SessionAction::RecipeOnlySeen => state.session.saving.recipe_only.clear(),
         SessionAction::Autosave => autosave(state, effects),
@@ -42,31 +42,31 @@ pub fn act(state: &mut State, action: SessionAction, effects: &mut Vec<Effect>) 
         }
         SessionAction::TakeAll => {
             let opening = state.session.saving.opening.as_ref();
-            let found = opening.map_or(Vec::new(), Opening::found);
+            let found = opening.map_or(Vec::new(), Opening::found_elsewhere);
             relocate(state, found, effects);
         }
-        SessionAction::Answer { index, answer } => {
+        SessionAction::Decide { index, decision } => {
             if let Some(opening) = &mut state.session.saving.opening {
-                opening.answers.insert(index, answer);
+                opening.decisions.insert(index, decision);
             }
         }
         SessionAction::OpenAnyway => load(state, effects),
         SessionAction::CancelOpening => state.session.saving.opening = None,
         SessionAction::FindRecoverable => submit(effects, FindRecoverable),
         SessionAction::Forget(session) => {
-            let left = &mut state.session.saving.recovery.found;
+            let left = &mut state.session.saving.recovery.sessions;
             left.retain(|l| l.session != session);
             submit(effects, ForgetRecoverable { session });
         }
         SessionAction::Later(session) => {
-            let left = &mut state.session.saving.recovery.found;
+            let left = &mut state.session.saving.recovery.sessions;
             left.retain(|l| l.session != session);
         }
         SessionAction::MakeAgain(layer) => later::make_again(state, layer, effects),
         SessionAction::Restore { layer, path } => later::restore(state, layer, path, effects),
         SessionAction::Drop(layer) => edit(state, "Remove from the session", false, |d| {
             d.remove_missing_layer(layer);
-            d.remove_missing_parts(|part| part.is_of(layer));
+            d.remove_missing_parts(|part| part.is_mask_of(layer));
         }),
         SessionAction::DropParts(group) => edit(state, "Remove from the session", false, |d| {
             d.remove_missing_parts(|part| group.has(part));

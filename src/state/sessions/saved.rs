@@ -18,7 +18,7 @@ pub(in crate::state) mod write;
 
 pub(in crate::state) use crate::state::sessions::saved::found_file::point_to;
 pub use crate::state::sessions::saved::found_later::{
-    maps_of, moved_to, restore_missing, restore_weights,
+    maps_of, relocated, restore_missing, restore_weights,
 };
 pub(in crate::state) use crate::state::sessions::saved::missing::add_missing;
 pub use crate::state::sessions::saved::missing::{away, missing_parts, unopened};
@@ -29,8 +29,8 @@ pub use crate::state::sessions::saved::snapshots::{
 pub use crate::state::sessions::saved::write::{autosave, draft};
 pub use crate::state::sessions::types::content::*;
 pub use crate::state::sessions::types::missing::{
-    AwaitedLayers, Group, MissingItem, MissingLayer, MissingPart, MissingWeights, Painted,
-    SessionPart,
+    AwaitedLayers, MissingGroup, MissingItem, MissingLayer, MissingPart, MissingWeights,
+    SessionPart, SpeedRegion,
 };
 pub use crate::state::sessions::types::origins::*;
 
@@ -39,7 +39,7 @@ use std::path::Path;
 
 /// The sentence about a layer whose file has changed: `refFA.nii.gz is not the file this session was saved with: it has
 /// 683 319 bytes and had 752 851`.
-pub(in crate::state) fn not_what_it_was(entry: &Entry, path: &Path, change: &Change) -> String {
+pub(in crate::state) fn changed_file(entry: &Entry, path: &Path, change: &Change) -> String {
     let name = entry.name();
     let now = path.file_name().unwrap_or_default().to_string_lossy();
     let what = match now == name {

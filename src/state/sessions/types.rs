@@ -7,18 +7,18 @@ pub(in crate::state) mod missing;
 pub(in crate::state) mod origins;
 
 use crate::state::sessions::types::content::Content;
-use crate::state::sessions::types::missing::Group;
-use crate::state::sessions::unsaved::{Base, InFiles, RecipeOnly};
+use crate::state::sessions::types::missing::MissingGroup;
+use crate::state::sessions::unsaved::{Base, DataInFiles, RecipeOnly};
 use crate::state::{LayerId, View};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 pub use crate::state::sessions::types::draft::{
-    ContentText, Listed, SessionDraft, Stored, StoredNumbers, ToSum,
+    ContentText, ListedFile, ResultToSum, SessionDraft, StoredMask, StoredNumbers,
 };
 pub use crate::state::sessions::types::file::{
-    Change, Difference, EXTENSION, Entry, FileComparison, Found, Match, Missing, PackedMask,
+    Change, Difference, EXTENSION, Entry, FileComparison, FileStatus, Match, Missing, PackedMask,
     PackedNumbers, Parse, ReadSession, RecoverableSession, ResultStorage, Sum, UnreadableArray,
 };
 
@@ -46,15 +46,15 @@ pub enum SessionAction {
     Discard,
     /// Stays; also cancels the action that was to follow.
     Stay,
-    /// `None`: under its present name. `then` follows once it is saved.
+    /// `None`: under its present name. `next` follows once it is saved.
     Save {
         path: Option<PathBuf>,
-        then: Option<UnsavedAction>,
+        next: Option<UnsavedAction>,
     },
     SetStore(ResultStorage),
     /// Stores large layers, too: saves the session again, then continues with the action.
     StoreToo {
-        then: Option<UnsavedAction>,
+        next: Option<UnsavedAction>,
     },
     /// The user has seen that the session stores only the recipes of some layers.
     RecipeOnlySeen,
@@ -68,9 +68,9 @@ pub enum SessionAction {
     /// Accepts every file that was found elsewhere.
     TakeAll,
     /// The decision about a file that has changed.
-    Answer {
+    Decide {
         index: usize,
-        answer: Changed,
+        decision: FileDecision,
     },
     /// Opens the session without missing files, and without changed ones that were not accepted.
     OpenAnyway,
@@ -90,12 +90,12 @@ pub enum SessionAction {
     /// Removes a missing layer from the session.
     Drop(LayerId),
     /// Removes missing regions or pathways from the session.
-    DropParts(Group),
+    DropParts(MissingGroup),
 }
 
 /// The user's decision about a changed file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Changed {
+pub enum FileDecision {
     UseAsItIs,
     /// The file is not used, and its layer stays in the session as it was.
     LeaveOut,
@@ -104,7 +104,7 @@ pub enum Changed {
 /// A session being opened.
 #[derive(Clone, Debug)]
 pub struct Opening {
-    pub read: Arc<ReadSession>,
+    pub session: Arc<ReadSession>,
     pub content: Arc<Content>,
     /// Whether it is unsaved work of an earlier window.
     pub recovered: bool,
@@ -113,7 +113,7 @@ pub struct Opening {
     /// Whether the user has chosen files.
     pub moved: bool,
     /// Decisions about changed files, by their numbers.
-    pub answers: BTreeMap<usize, Changed>,
+    pub decisions: BTreeMap<usize, FileDecision>,
     /// Whether this version does not know part of it.
     pub unknown: bool,
     /// Layers that cannot be read.
@@ -122,23 +122,23 @@ pub struct Opening {
 
 impl Opening {
     /// Changed files, with their numbers.
-    pub fn wrong(&self) -> impl Iterator<Item = (usize, &Found)> {
-        let files = self.read.files.iter().enumerate();
+    pub fn changed_files(&self) -> impl Iterator<Item = (usize, &FileStatus)> {
+        let files = self.session.files.iter().enumerate();
         files.filter(|(_, f)| f.standing != FileComparison::Same)
     }
 
     /// The number of files without a decision of the user.
     pub fn open_questions(&self) -> usize {
-        let open = |(index, found): &(usize, &Found)| {
+        let open = |(index, found): &(usize, &FileStatus)| {
             matches!(found.standing, FileComparison::Missing(_))
-                || !self.answers.contains_key(index)
+                || !self.decisions.contains_key(index)
         };
-        self.wrong().filter(open).count()
+        self.changed_files().filter(open).count()
     }
 
     /// Missing files that were found elsewhere.
-    pub fn found(&self) -> Vec<(usize, PathBuf)> {
-        let found = self.wrong();
+    pub fn found_elsewhere(&self) -> Vec<(usize, PathBuf)> {
+        let found = self.changed_files();
         found
             .filter_map(|(index, f)| Some((index, f.suggestion.clone()?)))
             .collect()
@@ -150,26 +150,26 @@ impl Opening {
 pub struct ChangedSince {
     pub path: PathBuf,
     /// Follows once the session is saved.
-    pub then: Option<UnsavedAction>,
+    pub next: Option<UnsavedAction>,
 }
 
 /// Whether the files of the opened session have the same content as when it was saved.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Verified {
+pub enum FileVerification {
     /// Number of files being read.
     Running(usize),
-    Same(usize),
+    Unchanged(usize),
     /// Names of the changed files.
-    Differ(Vec<String>),
+    Changed(Vec<String>),
 }
 
-impl Verified {
+impl FileVerification {
     pub fn label(&self) -> String {
         let files = |n: usize| crate::state::core::text::counted(n, "file");
         match self {
             Self::Running(n) => format!("{} being verified", files(*n)),
-            Self::Same(n) => format!("{} verified (SHA-256)", files(*n)),
-            Self::Differ(names) => format!("Changed: {}", names.join(", ")),
+            Self::Unchanged(n) => format!("{} verified (SHA-256)", files(*n)),
+            Self::Changed(names) => format!("Changed: {}", names.join(", ")),
         }
     }
 }
@@ -187,7 +187,7 @@ pub struct Autosave {
 /// Work of earlier windows that can be recovered.
 #[derive(Clone, Debug, Default)]
 pub struct Recovery {
-    pub found: Vec<RecoverableSession>,
+    pub sessions: Vec<RecoverableSession>,
     /// Another process held a lock at the last search, and may be ending.
     pub search_again: bool,
     /// The recovery file of the document: kept until it is saved here.
@@ -204,7 +204,7 @@ pub struct Saving {
     pub seen: Option<String>,
     /// An open question: that file has changed.
     pub changed_since: Option<ChangedSince>,
-    pub verified: Option<Verified>,
+    pub verified: Option<FileVerification>,
     /// The status line just after the session was opened.
     pub opened_status: String,
     /// The content of that file, or the state when the first file was opened.
@@ -212,7 +212,7 @@ pub struct Saving {
     /// The content of a file being written.
     pub base_being_saved: Option<Arc<Base>>,
     /// Layers whose files were exported.
-    pub in_files: InFiles,
+    pub in_files: DataInFiles,
     /// Layers of which the last saved session stores only the recipe, until the user has seen it.
     pub recipe_only: Vec<RecipeOnly>,
     /// The view in that file, and the one in a file being written.
@@ -224,7 +224,7 @@ pub struct Saving {
     /// An open question: work would be lost.
     pub pending_action: Option<UnsavedAction>,
     /// Follows once the session is saved.
-    pub then: Option<UnsavedAction>,
+    pub next: Option<UnsavedAction>,
     pub autosave: Autosave,
     pub recovery: Recovery,
     /// Whether files are read even if their size and age are unchanged.
@@ -237,9 +237,9 @@ impl Saving {
         let opening = self.opening.as_ref().filter(|o| o.recovered);
         let taken = [
             self.recovery.reading.as_deref(),
-            opening.map(|o| o.read.path.as_path()),
+            opening.map(|o| o.session.path.as_path()),
         ];
-        let left = self.recovery.found.iter();
+        let left = self.recovery.sessions.iter();
         left.filter(move |l| !taken.contains(&Some(l.session.as_path())))
     }
 }

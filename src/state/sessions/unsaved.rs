@@ -3,14 +3,14 @@
 
 mod base;
 
-pub use crate::state::sessions::unsaved::base::{Base, InSession};
+pub use crate::state::sessions::unsaved::base::{Base, PartsInSession};
 
 use crate::compute::memory;
 use crate::data::{DataId, Tractogram};
-use crate::jobs::Whole;
+use crate::jobs::CompleteData;
 use crate::state::State;
 use crate::state::core::layer::{Content, Layer, LayerId};
-use crate::state::core::text::{THIN, counted, fixed, some_of, with_unit};
+use crate::state::core::text::{THIN, counted, fixed, shortened_list, with_unit};
 use crate::state::document::Document;
 use crate::state::filter::WEIGHT;
 use crate::state::segment::Start;
@@ -85,7 +85,7 @@ impl UnsavedPart {
                         1 => "its own file",
                         _ => "their own files",
                     },
-                    some_of(&names, NAMED)
+                    shortened_list(&names, NAMED)
                 )
             }
             Self::Other => "Changes of names, display, order or settings".to_owned(),
@@ -101,7 +101,7 @@ pub struct RecipeOnly {
     pub name: String,
     pub streamlines: usize,
     pub bytes: u64,
-    of: DataId,
+    tractogram: DataId,
 }
 
 impl RecipeOnly {
@@ -123,13 +123,13 @@ pub fn size(bytes: u64) -> String {
 
 /// Data that files hold in full, by their paths.
 #[derive(Clone, Debug, Default)]
-pub struct InFiles(BTreeMap<PathBuf, Whole>);
+pub struct DataInFiles(BTreeMap<PathBuf, CompleteData>);
 
-impl InFiles {
-    /// A file was written; `whole`: the data that it holds in full.
-    pub fn written(&mut self, path: &Path, whole: Option<Whole>) {
-        match whole {
-            Some(whole) => self.0.insert(path.to_owned(), whole),
+impl DataInFiles {
+    /// A file was written; `complete`: the data that it holds in full.
+    pub fn written(&mut self, path: &Path, complete: Option<CompleteData>) {
+        match complete {
+            Some(complete) => self.0.insert(path.to_owned(), complete),
             None => self.0.remove(path),
         };
     }
@@ -178,8 +178,8 @@ fn same_start(a: &Start, b: &Start) -> bool {
 impl Document {
     /// Id of the data of a layer; for streamlines without their weights, which count separately.
     pub fn without_weights(&self, layer: LayerId, data: DataId) -> DataId {
-        let current = self.weights.get(&layer).filter(|w| w.of == data);
-        current.map_or(data, |w| w.lines)
+        let current = self.weights.get(&layer).filter(|w| w.weighted == data);
+        current.map_or(data, |w| w.unweighted)
     }
 
     fn unweighted(&self, layer: &Layer) -> DataId {
@@ -334,20 +334,20 @@ impl State {
         let store = self.document.store;
         let mut all: Vec<RecipeOnly> = Vec::new();
         let mut add = |name: String, tractogram: &Tractogram| {
-            let of = tractogram.id();
-            if !store.keeps(tractogram) && all.iter().all(|known| known.of != of) {
+            let id = tractogram.id();
+            if !store.keeps(tractogram) && all.iter().all(|known| known.tractogram != id) {
                 all.push(RecipeOnly {
                     name,
                     streamlines: tractogram.len(),
                     bytes: ResultStorage::bytes(tractogram),
-                    of,
+                    tractogram: id,
                 });
             }
         };
         let documents = self.session.snapshots.all.iter();
         let documents = documents.map(|s| (&s.document, Some(s)));
         for (document, snapshot) in std::iter::once((&self.document, None)).chain(documents) {
-            let of = |name: &str| match snapshot {
+            let full_name = |name: &str| match snapshot {
                 Some(snapshot) => format!("{name} of {}", snapshot.label()),
                 None => name.to_owned(),
             };
@@ -355,11 +355,11 @@ impl State {
                 let made = document.curve_recipe(layer.id).is_some()
                     || document.missing_origin(layer.id).is_some();
                 if let (Content::Tractogram(tractogram), true) = (&layer.content, made) {
-                    add(of(&layer.name), tractogram);
+                    add(full_name(&layer.name), tractogram);
                 }
             }
             if let Some(live) = snapshot.and_then(|s| s.live.as_ref()) {
-                add(of("Streamlines"), &live.output.kept);
+                add(full_name("Streamlines"), &live.output.kept);
             }
         }
         all
@@ -380,7 +380,7 @@ impl State {
     pub fn only_in_memory(&self) -> Vec<RecipeOnly> {
         let in_files = &self.session.saving.in_files;
         let mut all = self.recipe_only();
-        all.retain(|layer| !in_files.holds(layer.of));
+        all.retain(|layer| !in_files.holds(layer.tractogram));
         all
     }
 

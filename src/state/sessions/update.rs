@@ -7,7 +7,7 @@ pub(in crate::state) mod later;
 use crate::io::Remark;
 use crate::jobs::{Receive, Slot};
 use crate::state::core::notices::{Message, Severity, Topic};
-use crate::state::core::text::{counted, some_of};
+use crate::state::core::text::{counted, shortened_list};
 use crate::state::edit::edit;
 use crate::state::files::opening;
 use crate::state::files::types::RecentKind;
@@ -17,10 +17,10 @@ use crate::state::sessions::jobs::{
     Autosave, ForgetRecoverable, LoadLayers, OpenSession, RelocateFiles, RemoveRecoveryCopy,
     RestoredLayers, SaveOutcome, SaveSession,
 };
-use crate::state::sessions::unsaved::{Base, InFiles, summed};
+use crate::state::sessions::unsaved::{Base, DataInFiles, summed};
 use crate::state::sessions::{
-    Changed, EXTENSION, FileComparison, Found, Missing, Opening, ReadSession, ResultStorage,
-    UnsavedAction, saved,
+    EXTENSION, FileComparison, FileDecision, FileStatus, Missing, Opening, ReadSession,
+    ResultStorage, UnsavedAction, saved,
 };
 use crate::state::streamlines::StreamlineRuntime;
 use crate::state::{Document, Effect, State, View, tensors};
@@ -37,16 +37,16 @@ pub(in crate::state) fn store_streamlines(state: &mut State, store: ResultStorag
 /// Reads the session's files at their new paths.
 pub(in crate::state) fn relocate(
     state: &mut State,
-    to: Vec<(usize, PathBuf)>,
+    new_paths: Vec<(usize, PathBuf)>,
     effects: &mut Vec<Effect>,
 ) {
     state.session.forget_failures(Slot::Load);
     if let Some(opening) = &mut state.session.saving.opening {
-        for (index, _) in &to {
-            opening.answers.remove(index);
+        for (index, _) in &new_paths {
+            opening.decisions.remove(index);
         }
-        let files = opening.read.files.clone();
-        submit(effects, RelocateFiles { files, to });
+        let files = opening.session.files.clone();
+        submit(effects, RelocateFiles { files, new_paths });
     }
 }
 
@@ -149,7 +149,7 @@ pub fn empty(state: &mut State, effects: &mut Vec<Effect>) {
     let saving = &mut session.saving;
     (saving.file, saving.opened, saving.opening) = (None, None, None);
     (saving.seen, saving.changed_since, saving.verified) = (None, None, None);
-    (saving.in_files, saving.base_being_saved) = (InFiles::default(), None);
+    (saving.in_files, saving.base_being_saved) = (DataInFiles::default(), None);
     saving.recipe_only.clear();
     if saving.autosave.last.take().is_some() {
         submit(effects, RemoveRecoveryCopy);
@@ -170,7 +170,7 @@ pub fn untouched(state: &mut State) {
 pub(in crate::state) fn save(
     state: &mut State,
     path: Option<PathBuf>,
-    known: Option<String>,
+    expected_sha256: Option<String>,
     then: Option<UnsavedAction>,
     effects: &mut Vec<Effect>,
 ) {
@@ -180,11 +180,18 @@ pub(in crate::state) fn save(
     let Some(path) = path.or(saving.file.clone()) else {
         return;
     };
-    saving.then = then;
+    saving.next = then;
     let draft = Box::new(saved::draft(state));
     state.session.saving.view_being_saved = Some(state.view.clone());
     state.session.saving.base_being_saved = Some(Arc::new(Base::saved(state)));
-    submit(effects, SaveSession { path, draft, known });
+    submit(
+        effects,
+        SaveSession {
+            path,
+            draft,
+            expected_sha256,
+        },
+    );
 }
 
 /// Saves for recovery what is in no file yet.
@@ -251,13 +258,13 @@ pub(in crate::state) fn autosaved(state: &mut State, effects: &mut Vec<Effect>) 
 /// The files of the session being opened were compared at their new paths.
 pub(in crate::state) fn were_relocated(
     state: &mut State,
-    files: Vec<Found>,
+    files: Vec<FileStatus>,
     effects: &mut Vec<Effect>,
 ) {
     if let Some(opening) = &mut state.session.saving.opening {
-        Arc::make_mut(&mut opening.read).files = files;
+        Arc::make_mut(&mut opening.session).files = files;
         opening.moved = true;
-        if opening.wrong().next().is_none() {
+        if opening.changed_files().next().is_none() {
             load(state, effects);
         }
     }
@@ -277,7 +284,7 @@ pub fn not_read(state: &mut State) {
 pub fn failed(state: &mut State, slot: Slot) {
     let saving = &mut state.session.saving;
     match slot {
-        Slot::Save => saving.then = None,
+        Slot::Save => saving.next = None,
         Slot::Recovery => {
             saving.autosave.is_running = false;
             saving.autosave.last = None;
@@ -318,7 +325,7 @@ fn was_saved(state: &mut State, path: PathBuf, revision: u64, effects: &mut Vec<
     saving.recipe_only = recipe_only;
     saving.file = Some(path.clone());
     saving.view = saving.view_being_saved.take();
-    let then = saving.then.take();
+    let then = saving.next.take();
     let layers = state.document.layers.len() + state.document.missing_layers().count();
     let summary = summary(layers, &state.document);
     opening::remember(state, path, RecentKind::Session, summary, effects);
@@ -350,7 +357,7 @@ fn notify_lost(state: &mut State) {
     }
     let sentence = format!(
         "{} cannot be stored in a session, since the scan or mask behind {} is gone: export {} as a file",
-        some_of(&lost, NAMED),
+        shortened_list(&lost, NAMED),
         if lost.len() == 1 { "it" } else { "them" },
         if lost.len() == 1 { "it" } else { "each" },
     );
@@ -366,14 +373,14 @@ fn summary(layers: usize, document: &Document) -> String {
 
 pub(in crate::state) fn was_read(
     state: &mut State,
-    read: Arc<ReadSession>,
+    session: Arc<ReadSession>,
     effects: &mut Vec<Effect>,
 ) {
     let recovered = state.session.saving.recovery.reading.take().is_some();
-    let (content, unknown) = match &read.content {
+    let (content, unknown) = match &session.content {
         Ok((content, unknown)) => (content.clone(), unknown.clone()),
         Err(why) => {
-            let path = read.path.display();
+            let path = session.path.display();
             let sentence = format!("{why}, expected one saved by Arcuate: {path}");
             return state.session.notify_failure(Slot::Load, sentence);
         }
@@ -381,8 +388,8 @@ pub(in crate::state) fn was_read(
     if !unknown.is_empty() {
         const NAMED: usize = 4;
         let names: Vec<&str> = unknown.iter().map(String::as_str).collect();
-        let names = some_of(&names, NAMED);
-        let path = read.path.display();
+        let names = shortened_list(&names, NAMED);
+        let path = session.path.display();
         state.session.notify(
             Severity::Warning,
             format!(
@@ -392,16 +399,16 @@ pub(in crate::state) fn was_read(
         );
     }
     let opening = Opening {
-        read,
+        session,
         content,
         recovered,
         asking: false,
         moved: false,
-        answers: BTreeMap::new(),
+        decisions: BTreeMap::new(),
         unknown: !unknown.is_empty(),
         unreadable: Vec::new(),
     };
-    let asking = opening.wrong().next().is_some();
+    let asking = opening.changed_files().next().is_some();
     state.session.saving.opening = Some(Opening { asking, ..opening });
     if !asking {
         load(state, effects);
@@ -415,16 +422,16 @@ pub(in crate::state) fn load(state: &mut State, effects: &mut Vec<Effect>) {
     };
     opening.asking = false;
     // A changed file is read if that was accepted, and otherwise stays in the session.
-    let answers = &opening.answers;
-    let files = &mut Arc::make_mut(&mut opening.read).files;
+    let answers = &opening.decisions;
+    let files = &mut Arc::make_mut(&mut opening.session).files;
     for (index, found) in files.iter_mut().enumerate() {
         if let FileComparison::Changed(why) = &found.standing
-            && answers.get(&index) != Some(&Changed::UseAsItIs)
+            && answers.get(&index) != Some(&FileDecision::UseAsItIs)
         {
             found.standing = FileComparison::Missing(Missing::Rejected(why.clone()));
         }
     }
-    let (items, unreadable) = saved::items(&opening.content, &opening.read);
+    let (items, unreadable) = saved::items(&opening.content, &opening.session);
     opening.unreadable = unreadable;
     submit(effects, LoadLayers { items });
 }
@@ -438,7 +445,7 @@ pub(in crate::state) fn was_loaded(
         return later::was_restored(state, restored, effects);
     };
     let Opening {
-        read,
+        session,
         content,
         recovered,
         moved,
@@ -447,12 +454,12 @@ pub(in crate::state) fn was_loaded(
         ..
     } = opening;
     let origins = Origins::default();
-    let reported = saved::snapshots(&origins, &content, &read, &restored, &unreadable);
+    let reported = saved::snapshots(&origins, &content, &session, &restored, &unreadable);
     let (snapshots, lacks) = (reported.snapshots, reported.lacks);
     let own = |id: &u64| content.document.layers.iter().any(|l| l.id == *id);
     let restored = restored.into_iter().filter(|(id, _)| own(id)).collect();
     let unreadable = unreadable.into_iter().filter(|(id, _)| own(id)).collect();
-    let built = saved::build(&origins, &content.document, &read, restored, unreadable);
+    let built = saved::build(&origins, &content.document, &session, restored, unreadable);
     let (document, mut notes) = (built.document, built.notes);
     // A remark about the present document also holds for the same layer of a snapshot.
     for (name, note) in reported.notes {
@@ -465,7 +472,7 @@ pub(in crate::state) fn was_loaded(
     let kept: Vec<_> = std::mem::take(&mut state.session.notices.messages);
     empty(state, effects);
     // A message that appeared while the session was read is about it.
-    let about = read.path.display().to_string();
+    let about = session.path.display().to_string();
     let kept = kept.into_iter().filter(|m| m.text.contains(&about));
     state.session.notices.messages = kept.collect();
     for note in &notes {
@@ -489,22 +496,25 @@ pub(in crate::state) fn was_loaded(
         |saved| saved::view(saved, &state.view),
     );
     let base = match recovered {
-        true => Base::recovered(state, content.in_session(&read)),
+        true => Base::recovered(state, content.in_session(&session)),
         false => Base::saved(state),
     };
     let saving = &mut state.session.saving;
-    saving.opened = Some(read.clone());
+    saving.opened = Some(session.clone());
     saving.view = Some(state.view.clone());
     saving.base = Arc::new(base);
     if recovered {
         saving.file.clone_from(&content.origin);
         saving.seen.clone_from(&content.origin_sha256);
-        saving.recovery.found.retain(|l| l.session != read.path);
+        saving
+            .recovery
+            .sessions
+            .retain(|l| l.session != session.path);
         // A copy with parts unknown to this version is not replaced.
-        saving.recovery.source = (!unknown).then(|| read.path.clone());
+        saving.recovery.source = (!unknown).then(|| session.path.clone());
     } else {
-        saving.file = Some(read.path.clone());
-        saving.seen = Some(read.sha256.clone());
+        saving.file = Some(session.path.clone());
+        saving.seen = Some(session.sha256.clone());
     }
     if recovered || moved || missing || !notes.is_empty() {
         crate::state::edit::changed(state);
@@ -519,9 +529,9 @@ pub(in crate::state) fn was_loaded(
     } else {
         // Layers of the fit come later.
         let summary = summary(content.document.layers.len(), &state.document);
-        let path = read.path.clone();
+        let path = session.path.clone();
         opening::remember(state, path, RecentKind::Session, summary, effects);
-        format!("Opened session: {}", read.path.display())
+        format!("Opened session: {}", session.path.display())
     };
     checked::verify(state, effects);
     tensors::update::fit(state, effects);

@@ -7,7 +7,7 @@ use crate::state::{Effect, SnapshotAction, State, snapshots, tensors};
 pub fn act(state: &mut State, action: SnapshotAction, effects: &mut Vec<Effect>) {
     match action {
         SnapshotAction::Take => {
-            snapshots::take(state);
+            snapshots::add(state);
             changed(state);
         }
         SnapshotAction::Rename { number, name } => {

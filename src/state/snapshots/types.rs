@@ -27,13 +27,13 @@ impl Snapshot {
 
 /// The comparison shown to the right of the divider.
 #[derive(Clone, Debug)]
-pub struct Comparing {
-    pub with: Arc<Snapshot>,
+pub struct SnapshotComparison {
+    pub snapshot: Arc<Snapshot>,
     /// Position of the divider, as a fraction of a pane's width.
     pub share: f32,
 }
 
-impl Comparing {
+impl SnapshotComparison {
     /// Whether streamlines that missed the targets are shown: on both sides or on neither. A session stores only those
     /// that reached them, and streamlines on one side would look like a difference.
     pub fn shows_missed(&self, now: Option<&CurveResult>) -> bool {
@@ -43,20 +43,24 @@ impl Comparing {
                 !o.missed.is_empty() || o.seed_outcomes[SeedOutcome::MissedTargets as usize] == 0
             })
         };
-        knows(now) && knows(self.with.live.as_ref())
+        knows(now) && knows(self.snapshot.live.as_ref())
     }
 
     /// The snapshot with the present view: from the same direction, at the same crosshair.
-    pub fn seen(&self, state: &State) -> State {
+    pub fn with_view_of(&self, state: &State) -> State {
         let mut seen = state.clone();
-        seen.document = self.with.document.clone();
-        seen.session.track.show(self.with.live.clone());
+        seen.document = self.snapshot.document.clone();
+        seen.session.track.show(self.snapshot.live.clone());
         seen.session.bundle.stopped.ask(None);
         seen.session.regions.selected = None;
         seen.view.visible.missed &= self.shows_missed(state.session.track.live.value());
         seen.session.snapshots.comparing = None;
         // In tasks that do not show live results.
-        if let Some(id) = self.with.was_live.filter(|_| !state.view.task.shows_live()) {
+        if let Some(id) = self
+            .snapshot
+            .was_live
+            .filter(|_| !state.view.task.shows_live())
+        {
             seen.document.edit_layer(id, |l| l.display.visible = false);
         }
         // For an opened session: recomputed for the present document.
@@ -64,15 +68,15 @@ impl Comparing {
             .document
             .kept_pathways
             .iter_mut()
-            .filter(|k| k.found.is_none())
+            .filter(|k| k.result.is_none())
         {
             let now = state
                 .document
                 .kept_pathways
                 .iter()
                 .find(|now| now.id == kept.id);
-            if let Some(found) = now.and_then(|now| now.found.clone()) {
-                Arc::make_mut(kept).found = Some(found);
+            if let Some(found) = now.and_then(|now| now.result.clone()) {
+                Arc::make_mut(kept).result = Some(found);
             }
         }
         seen
@@ -83,7 +87,7 @@ impl Comparing {
 pub const MOST: usize = 8;
 
 /// Takes a snapshot.
-pub fn take(state: &mut State) {
+pub fn add(state: &mut State) {
     let session = &mut state.session;
     // A letter would be read as a side of the head.
     let numbers = session.snapshots.all.iter();
@@ -114,23 +118,23 @@ pub fn change(session: &mut Session, number: usize, change: impl FnOnce(&mut Sna
         return;
     };
     let comparing = session.snapshots.comparing.as_mut();
-    let comparing = comparing.filter(|c| Arc::ptr_eq(&c.with, snapshot));
+    let comparing = comparing.filter(|c| Arc::ptr_eq(&c.snapshot, snapshot));
     let mut changed = (**snapshot).clone();
     change(&mut changed);
     *snapshot = Arc::new(changed);
     if let Some(comparing) = comparing {
-        comparing.with = snapshot.clone();
+        comparing.snapshot = snapshot.clone();
     }
 }
 
 /// Compares with the snapshot of this number, counted from the oldest; `None` ends the comparison.
-pub fn compare(state: &mut State, with: Option<usize>) {
+pub fn compare(state: &mut State, snapshot: Option<usize>) {
     let session = &mut state.session;
     let share = session.snapshots.comparing.as_ref().map(|c| c.share);
-    let with = with.and_then(|i| session.snapshots.all.get(i).cloned());
-    session.snapshots.comparing = with.map(|with| Comparing {
+    let snapshot = snapshot.and_then(|i| session.snapshots.all.get(i).cloned());
+    session.snapshots.comparing = snapshot.map(|snapshot| SnapshotComparison {
         share: share.unwrap_or(0.5),
-        with,
+        snapshot,
     });
 }
 
@@ -165,5 +169,5 @@ pub enum SnapshotAction {
 #[derive(Clone, Debug, Default)]
 pub struct SnapshotRuntime {
     pub all: Vec<Arc<Snapshot>>,
-    pub comparing: Option<Comparing>,
+    pub comparing: Option<SnapshotComparison>,
 }

@@ -11,9 +11,9 @@ pub fn act(state: &mut State, action: BundleAction, effects: &mut Vec<Effect>) {
         BundleAction::SetRules { rules, phase } => {
             set(state, "Filter streamlines", phase, |b| b.set_rules(rules));
         }
-        BundleAction::SwitchFilter { layer, on } => {
+        BundleAction::SwitchFilter { layer, enabled } => {
             set(state, "Filter streamlines", Phase::Done, |b| {
-                b.switch_filter(layer, on);
+                b.switch_filter(layer, enabled);
             });
         }
         BundleAction::Keep => edits::keep(state, effects),
@@ -22,16 +22,18 @@ pub fn act(state: &mut State, action: BundleAction, effects: &mut Vec<Effect>) {
         BundleAction::Pick {
             screen,
             target,
-            how,
-        } => select_manually::pick(state, screen, target, how, effects),
-        BundleAction::Choose { lines, how, anchor } => {
-            select_manually::lines(state, &lines, how, anchor)
-        }
+            mode,
+        } => select_manually::pick(state, screen, target, mode, effects),
+        BundleAction::Choose {
+            streamlines,
+            mode,
+            anchor,
+        } => select_manually::lines(state, &streamlines, mode, anchor),
         BundleAction::ChooseAll => select_manually::all(state),
-        BundleAction::ChooseOthers => select_manually::others(state),
+        BundleAction::ChooseOthers => select_manually::invert(state),
         BundleAction::ChooseNone => state.session.bundle.manual_selection = None,
-        BundleAction::ChoosePair { row, column, how } => {
-            select_manually::pair(state, row, column, how)
+        BundleAction::ChoosePair { row, column, mode } => {
+            select_manually::pair(state, row, column, mode)
         }
         BundleAction::SetImages(images) => {
             set(state, "Columns of the table", Phase::Done, |b| {

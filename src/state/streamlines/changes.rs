@@ -54,7 +54,7 @@ fn rules(document: &Document, other: &Document, layer: LayerId) -> Fields {
         return fields;
     };
     for region in &document.regions {
-        let how = streamline_rules.how(region.id, region.role);
+        let how = streamline_rules.region_rule(region.id, region.role);
         fields.name(&region.name, how.label());
     }
     let meets = [(false, "Anywhere"), (true, "At an end")];
@@ -82,8 +82,8 @@ fn rules(document: &Document, other: &Document, layer: LayerId) -> Fields {
 
 /// `Length all → ≥ 30 mm`: each value with limits in one of the two.
 fn limits(before: &Document, after: &Document, layer: LayerId) -> Vec<String> {
-    let of = |document: &Document| document.bundle.rules_of(layer).cloned();
-    let both = [of(before), of(after)];
+    let rules_of = |document: &Document| document.bundle.rules_of(layer).cloned();
+    let both = [rules_of(before), rules_of(after)];
     let by_weight = [before, after].map(|d| d.filter.by_weight_of(layer).is_some());
     let columns = both.iter().flatten().flat_map(|s| &s.limits);
     let mut columns: Vec<&Column> = columns.map(|limit| &limit.column).collect();
@@ -94,8 +94,8 @@ fn limits(before: &Document, after: &Document, layer: LayerId) -> Vec<String> {
         if by_weight.contains(&true) && *column == weight() {
             continue;
         }
-        let fields = |of: usize| {
-            let limit = both[of].as_ref().and_then(|s| s.limit(column));
+        let fields = |side: usize| {
+            let limit = both[side].as_ref().and_then(|s| s.limit(column));
             let ends = limit.map_or((None, None), |l| (l.low, l.high));
             let unit = if *column == Column::length() {
                 "mm"
@@ -103,7 +103,7 @@ fn limits(before: &Document, after: &Document, layer: LayerId) -> Vec<String> {
                 ""
             };
             let mut fields = Fields::default();
-            let document = [before, after][of];
+            let document = [before, after][side];
             fields.name(&document.column_name(column), range(ends, unit));
             fields
         };

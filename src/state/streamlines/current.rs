@@ -6,11 +6,13 @@ use crate::state::State;
 use crate::state::core::layer::{Content, Layer, LayerId};
 use crate::state::document::Document;
 use crate::state::filter::WEIGHT;
-use crate::state::streamlines::{Column, ManualSelection, Origin, SameArc, StreamlineSelection};
+use crate::state::streamlines::{
+    Column, ManualSelection, SameArc, StreamlineSelection, ValueSource,
+};
 use std::sync::Arc;
 
 /// A layer's streamlines.
-pub fn lines_of(layer: &Layer) -> Option<&Tractogram> {
+pub fn streamlines_of(layer: &Layer) -> Option<&Tractogram> {
     match &layer.content {
         Content::Tractogram(tractogram) => Some(tractogram),
         _ => None,
@@ -42,7 +44,7 @@ impl State {
     pub fn bundle(&self) -> Option<(&Arc<Layer>, &Tractogram)> {
         let named = |id: Option<LayerId>| {
             let layer = self.document.layer(id?)?;
-            Some((layer, lines_of(layer)?))
+            Some((layer, streamlines_of(layer)?))
         };
         let rules = || {
             let mut rules = self.document.bundle.rules();
@@ -56,7 +58,7 @@ impl State {
             .map(|c| c.layer);
         let all = || {
             let layers = self.document.layers.iter().rev();
-            layers.filter_map(|l| Some((l, lines_of(l)?)))
+            layers.filter_map(|l| Some((l, streamlines_of(l)?)))
         };
         named(self.session.selected_layer)
             .or_else(|| named(self.session.bundle.subject))
@@ -69,8 +71,8 @@ impl State {
     /// The streamlines of a layer that the rules keep; the previous result while a new one is being computed.
     pub fn selection(&self, layer: LayerId) -> Option<&StreamlineSelection> {
         let (key, selection) = self.session.bundle.selections.get(&layer)?.shown()?;
-        let lines = lines_of(self.document.layer(layer)?)?;
-        (self.has_rules(layer) && key.of == lines.id()).then_some(selection)
+        let lines = streamlines_of(self.document.layer(layer)?)?;
+        (self.has_rules(layer) && key.tractogram == lines.id()).then_some(selection)
     }
 
     /// Whether this layer has rules.
@@ -79,7 +81,7 @@ impl State {
     }
 
     /// The result of the present rules; `None` while unknown.
-    pub fn passing(&self, layer: LayerId) -> Option<&StreamlineSelection> {
+    pub fn selection_result(&self, layer: LayerId) -> Option<&StreamlineSelection> {
         let sift = self.session.bundle.selections.get(&layer)?;
         let at_rest = sift.running().is_none() && !sift.has_failed();
         self.selection(layer).filter(|_| at_rest)
@@ -88,8 +90,8 @@ impl State {
     /// The selected streamlines of the present layer.
     pub fn manual_selection(&self) -> Option<&ManualSelection> {
         let chosen = self.session.bundle.manual_selection.as_ref()?;
-        let lines = lines_of(self.document.layer(chosen.layer)?)?;
-        (lines.id() == chosen.of && chosen.count > 0).then_some(chosen)
+        let lines = streamlines_of(self.document.layer(chosen.layer)?)?;
+        (lines.id() == chosen.tractogram && chosen.count > 0).then_some(chosen)
     }
 
     /// The image of a column, and the index of its frame.
@@ -102,21 +104,21 @@ impl State {
     }
 
     /// The source of a column's values; `None` if its image is gone.
-    pub fn origin(&self, column: &Column) -> Option<Origin> {
+    pub fn origin(&self, column: &Column) -> Option<ValueSource> {
         Some(match column {
-            Column::Value(name) => Origin::Value(name.clone()),
+            Column::Value(name) => ValueSource::Value(name.clone()),
             Column::Image(layer) => {
                 let (volume, frame) = self.column_image(*layer)?;
-                Origin::Image(volume.id(), frame)
+                ValueSource::Image(volume.id(), frame)
             }
         })
     }
 
     /// Values that have been computed.
-    pub fn values(&self, of: DataId, column: &Column) -> Option<&Arc<[f32]>> {
+    pub fn values(&self, tractogram: DataId, column: &Column) -> Option<&Arc<[f32]>> {
         let from = self.origin(column)?;
         let known = self.session.bundle.values.iter();
-        let mut known = known.filter(|(key, _)| key.of == of && key.from == from);
+        let mut known = known.filter(|(key, _)| key.tractogram == tractogram && key.source == from);
         known.next().map(|(_, values)| values)
     }
 
@@ -179,7 +181,7 @@ impl State {
     }
 
     /// The streamlines that count: those that the rules keep, or all.
-    pub fn among(&self, layer: LayerId) -> Option<SameArc<bool>> {
+    pub fn counted_marks(&self, layer: LayerId) -> Option<SameArc<bool>> {
         self.selection(layer).map(|s| s.marks.clone())
     }
 }

@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 /// Streamlines, and which of them count.
 #[derive(Clone, Debug)]
-pub struct Among {
+pub struct CountedStreamlines {
     pub tractogram: Tractogram,
     pub marks: Option<Arc<[bool]>>,
 }

@@ -5,7 +5,7 @@ pub mod tables;
 use crate::data::tractogram::LENGTH;
 use crate::io::quoted;
 use crate::solvers::curves::StopReason;
-use crate::solvers::tractogram::selection::{PointStatistic, Within};
+use crate::solvers::tractogram::selection::{PointStatistic, ValueCondition};
 use crate::state::regions::recipe::RegionSpec;
 use crate::state::regions::recipe::region_arguments;
 use serde::{Deserialize, Serialize};
@@ -29,7 +29,7 @@ pub struct Choice {
     pub group: Option<String>,
     pub regions: Vec<RegionSpec>,
     pub by_ends: bool,
-    pub values: Vec<Within>,
+    pub values: Vec<ValueCondition>,
     /// Rules on images, in the form of `--image`.
     pub images: Vec<String>,
     pub stop: Option<StopReason>,
@@ -66,7 +66,7 @@ impl Display for Choice {
             f.write_str(" --ends")?;
         }
         let mut measured = false;
-        for Within { name, low, high } in &self.values {
+        for ValueCondition { name, low, high } in &self.values {
             let range = range(*low, *high);
             if name == LENGTH && !std::mem::replace(&mut measured, true) {
                 write!(f, " --length {range}")?;

@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 /// Source of a column's values.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Origin {
+pub enum ValueSource {
     Value(String),
     /// An image and the index of its frame.
     Image(DataId, usize),
@@ -23,16 +23,16 @@ pub enum Origin {
 /// Identifies values of streamlines.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ColumnKey {
-    pub of: DataId,
-    pub from: Origin,
+    pub tractogram: DataId,
+    pub source: ValueSource,
 }
 
 /// Everything that the result of rules depends on.
 #[derive(Clone, PartialEq, Debug)]
 pub struct SelectionKey {
-    pub of: DataId,
+    pub tractogram: DataId,
     pub rules: StreamlineRules,
-    pub regions: Vec<(RegionId, RegionRule, Same)>,
+    pub regions: Vec<(RegionId, RegionRule, SameShape)>,
     pub images: Vec<ColumnKey>,
     /// During a drag: a thinned subset is returned for display.
     pub coarse: bool,
@@ -40,9 +40,9 @@ pub struct SelectionKey {
 
 /// A shape, equal only to the same allocation.
 #[derive(Clone, Debug)]
-pub struct Same(pub Arc<Shape>);
+pub struct SameShape(pub Arc<Shape>);
 
-impl PartialEq for Same {
+impl PartialEq for SameShape {
     fn eq(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
     }
@@ -60,9 +60,9 @@ pub struct StreamlineSelection {
 
 #[derive(Clone, PartialEq, Debug)]
 pub struct OrderKey {
-    pub of: DataId,
+    pub tractogram: DataId,
     pub marks: Option<SameArc<bool>>,
-    pub by: Option<SameArc<f32>>,
+    pub values: Option<SameArc<f32>>,
     pub descending: bool,
 }
 
@@ -70,7 +70,7 @@ pub struct OrderKey {
 #[derive(Clone, Debug)]
 pub struct ManualSelection {
     pub layer: LayerId,
-    pub of: DataId,
+    pub tractogram: DataId,
     pub marks: SameArc<bool>,
     pub count: usize,
     /// The row at which a range with Shift starts.
@@ -79,32 +79,32 @@ pub struct ManualSelection {
 
 #[derive(Clone, PartialEq, Debug)]
 pub struct ProfileKey {
-    pub of: DataId,
+    pub tractogram: DataId,
     pub marks: Option<SameArc<bool>>,
-    pub along: Vec<Origin>,
+    pub values: Vec<ValueSource>,
     pub nodes: usize,
-    pub start: Option<Same>,
+    pub start: Option<SameShape>,
     pub sense: Sense,
 }
 
 /// A profile with the names of its values.
 #[derive(Clone, Debug)]
-pub struct Profiled {
+pub struct NamedProfile {
     pub profile: Arc<Profile>,
     pub names: Vec<String>,
 }
 
 #[derive(Clone, PartialEq, Debug)]
 pub struct ConnectKey {
-    pub of: DataId,
+    pub tractogram: DataId,
     pub marks: Option<SameArc<bool>>,
     pub labels: (LayerId, DataId, usize),
     pub radius_mm: f64,
-    pub value: Option<Origin>,
+    pub value: Option<ValueSource>,
 }
 
 #[derive(Clone, Debug)]
-pub struct Connected {
+pub struct LabelledConnectome {
     pub connectome: Arc<Connectome>,
     pub names: Arc<[String]>,
 }
@@ -131,6 +131,6 @@ pub struct StreamlineRuntime {
     pub extract: Live<SameArc<bool>, Tractogram>,
     /// How the picked streamlines change the selection, and in which layer.
     pub pending_pick: Option<(LayerId, DataId, SelectionMode)>,
-    pub profile: Live<ProfileKey, Profiled>,
-    pub connect: Live<ConnectKey, Connected>,
+    pub profile: Live<ProfileKey, NamedProfile>,
+    pub connect: Live<ConnectKey, LabelledConnectome>,
 }

@@ -1,10 +1,10 @@
 //! Settings for the streamlines of a layer: selection, values, connections; and rulers on slices.
 
 pub use crate::state::core::live::{Live, LiveKey, SameArc};
-pub use crate::state::streamlines::current::lines_of;
+pub use crate::state::streamlines::current::streamlines_of;
 pub use crate::state::streamlines::runtime::{
-    ColumnKey, ConnectKey, Connected, ManualSelection, OrderKey, Origin, ProfileKey, Profiled,
-    Same, SelectionKey, StreamlineRuntime, StreamlineSelection,
+    ColumnKey, ConnectKey, LabelledConnectome, ManualSelection, NamedProfile, OrderKey, ProfileKey,
+    SameShape, SelectionKey, StreamlineRuntime, StreamlineSelection, ValueSource,
 };
 
 use crate::data::Role;
@@ -93,7 +93,7 @@ impl RegionRule {
 
 /// Limits of a value; an open end lets everything pass.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-pub struct Limit {
+pub struct ValueLimits {
     pub column: Column,
     pub low: Option<f32>,
     pub high: Option<f32>,
@@ -112,7 +112,7 @@ pub struct StreamlineRules {
     /// Regions with a rule that differs from that of their role.
     pub uses: Vec<(RegionId, RegionRule)>,
     pub by_ends: bool,
-    pub limits: Vec<Limit>,
+    pub limits: Vec<ValueLimits>,
     pub stop: Option<StopReason>,
     pub at_most: Option<usize>,
     pub random_seed: u64,
@@ -134,17 +134,17 @@ impl StreamlineRules {
         }
     }
 
-    pub fn how(&self, region: RegionId, role: Role) -> RegionRule {
+    pub fn region_rule(&self, region: RegionId, role: Role) -> RegionRule {
         let own = self.uses.iter().find(|(id, _)| *id == region);
         own.map_or(RegionRule::for_role(role), |(_, how)| *how)
     }
 
-    pub fn limit(&self, column: &Column) -> Option<&Limit> {
+    pub fn limit(&self, column: &Column) -> Option<&ValueLimits> {
         self.limits.iter().find(|l| l.column == *column)
     }
 
     /// The rules with other limits of a value; without these limits if both ends are open.
-    pub fn limited(mut self, limit: Limit) -> Self {
+    pub fn limited(mut self, limit: ValueLimits) -> Self {
         self.limits.retain(|l| l.column != limit.column);
         if limit.low.is_some() || limit.high.is_some() {
             self.limits.push(limit);
@@ -175,13 +175,13 @@ pub struct ProfileSettings {
 
 /// The values of a matrix.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub enum Shown {
+pub enum MatrixValue {
     Count,
     Length,
     Value,
 }
 
-impl Shown {
+impl MatrixValue {
     pub const ALL: [Self; 3] = [Self::Count, Self::Length, Self::Value];
 }
 
@@ -191,7 +191,7 @@ pub struct ConnectSettings {
     pub labels: Option<LayerId>,
     pub radius_mm: f64,
     pub value: Option<Column>,
-    pub shown: Shown,
+    pub shown: MatrixValue,
 }
 
 /// Two points: a distance. Three: the angle at the second.
@@ -257,7 +257,7 @@ impl Default for Bundle {
                 // Streamlines often end a voxel short of the cortex.
                 radius_mm: 2.0,
                 value: None,
-                shown: Shown::Count,
+                shown: MatrixValue::Count,
             },
             measurements: Vec::new(),
         }
@@ -287,7 +287,8 @@ impl BottomPanel {
 /// Sort order of the table; `None`: the order of the streamlines.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct TableView {
-    pub by: Option<Column>,
+    #[serde(rename = "by")]
+    pub column: Option<Column>,
     pub descending: bool,
 }
 
@@ -310,7 +311,7 @@ pub enum BundleAction {
     /// Switches a layer's filter on or off. It keeps its rules while it is off.
     SwitchFilter {
         layer: LayerId,
-        on: bool,
+        enabled: bool,
     },
     /// Keeps the streamlines that the rules select as a new layer.
     Keep,
@@ -320,12 +321,12 @@ pub enum BundleAction {
     Pick {
         screen: Screen,
         target: PickQuery,
-        how: SelectionMode,
+        mode: SelectionMode,
     },
     /// Selects streamlines of the layer by their numbers; `anchor`: the start of a range.
     Choose {
-        lines: Vec<u32>,
-        how: SelectionMode,
+        streamlines: Vec<u32>,
+        mode: SelectionMode,
         anchor: Option<u32>,
     },
     ChooseAll,
@@ -336,7 +337,7 @@ pub enum BundleAction {
     ChoosePair {
         row: usize,
         column: usize,
-        how: SelectionMode,
+        mode: SelectionMode,
     },
     SetImages(Vec<LayerId>),
     SetProfile(ProfileSettings),

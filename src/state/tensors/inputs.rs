@@ -4,7 +4,7 @@ use crate::data::Mask;
 use crate::state::Document;
 use crate::state::core::layer::{Content, Layer, OriginId};
 use crate::state::tensors::jobs::input::Tensors;
-use crate::state::tensors::recipe::{FitMask, Source};
+use crate::state::tensors::recipe::{FitMask, ScanSource};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -13,16 +13,16 @@ fn without(document: &Document, name: &str, what: &str, path: Option<&Path>) -> 
     let missing = document.missing_layers();
     let mut missing = missing.filter(|m| path.is_some() && m.file() == path);
     let why = match missing.next() {
-        Some(missing) => format!("which could not be opened: {}", missing.why),
+        Some(missing) => format!("which could not be opened: {}", missing.reason),
         None => "open it first".to_owned(),
     };
     format!("{name} cannot be recomputed without {what}, {why}")
 }
 
-fn without_scan(document: &Document, name: &str, source: &Source) -> String {
+fn without_scan(document: &Document, name: &str, source: &ScanSource) -> String {
     let path = match source.untouched().0 {
-        Source::File { dwi: file, .. } | Source::Tensors { file, .. } => Some(&**file),
-        Source::Phantom { .. } | Source::Turned { .. } => None,
+        ScanSource::File { dwi: file, .. } | ScanSource::Tensors { file, .. } => Some(&**file),
+        ScanSource::Phantom { .. } | ScanSource::Turned { .. } => None,
     };
     let is_here = |l: &Arc<Layer>| path.is_some() && document.path(l) == path;
     match document.layers.iter().find(|l| is_here(l)) {

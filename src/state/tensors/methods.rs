@@ -5,7 +5,7 @@ use crate::solvers::tensor_fit;
 use crate::state::Document;
 use crate::state::core::citations::Citations;
 use crate::state::core::layer::{Content, Layer};
-use crate::state::tensors::recipe::Source;
+use crate::state::tensors::recipe::ScanSource;
 use std::fmt::Write as _;
 
 const TENSOR: &str = "Basser PJ, Mattiello J, LeBihan D (1994). MR diffusion tensor spectroscopy and \
@@ -32,7 +32,7 @@ pub(in crate::state) fn scans(document: &Document) -> String {
         let source = document.source(layer);
         let (source, turn) = source.untouched();
         let name = match source {
-            Source::Phantom { seed } => format!("the built-in head (seed {seed})"),
+            ScanSource::Phantom { seed } => format!("the built-in head (seed {seed})"),
             _ => layer.name.clone(),
         };
         let what = match &dwi.tensors {

@@ -10,7 +10,7 @@ use crate::state::{Effect, Reading, State, tensors};
 use std::sync::Arc;
 
 /// Compares the readings of an opened image that may hold tensors, if there is no other source of tensors.
-pub fn ask(state: &mut State, effects: &mut Vec<Effect>) {
+pub fn request(state: &mut State, effects: &mut Vec<Effect>) {
     let document = &state.document;
     let Some(layer) = document.unread_tensors().map(|l| l.id) else {
         return;
@@ -32,9 +32,9 @@ pub fn compare(state: &mut State, layer: LayerId, effects: &mut Vec<Effect>) {
 }
 
 /// Receives a comparison, if its image is still open.
-pub fn compared(state: &mut State, of: DataId, output: Arc<tensor_check::Output>) {
+pub fn compared(state: &mut State, image: DataId, output: Arc<tensor_check::Output>) {
     let mut layers = state.document.layers.iter();
-    let same = layers.find(|l| l.content.volume().is_some_and(|v| v.id() == of));
+    let same = layers.find(|l| l.content.volume().is_some_and(|v| v.id() == image));
     let Some(layer) = same.map(|l| l.id) else {
         return;
     };

@@ -12,7 +12,7 @@ use std::path::PathBuf;
 
 /// Source of a diffusion scan.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-pub enum Source {
+pub enum ScanSource {
     /// A file; `gradients` if they are not next to it: one `.b`, or bval and bvec.
     File {
         dwi: PathBuf,
@@ -23,22 +23,26 @@ pub enum Source {
     /// An image of tensors.
     Tensors { file: PathBuf, layout: TensorLayout },
     /// A source whose gradient axes were permuted or flipped.
-    Turned { of: Box<Source>, turn: AxisChange },
+    Turned {
+        #[serde(rename = "of")]
+        base: Box<ScanSource>,
+        turn: AxisChange,
+    },
 }
 
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct FitRecipe {
-    pub source: Source,
+    pub source: ScanSource,
     /// `None`: the mask is found from the scan itself.
     pub mask: Option<PathBuf>,
     pub params: tensor_fit::Params,
 }
 
-impl Source {
+impl ScanSource {
     /// The source without the axis change of its gradients, and that change.
     pub fn untouched(&self) -> (&Self, Option<AxisChange>) {
         match self {
-            Self::Turned { of, turn } => (of, Some(*turn)),
+            Self::Turned { base, turn } => (base, Some(*turn)),
             source => (source, None),
         }
     }
@@ -47,7 +51,7 @@ impl Source {
     pub fn with_turn(self, turn: Option<AxisChange>) -> Self {
         match turn {
             Some(turn) => Self::Turned {
-                of: Box::new(self),
+                base: Box::new(self),
                 turn,
             },
             None => self,
@@ -74,7 +78,7 @@ impl Source {
         match self {
             Self::Phantom { seed } => format!("phantom:{seed}"),
             Self::Tensors { file, layout } => format!("{}{layout}", quoted_path(file)),
-            Self::Turned { of, turn } => format!("{} --turn={turn}", of.arguments()),
+            Self::Turned { base, turn } => format!("{} --turn={turn}", base.arguments()),
             Self::File { dwi, gradients } => match gradients.as_slice() {
                 [b] => format!("{} --gradients {}", quoted_path(dwi), quoted_path(b)),
                 [bval, bvec] => {
@@ -99,7 +103,7 @@ impl FitRecipe {
         }
         match self.source {
             // For tensors in a file, only the smallest eigenvalue has an effect.
-            Source::Tensors { .. } => {
+            ScanSource::Tensors { .. } => {
                 text += &arguments_of(&self.params, &["min-eigenvalue"]);
             }
             _ => text += &arguments(&self.params),

@@ -75,5 +75,5 @@ pub struct OfferedMask {
     pub scan: DataId,
     pub path: PathBuf,
     /// The user has requested it, and it is being opened.
-    pub taken: bool,
+    pub requested: bool,
 }

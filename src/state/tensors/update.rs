@@ -25,7 +25,7 @@ const REPAIRED: &str = "Repaired tensors";
 const LAYERS: u64 = 7;
 
 /// A finished fit.
-pub struct Fitted<'a> {
+pub struct FinishedFit<'a> {
     pub key: FitKey,
     pub fit: &'a tensor_fit::Output,
     pub maps: &'a tensor_fit::Maps,
@@ -59,12 +59,12 @@ pub fn fit(state: &mut State, effects: &mut Vec<Effect>) {
 /// the document.
 pub fn fit_snapshot(state: &mut State, effects: &mut Vec<Effect>) {
     let comparing = state.session.snapshots.comparing.as_ref();
-    let awaiting = comparing.filter(|c| c.with.document.lacks_requested_fit());
+    let awaiting = comparing.filter(|c| c.snapshot.document.lacks_requested_fit());
     let idle = state.session.tensors.fitting.is_none();
     let Some(comparing) = awaiting.filter(|_| idle) else {
         return;
     };
-    effects.extend(request(&comparing.with.document).map(Effect::submit));
+    effects.extend(request(&comparing.snapshot.document).map(Effect::submit));
 }
 
 /// The fit of a document's scan.
@@ -81,7 +81,7 @@ fn request(document: &Document) -> Option<FitTensors> {
 }
 
 /// Puts a result into each document that wants it: the present one and those that undo or redo bring back.
-pub fn fitted(state: &mut State, result: &Fitted) {
+pub fn fitted(state: &mut State, result: &FinishedFit) {
     let wants = |document: &Document| {
         document.requested_fit().as_ref() == Some(&result.key)
             && document.tensors.as_ref().map(|t| &t.key) != Some(&result.key)
@@ -166,11 +166,11 @@ pub fn fitted(state: &mut State, result: &Fitted) {
 
 /// Replaces the tensors and maps of an earlier fit, keeping their display; new layers get the ids from `ids` on.
 /// `first`: there is no earlier display.
-fn replace_maps(document: &mut Document, result: &Fitted, ids: u64, first: bool) {
+fn replace_maps(document: &mut Document, result: &FinishedFit, ids: u64, first: bool) {
     let Some(scan) = document.scan().map(|l| l.origin) else {
         return;
     };
-    let Fitted {
+    let FinishedFit {
         key,
         fit,
         maps,
@@ -196,14 +196,14 @@ fn replace_maps(document: &mut Document, result: &Fitted, ids: u64, first: bool)
         ..display
     };
     document.reserve_ids(ids + LAYERS);
-    let mut put = Put {
+    let mut put = LayerInserter {
         document,
         next_id: ids,
     };
     let found = key.mask.is_none();
     let brain = FoundMask { scan };
     let content = || Content::Mask(mask.clone());
-    put.layer(found, "Brain mask", content, display::mask_display, brain);
+    put.insert(found, "Brain mask", content, display::mask_display, brain);
     for (of, name, volume) in [
         (FitMap::Md, "MD", &maps.md),
         (FitMap::Ad, "AD", &maps.ad),
@@ -211,7 +211,7 @@ fn replace_maps(document: &mut Document, result: &Fitted, ids: u64, first: bool)
     ] {
         let content = || Content::Image(volume.clone());
         let display = || hidden(shown_as(of, volume));
-        put.layer(true, name, content, display, map(of));
+        put.insert(true, name, content, display, map(of));
     }
     let repaired = fit.repaired.count();
     let content = || Content::Mask(fit.repaired.clone());
@@ -221,13 +221,13 @@ fn replace_maps(document: &mut Document, result: &Fitted, ids: u64, first: bool)
         ..display::mask_display()
     };
     let marked = map(FitMap::Repaired);
-    put.layer(repaired > 0, REPAIRED, content, display, marked);
+    put.insert(repaired > 0, REPAIRED, content, display, marked);
     let content = || Content::Image(maps.fa.clone());
     let display = || hidden(shown_as(FitMap::Fa, &maps.fa));
-    put.layer(true, "FA", content, display, map(FitMap::Fa));
+    put.insert(true, "FA", content, display, map(FitMap::Fa));
     let content = || Content::Image(maps.dec.clone());
     let display = || shown_as(FitMap::Dec, &maps.dec);
-    put.layer(true, "DEC", content, display, map(FitMap::Dec));
+    put.insert(true, "DEC", content, display, map(FitMap::Dec));
     let here = document.layers.iter();
     let of_fit = here.filter_map(|l| Some((l.id, document.origin(l).fit_map()?)));
     let of_fit: Vec<(LayerId, FitMap)> = of_fit.collect();
@@ -264,14 +264,14 @@ fn replace_maps(document: &mut Document, result: &Fitted, ids: u64, first: bool)
     }));
 }
 
-struct Put<'a> {
+struct LayerInserter<'a> {
     document: &'a mut Document,
     next_id: u64,
 }
 
-impl Put<'_> {
+impl LayerInserter<'_> {
     /// Creates a layer, or gives the one with that name new content; each call uses one id.
-    fn layer(
+    fn insert(
         &mut self,
         requested: bool,
         name: &str,

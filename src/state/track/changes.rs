@@ -53,12 +53,12 @@ fn rays(document: &Document) -> Fields {
     fields.rows(rays, &separate);
     fields.rows(&rays.params.curves, SEPARATE);
     length(&mut fields, &rays.params.curves);
-    fields.detailed("Keep", kept(rays.cut), format!("{:?}", rays.cut));
+    fields.detailed("Keep", cut_text(rays.cut), format!("{:?}", rays.cut));
     fields
 }
 
 /// The cut in the format of its field in the form.
-fn kept(cut: Cut) -> String {
+fn cut_text(cut: Cut) -> String {
     match cut {
         Cut::All => "all".to_owned(),
         Cut::AtLeast(least) => format!("≥\u{202F}{}", measure(f64::from(least))),

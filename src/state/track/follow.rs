@@ -26,7 +26,7 @@ pub fn follow(state: &mut State, effects: &mut Vec<Effect>) {
     curves(state, effects);
     rays::follow_cut(state, effects);
     stopped(state, effects);
-    passing(state);
+    follow_crosshair(state);
 }
 
 /// Requests the streamlines or rays of the regions as they are; without a seed there are none.
@@ -155,7 +155,7 @@ fn stopped(state: &mut State, effects: &mut Vec<Effect>) {
         .stop
         .zip(live)
         .map(|(reason, live)| StopFilterKey {
-            of: [live.output.kept.id(), live.output.missed.id()],
+            curves: [live.output.kept.id(), live.output.missed.id()],
             reason,
         });
     let curves = live.map(|live| [&live.output.kept, &live.output.missed].map(Tractogram::clone));
@@ -170,7 +170,7 @@ fn stopped(state: &mut State, effects: &mut Vec<Effect>) {
     state.session.bundle.stopped.finish(found);
 }
 
-fn passing(state: &mut State) {
+fn follow_crosshair(state: &mut State) {
     let tensors = state.document.tensors.as_ref();
     let live = state.session.track.live.value();
     let live = live.filter(|live| {
@@ -183,7 +183,7 @@ fn passing(state: &mut State) {
     };
     let curves = &live.output.kept;
     let known = state.session.track.at_crosshair.as_ref();
-    if known.is_some_and(|p| p.of == curves.id() && p.voxel == voxel) {
+    if known.is_some_and(|p| p.curves == curves.id() && p.voxel == voxel) {
         return;
     }
     let grid = &tensors.field.grid;
@@ -205,7 +205,7 @@ fn passing(state: &mut State) {
         sum / through.len() as f64
     });
     state.session.track.at_crosshair = Some(CurvesAtCrosshair {
-        of: curves.id(),
+        curves: curves.id(),
         voxel,
         count: through.len(),
         measure,

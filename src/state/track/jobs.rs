@@ -27,7 +27,7 @@ fn live_unfinished(end: &Unfinished, state: &mut State) -> bool {
         }
         Unfinished::DeviceFailed(failure) => {
             session.device.fallback.live = true;
-            track::update::failed(state, &failure.found);
+            track::update::failed(state, &failure.cause);
         }
     }
     true

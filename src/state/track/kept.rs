@@ -119,9 +119,9 @@ pub fn keep(state: &mut State) {
             // The colour scale stays that of all rays, including those cut.
             display.window = rays.range;
             let table = &mut state.view.table;
-            if table.by.is_none() {
+            if table.column.is_none() {
                 // The strongest rays come first.
-                (table.by, table.descending) = (Some(Column::Value("cm".to_owned())), true);
+                (table.column, table.descending) = (Some(Column::Value("cm".to_owned())), true);
             }
             ("Rays", "rays")
         }

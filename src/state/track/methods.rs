@@ -8,7 +8,7 @@ use crate::solvers::geodesic::{
 };
 use crate::state::core::citations::Citations;
 use crate::state::core::text::count;
-use crate::state::regions::methods::named;
+use crate::state::regions::methods::names_with_positions;
 use crate::state::track::types::CurveParams;
 use std::fmt::Write as _;
 
@@ -43,10 +43,10 @@ pub(in crate::state) fn curves(
     let mut text = following(made, walk, regions, citations);
     text += &ends(walk);
     text += &kept_curves(walk, regions, cut, kept);
-    if let Some(names) = named(regions, Role::Terminate) {
+    if let Some(names) = names_with_positions(regions, Role::Terminate) {
         let _ = write!(text, " They ended at {names}.");
     }
-    if let Some(names) = named(regions, Role::Mask) {
+    if let Some(names) = names_with_positions(regions, Role::Mask) {
         let _ = write!(text, " They had to stay within {names}.");
     }
     text
@@ -88,7 +88,7 @@ fn following(
         " with {integrator} in steps of {} mm and {interpolation} of the tensors, from {}{}",
         walk.step_mm,
         seeds(walk.seeding),
-        named(regions, Role::Seed)
+        names_with_positions(regions, Role::Seed)
             .map_or(String::from(" in the whole mask"), |r| format!(" in {r}"))
     );
     if let Some(repetitions) = walk.repetitions {
@@ -173,7 +173,7 @@ fn conditions(walk: &curves::Params, regions: &[Region]) -> Vec<String> {
     };
     let mut rule = |role: Role, text: &dyn Fn(String, usize) -> String| {
         let count = regions.iter().filter(|r| r.role == role).count();
-        kept_if.extend(named(regions, role).map(|names| text(names, count)));
+        kept_if.extend(names_with_positions(regions, role).map(|names| text(names, count)));
     };
     let several = |of: &str, names: String, count: usize| {
         if count > 1 {

@@ -96,27 +96,27 @@ pub fn request(state: &State, tensors: &Tensors, coarse: bool) -> ShootRays {
 }
 
 /// Shows rays that were shot.
-pub fn shot(state: &mut State, job: &ShootRays, shot: RayOutput, wall_ms: f64) {
+pub fn show(state: &mut State, job: &ShootRays, ray_output: RayOutput, wall_ms: f64) {
     let medium = RayMetricParams {
-        sharpening: shot.medium.sharpening,
+        sharpening: ray_output.medium.sharpening,
         precision: job.precision,
     };
     let key = CurveKey {
-        field: shot.medium.field.id(),
+        field: ray_output.medium.field.id(),
         regions: job.regions.clone(),
         curves: CurveParams::Rays(medium, job.params.clone()),
         coarse: job.coarse,
     };
-    let rays = (shot.seeds * shot.directions) as f64;
-    state.session.track.rays_per_ms = Some(rays / shot.shoot_ms.max(0.1));
-    state.session.track.rays_passed = Some(shot.measures.len() as f64 / rays.max(1.0));
-    let repaired = shot.medium.repaired;
+    let rays = (ray_output.seeds * ray_output.directions) as f64;
+    state.session.track.rays_per_ms = Some(rays / ray_output.shoot_ms.max(0.1));
+    state.session.track.rays_passed = Some(ray_output.measures.len() as f64 / rays.max(1.0));
+    let repaired = ray_output.medium.repaired;
     let tensors = state.document.tensors.as_ref();
     if tensors.is_some_and(|t| t.field.id() == key.field) {
-        state.session.track.ray_metric = Some((medium, shot.medium));
+        state.session.track.ray_metric = Some((medium, ray_output.medium));
     }
-    let output = Arc::new(shot.output);
-    let mut range = measure_range(&shot.measures);
+    let output = Arc::new(ray_output.output);
+    let mut range = measure_range(&ray_output.measures);
     // Colours and bins do not change during a drag.
     let before = state
         .session
@@ -132,10 +132,10 @@ pub fn shot(state: &mut State, job: &ShootRays, shot: RayOutput, wall_ms: f64) {
     };
     live.rays = Some(RayResult {
         range,
-        all: shot.all,
-        measures: shot.measures,
+        all: ray_output.all,
+        measures: ray_output.measures,
         cut: job.cut,
-        least: shot.least,
+        min_measure: ray_output.min_measure,
         repaired,
     });
     update::show(state, live);
@@ -162,7 +162,7 @@ pub fn follow_cut(state: &mut State, effects: &mut Vec<Effect>) {
             .session
             .track
             .cut
-            .ask(Some(CutKey { of, cut }))
+            .ask(Some(CutKey { rays: of, cut }))
             .is_some()
         {
             let all = rays.all.clone();
@@ -198,6 +198,6 @@ pub fn ranked(state: &mut State, all: DataId, cut: Cut, kept: Tractogram, least:
     if cut != requested && rays.cut == requested {
         return;
     }
-    (rays.cut, rays.least) = (cut, least);
+    (rays.cut, rays.min_measure) = (cut, least);
     Arc::make_mut(&mut live.output).kept = kept;
 }

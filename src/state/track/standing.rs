@@ -68,7 +68,7 @@ impl State {
     pub fn stopped(&self) -> Option<(&StopFilterKey, &[Tractogram; 2])> {
         let live = self.session.track.live.value()?;
         let known = self.session.bundle.stopped.shown();
-        known.filter(|(key, _)| key.of == [live.output.kept.id(), live.output.missed.id()])
+        known.filter(|(key, _)| key.curves == [live.output.kept.id(), live.output.missed.id()])
     }
 
     /// The live result, if it is final.

@@ -161,7 +161,7 @@ impl CurveResult {
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct CutKey {
     /// All rays, before the cut.
-    pub of: DataId,
+    pub rays: DataId,
     pub cut: Cut,
 }
 
@@ -170,7 +170,7 @@ impl LiveKey for CutKey {}
 /// Live curves through the crosshair's voxel.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct CurvesAtCrosshair {
-    pub of: DataId,
+    pub curves: DataId,
     pub voxel: [usize; 3],
     pub count: usize,
     /// Mean connectivity measure of those rays.
@@ -187,7 +187,7 @@ pub struct RayResult {
     pub range: (f32, f32),
     /// The cut of the result, and the smallest measure that it keeps.
     pub cut: Cut,
-    pub least: Option<f32>,
+    pub min_measure: Option<f32>,
     /// Tensors that were not positive definite.
     pub repaired: u64,
 }
@@ -225,7 +225,7 @@ pub enum CurveParams {
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct StopFilterKey {
     /// Ids of the kept and missed curves that they come from.
-    pub of: [DataId; 2],
+    pub curves: [DataId; 2],
     pub reason: curves::StopReason,
 }
 

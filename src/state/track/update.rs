@@ -3,7 +3,7 @@
 use crate::data::Role;
 use crate::data::text::counted;
 use crate::solvers::curves;
-use crate::state::core::text::took;
+use crate::state::core::text::duration_text;
 use crate::state::document::Method;
 use crate::state::origin::recipes::fit_of;
 use crate::state::tensors::mask_text;
@@ -72,7 +72,7 @@ fn status(state: &mut State, result: &CurveResult) {
     let why = none_started(&result.output, min_fa, &mask_text::name_of(&state.document));
     let message = match why {
         None if seeds == 0 => format!("No {what} started: no seed point was drawn"),
-        None => format!("{made} in {}", took(result.wall_ms)),
+        None => format!("{made} in {}", duration_text(result.wall_ms)),
         Some(why) => {
             let from = counted(seeds, "seed");
             format!("No {what} started from {from}: {why}")

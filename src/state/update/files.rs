@@ -29,7 +29,7 @@ pub fn act(state: &mut State, action: FilesAction, effects: &mut Vec<Effect>) {
             exported(state, RecentExports::TRACKS, &path, effects);
             export::save(state, layer, path, effects);
         }
-        FilesAction::CheckPath(check) => state.session.files.paths.ask(check, effects),
+        FilesAction::CheckPath(check) => state.session.files.paths.request(check, effects),
     }
 }
 

@@ -6,7 +6,7 @@ use crate::state::core::layer::{Content, LayerId, OriginId};
 use crate::state::edit::{edit, show_only};
 use crate::state::files::jobs::{SaveMask, SaveVolume};
 use crate::state::origin::{Origin, Origins};
-use crate::state::streamlines::lines_of;
+use crate::state::streamlines::streamlines_of;
 use crate::state::streamlines::update::export;
 use crate::state::update::layers;
 use crate::state::{Display, Document, Effect, Phase, State, files, tensors};
@@ -33,7 +33,7 @@ pub fn act(state: &mut State, action: LayerAction, effects: &mut Vec<Effect>) {
             }
         }
         LayerAction::ShowOnly(layer) => layers::show_only(state, layer),
-        LayerAction::Move { layer, to } => layers::move_to(state, layer, to, effects),
+        LayerAction::Move { layer, index } => layers::move_to(state, layer, index, effects),
         LayerAction::Rename { layer, name } => {
             edit(state, "Rename layer", false, |d| {
                 d.edit_layer(layer, |l| l.name = name)
@@ -56,10 +56,10 @@ fn window_of_colouring(document: &Document, id: LayerId, to: &Display) -> Option
             Some(weights.window())
         }
         (LineColouring::Weight, LineColouring::Measure) => {
-            range(lines_of(layer)?.per_streamline.get("measure")?)
+            range(streamlines_of(layer)?.per_streamline.get("measure")?)
         }
         (LineColouring::Weight, LineColouring::MeasureAlong) => {
-            range(lines_of(layer)?.per_point.get("cm")?)
+            range(streamlines_of(layer)?.per_point.get("cm")?)
         }
         _ => None,
     }
@@ -90,8 +90,8 @@ pub fn delete(state: &mut State, id: LayerId, effects: &mut Vec<Effect>) {
     edit(state, "Delete layer", false, |document| {
         // A map of streamlines is deleted with them: it could not be recomputed.
         let with = |l: LayerId| {
-            let density = document.density_map(l).is_some_and(|m| m.of.layer == id);
-            density || document.weight_map_recipe(l).is_some_and(|m| m.of == id)
+            let density = document.density_map(l).is_some_and(|m| m.input.layer == id);
+            density || document.weight_map_recipe(l).is_some_and(|m| m.layer == id)
         };
         let gone: Vec<LayerId> = document
             .layers
@@ -134,7 +134,7 @@ fn remember_mask(document: &mut Document, id: LayerId) {
 fn image_file(origins: &Origins, origin: OriginId) -> Option<&Path> {
     match origins.get(origin) {
         Origin::File { file, .. } => Some(file),
-        Origin::Moved { from, .. } => image_file(origins, *from),
+        Origin::Moved { input, .. } => image_file(origins, *input),
         _ => None,
     }
 }
@@ -146,7 +146,7 @@ pub fn save(state: &State, id: LayerId, path: PathBuf, effects: &mut Vec<Effect>
     let command = state.document.recipe(layer).command();
     effects.push(match layer.content.clone() {
         Content::Scan { dwi: volume, .. } | Content::Image(volume) => Effect::submit(SaveVolume {
-            from: image_file(&state.document.origins, layer.origin).map(Path::to_owned),
+            source: image_file(&state.document.origins, layer.origin).map(Path::to_owned),
             volume,
             path,
             command,

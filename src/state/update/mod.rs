@@ -30,11 +30,11 @@ use stopping::{escape, stop};
 /// Applies one action; the window carries out the returned effects.
 pub fn update(state: &mut State, action: Action) -> Vec<Effect> {
     let mut effects = Vec::new();
-    let filter = streamlines::update::keep_rules::before(state, &action);
+    let filter = streamlines::update::keep_rules::rules_before(state, &action);
     apply(state, action, &mut effects);
     follow_opened(state, &mut effects);
     follow_failures(state, &mut effects);
-    streamlines::update::keep_rules::keep(state, filter);
+    streamlines::update::keep_rules::exclude_new_regions(state, filter);
     track::follow::follow(state, &mut effects);
     pathways::update::follow(state, &mut effects);
     segment::update::follow(state, &mut effects);
@@ -55,7 +55,7 @@ fn follow_opened(state: &mut State, effects: &mut Vec<Effect>) {
         sessions::update::untouched(state);
     }
     tensors::update::fit(state, effects);
-    tensors::orders::ask(state, effects);
+    tensors::orders::request(state, effects);
 }
 
 /// Informs the features of jobs that ended without an output.

@@ -9,7 +9,7 @@ use crate::data::Tractogram;
 use crate::data::appearance::ColourMap;
 use crate::solvers::connectivity::Connectome;
 use crate::state::core::text::counted;
-use crate::state::streamlines::{Connected, SelectionMode, Shown};
+use crate::state::streamlines::{LabelledConnectome, MatrixValue, SelectionMode};
 use crate::state::{Action, BundleAction, State};
 use egui::{
     Color32, ColorImage, Rect, Role, Sense, Stroke, StrokeKind, TextureHandle, TextureOptions, Ui,
@@ -27,7 +27,7 @@ const PAIRS: usize = 200;
 /// The matrix as a texture, rebuilt when it changes.
 #[derive(Default)]
 pub struct Picture {
-    of: Option<(Arc<Connectome>, Shown, bool)>,
+    source: Option<(Arc<Connectome>, MatrixValue, bool)>,
     texture: Option<TextureHandle>,
     /// Both ends of the colour scale.
     ends: (f32, f32),
@@ -52,7 +52,7 @@ pub fn show(
         return empty(ui, place, text);
     };
     let shown = match state.document.bundle.connect.shown {
-        Shown::Value if found.connectome.value.is_empty() => Shown::Count,
+        MatrixValue::Value if found.connectome.value.is_empty() => MatrixValue::Count,
         shown => shown,
     };
     let picture = &mut memory.caches.bottom_panel.matrix;
@@ -76,7 +76,7 @@ pub fn show(
 }
 
 /// The labels' numbers at the left of their rows and above their columns, as many as fit.
-fn numbers(ui: &Ui, found: &Connected, square: Rect) {
+fn numbers(ui: &Ui, found: &LabelledConnectome, square: Rect) {
     let p = theme::palette(ui.style());
     let font = theme::regular(size::CAPTION);
     let nodes = &found.connectome.nodes;
@@ -102,7 +102,7 @@ fn numbers(ui: &Ui, found: &Connected, square: Rect) {
 }
 
 /// The colour scale at the right of the square; returns its rectangle.
-fn scale(ui: &Ui, shown: Shown, square: Rect, picture: &Picture) -> Rect {
+fn scale(ui: &Ui, shown: MatrixValue, square: Rect, picture: &Picture) -> Rect {
     const STEPS: usize = 32;
     let p = theme::palette(ui.style());
     let font = theme::regular(size::CAPTION);
@@ -119,13 +119,13 @@ fn scale(ui: &Ui, shown: Shown, square: Rect, picture: &Picture) -> Rect {
             .rect_filled(part, 0.0, Color32::from_rgb(r, g, b));
     }
     let label = |v: f32| match shown {
-        Shown::Count => format::count(v as u64),
-        Shown::Length | Shown::Value => format::significant(f64::from(v)),
+        MatrixValue::Count => format::count(v as u64),
+        MatrixValue::Length | MatrixValue::Value => format::significant(f64::from(v)),
     };
     // A connection has at least one streamline.
     let low = match shown {
-        Shown::Count => 1.0,
-        Shown::Length | Shown::Value => picture.ends.0,
+        MatrixValue::Count => 1.0,
+        MatrixValue::Length | MatrixValue::Value => picture.ends.0,
     };
     let mut right = bar.right();
     for (value, y) in [(picture.ends.1, bar.top() + 6.0), (low, bar.bottom() - 6.0)] {
@@ -143,21 +143,21 @@ fn shade(share: f32) -> f32 {
     0.12 + 0.86 * share.clamp(0.0, 1.0)
 }
 
-fn value(found: &Connectome, shown: Shown, at: usize) -> f32 {
+fn value(found: &Connectome, shown: MatrixValue, at: usize) -> f32 {
     match shown {
-        Shown::Count => found.count[at] as f32,
-        Shown::Length => found.length_mm[at],
-        Shown::Value => found.value.get(at).copied().unwrap_or(0.0),
+        MatrixValue::Count => found.count[at] as f32,
+        MatrixValue::Length => found.length_mm[at],
+        MatrixValue::Value => found.value.get(at).copied().unwrap_or(0.0),
     }
 }
 
 impl Picture {
-    fn prepare(&mut self, ui: &Ui, found: &Connected, shown: Shown) {
+    fn prepare(&mut self, ui: &Ui, found: &LabelledConnectome, shown: MatrixValue) {
         let dark = ui.visuals().dark_mode;
-        let same = |(c, s, d): &(Arc<Connectome>, Shown, bool)| {
+        let same = |(c, s, d): &(Arc<Connectome>, MatrixValue, bool)| {
             Arc::ptr_eq(c, &found.connectome) && *s == shown && *d == dark
         };
-        if self.of.as_ref().is_some_and(same) {
+        if self.source.as_ref().is_some_and(same) {
             return;
         }
         let c = &found.connectome;
@@ -166,7 +166,7 @@ impl Picture {
         let values = pairs.clone().map(|[a, b]| value(c, shown, c.at(a, b)));
         let (low, high) = values.fold((f32::INFINITY, 0f32), |(l, h), v| (l.min(v), h.max(v)));
         // Counts span decades.
-        let log = shown == Shown::Count;
+        let log = shown == MatrixValue::Count;
         let low = if log || low > high { 0.0 } else { low };
         self.ends = (low, high.max(low));
         let share = |v: f32| match log {
@@ -199,7 +199,7 @@ impl Picture {
         let image = ColorImage::new([side, side], pixels);
         let options = TextureOptions::NEAREST;
         self.texture = Some(ui.ctx().load_texture("matrix", image, options));
-        self.of = Some((c.clone(), shown, dark));
+        self.source = Some((c.clone(), shown, dark));
     }
 }
 
@@ -213,7 +213,7 @@ fn selection_mode(ui: &Ui) -> SelectionMode {
     }
 }
 
-fn sentence(state: &State, found: &Connected, row: usize, column: usize) -> String {
+fn sentence(state: &State, found: &LabelledConnectome, row: usize, column: usize) -> String {
     let c = &found.connectome;
     let at = c.at(row, column);
     let (a, b) = (&found.names[row], &found.names[column]);
@@ -240,8 +240,8 @@ fn sentence(state: &State, found: &Connected, row: usize, column: usize) -> Stri
 fn square(
     ui: &mut Ui,
     state: &State,
-    found: &Connected,
-    shown: Shown,
+    found: &LabelledConnectome,
+    shown: MatrixValue,
     square: Rect,
     picture: &Picture,
     actions: &mut Vec<Action>,
@@ -301,23 +301,23 @@ fn square(
     let here = Rect::from_min_size(pos2(x, y), vec2(step, step));
     painter.rect_stroke(here, 0.0, Stroke::new(2.0, p.t1), StrokeKind::Outside);
     if response.clicked() {
-        let how = selection_mode(ui);
+        let mode = selection_mode(ui);
         actions.push(Action::Bundle(BundleAction::ChoosePair {
             row,
             column,
-            how,
+            mode,
         }));
     }
     response.on_hover_cursor(egui::CursorIcon::PointingHand);
 }
 
 /// `1–1 204 streamlines, logarithmic; click a cell to choose them`.
-fn scale_text(state: &State, shown: Shown, (low, high): (f32, f32)) -> String {
+fn scale_text(state: &State, shown: MatrixValue, (low, high): (f32, f32)) -> String {
     let number = |v: f32| format::significant(f64::from(v));
     let range = match shown {
-        Shown::Count => format!("up to {}", counted(high as usize, "streamline")),
-        Shown::Length => format!("{}–{} mm", number(low), number(high)),
-        Shown::Value => {
+        MatrixValue::Count => format!("up to {}", counted(high as usize, "streamline")),
+        MatrixValue::Length => format!("{}–{} mm", number(low), number(high)),
+        MatrixValue::Value => {
             let column = &state.document.bundle.connect.value;
             let name = column
                 .as_ref()
@@ -329,7 +329,7 @@ fn scale_text(state: &State, shown: Shown, (low, high): (f32, f32)) -> String {
 }
 
 /// One row per pair, for the pairs with the most streamlines.
-fn pairs(ui: &mut Ui, state: &State, found: &Connected, actions: &mut Vec<Action>) {
+fn pairs(ui: &mut Ui, state: &State, found: &LabelledConnectome, actions: &mut Vec<Action>) {
     let p = theme::palette(ui.style());
     let c = &found.connectome;
     let all = ui.max_rect();
@@ -395,11 +395,11 @@ fn pairs(ui: &mut Ui, state: &State, found: &Connected, actions: &mut Vec<Action
                 paint::right(painter, value, &mean, font, p.t2);
             }
             if response.clicked() {
-                let how = selection_mode(ui);
+                let mode = selection_mode(ui);
                 actions.push(Action::Bundle(BundleAction::ChoosePair {
                     row,
                     column,
-                    how,
+                    mode,
                 }));
             }
         }

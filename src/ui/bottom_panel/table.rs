@@ -8,7 +8,7 @@ use super::empty;
 use crate::data::{Role as RegionRole, Tractogram};
 use crate::solvers::curves::StopReason;
 use crate::solvers::tractogram::selection::PointStatistic;
-use crate::state::streamlines::{Column, Limit, SelectionMode, StreamlineRules, TableView};
+use crate::state::streamlines::{Column, SelectionMode, StreamlineRules, TableView, ValueLimits};
 use crate::state::{Action, BundleAction, Content, Layer, Phase, State, ViewAction};
 use egui::{Key, Rect, Role, Sense, Ui, WidgetInfo, pos2, vec2};
 use std::sync::Arc;
@@ -40,7 +40,7 @@ pub fn show(
     let Some((key, order)) = state.session.bundle.order.shown() else {
         return empty(ui, all, "Sorting…");
     };
-    if key.of != lines.id() {
+    if key.tractogram != lines.id() {
         return empty(ui, all, "Sorting…");
     }
     let order = order.clone();
@@ -111,7 +111,7 @@ fn heads(
     for (by, name, place) in std::iter::once(first).chain(others) {
         let id = ui.make_persistent_id(("head", &name));
         let response = ui.interact(place, id, Sense::click());
-        let sorted = table.by == by;
+        let sorted = table.column == by;
         let ink = if sorted || response.hovered() {
             p.t1
         } else {
@@ -133,7 +133,10 @@ fn heads(
         response.widget_info(|| WidgetInfo::selected(Role::ColumnHeader, true, sorted, &spoken));
         if response.clicked() {
             let descending = sorted && !table.descending;
-            let table = TableView { by, descending };
+            let table = TableView {
+                column: by,
+                descending,
+            };
             actions.push(Action::Bundle(BundleAction::Sort(table)));
         }
     }
@@ -174,7 +177,7 @@ fn parse(text: &str) -> Option<(Option<f32>, Option<f32>)> {
     Some((Some(low as f32), Some(high as f32)))
 }
 
-fn range(limit: Option<&Limit>) -> String {
+fn range(limit: Option<&ValueLimits>) -> String {
     let number = |v: f32| format::significant(f64::from(v));
     match limit.map(|l| (l.low, l.high)) {
         Some((Some(low), Some(high))) => format!("{}–{}", number(low), number(high)),
@@ -236,7 +239,7 @@ fn filter(
     let Some(typed) = typed else { return };
     match parse(&typed) {
         Some((low, high)) => {
-            let limit = Limit {
+            let limit = ValueLimits {
                 column: column.clone(),
                 low,
                 high,
@@ -262,7 +265,7 @@ fn filter(
 fn rows(
     ui: &mut Ui,
     state: &State,
-    (lines, order): (&Tractogram, &Arc<[u32]>),
+    (streamlines, order): (&Tractogram, &Arc<[u32]>),
     columns: &[Column],
     body: Rect,
     cell: &impl Fn(usize, f32, f32) -> Rect,
@@ -284,7 +287,11 @@ fn rows(
         keys(ui, id, in_sight, scrolled, most);
         let pressed = |key| ui.input_mut(|i| i.consume_key(egui::Modifiers::NONE, key));
         let delete = pressed(Key::Delete) || pressed(Key::Backspace);
-        if delete && state.manual_selection().is_some_and(|c| c.of == lines.id()) {
+        if delete
+            && state
+                .manual_selection()
+                .is_some_and(|c| c.tractogram == streamlines.id())
+        {
             actions.push(Action::Bundle(BundleAction::DeleteChosen));
         }
     }
@@ -302,10 +309,12 @@ fn rows(
     }
     let values: Vec<Option<&Arc<[f32]>>> = columns
         .iter()
-        .map(|c| state.values(lines.id(), c))
+        .map(|c| state.values(streamlines.id(), c))
         .collect();
-    let targets = targets(state, lines);
-    let chosen = state.manual_selection().filter(|c| c.of == lines.id());
+    let targets = targets(state, streamlines);
+    let chosen = state
+        .manual_selection()
+        .filter(|c| c.tractogram == streamlines.id());
     let first = scrolled.top.floor() as usize;
     let off = (scrolled.top - first as f64) as f32 * ROW;
     let last = (first + in_sight.ceil() as usize + 1).min(order.len());
@@ -353,7 +362,7 @@ fn rows(
     response.request_focus();
     let modifiers = ui.input(|i| i.modifiers);
     if response.double_clicked() {
-        let points = lines.streamline(line as usize);
+        let points = streamlines.streamline(line as usize);
         if let Some(middle) = points.get(points.len() / 2) {
             let middle = glam::Vec3::from(*middle).as_dvec3();
             actions.push(Action::View(ViewAction::MoveCrosshair(middle)));
@@ -362,22 +371,26 @@ fn rows(
     }
     let anchor = chosen.and_then(|c| c.anchor);
     let anchor_row = anchor.and_then(|a| order.iter().position(|l| *l == a));
-    let (lines, how, anchor) = match (modifiers.shift, anchor_row) {
+    let (streamlines, mode, anchor) = match (modifiers.shift, anchor_row) {
         (true, Some(from)) => {
             let (low, high) = (from.min(row), from.max(row));
-            let how = if modifiers.command {
+            let mode = if modifiers.command {
                 SelectionMode::Add
             } else {
                 SelectionMode::Replace
             };
-            (order[low..=high].to_vec(), how, anchor)
+            (order[low..=high].to_vec(), mode, anchor)
         }
         _ if modifiers.command => (vec![line], SelectionMode::Toggle, Some(line)),
         _ => (vec![line], SelectionMode::Replace, Some(line)),
     };
     // A row clicked in the table is already in view.
     memory.caches.bottom_panel.table.followed = anchor;
-    actions.push(Action::Bundle(BundleAction::Choose { lines, how, anchor }));
+    actions.push(Action::Bundle(BundleAction::Choose {
+        streamlines,
+        mode,
+        anchor,
+    }));
 }
 
 /// Scrolls a streamline selected in a view into sight.

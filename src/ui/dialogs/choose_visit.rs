@@ -15,24 +15,24 @@ const MANY: usize = 12;
 /// The field's text, and the folder's visits.
 #[derive(Default)]
 pub struct Cache {
-    of: Option<std::path::PathBuf>,
+    folder: Option<std::path::PathBuf>,
     /// Each with a list of its images.
     visits: Vec<(Visit, String)>,
     text: String,
     /// The one of the shown visits that the arrows have reached and Enter opens.
-    at: usize,
+    highlighted: usize,
 }
 
 impl Cache {
     fn update(&mut self, folder: &Folder) {
-        if self.of.as_ref() == Some(&folder.path) {
+        if self.folder.as_ref() == Some(&folder.path) {
             return;
         }
         let visits = folder.visits().into_iter();
         self.visits = visits.map(|v| (v.clone(), kinds(folder, &v))).collect();
-        self.of = Some(folder.path.clone());
+        self.folder = Some(folder.path.clone());
         self.text.clear();
-        self.at = 0;
+        self.highlighted = 0;
     }
 }
 
@@ -55,7 +55,7 @@ fn kinds(folder: &Folder, visit: &Visit) -> String {
 
 pub fn show(ui: &Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
     let Some(folder) = &state.session.files.folder else {
-        memory.caches.visits.of = None;
+        memory.caches.visits.folder = None;
         return;
     };
     memory.caches.visits.update(folder);
@@ -80,7 +80,7 @@ fn contents(ui: &mut Ui, folder: &Folder, cache: &mut Cache, height: f32) -> Opt
         let before = cache.text.clone();
         field::text(ui, rect, "Find", &mut cache.text, "part of a name", false);
         if cache.text != before {
-            cache.at = 0;
+            cache.highlighted = 0;
         }
     }
     let requested = cache.text.trim().to_lowercase();
@@ -97,11 +97,11 @@ fn contents(ui: &mut Ui, folder: &Folder, cache: &mut Cache, height: f32) -> Opt
         )
     });
     let last = shown.len().saturating_sub(1);
-    let at = (cache.at + usize::from(down)).saturating_sub(usize::from(up));
-    cache.at = at.min(last);
+    let at = (cache.highlighted + usize::from(down)).saturating_sub(usize::from(up));
+    cache.highlighted = at.min(last);
     let mut area = ScrollArea::vertical().max_height(height);
     if up || down {
-        area = area.vertical_scroll_offset(cache.at as f32 * space::ROW - height * 0.5);
+        area = area.vertical_scroll_offset(cache.highlighted as f32 * space::ROW - height * 0.5);
     }
     let mut chosen = None;
     area.show_rows(ui, space::ROW, shown.len(), |ui, visible| {
@@ -111,7 +111,7 @@ fn contents(ui: &mut Ui, folder: &Folder, cache: &mut Cache, height: f32) -> Opt
             let (visit, kinds) = &cache.visits[i];
             let name = visit.name();
             let label = format!("{name}: {kinds}");
-            let response = rows::list_row(ui, &label, ("visit", i), place == cache.at);
+            let response = rows::list_row(ui, &label, ("visit", i), place == cache.highlighted);
             let inner = paint::inset(response.rect, 8.0, 8.0);
             let middle = pos2(inner.left() + 150.0, inner.bottom());
             let left = egui::Rect::from_min_max(inner.min, middle);
@@ -144,7 +144,7 @@ fn contents(ui: &mut Ui, folder: &Folder, cache: &mut Cache, height: f32) -> Opt
         ui.label(sentence.color(p.t3));
         cancelled = Button::quiet("Cancel").show(ui).clicked();
     });
-    match (chosen, shown.get(cache.at)) {
+    match (chosen, shown.get(cache.highlighted)) {
         (Some(i), _) => Some(Some(i)),
         (None, Some(at)) if enter && !cancelled => Some(Some(*at)),
         _ => cancelled.then_some(None),

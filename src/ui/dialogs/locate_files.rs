@@ -1,7 +1,7 @@
 //! The question about files of a session that are missing or have changed.
 
 use super::unsaved_changes;
-use crate::state::sessions::{Changed, FileComparison, Found, Opening};
+use crate::state::sessions::{FileComparison, FileDecision, FileStatus, Opening};
 use crate::state::{Action, SessionAction, State};
 use crate::ui::files::{DialogPosition, PathPurpose};
 use crate::ui::theme::{self, size};
@@ -52,18 +52,18 @@ fn contents(
     actions: &mut Vec<Action>,
 ) {
     let p = theme::palette(ui.style());
-    let wrong: Vec<_> = opening.wrong().collect();
-    let is_missing = |f: &Found| matches!(f.standing, FileComparison::Missing(_));
+    let wrong: Vec<_> = opening.changed_files().collect();
+    let is_missing = |f: &FileStatus| matches!(f.standing, FileComparison::Missing(_));
     let missing = wrong.iter().filter(|(_, f)| is_missing(f)).count();
     let changed = wrong.len() - missing;
-    let name = opening.read.path.file_name().unwrap_or_default();
+    let name = opening.session.path.file_name().unwrap_or_default();
     let head = format!("{}: {}", name.to_string_lossy(), title(missing, changed));
     unsaved_changes::heading(ui, &head);
     let height = (window - 260.0).max(120.0);
     ScrollArea::vertical().max_height(height).show(ui, |ui| {
         ui.spacing_mut().item_spacing.y = 10.0;
         for (index, found) in &wrong {
-            let answer = opening.answers.get(index).copied();
+            let answer = opening.decisions.get(index).copied();
             row(ui, *index, found, answer, searching, memory, actions);
         }
     });
@@ -80,7 +80,7 @@ fn contents(
     }
     ui.horizontal(|ui| {
         let busy = searching.then_some("Looking for files…");
-        let all = opening.found();
+        let all = opening.found_elsewhere();
         if all.len() > 1 {
             let word = format!("Take all {}", format::count(all.len() as u64));
             let take = Button::plain(&word).hint("Use every file that was found elsewhere");
@@ -105,8 +105,8 @@ fn contents(
 fn row(
     ui: &mut Ui,
     index: usize,
-    found: &Found,
-    answer: Option<Changed>,
+    found: &FileStatus,
+    decision: Option<FileDecision>,
     searching: bool,
     memory: &mut Memory,
     actions: &mut Vec<Action>,
@@ -117,7 +117,7 @@ fn row(
         FileComparison::Changed(change) => (change.to_string(), true),
         FileComparison::Same => return,
     };
-    let ink = match (changed, answer) {
+    let ink = match (changed, decision) {
         (false, _) => p.error,
         (true, None) => p.warning,
         (true, Some(_)) => p.t2,
@@ -137,10 +137,10 @@ fn row(
         let label = format!("{name}: {why}");
         response.widget_info(|| WidgetInfo::labeled(Role::Label, true, &label));
         let font = theme::regular(size::LABEL);
-        let sentence = match answer.filter(|_| changed) {
+        let sentence = match decision.filter(|_| changed) {
             None => format!("{why}: "),
-            Some(Changed::UseAsItIs) => format!("Used as it is. {why}: "),
-            Some(Changed::LeaveOut) => format!("Left out. {why}: "),
+            Some(FileDecision::UseAsItIs) => format!("Used as it is. {why}: "),
+            Some(FileDecision::LeaveOut) => format!("Left out. {why}: "),
         };
         let path = found.path.display().to_string();
         let (rect, response) = line(ui);
@@ -163,17 +163,17 @@ fn row(
                     }
                 }
                 let answers = [
-                    (Changed::UseAsItIs, "Use it as it is"),
-                    (Changed::LeaveOut, "Leave out"),
+                    (FileDecision::UseAsItIs, "Use it as it is"),
+                    (FileDecision::LeaveOut, "Leave out"),
                 ];
                 for (which, word) in answers.into_iter().filter(|_| changed) {
-                    let button = match answer == Some(which) {
+                    let button = match decision == Some(which) {
                         true => Button::primary(word),
                         false => Button::plain(word),
                     };
                     if button.disabled(busy).show(ui).clicked() {
-                        let answer = which;
-                        send(SessionAction::Answer { index, answer });
+                        let decision = which;
+                        send(SessionAction::Decide { index, decision });
                     }
                 }
                 if Button::plain("Choose…").disabled(busy).show(ui).clicked() {

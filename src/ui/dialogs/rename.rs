@@ -11,14 +11,14 @@ use egui::{Rect, Ui};
 /// A name that is being typed.
 #[derive(Clone, PartialEq, Debug)]
 pub(in crate::ui) struct Renaming {
-    what: Named,
+    target: RenameTarget,
     text: String,
     /// The field has just opened.
     pub(in crate::ui) fresh: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(in crate::ui) enum Named {
+pub(in crate::ui) enum RenameTarget {
     Layer(LayerId),
     Region(RegionId),
     /// A kept pathway.
@@ -26,15 +26,15 @@ pub(in crate::ui) enum Named {
 }
 
 /// Opens the field for a new name.
-pub(in crate::ui) fn begin(what: Named, name: &str, memory: &mut Memory) {
+pub(in crate::ui) fn begin(target: RenameTarget, name: &str, memory: &mut Memory) {
     memory.renaming = Some(Renaming {
-        what,
+        target,
         text: name.to_owned(),
         fresh: true,
     });
 }
 
-pub(in crate::ui) fn rename_item(ui: &mut Ui, what: Named, name: &str, memory: &mut Memory) {
+pub(in crate::ui) fn rename_item(ui: &mut Ui, what: RenameTarget, name: &str, memory: &mut Memory) {
     let item = menu::Item::new("Rename").key("double click");
     if item.icon(icons::COPY).show(ui) {
         begin(what, name, memory);
@@ -52,15 +52,20 @@ pub(in crate::ui) fn delete_item(ui: &mut Ui) -> bool {
 }
 
 pub(in crate::ui) enum Renamed {
-    Not,
-    Going,
+    Inactive,
+    Editing,
     Done(String),
 }
 
 /// The text field over a row whose name is being typed.
-pub(in crate::ui) fn rename(ui: &mut Ui, row: Rect, what: Named, memory: &mut Memory) -> Renamed {
-    let Some(renaming) = memory.renaming.as_mut().filter(|r| r.what == what) else {
-        return Renamed::Not;
+pub(in crate::ui) fn rename(
+    ui: &mut Ui,
+    row: Rect,
+    what: RenameTarget,
+    memory: &mut Memory,
+) -> Renamed {
+    let Some(renaming) = memory.renaming.as_mut().filter(|r| r.target == what) else {
+        return Renamed::Inactive;
     };
     let place =
         paint::inset(row, space::INSET + 18.0, space::INSET + 28.0).shrink2(egui::vec2(0.0, 3.0));
@@ -72,16 +77,16 @@ pub(in crate::ui) fn rename(ui: &mut Ui, row: Rect, what: Named, memory: &mut Me
             .pointer_interact_pos()
             .is_some_and(|at| !place.contains(at));
     match typed {
-        Typed::Going if !clicked_away => Renamed::Going,
+        Typed::Editing if !clicked_away => Renamed::Editing,
         Typed::Cancelled => {
             memory.renaming = None;
-            Renamed::Not
+            Renamed::Inactive
         }
-        Typed::Going | Typed::Entered => {
+        Typed::Editing | Typed::Entered => {
             let name = renaming.text.trim().to_owned();
             memory.renaming = None;
             if name.is_empty() {
-                Renamed::Not
+                Renamed::Inactive
             } else {
                 Renamed::Done(name)
             }

@@ -55,9 +55,9 @@ pub fn heading(ui: &mut Ui, text: &str) {
     shown.widget_info(|| WidgetInfo::labeled(Role::Heading, true, text));
 }
 
-/// Asks for the name of the session file; `then` follows once it is saved.
-pub fn save_as(ui: &Ui, state: &State, memory: &mut Memory, then: Option<UnsavedAction>) {
-    let purpose = PathPurpose::Session { then };
+/// Asks for the name of the session file; `next` follows once it is saved.
+pub fn save_as(ui: &Ui, state: &State, memory: &mut Memory, next: Option<UnsavedAction>) {
+    let purpose = PathPurpose::Session { next };
     let text = match &state.session.saving.file {
         Some(file) => file.display().to_string(),
         None => suggestion(state, &state.document.name, &purpose),
@@ -72,15 +72,15 @@ pub fn save(
     ui: &Ui,
     state: &State,
     memory: &mut Memory,
-    then: Option<UnsavedAction>,
+    next: Option<UnsavedAction>,
     actions: &mut Vec<Action>,
 ) {
     if state.session.saving.file.is_some() {
         let path = None;
-        actions.push(Action::Session(SessionAction::Save { path, then }));
+        actions.push(Action::Session(SessionAction::Save { path, next }));
     } else {
         actions.push(Action::Session(SessionAction::Stay));
-        save_as(ui, state, memory, then);
+        save_as(ui, state, memory, next);
     }
 }
 
@@ -116,7 +116,7 @@ fn changed_since(
     match answer {
         Some(true) => {
             actions.push(Action::Session(SessionAction::Stay));
-            save_as(ui, state, memory, since.then.clone());
+            save_as(ui, state, memory, since.next.clone());
         }
         Some(false) => actions.push(Action::Session(SessionAction::Overwrite)),
         None if close || stays => actions.push(Action::Session(SessionAction::Stay)),
@@ -155,10 +155,10 @@ pub fn show(ui: &Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Actio
         });
         ui.horizontal(|ui| {
             let enter = ui.input(|i| i.key_pressed(Key::Enter));
-            if Button::primary(question.yes).show(ui).clicked() || enter {
+            if Button::primary(question.yes_label).show(ui).clicked() || enter {
                 answer = Some(true);
             }
-            if Button::plain(question.no).show(ui).clicked() {
+            if Button::plain(question.no_label).show(ui).clicked() {
                 answer = Some(false);
             }
             stays = Button::quiet("Cancel").show(ui).clicked();
@@ -166,8 +166,8 @@ pub fn show(ui: &Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Actio
     });
     match answer {
         Some(true) if unsaved.is_empty() => {
-            let then = Some(pending_action.clone());
-            actions.push(Action::Session(SessionAction::StoreToo { then }));
+            let next = Some(pending_action.clone());
+            actions.push(Action::Session(SessionAction::StoreToo { next }));
         }
         Some(true) => save(ui, state, memory, Some(pending_action.clone()), actions),
         Some(false) => actions.push(Action::Session(SessionAction::Discard)),
@@ -180,8 +180,8 @@ struct Question {
     heading: String,
     reason: String,
     rows: Vec<String>,
-    yes: &'static str,
-    no: &'static str,
+    yes_label: &'static str,
+    no_label: &'static str,
 }
 
 /// The question when work is in no file.
@@ -194,8 +194,8 @@ fn unsaved_question(state: &State, before: &str, unsaved: &[UnsavedPart]) -> Que
             false => "Not saved yet, and lost unless you save the session:".to_owned(),
         },
         rows: rows(unsaved),
-        yes: if named { "Save" } else { "Save…" },
-        no: "Don’t save",
+        yes_label: if named { "Save" } else { "Save…" },
+        no_label: "Don’t save",
     }
 }
 
@@ -218,8 +218,8 @@ fn not_stored_question(state: &State, before: &str) -> Question {
             ),
         },
         rows: shortened(text),
-        yes: "Also store them",
-        no: "Don’t store",
+        yes_label: "Also store them",
+        no_label: "Don’t store",
     }
 }
 

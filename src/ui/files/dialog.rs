@@ -11,18 +11,18 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 pub type StartThread = fn(&'static str, Box<dyn FnOnce() + Send>);
 
 /// How a dialog ended.
-pub struct Answer {
+pub struct DialogResult {
     pub ask: Ask,
     /// `None`: cancelled, or there was no dialog. The two cannot be distinguished.
     pub paths: Option<Vec<PathBuf>>,
-    found: Desktop,
+    desktop: Desktop,
 }
 
 pub struct Dialogs {
     start_thread: StartThread,
     desktop: Desktop,
-    sender: Sender<Answer>,
-    receiver: Receiver<Answer>,
+    sender: Sender<DialogResult>,
+    receiver: Receiver<DialogResult>,
 }
 
 impl Dialogs {
@@ -30,7 +30,7 @@ impl Dialogs {
         let (sender, receiver) = channel();
         let desktop = match native {
             true => Desktop::Unknown,
-            false => Desktop::Without,
+            false => Desktop::NoDialogs,
         };
         Self {
             start_thread,
@@ -42,12 +42,12 @@ impl Dialogs {
 
     /// Whether a dialog may appear.
     pub fn may_appear(&self) -> bool {
-        self.desktop != Desktop::Without
+        self.desktop != Desktop::NoDialogs
     }
 
     /// Whether dialogs are known to appear.
     pub fn is_any_available(&self) -> bool {
-        self.desktop == Desktop::With
+        self.desktop == Desktop::Dialogs
     }
 
     /// Opens a dialog.
@@ -56,29 +56,33 @@ impl Dialogs {
         (self.start_thread)(
             "files",
             Box::new(move || {
-                let found = match known {
+                let desktop = match known {
                     Desktop::Unknown => find_desktop(),
                     known => known,
                 };
-                let comes = found != Desktop::Without;
+                let comes = desktop != Desktop::NoDialogs;
                 let paths = comes
                     .then(|| dialog(&ask.purpose, &ask.suggested))
                     .flatten();
                 // The window may be gone by now.
-                let _ = sender.send(Answer { ask, paths, found });
+                let _ = sender.send(DialogResult {
+                    ask,
+                    paths,
+                    desktop,
+                });
                 ctx.request_repaint();
             }),
         );
     }
 
     /// The dialogs that ended since the last frame.
-    pub fn poll(&mut self) -> Vec<Answer> {
-        let answers: Vec<Answer> = self.receiver.try_iter().collect();
+    pub fn poll(&mut self) -> Vec<DialogResult> {
+        let answers: Vec<DialogResult> = self.receiver.try_iter().collect();
         for answer in &answers {
             match (&answer.paths, self.desktop) {
-                (Some(_), _) => self.desktop = Desktop::With,
-                (None, Desktop::With) => {}
-                (None, _) => self.desktop = answer.found,
+                (Some(_), _) => self.desktop = Desktop::Dialogs,
+                (None, Desktop::Dialogs) => {}
+                (None, _) => self.desktop = answer.desktop,
             }
         }
         answers
@@ -90,27 +94,27 @@ impl Dialogs {
 enum Desktop {
     /// Whether it does is not known yet.
     Unknown,
-    Without,
+    NoDialogs,
     /// There is a session bus; whether a portal answers on it is known only after a request.
-    Perhaps,
-    With,
+    MaybePortal,
+    Dialogs,
 }
 
 /// Looks for a program that can show a dialog: zenity, or a portal on the session bus. Reads the disk.
 fn find_desktop() -> Desktop {
     if !cfg!(all(unix, not(target_os = "macos"))) {
-        return Desktop::With;
+        return Desktop::Dialogs;
     }
     let set = |name| std::env::var_os(name).filter(|text| !text.is_empty());
     let path = set("PATH").unwrap_or_default();
     if std::env::split_paths(&path).any(|folder| folder.join("zenity").is_file()) {
-        return Desktop::With;
+        return Desktop::Dialogs;
     }
     let socket = set("XDG_RUNTIME_DIR").map(|folder| PathBuf::from(folder).join("bus"));
     if set("DBUS_SESSION_BUS_ADDRESS").is_some() || socket.is_some_and(|s| s.exists()) {
-        Desktop::Perhaps
+        Desktop::MaybePortal
     } else {
-        Desktop::Without
+        Desktop::NoDialogs
     }
 }
 

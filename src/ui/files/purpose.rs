@@ -9,8 +9,8 @@ use crate::state::segment::SegmentFile;
 use crate::state::streamlines::BottomPanel;
 use crate::state::update::is_session;
 use crate::state::{
-    Action, AlignmentAction, BundleAction, Content, FilesAction, LayerId, Look, Pane,
-    PictureAction, RegionAction, SaveLabels, SaveMasks, SegmentAction, SessionAction, Shot, State,
+    Action, AlignmentAction, BundleAction, Content, FilesAction, LayerId, Look, Pane, Picture,
+    PictureAction, RegionAction, SaveLabels, SaveMasks, SegmentAction, SessionAction, State,
     Turntable, UnsavedAction, Values,
 };
 use crate::ui::format;
@@ -48,9 +48,9 @@ pub enum PathPurpose {
         pane: Option<Pane>,
         look: Look,
     },
-    /// `then` follows once the session is saved.
+    /// `next` follows once the session is saved.
     Session {
-        then: Option<UnsavedAction>,
+        next: Option<UnsavedAction>,
     },
     /// An affine that moves a layer.
     Affine {
@@ -58,8 +58,8 @@ pub enum PathPurpose {
     },
     /// The files of a kept pathway, or of the live one.
     Pathway {
-        of: Option<LayerId>,
-        what: PathwayFile,
+        layer: Option<LayerId>,
+        file: PathwayFile,
     },
     /// A file of the segmented surface.
     Segment(SegmentFile),
@@ -147,7 +147,7 @@ impl PathPurpose {
         else {
             return None;
         };
-        let some = state.passing(*layer)?.kept;
+        let some = state.selection_result(*layer)?.kept;
         let Content::Tractogram(lines) = &state.document.layer(*layer)?.content else {
             return None;
         };
@@ -218,18 +218,18 @@ impl PathPurpose {
             Self::Csv(BottomPanel::Table) => "Export the table",
             Self::Csv(BottomPanel::Profile) => "Export the profile",
             Self::Csv(BottomPanel::Matrix) => "Export the matrix",
-            Self::Pathway { what, .. } => match what {
+            Self::Pathway { file, .. } => match file {
                 PathwayFile::Mask => "Export the pathway",
                 PathwayFile::Path => "Export the cheapest path",
                 _ => "Export the cost",
             },
-            Self::Segment(what) => match what {
+            Self::Segment(file) => match file {
                 SegmentFile::Labels => "Export the label map",
                 SegmentFile::Surface => "Export the surface",
                 SegmentFile::Script => "Export the run",
                 SegmentFile::Structures => "Export structures as label map",
             },
-            Self::Filter(what, _) => match what {
+            Self::Filter(file, _) => match file {
                 FilterFile::Weights => "Export the weights",
                 FilterFile::Kept => "Export the kept streamlines",
                 FilterFile::All => "Export the streamlines with their weights",
@@ -272,7 +272,7 @@ impl PathPurpose {
             Self::Layer { .. } => Some(RecentExports::LAYER),
             Self::Region(_) | Self::Regions { .. } => Some(RecentExports::REGION),
             Self::Screenshot { .. } => Some(RecentExports::PICTURE),
-            Self::Pathway { what, .. } => Some(what.kind()),
+            Self::Pathway { file, .. } => Some(file.kind()),
             Self::Segment(_) => Some(RecentExports::REGION),
         }
     }
@@ -290,7 +290,7 @@ impl PathPurpose {
             Self::Tracks { .. }
             | Self::Filter(FilterFile::Kept | FilterFile::All, _)
             | Self::Pathway {
-                what: PathwayFile::Path,
+                file: PathwayFile::Path,
                 ..
             } => Format::of_saved_streamlines()
                 .map(|f| f.extensions()[0])
@@ -299,13 +299,13 @@ impl PathPurpose {
             | Self::Regions { .. }
             | Self::Filter(FilterFile::Map(_), _)
             | Self::Pathway {
-                what: PathwayFile::Total | PathwayFile::First | PathwayFile::Second,
+                file: PathwayFile::Total | PathwayFile::First | PathwayFile::Second,
                 ..
             } => vec!["nii.gz", "nii"],
             Self::Layer { mask: true, .. }
             | Self::Region(_)
             | Self::Pathway {
-                what: PathwayFile::Mask,
+                file: PathwayFile::Mask,
                 ..
             } => {
                 let surfaces = Format::of_saved_surfaces().map(|f| f.extensions()[0]);
@@ -327,7 +327,7 @@ impl PathPurpose {
             Self::Tracks { .. }
             | Self::Filter(FilterFile::Kept | FilterFile::All, _)
             | Self::Pathway {
-                what: PathwayFile::Path,
+                file: PathwayFile::Path,
                 ..
             } => Format::of_saved_streamlines()
                 .flat_map(|f| f.extensions().iter().copied())
@@ -344,7 +344,7 @@ impl PathPurpose {
             Self::Tracks { .. }
             | Self::Filter(FilterFile::Kept | FilterFile::All, _)
             | Self::Pathway {
-                what: PathwayFile::Path,
+                file: PathwayFile::Path,
                 ..
             } => Format::of_saved_streamlines()
                 .map(Format::short_name)
@@ -352,7 +352,7 @@ impl PathPurpose {
             Self::Layer { mask: true, .. }
             | Self::Region(_)
             | Self::Pathway {
-                what: PathwayFile::Mask,
+                file: PathwayFile::Mask,
                 ..
             } => {
                 let surfaces = Format::of_saved_surfaces().map(Format::short_name);
@@ -378,9 +378,9 @@ impl PathPurpose {
         let path = self.named(&paths.swap_remove(0));
         Some(match self {
             Self::Open => return None,
-            Self::Session { then } => {
+            Self::Session { next } => {
                 let path = Some(path);
-                Action::Session(SessionAction::Save { path, then })
+                Action::Session(SessionAction::Save { path, next })
             }
             Self::Locate { index, .. } => Action::Session(SessionAction::Relocate { index, path }),
             Self::Missing(layer, _) => Action::Session(SessionAction::Restore { layer, path }),
@@ -389,9 +389,13 @@ impl PathPurpose {
             }
             Self::Tracks { layer, .. } => Action::Files(FilesAction::SaveTracks { layer, path }),
             Self::Layer { layer, .. } => Action::Files(FilesAction::SaveLayer { layer, path }),
-            Self::Pathway { of, what } => Action::Pathway(PathwayAction::Save { of, what, path }),
-            Self::Segment(what) => Action::Segment(SegmentAction::Save { what, path }),
-            Self::Filter(what, _) => Action::Filter(FilterAction::Save { what, path }),
+            Self::Pathway { layer: of, file } => Action::Pathway(PathwayAction::Save {
+                layer: of,
+                file,
+                path,
+            }),
+            Self::Segment(file) => Action::Segment(SegmentAction::Save { file, path }),
+            Self::Filter(file, _) => Action::Filter(FilterAction::Save { file, path }),
             Self::Scheme => Action::Filter(FilterAction::ReadScheme(path)),
             Self::Region(region) => Action::Region(RegionAction::Save { region, path }),
             Self::Regions { as_labels, .. } => {
@@ -401,7 +405,7 @@ impl PathPurpose {
             Self::Csv(BottomPanel::Profile) => Action::Bundle(BundleAction::SaveProfile(path)),
             Self::Csv(BottomPanel::Matrix) => Action::Bundle(BundleAction::SaveMatrix(path)),
             Self::Screenshot { pane, look } => {
-                Action::Picture(PictureAction::Take(Shot { pane, path, look }))
+                Action::Picture(PictureAction::Take(Picture { pane, path, look }))
             }
         })
     }

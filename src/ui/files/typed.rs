@@ -58,18 +58,18 @@ pub fn completion(text: &str, folder: &Path) -> PathQuestion {
     let (before, typed) = text.split_at(start);
     let whole = typed_paths(typed, folder);
     // A slash at the end asks for the content of the folder.
-    let within = typed.is_empty() || typed.ends_with('/') || typed == "~";
+    let list_folder = typed.is_empty() || typed.ends_with('/') || typed == "~";
     let path = whole
         .into_iter()
         .next()
         .unwrap_or_else(|| folder.to_owned());
     let written = typed.len() - typed.rsplit('/').next().map_or(0, str::len);
-    let kept = if within { typed.len() } else { written };
+    let kept = if list_folder { typed.len() } else { written };
     PathQuestion::Complete(CompletePath {
         text: text.to_owned(),
-        kept: format!("{before}{}", &typed[..kept]),
+        prefix: format!("{before}{}", &typed[..kept]),
         path,
-        within,
+        list_folder,
     })
 }
 

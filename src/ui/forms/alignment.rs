@@ -42,7 +42,7 @@ pub fn show(
         let text = format!("{} is hidden: show it to see it move", layer.name);
         let p = theme::palette(ui.style());
         let note = Note::new(p, Severity::Warning, &text).action("Show it");
-        if note.show(ui) == Some(NoteResponse::Taken) {
+        if note.show(ui) == Some(NoteResponse::Accepted) {
             let display = Display {
                 visible: true,
                 ..layer.display.clone()
@@ -56,17 +56,17 @@ pub fn show(
     }
     let (low, high) = original.bounds().unwrap_or((DVec3::ZERO, DVec3::ZERO));
     let centre = (low + high) * 0.5;
-    let by = state.requested_transform(layer.id);
-    match Nudge::from_transform(by, centre) {
+    let transform = state.requested_transform(layer.id);
+    match Nudge::from_transform(transform, centre) {
         Some(nudge) => {
             if let Some((nudge, phase)) = numbers(ui, nudge) {
-                let by = match nudge == Nudge::default() {
+                let transform = match nudge == Nudge::default() {
                     true => DAffine3::IDENTITY,
                     false => nudge.about(centre),
                 };
                 actions.push(Action::Alignment(AlignmentAction::Shift {
                     layer: layer.id,
-                    by,
+                    transform,
                     phase,
                 }));
             }
@@ -110,11 +110,11 @@ pub fn show(
     }
     let reset = IconButton::new(icons::RESET, "Back to the position in the file")
         .side(24.0)
-        .disabled(by == DAffine3::IDENTITY);
+        .disabled(transform == DAffine3::IDENTITY);
     if reset.show_right(ui, place).clicked() {
         actions.push(Action::Alignment(AlignmentAction::Shift {
             layer: layer.id,
-            by: DAffine3::IDENTITY,
+            transform: DAffine3::IDENTITY,
             phase: Phase::Done,
         }));
     }

@@ -6,7 +6,7 @@ use crate::data::{DataId, Tractogram};
 use crate::solvers::curves::StopReason;
 use crate::solvers::tractogram::selection::PointStatistic;
 use crate::state::streamlines::{
-    BottomPanel, Column, ColumnKey, Limit, RegionRule, StreamlineRules,
+    BottomPanel, Column, ColumnKey, RegionRule, StreamlineRules, ValueLimits,
 };
 use crate::state::{Action, BundleAction, Layer, LayerId, Phase, State, Tool, ViewAction};
 use crate::ui::theme::{self, size, space};
@@ -159,8 +159,11 @@ fn filter(
         usize::from(now.is_some()),
     );
     if let Some(i) = switched {
-        let (layer, on) = (layer.id, i == 1);
-        actions.push(Action::Bundle(BundleAction::SwitchFilter { layer, on }));
+        let (layer, enabled) = (layer.id, i == 1);
+        actions.push(Action::Bundle(BundleAction::SwitchFilter {
+            layer,
+            enabled,
+        }));
     }
     let Some(rules) = now else {
         return rows::hint(
@@ -223,14 +226,15 @@ fn regions(
         );
         return;
     }
-    let counts = |r: &&Arc<crate::data::Region>| rules.how(r.id, r.role) != RegionRule::Nothing;
+    let counts =
+        |r: &&Arc<crate::data::Region>| rules.region_rule(r.id, r.role) != RegionRule::Nothing;
     let many = all.len() > ROWS;
     let listed: Vec<_> = match many {
         true => all.iter().filter(counts).take(4 * ROWS).collect(),
         false => all.iter().collect(),
     };
     for r in listed {
-        let how = rules.how(r.id, r.role);
+        let how = rules.region_rule(r.id, r.role);
         let columns = Columns::allocate(ui);
         let at = egui::pos2(columns.label.left() + 6.0, columns.label.center().y);
         region::glyph(ui.painter(), at, r.role, theme::region_colour(r));
@@ -330,7 +334,7 @@ fn limits(
         if let Some(((from, to), phase)) = row.show(ui) {
             // A handle at the end of its slider lets everything pass.
             let reach = (high - low) * 1e-6 + 0.5 * 10f64.powi(-decimals);
-            let limit = Limit {
+            let limit = ValueLimits {
                 column: column.clone(),
                 counting: limit.map_or(PointStatistic::Mean, |l| l.counting),
                 low: (from > low + reach.min((high - low) * 0.004)).then_some(from as f32),
@@ -345,7 +349,7 @@ fn limits(
 }
 
 /// One end of a limit; an open end lies below all values.
-fn limit_end(limit: Option<&Limit>, end: impl Fn(&Limit) -> Option<f32>) -> f64 {
+fn limit_end(limit: Option<&ValueLimits>, end: impl Fn(&ValueLimits) -> Option<f32>) -> f64 {
     limit.and_then(end).map_or(f64::NEG_INFINITY, f64::from)
 }
 
@@ -353,7 +357,7 @@ fn limit_end(limit: Option<&Limit>, end: impl Fn(&Limit) -> Option<f32>) -> f64 
 fn counting(
     ui: &mut Ui,
     rules: &StreamlineRules,
-    limit: &Limit,
+    limit: &ValueLimits,
     name: &str,
     set: &mut impl FnMut(StreamlineRules, Phase),
 ) {
@@ -366,7 +370,7 @@ fn counting(
     let title = format!("{name} counts by");
     if let Some(i) = segment_row(ui, &title, help, &text, now.unwrap_or(0)) {
         let counting = PointStatistic::ALL[i];
-        let limit = Limit {
+        let limit = ValueLimits {
             counting,
             ..limit.clone()
         };
@@ -384,14 +388,14 @@ pub fn is_stop(column: &Column) -> bool {
 /// Smallest and largest value of a column, once it is computed.
 pub fn extent(
     state: &State,
-    of: DataId,
+    tractogram: DataId,
     column: &Column,
     memory: &mut Memory,
 ) -> Option<(f32, f32)> {
     const MOST: usize = 256;
-    let values = state.values(of, column)?;
-    let from = state.origin(column)?;
-    let key = ColumnKey { of, from };
+    let values = state.values(tractogram, column)?;
+    let source = state.origin(column)?;
+    let key = ColumnKey { tractogram, source };
     let known = &mut memory.caches.extents;
     if let Some((_, extent)) = known.iter().find(|(k, _)| *k == key) {
         return Some(*extent);
@@ -508,8 +512,8 @@ fn at_most(
         .switch(rules.at_most.is_some(), "no limit")
         .help("Number of passing streamlines to draw at random; the same ones every time");
     let (at_most, phase) = match row.show(ui) {
-        Some(Change::To(n, phase)) => (Some(n as usize), phase),
-        Some(Change::Switched(on)) => (on.then_some(default_value as usize), Phase::Done),
+        Some(Change::Value(n, phase)) => (Some(n as usize), phase),
+        Some(Change::Toggled(on)) => (on.then_some(default_value as usize), Phase::Done),
         None => return,
     };
     set(

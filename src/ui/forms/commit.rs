@@ -44,8 +44,8 @@ pub fn results(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Ve
 /// The most severe warning among the results.
 pub fn highest_severity(state: &State) -> Option<Severity> {
     let (layer, weights) = results::shown_weights(state).filter(|_| !state.is_filtering())?;
-    let lines = crate::state::streamlines::lines_of(layer);
-    let others = lines.is_some_and(|lines| lines.id() != weights.of);
+    let lines = crate::state::streamlines::streamlines_of(layer);
+    let others = lines.is_some_and(|lines| lines.id() != weights.weighted);
     let has_warning = others || progress::unfinished(weights).is_some();
     has_warning.then_some(Severity::Warning)
 }
@@ -66,7 +66,7 @@ fn refusals(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
             (false, true) => note.action("Track the whole brain"),
             (false, false) => note,
         };
-        if note.show(ui) == Some(NoteResponse::Taken) {
+        if note.show(ui) == Some(NoteResponse::Accepted) {
             match live {
                 true => act(actions, FilterAction::TakeLive),
                 false => actions.push(Action::Track(TrackAction::WholeBrain)),
@@ -91,7 +91,7 @@ fn refusals(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
         if on_card {
             note = note.action(panels::ON_CPU);
         }
-        if note.show(ui) == Some(NoteResponse::Taken) {
+        if note.show(ui) == Some(NoteResponse::Accepted) {
             actions.push(Action::Device(DeviceAction::RunOnCpu));
         }
     }

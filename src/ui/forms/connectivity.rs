@@ -3,7 +3,7 @@
 use super::bundle::{image_items, scalar_images};
 use super::display::{segment_row, select_row};
 use crate::data::Tractogram;
-use crate::state::streamlines::{Column, ConnectSettings, Shown};
+use crate::state::streamlines::{Column, ConnectSettings, MatrixValue};
 use crate::state::{Action, BundleAction, Content, Layer, State};
 use crate::ui::widgets::slider::SliderRow;
 use crate::ui::widgets::{menu, rows};
@@ -108,7 +108,7 @@ pub fn show(ui: &mut Ui, state: &State, lines: &Tractogram, actions: &mut Vec<Ac
     });
     if let Some(value) = chosen {
         let shown = match (settings.shown, &value) {
-            (Shown::Value, None) => Shown::Count,
+            (MatrixValue::Value, None) => MatrixValue::Count,
             (shown, _) => shown,
         };
         set(ConnectSettings {
@@ -122,14 +122,14 @@ pub fn show(ui: &mut Ui, state: &State, lines: &Tractogram, actions: &mut Vec<Ac
         Some(_) => &text[..],
         None => &text[..2],
     };
-    let now = Shown::ALL
+    let now = MatrixValue::ALL
         .iter()
         .position(|s| *s == settings.shown)
         .unwrap_or(0);
     let help = "What the colours of the matrix show";
     if let Some(i) = segment_row(ui, "Matrix of", help, text, now) {
         set(ConnectSettings {
-            shown: Shown::ALL[i],
+            shown: MatrixValue::ALL[i],
             ..settings.clone()
         });
     }

@@ -56,7 +56,7 @@ pub fn seeding(ui: &mut Ui, params: &Params, key: &str, set: &mut Set) {
         set(Params { seeding, ..params }, phase);
     };
     if key == "kind" {
-        return parameters::rows(ui, &parts, &defaults, Rows::These(&[key]), set);
+        return parameters::rows(ui, &parts, &defaults, Rows::Only(&[key]), set);
     }
     let shown = Shown {
         // The fields accept less than the table permits.
@@ -79,7 +79,7 @@ pub fn step(ui: &mut Ui, params: &Params, defaults: &Params, set: &mut Set) {
 }
 
 pub fn angle(ui: &mut Ui, params: &Params, defaults: &Params, set: &mut Set) {
-    parameters::rows(ui, params, defaults, Rows::These(&["angle"]), set);
+    parameters::rows(ui, params, defaults, Rows::Only(&["angle"]), set);
 }
 
 /// `off` is the label of no limit.
@@ -121,9 +121,9 @@ pub fn interpolation(
 
 /// The rest of the table, below the rows that only one kind of curve has.
 pub fn rest(ui: &mut Ui, state: &State, params: &Params, defaults: &Params, set: &mut Set) {
-    parameters::rows(ui, params, defaults, Rows::These(&["random-seed"]), set);
+    parameters::rows(ui, params, defaults, Rows::Only(&["random-seed"]), set);
     mask(ui, state);
-    parameters::rows(ui, params, defaults, Rows::These(&["one-way"]), set);
+    parameters::rows(ui, params, defaults, Rows::Only(&["one-way"]), set);
     parameters::rows(ui, params, defaults, Rows::AllBut(PLACED), set);
 }
 
@@ -155,7 +155,7 @@ pub fn rules(ui: &mut Ui, state: &State, params: &Params, defaults: &Params, set
     };
     for (role, key) in [(Role::Target, "targets"), (Role::Include, "includes")] {
         if several(role) {
-            parameters::rows(ui, params, defaults, Rows::These(&[key]), set);
+            parameters::rows(ui, params, defaults, Rows::Only(&[key]), set);
         }
     }
 }

@@ -3,7 +3,7 @@
 use super::display::segment_row_but;
 use super::parameters::{self, Rows, Shown};
 use crate::state::density::jobs::DENSITY;
-use crate::state::density::{DensityOptions, Value};
+use crate::state::density::{DensityOptions, DensityValue};
 use crate::state::update::sent;
 use crate::state::{Action, LayerId, State};
 use crate::ui::theme::space;
@@ -39,8 +39,8 @@ pub fn show(
     }
     let known = layer.is_none_or(|id| sent(&state.document, id).is_some());
     let density = &mut memory.forms.density.0;
-    if !known && density.value() == Value::Share {
-        density.set_value(Value::Count);
+    if !known && density.value() == DensityValue::Share {
+        density.set_value(DensityValue::Count);
     }
     value(ui, density, known);
     let (defaults, voxels) = (DensityOptions::default(), density.voxels);
@@ -86,12 +86,12 @@ pub fn show(
 /// Measure and number sent in one row; `known`: whether the number sent is known.
 fn value(ui: &mut Ui, map: &mut DensityOptions, known: bool) {
     let unknown = (!known).then_some("The number of streamlines sent is unknown");
-    let now = Value::ALL.iter().position(|&v| v == map.value());
+    let now = DensityValue::ALL.iter().position(|&v| v == map.value());
     let help = "Share: fraction of all streamlines sent that pass the voxel. Count: how many pass it. Length: \
                 mm of streamline in it. A streamline counts once per voxel";
-    let why_not = |i: usize| unknown.filter(|_| Value::ALL[i] == Value::Share);
-    let labels = Value::ALL.map(Value::label);
+    let why_not = |i: usize| unknown.filter(|_| DensityValue::ALL[i] == DensityValue::Share);
+    let labels = DensityValue::ALL.map(DensityValue::label);
     if let Some(i) = segment_row_but(ui, "Value", help, &labels, now.unwrap_or(1), why_not) {
-        map.set_value(Value::ALL[i]);
+        map.set_value(DensityValue::ALL[i]);
     }
 }

@@ -82,7 +82,7 @@ fn controls(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     rows(
         ui,
         settings,
-        (Rows::These(METRIC), Rows::These(&[])),
+        (Rows::Only(METRIC), Rows::Only(&[])),
         &mut set,
     );
     joined(ui, state, &mut set);
@@ -92,7 +92,7 @@ fn controls(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     rows(
         ui,
         settings,
-        (Rows::These(&[]), Rows::These(SOLVER)),
+        (Rows::Only(&[]), Rows::Only(SOLVER)),
         &mut set,
     );
     // In the first steps of the tour the results get the space.
@@ -276,14 +276,14 @@ pub fn foot(
 pub fn ask_for_path(
     state: &State,
     memory: &mut Memory,
-    of: Option<crate::state::LayerId>,
-    what: PathwayFile,
+    layer: Option<crate::state::LayerId>,
+    file: PathwayFile,
     place: DialogPosition,
 ) {
-    let purpose = PathPurpose::Pathway { of, what };
+    let purpose = PathPurpose::Pathway { layer, file };
     let kept = state.document.kept_pathways.iter();
-    let name = kept.clone().find(|k| Some(k.id) == of).map(|k| &*k.name);
-    let name = format!("{} {}", name.unwrap_or("pathway"), what.suffix());
+    let name = kept.clone().find(|k| Some(k.id) == layer).map(|k| &*k.name);
+    let name = format!("{} {}", name.unwrap_or("pathway"), file.suffix());
     let text = suggestion(state, &name, &purpose);
     memory.files.type_path(purpose, place, &text);
 }

@@ -115,7 +115,7 @@ fn strength(ui: &mut Ui, rays: &Rays, parts: &SharpeningParts, set: &mut Set) {
         ui,
         parts,
         &defaults,
-        Rows::These(&[key]),
+        Rows::Only(&[key]),
         &mut |parts, phase| {
             set(with_sharpening(rays, parts), phase);
         },
@@ -167,7 +167,7 @@ fn second_rank(ui: &mut Ui, state: &State, defaults: &Rays, kinds: &mut Kinds, s
     };
     parameters::choice(ui, rays, defaults, "form", why, set);
     sharpening(ui, rays, &kinds.sharpening, set);
-    parameters::rows(ui, rays, defaults, Rows::These(&["precision"]), set);
+    parameters::rows(ui, rays, defaults, Rows::Only(&["precision"]), set);
     if rays.medium.is_too_coarse() {
         let text = "Half precision is too coarse for tensors sharpened this much";
         let note = Note::new(theme::palette(ui.style()), Severity::Warning, text).action("Single");
@@ -184,6 +184,6 @@ fn second_rank(ui: &mut Ui, state: &State, defaults: &Rays, kinds: &mut Kinds, s
         walk_defaults,
         &mut |curves, p| set(with_curves(rays, curves), p),
     );
-    parameters::rows(ui, rays, defaults, Rows::These(&["no-loop-guard"]), set);
+    parameters::rows(ui, rays, defaults, Rows::Only(&["no-loop-guard"]), set);
     parameters::rows(ui, rays, defaults, Rows::AllBut(PLACED), set);
 }

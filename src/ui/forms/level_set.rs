@@ -14,8 +14,8 @@ use crate::solvers::level_set;
 use crate::state::core::text::counted;
 use crate::state::segment::jobs::SEGMENT;
 use crate::state::segment::{
-    CANNOT_SEGMENT, RangeDoubt, SegmentAction, SegmentFile, SegmentSettings, Standing, Start,
-    scalar,
+    CANNOT_SEGMENT, RangeDoubt, SegmentAction, SegmentFile, SegmentSettings, Start,
+    SurfaceStanding, scalar,
 };
 use crate::state::{
     Action, Content, LayerId, Message, Phase, RunControl, Severity, State, Tool, ViewAction,
@@ -127,7 +127,7 @@ fn start(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
             );
         }
         for kept in &document.kept_pathways {
-            if kept.found.is_some() {
+            if kept.result.is_some() {
                 item(
                     ui,
                     &format!("Pathway {}", kept.name),
@@ -245,7 +245,7 @@ fn controls(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
         }
     }
     let defaults = level_set::Params::defaults_for(params.target, params.tolerance);
-    let rows = Rows::These(&["smoothness"]);
+    let rows = Rows::Only(&["smoothness"]);
     parameters::rows(ui, params, &defaults, rows, &mut |params, phase| {
         let settings = settings.clone();
         set(SegmentSettings { params, ..settings }, phase);
@@ -276,7 +276,7 @@ fn transport(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
         ui.allocate_exact_size(vec2(ui.available_width(), space::BUTTON), Sense::hover());
     let row = paint::inset(rect, space::INSET, space::INSET);
     let runtime = &state.session.segment;
-    let running = state.segment_standing() == Some(Standing::Running);
+    let running = state.segment_standing() == Some(SurfaceStanding::Running);
     let why = state.cannot_segment();
     let button = match running {
         true => Button::primary("Pause").icon(icons::PAUSE).hint("Space"),
@@ -482,5 +482,5 @@ fn as_region(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
 /// Whether the surface is requested to move.
 pub fn plays(state: &State) -> bool {
     state.session.segment.play != RunControl::Rest
-        && state.segment_standing() == Some(Standing::Running)
+        && state.segment_standing() == Some(SurfaceStanding::Running)
 }

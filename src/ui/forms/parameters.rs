@@ -19,7 +19,7 @@ pub type Set<'a, P> = dyn FnMut(P, Phase) + 'a;
 #[derive(Clone, Copy, Debug)]
 pub enum Rows<'a> {
     /// These, in this order.
-    These(&'a [&'a str]),
+    Only(&'a [&'a str]),
     /// All but these, which have a row elsewhere, in the order of the table.
     AllBut(&'a [&'a str]),
 }
@@ -27,7 +27,7 @@ pub enum Rows<'a> {
 /// Rows of parameters.
 pub fn rows<P: Parameters>(ui: &mut Ui, params: &P, defaults: &P, rows: Rows, set: &mut Set<P>) {
     match rows {
-        Rows::These(keys) => {
+        Rows::Only(keys) => {
             for row in keys.iter().filter_map(|key| row::<P>(key)) {
                 row_of(ui, row, params, defaults, set);
             }
@@ -313,9 +313,9 @@ fn changed<P: Parameters>(
 ) -> Option<(Value, Phase)> {
     let on_with = || (number.get)(defaults).unwrap_or(number.unit.stored(number.on_with()));
     match slider.show(ui)? {
-        Change::To(value, phase) => Some((Value::Number(number.unit.stored(value)), phase)),
-        Change::Switched(true) => Some((Value::Number(on_with()), Phase::Done)),
-        Change::Switched(false) => Some((Value::Off, Phase::Done)),
+        Change::Value(value, phase) => Some((Value::Number(number.unit.stored(value)), phase)),
+        Change::Toggled(true) => Some((Value::Number(on_with()), Phase::Done)),
+        Change::Toggled(false) => Some((Value::Off, Phase::Done)),
     }
 }
 

@@ -156,8 +156,8 @@ fn thickness(ui: &mut Ui, drawing: &Drawing, set: &mut impl FnMut(Drawing)) {
         .switch(mm.is_some(), "off: one voxel")
         .help("Thickness of the slab that the outline cuts out");
     let thickness_mm = match row.show(ui) {
-        Some(Change::To(mm, _)) => Some(mm),
-        Some(Change::Switched(on)) => on.then_some(DEFAULT_MM),
+        Some(Change::Value(mm, _)) => Some(mm),
+        Some(Change::Toggled(on)) => on.then_some(DEFAULT_MM),
         None => return,
     };
     set(Drawing {

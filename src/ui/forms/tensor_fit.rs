@@ -118,7 +118,7 @@ fn offered_mask(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
         format!("{name} lies beside the scan, but the fit used a mask found in the scan itself");
     let p = theme::palette(ui.style());
     let note = Note::new(p, Severity::Information, &text).action("Use this mask");
-    if note.show(ui) == Some(NoteResponse::Taken) {
+    if note.show(ui) == Some(NoteResponse::Accepted) {
         actions.push(Action::Tensors(TensorAction::TakeOfferedMask));
     }
 }

@@ -13,7 +13,7 @@ use crate::solvers::tensor_fit;
 use crate::state::core::layer::OriginId;
 use crate::state::tensors::jobs::fit::FIT;
 use crate::state::tensors::mask_text;
-use crate::state::tensors::recipe::Source;
+use crate::state::tensors::recipe::ScanSource;
 use crate::state::{
     Action, CurveResult, Document, Method, Phase, RegionAction, Severity, Slot, Standing, State,
     Tool, TrackAction, ViewAction,
@@ -153,7 +153,7 @@ pub(super) fn remarks(
         if remark.outside_at.is_some() {
             note = note.action("Show it");
         }
-        if note.show(ui) == Some(NoteResponse::Taken) {
+        if note.show(ui) == Some(NoteResponse::Accepted) {
             actions.extend(
                 remark
                     .outside_at
@@ -203,15 +203,15 @@ fn scan_name(document: &Document, fit: OriginId) -> String {
     }
 }
 
-fn source_name(source: &Source) -> String {
+fn source_name(source: &ScanSource) -> String {
     match source {
-        Source::File { dwi, .. } => {
+        ScanSource::File { dwi, .. } => {
             let name = dwi.file_name().unwrap_or_default().to_string_lossy();
             name.split(".nii").next().unwrap_or_default().to_owned()
         }
-        Source::Phantom { .. } => "Demo head".to_owned(),
-        Source::Turned { of, .. } => source_name(of),
-        Source::Tensors { file, .. } => {
+        ScanSource::Phantom { .. } => "Demo head".to_owned(),
+        ScanSource::Turned { base, .. } => source_name(base),
+        ScanSource::Tensors { file, .. } => {
             let name = file.file_name().unwrap_or_default().to_string_lossy();
             name.split(".nii").next().unwrap_or_default().to_owned()
         }
@@ -232,7 +232,7 @@ fn no_field(ui: &mut Ui, state: &State, memory: &mut Memory) {
     }
     let text = "Tracking needs tensors: open a diffusion scan with its gradients";
     let note = Note::new(p, Severity::Warning, text).action("Open…");
-    if note.show(ui) == Some(NoteResponse::Taken) {
+    if note.show(ui) == Some(NoteResponse::Accepted) {
         memory
             .files
             .ask_for_path(ui.ctx(), PathPurpose::Open, DialogPosition::Middle, "");
@@ -260,7 +260,7 @@ fn missing_region(ui: &mut Ui, state: &State, role: Role, actions: &mut Vec<Acti
         return;
     }
     let note = Note::new(p, Severity::Information, text).action(word);
-    if note.show(ui) == Some(NoteResponse::Taken) {
+    if note.show(ui) == Some(NoteResponse::Accepted) {
         actions.push(Action::View(ViewAction::SetTool(tool)));
     }
 }

@@ -5,7 +5,7 @@ use crate::data::Volume;
 use crate::data::appearance::ColourMap;
 use crate::scene::draw_list::{Colours, CutPlane, Transfer};
 use crate::scene::volume_of;
-use crate::state::core::volume_look::{Cut, VolumeLook, VolumeStyle};
+use crate::state::core::volume_look::{VolumeCut, VolumeLook, VolumeStyle};
 use crate::state::{Action, Display, Layer, LayerAction, Phase, State};
 use crate::ui::widgets::slider::{Change, SliderRow};
 use crate::ui::widgets::transfer::TransferEditor;
@@ -245,7 +245,7 @@ fn cut(ui: &mut Ui, state: &State, look: &VolumeLook, set: &mut Set) {
             Phase::Done,
         );
     }
-    if look.cut == Cut::Nothing {
+    if look.cut == VolumeCut::Nothing {
         return;
     }
     let text = ["Open", "Image"];
@@ -287,39 +287,43 @@ pub(super) fn fade_row(
         .switch(now.is_some(), "off")
         .help(help);
     match row.show(ui)? {
-        Change::To(mm, phase) => Some((Some(mm as f32), phase)),
-        Change::Switched(on) => Some((on.then_some(DEFAULT), Phase::Done)),
+        Change::Value(mm, phase) => Some((Some(mm as f32), phase)),
+        Change::Toggled(on) => Some((on.then_some(DEFAULT), Phase::Done)),
     }
 }
 
 /// The part of volumes that is cut away; returns a changed value.
-pub(super) fn cut_row(ui: &mut Ui, state: &State, now: Cut) -> Option<Cut> {
+pub(super) fn cut_row(ui: &mut Ui, state: &State, now: VolumeCut) -> Option<VolumeCut> {
     let side = |normal: DVec3| SIDES.iter().find(|s| s.1 == normal).map(|s| s.0);
     let shown = match now {
-        Cut::Nothing => "Nothing",
-        Cut::Side(normal) => side(normal).unwrap_or("A side"),
-        Cut::Facing => "The half facing you",
-        Cut::Corner => "The corner facing you",
-        Cut::Plane { .. } => "At a fixed plane",
+        VolumeCut::Nothing => "Nothing",
+        VolumeCut::Side(normal) => side(normal).unwrap_or("A side"),
+        VolumeCut::Facing => "The half facing you",
+        VolumeCut::Corner => "The corner facing you",
+        VolumeCut::Plane { .. } => "At a fixed plane",
     };
     let help = "Hides one side of the crosshair";
     select_row(ui, "Cut away", help, shown, |ui| {
         let mut chosen = None;
-        let mut row = |ui: &mut Ui, name: &str, cut: Cut| {
+        let mut row = |ui: &mut Ui, name: &str, cut: VolumeCut| {
             if menu::Item::new(name).chosen(now == cut).show(ui) {
                 chosen = Some(cut);
             }
         };
-        row(ui, "Nothing", Cut::Nothing);
+        row(ui, "Nothing", VolumeCut::Nothing);
         for (name, normal) in SIDES {
-            row(ui, name, Cut::Side(normal));
+            row(ui, name, VolumeCut::Side(normal));
         }
-        row(ui, "The half facing you", Cut::Facing);
-        row(ui, "The corner facing you", Cut::Corner);
+        row(ui, "The half facing you", VolumeCut::Facing);
+        row(ui, "The corner facing you", VolumeCut::Corner);
         menu::line(ui);
         // Any orientation: rotate the view, then fix the plane.
-        let CutPlane { at, normal } = facing(state);
-        row(ui, "The half facing you, fixed", Cut::Plane { at, normal });
+        let CutPlane { point, normal } = facing(state);
+        row(
+            ui,
+            "The half facing you, fixed",
+            VolumeCut::Plane { at: point, normal },
+        );
         chosen
     })
 }
@@ -346,7 +350,7 @@ pub(super) fn curve_row(
 /// The plane through the crosshair that faces the viewer.
 fn facing(state: &State) -> CutPlane {
     CutPlane {
-        at: state.view.crosshair,
+        point: state.view.crosshair,
         normal: -state.view.camera.forward(),
     }
 }

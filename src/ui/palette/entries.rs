@@ -4,7 +4,7 @@ use super::synonyms::known_as;
 use super::{Entry, Run, layers, pathways, regions};
 use crate::guide::PAGES;
 use crate::state::core::pane::Pane;
-use crate::state::filter::{FilterAction, Shown};
+use crate::state::filter::{FilterAction, ShownStreamlines};
 use crate::state::streamlines::BottomPanel;
 use crate::state::update::panel_recipe;
 use crate::state::{
@@ -23,7 +23,7 @@ impl Entries {
     fn add(&mut self, name: &str, key: &'static str, run: Run) {
         self.0.push(Entry {
             name: name.to_owned(),
-            also: known_as(name),
+            synonyms: known_as(name),
             key,
             run,
         });
@@ -205,7 +205,7 @@ fn filter(state: &State, list: &mut Entries) {
             "",
             act(FilterAction::Keep),
         );
-        for shown in Shown::ALL {
+        for shown in ShownStreamlines::ALL {
             let name = format!("Filter: show {}", shown.name().to_lowercase());
             list.add(&name, "", act(FilterAction::Show(shown)));
         }

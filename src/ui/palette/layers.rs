@@ -26,7 +26,7 @@ pub(super) fn density(layer: Option<LayerId>) -> Action {
 
 fn entry(name: String, action: Action) -> Entry {
     Entry {
-        also: known_as(&name),
+        synonyms: known_as(&name),
         name,
         key: "",
         run: Run::Act(action),

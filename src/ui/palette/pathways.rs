@@ -2,7 +2,7 @@
 
 use super::{Entry, Run};
 use crate::data::Role;
-use crate::state::pathways::{PathwayAction, PathwaySettings, Shown, percent_joined};
+use crate::state::pathways::{PathwayAction, PathwaySettings, ShownCost, percent_joined};
 use crate::state::{Action, KeptPathway, Phase, State, Task, ViewAction};
 use crate::ui::format;
 use crate::ui::forms::eikonal::look::SHAPES;
@@ -24,10 +24,10 @@ pub(super) fn entries(state: &State) -> Vec<Entry> {
     all
 }
 
-fn entry(name: String, also: &'static str, action: Action) -> Entry {
+fn entry(name: String, synonyms: &'static str, action: Action) -> Entry {
     Entry {
         name,
-        also,
+        synonyms,
         key: "",
         run: Run::Act(action),
     }
@@ -82,13 +82,13 @@ fn of_live(state: &State) -> Vec<Entry> {
 fn looks(state: &State) -> Vec<Entry> {
     let settings = &state.document.pathways;
     let mut all = Vec::new();
-    for (shown, also) in Shown::ALL
+    for (shown, also) in ShownCost::ALL
         .into_iter()
         .zip(["u1 + u2", "u1", "u2", "cost off"])
     {
         if shown != settings.shown {
             let name = match shown {
-                Shown::Off => "Hide the cost on slices".to_owned(),
+                ShownCost::Off => "Hide the cost on slices".to_owned(),
                 shown => format!("Show cost {}", shown.name()),
             };
             let settings = settings.clone();

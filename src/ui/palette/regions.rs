@@ -76,10 +76,10 @@ fn change(name: &str) -> Entry {
     )
 }
 
-fn entry(name: &str, also: &'static str, run: Run) -> Entry {
+fn entry(name: &str, synonyms: &'static str, run: Run) -> Entry {
     Entry {
         name: name.to_owned(),
-        also,
+        synonyms,
         key: "",
         run,
     }

@@ -12,7 +12,7 @@ pub(super) struct Split {
     /// Heights of all inputs and controls, and of all results, in the last pass.
     natural: (f32, f32),
     /// Height of inputs and controls down to the last row that must be visible.
-    needed: f32,
+    needed_height: f32,
     /// Height of the results as shown, and the height that they would have without a pointer.
     pub results: f32,
     preferred: f32,
@@ -56,14 +56,14 @@ impl Split {
         let pass = ui.ctx().cumulative_pass_nr();
         let known: Option<Self> = ui.data(|d| d.get_temp(Self::id(task)));
         let natural = known.map_or((f32::INFINITY, f32::INFINITY), |k| k.natural);
-        let needed = known.map_or(0.0, |k| k.needed);
+        let needed_height = known.map_or(0.0, |k| k.needed_height);
         let (above, below) = natural;
         let overflows = above + below > body.height();
         let left = Self::CONTROLS.min(Self::LEFT * body.height());
         let share = (Self::SHARE * panel.height()).min(Self::ENOUGH);
         let share = share.min(body.height() - left);
         let most = share.max(body.height() - above);
-        let gives = (body.height() - needed).max(Self::LEAST.min(most));
+        let gives = (body.height() - needed_height).max(Self::LEAST.min(most));
         // A map has other controls than a scan. The checks of a fit stay at the foot, so that they do not move when the
         // fit ends.
         let at_foot = task == Task::View && fits && below.is_finite();
@@ -80,7 +80,7 @@ impl Split {
         };
         Self {
             natural,
-            needed,
+            needed_height,
             results,
             preferred,
             divided: overflows || at_foot || results + 0.5 < below,
@@ -127,10 +127,10 @@ impl Split {
         if self.natural.0.is_infinite() {
             ui.ctx()
                 .request_discard("the heights of a task's panel are known now");
-        } else if (self.natural, self.needed) != (natural, needed) {
+        } else if (self.natural, self.needed_height) != (natural, needed) {
             ui.ctx().request_repaint();
         }
-        (self.natural, self.needed) = (natural, needed);
+        (self.natural, self.needed_height) = (natural, needed);
         ui.data_mut(|d| d.insert_temp(Self::id(task), self));
     }
 }

@@ -16,23 +16,25 @@ pub const SEARCHED: usize = 12;
 
 /// The visible part of the list, and the regions selected together with the selected one.
 #[derive(Default)]
-pub struct Chosen {
+pub struct RegionListState {
     pub search: String,
-    together: BTreeSet<RegionId>,
+    also_selected: BTreeSet<RegionId>,
     /// Start of a range.
     anchor: Option<RegionId>,
 }
 
-impl Chosen {
+impl RegionListState {
     /// The regions selected together, in the order of the list: at least two. A region selected elsewhere is selected
     /// alone.
     pub fn several(&self, state: &State) -> Vec<RegionId> {
         let selected = state.session.regions.selected;
-        if !selected.is_some_and(|id| self.together.contains(&id)) {
+        if !selected.is_some_and(|id| self.also_selected.contains(&id)) {
             return Vec::new();
         }
         let regions = state.document.regions.iter().map(|r| r.id);
-        let several: Vec<_> = regions.filter(|id| self.together.contains(id)).collect();
+        let several: Vec<_> = regions
+            .filter(|id| self.also_selected.contains(id))
+            .collect();
         if several.len() > 1 {
             several
         } else {
@@ -49,28 +51,28 @@ impl Chosen {
         modifiers: Modifiers,
     ) -> Option<RegionId> {
         let at = |id: RegionId| shown.iter().position(|r| r.id == id);
-        let known = now.is_some_and(|now| self.together.contains(&now));
+        let known = now.is_some_and(|now| self.also_selected.contains(&now));
         if !known {
-            self.together = now.into_iter().collect();
+            self.also_selected = now.into_iter().collect();
             self.anchor = now;
         }
         let anchor = self.anchor.and_then(at);
         match (modifiers.shift, anchor, at(id)) {
             (true, Some(from), Some(to)) => {
                 let range = &shown[from.min(to)..=from.max(to)];
-                self.together = range.iter().map(|r| r.id).collect();
+                self.also_selected = range.iter().map(|r| r.id).collect();
                 Some(id)
             }
             _ if modifiers.command => {
                 self.anchor = Some(id);
-                if self.together.remove(&id) {
-                    return self.together.last().copied();
+                if self.also_selected.remove(&id) {
+                    return self.also_selected.last().copied();
                 }
-                self.together.insert(id);
+                self.also_selected.insert(id);
                 Some(id)
             }
             _ => {
-                self.together = BTreeSet::from([id]);
+                self.also_selected = BTreeSet::from([id]);
                 self.anchor = Some(id);
                 Some(id)
             }

@@ -4,9 +4,9 @@
 use crate::solvers::curves::Seeding;
 use crate::state::core::text::counted;
 use crate::state::pathways::Standing as Path;
-use crate::state::segment::Standing as Surface;
+use crate::state::segment::SurfaceStanding as Surface;
 use crate::state::{Method, Standing, State, Task};
-use crate::ui::format::{count, took};
+use crate::ui::format::{count, duration_text};
 use crate::ui::forms::level_set;
 use crate::ui::theme::{self, Palette, radius, size};
 use crate::ui::widgets::paint;
@@ -43,7 +43,7 @@ pub fn text(state: &State) -> Option<(String, Standing)> {
         return None;
     }
     let (live, standing) = (state.session.track.live.value()?, state.standing()?);
-    let ms = took(live.wall_ms);
+    let ms = duration_text(live.wall_ms);
     let text = match standing {
         Standing::Final => format!("Final · {ms}"),
         Standing::Updating => "Updating…".to_owned(),
@@ -56,7 +56,7 @@ pub fn text(state: &State) -> Option<(String, Standing)> {
 /// The standing of the live pathway.
 fn pathway(state: &State) -> Option<(String, Standing)> {
     let runtime = &state.session.pathways;
-    let ms = took(runtime.wall_ms);
+    let ms = duration_text(runtime.wall_ms);
     Some(match state.pathway_standing()? {
         Path::Final => (format!("Final · {ms}"), Standing::Final),
         Path::Coarse => (format!("Coarse · double voxels · {ms}"), Standing::Coarse),

@@ -35,7 +35,7 @@ const MOST_COVERED: f32 = 0.12;
 
 /// Where bars may stand.
 pub struct Column<'a> {
-    pub within: Rect,
+    pub area: Rect,
     /// At the left edge, else at the right one.
     pub at_left: bool,
     pub ink: Color32,
@@ -101,10 +101,10 @@ impl Column<'_> {
             true => (SHARED, TALLEST_OF_SEVERAL),
             false => (ALONE, TALLEST),
         };
-        let height = self.within.height() / shown as f32;
+        let height = self.area.height() / shown as f32;
         let missing = bars.len() - shown;
         let place = |(i, legend): (usize, &&Legend)| {
-            let top = self.within.top() + height * i as f32;
+            let top = self.area.top() + height * i as f32;
             let range = Rangef::new(top + away, top + height - away);
             let is_last = i + 1 == shown;
             let missing = if is_last { missing } else { 0 };
@@ -113,7 +113,7 @@ impl Column<'_> {
         let placed = bars.iter().take(shown).enumerate().map(place);
         let placed: Vec<BarPlace> = placed.collect::<Option<_>>()?;
         let hidden: f32 = placed.iter().map(BarPlace::area).sum();
-        (shown == 1 || hidden <= MOST_COVERED * self.within.area()).then_some(placed)
+        (shown == 1 || hidden <= MOST_COVERED * self.area.area()).then_some(placed)
     }
 
     /// Places one bar within a range of heights, clear of the texts there; `missing`: number of bars that do not fit.
@@ -138,7 +138,7 @@ impl Column<'_> {
             galley.size()
         };
         // The text keeps the same distance from the other edge as the bar from its own.
-        let free = self.within.width() - 2.0 * EDGE + WIDTH;
+        let free = self.area.width() - 2.0 * EDGE + WIDTH;
         // The number of missing bars is written in full, however long the name is.
         let more = match missing {
             0 => String::new(),
@@ -146,12 +146,12 @@ impl Column<'_> {
         };
         let name = paint::elided(painter, name, Self::font(), free - size(&more).x - 1.0) + &more;
         let sizes = [size(&name), size(high), size(low)];
-        if sizes[1].x.max(sizes[2].x) > self.within.width() - AROUND {
+        if sizes[1].x.max(sizes[2].x) > self.area.width() - AROUND {
             return None;
         }
         let (x, direction) = match self.at_left {
-            true => (self.within.left() + EDGE, 1.0),
-            false => (self.within.right() - EDGE, -1.0),
+            true => (self.area.left() + EDGE, 1.0),
+            false => (self.area.right() - EDGE, -1.0),
         };
         // Each pass moves the bar away from a text that it would cover.
         for _ in 0..=self.taken.len() {

@@ -91,7 +91,7 @@ fn action(
     Action::Bundle(BundleAction::Pick {
         screen,
         target,
-        how: how(ui.input(|i| i.modifiers)),
+        mode: how(ui.input(|i| i.modifiers)),
     })
 }
 

@@ -2,7 +2,7 @@
 //! from the same viewpoint.
 
 use super::{Views, slice_paint};
-use crate::state::runtime::Comparing;
+use crate::state::runtime::SnapshotComparison;
 use crate::state::{Action, Pane, SnapshotAction, State};
 use crate::ui::theme::{self, IN_VIEW, size};
 use crate::ui::widgets::field::{self, Typed};
@@ -22,7 +22,7 @@ pub(super) struct Half {
 
 impl Half {
     /// The half left of the divider.
-    pub fn present(comparing: &Comparing, seen: &State) -> Self {
+    pub fn present(comparing: &SnapshotComparison, seen: &State) -> Self {
         Self {
             share: comparing.share,
             right: false,
@@ -89,7 +89,7 @@ impl Views {
         &mut self,
         ui: &mut Ui,
         (pane, rect, legend): (Pane, Rect, bool),
-        (comparing, seen, state): (&Comparing, &State, &State),
+        (comparing, seen, state): (&SnapshotComparison, &State, &State),
         actions: &mut Vec<Action>,
     ) {
         let x = (rect.left() + rect.width() * comparing.share).round();
@@ -122,7 +122,10 @@ impl Views {
         let font = theme::medium(size::CAPTION);
         // Above the letters of the edge.
         let y = rect.bottom() - 64.0;
-        let name = comparing.with.label().replacen("snapshot", "Snapshot", 1);
+        let name = comparing
+            .snapshot
+            .label()
+            .replacen("snapshot", "Snapshot", 1);
         let mut plate = Rect::NOTHING;
         for (text, to_left) in [("Now", true), (&*name, false)] {
             let width = paint::width(ui, text, font.clone()) + 12.0;
@@ -161,12 +164,12 @@ impl Views {
         &mut self,
         ui: &mut Ui,
         (pane, plate): (Pane, Rect),
-        (comparing, shown): (&Comparing, &str),
+        (comparing, shown): (&SnapshotComparison, &str),
         state: &State,
         actions: &mut Vec<Action>,
     ) {
         let mut snapshots = state.session.snapshots.all.iter();
-        let number = snapshots.position(|s| Arc::ptr_eq(s, &comparing.with));
+        let number = snapshots.position(|s| Arc::ptr_eq(s, &comparing.snapshot));
         let Some(number) = number else { return };
         if let Some((of, mut name)) = self.naming.take_if(|(of, _)| *of == pane) {
             let place = plate
@@ -174,7 +177,7 @@ impl Views {
                 .expand2(vec2(0.0, 3.0));
             let free = ui.memory(|m| m.focused().is_none());
             match field::text(ui, place, "Name of the snapshot", &mut name, "Name", free) {
-                Typed::Going => self.naming = Some((of, name)),
+                Typed::Editing => self.naming = Some((of, name)),
                 Typed::Entered if !name.trim().is_empty() => {
                     let name = name.trim().to_owned();
                     actions.push(Action::Snapshot(SnapshotAction::Rename { number, name }));
@@ -196,7 +199,7 @@ impl Views {
         );
         response.widget_info(|| WidgetInfo::labeled(egui::Role::Button, true, shown));
         if response.clicked() {
-            self.naming = Some((pane, comparing.with.name.clone()));
+            self.naming = Some((pane, comparing.snapshot.name.clone()));
             ui.ctx().request_repaint();
         }
     }

@@ -94,7 +94,7 @@ pub enum Kind {
     },
     /// From a corner to the pointer.
     Rectangle {
-        from: DVec3,
+        start: DVec3,
         erase: bool,
     },
     /// Fills the voxels connected to the click.
@@ -113,7 +113,7 @@ pub enum Kind {
     },
     /// From a point to the pointer.
     Measure {
-        from: DVec3,
+        start: DVec3,
     },
     /// Moves a point of a measurement.
     Remeasure {

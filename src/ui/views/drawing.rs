@@ -5,7 +5,7 @@ use super::slice_view::Slice;
 use super::{Views, annotations, pointer, rings};
 use crate::data::{Outline, Stroke};
 use crate::state::regions::brush::{drawn, measured};
-use crate::state::regions::types::Source;
+use crate::state::regions::types::RegionSource;
 use crate::state::{Action, Pane, Phase, RegionAction, State, Tool};
 use crate::ui::format::{fixed, with_unit};
 use crate::ui::theme;
@@ -41,7 +41,7 @@ impl Views {
         match slice.state.view.tool {
             Tool::Brush => Some(Kind::Stroke { erase }),
             Tool::Rectangle => Some(Kind::Rectangle {
-                from: slice.world(at),
+                start: slice.world(at),
                 erase,
             }),
             Tool::Fill => Some(Kind::Fill { erase }),
@@ -80,9 +80,9 @@ impl Views {
                     }));
                 }
             }
-            Kind::Rectangle { from, erase } if !down && at.distance(drag.pressed) >= CLICK => {
+            Kind::Rectangle { start, erase } if !down && at.distance(drag.pressed) >= CLICK => {
                 actions.push(Action::Region(RegionAction::DrawOutline {
-                    outline: outline(slice, corners(slice, from, slice.world(at))),
+                    outline: outline(slice, corners(slice, start, slice.world(at))),
                     erase,
                 }));
             }
@@ -249,10 +249,10 @@ impl Views {
                 }
             }
         }
-        if let Some(Kind::Rectangle { from, .. }) = kind
+        if let Some(Kind::Rectangle { start, .. }) = kind
             && let Some(pointer_at) = pointer_at
         {
-            let points = corners(slice, *from, slice.world(pointer_at));
+            let points = corners(slice, *start, slice.world(pointer_at));
             self.outline_marks(painter, slice, &points, true, ink);
         }
         if let Some(polygon) = self.polygon.as_ref().filter(|p| p.pane == slice.pane) {
@@ -339,12 +339,12 @@ fn fill(slice: &Slice, at: Pos2, erase: bool) -> Option<Action> {
     let (layer, volume) = measured::image(&slice.state.document)?;
     let drawing = &slice.state.view.drawing;
     let (low, high) = layer.display.window;
-    let source = Source::Fill {
+    let source = RegionSource::Fill {
         layer: layer.id,
         frame: layer.display.frame.min(volume.frames.saturating_sub(1)),
-        from: slice.world(at),
+        seed: slice.world(at),
         tolerance: drawing.tolerance * (high - low).abs(),
-        most_ml: drawing.most_ml,
+        max_ml: drawing.most_ml,
         erase,
     };
     let phase = Phase::Done;

@@ -82,7 +82,7 @@ fn button(ui: &mut Ui, pane: Rect, leaked: &LeakNotice, actions: &mut Vec<Action
     ui.painter()
         .rect_filled(place, theme::radius::CONTROL, p.b3);
     if button.show_at(ui, place).clicked() {
-        let back = SegmentAction::Rewind(leaked.leak.from);
+        let back = SegmentAction::Rewind(leaked.leak.rewind_step);
         actions.push(Action::Segment(back));
     }
 }

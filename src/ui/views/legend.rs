@@ -6,7 +6,7 @@ use crate::scene::draw_list::{Colours, LineColour, VolumeStyle};
 use crate::scene::{self, pathways};
 use crate::solvers::curves::StopReason;
 use crate::state::filter::WEIGHT;
-use crate::state::pathways::Shown;
+use crate::state::pathways::ShownCost;
 use crate::state::{Content, Display, Layer, State};
 use crate::ui::format::{fixed, measure, significant, with_unit};
 
@@ -58,9 +58,9 @@ fn of_cost(state: &State) -> Option<Legend> {
     let value = |v: f32| significant(f64::from(v));
     let (low, high) = image.window;
     Some(match state.document.pathways.shown {
-        Shown::Off => return None,
-        Shown::Total => excess(image.window, image.colour_map),
-        shown @ (Shown::First | Shown::Second) => Legend::Bar {
+        ShownCost::Off => return None,
+        ShownCost::Total => excess(image.window, image.colour_map),
+        shown @ (ShownCost::First | ShownCost::Second) => Legend::Bar {
             name: format!("Cost {}", shown.name()),
             low: value(low),
             high: value(high),

@@ -22,13 +22,13 @@ pub struct MaskOutline {
 /// Outlines of the masks on screen.
 #[derive(Default)]
 pub struct MaskOutlines {
-    kept: HashMap<(DataId, usize), Kept>,
+    outlines: HashMap<(DataId, usize), CachedOutline>,
     clock: u64,
 }
 
-struct Kept {
+struct CachedOutline {
     level: f64,
-    used: u64,
+    last_used: u64,
     outline: Arc<MaskOutline>,
 }
 
@@ -39,26 +39,26 @@ impl MaskOutlines {
         const FRAMES: u64 = 8;
         self.clock += 1;
         let oldest = self.clock.saturating_sub(FRAMES);
-        self.kept.retain(|_, kept| kept.used >= oldest);
+        self.outlines.retain(|_, kept| kept.last_used >= oldest);
     }
 
     pub fn outline(&mut self, mask: &Mask, plane: &Plane) -> Arc<MaskOutline> {
         let normal = plane.normal().abs();
         let axis = (0..3).find(|&a| normal[a] > 0.5).unwrap_or(2);
         let level = plane.centre[axis];
-        let used = self.clock;
-        let kept = self.kept.get_mut(&(mask.id(), axis));
+        let last_used = self.clock;
+        let kept = self.outlines.get_mut(&(mask.id(), axis));
         if let Some(kept) = kept.filter(|kept| kept.level == level) {
-            kept.used = used;
+            kept.last_used = last_used;
             return kept.outline.clone();
         }
         let outline = Arc::new(MaskOutline::new(mask, axis, level));
-        let kept = Kept {
+        let kept = CachedOutline {
             level,
-            used,
+            last_used,
             outline: outline.clone(),
         };
-        self.kept.insert((mask.id(), axis), kept);
+        self.outlines.insert((mask.id(), axis), kept);
         outline
     }
 }

@@ -138,7 +138,7 @@ impl Views {
         fill_between(ui, area, covered, theme::palette(ui.style()).line);
         let mut hovered = None;
         let comparing = state.session.snapshots.comparing.as_ref();
-        let comparing = comparing.map(|c| (c, c.seen(state)));
+        let comparing = comparing.map(|c| (c, c.with_view_of(state)));
         self.half = comparing
             .as_ref()
             .map(|(c, seen)| compare::Half::present(c, seen));

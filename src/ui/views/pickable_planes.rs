@@ -14,8 +14,8 @@ const SAME_MM: f64 = 1e-6;
 
 /// A point on such a plane.
 #[derive(Clone, Copy)]
-pub struct Flat {
-    pub at: DVec3,
+pub struct PlanePoint {
+    pub point: DVec3,
     pub normal: DVec3,
     /// Distance from the eye.
     pub mm: f64,
@@ -23,7 +23,7 @@ pub struct Flat {
 
 impl Scene<'_> {
     /// The nearest of the visible slices and cut faces that the ray through a position meets.
-    pub fn flat_under(&self, at: Pos2) -> Option<Flat> {
+    pub fn flat_under(&self, at: Pos2) -> Option<PlanePoint> {
         let ray = self.ray(at);
         let slices = self.state.view.slices_in_scene();
         let slice = slices.then(|| self.slice_on(ray)).flatten();
@@ -37,7 +37,7 @@ impl Scene<'_> {
     }
 
     /// The nearest of the three slices that a ray meets inside the head.
-    fn slice_on(&self, (origin, direction): (DVec3, DVec3)) -> Option<Flat> {
+    fn slice_on(&self, (origin, direction): (DVec3, DVec3)) -> Option<PlanePoint> {
         let head = scene::head_mask(&self.state.document);
         let inside = |p: &DVec3, low: DVec3, high: DVec3| {
             let within = p.cmpge(low - 1e-6).all() && p.cmple(high + 1e-6).all();
@@ -46,12 +46,12 @@ impl Scene<'_> {
         let hit = |flat: &scene::Flat| {
             let axis = flat.normal;
             let mm = (flat.low[axis] - origin[axis]) / direction[axis];
-            let mut at = origin + direction * mm;
+            let mut point = origin + direction * mm;
             // Exactly on the slice, so that its view does not move.
-            at[axis] = flat.low[axis];
+            point[axis] = flat.low[axis];
             let normal = DVec3::AXES[axis];
-            let met = mm.is_finite() && mm > 0.0 && inside(&at, flat.low, flat.high);
-            met.then_some(Flat { at, normal, mm })
+            let met = mm.is_finite() && mm > 0.0 && inside(&point, flat.low, flat.high);
+            met.then_some(PlanePoint { point, normal, mm })
         };
         let flats = scene::flats(self.state, &self.camera);
         flats
@@ -62,12 +62,12 @@ impl Scene<'_> {
 }
 
 /// Where a ray leaves the part of a volume that is cut away, if it shows values there.
-fn face_on(drawn: &VolumeDraw, (origin, direction): (DVec3, DVec3)) -> Option<Flat> {
+fn face_on(drawn: &VolumeDraw, (origin, direction): (DVec3, DVec3)) -> Option<PlanePoint> {
     let cut = drawn.cut.as_ref().filter(|cut| cut.face.is_some())?;
     let mut enters = 0.0f64;
     let mut leaves: Option<(f64, DVec3)> = None;
     for plane in &cut.planes {
-        let off = plane.normal.dot(origin - plane.at);
+        let off = plane.normal.dot(origin - plane.point);
         let rate = plane.normal.dot(direction);
         let mm = -off / rate;
         if rate.abs() < 1e-9 {
@@ -82,8 +82,8 @@ fn face_on(drawn: &VolumeDraw, (origin, direction): (DVec3, DVec3)) -> Option<Fl
         }
     }
     let (mm, normal) = leaves.filter(|(mm, _)| *mm > enters)?;
-    let at = origin + direction * mm;
-    shows(drawn, at).then_some(Flat { at, normal, mm })
+    let point = origin + direction * mm;
+    shows(drawn, point).then_some(PlanePoint { point, normal, mm })
 }
 
 /// Whether a cut face is visible at a point.
@@ -99,7 +99,7 @@ fn shows(drawn: &VolumeDraw, at: DVec3) -> bool {
     };
     let (low, high) = face.window;
     solid
-        && match &face.within {
+        && match &face.mask {
             Some(head) => head.0.contains(at),
             None => (value - low) / (high - low) > GROUND,
         }

@@ -21,13 +21,13 @@ pub struct Grip {
     pub part: Part,
     pub shape: Shape,
     /// Where it was grabbed, world mm.
-    pub at: DVec3,
+    pub point: DVec3,
 }
 
 impl Grip {
     /// The shape with the pointer at `now`; `None` if it cannot be changed by dragging.
     pub fn dragged(&self, now: DVec3) -> Option<Shape> {
-        let moved = now - self.at;
+        let moved = now - self.point;
         match (&self.shape, self.part) {
             (Shape::Sphere { centre, radius_mm }, Part::Body) => Some(Shape::Sphere {
                 centre: *centre + moved,
@@ -39,7 +39,7 @@ impl Grip {
             }),
             (Shape::Sphere { centre, radius_mm }, Part::Rim(_)) => {
                 // The rim keeps its distance from the pointer, so that it does not jump when grabbed.
-                let grown = now.distance(*centre) - self.at.distance(*centre);
+                let grown = now.distance(*centre) - self.point.distance(*centre);
                 Some(Shape::Sphere {
                     centre: *centre,
                     radius_mm: (radius_mm + grown).clamp(SMALLEST_MM, LARGEST_MM),
@@ -48,7 +48,7 @@ impl Grip {
             (Shape::Box { centre, half_mm }, Part::Rim(axes)) => {
                 let mut half = *half_mm;
                 for a in (0..3).filter(|&a| axes[a]) {
-                    let grown = (now[a] - centre[a]).abs() - (self.at[a] - centre[a]).abs();
+                    let grown = (now[a] - centre[a]).abs() - (self.point[a] - centre[a]).abs();
                     half[a] = (half[a] + grown).clamp(SMALLEST_MM, LARGEST_MM);
                 }
                 Some(Shape::Box {

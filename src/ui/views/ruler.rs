@@ -68,7 +68,7 @@ impl Views {
         Some(match under.filter(|_| !started) {
             Some((index, point)) => Kind::Remeasure { index, point },
             None => Kind::Measure {
-                from: slice.world(at),
+                start: slice.world(at),
             },
         })
     }
@@ -103,7 +103,7 @@ impl Views {
                     phase,
                 }));
             }
-            Kind::Measure { from } if !down => {
+            Kind::Measure { start: from } if !down => {
                 let here = slice.world(at);
                 let arm = self.measuring.arm.take_if(|(pane, ..)| *pane == slice.pane);
                 // By clicks, one point after the other, or by dragging from one to the other.
@@ -152,7 +152,7 @@ impl Views {
         }
         let own_drag = self.drag.as_ref().filter(|d| d.pane == slice.pane);
         let from = own_drag.and_then(|d| match d.kind {
-            Kind::Measure { from } => Some((from, d.last)),
+            Kind::Measure { start: from } => Some((from, d.last)),
             _ => None,
         });
         let arm = self.measuring.arm.filter(|(pane, ..)| *pane == slice.pane);

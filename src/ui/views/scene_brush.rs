@@ -18,8 +18,8 @@ const SPACING: f32 = 3.0;
 
 /// A point under the pointer, and the normal of the surface there.
 #[derive(Clone, Copy)]
-struct Ground {
-    at: DVec3,
+struct SurfacePoint {
+    point: DVec3,
     normal: DVec3,
 }
 
@@ -44,7 +44,7 @@ impl Scene<'_> {
     }
 
     /// The nearest paintable surface under a position.
-    fn ground(&self, at: Pos2, surfaces: &[Arc<Shape>]) -> Option<Ground> {
+    fn ground(&self, at: Pos2, surfaces: &[Arc<Shape>]) -> Option<SurfacePoint> {
         let (origin, direction) = self.ray(at);
         let meets = |shape: &Arc<Shape>| through_shape(origin, direction, shape);
         let surface = surfaces
@@ -53,12 +53,12 @@ impl Scene<'_> {
             .min_by(|a, b| a.total_cmp(b));
         let flat = self.flat_under(at);
         match (flat, surface) {
-            (Some(flat), surface) if surface.is_none_or(|mm| flat.mm <= mm) => Some(Ground {
-                at: flat.at,
+            (Some(flat), surface) if surface.is_none_or(|mm| flat.mm <= mm) => Some(SurfacePoint {
+                point: flat.point,
                 normal: flat.normal,
             }),
-            (_, surface) => surface.map(|mm| Ground {
-                at: origin + direction * mm,
+            (_, surface) => surface.map(|mm| SurfacePoint {
+                point: origin + direction * mm,
                 // A disc faces the eye.
                 normal: self.camera.forward(),
             }),
@@ -138,20 +138,21 @@ fn between(path: &[Pos2]) -> impl Iterator<Item = Pos2> {
 
 /// Splits strokes at jumps from one surface to another behind it.
 fn pieces(
-    grounds: impl Iterator<Item = Option<Ground>>,
+    grounds: impl Iterator<Item = Option<SurfacePoint>>,
     radius_mm: f64,
 ) -> Vec<(Vec<DVec3>, DVec3)> {
     let mut pieces: Vec<(Vec<DVec3>, DVec3)> = Vec::new();
-    let mut last: Option<Ground> = None;
+    let mut last: Option<SurfacePoint> = None;
     for now in grounds {
-        let goes_on =
-            |a: &Ground, b: &Ground| a.normal == b.normal && a.at.distance(b.at) <= 2.0 * radius_mm;
+        let goes_on = |a: &SurfacePoint, b: &SurfacePoint| {
+            a.normal == b.normal && a.point.distance(b.point) <= 2.0 * radius_mm
+        };
         if let Some(now) = now {
             match pieces.last_mut() {
                 Some(piece) if last.is_some_and(|last| goes_on(&last, &now)) => {
-                    piece.0.push(now.at);
+                    piece.0.push(now.point);
                 }
-                _ => pieces.push((vec![now.at], now.normal)),
+                _ => pieces.push((vec![now.point], now.normal)),
             }
         }
         last = now;
@@ -185,8 +186,8 @@ impl Views {
             None => scene.ground(pointer_at, &scene.surfaces()),
         };
         let radius_mm = state.view.drawing.radius_mm;
-        let ring = ground.and_then(|g| scene.silhouette(g.at, radius_mm));
-        self.brush = ground.map(|g| (Pane::Scene, g.at));
+        let ring = ground.and_then(|g| scene.silhouette(g.point, radius_mm));
+        self.brush = ground.map(|g| (Pane::Scene, g.point));
         let Some((middle, radius)) = ring else { return };
         let erase = stroke.map_or(state.view.drawing.erase, |s| s.0);
         let (label, colour) = paints(state, erase);

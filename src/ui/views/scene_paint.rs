@@ -116,7 +116,7 @@ impl Views {
         let buttons = (!self.still).then(|| chrome::scene_buttons_at(scene));
         let buttons: Vec<Rect> = buttons.into_iter().collect();
         let column = Column {
-            within: part.with_min_y(top),
+            area: part.with_min_y(top),
             at_left,
             ink: p.t1,
             ground,
@@ -238,7 +238,7 @@ impl Views {
         let Some(at) = at else { return };
         let centre = placing
             .map(|p| p.0)
-            .or_else(|| scene.flat_under(at).map(|flat| flat.at));
+            .or_else(|| scene.flat_under(at).map(|flat| flat.point));
         let default_mm = region_radius_mm(role);
         if let Some((middle, radius)) = centre.and_then(|c| scene.silhouette(c, default_mm)) {
             let far = placing.map(|p| p.1.distance(at)).filter(|&d| d >= CLICK);

@@ -308,8 +308,8 @@ fn sample_press(
 ) -> Option<Kind> {
     let samples = button == PointerButton::Primary && sampling::is_active(ui, scene.state);
     let flat = scene.flat_under(at).filter(|_| samples)?;
-    let plane = (flat.at, flat.normal);
-    Some(sampling::begin(flat.at, Some(plane), actions))
+    let plane = (flat.point, flat.normal);
+    Some(sampling::begin(flat.point, Some(plane), actions))
 }
 
 fn scene_press(
@@ -335,7 +335,9 @@ fn scene_press(
             if let Tool::NewRegion { .. } = state.view.tool {
                 // Outside the head there is nothing to place on: a drag rotates the view.
                 let flat = scene.flat_under(at);
-                return Some(flat.map_or(Kind::Orbit, |flat| Kind::NewRegion { centre: flat.at }));
+                return Some(
+                    flat.map_or(Kind::Orbit, |flat| Kind::NewRegion { centre: flat.point }),
+                );
             }
             if let Tool::Sphere { add } = state.view.tool {
                 // Off the surface and the slices there is nothing to place on: a drag rotates the view.
@@ -357,7 +359,7 @@ fn scene_press(
             let grip = Grip {
                 part,
                 shape: (*region.shape).clone(),
-                at: scene.on_plane(at, plane)?,
+                point: scene.on_plane(at, plane)?,
             };
             Some(Kind::Region {
                 id,

@@ -124,9 +124,9 @@ impl Views {
         // Its buttons come with the pointer, and nothing moves then.
         let buttons = (!self.still).then(|| chrome::slice_buttons_at(slice, true));
         let taken: Vec<Rect> = taken.iter().chain(&dec).chain(&buttons).copied().collect();
-        let bars = |within: Rect, legends: &[&Legend]| {
+        let bars = |area: Rect, legends: &[&Legend]| {
             let column = Column {
-                within,
+                area,
                 at_left,
                 ink: IN_VIEW.t1,
                 ground: annotations::Ground::BLACK,

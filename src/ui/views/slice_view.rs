@@ -211,7 +211,7 @@ impl Views {
                 let grip = Grip {
                     part,
                     shape: (*region.shape).clone(),
-                    at: slice.world(at),
+                    point: slice.world(at),
                 };
                 Some(Kind::Region {
                     id,

@@ -154,7 +154,7 @@ pub fn fixed_in_scene(painter: &Painter, scene: &Scene, at: Option<Pos2>, taken:
 
 fn drag_kind(
     ((number, sphere), part): (PlacedSphere, Part),
-    at: DVec3,
+    point: DVec3,
     plane: Option<(DVec3, DVec3)>,
 ) -> Kind {
     let shape = data::Shape::Sphere {
@@ -164,7 +164,7 @@ fn drag_kind(
     Kind::MovedSphere {
         number,
         add: sphere.add,
-        grip: Grip { part, shape, at },
+        grip: Grip { part, shape, point },
         plane,
     }
 }
@@ -305,7 +305,7 @@ pub fn preview_in_scene(
 /// Where a ray meets the surface, or a plane in front of it.
 pub fn under(scene: &Scene, at: Pos2) -> Option<DVec3> {
     let eye = scene.camera.eye();
-    let flat = scene.flat_under(at).map(|flat| flat.at);
+    let flat = scene.flat_under(at).map(|flat| flat.point);
     let both = on_surface(scene, at).into_iter().chain(flat);
     both.min_by(|a, b| a.distance(eye).total_cmp(&b.distance(eye)))
 }

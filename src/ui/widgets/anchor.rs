@@ -7,7 +7,7 @@ use std::hash::Hash;
 
 /// State kept from one pass to the next.
 #[derive(Clone, Copy, Default)]
-struct Kept {
+struct AnchorState {
     pass: u64,
     /// Top of the rows, from the top of the panel.
     origin: f32,
@@ -17,7 +17,7 @@ struct Kept {
     scrolled: f32,
     offset: f32,
     /// The offset for the next pass.
-    goes_to: Option<f32>,
+    next_offset: Option<f32>,
     /// The request that the panel scrolled for, and how often: heights settle within a few passes.
     followed: Option<(u64, u8)>,
     /// Height of the panel: until its heights have settled, nothing counts as hidden.
@@ -89,7 +89,7 @@ pub fn scroll(ui: &mut Ui, name: impl Hash + Debug, add: impl FnOnce(&mut Ui)) -
     let panel = ui.available_rect_before_wrap();
     let id = ui.make_persistent_id(("anchored", &name));
     let pass = ctx.cumulative_pass_nr();
-    let before: Option<Kept> = ctx.data(|d| d.get_temp(id));
+    let before: Option<AnchorState> = ctx.data(|d| d.get_temp(id));
     let before = before.filter(|kept| kept.pass + 1 == pass);
     let under_pointer = under(&ctx, panel, ui.layer_id());
     let mut kept = before.unwrap_or_default();
@@ -97,7 +97,7 @@ pub fn scroll(ui: &mut Ui, name: impl Hash + Debug, add: impl FnOnce(&mut Ui)) -
     // adds. Without the spring egui limits the offset to the content of this pass.
     let spring = std::mem::take(&mut ui.spacing_mut().scroll.kinetic.rubber_band);
     let mut area = ScrollArea::vertical().id_salt(name).auto_shrink(false);
-    if let Some(offset) = kept.goes_to.take() {
+    if let Some(offset) = kept.next_offset.take() {
         area = area.vertical_scroll_offset(offset);
     }
     let mut origin = 0.0;
@@ -127,7 +127,7 @@ pub fn scroll(ui: &mut Ui, name: impl Hash + Debug, add: impl FnOnce(&mut Ui)) -
             // Scrolls back so that new rows are seen, unless the user has scrolled since.
             let stays = (offset - kept.offset).abs() < 0.5;
             let back = (offset - kept.room[0] - kept.scrolled).max(0.0);
-            kept.goes_to = stays.then_some(back);
+            kept.next_offset = stays.then_some(back);
             ctx.request_repaint();
         }
         (kept.room, kept.scrolled) = ([0.0; 2], 0.0);
@@ -138,7 +138,7 @@ pub fn scroll(ui: &mut Ui, name: impl Hash + Debug, add: impl FnOnce(&mut Ui)) -
         let to = requested.max(0.0);
         kept.room[0] = (-requested).max(0.0);
         kept.room[1] += (to - (most - above + kept.room[0])).max(0.0);
-        kept.goes_to = Some(to);
+        kept.next_offset = Some(to);
         kept.offset = to;
         kept.scrolled += moved;
         // The pass with the control in the wrong place is not shown.
@@ -148,7 +148,7 @@ pub fn scroll(ui: &mut Ui, name: impl Hash + Debug, add: impl FnOnce(&mut Ui)) -
         let most = (shown.content_size.y - shown.inner_rect.height()).max(0.0);
         if kept.offset - most > 0.5 {
             kept.room[1] += kept.offset - most;
-            kept.goes_to = Some(kept.offset);
+            kept.next_offset = Some(kept.offset);
             ctx.request_discard("the panel grew below the pointer");
         }
     }
@@ -171,7 +171,7 @@ pub fn scroll(ui: &mut Ui, name: impl Hash + Debug, add: impl FnOnce(&mut Ui)) -
     {
         kept.followed = Some((number, times + 1));
         if let Some(to) = into_sight(shown.inner_rect, rows, offset) {
-            kept.goes_to = Some(to);
+            kept.next_offset = Some(to);
         }
         ctx.request_repaint();
     }

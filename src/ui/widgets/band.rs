@@ -106,7 +106,7 @@ impl BandHistogram<'_> {
         paint::focus_ring(ui.painter(), p, &response, bars, theme::radius::CHIP);
         let texts = Rect::from_min_max(pos2(rect.left(), bars.bottom() + 3.0), rect.max);
         let font = theme::regular(size::CAPTION);
-        let text = |v: f32| match self.values.whole && self.scale == 1.0 {
+        let text = |v: f32| match self.values.are_integers && self.scale == 1.0 {
             true => format::fixed(f64::from(v), usize::from(v.fract() != 0.0)),
             false => format::significant(f64::from(v * self.scale)),
         };

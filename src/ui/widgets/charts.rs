@@ -118,9 +118,9 @@ fn triangle(painter: &Painter, tip: egui::Pos2, colour: Color32) {
     painter.add(Shape::convex_polygon(points, colour, egui::Stroke::NONE));
 }
 
-/// A part of a whole, with its legend; `what` identifies it.
+/// A part of a whole, with its legend; `id` identifies it.
 pub struct Part<T> {
-    pub what: T,
+    pub id: T,
     pub name: String,
     pub count: u64,
     pub colour: Color32,
@@ -164,9 +164,9 @@ pub fn stacked<T: Copy + PartialEq>(
     let total: u64 = parts.iter().map(|part| part.count).sum();
     let width = ui.available_width();
     let mut clicked = None;
-    let toggled = |part: &Part<T>| Some(part.what).filter(|_| chosen != Some(part.what));
+    let toggled = |part: &Part<T>| Some(part.id).filter(|_| chosen != Some(part.id));
     // Parts that are not chosen stay visible as parts of the whole.
-    let dimmed = |part: &Part<T>| chosen.is_some_and(|chosen| chosen != part.what);
+    let dimmed = |part: &Part<T>| chosen.is_some_and(|chosen| chosen != part.id);
     let (rect, _) = ui.allocate_exact_size(vec2(width, 8.0), Sense::hover());
     let bar = paint::inset(rect, space::INSET, space::INSET);
     let id = ui.make_persistent_id(("parts", name));
@@ -205,7 +205,7 @@ pub fn stacked<T: Copy + PartialEq>(
             );
             let id = ui.make_persistent_id(("part", &part.name));
             let response = ui.interact(cell, id, Sense::click());
-            let is_chosen = chosen == Some(part.what);
+            let is_chosen = chosen == Some(part.id);
             let behind = cell.expand2(vec2(3.0, 0.0));
             if response.hovered() || is_chosen {
                 let fill = if is_chosen { p.tint } else { p.b3 };

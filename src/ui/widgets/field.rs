@@ -104,7 +104,7 @@ fn typing(
 /// State of a text field in this frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Typed {
-    Going,
+    Editing,
     Entered,
     Cancelled,
 }
@@ -220,9 +220,9 @@ fn edited(
     let typed = match () {
         () if (left || response.lost_focus()) && enter => Typed::Entered,
         () if escape => Typed::Cancelled,
-        () => Typed::Going,
+        () => Typed::Editing,
     };
-    if typed != Typed::Going {
+    if typed != Typed::Editing {
         // Undo must not restore this text in the next one.
         TextEditState::default().store(ui.ctx(), id);
         ui.data_mut(|d| d.remove::<String>(id));

@@ -14,7 +14,7 @@ fn by_click_id() -> Id {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum HandledKeys {
     /// The left and right arrows move its value; it shows no focus ring, and all other keys stay with the window.
-    Sideways,
+    LeftRight,
     /// All of them, as after Tab.
     All,
 }
@@ -54,7 +54,7 @@ pub fn keyboard(ui: &Ui) -> Option<Id> {
 
 /// Whether a slider that was dragged takes a key from the window.
 pub fn moves_slider(ui: &Ui, key: Key) -> bool {
-    let known = known(ui.ctx()).filter(|by_click| by_click.handled == HandledKeys::Sideways);
+    let known = known(ui.ctx()).filter(|by_click| by_click.handled == HandledKeys::LeftRight);
     let focused = known.is_some_and(|by_click| ui.memory(|m| m.has_focus(by_click.id)));
     focused && matches!(key, Key::ArrowLeft | Key::ArrowRight)
 }
@@ -94,7 +94,7 @@ fn is_over_views(ui: &Ui) -> bool {
 /// loses it as soon as the pointer moves over the views: the keys then belong to the view.
 pub fn follow_click(ui: &Ui, response: &Response, id: Id) {
     if response.drag_started() {
-        focus_by_click(response, HandledKeys::Sideways);
+        focus_by_click(response, HandledKeys::LeftRight);
     } else if let Some(stored) = known(ui.ctx()).filter(|by_click| by_click.id == id) {
         let pressed = ui.input(|i| i.pointer.any_pressed()) && !response.contains_pointer();
         let elsewhere = pressed || stored.handled == HandledKeys::All && is_over_views(ui);

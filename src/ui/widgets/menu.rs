@@ -87,7 +87,7 @@ struct Rows {
     /// Each with whether it is the current choice.
     all: Vec<(Id, bool)>,
     /// One of them was clicked in this frame, by mouse or key, perhaps the current choice.
-    hit: bool,
+    clicked: bool,
     /// Width of the longest row.
     wide: f32,
 }
@@ -102,7 +102,7 @@ struct Open {
     frame: u64,
     /// Opened by a widget that has the focus.
     by_key: bool,
-    back: FocusReturn,
+    focus_return: FocusReturn,
 }
 
 /// Where the focus goes when a menu closes.
@@ -193,7 +193,7 @@ fn popup_that_closes<T>(
     let open = before.unwrap_or(Open {
         frame,
         by_key: anchor.has_focus(),
-        back: match anchor.has_focus() && !focus::is_by_click(anchor) {
+        focus_return: match anchor.has_focus() && !focus::is_by_click(anchor) {
             true => FocusReturn::ToOrigin,
             false if is_field => FocusReturn::ToField,
             false => FocusReturn::Nowhere,
@@ -216,7 +216,10 @@ fn popup_that_closes<T>(
             note_width(ui, known, width);
             // The current choice changes nothing, but it is a choice.
             let hit = closes == PopupCloseBehavior::CloseOnClick
-                && ui.data(|d| d.get_temp::<Rows>(rows_id()).is_some_and(|rows| rows.hit));
+                && ui.data(|d| {
+                    d.get_temp::<Rows>(rows_id())
+                        .is_some_and(|rows| rows.clicked)
+                });
             let hit = hit || chosen.is_some();
             // A key does not close it by itself.
             if hit {
@@ -230,7 +233,7 @@ fn popup_that_closes<T>(
     let (chosen, hit) = shown.map_or((None, false), |s| s.inner);
     // A click elsewhere gives the keyboard to the clicked control.
     let clicked = anchor.ctx.input(|i| i.pointer.any_click()) && !anchor.clicked();
-    match before.filter(|_| closes).map(|open| open.back) {
+    match before.filter(|_| closes).map(|open| open.focus_return) {
         Some(FocusReturn::ToOrigin) => anchor.request_focus(),
         Some(FocusReturn::ToField) if hit || !clicked => {
             focus::focus_by_click(anchor, HandledKeys::All);
@@ -365,7 +368,7 @@ impl<'a> Item<'a> {
             rows.wide = rows.wide.max(wide);
             if self.enabled {
                 rows.all.push((response.id, self.chosen));
-                rows.hit |= hit;
+                rows.clicked |= hit;
             }
         });
         if response.has_focus() {

@@ -11,7 +11,7 @@ use egui::{Color32, Rect, Role, Sense, Ui, WidgetInfo, pos2, vec2};
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum NoteResponse {
     /// The suggestion was taken.
-    Taken,
+    Accepted,
     /// The second button was clicked.
     SecondAction,
     /// The cross was clicked.
@@ -219,7 +219,7 @@ impl<'a> Note<'a> {
             let button = self.button(word, icon);
             let place = from_right(button.width(ui), 28.0);
             if button.show_at(ui, place).clicked() {
-                answer = Some(NoteResponse::Taken);
+                answer = Some(NoteResponse::Accepted);
             }
         }
         let place = Rect::from_min_max(
@@ -250,7 +250,7 @@ impl<'a> Note<'a> {
             let place = Rect::from_min_size(pos2(x, at.y), vec2(button.width(ui), space::BUTTON));
             x = place.right() + 4.0;
             if button.show_at(ui, place).clicked() {
-                *answer = Some(NoteResponse::Taken);
+                *answer = Some(NoteResponse::Accepted);
             }
         }
         if let Some(word) = self.second_action {
@@ -292,7 +292,7 @@ impl<'a> Note<'a> {
                 Rect::from_min_max(pos2(right - wide, head.top()), pos2(right, head.bottom()));
             right = place.left() - 4.0;
             if button.show_at(ui, place).clicked() {
-                answer = Some(NoteResponse::Taken);
+                answer = Some(NoteResponse::Accepted);
             }
         }
         let place = head.with_max_x(right);

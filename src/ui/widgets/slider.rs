@@ -62,16 +62,16 @@ pub struct SliderRow<'a> {
     switch: Option<bool>,
     off: &'a str,
     waits: bool,
-    whole: bool,
+    integer: bool,
     inactive: Option<&'a str>,
 }
 
 /// The user's change of a row.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Change {
-    To(f64, Phase),
+    Value(f64, Phase),
     /// The row's checkbox.
-    Switched(bool),
+    Toggled(bool),
 }
 
 impl<'a> SliderRow<'a> {
@@ -92,7 +92,7 @@ impl<'a> SliderRow<'a> {
             switch: None,
             off: "",
             waits: false,
-            whole: false,
+            integer: false,
             inactive: None,
         }
     }
@@ -163,7 +163,7 @@ impl<'a> SliderRow<'a> {
 
     /// A row that takes only whole numbers, dragged or typed.
     pub fn whole(mut self) -> Self {
-        self.whole = true;
+        self.integer = true;
         self.scale.decimals = 0;
         self
     }
@@ -189,12 +189,12 @@ impl<'a> SliderRow<'a> {
         match self.switch {
             None => {
                 if label(ui, columns.label, self.name, &hint).double_clicked() {
-                    change = self.default.map(|v| Change::To(v, Phase::Done));
+                    change = self.default.map(|v| Change::Value(v, Phase::Done));
                 }
             }
             Some(on) => {
                 if let Some(on) = button::checkbox(ui, columns.label, self.name, on) {
-                    change = Some(Change::Switched(on));
+                    change = Some(Change::Toggled(on));
                 }
                 let id = ui.make_persistent_id(("help", self.name));
                 ui.interact(columns.label, id, Sense::hover())
@@ -220,7 +220,7 @@ impl<'a> SliderRow<'a> {
         if let Some((value, phase)) = rail(ui, along, &self.scale, &[knob], ticks) {
             let goes_on = self.waits && store(ui, self.name, value[0], phase);
             if !goes_on && (!self.waits || value[0] != stands_for) {
-                change = Some(Change::To(value[0], phase));
+                change = Some(Change::Value(value[0], phase));
             }
         }
         let typed = field::value(ui, place, self.name, &shown, unit);
@@ -229,11 +229,11 @@ impl<'a> SliderRow<'a> {
             match format::parse(&typed) {
                 Some(value) => {
                     let mut value = within(ui, place, self.name, value, &limits, self.unit);
-                    if self.whole {
+                    if self.integer {
                         value = whole(ui, place, self.name, value);
                     }
                     if value != stands_for {
-                        change = Some(Change::To(value, Phase::Done));
+                        change = Some(Change::Value(value, Phase::Done));
                     }
                 }
                 None => no_number(ui, place, self.name, &typed, &shown),
@@ -260,8 +260,8 @@ impl<'a> SliderRow<'a> {
     /// Like [`SliderRow::show`], for rows without a checkbox.
     pub fn value(self, ui: &mut Ui) -> Option<(f64, Phase)> {
         match self.show(ui)? {
-            Change::To(value, phase) => Some((value, phase)),
-            Change::Switched(_) => None,
+            Change::Value(value, phase) => Some((value, phase)),
+            Change::Toggled(_) => None,
         }
     }
 }

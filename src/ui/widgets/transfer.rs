@@ -357,16 +357,16 @@ pub fn histogram(values: &[f32], (low, high): (f32, f32)) -> [u32; BINS] {
 
 /// Caches the last histogram.
 #[derive(Default)]
-pub struct Counted {
-    of: Option<(DataId, usize, [u32; 2])>,
+pub struct HistogramCache {
+    key: Option<(DataId, usize, [u32; 2])>,
     counts: Option<Box<[u32; BINS]>>,
 }
 
-impl Counted {
+impl HistogramCache {
     pub fn get(&mut self, volume: &Volume, frame: usize, window: (f32, f32)) -> &[u32; BINS] {
         let key = (volume.id(), frame, [window.0, window.1].map(f32::to_bits));
-        if self.of != Some(key) {
-            self.of = Some(key);
+        if self.key != Some(key) {
+            self.key = Some(key);
             self.counts = None;
         }
         self.counts

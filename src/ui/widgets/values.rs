@@ -17,7 +17,7 @@ pub struct Values {
     /// Count of the bar that fills the height.
     pub highest: u32,
     /// All values are whole numbers.
-    pub whole: bool,
+    pub are_integers: bool,
 }
 
 impl Values {
@@ -33,7 +33,7 @@ impl Values {
     /// The values at the two ends; for whole numbers, those at the centres of the end bars.
     pub fn ends(&self) -> (f32, f32) {
         let (low, high) = self.range;
-        match self.whole {
+        match self.are_integers {
             true => (low + 0.5, high - 0.5),
             false => (low, high),
         }
@@ -44,15 +44,15 @@ impl Values {
         const MOST: usize = 500_000;
         let stride = values.len().div_ceil(MOST).max(1);
         let some = || values.iter().step_by(stride).filter(|v| v.is_finite());
-        let whole = some().all(|v| v.fract() == 0.0);
+        let are_integers = some().all(|v| v.fract() == 0.0);
         let span = (high - low).max(f32::MIN_POSITIVE);
         // Values in a bin, or bins for a value.
-        let (each, bins) = match whole {
+        let (each, bins) = match are_integers {
             true if span + 1.0 > BINS as f32 => (((span + 1.0) / BINS as f32).ceil(), 1),
             true => (1.0, (BINS as f32 / (span + 1.0)).floor().max(1.0) as usize),
             false => (span / BINS as f32, 1),
         };
-        let low = if whole { low.floor() - 0.5 } else { low };
+        let low = if are_integers { low.floor() - 0.5 } else { low };
         let range = (low, low + each * (BINS as f32 / bins as f32));
         let mut counts = [0; BINS];
         for value in some() {
@@ -65,7 +65,7 @@ impl Values {
         }
         Self {
             highest: highest(&counts),
-            whole,
+            are_integers,
             counts,
             range,
         }
@@ -90,12 +90,12 @@ fn highest(counts: &[u32; BINS]) -> u32 {
 
 /// Caches the last histogram.
 #[derive(Default)]
-pub struct Kept(Option<(Of, Box<Values>)>);
+pub struct HistogramCache(Option<(HistogramKey, Box<Values>)>);
 
 /// Key: image, frame, range.
-type Of = (DataId, usize, [u32; 2]);
+type HistogramKey = (DataId, usize, [u32; 2]);
 
-impl Kept {
+impl HistogramCache {
     pub fn get(&mut self, volume: &Volume, frame: usize, range: (f32, f32)) -> &Values {
         let key = (volume.id(), frame, [range.0, range.1].map(f32::to_bits));
         let kept = self.0.take().filter(|(of, _)| *of == key);

@@ -1,6 +1,6 @@
 //! The rules of a layer, and regions placed for tracking.
 
-use super::{Desk, limit, weight};
+use super::{BundleWindow, limit, weight};
 use crate::support::test;
 use arcuate::data::Role;
 use arcuate::state::streamlines::{RegionRule, StreamlineRules};
@@ -19,7 +19,7 @@ pub fn tests() -> Vec<Trial> {
 
 /// A target placed for tracking does not change existing rules; the rules' own list includes it.
 fn apart() {
-    let mut desk = Desk::new(50);
+    let mut desk = BundleWindow::new(50);
     let all = desk.layer("all");
     desk.set_rules(StreamlineRules::new(all).limited(limit(weight(), Some(10.0), None)));
     let before = desk.shown();
@@ -28,7 +28,7 @@ fn apart() {
     desk.place(Role::Target, at(30.0), 3.0);
     assert_eq!(desk.shown(), before);
     let regions = desk.window.state.document.regions.clone();
-    let rules = |desk: &Desk| {
+    let rules = |desk: &BundleWindow| {
         desk.window
             .state
             .document
@@ -39,7 +39,10 @@ fn apart() {
             .unwrap()
     };
     let (seed, target) = (regions[0].id, regions[1].id);
-    assert_eq!(rules(&desk).how(target, Role::Target), RegionRule::Nothing);
+    assert_eq!(
+        rules(&desk).region_rule(target, Role::Target),
+        RegionRule::Nothing
+    );
     // Nor does a copied one, nor a seed that becomes an include region.
     desk.window
         .act(Action::Region(RegionAction::Duplicate(target)));
@@ -81,7 +84,7 @@ fn apart() {
 /// A target that is placed before there is a seed, and a region of any role that is placed or takes another role in
 /// another task, or beside another layer, leave the filter as it was.
 fn no_role() {
-    let mut desk = Desk::new(50);
+    let mut desk = BundleWindow::new(50);
     let all = desk.layer("all");
     let filter = StreamlineRules::new(all).limited(limit(weight(), Some(10.0), None));
     desk.set_rules(filter);
@@ -96,7 +99,7 @@ fn no_role() {
     let kept = desk.window.state.document.layers.last().unwrap().id;
     desk.set_rules(filter);
     assert_eq!(desk.shown(), before);
-    let look_at = |desk: &mut Desk, layer, task| {
+    let look_at = |desk: &mut BundleWindow, layer, task| {
         desk.window.act(Action::View(ViewAction::SelectTask(task)));
         desk.window
             .act(Action::Layer(LayerAction::Select(Some(layer))));

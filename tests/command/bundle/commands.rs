@@ -1,10 +1,10 @@
 //! Panels below the views have a command that writes the same file.
 
-use super::{Desk, limit, weight};
+use super::{BundleWindow, limit, weight};
 use arcuate::compute::Control;
 use arcuate::io;
 use arcuate::state::streamlines::{
-    BottomPanel, Bundle, Column, ConnectSettings, ProfileSettings, Shown, StreamlineRules,
+    BottomPanel, Bundle, Column, ConnectSettings, MatrixValue, ProfileSettings, StreamlineRules,
     TableView,
 };
 use arcuate::state::update::{panel_recipe, selection_recipe};
@@ -38,13 +38,13 @@ fn values(path: &Path) -> Vec<String> {
 }
 
 pub fn commands() {
-    let mut desk = Desk::new(30);
+    let mut desk = BundleWindow::new(30);
     let (all, y) = (desk.layer("all"), Column::Image(desk.layer("y")));
     let labels = desk.layer("labels");
     desk.set_rules(StreamlineRules::new(all).limited(limit(weight(), Some(10.0), None)));
     desk.act(BundleAction::SetImages(vec![desk.layer("y")]));
     desk.act(BundleAction::Sort(TableView {
-        by: Some(y.clone()),
+        column: Some(y.clone()),
         descending: true,
     }));
     desk.act(BundleAction::SetProfile(ProfileSettings {
@@ -56,7 +56,7 @@ pub fn commands() {
         labels: Some(labels),
         radius_mm: 1.0,
         value: Some(y),
-        shown: Shown::Value,
+        shown: MatrixValue::Value,
     }));
     let folder = tempfile::tempdir().unwrap();
     for (drawer, file) in [
@@ -110,7 +110,7 @@ pub fn commands() {
     assert!(own.points == made.points && own.per_streamline == made.per_streamline);
     desk.window.act(Action::Bundle(BundleAction::SwitchFilter {
         layer: all,
-        on: false,
+        enabled: false,
     }));
     let layer = desk.window.state.document.layer(all).expect("a layer");
     let whole = selection_recipe(&desk.window.state, layer).expect("a recipe");
@@ -118,7 +118,7 @@ pub fn commands() {
     // Inputs that are in no file are named.
     desk.window.act(Action::Alignment(AlignmentAction::Shift {
         layer: desk.layer("y"),
-        by: glam::DAffine3::from_translation(glam::DVec3::X),
+        transform: glam::DAffine3::from_translation(glam::DVec3::X),
         phase: Phase::Done,
     }));
     let recipe = panel_recipe(&desk.window.state, BottomPanel::Table).expect("a recipe");

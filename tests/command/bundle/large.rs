@@ -114,14 +114,14 @@ fn large() {
     timed(&mut window, "table", Action::Bundle(drawer));
     for by in [weight(), Column::length()] {
         let view = TableView {
-            by: Some(by.clone()),
+            column: Some(by.clone()),
             descending: true,
         };
         let action = Action::Bundle(BundleAction::Sort(view));
         timed(&mut window, &format!("sorted by {by:?}"), action);
         let order = &window.state.session.bundle.order;
         let (key, rows) = order.shown().expect("sorted");
-        assert!(key.by.is_some() && key.descending);
+        assert!(key.values.is_some() && key.descending);
         assert_eq!(
             rows.len(),
             window.state.selection(layer).expect("filtered").kept

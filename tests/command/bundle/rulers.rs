@@ -4,7 +4,7 @@ use super::*;
 
 pub fn rulers() {
     let mut random = Random::fresh("bundle rulers");
-    let mut desk = Desk::new(3);
+    let mut desk = BundleWindow::new(3);
     let at = |random: &mut Random| random.direction() * random.uniform(1.0, 40.0);
     for _ in 0..20 {
         let (corner, u) = (at(&mut random), random.direction());
@@ -31,7 +31,7 @@ pub fn rulers() {
     desk.act(measure(&[DVec3::ZERO, DVec3::new(3.0, 4.0, 0.0)]));
     desk.act(measure(&[DVec3::X, DVec3::ZERO, DVec3::Y]));
     desk.act(measure(&[DVec3::ZERO]));
-    let values = |desk: &Desk| -> Vec<f64> {
+    let values = |desk: &BundleWindow| -> Vec<f64> {
         let all = desk.window.state.document.bundle.measurements.iter();
         all.map(|m| m.value().unwrap()).collect()
     };
@@ -57,14 +57,14 @@ pub fn rulers() {
 }
 
 pub fn memory() {
-    let mut desk = Desk::new(60);
+    let mut desk = BundleWindow::new(60);
     let all = desk.layer("all");
     desk.window
         .act(Action::Layer(LayerAction::Select(Some(all))));
     for _ in 0..30 {
         desk.act(BundleAction::Choose {
-            lines: vec![0],
-            how: SelectionMode::Replace,
+            streamlines: vec![0],
+            mode: SelectionMode::Replace,
             anchor: None,
         });
         desk.act(BundleAction::DeleteChosen);

@@ -1,13 +1,13 @@
 //! Edits of streamlines, after saving and opening a session.
 
-use super::{Desk, limit, rows, weight, write};
+use super::{BundleWindow, limit, rows, weight, write};
 use crate::program;
 use crate::support::Window;
 use crate::support::fields::region;
 use arcuate::data::{Grid, Role, Shape};
-use arcuate::state::sessions::Changed;
+use arcuate::state::sessions::FileDecision;
 use arcuate::state::streamlines::{
-    BottomPanel, Measurement, RegionRule, SelectionMode, StreamlineRules, lines_of,
+    BottomPanel, Measurement, RegionRule, SelectionMode, StreamlineRules, streamlines_of,
 };
 use arcuate::state::{
     Action, BundleAction, LayerAction, Pane, RegionAction, SessionAction, UnsavedAction,
@@ -16,11 +16,11 @@ use glam::DVec3;
 use std::path::Path;
 use std::sync::Arc;
 
-fn save(desk: &mut Desk, name: &str) -> std::path::PathBuf {
+fn save(desk: &mut BundleWindow, name: &str) -> std::path::PathBuf {
     let path = desk.folder.path().join(name);
     desk.window.act(Action::Session(SessionAction::Save {
         path: Some(path.clone()),
-        then: None,
+        next: None,
     }));
     assert!(
         path.exists(),
@@ -31,13 +31,13 @@ fn save(desk: &mut Desk, name: &str) -> std::path::PathBuf {
 }
 
 pub(super) fn session() {
-    let mut desk = Desk::new(40);
+    let mut desk = BundleWindow::new(40);
     let all = desk.layer("all");
     desk.window
         .act(Action::Layer(LayerAction::Select(Some(all))));
     desk.act(BundleAction::Choose {
-        lines: vec![0, 5, 6, 7],
-        how: SelectionMode::Replace,
+        streamlines: vec![0, 5, 6, 7],
+        mode: SelectionMode::Replace,
         anchor: None,
     });
     desk.act(BundleAction::DeleteChosen);
@@ -88,7 +88,7 @@ pub(super) fn session() {
         let layer = state.document.layer_named(name).unwrap();
         (
             layer.id,
-            rows(lines_of(layer).unwrap()),
+            rows(streamlines_of(layer).unwrap()),
             state.document.recipe(layer).command(),
         )
     };
@@ -107,13 +107,13 @@ pub(super) fn session() {
     // Regions have other ids now; the rules refer to the same one.
     let rules = state.document.bundle.rules().next().cloned().unwrap();
     let first = &state.document.regions[0];
-    assert_eq!(rules.how(first.id, first.role), RegionRule::Within);
+    assert_eq!(rules.region_rule(first.id, first.role), RegionRule::Within);
     assert_eq!(rules.layer, of("all, selected").0);
     // Saved again, the session is unchanged.
     let again = desk.folder.path().join("again.arcuate");
     other.act(Action::Session(SessionAction::Save {
         path: Some(again.clone()),
-        then: None,
+        next: None,
     }));
     let content = |path: &Path| {
         let text = std::fs::read_to_string(path).unwrap();
@@ -143,13 +143,13 @@ pub(super) fn session() {
 }
 
 pub(super) fn refused() {
-    let mut desk = Desk::new(10);
+    let mut desk = BundleWindow::new(10);
     let all = desk.layer("all");
     desk.window
         .act(Action::Layer(LayerAction::Select(Some(all))));
     desk.act(BundleAction::Choose {
-        lines: vec![3],
-        how: SelectionMode::Replace,
+        streamlines: vec![3],
+        mode: SelectionMode::Replace,
         anchor: None,
     });
     desk.act(BundleAction::DeleteChosen);
@@ -160,10 +160,10 @@ pub(super) fn refused() {
     other.act(Action::Session(SessionAction::CloseDocument(
         UnsavedAction::Open(path),
     )));
-    let answer = Changed::UseAsItIs;
+    let decision = FileDecision::UseAsItIs;
     let opening = other.state.session.saving.opening.as_ref();
-    for index in 0..opening.expect("asked").read.files.len() {
-        other.act(Action::Session(SessionAction::Answer { index, answer }));
+    for index in 0..opening.expect("asked").session.files.len() {
+        other.act(Action::Session(SessionAction::Decide { index, decision }));
     }
     other.act(Action::Session(SessionAction::OpenAnyway));
     assert!(other.state.document.layer_named("all").is_none());
@@ -171,9 +171,9 @@ pub(super) fn refused() {
     assert_eq!(absent.len(), 1);
     assert!(
         absent[0]
-            .why
+            .reason
             .contains("Found 11 streamlines, expected the 10"),
         "{}",
-        absent[0].why
+        absent[0].reason
     );
 }

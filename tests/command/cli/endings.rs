@@ -111,7 +111,7 @@ fn goes_on(child: Child) -> Output {
     child.wait_with_output().expect("gone")
 }
 
-fn said(output: &Output) -> String {
+fn error_text(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
@@ -134,7 +134,7 @@ fn signals() {
             (!done).then_some(output)
         });
         let output = ended.expect("a signal before the end");
-        let error = said(&output);
+        let error = error_text(&output);
         assert_eq!(output.status.code(), Some(code), "{signal}: {error}");
         assert_eq!(error.lines().count(), 1, "{error}");
         assert!(error.starts_with("arcuate: "), "{error}");
@@ -161,7 +161,7 @@ fn signals() {
     let child = stopped(here, ignoring);
     send("-HUP", &child);
     let output = goes_on(child);
-    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    assert_eq!(output.status.code(), Some(0), "{}", error_text(&output));
     assert!(out.exists());
 }
 
@@ -173,14 +173,14 @@ fn taken() {
     let child = stopped(here, || convert(&[]));
     std::fs::write(&out, "theirs").expect("written");
     let output = goes_on(child);
-    let error = said(&output);
+    let error = error_text(&output);
     assert_eq!(output.status.code(), Some(1), "{error}");
     assert!(error.contains("add --force"), "{error}");
     assert_eq!(std::fs::read(&out).expect("read"), b"theirs");
     assert_eq!(temporary(here), [] as [PathBuf; 0]);
     let output = convert(&["--force"]).current_dir(here).output();
     let output = output.expect("the binary starts");
-    assert!(output.status.success(), "{}", said(&output));
+    assert!(output.status.success(), "{}", error_text(&output));
     assert_eq!(
         trx::read(&out, &Control::new()).expect("whole").0.len(),
         50_000
@@ -209,7 +209,7 @@ fn two_programs() {
         let both = [begin("a.tck", forced), begin("b.tck", forced)];
         let ended = both.map(|child| child.wait_with_output().expect("gone"));
         let fine = ended.iter().filter(|o| o.status.success()).count();
-        let text: String = ended.iter().map(said).collect();
+        let text: String = ended.iter().map(error_text).collect();
         assert!(!text.contains("not empty"), "{text}");
         match forced.is_empty() {
             true => {
@@ -240,7 +240,7 @@ fn too_large() {
         .current_dir(here)
         .output()
         .expect("the shell starts");
-    let error = said(&output);
+    let error = error_text(&output);
     assert_eq!(output.status.code(), Some(1), "{error}");
     assert_eq!(error.lines().count(), 1, "{error}");
     assert!(error.contains("ulimit -f"), "{error}");
@@ -259,7 +259,7 @@ fn halfway() {
         .current_dir(here)
         .output()
         .expect("the shell starts");
-    let error = said(&output);
+    let error = error_text(&output);
     assert_eq!(output.status.code(), Some(1), "{error}");
     assert!(here.join("m/mask.nii.gz").exists() && !here.join("m/tensor.nii.gz").exists());
     assert!(
@@ -306,7 +306,7 @@ fn full() {
             .stdout(full)
             .output()
             .expect("the binary starts");
-        let error = said(&output);
+        let error = error_text(&output);
         assert_eq!(output.status.code(), Some(1), "{arguments:?}: {error}");
         assert_eq!(error.lines().count(), 1, "{arguments:?}: {error}");
         assert!(error.contains("standard output"), "{arguments:?}: {error}");
@@ -327,8 +327,8 @@ fn gone() {
             .expect("the binary starts");
         drop(child.stdout.take());
         let output = child.wait_with_output().expect("gone");
-        assert_eq!(output.status.code(), Some(0), "{}", said(&output));
-        assert_eq!(said(&output), "");
+        assert_eq!(output.status.code(), Some(0), "{}", error_text(&output));
+        assert_eq!(error_text(&output), "");
     }
 }
 
@@ -362,7 +362,7 @@ fn names() {
     ];
     for (arguments, code) in cases {
         let output = arcuate(arguments, here);
-        let error = said(&output);
+        let error = error_text(&output);
         assert_eq!(output.status.code(), Some(code), "{arguments:?}: {error}");
         harmless(&error);
         harmless(&String::from_utf8_lossy(&output.stdout));
@@ -382,7 +382,7 @@ fn formulas() {
     }
     trx::save(&here.join("a.trx"), &lines, &Control::new()).expect("saved");
     let output = arcuate(&["table", "a.trx", "a.csv"], here);
-    assert!(output.status.success(), "{}", said(&output));
+    assert!(output.status.success(), "{}", error_text(&output));
     let text = std::fs::read_to_string(here.join("a.csv")).expect("a table");
     let mut rows = text.lines().map(|l| l.split(',').collect::<Vec<_>>());
     let (header, row) = (rows.next().expect("a header"), rows.next().expect("a row"));

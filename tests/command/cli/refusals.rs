@@ -556,7 +556,7 @@ fn every_bad_file() {
         use std::os::unix::ffi::OsStringExt as _;
         let odd = std::ffi::OsString::from_vec(b"odd\xff.tck".to_vec());
         let said = arcuate::cli::check_letters([odd].into_iter()).expect_err("no text");
-        assert_eq!(said.code, 2);
+        assert_eq!(said.exit_code, 2);
         assert!(said.sentence.contains("rename the file"), "{said}");
     }
     let words = ["info", "Stück 1.tck"].map(std::ffi::OsString::from);

@@ -40,7 +40,7 @@ fn in_json(object: &Value, member: &str) -> Vec<String> {
 }
 
 /// Runs with `--json`, compares both outputs, and returns the object and the number of sentences of each kind.
-fn said(line: &[&str], code: i32, here: &Path) -> (Value, [usize; 3]) {
+fn checked_json(line: &[&str], code: i32, here: &Path) -> (Value, [usize; 3]) {
     let output = arcuate(&[line, &["--json"]].concat(), here);
     let error = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(code), "{line:?}: {error}");
@@ -82,7 +82,7 @@ fn half() {
         &["gradients", "turn", "head/dwi.nii.gz", "--out", "a"],
         &["fit", "head/dwi.nii.gz", "--maps", "fa", "--out", "maps"],
     ] {
-        let (object, counts) = said(line, 0, here);
+        let (object, counts) = checked_json(line, 0, here);
         assert_eq!(counts[1], 1, "{object}");
         let warning = in_json(&object, "warnings").remove(0);
         let sentence = "dwi.bvec is newer than the rest, and .dwi.bvec.previous was read";
@@ -113,7 +113,7 @@ fn unit() {
     bytes[UNITS.0] = UNITS.1;
     std::fs::write(&path, bytes).expect("written");
     for line in [&["info", "a.nii"][..], &["convert", "a.nii", "b.nii.gz"]] {
-        let (object, counts) = said(line, 0, here);
+        let (object, counts) = checked_json(line, 0, here);
         assert_eq!(counts, [1, 0, 0], "{object}");
         let note = in_json(&object, "notes").remove(0);
         let text = "The file's unit is µm; it was converted to mm: a.nii";
@@ -127,7 +127,7 @@ fn apart() {
     small_head("4", 12, 2, here);
     let fit = ["fit", "head/dwi.nii.gz", "--maps", "fa"];
     // A mask next to the scan gives a note.
-    let (fitted, counts) = said(&[&fit[..], &["--out", "a"]].concat(), 0, here);
+    let (fitted, counts) = checked_json(&[&fit[..], &["--out", "a"]].concat(), 0, here);
     assert_eq!(counts, [1, 0, 0], "{fitted}");
     assert!(fitted["notes"][0].as_str().unwrap().contains("--mask"));
     // b-values in another unit give a warning; the result is next to the sentence.
@@ -138,13 +138,13 @@ fn apart() {
     });
     let larger = larger.collect::<Vec<_>>().join(" ");
     std::fs::write(here.join("head/dwi.bval"), larger).expect("written");
-    let (fitted, counts) = said(&[&fit[..], &["--out", "b"]].concat(), 0, here);
+    let (fitted, counts) = checked_json(&[&fit[..], &["--out", "b"]].concat(), 0, here);
     assert_eq!(counts, [1, 1, 0], "{fitted}");
     assert!(fitted["fitted"].as_u64() > Some(0), "{fitted}");
     assert!(fitted["files"][0].as_str().is_some(), "{fitted}");
     // An error comes after them.
     let outside = ["--mask", "head/fibres.tck", "--out", "c"];
-    let (failed, counts) = said(&[&fit[..], &outside].concat(), 1, here);
+    let (failed, counts) = checked_json(&[&fit[..], &outside].concat(), 1, here);
     assert_eq!((counts[1], counts[2]), (1, 1), "{failed}");
     assert!(failed["fitted"].is_null(), "{failed}");
     std::fs::write(here.join("head/dwi.bval"), table).expect("written");
@@ -162,7 +162,7 @@ fn failures() {
         "convert t.tck t.trk",
     ] {
         let text: Vec<&str> = line.split(' ').collect();
-        let (_, counts) = said(&text, 1, here);
+        let (_, counts) = checked_json(&text, 1, here);
         assert_eq!(counts[2], 1, "{line}");
     }
     // Wrong usage, detected by the parser of the command line or by the command.
@@ -174,11 +174,11 @@ fn failures() {
         "track --threads 0",
     ] {
         let text: Vec<&str> = line.split(' ').collect();
-        let (_, counts) = said(&text, 2, here);
+        let (_, counts) = checked_json(&text, 2, here);
         assert_eq!(counts, [0, 0, 1], "{line}");
     }
     // Each file that cannot be read has an error; those that can be read are described.
-    let (info, counts) = said(&["info", "bad.nii", "t.tck", "none.tck"], 1, here);
+    let (info, counts) = checked_json(&["info", "bad.nii", "t.tck", "none.tck"], 1, here);
     assert_eq!(counts, [0, 0, 2], "{info}");
     assert_eq!(info["files"].as_array().map(Vec::len), Some(3), "{info}");
     assert_eq!(info["files"][1]["streamlines"], 1, "{info}");
@@ -217,12 +217,12 @@ fn not_ours() {
     ] {
         std::fs::write(here.join("s.arcuate"), text).expect("written");
         std::fs::write(here.join("run.json"), text).expect("written");
-        let (object, _) = said(&["replay", "s.arcuate"], 1, here);
+        let (object, _) = checked_json(&["replay", "s.arcuate"], 1, here);
         let sentence = in_json(&object, "errors").concat();
         assert!(sentence.contains(words), "{words}: {sentence}");
         assert!(sentence.contains("s.arcuate") && sentence.contains("expected a session"));
         let script = ["segment", "--script", "run.json", "--out", "o"];
-        let (object, _) = said(&script, 1, here);
+        let (object, _) = checked_json(&script, 1, here);
         let script = in_json(&object, "errors").concat();
         assert!(script.contains("expected a run.json"), "{script}");
         for sentence in [sentence, script] {
@@ -284,7 +284,7 @@ fn few() {
         "columns with names of their own: {header}"
     );
     let select = ["select", "t.tck", "none.tck", "--length", "50.."];
-    let (none, counts) = said(&select, 0, here);
+    let (none, counts) = checked_json(&select, 0, here);
     assert_eq!(
         (none["kept"].as_u64(), counts),
         (Some(0), [0, 1, 0]),
@@ -324,7 +324,7 @@ fn out_of_range() {
     ];
     for (line, code, words) in cases {
         let line: Vec<&str> = line.split(' ').collect();
-        let (object, [.., errors]) = said(&line, code, here);
+        let (object, [.., errors]) = checked_json(&line, code, here);
         assert_eq!(errors, 1, "{object}");
         let [sentence] = &in_json(&object, "errors")[..] else {
             panic!("{object}");

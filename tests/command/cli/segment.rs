@@ -127,11 +127,11 @@ pub fn segments() {
     done.events = vec![
         Event {
             step: done.steps / 2,
-            what: ScriptEvent::Params(params),
+            event: ScriptEvent::Params(params),
         },
         Event {
             step: done.steps,
-            what: ScriptEvent::Sphere(cut),
+            event: ScriptEvent::Sphere(cut),
         },
     ];
     run["run"] = serde_json::to_value(&done).unwrap();
@@ -148,7 +148,7 @@ pub fn segments() {
     let half = done.steps / 2;
     let inputs = |step, number| Event {
         step,
-        what: ScriptEvent::Inputs(number),
+        event: ScriptEvent::Inputs(number),
     };
     done.events = vec![inputs(half, 2), inputs(half + 5, 0), inputs(half + 9, 1)];
     run["run"] = serde_json::to_value(&done).unwrap();

@@ -172,7 +172,7 @@ fn window(here: &Path, expected: &[u8]) {
     let session = here.join("s.arcuate");
     window.act(Action::Session(SessionAction::Save {
         path: Some(session.clone()),
-        then: None,
+        next: None,
     }));
     let mut opened = Window::new();
     opened.act(Action::Session(SessionAction::CloseDocument(

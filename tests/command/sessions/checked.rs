@@ -6,8 +6,8 @@ use crate::support::test;
 use arcuate::compute::Control;
 use arcuate::data::{Role, Tractogram};
 use arcuate::io;
+use arcuate::state::sessions::FileVerification;
 use arcuate::state::sessions::ResultStorage;
-use arcuate::state::sessions::Verified;
 use arcuate::state::{SessionAction, UnsavedAction};
 use glam::dvec3;
 use libtest_mimic::Trial;
@@ -57,7 +57,7 @@ fn verified() {
     let saving = &window.state.session.saving;
     assert_eq!(
         saving.verified,
-        Some(Verified::Same(2)),
+        Some(FileVerification::Unchanged(2)),
         "{}",
         window.said()
     );
@@ -65,7 +65,7 @@ fn verified() {
     tamper(&folder.path().join("dwi.bval"));
     let window = Window::opened(&path);
     let saving = &window.state.session.saving;
-    let differs = Verified::Differ(vec!["dwi.nii.gz".to_owned()]);
+    let differs = FileVerification::Changed(vec!["dwi.nii.gz".to_owned()]);
     assert_eq!(saving.verified, Some(differs));
     let message = window.said();
     assert!(
@@ -151,7 +151,7 @@ fn kept() {
     std::fs::write(&part, "words").expect("written");
     window.session(SessionAction::Save {
         path: None,
-        then: None,
+        next: None,
     });
     let again = io::trx::read(&part, &Control::new())
         .expect("whole again")
@@ -166,7 +166,7 @@ fn changed_since() {
     let folder = tempfile::tempdir().expect("a folder");
     let (mut window, path) = saved(folder.path());
     let mut other = Window::opened(&path);
-    let save = |then: Option<UnsavedAction>| SessionAction::Save { path: None, then };
+    let save = |next: Option<UnsavedAction>| SessionAction::Save { path: None, next };
     other.place(Role::Target, dvec3(0.0, 6.0, 0.0), 5.0);
     other.session(save(None));
     assert!(!other.state.is_dirty(), "{}", other.said());
@@ -177,7 +177,7 @@ fn changed_since() {
     let requested = window.state.session.saving.changed_since.clone();
     let requested = requested.expect("it is asked about");
     assert_eq!(
-        (&requested.path, &requested.then),
+        (&requested.path, &requested.next),
         (&path, &Some(UnsavedAction::Quit))
     );
     assert!(window.state.is_dirty() && !window.closed);

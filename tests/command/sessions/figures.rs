@@ -26,7 +26,7 @@ fn run(arguments: &[&str], folder: &Path, path: Option<&Path>) -> Output {
         .expect("the program runs")
 }
 
-fn said(output: &Output) -> (String, String) {
+fn output_text(output: &Output) -> (String, String) {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     (text(&output.stdout), text(&output.stderr))
 }
@@ -43,7 +43,7 @@ fn session() -> tempfile::TempDir {
 fn methods() {
     let folder = session();
     let output = run(&["methods", "s.arcuate"], folder.path(), None);
-    let (text, error) = said(&output);
+    let (text, error) = output_text(&output);
     assert!(output.status.success(), "{error}");
     let window = Window::opened(&folder.path().join("s.arcuate"));
     let state = &window.state;
@@ -99,7 +99,7 @@ fn turn() {
         here,
         None,
     );
-    assert!(output.status.success(), "{}", said(&output).1);
+    assert!(output.status.success(), "{}", output_text(&output).1);
     let one = png::read(&here.join("a.png")).expect("a picture");
     let clear = one.rgba.chunks_exact(4).filter(|p| p[3] == 0).count();
     let solid = one.rgba.chunks_exact(4).filter(|p| p[3] == 255).count();
@@ -119,7 +119,11 @@ fn turn() {
     let arguments = [&turn[..], &size].concat();
     let output = run(&arguments, here, Some(&none));
     assert_eq!(output.status.code(), Some(1));
-    assert!(said(&output).1.contains("ffmpeg"), "{}", said(&output).1);
+    assert!(
+        output_text(&output).1.contains("ffmpeg"),
+        "{}",
+        output_text(&output).1
+    );
 
     if cfg!(unix) {
         // Replaces ffmpeg: stores its inputs, concatenated, in a film's last box, which extends to the end.
@@ -135,7 +139,7 @@ fn turn() {
             std::fs::set_permissions(tools.join("ffmpeg"), mode).expect("executable");
         }
         let output = run(&arguments, here, Some(&tools));
-        assert!(output.status.success(), "{}", said(&output).1);
+        assert!(output.status.success(), "{}", output_text(&output).1);
         let film = std::fs::read(here.join("t.mp4")).expect("a film");
         let frames: Vec<Vec<u8>> = (1..=4)
             .map(|i| std::fs::read(here.join(format!("t-{i:03}.png"))).expect("a frame"))
@@ -166,5 +170,9 @@ fn turn() {
         None,
     );
     assert_eq!(output.status.code(), Some(2));
-    assert!(said(&output).1.contains("--view 3d"), "{}", said(&output).1);
+    assert!(
+        output_text(&output).1.contains("--view 3d"),
+        "{}",
+        output_text(&output).1
+    );
 }

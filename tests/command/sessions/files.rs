@@ -1,13 +1,13 @@
 //! Missing and changed files, newer versions, manual edits.
 
-use crate::support::origins::kept;
+use crate::support::origins::kept_curve_layers;
 use crate::support::session_window::Window;
 use crate::support::test;
 use arcuate::compute::Control;
 use arcuate::data::{Role, Tractogram};
 use arcuate::io::trx;
-use arcuate::state::sessions::Changed;
 use arcuate::state::sessions::FileComparison;
+use arcuate::state::sessions::FileDecision;
 use arcuate::state::{Action, SessionAction, TrackAction};
 use glam::{DVec3, dvec3};
 use libtest_mimic::Trial;
@@ -43,7 +43,7 @@ fn saved(folder: &Path) -> (Window, PathBuf) {
 
 fn names(window: &Window) -> Vec<String> {
     let opening = window.state.session.saving.opening.as_ref();
-    let wrong = opening.expect("it is being opened").wrong();
+    let wrong = opening.expect("it is being opened").changed_files();
     let name = |path: &Path| {
         path.file_name()
             .expect("a name")
@@ -69,7 +69,7 @@ fn missing() {
     window.session(SessionAction::Relocate { index: 0, path });
     assert_eq!(names(&window), ["mask.nii.gz"]);
     let opening = window.state.session.saving.opening.clone().expect("open");
-    let (index, found) = opening.wrong().next().expect("the mask");
+    let (index, found) = opening.changed_files().next().expect("the mask");
     let path = found.suggestion.clone().expect("suggested");
     assert_eq!(path, moved.join("mask.nii.gz"));
     window.session(SessionAction::Relocate { index, path });
@@ -96,7 +96,7 @@ fn missing() {
     window.session(SessionAction::Relocate { index: 0, path });
     let opening = window.state.session.saving.opening.clone().expect("open");
     assert!(matches!(
-        opening.read.files[0].standing,
+        opening.session.files[0].standing,
         FileComparison::Changed(_)
     ));
     // Renamed, it is found by its content.
@@ -107,7 +107,7 @@ fn missing() {
     .expect("moved");
     let window = Window::opened(&folder.path().join("s.arcuate"));
     let opening = window.state.session.saving.opening.clone().expect("open");
-    let suggestion = opening.read.files[1].suggestion.clone();
+    let suggestion = opening.session.files[1].suggestion.clone();
     assert_eq!(suggestion, Some(folder.path().join("brain.nii.gz")));
     // Even if another has its name.
     let brain = moved.join("brain.nii.gz");
@@ -117,7 +117,7 @@ fn missing() {
     let path = moved.join("dwi.nii.gz");
     window.session(SessionAction::Relocate { index: 0, path });
     let opening = window.state.session.saving.opening.clone().expect("open");
-    assert_eq!(opening.read.files[1].suggestion, Some(brain));
+    assert_eq!(opening.session.files[1].suggestion, Some(brain));
 }
 
 fn later() {
@@ -227,20 +227,20 @@ fn chosen() {
         let window = Window::opened(&path);
         let opening = window.state.session.saving.opening.as_ref();
         let opening = opening.expect("it is being opened");
-        opening.wrong().next().expect("the mask").0
+        opening.changed_files().next().expect("the mask").0
     };
     // Without a decision, or with the other one, it is not used and stays in the session.
-    for answer in [None, Some(Changed::LeaveOut)] {
+    for decision in [None, Some(FileDecision::LeaveOut)] {
         let mut window = Window::opened(&path);
-        if let Some(answer) = answer {
-            window.session(SessionAction::Answer { index, answer });
+        if let Some(decision) = decision {
+            window.session(SessionAction::Decide { index, decision });
         }
         window.session(SessionAction::OpenAnyway);
         let document = &window.state.document;
         assert!(document.layer_named("mask").is_none());
         let missing: Vec<_> = document.missing_layers().collect();
         assert_eq!(missing.len(), 1, "{}", window.said());
-        assert!(missing[0].why.contains("bytes"));
+        assert!(missing[0].reason.contains("bytes"));
         let other = folder.path().join("other.arcuate");
         window.save(&other);
         assert_eq!(names(&Window::opened(&other)), ["mask.nii.gz"]);
@@ -251,8 +251,8 @@ fn chosen() {
     }
     // Accepted as it is, this is reported permanently: in the window, in the paragraph, by a replay.
     let mut window = Window::opened(&path);
-    let answer = Changed::UseAsItIs;
-    window.session(SessionAction::Answer { index, answer });
+    let decision = FileDecision::UseAsItIs;
+    window.session(SessionAction::Decide { index, decision });
     window.session(SessionAction::OpenAnyway);
     let was = arcuate::state::core::text::count(before.len() as u64);
     let sentence = format!(
@@ -291,7 +291,7 @@ fn wrong_later() {
     let path = other.clone();
     window.session(SessionAction::Relocate { index, path });
     let opening = window.state.session.saving.opening.as_ref();
-    let found = opening.expect("asking").read.files[index].clone();
+    let found = opening.expect("asking").session.files[index].clone();
     assert_eq!((found.entry.name(), &found.path), ("mask.nii.gz", &other));
     window.session(SessionAction::OpenAnyway);
     let absent = window.state.document.missing_layers().next().cloned();
@@ -319,9 +319,9 @@ fn without() {
     let missing: Vec<_> = document.missing_layers().collect();
     assert_eq!(missing.len(), 1);
     assert!(
-        missing[0].why.ends_with("mask.nii.gz"),
+        missing[0].reason.ends_with("mask.nii.gz"),
         "{}",
-        missing[0].why
+        missing[0].reason
     );
     // Saved meanwhile and put back, it is restored.
     window.save(&path);
@@ -455,7 +455,12 @@ fn other_lines() {
     let folder = tempfile::tempdir().expect("a folder");
     let (mut window, path) = saved(folder.path());
     window.act(Action::Track(TrackAction::Keep));
-    assert_eq!(kept(&window.state.document).len(), 1, "{}", window.said());
+    assert_eq!(
+        kept_curve_layers(&window.state.document).len(),
+        1,
+        "{}",
+        window.said()
+    );
     window.save(&path);
     let stored = folder.path().join("s.arcuate.files");
     let mut files = std::fs::read_dir(stored).expect("a folder").flatten();
@@ -470,9 +475,9 @@ fn other_lines() {
     let absent: Vec<_> = again.state.document.missing_layers().cloned().collect();
     assert_eq!(absent.len(), 1, "{}", again.said());
     assert!(
-        absent[0].why.contains("other streamlines"),
+        absent[0].reason.contains("other streamlines"),
         "{}",
-        absent[0].why
+        absent[0].reason
     );
     let layer = arcuate::state::LayerId(absent[0].layer.id);
     again.session(SessionAction::MakeAgain(layer));

@@ -6,8 +6,10 @@ use crate::support::session_window::Window;
 use crate::support::test;
 use arcuate::data::Role;
 use arcuate::io::session::PackedNumbers;
-use arcuate::state::filter::{ExcludedStreamlines, FilterAction, Shown, WEIGHT, WeightMap};
-use arcuate::state::streamlines::{SelectionMode, lines_of};
+use arcuate::state::filter::{
+    ExcludedStreamlines, FilterAction, ShownStreamlines, WEIGHT, WeightMap,
+};
+use arcuate::state::streamlines::{SelectionMode, streamlines_of};
 use arcuate::state::{Action, BundleAction, Phase, SessionAction, Task, TrackAction, ViewAction};
 use arcuate::ui::probe::{WEIGHTS, readings};
 use glam::dvec3;
@@ -87,7 +89,7 @@ fn stay() {
         let document = &window.state.document;
         let layer = document.layer(id).expect("the streamlines");
         let weighed = &document.weights[&id];
-        let values = lines_of(layer).expect("lines").per_streamline[WEIGHT].to_vec();
+        let values = streamlines_of(layer).expect("lines").per_streamline[WEIGHT].to_vec();
         (
             values,
             weighed.figures.clone(),
@@ -97,8 +99,8 @@ fn stay() {
     assert_eq!(weights(&back), weights(&window));
     // They do not apply to edited streamlines.
     without.act(Action::Bundle(BundleAction::Choose {
-        lines: (0..5).collect(),
-        how: SelectionMode::Replace,
+        streamlines: (0..5).collect(),
+        mode: SelectionMode::Replace,
         anchor: None,
     }));
     without.act(Action::Bundle(BundleAction::DeleteChosen));
@@ -124,14 +126,14 @@ fn come_back() {
     assert!(all > 20, "{all}: {}", window.said());
     // Some were deleted: the rest is refitted automatically.
     window.act(Action::Bundle(BundleAction::Choose {
-        lines: (0..5).collect(),
-        how: SelectionMode::Replace,
+        streamlines: (0..5).collect(),
+        mode: SelectionMode::Replace,
         anchor: None,
     }));
     window.act(Action::Bundle(BundleAction::DeleteChosen));
     window.act(Action::Bundle(BundleAction::Choose {
-        lines: (0..4).collect(),
-        how: SelectionMode::Replace,
+        streamlines: (0..4).collect(),
+        mode: SelectionMode::Replace,
         anchor: None,
     }));
     act(
@@ -139,11 +141,11 @@ fn come_back() {
         FilterAction::Lesion(ExcludedStreamlines::Chosen),
     );
     let weighed = window.state.document.weights[&id].clone();
-    let least = weighed.sorted[weighed.sorted.len() / 3];
+    let min_weight = weighed.sorted[weighed.sorted.len() / 3];
     act(
         &mut window,
         FilterAction::Cut {
-            least,
+            min_weight,
             phase: Phase::Done,
         },
     );
@@ -155,7 +157,7 @@ fn come_back() {
     let documents = [&window, &again].map(|w| &w.state.document);
     let values = documents.map(|d| {
         let layer = d.layer(id).expect("the streamlines");
-        lines_of(layer).expect("lines").per_streamline[WEIGHT].to_vec()
+        streamlines_of(layer).expect("lines").per_streamline[WEIGHT].to_vec()
     });
     assert_eq!(values[0], values[1]);
     assert_eq!(values[0].len(), all - 5);
@@ -164,7 +166,7 @@ fn come_back() {
     assert_eq!(back.lesions, weighed.lesions);
     let inputs = [(0, &*weighed), (1, &**back)].map(|(i, w)| documents[i].fit_inputs(w));
     assert!(inputs[0].is_some() && inputs[0] == inputs[1]);
-    assert_eq!(documents[1].shown_by_weight(id), Shown::After);
+    assert_eq!(documents[1].shown_by_weight(id), ShownStreamlines::After);
     assert_eq!(documents[1].filter, documents[0].filter);
     for map in [WeightMap::Intra, WeightMap::Error] {
         let volumes = documents.map(|d| {
@@ -228,7 +230,7 @@ fn come_back() {
     let status = &without.state.session.notices.status;
     assert!(status.ends_with("same bytes"), "{status}");
     let layer = without.state.document.layer(id).expect("made");
-    let weights = &lines_of(layer).expect("lines").per_streamline[WEIGHT];
+    let weights = &streamlines_of(layer).expect("lines").per_streamline[WEIGHT];
     assert_eq!(weights.to_vec(), values[0]);
     for map in [WeightMap::Intra, WeightMap::Error] {
         let volume = without.state.document.weight_map(id, &map).expect("a map");

@@ -3,7 +3,7 @@
 //!
 //! 200 kills, or the number in `ARCUATE_KILLS`.
 
-use crate::support::origins::kept;
+use crate::support::origins::kept_curve_layers;
 use crate::support::session_window::Window;
 use crate::support::{Random, test};
 use arcuate::compute::Control;
@@ -39,13 +39,13 @@ pub fn child() {
     // The lock of a killed process can outlive it.
     for _ in 0..600 {
         let saving = &window.state.session.saving;
-        if !saving.recovery.search_again || !saving.recovery.found.is_empty() {
+        if !saving.recovery.search_again || !saving.recovery.sessions.is_empty() {
             break;
         }
         std::thread::sleep(Duration::from_millis(100));
         window.session(SessionAction::FindRecoverable);
     }
-    let left = window.state.session.saving.recovery.found.clone();
+    let left = window.state.session.saving.recovery.sessions.clone();
     match left.first() {
         Some(left) => {
             let path = left.session.clone();
@@ -84,7 +84,7 @@ pub fn child() {
         if step.is_multiple_of(4) {
             say(&format!("saving {step}"));
             let path = Some(folder.join("s.arcuate"));
-            window.session(SessionAction::Save { path, then: None });
+            window.session(SessionAction::Save { path, next: None });
             say(&format!("saved {step}"));
         }
         assert_eq!(window.said(), "");
@@ -97,14 +97,14 @@ fn say(line: &str) {
 }
 
 /// Position of the seed after a step, which identifies the step.
-fn place(step: u64) -> DVec3 {
+fn seed_position(step: u64) -> DVec3 {
     dvec3((step % 7) as f64 - 3.0, -6.0, step as f64 * 1e-3)
 }
 
 fn edit(window: &mut Window, step: u64) {
     let region = window.state.document.regions[0].id;
     let shape = Shape::Sphere {
-        centre: place(step),
+        centre: seed_position(step),
         radius_mm: 5.0,
     };
     let phase = Phase::Done;
@@ -113,7 +113,7 @@ fn edit(window: &mut Window, step: u64) {
         shape,
         phase,
     }));
-    if step.is_multiple_of(6) && kept(&window.state.document).len() < 4 {
+    if step.is_multiple_of(6) && kept_curve_layers(&window.state.document).len() < 4 {
         window.act(Action::Track(TrackAction::Keep));
     }
 }
@@ -127,7 +127,7 @@ fn step_of(window: &Window) -> Option<u64> {
 }
 
 /// Every file with a final name can be read completely; returns how many temporary files were left.
-fn whole(folder: &Path) -> usize {
+fn count_temporary_files(folder: &Path) -> usize {
     let mut left = 0;
     for entry in std::fs::read_dir(folder).expect("a folder") {
         let path = entry.expect("an entry").path();
@@ -137,7 +137,7 @@ fn whole(folder: &Path) -> usize {
             .to_string_lossy()
             .into_owned();
         if path.is_dir() {
-            left += whole(&path);
+            left += count_temporary_files(&path);
         } else if name.ends_with(".tmp") {
             left += 1;
             std::fs::remove_file(&path).expect("removed");
@@ -169,7 +169,7 @@ fn kills() {
         params: track,
         phase,
     }));
-    window.place(Role::Seed, place(0), 5.0);
+    window.place(Role::Seed, seed_position(0), 5.0);
     window.save(&here.join("s.arcuate"));
     drop(window);
     let mut random = Random::fresh("kills");
@@ -232,7 +232,7 @@ fn kills() {
         drop(go);
         assert!(heard >= awaited, "kill {kill}: it ended by itself");
         killer.join().expect("no panic");
-        temporary += whole(here);
+        temporary += count_temporary_files(here);
     }
     println!("{requested} kills, {steps} steps, {temporary} temporary files left");
 }

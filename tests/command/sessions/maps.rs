@@ -3,11 +3,11 @@
 use super::difference;
 use super::replay::{outcomes, run};
 use crate::support::origins::density_maps;
-use crate::support::session_window::{Window, told};
+use crate::support::session_window::{Window, document_text};
 use crate::support::test;
 use arcuate::data::Role;
 use arcuate::solvers::curves::{Deflection, Integrator, Seeding};
-use arcuate::state::density::Value;
+use arcuate::state::density::DensityValue;
 use arcuate::state::methods::methods;
 use arcuate::state::{
     Action, Content, LayerAction, LayerId, Phase, SessionAction, SnapshotAction, TrackAction,
@@ -42,7 +42,7 @@ fn sampled(folder: &std::path::Path) -> Window {
 fn map(
     window: &mut Window,
     layer: Option<LayerId>,
-    value: Value,
+    value: DensityValue,
     voxel_mm: Option<f64>,
 ) -> LayerId {
     let mut density = crate::support::density_map(value);
@@ -60,19 +60,19 @@ fn map(
 /// The streamlines of a map.
 fn map_of(window: &Window, map: LayerId) -> LayerId {
     let made = window.state.document.density_map(map);
-    made.expect("a density map").of.layer
+    made.expect("a density map").input.layer
 }
 
 fn come_back() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut window = sampled(folder.path());
     let layers = window.state.document.layers.len();
-    let first = map(&mut window, None, Value::Share, None);
+    let first = map(&mut window, None, DensityValue::Share, None);
     // The live streamlines were kept with their map.
     assert_eq!(window.state.document.layers.len(), layers + 2);
     let of = map_of(&window, first);
-    map(&mut window, Some(of), Value::Count, Some(0.7));
-    map(&mut window, Some(of), Value::Length, None);
+    map(&mut window, Some(of), DensityValue::Count, Some(0.7));
+    map(&mut window, Some(of), DensityValue::Length, None);
     let share = window.state.document.layer(first).expect("a map").clone();
     let Content::Image(volume) = &share.content else {
         panic!("no image")
@@ -83,18 +83,21 @@ fn come_back() {
     window.save(&path);
     let mut again = Window::opened(&path);
     assert_eq!(again.said(), "");
-    assert_eq!(difference(&told(&window.state), &told(&again.state)), None);
+    assert_eq!(
+        difference(&document_text(&window.state), &document_text(&again.state)),
+        None
+    );
     for layer in &window.state.document.layers {
         let other = again.state.document.layer(layer.id).expect("there");
-        let told = |l: &arcuate::state::Layer| (l.unit, l.unit_scale);
-        assert_eq!(told(layer), told(other), "{}", layer.name);
+        let unit = |l: &arcuate::state::Layer| (l.unit, l.unit_scale);
+        assert_eq!(unit(layer), unit(other), "{}", layer.name);
         if let (Content::Image(a), Content::Image(b)) = (&layer.content, &other.content) {
             assert_eq!(a.values, b.values, "{}", layer.name);
         }
     }
-    assert!(told(&again.state).contains("--bootstrap 3"));
-    assert!(told(&again.state).contains("--deflect 0.2,0.6"));
-    assert!(told(&again.state).contains("&& arcuate density tracks.trx"));
+    assert!(document_text(&again.state).contains("--bootstrap 3"));
+    assert!(document_text(&again.state).contains("--deflect 0.2,0.6"));
+    assert!(document_text(&again.state).contains("&& arcuate density tracks.trx"));
     let (code, value, said) = run(&["replay", "maps.arcuate"], folder.path());
     assert_eq!(code, Some(0), "{said}");
     let all = outcomes(&value);
@@ -121,7 +124,10 @@ fn come_back() {
     // Undone one by one.
     again.act(Action::Layer(LayerAction::Delete(first)));
     again.act(Action::Undo);
-    assert_eq!(difference(&told(&window.state), &told(&again.state)), None);
+    assert_eq!(
+        difference(&document_text(&window.state), &document_text(&again.state)),
+        None
+    );
 }
 
 fn made_again() {
@@ -143,7 +149,7 @@ fn made_again() {
 fn of_each_other() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut window = sampled(folder.path());
-    let map = map(&mut window, None, Value::Count, None);
+    let map = map(&mut window, None, DensityValue::Count, None);
     window.act(Action::Snapshot(SnapshotAction::Take));
     let path = folder.path().join("s.arcuate");
     window.save(&path);
@@ -183,7 +189,7 @@ fn together() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut window = sampled(folder.path());
     let layers = window.state.document.layers.len();
-    let id = map(&mut window, None, Value::Count, None);
+    let id = map(&mut window, None, DensityValue::Count, None);
     let of = map_of(&window, id);
     window.act(Action::Layer(LayerAction::Delete(of)));
     assert_eq!(window.state.document.layers.len(), layers);

@@ -1,7 +1,7 @@
 //! Masks in sessions: those with every source of an affine are restored, and unreadable ones stay.
 
 use super::replay::{outcomes, run};
-use crate::support::origins::kept;
+use crate::support::origins::kept_curve_layers;
 use crate::support::session_window::Window;
 use crate::support::test;
 use arcuate::data::{AffineSource, Grid, Mask, Region, Role, Shape};
@@ -45,7 +45,12 @@ fn saved(folder: &Path) -> (Window, PathBuf) {
         window.act(Action::Region(RegionAction::Add { role, shape }));
     }
     window.act(Action::Track(TrackAction::Keep));
-    assert_eq!(kept(&window.state.document).len(), 1, "{}", window.said());
+    assert_eq!(
+        kept_curve_layers(&window.state.document).len(),
+        1,
+        "{}",
+        window.said()
+    );
     let path = folder.join("s.arcuate");
     window.save(&path);
     (window, path)
@@ -137,7 +142,7 @@ fn unreadable() {
     assert!(masks(&again).is_empty());
     let lines = |w: &Window| {
         let layer = w.state.document.layer_named("Tracks").expect("kept");
-        arcuate::state::streamlines::lines_of(layer)
+        arcuate::state::streamlines::streamlines_of(layer)
             .expect("streamlines")
             .points
             .clone()
@@ -181,7 +186,7 @@ fn unreadable() {
         assert_eq!(healed.said(), "");
         assert_eq!(masks(&healed), masks(&before));
         assert!(lines(&healed) == lines(&before));
-        assert_eq!(kept(&healed.state.document).len(), 1);
+        assert_eq!(kept_curve_layers(&healed.state.document).len(), 1);
     }
     // A partly recovered copy is not replaced.
     let mut recovered = recovered(&folder.path().join("t.arcuate"));

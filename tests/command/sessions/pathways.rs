@@ -4,7 +4,7 @@ use super::replay::{outcomes, run};
 use crate::support::session_window::Window;
 use crate::support::test;
 use arcuate::data::Role;
-use arcuate::state::pathways::{AmongPairs, PathwayAction, Shown, Standing};
+use arcuate::state::pathways::{PathwayAction, RandomPairRank, ShownCost, Standing};
 use arcuate::state::{Action, Phase, Task, ViewAction};
 use glam::dvec3;
 use libtest_mimic::Trial;
@@ -24,7 +24,7 @@ fn come_back() {
     let changed = arcuate::state::KeptPathway {
         name: "Mine".to_owned(),
         epsilon: 0.25,
-        compared: Some(AmongPairs {
+        compared: Some(RandomPairRank {
             pairs: 200,
             weakest: 0.13,
             mean: 0.22,
@@ -37,7 +37,7 @@ fn come_back() {
         phase,
     }));
     let mut settings = window.state.document.pathways.clone();
-    (settings.shown, settings.contours) = (Shown::Second, Some(2.5));
+    (settings.shown, settings.contours) = (ShownCost::Second, Some(2.5));
     window.act(Action::Pathway(PathwayAction::Set { settings, phase }));
     // The live one has changed, and is kept as it is.
     window.place(Role::Exclude, dvec3(4.0, 0.0, 0.0), 2.0);
@@ -58,7 +58,7 @@ fn come_back() {
     );
     let sentence = "Weakest stretch cheaper than 87\u{202F}% of 200 random pairs in this head, cost per mm cheaper than 78\u{202F}%";
     assert_eq!(back.compared.map(|c| c.text()).as_deref(), Some(sentence));
-    let (was, is) = (kept.found.as_ref().expect("there"), back.found.as_ref());
+    let (was, is) = (kept.result.as_ref().expect("there"), back.result.as_ref());
     let is = is.expect("solved again");
     assert!((was.pathway.min_cost / is.pathway.min_cost - 1.0).abs() < 1e-4);
     assert!(!again.state.is_dirty());

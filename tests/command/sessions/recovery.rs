@@ -114,7 +114,7 @@ fn origin() {
     );
     again.session(SessionAction::Save {
         path: None,
-        then: None,
+        next: None,
     });
     assert_eq!(again.said(), "");
     assert_eq!(Window::opened(&own).state.document.regions.len(), 2);
@@ -127,7 +127,7 @@ pub fn recovered(window: &mut Window, copy: &Path) -> Window {
     let job = SaveSession {
         path,
         draft,
-        known: None,
+        expected_sha256: None,
     };
     let job = window.jobs.submit(job);
     window.jobs.wait(&job, |_| {});
@@ -228,7 +228,7 @@ fn recipes() {
     );
     let save = SessionAction::Save {
         path: None,
-        then: None,
+        next: None,
     };
     again.session(save.clone());
     assert_eq!(
@@ -249,7 +249,7 @@ fn recipes() {
     )));
     assert!(again.said().contains("copy is kept"), "{}", again.said());
     let path = Some(folder.path().join("other.arcuate"));
-    again.session(SessionAction::Save { path, then: None });
+    again.session(SessionAction::Save { path, next: None });
     assert_eq!(again.state.session.saving.recovery.source, Some(copy));
 }
 

@@ -2,7 +2,7 @@
 
 use crate::support::session_window::Window;
 use crate::support::test;
-use arcuate::io::session::{Match, Recomputed, Sum, compare};
+use arcuate::io::session::{Match, RecomputedResult, Sum, compare};
 use arcuate::state::{
     Action, FilesAction, Method, Phase, SnapshotAction, TensorAction, TrackAction,
 };
@@ -29,7 +29,7 @@ fn by_sample() {
     assert_eq!(expected.sample.len(), 64);
     let with = |by: f32| {
         let others: Vec<f32> = costs.iter().map(|c| c * by).collect();
-        compare(&expected, &Recomputed::Values(&others)).0
+        compare(&expected, &RecomputedResult::Values(&others)).0
     };
     assert_eq!(with(1.0), Match::SameBytes);
     // Half and twice the variation due to the order of updates.

@@ -7,7 +7,7 @@ use arcuate::compute::Control;
 use arcuate::data::{Role, Shape};
 use arcuate::io::Opened;
 use arcuate::solvers::level_set::{Cause, Ended, Leak, Sphere};
-use arcuate::state::segment::{SegmentAction, SegmentFile, Standing};
+use arcuate::state::segment::{SegmentAction, SegmentFile, SurfaceStanding};
 use arcuate::state::{Action, Content, LeakNotice, Phase, RegionAction, State, Task, ViewAction};
 use glam::{DVec3, dvec3};
 use libtest_mimic::Trial;
@@ -58,7 +58,7 @@ fn leak() {
     act(&mut window, SegmentAction::Step);
     let mut live = (**window.state.session.segment.live.as_ref().expect("live")).clone();
     let leak = Leak {
-        from: 10,
+        rewind_step: 10,
         noticed: 20,
         cause: Cause::Growth,
     };
@@ -83,16 +83,16 @@ fn leak() {
     let found = again.state.session.segment.live.clone().expect("live");
     assert_eq!((found.step, found.inside), (live.step, live.inside));
     assert_eq!(found.leak, live.leak);
-    assert_eq!(standing(&again), Some(Standing::Leaked));
+    assert_eq!(standing(&again), Some(SurfaceStanding::Leaked));
     // It is kept from session to session, until the user goes back.
     again.save(&path);
     let mut again = reopened(&path);
-    assert_eq!(standing(&again), Some(Standing::Leaked));
-    act(&mut again, SegmentAction::Rewind(leak.from));
+    assert_eq!(standing(&again), Some(SurfaceStanding::Leaked));
+    act(&mut again, SegmentAction::Rewind(leak.rewind_step));
     let found = again.state.session.segment.live.clone().expect("live");
     assert_eq!((found.step, found.leak), (10, None));
     again.save(&path);
-    assert_eq!(standing(&reopened(&path)), Some(Standing::Paused));
+    assert_eq!(standing(&reopened(&path)), Some(SurfaceStanding::Paused));
 }
 
 /// A scan whose surface waits for its first sphere.
@@ -124,7 +124,13 @@ fn come_back() {
     // The run as a file gives the same voxels.
     let file = folder.path().join("run.json");
     let what = SegmentFile::Script;
-    act(&mut window, SegmentAction::Save { what, path: file });
+    act(
+        &mut window,
+        SegmentAction::Save {
+            file: what,
+            path: file,
+        },
+    );
     act(&mut window, SegmentAction::Keep);
     let kept = window.state.document.layers.last().expect("kept").clone();
     let Content::Mask(mask) = &kept.content else {

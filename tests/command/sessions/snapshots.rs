@@ -9,8 +9,8 @@ use arcuate::scene;
 use arcuate::solvers::curves::Seeding;
 use arcuate::state::filter::FilterAction;
 use arcuate::state::runtime::Snapshot;
-use arcuate::state::sessions::Changed;
-use arcuate::state::streamlines::lines_of;
+use arcuate::state::sessions::FileDecision;
+use arcuate::state::streamlines::streamlines_of;
 use arcuate::state::{
     Action, Document, FilesAction, LayerAction, Phase, RegionAction, SessionAction, SnapshotAction,
     Task, TensorAction, TrackAction, ViewAction, snapshots,
@@ -56,7 +56,7 @@ fn names(document: &Document) -> Vec<&str> {
 fn points<'a>(document: &'a Document, name: &str) -> &'a [[f32; 3]] {
     let layer = document.layer_named(name);
     let layer = layer.unwrap_or_else(|| panic!("no {name} in {:?}", names(document)));
-    &lines_of(layer).expect("streamlines").points
+    &streamlines_of(layer).expect("streamlines").points
 }
 
 fn snapshot(window: &Window, number: usize) -> Arc<Snapshot> {
@@ -114,7 +114,7 @@ fn come_back() {
             .expect("a snapshot");
         for task in Task::ALL {
             state.view.task = task;
-            let seen = with.seen(&state);
+            let seen = with.with_view_of(&state);
             let drawn = scene::tractograms(&seen).into_iter();
             let drawn = drawn.filter(|(t, _)| *t.points == *live.points).count();
             let kept = usize::from(number == 0);
@@ -179,9 +179,9 @@ fn lacking() {
     nifti::save_mask(&extra, &other, "test", &Control::new()).expect("saved");
     let mut again = Window::opened(&path);
     let opening = again.state.session.saving.opening.as_ref();
-    let index = opening.expect("it is being opened").wrong().next();
-    let (index, answer) = (index.expect("the mask").0, Changed::UseAsItIs);
-    again.session(SessionAction::Answer { index, answer });
+    let index = opening.expect("it is being opened").changed_files().next();
+    let (index, decision) = (index.expect("the mask").0, FileDecision::UseAsItIs);
+    again.session(SessionAction::Decide { index, decision });
     again.session(SessionAction::OpenAnyway);
     let message = again.said();
     assert!(message.contains("Missing from snapshot 1"), "{message}");
@@ -209,7 +209,7 @@ fn tensors() {
         .comparing
         .as_ref()
         .expect("compares")
-        .with
+        .snapshot
         .clone();
     assert!(Arc::ptr_eq(&with, &again.state.session.snapshots.all[0]));
     let was = snapshot(&window, 0);
@@ -290,5 +290,5 @@ fn oldest() {
         .comparing
         .as_ref()
         .expect("compared");
-    assert_eq!((comparing.share, &*comparing.with.name), (0.3, "11"));
+    assert_eq!((comparing.share, &*comparing.snapshot.name), (0.3, "11"));
 }

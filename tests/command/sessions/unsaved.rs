@@ -15,7 +15,7 @@ use arcuate::state::sessions::ResultStorage;
 use arcuate::state::sessions::jobs::Autosave;
 use arcuate::state::sessions::unsaved::UnsavedPart;
 use arcuate::state::streamlines::{
-    BottomPanel, Column, Limit, Measurement, SelectionMode, StreamlineRules,
+    BottomPanel, Column, Measurement, SelectionMode, StreamlineRules, ValueLimits,
 };
 use arcuate::state::{
     Action, BundleAction, Content, Effect, FilesAction, LayerAction, LayerId, Pane, Phase,
@@ -83,9 +83,9 @@ fn table(window: &Window, folder: &Path) -> Vec<(Action, Option<LayerId>)> {
             path: at(name),
         })
     };
-    let filter_to = |what, name: &str| {
+    let filter_to = |file, name: &str| {
         Action::Filter(FilterAction::Save {
-            what,
+            file,
             path: at(name),
         })
     };
@@ -132,26 +132,30 @@ fn table(window: &Window, folder: &Path) -> Vec<(Action, Option<LayerId>)> {
             None,
         ),
     ];
-    for what in PathwayFile::ALL {
+    for file in PathwayFile::ALL {
         for (of, name) in [(None, "live"), (Some(kept), "kept")] {
-            let ending = if what == PathwayFile::Path {
+            let ending = if file == PathwayFile::Path {
                 "tck"
             } else {
                 "nii.gz"
             };
-            let path = at(&format!("{name} {what:?}.{ending}"));
-            let save = PathwayAction::Save { of, what, path };
+            let path = at(&format!("{name} {file:?}.{ending}"));
+            let save = PathwayAction::Save {
+                layer: of,
+                file,
+                path,
+            };
             table.push((Action::Pathway(save), None));
         }
     }
-    for (what, ending) in [
+    for (file, ending) in [
         (SegmentFile::Labels, "nii.gz"),
         (SegmentFile::Surface, "stl"),
         (SegmentFile::Script, "json"),
         (SegmentFile::Structures, "nii.gz"),
     ] {
-        let path = at(&format!("{what:?}.{ending}"));
-        table.push((Action::Segment(SegmentAction::Save { what, path }), None));
+        let path = at(&format!("{file:?}.{ending}"));
+        table.push((Action::Segment(SegmentAction::Save { file, path }), None));
     }
     table
 }
@@ -323,7 +327,7 @@ fn whole() {
         Content::Tractogram(t) => t.len(),
         _ => panic!("streamlines"),
     };
-    let limit = Limit {
+    let limit = ValueLimits {
         column: Column::length(),
         low: Some(20.0),
         high: None,
@@ -342,7 +346,7 @@ fn whole() {
     );
     window.act(Action::Bundle(BundleAction::SwitchFilter {
         layer: brain,
-        on: false,
+        enabled: false,
     }));
     save(&mut window, "all.tck");
     assert_eq!(window.state.unsaved(), [], "{all} {}", window.said());
@@ -362,8 +366,8 @@ fn whole() {
     assert!(!window.state.unsaved().iter().any(is_brain));
     window.act(Action::Layer(LayerAction::Select(Some(brain))));
     window.act(Action::Bundle(BundleAction::Choose {
-        lines: vec![0],
-        how: SelectionMode::Replace,
+        streamlines: vec![0],
+        mode: SelectionMode::Replace,
         anchor: None,
     }));
     window.act(Action::Bundle(BundleAction::DeleteChosen));
@@ -434,7 +438,7 @@ fn recipes() {
     assert!(!window.closed);
     window.session(SessionAction::Stay);
     window.session(SessionAction::StoreToo {
-        then: Some(UnsavedAction::Quit),
+        next: Some(UnsavedAction::Quit),
     });
     assert!(window.closed, "{}", window.said());
     assert!(window.state.session.saving.recipe_only.is_empty());
@@ -448,7 +452,7 @@ fn recipes() {
     let (mut window, _) = with_large(folder.path());
     window.session(SessionAction::Save {
         path: Some(folder.path().join("t.arcuate")),
-        then: Some(UnsavedAction::Quit),
+        next: Some(UnsavedAction::Quit),
     });
     assert!(
         !window.closed && window.state.session.saving.pending_action == Some(UnsavedAction::Quit)
@@ -500,7 +504,7 @@ fn without_recipe() {
     let path = folder.path().join("s.arcuate");
     window.session(SessionAction::Save {
         path: Some(path.clone()),
-        then: None,
+        next: None,
     });
     let message = window.said();
     assert!(

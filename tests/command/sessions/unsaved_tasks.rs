@@ -4,7 +4,7 @@ use crate::support::session_window::{Window, everything, layer};
 use crate::support::test;
 use arcuate::data::Role;
 use arcuate::solvers::commit::cylinder::Timing;
-use arcuate::state::filter::{ExcludedStreamlines, FilterAction, FilterFile, Times};
+use arcuate::state::filter::{ExcludedStreamlines, FilterAction, FilterFile, ScanTimings};
 use arcuate::state::segment::{self, SegmentAction};
 use arcuate::state::sessions::unsaved::UnsavedPart;
 use arcuate::state::streamlines::SelectionMode;
@@ -44,9 +44,9 @@ fn weights() {
             things.contains(&UnsavedPart::Weights(1)),
         )
     };
-    let save = |window: &mut Window, what: FilterFile, name: &str| {
+    let save = |window: &mut Window, file: FilterFile, name: &str| {
         let path = folder.path().join(name);
-        window.act(Action::Filter(FilterAction::Save { what, path }));
+        window.act(Action::Filter(FilterAction::Save { file, path }));
     };
     assert_eq!(unsaved(&window), (true, true));
     save(&mut window, FilterFile::All, "all.tck");
@@ -62,8 +62,8 @@ fn weights() {
     window.state = with;
     window.act(Action::Layer(LayerAction::Select(Some(tracks))));
     window.act(Action::Bundle(BundleAction::Choose {
-        lines: vec![0],
-        how: SelectionMode::Replace,
+        streamlines: vec![0],
+        mode: SelectionMode::Replace,
         anchor: None,
     }));
     window.act(Action::Filter(FilterAction::Lesion(
@@ -96,7 +96,7 @@ fn parameters() {
     let default_value = document.filter_params();
     let mut lasso = default_value.clone();
     lasso.lasso = 0.1;
-    let times = Times::Both(Timing {
+    let times = ScanTimings::Both(Timing {
         pulse_ms: 30.0,
         between_ms: 40.0,
     });
@@ -204,7 +204,7 @@ fn added() {
     window.act(Action::Undo);
     window.session(SessionAction::Save {
         path: None,
-        then: None,
+        next: None,
     });
     assert_eq!(window.state.unsaved(), []);
     // A layer that the session lists is not added, wherever its fit has put it.

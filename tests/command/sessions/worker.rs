@@ -6,8 +6,8 @@ use arcuate::compute::Control;
 use arcuate::data::Tractogram;
 use arcuate::io::trx;
 use arcuate::jobs::{Job, Outcome};
-use arcuate::state::sessions::jobs::{LoadLayers, OpenSession, Restored};
-use arcuate::state::streamlines::{BundleAction, SelectionMode, lines_of};
+use arcuate::state::sessions::jobs::{LoadLayers, OpenSession, RestoredLayer};
+use arcuate::state::streamlines::{BundleAction, SelectionMode, streamlines_of};
 use arcuate::state::{
     Action, AlignmentAction, Document, Effect, Event, FilesAction, LayerAction, Phase,
     SessionAction, SnapshotAction, update,
@@ -44,10 +44,10 @@ fn session(folder: &Path) -> PathBuf {
     let layer = window.state.document.layers[0].id;
     let phase = Phase::Done;
     for mm in [10.0, 20.0] {
-        let by = up(mm);
+        let transform = up(mm);
         window.act(Action::Alignment(AlignmentAction::Shift {
             layer,
-            by,
+            transform,
             phase,
         }));
         if mm == 10.0 {
@@ -105,7 +105,7 @@ fn moved() {
     effects = update(&mut window.state, Action::Event(event));
     let (event, restored) = done::<LoadLayers>(&mut window, &mut effects);
     update(&mut window.state, Action::Event(event));
-    let [(_, Ok(Restored::File { moved, .. }))] = &restored[..] else {
+    let [(_, Ok(RestoredLayer::File { moved, .. }))] = &restored[..] else {
         panic!("{restored:?}")
     };
     assert_eq!(moved.len(), 2);
@@ -116,7 +116,7 @@ fn moved() {
         let layer = &document.layers[0];
         assert_eq!(document.moved_by(layer.id), up(mm));
         assert!(std::ptr::eq(
-            &*lines_of(layer).expect("streamlines").points,
+            &*streamlines_of(layer).expect("streamlines").points,
             &**there
         ));
     };
@@ -131,8 +131,8 @@ fn later() {
     let layer = window.state.document.layers[0].id;
     window.act(Action::Layer(LayerAction::Select(Some(layer))));
     window.act(Action::Bundle(BundleAction::Choose {
-        lines: vec![0],
-        how: SelectionMode::Replace,
+        streamlines: vec![0],
+        mode: SelectionMode::Replace,
         anchor: None,
     }));
     window.act(Action::Bundle(BundleAction::DeleteChosen));
@@ -146,14 +146,14 @@ fn later() {
     let mut effects = update(&mut window.state, restore);
     let (event, restored) = done::<LoadLayers>(&mut window, &mut effects);
     update(&mut window.state, Action::Event(event));
-    let [(_, Ok(Restored::File { moved, .. }))] = &restored[..] else {
+    let [(_, Ok(RestoredLayer::File { moved, .. }))] = &restored[..] else {
         panic!("{restored:?}")
     };
     let document = &window.state.document;
     assert_eq!(document.moved_by(layer), up(20.0), "{}", window.said());
     let there = &moved[0].1.as_ref().expect("room").points;
     assert_eq!(there[..], [[1.0, 2.0, 27.0], [1.0, 2.0, 28.0]]);
-    let here = lines_of(&document.layers[0]).expect("streamlines");
+    let here = streamlines_of(&document.layers[0]).expect("streamlines");
     assert!(std::ptr::eq(&*here.points, &**there));
     assert!(document.is_edited(layer));
 }

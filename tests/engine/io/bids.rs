@@ -51,12 +51,12 @@ fn finds() {
     assert!(bids::is_folder(root) && bids::is_folder(&root.join("sub-01")));
     let found = bids::find(root).expect("a data set");
     assert_eq!(found.subjects, ["sub-01", "sub-02"]);
-    let kinds: Vec<Kind> = found.found.iter().map(|f| f.kind).collect();
+    let kinds: Vec<Kind> = found.files.iter().map(|f| f.kind).collect();
     use Kind::{Labels, Mask, Scan, Streamlines, T1};
     assert_eq!(kinds, [Scan, T1, Mask, Mask, Labels, Streamlines, Scan]);
-    assert_eq!(found.found[0].gradients.len(), 2);
-    assert!(!found.found[0].derived && found.found[2].derived);
-    assert_eq!(found.found[6].gradients, Vec::<std::path::PathBuf>::new());
+    assert_eq!(found.files[0].gradients.len(), 2);
+    assert!(!found.files[0].derived && found.files[2].derived);
+    assert_eq!(found.files[6].gradients, Vec::<std::path::PathBuf>::new());
     let visits = found.visits();
     let called: Vec<String> = visits.iter().map(bids::Visit::name).collect();
     assert_eq!(called, ["sub-01 ses-1", "sub-02"]);
@@ -83,7 +83,7 @@ fn finds() {
     // A single subject's folder works as well.
     let one = bids::find(&root.join("sub-02")).expect("a subject");
     assert_eq!(
-        (one.subjects.as_slice(), one.found.len()),
+        (one.subjects.as_slice(), one.files.len()),
         (&["sub-02".to_owned()][..], 1)
     );
 }
@@ -142,7 +142,7 @@ fn inherited() {
             "sub-03/dwi/sub-03_dwi.nii.gz",
         ],
     );
-    let found = bids::find(root).expect("a data set").found;
+    let found = bids::find(root).expect("a data set").files;
     let of = |i: usize| -> Vec<String> {
         let relative =
             |p: &std::path::PathBuf| p.strip_prefix(root).expect("inside").display().to_string();
@@ -178,7 +178,7 @@ fn within() {
     for (name, kind) in [("sub-01/dwi", Kind::Scan), ("derivatives", Kind::Mask)] {
         let inner = root.join(name);
         assert!(bids::is_folder(&inner), "{name}");
-        let found = bids::find(&inner).expect(name).found;
+        let found = bids::find(&inner).expect(name).files;
         assert_eq!(found.iter().map(|f| f.kind).collect::<Vec<_>>(), [kind]);
         assert_eq!(found[0].subject, "sub-01");
     }

@@ -42,8 +42,8 @@ fn refused(made: &CurveRecipe, path: &Path) -> Error {
 fn each_claim() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path().join("a.nii");
-    type Lie = fn(&mut CurveRecipe);
-    let lies: [(&str, Lie); 24] = [
+    type FalseRecipe = fn(&mut CurveRecipe);
+    let lies: [(&str, FalseRecipe); 24] = [
         ("0 dimensions", |m| m.dim[0] = 0),
         ("size 0 of dimension 2", |m| m.dim[2] = 0),
         ("size -3 of dimension 1", |m| m.dim[1] = -3),

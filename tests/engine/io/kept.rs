@@ -285,7 +285,7 @@ fn every_type() {
         ] {
             let done = go_told(here, from, to, &Reading::default(), true).expect(name);
             assert_eq!(done.unsupported_contents, [""; 0], "{name} {from}");
-            assert!(done.what.ends_with(name), "{}", done.what);
+            assert!(done.content.ends_with(name), "{}", done.content);
             if to.ends_with("nrrd") {
                 assert_eq!(nrrd(&here.join(to)).1, bytes, "{name} {to}");
                 continue;

@@ -147,10 +147,10 @@ fn there_and_back() {
         let adjacent = [here.join("same.bval"), here.join("same.bvec")];
         assert_eq!(done.written[1..], adjacent, "named");
         assert!(
-            done.what
+            done.content
                 .contains("6 volumes in uint16, with its gradients"),
             "{}",
-            done.what
+            done.content
         );
         force("a.nii", "b.nrrd");
         force("b.nrrd", "c.nrrd");
@@ -330,7 +330,11 @@ fn own_table() {
         let done = go_told(here, "y.nii", "y.nii.gz", &reported, force);
         let done = done.unwrap_or_else(|e| panic!("{e}"));
         assert_eq!(done.written, [at("y.nii.gz")]);
-        assert!(done.what.contains("with its gradients"), "{}", done.what);
+        assert!(
+            done.content.contains("with its gradients"),
+            "{}",
+            done.content
+        );
         assert_eq!(done.unsupported_contents, [""; 0]);
         stays();
     }

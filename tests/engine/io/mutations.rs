@@ -152,7 +152,7 @@ fn mutate(bytes: &mut Vec<u8>, random: &mut Random) {
     }
 }
 
-fn held(tractogram: &Tractogram) -> usize {
+fn memory_bytes(tractogram: &Tractogram) -> usize {
     let values = tractogram
         .per_point
         .values()
@@ -385,7 +385,7 @@ fn outcome(path: &Path, file_bytes: usize) -> bool {
             let packed = path.extension().is_some_and(|e| e == "gz" || e == "trx");
             let allowed = if packed { unpacked } else { file_bytes };
             assert!(
-                held(&tractogram) <= MOST_TIMES * allowed + ALWAYS,
+                memory_bytes(&tractogram) <= MOST_TIMES * allowed + ALWAYS,
                 "{file_bytes}"
             );
             for warning in &info.warnings {

@@ -146,7 +146,7 @@ fn killed_at(folder: &Path, nth: usize, act: impl Fn()) -> bool {
 }
 
 /// Replaces files with two names by copies.
-fn apart(folder: &Path) {
+fn copy_linked_files(folder: &Path) {
     for name in names(folder).iter().filter(|n| n.ends_with(".previous")) {
         let file = folder.join(name);
         let bytes = std::fs::read(&file).expect("read");
@@ -168,7 +168,7 @@ fn kills(folder: &Path, save: &dyn Fn(bool), look: &dyn Fn(&str) -> bool) {
         }
         let half = look(&format!("killed at {first}"));
         // A disk without links, or a copy of the folder.
-        apart(folder);
+        copy_linked_files(folder);
         assert_eq!(look(&format!("killed at {first}, copied")), half);
         (old, new) = (old + usize::from(!half), new + usize::from(half));
         for second in 1.. {

@@ -549,7 +549,7 @@ fn converted() {
         plan.write(false, "x", &Control::new())
     };
     let done = go("a.mgh", "a.nii.gz").expect("converted");
-    assert_eq!(done.what, "an image in float32");
+    assert_eq!(done.content, "an image in float32");
     let found = opened(&at("a.nii.gz")).0;
     same_in_the_world(&found, &grid, &values, &mut random, "converted");
     for (from, to, words) in [

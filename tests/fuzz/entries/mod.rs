@@ -13,10 +13,10 @@ use arcuate::io::gradients::TableFiles;
 use arcuate::io::{self, Error, Opened, Reading, bids, image, session, streamlines};
 use arcuate::state::State;
 use arcuate::state::origin::Origins;
-use arcuate::state::sessions::jobs::{Item, NotRestored, Restored};
+use arcuate::state::sessions::jobs::{LayerToRestore, NotRestored, RestoredLayer};
 use arcuate::state::sessions::saved;
 use arcuate::state::sessions::{
-    Entry as FileEntry, FileComparison, Found, ReadSession, UnreadableArray,
+    Entry as FileEntry, FileComparison, FileStatus, ReadSession, UnreadableArray,
 };
 use flate2::Compression;
 use flate2::write::GzEncoder;
@@ -45,30 +45,30 @@ pub struct Entry {
 }
 
 pub const ENTRIES: &[Entry] = &[
-    Entry::new("nifti", Form::Plain("a.nii"), any),
-    Entry::new("nifti_gz", Form::Packed("a.nii.gz"), any),
-    Entry::new("nifti_pair", Form::Several("a.hdr"), any),
-    Entry::new("mgh", Form::Plain("a.mgh"), any),
-    Entry::new("mgz", Form::Packed("a.mgz"), any),
-    Entry::new("nrrd", Form::Plain("a.nrrd"), any),
-    Entry::new("nhdr", Form::Several("a.nhdr"), any),
+    Entry::new("nifti", Form::Plain("a.nii"), read_any),
+    Entry::new("nifti_gz", Form::Packed("a.nii.gz"), read_any),
+    Entry::new("nifti_pair", Form::Several("a.hdr"), read_any),
+    Entry::new("mgh", Form::Plain("a.mgh"), read_any),
+    Entry::new("mgz", Form::Packed("a.mgz"), read_any),
+    Entry::new("nrrd", Form::Plain("a.nrrd"), read_any),
+    Entry::new("nhdr", Form::Several("a.nhdr"), read_any),
     Entry::new("fsl_gradients", Form::Several("a.bval"), fsl_gradients),
     Entry::new("mrtrix_gradients", Form::Plain("a.b"), mrtrix_gradients),
     Entry::new("scheme", Form::Plain("a.scheme"), scheme),
-    Entry::new("tck", Form::Plain("a.tck"), any),
-    Entry::new("tck_values", Form::Several("a.tck"), any),
+    Entry::new("tck", Form::Plain("a.tck"), read_any),
+    Entry::new("tck_values", Form::Several("a.tck"), read_any),
     Entry::new("weights", Form::Plain("a.txt"), weights),
-    Entry::new("trk", Form::Plain("a.trk"), any),
-    Entry::new("trk_gz", Form::Packed("a.trk.gz"), any),
-    Entry::new("trx", Form::Plain("a.trx"), any),
+    Entry::new("trk", Form::Plain("a.trk"), read_any),
+    Entry::new("trk_gz", Form::Packed("a.trk.gz"), read_any),
+    Entry::new("trx", Form::Plain("a.trx"), read_any),
     Entry::new("trx_folder", Form::Several("a.trx/header.json"), trx_folder),
-    Entry::new("vtk", Form::Plain("a.vtk"), any),
-    Entry::new("vtp", Form::Plain("a.vtp"), any),
-    Entry::new("tinytrack", Form::Packed("a.tt.gz"), any),
+    Entry::new("vtk", Form::Plain("a.vtk"), read_any),
+    Entry::new("vtp", Form::Plain("a.vtp"), read_any),
+    Entry::new("tinytrack", Form::Packed("a.tt.gz"), read_any),
     Entry::new("colours", Form::Plain("a.txt"), colours),
     Entry::new("affine", Form::Plain("a.mat"), affine),
     Entry::new("picture", Form::Plain("a.png"), picture),
-    Entry::new("unnamed", Form::Plain("a"), any),
+    Entry::new("unnamed", Form::Plain("a"), read_any),
     Entry::new(
         "bids",
         Form::Several("dataset_description.json"),
@@ -208,7 +208,7 @@ fn notes<T: AsRef<str>>(notes: &[T]) {
 }
 
 /// An image or streamlines, through every reader.
-fn any(path: &Path) -> bool {
+fn read_any(path: &Path) -> bool {
     let control = Control::new();
     let Some(opened) = answered(io::open(path, &control)) else {
         return false;
@@ -344,7 +344,7 @@ fn weights(path: &Path) -> bool {
 }
 
 fn trx_folder(header: &Path) -> bool {
-    any(header.parent().expect("a folder"))
+    read_any(header.parent().expect("a folder"))
 }
 
 fn colours(path: &Path) -> bool {
@@ -406,15 +406,15 @@ fn a_session(path: &Path) -> bool {
 pub fn document(path: &Path, file: &session::SessionFile) -> bool {
     let folder = path.parent().expect("a folder");
     let numbers = file.numbers.iter().map(|n| {
-        n.unpack().map_err(|why| UnreadableArray {
+        n.unpack().map_err(|reason| UnreadableArray {
             packed: Arc::new(n.clone()),
-            why,
+            reason,
         })
     });
     let masks = file.masks.iter().map(|m| {
-        m.unpack().map_err(|why| UnreadableArray {
+        m.unpack().map_err(|reason| UnreadableArray {
             packed: Arc::new(m.clone()),
-            why,
+            reason,
         })
     });
     let read = Arc::new(ReadSession {
@@ -431,7 +431,7 @@ pub fn document(path: &Path, file: &session::SessionFile) -> bool {
         files: file
             .files
             .iter()
-            .map(|entry: &FileEntry| Found {
+            .map(|entry: &FileEntry| FileStatus {
                 path: entry.path_from(folder),
                 standing: FileComparison::Same,
                 suggestion: None,
@@ -441,15 +441,15 @@ pub fn document(path: &Path, file: &session::SessionFile) -> bool {
     });
     let (content, _) = match saved::parse(file.content.clone()) {
         Ok(parsed) => parsed,
-        Err(why) => {
-            assert_eq!(why.lines().count(), 1, "{why}");
+        Err(reason) => {
+            assert_eq!(reason.lines().count(), 1, "{reason}");
             return false;
         }
     };
     let (items, absent) = saved::items(&content, &read);
-    let none: Vec<(u64, Result<Restored, NotRestored>)> = items
+    let none: Vec<(u64, Result<RestoredLayer, NotRestored>)> = items
         .into_iter()
-        .map(|(id, _): (u64, Item)| (id, Err("not here".to_owned().into())))
+        .map(|(id, _): (u64, LayerToRestore)| (id, Err("not here".to_owned().into())))
         .collect();
     let mut document =
         saved::build(&Origins::default(), &content.document, &read, none, absent).document;

@@ -5,7 +5,7 @@ use crate::support::panes::pane;
 use crate::support::{Random, test};
 use arcuate::data::Volume;
 use arcuate::data::appearance::ColourMap;
-use arcuate::scene::draw_list::{ById, Contour, ContourOf, Image};
+use arcuate::scene::draw_list::{ById, Contour, ContourSource, Image};
 use glam::DMat3;
 use libtest_mimic::Trial;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ pub fn tests() -> Vec<Trial> {
 
 fn contour(volume: &Volume, level: f32, every: Option<f32>) -> Contour {
     Contour {
-        of: ContourOf::Image(ById(volume.clone())),
+        source: ContourSource::Image(ById(volume.clone())),
         level,
         every,
         colour: [255, 0, 0],

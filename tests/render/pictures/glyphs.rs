@@ -53,7 +53,7 @@ fn shown(
         glyphs: Some(TensorGlyphs {
             tensors: ById(field.clone()),
             place: GlyphPlace::Planes(vec![CutPlane {
-                at: DVec3::ZERO,
+                point: DVec3::ZERO,
                 normal,
             }]),
             shape,
@@ -209,7 +209,7 @@ fn crossed() {
     assert!(whole > 0);
     if let Some(glyphs) = &mut list.glyphs {
         glyphs.place = GlyphPlace::Planes(vec![CutPlane {
-            at: DVec3::Z * spacing.max_element() * 0.9,
+            point: DVec3::Z * spacing.max_element() * 0.9,
             normal: DVec3::Z,
         }]);
     }
@@ -263,7 +263,7 @@ fn over() {
             list.glyphs = Some(TensorGlyphs {
                 tensors: ById(field.clone()),
                 place: GlyphPlace::Planes(vec![CutPlane {
-                    at: DVec3::ZERO,
+                    point: DVec3::ZERO,
                     normal: right.cross(down),
                 }]),
                 shape: GlyphShape::Ellipsoid,

@@ -1,6 +1,6 @@
 //! The 3-D view: occlusion, translucency, and cut-outs.
 
-use super::{apart, ball, image, lines, offscreen, project, tractogram};
+use super::{ball, colour_difference, image, lines, offscreen, project, tractogram};
 use crate::support::panes::scene;
 use crate::support::{Random, test};
 use arcuate::data::appearance::ColourMap;
@@ -324,9 +324,9 @@ fn cut_out() {
             let found = picture.pixel(x, y);
             // The smoothed mask's edge is within half a voxel of the ball's.
             if mm < 9.2 {
-                assert!(apart(found, [128; 3]) <= 1, "{mm} {found:?}");
+                assert!(colour_difference(found, [128; 3]) <= 1, "{mm} {found:?}");
             } else if mm > 10.8 {
-                assert_eq!(apart(found, [10, 20, 30]), 0, "{mm} {found:?}");
+                assert_eq!(colour_difference(found, [10, 20, 30]), 0, "{mm} {found:?}");
             }
         }
     }
@@ -345,7 +345,7 @@ fn cut_out_aslant() {
         for y in 0..160u32 {
             for x in 0..160u32 {
                 let found = picture.pixel(x, y);
-                let off = apart(found, [240, 250, 255]);
+                let off = colour_difference(found, [240, 250, 255]);
                 grey += usize::from(off > 60);
                 let across = (f64::from(x) + 0.5 - 80.0).abs() / 4.0;
                 if across > 11.5 || empty {
@@ -366,7 +366,7 @@ fn lose_black() {
         list.slices = vec![quad(&grey_block(value), None)];
         let picture = offscreen.scene(&list).expect("a picture");
         let found = picture.pixel(40, 40);
-        assert!(apart(found, expected) <= 1, "{value} {found:?}");
+        assert!(colour_difference(found, expected) <= 1, "{value} {found:?}");
     }
 }
 
@@ -435,10 +435,10 @@ fn lose_air() {
             let mm = (f64::from(x) + 0.5 - 80.0).hypot(f64::from(y) + 0.5 - 80.0) / 4.0;
             let found = picture.pixel(x, y);
             if mm < 6.5 {
-                assert!(apart(found, colour) <= 1, "{mm} {found:?}");
+                assert!(colour_difference(found, colour) <= 1, "{mm} {found:?}");
             } else if mm > 12.0 {
                 air += 1;
-                left += usize::from(apart(found, [255; 3]) > 0);
+                left += usize::from(colour_difference(found, [255; 3]) > 0);
             }
         }
         // The mean of five such values exceeds 0.08 in less than one place of a thousand.
@@ -461,7 +461,7 @@ fn outline_is_a_rim() {
     let mut offscreen = offscreen();
     let list = outlined(160);
     let picture = offscreen.scene(&list).expect("a picture");
-    assert!(apart(picture.pixel(80, 80), [0; 3]) <= 6);
+    assert!(colour_difference(picture.pixel(80, 80), [0; 3]) <= 6);
     for turn in 0..16 {
         let (sin, cos) = (f64::from(turn) * std::f64::consts::TAU / 16.0).sin_cos();
         // Brightness (blue) along a ray from the middle, by millimetres.
@@ -576,7 +576,10 @@ fn context() {
             near[0].max(near[1]) > 60
         });
         if inside {
-            assert!(apart(a, [b[0], b[1], b[2]]) <= 2, "{x} {y}: {a:?} {b:?}");
+            assert!(
+                colour_difference(a, [b[0], b[1], b[2]]) <= 2,
+                "{x} {y}: {a:?} {b:?}"
+            );
             same += 1;
         } else if a[..3] == [0; 3] && b[0] > 10 {
             shown += 1;

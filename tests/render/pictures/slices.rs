@@ -1,7 +1,9 @@
 //! Slice views: where voxels land and which colour they get.
 
 use super::scenes::{grey_block, quad};
-use super::{apart, ball, image, offscreen, plain_grid, random_grid, voxel_centre, world};
+use super::{
+    ball, colour_difference, image, offscreen, plain_grid, random_grid, voxel_centre, world,
+};
 use crate::support::panes::{pane, scene};
 use crate::support::{Random, test};
 use arcuate::data::appearance::ColourMap;
@@ -95,7 +97,7 @@ fn windows_and_maps() {
             // one of the 256 to the next: a kink between two of them is cut by a quarter of its turn.
             let tolerance = if colour_map == ColourMap::Stops { 4 } else { 1 };
             assert!(
-                apart(found, expected) <= tolerance,
+                colour_difference(found, expected) <= tolerance,
                 "{colour_map:?} {value}: {found:?} {expected:?}"
             );
             assert_eq!(picture.pixel(x as u32, 1), [0, 0, 0, 255]);
@@ -197,7 +199,7 @@ fn missing_values() {
                 assert_eq!(found, [0, 0, 0, 255], "{interpolation:?} {at}");
             } else if solid {
                 assert!(
-                    apart(found, [128; 3]) <= 1,
+                    colour_difference(found, [128; 3]) <= 1,
                     "{interpolation:?} {at}: {found:?}"
                 );
             }
@@ -234,7 +236,7 @@ fn overlays() {
         let found = picture.pixel(i as u32 % 8, i as u32 / 8);
         // Rounded twice: the layer below, and the sum.
         assert!(
-            apart(found, expected) <= 2,
+            colour_difference(found, expected) <= 2,
             "{value}: {found:?} {expected:?}"
         );
     }
@@ -260,7 +262,10 @@ fn colour_images() {
                 (value.min(1.0) * 255.0).round() as u8
             });
             let found = picture.pixel(i as u32 % 8, i as u32 / 8);
-            assert!(apart(found, expected) <= 1, "{found:?} {expected:?}");
+            assert!(
+                colour_difference(found, expected) <= 1,
+                "{found:?} {expected:?}"
+            );
         }
     }
 }
@@ -308,7 +313,11 @@ fn single_colour() {
                 );
             } else if at > 3.62 {
                 let found = picture.pixel(x, 40);
-                assert_eq!(apart(found, ColourMap::Mask.at(1.0)), 0, "{at} {found:?}");
+                assert_eq!(
+                    colour_difference(found, ColourMap::Mask.at(1.0)),
+                    0,
+                    "{at} {found:?}"
+                );
             }
         }
     }
@@ -342,7 +351,7 @@ fn black_within() {
             assert!(found[1] <= 129, "{x} {y} {found:?}");
             seen[usize::from(found[1] > 100)] += 1;
         } else if mm > 12.0 {
-            assert_eq!(apart(found, [255; 3]), 0, "{x} {y} {found:?}");
+            assert_eq!(colour_difference(found, [255; 3]), 0, "{x} {y} {found:?}");
         }
     }
     assert!(seen[0] > 1000 && seen[1] > 1000, "{seen:?}");

@@ -1,6 +1,6 @@
 //! Streamlines on slices: slab, colours, and which of them are drawn.
 
-use super::{apart, fresh_offscreen, lines, offscreen, tractogram, world};
+use super::{colour_difference, fresh_offscreen, lines, offscreen, tractogram, world};
 use crate::support::panes::pane;
 use crate::support::{Random, test};
 use arcuate::data::appearance::ColourMap;
@@ -84,7 +84,10 @@ fn directions_are_colours() {
             .map(|c| (c * 255.0).round() as u8);
         for x in 0..41 {
             let found = picture.pixel(x, 20);
-            assert!(apart(found, expected) <= 1, "{found:?} {expected:?}");
+            assert!(
+                colour_difference(found, expected) <= 1,
+                "{found:?} {expected:?}"
+            );
         }
     }
 }
@@ -112,9 +115,9 @@ fn values_are_colours() {
     };
     let length = colours("length");
     for x in 1..40 {
-        assert!(apart(length.pixel(x, 10), ColourMap::Viridis.at(0.25)) <= 1);
-        assert!(apart(length.pixel(x, 20), ColourMap::Viridis.at(0.75)) <= 1);
-        assert!(apart(length.pixel(x, 30), [128; 3]) <= 1);
+        assert!(colour_difference(length.pixel(x, 10), ColourMap::Viridis.at(0.25)) <= 1);
+        assert!(colour_difference(length.pixel(x, 20), ColourMap::Viridis.at(0.75)) <= 1);
+        assert!(colour_difference(length.pixel(x, 30), [128; 3]) <= 1);
     }
     let fa = colours("fa");
     for x in 1..40 {
@@ -122,10 +125,13 @@ fn values_are_colours() {
         let expected = ColourMap::Viridis.at(x as f32 / 40.0);
         // Joints overlap by a pixel and continue their colour linearly; where the map bends most, from -3 to +39 per
         // seventh of the range, the error is up to 7.
-        assert!(apart(found, expected) <= 7, "{x}: {found:?} {expected:?}");
+        assert!(
+            colour_difference(found, expected) <= 7,
+            "{x}: {found:?} {expected:?}"
+        );
     }
     // A name that does not exist gives grey, not a crash.
-    assert!(apart(colours("none").pixel(20, 20), [128; 3]) <= 1);
+    assert!(colour_difference(colours("none").pixel(20, 20), [128; 3]) <= 1);
 }
 
 /// Nothing is drawn from the end of one streamline to the start of the next, nor across points
@@ -310,7 +316,7 @@ fn curved_colours() {
             // short one are rounded by 2 µm each along each axis, 4 levels, which joints continue by a half. With a
             // plain mean of the chords' directions the error is 17 levels.
             assert!(
-                apart(found, expected) <= 10,
+                colour_difference(found, expected) <= 10,
                 "{radius}: {found:?} {expected:?}"
             );
             seen += 1;

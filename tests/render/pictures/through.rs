@@ -1,6 +1,6 @@
 //! Translucent streamlines, and streamlines cut to a slab, in the 3-D view.
 
-use super::{apart, lines, offscreen, project, tractogram};
+use super::{colour_difference, lines, offscreen, project, tractogram};
 use crate::support::panes::scene;
 use crate::support::{Random, test};
 use arcuate::scene::draw_list::{LineColour, LineStyle, Lines, Slab};
@@ -142,7 +142,10 @@ fn any_order() {
     for (x, y) in (0..120 * 120).map(|i| (i % 120, i / 120)) {
         let (a, b) = (forward.pixel(x, y), backward.pixel(x, y));
         // Sums in half precision are rounded.
-        assert!(apart(a, [b[0], b[1], b[2]]) <= 3, "{x} {y}: {a:?} {b:?}");
+        assert!(
+            colour_difference(a, [b[0], b[1], b[2]]) <= 3,
+            "{x} {y}: {a:?} {b:?}"
+        );
         seen += usize::from(a[0].max(a[1]).max(a[2]) > 30);
     }
     assert!(seen > 2000, "{seen}");
@@ -167,7 +170,7 @@ fn slab() {
         let normal = (DVec3::X + random.direction() * 0.5).normalize();
         let (half_mm, at) = (random.uniform(2.0, 5.0), random.uniform(-5.0, 5.0));
         list.slab = Some(Slab {
-            at: DVec3::X * at,
+            point: DVec3::X * at,
             normal,
             half_mm,
         });

@@ -4,7 +4,7 @@
 mod bricks;
 mod hiding;
 
-use super::{apart, offscreen};
+use super::{colour_difference, offscreen};
 use crate::support::panes::scene;
 use crate::support::{Random, test};
 use arcuate::data::appearance::ColourMap;
@@ -15,7 +15,7 @@ use arcuate::scene::draw_list::{
     ById, Colours, Interpolation, ScenePane, Transfer, VolumeDraw, VolumeStyle,
 };
 use arcuate::state::Display;
-use arcuate::state::core::volume_look::{Cut, VolumeLook, VolumeStyle as Style};
+use arcuate::state::core::volume_look::{VolumeCut, VolumeLook, VolumeStyle as Style};
 use glam::{DAffine3, DMat3, DVec2, DVec3};
 use libtest_mimic::Trial;
 use std::sync::Arc;
@@ -250,7 +250,7 @@ fn steps() {
         let other = picture(step);
         let off = |(x, y)| {
             let [r, g, b, _] = fine.pixel(x, y);
-            apart(other.pixel(x, y), [r, g, b])
+            colour_difference(other.pixel(x, y), [r, g, b])
         };
         let worst = pixels().map(off).max().unwrap_or(0);
         println!("step {step}: {worst} of 255");
@@ -317,7 +317,7 @@ fn skipping() {
         let differ: Vec<_> = differ.collect();
         let most = differ.iter().map(|&(x, y)| {
             let [r, g, b, _] = without.pixel(x, y);
-            apart(with.pixel(x, y), [r, g, b])
+            colour_difference(with.pixel(x, y), [r, g, b])
         });
         let most = most.max().unwrap_or(0);
         let seen = pixels().filter(|&(x, y)| with.pixel(x, y)[0] > 20).count();
@@ -423,7 +423,7 @@ fn kept() {
     let volume = distances(voxels.expect("regular"), DVec3::ZERO);
     let look = VolumeLook {
         style: Style::Surface,
-        cut: Cut::Side(DVec3::X),
+        cut: VolumeCut::Side(DVec3::X),
         ..VolumeLook::default_for(&volume, (0.0, 8.0))
     };
     assert_eq!((look.level, look.reference_mm), (4.0, 4.0));

@@ -62,7 +62,7 @@ fn grid(random: &mut Random, mirrored: bool) -> Grid {
     .unwrap()
 }
 
-fn apart(a: DAffine3, b: DAffine3) -> f64 {
+fn affine_distance(a: DAffine3, b: DAffine3) -> f64 {
     let corners = [DVec3::ZERO, DVec3::X, DVec3::Y, DVec3::Z].map(|c| c * 100.0);
     let off = corners.map(|c| a.transform_point3(c).distance(b.transform_point3(c)));
     off.into_iter().fold(0.0, f64::max)
@@ -111,7 +111,7 @@ fn flirt() {
             .unwrap()
             .in_world(Some(&fixed), Some(&fixed))
             .unwrap();
-        assert!(apart(by, DAffine3::IDENTITY) < 1e-9);
+        assert!(affine_distance(by, DAffine3::IDENTITY) < 1e-9);
     }
 }
 
@@ -202,7 +202,7 @@ fn ants() {
         let [a, b] = [plain, read(&path).unwrap()].map(|f| f.in_world(None, None).unwrap());
         // Single-precision numbers hold 30 mm to 2e-6, and rotations to 6e-8 of 100 mm and more.
         let within = if single { 1e-4 } else { 1e-9 };
-        assert!(apart(a, b) < within, "{}", apart(a, b));
+        assert!(affine_distance(a, b) < within, "{}", affine_distance(a, b));
         for cut in 0..bytes.len() {
             std::fs::write(&path, &bytes[..cut]).unwrap();
             let found = read(&path);
@@ -220,7 +220,7 @@ fn round_trips() {
         let path = folder.path().join("a.txt");
         save_itk(&path, by).unwrap();
         let found = read(&path).unwrap().in_world(None, None).unwrap();
-        assert!(apart(found, by) < 1e-9);
+        assert!(affine_distance(found, by) < 1e-9);
         let [moving, fixed] = [
             random.bits().is_multiple_of(2),
             random.bits().is_multiple_of(2),
@@ -232,7 +232,7 @@ fn round_trips() {
             .unwrap()
             .in_world(Some(&moving), Some(&fixed))
             .unwrap();
-        assert!(apart(found, by) < 1e-9);
+        assert!(affine_distance(found, by) < 1e-9);
     }
 }
 
@@ -297,7 +297,7 @@ fn opened() {
         assert_eq!(found.values, volume.values);
         // A header holds single-precision numbers.
         let requested = by * grid.world_from_voxel;
-        assert!(apart(found.grid.world_from_voxel, requested) < 1e-3);
+        assert!(affine_distance(found.grid.world_from_voxel, requested) < 1e-3);
         let Opened::Tractogram(found, _) = open_with_reading(&tracks, &reported, &control).unwrap()
         else {
             panic!("no streamlines")

@@ -1,7 +1,7 @@
 //! Moved layers: undone, saved, written as commands.
 
 use super::{head, moved, random_move};
-use crate::support::session_window::{Window, told};
+use crate::support::session_window::{Window, document_text};
 use crate::support::{Random, origins, test};
 use arcuate::compute::Control;
 use arcuate::data::{Role, Shared, Tractogram};
@@ -9,8 +9,8 @@ use arcuate::io::affine::save_flirt;
 use arcuate::io::{nifti, trx};
 use arcuate::state::alignment::Nudge;
 use arcuate::state::alignment::jobs::MOVE_STREAMLINES;
-use arcuate::state::density::Value;
-use arcuate::state::streamlines::{BundleAction, ManualSelection, SameArc, lines_of};
+use arcuate::state::density::DensityValue;
+use arcuate::state::streamlines::{BundleAction, ManualSelection, SameArc, streamlines_of};
 use arcuate::state::{
     Action, AlignmentAction, Content, Effect, FilesAction, LayerId, Phase, RegionAction, State,
     update,
@@ -55,10 +55,10 @@ fn grid(window: &Window, id: LayerId) -> DAffine3 {
     }
 }
 
-fn shift(window: &mut Window, layer: LayerId, by: DAffine3, phase: Phase) {
+fn shift(window: &mut Window, layer: LayerId, transform: DAffine3, phase: Phase) {
     window.act(Action::Alignment(AlignmentAction::Shift {
         layer,
-        by,
+        transform,
         phase,
     }));
 }
@@ -91,7 +91,7 @@ fn comes_back() {
         role,
     }));
     // No text that refers to its file places it at the file's position.
-    let text = told(&window.state);
+    let text = document_text(&window.state);
     assert!(
         text.contains("arcuate convert") && text.contains("--affine matrix:"),
         "{text}"
@@ -100,7 +100,7 @@ fn comes_back() {
     window.save(&path);
     let mut again = Window::opened(&path);
     assert_eq!(again.said(), "");
-    assert_eq!(told(&window.state), told(&again.state));
+    assert_eq!(document_text(&window.state), document_text(&again.state));
     assert_eq!(grid(&again, id), other * there);
     // And back again.
     shift(&mut again, id, DAffine3::IDENTITY, Phase::Done);
@@ -205,7 +205,7 @@ fn maps() {
     let id = window.state.document.layer_named("lines").unwrap().id;
     let [by, other] = [(); 2].map(|()| random_move(&mut random, 5.0, 20.0));
     shift(&mut window, id, by, Phase::Done);
-    let density = crate::support::density_map(Value::Length);
+    let density = crate::support::density_map(DensityValue::Length);
     let layer = Some(id);
     window.act(Action::MapDensity { layer, density });
     let map = window.state.session.selected_layer.unwrap();
@@ -286,14 +286,18 @@ fn many() {
         (3.0, Phase::Done),
     ];
     for (mm, phase) in steps {
-        let by = to(mm);
+        let transform = to(mm);
         let state = &mut window.state;
         requested.extend(update(
             state,
-            Action::Alignment(AlignmentAction::Shift { layer, by, phase }),
+            Action::Alignment(AlignmentAction::Shift {
+                layer,
+                transform,
+                phase,
+            }),
         ));
         // A nudge continues from there.
-        assert_eq!(state.requested_transform(layer), by);
+        assert_eq!(state.requested_transform(layer), transform);
         assert!(std::ptr::eq(&*points(state, layer), &*before));
     }
     let mut places = Vec::new();
@@ -316,10 +320,14 @@ fn many() {
     // A move undone while it is in progress does not arrive.
     shift(&mut window, layer, to(5.0), Phase::Done);
     assert_eq!(points(&window.state, layer)[7], [7.0, 5.0, 1.0]);
-    let (by, phase) = (to(6.0), Phase::Done);
+    let (transform, phase) = (to(6.0), Phase::Done);
     let requested = update(
         &mut window.state,
-        Action::Alignment(AlignmentAction::Shift { layer, by, phase }),
+        Action::Alignment(AlignmentAction::Shift {
+            layer,
+            transform,
+            phase,
+        }),
     );
     let [Effect::Submit(request)] = &requested[..] else {
         panic!("one request");
@@ -354,11 +362,15 @@ fn in_turn(window: &mut Window, first: LayerId, path: PathBuf) {
     let requested = [(first, 1.0), (first, 2.0), (second, 3.0), (first, 4.0)];
     let mut query = Vec::new();
     for (layer, mm) in requested {
-        let (by, phase) = (to(mm), Phase::Done);
+        let (transform, phase) = (to(mm), Phase::Done);
         let state = &mut window.state;
         query.extend(update(
             state,
-            Action::Alignment(AlignmentAction::Shift { layer, by, phase }),
+            Action::Alignment(AlignmentAction::Shift {
+                layer,
+                transform,
+                phase,
+            }),
         ));
     }
     assert_eq!(window.state.requested_transform(first), to(4.0));
@@ -388,12 +400,12 @@ fn edited_meanwhile(window: &mut Window, layer: LayerId) {
     shift(window, layer, to(5.0), Phase::Done);
     let all = points(&window.state, layer).len();
     let delete = |window: &mut Window| {
-        let lines = lines_of(window.state.document.layer(layer).expect("there"));
+        let lines = streamlines_of(window.state.document.layer(layer).expect("there"));
         let lines = lines.expect("streamlines").clone();
         let marks: Vec<bool> = (0..lines.len()).map(|i| i < 10).collect();
         window.state.session.bundle.manual_selection = Some(ManualSelection {
             layer,
-            of: lines.id(),
+            tractogram: lines.id(),
             count: 10,
             marks: SameArc(marks.into()),
             anchor: None,
@@ -404,10 +416,14 @@ fn edited_meanwhile(window: &mut Window, layer: LayerId) {
         )
     };
     let edits = delete(window);
-    let (by, phase) = (to(6.0), Phase::Done);
+    let (transform, phase) = (to(6.0), Phase::Done);
     let moves = update(
         &mut window.state,
-        Action::Alignment(AlignmentAction::Shift { layer, by, phase }),
+        Action::Alignment(AlignmentAction::Shift {
+            layer,
+            transform,
+            phase,
+        }),
     );
     // Another move while they are in progress is refused.
     let message = window.said();

@@ -1,6 +1,9 @@
 //! A x and Aᵀ y: two implementations, each against plain sums in double precision.
 
-use super::{RAW, apart, cylinders, dictionary_of, gammas, gradients, model, only, samples, stick};
+use super::{
+    RAW, cylinders, dictionary_of, gammas, gradients, model, only, relative_difference, samples,
+    stick,
+};
 use crate::support::fields::backend;
 use crate::support::{Random, test};
 use arcuate::compute::{Accelerator, Backend};
@@ -157,8 +160,8 @@ pub fn errors(
         let packed = operator.pack(&signals, samples.count());
         operator.adjoint(&packed, &mut columns).unwrap();
         [
-            apart(found.into_iter().map(f64::from), ax),
-            apart(gathered(operator, dictionary, &columns), aty),
+            relative_difference(found.into_iter().map(f64::from), ax),
+            relative_difference(gathered(operator, dictionary, &columns), aty),
         ]
     })
 }
@@ -185,7 +188,7 @@ fn against_reference() {
 }
 
 /// |⟨Ax, y⟩ − ⟨x, Aᵀy⟩| as a fraction of |Ax| |y|.
-pub fn gap(
+pub fn adjoint_error(
     operator: &Operator,
     dictionary: &Dictionary,
     samples: &Samples,
@@ -216,7 +219,7 @@ fn adjoint() {
         for way in [WAYS[0], WAYS[1], OperatorKind::Dense { side: 64 }] {
             backend(2).install(|| {
                 let operator = Operator::new(&dictionary, &responses, &case.samples, Some(way));
-                let gap = gap(&operator, &dictionary, &case.samples, &mut random);
+                let gap = adjoint_error(&operator, &dictionary, &case.samples, &mut random);
                 assert!(gap <= 1e-6, "{} {way:?}: {gap:e}", case.name);
             });
         }
@@ -276,7 +279,7 @@ fn foreign() {
     assert_eq!((operator.shape().atoms, operator.rank()), (4, 3));
     let errors = errors(&operator, &dictionary, &responses, &samples, &mut random);
     assert!(errors.iter().all(|e| *e < 5e-6), "{errors:?}");
-    let gap = gap(&operator, &dictionary, &samples, &mut random);
+    let gap = adjoint_error(&operator, &dictionary, &samples, &mut random);
     assert!(gap <= 1e-6, "{gap:e}");
 }
 

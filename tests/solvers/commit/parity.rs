@@ -1,7 +1,7 @@
 //! The GPU against the CPU: the operator against the plain sum, the solver against the conditions of its own minimum,
 //! whole fits.
 
-use super::operator::{Case, cases, errors, gap, operator};
+use super::operator::{Case, adjoint_error, cases, errors, operator};
 use super::{TIMING, cylinders, model, only, samples, solver, stick};
 use crate::support::fields::{backend, odd_grid};
 use crate::support::{Random, cuda_test, cuda_test_alone, lines};
@@ -112,11 +112,11 @@ fn products(cuda: Backend) {
             let all = &case.samples;
             let exact = operator(&cuda, &dictionary, &responses, all);
             let off = errors(&exact, &dictionary, &responses, all, &mut random);
-            let gap_exact = gap(&exact, &dictionary, all, &mut random);
+            let gap_exact = adjoint_error(&exact, &dictionary, all, &mut random);
             let fast = Precision::Fast;
             let fast = Operator::new_on_cards(&dictionary, &responses, all, fast, devices).unwrap();
             let off_fast = errors(&fast, &dictionary, &responses, all, &mut random);
-            let gap_fast = gap(&fast, &dictionary, all, &mut random);
+            let gap_fast = adjoint_error(&fast, &dictionary, all, &mut random);
             println!(
                 "{}: {off:?}, adjoint {gap_exact:.1e}; fast {off_fast:?}, {gap_fast:.1e}",
                 case.name

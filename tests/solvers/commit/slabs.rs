@@ -1,8 +1,8 @@
 //! Voxels in slabs: how they are divided; and on GPUs, that all slabs together are the same operator and give the same
 //! fit.
 
-use super::operator::{cases, errors, gap};
-use super::{apart, cylinders, dictionary_of, model, samples, stick};
+use super::operator::{adjoint_error, cases, errors};
+use super::{cylinders, dictionary_of, model, relative_difference, samples, stick};
 use crate::support::{Random, cards_test, cuda_test, test};
 use arcuate::compute::{Accelerator, Backend, Control};
 use arcuate::phantom::Arcs;
@@ -78,7 +78,7 @@ fn agree(cuda: &Backend, places: &[usize]) {
         let cards = made.on_cards().unwrap();
         assert_eq!(cards.cards(), places.len());
         let off = errors(&made, &dictionary, &responses, all, &mut random);
-        let gap = gap(&made, &dictionary, all, &mut random);
+        let gap = adjoint_error(&made, &dictionary, all, &mut random);
         println!(
             "{} on {places:?}: {off:?}, adjoint {gap:.1e}, sums {:?}",
             case.name,
@@ -118,11 +118,11 @@ fn agree(cuda: &Backend, places: &[usize]) {
             [&one, &several].map(|operator| fit(operator, &y, &penalty, iterations));
         let off = (alone.objective / shared.objective - 1.0).abs();
         let wide = |v: &[f32]| v.iter().copied().map(f64::from).collect::<Vec<_>>();
-        let same = apart(wide(&shared.predicted), wide(&alone.predicted));
+        let same = relative_difference(wide(&shared.predicted), wide(&alone.predicted));
         // If the cards had different weights for a streamline, their prediction would differ from that of one card.
         let mut predicted = vec![0.0; several.rows()];
         several.apply(&shared.x, &mut predicted).unwrap();
-        let stored = apart(wide(&shared.predicted), wide(&predicted));
+        let stored = relative_difference(wide(&shared.predicted), wide(&predicted));
         println!(
             "lasso {lasso}, groups {group}: {} and {} iterations, objectives {off:.1e} apart, {same:.1e} in A x, \
              {stored:.1e} in its own",

@@ -1,7 +1,7 @@
 //! The solver against the conditions of its own minimum, and against planted weights.
 
 use super::operator::operator;
-use super::{apart, cylinders, dictionary_of, model, only, samples, stick};
+use super::{cylinders, dictionary_of, model, only, relative_difference, samples, stick};
 use crate::support::fields::backend;
 use crate::support::{Random, test};
 use arcuate::compute::{Backend, Control};
@@ -274,7 +274,7 @@ pub fn planted(place: &Backend) {
         let solution = setup.solve(&Penalty::default(), &stop);
         let n = setup.operator.shape().fibres;
         let of = |x: &[f32]| -> Vec<f64> { x[..n].iter().map(|v| f64::from(*v)).collect() };
-        let error = apart(of(&solution.x), of(&setup.x));
+        let error = relative_difference(of(&solution.x), of(&setup.x));
         let iterations = solution.iterations;
         assert!(error < 1e-3, "{}: {error:e} after {iterations}", m.name());
         for (found, wanted) in solution.x[..n].iter().zip(&setup.x) {
@@ -382,7 +382,7 @@ pub fn same_place(place: &Backend) {
     // The weights of single streamlines may differ among duplicates, their prediction may not.
     let both = zero.predicted.iter().zip(&other.predicted);
     let (a, b): (Vec<f64>, Vec<f64>) = both.map(|(a, b)| (f64::from(*a), f64::from(*b))).unzip();
-    assert!(apart(a, b) < 1e-3);
+    assert!(relative_difference(a, b) < 1e-3);
     // Some weights of the start were below 0.
     assert!(other.x.iter().all(|x| *x >= 0.0), "a weight below 0");
 }

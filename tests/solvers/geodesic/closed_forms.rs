@@ -152,7 +152,7 @@ fn off(
 }
 
 /// A rotated, anisotropic grid about `centre` that extends to `reach_mm`.
-fn turned(random: &mut Random, centre: DVec3, reach_mm: f64, spacing: f64) -> Grid {
+fn rotated_grid(random: &mut Random, centre: DVec3, reach_mm: f64, spacing: f64) -> Grid {
     let stretch = DVec3::new(1.0, random.uniform(0.8, 1.2), random.uniform(0.8, 1.2)) * spacing;
     let mut shear = DMat3::IDENTITY;
     shear.y_axis.x = random.uniform(-0.2, 0.2);
@@ -169,7 +169,7 @@ fn half_space(backend: &Backend) {
         let seed = DVec3::new(random.uniform(-5.0, 5.0), random.uniform(-5.0, 5.0), 40.0);
         let around = (random.uniform(0.0, 6.0), random.uniform(-0.4, 0.4));
         let direction = DVec3::new(around.0.cos(), around.0.sin(), around.1).normalize();
-        let grid = turned(&mut random, seed, 18.0, 1.0);
+        let grid = rotated_grid(&mut random, seed, 18.0, 1.0);
         let [apart, length] = off(backend, &HalfSpace, grid, seed, direction, 15.0, 0.25);
         assert!(apart < 1e-4 && length < 1e-4, "{apart} {length}");
     }
@@ -183,7 +183,7 @@ fn linear_speed(backend: &Backend) {
             gradient: random.direction() * random.uniform(0.01, 0.02),
         };
         let seed = random.direction() * 3.0;
-        let grid = turned(&mut random, seed, 18.0, 1.0);
+        let grid = rotated_grid(&mut random, seed, 18.0, 1.0);
         let [apart, length] = off(
             backend,
             &analytic,
@@ -233,7 +233,7 @@ fn pulled_back(backend: &Backend) {
             k: random.uniform(0.1, 0.25),
         };
         let seed = random.direction() * 4.0;
-        let grid = turned(&mut random, seed, 30.0, 1.0);
+        let grid = rotated_grid(&mut random, seed, 30.0, 1.0);
         let [apart, length] = off(
             backend,
             &analytic,
@@ -287,7 +287,7 @@ fn orders(
             k: 0.2,
         };
         let seed = random.direction() * 4.0;
-        let grid = turned(&mut random, seed, 26.0, spacing_mm);
+        let grid = rotated_grid(&mut random, seed, 26.0, spacing_mm);
         let field = sampled(grid, &analytic);
         let medium = as_they_are(backend, &field, interpolation);
         let truth = ends(backend, &medium, seed, Integrator::Rk4, small_mm);
@@ -323,7 +323,7 @@ fn reversal(backend: &Backend) {
             k: 0.2,
         };
         let seed = random.direction() * 4.0;
-        let field = sampled(turned(&mut random, seed, 26.0, 1.0), &analytic);
+        let field = sampled(rotated_grid(&mut random, seed, 26.0, 1.0), &analytic);
         let medium = as_they_are(backend, &field, interpolation);
         let mut params = towards(&params(interpolation), random.direction());
         params.curves.step_mm = 0.1;

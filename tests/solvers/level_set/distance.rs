@@ -121,16 +121,16 @@ fn points_of(field: &Field, n: usize) -> Vec<DVec3> {
 }
 
 /// Properties of every answer: both points are where they should be, and the bounds are tight.
-fn sound(found: &Approach, field: &Field, of: Option<&Tractogram>) {
+fn check_approach(found: &Approach, field: &Field, of: Option<&Tractogram>) {
     let Approach {
         mm,
         at_most_mm,
-        at,
+        point,
         surface,
     } = *found;
     assert!(mm <= at_most_mm && at_most_mm - mm <= EXACT_MM, "{found:?}");
     assert!(
-        (at.distance(surface) - at_most_mm).abs() < 1e-9,
+        (point.distance(surface) - at_most_mm).abs() < 1e-9,
         "{found:?}"
     );
     let value = phi(
@@ -140,7 +140,7 @@ fn sound(found: &Approach, field: &Field, of: Option<&Tractogram>) {
     );
     assert!(value.abs() < 1e-5, "φ = {value} on the surface");
     if let Some(of) = of {
-        let off = to_lines(at, of);
+        let off = to_lines(point, of);
         assert!(off < 1e-5, "{off} mm from the streamlines");
     }
 }
@@ -171,7 +171,7 @@ fn planes() {
             ];
             let bent = lines(&[bent.to_vec()]);
             let found = to_streamlines(&surface, &bent, None).unwrap();
-            sound(&found, &field, Some(&bent));
+            check_approach(&found, &field, Some(&bent));
             assert!(
                 (found.mm - near).abs() < EXACT_MM + 1e-5,
                 "{name}: {near} {found:?}"
@@ -206,7 +206,7 @@ fn spheres() {
                 let middle = centre + (radius + away) * out;
                 let line = lines(&[vec![middle - 30.0 * along, middle + 30.0 * along]]);
                 let found = to_streamlines(&surface, &line, None).unwrap();
-                sound(&found, &field, Some(&line));
+                check_approach(&found, &field, Some(&line));
                 let off = found.mm - away;
                 assert!(off.abs() < drawn + EXACT_MM, "{name}: {away} {found:?}");
                 assert_eq!(through(&field, &surface, &line).count, 0);
@@ -276,7 +276,7 @@ fn brute_force() {
                 continue;
             }
             let found = to_streamlines(&surface, &some, None).unwrap();
-            sound(&found, &field, Some(&some));
+            check_approach(&found, &field, Some(&some));
             let brute = all
                 .iter()
                 .map(|p| to_lines(*p, &some))
@@ -319,7 +319,7 @@ fn surfaces() {
         for level in [2.5f32, 5.0, 7.0] {
             let set = Isosurface::at_most(&volume, level);
             let found = to_surface(&surface, &set, None).unwrap();
-            sound(&found, &field, None);
+            check_approach(&found, &field, None);
             let true_mm = 18.0 - radius - f64::from(level);
             let drawn = edges.iter().sum::<f64>() / 8.0
                 * (1.0 / (radius - 2.0) + 1.0 / f64::from(level - 1.2));
@@ -328,7 +328,7 @@ fn surfaces() {
                 (found.mm - true_mm).abs() < drawn + EXACT_MM,
                 "{name}: {true_mm} {found:?}"
             );
-            let again = to_surface(&surface, &set, Some(found.at)).unwrap();
+            let again = to_surface(&surface, &set, Some(found.point)).unwrap();
             assert!(
                 (again.mm - found.mm).abs() <= EXACT_MM,
                 "{found:?} {again:?}"
@@ -337,7 +337,7 @@ fn surfaces() {
         }
         // They overlap, one is within the other, and the other way round.
         let met = overlap(&field, &surface, &volume, 20.0);
-        let at = met.at.expect("a place");
+        let at = met.point.expect("a place");
         assert!(met.count > 0 && at.distance(own) < radius && at.distance(other) < 20.0);
         let inner = ball(&second, own);
         assert!(overlap(&field, &surface, &inner, 2.0).count > 0);
@@ -395,7 +395,7 @@ fn crossing() {
                 (sure..=perhaps).contains(&found.count),
                 "{sure} {found:?} {perhaps}"
             );
-            if let Some(at) = found.at {
+            if let Some(at) = found.point {
                 assert!(
                     phi(&dense, &grid, grid.voxel_at(at)) > 0.0,
                     "{at} is outside"

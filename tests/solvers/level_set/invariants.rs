@@ -68,11 +68,11 @@ pub fn everything() -> Params {
 /// Inputs with a layer, and with painted places to grow and not to grow.
 pub fn inputs(random: &mut Random, image: &Volume) -> Inputs {
     let plain = backend(2).install(|| Inputs::new(image, 0)).unwrap();
-    beside(random, &plain)
+    with_added_inputs(random, &plain)
 }
 
 /// Adds a layer and painted places to the inputs of an image alone.
-pub fn beside(random: &mut Random, plain: &Inputs) -> Inputs {
+pub fn with_added_inputs(random: &mut Random, plain: &Inputs) -> Inputs {
     let grid = &plain.image.grid;
     let layer = body(random, grid, 0.2);
     let ball = |centre: DVec3| {
@@ -260,7 +260,7 @@ fn again() {
     assert_eq!(made.params(), &smoother);
     assert_eq!(made.script().events.len(), 1);
     for event in &script.events[1..] {
-        let ScriptEvent::Sphere(sphere) = &event.what else {
+        let ScriptEvent::Sphere(sphere) = &event.event else {
             unreachable!("the last two were spheres")
         };
         made.apply_sphere(sphere, &backend).unwrap();
@@ -292,14 +292,14 @@ fn inputs_change() {
     let image = body(&mut random, &grid, 0.3);
     let (backend, control) = (backend(2), Control::new());
     let plain = backend.install(|| Inputs::new(&image, 0)).unwrap();
-    let others = [0; 2].map(|_| beside(&mut random, &plain));
+    let others = [0; 2].map(|_| with_added_inputs(&mut random, &plain));
     let begin = start(&[sphere(DVec3::ZERO, 5.0)]);
     let new = Evolution::new(&plain, &begin, &USUAL, Layout::BEST, &backend, &control);
     let mut made = new.unwrap();
     made.watched = false;
     let numbers = |made: &Evolution| -> Vec<(u64, usize)> {
         let events = made.script().events;
-        let inputs = events.iter().filter_map(|e| match e.what {
+        let inputs = events.iter().filter_map(|e| match e.event {
             ScriptEvent::Inputs(number) => Some((e.step, number)),
             _ => None,
         });

@@ -121,24 +121,24 @@ fn gap() {
     let inside = |step: u64| made.growth()[step as usize] as f64 / body;
     println!(
         "leaks from step {} ({:.3} of the body), noticed at {} ({:.3})",
-        leak.from,
-        inside(leak.from),
+        leak.rewind_step,
+        inside(leak.rewind_step),
         leak.noticed,
         inside(leak.noticed)
     );
     assert!(
-        (0.9..1.15).contains(&inside(leak.from)),
+        (0.9..1.15).contains(&inside(leak.rewind_step)),
         "{}",
-        inside(leak.from)
+        inside(leak.rewind_step)
     );
-    assert!(leak.noticed - leak.from <= 40);
+    assert!(leak.noticed - leak.rewind_step <= 40);
     // It stays paused until the user continues it.
     assert_eq!(run(&mut made, 10), Ended::Leaked(leak));
     let backend = crate::support::fields::backend(2);
     made.continue_past_leak(&backend).expect("a field");
     assert_eq!(run(&mut made, 10), Ended::Steps);
     // If it had continued, it would have filled everything.
-    let before = made.growth()[leak.from as usize];
+    let before = made.growth()[leak.rewind_step as usize];
     made.watched = false;
     let ended = run(&mut made, 300);
     let after = made.growth().last().copied().unwrap_or(0);
@@ -147,8 +147,12 @@ fn gap() {
         "{ended:?} {after}"
     );
     // One click back, and smoothly from there.
-    made.rewind(leak.from, &backend, &arcuate::compute::Control::new())
-        .unwrap();
+    made.rewind(
+        leak.rewind_step,
+        &backend,
+        &arcuate::compute::Control::new(),
+    )
+    .unwrap();
     assert_eq!(made.growth().last(), Some(&before));
 
     // With smoothing the gap stays closed.
@@ -176,7 +180,7 @@ fn alarm() {
         assert_eq!(alarm.leak().is_some(), step >= 430, "{step}");
     }
     let leak = alarm.leak().unwrap();
-    assert_eq!((leak.from, leak.noticed), (400, 430));
+    assert_eq!((leak.rewind_step, leak.noticed), (400, 430));
     assert_eq!(leak.cause, Cause::Growth);
     // A surface that slows down early and wanders on, before it leaks at step 700: rewind to then, not to the slowest
     // moment.
@@ -202,7 +206,7 @@ fn alarm() {
     alarm.decide_suspicion(false);
     let leak = alarm.leak().expect("a leak");
     assert!(
-        (650..=700).contains(&leak.from) && leak.noticed <= 750,
+        (650..=700).contains(&leak.rewind_step) && leak.noticed <= 750,
         "{leak:?}"
     );
     // If the joined part belongs to it the run continues, suspected again only when it slows and speeds up once more.
@@ -213,7 +217,7 @@ fn alarm() {
     (0..200).for_each(|n| alarm.record(stands + 2 * n));
     assert_eq!((alarm.leak(), alarm.suspected_since()), (None, None));
     (0..200).for_each(|n| alarm.record(stands + 400 + n * stands / 50));
-    let from = alarm.leak().map(|leak| leak.from);
+    let from = alarm.leak().map(|leak| leak.rewind_step);
     let again = alarm.suspected_since().or(from);
     assert!(again.is_some_and(|from| from >= 1000), "{again:?}");
     // Steady growth is no leak, nor is a single jump.
@@ -255,7 +259,10 @@ fn again() {
     alarm.decide_suspicion(false);
     let leak = alarm.leak().expect("a leak");
     assert_eq!((leak.cause, leak.noticed), (Cause::Growth, step));
-    assert!(step <= 1000 && (750..=900).contains(&leak.from), "{leak:?}");
+    assert!(
+        step <= 1000 && (750..=900).contains(&leak.rewind_step),
+        "{leak:?}"
+    );
     // If contact reveals it, the rewind leads to the same plateau, not to the last check.
     let mut alarm = LeakDetector::new(cisterns(0), Contact::default());
     for step in 1..=1200 {
@@ -270,7 +277,7 @@ fn again() {
     }
     let leak = alarm.leak().expect("a leak");
     assert_eq!((leak.cause, leak.noticed), (Cause::Background, 1200));
-    assert!((700..=900).contains(&leak.from), "{leak:?}");
+    assert!((700..=900).contains(&leak.rewind_step), "{leak:?}");
 }
 
 /// The growth of [`CISTERNS`] after a small part was cut away or added on the plateau, just before the leak begins.
@@ -291,7 +298,10 @@ fn cut() {
         alarm.decide_suspicion(false);
         let leak = alarm.leak().expect("a leak");
         assert_eq!(leak.cause, Cause::Growth, "{edited}");
-        assert!((edited..=950).contains(&leak.from), "{edited}: {leak:?}");
+        assert!(
+            (edited..=950).contains(&leak.rewind_step),
+            "{edited}: {leak:?}"
+        );
     }
     // When little of a surface is left, its history has no meaning.
     let mut alarm = LeakDetector::new(cisterns(0), Contact::default());
@@ -349,7 +359,7 @@ fn changes() {
             }
         }
         let leak = alarm.leak().expect("a leak");
-        assert_eq!((leak.from, leak.cause), (before, Cause::Change));
+        assert_eq!((leak.rewind_step, leak.cause), (before, Cause::Change));
         // With a narrower range the surface withdraws, which is no other leak.
         alarm.record_change();
         for n in (1..40).rev() {
@@ -423,13 +433,13 @@ fn drags() {
     };
     let leak = leak_of(slow, &drag);
     assert_eq!(
-        (leak.from, leak.cause),
+        (leak.rewind_step, leak.cause),
         (drag[0], Cause::Change),
         "{leak:?}"
     );
     // Reversed on the way: part of the same change.
     let leak = leak_of(slow, &[1270, 1272, 1275, 1279, 1281]);
-    assert_eq!(leak.from, drag[0], "{leak:?}");
+    assert_eq!(leak.rewind_step, drag[0], "{leak:?}");
     // The surface grows by a sixth, creeps or rests there for a long time, then leaks.
     let drag: Vec<u64> = (0..6).map(|i| 1200 + 8 * i).collect();
     for creeps in [0, 1] {
@@ -440,7 +450,7 @@ fn drags() {
             settles(step, 18_300) + rises + creep + out
         };
         let leak = leak_of(inside, &drag);
-        assert_eq!(leak.from, drag[0], "{creeps} {leak:?}");
+        assert_eq!(leak.rewind_step, drag[0], "{creeps} {leak:?}");
         assert!(leak.noticed > 1552, "{leak:?}");
     }
     // Between two drags the surface rests: rewind to before the second.
@@ -449,7 +459,11 @@ fn drags() {
         settles(step, 10_000) + 100 * step.saturating_sub(400).min(50) + out
     };
     let leak = leak_of(inside, &[400, 410, 420, 1000, 1003, 1006]);
-    assert_eq!((leak.from, leak.cause), (1000, Cause::Change), "{leak:?}");
+    assert_eq!(
+        (leak.rewind_step, leak.cause),
+        (1000, Cause::Change),
+        "{leak:?}"
+    );
 }
 
 /// A surface at rest with 10,000 voxels; speeds change after `steps`; it grows by `pace` per step after `grows`. Checks
@@ -498,20 +512,20 @@ fn contacts() {
         for change in [398, 400, 401, 449] {
             for (pace, after) in [(30.0, 0), (30.0, 120), (9.0, 200), (3.0, 400), (0.5, 300)] {
                 let leak = contact_after(&[change], (change, pace, after), every);
-                assert_eq!(leak.from, change, "{pace} {after} {leak:?}");
+                assert_eq!(leak.rewind_step, change, "{pace} {after} {leak:?}");
                 // A dragged slider is one change: rewind to before its first value.
                 let drag: Vec<u64> = (0..12).map(|i| change - 33 + 11 * i).collect();
                 let leak = contact_after(&drag, (change, pace, after), every);
-                assert_eq!(leak.from, drag[0], "{pace} {after} {leak:?}");
+                assert_eq!(leak.rewind_step, drag[0], "{pace} {after} {leak:?}");
             }
         }
         // Without a change: rewind to the beginning of the growth, however long the surface had rested.
         for grows in [500, 1230] {
             let leak = contact_after(&[], (grows, 0.5, 400), every);
-            assert!((grows..=grows + 40).contains(&leak.from), "{leak:?}");
+            assert!((grows..=grows + 40).contains(&leak.rewind_step), "{leak:?}");
             // A change after which it came to rest again is not to blame.
             let leak = contact_after(&[250], (grows, 0.5, 400), every);
-            assert!((grows..=grows + 40).contains(&leak.from), "{leak:?}");
+            assert!((grows..=grows + 40).contains(&leak.rewind_step), "{leak:?}");
         }
     }
     // On the way from the seed: rewind to the change before the last check or near it, otherwise to that check.
@@ -538,7 +552,7 @@ fn contacts() {
             }
         }
         let leak = alarm.leak().expect("a leak");
-        assert_eq!((leak.from, leak.noticed), (from, 150), "{change:?}");
+        assert_eq!((leak.rewind_step, leak.noticed), (from, 150), "{change:?}");
     }
 }
 

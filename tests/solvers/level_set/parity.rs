@@ -1,7 +1,7 @@
 //! The GPU against the CPU.
 
 use super::conduct::in_noise;
-use super::invariants::{beside, body, everything, inputs};
+use super::invariants::{body, everything, inputs, with_added_inputs};
 use super::keep_out::{cut, within};
 use super::{CURVATURE, GROWTH, USUAL, axes, grid, ones, sphere};
 use crate::pathway::card::shared;
@@ -276,7 +276,7 @@ fn again(cuda: Backend) {
     made.apply_sphere(&cut, &cuda).unwrap();
     exactly(&mut made, 71);
     // Other inputs on the way.
-    let other = beside(&mut random, &inputs);
+    let other = with_added_inputs(&mut random, &inputs);
     made.set_inputs(&other, &everything(), &cuda).unwrap();
     exactly(&mut made, 30);
     let end = made.field().unwrap().values_by_voxel();
@@ -300,7 +300,7 @@ fn again(cuda: Backend) {
         "the way back differs"
     );
     assert!(matches!(
-        made.script().events[0].what,
+        made.script().events[0].event,
         ScriptEvent::Params(_)
     ));
     made.apply_sphere(&cut, &cuda).unwrap();

@@ -12,7 +12,7 @@
 //! | | 57, 69, 42 | 3 to 35 | 7.9 | the other | none |
 //! | | 15, 72, 35: choroid plexus | 6 to 46 | 28.6 | all 18.1 ml | a leak, rightly |
 
-use super::whole_head::{go, millilitres, probed, stripped};
+use super::whole_head::{advance, millilitres, probed, stripped};
 use super::{begin, sphere};
 use crate::support::data_test;
 use crate::support::fields::backend;
@@ -60,7 +60,7 @@ fn labelled(labels: &Volume, label: f32) -> Mask {
 /// The result of a default run from a probe, which is no leak.
 fn ends(image: &Volume, at: DVec3) -> (f64, Mask, Params) {
     let (params, mut run) = probed(image, at);
-    let ended = go(&mut run, 3000);
+    let ended = advance(&mut run, 3000);
     let volume = millilitres(&run);
     println!(
         "{at}: T {:.0} ε {:.0}, {volume:.2} ml, {ended:?} after {}",
@@ -81,7 +81,7 @@ fn leaks(image: &Volume, at: DVec3, range: [f32; 2], default_value: &Params) -> 
         ..default_value.clone()
     };
     let mut run = begin(image, &[sphere(at, 3.0)], &params, Layout::BEST);
-    let ended = go(&mut run, 3000);
+    let ended = advance(&mut run, 3000);
     let volume = millilitres(&run);
     println!("{at}: {low} to {high}: {volume:.2} ml, {ended:?}");
     assert!(matches!(ended, Ended::Leaked(_)), "{ended:?}");
@@ -111,7 +111,7 @@ fn whole(path: PathBuf) {
             ..default_value.clone()
         };
         let mut run = begin(&image, &[sphere(probes[0], 3.0)], &params, Layout::BEST);
-        let ended = go(&mut run, 3000);
+        let ended = advance(&mut run, 3000);
         let volume = millilitres(&run);
         println!("{range:?}: {volume:.2} ml, {ended:?}");
         assert_eq!(ended, Ended::Converged, "{range:?}");
@@ -130,10 +130,10 @@ fn whole(path: PathBuf) {
         ..default_value.clone()
     };
     let mut run = begin(&image, &[sphere(at, 3.0)], &params, Layout::BEST);
-    let Ended::Leaked(leak) = go(&mut run, 3000) else {
+    let Ended::Leaked(leak) = advance(&mut run, 3000) else {
         panic!("no leak: {:.1} ml", millilitres(&run));
     };
-    let before = run.growth()[leak.from as usize];
+    let before = run.growth()[leak.rewind_step as usize];
     println!("{leak:?}: {before} voxels, {:.1} ml", millilitres(&run));
     assert!((15_000..20_000).contains(&before), "{before}");
     assert!(millilitres(&run) < 28.0, "{}", millilitres(&run));
@@ -146,17 +146,17 @@ fn whole(path: PathBuf) {
     assert!((14.0..18.5).contains(&volume), "{volume}");
     // At rest there, then twice as wide.
     let mut run = begin(&image, &[sphere(probes[0], 3.0)], &params, Layout::BEST);
-    go(&mut run, 3000);
+    advance(&mut run, 3000);
     let rests = run.step();
     let wide = Params {
         tolerance: 2.0 * params.tolerance,
         ..params
     };
     run.set(&wide, &backend(2)).expect("set");
-    let Ended::Leaked(leak) = go(&mut run, 3000) else {
+    let Ended::Leaked(leak) = advance(&mut run, 3000) else {
         panic!("no leak: {:.0} ml", millilitres(&run));
     };
-    assert_eq!(leak.from, rests, "{leak:?}");
+    assert_eq!(leak.rewind_step, rests, "{leak:?}");
 }
 
 fn brain(path: PathBuf) {
@@ -212,7 +212,7 @@ fn crop(path: PathBuf) {
     // The sample is choroid plexus, whose values are those of borders.
     let at = DVec3::new(15.0, 72.0, 35.0);
     let (params, mut run) = probed(&image, at);
-    let ended = go(&mut run, 3000);
+    let ended = advance(&mut run, 3000);
     let volume = millilitres(&run);
     println!(
         "{at}: T {:.0} ε {:.0}, {volume:.2} ml, {ended:?}",

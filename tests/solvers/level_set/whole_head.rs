@@ -40,17 +40,17 @@ pub fn tests() -> Vec<Trial> {
 /// In the body of the left lateral ventricle of the drawn head.
 const VENTRICLE: DVec3 = DVec3::new(-7.5, 8.0, 16.0);
 
-fn whole(head: &Head) -> WholeHead {
+fn fitted_head(head: &Head) -> WholeHead {
     let grid = scan_grid(1.0).expect("a grid");
     let made = backend(2).install(|| WholeHead::new(head, &grid, &Control::new()));
     made.expect("a head")
 }
 
-fn made() -> &'static (Head, WholeHead) {
+fn demo_head() -> &'static (Head, WholeHead) {
     static MADE: OnceLock<(Head, WholeHead)> = OnceLock::new();
     MADE.get_or_init(|| {
         let head = Head::new(3);
-        let whole = whole(&head);
+        let whole = fitted_head(&head);
         (head, whole)
     })
 }
@@ -75,7 +75,7 @@ pub fn probed(image: &Volume, at: DVec3) -> (Params, Evolution) {
     (params, run)
 }
 
-pub fn go(run: &mut Evolution, steps: u64) -> Ended {
+pub fn advance(run: &mut Evolution, steps: u64) -> Ended {
     run.run(steps, &backend(2), &Control::new()).expect("a run")
 }
 
@@ -104,7 +104,7 @@ fn least(head: &Head, whole: &WholeHead, noises: &[f64]) -> f64 {
                 seed,
             });
             let (params, mut run) = probed(&image, at);
-            let ended = go(&mut run, 1000);
+            let ended = advance(&mut run, 1000);
             let found = run.field().expect("a field").mask();
             let dice = |truth| agreement(&found, truth).expect("one grid").dice;
             let dice = dice(&one).max(dice(&both));
@@ -126,7 +126,7 @@ fn least(head: &Head, whole: &WholeHead, noises: &[f64]) -> f64 {
 }
 
 fn ventricles() {
-    let (head, whole) = made();
+    let (head, whole) = demo_head();
     let found = least(head, whole, &[0.01, 0.03, 0.05, 0.07, 0.09]);
     assert!(found >= 0.9, "{found}");
 }
@@ -134,7 +134,7 @@ fn ventricles() {
 fn others() {
     for seed in [5, 8] {
         let head = Head::new(seed);
-        let found = least(&head, &whole(&head), &[0.01, 0.05, 0.09]);
+        let found = least(&head, &fitted_head(&head), &[0.01, 0.05, 0.09]);
         assert!(found >= 0.9, "head {seed}: {found}");
     }
 }
@@ -152,7 +152,7 @@ fn tumours() {
         let made = made.expect("a head");
         let image = &made.picture.image;
         let (params, mut run) = probed(image, made.centre);
-        let ended = go(&mut run, 600);
+        let ended = advance(&mut run, 600);
         let found = run.field().expect("a field").mask();
         let dice = agreement(&found, &made.core).expect("one grid").dice;
         println!("{seed}: {params:?} {ended:?} Dice {dice:.3}");
@@ -204,7 +204,7 @@ fn lesion(whole: &WholeHead, suppressed: bool) -> (Vec<f32>, Mask, DVec3) {
 }
 
 fn lesions() {
-    let (_, whole) = made();
+    let (_, whole) = demo_head();
     let mut random = Random::fresh("level set lesions");
     for suppressed in [false, true] {
         let (values, mask, at) = lesion(whole, suppressed);
@@ -215,7 +215,7 @@ fn lesions() {
             });
             let image = Volume::scalar(whole.grid.clone(), noisy.collect::<Vec<f32>>());
             let (params, mut run) = probed(&image, at);
-            let ended = go(&mut run, 1000);
+            let ended = advance(&mut run, 1000);
             let found = run.field().expect("a field").mask();
             let dice = agreement(&found, &mask).expect("one grid").dice;
             println!(
@@ -235,7 +235,7 @@ fn lesions() {
 
 /// T − ε below 0, as a quarter of the image's range once was.
 fn into_air() {
-    let (head, whole) = made();
+    let (head, whole) = demo_head();
     let at = head.world(VENTRICLE);
     let imaging = Imaging {
         weighting: Weighting::T1,
@@ -258,7 +258,7 @@ fn into_air() {
         ..params.clone()
     };
     let mut run = begin(&image, &[sphere(at, 3.0)], &wide, Layout::BEST);
-    let ended = go(&mut run, 2000);
+    let ended = advance(&mut run, 2000);
     println!("{ended:?} with {:.1} ml", millilitres(&run));
     let Ended::Leaked(leak) = ended else {
         panic!("{ended:?} with {:.0} ml", millilitres(&run));
@@ -270,7 +270,7 @@ fn into_air() {
         ),
         "{leak:?}"
     );
-    assert!(leak.from < leak.noticed);
+    assert!(leak.rewind_step < leak.noticed);
     assert!(millilitres(&run) < 150.0, "{}", millilitres(&run));
     // A session paused there is restored: the growth up to there is not judged again, and a narrower range does not
     // leak.
@@ -284,17 +284,17 @@ fn into_air() {
     assert_eq!(again.growth(), run.growth());
     assert_eq!(again.leak_detector().suspected_since(), None);
     again.set(&params, &threads).expect("set");
-    let ended = go(&mut again, 10);
+    let ended = advance(&mut again, 10);
     assert!(!matches!(ended, Ended::Leaked(_)), "{ended:?}");
     // It stays paused; once continued, it is stopped again only by more growth.
-    assert_eq!(go(&mut run, 10), Ended::Leaked(leak));
+    assert_eq!(advance(&mut run, 10), Ended::Leaked(leak));
     run.continue_past_leak(&backend(2)).expect("a field");
-    assert_ne!(go(&mut run, 10), Ended::Leaked(leak));
+    assert_ne!(advance(&mut run, 10), Ended::Leaked(leak));
 }
 
 /// The brain alone, in zeros: a range at which the surface rests, then one that also includes the surroundings.
 fn widened() {
-    let (head, whole) = made();
+    let (head, whole) = demo_head();
     let at = head.world(VENTRICLE);
     let imaging = Imaging {
         weighting: Weighting::T1,
@@ -306,7 +306,7 @@ fn widened() {
     let brain = backend(2).install(|| head.brain_mask(&whole.grid, &Control::new()));
     let image = stripped(&image, &brain.expect("a mask"));
     let (params, mut run) = probed(&image, at);
-    let ended = go(&mut run, 500);
+    let ended = advance(&mut run, 500);
     assert!(!matches!(ended, Ended::Leaked(_)), "{ended:?}");
     let (rests, settled) = (run.step(), millilitres(&run));
     let threads = backend(2);
@@ -316,7 +316,7 @@ fn widened() {
     };
     for again in [false, true] {
         run.set(&wide, &threads).expect("set");
-        let ended = go(&mut run, 2000);
+        let ended = advance(&mut run, 2000);
         println!(
             "{settled:.2} ml, then {ended:?} with {:.1} ml",
             millilitres(&run)
@@ -324,10 +324,13 @@ fn widened() {
         let Ended::Leaked(leak) = ended else {
             panic!("{ended:?} with {:.0} ml", millilitres(&run));
         };
-        assert_eq!(leak.from, rests, "back to before the change: {leak:?}");
+        assert_eq!(
+            leak.rewind_step, rests,
+            "back to before the change: {leak:?}"
+        );
         assert!(millilitres(&run) < 20.0 * settled, "{}", millilitres(&run));
         // One click back: the surface and its speeds are as they were, and the leak detector is armed as before.
-        run.rewind(leak.from, &threads, &Control::new())
+        run.rewind(leak.rewind_step, &threads, &Control::new())
             .expect("back");
         assert_eq!(
             (millilitres(&run), run.params()),
@@ -341,7 +344,7 @@ fn widened() {
         ..params
     };
     run.set(&wider, &threads).expect("set");
-    let ended = go(&mut run, 300);
+    let ended = advance(&mut run, 300);
     assert!(!matches!(ended, Ended::Leaked(_)), "{ended:?}");
 }
 

@@ -6,7 +6,7 @@ use arcuate::solvers::region::{Change, Combine, LabelCount};
 use arcuate::state::files::jobs::open::Loaded;
 use arcuate::state::regions::brush::measured;
 use arcuate::state::regions::jobs::make::REGION;
-use arcuate::state::regions::types::Source;
+use arcuate::state::regions::types::RegionSource;
 use arcuate::state::{
     Action, Content, Effect, FilesAction, LayerId, Phase, RegionAction, State, Tool, ViewAction,
     update,
@@ -46,14 +46,14 @@ pub fn tests() -> Vec<Trial> {
 }
 
 trait MakesRegions {
-    fn make(&mut self, source: Source, phase: Phase);
+    fn make(&mut self, source: RegionSource, phase: Phase);
     fn open(&mut self, path: &str, volume: Volume) -> LayerId;
     fn numbered(&self) -> Vec<LabelCount>;
     fn count(&self) -> usize;
 }
 
 impl MakesRegions for Window {
-    fn make(&mut self, source: Source, phase: Phase) {
+    fn make(&mut self, source: RegionSource, phase: Phase) {
         self.act(Action::Region(RegionAction::Make { source, phase }));
     }
 
@@ -106,7 +106,7 @@ fn threshold_follows() {
     let (mut window, layer) = window();
     assert!(measured::image(&window.state.document).is_some());
     window.act(Action::View(ViewAction::SetTool(Tool::Threshold)));
-    let of = |high: f32| Source::Threshold {
+    let of = |high: f32| RegionSource::Threshold {
         layer,
         frame: 0,
         low: 0.0,
@@ -135,12 +135,12 @@ fn threshold_follows() {
 fn fill_follows() {
     let (mut window, layer) = window();
     window.act(Action::View(ViewAction::SetTool(Tool::Fill)));
-    let of = |tolerance: f32, from: DVec3, erase: bool| Source::Fill {
+    let of = |tolerance: f32, seed: DVec3, erase: bool| RegionSource::Fill {
         layer,
         frame: 0,
-        from,
+        seed,
         tolerance,
-        most_ml: 100.0,
+        max_ml: 100.0,
         erase,
     };
     let middle = DVec3::splat(15.0);
@@ -180,7 +180,7 @@ fn change_from_base() {
     let (mut window, layer) = window();
     let phase = Phase::Done;
     window.make(
-        Source::Threshold {
+        RegionSource::Threshold {
             layer,
             frame: 0,
             low: 0.0,
@@ -189,7 +189,7 @@ fn change_from_base() {
         phase,
     );
     window.act(Action::View(ViewAction::SetTool(Tool::Change)));
-    let of = |grow_mm: f64, smooth_mm: f64| Source::Change(Change { grow_mm, smooth_mm });
+    let of = |grow_mm: f64, smooth_mm: f64| RegionSource::Change(Change { grow_mm, smooth_mm });
     for (grow, expected) in [(2.0, 8.0), (5.0, 11.0), (-3.0, 3.0)] {
         window.make(of(grow, 0.0), Phase::Live);
         let (found, ball) = (window.count() as f64, ball(expected) as f64);
@@ -224,7 +224,7 @@ fn combined() {
     let (mut window, layer) = window();
     let phase = Phase::Done;
     window.make(
-        Source::Threshold {
+        RegionSource::Threshold {
             layer,
             frame: 0,
             low: 0.0,
@@ -246,21 +246,21 @@ fn combined() {
         let region = window.state.document.region(first).unwrap().clone();
         move |p: DVec3| region.shape.contains(p)
     };
-    for how in Combine::ALL {
+    for operation in Combine::ALL {
         window.act(Action::Region(RegionAction::Select(Some(first))));
         window.act(Action::View(ViewAction::SetTool(Tool::Change)));
-        window.make(Source::Combine { how, with: other }, phase);
+        window.make(RegionSource::Combine { operation, other }, phase);
         let now = inside(&window);
         for i in 0..N * N * N {
             let v = [i % N, i / N % N, i / (N * N)];
             let p = DVec3::from_array(v.map(|v| v as f64));
             let (a, b) = (p.distance(DVec3::splat(15.0)) <= 8.0, shape.contains(p));
-            let expected = match how {
+            let expected = match operation {
                 Combine::Union => a || b,
                 Combine::Intersection => a && b,
                 Combine::Difference => a && !b,
             };
-            assert_eq!(now(p), expected, "{how:?} at {p}");
+            assert_eq!(now(p), expected, "{operation:?} at {p}");
         }
         assert!(
             window.state.document.region(other).is_some(),
@@ -391,7 +391,7 @@ fn duplicate() {
     let (mut window, layer) = window();
     let phase = Phase::Done;
     window.make(
-        Source::Threshold {
+        RegionSource::Threshold {
             layer,
             frame: 0,
             low: 0.0,
@@ -411,7 +411,7 @@ fn duplicate() {
         grow_mm: 3.0,
         smooth_mm: 0.0,
     };
-    window.make(Source::Change(grown), phase);
+    window.make(RegionSource::Change(grown), phase);
     assert!(window.count() > ball(5.0));
     let Shape::Mask(first) = &*window.state.document.region(id).unwrap().shape else {
         panic!("a mask");
@@ -421,7 +421,7 @@ fn duplicate() {
 
 fn late_results() {
     let (mut window, layer) = window();
-    let source = Source::Threshold {
+    let source = RegionSource::Threshold {
         layer,
         frame: 0,
         low: 0.0,
@@ -440,7 +440,7 @@ fn late_results() {
         panic!("{effects:?}");
     };
     // During the run another value is requested: no second job, but one after it.
-    let next = Source::Threshold {
+    let next = RegionSource::Threshold {
         layer,
         frame: 0,
         low: 0.0,
@@ -493,17 +493,17 @@ fn order() {
     let first = ids(&window.state);
     window.act(Action::Region(RegionAction::Move {
         region: first[5],
-        to: 0,
+        index: 0,
     }));
     window.act(Action::Region(RegionAction::Move {
         region: first[1],
-        to: 99,
+        index: 99,
     }));
     let expected = [5, 0, 2, 3, 4, 1].map(|i: usize| first[i]);
     assert_eq!(ids(&window.state), expected);
     window.act(Action::Region(RegionAction::Move {
         region: first[1],
-        to: 5,
+        index: 5,
     }));
     window.act(Action::Undo);
     window.act(Action::Undo);

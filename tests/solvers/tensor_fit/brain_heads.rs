@@ -159,15 +159,15 @@ fn pieces(mask: &Mask, inside: bool) -> usize {
 }
 
 /// Fraction of a set that a mask contains.
-fn held(mask: &Mask, set: &Mask) -> f64 {
+fn contained_fraction(mask: &Mask, set: &Mask) -> f64 {
     let both = mask.inside.iter().zip(set.inside.iter());
     both.filter(|(m, s)| **m != 0 && **s != 0).count() as f64 / set.count() as f64
 }
 
-fn whole(found: &BrainMask, what: &str) {
+fn check_single_piece(found: &BrainMask, what: &str) {
     assert_eq!(pieces(&found.mask, true), 1, "{what}: one piece");
     assert_eq!(pieces(&found.mask, false), 1, "{what}: no hole");
-    assert!((found.found.volume_ml - found.mask.volume_ml()).abs() < 1e-6);
+    assert!((found.report.volume_ml - found.mask.volume_ml()).abs() < 1e-6);
 }
 
 /// The reference is the brain with its fluid: masks made by BET, by dwi2mask or by a careful editor are the hull inside
@@ -188,16 +188,23 @@ fn heads(first: u64) {
         let brain = head.mask_of(Fractions::brain);
         let nuclei = head.mask_of(|f| f.fraction(Tissue::DeepGrey));
         let full = head.mask_of(|f| f.brain() + f.fraction(Tissue::Csf));
-        let (of_full, of_brain) = (dice(&found.mask, &full), held(&found.mask, &brain));
+        let (of_full, of_brain) = (
+            dice(&found.mask, &full),
+            contained_fraction(&found.mask, &brain),
+        );
         println!(
             "{what}: Dice {of_full:.3}, {of_brain:.4} of the brain; {:?}",
-            found.found
+            found.report
         );
         assert!(of_full >= 0.95, "{what}: Dice {of_full}");
         assert!(of_brain >= 0.99, "{what}: {of_brain} of the brain");
-        assert_eq!(held(&found.mask, &nuclei), 1.0, "{what}: all nuclei");
-        whole(&found, &what);
-        assert!(!found.found.doubtful(), "{what}: {:?}", found.found);
+        assert_eq!(
+            contained_fraction(&found.mask, &nuclei),
+            1.0,
+            "{what}: all nuclei"
+        );
+        check_single_piece(&found, &what);
+        assert!(!found.report.doubtful(), "{what}: {:?}", found.report);
     }
 }
 
@@ -223,15 +230,18 @@ fn without_b0() {
     for snr in [10.0, 20.0, 30.0] {
         let dwi = head.seen(0.35, 1, snr, &mut random);
         let found = found(&dwi, &head.gradients);
-        let (of_closed, of_brain) = (dice(&found.mask, &closed), held(&found.mask, &brain));
+        let (of_closed, of_brain) = (
+            dice(&found.mask, &closed),
+            contained_fraction(&found.mask, &brain),
+        );
         println!(
             "SNR {snr}: Dice {of_closed:.3}, {of_brain:.4} of the brain; {:?}",
-            found.found
+            found.report
         );
         assert!(of_closed >= 0.95, "Dice {of_closed}");
         assert!(of_brain >= 0.99, "{of_brain} of the brain");
-        whole(&found, "dark fluid");
-        assert!(!found.found.doubtful(), "{:?}", found.found);
+        check_single_piece(&found, "dark fluid");
+        assert!(!found.report.doubtful(), "{:?}", found.report);
     }
     // Half the noise of a voxel covers the brain: the mask keeps its size, not its border.
     let dwi = head.seen(0.35, 1, 5.0, &mut random);
@@ -245,7 +255,7 @@ fn without_b0() {
         of_closed < 0.95,
         "Dice {of_closed}: not noisy enough for this test"
     );
-    assert!(found.found.doubtful(), "{:?}", found.found);
+    assert!(found.report.doubtful(), "{:?}", found.report);
 }
 
 /// A mask spoilt by noise is marked as doubtful. Of 48 at these ratios, by three coils each, 15 had a Dice below 0.9,
@@ -265,9 +275,12 @@ fn in_noise() {
             let found = found(&dwi, &head.gradients);
             let dice = dice(&found.mask, &reference);
             let what = format!("{b0_count} × b 0, b {b}, SNR {snr}");
-            println!("{what}: Dice {dice:.3}; {:?}", found.found);
+            println!("{what}: Dice {dice:.3}; {:?}", found.report);
             wrong += usize::from(dice < 0.9);
-            assert!(dice >= 0.9 || found.found.doubtful(), "{what}: Dice {dice}");
+            assert!(
+                dice >= 0.9 || found.report.doubtful(),
+                "{what}: Dice {dice}"
+            );
         }
     }
     assert!(wrong >= 3, "{wrong}: not noisy enough for this test");
@@ -282,9 +295,9 @@ fn dark_nuclei(path: &Path) {
         directions: vec![DVec3::ZERO],
     };
     let found = found(&dwi, &table);
-    whole(&found, "dark nuclei");
-    assert!(!found.found.doubtful(), "{:?}", found.found);
-    let ml = found.found.volume_ml;
+    check_single_piece(&found, "dark nuclei");
+    assert!(!found.report.doubtful(), "{:?}", found.report);
+    let ml = found.report.volume_ml;
     assert!((1300.0..1600.0).contains(&ml), "{ml} ml");
     let grid = &found.mask.grid;
     // Between the lowest ventricle and the top of the callosum of this head, world mm.
@@ -312,7 +325,7 @@ fn uneven(folder: &Path) {
             Mask::new(dwi.grid.clone(), inside)
         });
         let plain = found(&dwi, &table);
-        whole(&plain, name);
+        check_single_piece(&plain, name);
         let n = dwi.grid.voxel_count();
         for kind in 0..3 {
             let values: Vec<f32> = (0..dwi.values.len())
@@ -320,8 +333,8 @@ fn uneven(folder: &Path) {
                 .collect();
             let seen = Volume::new(dwi.grid.clone(), dwi.frames, dwi.kind, values);
             let found = found(&seen, &table);
-            whole(&found, name);
-            assert!(!found.found.doubtful(), "{name}: {:?}", found.found);
+            check_single_piece(&found, name);
+            assert!(!found.report.doubtful(), "{name}: {:?}", found.report);
             let same = dice(&found.mask, &plain.mask);
             assert!(
                 same > 0.98,

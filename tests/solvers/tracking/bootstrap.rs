@@ -74,7 +74,7 @@ fn fitted(random: &mut Random, gradients: &Gradients, noise: f64, backend: &Back
     }
 }
 
-fn wanted(seeds: usize, repetitions: usize) -> Params {
+fn bootstrap_params(seeds: usize, repetitions: usize) -> Params {
     Params {
         seeding: Seeding::Random { count: seeds },
         repetitions: Some(repetitions),
@@ -107,10 +107,10 @@ fn without_noise() {
     let mut random = Random::fresh("tracking without noise");
     let gradients = gradients(&mut random);
     let fitted = fitted(&mut random, &gradients, 0.0, &backend(2));
-    let bootstrap = sample(&fitted, &wanted(20, 3), &backend(2));
+    let bootstrap = sample(&fitted, &bootstrap_params(20, 3), &backend(2));
     let plain = Params {
         repetitions: None,
-        ..wanted(20, 3)
+        ..bootstrap_params(20, 3)
     };
     let seed = low_end();
     let plain = track(&fitted.field, &[seed], &plain, &backend(2), &Control::new()).unwrap();
@@ -138,19 +138,19 @@ fn determined() {
         let kept = sample(&fitted, params, &backend(threads));
         bytemuck::cast_slice::<_, u8>(&kept.points).to_vec()
     };
-    let three = bytes(&wanted(40, 3), 1);
+    let three = bytes(&bootstrap_params(40, 3), 1);
     assert!(
-        three == bytes(&wanted(40, 3), 3),
+        three == bytes(&bootstrap_params(40, 3), 3),
         "threads make a difference"
     );
-    let five = bytes(&wanted(40, 5), 2);
+    let five = bytes(&bootstrap_params(40, 5), 2);
     assert!(
         five.starts_with(&three),
         "more repetitions change those before"
     );
     let other = Params {
         random_seed: 8,
-        ..wanted(40, 3)
+        ..bootstrap_params(40, 3)
     };
     assert!(three != bytes(&other, 2));
 }
@@ -179,13 +179,16 @@ fn spread() {
         let fitted = fitted(&mut random, &gradients, 0.05, &backend(2));
         let plain = Params {
             repetitions: None,
-            ..wanted(SEEDS, 1)
+            ..bootstrap_params(SEEDS, 1)
         };
         let seed = low_end();
         let own = track(&fitted.field, &[seed], &plain, &backend(2), &Control::new()).unwrap();
         // The truth is straight: every deviation is noise.
         let own = across(&own.kept, &[]);
-        let sampled = across(&sample(&fitted, &wanted(SEEDS, 6), &backend(2)), &own);
+        let sampled = across(
+            &sample(&fitted, &bootstrap_params(SEEDS, 6), &backend(2)),
+            &own,
+        );
         fresh.extend(own);
         repeated.extend(sampled);
     }
@@ -202,13 +205,19 @@ fn refused() {
     let gradients = gradients(&mut random);
     let fitted = fitted(&mut random, &gradients, 0.03, &backend(1));
     let control = Control::new();
-    let alone = track(&fitted.field, &[], &wanted(5, 2), &backend(1), &control);
+    let alone = track(
+        &fitted.field,
+        &[],
+        &bootstrap_params(5, 2),
+        &backend(1),
+        &control,
+    );
     assert!(matches!(alone, Err(Error::Input(_))));
     let none = track_bootstrap(
         &fitted.field,
         &fitted.residuals,
         &[],
-        &wanted(5, 0),
+        &bootstrap_params(5, 0),
         None,
         &backend(1),
         &control,
@@ -219,7 +228,7 @@ fn refused() {
         &fitted.field,
         &fitted.residuals,
         &[],
-        &wanted(5, 2),
+        &bootstrap_params(5, 2),
         None,
         &backend(1),
         &control,

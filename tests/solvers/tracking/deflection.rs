@@ -1,7 +1,7 @@
 //! Tensor deflection against its formula in double precision, and in its limiting cases.
 
 use crate::support::fields::{
-    apart, cube, fibre, field, one_seed, params, points, prolate, run, stops, try_run,
+    cube, fibre, field, max_distance, one_seed, params, points, prolate, run, stops, try_run,
 };
 use crate::support::{Random, test};
 use arcuate::solvers::Error;
@@ -108,7 +108,7 @@ fn formula() {
             direction = (f * principal(d, direction) + (1.0 - f) * rest).normalize();
         }
         // Single-precision directions are accurate to 1e-4 rad; errors of 36 steps add.
-        let error = apart(&line, &requested);
+        let error = max_distance(&line, &requested);
         assert!(error < 4e-3, "f {f} g {g}: {error} mm");
         assert_eq!(stops(&output, 0)[1], StopReason::MaxLength);
     }
@@ -162,7 +162,7 @@ fn all_principal() {
     let [plain, deflected] =
         [&euler, &all].map(|p| points(&run(&field, std::slice::from_ref(&seed), p), 0));
     // One more rounding per step.
-    assert!(apart(&plain, &deflected) < 1e-3);
+    assert!(max_distance(&plain, &deflected) < 1e-3);
 }
 
 /// An isotropic tensor deflects nothing: with f = 0 the path through it is straight.

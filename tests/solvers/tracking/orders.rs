@@ -1,7 +1,7 @@
 //! Orders of convergence, and curves in closed form.
 
 use crate::support::fields::{
-    Helix, apart, cube, fibre, field, odd_grid, one_seed, params, points, run, stops,
+    Helix, cube, fibre, field, max_distance, odd_grid, one_seed, params, points, run, stops,
 };
 use crate::support::{Random, test};
 use arcuate::data::{AffineSource, Grid, TensorField};
@@ -96,7 +96,7 @@ fn straight() {
                 let expected: Vec<DVec3> = (0..line.len())
                     .map(|k| line[0] + along * (0.5 * k as f64))
                     .collect();
-                assert!(apart(&line, &expected) < ROUNDING_MM);
+                assert!(max_distance(&line, &expected) < ROUNDING_MM);
                 // From face to face: one more step at either end would be outside.
                 let outside = |x: DVec3| {
                     let v = grid.voxel_at(x);
@@ -188,7 +188,7 @@ fn equivariant() {
         if one[0].distance(other[0]) > one[0].distance(other[other.len() - 1]) {
             other.reverse();
         }
-        same += usize::from(one.len() == other.len() && apart(&one, &other) < 5e-3);
+        same += usize::from(one.len() == other.len() && max_distance(&one, &other) < 5e-3);
     }
     // A few ends lie so close to a limit that rounding decides.
     assert!(compared as f64 > 0.99 * outputs[0].kept.len() as f64);

@@ -1,8 +1,8 @@
 //! The reasons why streamlines stop, and the counts.
 
 use crate::support::fields::{
-    Helix, apart, backend, cube, cuboid, fibre, field, odd_grid, one_seed, params, points, prolate,
-    run, sphere, stops,
+    Helix, backend, cube, cuboid, fibre, field, max_distance, odd_grid, one_seed, params, points,
+    prolate, run, sphere, stops,
 };
 use crate::support::{Random, test, thread_time};
 use arcuate::compute::Control;
@@ -291,7 +291,10 @@ fn halves() {
             panic!("a streamline of two halves is at least as long as one");
         };
         let whole = points(&both, j);
-        assert_eq!(apart(&whole[whole.len() - forward.len()..], &forward), 0.0);
+        assert_eq!(
+            max_distance(&whole[whole.len() - forward.len()..], &forward),
+            0.0
+        );
         assert_eq!([StopReason::Seed, stops(&both, j)[1]], stops(&one, i));
         // The streamline is smooth through the seed.
         let at = whole.len() - forward.len();

@@ -12,8 +12,8 @@ use arcuate::compute::{Backend, BackendChoice, BackendKind, Control};
 use arcuate::data::{Grid, Mask, Region, Role, Shape, Tractogram, Volume};
 use arcuate::solvers::curves::StopReason;
 use arcuate::solvers::tractogram::selection::{
-    Edit, RejectReason, Runs, Selection, SelectionRules, StreamlineRange, Within, apply_edits,
-    column, copy_marked, means, select,
+    Edit, RejectReason, Runs, Selection, SelectionRules, StreamlineRange, ValueCondition,
+    apply_edits, column, copy_marked, means, select,
 };
 use glam::{DVec3, Vec3};
 use libtest_mimic::Trial;
@@ -257,12 +257,12 @@ fn values() {
         .with_per_streamline("weight", weight)
         // The lengths stored in the file may be outdated.
         .with_per_streamline("length", vec![0.0; 500]);
-    let within = |name: &str, low: f32, high: f32| Within {
+    let within = |name: &str, low: f32, high: f32| ValueCondition {
         name: name.to_owned(),
         low,
         high,
     };
-    let with = |values: Vec<Within>| SelectionRules {
+    let with = |values: Vec<ValueCondition>| SelectionRules {
         values,
         ..SelectionRules::default()
     };
@@ -485,7 +485,7 @@ fn edits() {
     assert!(error.to_string().contains(&text), "{error}");
     let beyond = Runs {
         selection_options: None,
-        of: 500,
+        total: 500,
         runs: vec![[499, 2]],
     };
     let error =

@@ -40,12 +40,12 @@ fn set_mode(_file: &Path, _mode: u32) {
 }
 
 /// A program in place of ffmpeg; its last argument is the film to write.
-fn in_place(folder: &Path, script: &str, patience: Duration) -> Ffmpeg {
+fn in_place(folder: &Path, script: &str, timeout: Duration) -> Ffmpeg {
     let program = folder.join("ffmpeg");
     let text = format!("#!/bin/sh\nfor film; do :; done\n{script}\n");
     std::fs::write(&program, text).expect("written");
     set_mode(&program, 0o755);
-    Ffmpeg { program, patience }
+    Ffmpeg { program, timeout }
 }
 
 fn save(ffmpeg: &Ffmpeg, path: &Path, control: &Control) -> Result<(), Error> {

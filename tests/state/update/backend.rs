@@ -34,7 +34,7 @@ fn failure<J: Receive<State>>(job: &J) -> Action {
         ticket: 0,
         wall_ms: 1.0,
         outcome: Outcome::DeviceFailed(DeviceFailure {
-            found: LOST.to_owned(),
+            cause: LOST.to_owned(),
             sentence: format!("{LOST}; start again"),
         }),
     };

@@ -266,7 +266,7 @@ fn compared() {
     let mut window = looking();
     let known = |window: &Window| {
         let compared = window.state.pathway_compared();
-        compared.map(|c| c.known.clone())
+        compared.map(|c| c.known_pairs.clone())
     };
     let before = known(&window).expect("compared");
     let count = comparisons(&window).len();

@@ -13,11 +13,13 @@ use arcuate::solvers::commit::model::Intra;
 use arcuate::state::core::display::LineColouring;
 use arcuate::state::files::jobs::open::Loaded;
 use arcuate::state::filter::{
-    ExcludedStreamlines, ExtraBundle, FilterAction, FittedWeights, Shown, Times, WEIGHT, WeightMap,
-    weight,
+    ExcludedStreamlines, ExtraBundle, FilterAction, FittedWeights, ScanTimings, ShownStreamlines,
+    WEIGHT, WeightMap, weight,
 };
 use arcuate::state::segment::{SegmentAction, Start};
-use arcuate::state::streamlines::{Column, Limit, SelectionMode, StreamlineRules, lines_of};
+use arcuate::state::streamlines::{
+    Column, SelectionMode, StreamlineRules, ValueLimits, streamlines_of,
+};
 use arcuate::state::{
     Action, BundleAction, Layer, LayerAction, Phase, RegionAction, Task, ViewAction,
 };
@@ -104,7 +106,7 @@ fn layer(window: &Window) -> &Arc<Layer> {
     window.state.document.filtered().expect("streamlines").0
 }
 
-fn weighed(window: &Window) -> &FittedWeights {
+fn fitted_weights(window: &Window) -> &FittedWeights {
     let layer = layer(window);
     let found = window.state.document.weights_of_layer(layer);
     found.expect("weights").0
@@ -122,12 +124,18 @@ fn map(window: &Window, map: &WeightMap) -> Option<Vec<f32>> {
 
 fn weights() {
     let mut window = opened();
-    let (_, needs) = window.state.session.filter.needs.shown().expect("counted");
+    let (_, needs) = window
+        .state
+        .session
+        .filter
+        .estimate
+        .shown()
+        .expect("counted");
     assert!(needs.demand.segments > 300, "{needs:?}");
     assert!(window.state.document.weights.is_empty());
     act(&mut window, FilterAction::Run);
     assert_eq!(said(&window), "");
-    let (weighed, all) = (weighed(&window), values(&window));
+    let (weighed, all) = (fitted_weights(&window), values(&window));
     assert_eq!(all.len(), 27);
     assert_eq!(
         (weighed.figures.outside, weighed.figures.single_points),
@@ -141,7 +149,7 @@ fn weights() {
     assert_eq!(display.line_colouring, LineColouring::Weight);
     assert_eq!(
         window.state.document.shown_by_weight(layer(&window).id),
-        Shown::After
+        ShownStreamlines::After
     );
     // One shell: no free water.
     assert!(map(&window, &WeightMap::Free).is_none());
@@ -182,10 +190,10 @@ fn by_weight_alone() {
     act(&mut window, FilterAction::Run);
     let id = layer(&window).id;
     let left = |window: &Window| window.state.selection(id).map(|s| s.kept);
-    let kept = weighed(&window).sorted.len();
+    let kept = fitted_weights(&window).sorted.len();
     assert_eq!(left(&window), Some(kept), "{}", said(&window));
     let left_group = FilterAction::ShowGroup(Some("left".to_owned()));
-    act(&mut window, FilterAction::Show(Shown::Before));
+    act(&mut window, FilterAction::Show(ShownStreamlines::Before));
     assert!(window.state.document.bundle.rules().next().is_none());
     act(&mut window, left_group);
     assert!(left(&window) > Some(0));
@@ -194,36 +202,45 @@ fn by_weight_alone() {
 fn cut() {
     let mut window = fitted();
     let id = layer(&window).id;
-    let sorted = weighed(&window).sorted.clone();
-    let least = sorted[sorted.len() / 2];
+    let sorted = fitted_weights(&window).sorted.clone();
+    let min_weight = sorted[sorted.len() / 2];
     let steps = |window: &Window| window.state.history.undo_label().map(str::to_owned);
     for phase in [Phase::Live, Phase::Live, Phase::Done] {
-        act(&mut window, FilterAction::Cut { least, phase });
+        act(&mut window, FilterAction::Cut { min_weight, phase });
     }
     assert_eq!(steps(&window).as_deref(), Some("Cut of weights"));
-    let kept = weighed(&window).count_above(least);
+    let kept = fitted_weights(&window).count_above(min_weight);
     let left = |window: &Window| window.state.selection(id).expect("sifted").kept;
     assert_eq!(left(&window), kept);
-    act(&mut window, FilterAction::Show(Shown::Difference));
+    act(
+        &mut window,
+        FilterAction::Show(ShownStreamlines::Difference),
+    );
     assert_eq!(left(&window), 27 - kept);
-    act(&mut window, FilterAction::Show(Shown::Before));
+    act(&mut window, FilterAction::Show(ShownStreamlines::Before));
     assert!(window.state.document.bundle.rules().next().is_none());
-    act(&mut window, FilterAction::Show(Shown::After));
+    act(&mut window, FilterAction::Show(ShownStreamlines::After));
     act(
         &mut window,
         FilterAction::ShowGroup(Some("left".to_owned())),
     );
-    let of_group = lines_of(layer(&window)).expect("lines").groups["left"].clone();
+    let of_group = streamlines_of(layer(&window)).expect("lines").groups["left"].clone();
     let stay = of_group
         .iter()
-        .filter(|i| values(&window)[**i as usize] >= least);
+        .filter(|i| values(&window)[**i as usize] >= min_weight);
     let stay = stay.count();
     assert_eq!(left(&window), stay);
     // For the group, too, the difference is the discarded part.
-    act(&mut window, FilterAction::Show(Shown::Difference));
+    act(
+        &mut window,
+        FilterAction::Show(ShownStreamlines::Difference),
+    );
     assert_eq!(left(&window), of_group.len() - stay);
-    assert_eq!(window.state.document.shown_by_weight(id), Shown::Difference);
-    act(&mut window, FilterAction::Show(Shown::After));
+    assert_eq!(
+        window.state.document.shown_by_weight(id),
+        ShownStreamlines::Difference
+    );
+    act(&mut window, FilterAction::Show(ShownStreamlines::After));
     act(&mut window, FilterAction::ShowGroup(None));
     assert_eq!(left(&window), kept);
     for _ in 0..8 {
@@ -235,7 +252,7 @@ fn cut() {
     act(
         &mut window,
         FilterAction::Cut {
-            least,
+            min_weight,
             phase: Phase::Done,
         },
     );
@@ -246,9 +263,9 @@ fn cut() {
         .layers
         .iter()
         .find(|l| l.name.contains("selected"));
-    let some = lines_of(kept_layer.expect("kept")).expect("lines");
+    let some = streamlines_of(kept_layer.expect("kept")).expect("lines");
     assert_eq!(some.len(), kept);
-    assert!(some.per_streamline[WEIGHT].iter().all(|w| *w >= least));
+    assert!(some.per_streamline[WEIGHT].iter().all(|w| *w >= min_weight));
 }
 
 fn set(window: &mut Window, edit: impl FnOnce(&mut arcuate::solvers::commit::Params)) {
@@ -287,20 +304,23 @@ fn refused() {
         pulse_ms: 20.0,
         between_ms: 40.0,
     };
-    let times = Times::Both(timing);
+    let times = ScanTimings::Both(timing);
     let phase = Phase::Done;
     act(&mut window, FilterAction::Times { times, phase });
     assert_eq!(window.state.cannot_filter(), None);
     act(&mut window, FilterAction::Run);
     assert_eq!(said(&window), "");
-    let from = window.state.document.fit_inputs(weighed(&window));
-    assert_eq!(from.expect("the fit").times, Times::Both(timing));
+    let from = window.state.document.fit_inputs(fitted_weights(&window));
+    assert_eq!(from.expect("the fit").times, ScanTimings::Both(timing));
     // Elsewhere.
     let far = lines().moved(glam::DAffine3::from_translation(DVec3::splat(900.0)));
     let event = file("/data/far.trx", Loaded::Tractogram(far));
     window.act(Action::Event(event));
     let last = window.state.document.layers.iter().rev();
-    let far = last.filter(|l| lines_of(l).is_some()).map(|l| l.id).next();
+    let far = last
+        .filter(|l| streamlines_of(l).is_some())
+        .map(|l| l.id)
+        .next();
     act(&mut window, FilterAction::Tractogram(far.expect("opened")));
     let why = window.state.cannot_filter().expect("elsewhere");
     assert!(why.contains("different spaces"), "{why}");
@@ -308,18 +328,18 @@ fn refused() {
 
 fn again() {
     let mut window = fitted();
-    let first = weighed(&window).figures.clone();
+    let first = fitted_weights(&window).figures.clone();
     act(&mut window, FilterAction::Run);
-    let second = weighed(&window).figures.clone();
+    let second = fitted_weights(&window).figures.clone();
     assert!(second.objective <= first.objective * (1.0 + 1e-6));
     assert!(second.iterations <= first.iterations, "{second:?}");
     // The curve continues from the objective at which the first fit ended.
-    let curve = weighed(&window).curve.clone();
+    let curve = fitted_weights(&window).curve.clone();
     let whole = 1 + first.iterations + second.iterations;
     assert_eq!(curve.len(), whole as usize);
     assert!(curve.windows(2).all(|w| w[1] <= w[0] * 1.0001), "{curve:?}");
     act(&mut window, FilterAction::RunFromScratch);
-    let third = weighed(&window).figures.clone();
+    let third = fitted_weights(&window).figures.clone();
     assert!((third.objective / first.objective - 1.0).abs() < 1e-3);
     assert_eq!(
         weight_maps(&window.state.document).len(),
@@ -330,12 +350,12 @@ fn again() {
 
 fn lesion() {
     let mut window = fitted();
-    let before = (values(&window), weighed(&window).figures.clone());
+    let before = (values(&window), fitted_weights(&window).figures.clone());
     let what = ExcludedStreamlines::Group("left".to_owned());
     cut_out(&mut window, what);
     assert_eq!(said(&window), "");
     assert_eq!(values(&window), before.0, "nothing is taken away");
-    let lesions = weighed(&window).lesions.clone();
+    let lesions = fitted_weights(&window).lesions.clone();
     assert_eq!((lesions.len(), lesions[0].streamlines), (1, 10));
     let [then, now] = lesions[0].objective;
     assert_eq!(then, before.1.objective);
@@ -361,28 +381,28 @@ fn lesion() {
     let id = layer(&window).id;
     window.act(Action::Layer(LayerAction::Select(Some(id))));
     window.act(Action::Bundle(BundleAction::Choose {
-        lines: vec![0, 1, 2],
-        how: SelectionMode::Replace,
+        streamlines: vec![0, 1, 2],
+        mode: SelectionMode::Replace,
         anchor: None,
     }));
     cut_out(&mut window, ExcludedStreamlines::Chosen);
     let region = window.place(arcuate::data::Role::Include, DVec3::new(7.0, -1.0, -1.0));
     cut_out(&mut window, ExcludedStreamlines::Region(region));
     assert_eq!(said(&window), "");
-    let lesions = &weighed(&window).lesions;
+    let lesions = &fitted_weights(&window).lesions;
     assert_eq!((lesions.len(), lesions[1].streamlines), (3, 3));
     assert!(lesions[2].streamlines > 0 && lesions[2].streamlines < 27);
     window.act(Action::Undo);
-    assert_eq!(weighed(&window).lesions.len(), 2);
+    assert_eq!(fitted_weights(&window).lesions.len(), 2);
     // Fitting the same model again keeps them, another model discards them.
     let worse = |window: &Window| map(window, &WeightMap::Worse("left".to_owned()));
     act(&mut window, FilterAction::Run);
-    assert_eq!(weighed(&window).lesions.len(), 2);
+    assert_eq!(fitted_weights(&window).lesions.len(), 2);
     assert!(worse(&window).is_some());
     set(&mut window, |p| p.model.extra.truncate(1));
     act(&mut window, FilterAction::Run);
     assert_eq!(said(&window), "");
-    assert!(weighed(&window).lesions.is_empty() && worse(&window).is_none());
+    assert!(fitted_weights(&window).lesions.is_empty() && worse(&window).is_none());
 }
 
 /// Its voxels are counted by the worker, and equal those of its mask.
@@ -411,8 +431,8 @@ fn along() {
     let region = window.state.session.regions.selected.expect("a region");
     cut_out(&mut window, ExcludedStreamlines::Region(region));
     assert_eq!(said(&window), "");
-    let [one, other] = &weighed(&window).lesions[..] else {
-        panic!("{:?}", weighed(&window).lesions);
+    let [one, other] = &fitted_weights(&window).lesions[..] else {
+        panic!("{:?}", fitted_weights(&window).lesions);
     };
     assert!(one.streamlines > 0 && one.streamlines < 25, "{one:?}");
     assert_eq!(one.streamlines, other.streamlines);
@@ -429,33 +449,36 @@ fn edited() {
     });
     act(&mut window, FilterAction::Run);
     assert_eq!(said(&window), "");
-    let before = weighed(&window).figures.clone();
+    let before = fitted_weights(&window).figures.clone();
     let id = layer(&window).id;
     window.act(Action::Layer(LayerAction::Select(Some(id))));
     window.act(Action::Bundle(BundleAction::Choose {
-        lines: vec![0, 6, 12, 26],
-        how: SelectionMode::Replace,
+        streamlines: vec![0, 6, 12, 26],
+        mode: SelectionMode::Replace,
         anchor: None,
     }));
     window.act(Action::Bundle(BundleAction::DeleteChosen));
     assert_eq!(said(&window), "");
     // Automatically, from the last weights.
-    let (now, lines) = (weighed(&window), lines_of(layer(&window)).expect("lines"));
+    let (now, lines) = (
+        fitted_weights(&window),
+        streamlines_of(layer(&window)).expect("lines"),
+    );
     assert_eq!((lines.len(), values(&window).len()), (23, 23));
-    assert_eq!(now.of, lines.id());
+    assert_eq!(now.weighted, lines.id());
     assert!(now.figures.objective > before.objective);
     let warm = now.figures.clone();
     // One step with the edit, undone and redone as a whole.
     let fitted = values(&window);
     window.act(Action::Undo);
     assert_eq!(values(&window).len(), 27);
-    assert_eq!(weighed(&window).figures, before);
+    assert_eq!(fitted_weights(&window).figures, before);
     window.act(Action::Redo);
     assert_eq!(values(&window), fitted);
-    assert_eq!(weighed(&window).figures, warm);
+    assert_eq!(fitted_weights(&window).figures, warm);
     // A fit from zero reaches the same objective.
     act(&mut window, FilterAction::RunFromScratch);
-    let cold = weighed(&window).figures.clone();
+    let cold = fitted_weights(&window).figures.clone();
     let ratio = warm.objective / cold.objective;
     assert!((ratio - 1.0).abs() < 1e-3, "{ratio}");
     assert_eq!((warm.voxels, warm.samples), (cold.voxels, cold.samples));
@@ -463,7 +486,7 @@ fn edited() {
     // it.
     window.state.session.filter.previous_fit = None;
     act(&mut window, FilterAction::RunFromScratch);
-    let alone = weighed(&window).figures.clone();
+    let alone = fitted_weights(&window).figures.clone();
     assert!(alone.voxels < cold.voxels && alone.objective < cold.objective);
     for (name, sum) in &alone.bundles {
         let ratio = cold.bundles[name] / sum;
@@ -473,30 +496,33 @@ fn edited() {
         window.act(Action::Undo);
     }
     assert_eq!(values(&window).len(), 27);
-    assert_eq!(weighed(&window).figures.objective, before.objective);
+    assert_eq!(fitted_weights(&window).figures.objective, before.objective);
 }
 
 fn cut_out(window: &mut Window, what: ExcludedStreamlines) {
     act(window, FilterAction::Lesion(what));
 }
 
-fn apart(window: &Window) -> Vec<(ExtraBundle, u64, f64)> {
+fn extra_bundle_sums(window: &Window) -> Vec<(ExtraBundle, u64, f64)> {
     let known = window.state.session.filter.sums.shown();
     let (key, sums) = known.expect("sums");
-    assert_eq!(key.of, lines_of(layer(window)).expect("lines").id());
+    assert_eq!(
+        key.tractogram,
+        streamlines_of(layer(window)).expect("lines").id()
+    );
     let each = key.rows.iter().zip(&sums.bundles);
     each.map(|(of, b)| (*of, b.count, b.sum)).collect()
 }
 
 fn sums_apart() {
     let mut window = fitted();
-    let figures = weighed(&window).figures.clone();
-    assert!(apart(&window).is_empty());
+    let figures = fitted_weights(&window).figures.clone();
+    assert!(extra_bundle_sums(&window).is_empty());
     let (_, sums) = window.state.session.filter.sums.shown().expect("sums");
     for (name, sum) in &figures.bundles {
         assert!((sums.groups[name] / sum - 1.0).abs() < 1e-9, "{name}");
     }
-    assert!((sums.rest / figures.rest - 1.0).abs() < 1e-9);
+    assert!((sums.ungrouped / figures.rest - 1.0).abs() < 1e-9);
     // A region that all streamlines inside pass, and one that some pass.
     let role = arcuate::data::Role::Seed;
     let shape = arcuate::data::Shape::Sphere {
@@ -506,7 +532,7 @@ fn sums_apart() {
     window.act(Action::Region(RegionAction::Add { role, shape }));
     let all = window.state.session.regions.selected.expect("placed");
     let some = window.place(role, DVec3::new(7.0, -1.0, -1.0));
-    let rows = apart(&window);
+    let rows = extra_bundle_sums(&window);
     assert_eq!(
         rows.iter().map(|r| r.0).collect::<Vec<_>>(),
         [ExtraBundle::Region(all), ExtraBundle::Region(some)]
@@ -517,7 +543,7 @@ fn sums_apart() {
     assert!(rows[1].1 > 0 && rows[1].1 < 26 && rows[1].2 < whole);
     // The streamline rules, but not the cut by weight.
     let id = layer(&window).id;
-    let rules = StreamlineRules::new(id).limited(Limit {
+    let rules = StreamlineRules::new(id).limited(ValueLimits {
         column: Column::length(),
         low: Some(10.0),
         high: None,
@@ -528,11 +554,11 @@ fn sums_apart() {
     act(
         &mut window,
         FilterAction::Cut {
-            least: 1e9,
+            min_weight: 1e9,
             phase: Phase::Done,
         },
     );
-    let rows = apart(&window);
+    let rows = extra_bundle_sums(&window);
     assert_eq!((rows[2].0, rows[2].1), (ExtraBundle::Filter, 25));
     assert!((rows[2].2 / whole - 1.0).abs() < 1e-9);
     // Their course is known without the fit, too.
@@ -542,25 +568,25 @@ fn sums_apart() {
     window.state.session.filter.sums = Default::default();
     window.act(Action::View(ViewAction::SelectTask(Task::Filter)));
     assert_eq!(segments(&window), with);
-    assert_eq!(apart(&window), rows);
+    assert_eq!(extra_bundle_sums(&window), rows);
     // The kept ones have their old weights, and sums of their own once Filter shows them.
     let before = values(&window);
     window.act(Action::Layer(LayerAction::Select(Some(id))));
     window.act(Action::Bundle(BundleAction::Choose {
-        lines: (0..12).collect(),
-        how: SelectionMode::Replace,
+        streamlines: (0..12).collect(),
+        mode: SelectionMode::Replace,
         anchor: None,
     }));
     window.act(Action::Bundle(BundleAction::KeepChosen));
-    assert_eq!((layer(&window).id, apart(&window)), (id, rows));
+    assert_eq!((layer(&window).id, extra_bundle_sums(&window)), (id, rows));
     let kept = window.state.session.selected_layer.expect("the kept one");
     act(&mut window, FilterAction::Tractogram(kept));
-    let (kept, values) = (weighed(&window), values(&window));
+    let (kept, values) = (fitted_weights(&window), values(&window));
     assert_eq!(values, before[..12]);
     let above = values.iter().filter(|w| **w > 0.0).count();
     assert_eq!(kept.sorted.len(), above);
     let (_, sums) = window.state.session.filter.sums.shown().expect("sums");
-    let own = sums.groups.values().sum::<f64>() + sums.rest;
+    let own = sums.groups.values().sum::<f64>() + sums.ungrouped;
     assert!(own > 0.0 && own < whole, "{own} {whole}");
     let methods = arcuate::state::methods::methods(&window.state);
     assert_eq!(methods.matches("Weights of the").count(), 1, "{methods}");

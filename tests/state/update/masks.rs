@@ -41,7 +41,7 @@ fn shown(events: Vec<Event>) -> State {
 }
 
 /// Names of the layers that the slices show.
-fn seen(state: &State) -> Vec<String> {
+fn visible_names(state: &State) -> Vec<String> {
     let layers = state.document.layers.iter();
     let seen = layers.filter(|l| l.display.visible && l.display.opacity > 0.0);
     seen.map(|l| l.name.clone()).collect()
@@ -49,7 +49,7 @@ fn seen(state: &State) -> Vec<String> {
 
 fn alone() {
     let mut state = shown(vec![mask()]);
-    assert_eq!(seen(&state), ["brain_mask"]);
+    assert_eq!(visible_names(&state), ["brain_mask"]);
     let images = scene::images(&state.document);
     assert!(images.len() == 1 && images[0].opacity > 0.5);
     // Eight voxels share a corner in their middle; the view starts on a voxel.
@@ -70,8 +70,8 @@ fn alone() {
 }
 
 fn with_a_scan() {
-    assert_eq!(seen(&shown(vec![opened(), mask()])), ["scan"]);
-    assert_eq!(seen(&shown(vec![mask(), opened()])), ["scan"]);
+    assert_eq!(visible_names(&shown(vec![opened(), mask()])), ["scan"]);
+    assert_eq!(visible_names(&shown(vec![mask(), opened()])), ["scan"]);
     // The user's settings are kept.
     let mut state = shown(vec![mask()]);
     let layer = state.document.layers[0].clone();
@@ -87,7 +87,7 @@ fn with_a_scan() {
         }),
     );
     update(&mut state, Action::Event(opened()));
-    assert_eq!(seen(&state), ["brain_mask", "scan"]);
+    assert_eq!(visible_names(&state), ["brain_mask", "scan"]);
 }
 
 fn folders() {

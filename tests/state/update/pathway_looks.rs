@@ -9,8 +9,8 @@ use arcuate::scene::draw_list::GlyphPlace::Below;
 use arcuate::scene::draw_list::{ById, LineColour, VolumeDraw, VolumeStyle};
 use arcuate::scene::{self, Size};
 use arcuate::state::core::glyph_look::{GlyphLook, GlyphPlace};
-use arcuate::state::core::volume_look::Cut;
-use arcuate::state::pathways::{PathwayAction, PathwaySettings, Shown};
+use arcuate::state::core::volume_look::VolumeCut;
+use arcuate::state::pathways::{PathwayAction, PathwaySettings, ShownCost};
 use arcuate::state::{Action, LayerAction, Pane, Phase, ViewAction};
 use arcuate::ui::probe;
 use arcuate::ui::views::path_at_pointer;
@@ -74,17 +74,17 @@ fn names() {
     }
     window.act(Action::Undo);
     assert_eq!(names(&window), ["Arch", "Seed – Target 2"]);
-    assert!(window.state.document.kept_pathways[0].found.is_some());
+    assert!(window.state.document.kept_pathways[0].result.is_some());
 }
 
 fn again() {
     let mut window = looking();
     act(&mut window, PathwayAction::Keep);
     let id = window.state.document.kept_pathways[0].id;
-    Arc::make_mut(&mut window.state.document.kept_pathways[0]).found = None;
+    Arc::make_mut(&mut window.state.document.kept_pathways[0]).result = None;
     window.state.session.pathways.unsolved.push(id);
     window.act(Action::View(ViewAction::MoveCrosshair(DVec3::ONE)));
-    let solved = |window: &Window| window.state.document.kept_pathways[0].found.is_some();
+    let solved = |window: &Window| window.state.document.kept_pathways[0].result.is_some();
     assert!(!solved(&window), "not asked for as it is");
     act(&mut window, PathwayAction::SolveKept(id));
     assert!(
@@ -103,30 +103,34 @@ fn cut() {
     let clouds = drawn.iter().filter(|v| v.style == VolumeStyle::Cloud);
     assert_eq!((drawn.len(), clouds.count()), (3, 1));
     assert!(drawn.iter().all(|v| v.cut.is_none()));
-    for (cut, planes) in [(Cut::Facing, 1), (Cut::Corner, 3), (Cut::Side(DVec3::X), 1)] {
+    for (cut, planes) in [
+        (VolumeCut::Facing, 1),
+        (VolumeCut::Corner, 3),
+        (VolumeCut::Side(DVec3::X), 1),
+    ] {
         set(&mut window, |s| s.cut = cut);
         for volume in volumes(&window) {
             let taken = volume.cut.as_ref().expect("a cut");
             assert_eq!(taken.planes.len(), planes);
             let crosshair = window.state.view.crosshair;
-            assert!(taken.planes.iter().all(|p| p.at == crosshair));
+            assert!(taken.planes.iter().all(|p| p.point == crosshair));
         }
     }
     // A session keeps it; a cut that cannot be written is dropped.
     let text = serde_json::to_string(&window.state.document.pathways).expect("text");
     let read: PathwaySettings = serde_json::from_str(&text).expect("settings");
-    assert_eq!(read.cut, Cut::Side(DVec3::X));
+    assert_eq!(read.cut, VolumeCut::Side(DVec3::X));
     set(&mut window, |s| {
-        s.cut = Cut::Plane {
+        s.cut = VolumeCut::Plane {
             at: DVec3::NAN,
             normal: DVec3::X,
         };
     });
-    assert_eq!(window.state.document.pathways.cut, Cut::Nothing);
+    assert_eq!(window.state.document.pathways.cut, VolumeCut::Nothing);
     let mut older: serde_json::Value = serde_json::from_str(&text).expect("a value");
     older.as_object_mut().expect("fields").remove("cut");
     let older: PathwaySettings = serde_json::from_value(older).expect("settings");
-    assert_eq!(older.cut, Cut::Nothing);
+    assert_eq!(older.cut, VolumeCut::Nothing);
 }
 
 /// Voxels of twice the size are neither denser nor thinner.
@@ -178,9 +182,11 @@ fn colours() {
     let kind = images(&window).0[0].volume.0.kind;
     assert_eq!(kind, VolumeKind::Rgb);
     // Without the cost there is nothing to distinguish.
-    set(&mut window, |s| (s.greys, s.shown) = (true, Shown::Off));
+    set(&mut window, |s| (s.greys, s.shown) = (true, ShownCost::Off));
     assert_eq!(images(&window).1.volume.0.kind, VolumeKind::Rgb);
-    set(&mut window, |s| (s.shown, s.range) = (Shown::Total, 0.2));
+    set(&mut window, |s| {
+        (s.shown, s.range) = (ShownCost::Total, 0.2)
+    });
     assert_eq!(images(&window).1.window, (0.0, 0.2));
     let cloud = |window: &Window| {
         let mut drawn = volumes(window).into_iter();
@@ -225,12 +231,12 @@ fn hovered() {
     let weak = hovered.weakest.as_ref().expect("a stretch");
     let (rest, stretch) = (&list.lines[1], &list.lines[2]);
     assert_eq!(rest.tractogram, ById(weak.rest.clone()));
-    assert_eq!(stretch.tractogram, ById(weak.line.clone()));
+    assert_eq!(stretch.tractogram, ById(weak.curve.clone()));
     // The path in three parts; neighbouring parts share a point.
-    let points = weak.line.points.len() + weak.rest.points.len();
+    let points = weak.curve.points.len() + weak.rest.points.len();
     assert_eq!(
         (weak.rest.len(), points),
-        (2, hovered.line.points.len() + 2)
+        (2, hovered.curve.points.len() + 2)
     );
     let rates = hovered.path.cost_per_mm();
     let most = rates.iter().copied().fold(0.0, f64::max);
@@ -250,14 +256,14 @@ fn hovered() {
     for role in [Role::Seed, Role::Target] {
         let regions = &window.state.document.regions;
         let end = regions.iter().find(|r| r.role == role).expect("there");
-        for point in weak.line.streamline(0) {
+        for point in weak.curve.streamline(0) {
             let far = glam::Vec3::from(*point)
                 .as_dvec3()
                 .distance(end.shape.centre());
             assert!(far > 5.0 + 1.6, "{far} mm from the {role:?}");
         }
     }
-    let shorter = weak.line.streamline(0).len() < hovered.line.streamline(0).len();
+    let shorter = weak.curve.streamline(0).len() < hovered.curve.streamline(0).len();
     assert!(shorter && weak.length_mm < 13.0, "{}", weak.length_mm);
     assert_eq!(list.contours.len(), 1, "the set's outline");
     assert!(list.images.last().expect("the cost").fades);

@@ -293,7 +293,7 @@ fn kept() {
     window.act(Action::Pathway(PathwayAction::Keep));
     let kept = window.state.document.kept_pathways[0].clone();
     assert_eq!(kept.name, "Seed – Target");
-    assert!(kept.found.is_some() && kept.visible);
+    assert!(kept.result.is_some() && kept.visible);
     window.act(Action::Pathway(PathwayAction::Keep));
     let all = &window.state.document.kept_pathways;
     assert_eq!(all[1].name, "Seed – Target 2");
@@ -315,13 +315,13 @@ fn kept() {
     assert_eq!(epsilon, 0.3);
     // It stays unchanged while the ends move on.
     drag(&mut window, Role::Seed, A + DVec3::X, Phase::Done);
-    let found = window.state.document.kept_pathways[0].found.clone();
+    let found = window.state.document.kept_pathways[0].result.clone();
     assert!(Arc::ptr_eq(
         &found.expect("there"),
-        kept.found.as_ref().expect("there")
+        kept.result.as_ref().expect("there")
     ));
     let folder = tempfile::tempdir().expect("a folder");
-    for (what, name) in [
+    for (file, name) in [
         (PathwayFile::Mask, "set.nii.gz"),
         (PathwayFile::Mask, "set.ply"),
         (PathwayFile::Path, "path.tck"),
@@ -330,10 +330,10 @@ fn kept() {
         (PathwayFile::Second, "u2.nii.gz"),
     ] {
         let path = folder.path().join(name);
-        let of = Some(kept.id);
+        let layer = Some(kept.id);
         window.act(Action::Pathway(PathwayAction::Save {
-            of,
-            what,
+            layer,
+            file,
             path: path.clone(),
         }));
         assert!(
@@ -352,7 +352,7 @@ fn region() {
     let mut window = looking();
     let before = live(&window).voxels;
     let role = Role::Mask;
-    window.act(Action::Pathway(PathwayAction::Region { of: None, role }));
+    window.act(Action::Pathway(PathwayAction::Region { layer: None, role }));
     // A worker counts its voxels.
     assert_eq!(window.jobs_of::<MakePathwayRegion>().count(), 1);
     let region = window.state.document.regions.last().expect("there").clone();
@@ -459,7 +459,7 @@ fn another() {
     let mut window = looking();
     window.act(Action::Pathway(PathwayAction::Keep));
     let mut document = window.state.document.clone();
-    Arc::make_mut(&mut document.kept_pathways[0]).found = None;
+    Arc::make_mut(&mut document.kept_pathways[0]).result = None;
     let mut other = document.clone();
     Arc::make_mut(&mut other.kept_pathways[0])
         .params
@@ -483,7 +483,7 @@ fn another() {
     window.act(Action::Session(discard));
     assert!(window.state.document.regions.is_empty(), "left");
     let working = &window.state.session.pathways;
-    assert!(working.live.value().is_none() && working.known.iter().all(Option::is_none));
+    assert!(working.live.value().is_none() && working.prepared.iter().all(Option::is_none));
     for slot in [PATHWAY, KEPT_PATHWAY] {
         assert!(window.cancelled_of_document && slot.is_of_document());
     }
@@ -493,7 +493,7 @@ fn another() {
     window.holding = false;
     window.deliver(|_| {});
     let kept = &window.state.document.kept_pathways[0];
-    let found = kept.found.as_ref().expect("solved");
+    let found = kept.result.as_ref().expect("solved");
     assert_eq!(found.params.metric, Params::sharpened(2.0));
     assert!(window.state.session.pathways.unsolved.is_empty());
     assert!(
@@ -510,7 +510,7 @@ fn tried_again() {
     let there = kept(&window).fit;
     let change = |window: &mut Window, fit: OriginId| {
         let kept = Arc::make_mut(&mut window.state.document.kept_pathways[0]);
-        (kept.found, kept.fit) = (None, fit);
+        (kept.result, kept.fit) = (None, fit);
     };
     let origins = &window.state.document.origins;
     let fit = origins.fit(there).expect("a fit");
@@ -531,9 +531,9 @@ fn tried_again() {
     assert!(reported.text.contains("Seed – Target"), "{}", reported.text);
     change(&mut window, there);
     window.act(Action::View(ViewAction::MoveCrosshair(DVec3::ZERO)));
-    assert!(kept(&window).found.is_none(), "nothing has changed");
+    assert!(kept(&window).result.is_none(), "nothing has changed");
     window.ordinary();
-    assert!(kept(&window).found.is_some());
+    assert!(kept(&window).result.is_some());
 }
 
 /// An error about a kept pathway names the mask of its own fit, even where the tensors have another mask now.
@@ -560,7 +560,7 @@ fn own_mask() {
             mask,
             ..(**fit).clone()
         };
-        (kept.found, kept.fit) = (None, document.origins.add(fit));
+        (kept.result, kept.fit) = (None, document.origins.add(fit));
         window.state.session.pathways.unsolved_with = Default::default();
         window.act(Action::View(ViewAction::MoveCrosshair(DVec3::ONE)));
         let mut jobs = window.submitted.iter().rev();

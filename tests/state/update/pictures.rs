@@ -5,7 +5,7 @@ use crate::support::{failed_save, saved_event};
 use arcuate::compute::Control;
 use arcuate::jobs::JobHandle;
 use arcuate::state::pictures::jobs::SaveFilm;
-use arcuate::state::{Layout, Look, PictureAction, Shot, Turntable, ViewAction};
+use arcuate::state::{Layout, Look, Picture, PictureAction, Turntable, ViewAction};
 use std::f64::consts::TAU;
 use std::time::Instant;
 
@@ -24,7 +24,7 @@ pub fn tests() -> Vec<Trial> {
 }
 
 fn shot(pane: Option<Pane>, frames: u32, film: bool) -> Action {
-    Action::Picture(PictureAction::Take(Shot {
+    Action::Picture(PictureAction::Take(Picture {
         pane,
         path: PathBuf::from("/tmp/t.png"),
         look: Look {
@@ -36,7 +36,9 @@ fn shot(pane: Option<Pane>, frames: u32, film: bool) -> Action {
 
 fn taken(effects: &[Effect]) -> Option<(PathBuf, f64)> {
     effects.iter().find_map(|e| match e {
-        Effect::TakeShot(shot, Some(seen)) => Some((shot.path.clone(), seen.view.camera.azimuth)),
+        Effect::TakePicture(shot, Some(seen)) => {
+            Some((shot.path.clone(), seen.view.camera.azimuth))
+        }
         _ => None,
     })
 }
@@ -245,8 +247,7 @@ fn only_scene() {
     let mut state = State::new(String::new());
     for pane in [None, Some(Pane::Axial)] {
         let effects = update(&mut state, shot(pane, 12, true));
-        let one =
-            |e: &Effect| matches!(e, Effect::TakeShot(shot, None) if shot.look.turntable.is_none());
+        let one = |e: &Effect| matches!(e, Effect::TakePicture(shot, None) if shot.look.turntable.is_none());
         assert!(effects.iter().any(one) && state.session.turning.is_none());
     }
 }

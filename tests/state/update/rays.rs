@@ -189,7 +189,10 @@ fn cut() {
         assert_eq!(live(&window).output.kept.len(), expected, "{cut:?}");
         let kept = &live(&window).output.kept.per_streamline["cm"];
         let least = kept.iter().copied().min_by(f32::total_cmp);
-        assert_eq!(live(&window).rays.as_ref().and_then(|r| r.least), least);
+        assert_eq!(
+            live(&window).rays.as_ref().and_then(|r| r.min_measure),
+            least
+        );
         assert!(matches!(&recipe(&window), Recipe::Geodesic { cut: c, .. } if *c == cut));
     }
     // A drag was one step; so were the others. None of them shot, nor does undoing them.
@@ -455,7 +458,7 @@ fn kept() {
     assert_eq!(layer.display.window, range, "the colours stay");
     let table = &window.state.view.table;
     let strongest_first = (Some(Column::Value("cm".to_owned())), true);
-    assert_eq!((table.by.clone(), table.descending), strongest_first);
+    assert_eq!((table.column.clone(), table.descending), strongest_first);
     assert!(matches!(&layer.content, Content::Tractogram(t) if t.len() == count));
     let id = layer.id;
     let folder = tempfile::tempdir().expect("a folder");

@@ -80,8 +80,8 @@ fn later_edits() {
     window.holding = true;
     window.act(save.clone());
     window.act(Action::Bundle(BundleAction::Choose {
-        lines: vec![0],
-        how: SelectionMode::Replace,
+        streamlines: vec![0],
+        mode: SelectionMode::Replace,
         anchor: None,
     }));
     window.holding = false;
@@ -363,7 +363,7 @@ fn elsewhere() {
 fn beside() {
     let mut window = Window::fitted();
     let done = Converted {
-        what: "9 streamlines".to_owned(),
+        content: "9 streamlines".to_owned(),
         written: ["a.tck", "a.fa.tsf", "a.commit.weights.txt"]
             .map(|name| Path::new("/data").join(name))
             .to_vec(),

@@ -9,7 +9,9 @@ use arcuate::state::core::layer::Content;
 use arcuate::state::files::jobs::open::Loaded;
 use arcuate::state::sampling::SampleAction;
 use arcuate::state::segment::jobs::RunRequest;
-use arcuate::state::segment::{SegmentAction, SegmentFile, SegmentSettings, Standing, Start};
+use arcuate::state::segment::{
+    SegmentAction, SegmentFile, SegmentSettings, Start, SurfaceStanding,
+};
 use arcuate::state::{Action, Phase, RunControl, SaveLabels, SurfaceUpdate, Task, ViewAction};
 use arcuate::ui::probe;
 use glam::{DVec3, dvec3};
@@ -96,7 +98,7 @@ pub(super) fn live(window: &Window) -> &SurfaceUpdate {
 }
 
 /// Moves the surface by this many steps, or fewer if it ends.
-pub(super) fn go(window: &mut Window, steps: u64) {
+pub(super) fn advance(window: &mut Window, steps: u64) {
     let end = live(window).step + steps;
     while live(window).step < end {
         let before = live(window).step;
@@ -159,14 +161,17 @@ fn run() {
     assert_eq!(live(&window).step, 0, "shown before it runs");
     // Smoothing includes the voxels that noise excludes.
     set(&mut window, Phase::Done, |s| s.params.tolerance = 20.0);
-    go(&mut window, 150);
+    advance(&mut window, 150);
     let found = live(&window);
     assert!(
         matches!(found.ended, Ended::Steps | Ended::Converged),
         "{:?}",
         found.ended
     );
-    assert_ne!(window.state.segment_standing(), Some(Standing::Running));
+    assert_ne!(
+        window.state.segment_standing(),
+        Some(SurfaceStanding::Running)
+    );
     let figures = found.figures.as_ref().expect("figures");
     let ball = 4.0 / 3.0 * std::f64::consts::PI * RADIUS_MM.powi(3) * 1e-3;
     // Half a voxel of the radius is a fifth of the volume.
@@ -220,16 +225,16 @@ fn steered() {
     let script = &live(&window).script;
     let steps: Vec<u64> = script.events.iter().map(|e| e.step).collect();
     assert_eq!(steps, [10, 20, 20]);
-    assert!(matches!(&script.events[0].what, ScriptEvent::Params(p) if p.smoothness == 0.6));
-    assert!(matches!(&script.events[1].what, ScriptEvent::Sphere(s) if !s.add));
+    assert!(matches!(&script.events[0].event, ScriptEvent::Params(p) if p.smoothness == 0.6));
+    assert!(matches!(&script.events[1].event, ScriptEvent::Sphere(s) if !s.add));
     assert_eq!(script.steps, 30);
     assert_eq!(live(&window).placed.len(), 2);
     let command = arcuate::state::update::segment_recipe(&window.state).expect("a recipe");
     assert!(command.no_command().is_some(), "its script is in no file");
     // The file is requested with the script and stands for the command from then on.
     let path = std::path::PathBuf::from("/nowhere/at/all/run.json");
-    let what = SegmentFile::Script;
-    act(&mut window, SegmentAction::Save { what, path });
+    let file = SegmentFile::Script;
+    act(&mut window, SegmentAction::Save { file, path });
     let command = arcuate::state::update::segment_recipe(&window.state)
         .expect("a recipe")
         .command();
@@ -399,7 +404,7 @@ fn said() {
     set(&mut window, Phase::Done, |s| {
         (s.params.target, s.params.tolerance) = (1000.0, 1.0)
     });
-    go(&mut window, 400);
+    advance(&mut window, 400);
     assert_eq!(live(&window).ended, Ended::Vanished);
     assert!(live(&window).inside > 0);
     says(&window, "vanished");
@@ -410,12 +415,12 @@ fn said() {
         (s.params.target, s.params.tolerance) = (60.0, 1000.0)
     });
     // The leak detector pauses it at the background, and again at the border, until it is continued.
-    go(&mut window, 1000);
+    advance(&mut window, 1000);
     let ended = live(&window).ended;
     assert!(matches!(ended, Ended::Leaked(leak) if leak.cause == Cause::Background));
     for _ in 0..4 {
         if matches!(live(&window).ended, Ended::Leaked(_)) {
-            go(&mut window, 1000);
+            advance(&mut window, 1000);
         }
     }
     assert_eq!(live(&window).ended, Ended::Filled);
@@ -438,7 +443,7 @@ fn said() {
 fn kept() {
     let mut window = ready();
     set(&mut window, Phase::Done, |s| s.params.tolerance = 20.0);
-    go(&mut window, 100);
+    advance(&mut window, 100);
     let mask = live(&window).mask.clone().expect("at rest");
     let mask_step = live(&window).step;
     act(&mut window, SegmentAction::Region(Role::Exclude));
@@ -467,8 +472,8 @@ fn kept() {
     // Everything kept goes into one label map, with the live surface.
     let structures = |window: &mut Window| {
         let path = "/nowhere/at/all/all.nii.gz".into();
-        let what = SegmentFile::Structures;
-        act(window, SegmentAction::Save { what, path });
+        let file = SegmentFile::Structures;
+        act(window, SegmentAction::Save { file, path });
         let labels = window.jobs_of::<SaveLabels>().last();
         let labels = labels.expect("a label map");
         let names = labels.regions.iter().map(|r| r.0.clone());
@@ -481,7 +486,7 @@ fn kept() {
     // The reference of the next.
     act(&mut window, SegmentAction::Reference(Some(layer.id)));
     sphere(&mut window, true, dvec3(2.0, 1.0, 0.0), 6.0);
-    go(&mut window, 150);
+    advance(&mut window, 150);
     let figures = live(&window).figures.as_ref().expect("figures");
     let agreement = figures
         .agreement

@@ -10,7 +10,7 @@ use arcuate::jobs::Outcome;
 use arcuate::solvers::level_set::{ScriptEvent, Sphere};
 use arcuate::state::segment::jobs::{CountVoxels, RunRequest, SEGMENT, SaveScript};
 use arcuate::state::segment::recipe::SegmentScript;
-use arcuate::state::segment::{SegmentAction, SegmentFile, Standing, Start};
+use arcuate::state::segment::{SegmentAction, SegmentFile, Start, SurfaceStanding};
 use arcuate::state::{Action, Effect, Phase, RegionAction, RunControl, ViewAction};
 use glam::{DVec3, dvec3};
 use libtest_mimic::Trial;
@@ -47,7 +47,7 @@ pub fn tests() -> Vec<Trial> {
 /// The steps after which the speeds' regions or layer changed, and their numbers.
 fn changes(window: &Window) -> Vec<(u64, usize)> {
     let events = live(window).script.events.iter();
-    let inputs = events.filter_map(|e| match e.what {
+    let inputs = events.filter_map(|e| match e.event {
         ScriptEvent::Inputs(number) => Some((e.step, number)),
         _ => None,
     });
@@ -117,8 +117,8 @@ fn regions() {
     assert_eq!(script.events.len(), 7);
     // As a file: its initial inputs, and the later ones.
     let path = std::path::PathBuf::from("/nowhere/at/all/run.json");
-    let what = SegmentFile::Script;
-    act(&mut window, SegmentAction::Save { what, path });
+    let file = SegmentFile::Script;
+    act(&mut window, SegmentAction::Save { file, path });
     let mut jobs = window.submitted.iter().rev();
     let text = jobs.find_map(|job| Some(job.job::<SaveScript>()?.text.clone()));
     let written: SegmentScript = serde_json::from_str(&text.expect("asked for")).expect("a script");
@@ -173,7 +173,7 @@ fn stopped() {
         assert_eq!(window.state.document.segment.spheres, spheres);
         assert_eq!(window.state.session.segment.earlier_runs.len(), left);
         let requested = requested(&window);
-        let goes = requested.rewind.filter(|b| b.number > before.back);
+        let goes = requested.rewind.filter(|b| b.number > before.last_rewind);
         assert!(goes.is_none_or(|back| back.step > before.step), "{goes:?}");
         let now = live(&window);
         assert_eq!((now.step, &now.script), (before.step, &before.script));
@@ -220,7 +220,7 @@ fn leaks() {
     act(&mut window, SegmentAction::Play);
     assert_eq!(
         window.state.segment_standing(),
-        Some(Standing::Converged),
+        Some(SurfaceStanding::Converged),
         "{:?}",
         live(&window).ended
     );
@@ -233,14 +233,17 @@ fn leaks() {
         if !goes_on {
             act(&mut window, SegmentAction::Play);
         }
-        assert_eq!(window.state.segment_standing(), Some(Standing::Leaked));
+        assert_eq!(
+            window.state.segment_standing(),
+            Some(SurfaceStanding::Leaked)
+        );
         assert_eq!(
             window.state.session.segment.play,
             RunControl::Rest,
             "it is paused"
         );
         let leaked = live(&window).leak.expect("a leak");
-        assert_eq!(leaked.leak.from, rests, "{leaked:?}");
+        assert_eq!(leaked.leak.rewind_step, rests, "{leaked:?}");
         let voxel_ml = 1.5f64.powi(3) * 1e-3;
         assert!(
             (leaked.before_ml - inside as f64 * voxel_ml).abs() < 1e-6,
@@ -250,7 +253,7 @@ fn leaks() {
         assert!(at.length() > RADIUS_MM - 3.0, "{at}");
         assert_eq!(window.state.session.segment.earlier(), rests);
         // Back to before it, and the leak detector is armed as it was.
-        act(&mut window, SegmentAction::Rewind(leaked.leak.from));
+        act(&mut window, SegmentAction::Rewind(leaked.leak.rewind_step));
         set(&mut window, Phase::Done, |s| s.params.tolerance = range);
         assert_eq!((live(&window).step, live(&window).inside), (rests, inside));
         assert!(live(&window).leak.is_none());
@@ -267,7 +270,10 @@ fn leaks() {
 fn drag() {
     let mut window = ready();
     act(&mut window, SegmentAction::Play);
-    assert_eq!(window.state.segment_standing(), Some(Standing::Converged));
+    assert_eq!(
+        window.state.segment_standing(),
+        Some(SurfaceStanding::Converged)
+    );
     act(&mut window, SegmentAction::Pause);
     let (rests, inside) = (live(&window).step, live(&window).inside);
     let tolerance = |window: &Window| window.state.document.segment.settings.params.tolerance;
@@ -280,16 +286,19 @@ fn drag() {
         }
         set(&mut window, Phase::Done, |s| s.params.tolerance = 95.0);
         act(&mut window, SegmentAction::Play);
-        assert_eq!(window.state.segment_standing(), Some(Standing::Leaked));
+        assert_eq!(
+            window.state.segment_standing(),
+            Some(SurfaceStanding::Leaked)
+        );
         let events = &live(&window).script.events;
         let steps: Vec<u64> = events.iter().map(|e| e.step).collect();
         assert_eq!((steps.len(), steps[0]), (3, rests));
         let leaked = live(&window).leak.expect("a leak");
-        assert_eq!(leaked.leak.from, rests, "{leaked:?}");
+        assert_eq!(leaked.leak.rewind_step, rests, "{leaked:?}");
         if undone {
             window.act(Action::Undo);
         }
-        act(&mut window, SegmentAction::Rewind(leaked.leak.from));
+        act(&mut window, SegmentAction::Rewind(leaked.leak.rewind_step));
         assert_eq!((live(&window).step, live(&window).inside), (rests, inside));
         assert_eq!(tolerance(&window), range, "{undone}");
     }
@@ -440,7 +449,10 @@ fn measured() {
     let mask = window.state.document.layers.last().expect("kept").id;
     sphere(&mut window, true, DVec3::ZERO, 5.0);
     act(&mut window, SegmentAction::Play);
-    assert_eq!(window.state.segment_standing(), Some(Standing::Converged));
+    assert_eq!(
+        window.state.segment_standing(),
+        Some(SurfaceStanding::Converged)
+    );
     let volume = |window: &Window| {
         let figures = live(window).figures.as_ref();
         figures.map(|f| (f.measures.volume_ml, f.agreement.is_some()))

@@ -1,7 +1,7 @@
 //! The live surface: cut-away parts stay away, rewinding restores the parameters of that step.
 
 use super::Window;
-use super::segment::{act, go, image, live, opened, ready, sample, set, sphere};
+use super::segment::{act, advance, image, live, opened, ready, sample, set, sphere};
 use crate::support::test;
 use arcuate::data::Shape;
 use arcuate::jobs::Outcome;
@@ -245,7 +245,7 @@ fn doubted() {
 fn cut_away() {
     let mut window = ready();
     set(&mut window, Phase::Done, |s| s.params.tolerance = 20.0);
-    go(&mut window, 100);
+    advance(&mut window, 100);
     let place = dvec3(8.0, 0.0, 0.0);
     let inside = |window: &Window| {
         let mask = live(window).mask.clone().expect("at rest");
@@ -263,7 +263,7 @@ fn cut_away() {
     assert!(before > 20, "{before}");
     sphere(&mut window, false, place, 4.0);
     assert_eq!(inside(&window), 0);
-    go(&mut window, 100);
+    advance(&mut window, 100);
     assert_eq!(inside(&window), 0, "it grew back");
     let text = arcuate::state::methods::methods(&window.state);
     assert!(text.contains("keeps out of"), "{text}");
@@ -273,7 +273,7 @@ fn cut_away() {
     assert_eq!(inside(&window), before);
     window.act(Action::Undo);
     assert_eq!(inside(&window), 0, "cut away once more");
-    go(&mut window, 60);
+    advance(&mut window, 60);
     assert_eq!(inside(&window), 0);
 }
 

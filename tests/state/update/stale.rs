@@ -114,9 +114,9 @@ fn left() {
     let status = window.state.session.notices.status.clone();
     window.act(ends(Outcome::Cancelled));
     assert_eq!(window.state.session.notices.status, status);
-    let by = DAffine3::from_translation(DVec3::X);
+    let transform = DAffine3::from_translation(DVec3::X);
     let moves = |LayerId(layer)| {
-        let read = AffineRead { layer, by };
+        let read = AffineRead { layer, transform };
         ends(Outcome::Done(read))
     };
     window.act(moves(first));

@@ -15,10 +15,10 @@ use arcuate::state::core::colours;
 use arcuate::state::core::display::LineColouring;
 use arcuate::state::core::volume_look::{VolumeLook, VolumeStyle};
 use arcuate::state::files::jobs::open::Loaded;
-use arcuate::state::filter::{FilterAction, Times};
-use arcuate::state::pathways::{PathwayAction, Shown};
+use arcuate::state::filter::{FilterAction, ScanTimings};
+use arcuate::state::pathways::{PathwayAction, ShownCost};
 use arcuate::state::segment::SegmentAction;
-use arcuate::state::streamlines::{Column, Limit, StreamlineRules};
+use arcuate::state::streamlines::{Column, StreamlineRules, ValueLimits};
 use arcuate::state::{
     Action, AlignmentAction, BundleAction, Display, LayerAction, LayerId, Method, Phase,
     RegionAction, RegionsChange, State, Task, TensorAction, TrackAction, ViewAction, WholeBrain,
@@ -247,7 +247,7 @@ fn pathways() -> Vec<Row> {
             pathway(s, |p| p.params.metric.cost = Cost::Inverse)
         }),
         row("Show cost", ["u₁ + u₂", "u₁"], |s| {
-            pathway(s, |p| p.shown = Shown::First)
+            pathway(s, |p| p.shown = ShownCost::First)
         }),
         row("Cost opacity", ["75 %", "35 %"], |s| {
             pathway(s, |p| p.opacity = 0.35)
@@ -328,7 +328,7 @@ fn filters() -> Vec<Row> {
                 between_ms: 40.0,
             };
             Action::Filter(FilterAction::Times {
-                times: Times::Both(timing),
+                times: ScanTimings::Both(timing),
                 phase: DONE,
             })
         }),
@@ -338,14 +338,14 @@ fn filters() -> Vec<Row> {
                 between_ms: 40.0,
             };
             Action::Filter(FilterAction::Times {
-                times: Times::Both(timing),
+                times: ScanTimings::Both(timing),
                 phase: DONE,
             })
         }),
         row("Filter", ["off", "on"], |s| set_rules(s, |_| {})),
         row("Length", ["all", "≥ 45.0 mm"], |s| {
             set_rules(s, |of| {
-                *of = of.clone().limited(Limit {
+                *of = of.clone().limited(ValueLimits {
                     column: Column::length(),
                     low: Some(45.0),
                     high: None,
@@ -398,7 +398,7 @@ fn looks() -> Vec<Row> {
         row("T1: Right", ["0.0 mm", "2.5 mm"], |s| {
             Action::Alignment(AlignmentAction::Shift {
                 layer: named(s, "T1"),
-                by: DAffine3::from_translation(dvec3(2.5, 0.0, 0.0)),
+                transform: DAffine3::from_translation(dvec3(2.5, 0.0, 0.0)),
                 phase: DONE,
             })
         }),

@@ -88,7 +88,7 @@ fn opened_as(path: &str, loaded: Loaded, reported: Reading) -> Event {
     opened_event(1, file)
 }
 
-fn told(space: Space) -> Reading {
+fn reading_with(space: Space) -> Reading {
     Reading {
         vtk_space: Some(space),
         ..Reading::default()
@@ -104,22 +104,22 @@ fn spaces() {
     };
     update(
         &mut state,
-        Action::Event(opened_as(path, lines(1.0), told(Space::Ras))),
+        Action::Event(opened_as(path, lines(1.0), reading_with(Space::Ras))),
     );
     let id = state.document.layers[0].id;
     let effects = update(
         &mut state,
         Action::Files(FilesAction::OpenAs {
             path: PathBuf::from(path),
-            reading: told(Space::Lps),
+            reading: reading_with(Space::Lps),
         }),
     );
     assert!(
-        matches!(only_job(&effects), Some(OpenFile { reading, .. }) if *reading == told(Space::Lps))
+        matches!(only_job(&effects), Some(OpenFile { reading, .. }) if *reading == reading_with(Space::Lps))
     );
     update(
         &mut state,
-        Action::Event(opened_as(path, lines(-1.0), told(Space::Lps))),
+        Action::Event(opened_as(path, lines(-1.0), reading_with(Space::Lps))),
     );
     let first = |state: &State| match &state.document.layers[0].content {
         Content::Tractogram(t) => t.points[0][0],

@@ -66,7 +66,7 @@ fn offers() {
     let mut state = tracking();
     let found = "The graphics card stopped working".to_owned();
     let failure = DeviceFailure {
-        found: found.clone(),
+        cause: found.clone(),
         sentence: found.clone(),
     };
     state

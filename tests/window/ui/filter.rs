@@ -16,10 +16,12 @@ use arcuate::state::core::live::Detail;
 use arcuate::state::core::text::{counted, significant};
 use arcuate::state::files::jobs::SaveWithValues;
 use arcuate::state::filter::jobs::{EstimateFit, FitWeights, StartFrom, SumBundles};
-use arcuate::state::filter::{ExcludedStreamlines, FilterAction, FilterFile, Shown, Times, WEIGHT};
+use arcuate::state::filter::{
+    ExcludedStreamlines, FilterAction, FilterFile, ScanTimings, ShownStreamlines, WEIGHT,
+};
 use arcuate::state::origin::Origin;
 use arcuate::state::pathways::PathwayKey;
-use arcuate::state::streamlines::{Column, lines_of};
+use arcuate::state::streamlines::{Column, streamlines_of};
 use arcuate::state::track::jobs::streamlines::TrackWholeBrain;
 use arcuate::state::{
     Action, Content, Display, Effect, Layer, LayerId, Phase, State, Task, ViewAction, update,
@@ -127,7 +129,7 @@ pub(super) fn filtering() -> Window {
 }
 
 /// A state with weights, and the contribution of one of the groups.
-pub fn weighed() -> State {
+pub fn state_with_weights() -> State {
     let mut state = weighing(Task::Filter);
     let backend = Backend::choose(&BackendChoice::cpu(Some(2))).expect("two threads");
     let mut jobs = Jobs::new(backend, Arc::new(|| {}));
@@ -254,7 +256,7 @@ fn model() {
     window.run();
     type_over(&mut window, "32.2");
     let times = window.state().state.document.filter.times.clone();
-    let Times::Both(timing) = times else {
+    let ScanTimings::Both(timing) = times else {
         panic!("{times:?}");
     };
     assert_eq!((timing.pulse_ms, timing.between_ms), (32.2, 40.0));
@@ -307,7 +309,7 @@ fn run() {
     let (words, _) = badge::text(state).expect("a badge");
     assert_eq!(words, format!("Iteration {}", weighed.iterations()));
     let running = state.session.filter.running.as_ref().expect("it runs");
-    let most = u64::from(running.from.params.stop.iterations);
+    let most = u64::from(running.inputs.params.stop.iterations);
     assert_eq!(running.max_iterations(), weighed.iterations() + most);
     assert_eq!(running.own_iterations(), 0);
     let before = weighed.iterations();
@@ -326,7 +328,7 @@ fn behind() {
         points: DVec2::splat(200.0),
         pixels_per_point: 1.0,
     };
-    let mut state = weighed();
+    let mut state = state_with_weights();
     // The pathway is the requested one: a stale one is dimmed.
     let solved = pathways::solved();
     state.document.regions = solved.document.regions.clone();
@@ -374,7 +376,7 @@ fn behind() {
 }
 
 fn own_cut() {
-    let mut state = weighed();
+    let mut state = state_with_weights();
     let layer = state.document.filtered().expect("streamlines").0.clone();
     let (first, other) = (layer.id, LayerId(state.document.fresh_id()));
     state.document.layers.push(Arc::new(Layer {
@@ -384,7 +386,7 @@ fn own_cut() {
     }));
     let fit = state.document.weights[&first].clone();
     state.document.weights.insert(other, fit.clone());
-    let least = fit.sorted[fit.sorted.len() / 2];
+    let min_weight = fit.sorted[fit.sorted.len() / 2];
     let all = fit.sorted.len();
     let mut window = window(state, [1920.0, 1080.0]);
     let filter = |window: &mut Window, action| act(window, Action::Filter(action));
@@ -392,12 +394,12 @@ fn own_cut() {
         |window: &Window, of| fit.count_above(window.state().state.document.filter.min_weight(of));
     filter(&mut window, FilterAction::Tractogram(first));
     let phase = Phase::Done;
-    filter(&mut window, FilterAction::Cut { least, phase });
+    filter(&mut window, FilterAction::Cut { min_weight, phase });
     assert!(kept(&window, first) < all);
     // The others are uncut.
     filter(&mut window, FilterAction::Tractogram(other));
     assert_eq!(kept(&window, other), all);
-    filter(&mut window, FilterAction::Show(Shown::After));
+    filter(&mut window, FilterAction::Show(ShownStreamlines::After));
     let document = &window.state().state.document;
     let low = |layer| {
         let rules = document.bundle.rules_of(layer).expect("a filter");
@@ -405,14 +407,23 @@ fn own_cut() {
         limit.expect("a limit").low
     };
     assert_eq!(low(other), Some(f32::MIN_POSITIVE), "any weight stays");
-    assert_eq!(low(first), Some(least), "its filter is its own");
-    filter(&mut window, FilterAction::Cut { least, phase });
+    assert_eq!(low(first), Some(min_weight), "its filter is its own");
+    filter(&mut window, FilterAction::Cut { min_weight, phase });
     let more = fit.sorted[0];
-    filter(&mut window, FilterAction::Cut { least: more, phase });
+    filter(
+        &mut window,
+        FilterAction::Cut {
+            min_weight: more,
+            phase,
+        },
+    );
     // Each keeps its own settings.
     filter(&mut window, FilterAction::Tractogram(first));
     let filter = &window.state().state.document.filter;
-    assert_eq!([first, other].map(|of| filter.cut_of(of)), [least, more]);
+    assert_eq!(
+        [first, other].map(|of| filter.cut_of(of)),
+        [min_weight, more]
+    );
 }
 
 fn time() {
@@ -467,14 +478,16 @@ fn results() {
     click(&mut window, "Undo");
     assert_eq!(window.state().state.document.filter.cut, 0.0);
     let shown = |window: &Window| window.state().state.document.shown_by_weight(id);
-    assert_eq!(shown(&window), Shown::After);
+    assert_eq!(shown(&window), ShownStreamlines::After);
     click(&mut window, "Streamlines shown: Difference");
-    assert_eq!(shown(&window), Shown::Difference);
+    assert_eq!(shown(&window), ShownStreamlines::Difference);
     click(&mut window, "Streamlines shown: Before");
-    assert_eq!(shown(&window), Shown::Before);
+    assert_eq!(shown(&window), ShownStreamlines::Before);
     // Bundles: sums first, and one alone.
     let layer = window.state().state.document.layer(id).cloned();
-    let lines = lines_of(&layer.expect("a layer")).expect("lines").clone();
+    let lines = streamlines_of(&layer.expect("a layer"))
+        .expect("lines")
+        .clone();
     carry_out::<SumBundles>(&mut window);
     let weights = &lines.per_streamline[WEIGHT];
     let least = window.state().state.document.filter.min_weight(id);
@@ -506,18 +519,18 @@ fn results() {
     window.run();
     choose(&mut window, "Fit without", "Bundle CST L");
     let requested = fit(&window).expect("asked for");
-    assert!(requested.before.is_some() && requested.prepared.is_some());
+    assert!(requested.rmse_before.is_some() && requested.prepared.is_some());
     carry_out::<FitWeights>(&mut window);
     window.get_by_label_contains("Without CST L RMSE");
     let all = names(&window.state().state, "filter");
     for name in ["Filter: run", "Filter: export weights (text)…"] {
         assert!(all.iter().any(|n| n == name), "{all:?}");
     }
-    let what = FilterFile::Kept;
+    let file = FilterFile::Kept;
     let path = PathBuf::from("/data/kept.trx");
     act(
         &mut window,
-        Action::Filter(FilterAction::Save { what, path }),
+        Action::Filter(FilterAction::Save { file, path }),
     );
     let saved = submitted::<SaveWithValues>(&window);
     let saved = saved.last().and_then(|save| save.only.clone());

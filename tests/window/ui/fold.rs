@@ -1,6 +1,6 @@
 //! Results are visible without scrolling in a window of 1280 × 800 less a title bar.
 
-use super::filter::{weighed, weighing};
+use super::filter::{state_with_weights, weighing};
 use super::segment::leaked;
 use super::{Window, click, pathways, sample, small_scan, tracking, window};
 use crate::support::{start_of_old_job, test};
@@ -48,9 +48,12 @@ fn results() {
     let states: [(Task, State); 5] = [
         (Task::View, small_scan()),
         (Task::Track, tracking()),
-        (Task::Pathways, pathways::kept("A pathway")),
+        (
+            Task::Pathways,
+            pathways::state_with_kept_pathway("A pathway"),
+        ),
         (Task::Segment, small_scan()),
-        (Task::Filter, weighed()),
+        (Task::Filter, state_with_weights()),
     ];
     for (task, mut state) in states {
         state.view.task = task;
@@ -70,7 +73,7 @@ fn results() {
         }
     }
     // The histogram of weights itself.
-    let mut state = weighed();
+    let mut state = state_with_weights();
     state.session.tour = Some(TourStep::FitWeights);
     let window = window(state, SIZE);
     let cut = window.get_by_role_and_label(egui::Role::Slider, "Weight");
@@ -115,7 +118,7 @@ fn held() {
     assert!(kept.rect().top() > before.bottom());
     assert_eq!(heading(&window), before);
     // In a small window nothing moves under a pressed pointer.
-    let mut window = super::window(weighed(), SIZE);
+    let mut window = super::window(state_with_weights(), SIZE);
     let cut = |window: &Window| {
         let slider = window.get_by_role_and_label(egui::Role::Slider, "Weight");
         slider.rect()
@@ -181,12 +184,12 @@ fn guide() {
     let tracks = |a: &Action| matches!(a, Action::Track(TrackAction::WholeBrain));
     assert!(window.state().actions.iter().any(tracks));
     // A fit alone does not complete the step.
-    let mut state = weighed();
+    let mut state = state_with_weights();
     state.session.tour = Some(TourStep::FitWeights);
     let mut window = super::window(state, SIZE);
     window.get_by_label_contains("Drag the line in the histogram");
-    let (least, phase) = (1e-4, Phase::Live);
-    let cut = Action::Filter(FilterAction::Cut { least, phase });
+    let (min_weight, phase) = (1e-4, Phase::Live);
+    let cut = Action::Filter(FilterAction::Cut { min_weight, phase });
     update(&mut window.state_mut().state, cut);
     assert_eq!(
         window.state().state.session.tour,
@@ -217,8 +220,8 @@ fn guide() {
     assert!(std::path::Path::new(&typed).is_absolute(), "{typed}");
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("kept.tck");
-    let what = arcuate::state::filter::FilterFile::Kept;
-    let save = Action::Filter(FilterAction::Save { what, path });
+    let file = arcuate::state::filter::FilterFile::Kept;
+    let save = Action::Filter(FilterAction::Save { file, path });
     update(&mut window.state_mut().state, save);
     assert_eq!(window.state().state.session.tour, None);
     window.run();
@@ -332,7 +335,7 @@ fn asked() {
             visible(&shown, name);
         }
     }
-    let mut state = weighed();
+    let mut state = state_with_weights();
     state.session.tour = Some(TourStep::FitWeights);
     let mut window = window(state, SIZE);
     let card = |window: &Window| window.get_by_label_contains("Guide ·").rect();

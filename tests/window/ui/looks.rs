@@ -48,7 +48,7 @@ fn pages() -> Vec<(&'static str, State)> {
     let mut no_seed = sample::state([16, 20, 15], 6);
     no_seed.view.task = Task::Track;
     // The set does not join the ends, and the panel says so; one was kept.
-    let mut apart = pathways::kept("Arch");
+    let mut apart = pathways::state_with_kept_pathway("Arch");
     apart.document.pathways.epsilon = 0.001;
     vec![
         ("first page", first),
@@ -59,7 +59,7 @@ fn pages() -> Vec<(&'static str, State)> {
         ("Pathways", pathways::solved()),
         ("Pathways, kept", apart),
         ("Filter", filter::weighing(Task::Filter)),
-        ("Filter with weights", filter::weighed()),
+        ("Filter with weights", filter::state_with_weights()),
     ]
 }
 
@@ -258,7 +258,7 @@ fn contrast() {
 
 /// Every filled rectangle that covers the window's corner has the chosen theme's colour.
 fn themes() {
-    let pages = || [tracking(), pathways::kept("Arch")];
+    let pages = || [tracking(), pathways::state_with_kept_pathway("Arch")];
     for (light, mut state) in [false, true]
         .into_iter()
         .flat_map(|light| pages().map(|page| (light, page)))

@@ -1,6 +1,6 @@
 //! Drop-down fields by keys: after a click, and after Tab.
 
-use super::filter::{weighed, weighing};
+use super::filter::{state_with_weights, weighing};
 use super::segment::leaked;
 use super::{Window, click, pathways, rays, small_scan, tracking, window};
 use crate::support::test;
@@ -307,7 +307,7 @@ fn every() {
         in_task(pathways::solved(), Task::Pathways),
         in_task(small_scan(), Task::Segment),
         in_task(weighing(Task::Filter), Task::Filter),
-        in_task(weighed(), Task::Filter),
+        in_task(state_with_weights(), Task::Filter),
     ];
     let mut tried = Vec::new();
     for state in states {

@@ -5,9 +5,9 @@ use crate::support::{self, start_of_new_job, test};
 use arcuate::data::Role;
 use arcuate::data::appearance::ColourMap;
 use arcuate::scene::draw_list::{Colours, Transfer};
-use arcuate::state::core::volume_look::Cut;
+use arcuate::state::core::volume_look::VolumeCut;
 use arcuate::state::pathways::jobs::FindPathway;
-use arcuate::state::pathways::{PathwayAction, PathwaySettings, Shown};
+use arcuate::state::pathways::{PathwayAction, PathwaySettings, ShownCost};
 use arcuate::state::{Action, KeptPathway, State, Task, ViewAction};
 use arcuate::ui::format;
 use arcuate::ui::palette::names;
@@ -60,7 +60,7 @@ pub(super) fn solved() -> State {
 }
 
 /// A state with a kept, selected pathway of this name.
-pub(super) fn kept(name: &str) -> State {
+pub(super) fn state_with_kept_pathway(name: &str) -> State {
     let mut state = solved();
     arcuate::state::update(&mut state, Action::Pathway(PathwayAction::Keep));
     let id = state.document.kept_pathways[0].id;
@@ -122,7 +122,7 @@ fn keys() {
 
 /// A tick on the rail marks where the ends meet, and says so; the kept one's slider has its own.
 fn tick() {
-    let state = kept("Arch");
+    let state = state_with_kept_pathway("Arch");
     let from = percent_joined(&state);
     assert!((0.5..=50.0).contains(&from), "{from} is beyond the rail");
     let window = window(state, SIZE);
@@ -202,7 +202,7 @@ fn table() {
     let selected = window.state().state.session.pathways.selected;
     assert_eq!(selected, Some(kept.id));
     // Its properties.
-    let found = kept.found.as_ref().expect("solved");
+    let found = kept.result.as_ref().expect("solved");
     let (length_mm, cost) = (found.path.total_mm(), found.path.total_cost());
     for reported in [
         format!(
@@ -235,7 +235,7 @@ fn table() {
 }
 
 fn menus() {
-    let mut state = kept("Arch");
+    let mut state = state_with_kept_pathway("Arch");
     arcuate::state::update(&mut state, Action::Pathway(PathwayAction::Keep));
     let mut window = window(state, SIZE);
     let open = |window: &mut Window, row: &str| {
@@ -258,7 +258,7 @@ fn menus() {
     // One that could not be solved.
     let id = kept_of(&window)[0].id;
     let all = window.state_mut();
-    Arc::make_mut(&mut all.state.document.kept_pathways[0]).found = None;
+    Arc::make_mut(&mut all.state.document.kept_pathways[0]).result = None;
     all.state.session.pathways.unsolved.push(id);
     window.run();
     open(&mut window, "Arch: not solved");
@@ -276,7 +276,7 @@ fn chart() {
     let state = &window.state().state;
     let live = state.final_pathway().expect("a pathway");
     let weak = live.weakest.as_ref().expect("a stretch");
-    assert!(state.view.crosshair.distance(weak.at) < 1e-9);
+    assert!(state.view.crosshair.distance(weak.centre) < 1e-9);
 }
 
 fn swap() {
@@ -301,7 +301,7 @@ fn cloud() {
     let mut window = window(solved(), SIZE);
     click(&mut window, "Cut away");
     click(&mut window, "The half facing you");
-    assert_eq!(settings(&window).cut, Cut::Facing);
+    assert_eq!(settings(&window).cut, VolumeCut::Facing);
     click(&mut window, "Curve");
     click(&mut window, "Cheapest only");
     let (name, curve) = &Transfer::cost_presets()[1];
@@ -341,13 +341,13 @@ fn legends() {
     );
     for slices in [false, true] {
         state.view.visible.slices_with_tracks = slices;
-        for shown in Shown::ALL {
+        for shown in ShownCost::ALL {
             state.document.pathways.shown = shown;
             let on_slices = match shown {
-                Shown::Total => Some(&excess),
-                Shown::First => Some(&first),
-                Shown::Second => Some(&second),
-                Shown::Off => None,
+                ShownCost::Total => Some(&excess),
+                ShownCost::First => Some(&first),
+                ShownCost::Second => Some(&second),
+                ShownCost::Off => None,
             };
             let flat = of_slices(&state).expect("a legend");
             match on_slices {
@@ -381,7 +381,7 @@ fn press(window: &mut Window, key: Key) {
 }
 
 fn tabs() {
-    let mut window = window(kept("Arch"), SIZE);
+    let mut window = window(state_with_kept_pathway("Arch"), SIZE);
     let first = window.get_by_role_and_label(Widget::Slider, "Pathway width ε");
     first.focus();
     window.run();
@@ -419,7 +419,7 @@ fn tabs() {
 }
 
 fn row_keys() {
-    let mut state = kept("Arch");
+    let mut state = state_with_kept_pathway("Arch");
     let mut window = window(state.clone(), SIZE);
     window.get_by_label("More of Arch").focus();
     window.run();
@@ -449,7 +449,7 @@ fn room() {
     let long = "Capsule L – Motor L, a second time";
     for size in [[1280.0, 1700.0], SIZE] {
         let height = |name: &str| {
-            let window = window(kept(name), size);
+            let window = window(state_with_kept_pathway(name), size);
             let row = format!("{name}: cost ");
             window.get_by_label_contains(&row).rect().height()
         };
@@ -477,7 +477,7 @@ fn folded() {
 }
 
 fn commands() {
-    let mut state = kept("Arch");
+    let mut state = state_with_kept_pathway("Arch");
     state.document.pathways.epsilon = 0.001;
     let first = |typed: &str| names(&state, typed).first().cloned().unwrap_or_default();
     let wider = format!(

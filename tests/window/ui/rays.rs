@@ -65,7 +65,7 @@ pub(super) fn shot() -> State {
         range: measure_range(&measures),
         measures: measures.into(),
         cut: Cut::All,
-        least: Some(0.801),
+        min_measure: Some(0.801),
         repaired: 3,
     });
     live.key = requested;
@@ -77,7 +77,7 @@ pub(super) fn rays(window: &Window) -> &arcuate::state::Rays {
     &window.state().state.document.track.rays
 }
 
-fn kept(window: &Window) -> usize {
+fn kept_count(window: &Window) -> usize {
     let live = window.state().state.session.track.live.value();
     live.map_or(0, |l| l.output.kept.len())
 }
@@ -163,7 +163,11 @@ fn cut() {
     }
     window.drop_at(at(0.5));
     window.run();
-    assert!((kept(&window) as i32 - 200).abs() <= 1, "{}", kept(&window));
+    assert!(
+        (kept_count(&window) as i32 - 200).abs() <= 1,
+        "{}",
+        kept_count(&window)
+    );
     assert!(count_submitted(&window) == 0);
     assert_eq!(window.state().state.history.undo_label(), Some("Cut"));
     let Cut::AtLeast(value) = rays(&window).cut else {
@@ -187,7 +191,7 @@ fn cut() {
     window.run();
     type_over(&mut window, "1.4");
     assert_eq!(rays(&window).cut, Cut::AtLeast(1.4));
-    assert_eq!(kept(&window), 100);
+    assert_eq!(kept_count(&window), 100);
     window.get_by_label_contains("Target Motor L, 100 rays, median CM 1.50");
     // To the left end: all.
     window.drag_at(at(0.3));
@@ -196,11 +200,11 @@ fn cut() {
     window.run();
     window.drop_at(at(-0.2));
     window.run();
-    assert_eq!((rays(&window).cut, kept(&window)), (Cut::All, 400));
+    assert_eq!((rays(&window).cut, kept_count(&window)), (Cut::All, 400));
     // The drags, the key and the typed value were one step each.
     for expected in [100, kept_at(next), kept_at(value), 400] {
         click(&mut window, "Undo");
-        assert_eq!(kept(&window), expected);
+        assert_eq!(kept_count(&window), expected);
     }
 }
 
@@ -269,7 +273,7 @@ fn nothing() {
     let mut window = self::window(state, [1280.0, 800.0]);
     window.get_by_label("The cut keeps none of 400 rays");
     click(&mut window, "Keep all");
-    assert_eq!(kept(&window), 400);
+    assert_eq!(kept_count(&window), 400);
 }
 
 fn missed() {
@@ -292,7 +296,7 @@ fn reasons() {
         None,
     );
     let count = arcuate::ui::format::count(parts[1].count);
-    let (name, reason) = (format!("{} {count}", parts[1].name), parts[1].what);
+    let (name, reason) = (format!("{} {count}", parts[1].name), parts[1].id);
     click(&mut window, &name);
     assert_eq!(window.state().state.view.stop, Some(reason));
     click(&mut window, &name);
@@ -305,7 +309,7 @@ fn reasons() {
         window.drag_at(bar.left_center() + egui::vec2(2.0, 0.0));
         window.drop_at(bar.left_center() + egui::vec2(2.0, 0.0));
         window.run();
-        let first = Some(parts[0].what);
+        let first = Some(parts[0].id);
         let last = window.state().actions.last();
         assert!(
             matches!(last, Some(Action::View(ViewAction::ShowStop(r))) if *r == first || r.is_none()),
@@ -424,21 +428,28 @@ fn arrows() {
 fn best() {
     let mut window = window(shot(), [1280.0, 800.0]);
     click(&mut window, "Keep: Top n");
-    assert_eq!((rays(&window).cut, kept(&window)), (Cut::Top(100), 100));
+    assert_eq!(
+        (rays(&window).cut, kept_count(&window)),
+        (Cut::Top(100), 100)
+    );
     window
         .get_by_role_and_label(egui::Role::TextInput, "Top number")
         .click();
     window.run();
     type_over(&mut window, "30");
-    assert_eq!(kept(&window), 30);
+    assert_eq!(kept_count(&window), 30);
     click(&mut window, "Keep: Top %");
     assert_eq!(
-        (rays(&window).cut, kept(&window)),
+        (rays(&window).cut, kept_count(&window)),
         (Cut::TopShare(0.075), 30)
     );
     click(&mut window, "Keep: Cut");
     assert!(matches!(rays(&window).cut, Cut::AtLeast(_)));
-    assert_eq!(kept(&window), 30, "the cut stands where the best begin");
+    assert_eq!(
+        kept_count(&window),
+        30,
+        "the cut stands where the best begin"
+    );
     click(&mut window, "Keep: Top n");
     assert_eq!(rays(&window).cut, Cut::Top(30));
     // There is no half ray, and a message says so.
@@ -447,7 +458,7 @@ fn best() {
         .click();
     window.run();
     type_over(&mut window, "5.5");
-    assert_eq!(kept(&window), 6);
+    assert_eq!(kept_count(&window), 6);
     window.get_by_label_contains("takes only whole numbers: 6 was used");
     // Resetting the controls keeps the cut, which is none of them.
     change(&mut window, |r| r.params.curves.step_mm = 0.3);
@@ -458,7 +469,7 @@ fn best() {
     // From all of them to some.
     change(&mut window, |r| r.cut = Cut::All);
     click(&mut window, "Keep: Top %");
-    assert_eq!(kept(&window), 40);
+    assert_eq!(kept_count(&window), 40);
 }
 
 fn no_target() {

@@ -329,7 +329,7 @@ fn region_chooser() {
     assert_eq!(window.state().state.session.regions.drawn, Some(motor));
 }
 
-fn asked(window: &Window) -> usize {
+fn request_count(window: &Window) -> usize {
     let effects = window.state().effects.iter();
     effects.filter(|e| e.job::<MakeRegion>().is_some()).count()
 }
@@ -339,7 +339,7 @@ fn threshold_panel() {
     click(&mut window, "Add a region");
     click(&mut window, "From a threshold…");
     assert_eq!(window.state().state.view.tool, Tool::Threshold);
-    assert_eq!(asked(&window), 1, "a region from the start");
+    assert_eq!(request_count(&window), 1, "a region from the start");
     window.get_by_label("Values");
     window.get_by_label_contains("The region updates");
     press(&mut window, Key::Escape);
@@ -355,11 +355,11 @@ fn change_panel() {
     }
     // Nothing to combine with yet.
     click(&mut window, "Keep common");
-    assert_eq!(asked(&window), 0);
+    assert_eq!(request_count(&window), 0);
     click(&mut window, "Other region");
     click(&mut window, "Motor L");
     click(&mut window, "Keep common");
-    assert_eq!(asked(&window), 1);
+    assert_eq!(request_count(&window), 1);
     // Without a selected region the panel says what to do.
     act(&mut window, Action::Region(RegionAction::Select(None)));
     window.run();
@@ -397,7 +397,7 @@ fn labels_found() {
     };
     state.session.regions.labels = Some(Labels {
         layer: layer.id,
-        of: volume.id(),
+        image: volume.id(),
         frame: 0,
         numbers: Some(Ok(Arc::new(Numbers((1..=40).map(found).collect())))),
     });

@@ -110,9 +110,12 @@ fn controls() {
     for (task, mut state) in [
         (Task::View, small_scan()),
         (Task::Track, tracking()),
-        (Task::Pathways, pathways::kept("A pathway")),
+        (
+            Task::Pathways,
+            pathways::state_with_kept_pathway("A pathway"),
+        ),
         (Task::Segment, small_scan()),
-        (Task::Filter, filter::weighed()),
+        (Task::Filter, filter::state_with_weights()),
     ] {
         state.view.task = task;
         for (size, guide) in SCALED
@@ -181,7 +184,7 @@ fn dotted() {
 /// A state with weights, and a region that some of the streamlines pass.
 pub fn through() -> State {
     let mut full = Full::new();
-    full.state = filter::weighed();
+    full.state = filter::state_with_weights();
     full.act(Action::View(ViewAction::SelectTask(Task::Filter)));
     for y in [-12.0, -14.0] {
         let shape = Shape::Sphere {
@@ -213,7 +216,7 @@ fn bundles() {
 
 /// With its default name; the content below stays visible, with the tour's note and without it.
 fn pathway() {
-    let mut state = pathways::kept("Seed – Target");
+    let mut state = pathways::state_with_kept_pathway("Seed – Target");
     state.document.regions.truncate(2);
     update(&mut state, Action::Pathway(PathwayAction::Select(None)));
     for guide in [None, Some(TourStep::DragSeed)] {

@@ -13,7 +13,7 @@ use arcuate::state::core::layer::OriginId;
 use arcuate::state::files::jobs::open::Loaded;
 use arcuate::state::runtime::TourStep;
 use arcuate::state::sampling::SampleAction;
-use arcuate::state::segment::Standing;
+use arcuate::state::segment::SurfaceStanding;
 use arcuate::state::segment::jobs::{RunControl, RunRequest};
 use arcuate::state::{
     Action, Content, Display, Distance, Effect, Layer, LayerId, SegmentAction, Task, Tool,
@@ -59,7 +59,7 @@ pub(super) fn segmenting() -> Window {
     window
 }
 
-fn steered(window: &Window) -> Option<RunRequest> {
+fn last_run_request(window: &Window) -> Option<RunRequest> {
     submitted(window).last().copied().cloned()
 }
 
@@ -97,16 +97,19 @@ fn run() {
     assert_eq!(window.state().state.view.tool, Tool::Sphere { add: true });
     click(&mut window, "Tool: Keep out  D");
     assert_eq!(window.state().state.view.tool, Tool::Sphere { add: false });
-    assert!(steered(&window).is_none(), "nothing to begin with");
+    assert!(last_run_request(&window).is_none(), "nothing to begin with");
     place(&mut window);
-    let requested = steered(&window).expect("asked for");
+    let requested = last_run_request(&window).expect("asked for");
     assert_eq!(
         (requested.play, requested.spheres.len()),
         (RunControl::Rest, 1)
     );
     window.key_press(egui::Key::Space);
     window.run();
-    assert_eq!(steered(&window).expect("asked for").play, RunControl::Run);
+    assert_eq!(
+        last_run_request(&window).expect("asked for").play,
+        RunControl::Run
+    );
     click(&mut window, "Delete the spheres and the surface");
     assert!(window.state().state.document.segment.spheres.is_empty());
 }
@@ -158,7 +161,7 @@ fn speeds() {
     click(&mut window, "Further speeds");
     field(&mut window, "Region means", "0.8");
     field(&mut window, "Edge stopping", "0.5");
-    let requested = steered(&window).expect("asked for");
+    let requested = last_run_request(&window).expect("asked for");
     assert_eq!(requested.params.region, 0.8);
     assert_eq!(requested.params.edge, 0.5);
     window.get_by_role_and_label(egui::Role::TextInput, "Edge contrast");
@@ -167,9 +170,9 @@ fn speeds() {
     click(&mut window, "Display, steps");
     assert!(!requested.speed);
     field(&mut window, "Speed overlay", "40");
-    assert!(steered(&window).expect("asked for").speed);
+    assert!(last_run_request(&window).expect("asked for").speed);
     click(&mut window, "Pause at leaks");
-    assert!(!steered(&window).expect("asked for").watched);
+    assert!(!last_run_request(&window).expect("asked for").watched);
     click(&mut window, "Reset to defaults");
     let settings = &window.state().state.document.segment.settings;
     assert_eq!((settings.params.region, settings.params.target), (0.0, 0.5));
@@ -177,7 +180,7 @@ fn speeds() {
 
 /// Carries out the latest request for a surface.
 pub(super) fn answer(window: &mut Window) {
-    let requested = steered(window).expect("asked for");
+    let requested = last_run_request(window).expect("asked for");
     let backend = Backend::choose(&BackendChoice::cpu(Some(2))).expect("two threads");
     let mut jobs = Jobs::new(backend, Arc::new(|| {}));
     let job = jobs.submit(requested);
@@ -190,8 +193,8 @@ fn near() {
     let mut window = segmenting();
     field(&mut window, "Target T", "0.5");
     let state = &mut window.state_mut().state;
-    let at = |x: f64, y: f64| DVec3::new(x, y, 10.0);
-    let beams = [5.0, 2.0].map(|y| vec![at(-30.0, y + 2.4), at(30.0, y + 2.4)]);
+    let point = |x: f64, y: f64| DVec3::new(x, y, 10.0);
+    let beams = [5.0, 2.0].map(|y| vec![point(-30.0, y + 2.4), point(30.0, y + 2.4)]);
     let id = LayerId(state.document.fresh_id());
     let display = Display {
         visible: true,
@@ -206,8 +209,8 @@ fn near() {
     let live = window.state().state.session.segment.live.clone();
     let figures = live.as_ref().and_then(|l| l.figures.clone());
     let figures = figures.expect("figures");
-    let Distance::Away { mm, at } = figures.near[0].met else {
-        panic!("{:?}", figures.near);
+    let Distance::Away { mm, point } = figures.distances[0].met else {
+        panic!("{:?}", figures.distances);
     };
     // As exact as the search itself; rounding up would be too large.
     let field = live.map(|l| l.field.clone()).expect("a surface");
@@ -217,7 +220,7 @@ fn near() {
     assert!(down <= mm && mm - down < 0.1);
     let row = format!("To Beams {down:.1}\u{202F}mm");
     click(&mut window, &row);
-    assert_eq!(window.state().state.view.crosshair, at);
+    assert_eq!(window.state().state.view.crosshair, point);
     // A hidden one is named.
     let state = &mut window.state_mut().state;
     state.document.edit_layer(id, |l| l.display.visible = false);
@@ -269,7 +272,7 @@ fn leak() {
     let driven = leaked();
     let live = driven.state.session.segment.live.clone();
     let live = live.expect("a surface");
-    let from = live.leak.expect("a leak").leak.from;
+    let from = live.leak.expect("a leak").leak.rewind_step;
     for size in [[1280.0, 770.0], [1920.0, 1080.0]] {
         let mut window = window(driven.state.clone(), size);
         // Next to the task's name: above everything that scrolls, so nothing below moves.
@@ -296,7 +299,7 @@ fn leak() {
         window.run();
         let working = &window.state().state.session.segment;
         assert_eq!(working.rewind.expect("a way back").step, from);
-        let requested = steered(&window).expect("asked for");
+        let requested = last_run_request(&window).expect("asked for");
         assert_eq!(requested.rewind.map(|b| b.step), Some(from));
         window.state_mut().state = driven.state.clone();
         window.run();
@@ -333,7 +336,9 @@ fn way_back_is_still() {
         };
         let before = places(&window);
         window.get_by_label("Undo the leak");
-        driven.act(Action::Segment(SegmentAction::Rewind(leaked.leak.from)));
+        driven.act(Action::Segment(SegmentAction::Rewind(
+            leaked.leak.rewind_step,
+        )));
         window.state_mut().state = driven.state.clone();
         window.run();
         assert!(window.query_by_label("Undo the leak").is_none());
@@ -352,7 +357,7 @@ fn tools_in_sight() {
         let mut state = leaked().state;
         let mut live = (**state.session.segment.live.as_ref().expect("a surface")).clone();
         let leak = live.leak.as_mut().expect("a leak");
-        (leak.leak.cause, leak.leak.from, leak.before_ml) = (cause, 12_700, 15.7);
+        (leak.leak.cause, leak.leak.rewind_step, leak.before_ml) = (cause, 12_700, 15.7);
         state.session.segment.live = Some(Arc::new(live));
         let window = window(state, [1280.0, 770.0]);
         let note = window.get_by_label_contains("Possible leak").rect();
@@ -376,11 +381,11 @@ fn rests() {
     (live.leak, live.ended, live.steps_per_s) = (None, Ended::Converged, 603.0);
     let working = &mut state.session.segment;
     (working.live, working.running, working.play) = (Some(Arc::new(live)), true, RunControl::Run);
-    assert_eq!(state.segment_standing(), Some(Standing::Converged));
+    assert_eq!(state.segment_standing(), Some(SurfaceStanding::Converged));
     let shown = window(state.clone(), [1280.0, 770.0]);
     assert!(shown.get_all_by_label_contains("At rest").next().is_some());
     state.document.segment.settings.params.tolerance *= 1.1;
-    assert_eq!(state.segment_standing(), Some(Standing::Running));
+    assert_eq!(state.segment_standing(), Some(SurfaceStanding::Running));
 }
 
 /// A run without a rate has just begun. Until the surface is measured, the volume is "…", not that of whole voxels.
@@ -420,7 +425,7 @@ fn after_change() {
     // During a rewind no note describes the abandoned branch and the plot counts its leak once.
     let mut state = leaked().state;
     let from = state.session.segment.live.as_ref().and_then(|l| l.leak);
-    let from = from.expect("a leak").leak.from;
+    let from = from.expect("a leak").leak.rewind_step;
     update(&mut state, Action::Segment(SegmentAction::Rewind(from)));
     let mut window = self::window(state, [1920.0, 1080.0]);
     window.run();
@@ -454,7 +459,7 @@ fn eye() {
     click(&mut window, "Hide Surface, live");
     assert_eq!(drawn(&window), 0);
     // It is the same surface: nothing is requested.
-    assert!(steered(&window).is_none());
+    assert!(last_run_request(&window).is_none());
     click(&mut window, "Show Surface, live");
     assert_eq!(drawn(&window), 1);
     // A hidden one becomes visible as soon as the user works on it.

@@ -72,7 +72,7 @@ fn plotted() {
     let inside = live.inside;
     live.step = 1584;
     live.growth = vec![(0, 100), (1584, inside)];
-    live.leak.as_mut().expect("a leak").leak.from = 1570;
+    live.leak.as_mut().expect("a leak").leak.rewind_step = 1570;
     state.session.segment.live = Some(Arc::new(live));
     state.session.segment.earlier_runs = vec![EarlierRun {
         growth: vec![(1560, 100), (1580, inside)],

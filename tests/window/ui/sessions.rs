@@ -7,10 +7,10 @@ use arcuate::state::sessions::jobs::{
     ForgetRecoverable, LoadLayers, OpenSession, RelocateFiles, SaveOutcome, SaveSession,
 };
 use arcuate::state::sessions::{
-    Change, Difference, Entry, FileComparison, Found, Missing, ReadSession, RecoverableSession,
-    ResultStorage,
+    Change, Difference, Entry, FileComparison, FileStatus, Missing, ReadSession,
+    RecoverableSession, ResultStorage,
 };
-use arcuate::state::sessions::{Changed, Opening, saved};
+use arcuate::state::sessions::{FileDecision, Opening, saved};
 use arcuate::state::{
     Action, Effect, Event, SessionAction, State, TrackAction, UnsavedAction, update,
 };
@@ -60,7 +60,7 @@ fn closes(window: &Window) -> bool {
     effects.any(|e| matches!(e, Effect::Close))
 }
 
-fn asked(state: &mut State) {
+fn request_quit(state: &mut State) {
     let leave = SessionAction::CloseDocument(UnsavedAction::Quit);
     update(state, Action::Session(leave));
     assert!(state.session.saving.pending_action.is_some());
@@ -68,7 +68,7 @@ fn asked(state: &mut State) {
 
 fn question() {
     let mut state = tracking();
-    asked(&mut state);
+    request_quit(&mut state);
     for (answer, ends) in [("Cancel", false), ("Don’t save", true)] {
         let mut window = window(state.clone(), [1280.0, 800.0]);
         window.get_by_label("Save the session before the window closes?");
@@ -91,7 +91,7 @@ fn question() {
     named.key_press(Key::Enter);
     named.run();
     assert_eq!(submitted::<SaveSession>(&named).len(), 1);
-    let then = &named.state().state.session.saving.then;
+    let then = &named.state().state.session.saving.next;
     assert_eq!(*then, Some(UnsavedAction::Quit));
 }
 
@@ -102,7 +102,7 @@ fn named() {
     let event = saved_event(0, "/data/t.tck", "something");
     update(&mut state, Action::Event(event));
     assert!(arcuate::ui::quit::title(&state).starts_with('•'));
-    asked(&mut state);
+    request_quit(&mut state);
     let window = window(state.clone(), [1280.0, 800.0]);
     window.get_by_label("sub-01 · not saved");
     window.get_by_label("• 3 regions");
@@ -116,13 +116,13 @@ fn store_too() {
     let path = PathBuf::from("/data/s.arcuate");
     let save = SessionAction::Save {
         path: Some(path.clone()),
-        then: None,
+        next: None,
     };
     update(&mut state, Action::Session(save));
     let job = SaveSession {
         path,
         draft: Box::new(saved::draft(&state)),
-        known: None,
+        expected_sha256: None,
     };
     let output = SaveOutcome::Saved {
         sha256: String::new(),
@@ -154,7 +154,7 @@ fn recovery() {
             .session
             .saving
             .recovery
-            .found
+            .sessions
             .push(RecoverableSession {
                 session: session.clone(),
                 written_s: 0,
@@ -217,7 +217,7 @@ fn recovery_in_a_task() {
                 .session
                 .saving
                 .recovery
-                .found
+                .sessions
                 .push(RecoverableSession {
                     session: session.clone(),
                     written_s: 0,
@@ -267,7 +267,7 @@ fn opening(state: &State) -> Opening {
         content: Ok((content.clone(), unknown)),
         program: String::new(),
         computed_on: String::new(),
-        files: vec![Found {
+        files: vec![FileStatus {
             path: PathBuf::from("/data/dwi.nii.gz"),
             standing: FileComparison::Missing(Missing::Gone),
             suggestion: Some(PathBuf::from("/data/other/dwi.nii.gz")),
@@ -278,12 +278,12 @@ fn opening(state: &State) -> Opening {
         results: Vec::new(),
     };
     Opening {
-        read: Arc::new(read),
+        session: Arc::new(read),
         content,
         recovered: false,
         asking: true,
         moved: false,
-        answers: Default::default(),
+        decisions: Default::default(),
         unknown: false,
         unreadable: Vec::new(),
     }
@@ -301,8 +301,8 @@ fn missing() {
         match (answer, loads, &relocated[..]) {
             ("Cancel", 0, []) => assert!(window.state().state.session.saving.opening.is_none()),
             ("Choose later", 1, []) => {}
-            (_, 0, [RelocateFiles { to, .. }]) => {
-                assert_eq!(*to, [(0, PathBuf::from("/data/other/dwi.nii.gz"))]);
+            (_, 0, [RelocateFiles { new_paths, .. }]) => {
+                assert_eq!(*new_paths, [(0, PathBuf::from("/data/other/dwi.nii.gz"))]);
             }
             _ => panic!("{answer}: {loads}, {relocated:?}"),
         }
@@ -313,11 +313,11 @@ fn missing() {
 fn changed() {
     let mut state = small_scan();
     let mut opening = opening(&state);
-    let read = Arc::make_mut(&mut opening.read);
+    let read = Arc::make_mut(&mut opening.session);
     let mut other = read.files[0].clone();
     read.files[0].standing = FileComparison::Changed(Change {
         companion: None,
-        what: Difference::Bytes { now: 7, then: 5 },
+        difference: Difference::Bytes { now: 7, before: 5 },
     });
     read.files[0].suggestion = None;
     read.files[0].path = PathBuf::from(format!("/data/{}/other.nii.gz", "long/".repeat(60)));
@@ -329,17 +329,17 @@ fn changed() {
     window.get_by_label("dwi.nii.gz: It has 7 bytes and had 5 when the session was saved");
     let answer = |w: &Window| {
         let opening = w.state().state.session.saving.opening.as_ref();
-        opening.expect("asking").answers.get(&0).copied()
+        opening.expect("asking").decisions.get(&0).copied()
     };
     assert_eq!(answer(&window), None);
     click(&mut window, "Leave out");
-    assert_eq!(answer(&window), Some(Changed::LeaveOut));
+    assert_eq!(answer(&window), Some(FileDecision::LeaveOut));
     click(&mut window, "Use it as it is");
-    assert_eq!(answer(&window), Some(Changed::UseAsItIs));
+    assert_eq!(answer(&window), Some(FileDecision::UseAsItIs));
     window.get_by_label("Choose later");
     click(&mut window, "Take all 2");
     match &submitted::<RelocateFiles>(&window)[..] {
-        [RelocateFiles { to, .. }] => assert_eq!(to.len(), 2),
+        [RelocateFiles { new_paths, .. }] => assert_eq!(new_paths.len(), 2),
         other => panic!("{other:?}"),
     }
 }

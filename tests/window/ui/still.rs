@@ -1,7 +1,7 @@
 //! Controls keep their places while results arrive, become final and are compared; notes and the tour's steps do not
 //! move the widget under the pointer; all steps of the tour have the same height.
 
-use super::filter::{weighed, weighing};
+use super::filter::{state_with_weights, weighing};
 use super::rays::brightest;
 use super::{Window, click, pathways, small_scan, tracking, window};
 use crate::support::{start_of_new_job, test};
@@ -10,7 +10,7 @@ use arcuate::solvers::commit::solver::Ended;
 use arcuate::solvers::curves::{SeedOutcome, StopReason};
 use arcuate::solvers::tensor_fit::MaskReport;
 use arcuate::state::filter::{FilterAction, FittedWeights};
-use arcuate::state::pathways::AmongPairs;
+use arcuate::state::pathways::RandomPairRank;
 use arcuate::state::runtime::TourStep;
 use arcuate::state::tensors::jobs::fit::FIT;
 use arcuate::state::track::jobs::LIVE;
@@ -41,7 +41,7 @@ pub fn tests() -> Vec<Trial> {
 }
 
 /// The place of a control or a heading; the topmost of that name.
-fn place(window: &Window, name: &str) -> Rect {
+fn control_rect(window: &Window, name: &str) -> Rect {
     let all = window.query_all_by_label(name).map(|n| n.rect());
     let first = all.min_by(|a, b| a.top().total_cmp(&b.top()));
     first.unwrap_or_else(|| panic!("{name} is there"))
@@ -74,8 +74,8 @@ fn pathway() {
             session.notify(Severity::Warning, "Something to be told");
             window.run();
             let names = ["Pathway width ε", "Sharpening α", "Domain FA ≥"];
-            let now = names.map(|name| place(&window, name));
-            let results = place(&window, "Results");
+            let now = names.map(|name| control_rect(&window, name));
+            let results = control_rect(&window, "Results");
             assert!(
                 now[1].bottom() <= results.top(),
                 "{what} {guide:?} {size:?}: α {:?} is below the fold at {results:?}",
@@ -99,7 +99,7 @@ fn figures() {
         }
     }
     for share in [0.0, 0.02, 0.5] {
-        let sentence = AmongPairs::cheaper_in_row(share);
+        let sentence = RandomPairRank::cheaper_in_row(share);
         let row = sentence.clone();
         let harness = Harness::builder().with_size([400.0, 60.0]);
         let harness = harness.with_context_setup(theme::install);
@@ -162,7 +162,7 @@ fn streamlines() {
             window.state_mut().state = state.clone();
             window.run();
             let names = ["Step", "Results", "Why tracking stopped", "Appearance"];
-            let there = names.map(|name| place(&window, name));
+            let there = names.map(|name| control_rect(&window, name));
             let before = *before.get_or_insert(there);
             assert_eq!(there, before, "{size:?}");
         }
@@ -194,7 +194,7 @@ fn fit() {
             let head = window.get_by_role_and_label(egui::Role::Heading, "Results");
             head.rect()
         };
-        let measure = |window: &Window| place(window, "Measure");
+        let measure = |window: &Window| control_rect(window, "Measure");
         window.get_by_label("fit running");
         window.get_by_label("Tensor fit, running: running");
         // The controls of tensors appear with the tensors; below the heading nothing moves.
@@ -240,7 +240,7 @@ fn under() {
         (
             Task::Filter,
             "Fibres",
-            vec![weighing(Task::Filter), weighed()],
+            vec![weighing(Task::Filter), state_with_weights()],
         ),
     ];
     for (size, (task, name, states)) in SIZES
@@ -255,16 +255,20 @@ fn under() {
         };
         window.hover_at(control.center());
         window.run();
-        let before = place(&window, name);
+        let before = control_rect(&window, name);
         let still = |window: &mut Window, what: &str| {
             window.step();
             assert_eq!(
-                place(window, name),
+                control_rect(window, name),
                 before,
                 "{task:?} {size:?}: {what} at once"
             );
             window.run();
-            assert_eq!(place(window, name), before, "{task:?} {size:?}: {what}");
+            assert_eq!(
+                control_rect(window, name),
+                before,
+                "{task:?} {size:?}: {what}"
+            );
         };
         for (i, state) in states.iter().enumerate() {
             window.state_mut().state = state.clone();
@@ -328,7 +332,7 @@ fn covered() {
     ];
     let mut stored = 0;
     for size in SIZES {
-        for start in [weighing(Task::Filter), weighed()] {
+        for start in [weighing(Task::Filter), state_with_weights()] {
             let mut window = window(start, size);
             for (name, row) in choices {
                 let fields = window.query_all_by_role_and_label(egui::Role::ComboBox, name);
@@ -378,7 +382,7 @@ fn covered() {
 
 /// The lower end of the tour's card, in every task.
 fn guide() {
-    let mut states = vec![small_scan(), tracking(), weighed()];
+    let mut states = vec![small_scan(), tracking(), state_with_weights()];
     states[0].document.track.method = Method::Rays;
     let mut bottoms = Vec::new();
     for mut state in states {
@@ -428,7 +432,7 @@ fn last_step() {
 /// The maps of a fit of weights have rows in Layers; in View the controls stay where they were before the fit.
 fn maps() {
     for size in SIZES {
-        let tops = [weighing(Task::View), weighed()].map(|mut state| {
+        let tops = [weighing(Task::View), state_with_weights()].map(|mut state| {
             state.view.task = Task::View;
             let window = window(state, size);
             let heading = window.get_by_role_and_label(egui::Role::Heading, "Controls");
@@ -440,7 +444,7 @@ fn maps() {
 
 fn stopped() {
     let note = "not converged";
-    let mut state = weighed();
+    let mut state = state_with_weights();
     let id = *state.document.weights.keys().next().expect("weights");
     let converged = super::window(state.clone(), SIZES[1]);
     assert!(converged.query_by_label_contains(note).is_none());

@@ -59,14 +59,14 @@ fn act(window: &mut Window, action: Action) {
 }
 
 /// The latest request about the surface.
-fn asked(window: &Window) -> RunRequest {
+fn last_run_request(window: &Window) -> RunRequest {
     let jobs = submitted::<RunRequest>(window);
     (*jobs.last().expect("asked for")).clone()
 }
 
 /// Carries it out.
 fn carry_out(window: &mut Window) {
-    let request = asked(window);
+    let request = last_run_request(window);
     let backend = Backend::choose(&BackendChoice::cpu(Some(2))).expect("two threads");
     let mut jobs = Jobs::new(backend, Arc::new(|| {}));
     let job = jobs.submit(request);
@@ -119,7 +119,7 @@ fn partly(window: &mut Window, surface: SurfaceUpdate) {
         wall_ms: 1.0,
         outcome: Outcome::Partial(Box::new(update)),
     };
-    let event = Event::new(asked(window), delivery);
+    let event = Event::new(last_run_request(window), delivery);
     act(window, Action::Event(event));
 }
 
@@ -313,7 +313,7 @@ fn note_gone() {
             .session
             .saving
             .recovery
-            .found
+            .sessions
             .push(RecoverableSession {
                 session: "/home/me/recovery/1/session.arcuate".into(),
                 written_s: 0,
@@ -489,7 +489,11 @@ fn errors() {
         let layer = Layer {
             id: LayerId(id),
             name,
-            origin: state.document.origins.add(WeightMapRecipe { of, map, fit }),
+            origin: state.document.origins.add(WeightMapRecipe {
+                layer: of,
+                map,
+                fit,
+            }),
             ..(*state.document.layers[0]).clone()
         };
         state.document.layers.push(Arc::new(layer));

@@ -47,7 +47,7 @@ fn clicks() {
         worker.act(Action::Layer(LayerAction::Select(Some(layer))));
         worker.act(Action::Bundle(BundleAction::Open(Some(BottomPanel::Table))));
         worker.act(Action::Bundle(BundleAction::Sort(TableView {
-            by: Some(Column::Value("worth".to_owned())),
+            column: Some(Column::Value("worth".to_owned())),
             descending,
         })));
         // Sorted here, from the written values.

@@ -243,7 +243,7 @@ fn guided() {
 }
 
 /// A thread checks whether a file exists.
-fn asked(window: &mut Window) {
+fn wait_for_save(window: &mut Window) {
     wait_for("a save", || {
         window.run();
         (count_submitted(window) > 0).then_some(())
@@ -262,7 +262,7 @@ fn remembered() {
     assert!(path(&window).ends_with(".tck"), "{}", path(&window));
     let file = folder.path().join("mine.trx");
     type_over(&mut window, file.to_str().unwrap());
-    asked(&mut window);
+    wait_for_save(&mut window);
     click(&mut window, "Export…");
     let next = path(&window);
     assert_eq!(Path::new(&next).parent(), Some(folder.path()), "{next}");
@@ -290,7 +290,7 @@ fn live_first() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("mine.tck");
     type_over(&mut window, file.to_str().unwrap());
-    asked(&mut window);
+    wait_for_save(&mut window);
     let mut actions = window.state().actions.iter();
     let live = |a: &Action| {
         matches!(

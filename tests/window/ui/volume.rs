@@ -6,7 +6,7 @@ use arcuate::scene::draw_list::GlyphShape;
 use arcuate::scene::{self, Size};
 use arcuate::state::State;
 use arcuate::state::core::glyph_look::GlyphPlace;
-use arcuate::state::core::volume_look::Cut;
+use arcuate::state::core::volume_look::VolumeCut;
 use arcuate::state::core::volume_look::VolumeLook;
 use arcuate::state::core::volume_look::VolumeStyle;
 use egui_kittest::kittest::Queryable as _;
@@ -28,7 +28,7 @@ fn of_fa() -> Window {
     window
 }
 
-fn look(window: &Window) -> VolumeLook {
+fn volume_look(window: &Window) -> VolumeLook {
     let fa = window.state().state.document.layer_named("FA");
     let fa = fa.expect("a layer").display.volume.clone();
     fa.expect("a volume")
@@ -42,8 +42,8 @@ fn point(i: usize, of: usize) -> String {
 fn curve() {
     let mut window = of_fa();
     click(&mut window, "Shown as: Cloud");
-    assert_eq!(look(&window).style, VolumeStyle::Cloud);
-    let before = look(&window).transfer;
+    assert_eq!(volume_look(&window).style, VolumeStyle::Cloud);
+    let before = volume_look(&window).transfer;
     assert_eq!(before.points().len(), 4);
 
     let from = window.get_by_label(&point(3, 4)).rect().center();
@@ -56,30 +56,30 @@ fn curve() {
     }
     window.drop_at(to);
     window.run();
-    let dragged = look(&window).transfer;
+    let dragged = volume_look(&window).transfer;
     assert!(dragged.points()[2].0 < before.points()[2].0, "{dragged:?}");
     assert!(dragged.points()[2].1 > before.points()[2].1, "{dragged:?}");
     assert_eq!(dragged.points()[1], before.points()[1]);
 
     window.key_press(egui::Key::ArrowUp);
     window.run();
-    let raised = look(&window).transfer.points()[2].1;
+    let raised = volume_look(&window).transfer.points()[2].1;
     assert!(
         (raised - dragged.points()[2].1 - 0.02).abs() < 1e-5,
         "{raised}"
     );
     window.key_press(egui::Key::Delete);
     window.run();
-    assert_eq!(look(&window).transfer.points().len(), 3);
+    assert_eq!(volume_look(&window).transfer.points().len(), 3);
     click(&mut window, "Undo");
-    assert_eq!(look(&window).transfer.points().len(), 4);
+    assert_eq!(volume_look(&window).transfer.points().len(), 4);
 
     let area = window.get_by_label_contains("Opacity by value: ").rect();
     double_click(&mut window, area.center() - egui::vec2(20.0, 25.0));
-    assert_eq!(look(&window).transfer.points().len(), 5);
+    assert_eq!(volume_look(&window).transfer.points().len(), 5);
     click(&mut window, "Opacity of the point");
     type_over(&mut window, "35");
-    let typed = look(&window).transfer;
+    let typed = volume_look(&window).transfer;
     assert!(
         typed.points().iter().any(|p| (p.1 - 0.35).abs() < 1e-6),
         "{typed:?}"
@@ -89,23 +89,23 @@ fn curve() {
 fn surface() {
     let mut window = of_fa();
     click(&mut window, "Shown as: Surface");
-    assert_eq!(look(&window).style, VolumeStyle::Surface);
+    assert_eq!(volume_look(&window).style, VolumeStyle::Surface);
     click(&mut window, "Inside is: Below");
-    assert!(look(&window).below);
+    assert!(volume_look(&window).below);
     click(&mut window, "Cut away");
     click(&mut window, "The corner facing you");
-    assert_eq!(look(&window).cut, Cut::Corner);
+    assert_eq!(volume_look(&window).cut, VolumeCut::Corner);
     click(&mut window, "Cut shows: Open");
-    assert!(!look(&window).face);
+    assert!(!volume_look(&window).face);
     // The distance from the cut up to which anything is visible.
-    assert_eq!(look(&window).fade_mm, None);
+    assert_eq!(volume_look(&window).fade_mm, None);
     click(&mut window, "Fades from the cut");
-    assert_eq!(look(&window).fade_mm, Some(30.0));
+    assert_eq!(volume_look(&window).fade_mm, Some(30.0));
     click(&mut window, "Shown as: Off");
     // The setting is kept for when it is shown again.
     assert_eq!(
-        (look(&window).style, look(&window).cut),
-        (VolumeStyle::Hidden, Cut::Corner)
+        (volume_look(&window).style, volume_look(&window).cut),
+        (VolumeStyle::Hidden, VolumeCut::Corner)
     );
 }
 

@@ -124,7 +124,7 @@ fn numbers() {
     );
     assert_eq!(format::significant(1184.2), "1\u{202F}184");
     assert_eq!(format::with_unit("0.71", "mm"), "0.71\u{202F}mm");
-    let took = [0.2, 42.4, 999.4, 999.6, 13_362.0].map(format::took);
+    let took = [0.2, 42.4, 999.4, 999.6, 13_362.0].map(format::duration_text);
     let reported = ["1 ms", "42 ms", "999 ms", "1.0 s", "13.4 s"];
     assert_eq!(took, reported.map(|t| t.replace(' ', "\u{202F}")));
     assert_eq!(

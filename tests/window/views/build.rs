@@ -126,7 +126,10 @@ fn images_are_stacked() {
     assert!(images[0].hide_below.is_none());
     update(
         &mut state,
-        Action::Layer(LayerAction::Move { layer: id, to: 0 }),
+        Action::Layer(LayerAction::Move {
+            layer: id,
+            index: 0,
+        }),
     );
     let images = scene::images(&state.document);
     assert_eq!(images[0].colour_map, ColourMap::Mask);

@@ -1,6 +1,6 @@
 //! Drawing regions with the pointer: everything lands under it, on grids of every orientation.
 
-use super::sample::{Hands, add_layer, near};
+use super::sample::{ViewWindow, add_layer, near};
 use crate::support::{Random, test, thread_time};
 use arcuate::data::{AffineSource, Grid, Mask, Shape, Volume};
 use arcuate::render::Renderer;
@@ -111,11 +111,11 @@ fn mask(state: &State) -> Mask {
     mask.clone()
 }
 
-fn drag(hands: &mut Hands, path: &[Pos2], button: PointerButton) {
+fn drag(hands: &mut ViewWindow, path: &[Pos2], button: PointerButton) {
     hands.drag(path, button, Modifiers::NONE);
 }
 
-fn left(hands: &mut Hands, path: &[Pos2]) {
+fn left(hands: &mut ViewWindow, path: &[Pos2]) {
     drag(hands, path, PointerButton::Primary);
 }
 
@@ -140,7 +140,7 @@ fn lands_under_pointer() {
             state.view.crosshair = grid.centre();
             state
         };
-        let mut hands = Hands::new(state);
+        let mut hands = ViewWindow::new(state);
         for convention in [Convention::Radiological, Convention::Neurological] {
             hands.act(Action::View(ViewAction::SetConvention(convention)));
             let pane = SLICES[random.bits() as usize % 3];
@@ -228,11 +228,11 @@ fn seen_where_painted() {
 }
 
 fn paints_and_erases() {
-    let mut hands = Hands::new(plain());
+    let mut hands = ViewWindow::new(plain());
     let at = hands.rect(Pane::Axial).center();
     left(&mut hands, &[at, at + vec2(40.0, 0.0)]);
     let painted = mask(hands.state());
-    let world = |hands: &Hands, x: f32| hands.world(Pane::Axial, at + vec2(x, 0.0));
+    let world = |hands: &ViewWindow, x: f32| hands.world(Pane::Axial, at + vec2(x, 0.0));
     assert!(painted.contains(world(&hands, 20.0)));
     drag(&mut hands, &[at + vec2(20.0, 0.0)], RIGHT);
     let erased = mask(hands.state());
@@ -256,7 +256,7 @@ fn paints_and_erases() {
 
 /// Two samples far apart: everything between them is painted.
 fn follows_a_fast_hand() {
-    let mut hands = Hands::new(plain());
+    let mut hands = ViewWindow::new(plain());
     for pane in SLICES {
         let at = hands.rect(pane).center() - vec2(50.0, 30.0);
         let path = [at, at + vec2(100.0, 20.0), at + vec2(60.0, 55.0)];
@@ -273,7 +273,7 @@ fn follows_a_fast_hand() {
 }
 
 fn wheel_sets_the_brush() {
-    let mut hands = Hands::new(plain());
+    let mut hands = ViewWindow::new(plain());
     let at = hands.rect(Pane::Coronal).center();
     let before = hands.state().view.crosshair;
     hands.wheel(at, 2.0, Modifiers::SHIFT);
@@ -289,7 +289,7 @@ fn wheel_sets_the_brush() {
 }
 
 fn rectangle() {
-    let mut hands = Hands::new(plain());
+    let mut hands = ViewWindow::new(plain());
     for (pane, axis) in [(Pane::Axial, 2), (Pane::Sagittal, 0), (Pane::Coronal, 1)] {
         for thickness_mm in [None, Some(12.0)] {
             hands.act(Action::View(ViewAction::SetTool(Tool::Rectangle)));
@@ -337,7 +337,7 @@ fn rectangle() {
     assert_eq!(hands.state().history.undo_label().map(str::to_owned), steps);
 }
 
-fn corners(hands: &Hands) -> [Pos2; 4] {
+fn corners(hands: &ViewWindow) -> [Pos2; 4] {
     let at = hands.rect(Pane::Sagittal).center();
     [
         vec2(-40.0, -30.0),
@@ -349,7 +349,7 @@ fn corners(hands: &Hands) -> [Pos2; 4] {
 }
 
 /// Clicks that are too far apart in time to be double clicks.
-fn click_corners(hands: &mut Hands, corners: &[Pos2]) {
+fn click_corners(hands: &mut ViewWindow, corners: &[Pos2]) {
     for at in corners {
         hands.click(*at);
         hands.wait(0.5);
@@ -358,7 +358,7 @@ fn click_corners(hands: &mut Hands, corners: &[Pos2]) {
 
 fn polygon() {
     for close in ["enter", "first", "double"] {
-        let mut hands = Hands::new(plain());
+        let mut hands = ViewWindow::new(plain());
         hands.act(Action::View(ViewAction::SetTool(Tool::Polygon)));
         let corners = corners(&hands);
         click_corners(&mut hands, &corners);
@@ -390,7 +390,7 @@ fn polygon() {
         assert!(hands.state().document.regions.is_empty());
     }
     // Freehand: the button stays pressed.
-    let mut hands = Hands::new(plain());
+    let mut hands = ViewWindow::new(plain());
     hands.act(Action::View(ViewAction::SetTool(Tool::Polygon)));
     let [a, b, c, d] = corners(&hands);
     let mut path = Vec::new();
@@ -403,7 +403,7 @@ fn polygon() {
 }
 
 fn polygon_given_up() {
-    let mut hands = Hands::new(plain());
+    let mut hands = ViewWindow::new(plain());
     hands.act(Action::View(ViewAction::SetTool(Tool::Polygon)));
     let corners = corners(&hands);
     click_corners(&mut hands, &corners);
@@ -427,7 +427,7 @@ fn polygon_given_up() {
 }
 
 fn into_the_hand() {
-    let mut hands = Hands::new(plain());
+    let mut hands = ViewWindow::new(plain());
     let at = hands.rect(Pane::Axial).center();
     left(&mut hands, &[at]);
     left(&mut hands, &[at + vec2(60.0, 0.0)]);
@@ -458,7 +458,7 @@ fn into_the_hand() {
 
 /// Every frame of a stroke shows everything painted so far.
 fn shown_while_moving() {
-    let mut hands = Hands::new(plain());
+    let mut hands = ViewWindow::new(plain());
     let at = hands.rect(Pane::Axial).center();
     hands.press(at, PointerButton::Primary, Modifiers::NONE);
     assert!(mask(hands.state()).contains(hands.world(Pane::Axial, at)));
@@ -503,7 +503,7 @@ fn keeps_up() {
         &mut state,
         Action::Region(RegionAction::SetDrawing(drawing)),
     );
-    let mut hands = Hands::new(state);
+    let mut hands = ViewWindow::new(state);
     let at = hands.rect(Pane::Axial).center();
     hands.press(at, PointerButton::Primary, Modifiers::NONE);
     let mut times = Vec::new();

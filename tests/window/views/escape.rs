@@ -1,7 +1,7 @@
 //! Esc while a button is pressed gives up the drag, whatever is dragged.
 
 use super::hands::with_seed;
-use super::sample::{Hands, near, state};
+use super::sample::{ViewWindow, near, state};
 use crate::support::test;
 use arcuate::data::{Role, Shape};
 use arcuate::state::{Action, BundleAction, Pane, Task, Tool, ViewAction};
@@ -21,7 +21,7 @@ pub fn tests() -> Vec<Trial> {
 }
 
 /// Drags from one place, presses Esc with the button pressed, continues and releases it.
-fn given_up(hands: &mut Hands, from: Pos2, button: PointerButton) {
+fn given_up(hands: &mut ViewWindow, from: Pos2, button: PointerButton) {
     hands.press(from, button, Modifiers::NONE);
     for i in 1..=4 {
         hands.move_to(from + vec2(9.0, -6.0) * i as f32);
@@ -77,7 +77,7 @@ fn views() {
         (Pane::Scene, LEFT),
         (Pane::Scene, MIDDLE),
     ] {
-        let mut hands = Hands::new(state());
+        let mut hands = ViewWindow::new(state());
         let view = hands.state().view.clone();
         let display = hands.state().document.layers[0].display.clone();
         let from = hands.rect(pane).center() + vec2(17.0, 11.0);
@@ -102,7 +102,7 @@ fn nothing_new() {
         cube: false,
     };
     for tool in [place, Tool::Brush, Tool::Rectangle, Tool::Ruler, Tool::Pick] {
-        let mut hands = Hands::new(state());
+        let mut hands = ViewWindow::new(state());
         hands.act(Action::View(ViewAction::SetTool(tool)));
         let from = hands.rect(Pane::Axial).center();
         hands.take();
@@ -115,11 +115,11 @@ fn nothing_new() {
         assert_eq!(hands.state().view.tool, tool, "the tool stays selected");
     }
     // Giving up a stroke into an existing region removes only what it painted.
-    let mut hands = Hands::new(state());
+    let mut hands = ViewWindow::new(state());
     hands.act(Action::View(ViewAction::SetTool(Tool::Brush)));
     let from = hands.rect(Pane::Axial).center();
     hands.drag(&[from, from + vec2(10.0, 0.0)], LEFT, Modifiers::NONE);
-    let painted = |hands: &Hands| match &*hands.state().document.regions[0].shape {
+    let painted = |hands: &ViewWindow| match &*hands.state().document.regions[0].shape {
         Shape::Mask(mask) => mask.count(),
         shape => panic!("{shape:?}"),
     };
@@ -127,7 +127,7 @@ fn nothing_new() {
     given_up(&mut hands, from + vec2(40.0, 40.0), LEFT);
     assert_eq!(painted(&hands), before);
     // A sphere for a surface.
-    let mut hands = Hands::new(state());
+    let mut hands = ViewWindow::new(state());
     hands.act(Action::View(ViewAction::SelectTask(Task::Segment)));
     hands.act(Action::View(ViewAction::SetTool(Tool::Sphere {
         add: true,

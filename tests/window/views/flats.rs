@@ -1,11 +1,11 @@
 //! The cut face of a volume in 3-D: it is sampled, and spheres and regions are placed on it.
 
 use super::hands::somewhere;
-use super::sample::{Hands, state};
+use super::sample::{ViewWindow, state};
 use crate::support::{Random, test};
 use arcuate::data::Role;
 use arcuate::scene::head_mask;
-use arcuate::state::core::volume_look::{Cut, VolumeLook, VolumeStyle};
+use arcuate::state::core::volume_look::{VolumeCut, VolumeLook, VolumeStyle};
 use arcuate::state::{Action, Pane, State, Task, Tool, ViewAction};
 use egui::{Key, Modifiers, PointerButton, Pos2, vec2};
 use glam::{DVec2, DVec3};
@@ -28,24 +28,24 @@ fn unit(random: &mut Random) -> DVec3 {
 }
 
 /// A cloud with everything in front of a plane removed, seen from anywhere.
-fn cut(random: &mut Random, at: DVec3, normal: DVec3) -> Hands {
+fn cut(random: &mut Random, at: DVec3, normal: DVec3) -> ViewWindow {
     let mut state = state();
     let layer = Arc::make_mut(&mut state.document.layers[0]);
     let volume = layer.content.volume().expect("an image").clone();
     layer.display.volume = Some(VolumeLook {
         style: VolumeStyle::Cloud,
-        cut: Cut::Plane { at, normal },
+        cut: VolumeCut::Plane { at, normal },
         ..VolumeLook::default_for(&volume, layer.display.window)
     });
     state.view.task = Task::Segment;
     state.view.visible.slices_in_scene = false;
     state.view.camera.azimuth = random.uniform(0.0, std::f64::consts::TAU);
     state.view.camera.elevation = random.uniform(-1.2, 1.2);
-    Hands::new(state)
+    ViewWindow::new(state)
 }
 
 /// The point where the ray through a position meets the plane from its open side, inside the head.
-fn expected(hands: &Hands, on_screen: Pos2, at: DVec3, normal: DVec3) -> Option<DVec3> {
+fn expected(hands: &ViewWindow, on_screen: Pos2, at: DVec3, normal: DVec3) -> Option<DVec3> {
     let rect = hands.rect(Pane::Scene);
     let size = DVec2::new(f64::from(rect.width()), f64::from(rect.height()));
     let d = on_screen - rect.min;

@@ -1,6 +1,6 @@
 //! Effects of the pointer in the views.
 
-use super::sample::{Hands, POINT_MM, add_sphere, near, state};
+use super::sample::{POINT_MM, ViewWindow, add_sphere, near, state};
 use crate::support::{Random, test};
 use arcuate::data::{Role, Shape};
 use arcuate::solvers::tractogram::pick::PickQuery;
@@ -65,13 +65,13 @@ pub fn tests() -> Vec<Trial> {
 }
 
 /// A position well inside a pane.
-pub fn somewhere(hands: &Hands, pane: Pane, random: &mut Random) -> Pos2 {
+pub fn somewhere(hands: &ViewWindow, pane: Pane, random: &mut Random) -> Pos2 {
     let rect = hands.rect(pane).shrink(60.0);
     let share = |random: &mut Random| random.uniform(0.0, 1.0) as f32;
     rect.min + vec2(share(random) * rect.width(), share(random) * rect.height())
 }
 
-pub fn clamped(hands: &Hands, world: DVec3) -> DVec3 {
+pub fn clamped(hands: &ViewWindow, world: DVec3) -> DVec3 {
     let (low, high) = hands.state().document.bounds();
     world.clamp(low, high)
 }
@@ -80,7 +80,7 @@ fn click_moves_crosshair() {
     let mut random = Random::fresh("click");
     for convention in [Convention::Radiological, Convention::Neurological] {
         for pane in SLICES {
-            let mut hands = Hands::new(state());
+            let mut hands = ViewWindow::new(state());
             hands.act(Action::View(ViewAction::SetConvention(convention)));
             let before = hands.state().view.crosshair;
             let at = somewhere(&hands, pane, &mut random);
@@ -104,13 +104,13 @@ fn click_moves_crosshair() {
 /// The rule of the display, without the code's own geometry: on a radiological slice the patient's right is on the left
 /// of the screen, the nose is up (axial) or left (sagittal), the head is up.
 fn left_is_left() {
-    let centre = |hands: &Hands, pane: Pane| hands.rect(pane).center();
+    let centre = |hands: &ViewWindow, pane: Pane| hands.rect(pane).center();
     for (convention, right_of_screen) in [
         (Convention::Radiological, -1.0),
         (Convention::Neurological, 1.0),
     ] {
         for pane in [Pane::Axial, Pane::Coronal] {
-            let mut hands = Hands::new(state());
+            let mut hands = ViewWindow::new(state());
             hands.act(Action::View(ViewAction::SetConvention(convention)));
             let at = centre(&hands, pane);
             hands.click(at);
@@ -126,7 +126,7 @@ fn left_is_left() {
             let upwards = if pane == Pane::Axial { up.y } else { up.z };
             assert!(upwards > 5.0, "{pane:?} {convention:?} {up}");
         }
-        let mut hands = Hands::new(state());
+        let mut hands = ViewWindow::new(state());
         hands.act(Action::View(ViewAction::SetConvention(convention)));
         let at = centre(&hands, Pane::Sagittal);
         hands.click(at);
@@ -139,7 +139,7 @@ fn left_is_left() {
 }
 
 fn crosshair_follows() {
-    let mut hands = Hands::new(state());
+    let mut hands = ViewWindow::new(state());
     let from = hands.rect(Pane::Axial).center();
     hands.press(from, LEFT, Modifiers::NONE);
     for i in 1..6 {
@@ -160,7 +160,7 @@ fn crosshair_follows() {
 }
 
 fn nothing_when_nothing() {
-    let mut hands = Hands::new(state());
+    let mut hands = ViewWindow::new(state());
     let at = hands.rect(Pane::Axial).center() + vec2(13.0, 17.0);
     hands.click(at);
     hands.take();
@@ -185,7 +185,7 @@ fn nothing_when_nothing() {
 fn wheel_steps() {
     let mut random = Random::fresh("wheel");
     for pane in SLICES {
-        let mut hands = Hands::new(state());
+        let mut hands = ViewWindow::new(state());
         let axis = pane.normal_axis().unwrap();
         let spacing = [2.0, 2.5, 3.0][axis];
         let at = somewhere(&hands, pane, &mut random);
@@ -209,7 +209,7 @@ fn wheel_steps() {
 fn zoom_keeps_the_point() {
     let mut random = Random::fresh("zoom");
     for pane in SLICES {
-        let mut hands = Hands::new(state());
+        let mut hands = ViewWindow::new(state());
         for lines in [2.0, -1.0, 3.0] {
             let at = somewhere(&hands, pane, &mut random);
             let before = hands.world(pane, at);
@@ -239,7 +239,7 @@ fn pan_moves() {
         (LEFT, Modifiers::SHIFT),
     ] {
         for pane in SLICES {
-            let mut hands = Hands::new(state());
+            let mut hands = ViewWindow::new(state());
             let crosshair = hands.state().view.crosshair;
             let from = hands.rect(pane).center();
             let to = from + vec2(31.0, -22.0);
@@ -252,8 +252,8 @@ fn pan_moves() {
 }
 
 fn right_drag() {
-    let mut hands = Hands::new(state());
-    let window = |hands: &Hands| hands.state().document.layers[0].display.window;
+    let mut hands = ViewWindow::new(state());
+    let window = |hands: &ViewWindow| hands.state().document.layers[0].display.window;
     let before = window(&hands);
     let from = hands.rect(Pane::Coronal).center();
     let path: Vec<Pos2> = (0..6).map(|i| from + vec2(10.0, 0.0) * i as f32).collect();
@@ -304,7 +304,7 @@ fn places_regions() {
     let mut random = Random::fresh("place");
     for pane in SLICES {
         for role in [Role::Seed, Role::Target, Role::Exclude] {
-            let mut hands = Hands::new(state());
+            let mut hands = ViewWindow::new(state());
             hands.act(Action::View(ViewAction::SetTool(Tool::NewRegion {
                 role,
                 cube: false,
@@ -329,7 +329,7 @@ fn places_regions() {
         }
     }
     // Dragged open, it is as large as the drag.
-    let mut hands = Hands::new(state());
+    let mut hands = ViewWindow::new(state());
     let tool = Tool::NewRegion {
         role: Role::Target,
         cube: false,
@@ -345,11 +345,11 @@ fn places_regions() {
 }
 
 /// A seed that the axial slice cuts 1 mm off its centre.
-pub fn with_seed() -> (Hands, DVec3) {
+pub fn with_seed() -> (ViewWindow, DVec3) {
     let mut state = state();
     let centre = state.view.crosshair + dvec3(8.0, -6.0, 1.0);
     add_sphere(&mut state, Role::Seed, centre, 9.0);
-    (Hands::new(state), centre)
+    (ViewWindow::new(state), centre)
 }
 
 fn drags_regions() {
@@ -430,7 +430,7 @@ fn box_edges() {
     let id = add_sphere(&mut state, Role::Target, centre, 1.0);
     let half_mm = dvec3(10.0, 14.0, 8.0);
     let shape = Shape::Box { centre, half_mm };
-    let mut hands = Hands::new(state);
+    let mut hands = ViewWindow::new(state);
     hands.act(Action::Region(RegionAction::SetShape {
         region: id,
         shape,
@@ -530,7 +530,7 @@ fn hidden_regions() {
 }
 
 fn arrows() {
-    let mut hands = Hands::new(state());
+    let mut hands = ViewWindow::new(state());
     hands.act(Action::View(ViewAction::SetLayout(Layout::SceneFirst)));
     hands.step();
     let at = hands.rect(Pane::Coronal).center();
@@ -557,7 +557,7 @@ fn arrows() {
 fn outlines() {
     for pane in [Pane::Axial, Pane::Scene] {
         for fast in [false, true] {
-            let mut hands = Hands::new(state());
+            let mut hands = ViewWindow::new(state());
             hands.act(Action::View(ViewAction::SetTool(Tool::Pick)));
             hands.step();
             hands.take();

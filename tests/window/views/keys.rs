@@ -1,6 +1,6 @@
 //! The views without a mouse: Tab gives one the focus, keys act there like the pointer.
 
-use super::sample::{Hands, add_sphere, near, state};
+use super::sample::{ViewWindow, add_sphere, near, state};
 use crate::support::test;
 use arcuate::data::{Role, Shape};
 use arcuate::state::{Action, BundleAction, Convention, Pane, RegionAction, Tool, ViewAction};
@@ -24,11 +24,11 @@ pub fn tests() -> Vec<Trial> {
 }
 
 /// A view with the focus, by Tab.
-fn focused(convention: Convention, pane: Pane) -> Hands {
+fn focused(convention: Convention, pane: Pane) -> ViewWindow {
     let mut state = state();
     let crosshair = state.view.crosshair;
     add_sphere(&mut state, Role::Seed, crosshair, 5.0);
-    let mut hands = Hands::new(state);
+    let mut hands = ViewWindow::new(state);
     hands.act(Action::View(ViewAction::SetConvention(convention)));
     hands.step();
     let at = Pane::ALL.iter().position(|p| *p == pane).unwrap();

@@ -1,6 +1,6 @@
 //! Text over pictures in panes of every size: complete, free of overlaps, and each next to its object.
 
-use super::sample::{Hands, POINT_MM, add_layer, add_sphere, near, state};
+use super::sample::{POINT_MM, ViewWindow, add_layer, add_sphere, near, state};
 use crate::shapes::{is_covered, texts};
 use crate::support::{Random, test};
 use arcuate::data::appearance::ColourMap;
@@ -244,7 +244,7 @@ fn handle() {
         let at = state.view.crosshair;
         let sphere = add_sphere(&mut state, Role::Seed, at, 1.5);
         state.session.regions.selected = Some(sphere);
-        let mut hands = Hands::new(state);
+        let mut hands = ViewWindow::new(state);
         let middle = match pane {
             Pane::Scene => hands.scene_screen(at),
             _ => hands.screen(pane, at),

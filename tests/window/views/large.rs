@@ -1,6 +1,6 @@
 //! Five hundred regions in every view: the CPU time of a frame, without the GPU.
 
-use super::sample::{Hands, state};
+use super::sample::{ViewWindow, state};
 use crate::support::test;
 use arcuate::data::region::RegionId;
 use arcuate::data::{Region, Role, Shape};
@@ -59,7 +59,7 @@ fn regions() {
         ] {
             let mut state = with_regions(masks);
             (state.view.layout, state.view.single) = (layout, pane);
-            let mut hands = Hands::new(state);
+            let mut hands = ViewWindow::new(state);
             let middle = hands.rect(pane).center();
             let mut ms = Vec::new();
             for frame in 0..24u8 {

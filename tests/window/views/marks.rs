@@ -253,7 +253,7 @@ fn slab() {
         );
         let slab = scene::scene(&state, size).slab.expect("a slab");
         assert_eq!(slab.half_mm * 2.0, thickness_mm);
-        assert_eq!(slab.at[axis], state.view.crosshair[axis]);
+        assert_eq!(slab.point[axis], state.view.crosshair[axis]);
         assert_eq!(slab.normal.abs()[axis], 1.0);
     }
 }

@@ -1,7 +1,7 @@
 //! The mouse as in other programs, and measurements by clicks.
 
 use super::hands::clamped;
-use super::sample::{Hands, POINT_MM, near, state};
+use super::sample::{POINT_MM, ViewWindow, near, state};
 use crate::support::test;
 use arcuate::state::streamlines::Measurement;
 use arcuate::state::{Action, BundleAction, Mouse, Pane, Preferences, Tool, ViewAction};
@@ -26,19 +26,19 @@ fn mice() {
         mouse,
         ..Preferences::default()
     };
-    let mut hands = Hands::new(state());
+    let mut hands = ViewWindow::new(state());
     hands.act(Action::Set(settings(Mouse::ItkSnap)));
     let from = hands.rect(Pane::Axial).center();
     let up: Vec<Pos2> = (0..6).map(|i| from - vec2(0.0, 10.0) * i as f32).collect();
-    let window = |hands: &Hands| hands.state().document.layers[0].display.window;
-    let zoom = |hands: &Hands| hands.state().view.slices[0].zoom;
+    let window = |hands: &ViewWindow| hands.state().document.layers[0].display.window;
+    let zoom = |hands: &ViewWindow| hands.state().view.slices[0].zoom;
     let (window_before, zoom_before) = (window(&hands), zoom(&hands));
     hands.drag(&up, PointerButton::Secondary, Modifiers::NONE);
     assert_eq!(window(&hands), window_before);
     assert!(zoom(&hands) > 1.2 * zoom_before, "upwards comes nearer");
     hands.drag(&up, PointerButton::Secondary, Modifiers::COMMAND);
     assert_ne!(window(&hands), window_before);
-    let mut hands = Hands::new(state());
+    let mut hands = ViewWindow::new(state());
     hands.act(Action::Set(settings(Mouse::Slicer)));
     let before = hands.state().view.crosshair;
     hands.drag(&up, LEFT, Modifiers::NONE);
@@ -54,11 +54,11 @@ fn mice() {
 
 /// Two clicks, or three; a second click at the same place does not count; the right button restarts.
 fn measured_by_clicks() {
-    let mut hands = Hands::new(state());
+    let mut hands = ViewWindow::new(state());
     let middle = hands.rect(Pane::Axial).center();
     let places = [vec2(-40.0, 0.0), vec2(0.0, 0.0), vec2(0.0, 50.0)].map(|by| middle + by);
     let worlds = places.map(|at| hands.world(Pane::Axial, at));
-    let measured = |hands: &Hands| hands.state().document.bundle.measurements.clone();
+    let measured = |hands: &ViewWindow| hands.state().document.bundle.measurements.clone();
     hands.act(Action::View(ViewAction::SetTool(Tool::Ruler)));
     hands.click(places[0]);
     hands.wait(0.5);
@@ -96,11 +96,11 @@ fn measured_by_clicks() {
 
 /// The end of an angle is still being placed during an undo, and a distance is in its place.
 fn taken_back() {
-    let mut hands = Hands::new(state());
+    let mut hands = ViewWindow::new(state());
     let middle = hands.rect(Pane::Axial).center();
     let places = [vec2(-40.0, 0.0), vec2(0.0, 0.0), vec2(0.0, 50.0)].map(|by| middle + by);
-    let measured = |hands: &Hands| hands.state().document.bundle.measurements.clone();
-    let measure = |hands: &mut Hands, places: &[Pos2]| {
+    let measured = |hands: &ViewWindow| hands.state().document.bundle.measurements.clone();
+    let measure = |hands: &mut ViewWindow, places: &[Pos2]| {
         let points = places.iter().map(|at| hands.world(Pane::Axial, *at));
         let (points, pane) = (points.collect(), Pane::Axial);
         let measurement = Measurement { points, pane };
@@ -127,7 +127,7 @@ fn taken_back() {
 
 /// Slices at the given spacing, one of them the crosshair's; a click goes to its place.
 fn mosaic() {
-    let mut hands = Hands::new(state());
+    let mut hands = ViewWindow::new(state());
     let (low, high) = hands.state().document.head();
     let here = hands.state().view.crosshair;
     for (pane, axis) in [(Pane::Axial, 2), (Pane::Sagittal, 0), (Pane::Coronal, 1)] {

@@ -491,7 +491,7 @@ fn missed_in_both() {
             .comparing
             .as_ref()
             .unwrap()
-            .seen(state);
+            .with_view_of(state);
         [state, &seen].map(|s| scene::scene(s, size).lines.len())
     };
     assert_eq!(lines(&state), [2, 2]);

@@ -142,7 +142,7 @@ pub fn add_live(state: &mut State, output: curves::Output) {
 }
 
 /// The views with their state, an egui without a window, and a simulated pointer and keyboard.
-pub struct Hands {
+pub struct ViewWindow {
     ctx: egui::Context,
     views: Views,
     state: State,
@@ -156,7 +156,7 @@ pub struct Hands {
 
 const FRAME_S: f64 = 1.0 / 60.0;
 
-impl Hands {
+impl ViewWindow {
     pub fn new(state: State) -> Self {
         let ctx = egui::Context::default();
         theme::install(&ctx);

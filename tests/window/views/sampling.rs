@@ -1,12 +1,12 @@
 //! A drag with P held: the sampled values, and the resulting curve.
 
 use super::hands::somewhere;
-use super::sample::{Hands, state};
+use super::sample::{ViewWindow, state};
 use crate::support::{Random, test};
 use arcuate::data::Volume;
 use arcuate::scene::draw_list::Transfer;
 use arcuate::state::core::volume_look::{VolumeLook, VolumeStyle};
-use arcuate::state::sampling::{Sample, Sampled};
+use arcuate::state::sampling::{Sample, SampleSource};
 use arcuate::state::{Action, Content, Display, LayerAction, LayerId, Pane, Phase, State};
 use egui::{Key, Modifiers, PointerButton, vec2};
 use glam::DVec3;
@@ -57,7 +57,7 @@ fn sampled() {
     let mut random = Random::fresh("sampled");
     for pane in [Pane::Axial, Pane::Sagittal, Pane::Coronal] {
         let (state, id) = noise(&mut random);
-        let mut hands = Hands::new(state);
+        let mut hands = ViewWindow::new(state);
         let volume = image(hands.state(), id);
         let path: Vec<_> = (0..4)
             .map(|_| somewhere(&hands, pane, &mut random))
@@ -142,14 +142,14 @@ fn curve() {
             phase: Phase::Done,
         }),
     );
-    let mut hands = Hands::new(state);
+    let mut hands = ViewWindow::new(state);
     let from = hands.rect(Pane::Axial).center();
     hands.hold_key(Key::P, true);
     hands.press(from, PointerButton::Primary, Modifiers::NONE);
     hands.move_to(from + vec2(60.0, 25.0));
     let sample = hands.state().session.sample.clone().expect("a sample");
     hands.release(from + vec2(60.0, 25.0), PointerButton::Primary);
-    let transfer = |hands: &Hands| {
+    let transfer = |hands: &ViewWindow| {
         let layer = hands.state().document.layer(id).expect("there");
         layer.display.volume.clone().expect("a cloud").transfer
     };
@@ -197,7 +197,7 @@ fn around() {
     // A single value has no spread.
     let mut of = noise(&mut random);
     let volume = image(&of.0, of.1);
-    let mut sample = Sample::new(Sampled::Layer(of.1), "image".to_owned(), (&volume, 7));
+    let mut sample = Sample::new(SampleSource::Layer(of.1), "image".to_owned(), (&volume, 7));
     assert_eq!((sample.count(), sample.deviation()), (0, 0.0));
     sample.pass(DVec3::splat(1e6), DVec3::splat(1e6));
     assert_eq!(sample.count(), 0);

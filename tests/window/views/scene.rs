@@ -1,7 +1,7 @@
 //! Effects of the pointer in the 3-D view.
 
 use super::hands::{region_shape, somewhere, with_seed};
-use super::sample::{Hands, near, state};
+use super::sample::{ViewWindow, near, state};
 use crate::support::{Random, test};
 use arcuate::data::Role;
 use arcuate::state::track::jobs::streamlines::TrackStreamlines;
@@ -46,7 +46,7 @@ fn scene_far() {
 }
 
 fn scene_camera() {
-    let mut hands = Hands::new(state());
+    let mut hands = ViewWindow::new(state());
     // Next to everything.
     let from = hands.rect(Pane::Scene).left_bottom() + vec2(20.0, -20.0);
     let before = hands.state().view.camera;
@@ -88,7 +88,7 @@ fn scene_places() {
     let mut random = Random::fresh("scene");
     let mut axes = BTreeSet::new();
     for _ in 0..60 {
-        let mut hands = Hands::new(state());
+        let mut hands = ViewWindow::new(state());
         let mut camera = hands.state().view.camera;
         camera.azimuth = random.uniform(0.0, std::f64::consts::TAU);
         camera.elevation = random.uniform(-1.2, 1.2);

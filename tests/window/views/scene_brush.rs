@@ -1,7 +1,7 @@
 //! The brush in the 3-D view: it paints visible surfaces, and nothing behind or in front of them.
 
 use super::hands::somewhere;
-use super::sample::{Hands, add_sphere, state};
+use super::sample::{ViewWindow, add_sphere, state};
 use crate::support::{Random, test};
 use arcuate::data::{Mask, Role, Shape};
 use arcuate::state::{Action, Pane, RegionAction, State, Tool, ViewAction};
@@ -26,7 +26,7 @@ pub fn tests() -> Vec<Trial> {
     ]
 }
 
-fn turned(state: &mut State, random: &mut Random) {
+fn turn_camera(state: &mut State, random: &mut Random) {
     state.view.camera.azimuth = random.uniform(0.0, TAU);
     state.view.camera.elevation = random.uniform(-1.2, 1.2);
 }
@@ -52,9 +52,9 @@ fn on_slices() {
     let mut painted = 0;
     for _ in 0..40 {
         let mut state = state();
-        turned(&mut state, &mut random);
+        turn_camera(&mut state, &mut random);
         let camera = state.view.camera;
-        let mut placing = Hands::new(state.clone());
+        let mut placing = ViewWindow::new(state.clone());
         placing.act(Action::View(ViewAction::SetTool(Tool::NewRegion {
             role: Role::Seed,
             cube: false,
@@ -62,7 +62,7 @@ fn on_slices() {
         placing.step();
         let at = somewhere(&placing, Pane::Scene, &mut random);
         placing.click(at);
-        let mut hands = Hands::new(state);
+        let mut hands = ViewWindow::new(state);
         hands.act(Action::View(ViewAction::SetTool(Tool::Brush)));
         hands.step();
         hands.click(at);
@@ -85,14 +85,14 @@ fn on_slices() {
 }
 
 /// A selected ball of voxels, from some direction, without slices.
-fn with_ball(random: &mut Random, radius_mm: f64) -> (Hands, DVec3) {
+fn with_ball(random: &mut Random, radius_mm: f64) -> (ViewWindow, DVec3) {
     let mut state = state();
-    turned(&mut state, random);
+    turn_camera(&mut state, random);
     let centre = state.view.crosshair;
     // Slices outside the head are not visible.
     state.view.crosshair = state.document.bounds().0;
     let id = add_sphere(&mut state, Role::Seed, centre, radius_mm);
-    let mut hands = Hands::new(state);
+    let mut hands = ViewWindow::new(state);
     hands.act(Action::Region(RegionAction::Select(Some(id))));
     hands.act(Action::View(ViewAction::SetTool(Tool::Brush)));
     hands.step();
@@ -165,7 +165,7 @@ fn leaps() {
     let crosshair = state.view.crosshair;
     let centre = crosshair - camera.forward() * 45.0;
     let id = add_sphere(&mut state, Role::Seed, centre, BALL_MM);
-    let mut hands = Hands::new(state);
+    let mut hands = ViewWindow::new(state);
     hands.act(Action::Region(RegionAction::Select(Some(id))));
     hands.act(Action::View(ViewAction::SetTool(Tool::Brush)));
     hands.step();

@@ -36,7 +36,7 @@ const SIZE: egui::Vec2 = vec2(1000.0, 800.0);
 fn way_back() {
     let mut state = leaked().state;
     let leak = state.session.segment.live.as_ref().and_then(|l| l.leak);
-    let from = leak.expect("a leak").leak.from;
+    let from = leak.expect("a leak").leak.rewind_step;
     // In the 3-D view, otherwise in the first one.
     for (layout, single, pane) in [
         (Layout::Grid, Pane::Axial, Pane::Scene),
@@ -205,7 +205,7 @@ fn fixed() {
         .live
         .as_ref()
         .and_then(|l| l.leak);
-    let from = leak.expect("a leak").leak.from;
+    let from = leak.expect("a leak").leak.rewind_step;
     window.act(Action::Segment(SegmentAction::Rewind(from)));
     let sphere = Sphere {
         add: false,

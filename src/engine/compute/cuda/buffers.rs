@@ -12,7 +12,7 @@ type Buffer = Arc<dyn Any + Send + Sync>;
 
 /// The device buffers of one card, dropped when memory is short and no other handle to them exists.
 pub struct Buffers {
-    kept: Mutex<Lru<Key, Buffer>>,
+    buffers: Mutex<Lru<Key, Buffer>>,
     /// Largest number of bytes kept.
     capacity: u64,
     /// Permits one upload at a time, so that two threads never upload the same value.
@@ -22,14 +22,14 @@ pub struct Buffers {
 impl Buffers {
     pub fn new(capacity: u64) -> Self {
         Self {
-            kept: Mutex::new(Lru::new()),
+            buffers: Mutex::new(Lru::new()),
             capacity,
             uploading: Mutex::new(()),
         }
     }
 
     fn lock_buffers(&self) -> MutexGuard<'_, Lru<Key, Buffer>> {
-        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+        self.buffers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub fn bytes(&self) -> u64 {

@@ -33,7 +33,7 @@ const RESERVE: u64 = 64 << 20;
 const MIN_CAPABILITY: (i32, i32) = (7, 0);
 
 /// The kernels of a file, once they are loaded on the card.
-type Loaded = Arc<Mutex<Option<Arc<CudaModule>>>>;
+type LoadedModule = Arc<Mutex<Option<Arc<CudaModule>>>>;
 
 /// An open card. It may be used from several threads.
 pub struct Device {
@@ -43,7 +43,7 @@ pub struct Device {
     total: u64,
     multiprocessors: u32,
     stream: Arc<CudaStream>,
-    modules: Mutex<HashMap<&'static str, Loaded>>,
+    modules: Mutex<HashMap<&'static str, LoadedModule>>,
     buffers: Buffers,
     staging: Staging,
     /// The groups of several cards of which this is the first, by their numbers.

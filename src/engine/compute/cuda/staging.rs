@@ -29,7 +29,7 @@ type Pair = [PinnedHostSlice<u8>; 2];
 pub struct Staging(Mutex<Vec<Pair>>);
 
 impl Staging {
-    fn take(&self, stream: &CudaStream) -> Result<Pair, DriverError> {
+    fn take_pair(&self, stream: &CudaStream) -> Result<Pair, DriverError> {
         let free = self.0.lock().unwrap_or_else(PoisonError::into_inner).pop();
         if let Some(pair) = free {
             return Ok(pair);
@@ -54,7 +54,7 @@ impl Staging {
     ) -> Result<(), DriverError> {
         assert_eq!(from.len(), to.len(), "as many bytes as asked for");
         stream.context().bind_to_thread()?;
-        let mut pair = self.take(stream)?;
+        let mut pair = self.take_pair(stream)?;
         let copied = copy(stream, from, to, wait, &mut pair);
         if copied.is_err() {
             // The card may still be writing to a chunk that is about to be freed.

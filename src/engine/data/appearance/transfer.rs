@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 /// extinction is σ = −ln(1 − α) / r, and a path transmits exp(−∫σ ds) (Max 1995, "Optical models for direct volume
 /// rendering", eq. 6).
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-#[serde(from = "Written")]
+#[serde(from = "StoredTransfer")]
 pub struct Transfer {
     /// Position in the window and opacity, both in 0..1; the positions never decrease.
     points: Vec<(f32, f32)>,
@@ -19,13 +19,13 @@ pub struct Transfer {
 
 /// The form stored in session files.
 #[derive(Deserialize)]
-struct Written {
+struct StoredTransfer {
     points: Vec<(f32, f32)>,
     colours: Colours,
 }
 
-impl From<Written> for Transfer {
-    fn from(written: Written) -> Self {
+impl From<StoredTransfer> for Transfer {
+    fn from(written: StoredTransfer) -> Self {
         Self::new(&written.points, written.colours)
     }
 }

@@ -246,7 +246,7 @@ impl Scratch {
                 Err(e) => {
                     return Err(Error::Scratch {
                         path: std::env::temp_dir(),
-                        why: super::super::error::without_os_error(&e),
+                        reason: super::super::error::without_os_error(&e),
                     });
                 }
             }

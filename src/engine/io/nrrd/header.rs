@@ -25,7 +25,7 @@ pub enum Encoding {
 pub struct Header {
     /// Fastest axis first.
     pub sizes: Vec<usize>,
-    pub number: Type,
+    pub number_type: Type,
     pub type_name: &'static str,
     pub big_endian: bool,
     pub encoding: Encoding,
@@ -99,10 +99,10 @@ impl Header {
     }
 
     fn parse(path: &Path, fields: &Fields, pairs: Vec<(String, String)>) -> Result<Self, Error> {
-        let (number, type_name) = fields.number_type()?;
+        let (number_type, type_name) = fields.number_type()?;
         let sizes = fields.sizes()?;
         let encoding = fields.encoding()?;
-        let big_endian = fields.is_big_endian(number, encoding)?;
+        let big_endian = fields.is_big_endian(number_type, encoding)?;
         let data_file = fields.data_file()?;
         let per_axis = |found: usize, what: &str| {
             if found == 0 || found == sizes.len() {
@@ -128,7 +128,7 @@ impl Header {
         per_axis(kinds.len(), "kinds")?;
         let line_skip = fields.line_skip()?;
         Ok(Self {
-            number,
+            number_type,
             type_name,
             big_endian,
             encoding,

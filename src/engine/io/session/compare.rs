@@ -46,7 +46,7 @@ const VALUE_SHARE: f32 = 1e-4;
 impl Sum {
     pub fn of_values(of: &str, values: &[f32]) -> Self {
         Self {
-            of: of.to_owned(),
+            result: of.to_owned(),
             sha256: checksum::of_values(values),
             count: values.len() as u64,
             sample: sample(values.len(), |i| i, |i| vec![i as f32, values[i]]),
@@ -66,7 +66,7 @@ impl Sum {
             numbers.chain(*first).chain(*last).collect()
         };
         Self {
-            of: of.to_owned(),
+            result: of.to_owned(),
             sha256: checksum::of_tractogram(tractogram),
             count: tractogram.len() as u64,
             sample: sample(tractogram.len(), |i| i, row),
@@ -83,7 +83,7 @@ impl Sum {
             numbers.chain(field.tensors[inside[i]].d).collect()
         };
         Self {
-            of: of.to_owned(),
+            result: of.to_owned(),
             sha256: checksum::of_tensors(field),
             count: inside.len() as u64,
             sample: sample(inside.len(), |i| inside[i], row),
@@ -135,14 +135,14 @@ fn by_sample(
 }
 
 /// Compares a recomputed result with the one in a session.
-pub enum Recomputed<'a> {
+pub enum RecomputedResult<'a> {
     Curves(&'a Tractogram),
     /// u₁ + u₂ of a pathway, voxel by voxel of its mask, or a density map.
     Values(&'a [f32]),
     Tensors(&'a TensorField),
 }
 
-impl Recomputed<'_> {
+impl RecomputedResult<'_> {
     pub fn sum(&self, of: &str) -> Sum {
         match self {
             Self::Curves(tractogram) => Sum::of_tractogram(of, tractogram),
@@ -152,10 +152,10 @@ impl Recomputed<'_> {
     }
 }
 
-pub fn compare(expected: &Sum, again: &Recomputed) -> (Match, Sum) {
+pub fn compare(expected: &Sum, again: &RecomputedResult) -> (Match, Sum) {
     match again {
-        Recomputed::Curves(tractogram) => {
-            let found = Sum::of_tractogram(&expected.of, tractogram);
+        RecomputedResult::Curves(tractogram) => {
+            let found = Sum::of_tractogram(&expected.result, tractogram);
             let seeds = tractogram.per_streamline.get("seed");
             let of = |name: f32| {
                 let i = match seeds {
@@ -172,14 +172,14 @@ pub fn compare(expected: &Sum, again: &Recomputed) -> (Match, Sum) {
             };
             (by_sample(expected, &found, of, near), found)
         }
-        Recomputed::Values(values) => {
-            let found = Sum::of_values(&expected.of, values);
+        RecomputedResult::Values(values) => {
+            let found = Sum::of_values(&expected.result, values);
             let of = |name: f32| Some(vec![name, *values.get(name as usize)?]);
             let near = |a: &[f32], b: &[f32]| (a[1] - b[1]).abs() <= VALUE_SHARE * a[1].abs();
             (by_sample(expected, &found, of, near), found)
         }
-        Recomputed::Tensors(field) => {
-            let found = Sum::of_tensors(&expected.of, field);
+        RecomputedResult::Tensors(field) => {
+            let found = Sum::of_tensors(&expected.result, field);
             let of = |name: f32| {
                 let tensor = field.tensors.get(name as usize)?;
                 Some([name].into_iter().chain(tensor.d).collect())

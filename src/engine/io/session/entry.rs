@@ -38,7 +38,7 @@ pub enum FileComparison {
 pub struct Change {
     /// `None`: the file itself.
     pub companion: Option<String>,
-    pub what: Difference,
+    pub difference: Difference,
 }
 
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -47,7 +47,7 @@ pub enum Difference {
     Unknown,
     Bytes {
         now: u64,
-        then: u64,
+        before: u64,
     },
     Content,
     /// Another folder.
@@ -66,12 +66,12 @@ impl Change {
     fn clause_about(&self, it: &str) -> String {
         let name = self.companion.as_deref();
         let it = name.map_or_else(|| it.to_owned(), companion_subject);
-        match self.what {
+        match self.difference {
             Difference::Unknown => format!(
                 "{it} could not be read when the session was saved, so the session cannot tell whether it has changed"
             ),
-            Difference::Bytes { now, then } => {
-                format!("{it} has {} bytes and had {}", count(now), count(then))
+            Difference::Bytes { now, before } => {
+                format!("{it} has {} bytes and had {}", count(now), count(before))
             }
             Difference::Content => format!("{it} has other content"),
             Difference::Folder => format!("{it} is another folder"),
@@ -86,7 +86,7 @@ impl Change {
 impl fmt::Display for Change {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.clause_about(FILE_SUBJECT))?;
-        f.write_str(match self.what {
+        f.write_str(match self.difference {
             Difference::Bytes { .. } => " when the session was saved",
             Difference::Content | Difference::Folder => " than when the session was saved",
             Difference::Unknown | Difference::CompanionGone => "",
@@ -286,7 +286,7 @@ pub fn check(
             FileComparison::Missing(Missing::Gone) => {
                 return Ok(FileComparison::Changed(Change {
                     companion: Some(name),
-                    what: Difference::CompanionGone,
+                    difference: Difference::CompanionGone,
                 }));
             }
             FileComparison::Missing(why) => {
@@ -313,10 +313,10 @@ fn check_one(
     strict: bool,
     control: &Control,
 ) -> Result<FileComparison, Error> {
-    let changed = |what| {
+    let changed = |difference| {
         FileComparison::Changed(Change {
             companion: companion.map(str::to_owned),
-            what,
+            difference,
         })
     };
     let Some((bytes, modified_ns)) = size_and_age(path) else {
@@ -339,8 +339,8 @@ fn check_one(
         return Ok(FileComparison::Missing(Missing::Folder));
     }
     if bytes != entry.bytes {
-        let (now, then) = (bytes, entry.bytes);
-        return Ok(changed(Difference::Bytes { now, then }));
+        let (now, before) = (bytes, entry.bytes);
+        return Ok(changed(Difference::Bytes { now, before }));
     }
     Ok(match checksum::of_file(path, control) {
         Ok(sum) if sum == entry.sha256 => FileComparison::Same,
@@ -348,7 +348,9 @@ fn check_one(
         Err(Error::Cancelled) => return Err(Error::Cancelled),
         Err(Error::Missing { .. }) => FileComparison::Missing(Missing::Gone),
         Err(Error::Denied { .. }) => FileComparison::Missing(Missing::Denied),
-        Err(Error::Unreadable { why, .. }) => FileComparison::Missing(Missing::Unreadable(why)),
+        Err(Error::Unreadable { reason, .. }) => {
+            FileComparison::Missing(Missing::Unreadable(reason))
+        }
         // The checksum of a folder fails if it contains other files.
         Err(_) => changed(Difference::Folder),
     })

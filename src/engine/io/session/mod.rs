@@ -7,7 +7,7 @@ mod masks;
 mod numbers;
 mod store;
 
-pub use compare::{Match, Recomputed, compare};
+pub use compare::{Match, RecomputedResult, compare};
 pub use entry::{
     Change, Difference, Entry, FileComparison, Missing, Stamp, check, companions, describe,
     find_moved,
@@ -43,7 +43,8 @@ const MAX_VALUES: usize = 2_000_000;
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Sum {
     /// `tensors`, `live`, or `layer 7`.
-    pub of: String,
+    #[serde(rename = "of")]
+    pub result: String,
     /// The checksum of all its numbers, in native byte order.
     pub sha256: String,
     /// Streamlines, or voxels with a tensor.
@@ -153,7 +154,7 @@ pub fn write(path: &Path, session: &SessionFile) -> Result<String, Error> {
     let text = serde_json::to_string_pretty(session);
     let text = text.map_err(|e| Error::ReadBack {
         path: path.to_owned(),
-        why: e.to_string(),
+        reason: e.to_string(),
     })?;
     let text = text + "\n";
     atomic::write_text(path, &text)?;

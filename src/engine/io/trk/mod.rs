@@ -67,7 +67,7 @@ pub fn read(path: &Path, control: &Control) -> Result<(Tractogram, FibreInfo), E
     // The points are compacted in the memory into which the file was read.
     let mut end = 0;
     for (_, records) in batches(&records) {
-        let start = HEADER_BYTES + records.first().map_or(0, |r| r.at - 4);
+        let start = HEADER_BYTES + records.first().map_or(0, |r| r.position - 4);
         let mut rest = &mut whole.bytes_mut()[start..];
         let mut jobs = Vec::new();
         let mut moves = Vec::new();
@@ -112,7 +112,7 @@ fn batches(records: &[Record]) -> impl Iterator<Item = (usize, &[Record])> {
 /// The offset of a streamline's points in the bytes after the header, and their number.
 #[derive(Clone, Copy)]
 struct Record {
-    at: usize,
+    position: usize,
     points: u32,
 }
 
@@ -129,7 +129,7 @@ impl Layout {
     }
 
     fn end(&self, record: &Record) -> usize {
-        record.at + record.points as usize * self.point_bytes() + 4 * self.properties
+        record.position + record.points as usize * self.point_bytes() + 4 * self.properties
     }
 
     fn number(&self, bytes: &[u8]) -> f32 {
@@ -142,12 +142,12 @@ impl Layout {
 
     /// Compacts the points of records, which fill these bytes, at the start of the bytes, in world mm.
     fn gather(&self, records: &[Record], bytes: &mut [u8], world_from_file: DAffine3) {
-        let first = records.first().map_or(0, |r| r.at - 4);
+        let first = records.first().map_or(0, |r| r.position - 4);
         let (size, mut end) = (self.point_bytes(), 0);
         for record in records {
             for i in 0..record.points as usize {
                 // The end of the points so far lies before this one: each record begins with its count.
-                let place = &bytes[record.at - first + i * size..][..12];
+                let place = &bytes[record.position - first + i * size..][..12];
                 let file = [0, 4, 8].map(|at| f64::from(self.number(&place[at..])));
                 let world = world_from_file.transform_point3(DVec3::from_array(file));
                 let world = world.as_vec3().to_array();
@@ -161,7 +161,7 @@ impl Layout {
         let size = self.point_bytes();
         let mut out = out.iter_mut();
         for record in records {
-            let bytes = &body[record.at..record.at + record.points as usize * size];
+            let bytes = &body[record.position..record.position + record.points as usize * size];
             for (bytes, value) in bytes.chunks_exact(size).zip(&mut out) {
                 *value = self.number(&bytes[12 + 4 * index..]);
             }
@@ -170,7 +170,7 @@ impl Layout {
 
     fn property(&self, body: &[u8], records: &[Record], index: usize, out: &mut [f32]) {
         for (record, value) in records.iter().zip(out) {
-            let at = record.at + record.points as usize * self.point_bytes();
+            let at = record.position + record.points as usize * self.point_bytes();
             *value = self.number(&body[at + 4 * index..]);
         }
     }
@@ -225,7 +225,10 @@ fn records(
         if bytes > (body.len() - at) as u64 {
             return Err(cut(bytes));
         }
-        records.push(Record { at: at + 4, points });
+        records.push(Record {
+            position: at + 4,
+            points,
+        });
         at += bytes as usize;
     }
     Ok(records)

@@ -133,7 +133,7 @@ struct Name<'a> {
     folder: &'a str,
     name: &'a str,
     columns: usize,
-    number: Type,
+    number_type: Type,
 }
 
 impl<'a> Name<'a> {
@@ -146,8 +146,8 @@ impl<'a> Name<'a> {
                 "a name that ends in a number type such as .float32 or .3.uint16",
             )
         };
-        let (stem, number) = file.rsplit_once('.').ok_or_else(wrong)?;
-        let number = named(number).ok_or_else(wrong)?;
+        let (stem, number_type) = file.rsplit_once('.').ok_or_else(wrong)?;
+        let number_type = named(number_type).ok_or_else(wrong)?;
         let split = stem.rsplit_once('.');
         let columns = split.and_then(|(stem, n)| Some((stem, n.parse::<usize>().ok()?)));
         let (name, columns) = columns.unwrap_or((stem, 1));
@@ -158,7 +158,7 @@ impl<'a> Name<'a> {
             folder,
             name: name.trim(),
             columns,
-            number,
+            number_type,
         })
     }
 }
@@ -369,7 +369,7 @@ impl<'a> Arrays<'a> {
 
     /// Size in bytes of an array of `count` values.
     fn bytes(&self, name: &Name, count: usize) -> Option<usize> {
-        let value = name.columns.checked_mul(name.number.bytes())?;
+        let value = name.columns.checked_mul(name.number_type.bytes())?;
         value.checked_mul(count)
     }
 
@@ -384,7 +384,7 @@ impl<'a> Arrays<'a> {
                 format!(
                     "{count} values of {} {}, which the header announces",
                     name.columns,
-                    name.number.name()
+                    name.number_type.name()
                 ),
                 "write the file again",
             ),
@@ -392,14 +392,14 @@ impl<'a> Arrays<'a> {
     }
 
     fn points_of(&self, part: &StoredArray, name: &Name) -> Result<Shared<[f32; 3]>, Error> {
-        if name.columns != 3 || !name.number.is_float() {
+        if name.columns != 3 || !name.number_type.is_float() {
             return Err(self.malformed(
                 format!("points in {}", part.name),
                 "positions.3.float16, float32 or float64",
             ));
         }
         self.check(part, name, self.vertices)?;
-        part.points(name.number, self.vertices, self.control)
+        part.points(name.number_type, self.vertices, self.control)
     }
 
     fn offsets_of(&self, part: &StoredArray, name: &Name) -> Result<Arc<[u64]>, Error> {
@@ -416,12 +416,12 @@ impl<'a> Arrays<'a> {
                 ),
             )
         };
-        if !part.length.is_multiple_of(name.number.bytes()) {
+        if !part.length.is_multiple_of(name.number_type.bytes()) {
             let found = format!("{} bytes in {}", part.length, part.name);
             return Err(wrong(found));
         }
         let (bytes, range) = part.bytes(self.control)?;
-        let offsets = name.number.indices(&(*bytes).as_ref()[range], false);
+        let offsets = name.number_type.indices(&(*bytes).as_ref()[range], false);
         let Some(mut offsets) = offsets else {
             return Err(wrong(format!("offsets in {}", part.name)));
         };
@@ -462,9 +462,9 @@ impl<'a> Arrays<'a> {
             ));
         }
         let (bytes, range) = part.bytes(self.control)?;
-        let values = name.number.floats(&(*bytes).as_ref()[range], false);
+        let values = name.number_type.floats(&(*bytes).as_ref()[range], false);
         let large = |v: &f32| v.abs() > LARGEST_WHOLE;
-        if name.number.is_wide_integer() && values.iter().any(large) {
+        if name.number_type.is_wide_integer() && values.iter().any(large) {
             info.warn(format!(
                 "{} holds numbers above {LARGEST_WHOLE}, whose last digits were rounded",
                 part.name
@@ -485,9 +485,9 @@ impl<'a> Arrays<'a> {
     }
 
     fn take_group(&mut self, part: &StoredArray, name: &Name) -> Result<(), Error> {
-        let size = name.number.bytes();
+        let size = name.number_type.bytes();
         let (bytes, range) = part.bytes(self.control)?;
-        let indices = name.number.indices(&(*bytes).as_ref()[range], false);
+        let indices = name.number_type.indices(&(*bytes).as_ref()[range], false);
         let whole = part.length.is_multiple_of(size) && name.columns == 1;
         let member = |&i: &u64| u32::try_from(i).ok().filter(|&i| (i as usize) < self.lines);
         let members: Option<Vec<u32>> = indices

@@ -230,7 +230,7 @@ fn archive(
                 let mut content = Vec::new();
                 let failed = |why: &dyn std::fmt::Display| Error::Damaged {
                     path: path.to_owned(),
-                    why: format!("{name}: {why}"),
+                    reason: format!("{name}: {why}"),
                 };
                 // One byte more than announced, to detect a surplus.
                 let read = entry.take(size + 1).read_to_end(&mut content);

@@ -47,7 +47,7 @@ pub(super) struct Cursor<'a> {
     /// Bytes that were read and are still needed.
     window: Vec<u8>,
     /// Position in the window.
-    at: usize,
+    position: usize,
     /// Number of bytes after the window.
     behind: u64,
     /// Total number of bytes, unpacked.
@@ -69,7 +69,7 @@ impl<'a> Cursor<'a> {
             source,
             length: window.len() + usize::try_from(behind).unwrap_or(usize::MAX),
             window,
-            at: 0,
+            position: 0,
             behind,
             failed: None,
             binary: false,
@@ -104,7 +104,7 @@ impl<'a> Cursor<'a> {
 
     /// Number of bytes from here to the end.
     fn bytes_left(&self) -> u64 {
-        (self.window.len() - self.at) as u64 + self.behind
+        (self.window.len() - self.position) as u64 + self.behind
     }
 
     /// Extends the window; `false` at the end of the file.
@@ -129,15 +129,15 @@ impl<'a> Cursor<'a> {
 
     /// Drops the consumed part of the window.
     fn drop_consumed(&mut self) {
-        if self.at >= CHUNK_BYTES {
-            self.window.drain(..self.at);
-            self.at = 0;
+        if self.position >= CHUNK_BYTES {
+            self.window.drain(..self.position);
+            self.position = 0;
         }
     }
 
     /// The end of the next line.
     fn line_end(&mut self) -> usize {
-        let mut from = self.at;
+        let mut from = self.position;
         loop {
             let end = self.window[from..].iter().position(|&b| b == b'\n');
             if let Some(end) = end {
@@ -157,22 +157,22 @@ impl<'a> Cursor<'a> {
     /// Reads to the end of the line and consumes the line end.
     pub fn line(&mut self) -> String {
         let end = self.line_end();
-        let text = self.text_of(self.at..end);
-        self.at = (end + 1).min(self.window.len());
+        let text = self.text_of(self.position..end);
+        self.position = (end + 1).min(self.window.len());
         text.trim_end().to_owned()
     }
 
     /// Reads the rest of the line but not its end, after which numbers begin.
     pub fn line_rest(&mut self) -> String {
         let end = self.line_end();
-        let text = self.text_of(self.at..end);
-        self.at = end;
+        let text = self.text_of(self.position..end);
+        self.position = end;
         text
     }
 
     /// The range of the next word, which is consumed; empty at the end of the file.
     fn next_word(&mut self) -> Range<usize> {
-        let (mut at, mut start) = (self.at, None);
+        let (mut at, mut start) = (self.position, None);
         loop {
             let blank = match self.window.get(at).copied() {
                 Some(letter) => letter.is_ascii_whitespace(),
@@ -186,7 +186,7 @@ impl<'a> Cursor<'a> {
             }
             at += 1;
         }
-        self.at = at;
+        self.position = at;
         start.unwrap_or(at)..at
     }
 
@@ -200,9 +200,9 @@ impl<'a> Cursor<'a> {
     /// Whether the next word is this one. Binary numbers must not be taken for blanks, so blanks are consumed only if
     /// the word follows.
     pub fn next_is(&mut self, word: &str) -> bool {
-        let before = self.at;
+        let before = self.position;
         let same = self.word() == word;
-        self.at = before;
+        self.position = before;
         same
     }
 
@@ -263,14 +263,14 @@ impl<'a> Cursor<'a> {
         };
         while bytes > 0 {
             self.drop_consumed();
-            while self.window.len() - self.at < number.bytes() && self.read_more() {}
-            let available = (self.window.len() - self.at).min(bytes);
+            while self.window.len() - self.position < number.bytes() && self.read_more() {}
+            let available = (self.window.len() - self.position).min(bytes);
             let whole = available / number.bytes() * number.bytes();
             if whole == 0 {
                 return Err(self.truncated());
             }
-            take(&self.window[self.at..self.at + whole]);
-            self.at += whole;
+            take(&self.window[self.position..self.position + whole]);
+            self.position += whole;
             bytes -= whole;
         }
         Ok(())
@@ -402,13 +402,13 @@ impl<'a> Cursor<'a> {
         if count as u64 > self.bytes_left() {
             return Err(self.truncated());
         }
-        while self.window.len() - self.at < count {
+        while self.window.len() - self.position < count {
             if !self.read_more() {
                 return Err(self.truncated());
             }
         }
-        self.at += count;
-        Ok(&self.window[self.at - count..self.at])
+        self.position += count;
+        Ok(&self.window[self.position - count..self.position])
     }
 
     /// Skips lines up to an empty one.

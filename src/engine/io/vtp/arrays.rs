@@ -447,7 +447,7 @@ impl<'a> Unpacker<'a> {
             if read.is_err() || bytes.len() - before != expected {
                 return Err(Error::Damaged {
                     path: self.path.to_owned(),
-                    why: format!("block {} of an array", i + 1),
+                    reason: format!("block {} of an array", i + 1),
                 });
             }
         }

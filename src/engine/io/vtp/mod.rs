@@ -54,7 +54,7 @@ fn attribute(tag: &BytesStart, name: &str) -> String {
 /// An announced array, whose text may follow.
 struct ArrayHeader {
     name: String,
-    number: Option<Type>,
+    number_type: Option<Type>,
     is_text: bool,
     columns: usize,
     stated: Option<usize>,
@@ -66,7 +66,7 @@ struct ArrayHeader {
 struct UsedArray {
     section: String,
     name: String,
-    number: Type,
+    number_type: Type,
     columns: usize,
     /// The number of columns that the file states, if it does.
     stated: Option<usize>,
@@ -227,7 +227,7 @@ impl<'a> Elements<'a> {
             if array.name == "SPACE" && array.form == Form::Ascii {
                 self.space = Some(letters(text));
             }
-        } else if let Some(number) = array.number {
+        } else if let Some(number_type) = array.number_type {
             let encoding = match array.form {
                 Form::Ascii => Encoding::Ascii(text),
                 Form::Binary => Encoding::Base64(text),
@@ -241,9 +241,9 @@ impl<'a> Elements<'a> {
             };
             self.given.push(UsedArray {
                 section: self.section.clone(),
-                bytes: unpacker.array_bytes(encoding, number)?,
+                bytes: unpacker.array_bytes(encoding, number_type)?,
                 name: array.name,
-                number,
+                number_type,
                 columns: array.columns,
                 stated: array.stated,
             });
@@ -265,7 +265,7 @@ fn letters(text: &[u8]) -> String {
 }
 
 fn array_header(path: &Path, tag: &BytesStart) -> Result<ArrayHeader, Error> {
-    let number = match attribute(tag, "type").as_str() {
+    let number_type = match attribute(tag, "type").as_str() {
         "Float32" => Some(Type::F32),
         "Float64" => Some(Type::F64),
         "Int8" => Some(Type::I8),
@@ -293,7 +293,7 @@ fn array_header(path: &Path, tag: &BytesStart) -> Result<ArrayHeader, Error> {
     let stated = attribute(tag, "NumberOfComponents").trim().parse().ok();
     Ok(ArrayHeader {
         name: attribute(tag, "Name"),
-        number,
+        number_type,
         is_text: attribute(tag, "type") == "String",
         columns: stated.unwrap_or(1),
         stated,
@@ -323,7 +323,7 @@ fn assemble(
         ..Polydata::default()
     };
     for array in given {
-        let count = array.bytes.length() / array.number.bytes();
+        let count = array.bytes.length() / array.number_type.bytes();
         let expect = |items: usize, columns: usize| {
             if items.checked_mul(columns) == Some(count) {
                 return Ok(());
@@ -337,8 +337,8 @@ fn assemble(
                 ),
             ))
         };
-        let form = (array.number, big_endian);
-        let whole = || match array.number.is_float() {
+        let form = (array.number_type, big_endian);
+        let whole = || match array.number_type.is_float() {
             false => Ok(()),
             true => Err(Error::malformed(
                 path,

@@ -19,7 +19,7 @@ pub const SAMPLE_SHARE: usize = 32;
 
 pub struct MemoryBudget<'a> {
     /// "streamlines" or "rays", and the number of their seeds.
-    what: &'static str,
+    curves: &'static str,
     seeds: usize,
     /// Bytes that curves may take, and bytes taken so far.
     memory: Option<u64>,
@@ -32,13 +32,13 @@ pub struct MemoryBudget<'a> {
 impl<'a> MemoryBudget<'a> {
     /// A budget for curves of this many seeds, in this many bytes if there is a limit.
     pub fn new(
-        what: &'static str,
+        curves: &'static str,
         seeds: usize,
         memory: Option<u64>,
         control: &'a Control,
     ) -> Self {
         Self {
-            what,
+            curves,
             seeds,
             memory,
             taken: AtomicU64::new(0),
@@ -87,7 +87,7 @@ impl<'a> MemoryBudget<'a> {
         Err(Error::Input(format!(
             "The {} of {} seeds would take about {} of memory, but {} are free; ask for fewer or choose \
              a longer step",
-            self.what,
+            self.curves,
             large_count(self.seeds as f64),
             size(bytes as u64),
             size(self.memory())
@@ -123,7 +123,7 @@ impl<'a> MemoryBudget<'a> {
         Error::Input(format!(
             "The {} of {} of {} seeds fill the {} of memory that are free; ask for fewer or choose a \
              longer step",
-            self.what,
+            self.curves,
             large_count(done as f64),
             large_count(self.seeds as f64),
             size(self.memory())

@@ -262,7 +262,7 @@ struct Visit<'a> {
 }
 
 /// Changed cells of a tile's rows: one bit for each of the ten cells.
-type Changed = [u16; TILE_ROWS];
+type ChangedCells = [u16; TILE_ROWS];
 
 impl Kernel for Visit<'_> {
     type Output = VisitResult;
@@ -285,12 +285,12 @@ impl Kernel for Visit<'_> {
         }
         let mut old = self.changed_neighbour_cells();
         let (mut key, mut reached) = (NOT_WAITING, 0);
-        let mut all: Changed = [0; TILE_ROWS];
+        let mut all: ChangedCells = [0; TILE_ROWS];
         let mut quiet = false;
         let rows = self.brick.rows.clone();
         let mut member = self.front.local.uses_selling();
         for turn in 0..self.front.schedule.inner {
-            let mut new: Changed = [0; TILE_ROWS];
+            let mut new: ChangedCells = [0; TILE_ROWS];
             let mut any = 0;
             for i in rows.clone() {
                 // In alternating order, so that a front crosses the brick in either direction.
@@ -311,7 +311,7 @@ impl Kernel for Visit<'_> {
                 let stencil = Stencil {
                     tile: &tile,
                     slice: side * STRIDE,
-                    at: first,
+                    cell: first,
                 };
                 let after = self.min_values::<FMA>(index, &stencil, before, dirty, member);
                 let cell = self.front.row_cell(self.brick, row.y, row.z);
@@ -373,7 +373,7 @@ impl Kernel for Visit<'_> {
 impl Visit<'_> {
     /// The cells of the tile that belong to the neighbours that woke the brick.
     #[inline(always)]
-    fn changed_neighbour_cells(&self) -> Changed {
+    fn changed_neighbour_cells(&self) -> ChangedCells {
         let [ny, nz] = self.front.layout.brick;
         let side = ny + 2;
         let mut out = [0; TILE_ROWS];
@@ -398,7 +398,14 @@ impl Visit<'_> {
 
     /// For each octant (bits: + along x, y, z) the voxels that can read a cell that decreased.
     #[inline(always)]
-    fn dirty(&self, at: usize, side: usize, lanes: u8, old: &Changed, new: &Changed) -> [u8; 8] {
+    fn dirty(
+        &self,
+        at: usize,
+        side: usize,
+        lanes: u8,
+        old: &ChangedCells,
+        new: &ChangedCells,
+    ) -> [u8; 8] {
         let row = |at: usize| u32::from(old[at] | new[at]);
         let here = row(at);
         let mut out = [0; 8];

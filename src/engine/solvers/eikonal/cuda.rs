@@ -125,7 +125,7 @@ fn threads(count: u32) -> LaunchConfig {
 
 /// The values of a field by place, on a card.
 #[derive(Clone, Debug)]
-pub struct OnCard {
+pub struct DeviceField {
     /// Index of the card.
     card: usize,
     /// Values of all fields of a job.
@@ -134,7 +134,7 @@ pub struct OnCard {
     places: usize,
 }
 
-impl OnCard {
+impl DeviceField {
     pub fn view(&self) -> CudaView<'_, f32> {
         self.values.slice(self.from..self.from + self.places)
     }
@@ -142,12 +142,12 @@ impl OnCard {
 
 impl CostField {
     /// The values on a card; nothing is copied if they were computed there.
-    pub fn values_on(&self, device: &Device) -> Result<OnCard, Error> {
+    pub fn values_on(&self, device: &Device) -> Result<DeviceField, Error> {
         let on_card = self.on_card.as_ref();
         if let Some(known) = on_card.filter(|k| k.card == device.number()) {
             return Ok(known.clone());
         }
-        Ok(OnCard {
+        Ok(DeviceField {
             card: device.number(),
             values: Arc::new(device.upload(&self.values)?),
             from: 0,
@@ -160,7 +160,7 @@ impl CostField {
 pub struct CardField {
     /// By place; infinity where no path leads.
     pub values: Vec<f32>,
-    pub on_card: OnCard,
+    pub on_card: DeviceField,
     /// Kernel time for all fields of the job.
     pub seconds: f64,
 }
@@ -262,7 +262,7 @@ fn solve_all(
         let from = field * places;
         Ok(CardField {
             values: device.download(&out, from..from + places)?,
-            on_card: OnCard {
+            on_card: DeviceField {
                 card: device.number(),
                 values: out.clone(),
                 from,

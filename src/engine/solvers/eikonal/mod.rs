@@ -30,7 +30,7 @@ mod simplex;
 mod source;
 mod weights;
 
-pub use cuda::OnCard;
+pub use cuda::DeviceField;
 pub use simplex::{Simplex, simplex};
 pub use source::{CostSource, Seed};
 pub use weights::Offset;
@@ -200,7 +200,7 @@ pub struct CostField {
     /// Kernel time in seconds of the launch that computed it, if a graphics card did.
     pub kernel_s: Option<f64>,
     /// The values on that card, for solvers that continue there.
-    on_card: Option<OnCard>,
+    on_card: Option<DeviceField>,
 }
 
 impl CostField {

@@ -29,13 +29,13 @@ pub struct Stencil<'a> {
     /// Cells from one slice to the next.
     pub slice: usize,
     /// Cell of the first voxel of the row.
-    pub at: usize,
+    pub cell: usize,
 }
 
 impl Stencil<'_> {
     #[inline(always)]
     fn load<const F: bool>(&self, offset: isize) -> V<F> {
-        Lanes::load(self.tile, self.at.wrapping_add_signed(offset))
+        Lanes::load(self.tile, self.cell.wrapping_add_signed(offset))
     }
 }
 

@@ -13,7 +13,7 @@ pub struct Seed {
     pub place: u32,
     pub value: f32,
     /// The voxel of the region at which the straight path to this one starts.
-    pub from: u32,
+    pub start_voxel: u32,
 }
 
 /// The voxels of a region inside a metric's mask, and a ball around them.
@@ -86,17 +86,21 @@ impl CostSource {
         let ball = offsets();
         let around: Vec<Vec<Seed>> = rim
             .par_iter()
-            .map(|&from| {
-                let voxel = metric.voxel(from as usize);
+            .map(|&start_voxel| {
+                let voxel = metric.voxel(start_voxel as usize);
                 let reached = ball.iter().filter_map(|&offset| {
                     let to = [0, 1, 2].map(|a| voxel[a] + offset[a]);
                     let place = metric.place_of(to)?;
                     if inside(place) || !metric.line_is_inside(voxel, offset) {
                         return None;
                     }
-                    let value = straight(metric, from as usize, place, offset) as f32;
+                    let value = straight(metric, start_voxel as usize, place, offset) as f32;
                     let place = place as u32;
-                    Some(Seed { place, value, from })
+                    Some(Seed {
+                        place,
+                        value,
+                        start_voxel,
+                    })
                 });
                 reached.collect()
             })
@@ -104,7 +108,7 @@ impl CostSource {
         let mut best: HashMap<u32, Seed> = HashMap::new();
         for seed in around.into_iter().flatten() {
             let known = best.entry(seed.place).or_insert(seed);
-            if (seed.value, seed.from) < (known.value, known.from) {
+            if (seed.value, seed.start_voxel) < (known.value, known.start_voxel) {
                 *known = seed;
             }
         }
@@ -112,7 +116,7 @@ impl CostSource {
         seeds.extend(zero.iter().map(|&place| Seed {
             place,
             value: 0.0,
-            from: place,
+            start_voxel: place,
         }));
         seeds.sort_unstable_by_key(|s| s.place);
         Self {

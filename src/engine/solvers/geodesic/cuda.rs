@@ -168,7 +168,7 @@ struct Shard {
 }
 
 /// Data that stay on the card during a job.
-struct OnCard {
+struct DeviceInputs {
     records: Arc<CudaSlice<u32>>,
     /// For the papers' form the four fields. For splines the records, which the kernel does not read as cells.
     cells: Arc<CudaSlice<u32>>,
@@ -331,7 +331,7 @@ impl Job<'_> {
         self.room.check_memory(bytes as f64 / share)
     }
 
-    fn on_card(&self, device: &Device) -> Result<OnCard, Error> {
+    fn on_card(&self, device: &Device) -> Result<DeviceInputs, Error> {
         let medium = self.medium;
         let records = upload_records(device, medium)?;
         let cells = match (self.params.form, medium.interpolation) {
@@ -348,7 +348,7 @@ impl Job<'_> {
             (_, Interpolation::Trilinear) => cells(device, medium, &records)?,
             (_, Interpolation::CubicBSpline) => records.clone(),
         };
-        Ok(OnCard {
+        Ok(DeviceInputs {
             records,
             cells,
             regions: Regions::upload(device, self.regions, self.gates)?,

@@ -196,7 +196,7 @@ fn mean_rate<S: Sampler, const FMA: bool>(
 }
 
 /// The lanes that pass each test after a step, one bit per lane.
-struct Passed {
+struct PassedTests {
     in_volume: u32,
     in_mask: u32,
     definite: u32,
@@ -204,7 +204,7 @@ struct Passed {
     straight: u32,
 }
 
-impl Passed {
+impl PassedTests {
     #[inline(always)]
     fn all(&self) -> u32 {
         self.in_volume & self.in_mask & self.definite & self.anisotropic & self.straight
@@ -297,7 +297,7 @@ impl<S: Sampler> Kernel for RayFollower<'_, S> {
             self.sampler.lattice().follow(&mut cells, &next, margin);
             let sample = self.sampler.point_sample(&mut cache, &cells, with_fa);
             // NaN fails these tests.
-            let passed = Passed {
+            let passed = PassedTests {
                 in_volume: cells.in_volume,
                 in_mask: sample.inside.at_least(Lane::splat(0.5)),
                 definite: state.riemann.at_least(before),
@@ -334,8 +334,8 @@ impl<S: Sampler> Kernel for RayFollower<'_, S> {
                 path.steps = steps - 1;
                 let length_mm = |steps: u32| steps as f32 * rules.step_mm;
                 let step = Step {
-                    from: lane_of(&state.x, lane),
-                    to: lane_of(&next, lane),
+                    start: lane_of(&state.x, lane),
+                    end: lane_of(&next, lane),
                     before: [length_mm(path.steps), before.0[lane]],
                     after: [length_mm(steps), state.riemann.0[lane]],
                     verdict: passed.failure(lane),

@@ -188,8 +188,8 @@ pub type Lengths = [f32; 2];
 /// One step of a half ray.
 pub struct Step {
     /// Voxel coordinates.
-    pub from: [f32; 3],
-    pub to: [f32; 3],
+    pub start: [f32; 3],
+    pub end: [f32; 3],
     pub before: Lengths,
     pub after: Lengths,
     /// The reason not to take it, if there is one.
@@ -252,12 +252,12 @@ impl RayHalves {
         gates: &RegionTests,
     ) -> Option<End> {
         let kept = |steps: u32| steps.is_multiple_of(rules.keep_every);
-        let to = rules.world(step.to);
+        let to = rules.world(step.end);
         let outside = || (!gates.allows(to)).then_some(StopReason::LeftMask);
         if let Some(reason) = step.verdict.or_else(outside) {
             // The step before was the last one; the seed itself is not among the points.
             if !kept(path.steps) {
-                path.keep_point(rules.world(step.from), step.before);
+                path.keep_point(rules.world(step.start), step.before);
             }
             self.record_measure(path, step.before);
             return Some(End::new(reason));
@@ -272,10 +272,10 @@ impl RayHalves {
         let at_max = || (path.steps >= rules.max_steps).then_some(rules.at_max);
         let mut reason = at_max();
         if path.steps.is_multiple_of(rules.loop_steps) {
-            let way = [0, 1, 2].map(|a| step.to[a] - path.looked[a]);
+            let way = [0, 1, 2].map(|a| step.end[a] - path.looked[a]);
             let circles = rules.mm2(way) < rules.loop_mm2;
             reason = reason.or_else(|| circles.then_some(StopReason::Loop));
-            path.looked = step.to;
+            path.looked = step.end;
         }
         let reason = reason?;
         if !kept(path.steps) {
@@ -302,7 +302,7 @@ impl RayHalves {
             return None;
         }
         let half = &mut self.halves[path.half];
-        let (from, to) = (rules.world(step.from), rules.world(step.to));
+        let (from, to) = (rules.world(step.start), rules.world(step.end));
         let crossing = gates.crossed(from, to, |gate| half.met >> gate & 1 == 0);
         for gate in &crossing.met {
             half.met |= 1 << gate;

@@ -245,8 +245,8 @@ fn follow_one(
             _ => None,
         };
         let step = Step {
-            from: x,
-            to: next,
+            start: x,
+            end: next,
             before: lengths.map(|l| l as f32),
             after: [length_mm as f32, riemann as f32],
             verdict,

@@ -48,7 +48,7 @@ pub struct Evolution {
     /// Inputs of one image, by the numbers that the script gives them.
     inputs: Vec<Inputs>,
     /// Index of the inputs from which the speeds are computed.
-    number: usize,
+    inputs_index: usize,
     /// Initial spheres.
     start_spheres: Vec<Sphere>,
     stencil: Stencil,
@@ -129,7 +129,7 @@ impl Evolution {
             let total: i64 = total.map(|i| inputs.quantum(i)).sum();
             let mut made = Self {
                 inputs: vec![inputs.clone()],
-                number: 0,
+                inputs_index: 0,
                 start_spheres: start.spheres.clone(),
                 stencil,
                 speeds,
@@ -184,7 +184,7 @@ impl Evolution {
             .script
             .events
             .iter()
-            .filter_map(|event| match event.what {
+            .filter_map(|event| match event.event {
                 ScriptEvent::Sphere(sphere) => Some(sphere),
                 ScriptEvent::Params(_) | ScriptEvent::Inputs(_) => None,
             });

@@ -113,7 +113,8 @@ impl Cause {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Leak {
     /// The step to rewind to: that of the change that let it leak, otherwise the last one before it grew.
-    pub from: u64,
+    #[serde(rename = "from")]
+    pub rewind_step: u64,
     /// The step at which it was noticed.
     pub noticed: u64,
     pub cause: Cause,
@@ -210,13 +211,13 @@ impl LeakDetector {
             // After the step of a sphere, the growth holds the volume with the sphere, not the one before it.
             let edited = events
                 .clone()
-                .any(|e| e.step == step && matches!(e.what, ScriptEvent::Sphere(_)));
+                .any(|e| e.step == step && matches!(e.event, ScriptEvent::Sphere(_)));
             if step > 0 {
                 detector.record(if edited { detector.now } else { *inside });
                 detector.drop_suspicion();
             }
             while let Some(event) = events.next_if(|e| e.step <= step) {
-                match &event.what {
+                match &event.event {
                     ScriptEvent::Params(_) | ScriptEvent::Inputs(_) => detector.record_change(),
                     ScriptEvent::Sphere(sphere) => {
                         detector.record_sphere(*inside, sphere.add, [contact; 2])
@@ -233,7 +234,7 @@ impl LeakDetector {
 
     /// Whether renewed growth counts as a leak at once.
     pub fn is_at_rest(&self) -> bool {
-        self.rest.from.is_some()
+        self.rest.since.is_some()
     }
 
     pub fn leak(&self) -> Option<Leak> {
@@ -243,7 +244,7 @@ impl LeakDetector {
     /// The step since which growth has been suspected of being a leak, until it is judged.
     pub fn suspected_since(&self) -> Option<u64> {
         let open = self.leak.is_none();
-        self.suspected.filter(|_| open).map(|leak| leak.from)
+        self.suspected.filter(|_| open).map(|leak| leak.rewind_step)
     }
 
     /// Whether the values of the joined voxels alone decide.
@@ -296,11 +297,11 @@ impl LeakDetector {
         (from <= last || calm && (!rested || soon())).then_some(first.step)
     }
 
-    fn leaks(&mut self, from: u64, cause: Cause) {
-        let from = self.causing_change(from).unwrap_or(from);
+    fn leaks(&mut self, rewind_step: u64, cause: Cause) {
+        let rewind_step = self.causing_change(rewind_step).unwrap_or(rewind_step);
         let noticed = self.step;
         self.leak.get_or_insert(Leak {
-            from,
+            rewind_step,
             noticed,
             cause,
         });
@@ -398,13 +399,13 @@ impl LeakDetector {
         if self.much_faster < SUSPECT_WINDOWS || !grown || !open {
             return;
         }
-        let (from, cause) = self.rewind_target(self.plateau().unwrap_or(mark));
+        let (rewind_step, cause) = self.rewind_target(self.plateau().unwrap_or(mark));
         // After a change it is a leak at once, but only if the volume multiplies.
         if cause == Cause::Growth {
             let noticed = self.step;
             self.early = true;
             self.suspected = Some(Leak {
-                from,
+                rewind_step,
                 noticed,
                 cause,
             });
@@ -437,17 +438,17 @@ impl LeakDetector {
 
     fn record_rise(&mut self, mark: Mark) {
         if self.now as f64 >= UNCHANGED_RATIO * self.known as f64 {
-            let (from, cause) = self.rewind_target(mark);
+            let (rewind_step, cause) = self.rewind_target(mark);
             if cause == Cause::Growth {
                 let noticed = self.step;
                 self.early &= self.suspected.is_some();
                 self.suspected.get_or_insert(Leak {
-                    from,
+                    rewind_step,
                     noticed,
                     cause,
                 });
             } else {
-                self.leaks(from, cause);
+                self.leaks(rewind_step, cause);
             }
         }
     }

@@ -24,7 +24,7 @@ pub enum ScriptEvent {
 pub struct Event {
     pub step: u64,
     #[serde(flatten)]
-    pub what: ScriptEvent,
+    pub event: ScriptEvent,
 }
 
 /// A run by step number: replaying it gives the same result.
@@ -41,7 +41,7 @@ impl RunHistory {
     pub fn params_at(&self, step: u64) -> (&Params, usize) {
         let (mut params, mut number) = (&self.params, 0);
         for event in self.events.iter().take_while(|event| event.step < step) {
-            match &event.what {
+            match &event.event {
                 ScriptEvent::Params(later) => params = later,
                 ScriptEvent::Inputs(later) => number = *later,
                 ScriptEvent::Sphere(_) => {}
@@ -57,7 +57,7 @@ impl RunHistory {
         if steps > MAX_STEPS {
             return Err(InputError::TooManySteps(steps));
         }
-        let requested = self.events.iter().filter_map(|event| match event.what {
+        let requested = self.events.iter().filter_map(|event| match event.event {
             ScriptEvent::Inputs(number) => Some(number),
             ScriptEvent::Params(_) | ScriptEvent::Sphere(_) => None,
         });
@@ -114,7 +114,7 @@ impl Ended {
             Self::Leaked(leak) => Some(format!(
                 "The surface leaks from step {} on: {}; go back to that step, then narrow the tolerance, raise the \
                  smoothness or cut it off with a sphere",
-                leak.from,
+                leak.rewind_step,
                 leak.cause.clause()
             )),
         }

@@ -62,7 +62,7 @@ impl Domain<'_> {
             these.map(|r| &*r.shape).collect()
         };
         Walls {
-            within: of(Role::Mask),
+            confining: of(Role::Mask),
             without: of(Role::Exclude),
         }
     }
@@ -123,18 +123,19 @@ impl Domain<'_> {
 
 /// Regions that confine paths, and regions that exclude them.
 struct Walls<'a> {
-    within: Vec<&'a Shape>,
+    confining: Vec<&'a Shape>,
     without: Vec<&'a Shape>,
 }
 
 impl Walls<'_> {
     fn is_open(&self, grid: &Grid, voxel: usize) -> bool {
-        if self.within.is_empty() && self.without.is_empty() {
+        if self.confining.is_empty() && self.without.is_empty() {
             return true;
         }
         let at = centre(grid, voxel);
         let holds = |shape: &&Shape| shape.contains(at);
-        (self.within.is_empty() || self.within.iter().any(holds)) && !self.without.iter().any(holds)
+        (self.confining.is_empty() || self.confining.iter().any(holds))
+            && !self.without.iter().any(holds)
     }
 }
 

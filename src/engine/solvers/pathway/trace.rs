@@ -175,7 +175,7 @@ impl Walk<'_> {
     /// The voxel of the region where the path ends, if the value of this place was known from the start.
     fn source_of(&self, place: usize) -> Option<usize> {
         let seed = self.field.source.seed(place)?;
-        (seed.value <= self.field.values[place]).then_some(seed.from as usize)
+        (seed.value <= self.field.values[place]).then_some(seed.start_voxel as usize)
     }
 
     fn direction(&mut self, place: usize) -> Option<DVec3> {

@@ -58,7 +58,7 @@ const AIR: f64 = 0.2;
 #[derive(Clone, Debug)]
 pub struct BrainMask {
     pub mask: Mask,
-    pub found: MaskReport,
+    pub report: MaskReport,
 }
 
 /// The reliability of a mask found from a scan.
@@ -148,7 +148,7 @@ pub(super) fn find(
     };
     Ok(BrainMask {
         mask: Mask::new(grid.clone(), inside),
-        found: report,
+        report,
     })
 }
 

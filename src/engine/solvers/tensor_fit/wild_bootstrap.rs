@@ -151,7 +151,7 @@ impl Residuals {
                 |signed, ((piece, fits), pulls)| {
                     control.check()?;
                     simd::dispatch(RefitPiece {
-                        of: self,
+                        residuals: self,
                         salt,
                         signed,
                         piece,
@@ -225,7 +225,7 @@ impl simd::Kernel for StoreResiduals<'_> {
 
 /// Computes a repetition of a piece.
 struct RefitPiece<'a> {
-    of: &'a Residuals,
+    residuals: &'a Residuals,
     salt: u64,
     signed: &'a mut [Voxels],
     piece: Piece<'a>,
@@ -239,7 +239,7 @@ impl simd::Kernel for RefitPiece<'_> {
     #[inline(always)]
     fn run<const FMA: bool>(mut self) {
         const WORD: usize = 64;
-        let rows = &self.of.design.rows[..];
+        let rows = &self.residuals.design.rows[..];
         let voxels = self.piece.voxels;
         let groups = voxels.chunks(LANES).zip(self.fits);
         for ((voxels, fit), pulls) in groups.zip(self.pulls.chunks_exact(rows.len())) {
@@ -264,8 +264,8 @@ impl simd::Kernel for RefitPiece<'_> {
             for (x, change) in estimate.unknowns.iter_mut().zip(change) {
                 *x = *x + change;
             }
-            let min = self.of.settings.min_eigenvalue_mm2_per_s;
-            let group = Group::new::<FMA>(&estimate, self.of.design.b_max_s_per_mm2, min);
+            let min = self.residuals.settings.min_eigenvalue_mm2_per_s;
+            let group = Group::new::<FMA>(&estimate, self.residuals.design.b_max_s_per_mm2, min);
             store(&group, voxels, &mut self.piece, min);
         }
     }

@@ -130,7 +130,7 @@ struct DeviceOutput {
 }
 
 /// Data that stay on a card during a job.
-struct OnCard<'a> {
+struct DeviceInputs<'a> {
     device: &'a Device,
     records: Arc<CudaSlice<f32>>,
     regions: Regions,
@@ -192,7 +192,7 @@ impl Cards<'_> {
     }
 
     /// Uploads what is missing, and allocates memory for batches of at most this many seeds.
-    fn on_card<'a>(&self, device: &'a Device, seeds: usize) -> Result<OnCard<'a>, Error> {
+    fn on_card<'a>(&self, device: &'a Device, seeds: usize) -> Result<DeviceInputs<'a>, Error> {
         // Unmodified tensors have the same cache name for all solvers.
         let tag = match self.sampled {
             Sampled::Trilinear(sampler) if matches!(sampler.records, Cow::Borrowed(_)) => "tensors",
@@ -218,7 +218,7 @@ impl Cards<'_> {
             "tracking that many steps",
             "choose a shorter length limit or a longer step",
         )?;
-        Ok(OnCard {
+        Ok(DeviceInputs {
             device,
             records,
             regions,
@@ -230,7 +230,7 @@ impl Cards<'_> {
     /// Follows a batch; `has_room` checks the host's memory for the points before they are copied.
     fn batch(
         &self,
-        card: &mut OnCard,
+        card: &mut DeviceInputs,
         seeds: &[u32],
         has_room: impl Fn(u64) -> Result<(), Error>,
     ) -> Result<DeviceOutput, Error> {
@@ -265,7 +265,7 @@ impl Cards<'_> {
     /// Follows all halves that do not end at their seeds; returns kernel time in milliseconds.
     fn follow(
         &self,
-        card: &mut OnCard,
+        card: &mut DeviceInputs,
         started: &StartableSeeds,
         halves: &mut StreamlineHalves,
     ) -> Result<f64, Error> {
@@ -364,7 +364,7 @@ impl Cards<'_> {
 
     fn kernel_rules(
         &self,
-        card: &OnCard,
+        card: &DeviceInputs,
         slots: usize,
         running: usize,
         window: u32,

@@ -178,13 +178,13 @@ impl<S: Sampler> DirectionField for Directions<'_, S> {
 
 /// Starting directions of seed points, in the sense with positive z (then y, then x); `None` if the seed is outside
 /// or its FA is too low.
-pub struct Begin<'a, S> {
+pub struct SeedStart<'a, S> {
     pub sampler: &'a S,
     pub rules: &'a HalfStreamlineRules,
     pub seeds: &'a [[f32; 3]],
 }
 
-impl<S: Sampler> Kernel for Begin<'_, S> {
+impl<S: Sampler> Kernel for SeedStart<'_, S> {
     type Output = Vec<Option<Start>>;
 
     #[inline(always)]

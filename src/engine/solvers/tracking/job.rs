@@ -1,7 +1,7 @@
 //! The part of tracking that all backends share: rules, seeds and their starts, memory budget.
 
 use super::field::{Cubic, Sampler, Trilinear};
-use super::follow::{Begin, HalfStreamlineRules, Start};
+use super::follow::{HalfStreamlineRules, SeedStart, Start};
 use super::join::Limits;
 use crate::compute::{Cancelled, Control, simd};
 use crate::data::{Region, TensorField};
@@ -89,7 +89,7 @@ impl<'a> Job<'a> {
     ) -> StartableSeeds {
         let seeds: Vec<usize> = seeds.collect();
         let points: Vec<[f32; 3]> = seeds.iter().map(|&i| self.seeds.point(i)).collect();
-        let starts = simd::dispatch(Begin {
+        let starts = simd::dispatch(SeedStart {
             sampler,
             rules: &self.rules,
             seeds: &points,

@@ -118,7 +118,7 @@ impl Receive<State> for OpenFile {
             effects,
             |state, opened, _, effects| match opened {
                 Opened::File(file) => opening::opened(state, *file, effects),
-                Opened::Folder(folder) => opening::found(state, folder, effects),
+                Opened::Folder(folder) => opening::open_folder(state, folder, effects),
             },
         );
     }

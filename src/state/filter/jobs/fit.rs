@@ -43,11 +43,11 @@ pub struct FitWeights {
     /// Data structures from an earlier fit of the same streamlines, scan and model.
     pub prepared: Option<Arc<Prepared>>,
     pub start: StartFrom,
-    pub without: Excluded,
+    pub excluded: Excluded,
     /// The remaining streamlines of the tractogram, in its order: the others stay at 0 and get no weight.
-    pub left: Option<Tractogram>,
+    pub remaining: Option<Tractogram>,
     /// The unexplained signal before: its increase is returned as an image.
-    pub before: Option<Volume>,
+    pub rmse_before: Option<Volume>,
     /// The objective, for observers.
     pub curve: Curve,
 }
@@ -67,7 +67,7 @@ pub enum StartFrom {
 #[derive(Clone, Debug, Default)]
 pub enum Excluded {
     #[default]
-    Nobody,
+    None,
     Marked(Arc<[bool]>),
     /// All that pass a region.
     Region(Region),
@@ -80,15 +80,15 @@ pub struct CommitFit {
     pub tractogram: DataId,
     pub fit: Fit,
     /// The streamlines that the preparation covers.
-    pub whole: Tractogram,
+    pub all_streamlines: Tractogram,
     /// One for each remaining streamline.
     pub weights: Arc<[f32]>,
     /// Number of remaining streamlines that were to stay at 0.
-    pub without: usize,
+    pub excluded: usize,
     /// Their voxels, if the unexplained signal before is known.
     pub lesion_evidence: Option<LesionEvidence>,
     /// The difference of the unexplained signal, now minus before.
-    pub worse: Option<Volume>,
+    pub rmse_increase: Option<Volume>,
     pub prepared: Arc<Prepared>,
     /// One value per iteration, including the start.
     pub curve: Vec<f64>,
@@ -219,7 +219,7 @@ impl Receive<State> for EstimateFit {
 
     fn unfinished(&self, end: &Unfinished, state: &mut State) -> bool {
         match end {
-            Unfinished::Cancelled => state.session.filter.needs.fail(),
+            Unfinished::Cancelled => state.session.filter.estimate.fail(),
             Unfinished::Failed(sentence) => filter::update::receive_refusal(state, sentence),
             // The estimate waits until the user permits the CPU.
             Unfinished::DeviceFailed(_) => return false,
@@ -233,17 +233,17 @@ impl FitWeights {
         let started = Instant::now();
         self.mask = self.ordered_mask();
         let left = self
-            .left
+            .remaining
             .as_ref()
             .map(|left| marks_of(&self.tractogram, left));
-        let left = match (left, self.left.take()) {
+        let left = match (left, self.remaining.take()) {
             // Some edits were not removals.
             (Some(None), Some(now)) => {
                 (self.tractogram, self.prepared) = (now, None);
                 None
             }
             (marks, now) => {
-                self.left = now;
+                self.remaining = now;
                 marks.flatten()
             }
         };
@@ -283,8 +283,8 @@ impl FitWeights {
             }
             None => fit.weights.clone(),
         };
-        let worse = self
-            .before
+        let rmse_increase = self
+            .rmse_before
             .as_ref()
             .map(|before| difference(&fit.maps.rmse, before));
         // Streamlines already removed do not count as excluded.
@@ -293,7 +293,7 @@ impl FitWeights {
             let each = marks.iter().enumerate();
             each.map(|(i, out)| *out && is_left(i)).collect()
         });
-        let before = self.before.as_ref().filter(|_| !out.is_empty());
+        let before = self.rmse_before.as_ref().filter(|_| !out.is_empty());
         let lesion_evidence = before.and_then(|before| {
             let maps = [before, &fit.maps.rmse];
             LesionEvidence::new(&out, &prepared.dictionary, maps)
@@ -303,14 +303,14 @@ impl FitWeights {
         for map in [&maps.intra, &maps.extra, &maps.free, &maps.rmse] {
             map.precompute_windows();
         }
-        worse.iter().for_each(Volume::precompute_windows);
+        rmse_increase.iter().for_each(Volume::precompute_windows);
         Ok(CommitFit {
-            tractogram: self.left.as_ref().unwrap_or(&self.tractogram).id(),
-            whole: self.tractogram,
+            tractogram: self.remaining.as_ref().unwrap_or(&self.tractogram).id(),
+            all_streamlines: self.tractogram,
             weights,
-            without: out.iter().filter(|m| **m).count(),
+            excluded: out.iter().filter(|m| **m).count(),
             lesion_evidence,
-            worse,
+            rmse_increase,
             fit,
             prepared,
             curve: self.curve.values(),
@@ -327,17 +327,17 @@ impl FitWeights {
         backend: &Backend,
         control: &Control,
     ) -> Result<Option<Vec<bool>>, JobError> {
-        let now = self.left.as_ref().unwrap_or(&self.tractogram);
+        let now = self.remaining.as_ref().unwrap_or(&self.tractogram);
         // Weights of the remaining streamlines.
-        let marks: Option<Vec<bool>> = match &self.without {
-            Excluded::Nobody => None,
+        let marks: Option<Vec<bool>> = match &self.excluded {
+            Excluded::None => None,
             Excluded::Marked(marks) => Some(marks.to_vec()),
             Excluded::Region(region) => {
                 let region = Region {
                     role: Role::Include,
                     ..region.clone()
                 };
-                Some(meeting(now, region, backend, control)?)
+                Some(passes_region(now, region, backend, control)?)
             }
             Excluded::Along(found, epsilon) => {
                 let mask = backend.install(|| found.mask(*epsilon));
@@ -350,7 +350,7 @@ impl FitWeights {
                     visible: false,
                     label_number: None,
                 };
-                Some(meeting(now, region, backend, control)?)
+                Some(passes_region(now, region, backend, control)?)
             }
         };
         if marks.as_ref().is_some_and(|m| m.len() != now.len()) {
@@ -438,7 +438,7 @@ impl FitWeights {
                 let (scan, tensors) = (&self.scan, &self.tensors);
                 let mask = self.mask.clone();
                 let fitted = fitted(scan, Some(gradients), mask, tensors, backend, control)?;
-                mask_found = fitted.found;
+                mask_found = fitted.mask_found;
                 self.peaks = Some(fitted.maps.direction);
             }
         }
@@ -460,7 +460,7 @@ impl FitWeights {
 }
 
 /// One mark for each streamline: whether it passes a region.
-fn meeting(
+fn passes_region(
     lines: &Tractogram,
     region: Region,
     backend: &Backend,

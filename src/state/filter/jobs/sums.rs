@@ -27,7 +27,7 @@ pub struct SumBundles {
 
 /// A bundle that is not a group in the streamlines' file.
 #[derive(Clone, Debug)]
-pub struct Summed {
+pub struct SummedBundle {
     pub marks: Arc<[bool]>,
     pub count: u64,
     /// The sum of weight times length, mm.
@@ -41,8 +41,8 @@ pub struct BundleSums {
     pub lengths_mm: Arc<[f64]>,
     /// Sums of weight times length for the groups in the file, and for streamlines in none.
     pub groups: BTreeMap<String, f64>,
-    pub rest: f64,
-    pub bundles: Vec<Summed>,
+    pub ungrouped: f64,
+    pub bundles: Vec<SummedBundle>,
 }
 
 impl Job for SumBundles {
@@ -92,11 +92,11 @@ impl SumBundles {
         };
         let mut lengths = course.lengths_mm();
         let lengths_mm: Arc<[f64]> = lengths.clone().into();
-        let one = |rules: &SelectionRules| -> Result<Summed, JobError> {
+        let one = |rules: &SelectionRules| -> Result<SummedBundle, JobError> {
             let marks = select(&self.fit.tractogram, rules, backend, control)?.marks;
             let each = marks.iter().zip(self.weights.iter().zip(&lengths));
             let own = each.filter(|(mark, _)| **mark).map(|(_, own)| own);
-            Ok(Summed {
+            Ok(SummedBundle {
                 sum: own.map(|(weight, mm)| f64::from(*weight) * mm).sum(),
                 count: marks.iter().filter(|mark| **mark).count() as u64,
                 marks: marks.into(),
@@ -114,12 +114,12 @@ impl SumBundles {
         for member in groups.values().flat_map(|members| members.iter()) {
             lengths[*member as usize] = 0.0;
         }
-        let rest = (0..lengths.len()).map(|i| product(i, &lengths)).sum();
+        let ungrouped = (0..lengths.len()).map(|i| product(i, &lengths)).sum();
         Ok(BundleSums {
             course,
             lengths_mm,
             groups: of_groups,
-            rest,
+            ungrouped,
             bundles,
         })
     }

@@ -10,11 +10,11 @@ use crate::state::core::text::{THIN, count};
 use crate::state::edit::{changed, edit};
 use crate::state::filter::jobs::CommitFit;
 use crate::state::filter::{
-    FitPurpose, FitStatistics, FittedWeights, PreviousFit, Running, Shown, VirtualLesion, WEIGHT,
-    WeightMap, WeightMapRecipe, sorted,
+    FitPurpose, FitStatistics, FittedWeights, PreviousFit, Running, ShownStreamlines,
+    VirtualLesion, WEIGHT, WeightMap, WeightMapRecipe, sorted,
 };
 use crate::state::origin::recipes::weight_fit;
-use crate::state::streamlines::lines_of;
+use crate::state::streamlines::streamlines_of;
 use crate::state::{Display, Document, State};
 use std::sync::Arc;
 
@@ -32,7 +32,7 @@ fn figures(
     let counts = dictionary.counts;
     let lengths = dictionary.lengths_mm();
     let mut rest: Vec<f64> = lengths;
-    for members in output.whole.groups.values() {
+    for members in output.all_streamlines.groups.values() {
         members.iter().for_each(|m| rest[*m as usize] = 0.0);
     }
     let each = fit.weights.iter().zip(&rest);
@@ -80,11 +80,11 @@ pub(in crate::state) fn weights(
 ) -> Option<String> {
     let id = running.layer;
     let layer = state.document.layer(id).cloned();
-    let lines = layer.as_ref().and_then(|l| lines_of(l)).cloned();
+    let lines = layer.as_ref().and_then(|l| streamlines_of(l)).cloned();
     let lines = lines.filter(|lines| lines.id() == output.tractogram);
     let fit = &output.fit;
     let mut key = running.key;
-    key.lines = output.whole.clone();
+    key.tractogram = output.all_streamlines.clone();
     state.session.filter.previous_fit = Some(PreviousFit {
         layer: id,
         key,
@@ -108,20 +108,22 @@ pub(in crate::state) fn weights(
     let known = state.document.weights.get(&id);
     // Contributions of bundles that were found with these streamlines and this model.
     let same = known.filter(|w| {
-        state.document.fit_inputs(w).as_ref() == Some(&running.from) && w.of == lines.id()
+        state.document.fit_inputs(w).as_ref() == Some(&running.inputs) && w.weighted == lines.id()
     });
     // The curve and the time continue those of these weights.
-    let earlier = known.filter(|_| running.before > 0).map(|w| &w.figures);
+    let earlier = known
+        .filter(|_| running.earlier_iterations > 0)
+        .map(|w| &w.figures);
     let figures = figures(&output, all, earlier);
     let before = state.document.without_weights(id, lines.id());
     let weighted = lines
         .with_new_id()
         .with_per_streamline(WEIGHT, output.weights.clone());
-    let fit = weight_fit(&state.document, id, &running.from);
+    let fit = weight_fit(&state.document, id, &running.inputs);
     let fit = fit.map(|fit| state.document.origins.add(fit));
     let fitted = Arc::new(FittedWeights {
-        of: weighted.id(),
-        lines: before,
+        weighted: weighted.id(),
+        unweighted: before,
         fit: fit.unwrap_or_default(),
         figures,
         curve: output.curve.clone().into(),
@@ -154,17 +156,17 @@ pub(in crate::state) fn weights(
             .layers
             .iter()
             .filter_map(|l| Some((l.id, d.weight_map_recipe(l.id)?)));
-        let gone = maps_of.filter(|(_, m)| m.of == id && !stays(&m.map));
+        let gone = maps_of.filter(|(_, m)| m.layer == id && !stays(&m.map));
         let gone: Vec<LayerId> = gone.map(|(id, _)| id).collect();
         d.weights.insert(id, fitted);
         d.layers.retain(|l| !gone.contains(&l.id));
         for (map, volume) in maps {
-            put_map(d, id, map, volume, fit);
+            insert_map(d, id, map, volume, fit);
         }
         // In another task what is shown is suspended: it becomes known here, and is suspended again afterwards.
         d.restore_suspended_rules();
         let shown = match d.shown_by_weight(id) {
-            Shown::Before if first => Shown::After,
+            ShownStreamlines::Before if first => ShownStreamlines::After,
             shown => shown,
         };
         d.show_by_weight(id, shown);
@@ -185,9 +187,9 @@ pub(in crate::state) fn weights(
 }
 
 /// Replaces the earlier map, or adds one over all images, where it is visible once shown.
-fn put_map(document: &mut Document, of: LayerId, map: WeightMap, volume: Volume, fit: OriginId) {
+fn insert_map(document: &mut Document, of: LayerId, map: WeightMap, volume: Volume, fit: OriginId) {
     let made = WeightMapRecipe {
-        of,
+        layer: of,
         map: map.clone(),
         fit,
     };
@@ -201,7 +203,10 @@ fn put_map(document: &mut Document, of: LayerId, map: WeightMap, volume: Volume,
         return;
     }
     let id = LayerId(document.fresh_id());
-    let streamlines = document.layers.iter().filter(|l| lines_of(l).is_some());
+    let streamlines = document
+        .layers
+        .iter()
+        .filter(|l| streamlines_of(l).is_some());
     let name = match streamlines.count() {
         0 | 1 => map.name(),
         _ => {
@@ -217,7 +222,7 @@ fn put_map(document: &mut Document, of: LayerId, map: WeightMap, volume: Volume,
         ..display::image_display(window)
     };
     let layer = Layer::new(id, name, Content::Image(volume), display, origin);
-    let image = |l: &Arc<Layer>| lines_of(l).is_none();
+    let image = |l: &Arc<Layer>| streamlines_of(l).is_none();
     let at = document.layers.iter().rposition(image).map_or(0, |i| i + 1);
     document.layers.insert(at, Arc::new(layer));
 }
@@ -256,7 +261,7 @@ pub(in crate::state) fn lesion(
     let fit = &output.fit;
     let lesion = VirtualLesion {
         name: name.clone(),
-        streamlines: output.without as u64,
+        streamlines: output.excluded as u64,
         objective: [before.0, fit.objective],
         rmse: [before.1, fit.rmse],
         evidence: output.lesion_evidence,
@@ -272,8 +277,8 @@ pub(in crate::state) fn lesion(
         weights.lesions.push(lesion);
         let fit = weights.fit;
         d.weights.insert(id, Arc::new(weights));
-        if let Some(worse) = output.worse.clone() {
-            put_map(d, id, WeightMap::Worse(name), worse, fit);
+        if let Some(worse) = output.rmse_increase.clone() {
+            insert_map(d, id, WeightMap::Worse(name), worse, fit);
         }
     });
     Some(message)

@@ -6,7 +6,7 @@ use crate::state::filter::jobs::SumBundles;
 use crate::state::filter::update::request;
 use crate::state::filter::{ExtraBundle, FitInputs, SumKey, weight};
 use crate::state::streamlines::update::{applied_rules, regions};
-use crate::state::streamlines::{RegionRule, Same, StreamlineRules};
+use crate::state::streamlines::{RegionRule, SameShape, StreamlineRules};
 use crate::state::{Document, Effect, LayerId, State};
 
 /// Requests their sums, and the course of the streamlines, once there are weights.
@@ -31,9 +31,11 @@ pub fn follow(state: &mut State, effects: &mut Vec<Effect>) {
     };
     let runtime = &mut state.session.filter;
     let previous = runtime.previous_fit.as_ref();
-    let previous = previous.filter(|h| h.layer == id && h.key.lines.same_lines(&fit.tractogram));
+    let previous =
+        previous.filter(|h| h.layer == id && h.key.tractogram.same_lines(&fit.tractogram));
     let summed = runtime.sums.shown();
-    let summed = summed.filter(|(known, _)| (known.of, &known.from) == (key.of, &key.from));
+    let summed = summed
+        .filter(|(known, _)| (known.tractogram, &known.inputs) == (key.tractogram, &key.inputs));
     let course = previous.map(|h| h.prepared.dictionary.clone());
     let course = course.or(summed.map(|(_, sums)| sums.course.clone()));
     if runtime.sums.ask(Some(key)).is_some() {
@@ -55,8 +57,8 @@ fn rows(
 ) -> Option<(SumKey, Vec<SelectionRules>)> {
     let document = &state.document;
     let mut key = SumKey {
-        of: lines.id(),
-        from: from.clone(),
+        tractogram: lines.id(),
+        inputs: from.clone(),
         rows: Vec::new(),
         regions: Vec::new(),
         rules: None,
@@ -64,7 +66,7 @@ fn rows(
     let mut all = Vec::new();
     for region in document.regions.iter().filter(|r| r.role != Role::Mask) {
         key.rows.push(ExtraBundle::Region(region.id));
-        let shape = Same(region.shape.clone());
+        let shape = SameShape(region.shape.clone());
         key.regions.push((region.id, RegionRule::Include, shape));
         all.push(SelectionRules {
             regions: vec![Region {
@@ -87,7 +89,7 @@ fn rows(
         if !(plain.is_empty() && one && rules.regions.iter().all(same)) {
             let used = regions(state, &streamline_rules).into_iter();
             key.regions
-                .extend(used.map(|(how, r)| (r.id, how, Same(r.shape.clone()))));
+                .extend(used.map(|(how, r)| (r.id, how, SameShape(r.shape.clone()))));
             key.rows.push(ExtraBundle::Filter);
             key.rules = Some(streamline_rules);
             all.push(rules);

@@ -26,7 +26,7 @@ pub struct ComparePathway {
     /// Number of random pairs.
     pub pairs: usize,
     /// Results of the last comparison.
-    pub known: Option<Arc<KnownPairs>>,
+    pub known_pairs: Option<Arc<KnownPairs>>,
 }
 
 /// Random pairs, and the inputs that they were solved for.
@@ -43,11 +43,11 @@ pub struct KnownPairs {
 
 /// The result of comparing a pathway.
 #[derive(Clone, Debug)]
-pub struct Compared {
+pub struct PathwayComparison {
     pub field: DataId,
     pub regions: Vec<Region>,
     pub params: Params,
-    pub known: Arc<KnownPairs>,
+    pub known_pairs: Arc<KnownPairs>,
     /// The fraction of random pairs that cost less per mm: along the whole path, on the costliest stretch. `None` if
     /// there are too few pairs, or the pathway itself has no costs to compare.
     pub shares: Option<Rates>,
@@ -60,7 +60,7 @@ pub struct Compared {
 pub const RANDOM_PAIRS: usize = 200;
 
 impl Job for ComparePathway {
-    type Output = Box<Compared>;
+    type Output = Box<PathwayComparison>;
 
     fn slot(&self) -> Slot {
         COMPARE
@@ -99,7 +99,7 @@ impl Receive<State> for ComparePathway {
 }
 
 impl ComparePathway {
-    fn compared(self, backend: &Backend, control: &Control) -> Result<Compared, JobError> {
+    fn compared(self, backend: &Backend, control: &Control) -> Result<PathwayComparison, JobError> {
         self.params.check().map_err(crate::solvers::Error::from)?;
         let started = Instant::now();
         let (field, fa, _) = self.tensors.fitted(backend, control)?;
@@ -121,8 +121,8 @@ impl ComparePathway {
                 && k.pair_count == self.pairs
                 && same_walls(&k.walls, &walls)
         };
-        let known = match self.known.filter(serves) {
-            Some(known) => known,
+        let known_pairs = match self.known_pairs.filter(serves) {
+            Some(known_pairs) => known_pairs,
             None => {
                 let (halved, mask) = coarse(&field, &domain, backend)?;
                 let metric = Metric::new(&halved, &params.metric, Some(&mask), backend, control)?;
@@ -146,7 +146,7 @@ impl ComparePathway {
                 })
             }
         };
-        let pairs = &known.pairs;
+        let pairs = &known_pairs.pairs;
         let source = |role| backend.install(|| domain.source(pairs.metric(), role));
         let ends: Vec<&Region> = regions
             .iter()
@@ -157,13 +157,13 @@ impl ComparePathway {
             holds: &|at| ends.iter().any(|r| r.shape.contains(at)),
         };
         let rates = pairs.rates_between(&ends, backend, control)?;
-        Ok(Compared {
+        Ok(PathwayComparison {
             field: field.id(),
             shares: rates.ok().and_then(|rates| pairs.cheaper_share(rates)),
             no_rates: rates.err(),
             regions,
             params,
-            known,
+            known_pairs,
             wall_ms: started.elapsed().as_secs_f64() * 1e3,
         })
     }

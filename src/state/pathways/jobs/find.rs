@@ -30,7 +30,7 @@ pub struct FindPathway {
     /// On voxels of twice the size: a drag is in progress.
     pub coarse: bool,
     /// Results of the last pathway of the same resolution.
-    pub known: Option<Arc<PreparedCosts>>,
+    pub prepared: Option<Arc<PreparedCosts>>,
     /// A kept pathway; `None`: that of the present regions.
     pub kept: Option<u64>,
     /// The name of the tensors' mask in sentences.
@@ -108,7 +108,12 @@ fn upload_shared(result: &mut PathwayResult, exporter: &ImageExporter, backend: 
 }
 
 /// The reason why an end has no voxel in the domain, if it has none with a tensor.
-fn elsewhere(regions: &[Region], role: Role, field: &TensorField, whose: &str) -> Option<Error> {
+fn end_outside_domain(
+    regions: &[Region],
+    role: Role,
+    field: &TensorField,
+    whose: &str,
+) -> Option<Error> {
     let fitted = field.mask();
     let ends = regions.iter().filter(|r| r.role == role);
     let out = ends.filter(|r| !r.shape.touches(&fitted));
@@ -219,7 +224,7 @@ impl FindPathway {
             regions: &regions,
         };
         let started = Instant::now();
-        let adjacent = self.known.filter(|k| {
+        let adjacent = self.prepared.filter(|k| {
             k.field == field.id()
                 && k.params.min_fa == self.params.min_fa
                 && same_walls(&k.walls, &walls)
@@ -242,7 +247,7 @@ impl FindPathway {
         let mut fields: [Option<CostField>; 2] = [None, None];
         let mut sources: Vec<(usize, Arc<CostSource>)> = Vec::new();
         for (side, role) in [Role::Seed, Role::Target].into_iter().enumerate() {
-            let why = |error| elsewhere(&regions, role, &field, &whose).unwrap_or(error);
+            let why = |error| end_outside_domain(&regions, role, &field, &whose).unwrap_or(error);
             let source = || backend.install(|| domain.source(metric, role)).map_err(why);
             fields[side] = match known_field(known.map(|k| &**k), &ends, side) {
                 Some((at, mut field)) => {
@@ -307,7 +312,7 @@ impl FindPathway {
             sides,
             shares: shares.into(),
             joining: joining.into(),
-            line: line.with_per_point("fa", along),
+            curve: line.with_per_point("fa", along),
             weakest: CostliestStretch::find(&path, metric, &regions),
             path,
             mean_fa,
@@ -318,7 +323,7 @@ impl FindPathway {
             params: self.params,
             coarse: self.coarse,
             kept: self.kept,
-            known: known.map(Arc::new),
+            prepared: known.map(Arc::new),
             metric_was_computed: metric_is_new,
             prepare_ms,
             solve_ms,

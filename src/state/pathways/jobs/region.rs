@@ -12,7 +12,7 @@ use std::sync::Arc;
 /// The voxels of a pathway of some width, as a region with this name and role.
 #[derive(Clone, Debug)]
 pub struct MakePathwayRegion {
-    pub found: Arc<PathwayResult>,
+    pub pathway: Arc<PathwayResult>,
     pub epsilon: f64,
     pub name: String,
     pub role: Role,
@@ -31,7 +31,7 @@ impl Job for MakePathwayRegion {
 
     fn run(self, worker: &Worker, _: &Control, _: &PartialSender<Mask>) -> Result<Mask, JobError> {
         let backend = worker.backend();
-        let mask = backend.install(|| self.found.mask(self.epsilon));
+        let mask = backend.install(|| self.pathway.mask(self.epsilon));
         // Computed here to keep it off the window's thread.
         mask.bounds_inside();
         Ok(mask)
@@ -42,7 +42,7 @@ impl Receive<State> for MakePathwayRegion {
     fn receive(&self, delivery: Delivery<Mask>, state: &mut State, effects: &mut Vec<Effect>) {
         ended(state, self, delivery, effects, |state, mask, _, _| {
             let region = (self.name.clone(), self.role, mask);
-            update::region_made(state, self.found.field, region);
+            update::region_made(state, self.pathway.field, region);
         });
     }
 }

@@ -1,9 +1,11 @@
 //! Compares the live pathway with random pairs while no other job runs.
 
 use crate::jobs::Slot;
-use crate::state::pathways::jobs::{COMPARE, ComparePathway, Compared, RANDOM_PAIRS, TRACE};
+use crate::state::pathways::jobs::{
+    COMPARE, ComparePathway, PathwayComparison, RANDOM_PAIRS, TRACE,
+};
 use crate::state::pathways::update::follow::is_looked_at;
-use crate::state::pathways::{AmongPairs, PathwayKey};
+use crate::state::pathways::{PathwayKey, RandomPairRank};
 use crate::state::tensors::jobs::input::Tensors;
 use crate::state::{Effect, State};
 use std::sync::Arc;
@@ -38,7 +40,7 @@ pub(in crate::state) fn follow(state: &mut State, effects: &mut Vec<Effect>) {
         regions: key.regions,
         params: key.params,
         pairs: RANDOM_PAIRS,
-        known: runtime.pairs.clone(),
+        known_pairs: runtime.pairs.clone(),
     }));
 }
 
@@ -57,7 +59,7 @@ fn is_idle(state: &State) -> bool {
 }
 
 /// Receives the comparison.
-pub fn compared(state: &mut State, compared: Compared) {
+pub fn compared(state: &mut State, compared: PathwayComparison) {
     let runtime = &mut state.session.pathways;
     let requested = PathwayKey {
         field: compared.field,
@@ -67,13 +69,13 @@ pub fn compared(state: &mut State, compared: Compared) {
     if runtime.compared.running() != Some(&requested) {
         return;
     }
-    runtime.pairs = Some(compared.known.clone());
-    let among = AmongPairs::from_compared(&compared);
+    runtime.pairs = Some(compared.known_pairs.clone());
+    let among = RandomPairRank::from_compared(&compared);
     runtime.compared.finish(Arc::new(compared));
     // The user may have kept the pathway while the comparison ran.
     let live = runtime.live.value().map(|live| live.excess.id());
     for kept in &mut state.document.kept_pathways {
-        let excess = kept.found.as_ref().map(|found| found.excess.id());
+        let excess = kept.result.as_ref().map(|found| found.excess.id());
         if excess.is_some() && excess == live && kept.compared.is_none() {
             Arc::make_mut(kept).compared = among;
         }

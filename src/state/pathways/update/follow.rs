@@ -55,7 +55,7 @@ fn start(state: &State, key: PathwayKey, detail: Detail, effects: &mut Vec<Effec
         regions: key.regions,
         params: key.params,
         coarse,
-        known: state.session.pathways.known[usize::from(coarse)].clone(),
+        prepared: state.session.pathways.prepared[usize::from(coarse)].clone(),
         kept: None,
         mask_name: mask_text::name_of(&state.document),
     }));
@@ -68,7 +68,7 @@ fn pace(state: &State, requested_key: Option<&PathwayKey>) -> Pace {
         return Pace::Newest;
     }
     let runtime = &state.session.pathways;
-    let known = runtime.known[0].as_ref().zip(requested_key);
+    let known = runtime.prepared[0].as_ref().zip(requested_key);
     let serves = known.is_some_and(|(known, key)| known.serves(key.field, &key.params));
     let full_ms = runtime.full_ms[usize::from(!serves)];
     let is_quick = full_ms.is_some_and(|ms| ms <= QUICK_MS);

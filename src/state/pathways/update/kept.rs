@@ -16,7 +16,7 @@ pub fn find(document: &Document, kept: &KeptPathway) -> Result<FindPathway, Stri
         regions: kept.regions.clone(),
         params: kept.params,
         coarse: false,
-        known: None,
+        prepared: None,
         kept: Some(kept.id.0),
         mask_name: mask_text::name_of_fit(document, kept.fit),
     })
@@ -27,7 +27,7 @@ pub(in crate::state) fn solve_kept(state: &mut State, effects: &mut Vec<Effect>)
     if state.session.tensors.fitting.is_some() || state.document.kept_pathways.is_empty() {
         return;
     }
-    let with = basics(&state.document);
+    let with = available_inputs(&state.document);
     let runtime = &mut state.session.pathways;
     if runtime.unsolved_with != with {
         runtime.unsolved.clear();
@@ -36,7 +36,7 @@ pub(in crate::state) fn solve_kept(state: &mut State, effects: &mut Vec<Effect>)
     if runtime.solving.is_some() {
         return;
     }
-    let missing = |k: &&Arc<KeptPathway>| k.found.is_none() && !runtime.unsolved.contains(&k.id);
+    let missing = |k: &&Arc<KeptPathway>| k.result.is_none() && !runtime.unsolved.contains(&k.id);
     let Some(kept) = state.document.kept_pathways.iter().find(missing).cloned() else {
         return;
     };
@@ -53,7 +53,7 @@ pub(in crate::state) fn solve_kept(state: &mut State, effects: &mut Vec<Effect>)
 }
 
 /// The inputs available to kept pathways.
-fn basics(document: &Document) -> (Option<DataId>, Vec<(LayerId, bool)>) {
+fn available_inputs(document: &Document) -> (Option<DataId>, Vec<(LayerId, bool)>) {
     let known = |content: &Content| matches!(content, Content::Scan { dwi, gradients } if gradients.is_some() || dwi.tensors.is_some());
     let layers = document.layers.iter().map(|l| (l.id, known(&l.content)));
     let tensors = document.tensors.as_ref().map(|t| t.field.id());

@@ -33,9 +33,9 @@ pub enum RegionOperation {
         volume: Volume,
         frame: usize,
         /// World mm.
-        from: glam::DVec3,
+        seed: glam::DVec3,
         tolerance: f32,
-        most_ml: f64,
+        max_ml: f64,
         /// The region that the result is combined with.
         base: Option<(Arc<Shape>, Combine)>,
     },
@@ -46,9 +46,9 @@ pub enum RegionOperation {
         change: Change,
     },
     Combine {
-        how: Combine,
+        operation: Combine,
         base: Arc<Shape>,
-        with: Arc<Shape>,
+        other: Arc<Shape>,
         grid: Arc<Grid>,
     },
 }
@@ -124,21 +124,21 @@ impl RegionOperation {
             Self::Fill {
                 volume,
                 frame,
-                from,
+                seed,
                 tolerance,
-                most_ml,
+                max_ml,
                 base,
             } => {
-                let filled = region::fill(&volume, frame, from, tolerance, most_ml, control)?;
+                let filled = region::fill(&volume, frame, seed, tolerance, max_ml, control)?;
                 let note = filled.limited.then(|| {
                     format!(
-                        "The fill reached its limit of {most_ml} ml; lower the tolerance or raise the limit"
+                        "The fill reached its limit of {max_ml} ml; lower the tolerance or raise the limit"
                     )
                 });
                 let mask = match base {
-                    Some((base, how)) => {
+                    Some((base, operation)) => {
                         let fresh = Shape::Mask(filled.mask);
-                        region::combine(how, &base, &fresh, &volume.grid)
+                        region::combine(operation, &base, &fresh, &volume.grid)
                     }
                     None => filled.mask,
                 };
@@ -149,11 +149,11 @@ impl RegionOperation {
                 None,
             )),
             Self::Combine {
-                how,
+                operation,
                 base,
-                with,
+                other,
                 grid,
-            } => Ok((region::combine(how, &base, &with, &grid), None)),
+            } => Ok((region::combine(operation, &base, &other, &grid), None)),
         }
     }
 }

@@ -36,7 +36,7 @@ pub enum Distance {
         /// The distance; no part of the object is nearer.
         mm: f64,
         /// The nearest point, world mm.
-        at: DVec3,
+        point: DVec3,
     },
     /// `count` of its streamlines, or voxels, lie within the surface, wholly or partly.
     Crossing { count: u64, of: u64, at: DVec3 },
@@ -46,7 +46,7 @@ pub enum Distance {
 pub struct Proximity {
     pub name: String,
     /// Whether the object is streamlines.
-    pub lines: bool,
+    pub is_streamlines: bool,
     pub met: Distance,
 }
 
@@ -87,7 +87,7 @@ struct KnownTarget {
     surface: Option<Isosurface>,
     count: u64,
     /// The last nearest point.
-    at: Option<DVec3>,
+    nearest: Option<DVec3>,
 }
 
 /// Cached data of the objects.
@@ -96,7 +96,7 @@ pub(super) struct ProximityCache(Vec<KnownTarget>);
 
 impl ProximityCache {
     /// Distances of a surface from each object; `rests`: including large ones. Needs the backend's threads installed.
-    pub fn near(
+    pub fn distances(
         &mut self,
         targets: &[ProximityTarget],
         field: &Field,
@@ -110,17 +110,22 @@ impl ProximityCache {
         let surface = Isosurface::of_field(field);
         let near = targets.iter().map(|target| Proximity {
             name: target.name().to_owned(),
-            lines: matches!(target, ProximityTarget::Lines(..)),
+            is_streamlines: matches!(target, ProximityTarget::Lines(..)),
             met: match target.is_large() && !rests {
                 true => Distance::Later,
-                false => self.met(target, field, &surface),
+                false => self.proximity(target, field, &surface),
             },
         });
         near.collect()
     }
 
-    fn met(&mut self, target: &ProximityTarget, field: &Field, surface: &Isosurface) -> Distance {
-        let known = self.known(target);
+    fn proximity(
+        &mut self,
+        target: &ProximityTarget,
+        field: &Field,
+        surface: &Isosurface,
+    ) -> Distance {
+        let known = self.known_target(target);
         let (through, of) = match target {
             ProximityTarget::Lines(_, lines) => (through(field, surface, lines), known.count),
             ProximityTarget::Set(_, volume, level) => {
@@ -129,26 +134,30 @@ impl ProximityCache {
         };
         if let Crossings {
             count,
-            at: Some(at),
+            point: Some(point),
             ..
         } = through
         {
-            known.at = Some(at);
-            return Distance::Crossing { count, of, at };
+            known.nearest = Some(point);
+            return Distance::Crossing {
+                count,
+                of,
+                at: point,
+            };
         }
         let found: Option<Approach> = match (target, &known.surface) {
-            (ProximityTarget::Lines(_, lines), _) => to_streamlines(surface, lines, known.at),
-            (ProximityTarget::Set(..), Some(other)) => to_surface(surface, other, known.at),
+            (ProximityTarget::Lines(_, lines), _) => to_streamlines(surface, lines, known.nearest),
+            (ProximityTarget::Set(..), Some(other)) => to_surface(surface, other, known.nearest),
             (ProximityTarget::Set(..), None) => None,
         };
-        let Some(Approach { mm, at, .. }) = found else {
+        let Some(Approach { mm, point, .. }) = found else {
             return Distance::Never;
         };
-        known.at = Some(at);
-        Distance::Away { mm, at }
+        known.nearest = Some(point);
+        Distance::Away { mm, point }
     }
 
-    fn known(&mut self, target: &ProximityTarget) -> &mut KnownTarget {
+    fn known_target(&mut self, target: &ProximityTarget) -> &mut KnownTarget {
         let key = target.key();
         let at = self.0.iter().position(|known| known.key == key);
         let at = at.unwrap_or_else(|| {
@@ -161,7 +170,7 @@ impl ProximityCache {
                     }
                 },
                 count: target.count(),
-                at: None,
+                nearest: None,
             });
             self.0.len() - 1
         });

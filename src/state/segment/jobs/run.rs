@@ -66,8 +66,8 @@ pub enum InitialSurface {
     },
     /// Voxels connected to a world point whose values differ by at most this much from the value there.
     Filled {
-        at: DVec3,
-        within: f32,
+        point: DVec3,
+        tolerance: f32,
     },
 }
 
@@ -77,9 +77,13 @@ impl PartialEq for InitialSurface {
             (Self::Nothing, Self::Nothing) => true,
             (Self::Mask(a), Self::Mask(b)) => a.id() == b.id(),
             (Self::Values { low, high }, Self::Values { low: l, high: h }) => (low, high) == (l, h),
-            (Self::Filled { at, within }, Self::Filled { at: a, within: w }) => {
-                (at, within) == (a, w)
-            }
+            (
+                Self::Filled { point, tolerance },
+                Self::Filled {
+                    point: a,
+                    tolerance: w,
+                },
+            ) => (point, tolerance) == (a, w),
             _ => false,
         }
     }
@@ -124,7 +128,7 @@ impl RunRequest {
 
 impl PartialEq for RunRequest {
     fn eq(&self, other: &Self) -> bool {
-        let reference = |of: &Self| of.reference.as_ref().map(Mask::id);
+        let reference = |request: &Self| request.reference.as_ref().map(Mask::id);
         self.same_run(other)
             && self.speed_sources == other.speed_sources
             && self.params == other.params
@@ -156,7 +160,7 @@ pub struct SurfaceUpdate {
     /// Number of its run.
     pub run: u64,
     /// Number of the last rewind done.
-    pub back: u64,
+    pub last_rewind: u64,
     /// The surface to draw.
     pub bricks: BrickImage,
     /// The field when it was last measured; at rest, the present one.
@@ -193,11 +197,11 @@ impl LeakNotice {
             return None;
         };
         let voxel_mm3 = now.grid.world_from_voxel.matrix3.determinant().abs();
-        let was = evolution.growth().get(leak.from as usize).copied();
+        let was = evolution.growth().get(leak.rewind_step as usize).copied();
         let was = was.unwrap_or(1).max(1) as f64;
         Some(Self {
             leak,
-            at: evolution.passage(leak.from, now),
+            at: evolution.passage(leak.rewind_step, now),
             before_ml: was * voxel_mm3 * 1e-3,
             grown: evolution.inside().1 as f64 / was - 1.0,
         })
@@ -213,7 +217,7 @@ pub struct SurfaceStatistics {
     /// Voxels with |φ| < 3 h.
     pub active: u64,
     pub agreement: Option<Result<Agreement, InputError>>,
-    pub near: Vec<Proximity>,
+    pub distances: Vec<Proximity>,
 }
 
 impl Job for RunRequest {

@@ -19,7 +19,7 @@ pub(super) struct Run {
     /// Inputs of the speed, by the numbers of the script.
     pub speed_sources: Vec<SpeedSources>,
     /// Number of the last rewind done.
-    pub back: u64,
+    pub last_rewind: u64,
     pub ended: Ended,
     pub leak: Option<LeakNotice>,
     pub steps_per_s: f64,
@@ -44,7 +44,7 @@ impl Run {
             start,
             placed: Vec::new(),
             speed_sources,
-            back: back.map_or(0, |b| b.number),
+            last_rewind: back.map_or(0, |b| b.number),
             ended: Ended::Steps,
             leak: None,
             steps_per_s: 0.0,
@@ -65,7 +65,7 @@ impl Run {
         self.compared = false;
         if let Some(figures) = &mut self.figures {
             figures.agreement = None;
-            figures.near.clear();
+            figures.distances.clear();
         }
     }
 

@@ -46,7 +46,7 @@ enum UpdateDetail {
 pub(super) struct WorkerMemory(Mutex<Option<RunMemory>>);
 
 struct RunMemory {
-    of: RunRequest,
+    request: RunRequest,
     /// Label of the backend it runs on.
     backend: String,
     /// Inputs of the image alone, and with the requested additional sources.
@@ -77,7 +77,9 @@ impl WorkerMemory {
         let mut memory = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let label = backend.label();
         let stored = match memory.take() {
-            Some(stored) if stored.of.same_run(&requested) && stored.backend == label => stored,
+            Some(stored) if stored.request.same_run(&requested) && stored.backend == label => {
+                stored
+            }
             // On another backend a run starts anew, or is restored to its former step.
             old => RunMemory::new(&requested, label, old, backend, control)?,
         };
@@ -96,10 +98,12 @@ impl RunMemory {
         backend: &Backend,
         control: &Control,
     ) -> Result<Self, JobError> {
-        let known = old.filter(|old| old.of.same_image(requested));
+        let known = old.filter(|old| old.request.same_image(requested));
         let (image, frame) = (&requested.image, requested.frame);
         let (of_image, inputs) = match known {
-            Some(old) if old.of.speed_sources == requested.speed_sources => (old.image, old.inputs),
+            Some(old) if old.request.speed_sources == requested.speed_sources => {
+                (old.image, old.inputs)
+            }
             known => backend.install(|| -> Result<_, Error> {
                 let of_image = match known {
                     Some(old) => old.image,
@@ -115,12 +119,12 @@ impl RunMemory {
             InitialSurface::Values { low, high } => {
                 Some(backend.install(|| region::threshold(image, frame, (*low, *high), control))?)
             }
-            InitialSurface::Filled { at, within } => {
-                Some(region::fill(image, frame, *at, *within, f64::INFINITY, control)?.mask)
+            InitialSurface::Filled { point, tolerance } => {
+                Some(region::fill(image, frame, *point, *tolerance, f64::INFINITY, control)?.mask)
             }
         };
         Ok(Self {
-            of: requested.clone(),
+            request: requested.clone(),
             backend: label,
             image: of_image,
             inputs,
@@ -141,24 +145,24 @@ impl RunMemory {
         backend: &Backend,
         control: &Control,
     ) -> Result<Vec<(u64, String)>, JobError> {
-        let before = std::mem::replace(&mut self.of, requested);
-        self.is_repeated = before == self.of;
-        self.started_by_user = self.is_repeated || before.play != self.of.play;
-        if before.speed_sources != self.of.speed_sources {
+        let before = std::mem::replace(&mut self.request, requested);
+        self.is_repeated = before == self.request;
+        self.started_by_user = self.is_repeated || before.play != self.request.play;
+        if before.speed_sources != self.request.speed_sources {
             self.inputs = self.speed_inputs(&before.speed_sources, backend);
             self.speed = None;
         }
-        if before.spheres != self.of.spheres {
+        if before.spheres != self.request.spheres {
             self.speed = None;
         }
-        let reference = |of: &RunRequest| of.reference.as_ref().map(Mask::id);
+        let reference = |requested: &RunRequest| requested.reference.as_ref().map(Mask::id);
         if let Some(run) = &mut self.run
             && (reference(&before), &before.proximity_targets)
-                != (reference(&self.of), &self.of.proximity_targets)
+                != (reference(&self.request), &self.request.proximity_targets)
         {
             run.forget_comparisons();
         }
-        let spheres = self.of.spheres.clone();
+        let spheres = self.request.spheres.clone();
         let adds = self.mask.is_some() || spheres.iter().any(|(_, s)| s.add);
         if !adds {
             self.run = None;
@@ -171,7 +175,7 @@ impl RunMemory {
         });
         let mut refused = Vec::new();
         if !stays {
-            let resumed = self.of.resume.clone().filter(|_| self.run.is_none());
+            let resumed = self.request.resume.clone().filter(|_| self.run.is_none());
             let started = match resumed {
                 Some(resume) => self.resumed(&resume, &spheres, backend, control),
                 None => self.begin(spheres.clone(), backend, control),
@@ -179,7 +183,7 @@ impl RunMemory {
             match started {
                 Ok(run) => {
                     // Shared if it has used them before.
-                    if let Some(inputs) = run.inputs_of(&self.of.speed_sources) {
+                    if let Some(inputs) = run.inputs_of(&self.request.speed_sources) {
                         self.inputs = inputs;
                     }
                     self.run = Some(run);
@@ -200,11 +204,11 @@ impl RunMemory {
         let Some(run) = &mut self.run else {
             return Ok(refused);
         };
-        if let Some(back) = self.of.rewind.filter(|b| b.number > run.back) {
+        if let Some(back) = self.request.rewind.filter(|b| b.number > run.last_rewind) {
             if back.step <= run.evolution.step() {
                 run.rewind(back.step, backend, control)?;
             }
-            run.back = back.number;
+            run.last_rewind = back.number;
         }
         let since = &spheres[run.start.len().min(spheres.len())..];
         let same = run.placed.iter().zip(since);
@@ -230,7 +234,7 @@ impl RunMemory {
 
     /// The requested additional inputs; those of the last request are reused.
     fn speed_inputs(&self, before: &SpeedSources, backend: &Backend) -> Inputs {
-        let requested = &self.of.speed_sources;
+        let requested = &self.request.speed_sources;
         let run = self.run.as_ref();
         let known = run.and_then(|run| run.inputs_of(requested));
         known.unwrap_or_else(|| {
@@ -252,11 +256,16 @@ impl RunMemory {
         backend: &Backend,
         control: &Control,
     ) -> Result<Run, Error> {
-        let (start, params) = (self.start(&spheres), &self.of.params);
+        let (start, params) = (self.start(&spheres), &self.request.params);
         let layout = Layout::BEST;
         let evolution = Evolution::new(&self.inputs, &start, params, layout, backend, control)?;
-        let speed_sources = vec![self.of.speed_sources.clone()];
-        Ok(Run::new(evolution, spheres, speed_sources, self.of.rewind))
+        let speed_sources = vec![self.request.speed_sources.clone()];
+        Ok(Run::new(
+            evolution,
+            spheres,
+            speed_sources,
+            self.request.rewind,
+        ))
     }
 
     /// Restores the progress of a run.
@@ -270,7 +279,7 @@ impl RunMemory {
         let later = |number: u64| resume.placed.iter().find(|(n, _)| *n == number);
         let (placed, start): (Vec<PlacedSphere>, Vec<PlacedSphere>) =
             spheres.iter().partition(|(n, _)| later(*n).is_some());
-        let requested = &self.of.speed_sources;
+        let requested = &self.request.speed_sources;
         let (speed_sources, inputs) = match &*resume.speed_sources {
             [] => (vec![requested.clone()], vec![self.inputs.clone()]),
             all => (
@@ -292,7 +301,7 @@ impl RunMemory {
             // Leaks before that point are ignored.
             ended: resume.leak.map_or(ended, |l| Ended::Leaked(l.leak)),
             leak: resume.leak,
-            ..Run::new(evolution, start, speed_sources, self.of.rewind)
+            ..Run::new(evolution, start, speed_sources, self.request.rewind)
         })
     }
 
@@ -306,9 +315,9 @@ impl RunMemory {
     ) -> Result<RunUpdate, JobError> {
         self.update_speed_picture(backend)?;
         if let Some(run) = &self.run
-            && self.of.play != RunControl::Rest
+            && self.request.play != RunControl::Rest
             && run.evolution.step() == 0
-            && !run.is_moved_by(&self.of, &self.inputs)
+            && !run.is_moved_by(&self.request, &self.inputs)
         {
             // At the start a change of speeds is not an event.
             let start = run.start.clone();
@@ -317,14 +326,14 @@ impl RunMemory {
         // A converged surface continues if its speeds change, or if the user requests it; not if only its display
         // changes.
         let rests = !self.is_repeated
-            && self.of.play == RunControl::Run
+            && self.request.play == RunControl::Run
             && self.run.as_ref().is_some_and(|run| {
-                run.ended == Ended::Converged && run.is_moved_by(&self.of, &self.inputs)
+                run.ended == Ended::Converged && run.is_moved_by(&self.request, &self.inputs)
             });
         // A user who continues a run after a leak has seen it; a request that arrived meanwhile has not.
         if let Some(run) = &mut self.run
             && self.started_by_user
-            && self.of.play != RunControl::Rest
+            && self.request.play != RunControl::Rest
             && matches!(run.ended, Ended::Leaked(_))
         {
             run.evolution.continue_past_leak(backend)?;
@@ -333,7 +342,7 @@ impl RunMemory {
         let mut shown = self.run.as_ref().map_or(0, |run| run.evolution.step());
         while let Some(run) = &mut self.run {
             let step = run.evolution.step();
-            let left = match self.of.play {
+            let left = match self.request.play {
                 _ if rests => 0,
                 RunControl::Rest => 0,
                 RunControl::Until(end) => end.saturating_sub(step),
@@ -342,9 +351,9 @@ impl RunMemory {
             if left == 0 {
                 break;
             }
-            run.change_speeds(&self.of, &self.inputs, backend)?;
-            run.evolution.watched = self.of.watched;
-            let pace = self.of.steps_per_update.unwrap_or(u64::MAX);
+            run.change_speeds(&self.request, &self.inputs, backend)?;
+            run.evolution.watched = self.request.watched;
+            let pace = self.request.steps_per_update.unwrap_or(u64::MAX);
             let steps = left
                 .min(piece)
                 .min(shown.saturating_add(pace).saturating_sub(step).max(1));
@@ -369,7 +378,7 @@ impl RunMemory {
             if due {
                 partial.wait_until_taken(control);
             }
-            if partial.is_taken() && (due || self.of.steps_per_update.is_none()) {
+            if partial.is_taken() && (due || self.request.steps_per_update.is_none()) {
                 shown = run.evolution.step();
                 let run_update = self.update(&refused, UpdateDetail::SurfaceStatistics, backend)?;
                 partial.send(Box::new(run_update));
@@ -392,15 +401,20 @@ impl RunMemory {
 
     /// The speeds requested now.
     fn update_speed_picture(&mut self, backend: &Backend) -> Result<(), JobError> {
-        if !self.of.speed {
+        if !self.request.speed {
             self.speed = None;
             return Ok(());
         }
-        let params = &self.of.params;
+        let params = &self.request.params;
         let run = self.run.as_ref().filter(|_| params.region > 0.0);
         let inside = run.map(|run| run.evolution.inside());
         let key = inside.unwrap_or_default();
-        let spheres: Vec<Sphere> = self.of.spheres.iter().map(|(_, sphere)| *sphere).collect();
+        let spheres: Vec<Sphere> = self
+            .request
+            .spheres
+            .iter()
+            .map(|(_, sphere)| *sphere)
+            .collect();
         let known = |(p, i, _): &(Params, (i64, u64), Volume)| p == params && *i == key;
         if !self.speed.as_ref().is_some_and(known) {
             params.check().map_err(Error::from)?;
@@ -428,7 +442,7 @@ impl RunMemory {
             self.update_speed_picture(backend)?;
         }
         Ok(RunUpdate {
-            run: self.of.run,
+            run: self.request.run,
             missing: self.inputs.missing,
             speed: self.speed.as_ref().map(|(.., speed)| speed.clone()),
             refused: refused.to_vec(),
@@ -469,22 +483,22 @@ impl RunMemory {
                 Some(figures) => figures.measures,
                 None => backend.install(|| measures_of(&field, &surface(&field))),
             };
-            let agreement = self.of.reference.as_ref().map(|reference| {
+            let agreement = self.request.reference.as_ref().map(|reference| {
                 let found = mask
                     .clone()
                     .unwrap_or_else(|| backend.install(|| field.mask()));
                 backend.install(|| agreement(&found, reference))
             });
-            let near = backend.install(|| {
+            let distances = backend.install(|| {
                 self.proximity
-                    .near(&self.of.proximity_targets, &field, rests)
+                    .distances(&self.request.proximity_targets, &field, rests)
             });
             run.figures = Some(SurfaceStatistics {
                 step,
                 measures,
                 active: measures.active,
                 agreement,
-                near,
+                distances,
             });
             run.compared = true;
             run.figured = Some((started, started.elapsed()));
@@ -508,8 +522,8 @@ impl RunMemory {
         }
         let placed = run.placed.iter();
         Ok(SurfaceUpdate {
-            run: self.of.run,
-            back: run.back,
+            run: self.request.run,
+            last_rewind: run.last_rewind,
             bricks,
             phi,
             mask,

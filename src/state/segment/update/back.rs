@@ -26,7 +26,7 @@ pub(in crate::state) fn rewind(state: &mut State, step: u64) {
     runtime.changes.retain(|change| *change < step);
     runtime.play = RunControl::Rest;
     let before = state.document.segment.clone();
-    let after = as_after(state, &live, step);
+    let after = settings_at_step(state, &live, step);
     let changes = crate::state::segment::changes::segment(&state.document, &before, &after);
     if !before.steers_as(&after) {
         edit(state, "Go back", false, |d| d.segment = after);
@@ -41,7 +41,7 @@ pub(in crate::state) fn rewind(state: &mut State, step: u64) {
 
 /// The settings in effect after this many steps, before the user changed them there: parameters, additional inputs of
 /// the speed, spheres.
-fn as_after(state: &State, live: &SurfaceUpdate, step: u64) -> Segmentation {
+fn settings_at_step(state: &State, live: &SurfaceUpdate, step: u64) -> Segmentation {
     let document = &state.document;
     let mut then = document.segment.clone();
     let gone = |number: u64| {
@@ -69,9 +69,13 @@ fn as_after(state: &State, live: &SurfaceUpdate, step: u64) -> Segmentation {
 }
 
 /// A cancelled rewind did not happen: the surface is unchanged, with its spheres.
-pub(in crate::state) fn stay(state: &mut State, live: &SurfaceUpdate) {
+pub(in crate::state) fn rewind_cancelled(state: &mut State, live: &SurfaceUpdate) {
     let runtime = &mut state.session.segment;
-    if let Some(back) = runtime.rewind.as_mut().filter(|b| b.number > live.back) {
+    if let Some(back) = runtime
+        .rewind
+        .as_mut()
+        .filter(|b| b.number > live.last_rewind)
+    {
         back.step = u64::MAX;
         let left = runtime.earlier_runs.last();
         if left.is_some_and(|left| left.growth.last() == live.growth.last()) {
@@ -108,7 +112,7 @@ impl SegmentRuntime {
         let begins = same_run && steers && !dragged;
         if begins {
             // During a rewind the surface still shows the step that it leaves.
-            let back = self.rewind.filter(|back| live.back < back.number);
+            let back = self.rewind.filter(|back| live.last_rewind < back.number);
             let step = back.map_or(live.step, |back| back.step.min(live.step));
             self.changes.retain(|before| *before < step);
             self.changes.push(step);
@@ -121,7 +125,7 @@ impl SegmentRuntime {
     pub fn earlier(&self) -> u64 {
         let Some(live) = &self.live else { return 0 };
         if let Some(leaked) = live.leak {
-            return leaked.leak.from;
+            return leaked.leak.rewind_step;
         }
         let events = live.script.events.iter().map(|e| e.step);
         let events = events.filter(|step| *step < live.step);

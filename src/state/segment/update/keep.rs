@@ -13,14 +13,14 @@ use crate::state::regions::jobs::save::SaveLabels;
 use crate::state::segment::jobs::{RunControl, SaveField, SaveScript, SurfaceUpdate};
 use crate::state::segment::update::{NONE_YET, restart};
 use crate::state::segment::{
-    KeptSurface, LIVE_RGB, SegmentFile, Segmented, SpeedInputs, Start, frame_of,
+    KeptSurface, LIVE_RGB, SegmentFile, SegmentOrigin, SpeedInputs, Start, frame_of,
 };
 use crate::state::{Display, Document, Effect, Recipe, State};
 use std::path::PathBuf;
 use std::sync::Arc;
 
 /// The recipe of the present surface.
-fn kept_segmentation(document: &Document, live: &SurfaceUpdate) -> Option<Segmented> {
+fn kept_segmentation(document: &Document, live: &SurfaceUpdate) -> Option<SegmentOrigin> {
     let (layer, image) = document.segmented_image()?;
     let segment = &document.segment;
     let later = |number: &u64| live.placed.iter().any(|(n, _)| n == number);
@@ -32,7 +32,7 @@ fn kept_segmentation(document: &Document, live: &SurfaceUpdate) -> Option<Segmen
             .map(|(id, _, n)| (document.input(LayerId(*id)), *n)),
         painted: speed_sources.painted.clone(),
     });
-    Some(Segmented {
+    Some(SegmentOrigin {
         image: document.input(layer.id),
         frame: frame_of(layer, image),
         start: segment.start.clone(),
@@ -43,7 +43,7 @@ fn kept_segmentation(document: &Document, live: &SurfaceUpdate) -> Option<Segmen
 }
 
 /// The recipe of the surface at rest.
-pub fn now(state: &State) -> Option<Segmented> {
+pub fn current_origin(state: &State) -> Option<SegmentOrigin> {
     kept_segmentation(&state.document, state.resting_surface()?.0)
 }
 
@@ -67,7 +67,7 @@ pub(in crate::state) fn keep(state: &mut State) {
         let runtime = &mut state.session.segment;
         if runtime.live.is_some() {
             // Kept once it rests.
-            (runtime.keeps, runtime.play) = (true, RunControl::Rest);
+            (runtime.keep_at_rest, runtime.play) = (true, RunControl::Rest);
         } else {
             state.session.notify(Severity::Information, NONE_YET);
         }

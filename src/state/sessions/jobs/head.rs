@@ -4,7 +4,7 @@ use crate::compute::{Backend, Control, memory};
 use crate::jobs::{Delivery, Job, JobError, PartialSender, Receive, Slot, Worker};
 use crate::phantom::Demo;
 use crate::state::job_end::ended;
-use crate::state::sessions::update::demo::{self, Head};
+use crate::state::sessions::update::demo::{self, HeadImages};
 use crate::state::{Effect, State};
 use std::sync::Arc;
 
@@ -38,7 +38,7 @@ impl Job for MakeHead {
 impl Receive<State> for MakeHead {
     fn receive(&self, delivery: Delivery<Box<Demo>>, state: &mut State, effects: &mut Vec<Effect>) {
         ended(state, self, delivery, effects, |state, demo, _, effects| {
-            let head = Head {
+            let head = HeadImages {
                 seed: self.seed,
                 dwi: demo.dwi,
                 gradients: Arc::new(demo.gradients),

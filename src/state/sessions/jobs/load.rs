@@ -23,7 +23,7 @@ use std::sync::Arc;
 #[derive(Clone, Debug)]
 pub struct LoadLayers {
     /// By the layers' numbers.
-    pub items: Vec<(u64, Item)>,
+    pub items: Vec<(u64, LayerToRestore)>,
 }
 
 impl Job for LoadLayers {
@@ -48,7 +48,7 @@ impl Job for LoadLayers {
 
     fn curves(output: &RestoredLayers) -> Vec<&Tractogram> {
         let read = output.iter().filter_map(|(_, one)| one.as_ref().ok());
-        read.flat_map(Restored::all_curves).collect()
+        read.flat_map(RestoredLayer::all_curves).collect()
     }
 }
 
@@ -73,7 +73,7 @@ impl Receive<State> for LoadLayers {
 
 /// A layer to be read or computed again.
 #[derive(Clone, Debug)]
-pub enum Item {
+pub enum LayerToRestore {
     File {
         path: PathBuf,
         gradients: Vec<PathBuf>,
@@ -91,18 +91,18 @@ pub enum Item {
     Stored { path: PathBuf, sha256: String },
     /// A density map of another layer's streamlines; its grid was checked.
     Density {
-        of: u64,
+        layer: u64,
         /// These streamlines, if they are not among the items.
-        lines: Option<Tractogram>,
+        streamlines: Option<Tractogram>,
         /// Transform of that layer.
-        by: DAffine3,
-        on: density::DensityGrid,
+        transform: DAffine3,
+        grid: density::DensityGrid,
         params: density::Params,
     },
 }
 
 /// By the layers' numbers; an error is a sentence.
-pub type RestoredLayers = Vec<(u64, Result<Restored, NotRestored>)>;
+pub type RestoredLayers = Vec<(u64, Result<RestoredLayer, NotRestored>)>;
 
 /// Why a layer of a session is missing: one sentence.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -129,9 +129,9 @@ impl fmt::Display for NotRestored {
     }
 }
 
-/// The result of an [`Item`].
+/// The result of an [`LayerToRestore`].
 #[derive(Clone, Debug)]
-pub enum Restored {
+pub enum RestoredLayer {
     File {
         path: PathBuf,
         loaded: Loaded,
@@ -147,7 +147,7 @@ pub enum Restored {
     Density(Volume),
 }
 
-impl Restored {
+impl RestoredLayer {
     /// The streamlines of a layer.
     pub(in crate::state) fn curves(&self) -> Option<&Tractogram> {
         match self {
@@ -173,7 +173,7 @@ impl Restored {
     }
 
     /// The transformed streamlines of a layer, if they were requested.
-    pub fn moved_to(&self, by: DAffine3) -> Result<Option<Tractogram>, String> {
+    pub fn transformed(&self, by: DAffine3) -> Result<Option<Tractogram>, String> {
         let Self::File { moved, .. } = self else {
             return Ok(None);
         };
@@ -187,7 +187,7 @@ fn file(
     gradients: &[PathBuf],
     reported: &crate::io::Reading,
     control: &Control,
-) -> Result<Restored, String> {
+) -> Result<RestoredLayer, String> {
     match open(path, gradients, reported, control)? {
         Opened::File(file) => {
             let OpenedFile {
@@ -197,7 +197,7 @@ fn file(
                 notes,
                 ..
             } = *file;
-            Ok(Restored::File {
+            Ok(RestoredLayer::File {
                 path,
                 loaded,
                 reading,
@@ -212,12 +212,12 @@ fn file(
 
 /// The content of a file, with a warning if the file has changed.
 fn looked_at(
-    mut restored: Restored,
+    mut restored: RestoredLayer,
     path: &Path,
     entry: Option<&Entry>,
     control: &Control,
-) -> Result<Restored, String> {
-    if let (Restored::File { changed, .. }, Some(entry)) = (&mut restored, entry) {
+) -> Result<RestoredLayer, String> {
+    if let (RestoredLayer::File { changed, .. }, Some(entry)) = (&mut restored, entry) {
         let standing = session::check(path, entry, false, control).map_err(|e| e.to_string())?;
         *changed = match standing {
             FileComparison::Changed(why) => Some(why),
@@ -229,13 +229,13 @@ fn looked_at(
 
 /// The content with the recorded edits of streamlines applied.
 fn edited(
-    restored: Restored,
+    restored: RestoredLayer,
     edits: &[Edit],
     backend: &Backend,
     control: &Control,
-) -> Result<Restored, String> {
+) -> Result<RestoredLayer, String> {
     match restored {
-        Restored::File {
+        RestoredLayer::File {
             loaded: Loaded::Tractogram(tractogram),
             path,
             reading,
@@ -247,7 +247,7 @@ fn edited(
             let left = apply_edits(&tractogram, edits, memory, backend, control);
             let left = left.map_err(|e| format!("{e}: {}", path.display()))?;
             left.bounds();
-            Ok(Restored::File {
+            Ok(RestoredLayer::File {
                 loaded: Loaded::Tractogram(left),
                 path,
                 reading,
@@ -261,8 +261,8 @@ fn edited(
 }
 
 /// The restored file, also with its streamlines transformed by each of these affines.
-fn elsewhere(mut restored: Restored, moves: &[DAffine3]) -> Restored {
-    if let Restored::File {
+fn with_transforms(mut restored: RestoredLayer, moves: &[DAffine3]) -> RestoredLayer {
+    if let RestoredLayer::File {
         loaded: Loaded::Tractogram(tractogram),
         path,
         moved,
@@ -287,7 +287,7 @@ fn elsewhere(mut restored: Restored, moves: &[DAffine3]) -> Restored {
 }
 
 fn load(
-    items: Vec<(u64, Item)>,
+    items: Vec<(u64, LayerToRestore)>,
     backend: &Backend,
     control: &Control,
 ) -> Result<RestoredLayers, String> {
@@ -296,10 +296,10 @@ fn load(
     // Maps come after the layers that they are computed from.
     let (maps, others): (Vec<_>, Vec<_>) = items
         .into_iter()
-        .partition(|(_, item)| matches!(item, Item::Density { .. }));
+        .partition(|(_, item)| matches!(item, LayerToRestore::Density { .. }));
     for (layer, item) in others.into_iter().chain(maps) {
         let one = match item {
-            Item::File {
+            LayerToRestore::File {
                 path,
                 gradients,
                 reading,
@@ -309,39 +309,39 @@ fn load(
             } => file(&path, &gradients, &reading, control)
                 .and_then(|restored| looked_at(restored, &path, entry.as_deref(), control))
                 .and_then(|restored| edited(restored, &edits, backend, control))
-                .map(|restored| elsewhere(restored, &moves))
+                .map(|restored| with_transforms(restored, &moves))
                 .map_err(NotRestored::from),
-            Item::Head { seed } => match &head {
-                Some((made, demo)) if *made == seed => Ok(Restored::Head(demo.clone())),
+            LayerToRestore::Head { seed } => match &head {
+                Some((made, demo)) if *made == seed => Ok(RestoredLayer::Head(demo.clone())),
                 _ => head::make(seed, backend, control)
                     .map(|demo| {
                         let demo = Arc::new(demo);
                         head = Some((seed, demo.clone()));
-                        Restored::Head(demo)
+                        RestoredLayer::Head(demo)
                     })
                     .map_err(NotRestored::from),
             },
-            Item::Density {
-                of,
-                lines,
-                by,
-                on,
+            LayerToRestore::Density {
+                layer: of,
+                streamlines,
+                transform,
+                grid,
                 params,
             } => {
                 let of = restored.iter().find(|(layer, _)| *layer == of);
                 let of = of.and_then(|(_, one)| one.as_ref().ok());
-                let there = of.and_then(|one| one.moved_to(by).ok().flatten());
-                let lines = lines.as_ref().or_else(|| of?.curves());
-                let of = there.or_else(|| match by == DAffine3::IDENTITY {
-                    true => lines.cloned(),
-                    false => lines.map(|t| t.moved(by)),
+                let there = of.and_then(|one| one.transformed(transform).ok().flatten());
+                let streamlines = streamlines.as_ref().or_else(|| of?.curves());
+                let of = there.or_else(|| match transform == DAffine3::IDENTITY {
+                    true => streamlines.cloned(),
+                    false => streamlines.map(|t| t.moved(transform)),
                 });
-                density(of.as_ref(), &on, &params, backend, control).map_err(NotRestored::from)
+                density(of.as_ref(), &grid, &params, backend, control).map_err(NotRestored::from)
             }
-            Item::Stored { path, sha256 } => session::restore(&path, &sha256, control)
+            LayerToRestore::Stored { path, sha256 } => session::restore(&path, &sha256, control)
                 .map(|tractogram| {
                     tractogram.bounds();
-                    Restored::Curves(tractogram)
+                    RestoredLayer::Curves(tractogram)
                 })
                 .map_err(|e| match e {
                     crate::io::Error::Missing { path } => NotRestored::Gone(path),
@@ -360,11 +360,11 @@ fn density(
     params: &Params,
     backend: &Backend,
     control: &Control,
-) -> Result<Restored, String> {
+) -> Result<RestoredLayer, String> {
     let of = of.ok_or("The streamlines that it maps are missing")?;
     let grid = on.grid(of.bounds()).map_err(|e| e.to_string())?;
     let made = density::density(of, &grid, params, memory_for_curves(), backend, control);
     let picture = made.map_err(|e| e.to_string())?.picture();
     picture.precompute_windows();
-    Ok(Restored::Density(picture))
+    Ok(RestoredLayer::Density(picture))
 }

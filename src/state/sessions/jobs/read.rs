@@ -8,7 +8,7 @@ use crate::state::core::text::file_name;
 use crate::state::job_end::ended;
 use crate::state::sessions::jobs::{mask_files, opened};
 use crate::state::sessions::saved;
-use crate::state::sessions::types::file::{Found, ReadSession, UnreadableArray};
+use crate::state::sessions::types::file::{FileStatus, ReadSession, UnreadableArray};
 use crate::state::sessions::update::{self, checked};
 use crate::state::{Effect, State};
 use serde_json::Value;
@@ -60,13 +60,13 @@ impl Receive<State> for OpenSession {
 /// Some of a session's files have new paths; other missing files may be in the same folders.
 #[derive(Clone, Debug)]
 pub struct RelocateFiles {
-    pub files: Vec<Found>,
+    pub files: Vec<FileStatus>,
     /// New paths by the files' numbers.
-    pub to: Vec<(usize, PathBuf)>,
+    pub new_paths: Vec<(usize, PathBuf)>,
 }
 
 impl Job for RelocateFiles {
-    type Output = Vec<Found>;
+    type Output = Vec<FileStatus>;
 
     fn slot(&self) -> Slot {
         Slot::Load
@@ -80,16 +80,16 @@ impl Job for RelocateFiles {
         self,
         _: &Worker,
         control: &Control,
-        _: &PartialSender<Vec<Found>>,
-    ) -> Result<Vec<Found>, JobError> {
-        Ok(relocate(self.files, self.to, control)?)
+        _: &PartialSender<Vec<FileStatus>>,
+    ) -> Result<Vec<FileStatus>, JobError> {
+        Ok(relocate(self.files, self.new_paths, control)?)
     }
 }
 
 impl Receive<State> for RelocateFiles {
     fn receive(
         &self,
-        delivery: Delivery<Vec<Found>>,
+        delivery: Delivery<Vec<FileStatus>>,
         state: &mut State,
         effects: &mut Vec<Effect>,
     ) {
@@ -169,9 +169,9 @@ fn read(path: &Path, strict: bool, control: &Control) -> Result<ReadSession, Str
             false => Err(format!("it needs {NO_ROOM}")),
         };
         // Items that refer to it report this.
-        masks.push(mask.map_err(|why| UnreadableArray {
+        masks.push(mask.map_err(|reason| UnreadableArray {
             packed: Arc::new(packed),
-            why,
+            reason,
         }));
     }
     let numbers = session.numbers.iter().map(PackedNumbers::room_bytes);
@@ -182,9 +182,9 @@ fn read(path: &Path, strict: bool, control: &Control) -> Result<ReadSession, Str
             true => packed.unpack(),
             false => Err(format!("they need {NO_ROOM}")),
         };
-        numbers.push(values.map_err(|why| UnreadableArray {
+        numbers.push(values.map_err(|reason| UnreadableArray {
             packed: Arc::new(packed),
-            why,
+            reason,
         }));
     }
     let mut files = Vec::new();
@@ -195,7 +195,7 @@ fn read(path: &Path, strict: bool, control: &Control) -> Result<ReadSession, Str
         let suggestion = matches!(standing, FileComparison::Missing(_))
             .then(|| session::find_moved(&entry, &folders, control))
             .flatten();
-        files.push(Found {
+        files.push(FileStatus {
             path: place,
             standing,
             suggestion,
@@ -250,10 +250,10 @@ fn verify(
 }
 
 fn relocate(
-    mut files: Vec<Found>,
+    mut files: Vec<FileStatus>,
     to: Vec<(usize, PathBuf)>,
     control: &Control,
-) -> Result<Vec<Found>, String> {
+) -> Result<Vec<FileStatus>, String> {
     let sentence = |e: crate::io::Error| e.to_string();
     let folders: Vec<PathBuf> = to
         .iter()
@@ -267,7 +267,7 @@ fn relocate(
         found.path = path;
         found.suggestion = None;
     }
-    let missing = |f: &&mut Found| matches!(f.standing, FileComparison::Missing(_));
+    let missing = |f: &&mut FileStatus| matches!(f.standing, FileComparison::Missing(_));
     for other in files.iter_mut().filter(missing) {
         let there = session::find_moved(&other.entry, &folders, control);
         other.suggestion = there.or(other.suggestion.take());

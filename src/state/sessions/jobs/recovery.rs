@@ -85,7 +85,7 @@ impl Receive<State> for FindRecoverable {
     ) {
         ended(state, self, delivery, effects, |state, output, _, _| {
             let recovery = &mut state.session.saving.recovery;
-            recovery.found.extend(output.found);
+            recovery.sessions.extend(output.sessions);
             recovery.search_again = output.is_locked;
         });
     }
@@ -95,7 +95,7 @@ impl Receive<State> for FindRecoverable {
 #[derive(Clone, Debug)]
 pub struct Recoverable {
     /// Sessions that no earlier search has found.
-    pub found: Vec<RecoverableSession>,
+    pub sessions: Vec<RecoverableSession>,
     /// Other processes lock more: running windows, or killed ones that have not ended yet.
     pub is_locked: bool,
 }
@@ -160,14 +160,14 @@ fn left_behind(memory: &Memory) -> Recoverable {
     match recovery::root() {
         Some(root) => left_behind_in(&root, memory),
         None => Recoverable {
-            found: Vec::new(),
+            sessions: Vec::new(),
             is_locked: false,
         },
     }
 }
 
 fn left_behind_in(root: &Path, memory: &Memory) -> Recoverable {
-    let mut found = Vec::new();
+    let mut sessions = Vec::new();
     for recovery_folder in recovery::recoverable_folders(root) {
         let path = recovery_folder.session();
         // A file that cannot be read is left as it is: a newer version may read it.
@@ -178,7 +178,7 @@ fn left_behind_in(root: &Path, memory: &Memory) -> Recoverable {
             let list = session.content["document"][name].as_array();
             list.map_or(0, Vec::len)
         };
-        found.push(RecoverableSession {
+        sessions.push(RecoverableSession {
             written_s: session.saved_s,
             name: session.content["document"]["name"]
                 .as_str()
@@ -194,5 +194,8 @@ fn left_behind_in(root: &Path, memory: &Memory) -> Recoverable {
     let inner = memory.lock();
     let here: Vec<_> = inner.left.iter().chain(&inner.recovery_folder).collect();
     let is_locked = recovery::is_any_locked(root, &here);
-    Recoverable { found, is_locked }
+    Recoverable {
+        sessions,
+        is_locked,
+    }
 }

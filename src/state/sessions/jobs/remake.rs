@@ -73,7 +73,7 @@ impl Job for Remake {
     ) -> Result<RemakeOutput, JobError> {
         let expected = self.expected.clone();
         let tractogram = self.compute(&worker.backend(), control)?;
-        let again = session::Recomputed::Curves(&tractogram);
+        let again = session::RecomputedResult::Curves(&tractogram);
         let outcome = expected.map(|sum| session::compare(&sum, &again).0);
         Ok(RemakeOutput {
             tractogram,

@@ -8,7 +8,7 @@ use crate::state::core::text::file_name;
 use crate::state::job_end::ended;
 use crate::state::sessions::jobs::mask_files;
 use crate::state::sessions::jobs::memory::Memory;
-use crate::state::sessions::types::draft::{SessionDraft, Stored, StoredNumbers, ToSum};
+use crate::state::sessions::types::draft::{ResultToSum, SessionDraft, StoredMask, StoredNumbers};
 use crate::state::sessions::update;
 use crate::state::{Effect, State};
 use std::path::{Path, PathBuf};
@@ -20,7 +20,7 @@ pub struct SaveSession {
     pub path: PathBuf,
     pub draft: Box<SessionDraft>,
     /// Checksum of the file that may be replaced; `None`: any file may be.
-    pub known: Option<String>,
+    pub expected_sha256: Option<String>,
 }
 
 impl Job for SaveSession {
@@ -41,7 +41,7 @@ impl Job for SaveSession {
         _: &PartialSender<SaveOutcome>,
     ) -> Result<SaveOutcome, JobError> {
         let memory = worker.memory::<Memory>();
-        let known = self.known.as_deref();
+        let known = self.expected_sha256.as_deref();
         Ok(write(&self.path, &self.draft, known, &memory, control)?)
     }
 }
@@ -95,7 +95,7 @@ fn compose(
     };
     let mut files = Vec::new();
     for listed in &draft.files {
-        if let (true, Some((entry, from))) = (listed.as_known, &listed.known) {
+        if let (true, Some((entry, from))) = (listed.as_known, &listed.earlier_entry) {
             files.push(entry.moved(from, folder));
             continue;
         }
@@ -103,7 +103,7 @@ fn compose(
         let paths = std::iter::once(listed.path.clone()).chain(companions);
         let before: Vec<_> = paths.map(|path| (Stamp::new(&path), path)).collect();
         let described = session::describe(&listed.path, listed.scan, folder, &known, control);
-        files.push(match (described, &listed.known) {
+        files.push(match (described, &listed.earlier_entry) {
             (Ok(entry), _) => {
                 let mut inner = memory.lock();
                 let all = std::iter::once(&entry).chain(&entry.companions);
@@ -126,12 +126,16 @@ fn compose(
     let mut results = Vec::new();
     for result in &draft.results {
         let mut sum = match result {
-            ToSum::Tensors(of, field) => memory.sum(field.id(), || Sum::of_tensors(of, field)),
-            ToSum::Values(of, id, values) => memory.sum(*id, || Sum::of_values(of, values)),
-            ToSum::Curves { of, tractogram, .. } => {
-                memory.sum(tractogram.id(), || Sum::of_tractogram(of, tractogram))
+            ResultToSum::Tensors(name, field) => {
+                memory.sum(field.id(), || Sum::of_tensors(name, field))
             }
-            ToSum::Known(sum, from) => {
+            ResultToSum::Values(name, id, values) => {
+                memory.sum(*id, || Sum::of_values(name, values))
+            }
+            ResultToSum::Curves {
+                name, tractogram, ..
+            } => memory.sum(tractogram.id(), || Sum::of_tractogram(name, tractogram)),
+            ResultToSum::Known(sum, from) => {
                 let file = sum.file.as_ref();
                 let file = file.map(|file| Entry::unreadable(&from.join(file), folder).path);
                 let sum = sum.clone();
@@ -140,12 +144,14 @@ fn compose(
             }
         };
         // One result may have two names: a live one that was kept.
-        let (ToSum::Tensors(of, _) | ToSum::Values(of, ..) | ToSum::Curves { of, .. }) = result
+        let (ResultToSum::Tensors(name, _)
+        | ResultToSum::Values(name, ..)
+        | ResultToSum::Curves { name, .. }) = result
         else {
             continue;
         };
-        sum.of.clone_from(of);
-        if let ToSum::Curves {
+        sum.result.clone_from(name);
+        if let ResultToSum::Curves {
             tractogram, stored, ..
         } = result
             && *stored
@@ -190,7 +196,7 @@ fn numbers(all: &[StoredNumbers]) -> Vec<PackedNumbers> {
     let one = |numbers: &StoredNumbers| {
         let packed = match numbers {
             StoredNumbers::Numbers(values) => PackedNumbers::pack(values),
-            StoredNumbers::AsTheyWere(packed) => (**packed).clone(),
+            StoredNumbers::Unchanged(packed) => (**packed).clone(),
         };
         match room.checked_sub(packed.bytes.len()) {
             Some(left) => {
@@ -203,10 +209,10 @@ fn numbers(all: &[StoredNumbers]) -> Vec<PackedNumbers> {
     all.iter().map(one).collect()
 }
 
-fn packed(mask: &Stored, memory: &Memory) -> PackedMask {
+fn packed(mask: &StoredMask, memory: &Memory) -> PackedMask {
     match mask {
-        Stored::Mask(mask) => memory.packed(mask),
-        Stored::AsItWas(packed) => (**packed).clone(),
+        StoredMask::Mask(mask) => memory.packed(mask),
+        StoredMask::Unchanged(packed) => (**packed).clone(),
     }
 }
 
@@ -236,7 +242,7 @@ fn write(
     let left_out = |n: &&PackedNumbers| n.bytes.is_empty() && n.count > 0;
     let left_out = session.numbers.iter().filter(left_out).count();
     Ok(SaveOutcome::Saved {
-        sha256: put(path, session)?,
+        sha256: write_session(path, session)?,
         numbers_omitted: left_out,
     })
 }
@@ -252,13 +258,13 @@ pub(in crate::state) fn write_if_new(
     if memory.lock().last.as_ref() == Some(&session) {
         return Ok(());
     }
-    put(path, session.clone())?;
+    write_session(path, session.clone())?;
     memory.lock().last = Some(session);
     Ok(())
 }
 
 /// Returns the checksum of the written file.
-fn put(path: &Path, mut session: SessionFile) -> Result<String, String> {
+fn write_session(path: &Path, mut session: SessionFile) -> Result<String, String> {
     let now = SystemTime::now().duration_since(UNIX_EPOCH);
     session.saved_s = now.map_or(0, |d| d.as_secs());
     let sum = session::write(path, &session).map_err(|e| e.to_string())?;

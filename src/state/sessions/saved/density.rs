@@ -10,25 +10,25 @@ use glam::DAffine3;
 use std::sync::Arc;
 
 /// The inputs of a density map.
-pub struct Mapping {
-    pub of: LayerId,
-    pub by: DAffine3,
-    pub on: DensityGrid,
+pub struct DensityInputs {
+    pub layer: LayerId,
+    pub transform: DAffine3,
+    pub grid: DensityGrid,
     pub params: Params,
 }
 
 /// Far above any image, so that a damaged session does not request much memory.
 const MOST_VOXELS: usize = i32::MAX as usize;
 
-pub fn saved(map: &DensityMap, of: SavedInput, template: Option<usize>) -> SavedDensity {
-    let (grid, voxel_mm) = match &map.on {
+pub fn saved(map: &DensityMap, input: SavedInput, template: Option<usize>) -> SavedDensity {
+    let (grid, voxel_mm) = match &map.grid {
         DensityGrid::Grid(on) => (Some(saved_grid(on)), None),
         DensityGrid::Within(on, mm) => (Some(saved_grid(on)), Some(*mm)),
         DensityGrid::Around(mm) => (None, Some(*mm)),
     };
     SavedDensity {
-        of,
-        moved: rows(map.by),
+        input,
+        transform: rows(map.transform),
         grid,
         voxel_mm,
         template,
@@ -66,7 +66,7 @@ pub fn rows(by: DAffine3) -> Option<[f64; 12]> {
 }
 
 /// Reads the inputs of a density map from a session; an error is a sentence.
-pub fn read(saved: &SavedDensity) -> Result<Mapping, String> {
+pub fn read(saved: &SavedDensity) -> Result<DensityInputs, String> {
     let grid = saved.grid.as_ref().map(grid_of);
     let on = match (grid.transpose()?, saved.voxel_mm) {
         (Some(grid), None) => DensityGrid::Grid(grid),
@@ -76,13 +76,13 @@ pub fn read(saved: &SavedDensity) -> Result<Mapping, String> {
             return Err("The session does not name the grid of the map".to_owned());
         }
     };
-    Ok(Mapping {
-        of: LayerId(saved.of.layer),
-        by: saved
-            .moved
+    Ok(DensityInputs {
+        layer: LayerId(saved.input.layer),
+        transform: saved
+            .transform
             .as_ref()
             .map_or(DAffine3::IDENTITY, AffineReading::of_rows),
-        on,
+        grid: on,
         params: saved.params.clone(),
     })
 }

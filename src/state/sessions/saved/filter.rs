@@ -8,15 +8,15 @@ use crate::state::core::text::count;
 use crate::state::filter::{FittedWeights, WEIGHT, sorted};
 use crate::state::sessions::ReadSession;
 use crate::state::sessions::saved::density::{grid_of, saved_grid};
-use crate::state::sessions::saved::write::Lists;
+use crate::state::sessions::saved::write::ReferencedItems;
 use crate::state::sessions::saved::{
     MissingWeights, SavedContent, SavedDocument, SavedLayer, SavedOrigin, SavedWeights,
     SessionPart, Table, add_missing,
 };
-use crate::state::streamlines::lines_of;
+use crate::state::streamlines::streamlines_of;
 use std::sync::Arc;
 
-impl Lists<'_> {
+impl ReferencedItems<'_> {
     /// The weights of a layer's streamlines.
     pub(in crate::state) fn weights(
         &mut self,
@@ -24,10 +24,10 @@ impl Lists<'_> {
         layer: &Layer,
     ) -> Option<SavedWeights> {
         let (fitted, values) = document.weights_of_layer(layer)?;
-        let lines = lines_of(layer)?;
+        let lines = streamlines_of(layer)?;
         Some(SavedWeights {
             values: self.numbers(values),
-            current: fitted.of == lines.id(),
+            current: fitted.weighted == lines.id(),
             fit: self.origin(document, fitted.fit),
             figures: fitted.figures.clone(),
             curve: fitted.curve.to_vec(),
@@ -41,17 +41,17 @@ impl Lists<'_> {
         document: &Document,
         layer: &Layer,
     ) -> Option<SavedWeights> {
-        let lines = lines_of(layer)?.id();
+        let lines = streamlines_of(layer)?.id();
         let mut parts = document.missing_parts();
-        let (missing, read) = parts.find_map(|part| match &part.what {
-            SessionPart::Weights(w) if w.layer == layer.id && w.lines == Some(lines) => {
-                Some((w, &part.read))
+        let (missing, read) = parts.find_map(|part| match &part.part {
+            SessionPart::Weights(w) if w.layer == layer.id && w.tractogram == Some(lines) => {
+                Some((w, &part.session))
             }
             _ => None,
         })?;
         let mut saved = missing.saved.clone();
         saved.values = self.known_numbers(read, saved.values)?;
-        saved.fit = self.origin_as_it_was(read, saved.fit)?;
+        saved.fit = self.renumbered_origin(read, saved.fit)?;
         Some(saved)
     }
 
@@ -80,11 +80,11 @@ pub(in crate::state) fn attach(
     };
     put_on(document, read, layer, saved).map_err(|why| {
         let id = LayerId(layer.id);
-        let lines = document.layer(id).and_then(|l| lines_of(l));
+        let lines = document.layer(id).and_then(|l| streamlines_of(l));
         let missing = MissingWeights {
             layer: id,
-            of: layer.name.clone(),
-            lines: lines.map(|lines| lines.id()),
+            layer_name: layer.name.clone(),
+            tractogram: lines.map(|lines| lines.id()),
             saved: (**saved).clone(),
         };
         add_missing(document, read, SessionPart::Weights(Box::new(missing)), why);
@@ -103,8 +103,8 @@ fn put_on(
     let id = LayerId(layer.id);
     let values = read.numbers.get(saved.values);
     let values = values.ok_or("the session does not contain them")?;
-    let values = values.clone().map_err(|unread| unread.why)?;
-    let lines = document.layer(id).and_then(|l| lines_of(l)).cloned();
+    let values = values.clone().map_err(|unread| unread.reason)?;
+    let lines = document.layer(id).and_then(|l| streamlines_of(l)).cloned();
     let lines = lines.ok_or("their streamlines are missing")?;
     if lines.len() != values.len() {
         return Err(format!(
@@ -124,11 +124,11 @@ fn put_on(
         .with_per_streamline(WEIGHT, values.clone());
     let fitted = FittedWeights {
         // Streamlines edited since no longer match the weights.
-        of: match saved.current {
+        weighted: match saved.current {
             true => weighted.id(),
             false => crate::data::DataId::fresh(),
         },
-        lines: before,
+        unweighted: before,
         fit,
         figures: saved.figures.clone(),
         curve: saved.curve.clone().into(),
@@ -141,7 +141,7 @@ fn put_on(
 }
 
 /// Adds weights to a document whose streamlines are loaded.
-pub(in crate::state) fn put(
+pub(in crate::state) fn add_weights(
     document: &mut Document,
     read: &Arc<ReadSession>,
     saved: &SavedDocument,
@@ -167,7 +167,9 @@ pub(in crate::state) fn make(
     layer: &SavedLayer,
 ) -> Option<Result<Layer, String>> {
     match Table::new(read).base(layer.origin) {
-        Some(SavedOrigin::WeightMap { of, .. }) => Some(map(document, read, layer, LayerId(*of))),
+        Some(SavedOrigin::WeightMap { layer: of, .. }) => {
+            Some(map(document, read, layer, LayerId(*of)))
+        }
         _ => None,
     }
 }
@@ -184,7 +186,7 @@ fn map(
     };
     let grid = grid_of(grid)?;
     let values = read.numbers.get(*values).ok_or(NO_VALUES)?;
-    let values = values.clone().map_err(|unread| unread.why)?;
+    let values = values.clone().map_err(|unread| unread.reason)?;
     if values.len() != grid.voxel_count() {
         return Err("it has another number of voxels than its grid".to_owned());
     }

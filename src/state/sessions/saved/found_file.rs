@@ -6,7 +6,7 @@ use crate::state::core::layer::{Input, LayerId, OriginId};
 use crate::state::density::recipe::DensityMap;
 use crate::state::filter::{WeightFit, WeightMapRecipe};
 use crate::state::origin::{Computed, FitMapOrigin, FoundMask, Origin, Origins, TensorFit};
-use crate::state::segment::Segmented;
+use crate::state::segment::SegmentOrigin;
 use crate::state::tensors::recipe::FitMask;
 use crate::state::track::recipe::CurveRecipe;
 use std::collections::BTreeMap;
@@ -14,15 +14,15 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Replaces the path of a file in the origins of all that a document holds.
-pub(in crate::state) fn point_to(document: &mut Document, before: &Path, now: &Path) {
-    if before == now {
+pub(in crate::state) fn point_to(document: &mut Document, old_path: &Path, now: &Path) {
+    if old_path == now {
         return;
     }
     let mut moved = MovedFile {
         origins: document.origins.clone(),
-        before,
+        old_path,
         now,
-        known: BTreeMap::new(),
+        new_origins: BTreeMap::new(),
     };
     let layers = document.layers.iter();
     let layers: Vec<(LayerId, OriginId)> = layers.map(|l| (l.id, l.origin)).collect();
@@ -49,15 +49,19 @@ pub(in crate::state) fn point_to(document: &mut Document, before: &Path, now: &P
 
 struct MovedFile<'a> {
     origins: Origins,
-    before: &'a Path,
+    old_path: &'a Path,
     now: &'a Path,
     /// The new origin of each that was looked at.
-    known: BTreeMap<OriginId, OriginId>,
+    new_origins: BTreeMap<OriginId, OriginId>,
 }
 
 impl MovedFile<'_> {
     fn path(&self, path: &Path) -> PathBuf {
-        let path = if path == self.before { self.now } else { path };
+        let path = if path == self.old_path {
+            self.now
+        } else {
+            path
+        };
         path.to_owned()
     }
 
@@ -70,7 +74,7 @@ impl MovedFile<'_> {
 
     /// The same origin with the file at its new place; the same number if it does not refer to the file.
     fn origin(&mut self, id: OriginId) -> OriginId {
-        if let Some(known) = self.known.get(&id) {
+        if let Some(known) = self.new_origins.get(&id) {
             return *known;
         }
         let now = match self.origins.get(id).clone() {
@@ -88,22 +92,26 @@ impl MovedFile<'_> {
                 }
             }
             Origin::Computed(made) => self.computed(&made),
-            Origin::Edited { from, step } => Origin::Edited {
-                from: self.origin(from),
+            Origin::Edited { input, step } => Origin::Edited {
+                input: self.origin(input),
                 step,
             },
-            Origin::Moved { from, by, how } => Origin::Moved {
-                from: self.origin(from),
-                by,
-                how,
+            Origin::Moved {
+                input,
+                transform,
+                aligned_by,
+            } => Origin::Moved {
+                input: self.origin(input),
+                transform,
+                aligned_by,
             },
-            Origin::Reoriented { from, turn } => Origin::Reoriented {
-                from: self.origin(from),
+            Origin::Reoriented { input, turn } => Origin::Reoriented {
+                input: self.origin(input),
                 turn,
             },
         };
         let now = self.origins.add(now);
-        self.known.insert(id, now);
+        self.new_origins.insert(id, now);
         now
     }
 
@@ -133,7 +141,7 @@ impl MovedFile<'_> {
             }
             .into(),
             Computed::Density(map) => DensityMap {
-                of: self.input(map.of),
+                input: self.input(map.input),
                 template: map.template.as_ref().map(|path| self.path(path)),
                 ..(**map).clone()
             }
@@ -155,7 +163,7 @@ impl MovedFile<'_> {
         }
     }
 
-    fn segmented(&mut self, made: &Segmented) -> Segmented {
+    fn segmented(&mut self, made: &SegmentOrigin) -> SegmentOrigin {
         let mut segmented = made.clone();
         segmented.image = self.input(segmented.image);
         for inputs in &mut segmented.inputs {

@@ -3,35 +3,35 @@
 use crate::io::Remark;
 use crate::state::Document;
 use crate::state::core::layer::{Content, Layer, LayerId};
-use crate::state::sessions::jobs::{Item, Restored};
+use crate::state::sessions::jobs::{LayerToRestore, RestoredLayer};
 use crate::state::sessions::saved::found_file::point_to;
-use crate::state::sessions::saved::read::{item, map_origin, put_edits, restore};
+use crate::state::sessions::saved::read::{item, map_origin, record_edits, restore};
 use crate::state::sessions::saved::stored::find_again;
 use crate::state::sessions::saved::{
-    MissingLayer, SavedOrigin, Table, alignment, filter, not_what_it_was, regions, result_name,
+    MissingLayer, SavedOrigin, Table, alignment, changed_file, filter, regions, result_name,
     segment,
 };
-use crate::state::sessions::{Found, ReadSession};
-use crate::state::streamlines::lines_of;
+use crate::state::sessions::{FileStatus, ReadSession};
+use crate::state::streamlines::streamlines_of;
 use glam::DAffine3;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 /// The content to read for a missing layer whose file has been found.
-pub fn moved_to(missing: &MissingLayer, path: PathBuf) -> Result<Item, String> {
+pub fn relocated(missing: &MissingLayer, path: PathBuf) -> Result<LayerToRestore, String> {
     let read = missing.session_with_file_at(path);
     let table = Table::new(&read);
     let name = result_name(missing.layer.id);
     let item = item(table, &missing.layer, &name, &read)?;
     match item.ok_or("Nothing is read for this layer")? {
-        Item::File {
+        LayerToRestore::File {
             path,
             gradients,
             reading,
             edits,
             moves,
             ..
-        } => Ok(Item::File {
+        } => Ok(LayerToRestore::File {
             // Another file may now have this path.
             entry: own_file(missing).map(|f| Box::new(f.entry.clone())),
             path,
@@ -45,9 +45,9 @@ pub fn moved_to(missing: &MissingLayer, path: PathBuf) -> Result<Item, String> {
 }
 
 /// The file of a layer, as in its session.
-fn own_file(missing: &MissingLayer) -> Option<&Found> {
+fn own_file(missing: &MissingLayer) -> Option<&FileStatus> {
     match missing.base()? {
-        SavedOrigin::File { file, .. } => missing.read.files.get(*file),
+        SavedOrigin::File { file, .. } => missing.session.files.get(*file),
         _ => None,
     }
 }
@@ -56,29 +56,29 @@ fn own_file(missing: &MissingLayer) -> Option<&Found> {
 pub fn restore_missing(
     document: &mut Document,
     missing: &MissingLayer,
-    restored: Restored,
+    restored: RestoredLayer,
 ) -> Result<(Vec<Remark>, Arc<ReadSession>), String> {
     let saved = &missing.layer;
     let id = LayerId(saved.id);
     let file_change = match (&restored, own_file(missing)) {
         (
-            Restored::File {
+            RestoredLayer::File {
                 path,
                 changed: Some(why),
                 ..
             },
             Some(found),
-        ) => Some(not_what_it_was(&found.entry, path, why)),
+        ) => Some(changed_file(&found.entry, path, why)),
         _ => saved.file_change.clone(),
     };
     // Everything else in the session that refers to the file finds it at its new path.
     let read = match &restored {
-        Restored::File { path, .. } => Arc::new(missing.session_with_file_at(path.clone())),
-        _ => missing.read.clone(),
+        RestoredLayer::File { path, .. } => Arc::new(missing.session_with_file_at(path.clone())),
+        _ => missing.session.clone(),
     };
     let table = Table::new(&read);
     let moved = table.moved(saved.origin);
-    let moved_curves = moved.map_or(Ok(None), |(by, _)| restored.moved_to(by))?;
+    let moved_curves = moved.map_or(Ok(None), |(by, _)| restored.transformed(by))?;
     let (layer, mut notes) = restore(&document.origins, table, saved, restored)?;
     notes.extend(file_change.clone().map(Remark::from));
     let layer = Layer {
@@ -87,7 +87,7 @@ pub fn restore_missing(
     };
     let steps = missing.edits()?;
     document.remove_missing_layer(id);
-    document.replace_session(&missing.read, &read);
+    document.replace_session(&missing.session, &read);
     if let (Some(before), Some(now)) = (missing.file(), document.origins.path(layer.origin)) {
         let now = now.to_owned();
         point_to(document, before, &now);
@@ -99,7 +99,7 @@ pub fn restore_missing(
             .err()
             .map(Remark::from),
     );
-    put_edits(document, id, &steps);
+    record_edits(document, id, &steps);
     let origins = table.resolve(document, &read, [saved.origin]);
     map_origin(document, table, &origins, saved);
     regions::find_again(document, id);
@@ -111,36 +111,40 @@ pub fn restore_missing(
 }
 
 /// The density maps of these streamlines, which are here again, to be computed again.
-pub fn maps_of(document: &Document, streamlines: &[LayerId]) -> Vec<(u64, Item)> {
+pub fn maps_of(document: &Document, streamlines: &[LayerId]) -> Vec<(u64, LayerToRestore)> {
     let missing = document.missing_layers();
     let maps = missing.filter_map(|missing| {
-        let table = Table::new(&missing.read);
+        let table = Table::new(&missing.session);
         let map = match table.base(missing.layer.origin)? {
-            SavedOrigin::Density(map) if streamlines.contains(&LayerId(map.of.layer)) => map,
+            SavedOrigin::Density(map) if streamlines.contains(&LayerId(map.input.layer)) => map,
             _ => return None,
         };
-        let streamlines = document.layer(LayerId(map.of.layer))?;
+        let streamlines = document.layer(LayerId(map.input.layer))?;
         let name = result_name(missing.layer.id);
-        let item = item(table, &missing.layer, &name, &missing.read).ok()??;
-        let Item::Density {
-            of, by, on, params, ..
+        let item = item(table, &missing.layer, &name, &missing.session).ok()??;
+        let LayerToRestore::Density {
+            layer,
+            transform,
+            grid,
+            params,
+            ..
         } = item
         else {
             return None;
         };
         // They may have been mapped elsewhere than where they are now.
-        let (lines, by) = match document.moved_by(streamlines.id) == by {
-            true => (lines_of(streamlines)?, DAffine3::IDENTITY),
+        let (lines, transform) = match document.moved_by(streamlines.id) == transform {
+            true => (streamlines_of(streamlines)?, DAffine3::IDENTITY),
             false => match document.unmoved(streamlines.id)? {
-                Content::Tractogram(lines) => (lines, by),
+                Content::Tractogram(lines) => (lines, transform),
                 _ => return None,
             },
         };
-        let item = Item::Density {
-            of,
-            lines: Some(lines.clone()),
-            by,
-            on,
+        let item = LayerToRestore::Density {
+            layer,
+            streamlines: Some(lines.clone()),
+            transform,
+            grid,
             params,
         };
         Some((missing.layer.id, item))
@@ -156,7 +160,7 @@ pub fn restore_weights(
     same: bool,
 ) -> Result<(), String> {
     match same {
-        true => filter::attach(document, &missing.read, &missing.layer)?,
+        true => filter::attach(document, &missing.session, &missing.layer)?,
         false if missing.layer.weights.is_some() => {
             let why = "they belong to different streamlines";
             return Err(filter::omitted_weights(&missing.layer, why));

@@ -6,7 +6,7 @@ use crate::state::origin::{Computed, Origin};
 use crate::state::sessions::saved::origins::edits;
 use crate::state::sessions::types::file::ReadSession;
 use crate::state::sessions::types::missing::{
-    Group, MissingItem, MissingLayer, MissingPart, SessionPart,
+    MissingGroup, MissingItem, MissingLayer, MissingPart, SessionPart,
 };
 use crate::state::sessions::types::origins::Table;
 use crate::state::track::recipe::CurveRecipe;
@@ -30,7 +30,7 @@ pub fn away(document: &Document) -> Option<String> {
 /// Why the missing files of the session could not be opened.
 pub fn unopened(document: &Document) -> Option<String> {
     let missing = document.missing_layers().filter(|m| m.file().is_some());
-    let all: Vec<&str> = missing.map(|m| &*m.why).collect();
+    let all: Vec<&str> = missing.map(|m| &*m.reason).collect();
     (!all.is_empty()).then(|| all.join("; "))
 }
 
@@ -40,9 +40,9 @@ impl MissingLayer {
         if !self.can_be_recomputed() {
             return None;
         }
-        let table = Table::new(&self.read);
+        let table = Table::new(&self.session);
         let origin = table
-            .resolve(document, &self.read, [self.layer.origin])
+            .resolve(document, &self.session, [self.layer.origin])
             .get(table.unedited(self.layer.origin));
         Some(
             origin.and_then(|origin| match document.origins.base(origin) {
@@ -54,32 +54,36 @@ impl MissingLayer {
 
     /// The steps that kept some of its streamlines; an error is a sentence.
     pub fn edits(&self) -> Result<Vec<Edit>, String> {
-        let table = Table::new(&self.read);
-        edits(&self.read, &table.steps(self.layer.origin))
+        let table = Table::new(&self.session);
+        edits(&self.session, &table.steps(self.layer.origin))
     }
 }
 
 pub(in crate::state) fn add_missing(
     document: &mut Document,
-    read: &Arc<ReadSession>,
+    session: &Arc<ReadSession>,
     what: SessionPart,
-    why: String,
+    reason: String,
 ) {
-    let read = read.clone();
-    let part = MissingPart { what, why, read };
+    let session = session.clone();
+    let part = MissingPart {
+        part: what,
+        reason,
+        session,
+    };
     document.missing.push(MissingItem::Part(Arc::new(part)));
 }
 
 /// The missing parts, in a sentence for each reason.
-pub fn missing_parts(document: &Document) -> Vec<(Group, String)> {
-    let mut groups: Vec<(Group, Vec<&str>)> = Vec::new();
+pub fn missing_parts(document: &Document) -> Vec<(MissingGroup, String)> {
+    let mut groups: Vec<(MissingGroup, Vec<&str>)> = Vec::new();
     for part in document.missing_parts() {
         match groups.iter_mut().find(|(group, _)| group.has(part)) {
-            Some((_, names)) => names.push(part.what.name()),
-            None => groups.push((Group::from_part(part), vec![part.what.name()])),
+            Some((_, names)) => names.push(part.part.name()),
+            None => groups.push((MissingGroup::from_part(part), vec![part.part.name()])),
         }
     }
-    let message = |(group, names): (Group, Vec<&str>)| {
+    let message = |(group, names): (MissingGroup, Vec<&str>)| {
         let sentence = group.sentence(&names);
         (group, sentence)
     };

@@ -3,5 +3,5 @@
 mod resolve;
 mod write;
 
-pub use resolve::Resolved;
+pub use resolve::ResolvedOrigins;
 pub(in crate::state) use resolve::edits;

@@ -2,14 +2,14 @@
 
 use crate::state::Document;
 use crate::state::core::layer::LayerId;
-use crate::state::pathways::{AmongPairs, KeptPathway, PathwaySettings};
+use crate::state::pathways::{KeptPathway, PathwaySettings, RandomPairRank};
 use crate::state::sessions::ReadSession;
 use crate::state::sessions::saved::regions::region;
-use crate::state::sessions::saved::write::Lists;
+use crate::state::sessions::saved::write::ReferencedItems;
 use crate::state::sessions::saved::{SavedDocument, SavedPathway, SessionPart, Table, add_missing};
 use std::sync::Arc;
 
-impl Lists<'_> {
+impl ReferencedItems<'_> {
     pub(in crate::state) fn pathway(
         &mut self,
         document: &Document,
@@ -32,7 +32,7 @@ impl Lists<'_> {
 }
 
 /// Adds the kept pathways to a document whose layers are loaded.
-pub(in crate::state) fn put(
+pub(in crate::state) fn add_pathways(
     document: &mut Document,
     read: &Arc<ReadSession>,
     saved: &SavedDocument,
@@ -70,8 +70,8 @@ pub(in crate::state) fn put(
             fit,
             regions,
             params: one.params,
-            found: None,
-            compared: one.compared.and_then(AmongPairs::validated),
+            result: None,
+            compared: one.compared.and_then(RandomPairRank::validated),
         };
         let taken = document.layer(kept.id).is_some()
             || document.kept_pathways.iter().any(|k| k.id == kept.id);

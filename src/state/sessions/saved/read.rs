@@ -8,12 +8,12 @@ use crate::state::density::quantity;
 use crate::state::document::Rays;
 use crate::state::files::jobs::open::Loaded;
 use crate::state::origin::{Origin, Origins, PhantomPart};
-use crate::state::sessions::jobs::{Item, NotRestored, Restored, RestoredLayers};
-use crate::state::sessions::saved::origins::{Resolved, edits};
+use crate::state::sessions::jobs::{LayerToRestore, NotRestored, RestoredLayer, RestoredLayers};
+use crate::state::sessions::saved::origins::{ResolvedOrigins, edits};
 use crate::state::sessions::saved::{
     AwaitedLayers, Content, MissingItem, MissingLayer, SavedDocument, SavedLayer, SavedOrigin,
-    Table, alignment, density, filter, missing_parts, not_what_it_was, pathways, regions,
-    result_name, segment, snapshots, stored,
+    Table, alignment, changed_file, density, filter, missing_parts, pathways, regions, result_name,
+    segment, snapshots, stored,
 };
 use crate::state::sessions::types::file::Parse;
 use crate::state::sessions::{FileComparison, ReadSession};
@@ -51,7 +51,7 @@ pub fn parse(text: Value) -> Parse {
 }
 
 /// Files that must be read, by the layers' numbers.
-pub type Items = Vec<(u64, Item)>;
+pub type Items = Vec<(u64, LayerToRestore)>;
 /// Layers that cannot be read, and why.
 pub type Missing = Vec<(u64, String)>;
 
@@ -93,7 +93,7 @@ pub(in crate::state) fn item(
     layer: &SavedLayer,
     name: &str,
     read: &ReadSession,
-) -> Result<Option<Item>, String> {
+) -> Result<Option<LayerToRestore>, String> {
     let base = table.base(layer.origin);
     let base = base.ok_or_else(|| format!("The session has no origin {}", layer.origin))?;
     Ok(match base {
@@ -101,7 +101,7 @@ pub(in crate::state) fn item(
             file: number,
             gradients,
             reading,
-        } => Some(Item::File {
+        } => Some(LayerToRestore::File {
             path: file(read, *number)?,
             gradients: files(read, gradients)?,
             reading: Reading {
@@ -118,27 +118,27 @@ pub(in crate::state) fn item(
                 .collect(),
             entry: None,
         }),
-        SavedOrigin::Phantom { seed, .. } => Some(Item::Head { seed: *seed }),
+        SavedOrigin::Phantom { seed, .. } => Some(LayerToRestore::Head { seed: *seed }),
         SavedOrigin::BrainMask { .. }
         | SavedOrigin::FitMap { .. }
         | SavedOrigin::Segment(_)
         | SavedOrigin::WeightMap { .. } => None,
         SavedOrigin::Density(saved) => {
             let map = density::read(saved)?;
-            Some(Item::Density {
-                of: map.of.0,
-                lines: None,
-                by: map.by,
-                on: map.on,
+            Some(LayerToRestore::Density {
+                layer: map.layer.0,
+                streamlines: None,
+                transform: map.transform,
+                grid: map.grid,
                 params: map.params,
             })
         }
         SavedOrigin::Curves(_) => {
-            let sum = read.results.iter().find(|r| r.of == name);
+            let sum = read.results.iter().find(|r| r.result == name);
             let stored = sum.and_then(|s| Some((s, s.file.as_ref()?)));
             let (sum, stored) = stored.ok_or("The session has its recipe, not its streamlines")?;
             let folder = read.path.parent().unwrap_or(std::path::Path::new("/"));
-            Some(Item::Stored {
+            Some(LayerToRestore::Stored {
                 path: folder.join(stored),
                 sha256: sum.sha256.clone(),
             })
@@ -155,7 +155,7 @@ pub(in crate::state) fn item(
 const ANOTHER_KIND: &str = "The session file describes this layer differently";
 
 /// A document of a session, with sentences about changes, and about parts left out, which stay in the session.
-pub struct Built {
+pub struct BuiltDocument {
     pub document: Document,
     pub notes: Vec<Remark>,
     pub omitted: Vec<String>,
@@ -165,21 +165,21 @@ pub struct Built {
 pub fn build(
     origins: &Origins,
     saved: &SavedDocument,
-    read: &Arc<ReadSession>,
+    session: &Arc<ReadSession>,
     restored: RestoredLayers,
     unreadable: Missing,
-) -> Built {
+) -> BuiltDocument {
     let mut notes = Vec::new();
     let mut document = Document::default();
     document.origins = origins.clone();
     fill(&mut document, saved);
-    let mask = |number: usize| read.masks.get(number)?.as_ref().ok();
-    let files = read.mask_files.iter();
+    let mask = |number: usize| session.masks.get(number)?.as_ref().ok();
+    let files = session.mask_files.iter();
     let files = files.filter_map(|(number, path)| Some((mask(*number)?.id(), path.clone())));
     document.mask_files = files.collect();
     let last = saved.layers.iter().map(|l| l.id).max().unwrap_or(0);
     document.reserve_ids(last + 1);
-    let table = Table::new(read);
+    let table = Table::new(session);
     let mut missing = unreadable;
     for (id, one) in restored {
         let Some(of) = saved.layers.iter().find(|l| l.id == id) else {
@@ -187,7 +187,7 @@ pub fn build(
         };
         let moved = table.moved(of.origin);
         let layer = one.and_then(|one| {
-            let moved_curves = moved.map_or(Ok(None), |(by, _)| one.moved_to(by))?;
+            let moved_curves = moved.map_or(Ok(None), |(by, _)| one.transformed(by))?;
             Ok((moved_curves, restore(&document.origins, table, of, one)?))
         });
         match layer {
@@ -200,30 +200,31 @@ pub fn build(
                     alignment::set_transform(&mut document, LayerId(id), moved, moved_curves).err();
                 notes.extend(unmoved.map(Remark::from));
             }
-            Err(why) => {
+            Err(reason) => {
                 // One sentence names all missing kept results.
                 let is_made = matches!(table.base(of.origin), Some(SavedOrigin::Curves(_)));
-                if !(is_made && matches!(why, NotRestored::Gone(_))) {
+                if !(is_made && matches!(reason, NotRestored::Gone(_))) {
                     let name = &of.name;
-                    let sentence =
-                        format!("The layer \"{name}\" is left out and stays in the session: {why}");
+                    let sentence = format!(
+                        "The layer \"{name}\" is left out and stays in the session: {reason}"
+                    );
                     notes.push(sentence.into());
                 }
-                missing.push((id, why.to_string()));
+                missing.push((id, reason.to_string()));
             }
         }
     }
     // Regions report why their masks are missing.
-    set_missing(&mut document, &missing, saved, read);
-    let regions = regions::put(&mut document, read, saved);
-    let origins = table.resolve(&document, read, saved.layers.iter().map(|l| l.origin));
+    set_missing(&mut document, &missing, saved, session);
+    let regions = regions::add_regions(&mut document, session, saved);
+    let origins = table.resolve(&document, session, saved.layers.iter().map(|l| l.origin));
     for layer in &saved.layers {
         let id = LayerId(layer.id);
         if document.layer(id).is_none() {
             continue;
         }
-        let steps = edits(read, &table.steps(layer.origin)).unwrap_or_default();
-        put_edits(&mut document, id, &steps);
+        let steps = edits(session, &table.steps(layer.origin)).unwrap_or_default();
+        record_edits(&mut document, id, &steps);
         if !matches!(table.base(layer.origin), Some(SavedOrigin::Curves(_))) {
             continue;
         }
@@ -232,10 +233,14 @@ pub fn build(
                 let origin = document.origins.edited(origin, &steps);
                 document.edit_layer(id, |l| l.origin = origin);
             }
-            Err(why) => {
-                notes.push(format!("{} cannot be recomputed: {why}", layer.name).into());
-                let (layer, read) = (layer.clone(), read.clone());
-                let layer = Arc::new(MissingLayer { layer, why, read });
+            Err(reason) => {
+                notes.push(format!("{} cannot be recomputed: {reason}", layer.name).into());
+                let (layer, session) = (layer.clone(), session.clone());
+                let layer = Arc::new(MissingLayer {
+                    layer,
+                    reason,
+                    session,
+                });
                 document.missing.push(MissingItem::Origin(layer));
             }
         }
@@ -243,28 +248,28 @@ pub fn build(
     map_origins(&mut document, table, &origins, saved);
     for layer in &saved.layers {
         let id = LayerId(layer.id);
-        let now = file_change(table, layer, read);
+        let now = file_change(table, layer, session);
         notes.extend(now.clone().map(Remark::from));
         if let Some(change) = now.or_else(|| layer.file_change.clone()) {
             document.edit_layer(id, |l| l.file_change = Some(change));
         }
     }
-    pathways::put(&mut document, read, saved);
+    pathways::add_pathways(&mut document, session, saved);
     let mut omitted = Vec::new();
-    let masks = stored::put(&mut document, read, saved, ("mask", segment::make));
-    segment::put_surface(&mut document, read, saved, &regions);
-    filter::put(&mut document, read, saved);
-    let maps = stored::put(&mut document, read, saved, ("map", filter::make));
+    let masks = stored::add_layers(&mut document, session, saved, ("mask", segment::make));
+    segment::insert_surface(&mut document, session, saved, &regions);
+    filter::add_weights(&mut document, session, saved);
+    let maps = stored::add_layers(&mut document, session, saved, ("map", filter::make));
     for (sentence, layer) in masks.into_iter().chain(maps) {
         omitted.push(sentence);
         missing.push(layer);
     }
     let others = missing_parts(&document).into_iter();
     omitted.extend(others.map(|(_, sentence)| sentence));
-    set_missing(&mut document, &missing, saved, read);
+    set_missing(&mut document, &missing, saved, session);
     let layers = saved.layers.clone().into();
-    document.awaited = Some(AwaitedLayers::new(layers, read.clone()));
-    Built {
+    document.awaited = Some(AwaitedLayers::new(layers, session.clone()));
+    BuiltDocument {
         document,
         notes,
         omitted,
@@ -276,25 +281,25 @@ fn set_missing(
     document: &mut Document,
     missing: &Missing,
     saved: &SavedDocument,
-    read: &Arc<ReadSession>,
+    session: &Arc<ReadSession>,
 ) {
     document
         .missing
         .retain(|item| !matches!(item, MissingItem::Layer(_)));
-    let one = |(id, why): &(u64, String)| {
+    let one = |(id, reason): &(u64, String)| {
         let layer = saved.layers.iter().find(|l| l.id == *id)?.clone();
-        let (why, read) = (why.clone(), read.clone());
+        let (reason, session) = (reason.clone(), session.clone());
         Some(MissingItem::Layer(Arc::new(MissingLayer {
             layer,
-            why,
-            read,
+            reason,
+            session,
         })))
     };
     document.missing.extend(missing.iter().filter_map(one));
 }
 
 /// Records the edits of a layer's streamlines, which have already been applied.
-pub(in crate::state) fn put_edits(document: &mut Document, id: LayerId, steps: &[Edit]) {
+pub(in crate::state) fn record_edits(document: &mut Document, id: LayerId, steps: &[Edit]) {
     let Some(before) = document.layer(id).map(|l| l.origin) else {
         return;
     };
@@ -315,13 +320,18 @@ fn file_change(table: Table, layer: &SavedLayer, read: &ReadSession) -> Option<S
     let numbers = [file].into_iter().chain(gradients).chain(&reading.colours);
     let mut found = numbers.filter_map(|n| read.files.get(*n));
     found.find_map(|found| match &found.standing {
-        FileComparison::Changed(why) => Some(not_what_it_was(&found.entry, &found.path, why)),
+        FileComparison::Changed(why) => Some(changed_file(&found.entry, &found.path, why)),
         FileComparison::Same | FileComparison::Missing(_) => None,
     })
 }
 
 /// The origins of the density maps among the layers.
-fn map_origins(document: &mut Document, table: Table, origins: &Resolved, saved: &SavedDocument) {
+fn map_origins(
+    document: &mut Document,
+    table: Table,
+    origins: &ResolvedOrigins,
+    saved: &SavedDocument,
+) {
     for layer in &saved.layers {
         map_origin(document, table, origins, layer);
     }
@@ -331,13 +341,13 @@ fn map_origins(document: &mut Document, table: Table, origins: &Resolved, saved:
 pub(in crate::state) fn map_origin(
     document: &mut Document,
     table: Table,
-    origins: &Resolved,
+    origins: &ResolvedOrigins,
     layer: &SavedLayer,
 ) {
     let Some(SavedOrigin::Density(from)) = table.base(layer.origin) else {
         return;
     };
-    let here = document.layer(LayerId(from.of.layer)).is_some();
+    let here = document.layer(LayerId(from.input.layer)).is_some();
     let (Ok(origin), true) = (origins.get(layer.origin), here) else {
         return;
     };
@@ -369,13 +379,13 @@ pub(in crate::state) fn restore(
     origins: &Origins,
     table: Table,
     saved: &SavedLayer,
-    restored: Restored,
+    restored: RestoredLayer,
 ) -> Result<(Layer, Vec<Remark>), String> {
     let mut notes = Vec::new();
     let (content, origin) = match (table.base(saved.origin), restored) {
         (
             Some(SavedOrigin::File { .. }),
-            Restored::File {
+            RestoredLayer::File {
                 loaded,
                 path,
                 reading: reported,
@@ -400,7 +410,7 @@ pub(in crate::state) fn restore(
             };
             (content, origin)
         }
-        (Some(SavedOrigin::Phantom { seed, part }), Restored::Head(head)) => {
+        (Some(SavedOrigin::Phantom { seed, part }), RestoredLayer::Head(head)) => {
             let content = match part {
                 PhantomPart::Dwi => DocumentContent::Scan {
                     dwi: head.dwi.clone(),
@@ -413,10 +423,10 @@ pub(in crate::state) fn restore(
             (content, Origin::Phantom { seed, part })
         }
         // Their origins follow once all layers are loaded.
-        (Some(SavedOrigin::Curves(_)), Restored::Curves(tractogram)) => {
+        (Some(SavedOrigin::Curves(_)), RestoredLayer::Curves(tractogram)) => {
             (DocumentContent::Tractogram(tractogram), Origin::Unknown)
         }
-        (Some(SavedOrigin::Density(_)), Restored::Density(volume)) => {
+        (Some(SavedOrigin::Density(_)), RestoredLayer::Density(volume)) => {
             (DocumentContent::Image(volume), Origin::Unknown)
         }
         _ => return Err(ANOTHER_KIND.to_owned()),

@@ -5,7 +5,7 @@ use crate::data::{Region, Shape};
 use crate::state::Document;
 use crate::state::core::layer::{Content as DocumentContent, LayerId};
 use crate::state::sessions::ReadSession;
-use crate::state::sessions::saved::write::Lists;
+use crate::state::sessions::saved::write::ReferencedItems;
 use crate::state::sessions::saved::{
     MissingPart, SavedDocument, SavedPathway, SavedRegion, SavedShape, SessionPart, add_missing,
 };
@@ -39,14 +39,14 @@ fn read_region(
         }
         SavedShape::Mask(number) => match read.masks.get(*number) {
             Some(Ok(mask)) => Shape::Mask(mask.clone()),
-            Some(Err(unread)) => return Err(format!("its mask cannot be read: {}", unread.why)),
+            Some(Err(unread)) => return Err(format!("its mask cannot be read: {}", unread.reason)),
             None => return Err("its mask is not in the session".to_owned()),
         },
         SavedShape::Layer(id) => {
             let layer = document.layer(LayerId(*id)).map(|l| &l.content);
             let Some(DocumentContent::Mask(mask)) = layer else {
                 return Err(match document.missing_layer(LayerId(*id)) {
-                    Some(missing) => format!("its mask could not be opened: {}", missing.why),
+                    Some(missing) => format!("its mask could not be opened: {}", missing.reason),
                     None => "its own mask is missing".to_owned(),
                 });
             };
@@ -75,7 +75,7 @@ pub(in crate::state) fn region(
 }
 
 /// Adds the regions to a document whose layers are loaded; returns which they are, by their indices in the session.
-pub(in crate::state) fn put(
+pub(in crate::state) fn add_regions(
     document: &mut Document,
     read: &Arc<ReadSession>,
     saved: &SavedDocument,
@@ -110,18 +110,18 @@ fn add(document: &mut Document, region: Region) -> RegionId {
 /// Regions that are a layer's mask, where that layer has come.
 pub(in crate::state) fn find_again(document: &mut Document, layer: LayerId) {
     let parts: Vec<Arc<MissingPart>> = document.missing_parts().cloned().collect();
-    for part in parts.into_iter().filter(|part| part.is_of(layer)) {
-        let SessionPart::Region(saved) = &part.what else {
+    for part in parts.into_iter().filter(|part| part.is_mask_of(layer)) {
+        let SessionPart::Region(saved) = &part.part else {
             continue;
         };
-        if let Ok(region) = read_region(document, &part.read, saved) {
+        if let Ok(region) = read_region(document, &part.session, saved) {
             add(document, region);
             document.remove_missing_parts(|other| std::ptr::eq(other, &*part));
         }
     }
 }
 
-impl Lists<'_> {
+impl ReferencedItems<'_> {
     /// Missing regions and pathways in the numbers of the new session.
     pub(in crate::state) fn missing_parts(
         &mut self,
@@ -129,13 +129,16 @@ impl Lists<'_> {
     ) -> (Vec<SavedRegion>, Vec<SavedPathway>) {
         let (mut regions, mut pathways) = (Vec::new(), Vec::new());
         for left in document.missing_parts() {
-            match &left.what {
-                SessionPart::Region(region) => regions.extend(self.as_it_was(&left.read, region)),
+            match &left.part {
+                SessionPart::Region(region) => {
+                    regions.extend(self.renumbered(&left.session, region))
+                }
                 SessionPart::Pathway(pathway) => {
                     let pathway = (**pathway).clone();
                     let of = pathway.regions.iter();
-                    let of: Option<Vec<_>> = of.map(|r| self.as_it_was(&left.read, r)).collect();
-                    let fit = self.origin_as_it_was(&left.read, pathway.fit);
+                    let of: Option<Vec<_>> =
+                        of.map(|r| self.renumbered(&left.session, r)).collect();
+                    let fit = self.renumbered_origin(&left.session, pathway.fit);
                     if let (Some(regions), Some(fit)) = (of, fit) {
                         pathways.push(SavedPathway {
                             regions,
@@ -152,7 +155,7 @@ impl Lists<'_> {
     }
 
     /// A region of another session in the numbers of this one; `None` if that session lacks its mask.
-    pub(in crate::state) fn as_it_was(
+    pub(in crate::state) fn renumbered(
         &mut self,
         read: &ReadSession,
         region: &SavedRegion,

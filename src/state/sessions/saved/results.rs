@@ -4,19 +4,22 @@ use crate::state::core::layer::Content as DocumentContent;
 use crate::state::filter::WEIGHT;
 use crate::state::pathways::PathwayResult;
 use crate::state::sessions::types::content::{LIVE, PATHWAY, SURFACE, TENSORS, result_name};
-use crate::state::sessions::types::draft::ToSum;
+use crate::state::sessions::types::draft::ResultToSum;
 use crate::state::{State, Task};
 use std::path::Path;
 
-pub(in crate::state) fn results(state: &State) -> Vec<ToSum> {
+pub(in crate::state) fn results(state: &State) -> Vec<ResultToSum> {
     let document = &state.document;
     let mut results = Vec::new();
     if let Some(tensors) = &document.tensors {
-        results.push(ToSum::Tensors(TENSORS.to_owned(), tensors.field.clone()));
+        results.push(ResultToSum::Tensors(
+            TENSORS.to_owned(),
+            tensors.field.clone(),
+        ));
     }
     if let Some(live) = state.final_live() {
-        results.push(ToSum::Curves {
-            of: LIVE.to_owned(),
+        results.push(ResultToSum::Curves {
+            name: LIVE.to_owned(),
             tractogram: live.output.kept.clone(),
             stored: false,
         });
@@ -31,8 +34,8 @@ pub(in crate::state) fn results(state: &State) -> Vec<ToSum> {
                 // They were fitted to the streamlines, and are not part of their recipe.
                 tractogram.per_streamline.remove(WEIGHT);
             }
-            results.push(ToSum::Curves {
-                of: result_name(layer.id.0),
+            results.push(ResultToSum::Curves {
+                name: result_name(layer.id.0),
                 tractogram,
                 // A layer from a file is read from it again.
                 stored: made,
@@ -44,29 +47,29 @@ pub(in crate::state) fn results(state: &State) -> Vec<ToSum> {
             (&layer.content, document.density_map(layer.id).is_some())
         {
             let of = result_name(layer.id.0);
-            results.push(ToSum::Values(of, map.id(), map.values.clone()));
+            results.push(ResultToSum::Values(of, map.id(), map.values.clone()));
         }
     }
     let resting = state.resting_surface();
     if let Some(phi) = resting.and_then(|(live, _)| live.phi.as_ref()) {
         let of = SURFACE.to_owned();
-        results.push(ToSum::Values(of, phi.id(), phi.values.clone()));
+        results.push(ResultToSum::Values(of, phi.id(), phi.values.clone()));
     }
     let costs = |of: String, found: &PathwayResult| {
-        ToSum::Values(of, found.excess.id(), found.pathway.total.clone())
+        ResultToSum::Values(of, found.excess.id(), found.pathway.total.clone())
     };
     let live = state.final_pathway();
     let live = live.filter(|_| state.view.task == Task::Pathways);
     results.extend(live.map(|found| costs(PATHWAY.to_owned(), found)));
     for kept in &document.kept_pathways {
-        let found = kept.found.as_ref();
+        let found = kept.result.as_ref();
         results.extend(found.map(|found| costs(result_name(kept.id.0), found)));
     }
     for missing in document.missing_layers() {
         let name = result_name(missing.layer.id);
-        let sum = missing.read.results.iter().find(|r| r.of == name);
-        let folder = missing.read.path.parent().unwrap_or(Path::new("/"));
-        results.extend(sum.map(|sum| ToSum::Known(sum.clone(), folder.to_owned())));
+        let sum = missing.session.results.iter().find(|r| r.result == name);
+        let folder = missing.session.path.parent().unwrap_or(Path::new("/"));
+        results.extend(sum.map(|sum| ResultToSum::Known(sum.clone(), folder.to_owned())));
     }
     results
 }

@@ -7,13 +7,13 @@ use crate::state::Document;
 use crate::state::core::colours::CATEGORIES;
 use crate::state::core::layer::{Content, Input, Layer, LayerId};
 use crate::state::segment::jobs::{PlacedSphere, RunCheckpoint, SpeedSources};
-use crate::state::segment::{KeptSurface, Segmentation, Segmented, SpeedInputs, Start, scalar};
+use crate::state::segment::{KeptSurface, SegmentOrigin, Segmentation, SpeedInputs, Start, scalar};
 use crate::state::sessions::ReadSession;
 use crate::state::sessions::saved::regions::region;
-use crate::state::sessions::saved::write::Lists;
+use crate::state::sessions::saved::write::ReferencedItems;
 use crate::state::sessions::saved::{
-    Painted, SavedContent, SavedDocument, SavedInput, SavedInputs, SavedLayer, SavedOrigin,
-    SavedRegion, SavedRun, SavedSegment, SavedSegmentation, SavedStart, SessionPart, Table,
+    SavedContent, SavedDocument, SavedInput, SavedInputs, SavedLayer, SavedOrigin, SavedRegion,
+    SavedRun, SavedSegment, SavedSegmentation, SavedStart, SessionPart, SpeedRegion, Table,
     add_missing,
 };
 use std::sync::Arc;
@@ -21,7 +21,7 @@ use std::sync::Arc;
 /// Far more than a user runs, so that a damaged session does not run for hours.
 const MOST_STEPS: u64 = 1_000_000_000;
 
-impl Lists<'_> {
+impl ReferencedItems<'_> {
     fn start(&mut self, start: &Start) -> SavedStart {
         match start {
             Start::Spheres => SavedStart::Spheres,
@@ -33,9 +33,9 @@ impl Lists<'_> {
                 low: *low,
                 high: *high,
             },
-            Start::Filled { at, within } => SavedStart::Filled {
-                at: *at,
-                within: *within,
+            Start::Filled { point, tolerance } => SavedStart::Filled {
+                at: *point,
+                within: *tolerance,
             },
         }
     }
@@ -44,7 +44,7 @@ impl Lists<'_> {
     pub(in crate::state) fn segment(
         &mut self,
         document: &Document,
-        made: &Segmented,
+        made: &SegmentOrigin,
     ) -> SavedSegment {
         let inputs = made.inputs.iter().map(|inputs| {
             let layer = inputs.layer;
@@ -144,7 +144,7 @@ impl Lists<'_> {
     }
 }
 
-impl Lists<'_> {
+impl ReferencedItems<'_> {
     /// The surface of the opened session, if it cannot be read and no other was begun, stored as it was.
     pub(in crate::state) fn missing_surface(
         &mut self,
@@ -153,8 +153,8 @@ impl Lists<'_> {
         let now = &document.segment;
         let started = !(now.spheres.is_empty() && matches!(now.start, Start::Spheres));
         let mut parts = document.missing_parts().filter(|_| !started);
-        let (missing, painted, read) = parts.find_map(|part| match &part.what {
-            SessionPart::Surface(saved, painted) => Some((saved, painted, &part.read)),
+        let (missing, painted, read) = parts.find_map(|part| match &part.part {
+            SessionPart::Surface(saved, painted) => Some((saved, painted, &part.session)),
             _ => None,
         })?;
         let mut saved = (**missing).clone();
@@ -163,14 +163,14 @@ impl Lists<'_> {
         }
         let inputs = saved.run.iter_mut().flat_map(|run| &mut run.inputs);
         for region in inputs.flat_map(|i| i.painted.iter_mut().flatten()) {
-            *region = self.as_it_was(read, region)?;
+            *region = self.renumbered(read, region)?;
         }
         saved.painted = painted.clone().map(|painted| match painted? {
-            Painted::Here(id) => place_of(document, Some(id)),
-            Painted::Missing(region) => {
+            SpeedRegion::Loaded(id) => place_of(document, Some(id)),
+            SpeedRegion::Missing(region) => {
                 let mut regions = document
                     .missing_parts()
-                    .filter_map(|part| match &part.what {
+                    .filter_map(|part| match &part.part {
                         SessionPart::Region(region) => Some(region),
                         _ => None,
                     });
@@ -201,8 +201,8 @@ fn start(read: &ReadSession, saved: &SavedStart) -> Result<Start, String> {
             high: *high,
         },
         SavedStart::Filled { at, within } => Start::Filled {
-            at: *at,
-            within: *within,
+            point: *at,
+            tolerance: *within,
         },
     })
 }
@@ -259,7 +259,7 @@ fn resume(
         script: run.script.clone(),
         placed: placed.collect(),
         speed_sources: speed_sources.collect::<Result<_, String>>()?,
-        leak: run.leak.filter(|l| l.leak.from <= run.script.steps),
+        leak: run.leak.filter(|l| l.leak.rewind_step <= run.script.steps),
     })
 }
 
@@ -269,7 +269,7 @@ pub(in crate::state) fn resolve(
     read: &ReadSession,
     saved: &SavedSegment,
     input: &dyn Fn(&SavedInput) -> Input,
-) -> Result<Segmented, String> {
+) -> Result<SegmentOrigin, String> {
     check_history(&saved.script, saved.inputs.len().max(1))?;
     let inputs = saved.inputs.iter().map(|inputs| {
         let layer = inputs.layer.as_ref();
@@ -282,7 +282,7 @@ pub(in crate::state) fn resolve(
     if inputs.is_empty() {
         inputs.push(SpeedInputs::default());
     }
-    Ok(Segmented {
+    Ok(SegmentOrigin {
         image: input(&saved.image),
         frame: saved.frame,
         start: start(read, &saved.start)?,
@@ -336,7 +336,7 @@ pub(in crate::state) fn make(
 
 /// Adds the live surface to a document whose layers and regions are loaded; the latter are given by their indices in
 /// the session.
-pub(in crate::state) fn put_surface(
+pub(in crate::state) fn insert_surface(
     document: &mut Document,
     read: &Arc<ReadSession>,
     saved: &SavedDocument,
@@ -350,8 +350,8 @@ pub(in crate::state) fn put_surface(
             let painted = saved.segment.painted.map(|place| {
                 let missing = || Some(saved.regions.get(place?)?.clone());
                 match id(place) {
-                    Some(id) => Some(Painted::Here(id)),
-                    None => missing().map(Box::new).map(Painted::Missing),
+                    Some(id) => Some(SpeedRegion::Loaded(id)),
+                    None => missing().map(Box::new).map(SpeedRegion::Missing),
                 }
             });
             let surface = SessionPart::Surface(Box::new(saved.segment.clone()), painted);

@@ -2,13 +2,13 @@
 
 use crate::io::Remark;
 use crate::state::core::layer::{Content as DocumentContent, Layer, LayerId};
-use crate::state::core::text::some_of;
+use crate::state::core::text::shortened_list;
 use crate::state::origin::Origins;
 use crate::state::origin::recipes::live_curve_recipe;
 use crate::state::sessions::ReadSession;
-use crate::state::sessions::jobs::{Item, RestoredLayers};
+use crate::state::sessions::jobs::{LayerToRestore, RestoredLayers};
 use crate::state::sessions::saved::read::{self, Items, Missing};
-use crate::state::sessions::saved::write::Lists;
+use crate::state::sessions::saved::write::ReferencedItems;
 use crate::state::sessions::saved::{
     Content, SavedDocument, SavedLayer, SavedOrigin, SavedSnapshot, Table,
 };
@@ -21,8 +21,8 @@ const BITS: u32 = 53;
 
 /// The number of a layer among those of all documents of a session: 0 is the present document, followed by the
 /// snapshots.
-fn key(of: usize, layer: u64) -> u64 {
-    ((of as u64) << BITS) | layer
+fn key(document: usize, layer: u64) -> u64 {
+    ((document as u64) << BITS) | layer
 }
 
 /// The documents of a session by their numbers.
@@ -51,7 +51,7 @@ fn same(
     alike
         && match base {
             Some(SavedOrigin::Density(map)) => {
-                let layer = |document| layer(document, map.of.layer);
+                let layer = |document| layer(document, map.input.layer);
                 match (layer(of), layer(other)) {
                     // A density map is never the input of another.
                     (Some(x), Some(y)) => {
@@ -98,20 +98,20 @@ pub(in crate::state) fn items(content: &Content, read: &ReadSession) -> (Items, 
         for layer in own {
             let name = result_name(number, layer.id);
             match read::item(table, layer, &name, read) {
-                Ok(Some(Item::Density {
-                    of,
-                    lines,
-                    by,
-                    on,
+                Ok(Some(LayerToRestore::Density {
+                    layer: of,
+                    streamlines,
+                    transform,
+                    grid,
                     params,
                 })) => {
                     let from = document.layers.iter().find(|l| l.id == of);
                     let of = from.map_or(key(number, of), |l| source(content, number, l));
-                    let item = Item::Density {
-                        of,
-                        lines,
-                        by,
-                        on,
+                    let item = LayerToRestore::Density {
+                        layer: of,
+                        streamlines,
+                        transform,
+                        grid,
                         params,
                     };
                     items.push((key(number, layer.id), item));
@@ -135,7 +135,7 @@ pub(in crate::state) fn add_moves(content: &Content, items: &mut Items) {
             };
             let from = source(content, number, layer);
             let item = items.iter_mut().find(|(key, _)| *key == from);
-            if let Some((_, Item::File { moves, .. })) = item
+            if let Some((_, LayerToRestore::File { moves, .. })) = item
                 && !moves.contains(&by)
             {
                 moves.push(by);
@@ -145,7 +145,7 @@ pub(in crate::state) fn add_moves(content: &Content, items: &mut Items) {
 }
 
 /// The result of [`restore`].
-pub struct Restored {
+pub struct RestoredSnapshots {
     pub snapshots: Vec<Arc<Snapshot>>,
     /// Sentences about their missing parts.
     pub lacks: Vec<String>,
@@ -160,7 +160,7 @@ pub fn restore(
     read: &Arc<ReadSession>,
     restored: &RestoredLayers,
     unreadable: &Missing,
-) -> Restored {
+) -> RestoredSnapshots {
     let (mut lacks, mut notes) = (Vec::new(), Vec::new());
     let mut snapshots = Vec::new();
     for (number, saved) in documents(content).skip(1) {
@@ -177,13 +177,13 @@ pub fn restore(
         let (document, name) = (built.document, of.name.clone());
         notes.extend(built.notes.into_iter().map(|note| (name.clone(), note)));
         // An item that depends on another comes after it.
-        let parts = document.missing_parts().map(|m| m.what.label());
+        let parts = document.missing_parts().map(|m| m.part.label());
         let layers = document.missing_layers().map(|m| m.layer.name.clone());
         let names: Vec<String> = parts.chain(layers).collect();
         if !names.is_empty() {
             const NAMED: usize = 4;
             let names: Vec<&str> = names.iter().map(String::as_str).collect();
-            let names = some_of(&names, NAMED);
+            let names = shortened_list(&names, NAMED);
             lacks.push(format!("Missing from snapshot {name}: {names}"));
         }
         snapshots.push(Arc::new(Snapshot {
@@ -193,7 +193,7 @@ pub fn restore(
             was_live: of.live.map(LayerId),
         }));
     }
-    Restored {
+    RestoredSnapshots {
         snapshots,
         lacks,
         notes,
@@ -218,7 +218,7 @@ fn frozen(snapshot: &Snapshot) -> (Document, Option<LayerId>) {
     (document, Some(id))
 }
 
-impl Lists<'_> {
+impl ReferencedItems<'_> {
     pub(in crate::state) fn snapshots(
         &mut self,
         state: &State,

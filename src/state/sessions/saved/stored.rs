@@ -7,16 +7,16 @@ use crate::state::sessions::saved::{MissingLayer, SavedDocument, SavedLayer};
 use std::sync::Arc;
 
 /// Makes a layer from data stored in a session; `None`: it is of another kind. An error says why that is impossible.
-pub(in crate::state) type Maker =
+pub(in crate::state) type LayerBuilder =
     fn(&mut Document, &ReadSession, &SavedLayer) -> Option<Result<Layer, String>>;
 
 /// Adds such layers to a document whose other layers and regions are loaded; returns those that fail, with a sentence
 /// each, in which they are called `what`.
-pub(in crate::state) fn put(
+pub(in crate::state) fn add_layers(
     document: &mut Document,
     read: &ReadSession,
     saved: &SavedDocument,
-    (what, make): (&str, Maker),
+    (what, make): (&str, LayerBuilder),
 ) -> Vec<(String, (u64, String))> {
     let mut missing = Vec::new();
     for layer in &saved.layers {
@@ -35,10 +35,10 @@ pub(in crate::state) fn put(
 }
 
 /// Restores layers that lacked one that has been loaded since.
-pub(in crate::state) fn find_again(document: &mut Document, make: Maker) {
+pub(in crate::state) fn find_again(document: &mut Document, make: LayerBuilder) {
     let missing: Vec<Arc<MissingLayer>> = document.missing_layers().cloned().collect();
     for missing in missing {
-        if let Some(Ok(made)) = make(document, &missing.read, &missing.layer) {
+        if let Some(Ok(made)) = make(document, &missing.session, &missing.layer) {
             document.remove_missing_layer(LayerId(missing.layer.id));
             document.layers.push(Arc::new(made));
         }

@@ -11,9 +11,10 @@ use crate::state::sessions::saved::{
     Content, MissingLayer, SavedContent, SavedDocument, SavedLayer, SavedOrigin, SavedRegion,
     SavedShape, Table,
 };
-use crate::state::sessions::unsaved::InSession;
+use crate::state::sessions::unsaved::PartsInSession;
 use crate::state::sessions::{
-    ContentText, FileComparison, Listed, ReadSession, SessionDraft, Stored, StoredNumbers, ToSum,
+    ContentText, FileComparison, ListedFile, ReadSession, ResultToSum, SessionDraft, StoredMask,
+    StoredNumbers,
 };
 use crate::state::{Document, State};
 use serde_json::Value;
@@ -22,10 +23,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Items to which the content refers by number.
-pub(in crate::state) struct Lists<'a> {
+pub(in crate::state) struct ReferencedItems<'a> {
     state: &'a State,
-    files: Vec<Listed>,
-    masks: Vec<Stored>,
+    files: Vec<ListedFile>,
+    masks: Vec<StoredMask>,
     numbers: Vec<StoredNumbers>,
     pub(in crate::state) origins: Vec<SavedOrigin>,
     /// Numbers of the origins that the present document refers to.
@@ -44,7 +45,7 @@ pub fn autosave(state: &State) -> SessionDraft {
 
 fn make(state: &State, copy: bool) -> SessionDraft {
     let saving = &state.session.saving;
-    let mut lists = Lists {
+    let mut lists = ReferencedItems {
         state,
         files: Vec::new(),
         masks: Vec::new(),
@@ -60,15 +61,15 @@ fn make(state: &State, copy: bool) -> SessionDraft {
         view: Some(state.view.clone()),
         origin: saving.file.clone().filter(|_| copy),
         origin_sha256: saving.seen.clone().filter(|_| copy),
-        in_session: copy.then(|| InSession::from_state(state)),
+        in_session: copy.then(|| PartsInSession::from_state(state)),
         snapshots,
     };
     let mut results = results(state);
-    for (at, id, of) in own_results(&content) {
+    for (at, id, name) in own_results(&content) {
         let layer = frozen.get(at).and_then(|d| d.layer(LayerId(id)));
         if let Some(DocumentContent::Tractogram(tractogram)) = layer.map(|l| &l.content) {
-            results.push(ToSum::Curves {
-                of,
+            results.push(ResultToSum::Curves {
+                name,
                 tractogram: tractogram.clone(),
                 stored: true,
             });
@@ -88,7 +89,7 @@ fn make(state: &State, copy: bool) -> SessionDraft {
     }
 }
 
-impl Lists<'_> {
+impl ReferencedItems<'_> {
     pub(in crate::state) fn file(&mut self, path: &Path, scan: bool) -> usize {
         if let Some(at) = self.files.iter().position(|l| l.path == path) {
             self.files[at].scan |= scan;
@@ -97,10 +98,10 @@ impl Lists<'_> {
         let opened = self.state.session.saving.opened.as_ref();
         let found = opened.and_then(|read| read.files.iter().find(|f| f.path == path));
         let folder = opened.and_then(|read| read.path.parent());
-        self.files.push(Listed {
+        self.files.push(ListedFile {
             path: path.to_owned(),
             scan,
-            known: found
+            earlier_entry: found
                 .zip(folder)
                 .map(|(f, folder)| (f.entry.clone(), folder.to_owned())),
             as_known: found.is_some_and(|f| matches!(f.standing, FileComparison::Missing(_))),
@@ -109,9 +110,9 @@ impl Lists<'_> {
     }
 
     pub(in crate::state) fn mask(&mut self, mask: &Mask) -> usize {
-        let same = |m: &Stored| matches!(m, Stored::Mask(m) if m.id() == mask.id());
+        let same = |m: &StoredMask| matches!(m, StoredMask::Mask(m) if m.id() == mask.id());
         self.masks.iter().position(same).unwrap_or_else(|| {
-            self.masks.push(Stored::Mask(mask.clone()));
+            self.masks.push(StoredMask::Mask(mask.clone()));
             self.masks.len() - 1
         })
     }
@@ -119,7 +120,7 @@ impl Lists<'_> {
     /// Files that hold masks of the session.
     fn mask_files(&self) -> Vec<(usize, PathBuf)> {
         let of = |id: DataId| {
-            let is = |m: &Stored| matches!(m, Stored::Mask(m) if m.id() == id);
+            let is = |m: &StoredMask| matches!(m, StoredMask::Mask(m) if m.id() == id);
             self.masks.iter().position(is)
         };
         let files = self.state.document.mask_files.iter();
@@ -148,7 +149,7 @@ impl Lists<'_> {
             Ok(values) => return Some(self.numbers(values)),
             Err(unread) => &unread.packed,
         };
-        self.numbers.push(StoredNumbers::AsTheyWere(packed.clone()));
+        self.numbers.push(StoredNumbers::Unchanged(packed.clone()));
         Some(self.numbers.len() - 1)
     }
 
@@ -162,10 +163,10 @@ impl Lists<'_> {
             Ok(mask) => return Some(self.mask(mask)),
             Err(unread) => &unread.packed,
         };
-        let same = |m: &Stored| matches!(m, Stored::AsItWas(p) if Arc::ptr_eq(p, packed));
+        let same = |m: &StoredMask| matches!(m, StoredMask::Unchanged(p) if Arc::ptr_eq(p, packed));
         let known = self.masks.iter().position(same);
         Some(known.unwrap_or_else(|| {
-            self.masks.push(Stored::AsItWas(packed.clone()));
+            self.masks.push(StoredMask::Unchanged(packed.clone()));
             self.masks.len() - 1
         }))
     }
@@ -184,14 +185,14 @@ impl Lists<'_> {
             let missing = awaited.layers().iter().enumerate();
             for (at, layer) in missing.filter(|(_, l)| !here.contains(&l.id)) {
                 if awaited.map_of(layer).is_some() {
-                    let layer = self.layer_as_it_was(&awaited.read, layer);
+                    let layer = self.renumbered_layer(&awaited.session, layer);
                     let at = at.min(layers.len());
                     layers.splice(at..at, layer);
                 }
             }
         }
         for missing in d.missing_layers() {
-            layers.extend(self.layer_as_it_was(&missing.read, &missing.layer));
+            layers.extend(self.renumbered_layer(&missing.session, &missing.layer));
         }
         // Appended at the end, so that the indices of loaded ones do not change.
         let (missing_regions, missing_pathways) = self.missing_parts(d);
@@ -286,15 +287,18 @@ impl Lists<'_> {
         layer: &Layer,
         missing: &MissingLayer,
     ) -> Option<SavedLayer> {
-        let saved = self.layer_as_it_was(&missing.read, &missing.layer)?;
+        let saved = self.renumbered_layer(&missing.session, &missing.layer)?;
         let steps = document.edits(layer.id);
         let mut origin = saved.origin;
         if !steps.is_empty() {
-            let unedited = Table::new(&missing.read).unedited(missing.layer.origin);
-            origin = self.origin_as_it_was(&missing.read, unedited)?;
+            let unedited = Table::new(&missing.session).unedited(missing.layer.origin);
+            origin = self.renumbered_origin(&missing.session, unedited)?;
             for step in steps {
                 let step = self.edit(document, step);
-                origin = self.add_origin(SavedOrigin::Edited { from: origin, step });
+                origin = self.add_origin(SavedOrigin::Edited {
+                    input: origin,
+                    step,
+                });
             }
         }
         Some(SavedLayer {
@@ -339,9 +343,9 @@ impl Lists<'_> {
     }
 
     /// A layer of another session in the numbers of this one; `None` if that session refers to items that it lacks.
-    fn layer_as_it_was(&mut self, read: &ReadSession, layer: &SavedLayer) -> Option<SavedLayer> {
+    fn renumbered_layer(&mut self, read: &ReadSession, layer: &SavedLayer) -> Option<SavedLayer> {
         let mut layer = layer.clone();
-        layer.origin = self.origin_as_it_was(read, layer.origin)?;
+        layer.origin = self.renumbered_origin(read, layer.origin)?;
         match &mut layer.content {
             None => {}
             Some(SavedContent::Mask { mask, .. }) => *mask = self.known_mask(read, *mask)?,
@@ -351,7 +355,7 @@ impl Lists<'_> {
         }
         if let Some(weights) = &mut layer.weights {
             weights.values = self.known_numbers(read, weights.values)?;
-            weights.fit = self.origin_as_it_was(read, weights.fit)?;
+            weights.fit = self.renumbered_origin(read, weights.fit)?;
         }
         Some(layer)
     }
@@ -368,7 +372,7 @@ impl Lists<'_> {
             let found = read.files.get(*number)?;
             let folder = read.path.parent()?;
             *number = self.file(&found.path, scan);
-            self.files[*number].known = Some((found.entry.clone(), folder.to_owned()));
+            self.files[*number].earlier_entry = Some((found.entry.clone(), folder.to_owned()));
         }
         Some(())
     }

@@ -14,11 +14,11 @@ use crate::solvers::{curves, pathway, tensor_fit};
 use crate::state::View;
 use crate::state::core::display::Display;
 use crate::state::filter::{Filtering, FitStatistics, VirtualLesion};
-use crate::state::pathways::{AmongPairs, PathwaySettings};
+use crate::state::pathways::{PathwaySettings, RandomPairRank};
 use crate::state::segment::{LeakNotice, SegmentSettings};
 use crate::state::sessions::types::file::{ReadSession, ResultStorage};
 use crate::state::sessions::types::origins::{SavedInput, SavedOrigin};
-use crate::state::sessions::unsaved::InSession;
+use crate::state::sessions::unsaved::PartsInSession;
 use crate::state::streamlines::Bundle;
 use crate::state::track::types::{Method, WholeBrain};
 use glam::DVec3;
@@ -41,7 +41,7 @@ pub struct Content {
     pub origin_sha256: Option<String>,
     /// The part of a recovery copy that is in that session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub in_session: Option<InSession>,
+    pub in_session: Option<PartsInSession>,
     /// The snapshots, from the oldest.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub snapshots: Vec<SavedSnapshot>,
@@ -49,7 +49,7 @@ pub struct Content {
 
 impl Content {
     /// The part of a recovery copy that is in the session it belongs to, if that is unchanged or was never saved.
-    pub fn in_session(&self, read: &ReadSession) -> Option<&InSession> {
+    pub fn in_session(&self, read: &ReadSession) -> Option<&PartsInSession> {
         self.in_session
             .as_ref()
             .filter(|_| self.origin.is_none() || read.origin_is_same)
@@ -174,7 +174,7 @@ pub struct SavedPathway {
     pub regions: Vec<SavedRegion>,
     pub params: pathway::Params,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub compared: Option<AmongPairs>,
+    pub compared: Option<RandomPairRank>,
 }
 
 /// Initial surface before any spheres are added.

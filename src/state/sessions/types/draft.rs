@@ -33,11 +33,11 @@ pub struct SessionDraft {
     pub content: ContentText,
     pub computed_on: String,
     /// In the order of their numbers in the content.
-    pub files: Vec<Listed>,
-    pub masks: Vec<Stored>,
+    pub files: Vec<ListedFile>,
+    pub masks: Vec<StoredMask>,
     /// Also in the order of their numbers.
     pub numbers: Vec<StoredNumbers>,
-    pub results: Vec<ToSum>,
+    pub results: Vec<ResultToSum>,
     /// Files that hold masks, by the masks' numbers.
     pub mask_files: Vec<(usize, PathBuf)>,
     pub store: ResultStorage,
@@ -47,10 +47,10 @@ pub struct SessionDraft {
 
 /// A mask stored in a session.
 #[derive(Clone, Debug)]
-pub enum Stored {
+pub enum StoredMask {
     Mask(Mask),
     /// Not read here: as the session had it.
-    AsItWas(Arc<PackedMask>),
+    Unchanged(Arc<PackedMask>),
 }
 
 /// Numbers stored in a session.
@@ -58,28 +58,28 @@ pub enum Stored {
 pub enum StoredNumbers {
     Numbers(Arc<[f32]>),
     /// Not read here: as the session had them.
-    AsTheyWere(Arc<PackedNumbers>),
+    Unchanged(Arc<PackedNumbers>),
 }
 
 /// A file that a session refers to.
 #[derive(Clone, Debug)]
-pub struct Listed {
+pub struct ListedFile {
     pub path: PathBuf,
     /// The gradients next to it belong to it.
     pub scan: bool,
     /// The entry in the session that was read, and that session's folder: used if the file cannot be read now.
-    pub known: Option<(Entry, PathBuf)>,
+    pub earlier_entry: Option<(Entry, PathBuf)>,
     /// Another file may now have this path, which the user has not accepted: the entry stays as in the session.
     pub as_known: bool,
 }
 
 /// A result whose checksum a session holds.
 #[derive(Clone, Debug)]
-pub enum ToSum {
+pub enum ResultToSum {
     Tensors(String, TensorField),
     /// `stored`: a layer, which may be stored next to the session.
     Curves {
-        of: String,
+        name: String,
         tractogram: Tractogram,
         stored: bool,
     },

@@ -47,7 +47,7 @@ impl ResultStorage {
 pub struct UnreadableArray<T> {
     pub packed: Arc<T>,
     /// The end of a sentence: `its grid has no volume`.
-    pub why: String,
+    pub reason: String,
 }
 
 /// A session that was read, and the state of its files.
@@ -62,7 +62,7 @@ pub struct ReadSession {
     /// `Arcuate 0.1.0`, and the device it computed on.
     pub program: String,
     pub computed_on: String,
-    pub files: Vec<Found>,
+    pub files: Vec<FileStatus>,
     pub masks: Vec<Result<Mask, UnreadableArray<PackedMask>>>,
     pub numbers: Vec<Result<Arc<[f32]>, UnreadableArray<PackedNumbers>>>,
     /// Files that still hold masks, by the masks' numbers.
@@ -72,7 +72,7 @@ pub struct ReadSession {
 
 /// A session's file and its present path.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Found {
+pub struct FileStatus {
     pub entry: Entry,
     pub path: PathBuf,
     pub standing: FileComparison,

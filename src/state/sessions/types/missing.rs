@@ -4,7 +4,7 @@ use crate::data::DataId;
 use crate::data::region::RegionId;
 use crate::solvers::tensor_fit::FitMap;
 use crate::state::core::layer::LayerId;
-use crate::state::core::text::{counted, some_of};
+use crate::state::core::text::{counted, shortened_list};
 use crate::state::sessions::types::content::{
     SavedLayer, SavedPathway, SavedRegion, SavedSegmentation, SavedShape, SavedWeights, result_name,
 };
@@ -26,9 +26,9 @@ pub enum MissingItem {
 pub struct MissingLayer {
     pub layer: SavedLayer,
     /// A sentence.
-    pub why: String,
+    pub reason: String,
     /// The session that its numbers refer to.
-    pub read: Arc<ReadSession>,
+    pub session: Arc<ReadSession>,
 }
 
 /// The layers of a session, until the fit has added its own.
@@ -36,12 +36,12 @@ pub struct MissingLayer {
 pub struct AwaitedLayers {
     layers: Arc<[SavedLayer]>,
     /// Their session.
-    pub(in crate::state) read: Arc<ReadSession>,
+    pub(in crate::state) session: Arc<ReadSession>,
 }
 
 impl AwaitedLayers {
-    pub fn new(layers: Arc<[SavedLayer]>, read: Arc<ReadSession>) -> Self {
-        Self { layers, read }
+    pub fn new(layers: Arc<[SavedLayer]>, session: Arc<ReadSession>) -> Self {
+        Self { layers, session }
     }
 
     pub fn layers(&self) -> &[SavedLayer] {
@@ -50,7 +50,7 @@ impl AwaitedLayers {
 
     /// The map of the fit that a layer is.
     pub(in crate::state) fn map_of(&self, layer: &SavedLayer) -> Option<FitMap> {
-        match Table::new(&self.read).base(layer.origin)? {
+        match Table::new(&self.session).base(layer.origin)? {
             SavedOrigin::BrainMask { .. } => Some(FitMap::Mask),
             SavedOrigin::FitMap { map, .. } => Some(*map),
             _ => None,
@@ -71,12 +71,12 @@ impl MissingItem {
 impl MissingLayer {
     /// Its origin before any edit, transform and reorientation.
     pub(in crate::state) fn base(&self) -> Option<&SavedOrigin> {
-        Table::new(&self.read).base(self.layer.origin)
+        Table::new(&self.session).base(self.layer.origin)
     }
 
     /// Its session, with the layer's file at another place.
     pub(in crate::state) fn session_with_file_at(&self, path: PathBuf) -> ReadSession {
-        let mut read = (*self.read).clone();
+        let mut read = (*self.session).clone();
         if let Some(SavedOrigin::File { file, .. }) = self.base()
             && let Some(found) = read.files.get_mut(*file)
         {
@@ -88,7 +88,7 @@ impl MissingLayer {
     /// The former path of its file, if it comes from one.
     pub fn file(&self) -> Option<&Path> {
         match self.base()? {
-            SavedOrigin::File { file, .. } => self.read.files.get(*file).map(|f| &*f.path),
+            SavedOrigin::File { file, .. } => self.session.files.get(*file).map(|f| &*f.path),
             _ => None,
         }
     }
@@ -99,8 +99,8 @@ impl MissingLayer {
         // A snapshot may have others with the same number.
         let before = |of: &str| of.strip_suffix(&name).map(str::to_owned);
         let of_it = |of: &str| before(of).is_some_and(|b| b.is_empty() || b.ends_with(' '));
-        let mut results = self.read.results.iter();
-        self.can_be_recomputed() && !results.any(|r| r.file.is_some() && of_it(&r.of))
+        let mut results = self.session.results.iter();
+        self.can_be_recomputed() && !results.any(|r| r.file.is_some() && of_it(&r.result))
     }
 
     /// Whether it can be recomputed.
@@ -116,11 +116,11 @@ impl MissingLayer {
 /// A part of a session that is missing and not a layer; it stays in the session.
 #[derive(Clone, Debug)]
 pub struct MissingPart {
-    pub what: SessionPart,
+    pub part: SessionPart,
     /// `its sphere has no size`.
-    pub why: String,
+    pub reason: String,
     /// The session that its numbers refer to.
-    pub read: Arc<ReadSession>,
+    pub session: Arc<ReadSession>,
 }
 
 #[derive(Clone, PartialEq, Debug)]
@@ -129,13 +129,13 @@ pub enum SessionPart {
     Pathway(Box<SavedPathway>),
     Weights(Box<MissingWeights>),
     /// The live surface, and the regions of its speeds.
-    Surface(Box<SavedSegmentation>, [Option<Painted>; 2]),
+    Surface(Box<SavedSegmentation>, [Option<SpeedRegion>; 2]),
 }
 
 /// A region of a session.
 #[derive(Clone, PartialEq, Debug)]
-pub enum Painted {
-    Here(RegionId),
+pub enum SpeedRegion {
+    Loaded(RegionId),
     Missing(Box<SavedRegion>),
 }
 
@@ -144,9 +144,9 @@ pub enum Painted {
 pub struct MissingWeights {
     pub(in crate::state) layer: LayerId,
     /// Name of the layer.
-    pub(in crate::state) of: String,
+    pub(in crate::state) layer_name: String,
     /// The streamlines; the numbers do not apply to others.
-    pub(in crate::state) lines: Option<DataId>,
+    pub(in crate::state) tractogram: Option<DataId>,
     pub(in crate::state) saved: SavedWeights,
 }
 
@@ -156,7 +156,7 @@ impl SessionPart {
         match self {
             Self::Region(region) => &region.name,
             Self::Pathway(pathway) => &pathway.name,
-            Self::Weights(weights) => &weights.of,
+            Self::Weights(weights) => &weights.layer_name,
             Self::Surface(..) => "",
         }
     }
@@ -164,23 +164,23 @@ impl SessionPart {
     pub(in crate::state) fn label(&self) -> String {
         match self {
             Self::Region(_) | Self::Pathway(_) => self.name().to_owned(),
-            Self::Weights(weights) => format!("weights of {}", weights.of),
+            Self::Weights(weights) => format!("weights of {}", weights.layer_name),
             Self::Surface(..) => "the surface that was segmented".to_owned(),
         }
     }
 
-    fn kind(&self) -> Kind {
+    fn kind(&self) -> PartKind {
         match self {
-            Self::Region(_) => Kind::Region,
-            Self::Pathway(_) => Kind::Pathway,
-            Self::Weights(_) => Kind::Weights,
-            Self::Surface(..) => Kind::Surface,
+            Self::Region(_) => PartKind::Region,
+            Self::Pathway(_) => PartKind::Pathway,
+            Self::Weights(_) => PartKind::Weights,
+            Self::Surface(..) => PartKind::Surface,
         }
     }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Kind {
+enum PartKind {
     Region,
     Pathway,
     Weights,
@@ -189,23 +189,23 @@ enum Kind {
 
 impl MissingPart {
     /// Whether it is the mask of a layer.
-    pub fn is_of(&self, layer: LayerId) -> bool {
-        matches!(&self.what, SessionPart::Region(r) if r.shape == SavedShape::Layer(layer.0))
+    pub fn is_mask_of(&self, layer: LayerId) -> bool {
+        matches!(&self.part, SessionPart::Region(r) if r.shape == SavedShape::Layer(layer.0))
     }
 }
 
 /// The missing parts of one kind, for one reason.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Group {
-    kind: Kind,
-    why: String,
+pub struct MissingGroup {
+    kind: PartKind,
+    reason: String,
 }
 
-impl Group {
+impl MissingGroup {
     pub(in crate::state) fn from_part(part: &MissingPart) -> Self {
         Self {
-            kind: part.what.kind(),
-            why: part.why.clone(),
+            kind: part.part.kind(),
+            reason: part.reason.clone(),
         }
     }
 
@@ -215,21 +215,21 @@ impl Group {
 
     pub(in crate::state) fn sentence(&self, names: &[&str]) -> String {
         const NAMED: usize = 3;
-        let why = &self.why;
+        let why = &self.reason;
         let what = match self.kind {
-            Kind::Region => "region",
-            Kind::Pathway => "pathway",
-            Kind::Weights => {
-                let of = match names {
+            PartKind::Region => "region",
+            PartKind::Pathway => "pathway",
+            PartKind::Weights => {
+                let owners = match names {
                     [name] => format!("\"{name}\""),
-                    names => some_of(names, NAMED),
+                    names => shortened_list(names, NAMED),
                 };
                 return format!(
-                    "The weights of {of} are left out and stay in the session until the streamlines \
+                    "The weights of {owners} are left out and stay in the session until the streamlines \
                      are edited or fitted again: {why}"
                 );
             }
-            Kind::Surface => {
+            PartKind::Surface => {
                 return format!(
                     "The surface that was segmented is left out and stays in the session until \
                      another is begun: {why}"
@@ -241,7 +241,7 @@ impl Group {
             names => format!(
                 "{} are left out and stay in the session ({}): for each, {why}",
                 counted(names.len(), what),
-                some_of(names, NAMED)
+                shortened_list(names, NAMED)
             ),
         }
     }
@@ -250,6 +250,6 @@ impl Group {
 impl MissingPart {
     /// The reason, and the consequence.
     pub(in crate::state) fn sentence(&self) -> String {
-        Group::from_part(self).sentence(&[self.what.name()])
+        MissingGroup::from_part(self).sentence(&[self.part.name()])
     }
 }

@@ -12,7 +12,7 @@ use crate::solvers::tractogram::selection::Runs;
 use crate::solvers::{commit, density};
 use crate::state::alignment::AlignedBy;
 use crate::state::files::types::PhantomPart;
-use crate::state::filter::{Times, WeightMap};
+use crate::state::filter::{ScanTimings, WeightMap};
 use crate::state::sessions::types::content::{
     Content, SavedGrid, SavedInputs, SavedRegion, SavedStart,
 };
@@ -54,22 +54,28 @@ pub enum SavedOrigin {
     Weights(Box<SavedWeightFit>),
     /// A map of a fit of weights to a layer's streamlines.
     WeightMap {
-        of: u64,
+        #[serde(rename = "of")]
+        layer: u64,
         map: WeightMap,
         fit: usize,
     },
     Edited {
-        from: usize,
+        #[serde(rename = "from")]
+        input: usize,
         step: SavedEdit,
     },
     Moved {
-        from: usize,
+        #[serde(rename = "from")]
+        input: usize,
         /// From the file's world, mm, by rows.
-        by: [f64; 12],
-        how: AlignedBy,
+        #[serde(rename = "by")]
+        transform: [f64; 12],
+        #[serde(rename = "how")]
+        aligned_by: AlignedBy,
     },
     Reoriented {
-        from: usize,
+        #[serde(rename = "from")]
+        input: usize,
         turn: AxisChange,
     },
 }
@@ -129,10 +135,11 @@ pub struct SavedInput {
 
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct SavedDensity {
-    pub of: SavedInput,
+    #[serde(rename = "of")]
+    pub input: SavedInput,
     /// Where that was moved then, by rows.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub moved: Option<[f64; 12]>,
+    #[serde(rename = "moved", default, skip_serializing_if = "Option::is_none")]
+    pub transform: Option<[f64; 12]>,
     /// `None`: voxels around the streamlines.
     pub grid: Option<SavedGrid>,
     /// Edge of cubes, mm; `None`: the grid's own voxels.
@@ -162,7 +169,7 @@ pub struct SavedWeightFit {
     pub scan: SavedInput,
     pub mask: Option<SavedInput>,
     pub peaks: Option<SavedInput>,
-    pub times: Times,
+    pub times: ScanTimings,
     pub params: commit::Params,
     pub shells: usize,
     /// Parameters of the tensors that give directions.
@@ -195,15 +202,15 @@ impl SavedOrigin {
     pub(in crate::state) fn inputs_mut(&mut self) -> Vec<&mut usize> {
         match self {
             Self::File { .. } | Self::Phantom { .. } => Vec::new(),
-            Self::BrainMask { scan: from }
-            | Self::FitMap { fit: from, .. }
-            | Self::WeightMap { fit: from, .. }
-            | Self::Edited { from, .. }
-            | Self::Moved { from, .. }
-            | Self::Reoriented { from, .. } => vec![from],
+            Self::BrainMask { scan: input }
+            | Self::FitMap { fit: input, .. }
+            | Self::WeightMap { fit: input, .. }
+            | Self::Edited { input, .. }
+            | Self::Moved { input, .. }
+            | Self::Reoriented { input, .. } => vec![input],
             Self::Fit(fit) => vec![&mut fit.scan],
             Self::Curves(curves) => vec![&mut curves.fit],
-            Self::Density(map) => vec![&mut map.of.origin],
+            Self::Density(map) => vec![&mut map.input.origin],
             Self::Segment(made) => {
                 let speeds = made.inputs.iter_mut();
                 let speeds = speeds.filter_map(|i| Some(&mut i.layer.as_mut()?.0.origin));
@@ -222,10 +229,10 @@ impl SavedOrigin {
     fn inputs(&self) -> Vec<usize> {
         match self {
             // Its list of streamlines may be long.
-            Self::Edited { from, .. } => vec![*from],
+            Self::Edited { input, .. } => vec![*input],
             other => {
                 let mut copy = other.clone();
-                copy.inputs_mut().into_iter().map(|from| *from).collect()
+                copy.inputs_mut().into_iter().map(|input| *input).collect()
             }
         }
     }
@@ -252,7 +259,7 @@ impl<'a> Table<'a> {
     }
 
     /// These origins and all that they are made from.
-    pub(in crate::state) fn needed(
+    pub(in crate::state) fn with_inputs(
         self,
         numbers: impl IntoIterator<Item = usize>,
     ) -> BTreeSet<usize> {
@@ -268,18 +275,18 @@ impl<'a> Table<'a> {
     }
 
     /// The origin before it was edited, moved or reoriented last.
-    pub(in crate::state) fn before(self, number: usize) -> Option<usize> {
+    pub(in crate::state) fn input(self, number: usize) -> Option<usize> {
         match self.get(number)? {
-            SavedOrigin::Edited { from, .. }
-            | SavedOrigin::Moved { from, .. }
-            | SavedOrigin::Reoriented { from, .. } => Some(*from).filter(|from| *from < number),
+            SavedOrigin::Edited { input, .. }
+            | SavedOrigin::Moved { input, .. }
+            | SavedOrigin::Reoriented { input, .. } => Some(*input).filter(|input| *input < number),
             _ => None,
         }
     }
 
     /// The origin and those before it, back to the first.
     pub(in crate::state) fn back(self, number: usize) -> impl Iterator<Item = &'a SavedOrigin> {
-        let numbers = std::iter::successors(Some(number), move |n| self.before(*n));
+        let numbers = std::iter::successors(Some(number), move |n| self.input(*n));
         numbers.filter_map(move |n| self.get(n))
     }
 
@@ -290,7 +297,7 @@ impl<'a> Table<'a> {
 
     /// The number of the origin before any selection step.
     pub fn unedited(self, number: usize) -> usize {
-        let numbers = std::iter::successors(Some(number), |n| self.before(*n));
+        let numbers = std::iter::successors(Some(number), |n| self.input(*n));
         let mut unedited =
             numbers.skip_while(|n| matches!(self.get(*n), Some(SavedOrigin::Edited { .. })));
         unedited.next().unwrap_or(0)
@@ -310,7 +317,11 @@ impl<'a> Table<'a> {
     /// Its transform from the world of its file, and how that was found.
     pub fn moved(self, number: usize) -> Option<(DAffine3, AlignedBy)> {
         self.back(number).find_map(|origin| match origin {
-            SavedOrigin::Moved { by, how, .. } => Some((AffineReading::of_rows(by), *how)),
+            SavedOrigin::Moved {
+                transform,
+                aligned_by,
+                ..
+            } => Some((AffineReading::of_rows(transform), *aligned_by)),
             _ => None,
         })
     }

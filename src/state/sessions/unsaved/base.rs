@@ -7,7 +7,7 @@ use crate::solvers::{commit, curves, level_set, pathway, tensor_fit};
 use crate::state::State;
 use crate::state::core::layer::{Layer, LayerId};
 use crate::state::document::Document;
-use crate::state::filter::{FittedWeights, Times};
+use crate::state::filter::{FittedWeights, ScanTimings};
 use crate::state::segment::{SegmentSettings, Start};
 use crate::state::sessions::unsaved::{same_start, turned};
 use crate::state::track::types::WholeBrain;
@@ -23,23 +23,23 @@ pub(in crate::state) struct Parameters {
     whole_brain: WholeBrain,
     rays: (RayMetricParams, geodesic::Params, Cut),
     pathways: pathway::Params,
-    filter: Filtered,
+    filter: FilterParameters,
     segment: Segment,
 }
 
 /// Parameters of the task Filter.
 #[derive(Clone, PartialEq, Debug)]
-struct Filtered {
+struct FilterParameters {
     /// `None`: the defaults for the scan's shells.
     params: Option<commit::Params>,
     mask: Option<LayerId>,
     peaks: Option<LayerId>,
-    times: Times,
+    times: ScanTimings,
     /// The cut of the shown weights, its layer, and the cuts of other layers.
     cuts: (f32, Option<LayerId>, BTreeMap<LayerId, f32>),
 }
 
-impl Filtered {
+impl FilterParameters {
     fn from_document(document: &Document) -> Self {
         let filter = &document.filter;
         let default_value =
@@ -81,7 +81,7 @@ impl Parameters {
     pub(in crate::state) fn from_document(document: &Document) -> Self {
         let rays = &document.track.rays;
         Self {
-            filter: Filtered::from_document(document),
+            filter: FilterParameters::from_document(document),
             segment: Segment::from_document(document),
             fit: document.fit.clone(),
             fit_mask: document.fit_mask,
@@ -166,9 +166,9 @@ impl Base {
 
     /// A recovered state: only the parts that the copy marks as stored in its session count as saved, as long as that
     /// session is unchanged.
-    pub fn recovered(state: &State, in_session: Option<&InSession>) -> Self {
+    pub fn recovered(state: &State, in_session: Option<&PartsInSession>) -> Self {
         let document = &state.document;
-        let nothing = InSession::default();
+        let nothing = PartsInSession::default();
         let in_session = in_session.unwrap_or(&nothing);
         let layer = |id: &u64| document.layer(LayerId(*id));
         let layers = in_session.layers.iter().filter_map(layer);
@@ -210,8 +210,12 @@ impl Base {
         before.is_some_and(|b| Arc::ptr_eq(b, region) || same(b, region))
     }
 
-    pub(in crate::state) fn has_weights(&self, of: LayerId, weights: &Arc<FittedWeights>) -> bool {
-        let before = self.weights.get(&of);
+    pub(in crate::state) fn has_weights(
+        &self,
+        layer: LayerId,
+        weights: &Arc<FittedWeights>,
+    ) -> bool {
+        let before = self.weights.get(&layer);
         before.is_some_and(|b| Arc::ptr_eq(b, weights))
     }
 
@@ -275,7 +279,7 @@ fn listed(document: &Document) -> BTreeSet<LayerId> {
 /// numbers, regions by their indices.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
-pub struct InSession {
+pub struct PartsInSession {
     regions: Vec<usize>,
     layers: Vec<u64>,
     listed: Vec<u64>,
@@ -296,7 +300,7 @@ pub struct InSession {
     parameters_differ: bool,
 }
 
-impl InSession {
+impl PartsInSession {
     /// The parts for a recovery copy of the present state.
     pub fn from_state(state: &State) -> Self {
         let (document, base) = (&state.document, &state.session.saving.base);

@@ -3,13 +3,13 @@
 use crate::state::core::notices::Severity;
 use crate::state::sessions::jobs::VerifyFiles;
 use crate::state::sessions::update::{save, submit};
-use crate::state::sessions::{ChangedSince, FileComparison, Verified};
+use crate::state::sessions::{ChangedSince, FileComparison, FileVerification};
 use crate::state::{Effect, State};
 use std::path::{Path, PathBuf};
 
 /// The checksum of the file that saving may replace: for the document's own file the one last read or written here; for
 /// another file any, since the user was asked when choosing it.
-pub(in crate::state) fn known(state: &State, path: Option<&Path>) -> Option<String> {
+pub(in crate::state) fn expected_sha256(state: &State, path: Option<&Path>) -> Option<String> {
     let own = path.is_none();
     // If the checksum of the own file is unknown, the user is asked as well.
     own.then(|| state.session.saving.seen.clone().unwrap_or_default())
@@ -19,13 +19,13 @@ pub(in crate::state) fn known(state: &State, path: Option<&Path>) -> Option<Stri
 pub(in crate::state) fn changed_since(state: &mut State, path: PathBuf) {
     let saving = &mut state.session.saving;
     (saving.base_being_saved, saving.view_being_saved) = (None, None);
-    let then = saving.then.take();
-    saving.changed_since = Some(ChangedSince { path, then });
+    let next = saving.next.take();
+    saving.changed_since = Some(ChangedSince { path, next });
 }
 
 pub(in crate::state) fn overwrite(state: &mut State, effects: &mut Vec<Effect>) {
-    if let Some(ChangedSince { path, then }) = state.session.saving.changed_since.take() {
-        save(state, Some(path), None, then, effects);
+    if let Some(ChangedSince { path, next }) = state.session.saving.changed_since.take() {
+        save(state, Some(path), None, next, effects);
     }
 }
 
@@ -41,9 +41,9 @@ pub(in crate::state) fn verify(state: &mut State, effects: &mut Vec<Effect>) {
     let files: Vec<_> = same.map(|f| (f.path.clone(), f.entry.clone())).collect();
     // With that setting they were read before they were opened.
     if saving.strict {
-        saving.verified = Some(Verified::Same(files.len()));
+        saving.verified = Some(FileVerification::Unchanged(files.len()));
     } else if !files.is_empty() {
-        saving.verified = Some(Verified::Running(files.len()));
+        saving.verified = Some(FileVerification::Running(files.len()));
         submit(effects, VerifyFiles { files });
     }
 }
@@ -59,8 +59,8 @@ pub(in crate::state) fn verified(
     };
     let names: Vec<String> = differ.iter().map(|(path, _)| name(path)).collect();
     let found = match names.is_empty() {
-        true => Verified::Same(files),
-        false => Verified::Differ(names),
+        true => FileVerification::Unchanged(files),
+        false => FileVerification::Changed(names),
     };
     let opened = &state.session.saving.opened_status;
     // The user may have done something else since.

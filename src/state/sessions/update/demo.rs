@@ -10,7 +10,7 @@ use crate::state::{Effect, State, tensors};
 use std::sync::Arc;
 
 /// Images of the built-in head.
-pub struct Head {
+pub struct HeadImages {
     pub seed: u64,
     pub dwi: Volume,
     pub gradients: Arc<Gradients>,
@@ -19,8 +19,8 @@ pub struct Head {
 }
 
 /// Replaces everything by the built-in head.
-pub fn open(state: &mut State, head: Head, effects: &mut Vec<Effect>) {
-    let Head {
+pub fn open(state: &mut State, head: HeadImages, effects: &mut Vec<Effect>) {
+    let HeadImages {
         seed,
         dwi,
         gradients,

@@ -25,7 +25,7 @@ pub(in crate::state) fn restore(
     let Some(missing) = state.document.missing_layer(layer) else {
         return;
     };
-    match saved::moved_to(missing, path) {
+    match saved::relocated(missing, path) {
         Ok(item) => {
             let items = vec![(layer.0, item)];
             submit(effects, LoadLayers { items });
@@ -62,7 +62,7 @@ pub(in crate::state) fn was_restored(
                 let path = state.document.layer(LayerId(id));
                 let path = path.and_then(|l| state.document.path(l).map(Path::to_owned));
                 if let (Some(before), Some(now)) = (missing.file(), &path) {
-                    point_snapshots_to(state, (&missing.read, before), (&read, now));
+                    point_snapshots_to(state, (&missing.session, before), (&read, now));
                 }
                 is_taken(state, path);
             }
@@ -92,8 +92,8 @@ fn point_snapshots_to(
         document.replace_session(before.0, now.0);
         saved::point_to(document, before.1, now.1);
         let comparing = snapshots.comparing.as_mut();
-        if let Some(comparing) = comparing.filter(|c| Arc::ptr_eq(&c.with, &old)) {
-            comparing.with = snapshot.clone();
+        if let Some(comparing) = comparing.filter(|c| Arc::ptr_eq(&c.snapshot, &old)) {
+            comparing.snapshot = snapshot.clone();
         }
     }
 }
@@ -132,8 +132,13 @@ pub(in crate::state) fn make_again(state: &mut State, layer: LayerId, effects: &
     };
     match request {
         Ok(request) => {
-            let of = saved::result_name(layer.0);
-            let expected = missing.read.results.iter().find(|r| r.of == of).cloned();
+            let result = saved::result_name(layer.0);
+            let expected = missing
+                .session
+                .results
+                .iter()
+                .find(|r| r.result == result)
+                .cloned();
             let edits = match missing.edits() {
                 Ok(edits) => edits,
                 Err(why) => return state.session.notify_failure(Slot::Remake, why),

@@ -6,8 +6,8 @@ use crate::jobs::{Delivery, Job, JobError, PartialSender, Receive, Slot, Unfinis
 use crate::solvers::connectivity::{Connectome, connectome};
 use crate::solvers::region::numbers;
 use crate::state::job_end::ended;
-use crate::state::streamlines::Connected;
-use crate::state::streamlines::jobs::Among;
+use crate::state::streamlines::LabelledConnectome;
+use crate::state::streamlines::jobs::CountedStreamlines;
 use crate::state::streamlines::jobs::table::Measure;
 use crate::state::streamlines::update::follow;
 use crate::state::{Effect, State};
@@ -18,7 +18,7 @@ pub const CONNECT: Slot = Slot::latest_wins("connect");
 /// Counts the streamlines that connect labels.
 #[derive(Clone, Debug)]
 pub struct ComputeConnectome {
-    pub among: Among,
+    pub among: CountedStreamlines,
     pub labels: Volume,
     pub frame: usize,
     pub radius_mm: f64,
@@ -70,7 +70,7 @@ impl Receive<State> for ComputeConnectome {
     ) {
         ended(state, self, delivery, effects, |state, connectome, _, _| {
             let names = follow::node_names(state, &connectome);
-            let found = Connected { connectome, names };
+            let found = LabelledConnectome { connectome, names };
             state.session.bundle.connect.finish(found);
         });
     }

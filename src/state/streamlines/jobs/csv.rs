@@ -14,13 +14,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// A column with its name.
-pub type Named = (String, Arc<[f32]>);
+pub type NamedColumn = (String, Arc<[f32]>);
 
 /// Saves one row per streamline.
 #[derive(Clone, Debug)]
 pub struct SaveTable {
     pub path: PathBuf,
-    pub columns: Vec<Named>,
+    pub columns: Vec<NamedColumn>,
     /// The streamlines, in this order.
     pub order: Arc<[u32]>,
 }
@@ -41,7 +41,7 @@ pub struct SaveConnectome {
     pub connectome: Arc<Connectome>,
     /// Names of its nodes.
     pub names: Vec<String>,
-    pub what: ConnectomeTable,
+    pub table: ConnectomeTable,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -176,14 +176,14 @@ impl WriteFile for SaveConnectome {
 
     fn write(self, _: &Worker, control: &Control) -> Result<Saved, JobError> {
         let n = self.connectome.nodes.len();
-        if self.what == ConnectomeTable::Value && self.connectome.value.is_empty() {
+        if self.table == ConnectomeTable::Value && self.connectome.value.is_empty() {
             let sentence = "The matrix has no value to average: choose one";
             return Err(JobError::Sentence(sentence.to_owned()));
         }
         let what = format!("connections of {n} labels");
         save(self.path.clone(), what, control, |to| {
             control.begin("Writing the connections", n as u64);
-            match self.what {
+            match self.table {
                 ConnectomeTable::Pairs => self.pairs(to, control),
                 _ => self.matrix(to, control),
             }
@@ -232,7 +232,7 @@ impl SaveConnectome {
             write!(to, "{}", field(&self.names[a]))?;
             for b in 0..n {
                 let at = found.at(a, b);
-                match self.what {
+                match self.table {
                     ConnectomeTable::Length => write!(to, ",{}", found.length_mm[at])?,
                     ConnectomeTable::Value => write!(to, ",{}", found.value[at])?,
                     _ => write!(to, ",{}", found.count[at])?,

@@ -8,7 +8,7 @@ use crate::jobs::{
 use crate::solvers::tractogram::pick;
 use crate::solvers::tractogram::selection::copy_marked;
 use crate::state::job_end::ended;
-use crate::state::streamlines::jobs::Among;
+use crate::state::streamlines::jobs::CountedStreamlines;
 use crate::state::streamlines::update::select_manually;
 use crate::state::{Effect, State};
 use std::sync::Arc;
@@ -19,7 +19,7 @@ pub const EXTRACT: Slot = Slot::latest_wins("extract");
 /// Searches for streamlines on the screen.
 #[derive(Clone, Debug)]
 pub struct PickStreamlines {
-    pub among: Among,
+    pub among: CountedStreamlines,
     pub screen: pick::Screen,
     pub target: pick::PickQuery,
 }

@@ -4,8 +4,8 @@ use crate::compute::Control;
 use crate::jobs::{Delivery, Job, JobError, PartialSender, Receive, Slot, Unfinished, Worker};
 use crate::solvers::tractogram::profile::{self, Along, Profile, Sense, Start};
 use crate::state::job_end::ended;
-use crate::state::streamlines::Profiled;
-use crate::state::streamlines::jobs::Among;
+use crate::state::streamlines::NamedProfile;
+use crate::state::streamlines::jobs::CountedStreamlines;
 use crate::state::streamlines::update::follow;
 use crate::state::{Effect, State};
 use std::sync::Arc;
@@ -15,7 +15,7 @@ pub const PROFILE: Slot = Slot::latest_wins("profile");
 /// Computes means of values at nodes along a bundle.
 #[derive(Clone, Debug)]
 pub struct ComputeProfile {
-    pub among: Among,
+    pub among: CountedStreamlines,
     pub along: Vec<Along>,
     pub nodes: usize,
     pub start: Start,
@@ -56,7 +56,7 @@ impl Receive<State> for ComputeProfile {
     ) {
         ended(state, self, delivery, effects, |state, profile, _, _| {
             let names = follow::profile_names(state);
-            let found = Profiled { profile, names };
+            let found = NamedProfile { profile, names };
             state.session.bundle.profile.finish(found);
         });
     }

@@ -10,8 +10,10 @@ use std::path::Path;
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct TableRecipe {
     /// The streamlines that count.
-    pub of: StreamlineInput,
-    pub what: BottomPanel,
+    #[serde(rename = "of")]
+    pub streamlines: StreamlineInput,
+    #[serde(rename = "what")]
+    pub table: BottomPanel,
     /// Commands that compute its inputs.
     pub needs: Vec<String>,
     /// The argument between the streamlines and the table.
@@ -28,15 +30,15 @@ impl TableRecipe {
             return Some(format!(
                 "There is no command for this {}, since {what} is not in a file: export it first, and \
                  open the file",
-                self.what.name().to_lowercase()
+                self.table.name().to_lowercase()
             ));
         }
-        self.of.no_command.clone()
+        self.streamlines.no_command.clone()
     }
 
     /// The default file name.
     pub fn file(&self) -> &'static str {
-        match self.what {
+        match self.table {
             BottomPanel::Table => "streamlines.csv",
             BottomPanel::Profile => "profile.csv",
             BottomPanel::Matrix => "connectome.csv",
@@ -47,13 +49,13 @@ impl TableRecipe {
         if let Some(sentence) = self.no_command() {
             return format!("# {sentence}");
         }
-        let verb = match self.what {
+        let verb = match self.table {
             BottomPanel::Table => "table",
             BottomPanel::Profile => "profile",
             BottomPanel::Matrix => "connectome",
         };
-        let tracks = &self.of.tracks;
-        let mut commands: Vec<String> = self.of.first.iter().cloned().collect();
+        let tracks = &self.streamlines.tracks;
+        let mut commands: Vec<String> = self.streamlines.first.iter().cloned().collect();
         for need in &self.needs {
             if !commands.contains(need) {
                 commands.push(need.clone());

@@ -10,7 +10,7 @@ use crate::state::edit::edit;
 use crate::state::filter::WEIGHT;
 use crate::state::origin::recipes::selection_options;
 use crate::state::streamlines::jobs::edit::{EDIT, EditStreamlines};
-use crate::state::streamlines::lines_of;
+use crate::state::streamlines::streamlines_of;
 use crate::state::streamlines::update::follow;
 use crate::state::{Document, Effect, State, Task};
 use std::sync::Arc;
@@ -27,7 +27,7 @@ pub fn keep(state: &mut State, effects: &mut Vec<Effect>) {
         return;
     };
     let layer = state.document.layer(streamline_rules.layer);
-    let Some(lines) = layer.and_then(|l| lines_of(l)).cloned() else {
+    let Some(lines) = layer.and_then(|l| streamlines_of(l)).cloned() else {
         return;
     };
     let Some(rules) = follow::applied_rules(state, &streamline_rules, &lines) else {
@@ -47,12 +47,12 @@ pub fn keep(state: &mut State, effects: &mut Vec<Effect>) {
         }),
         (false, None) => return,
     };
-    ask(state, streamline_rules.layer, lines, step, true, effects);
+    request_edit(state, streamline_rules.layer, lines, step, true, effects);
 }
 
 fn chosen(state: &mut State) -> Option<(LayerId, Tractogram, Vec<bool>)> {
     let found = state.manual_selection().and_then(|chosen| {
-        let lines = lines_of(state.document.layer(chosen.layer)?)?;
+        let lines = streamlines_of(state.document.layer(chosen.layer)?)?;
         Some((chosen.layer, lines.clone(), chosen.marks.0.to_vec()))
     });
     if found.is_none() {
@@ -64,14 +64,14 @@ fn chosen(state: &mut State) -> Option<(LayerId, Tractogram, Vec<bool>)> {
 pub fn keep_chosen(state: &mut State, effects: &mut Vec<Effect>) {
     if let Some((layer, lines, marks)) = chosen(state) {
         let step = Edit::Keep(Runs::new(&marks));
-        ask(state, layer, lines, step, true, effects);
+        request_edit(state, layer, lines, step, true, effects);
     }
 }
 
 pub fn delete_chosen(state: &mut State, effects: &mut Vec<Effect>) {
     if let Some((layer, lines, marks)) = chosen(state) {
         let left: Vec<bool> = marks.iter().map(|m| !m).collect();
-        ask(
+        request_edit(
             state,
             layer,
             lines,
@@ -84,14 +84,14 @@ pub fn delete_chosen(state: &mut State, effects: &mut Vec<Effect>) {
 
 /// Keeps some of a layer's streamlines as a new layer.
 pub fn keep_marked(state: &mut State, layer: LayerId, marks: &[bool], effects: &mut Vec<Effect>) {
-    let lines = state.document.layer(layer).and_then(|l| lines_of(l));
+    let lines = state.document.layer(layer).and_then(|l| streamlines_of(l));
     if let Some(lines) = lines.filter(|lines| lines.len() == marks.len()).cloned() {
         let step = Edit::Keep(Runs::new(marks));
-        ask(state, layer, lines, step, true, effects);
+        request_edit(state, layer, lines, step, true, effects);
     }
 }
 
-fn ask(
+fn request_edit(
     state: &mut State,
     layer: LayerId,
     tractogram: Tractogram,
@@ -124,7 +124,7 @@ pub fn done(
     let Some(old) = state.document.layer(id).cloned() else {
         return;
     };
-    let Some(before) = lines_of(&old).filter(|lines| lines.id() == of) else {
+    let Some(before) = streamlines_of(&old).filter(|lines| lines.id() == of) else {
         let sentence = "The streamlines have changed: nothing was deleted or kept";
         return state.session.notify(Severity::Information, sentence);
     };
@@ -204,9 +204,9 @@ pub fn done(
 }
 
 /// `Tracks, selected`, with a number if there are several.
-fn name(document: &Document, of: &str) -> String {
-    let of = of.split(", selected").next().unwrap_or(of);
-    let first = format!("{of}, selected");
+fn name(document: &Document, base: &str) -> String {
+    let base = base.split(", selected").next().unwrap_or(base);
+    let first = format!("{base}, selected");
     let more = (2..).map(|n| format!("{first} {n}"));
     let mut names = std::iter::once(first.clone()).chain(more);
     let free = names.find(|name| document.layer_named(name).is_none());

@@ -53,7 +53,7 @@ pub fn save(state: &mut State, layer: Option<LayerId>, path: PathBuf, effects: &
 
 fn save_selection(state: &mut State, id: LayerId, path: PathBuf, effects: &mut Vec<Effect>) {
     let layer = state.document.layer(id).cloned();
-    let marks = state.passing(id).map(|s| s.marks.0.clone());
+    let marks = state.selection_result(id).map(|s| s.marks.0.clone());
     let recipe = layer.as_deref().and_then(|l| selection_recipe(state, l));
     let (Some(layer), Some(marks), Some(recipe)) = (layer, marks, recipe) else {
         return state.session.notify(

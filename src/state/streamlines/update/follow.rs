@@ -5,17 +5,17 @@ use crate::data::{Region, Tractogram};
 use crate::solvers::connectivity::Connectome;
 use crate::solvers::tractogram::profile::{Along, Start};
 use crate::solvers::tractogram::selection::{
-    OnImage, PointStatistic, SelectionRules, StreamlineRange, Within,
+    OnImage, PointStatistic, SelectionRules, StreamlineRange, ValueCondition,
 };
-use crate::state::streamlines::jobs::Among;
+use crate::state::streamlines::jobs::CountedStreamlines;
 use crate::state::streamlines::jobs::connectome::ComputeConnectome;
 use crate::state::streamlines::jobs::pick::ExtractStreamlines;
 use crate::state::streamlines::jobs::profile::ComputeProfile;
 use crate::state::streamlines::jobs::select::FilterStreamlines;
 use crate::state::streamlines::jobs::table::{ComputeValues, Measure, SortRows};
 use crate::state::streamlines::{
-    BottomPanel, Column, ColumnKey, ConnectKey, OrderKey, ProfileKey, RegionRule, Same,
-    SelectionKey, StreamlineRules, lines_of,
+    BottomPanel, Column, ColumnKey, ConnectKey, OrderKey, ProfileKey, RegionRule, SameShape,
+    SelectionKey, StreamlineRules, streamlines_of,
 };
 use crate::state::{Effect, LayerId, State};
 use std::sync::Arc;
@@ -27,7 +27,7 @@ const MOST_VALUES: usize = 64;
 
 pub fn follow(state: &mut State, effects: &mut Vec<Effect>) {
     forget(state);
-    sift(state, effects);
+    follow_selection(state, effects);
     columns(state, effects);
     order(state, effects);
     extract(state, effects);
@@ -39,7 +39,7 @@ pub fn follow(state: &mut State, effects: &mut Vec<Effect>) {
 fn forget(state: &mut State) {
     let selected = state.session.selected_layer;
     if let Some(layer) = selected.and_then(|id| state.document.layer(id))
-        && lines_of(layer).is_some()
+        && streamlines_of(layer).is_some()
     {
         state.session.bundle.subject = selected;
     }
@@ -47,14 +47,16 @@ fn forget(state: &mut State) {
         state.session.bundle.manual_selection = None;
     }
     let layers = state.document.layers.iter();
-    let here: Vec<_> = layers.filter_map(|l| Some(lines_of(l)?.id())).collect();
+    let here: Vec<_> = layers
+        .filter_map(|l| Some(streamlines_of(l)?.id()))
+        .collect();
     let subject = state.bundle().map(|(_, lines)| lines.id());
     let values = &mut state.session.bundle.values;
-    values.retain(|(key, _)| here.contains(&key.of));
+    values.retain(|(key, _)| here.contains(&key.tractogram));
     // Values in use stay, or they would be requested again and again.
     let mut more = values.len().saturating_sub(MOST_VALUES);
     values.retain(|(key, _)| {
-        let goes = more > 0 && Some(key.of) != subject;
+        let goes = more > 0 && Some(key.tractogram) != subject;
         more -= usize::from(goes);
         !goes
     });
@@ -66,7 +68,7 @@ pub(in crate::state) fn regions(
     rules: &StreamlineRules,
 ) -> Vec<(RegionRule, Arc<Region>)> {
     let regions = state.document.regions.iter();
-    let used = regions.map(|r| (rules.how(r.id, r.role), r.clone()));
+    let used = regions.map(|r| (rules.region_rule(r.id, r.role), r.clone()));
     used.filter(|(how, _)| *how != RegionRule::Nothing)
         .collect()
 }
@@ -74,7 +76,7 @@ pub(in crate::state) fn regions(
 /// The layers that have rules, with their streamlines.
 fn filtered(state: &State) -> impl Iterator<Item = (&StreamlineRules, &Tractogram)> {
     let rules = state.document.bundle.rules();
-    rules.filter_map(|rules| Some((rules, lines_of(state.document.layer(rules.layer)?)?)))
+    rules.filter_map(|rules| Some((rules, streamlines_of(state.document.layer(rules.layer)?)?)))
 }
 
 /// Images that the rules use.
@@ -97,7 +99,7 @@ pub(in crate::state) fn applied_rules(
         match &limit.column {
             // Rules made for other streamlines may use values that these lack.
             Column::Value(name) if lines.value_names().contains(&name.as_str()) => {
-                values.push(Within {
+                values.push(ValueCondition {
                     name: name.clone(),
                     low,
                     high,
@@ -148,7 +150,7 @@ pub(in crate::state) fn applied_rules(
     })
 }
 
-fn sift(state: &mut State, effects: &mut Vec<Effect>) {
+fn follow_selection(state: &mut State, effects: &mut Vec<Effect>) {
     let layers: Vec<LayerId> = filtered(state).map(|(rules, _)| rules.layer).collect();
     let selections = &mut state.session.bundle.selections;
     selections.retain(|layer, _| layers.contains(layer));
@@ -163,17 +165,17 @@ fn sift_layer(state: &mut State, layer: LayerId, effects: &mut Vec<Effect>) {
         return;
     };
     let requested = SelectionKey {
-        of: lines.id(),
+        tractogram: lines.id(),
         rules: streamline_rules.clone(),
         regions: regions(state, streamline_rules)
             .into_iter()
-            .map(|(how, r)| (r.id, how, Same(r.shape.clone())))
+            .map(|(how, r)| (r.id, how, SameShape(r.shape.clone())))
             .collect(),
         images: image_columns(streamline_rules)
             .filter_map(|c| state.origin(c))
-            .map(|from| ColumnKey {
-                of: lines.id(),
-                from,
+            .map(|source| ColumnKey {
+                tractogram: lines.id(),
+                source,
             })
             .collect(),
         coarse: state.history.is_open(),
@@ -219,12 +221,12 @@ fn columns(state: &mut State, effects: &mut Vec<Effect>) {
     }
     let mut missing: Vec<(Tractogram, ColumnKey, Measure)> = Vec::new();
     for (lines, column) in needed {
-        let Some(from) = state.origin(&column) else {
+        let Some(source) = state.origin(&column) else {
             continue;
         };
         let key = ColumnKey {
-            of: lines.id(),
-            from,
+            tractogram: lines.id(),
+            source,
         };
         let is_known = state.session.bundle.values.iter().any(|(k, _)| *k == key);
         // One tractogram at a time.
@@ -268,7 +270,7 @@ fn order(state: &mut State, effects: &mut Vec<Effect>) {
     };
     let table = &state.view.table;
     let known = lines.value_names();
-    let by = table.by.as_ref().filter(|column| match column {
+    let by = table.column.as_ref().filter(|column| match column {
         Column::Value(name) => known.contains(&name.as_str()),
         Column::Image(layer) => state.column_image(*layer).is_some(),
     });
@@ -278,11 +280,11 @@ fn order(state: &mut State, effects: &mut Vec<Effect>) {
         return;
     }
     let (count, values) = (lines.len(), values.flatten().cloned());
-    let marks = state.among(layer.id);
+    let marks = state.counted_marks(layer.id);
     let requested = OrderKey {
-        of: lines.id(),
+        tractogram: lines.id(),
         marks: marks.clone(),
-        by: values.clone().map(crate::state::streamlines::SameArc),
+        values: values.clone().map(crate::state::streamlines::SameArc),
         descending: table.descending,
     };
     if let Some(key) = state.session.bundle.order.ask(Some(requested)) {
@@ -300,7 +302,7 @@ fn extract(state: &mut State, effects: &mut Vec<Effect>) {
     let chosen = state.manual_selection().map(|c| (c.layer, c.marks.clone()));
     let requested = chosen.as_ref().map(|(_, marks)| marks.clone());
     if let (Some(marks), Some((layer, _))) = (state.session.bundle.extract.ask(requested), chosen)
-        && let Some(lines) = state.document.layer(layer).and_then(|l| lines_of(l))
+        && let Some(lines) = state.document.layer(layer).and_then(|l| streamlines_of(l))
     {
         let tractogram = lines.clone();
         effects.push(Effect::submit(ExtractStreamlines {
@@ -346,7 +348,7 @@ fn profile(state: &mut State, effects: &mut Vec<Effect>) {
         .start
         .and_then(|id| state.document.region(id))
         .cloned();
-    let marks = state.among(layer.id);
+    let marks = state.counted_marks(layer.id);
     let along = columns.iter().filter_map(|column| {
         Some(match column {
             Column::Value(name) => Along::Value(name.clone()),
@@ -358,11 +360,11 @@ fn profile(state: &mut State, effects: &mut Vec<Effect>) {
     });
     let along: Vec<Along> = along.collect();
     let requested = ProfileKey {
-        of: lines.id(),
+        tractogram: lines.id(),
         marks: marks.clone(),
-        along: columns.iter().filter_map(|c| state.origin(c)).collect(),
+        values: columns.iter().filter_map(|c| state.origin(c)).collect(),
         nodes: settings.nodes,
-        start: start.as_ref().map(|r| Same(r.shape.clone())),
+        start: start.as_ref().map(|r| SameShape(r.shape.clone())),
         sense: settings.sense,
     };
     let tractogram = lines.clone();
@@ -372,7 +374,7 @@ fn profile(state: &mut State, effects: &mut Vec<Effect>) {
     }
     if let Some(key) = state.session.bundle.profile.ask(Some(requested)) {
         effects.push(Effect::submit(ComputeProfile {
-            among: Among {
+            among: CountedStreamlines {
                 tractogram,
                 marks: marks.map(|m| m.0),
             },
@@ -408,9 +410,9 @@ fn connect(state: &mut State, effects: &mut Vec<Effect>) {
             Some(Measure::Image(volume.clone(), frame))
         }
     });
-    let marks = state.among(layer.id);
+    let marks = state.counted_marks(layer.id);
     let requested = ConnectKey {
-        of: lines.id(),
+        tractogram: lines.id(),
         marks: marks.clone(),
         labels: (labels.id, volume.id(), 0),
         radius_mm: settings.radius_mm,
@@ -419,7 +421,7 @@ fn connect(state: &mut State, effects: &mut Vec<Effect>) {
     let tractogram = lines.clone();
     if let Some(key) = state.session.bundle.connect.ask(Some(requested)) {
         effects.push(Effect::submit(ComputeConnectome {
-            among: Among {
+            among: CountedStreamlines {
                 tractogram,
                 marks: marks.map(|m| m.0),
             },

@@ -7,7 +7,7 @@ use crate::state::{Action, Layer, State, Task};
 use std::sync::Arc;
 
 /// The rules before an action, and the regions that take part in them.
-pub struct Before {
+pub struct RulesBefore {
     rules: StreamlineRules,
     layer: Arc<Layer>,
     part: Vec<RegionId>,
@@ -16,7 +16,7 @@ pub struct Before {
 }
 
 /// Empty if the action may change the rules freely: there are none, or it is undo or redo.
-pub fn before(state: &State, action: &Action) -> Vec<Before> {
+pub fn rules_before(state: &State, action: &Action) -> Vec<RulesBefore> {
     if matches!(
         action,
         Action::Undo | Action::Redo | Action::AbandonDrag(_) | Action::Bundle(_)
@@ -31,9 +31,9 @@ pub fn before(state: &State, action: &Action) -> Vec<Before> {
     let of = |rules: &StreamlineRules| {
         let layer = state.document.layer(rules.layer)?.clone();
         let regions = state.document.regions.iter();
-        let part = regions.filter(|r| rules.how(r.id, r.role) != RegionRule::Nothing);
+        let part = regions.filter(|r| rules.region_rule(r.id, r.role) != RegionRule::Nothing);
         let part = part.map(|r| r.id).collect();
-        Some(Before {
+        Some(RulesBefore {
             rules: rules.clone(),
             layer,
             part,
@@ -45,13 +45,13 @@ pub fn before(state: &State, action: &Action) -> Vec<Before> {
 
 /// Regions that took no part, or were not there, take none now either, whatever their role; unless the user is
 /// about the filter's layer. A target is for tracking in any case.
-pub fn keep(state: &mut State, before: Vec<Before>) {
+pub fn exclude_new_regions(state: &mut State, before: Vec<RulesBefore>) {
     for before in before {
-        keep_of(state, before);
+        exclude_new_from(state, before);
     }
 }
 
-fn keep_of(state: &mut State, before: Before) {
+fn exclude_new_from(state: &mut State, before: RulesBefore) {
     let document = &state.document;
     let layer = document.layer(before.rules.layer);
     let same = layer.is_some_and(|layer| Arc::ptr_eq(layer, &before.layer))
@@ -61,7 +61,7 @@ fn keep_of(state: &mut State, before: Before) {
     }
     let mut rules = before.rules;
     for region in &document.regions {
-        let joins = rules.how(region.id, region.role) != RegionRule::Nothing;
+        let joins = rules.region_rule(region.id, region.role) != RegionRule::Nothing;
         let is_chosen = before.user_works_on_layer && region.role != Role::Target;
         if joins && !is_chosen && !before.part.contains(&region.id) {
             rules = rules.using(region.id, region.role, RegionRule::Nothing);

@@ -5,16 +5,16 @@ use crate::solvers::tractogram::profile::Sense;
 use crate::state::core::layer::Layer;
 use crate::state::core::text::file_stem;
 use crate::state::filter::WEIGHT;
-use crate::state::origin::recipes::{filed, selection_options};
-use crate::state::regions::recipe::Unfiled;
+use crate::state::origin::recipes::{file_and_command, selection_options};
+use crate::state::regions::recipe::MaskWithoutFile;
 use crate::state::streamlines::recipe::tables::TableRecipe;
 use crate::state::streamlines::update::follow::{applied_rules, profile_columns};
-use crate::state::streamlines::{BottomPanel, Column, Shown};
+use crate::state::streamlines::{BottomPanel, Column, MatrixValue};
 use crate::state::{LayerId, Recipe, State};
 use std::fmt::Write as _;
 
 /// The parts of a command as they are collected.
-struct Parts<'a> {
+struct CommandParts<'a> {
     state: &'a State,
     layer: &'a Layer,
     needs: Vec<String>,
@@ -24,21 +24,21 @@ struct Parts<'a> {
 }
 
 /// The recipe of a panel; `None` if there are no streamlines, or not all of it is known yet.
-pub fn panel_recipe(state: &State, what: BottomPanel) -> Option<Recipe> {
+pub fn panel_recipe(state: &State, table: BottomPanel) -> Option<Recipe> {
     let (layer, lines) = state.bundle()?;
-    let mut parts = Parts::new(state, layer);
+    let mut parts = CommandParts::new(state, layer);
     let mut input = None;
-    match what {
+    match table {
         BottomPanel::Table => {
             let columns = state.columns(lines);
             let mut sorted = None;
             let mut taken: Vec<String> = Vec::new();
-            let by = state.view.table.by.as_ref();
+            let by = state.view.table.column.as_ref();
             for column in &columns {
                 let name = match column {
                     Column::Value(name) => {
                         if !parts.has(name) {
-                            parts.lacks(&format!("\"{name}\""));
+                            parts.record_missing(&format!("\"{name}\""));
                         }
                         Some(name.clone())
                     }
@@ -76,7 +76,9 @@ pub fn panel_recipe(state: &State, what: BottomPanel) -> Option<Recipe> {
                         let shape = specs.first().map(|s| quoted(&s.shape.to_string()));
                         let _ = write!(parts.options, " --start {}", shape.unwrap_or_default());
                     }
-                    Err(Unfiled(region)) => parts.lacks(&format!("the region \"{region}\"")),
+                    Err(MaskWithoutFile(region)) => {
+                        parts.record_missing(&format!("the region \"{region}\""))
+                    }
                 }
             }
             if settings.sense == Sense::Turned {
@@ -92,7 +94,7 @@ pub fn panel_recipe(state: &State, what: BottomPanel) -> Option<Recipe> {
                     Some(quoted(&file.to_string_lossy()))
                 }
                 _ => {
-                    parts.lacks(&format!("\"{}\"", labels.name));
+                    parts.record_missing(&format!("\"{}\"", labels.name));
                     None
                 }
             };
@@ -102,16 +104,16 @@ pub fn panel_recipe(state: &State, what: BottomPanel) -> Option<Recipe> {
                 parts.measure(column);
             }
             match settings.shown {
-                Shown::Count => {}
-                Shown::Length => parts.options += " --matrix length",
-                Shown::Value => parts.options += " --matrix value",
+                MatrixValue::Count => {}
+                MatrixValue::Length => parts.options += " --matrix length",
+                MatrixValue::Value => parts.options += " --matrix value",
             }
         }
     }
-    let of = parts.streamlines()?.as_streamline_input();
+    let streamlines = parts.streamlines()?.as_streamline_input();
     Some(Recipe::Table(Box::new(TableRecipe {
-        of,
-        what,
+        streamlines,
+        table,
         needs: parts.needs,
         input,
         options: parts.options,
@@ -122,10 +124,10 @@ pub fn panel_recipe(state: &State, what: BottomPanel) -> Option<Recipe> {
 /// The recipe of the streamlines that a layer's rules keep, or the layer's own recipe; `None` while values that the
 /// rules need are being computed.
 pub fn selection_recipe(state: &State, layer: &Layer) -> Option<Recipe> {
-    Parts::new(state, layer).streamlines()
+    CommandParts::new(state, layer).streamlines()
 }
 
-impl<'a> Parts<'a> {
+impl<'a> CommandParts<'a> {
     fn new(state: &'a State, layer: &'a Layer) -> Self {
         Self {
             state,
@@ -136,7 +138,7 @@ impl<'a> Parts<'a> {
         }
     }
 
-    fn lacks(&mut self, what: &str) {
+    fn record_missing(&mut self, what: &str) {
         self.unfiled.get_or_insert_with(|| what.to_owned());
     }
 
@@ -150,7 +152,7 @@ impl<'a> Parts<'a> {
             Column::Value(name) if self.has(name) => {
                 let _ = write!(self.options, " --value {}", quoted(name));
             }
-            Column::Value(name) => self.lacks(&format!("\"{name}\"")),
+            Column::Value(name) => self.record_missing(&format!("\"{name}\"")),
             Column::Image(id) => {
                 self.image(*id);
             }
@@ -160,8 +162,8 @@ impl<'a> Parts<'a> {
     /// Adds an image; returns its name in the table.
     fn image(&mut self, id: LayerId) -> Option<String> {
         let layer = self.state.document.layer(id)?;
-        let Some((file, need)) = filed(&self.state.document, layer) else {
-            self.lacks(&format!("\"{}\"", layer.name));
+        let Some((file, need)) = file_and_command(&self.state.document, layer) else {
+            self.record_missing(&format!("\"{}\"", layer.name));
             return None;
         };
         self.needs.extend(need);
@@ -179,20 +181,20 @@ impl<'a> Parts<'a> {
         let rules = applied_rules(
             state,
             streamline_rules,
-            crate::state::streamlines::lines_of(layer)?,
+            crate::state::streamlines::streamlines_of(layer)?,
         )?;
         let here = rules.values.iter().all(|v| self.has(&v.name));
         let step = selection_options(&state.document, streamline_rules, &rules).filter(|_| here);
         if step.is_none() {
-            self.lacks("a value that the filter uses");
+            self.record_missing("a value that the filter uses");
         }
         Some(match recipe {
-            Recipe::Edited { of, mut steps } => {
+            Recipe::Edited { base, mut steps } => {
                 steps.push(step);
-                Recipe::Edited { of, steps }
+                Recipe::Edited { base, steps }
             }
             recipe => Recipe::Edited {
-                of: Box::new(recipe),
+                base: Box::new(recipe),
                 steps: vec![step],
             },
         })

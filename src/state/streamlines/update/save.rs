@@ -3,9 +3,9 @@
 use crate::jobs::Slot;
 use crate::state::core::notices::Severity;
 use crate::state::streamlines::jobs::csv::{
-    ConnectomeTable, Named, SaveConnectome, SaveProfile, SaveTable,
+    ConnectomeTable, NamedColumn, SaveConnectome, SaveProfile, SaveTable,
 };
-use crate::state::streamlines::{Column, Shown};
+use crate::state::streamlines::{Column, MatrixValue};
 use crate::state::{Effect, State};
 use std::path::PathBuf;
 
@@ -17,7 +17,8 @@ pub fn table(state: &mut State, path: PathBuf, effects: &mut Vec<Effect>) {
     state.session.forget_failures(Slot::Save);
     let found = state.bundle().and_then(|(_, lines)| {
         let (key, order) = state.session.bundle.order.shown()?;
-        let current = key.of == lines.id() && state.session.bundle.order.running().is_none();
+        let current =
+            key.tractogram == lines.id() && state.session.bundle.order.running().is_none();
         let columns = state.columns(lines);
         let one = |c: &Column| Some((file_name(state, c), state.values(lines.id(), c)?.clone()));
         let of_images = columns.iter().filter(|c| matches!(c, Column::Image(_)));
@@ -26,7 +27,7 @@ pub fn table(state: &mut State, path: PathBuf, effects: &mut Vec<Effect>) {
             let hidden = || Some((name.to_owned(), lines.per_streamline.get(name)?.clone()));
             shown.or_else(hidden)
         });
-        let columns: Option<Vec<Named>> = own.chain(of_images.map(one)).collect();
+        let columns: Option<Vec<NamedColumn>> = own.chain(of_images.map(one)).collect();
         current.then_some((columns?, order.clone()))
     });
     match found {
@@ -63,10 +64,10 @@ pub fn profile(state: &mut State, path: PathBuf, effects: &mut Vec<Effect>) {
 /// Saves the values of the matrix.
 pub fn matrix(state: &mut State, path: PathBuf, effects: &mut Vec<Effect>) {
     state.session.forget_failures(Slot::Save);
-    let what = match state.document.bundle.connect.shown {
-        Shown::Count => ConnectomeTable::Count,
-        Shown::Length => ConnectomeTable::Length,
-        Shown::Value => ConnectomeTable::Value,
+    let table = match state.document.bundle.connect.shown {
+        MatrixValue::Count => ConnectomeTable::Count,
+        MatrixValue::Length => ConnectomeTable::Length,
+        MatrixValue::Value => ConnectomeTable::Value,
     };
     let runtime = &state.session.bundle.connect;
     match runtime.shown().filter(|_| runtime.running().is_none()) {
@@ -74,7 +75,7 @@ pub fn matrix(state: &mut State, path: PathBuf, effects: &mut Vec<Effect>) {
             path,
             connectome: found.connectome.clone(),
             names: found.names.to_vec(),
-            what,
+            table,
         })),
         None => state.session.notify(Severity::Information, NOT_YET),
     }

@@ -2,7 +2,7 @@
 
 use crate::data::text::counted;
 use crate::solvers::tractogram::pick::{PickQuery, Screen};
-use crate::state::streamlines::jobs::Among;
+use crate::state::streamlines::jobs::CountedStreamlines;
 use crate::state::streamlines::jobs::pick::PickStreamlines;
 use crate::state::streamlines::{ManualSelection, SameArc, SelectionMode};
 use crate::state::{Effect, LayerId, State};
@@ -17,12 +17,12 @@ pub fn pick(
     let Some((layer, lines)) = state.bundle() else {
         return;
     };
-    let (id, of) = (layer.id, lines.id());
-    let among = Among {
+    let (id, tractogram) = (layer.id, lines.id());
+    let among = CountedStreamlines {
         tractogram: lines.clone(),
-        marks: state.among(id).map(|m| m.0),
+        marks: state.counted_marks(id).map(|m| m.0),
     };
-    state.session.bundle.pending_pick = Some((id, of, how));
+    state.session.bundle.pending_pick = Some((id, tractogram, how));
     effects.push(Effect::submit(PickStreamlines {
         among,
         screen,
@@ -69,14 +69,14 @@ pub fn lines(state: &mut State, lines: &[u32], how: SelectionMode, anchor: Optio
 
 fn set_selection(
     state: &mut State,
-    (layer, of): (LayerId, crate::data::DataId),
+    (layer, tractogram): (LayerId, crate::data::DataId),
     marks: Vec<bool>,
     anchor: Option<u32>,
 ) {
     let count = marks.iter().filter(|m| **m).count();
     state.session.bundle.manual_selection = (count > 0).then(|| ManualSelection {
         layer,
-        of,
+        tractogram,
         marks: SameArc(marks.into()),
         count,
         anchor,
@@ -89,12 +89,12 @@ fn set_selection(
 }
 
 /// Among the streamlines that the rules keep.
-fn each(state: &mut State, choose: impl Fn(bool) -> bool) {
+fn choose_each(state: &mut State, choose: impl Fn(bool) -> bool) {
     let Some((layer, tractogram)) = state.bundle() else {
         return;
     };
-    let (id, of, len) = (layer.id, tractogram.id(), tractogram.len());
-    let among = state.among(id);
+    let (id, tractogram_id, len) = (layer.id, tractogram.id(), tractogram.len());
+    let among = state.counted_marks(id);
     let before = state
         .manual_selection()
         .filter(|c| c.layer == id)
@@ -104,23 +104,23 @@ fn each(state: &mut State, choose: impl Fn(bool) -> bool) {
         shown && choose(before.as_ref().is_some_and(|m| m.0[i]))
     });
     let marks = marks.collect();
-    set_selection(state, (id, of), marks, None);
+    set_selection(state, (id, tractogram_id), marks, None);
     report_count(state);
 }
 
 pub fn all(state: &mut State) {
-    each(state, |_| true);
+    choose_each(state, |_| true);
 }
 
-pub fn others(state: &mut State) {
-    each(state, |was| !was);
+pub fn invert(state: &mut State) {
+    choose_each(state, |was| !was);
 }
 
 /// Selects the streamlines that connect two labels.
 pub fn pair(state: &mut State, row: usize, column: usize, how: SelectionMode) {
     let subject = state.bundle().map(|(_, lines)| lines.id());
     let found = match state.session.bundle.connect.shown() {
-        Some((key, connected)) if Some(key.of) == subject => {
+        Some((key, connected)) if Some(key.tractogram) == subject => {
             let members = connected.connectome.members(row, column);
             let members = members.iter().enumerate().filter(|(_, m)| **m);
             members.map(|(i, _)| i as u32).collect::<Vec<u32>>()

@@ -30,7 +30,7 @@ pub struct TensorFit {
     pub maps: Maps,
     pub mask: Mask,
     /// Reliability of the mask, if it was found from the scan.
-    pub found: Option<MaskReport>,
+    pub mask_found: Option<MaskReport>,
 }
 
 impl FitTensors {
@@ -95,12 +95,12 @@ impl Receive<State> for FitTensors {
             delivery,
             effects,
             |state, fitted, wall_ms, effects| {
-                let result = update::Fitted {
+                let result = update::FinishedFit {
                     key: self.key(),
                     fit: &fitted.fit,
                     maps: &fitted.maps,
                     mask: fitted.mask,
-                    mask_found: fitted.found,
+                    mask_found: fitted.mask_found,
                     wall_ms,
                 };
                 update::fitted(state, &result);
@@ -128,14 +128,14 @@ pub fn fitted(
     control: &Control,
 ) -> Result<TensorFit, JobError> {
     let mask = mask.map(|mask| in_order(mask, dwi));
-    let mut found = None;
+    let mut mask_found = None;
     let (fit, mask) = match gradients.filter(|_| dwi.tensors.is_none()) {
         Some(gradients) => {
             let mask = match mask {
                 Some(mask) => mask,
                 None => {
                     let brain = tensor_fit::brain_mask(dwi, gradients, backend, control)?;
-                    found = Some(brain.found);
+                    mask_found = Some(brain.report);
                     brain.mask
                 }
             };
@@ -175,6 +175,6 @@ pub fn fitted(
         fit,
         maps,
         mask,
-        found,
+        mask_found,
     })
 }

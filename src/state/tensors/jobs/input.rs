@@ -45,8 +45,8 @@ impl Tensors {
                 mask,
                 params,
             } => {
-                let of = gradients.as_deref();
-                let fitted = fitted(&dwi, of, mask, &params, backend, control)?;
+                let given = gradients.as_deref();
+                let fitted = fitted(&dwi, given, mask, &params, backend, control)?;
                 let mask = fitted.mask;
                 let resample = gradients.map(|gradients| {
                     Box::new(BootstrapInput {

@@ -21,7 +21,7 @@ pub struct CutRays {
 pub struct RaysAfterCut {
     pub kept: Tractogram,
     /// Their smallest measure.
-    pub least: Option<f32>,
+    pub min_measure: Option<f32>,
 }
 
 impl Job for CutRays {
@@ -41,8 +41,8 @@ impl Job for CutRays {
         _: &Control,
         _: &PartialSender<RaysAfterCut>,
     ) -> Result<RaysAfterCut, JobError> {
-        let (kept, least) = rank(&self.all, self.cut);
-        Ok(RaysAfterCut { kept, least })
+        let (kept, min_measure) = rank(&self.all, self.cut);
+        Ok(RaysAfterCut { kept, min_measure })
     }
 
     fn curves(output: &RaysAfterCut) -> Vec<&Tractogram> {
@@ -59,7 +59,13 @@ impl Receive<State> for CutRays {
     ) {
         ended(state, self, delivery, effects, |state, after, _, _| {
             state.session.track.cut.stop();
-            rays::ranked(state, self.all.id(), self.cut, after.kept, after.least);
+            rays::ranked(
+                state,
+                self.all.id(),
+                self.cut,
+                after.kept,
+                after.min_measure,
+            );
         });
     }
 

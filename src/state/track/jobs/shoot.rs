@@ -40,7 +40,7 @@ pub struct RayOutput {
     pub all: Tractogram,
     pub measures: Arc<[f32]>,
     /// The least measure after the cut.
-    pub least: Option<f32>,
+    pub min_measure: Option<f32>,
     pub seeds: u64,
     pub directions: u64,
     pub kernel_s: Option<f64>,
@@ -75,13 +75,13 @@ impl ShootRays {
         let along = backend.install(|| tractogram::sample(&self.fa, &output.kept));
         let all = Values::shown(with_lengths(output.kept.with_per_point("fa", along)));
         let all = with_target_names(all, regions).with_grid(field.grid.clone());
-        let (kept, least) = geodesic::rank(&all, self.cut);
+        let (kept, min_measure) = geodesic::rank(&all, self.cut);
         output.kept = kept;
         Ok(RayOutput {
             output,
             all,
             measures,
-            least,
+            min_measure,
             seeds: shot.seeds,
             directions: shot.directions,
             kernel_s: shot.kernel_s,
@@ -124,7 +124,7 @@ impl Receive<State> for ShootRays {
         effects: &mut Vec<Effect>,
     ) {
         ended(state, self, delivery, effects, |state, rays, wall_ms, _| {
-            rays::shot(state, self, *rays, wall_ms);
+            rays::show(state, self, *rays, wall_ms);
         });
     }
 

@@ -5,9 +5,10 @@ use crate::data::Tractogram;
 use crate::state::core::colours;
 use crate::state::core::text::counted;
 use crate::state::filter::{
-    ExcludedStreamlines, ExtraBundle, FilterAction, FittedWeights, Summed, VirtualLesion, WeightMap,
+    ExcludedStreamlines, ExtraBundle, FilterAction, FittedWeights, SummedBundle, VirtualLesion,
+    WeightMap,
 };
-use crate::state::streamlines::{SameArc, SelectionMode, lines_of};
+use crate::state::streamlines::{SameArc, SelectionMode, streamlines_of};
 use crate::state::{Action, BundleAction, Layer, LayerAction, RegionAction, Severity, State};
 use crate::ui::format::{count, fixed, significant, with_unit};
 use crate::ui::forms::display::select_row;
@@ -46,7 +47,7 @@ pub fn show(
     memory: &mut Memory,
     actions: &mut Vec<Action>,
 ) {
-    let Some(lines) = lines_of(layer) else {
+    let Some(lines) = streamlines_of(layer) else {
         return;
     };
     let p = theme::palette(ui.style());
@@ -64,7 +65,7 @@ pub fn show(
     }
     let least = state.document.filter.min_weight(layer.id);
     let known = state.session.filter.sums.shown();
-    let known = known.filter(|(key, _)| key.of == lines.id());
+    let known = known.filter(|(key, _)| key.tractogram == lines.id());
     let lengths = known.map(|(_, sums)| &sums.lengths_mm);
     let counted = memory
         .caches
@@ -81,8 +82,10 @@ pub fn show(
             None => "Not in a bundle".to_owned(),
         },
         colour: colour(i, counted.group.is_some()),
-        of: counted.group.map_or(BundleKind::Rest, BundleKind::Group),
-        kept: counted.kept,
+        bundle: counted
+            .group
+            .map_or(BundleKind::Ungrouped, BundleKind::Group),
+        kept_sums: counted.kept,
         all: counted.all,
     });
     let all: Vec<Row> = groups.chain(extra.iter().cloned()).collect();
@@ -102,8 +105,8 @@ pub fn show(
 struct Row {
     name: String,
     colour: Color32,
-    of: BundleKind,
-    kept: KeptSums,
+    bundle: BundleKind,
+    kept_sums: KeptSums,
     all: u64,
 }
 
@@ -111,14 +114,14 @@ struct Row {
 enum BundleKind {
     Group(String),
     /// Streamlines in no group.
-    Rest,
+    Ungrouped,
     Extra(ExtraBundle, SameArc<bool>),
 }
 
 /// Streamlines that pass regions, and those that the filter keeps, as far as they are known.
 fn extra_bundles(state: &State, lines: &Tractogram, memory: &mut Memory, least: f32) -> Vec<Row> {
     let known = state.session.filter.sums.shown();
-    let Some((key, sums)) = known.filter(|(key, _)| key.of == lines.id()) else {
+    let Some((key, sums)) = known.filter(|(key, _)| key.tractogram == lines.id()) else {
         return Vec::new();
     };
     let kept = memory
@@ -127,7 +130,7 @@ fn extra_bundles(state: &State, lines: &Tractogram, memory: &mut Memory, least: 
         .extra_bundles(lines, sums, least)
         .iter();
     let each = key.rows.iter().zip(&sums.bundles).zip(kept);
-    let row = |((extra, summed), kept): ((&ExtraBundle, &Summed), &KeptSums)| {
+    let row = |((extra, summed), kept): ((&ExtraBundle, &SummedBundle), &KeptSums)| {
         let (name, colour) = match extra {
             ExtraBundle::Region(id) => {
                 let region = state.document.region(*id)?;
@@ -139,8 +142,8 @@ fn extra_bundles(state: &State, lines: &Tractogram, memory: &mut Memory, least: 
         Some(Row {
             name,
             colour,
-            of: BundleKind::Extra(*extra, SameArc(summed.marks.clone())),
-            kept: *kept,
+            bundle: BundleKind::Extra(*extra, SameArc(summed.marks.clone())),
+            kept_sums: *kept,
             all: summed.count,
         })
     };
@@ -157,7 +160,7 @@ fn colour(i: usize, group: bool) -> Color32 {
 
 /// `20 of 60`.
 fn of_all(row: &Row) -> String {
-    format!("{} of {}", count(row.kept.count), count(row.all))
+    format!("{} of {}", count(row.kept_sums.count), count(row.all))
 }
 
 /// Whether a row has space for its whole name and both numbers of streamlines.
@@ -178,11 +181,11 @@ fn bundle_row(
 ) {
     let p = theme::palette(ui.style());
     let name = &*row.name;
-    let sum = row.kept.weight_mm.map_or("…".to_owned(), significant);
-    let weight = significant(row.kept.weight);
+    let sum = row.kept_sums.weight_mm.map_or("…".to_owned(), significant);
+    let weight = significant(row.kept_sums.weight);
     let kept = of_all(row);
     let spoken = format!("{name}, {kept} kept, Σ weight {weight}, Σ weight × length {sum}");
-    let selected = match &row.of {
+    let selected = match &row.bundle {
         BundleKind::Group(group) => {
             let rules = state.document.bundle.rules_of(layer.id);
             rules.is_some_and(|s| s.group.as_ref() == Some(group))
@@ -190,7 +193,7 @@ fn bundle_row(
         BundleKind::Extra(ExtraBundle::Region(id), _) => {
             state.session.regions.selected == Some(*id)
         }
-        BundleKind::Rest | BundleKind::Extra(ExtraBundle::Filter, _) => false,
+        BundleKind::Ungrouped | BundleKind::Extra(ExtraBundle::Filter, _) => false,
     };
     let response = rows::list_row(ui, &spoken, ("bundle", i), selected);
     let inner = paint::inset(response.rect, space::INSET, space::INSET);
@@ -202,7 +205,7 @@ fn bundle_row(
     // Where the total does not fit, it is shown on hover.
     let shown = match both {
         true => kept.clone(),
-        false => count(row.kept.count),
+        false => count(row.kept_sums.count),
     };
     for (place, text) in places.iter().zip([&sum, &weight, &shown]) {
         paint::right(&painter, *place, text, font.clone(), p.t1);
@@ -213,7 +216,7 @@ fn bundle_row(
         paint::inset(inner, SWATCH, 0.0).with_max_x(places[2].right() - number - NAME_GAP);
     paint::name(&painter, name_at, name, font, p.t1);
     if response.clicked() {
-        match &row.of {
+        match &row.bundle {
             BundleKind::Group(group) => {
                 let group = (!selected).then(|| group.clone());
                 act(actions, FilterAction::ShowGroup(group));
@@ -223,11 +226,11 @@ fn bundle_row(
                     (!selected).then_some(*id),
                 )));
             }
-            BundleKind::Rest | BundleKind::Extra(ExtraBundle::Filter, _) => {}
+            BundleKind::Ungrouped | BundleKind::Extra(ExtraBundle::Filter, _) => {}
         }
     }
-    let sentence = match (&row.of, selected) {
-        (BundleKind::Rest, _) => {
+    let sentence = match (&row.bundle, selected) {
+        (BundleKind::Ungrouped, _) => {
             response.on_hover_text(format!("{kept} kept"));
             return;
         }
@@ -246,38 +249,38 @@ fn bundle_row(
     let more = format!("More of {name}");
     let more = IconButton::new(icons::MORE, &more).side(MORE);
     let more = more.show_at(ui, square);
-    more_of(&more, layer, &row.of, actions);
+    more_of(&more, layer, &row.bundle, actions);
 }
 
 /// Actions on the streamlines of a row.
 fn more_of(button: &Response, layer: &Layer, of: &BundleKind, actions: &mut Vec<Action>) {
-    enum Does {
+    enum RowAction {
         Lesion(ExcludedStreamlines),
         Choose,
     }
     let without = match of {
         BundleKind::Group(group) => Some(ExcludedStreamlines::Group(group.clone())),
         BundleKind::Extra(ExtraBundle::Region(id), _) => Some(ExcludedStreamlines::Region(*id)),
-        BundleKind::Rest | BundleKind::Extra(ExtraBundle::Filter, _) => None,
+        BundleKind::Ungrouped | BundleKind::Extra(ExtraBundle::Filter, _) => None,
     };
     let chosen = menu::popup(button, 210.0, |ui| {
         let mut chosen = None;
         if let Some(without) = without
             && menu::Item::new("Fit without it (virtual lesion)").show(ui)
         {
-            chosen = Some(Does::Lesion(without));
+            chosen = Some(RowAction::Lesion(without));
         }
         if menu::Item::new("Choose its streamlines").show(ui) {
-            chosen = Some(Does::Choose);
+            chosen = Some(RowAction::Choose);
         }
         chosen
     });
     match chosen {
-        Some(Does::Lesion(what)) => act(actions, FilterAction::Lesion(what)),
-        Some(Does::Choose) => {
-            let lines = match (of, lines_of(layer)) {
-                (BundleKind::Group(group), Some(lines)) => {
-                    let members = lines.groups.get(group);
+        Some(RowAction::Lesion(what)) => act(actions, FilterAction::Lesion(what)),
+        Some(RowAction::Choose) => {
+            let streamlines = match (of, streamlines_of(layer)) {
+                (BundleKind::Group(group), Some(streamlines)) => {
+                    let members = streamlines.groups.get(group);
                     members.map_or_else(Vec::new, |members| members.to_vec())
                 }
                 (BundleKind::Extra(_, marks), _) => {
@@ -288,9 +291,9 @@ fn more_of(button: &Response, layer: &Layer, of: &BundleKind, actions: &mut Vec<
             };
             actions.push(Action::Layer(LayerAction::Select(Some(layer.id))));
             actions.push(Action::Bundle(BundleAction::Choose {
-                anchor: lines.first().copied(),
-                lines,
-                how: SelectionMode::Replace,
+                anchor: streamlines.first().copied(),
+                streamlines,
+                mode: SelectionMode::Replace,
             }));
         }
         None => {}
@@ -327,7 +330,7 @@ pub fn lesions(
             let p = theme::palette(ui.style());
             let text = "Another virtual lesion needs the fit in memory: run it again first";
             let note = Note::new(p, Severity::Information, text).action("Run again");
-            if note.show(ui) == Some(NoteResponse::Taken) {
+            if note.show(ui) == Some(NoteResponse::Accepted) {
                 act(actions, FilterAction::Run);
             }
         }
@@ -368,7 +371,7 @@ fn excluded_rows(ui: &mut Ui, state: &State, weights: &FittedWeights, actions: &
             .document
             .kept_pathways
             .iter()
-            .filter(|k| k.found.is_some())
+            .filter(|k| k.result.is_some())
         {
             let name = format!("Streamlines through {}", kept.name);
             item(ui, &name, ExcludedStreamlines::Pathway(Some(kept.id)));

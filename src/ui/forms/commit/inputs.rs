@@ -4,8 +4,8 @@ use super::act;
 use crate::solvers::commit::cylinder::Timing;
 use crate::solvers::tensor_fit::FitMap;
 use crate::state::core::text::counted;
-use crate::state::filter::{FilterAction, Times};
-use crate::state::streamlines::lines_of;
+use crate::state::filter::{FilterAction, ScanTimings};
+use crate::state::streamlines::streamlines_of;
 use crate::state::{Action, Content, LayerId, Phase, State};
 use crate::ui::files::{DialogPosition, PathPurpose};
 use crate::ui::format::{count, fixed};
@@ -55,7 +55,7 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     let chosen = select_row(ui, "Streamlines", help, &shown, |ui| {
         let mut chosen = None;
         for layer in document.layers.iter().rev() {
-            let Some(lines) = lines_of(layer) else {
+            let Some(lines) = streamlines_of(layer) else {
                 continue;
             };
             let name = format!("{}  {}", layer.name, count(lines.len() as u64));
@@ -161,25 +161,25 @@ enum From {
 fn timing(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Action>) {
     let times = &state.document.filter.times;
     let shown = match times {
-        Times::Unknown => "not known".to_owned(),
-        Times::Both(_) => "δ and Δ".to_owned(),
-        Times::Scheme { path, .. } => path
+        ScanTimings::Unknown => "not known".to_owned(),
+        ScanTimings::Both(_) => "δ and Δ".to_owned(),
+        ScanTimings::Scheme { path, .. } => path
             .file_name()
             .map_or_else(String::new, |n| n.to_string_lossy().into_owned()),
     };
     let help = "Timing of the gradient pulses, on which the signal of cylinders depends";
     let chosen = select_row(ui, "Timing", help, &shown, |ui| {
         let items = [
-            ("Not known", From::Unknown, *times == Times::Unknown),
+            ("Not known", From::Unknown, *times == ScanTimings::Unknown),
             (
                 "δ and Δ, for all volumes",
                 From::Entered,
-                matches!(times, Times::Both(_)),
+                matches!(times, ScanTimings::Both(_)),
             ),
             (
                 "Camino scheme file…",
                 From::File,
-                matches!(times, Times::Scheme { .. }),
+                matches!(times, ScanTimings::Scheme { .. }),
             ),
         ];
         let mut chosen = None;
@@ -190,10 +190,11 @@ fn timing(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Act
         }
         chosen
     });
-    let mut set = |times: Times, phase: Phase| act(actions, FilterAction::Times { times, phase });
+    let mut set =
+        |times: ScanTimings, phase: Phase| act(actions, FilterAction::Times { times, phase });
     match chosen {
-        Some(From::Unknown) => set(Times::Unknown, Phase::Done),
-        Some(From::Entered) => set(Times::Both(DEFAULT), Phase::Done),
+        Some(From::Unknown) => set(ScanTimings::Unknown, Phase::Done),
+        Some(From::Entered) => set(ScanTimings::Both(DEFAULT), Phase::Done),
         Some(From::File) => {
             memory
                 .files
@@ -201,7 +202,7 @@ fn timing(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Act
         }
         None => {}
     }
-    let Times::Both(timing) = times else {
+    let ScanTimings::Both(timing) = times else {
         return;
     };
     let row = SliderRow::new("Pulse δ", timing.pulse_ms, 1.0..=80.0)
@@ -229,7 +230,7 @@ fn timing(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<Act
         (timing, phase)
     });
     if let Some((timing, phase)) = pulse.or(between) {
-        set(Times::Both(timing), phase);
+        set(ScanTimings::Both(timing), phase);
     }
     if let Err(why) = timing.check() {
         rows::hint(ui, &why);

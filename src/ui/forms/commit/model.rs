@@ -80,7 +80,7 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
 
 /// The model inside the fibres.
 fn fibres(ui: &mut Ui, params: &Params, default_value: &Params, set: &mut Set) {
-    let rows = Rows::These(&["model"]);
+    let rows = Rows::Only(&["model"]);
     parameters::rows(
         ui,
         params,
@@ -97,7 +97,7 @@ fn fibres(ui: &mut Ui, params: &Params, default_value: &Params, set: &mut Set) {
     );
     match &params.model.intra {
         Intra::GammaCylinders { along, radii } => gamma(ui, params, *along, radii, set),
-        _ => parameters::rows(ui, params, default_value, Rows::These(&["radii"]), set),
+        _ => parameters::rows(ui, params, default_value, Rows::Only(&["radii"]), set),
     }
 }
 
@@ -175,7 +175,7 @@ fn undetermined(ui: &mut Ui, state: &State, params: &Params, set: &mut Set) {
     if !params.force_model {
         note = note.action("Force the model");
     }
-    if note.show(ui) == Some(NoteResponse::Taken) {
+    if note.show(ui) == Some(NoteResponse::Accepted) {
         let forced = Params {
             force_model: true,
             ..params.clone()
@@ -201,7 +201,7 @@ fn diffusivity(
 
 fn diffusivities(ui: &mut Ui, params: &Params, default_value: &Params, set: &mut Set) {
     panels::caption(ui, "10⁻³ mm²/s", "");
-    parameters::rows(ui, params, default_value, Rows::These(&["along"]), set);
+    parameters::rows(ui, params, default_value, Rows::Only(&["along"]), set);
     for (i, zeppelin) in params.model.extra.iter().enumerate() {
         let name = numbered("Radial", i);
         let text = (
@@ -242,7 +242,7 @@ fn numbered(name: &str, i: usize) -> String {
 }
 
 fn penalties(ui: &mut Ui, state: &State, params: &Params, default_value: &Params, set: &mut Set) {
-    parameters::rows(ui, params, default_value, Rows::These(&["lasso"]), set);
+    parameters::rows(ui, params, default_value, Rows::Only(&["lasso"]), set);
     let groups = state
         .document
         .filtered()
@@ -300,11 +300,11 @@ fn needs(ui: &mut Ui, state: &State) {
     }
     let runtime = &state.session.filter;
     let known = runtime
-        .needs
+        .estimate
         .shown()
-        .filter(|_| runtime.needs.running().is_none());
+        .filter(|_| runtime.estimate.running().is_none());
     let Some((_, needs)) = known else {
-        let counting = runtime.needs.running().is_some();
+        let counting = runtime.estimate.running().is_some();
         if counting {
             rows::reading(ui, "Memory, time", "counting…");
         }

@@ -1,7 +1,7 @@
 //! Results of the fit: weights with a cut, maps, figures.
 
 use super::{act, bundles};
-use crate::state::filter::{FilterAction, FittedWeights, Shown, WEIGHT, WeightMap};
+use crate::state::filter::{FilterAction, FittedWeights, ShownStreamlines, WEIGHT, WeightMap};
 use crate::state::streamlines::{BottomPanel, Column, TableView};
 use crate::state::{Action, BundleAction, Layer, Severity, State};
 use crate::ui::format::{count, significant};
@@ -34,7 +34,7 @@ pub fn maps(state: &State) -> Vec<WeightMap> {
     let layers = state.document.layers.iter();
     let mut maps: Vec<WeightMap> = layers
         .filter_map(|l| state.document.weight_map_recipe(l.id))
-        .filter(|m| m.of == layer.id)
+        .filter(|m| m.layer == layer.id)
         .map(|m| m.map.clone())
         .collect();
     let place = |map: &WeightMap| WeightMap::OF_FIT.iter().position(|m| m == map);
@@ -51,7 +51,7 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
         };
         return rows::hint(ui, text);
     };
-    let all = crate::state::streamlines::lines_of(layer).map_or(0, |lines| lines.len());
+    let all = crate::state::streamlines::streamlines_of(layer).map_or(0, |lines| lines.len());
     let least = state.document.filter.min_weight(layer.id);
     let kept = weights.count_above(least);
     let fact = format!("{} of {} kept", count(kept as u64), count(all as u64));
@@ -85,14 +85,14 @@ fn stale(
     weights: &FittedWeights,
     actions: &mut Vec<Action>,
 ) {
-    let lines = crate::state::streamlines::lines_of(layer);
-    if lines.is_none_or(|lines| lines.id() == weights.of) || state.is_filtering() {
+    let lines = crate::state::streamlines::streamlines_of(layer);
+    if lines.is_none_or(|lines| lines.id() == weights.weighted) || state.is_filtering() {
         return;
     }
     let p = theme::palette(ui.style());
     let text = "These weights were fitted before the streamlines were changed or moved";
     let note = Note::new(p, Severity::Warning, text).action("Run again");
-    if note.show(ui) == Some(NoteResponse::Taken) {
+    if note.show(ui) == Some(NoteResponse::Accepted) {
         act(actions, FilterAction::Run);
     }
 }
@@ -131,8 +131,8 @@ fn histogram(
     }
     .show(ui);
     if let Some((value, phase)) = moved {
-        let least = if value <= low { 0.0 } else { value };
-        act(actions, FilterAction::Cut { least, phase });
+        let min_weight = if value <= low { 0.0 } else { value };
+        act(actions, FilterAction::Cut { min_weight, phase });
     }
 }
 
@@ -149,15 +149,18 @@ fn shown(
     let row = paint::inset(rect, space::INSET, space::INSET);
     let row = Rect::from_center_size(row.center(), vec2(row.width(), space::FIELD + 2.0));
     let now = state.document.shown_by_weight(layer.id);
-    let sentence = Shown::ALL.map(Shown::name);
-    let at = Shown::ALL.iter().position(|s| *s == now).unwrap_or(0);
+    let sentence = ShownStreamlines::ALL.map(ShownStreamlines::name);
+    let at = ShownStreamlines::ALL
+        .iter()
+        .position(|s| *s == now)
+        .unwrap_or(0);
     if let Some(i) = segmented(ui, row, "Streamlines shown", &sentence, at) {
-        act(actions, FilterAction::Show(Shown::ALL[i]));
+        act(actions, FilterAction::Show(ShownStreamlines::ALL[i]));
     }
     let requested = match now {
-        Shown::Before => all,
-        Shown::After => kept,
-        Shown::Difference => all - kept,
+        ShownStreamlines::Before => all,
+        ShownStreamlines::After => kept,
+        ShownStreamlines::Difference => all - kept,
     };
     if let Some(seen) = narrowed(state, layer, requested) {
         let text = "of these are shown: regions or another filter hide the others";
@@ -231,11 +234,11 @@ fn single(ui: &mut Ui, memory: &mut Memory, actions: &mut Vec<Action>) {
     let text = "Near-duplicates share their weight arbitrarily: one may have all of it and the others none. Trust \
                 sums over bundles";
     let note = Note::new(p, Severity::Warning, text).action("Show the table");
-    if note.show(ui) == Some(NoteResponse::Taken) {
-        let by = Some(Column::Value(WEIGHT.to_owned()));
+    if note.show(ui) == Some(NoteResponse::Accepted) {
+        let column = Some(Column::Value(WEIGHT.to_owned()));
         let descending = true;
         actions.push(Action::Bundle(BundleAction::Sort(TableView {
-            by,
+            column,
             descending,
         })));
         actions.push(Action::Bundle(BundleAction::Open(Some(BottomPanel::Table))));

@@ -3,7 +3,7 @@
 use crate::solvers::pathway::NoRates;
 use crate::state::core::text::counted;
 use crate::state::pathways::jobs::COMPARE;
-use crate::state::pathways::{AmongPairs, PathwayAction, Standing};
+use crate::state::pathways::{PathwayAction, RandomPairRank, Standing};
 use crate::state::{Action, Severity, State};
 use crate::ui::theme;
 use crate::ui::widgets::note::{Note, NoteResponse};
@@ -37,13 +37,13 @@ fn help(pairs: usize, missing: Option<NoRates>) -> String {
 pub fn show(ui: &mut Ui, state: &State) {
     let compared = state.pathway_compared();
     let shares = compared.and_then(|c| c.shares);
-    let pairs = compared.map_or(0, |c| c.known.pairs.rates.len());
+    let pairs = compared.map_or(0, |c| c.known_pairs.pairs.rates.len());
     let no_rates = compared.and_then(|c| c.no_rates);
     let comparing = state.session.jobs.running.iter().any(|j| j.slot == COMPARE);
     let text = |share: Option<f64>| match share {
-        Some(share) => AmongPairs::cheaper_in_row(share),
+        Some(share) => RandomPairRank::cheaper_in_row(share),
         None if comparing => "comparing…".to_owned(),
-        None if compared.is_some_and(|c| c.known.pairs.too_few()) => {
+        None if compared.is_some_and(|c| c.known_pairs.pairs.too_few()) => {
             "too few pairs are joined".to_owned()
         }
         None if no_rates == Some(NoRates::NoPath) => "no path in larger voxels".to_owned(),
@@ -67,7 +67,7 @@ pub fn meaning(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
         let text = format!("Not compared with random pairs: {why}");
         let p = theme::palette(ui.style());
         let note = Note::new(p, Severity::Information, &text).action("Compare");
-        if note.show(ui) == Some(NoteResponse::Taken) {
+        if note.show(ui) == Some(NoteResponse::Accepted) {
             actions.push(Action::Pathway(PathwayAction::CompareAgain));
         }
     }

@@ -5,7 +5,7 @@ use super::super::volume::{curve_row, cut_row};
 use super::Set;
 use crate::scene;
 use crate::scene::draw_list::Transfer;
-use crate::state::pathways::{EXCESS_SHOWN, PathwaySettings, Shown};
+use crate::state::pathways::{EXCESS_SHOWN, PathwaySettings, ShownCost};
 use crate::state::{Phase, State};
 use crate::ui::Memory;
 use crate::ui::theme::space;
@@ -31,11 +31,11 @@ pub fn cost(ui: &mut Ui, settings: &PathwaySettings, set: &mut Set) {
         pos2(name_at.right() + 4.0, centre - 0.5 * space::FIELD - 1.0),
         pos2(columns.wide.right(), centre + 0.5 * space::FIELD + 1.0),
     );
-    let text = Shown::ALL.map(Shown::name);
-    let now = Shown::ALL.iter().position(|s| *s == settings.shown);
+    let text = ShownCost::ALL.map(ShownCost::name);
+    let now = ShownCost::ALL.iter().position(|s| *s == settings.shown);
     if let Some(i) = segmented(ui, place, "Show cost", &text, now.unwrap_or(0)) {
         let changed = PathwaySettings {
-            shown: Shown::ALL[i],
+            shown: ShownCost::ALL[i],
             ..settings.clone()
         };
         set(changed, Phase::Done);
@@ -124,8 +124,8 @@ fn check(ui: &mut Ui, name: &str, on: bool, set: impl FnOnce(bool)) {
 fn contours(ui: &mut Ui, settings: &PathwaySettings, set: &mut Set) {
     const EVERY: f64 = 5.0;
     let of = match settings.shown {
-        Shown::Second => Shown::Second,
-        _ => Shown::First,
+        ShownCost::Second => ShownCost::Second,
+        _ => ShownCost::First,
     };
     let row = SliderRow::new("Cost contours", settings.contours.unwrap_or(EVERY), 0.5..=20.0)
         .decimals(1)
@@ -138,8 +138,8 @@ fn contours(ui: &mut Ui, settings: &PathwaySettings, set: &mut Set) {
              cost of 1 mm of isotropic tissue",
         );
     let (contours, phase) = match row.show(ui) {
-        Some(Change::To(every, phase)) => (Some(every), phase),
-        Some(Change::Switched(on)) => (on.then_some(EVERY), Phase::Done),
+        Some(Change::Value(every, phase)) => (Some(every), phase),
+        Some(Change::Toggled(on)) => (on.then_some(EVERY), Phase::Done),
         None => return,
     };
     let settings = settings.clone();

@@ -63,7 +63,7 @@ pub fn show(ui: &mut Ui, state: &State, live: &PathwayResult, actions: &mut Vec<
 /// One line: where the path costs most, and a button that moves the crosshair there.
 fn weakest_stretch(ui: &mut Ui, weak: &CostliestStretch, actions: &mut Vec<Action>) {
     let p = theme::palette(ui.style());
-    let [x, y, z] = weak.at.to_array().map(|mm| format::fixed(mm, 0));
+    let [x, y, z] = weak.centre.to_array().map(|mm| format::fixed(mm, 0));
     let at = format!("{x}, {y}, {}", format::with_unit(&z, "mm"));
     let times = format::fixed(weak.times_mean(), 1);
     let desired_size = vec2(ui.available_width(), panels::CAPTION);
@@ -83,7 +83,7 @@ fn weakest_stretch(ui: &mut Ui, weak: &CostliestStretch, actions: &mut Vec<Actio
     response.on_hover_text(&spoken);
     let shows = IconButton::new(icons::CROSSHAIR, "Show it").side(panels::CAPTION);
     if shows.show_at(ui, button).clicked() {
-        actions.push(Action::View(ViewAction::MoveCrosshair(weak.at)));
+        actions.push(Action::View(ViewAction::MoveCrosshair(weak.centre)));
     }
 }
 

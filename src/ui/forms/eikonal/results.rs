@@ -6,7 +6,7 @@ use crate::state::pathways::jobs::PATHWAY;
 use crate::state::pathways::{LIVE_RGB, PathwayAction, PathwayResult, Standing};
 use crate::state::tensors::jobs::fit::FIT;
 use crate::state::{Action, KeptPathway, LayerId, Phase, Severity, Slot, State};
-use crate::ui::dialogs::rename::{self, Named, Renamed};
+use crate::ui::dialogs::rename::{self, RenameTarget, Renamed};
 use crate::ui::forms::tracking;
 use crate::ui::theme::{self, size, space};
 use crate::ui::tracks::Remark;
@@ -43,7 +43,7 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
     section::head_with(ui, "Results", &fact);
     if let Some(why) = runtime.live.failure() {
         let note = Note::new(p, Severity::Error, why).action("Solve again");
-        if note.show(ui) == Some(NoteResponse::Taken) {
+        if note.show(ui) == Some(NoteResponse::Accepted) {
             actions.push(Action::Pathway(PathwayAction::SolveAgain));
         }
     } else if runtime.live.value().is_none() {
@@ -70,7 +70,7 @@ pub fn show(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec<A
         });
     }
     for kept in kept {
-        let found = kept.found.as_ref().map(|f| (f, kept.epsilon));
+        let found = kept.result.as_ref().map(|f| (f, kept.epsilon));
         row(ui, state, Some(kept), found, memory, actions);
     }
     selected(ui, state, actions);
@@ -180,15 +180,15 @@ fn row(
         .with_max_x(response.rect.right() - EYE - space::INSET)
         .with_max_y(response.rect.top() + ROW);
     let renamed = match id {
-        Some(id) => rename::rename(ui, typed_at, Named::Pathway(id), memory),
-        None => Renamed::Not,
+        Some(id) => rename::rename(ui, typed_at, RenameTarget::Pathway(id), memory),
+        None => Renamed::Inactive,
     };
-    let going = matches!(renamed, Renamed::Going);
+    let going = matches!(renamed, Renamed::Editing);
     if let (Renamed::Done(name), Some(id)) = (renamed, id) {
         actions.push(Action::Pathway(PathwayAction::Rename(id, name)));
     }
     match kept.filter(|_| response.double_clicked()) {
-        Some(kept) => rename::begin(Named::Pathway(kept.id), &kept.name, memory),
+        Some(kept) => rename::begin(RenameTarget::Pathway(kept.id), &kept.name, memory),
         None if response.clicked() => actions.push(Action::Pathway(PathwayAction::Select(
             id.filter(|_| !chosen),
         ))),
@@ -293,7 +293,7 @@ fn selected(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
         return;
     };
     panels::caption(ui, &kept.name, "kept");
-    if let Some(found) = &kept.found {
+    if let Some(found) = &kept.result {
         for (name, value) in statistics(found, kept.epsilon) {
             rows::reading(ui, name, &value);
         }
@@ -301,7 +301,7 @@ fn selected(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     if let Some(among) = &kept.compared {
         rows::hint(ui, &among.text());
     }
-    let joined_from = kept.found.as_ref().map(|f| f.pathway.joining_epsilon);
+    let joined_from = kept.result.as_ref().map(|f| f.pathway.joining_epsilon);
     let width = super::width_of(ui, "Its width ε", kept.epsilon, joined_from);
     if let Some((epsilon, phase)) = width {
         let kept = KeptPathway {

@@ -4,7 +4,7 @@ use super::ask_for_path;
 use crate::data::Role;
 use crate::state::pathways::{PathwayAction, PathwayFile};
 use crate::state::{Action, KeptPathway, Phase, State};
-use crate::ui::dialogs::rename::{self, Named};
+use crate::ui::dialogs::rename::{self, RenameTarget};
 use crate::ui::files::DialogPosition;
 use crate::ui::widgets::menu;
 use crate::ui::{Memory, icons, theme};
@@ -108,7 +108,7 @@ fn act(
             return ask_for_path(state, memory, id, what, DialogPosition::Middle);
         }
         (More::Region, _) => PathwayAction::Region {
-            of: id,
+            layer: id,
             role: Role::Mask,
         },
         (More::Command, _) => {
@@ -118,7 +118,7 @@ fn act(
         (_, None) => return,
         (More::Again, Some(kept)) => PathwayAction::SolveKept(kept.id),
         (More::Rename, Some(kept)) => {
-            return rename::begin(Named::Pathway(kept.id), &kept.name, memory);
+            return rename::begin(RenameTarget::Pathway(kept.id), &kept.name, memory);
         }
         (More::Colour(colour), Some(kept)) => PathwayAction::SetKept {
             kept: KeptPathway {

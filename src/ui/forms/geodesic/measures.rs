@@ -105,7 +105,7 @@ pub fn histogram(
     let cut = match now.cut {
         Cut::All => None,
         Cut::AtLeast(least) => Some(least),
-        Cut::Top(_) | Cut::TopShare(_) => rays.least,
+        Cut::Top(_) | Cut::TopShare(_) => rays.min_measure,
     };
     // The caption stands above, but its count follows the cut as it is moved.
     let above = ui.cursor().min;
@@ -184,7 +184,7 @@ fn keep(ui: &mut Ui, now: &Rays, live: &RayResult, kept: usize) -> Option<(Cut, 
     if let Some(i) = segmented(ui, place, "Keep", &sentence, chosen) {
         // Start with the number kept now; if all are, with fewer.
         let cut = match (i, now.cut) {
-            (0, _) => live.least.map_or(Cut::All, Cut::AtLeast),
+            (0, _) => live.min_measure.map_or(Cut::All, Cut::AtLeast),
             (1, Cut::All) => Cut::Top(kept.clamp(1, 100)),
             (1, _) => Cut::Top(kept.max(1)),
             (_, Cut::All) => Cut::TopShare(0.1),

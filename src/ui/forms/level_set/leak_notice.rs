@@ -27,7 +27,7 @@ pub fn sentence(state: &State, leaked: &LeakNotice) -> String {
     let [before, now] = [leaked.before_ml, now].map(|ml| with_unit(&significant(ml), "ml"));
     format!(
         "Possible leak {why}: {before} at step {}, {now} now",
-        count(leaked.leak.from)
+        count(leaked.leak.rewind_step)
     )
 }
 
@@ -42,7 +42,9 @@ pub fn show(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
         None => note.show_all(ui),
     };
     match answer {
-        Some(NoteResponse::Taken) => act(actions, SegmentAction::Rewind(leaked.leak.from)),
+        Some(NoteResponse::Accepted) => {
+            act(actions, SegmentAction::Rewind(leaked.leak.rewind_step))
+        }
         Some(NoteResponse::SecondAction) => actions.extend(
             leaked
                 .at

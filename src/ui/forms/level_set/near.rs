@@ -23,7 +23,7 @@ fn text(near: &Proximity) -> String {
         Distance::Away { mm, .. } => millimetres(mm),
         Distance::Crossing { count: n, of, .. } => {
             let [through, of] = [n, of].map(count);
-            match (near.lines, n) {
+            match (near.is_streamlines, n) {
                 (true, 1) => format!("1 of {of} enters it"),
                 (true, _) => format!("{through} of {of} enter it"),
                 (false, _) => format!("{through} of {of} voxels inside"),
@@ -46,23 +46,23 @@ pub fn show(
         }
         return;
     };
-    for near in &figures.near {
+    for near in &figures.distances {
         let (place, help) = match near.met {
-            Distance::Away { at, .. } => (
-                Some(at),
+            Distance::Away { point, .. } => (
+                Some(point),
                 "From the surface to the nearest drawn line, rounded down. Click to move the crosshair to the \
                  nearest point",
             ),
-            Distance::Crossing { at, .. } => (
-                Some(at),
+            Distance::Crossing { at: point, .. } => (
+                Some(point),
                 "Any part inside the surface counts. Click to move the crosshair to a point inside",
             ),
             Distance::Later | Distance::Never => (None, ""),
         };
         if row(ui, &format!("To {}", near.name), &text(near), help)
-            && let Some(at) = place
+            && let Some(point) = place
         {
-            actions.push(Action::View(ViewAction::MoveCrosshair(at)));
+            actions.push(Action::View(ViewAction::MoveCrosshair(point)));
         }
     }
 }

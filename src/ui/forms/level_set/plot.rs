@@ -85,7 +85,7 @@ pub fn show(ui: &mut Ui, state: &State, live: &SurfaceUpdate, height: f32) -> Op
     }
     let dark = p.canvas == Color32::BLACK;
     let ink = if dark { LINE } else { LINE_ON_WHITE };
-    let leak = live.leak.map(|l| l.leak.from);
+    let leak = live.leak.map(|l| l.leak.rewind_step);
     // Only the live branch shows a leak: an abandoned one may have passed the same steps, and the same leak is found
     // again on each branch that runs into it.
     if let Some(from) = leak {

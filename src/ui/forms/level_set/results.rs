@@ -1,7 +1,7 @@
 //! Figures of the surface.
 
 use super::{act, as_region, near, plot};
-use crate::state::segment::{SegmentAction, Standing};
+use crate::state::segment::{SegmentAction, SurfaceStanding};
 use crate::state::sessions::unsaved::size as size_of;
 use crate::state::{Action, Content, State, SurfaceStatistics, SurfaceUpdate, ViewAction};
 use crate::ui::format::{count, fixed, significant, with_unit};
@@ -163,13 +163,13 @@ fn speed_line(ui: &mut Ui, state: &State, live: &SurfaceUpdate) {
     let rate = rate(live);
     let text = match (state.rewind_target(), state.segment_standing()) {
         (Some(step), _) => format!("Going back to step {}", count(step)),
-        (None, Some(Standing::Running)) => match &rate {
+        (None, Some(SurfaceStanding::Running)) => match &rate {
             Some(rate) => format!("Step {}, {rate}", count(live.step)),
             None => STARTING.to_owned(),
         },
         _ if state.surface_is_stale() => "Changed: Run applies the new values".to_owned(),
-        (_, Some(Standing::Converged)) => "At rest".to_owned(),
-        (_, Some(Standing::Leaked)) => "Paused: a leak".to_owned(),
+        (_, Some(SurfaceStanding::Converged)) => "At rest".to_owned(),
+        (_, Some(SurfaceStanding::Leaked)) => "Paused: a leak".to_owned(),
         _ if live.step == 0 => "At the start".to_owned(),
         // The surface of an opened session has no rate.
         _ => match &rate {

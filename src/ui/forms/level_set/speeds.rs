@@ -68,16 +68,16 @@ fn speeds(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     let rows = |ui: &mut Ui, rows: Rows, set: &mut parameters::Set<Params>| {
         parameters::rows(ui, params, &defaults, rows, set);
     };
-    rows(ui, Rows::These(&["intensity", "region", "edge"]), set);
+    rows(ui, Rows::Only(&["intensity", "region", "edge"]), set);
     let shown = Shown {
         range: Some(f64::from(contrast) * 1e-3..=f64::from(contrast)),
         ..Shown::default()
     };
     parameters::number(ui, params, &defaults, "edge-contrast", shown, set);
     layer(ui, state, actions);
-    rows(ui, Rows::These(&["layer-weight"]), set);
+    rows(ui, Rows::Only(&["layer-weight"]), set);
     painted(ui, state, actions);
-    rows(ui, Rows::These(&["bias"]), set);
+    rows(ui, Rows::Only(&["bias"]), set);
     rows(ui, Rows::AllBut(PLACED), set);
     if let Some((params, phase)) = chosen {
         let settings = SegmentSettings {
@@ -192,8 +192,8 @@ fn display(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     .switch(settings.steps_per_update.is_some(), "auto")
     .help("A fixed number slows the surface down so that you can watch it; otherwise as many as time allows");
     let pace = match row.show(ui) {
-        Some(Change::To(n, phase)) => Some((Some(n as u64), phase)),
-        Some(Change::Switched(on)) => Some((on.then_some(SLOW), Phase::Done)),
+        Some(Change::Value(n, phase)) => Some((Some(n as u64), phase)),
+        Some(Change::Toggled(on)) => Some((on.then_some(SLOW), Phase::Done)),
         None => None,
     };
     if let Some((pace, phase)) = pace {

@@ -5,7 +5,7 @@ use crate::data::{DataId, Region, Role, Shape, Volume};
 use crate::solvers::region::{Change, Combine, Fill, LabelCount};
 use crate::state::core::text::counted;
 use crate::state::regions::brush::measured;
-use crate::state::regions::types::{Labels, Making, Source, region_name};
+use crate::state::regions::types::{Labels, RegionInProgress, RegionSource, region_name};
 use crate::state::{
     Action, Drawing, Layer, LayerId, Phase, RegionAction, Severity, State, Tool, ViewAction,
 };
@@ -36,11 +36,11 @@ pub fn head(ui: &mut Ui, title: &str, actions: &mut Vec<Action>) {
 }
 
 /// The initial threshold of a layer: the brighter half of its window.
-pub fn first_threshold(layer: &Layer, volume: &Volume, memory: &mut Memory) -> Source {
+pub fn first_threshold(layer: &Layer, volume: &Volume, memory: &mut Memory) -> RegionSource {
     let frame = frame(layer, volume);
     let (_, most) = extent(memory, volume, frame);
     let (low, high) = layer.display.window;
-    Source::Threshold {
+    RegionSource::Threshold {
         layer: layer.id,
         frame,
         low: (low + high) * 0.5,
@@ -74,7 +74,7 @@ pub fn threshold(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut 
     head(ui, "Threshold", actions);
     let making = state.session.regions.making.as_ref();
     let now = making.map(|m| &m.source);
-    let Some(Source::Threshold {
+    let Some(RegionSource::Threshold {
         layer,
         frame,
         low,
@@ -86,7 +86,7 @@ pub fn threshold(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut 
                 let p = theme::palette(ui.style());
                 let text = format!("No region uses the threshold of {}", layer.name);
                 let note = Note::new(p, Severity::Information, &text).action("Make one");
-                if note.show(ui) == Some(NoteResponse::Taken) {
+                if note.show(ui) == Some(NoteResponse::Accepted) {
                     let source = first_threshold(layer, volume, memory);
                     let phase = Phase::Done;
                     actions.push(Action::Region(RegionAction::Make { source, phase }));
@@ -125,7 +125,7 @@ pub fn threshold(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut 
             waits: false,
         };
         if let Some(((low, high), phase)) = row.show(ui) {
-            let source = Source::Threshold {
+            let source = RegionSource::Threshold {
                 layer: *layer,
                 frame: *frame,
                 low: (low / scale) as f32,
@@ -163,7 +163,7 @@ fn role_row(ui: &mut Ui, help: &str, role: Role) -> Option<Role> {
 }
 
 /// The current volume of the region, and remarks about it.
-fn outcome(ui: &mut Ui, state: &State, making: Option<&Making>) {
+fn outcome(ui: &mut Ui, state: &State, making: Option<&RegionInProgress>) {
     let p = theme::palette(ui.style());
     let Some(making) = making else {
         return;
@@ -238,10 +238,10 @@ pub fn fill(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
     );
     let making = state.session.regions.making.as_ref();
     if let Some((next, phase)) = changed {
-        if let Some(Source::Fill {
+        if let Some(RegionSource::Fill {
             layer: filled,
             frame,
-            from,
+            seed,
             erase,
             ..
         }) = making.map(|m| &m.source)
@@ -250,12 +250,12 @@ pub fn fill(ui: &mut Ui, state: &State, actions: &mut Vec<Action>) {
                 .document
                 .layer(*filled)
                 .map_or((low, high), |l| l.display.window);
-            let source = Source::Fill {
+            let source = RegionSource::Fill {
                 layer: *filled,
                 frame: *frame,
-                from: *from,
+                seed: *seed,
                 tolerance: next.tolerance * (shown.1 - shown.0).abs(),
-                most_ml: next.most_ml,
+                max_ml: next.most_ml,
                 erase: *erase,
             };
             actions.push(Action::Region(RegionAction::Make { source, phase }));
@@ -279,14 +279,14 @@ pub fn change(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec
     let making = state.session.regions.making.as_ref();
     let making = making.filter(|m| m.region == selected);
     let now = match making.map(|m| &m.source) {
-        Some(Source::Change(change)) => *change,
+        Some(RegionSource::Change(change)) => *change,
         _ => Change::defaults(),
     };
     if let Some(region) = region_row(ui, state, "Region", Some(chosen), |_| true) {
         actions.push(Action::Region(RegionAction::Select(Some(region))));
     }
     let mut set = |change: Change, phase: Phase| {
-        let source = Source::Change(change);
+        let source = RegionSource::Change(change);
         actions.push(Action::Region(RegionAction::Make { source, phase }));
     };
     let defaults = Change::defaults();
@@ -294,10 +294,10 @@ pub fn change(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec
     ui.add_space(4.0);
     combine(ui, state, chosen, memory, actions);
     let shown = making.cloned().or_else(|| {
-        Some(Making {
+        Some(RegionInProgress {
             region: selected,
             base: None,
-            source: Source::Change(now),
+            source: RegionSource::Change(now),
             serial: 0,
             requests: 0,
             jobs: Default::default(),
@@ -358,11 +358,14 @@ fn combine(
     row.min.y += 2.0;
     let buttons = ways.map(|(_, word, help)| Button::plain(word).hint(help).disabled(why));
     let (responses, _) = panels::button_row(ui, row, buttons.into());
-    for (response, (how, ..)) in responses.iter().zip(ways) {
+    for (response, (operation, ..)) in responses.iter().zip(ways) {
         if response.clicked()
             && let Some(with) = with
         {
-            let source = Source::Combine { how, with: with.id };
+            let source = RegionSource::Combine {
+                operation,
+                other: with.id,
+            };
             let phase = Phase::Done;
             actions.push(Action::Region(RegionAction::Make { source, phase }));
         }
@@ -386,7 +389,7 @@ pub fn labels(ui: &mut Ui, state: &State, memory: &mut Memory, actions: &mut Vec
             let note = Note::new(p, Severity::Warning, why).action("Threshold…");
             let layer = state.document.layer(labels.layer);
             let volume = layer.and_then(|l| l.content.volume());
-            if note.show(ui) == Some(NoteResponse::Taken)
+            if note.show(ui) == Some(NoteResponse::Accepted)
                 && let Some((layer, volume)) = layer.zip(volume)
             {
                 let source = first_threshold(layer, volume, memory);

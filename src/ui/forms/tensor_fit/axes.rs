@@ -28,7 +28,7 @@ const DRAWN: usize = 250;
 /// The pictures of the last comparison.
 #[derive(Default)]
 pub struct Pictures {
-    of: Option<DataId>,
+    image: Option<DataId>,
     textures: Vec<TextureHandle>,
 }
 
@@ -161,7 +161,7 @@ fn text(rank: usize, candidate: &Candidate) -> String {
 impl Pictures {
     fn update(&mut self, ui: &Ui, output: &Output) {
         let of = output.ranked.first().map(|c| c.streamlines.id());
-        if of == self.of {
+        if of == self.image {
             return;
         }
         let (low, high) = extent(output.ranked.iter().map(|c| &c.streamlines));
@@ -173,7 +173,7 @@ impl Pictures {
                 ui.ctx().load_texture("axes", image, TextureOptions::LINEAR)
             })
             .collect();
-        self.of = of;
+        self.image = of;
     }
 }
 

@@ -7,7 +7,9 @@ use crate::data::gradients::Weighting;
 use crate::data::text::singular_or_plural;
 use crate::data::{AffineSource, DataId, Grid, TensorLayout, Tractogram};
 use crate::solvers::gradient_check;
-use crate::state::alignment::space::{Disagreement, Item, What, compared, shares_inside};
+use crate::state::alignment::space::{
+    Disagreement, NamedData, SpatialData, compared, shares_inside,
+};
 use crate::state::core::text::counted;
 use crate::state::origin::{Computed, Origin};
 use crate::state::{Action, Content, Display, Layer, LayerAction, Phase, State};
@@ -301,19 +303,19 @@ fn handedness(grid: &Grid) -> &'static str {
     }
 }
 
-fn content_kind(content: &Content) -> What<'_> {
+fn content_kind(content: &Content) -> SpatialData<'_> {
     match content {
-        Content::Scan { dwi: v, .. } | Content::Image(v) => What::Image(v.grid.as_ref()),
-        Content::Mask(mask) => What::Mask(mask),
-        Content::Tractogram(tractogram) => What::Streamlines(tractogram),
+        Content::Scan { dwi: v, .. } | Content::Image(v) => SpatialData::Image(v.grid.as_ref()),
+        Content::Mask(mask) => SpatialData::Mask(mask),
+        Content::Tractogram(tractogram) => SpatialData::Streamlines(tractogram),
     }
 }
 
 /// Disagreements about space, updated when the layers change.
 #[derive(Default)]
 pub struct SpaceReport {
-    of: Vec<(String, DataId)>,
-    found: Vec<Disagreement>,
+    data_sets: Vec<(String, DataId)>,
+    disagreements: Vec<Disagreement>,
     /// For each tractogram, the fraction inside the first image and each mask.
     inside: Vec<String>,
     /// Made when first viewed.
@@ -340,14 +342,14 @@ impl SpaceReport {
             Content::Tractogram(tractogram) => tractogram.id(),
         };
         let of: Vec<(String, DataId)> = opened().map(|l| (l.name.clone(), id(l))).collect();
-        if of != self.of {
-            let items: Vec<Item> = opened()
-                .map(|l| Item {
+        if of != self.data_sets {
+            let items: Vec<NamedData> = opened()
+                .map(|l| NamedData {
                     name: &l.name,
-                    what: content_kind(&l.content),
+                    data: content_kind(&l.content),
                 })
                 .collect();
-            self.found = compared(&items);
+            self.disagreements = compared(&items);
             let inside = shares_inside(&items).into_iter();
             let inside = inside.map(|(tracks, of, share)| {
                 let percent = format::with_unit(&format::fixed(100.0 * share, 1), "%");
@@ -355,19 +357,19 @@ impl SpaceReport {
             });
             self.inside = inside.collect();
             self.pictures.clear();
-            self.of = of;
+            self.data_sets = of;
         }
-        &self.found
+        &self.disagreements
     }
 
     /// Each disagreement as a sentence, with a picture below.
     fn show(&mut self, ui: &mut Ui, state: &State) {
         let layers: Vec<&Arc<Layer>> = Self::opened(state).collect();
-        for (i, found) in self.found.iter().enumerate() {
+        for (i, disagreements) in self.disagreements.iter().enumerate() {
             ui.add_space(2.0);
-            report(ui, &found.sentence);
+            report(ui, &disagreements.sentence);
             if self.pictures.len() == i {
-                let picture = found.between.and_then(|[reference, other]| {
+                let picture = disagreements.between.and_then(|[reference, other]| {
                     let (reference, other) = (layers.get(reference)?, layers.get(other)?);
                     match Arc::ptr_eq(reference, other) {
                         true => Picture::of_forms(ui, reference),
@@ -377,7 +379,7 @@ impl SpaceReport {
                 self.pictures.push(picture);
             }
             if let Some(picture) = &self.pictures[i] {
-                picture.show(ui, space::INSET + 24.0, &found.sentence);
+                picture.show(ui, space::INSET + 24.0, &disagreements.sentence);
             }
         }
     }

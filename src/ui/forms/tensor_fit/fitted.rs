@@ -6,7 +6,7 @@ use crate::data::gradients::{Weighting, volume_numbers};
 use crate::solvers::tensor_fit::Method;
 use crate::state::core::text::counted;
 use crate::state::tensors::mask_text;
-use crate::state::tensors::recipe::Source;
+use crate::state::tensors::recipe::ScanSource;
 use crate::state::{Content, State};
 use crate::ui::format;
 use crate::ui::widgets::rows::Verdict;
@@ -97,7 +97,7 @@ fn running_fit(state: &State) -> Vec<Check> {
     let source = state.document.scan().map(|l| state.document.source(l));
     let given = matches!(
         source,
-        Some(Source::Phantom { .. } | Source::Tensors { .. })
+        Some(ScanSource::Phantom { .. } | ScanSource::Tensors { .. })
     );
     let found = !given && state.document.chosen_mask().is_none();
     let mut rows = vec![row(FIT, "running")];

@@ -26,7 +26,7 @@ const CAPTION: f32 = 17.0;
 /// The pictures of the last comparison: a slice and streamlines for each.
 #[derive(Default)]
 pub struct Pictures {
-    of: Option<DataId>,
+    image: Option<DataId>,
     textures: Vec<[TextureHandle; 2]>,
 }
 
@@ -235,7 +235,7 @@ fn text(rank: usize, candidate: &Candidate, is_now: bool) -> String {
 impl Pictures {
     fn update(&mut self, ui: &Ui, output: &Output) {
         let of = output.ranked.first().map(|c| c.streamlines.id());
-        if of == self.of {
+        if of == self.image {
             return;
         }
         let (low, high) = axes::extent(output.ranked.iter().map(|c| &c.streamlines));
@@ -250,7 +250,7 @@ impl Pictures {
             ]
         };
         self.textures = output.ranked.iter().map(both).collect();
-        self.of = of;
+        self.image = of;
     }
 }
 

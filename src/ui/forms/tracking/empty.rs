@@ -73,6 +73,6 @@ impl Empty<'_> {
         if let (Some(NoteResponse::Dismissed), Some(place)) = (answer, place) {
             actions.push(Action::View(ViewAction::MoveCrosshair(place)));
         }
-        answer == Some(NoteResponse::Taken)
+        answer == Some(NoteResponse::Accepted)
     }
 }

@@ -12,7 +12,7 @@ const ON_CPU: &str = "Computed on the CPU";
 
 /// The number of bootstrap fits of the tensors.
 pub fn bootstrap(ui: &mut Ui, state: &State, params: &Params, defaults: &Params, set: &mut Set) {
-    parameters::rows(ui, params, defaults, Rows::These(&["bootstrap"]), set);
+    parameters::rows(ui, params, defaults, Rows::Only(&["bootstrap"]), set);
     hint(ui, state, params);
 }
 
@@ -33,7 +33,7 @@ pub fn deflection(ui: &mut Ui, state: &State, params: &Params, set: &mut Set) {
     );
     let rows = match parts.deflected {
         true => Rows::AllBut(&[]),
-        false => Rows::These(&["deflected"]),
+        false => Rows::Only(&["deflected"]),
     };
     parameters::rows(ui, &parts, &defaults, rows, &mut |changed, phase| {
         let integrator = match (parts.deflected, changed.deflected) {

@@ -50,7 +50,7 @@ pub fn show(
                 if state.session.device.fallback.live {
                     note = note.action(panels::ON_CPU);
                 }
-                if note.show(ui) == Some(NoteResponse::Taken) {
+                if note.show(ui) == Some(NoteResponse::Accepted) {
                     actions.push(Action::Device(DeviceAction::RunOnCpu));
                 }
             }
@@ -181,7 +181,7 @@ fn run_again(ui: &mut Ui, state: &State, text: &str, actions: &mut Vec<Action>) 
         Method::Rays => "Shoot again",
     };
     let note = Note::new(p, Severity::Warning, text).action(word);
-    if note.show(ui) == Some(NoteResponse::Taken) {
+    if note.show(ui) == Some(NoteResponse::Accepted) {
         actions.push(Action::Track(TrackAction::Repeat));
     }
 }

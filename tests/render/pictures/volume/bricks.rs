@@ -9,7 +9,7 @@ use arcuate::data::{BrickImage, Grid, Pages};
 use arcuate::render::March;
 use arcuate::render::offscreen::{Offscreen, Picture};
 use arcuate::scene::draw_list::{
-    BrickSurface, ById, Contour, ContourOf, CutAway, CutFace, CutPlane, Fade, Inside,
+    BrickSurface, ById, Contour, ContourSource, CutAway, CutFace, CutPlane, Fade, Inside,
     Interpolation, ScenePane, VolumeDraw, VolumeStyle,
 };
 use arcuate::solvers::level_set::Field;
@@ -303,14 +303,14 @@ fn bounds_cloud() {
     // Seen along the cut's normal the line is a circle.
     let cut = CutAway {
         planes: vec![CutPlane {
-            at: DVec3::ZERO,
+            point: DVec3::ZERO,
             normal: DVec3::NEG_Y,
         }],
         face: Some(CutFace {
             window: (0.0, super::WIDE),
             colour_map: ColourMap::Grey,
             opacity: 1.0,
-            within: None,
+            mask: None,
         }),
     };
     let list = shown(vec![around(1.0, Some(cut))], DVec3::new(0.0, -300.0, 0.01));
@@ -339,8 +339,8 @@ fn contours() {
         // The half space extends beyond the image.
         let tilt = random.direction();
         let field = solved(&grid, 8, |at| body(at).max(at.dot(tilt) - 6.0));
-        let line = |of| Contour {
-            of,
+        let line = |source| Contour {
+            source,
             level: 0.0,
             every: None,
             colour: COLOUR,
@@ -352,9 +352,9 @@ fn contours() {
         let centre = random.direction() * 3.0;
         let mut list = pane(120, centre, right, normal.cross(right), 0.4);
         let dense = field.cropped().expect("a surface");
-        list.contours = vec![line(ContourOf::Image(ById(dense)))];
+        list.contours = vec![line(ContourSource::Image(ById(dense)))];
         let expected = offscreen.slice(&list).expect("a picture");
-        list.contours = vec![line(ContourOf::Bricks(ById(bricks(&field))))];
+        list.contours = vec![line(ContourSource::Bricks(ById(bricks(&field))))];
         let found = offscreen.slice(&list).expect("a picture");
         let all = || (0..120 * 120).map(|i| (i % 120, i / 120));
         let differ = all().filter(|(x, y)| off(&found, &expected, *x, *y) > 3);
@@ -380,7 +380,7 @@ fn fades() {
             radius - at.length()
         });
         let plane = CutPlane {
-            at: random.direction() * 3.0,
+            point: random.direction() * 3.0,
             normal: random.direction(),
         };
         let reach = random.uniform(6.0, 14.0);
@@ -400,7 +400,7 @@ fn fades() {
             let (a, b) = chord((origin, direction), DVec3::ZERO, radius)?;
             let [front, back] = [a, b].map(|mm| {
                 let at = origin + direction * mm;
-                left((at - plane.at).dot(plane.normal), reach)
+                left((at - plane.point).dot(plane.normal), reach)
             });
             Some(255.0 * (front + (1.0 - front) * back))
         };
@@ -437,7 +437,7 @@ fn cloud_fades() {
         let planes: Vec<CutPlane> = DVec3::AXES[..planes]
             .iter()
             .map(|axis| CutPlane {
-                at: DVec3::ZERO,
+                point: DVec3::ZERO,
                 normal: turn * *axis,
             })
             .collect();

@@ -4,7 +4,7 @@ use super::{
     Ray, SIZE, WIDE, any_eye, any_grid, ball_surface, chord, cloud, distances, field, lit_ball,
     pixels, ray, shown, up_to,
 };
-use crate::pictures::{apart, image, lines, offscreen, tractogram};
+use crate::pictures::{colour_difference, image, lines, offscreen, tractogram};
 use crate::support::{Random, test};
 use arcuate::data::Grid;
 use arcuate::data::appearance::ColourMap;
@@ -275,7 +275,7 @@ fn cut_away() {
     for _ in 0..3 {
         let eye = any_eye(&mut random);
         let plane = CutPlane {
-            at: random.direction() * random.uniform(0.0, 5.0),
+            point: random.direction() * random.uniform(0.0, 5.0),
             normal: (eye.normalize() + random.direction() * 0.5).normalize(),
         };
         let mut draw = cloud(&volume, up_to(radius as f32 / WIDE, alpha as f32));
@@ -291,7 +291,7 @@ fn cut_away() {
                 window: (0.0, WIDE),
                 colour_map: ColourMap::Viridis,
                 opacity: 1.0,
-                within: None,
+                mask: None,
             }),
         });
         let faced = offscreen.scene(&list).expect("a picture");
@@ -304,7 +304,7 @@ fn cut_away() {
             if leaves - enters < 5.0 {
                 continue;
             }
-            let crossing = (plane.at - ray.0).dot(plane.normal) / ray.1.dot(plane.normal);
+            let crossing = (plane.point - ray.0).dot(plane.normal) / ray.1.dot(plane.normal);
             // The light of a ball that is smaller by this much.
             let light = |less: f64| {
                 let (enters, leaves) = chord(ray, DVec3::ZERO, radius - less).unwrap_or_default();
@@ -322,7 +322,7 @@ fn cut_away() {
             let on_plane = (ray.0 + ray.1 * crossing).length() as f32 / WIDE;
             if on_plane < 0.8 && on_plane > 0.1 {
                 let expected = ColourMap::Viridis.at(on_plane);
-                let off = apart(faced.pixel(x, y), expected);
+                let off = colour_difference(faced.pixel(x, y), expected);
                 assert!(off <= 4, "{x} {y}: {:?} {expected:?}", faced.pixel(x, y));
                 count += 1;
             }
@@ -363,11 +363,11 @@ fn corner() {
     let volume = distances(any_grid(&mut random, 40, 19.0), DVec3::ZERO);
     let (radius, alpha): (f64, f64) = (11.0, 0.08);
     let eye = DVec3::new(200.0, -220.0, 150.0);
-    let at = random.direction() * 2.0;
+    let point = random.direction() * 2.0;
     let normals = [DVec3::X, DVec3::NEG_Y, DVec3::Z];
     let mut draw = cloud(&volume, up_to(radius as f32 / WIDE, alpha as f32));
     draw.cut = Some(CutAway {
-        planes: normals.map(|normal| CutPlane { at, normal }).to_vec(),
+        planes: normals.map(|normal| CutPlane { point, normal }).to_vec(),
         face: None,
     });
     let list = shown(vec![draw], eye);
@@ -385,7 +385,7 @@ fn corner() {
         let n = 4000;
         let kept = (0..n).filter(|i| {
             let t = enters + (leaves - enters) * (f64::from(*i) + 0.5) / f64::from(n);
-            let p = ray.0 + ray.1 * t - at;
+            let p = ray.0 + ray.1 * t - point;
             !normals.iter().all(|normal| p.dot(*normal) > 0.0)
         });
         let share = kept.count() as f64 / f64::from(n);

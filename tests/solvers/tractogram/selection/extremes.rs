@@ -3,7 +3,7 @@
 use arcuate::compute::{Backend, BackendChoice, BackendKind, Control};
 use arcuate::data::Tractogram;
 use arcuate::data::tractogram::LENGTH;
-use arcuate::solvers::tractogram::selection::{Selection, SelectionRules, Within, select};
+use arcuate::solvers::tractogram::selection::{Selection, SelectionRules, ValueCondition, select};
 
 /// Back and forth between two points: in single precision the sum is off by a tenth.
 pub fn very_many() {
@@ -18,7 +18,7 @@ pub fn very_many() {
         one.length_mm(0)
     );
     let within = |low, high| SelectionRules {
-        values: vec![Within {
+        values: vec![ValueCondition {
             name: LENGTH.to_owned(),
             low,
             high,
@@ -35,7 +35,7 @@ pub fn nothing() {
     let none = Tractogram::new(Vec::new(), vec![0]);
     for name in [LENGTH, "fa"] {
         let rules = SelectionRules {
-            values: vec![Within {
+            values: vec![ValueCondition {
                 name: name.to_owned(),
                 low: 0.0,
                 high: 1.0,

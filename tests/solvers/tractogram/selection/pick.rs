@@ -29,7 +29,7 @@ fn screen(random: &mut Random, slab: bool) -> Screen {
 }
 
 /// Projected points of a streamline, a two-hundredth of a segment apart.
-fn seen(line: &[[f32; 3]], screen: &Screen) -> Vec<DVec3> {
+fn projected_points(line: &[[f32; 3]], screen: &Screen) -> Vec<DVec3> {
     let dense = line.windows(2).flat_map(|w| {
         let [a, b] = [w[0], w[1]].map(world);
         (0..=200).map(move |k| a.lerp(b, f64::from(k) / 200.0))
@@ -66,7 +66,7 @@ pub(super) fn nearest() {
         )
         .unwrap();
         let off = |i: usize| {
-            let points = seen(lines.streamline(i), &screen).into_iter();
+            let points = projected_points(lines.streamline(i), &screen).into_iter();
             points
                 .map(|p| p.truncate().distance(at))
                 .fold(f64::INFINITY, f64::min)
@@ -143,7 +143,7 @@ pub(super) fn enclosed() {
         let requested = PickQuery::Within(outline.clone());
         let found = pick(&lines, None, &screen, &requested, &on(2), &Control::new()).unwrap();
         for i in 0..60u32 {
-            let points = seen(lines.streamline(i as usize), &screen);
+            let points = projected_points(lines.streamline(i as usize), &screen);
             // A corner cut by less than the sampling step may be missed, and pixels are whole.
             let deep = points.iter().filter(|p| inside(p.truncate())).count();
             match (found.contains(&i), deep) {

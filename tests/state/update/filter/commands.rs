@@ -23,11 +23,11 @@ pub fn told() {
         any.contains("--filtered kept.trx") && !any.contains("--threshold"),
         "{any}"
     );
-    let least = 0.001;
+    let min_weight = 0.001;
     act(
         &mut window,
         FilterAction::Cut {
-            least,
+            min_weight,
             phase: Phase::Done,
         },
     );

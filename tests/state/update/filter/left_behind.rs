@@ -7,8 +7,8 @@ use arcuate::data::Role;
 use arcuate::jobs::Outcome;
 use arcuate::state::core::display::LineColouring;
 use arcuate::state::filter::jobs::{FIT_WEIGHTS, FitWeights};
-use arcuate::state::filter::{ByWeight, FilterAction, Filtering, Shown, weight};
-use arcuate::state::streamlines::{Bundle, Column, Limit, RegionRule, StreamlineRules};
+use arcuate::state::filter::{ByWeight, FilterAction, Filtering, ShownStreamlines, weight};
+use arcuate::state::streamlines::{Bundle, Column, RegionRule, StreamlineRules, ValueLimits};
 use arcuate::state::{Action, BundleAction, LayerAction, LayerId, Phase, Task, ViewAction};
 use glam::DVec3;
 use libtest_mimic::Trial;
@@ -29,21 +29,21 @@ pub fn tests() -> Vec<Trial> {
     ]
 }
 
-fn look(window: &mut Window, task: Task) {
+fn show_task(window: &mut Window, task: Task) {
     window.act(Action::View(ViewAction::SelectTask(task)));
 }
 
-fn shown(window: &Window) -> Shown {
+fn shown(window: &Window) -> ShownStreamlines {
     window.state.document.shown_by_weight(layer(window).id)
 }
 
 fn left_behind() {
     let mut window = fitted();
     let id = layer(&window).id;
-    assert_eq!(shown(&window), Shown::After);
+    assert_eq!(shown(&window), ShownStreamlines::After);
     let kept = window.state.selection(id).expect("sifted").kept;
     for task in [Task::View, Task::Track, Task::Segment, Task::Pathways] {
-        look(&mut window, task);
+        show_task(&mut window, task);
         assert!(
             window.state.document.bundle.rules().next().is_none(),
             "{task:?}"
@@ -52,29 +52,32 @@ fn left_behind() {
             window.state.selection(id).is_none(),
             "all are seen in {task:?}"
         );
-        look(&mut window, Task::Filter);
-        assert_eq!(shown(&window), Shown::After, "after {task:?}");
+        show_task(&mut window, Task::Filter);
+        assert_eq!(shown(&window), ShownStreamlines::After, "after {task:?}");
         assert_eq!(window.state.selection(id).expect("sifted").kept, kept);
     }
     // A group, too, is shown only there.
     let group = Some("left".to_owned());
     act(&mut window, FilterAction::ShowGroup(group.clone()));
-    act(&mut window, FilterAction::Show(Shown::Difference));
+    act(
+        &mut window,
+        FilterAction::Show(ShownStreamlines::Difference),
+    );
     let rules = window.state.document.bundle.rules().next().cloned();
-    look(&mut window, Task::View);
+    show_task(&mut window, Task::View);
     assert!(window.state.document.bundle.rules().next().is_none());
     // Undo and redo in another task restore none.
     window.act(Action::Undo);
     assert!(window.state.document.bundle.rules().next().is_none());
     window.act(Action::Redo);
     assert!(window.state.document.bundle.rules().next().is_none());
-    look(&mut window, Task::Filter);
+    show_task(&mut window, Task::Filter);
     assert_eq!(window.state.document.bundle.rules().next().cloned(), rules);
     // The fit ends while another task is selected.
     let mut window = opened();
     window.holding = true;
     act(&mut window, FilterAction::Run);
-    look(&mut window, Task::View);
+    show_task(&mut window, Task::View);
     window.holding = false;
     window.deliver(|_| {});
     assert!(!window.state.is_filtering());
@@ -89,10 +92,10 @@ fn left_behind() {
             .ends_with("have a weight")
     };
     assert!(weighed(&window), "{}", window.state.session.notices.status);
-    look(&mut window, Task::Filter);
-    assert_eq!(shown(&window), Shown::After);
+    show_task(&mut window, Task::Filter);
+    assert_eq!(shown(&window), ShownStreamlines::After);
     assert!(weighed(&window));
-    look(&mut window, Task::Pathways);
+    show_task(&mut window, Task::Pathways);
     assert_eq!(window.state.session.notices.status, "");
 }
 
@@ -100,10 +103,10 @@ fn left_behind() {
 fn of_the_user() {
     let mut window = fitted();
     let id = layer(&window).id;
-    act(&mut window, FilterAction::Show(Shown::Before));
+    act(&mut window, FilterAction::Show(ShownStreamlines::Before));
     assert_eq!(window.state.document.filter.by_weight, ByWeight::Unset);
-    look(&mut window, Task::View);
-    let own = StreamlineRules::new(id).limited(Limit {
+    show_task(&mut window, Task::View);
+    let own = StreamlineRules::new(id).limited(ValueLimits {
         column: weight(),
         low: Some(1e-4),
         high: None,
@@ -114,7 +117,7 @@ fn of_the_user() {
         phase: Phase::Done,
     }));
     for task in [Task::Filter, Task::Segment, Task::View] {
-        look(&mut window, task);
+        show_task(&mut window, task);
         assert_eq!(
             window.state.document.bundle.rules().next(),
             Some(&own),
@@ -208,23 +211,32 @@ fn two_layers() {
         let bundle = &window.state.document.bundle;
         bundle.rules_of(layer(window).id).cloned()
     };
-    act(&mut window, FilterAction::Show(Shown::Difference));
+    act(
+        &mut window,
+        FilterAction::Show(ShownStreamlines::Difference),
+    );
     look_at(&mut window, second);
     act(&mut window, FilterAction::Run);
     assert_eq!(layer(&window).id, second);
     let document = &window.state.document;
     assert!(document.weights_of_layer(layer(&window)).is_some());
-    act(&mut window, FilterAction::Show(Shown::After));
-    for (id, choice) in [(first, Shown::Difference), (second, Shown::After)] {
+    act(&mut window, FilterAction::Show(ShownStreamlines::After));
+    for (id, choice) in [
+        (first, ShownStreamlines::Difference),
+        (second, ShownStreamlines::After),
+    ] {
         look_at(&mut window, id);
         assert_eq!(shown(&window), choice);
-        look(&mut window, Task::View);
+        show_task(&mut window, Task::View);
         assert!(!window.state.document.bundle.has_rules());
-        look(&mut window, Task::Filter);
+        show_task(&mut window, Task::Filter);
         // What is shown of the other layer is not changed by a look at this one.
         let document = &window.state.document;
-        assert_eq!(document.shown_by_weight(first), Shown::Difference);
-        assert_eq!(document.shown_by_weight(second), Shown::After);
+        assert_eq!(
+            document.shown_by_weight(first),
+            ShownStreamlines::Difference
+        );
+        assert_eq!(document.shown_by_weight(second), ShownStreamlines::After);
         assert_eq!(shown(&window), choice);
     }
     let group = Some("left".to_owned());
@@ -236,19 +248,19 @@ fn two_layers() {
     assert_eq!(rules(&window), with_group);
     // One that is set to show all stays so, and undo goes back to what was shown.
     act(&mut window, FilterAction::ShowGroup(None));
-    act(&mut window, FilterAction::Show(Shown::Before));
+    act(&mut window, FilterAction::Show(ShownStreamlines::Before));
     look_at(&mut window, first);
     look_at(&mut window, second);
-    assert_eq!(shown(&window), Shown::Before);
+    assert_eq!(shown(&window), ShownStreamlines::Before);
     for _ in 0..2 {
         window.act(Action::Undo);
     }
-    assert_eq!(shown(&window), Shown::Before);
+    assert_eq!(shown(&window), ShownStreamlines::Before);
     window.act(Action::Undo);
-    assert_eq!(shown(&window), Shown::After);
+    assert_eq!(shown(&window), ShownStreamlines::After);
     // A filter of the user for one layer is not taken away by a look at another.
     look_at(&mut window, first);
-    let own = StreamlineRules::new(first).limited(Limit {
+    let own = StreamlineRules::new(first).limited(ValueLimits {
         column: Column::length(),
         low: Some(1.0),
         high: None,
@@ -261,7 +273,7 @@ fn two_layers() {
     look_at(&mut window, second);
     let bundle = &window.state.document.bundle;
     assert_eq!(bundle.rules_of(first), Some(&own));
-    assert_eq!(shown(&window), Shown::After);
+    assert_eq!(shown(&window), ShownStreamlines::After);
 }
 
 /// A filter in View leaves what Filter shows of another layer, and the choices in Filter leave that filter.
@@ -270,9 +282,12 @@ fn apart() {
     let first = layer(&window).id;
     act(&mut window, FilterAction::Keep);
     let second = window.state.session.selected_layer.expect("the kept one");
-    act(&mut window, FilterAction::Show(Shown::Difference));
-    look(&mut window, Task::View);
-    let own = StreamlineRules::new(second).limited(Limit {
+    act(
+        &mut window,
+        FilterAction::Show(ShownStreamlines::Difference),
+    );
+    show_task(&mut window, Task::View);
+    let own = StreamlineRules::new(second).limited(ValueLimits {
         column: Column::length(),
         low: Some(1.0),
         high: None,
@@ -282,22 +297,29 @@ fn apart() {
         rules: own.clone(),
         phase: Phase::Done,
     }));
-    look(&mut window, Task::Filter);
-    for choice in [Shown::Difference, Shown::After, Shown::Before] {
+    show_task(&mut window, Task::Filter);
+    for choice in [
+        ShownStreamlines::Difference,
+        ShownStreamlines::After,
+        ShownStreamlines::Before,
+    ] {
         assert_eq!(layer(&window).id, first);
         act(&mut window, FilterAction::Show(choice));
         assert_eq!(shown(&window), choice);
         let document = &window.state.document;
         assert_eq!(document.bundle.rules_of(second), Some(&own), "{choice:?}");
         // Both are computed: one does not replace the other.
-        assert!(window.state.passing(second).is_some(), "{choice:?}");
-        let by_weight = window.state.passing(first).is_some();
-        assert_eq!(by_weight, choice != Shown::Before, "{choice:?}");
-        look(&mut window, Task::View);
+        assert!(
+            window.state.selection_result(second).is_some(),
+            "{choice:?}"
+        );
+        let by_weight = window.state.selection_result(first).is_some();
+        assert_eq!(by_weight, choice != ShownStreamlines::Before, "{choice:?}");
+        show_task(&mut window, Task::View);
         let document = &window.state.document;
         assert_eq!(document.bundle.rules_of(second), Some(&own), "{choice:?}");
         assert_eq!(document.bundle.rules_of(first), None, "{choice:?}");
-        look(&mut window, Task::Filter);
+        show_task(&mut window, Task::Filter);
     }
     // A session stores the filters of both layers.
     let bundle = &window.state.document.bundle;
@@ -316,10 +338,13 @@ fn ignored() {
     let id = layer(&window).id;
     window.place(Role::Target, DVec3::splat(200.0));
     let region = window.state.document.regions[0].id;
-    look(&mut window, Task::View);
-    let switch = |window: &mut Window, on| {
+    show_task(&mut window, Task::View);
+    let switch = |window: &mut Window, enabled| {
         let layer = id;
-        window.act(Action::Bundle(BundleAction::SwitchFilter { layer, on }));
+        window.act(Action::Bundle(BundleAction::SwitchFilter {
+            layer,
+            enabled,
+        }));
     };
     switch(&mut window, true);
     let own = window.state.document.bundle.rules_of(id).expect("a filter");
@@ -328,11 +353,11 @@ fn ignored() {
         rules: own.clone(),
         phase: Phase::Done,
     }));
-    for choice in Shown::ALL {
-        look(&mut window, Task::Filter);
+    for choice in ShownStreamlines::ALL {
+        show_task(&mut window, Task::Filter);
         act(&mut window, FilterAction::Show(choice));
         assert_eq!(shown(&window), choice);
-        look(&mut window, Task::View);
+        show_task(&mut window, Task::View);
         let bundle = &window.state.document.bundle;
         assert_eq!(bundle.rules_of(id), Some(&own), "{choice:?}");
     }
@@ -424,7 +449,7 @@ fn displaced() {
     let read = read.sanitized();
     let off = ByWeight::Off {
         layer: LayerId(2),
-        shown: Shown::Difference,
+        shown: ShownStreamlines::Difference,
         group: Some("left".to_owned()),
     };
     assert_eq!(read.by_weight_of(LayerId(2)), Some(&off));

@@ -8,7 +8,7 @@ use arcuate::solvers::level_set::distance::{Isosurface, to_streamlines};
 use arcuate::state::core::layer::{Content, LayerId};
 use arcuate::state::files::jobs::open::Loaded;
 use arcuate::state::segment::SegmentAction;
-use arcuate::state::streamlines::{Column, Limit, StreamlineRules};
+use arcuate::state::streamlines::{Column, StreamlineRules, ValueLimits};
 use arcuate::state::{
     Action, BundleAction, Display, Distance, LayerAction, Phase, Proximity, ViewAction, update,
 };
@@ -38,7 +38,7 @@ fn open(window: &mut Window, name: &str, of: Tractogram) -> LayerId {
 
 fn near(window: &Window) -> Vec<Proximity> {
     let figures = live(window).figures.as_ref().expect("figures");
-    figures.near.clone()
+    figures.distances.clone()
 }
 
 /// The surface is a sphere of 5 mm on voxels of 1.5 mm.
@@ -50,13 +50,13 @@ fn between() {
     let mut window = ready();
     open(&mut window, "/data/beam.tck", beams(&[RADIUS_MM + 2.33]));
     let found = near(&window);
-    let Distance::Away { mm, at } = found[0].met else {
+    let Distance::Away { mm, point } = found[0].met else {
         panic!("{found:?}");
     };
     assert!((mm - 2.33).abs() < DRAWN_MM, "{mm} for 2.33");
     assert!(
-        at.x.abs() < 2.0 && (at.y - RADIUS_MM - 2.33).abs() < 1e-4,
-        "{at}"
+        point.x.abs() < 2.0 && (point.y - RADIUS_MM - 2.33).abs() < 1e-4,
+        "{point}"
     );
     // As exact as the search itself, for the drawn surface.
     let field = &live(&window).field;
@@ -64,7 +64,7 @@ fn between() {
     let own = to_streamlines(&Isosurface::of_field(field), &beam, None).expect("both");
     assert!((own.mm - mm).abs() <= 1e-3, "{own:?} {mm}");
     let name = &window.state.document.layers.last().expect("a layer").name;
-    assert_eq!((&found[0].name, found[0].lines), (name, true));
+    assert_eq!((&found[0].name, found[0].is_streamlines), (name, true));
 }
 
 fn through() {
@@ -119,7 +119,7 @@ fn left_out() {
         let values = vec![1.0, 2.0, 3.0];
         l.content = Content::Tractogram(all.with_new_id().with_per_streamline("rank", values));
     });
-    let rules = StreamlineRules::new(layer).limited(Limit {
+    let rules = StreamlineRules::new(layer).limited(ValueLimits {
         column: Column::Value("rank".to_owned()),
         low: Some(1.5),
         high: None,
@@ -159,8 +159,11 @@ fn moving() {
         assert_eq!(figures.step, live(&window).step);
         let own = Isosurface::of_field(&live(&window).field);
         let exact = to_streamlines(&own, &beams(&all), None).expect("both");
-        let Distance::Away { mm, .. } = figures.near[0].met else {
-            assert!(matches!(figures.near[0].met, Distance::Crossing { .. }));
+        let Distance::Away { mm, .. } = figures.distances[0].met else {
+            assert!(matches!(
+                figures.distances[0].met,
+                Distance::Crossing { .. }
+            ));
             break;
         };
         assert!((mm - exact.mm).abs() <= 1e-3, "{mm} {exact:?}");

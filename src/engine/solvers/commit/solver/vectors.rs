@@ -71,7 +71,7 @@ pub fn sums<const K: usize, const N: usize>(
     let of_piece = |piece: usize| {
         let range = piece * PIECE..length.min((piece + 1) * PIECE);
         dispatch(Piece {
-            of: of.map(|v| &v[range.clone()]),
+            vectors: of.map(|v| &v[range.clone()]),
             each: &each,
         })
     };
@@ -81,7 +81,7 @@ pub fn sums<const K: usize, const N: usize>(
 }
 
 struct Piece<'a, F, const K: usize> {
-    of: [&'a [f32]; K],
+    vectors: [&'a [f32]; K],
     each: &'a F,
 }
 
@@ -90,7 +90,7 @@ impl<F: Fn([f64; K]) -> [f64; N], const K: usize, const N: usize> Kernel for Pie
 
     #[inline(always)]
     fn run<const FMA: bool>(self) -> [f64; N] {
-        let split = self.of.map(|v| v.as_chunks::<LANES>());
+        let split = self.vectors.map(|v| v.as_chunks::<LANES>());
         let eights = split.map(|(eights, _)| eights);
         let count = eights.iter().map(|v| v.len()).min().unwrap_or(0);
         let mut sums = [[0.0; LANES]; N];

@@ -1,7 +1,7 @@
 //! One batch of half rays: followed to their ends in launches of some milliseconds; then the points of the rays that
 //! the regions keep are gathered and copied to the host.
 
-use super::{Job, LaunchRules, OnCard};
+use super::{DeviceInputs, Job, LaunchRules};
 use crate::compute::cuda::Device;
 use crate::compute::{Backend, kernels};
 use crate::solvers::Error;
@@ -106,7 +106,7 @@ impl Job<'_> {
     pub(super) fn batch(
         &self,
         device: &Device,
-        card: &OnCard,
+        card: &DeviceInputs,
         range: Range<usize>,
         points: &mut CudaSlice<f32>,
     ) -> Result<(JoinedCurves, [f64; 2]), Error> {
@@ -145,7 +145,7 @@ impl Job<'_> {
     fn follow(
         &self,
         device: &Device,
-        card: &OnCard,
+        card: &DeviceInputs,
         range: Range<usize>,
         active: &[u32],
         halves: &mut [RayHalf],

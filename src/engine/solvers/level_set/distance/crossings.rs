@@ -13,7 +13,7 @@ use rayon::prelude::*;
 pub struct Crossings {
     pub count: u64,
     /// A point deep inside, world mm.
-    pub at: Option<DVec3>,
+    pub point: Option<DVec3>,
     /// φ there.
     value: f64,
 }
@@ -34,7 +34,7 @@ impl Crossings {
     fn single(at: DVec3, value: f64) -> Self {
         Self {
             count: 1,
-            at: Some(at),
+            point: Some(at),
             value,
         }
     }

@@ -14,7 +14,7 @@ const BLOCK: usize = 8;
 /// A cube between eight voxel centres that the surface crosses; values above 0 are inside.
 struct Cell {
     /// Its lowest voxel; −1 lies just before the grid.
-    at: [i32; 3],
+    voxel: [i32; 3],
     /// x fastest.
     values: [f32; 8],
 }
@@ -24,7 +24,7 @@ struct Cell {
 pub(super) struct CellPart {
     cell: u32,
     depth: u8,
-    at: [u16; 3],
+    voxel: [u16; 3],
 }
 
 impl CellPart {
@@ -38,7 +38,7 @@ impl CellPart {
     pub fn split(self) -> impl Iterator<Item = Self> {
         (0..8u16).map(move |k| Self {
             depth: self.depth + 1,
-            at: [0, 1, 2].map(|a| 2 * self.at[a] + (k >> a & 1)),
+            voxel: [0, 1, 2].map(|a| 2 * self.voxel[a] + (k >> a & 1)),
             ..self
         })
     }
@@ -252,8 +252,8 @@ impl Isosurface {
     /// Centre of a part and half its edges, world mm.
     fn centre_and_half_edges(&self, part: CellPart) -> (DVec3, DMat3) {
         let side = 1.0 / f64::from(1u32 << part.depth);
-        let from = self.cells[part.cell as usize].at.map(f64::from);
-        let within = part.at.map(|v| (f64::from(v) + 0.5) * side);
+        let from = self.cells[part.cell as usize].voxel.map(f64::from);
+        let within = part.voxel.map(|v| (f64::from(v) + 0.5) * side);
         let middle = DVec3::from_array(from) + DVec3::from_array(within);
         (self.grid.world(middle), self.axes * (0.5 * side))
     }
@@ -264,7 +264,7 @@ impl Isosurface {
         let side = 1.0 / f64::from(1u32 << part.depth);
         let values = &self.cells[part.cell as usize].values;
         let at = |k: usize| {
-            let place = [0, 1, 2].map(|a| f64::from(part.at[a] + (k >> a & 1) as u16) * side);
+            let place = [0, 1, 2].map(|a| f64::from(part.voxel[a] + (k >> a & 1) as u16) * side);
             trilinear(values, place)
         };
         let values: [f64; 8] = std::array::from_fn(at);
@@ -330,7 +330,7 @@ impl From<u32> for CellPart {
         Self {
             cell,
             depth: 0,
-            at: [0; 3],
+            voxel: [0; 3],
         }
     }
 }
@@ -341,7 +341,7 @@ impl Cell {
         let values: [f32; 8] = std::array::from_fn(|k| value(corner(k)));
         let inside = values.iter().filter(|v| **v > 0.0).count();
         (inside > 0 && inside < 8).then_some(Self {
-            at: at.map(|v| v as i32),
+            voxel: at.map(|v| v as i32),
             values,
         })
     }

@@ -30,7 +30,7 @@ pub struct Approach {
     /// The distance between the two points below, an upper bound on the true distance.
     pub at_most_mm: f64,
     /// The point on the other object, world mm.
-    pub at: DVec3,
+    pub point: DVec3,
     pub surface: DVec3,
 }
 

@@ -194,7 +194,7 @@ impl SurfaceSearch<'_> {
         Some(Approach {
             mm: proven.min(best.mm),
             at_most_mm: best.mm,
-            at: best.other,
+            point: best.other,
             surface: best.surface,
         })
     }

@@ -13,7 +13,7 @@ use std::sync::Arc;
 impl Evolution {
     /// Changes the parameters from the next step on.
     pub fn set(&mut self, params: &Params, backend: &Backend) -> Result<(), Error> {
-        self.switch_inputs(self.number, params, backend)
+        self.switch_inputs(self.inputs_index, params, backend)
     }
 
     /// Changes parameters and the other inputs of the same image; φ is unchanged.
@@ -45,7 +45,7 @@ impl Evolution {
         params.check()?;
         let inputs = self.inputs[number].clone();
         inputs.have_layer(params)?;
-        let (moved, changed) = (number != self.number, *params != self.speeds.params);
+        let (moved, changed) = (number != self.inputs_index, *params != self.speeds.params);
         if !(moved || changed) {
             return Ok(());
         }
@@ -58,7 +58,7 @@ impl Evolution {
             }
             self.leak_detector.record_change();
             if moved {
-                self.number = number;
+                self.inputs_index = number;
                 self.record_event(ScriptEvent::Inputs(number));
             }
             if changed {
@@ -110,9 +110,9 @@ impl Evolution {
         Ok(())
     }
 
-    fn record_event(&mut self, what: ScriptEvent) {
+    fn record_event(&mut self, event: ScriptEvent) {
         let step = self.step();
-        self.script.events.push(Event { step, what });
+        self.script.events.push(Event { step, event });
         self.rest_checks.clear();
     }
 

@@ -29,7 +29,7 @@ impl RunBeforeRewind {
         Ok(Self {
             field: run.field()?,
             inputs: run.inputs.clone(),
-            number: run.number,
+            number: run.inputs_index,
             speeds: run.speeds.clone(),
             events: run.script.events.clone(),
             time: run.time,
@@ -61,7 +61,7 @@ impl RunBeforeRewind {
         } = self;
         let last = inside.last().copied().unwrap_or(0);
         run.script.events = events;
-        (run.inputs, run.number, run.speeds) = (inputs, number, speeds);
+        (run.inputs, run.inputs_index, run.speeds) = (inputs, number, speeds);
         (run.time, run.inside) = (time, inside);
         (run.history, run.watched) = (history, watched);
         backend.install(|| run.continue_from(&field, last, sum, backend))?;
@@ -114,7 +114,7 @@ impl Evolution {
         self.time = state.time;
         let field = state.field(&self.like);
         backend.install(|| {
-            self.number = number;
+            self.inputs_index = number;
             let (inputs, spheres) = (&self.inputs[number], self.spheres());
             self.speeds = Arc::new(Speeds::new(inputs, &params, &self.stencil, &spheres));
             self.continue_from(&field, state.inside, state.sum, backend)?;
@@ -126,7 +126,7 @@ impl Evolution {
         })?;
         self.follow_script(&ahead, step, backend, control)?;
         // Inputs are numbered in the order in which they appear.
-        let used = self.script.events.iter().map(|e| match e.what {
+        let used = self.script.events.iter().map(|e| match e.event {
             ScriptEvent::Inputs(number) => number + 1,
             ScriptEvent::Params(_) | ScriptEvent::Sphere(_) => 1,
         });
@@ -148,15 +148,15 @@ impl Evolution {
             if ended != Ended::Steps {
                 return Ok(ended);
             }
-            match &event.what {
+            match &event.event {
                 ScriptEvent::Params(params) => self.set(params, backend)?,
                 ScriptEvent::Sphere(sphere) => self.apply_sphere(sphere, backend)?,
                 ScriptEvent::Inputs(number) => {
                     // Both at once if both were changed: either alone might stop all motion.
                     let with = |next: &&Event| {
-                        next.step == event.step && matches!(next.what, ScriptEvent::Params(_))
+                        next.step == event.step && matches!(next.event, ScriptEvent::Params(_))
                     };
-                    let params = match events.next_if(with).map(|next| &next.what) {
+                    let params = match events.next_if(with).map(|next| &next.event) {
                         Some(ScriptEvent::Params(params)) => params.clone(),
                         _ => self.params().clone(),
                     };

@@ -137,9 +137,9 @@ pub struct Rest {
     inside: Vec<u64>,
     steps: usize,
     /// The window since which the surface has rested.
-    pub from: Option<usize>,
+    pub since: Option<usize>,
     /// Number of successive windows that grow too fast.
-    over: usize,
+    fast_windows: usize,
 }
 
 impl Rest {
@@ -148,8 +148,8 @@ impl Rest {
             first,
             inside: vec![inside],
             steps: 0,
-            from: None,
-            over: 0,
+            since: None,
+            fast_windows: 0,
         }
     }
 
@@ -207,14 +207,14 @@ impl Rest {
     pub fn leaks(&mut self) -> Option<u64> {
         let last = self.last();
         let growth = |k: usize| self.inside[k] as f64 - self.inside[k - 1] as f64;
-        let Some(rested) = self.from else {
+        let Some(rested) = self.since else {
             if self.is_at_rest() {
-                self.from = Some(last);
+                self.since = Some(last);
             }
             return None;
         };
         // The windows being judged do not belong to the typical growth.
-        let earlier_until = last - self.over;
+        let earlier_until = last - self.fast_windows;
         let from = earlier_until
             .saturating_sub(RECENT)
             .max(rested.saturating_sub(REST_WINDOWS) + 1);
@@ -225,12 +225,13 @@ impl Rest {
         let rest =
             (REST * self.inside[last - 1] as f64).max(MAX_FLUCTUATION_VOXELS) / REST_WINDOWS as f64;
         if growth(last) > TIMES * median.max(rest) {
-            self.over += 1;
+            self.fast_windows += 1;
         } else {
-            self.over = 0;
+            self.fast_windows = 0;
         }
-        let before = last.checked_sub(self.over.max(SUSTAINED_WINDOWS))?;
+        let before = last.checked_sub(self.fast_windows.max(SUSTAINED_WINDOWS))?;
         let risen = self.inside[last] as f64 > (1.0 + MIN_GROWTH) * self.inside[before] as f64;
-        (self.over >= SUSTAINED_WINDOWS && risen).then(|| self.first + (before * WINDOW) as u64)
+        (self.fast_windows >= SUSTAINED_WINDOWS && risen)
+            .then(|| self.first + (before * WINDOW) as u64)
     }
 }

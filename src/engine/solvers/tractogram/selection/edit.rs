@@ -17,10 +17,11 @@ pub enum Edit {
     Keep(Runs),
 }
 
-/// A subset of `of` streamlines.
+/// A subset of `total` streamlines.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Runs {
-    pub of: u64,
+    #[serde(rename = "of")]
+    pub total: u64,
     /// Start and length of each run, ascending.
     pub runs: Vec<[u64; 2]>,
     /// The command that selects the same, if they were selected by rules.
@@ -47,7 +48,7 @@ impl Runs {
             }
         }
         Self {
-            of: marks.len() as u64,
+            total: marks.len() as u64,
             runs,
             selection_options: None,
         }
@@ -55,7 +56,7 @@ impl Runs {
 
     /// `None` if a run lies beyond the end.
     pub fn marks(&self) -> Option<Vec<bool>> {
-        let mut marks = vec![false; usize::try_from(self.of).ok()?];
+        let mut marks = vec![false; usize::try_from(self.total).ok()?];
         for [first, count] in &self.runs {
             let first = usize::try_from(*first).ok()?;
             let end = first.checked_add(usize::try_from(*count).ok()?)?;
@@ -121,10 +122,10 @@ pub fn apply_edits(
                     Error::Input(format!(
                         "Found {found}, expected the {} from which some were chosen by hand; choose \
                          them again",
-                        runs.of
+                        runs.total
                     ))
                 };
-                if runs.of != left.len() as u64 {
+                if runs.total != left.len() as u64 {
                     return Err(wrong(counted(left.len(), "streamline")));
                 }
                 let marks = runs.marks();

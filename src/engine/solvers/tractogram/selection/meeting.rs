@@ -17,7 +17,7 @@ struct BoundedRegion<'a> {
 }
 
 /// Regions by role.
-pub(super) struct Meeting<'a> {
+pub(super) struct RegionsByRole<'a> {
     exclude: Vec<BoundedRegion<'a>>,
     include: Vec<BoundedRegion<'a>>,
     targets: Vec<BoundedRegion<'a>>,
@@ -99,7 +99,7 @@ impl<'a> BoundedRegion<'a> {
     }
 }
 
-impl<'a> Meeting<'a> {
+impl<'a> RegionsByRole<'a> {
     pub(super) fn new(regions: &'a [Region]) -> Self {
         let of = |role: Role| {
             let requested = regions.iter().filter(move |r| r.role == role);

@@ -17,7 +17,7 @@ use crate::data::text::counted;
 use crate::data::{Region, Tractogram};
 use crate::solvers::Error;
 use crate::solvers::curves::StopReason;
-use meeting::Meeting;
+use meeting::RegionsByRole;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -34,7 +34,7 @@ pub struct SelectionRules {
     pub regions: Vec<Region>,
     /// Include regions and targets must contain an end of the streamline.
     pub by_ends: bool,
-    pub values: Vec<Within>,
+    pub values: Vec<ValueCondition>,
     /// Limits of values that are not part of the tractogram.
     pub given: Vec<StreamlineRange>,
     /// Limits of image values along the streamline.
@@ -63,7 +63,7 @@ impl SelectionRules {
 /// Limits of a value per streamline, inclusive. `length` is measured (mm), whatever the tractogram states; a value
 /// per point is averaged.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-pub struct Within {
+pub struct ValueCondition {
     pub name: String,
     pub low: f32,
     pub high: f32,
@@ -174,7 +174,7 @@ pub fn select(
     let members = rules.group.as_ref().map(|name| members(tractogram, name));
     let members = members.transpose()?;
     memory::claim_for::<Option<RejectReason>>("The selection", tractogram.len(), 3)?;
-    let met = Meeting::new(&rules.regions);
+    let met = RegionsByRole::new(&rules.regions);
     if !rules.regions.is_empty() {
         backend.install(|| compute_bounding_chunks(tractogram));
     }
@@ -260,7 +260,7 @@ fn reject_reason(
     line: usize,
 ) -> Option<RejectReason> {
     // NaN is within no limits.
-    let within = |w: &Within| {
+    let within = |w: &ValueCondition| {
         let value = value(tractogram, &w.name, line);
         value.is_some_and(|v| w.low <= v && v <= w.high)
     };

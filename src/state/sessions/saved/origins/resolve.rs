@@ -1,7 +1,7 @@
 //! From the table of origins in a session to that of a document.
 
 use crate::io::{AffineReading, Reading};
-use crate::solvers::tractogram::selection::{Edit, SelectionRules, Within};
+use crate::solvers::tractogram::selection::{Edit, SelectionRules, ValueCondition};
 use crate::state::Document;
 use crate::state::core::layer::Input;
 use crate::state::core::layer::{LayerId, OriginId};
@@ -22,9 +22,9 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 /// The origins of a table in the document; an error is half a sentence.
-pub struct Resolved(BTreeMap<usize, Result<OriginId, String>>);
+pub struct ResolvedOrigins(BTreeMap<usize, Result<OriginId, String>>);
 
-impl Resolved {
+impl ResolvedOrigins {
     pub fn get(&self, number: usize) -> Result<OriginId, String> {
         match self.0.get(&number) {
             Some(origin) => origin.clone(),
@@ -53,10 +53,10 @@ impl Table<'_> {
         document: &Document,
         read: &ReadSession,
         numbers: impl IntoIterator<Item = usize>,
-    ) -> Resolved {
-        let mut resolved = Resolved(BTreeMap::new());
+    ) -> ResolvedOrigins {
+        let mut resolved = ResolvedOrigins(BTreeMap::new());
         // An origin stands after those that it is made from.
-        for number in self.needed(numbers) {
+        for number in self.with_inputs(numbers) {
             let Some(saved) = self.get(number) else {
                 continue;
             };
@@ -82,7 +82,7 @@ fn paths(read: &ReadSession, numbers: &[usize]) -> Result<Vec<PathBuf>, String> 
 fn resolve(
     document: &Document,
     read: &ReadSession,
-    before: &Resolved,
+    before: &ResolvedOrigins,
     saved: &SavedOrigin,
 ) -> Result<Origin, String> {
     let input = |saved: &SavedInput| before.input(document, saved);
@@ -137,9 +137,9 @@ fn resolve(
         SavedOrigin::Density(saved) => {
             let map = density::read(saved)?;
             DensityMap {
-                of: input(&saved.of),
-                by: map.by,
-                on: map.on,
+                input: input(&saved.input),
+                transform: map.transform,
+                grid: map.grid,
                 template: saved.template.map(|n| path(read, n)).transpose()?,
                 params: map.params,
             }
@@ -157,23 +157,27 @@ fn resolve(
             tensors: fit.tensors.clone(),
         }
         .into(),
-        SavedOrigin::WeightMap { of, map, fit } => WeightMapRecipe {
-            of: LayerId(*of),
+        SavedOrigin::WeightMap { layer, map, fit } => WeightMapRecipe {
+            layer: LayerId(*layer),
             map: map.clone(),
             fit: before.get(*fit)?,
         }
         .into(),
-        SavedOrigin::Edited { from, step } => Origin::Edited {
-            from: before.get(*from)?,
+        SavedOrigin::Edited { input: from, step } => Origin::Edited {
+            input: before.get(*from)?,
             step: edit(read, step)?,
         },
-        SavedOrigin::Moved { from, by, how } => Origin::Moved {
-            from: before.get(*from)?,
-            by: AffineReading::of_rows(by),
-            how: *how,
+        SavedOrigin::Moved {
+            input: from,
+            transform,
+            aligned_by,
+        } => Origin::Moved {
+            input: before.get(*from)?,
+            transform: AffineReading::of_rows(transform),
+            aligned_by: *aligned_by,
         },
-        SavedOrigin::Reoriented { from, turn } => Origin::Reoriented {
-            from: before.get(*from)?,
+        SavedOrigin::Reoriented { input: from, turn } => Origin::Reoriented {
+            input: before.get(*from)?,
             turn: *turn,
         },
     })
@@ -188,7 +192,7 @@ pub(in crate::state) fn edit(read: &ReadSession, saved: &SavedEdit) -> Result<Ed
     // Its masks are all in the session.
     let nothing = Document::default();
     let regions = rules.regions.iter().map(|r| region(&nothing, read, r));
-    let value = |(name, low, high): &(String, Option<f32>, Option<f32>)| Within {
+    let value = |(name, low, high): &(String, Option<f32>, Option<f32>)| ValueCondition {
         name: name.clone(),
         low: low.unwrap_or(f32::NEG_INFINITY),
         high: high.unwrap_or(f32::INFINITY),

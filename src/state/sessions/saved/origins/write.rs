@@ -1,13 +1,13 @@
 //! From the table of origins of a document to that in a session.
 
 use crate::data::{Region, Shape};
-use crate::solvers::tractogram::selection::{Edit, Within};
+use crate::solvers::tractogram::selection::{Edit, ValueCondition};
 use crate::state::Document;
 use crate::state::core::layer::{Input, OriginId};
 use crate::state::origin::Computed;
 use crate::state::origin::Origin;
 use crate::state::sessions::ReadSession;
-use crate::state::sessions::saved::write::Lists;
+use crate::state::sessions::saved::write::ReferencedItems;
 use crate::state::sessions::saved::{
     SavedCurves, SavedEdit, SavedFit, SavedInput, SavedMask, SavedOrigin, SavedReading,
     SavedRegion, SavedRules, SavedShape, SavedStart, SavedWeightFit, Table, density,
@@ -15,7 +15,7 @@ use crate::state::sessions::saved::{
 use crate::state::tensors::recipe::FitMask;
 use std::collections::BTreeMap;
 
-impl Lists<'_> {
+impl ReferencedItems<'_> {
     /// The number of an origin, which is written before the origins that refer to it.
     pub(in crate::state) fn origin(&mut self, document: &Document, id: OriginId) -> usize {
         if let Some(number) = self.numbered.get(&id) {
@@ -79,24 +79,28 @@ impl Lists<'_> {
                 part: *part,
             },
             Origin::Computed(made) => self.saved_recipe(document, made),
-            Origin::Edited { from, step } => SavedOrigin::Edited {
-                from: self.origin(document, *from),
+            Origin::Edited { input, step } => SavedOrigin::Edited {
+                input: self.origin(document, *input),
                 step: self.edit(document, step),
             },
-            Origin::Moved { from, by, how } => {
-                let from = self.origin(document, *from);
-                match density::rows(*by) {
-                    Some(by) => SavedOrigin::Moved {
-                        from,
-                        by,
-                        how: *how,
+            Origin::Moved {
+                input,
+                transform,
+                aligned_by,
+            } => {
+                let input = self.origin(document, *input);
+                match density::rows(*transform) {
+                    Some(transform) => SavedOrigin::Moved {
+                        input,
+                        transform,
+                        aligned_by: *aligned_by,
                     },
                     // Such a transform moves nothing.
-                    None => return self.origins.get(from.checked_sub(1)?).cloned(),
+                    None => return self.origins.get(input.checked_sub(1)?).cloned(),
                 }
             }
-            Origin::Reoriented { from, turn } => SavedOrigin::Reoriented {
-                from: self.origin(document, *from),
+            Origin::Reoriented { input, turn } => SavedOrigin::Reoriented {
+                input: self.origin(document, *input),
                 turn: *turn,
             },
         })
@@ -130,7 +134,7 @@ impl Lists<'_> {
                 }))
             }
             Computed::Density(map) => {
-                let of = self.input(document, map.of);
+                let of = self.input(document, map.input);
                 let template = map.template.as_ref().map(|p| self.file(p, false));
                 SavedOrigin::Density(Box::new(density::saved(map, of, template)))
             }
@@ -146,7 +150,7 @@ impl Lists<'_> {
                 tensors: fit.tensors.clone(),
             })),
             Computed::WeightMap(made) => SavedOrigin::WeightMap {
-                of: made.of.0,
+                layer: made.layer.0,
                 map: made.map.clone(),
                 fit: self.origin(document, made.fit),
             },
@@ -159,7 +163,7 @@ impl Lists<'_> {
             Edit::Select(rules) => rules,
         };
         let finite = |v: f32| Some(v).filter(|v| v.is_finite());
-        let value = |w: &Within| (w.name.clone(), finite(w.low), finite(w.high));
+        let value = |w: &ValueCondition| (w.name.clone(), finite(w.low), finite(w.high));
         let region = |region: &Region| SavedRegion {
             // Read before the layers.
             shape: match &*region.shape {
@@ -180,7 +184,7 @@ impl Lists<'_> {
     }
 
     /// An origin of another session as that one has it; `None` where it refers to what that session does not have.
-    pub(in crate::state) fn origin_as_it_was(
+    pub(in crate::state) fn renumbered_origin(
         &mut self,
         read: &ReadSession,
         number: usize,
@@ -188,7 +192,7 @@ impl Lists<'_> {
         let table = Table::new(read);
         // An origin stands after those that it is made from.
         let mut now = BTreeMap::from([(0, 0)]);
-        for number in table.needed([number]) {
+        for number in table.with_inputs([number]) {
             let mut saved = table.get(number)?.clone();
             for from in saved.inputs_mut() {
                 *from = *now.get(from)?;
@@ -217,7 +221,7 @@ impl Lists<'_> {
                     self.renumber(read, file, &mut [])?;
                 }
             }
-            SavedOrigin::Curves(curves) => self.regions_as_they_were(read, &mut curves.regions)?,
+            SavedOrigin::Curves(curves) => self.renumbered_regions(read, &mut curves.regions)?,
             SavedOrigin::Density(map) => {
                 if let Some(template) = &mut map.template {
                     self.renumber(read, template, &mut [])?;
@@ -229,14 +233,14 @@ impl Lists<'_> {
                 }
                 for inputs in &mut made.inputs {
                     for regions in &mut inputs.painted {
-                        self.regions_as_they_were(read, regions)?;
+                        self.renumbered_regions(read, regions)?;
                     }
                 }
             }
             SavedOrigin::Edited {
                 step: SavedEdit::Select(rules),
                 ..
-            } => self.regions_as_they_were(read, &mut rules.regions)?,
+            } => self.renumbered_regions(read, &mut rules.regions)?,
             SavedOrigin::Phantom { .. }
             | SavedOrigin::BrainMask { .. }
             | SavedOrigin::FitMap { .. }
@@ -249,13 +253,13 @@ impl Lists<'_> {
         Some(())
     }
 
-    fn regions_as_they_were(
+    fn renumbered_regions(
         &mut self,
         read: &ReadSession,
         regions: &mut [SavedRegion],
     ) -> Option<()> {
         for region in regions {
-            *region = self.as_it_was(read, region)?;
+            *region = self.renumbered(read, region)?;
         }
         Some(())
     }

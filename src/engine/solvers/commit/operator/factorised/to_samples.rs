@@ -16,7 +16,7 @@ pub struct ToSamples {
     /// By blocks of samples, then by harmonic; the last block is padded with 0.
     forward: Vec<[[f32; SAMPLES]; COUNT]>,
     /// By blocks of harmonics, then by sample.
-    back: Vec<Vec<[f32; TERMS]>>,
+    adjoint: Vec<Vec<[f32; TERMS]>>,
 }
 
 impl ToSamples {
@@ -43,7 +43,7 @@ impl ToSamples {
         Self {
             count,
             forward: (0..count.div_ceil(SAMPLES)).map(block).collect(),
-            back: (0..BLOCKS).map(terms).collect(),
+            adjoint: (0..BLOCKS).map(terms).collect(),
         }
     }
 
@@ -67,7 +67,7 @@ impl ToSamples {
     #[inline(always)]
     pub fn sums<const FMA: bool>(&self, y: &[f32], sums: &mut [V<FMA>; COUNT]) {
         let (y, _) = y.as_chunks::<LANES>();
-        for (block, sums) in self.back.iter().zip(sums.chunks_exact_mut(TERMS)) {
+        for (block, sums) in self.adjoint.iter().zip(sums.chunks_exact_mut(TERMS)) {
             let mut out = [V::<FMA>::ZERO; TERMS];
             for (terms, y) in block.iter().zip(y) {
                 let y = crate::compute::Lanes::<LANES, FMA>(*y);

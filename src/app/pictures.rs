@@ -4,10 +4,10 @@
 use super::App;
 use crate::jobs::{JobHandle, Slot};
 use crate::render::Renderer;
-use crate::render::offscreen::{Error, Picture};
+use crate::render::offscreen::{Error, Picture as DrawnPicture};
 use crate::state::pictures::Look;
 use crate::state::pictures::jobs::SavePng;
-use crate::state::{Action, Pane, PictureAction, Shot, State, report};
+use crate::state::{Action, Pane, Picture, PictureAction, State, report};
 use crate::ui::snapshot::{self, Drawing, Frame, TurnSize};
 use crate::ui::views::Views;
 use crate::ui::{self, Memory, paint_callback};
@@ -24,27 +24,27 @@ const MOST_PIECES: usize = 12;
 const SHARES: u64 = 1000;
 
 #[derive(Default)]
-pub(super) struct Shots {
+pub(super) struct Pictures {
     /// Each with its own state, if that is not the window's.
-    waiting: VecDeque<(Shot, Option<Box<State>>)>,
-    drawn: Option<Drawn>,
+    waiting: VecDeque<(Picture, Option<Box<State>>)>,
+    drawn: Option<PictureInProgress>,
     turn: TurnSize,
     /// The window was asked to close, and closes once the pictures are finished.
     closes: bool,
 }
 
 /// A picture being drawn.
-struct Drawn {
-    shot: Shot,
+struct PictureInProgress {
+    picture: Picture,
     drawing: Drawing,
     /// Metadata of the file about how it was made.
     metadata: Vec<(String, String)>,
     job: JobHandle,
 }
 
-impl Shots {
-    pub fn add(&mut self, shot: Shot, seen: Option<Box<State>>) {
-        self.waiting.push_back((shot, seen));
+impl Pictures {
+    pub fn add(&mut self, picture: Picture, seen: Option<Box<State>>) {
+        self.waiting.push_back((picture, seen));
     }
 
     /// Whether no picture is being drawn or waits.
@@ -65,21 +65,21 @@ impl App {
 
     /// Continues the picture being drawn, with the data that the window's renderer has loaded, or begins the next. A
     /// job writes it.
-    pub(super) fn draw_shots(&mut self, gpu: &egui_wgpu::RenderState, ctx: &Context) {
-        if self.shots.is_idle() {
-            if std::mem::take(&mut self.shots.closes) {
+    pub(super) fn draw_pictures(&mut self, gpu: &egui_wgpu::RenderState, ctx: &Context) {
+        if self.pictures.is_idle() {
+            if std::mem::take(&mut self.pictures.closes) {
                 ctx.send_viewport_cmd(ViewportCommand::Close);
             }
             return;
         }
         if ctx.input(|i| i.viewport().close_requested()) {
             ctx.send_viewport_cmd(ViewportCommand::CancelClose);
-            self.shots.closes = true;
+            self.pictures.closes = true;
         }
         let resources = &mut gpu.renderer.write().callback_resources;
         let fresh = || Renderer::new(gpu.device.clone(), gpu.queue.clone());
         let mut renderer = paint_callback::take_renderer(resources).or_else(|| Some(fresh()));
-        let actions = match self.shots.drawn.take() {
+        let actions = match self.pictures.drawn.take() {
             Some(drawn) => self.go_on(drawn, &mut renderer),
             None => self.begin(renderer.as_ref(), ctx),
         };
@@ -93,21 +93,24 @@ impl App {
     }
 
     fn begin(&mut self, renderer: Option<&Renderer>, ctx: &Context) -> Vec<Action> {
-        let Some((shot, seen)) = self.shots.waiting.pop_front() else {
+        let Some((picture, seen)) = self.pictures.waiting.pop_front() else {
             return Vec::new();
         };
         let state = seen.as_deref().unwrap_or(&self.state);
-        let name = shot.path.file_name().unwrap_or_default();
+        let name = picture.path.file_name().unwrap_or_default();
         let label = format!("Drawing {}", name.to_string_lossy());
         let drawing = renderer.ok_or(Error::NoDevice).and_then(|renderer| {
-            let Some(pane) = shot.pane else {
+            let Some(pane) = picture.pane else {
                 return of_window(renderer, state, ctx);
             };
-            let mut frame = frame_of(pane, shot.look, &self.views, ctx);
+            let mut frame = frame_of(pane, picture.look, &self.views, ctx);
             if let (Some(turning), true) = (&self.state.session.turning, seen.is_some()) {
-                frame = self.shots.turn.frame(turning.done.saturating_sub(1), frame);
+                frame = self
+                    .pictures
+                    .turn
+                    .frame(turning.done.saturating_sub(1), frame);
             }
-            Drawing::of_pane(renderer, state, pane, frame, shot.look.transparent)
+            Drawing::of_pane(renderer, state, pane, frame, picture.look.transparent)
         });
         let metadata = report::picture(state);
         let job = self.jobs.window_job(Slot::Picture, label);
@@ -115,8 +118,8 @@ impl App {
         match drawing {
             Ok(drawing) => {
                 job.control.begin("Drawing", SHARES);
-                self.shots.drawn = Some(Drawn {
-                    shot,
+                self.pictures.drawn = Some(PictureInProgress {
+                    picture,
                     drawing,
                     metadata,
                     job,
@@ -124,14 +127,18 @@ impl App {
             }
             Err(error) => actions.push(Action::Picture(PictureAction::Taken {
                 ticket,
-                path: shot.path,
+                path: picture.path,
                 writing: Err(error.to_string()),
             })),
         }
         actions
     }
 
-    fn go_on(&mut self, mut drawn: Drawn, renderer: &mut Option<Renderer>) -> Vec<Action> {
+    fn go_on(
+        &mut self,
+        mut drawn: PictureInProgress,
+        renderer: &mut Option<Renderer>,
+    ) -> Vec<Action> {
         let ticket = drawn.job.ticket;
         let picture = match drawn.job.control.check() {
             Ok(()) => some(&mut drawn, renderer),
@@ -148,11 +155,11 @@ impl App {
                 let control = &drawn.job.control;
                 let now = (share * SHARES as f64) as u64;
                 control.advance(now.saturating_sub(control.progress().done));
-                self.shots.drawn = Some(drawn);
+                self.pictures.drawn = Some(drawn);
                 Vec::new()
             }
             Ok(Some(picture)) => {
-                let path = drawn.shot.path;
+                let path = drawn.picture.path;
                 let request = SavePng {
                     size: picture.size_px,
                     rgba: picture.rgba,
@@ -174,7 +181,7 @@ impl App {
                 }
                 vec![Action::Picture(PictureAction::Taken {
                     ticket,
-                    path: drawn.shot.path,
+                    path: drawn.picture.path,
                     writing: Err(error.to_string()),
                 })]
             }
@@ -183,7 +190,10 @@ impl App {
 }
 
 /// Draws as many pieces as fit into [`SPELL`]: each repaint of the whole window takes as long as a short piece.
-fn some(drawn: &mut Drawn, renderer: &mut Option<Renderer>) -> Result<Option<Picture>, Error> {
+fn some(
+    drawn: &mut PictureInProgress,
+    renderer: &mut Option<Renderer>,
+) -> Result<Option<DrawnPicture>, Error> {
     let started = Instant::now();
     // With more at a time, the window's own views would count as hidden.
     for _ in 0..MOST_PIECES {
