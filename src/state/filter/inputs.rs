@@ -173,7 +173,7 @@ impl Document {
     /// Whether a layer has rules of the user, apart from Filter's settings in them.
     fn has_own_rules(&self, layer: LayerId) -> bool {
         match self.filter.by_weight_of(layer) {
-            Some(ByWeight::On { beside_own, .. }) => *beside_own,
+            Some(ByWeight::On { has_own_rules, .. }) => *has_own_rules,
             _ => self.bundle.rules_of(layer).is_some(),
         }
     }
@@ -182,7 +182,7 @@ impl Document {
     pub fn show_by_weight(&mut self, layer: LayerId, shown: ShownStreamlines) {
         let by_weight = self.filter.by_weight_of(layer);
         let group = matches!(by_weight, Some(ByWeight::On { group: true, .. }));
-        let beside_own = self.has_own_rules(layer);
+        let has_own_rules = self.has_own_rules(layer);
         let least = self.filter.min_weight(layer);
         let cut = ValueLimits {
             column: weight(),
@@ -192,7 +192,7 @@ impl Document {
             counting: Default::default(),
         };
         let rules = self.rules_or_all(layer).limited(cut);
-        if !beside_own && self.is_plain(&rules) {
+        if !has_own_rules && self.is_plain(&rules) {
             self.bundle.remove_rules(layer);
         } else {
             self.bundle.set_rules(rules);
@@ -202,7 +202,7 @@ impl Document {
             _ => ByWeight::On {
                 layer,
                 group,
-                beside_own,
+                has_own_rules,
             },
         };
         self.filter.set_by_weight(layer, by_weight);
@@ -222,11 +222,11 @@ impl Document {
 
     /// Shows only one group of a layer, or all.
     pub fn show_group(&mut self, layer: LayerId, group: Option<String>) {
-        let beside_own = self.has_own_rules(layer);
+        let has_own_rules = self.has_own_rules(layer);
         let by_weight = ByWeight::On {
             layer,
             group: group.is_some(),
-            beside_own,
+            has_own_rules,
         };
         let rules = StreamlineRules {
             group,
@@ -252,11 +252,11 @@ impl Document {
                 self.filter.set_by_weight(layer, ByWeight::Unset);
                 continue;
             }
-            let beside_own = self.has_own_rules(layer);
+            let has_own_rules = self.has_own_rules(layer);
             let on = ByWeight::On {
                 layer,
                 group: false,
-                beside_own,
+                has_own_rules,
             };
             self.filter.set_by_weight(layer, on);
             self.bundle.set_rules(rules);

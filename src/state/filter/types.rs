@@ -80,7 +80,7 @@ pub enum ByWeight {
         group: bool,
         /// The layer has rules of the user, too, which stay when these settings go.
         #[serde(default, skip_serializing_if = "is_false")]
-        beside_own: bool,
+        has_own_rules: bool,
     },
     /// Suspended while another task, in which all streamlines are visible, is active.
     Off {

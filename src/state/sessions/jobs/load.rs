@@ -166,10 +166,8 @@ impl RestoredLayer {
             Self::File { moved, .. } => &**moved,
             _ => &[],
         };
-        let there = elsewhere
-            .iter()
-            .filter_map(|(_, there)| there.as_ref().ok());
-        self.curves().into_iter().chain(there)
+        let copies = elsewhere.iter().filter_map(|(_, copy)| copy.as_ref().ok());
+        self.curves().into_iter().chain(copies)
     }
 
     /// The transformed streamlines of a layer, if they were requested.
@@ -178,7 +176,7 @@ impl RestoredLayer {
             return Ok(None);
         };
         let found = moved.iter().find(|(to, _)| *to == by);
-        found.map(|(_, there)| there.clone()).transpose()
+        found.map(|(_, copy)| copy.clone()).transpose()
     }
 }
 
@@ -274,12 +272,12 @@ fn with_transforms(mut restored: RestoredLayer, moves: &[DAffine3]) -> RestoredL
             .iter()
             .filter(valid)
             .map(|by| {
-                let there = selection::copy_transformed(tractogram, *by, memory_for_curves());
-                let there = there.map_err(|e| format!("{e}: {}", path.display()));
-                if let Ok(there) = &there {
-                    there.bounds();
+                let copy = selection::copy_transformed(tractogram, *by, memory_for_curves());
+                let copy = copy.map_err(|e| format!("{e}: {}", path.display()));
+                if let Ok(copy) = &copy {
+                    copy.bounds();
                 }
-                (*by, there)
+                (*by, copy)
             })
             .collect();
     }
@@ -330,9 +328,9 @@ fn load(
             } => {
                 let of = restored.iter().find(|(layer, _)| *layer == of);
                 let of = of.and_then(|(_, one)| one.as_ref().ok());
-                let there = of.and_then(|one| one.transformed(transform).ok().flatten());
+                let copy = of.and_then(|one| one.transformed(transform).ok().flatten());
                 let streamlines = streamlines.as_ref().or_else(|| of?.curves());
-                let of = there.or_else(|| match transform == DAffine3::IDENTITY {
+                let of = copy.or_else(|| match transform == DAffine3::IDENTITY {
                     true => streamlines.cloned(),
                     false => streamlines.map(|t| t.moved(transform)),
                 });

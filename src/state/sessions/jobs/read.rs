@@ -269,8 +269,8 @@ fn relocate(
     }
     let missing = |f: &&mut FileStatus| matches!(f.standing, FileComparison::Missing(_));
     for other in files.iter_mut().filter(missing) {
-        let there = session::find_moved(&other.entry, &folders, control);
-        other.suggestion = there.or(other.suggestion.take());
+        let place = session::find_moved(&other.entry, &folders, control);
+        other.suggestion = place.or(other.suggestion.take());
     }
     Ok(files)
 }

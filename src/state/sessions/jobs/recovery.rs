@@ -72,7 +72,7 @@ impl Job for FindRecoverable {
         _: &Control,
         _: &PartialSender<Recoverable>,
     ) -> Result<Recoverable, JobError> {
-        Ok(left_behind(&worker.memory::<Memory>()))
+        Ok(recoverable(&worker.memory::<Memory>()))
     }
 }
 
@@ -156,9 +156,9 @@ impl Receive<State> for RemoveRecoveryCopy {
     }
 }
 
-fn left_behind(memory: &Memory) -> Recoverable {
+fn recoverable(memory: &Memory) -> Recoverable {
     match recovery::root() {
-        Some(root) => left_behind_in(&root, memory),
+        Some(root) => recoverable_in(&root, memory),
         None => Recoverable {
             sessions: Vec::new(),
             is_locked: false,
@@ -166,7 +166,7 @@ fn left_behind(memory: &Memory) -> Recoverable {
     }
 }
 
-fn left_behind_in(root: &Path, memory: &Memory) -> Recoverable {
+fn recoverable_in(root: &Path, memory: &Memory) -> Recoverable {
     let mut sessions = Vec::new();
     for recovery_folder in recovery::recoverable_folders(root) {
         let path = recovery_folder.session();

@@ -239,11 +239,11 @@ fn write(
     if has_changed()? {
         return Ok(SaveOutcome::ChangedSince);
     }
-    let left_out = |n: &&PackedNumbers| n.bytes.is_empty() && n.count > 0;
-    let left_out = session.numbers.iter().filter(left_out).count();
+    let omitted = |n: &&PackedNumbers| n.bytes.is_empty() && n.count > 0;
+    let omitted = session.numbers.iter().filter(omitted).count();
     Ok(SaveOutcome::Saved {
         sha256: write_session(path, session)?,
-        numbers_omitted: left_out,
+        numbers_omitted: omitted,
     })
 }
 
