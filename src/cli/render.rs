@@ -35,7 +35,6 @@ pub struct Options {
     #[arg(required = true)]
     pub inputs: Vec<String>,
     /// View to draw, or the whole window
-    /// View to draw, or the whole window
     #[arg(long, value_enum, default_value = "3d")]
     pub view: ViewName,
     /// Crosshair, world mm (default: the middle)
@@ -47,7 +46,6 @@ pub struct Options {
     /// Size in points; each becomes SCALE × SCALE pixels
     #[arg(long, value_name = "WxH", default_value = "960x720", value_parser = size)]
     pub size: DVec2,
-    /// Pixels per point
     /// Pixels per point
     #[arg(long, value_name = "1..4", default_value = "1", value_parser = whole_from(1, 4u32))]
     pub scale: u32,
