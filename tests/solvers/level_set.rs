@@ -7,6 +7,7 @@ mod invariants;
 mod keep_out;
 mod leak;
 mod leak_allowance;
+mod leak_starts;
 mod parity;
 mod probe;
 mod real_heads;
@@ -16,7 +17,7 @@ mod whole_head;
 use crate::support::Random;
 use crate::support::fields::backend;
 use arcuate::compute::Control;
-use arcuate::data::{AffineSource, Grid, Volume};
+use arcuate::data::{AffineSource, Grid, Mask, Volume};
 use arcuate::solvers::level_set::{
     Ended, Evolution, Field, Inputs, Layout, Mode, Params, Sphere, Start,
 };
@@ -31,6 +32,7 @@ pub fn tests() -> Vec<Trial> {
         invariants::tests(),
         leak::tests(),
         leak_allowance::tests(),
+        leak_starts::tests(),
         conduct::tests(),
         distance::tests(),
         keep_out::tests(),
@@ -138,6 +140,18 @@ pub fn begin_on(
         spheres: spheres.to_vec(),
     };
     Evolution::new(&inputs, &start, params, layout, &backend, &Control::new()).unwrap()
+}
+
+/// A run that starts from a mask.
+pub fn begin_from(image: &Volume, mask: Mask, params: &Params) -> Evolution {
+    let backend = backend(2);
+    let inputs = backend.install(|| Inputs::new(image, 0)).unwrap();
+    let start = Start {
+        mask: Some(mask),
+        spheres: Vec::new(),
+    };
+    let control = Control::new();
+    Evolution::new(&inputs, &start, params, Layout::BEST, &backend, &control).unwrap()
 }
 
 /// This many steps, even after the surface has come to rest.

@@ -158,7 +158,12 @@ impl Evolution {
                 made.continue_from(&field, inside, inputs.sum_inside(&field.mask()), backend)?;
             }
             let field = made.field()?;
-            made.leak_detector = LeakDetector::new(made.inside().1, made.contact(&field));
+            let (_, inside) = made.inside();
+            let contact = made.contact(&field);
+            made.leak_detector = match start.mask {
+                Some(_) => LeakDetector::from_structure(inside, contact),
+                None => LeakDetector::new(inside, contact),
+            };
             made.history = History::new(made.packed()?);
             Ok(made)
         })

@@ -130,6 +130,8 @@ pub struct LeakDetector {
     course: Course,
     /// Voxels inside before the last seed was added, and voxels of the seed itself.
     seed: (u64, u64),
+    /// Voxels of the seed at the start.
+    first_seed: u64,
     /// The points where the surface last slowed down and where it was slowest.
     slow: Option<Mark>,
     slowest: Option<(Mark, f64)>,
@@ -176,14 +178,25 @@ struct Base {
 }
 
 impl LeakDetector {
-    /// The detector at the start of a run.
+    /// The detector at the start of a run from spheres, which grow to a structure.
     pub fn new(inside: u64, contact: Contact) -> Self {
+        Self::with_seed(inside, inside, contact)
+    }
+
+    /// The detector at the start of a run from a mask, which is a structure already: once it has slowed down, wherever
+    /// that is, multiplication is a leak.
+    pub fn from_structure(inside: u64, contact: Contact) -> Self {
+        Self::with_seed(0, inside, contact)
+    }
+
+    fn with_seed(first_seed: u64, inside: u64, contact: Contact) -> Self {
         Self {
             step: 0,
             now: inside,
             rest: Rest::new(0, inside),
             course: Course::new(0, inside),
-            seed: (0, inside),
+            first_seed,
+            seed: (0, first_seed),
             slow: None,
             slowest: None,
             much_faster: 0,
@@ -205,7 +218,8 @@ impl LeakDetector {
     /// in the past; `contact`: after the last of these steps. It allows what the run allowed before that step: a
     /// contact that the rewound surface already has is no reason to allow it.
     pub(super) fn rewound(&self, growth: &[u64], events: &[Event], contact: Contact) -> Self {
-        let mut detector = Self::new(growth.first().copied().unwrap_or(0), contact);
+        let inside = growth.first().copied().unwrap_or(0);
+        let mut detector = Self::with_seed(self.first_seed, inside, contact);
         let mut events = events.iter().peekable();
         for (step, inside) in (0..).zip(growth) {
             // After the step of a sphere, the growth holds the volume with the sphere, not the one before it.

@@ -1,5 +1,6 @@
 //! Rewinding a surface, together with its parameters.
 
+use crate::solvers::level_set::Sphere;
 use crate::state::core::layer::LayerId;
 use crate::state::core::text::count;
 use crate::state::edit::edit;
@@ -40,16 +41,20 @@ pub(in crate::state) fn rewind(state: &mut State, step: u64) {
 }
 
 /// The settings in effect after this many steps, before the user changed them there: parameters, additional inputs of
-/// the speed, spheres.
+/// the speed, spheres. What the user cut away at the step from which the surface leaked stays: the cut is no cause of
+/// the leak, and often made against it.
 fn settings_at_step(state: &State, live: &SurfaceUpdate, step: u64) -> Segmentation {
     let document = &state.document;
     let mut then = document.segment.clone();
-    let gone = |number: u64| {
+    let leaked_from = live.leak.map(|leaked| leaked.leak.rewind_step);
+    let is_later = |number: u64, sphere: &Sphere| {
+        let stays = |at: u64| at < step || !sphere.add && at == step && leaked_from == Some(step);
         live.placed
             .iter()
-            .any(|(n, at)| *n == number && *at >= step)
+            .any(|(n, at)| *n == number && !stays(*at))
     };
-    then.spheres.retain(|(number, _)| !gone(*number));
+    then.spheres
+        .retain(|(number, sphere)| !is_later(*number, sphere));
     let (params, number) = live.script.params_at(step);
     let layer = then.settings.params.layer;
     then.settings.params = params.clone();
