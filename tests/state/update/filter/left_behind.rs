@@ -7,9 +7,9 @@ use arcuate::data::Role;
 use arcuate::jobs::Outcome;
 use arcuate::state::core::display::LineColouring;
 use arcuate::state::filter::jobs::{FIT_WEIGHTS, FitWeights};
-use arcuate::state::filter::{ByWeight, FilterAction, Filtering, ShownStreamlines, weight};
+use arcuate::state::filter::{FilterAction, ShownStreamlines, weight};
 use arcuate::state::streamlines::{Bundle, Column, RegionRule, StreamlineRules, ValueLimits};
-use arcuate::state::{Action, BundleAction, LayerAction, LayerId, Phase, Task, ViewAction};
+use arcuate::state::{Action, BundleAction, LayerAction, Phase, Task, ViewAction};
 use glam::DVec3;
 use libtest_mimic::Trial;
 
@@ -22,7 +22,6 @@ pub fn tests() -> Vec<Trial> {
         test("update::filter::each_layer_keeps_what_is_shown", two_layers),
         test("update::filter::filters_of_layers_are_apart", apart),
         test("update::filter::an_ignored_region_stays_ignored", ignored),
-        test("update::filter::displaced_choices_are_read", displaced),
         test("update::filter::a_failure_is_of_its_layer", failed_apart),
         test("update::filter::a_deleted_layer_leaves_no_filter", deleted),
         test("update::filter::each_colouring_has_its_window", colourings),
@@ -104,7 +103,7 @@ fn of_the_user() {
     let mut window = fitted();
     let id = layer(&window).id;
     act(&mut window, FilterAction::Show(ShownStreamlines::Before));
-    assert_eq!(window.state.document.filter.by_weight, ByWeight::Unset);
+    assert_eq!(window.state.document.filter.by_weight_of(id), None);
     show_task(&mut window, Task::View);
     let own = StreamlineRules::new(id).limited(ValueLimits {
         column: weight(),
@@ -395,13 +394,20 @@ fn deleted() {
     let id = layer(&window).id;
     let rules = window.state.document.bundle.rules_of(id).cloned();
     assert!(rules.is_some());
+    let (min_weight, phase) = (1e-4, Phase::Done);
+    act(&mut window, FilterAction::Cut { min_weight, phase });
+    let cut = |window: &Window| window.state.document.filter.cut_of(id);
+    assert_eq!(cut(&window), min_weight);
+    let rules = window.state.document.bundle.rules_of(id).cloned();
     window.act(Action::Layer(LayerAction::Delete(id)));
+    assert_eq!(cut(&window), 0.0);
     assert!(!window.state.document.bundle.has_rules());
     let mut settings = window.state.document.filter.each_by_weight();
     assert!(settings.next().is_none());
     drop(settings);
     window.act(Action::Undo);
     assert_eq!(window.state.document.bundle.rules_of(id).cloned(), rules);
+    assert_eq!(cut(&window), min_weight);
 }
 
 /// Colours of another value leave those of the weights as they were, and the reverse.
@@ -437,25 +443,4 @@ fn colourings() {
 
 fn layer_window(window: &Window) -> (f32, f32) {
     layer(window).display.window
-}
-
-/// Sessions of versions that had one filter for all layers keep the choices for the others.
-fn displaced() {
-    let text = r#"{
-        "by_weight": {"On": {"layer": 3, "group": false}},
-        "displaced": {"2": {"shown": "Difference", "group": "left"}, "3": {"shown": "After", "group": null}}
-    }"#;
-    let read: Filtering = serde_json::from_str(text).expect("settings");
-    let read = read.sanitized();
-    let off = ByWeight::Off {
-        layer: LayerId(2),
-        shown: ShownStreamlines::Difference,
-        group: Some("left".to_owned()),
-    };
-    assert_eq!(read.by_weight_of(LayerId(2)), Some(&off));
-    let on = read.by_weight_of(LayerId(3));
-    assert!(matches!(on, Some(ByWeight::On { .. })), "{on:?}");
-    let text = serde_json::to_string(&read).expect("JSON");
-    let again: Filtering = serde_json::from_str(&text).expect("settings");
-    assert_eq!(again, read);
 }
