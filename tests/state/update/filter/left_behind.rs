@@ -7,9 +7,9 @@ use arcuate::data::Role;
 use arcuate::jobs::Outcome;
 use arcuate::state::core::display::LineColouring;
 use arcuate::state::filter::jobs::{FIT_WEIGHTS, FitWeights};
-use arcuate::state::filter::{FilterAction, ShownStreamlines, weight};
+use arcuate::state::filter::{ByWeight, FilterAction, Filtering, ShownStreamlines, weight};
 use arcuate::state::streamlines::{Bundle, Column, RegionRule, StreamlineRules, ValueLimits};
-use arcuate::state::{Action, BundleAction, LayerAction, Phase, Task, ViewAction};
+use arcuate::state::{Action, BundleAction, LayerAction, LayerId, Phase, Task, ViewAction};
 use glam::DVec3;
 use libtest_mimic::Trial;
 
@@ -25,6 +25,7 @@ pub fn tests() -> Vec<Trial> {
         test("update::filter::a_failure_is_of_its_layer", failed_apart),
         test("update::filter::a_deleted_layer_leaves_no_filter", deleted),
         test("update::filter::each_colouring_has_its_window", colourings),
+        test("update::filter::settings_of_layers_are_read", settings_read),
     ]
 }
 
@@ -443,4 +444,35 @@ fn colourings() {
 
 fn layer_window(window: &Window) -> (f32, f32) {
     layer(window).display.window
+}
+
+/// A session holds the settings of each layer; invalid cuts become none.
+fn settings_read() {
+    let text = r#"{"layers": [
+        [2, {"cut": 0.5, "by_weight": {"Off": {"shown": "Difference", "group": "left"}}}],
+        [3, {"cut": -1.0, "by_weight": {"On": {"group": false}}}],
+        [4, {"cut": -1.0}]
+    ]}"#;
+    let read: Filtering = serde_json::from_str(text).expect("settings");
+    let read = read.sanitized();
+    let cuts = [2, 3, 4].map(|layer| read.cut_of(LayerId(layer)));
+    assert_eq!(cuts, [0.5, 0.0, 0.0]);
+    let off = ByWeight::Off {
+        shown: ShownStreamlines::Difference,
+        group: Some("left".to_owned()),
+    };
+    let on = ByWeight::On {
+        group: false,
+        has_own_rules: false,
+    };
+    let by_weight = [2, 3, 4].map(|layer| read.by_weight_of(LayerId(layer)).cloned());
+    assert_eq!(by_weight, [Some(off), Some(on), None]);
+    let text = serde_json::to_string(&read).expect("JSON");
+    let again: Filtering = serde_json::from_str(&text).expect("settings");
+    assert_eq!(again, read);
+    let mut without = again.clone();
+    without.set_cut(LayerId(4), 0.25);
+    assert_ne!(without, read);
+    without.set_cut(LayerId(4), 0.0);
+    assert_eq!(without, read, "a layer without settings leaves nothing");
 }
