@@ -40,14 +40,13 @@ fn inputs(document: &Document) -> Fields {
         }
     }
     // The cut of the shown layer: each layer's weights have their own.
-    let least = document.filtered();
-    let least = least.map_or(filter.cut, |(layer, _)| filter.cut_of(layer.id));
-    let cut = match least {
-        cut if cut > 0.0 => format!("≥\u{202F}{}", significant(f64::from(cut))),
-        _ => "all".to_owned(),
-    };
-    fields.detailed("Weight", cut, least.to_string());
     if let Some((layer, _)) = document.filtered() {
+        let least = filter.cut_of(layer.id);
+        let cut = match least {
+            cut if cut > 0.0 => format!("≥\u{202F}{}", significant(f64::from(cut))),
+            _ => "all".to_owned(),
+        };
+        fields.detailed("Weight", cut, least.to_string());
         let shown = document.shown_by_weight(layer.id);
         fields.name("Streamlines shown", shown.name());
     }

@@ -200,7 +200,6 @@ impl Document {
         let by_weight = match shown {
             ShownStreamlines::Before if !group => ByWeight::Unset,
             _ => ByWeight::On {
-                layer,
                 group,
                 has_own_rules,
             },
@@ -224,7 +223,6 @@ impl Document {
     pub fn show_group(&mut self, layer: LayerId, group: Option<String>) {
         let has_own_rules = self.has_own_rules(layer);
         let by_weight = ByWeight::On {
-            layer,
             group: group.is_some(),
             has_own_rules,
         };
@@ -254,18 +252,13 @@ impl Document {
             }
             let has_own_rules = self.has_own_rules(layer);
             let on = ByWeight::On {
-                layer,
                 group: false,
                 has_own_rules,
             };
             self.filter.set_by_weight(layer, on);
             self.bundle.set_rules(rules);
             self.show_by_weight(layer, ShownStreamlines::Before);
-            let off = ByWeight::Off {
-                layer,
-                shown,
-                group,
-            };
+            let off = ByWeight::Off { shown, group };
             self.filter.set_by_weight(layer, off);
         }
     }
@@ -273,17 +266,11 @@ impl Document {
     /// Restores them; those of a layer whose weights are gone wait until it has some.
     pub fn restore_suspended_rules(&mut self) {
         let all = self.filter.each_by_weight();
-        let off = all.filter(|(_, one)| matches!(one, ByWeight::Off { .. }));
-        let off: Vec<ByWeight> = off.map(|(_, one)| one.clone()).collect();
-        for one in off {
-            let ByWeight::Off {
-                layer,
-                shown,
-                group,
-            } = one
-            else {
-                continue;
-            };
+        let off = all.filter_map(|(layer, one)| match one {
+            ByWeight::Off { shown, group } => Some((layer, *shown, group.clone())),
+            _ => None,
+        });
+        for (layer, shown, group) in off.collect::<Vec<_>>() {
             if !self.has_weights(layer) {
                 continue;
             }

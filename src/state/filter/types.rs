@@ -15,7 +15,7 @@ use crate::state::Phase;
 use crate::state::core::layer::{Input, LayerId, OriginId};
 use crate::state::filter::jobs::LesionEvidence;
 pub use crate::state::filter::jobs::{BundleSums, FitEstimate, SummedBundle};
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -75,7 +75,6 @@ pub enum ByWeight {
     #[default]
     Unset,
     On {
-        layer: LayerId,
         /// The group as well.
         group: bool,
         /// The layer has rules of the user, too, which stay when these settings go.
@@ -84,7 +83,6 @@ pub enum ByWeight {
     },
     /// Suspended while another task, in which all streamlines are visible, is active.
     Off {
-        layer: LayerId,
         shown: ShownStreamlines,
         group: Option<String>,
     },
@@ -94,24 +92,16 @@ fn is_false(value: &bool) -> bool {
     !value
 }
 
-impl ByWeight {
-    pub fn layer(&self) -> Option<LayerId> {
-        match self {
-            Self::Unset => None,
-            Self::On { layer, .. } | Self::Off { layer, .. } => Some(*layer),
-        }
-    }
+/// The task Filter's settings for one layer.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct LayerFilter {
+    /// The smallest weight that is kept; 0: any weight.
+    pub cut: f32,
+    pub by_weight: ByWeight,
 }
 
-/// The streamlines that Filter showed of a layer while it showed another, in sessions of versions with one filter for all
-/// layers.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub struct DisplacedChoice {
-    pub shown: ShownStreamlines,
-    pub group: Option<String>,
-}
-
-/// Settings of the next fit in a document.
+/// Settings of the next fit in a document, and what is shown of the layers with weights.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Filtering {
@@ -124,87 +114,74 @@ pub struct Filtering {
     /// `None`: the defaults for the scan's shells.
     pub params: Option<Params>,
     pub times: ScanTimings,
-    /// The smallest weight that is kept; 0: any weight.
-    pub cut: f32,
-    /// The layer of that cut; `None` until something was cut.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub cut_of: Option<LayerId>,
-    /// The cuts of other layers' weights.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    pub other_cuts: BTreeMap<LayerId, f32>,
-    /// The settings for the first layer that has some: sessions of earlier versions hold these only.
-    pub by_weight: ByWeight,
-    /// The settings for further layers, ordered by layer.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub by_weight_of_others: Vec<ByWeight>,
-    /// Read from sessions of earlier versions, and then empty.
-    #[serde(skip_serializing)]
-    displaced: BTreeMap<LayerId, DisplacedChoice>,
+    /// Layers without settings are not in it. A session lists pairs.
+    #[serde(serialize_with = "write_pairs", deserialize_with = "read_pairs")]
+    layers: BTreeMap<LayerId, LayerFilter>,
+}
+
+fn write_pairs<S: Serializer>(
+    layers: &BTreeMap<LayerId, LayerFilter>,
+    to: S,
+) -> Result<S::Ok, S::Error> {
+    to.collect_seq(layers)
+}
+
+fn read_pairs<'de, D: Deserializer<'de>>(
+    from: D,
+) -> Result<BTreeMap<LayerId, LayerFilter>, D::Error> {
+    let pairs = Vec::<(LayerId, LayerFilter)>::deserialize(from)?;
+    Ok(pairs.into_iter().collect())
 }
 
 impl Filtering {
     /// Replaces invalid numbers, whatever a file contains.
-    pub fn sanitized(self) -> Self {
+    pub fn sanitized(mut self) -> Self {
         let check = |p: &Params| p.model.check().is_ok() && p.check().is_ok();
-        let cut = |cut: f32| if cut.is_finite() { cut.max(0.0) } else { 0.0 };
-        let displaced = self.displaced.clone();
-        let mut filtering = Self {
-            displaced: BTreeMap::new(),
-            params: self.params.filter(check),
-            cut: cut(self.cut),
-            other_cuts: self
-                .other_cuts
-                .into_iter()
-                .map(|(of, c)| (of, cut(c)))
-                .collect(),
-            ..self
-        };
-        for (layer, DisplacedChoice { shown, group }) in displaced {
-            if filtering.by_weight_of(layer).is_none() {
-                let off = ByWeight::Off {
-                    layer,
-                    shown,
-                    group,
-                };
-                filtering.set_by_weight(layer, off);
-            }
+        self.params = self.params.filter(check);
+        for settings in self.layers.values_mut() {
+            settings.cut = match settings.cut {
+                cut if cut.is_finite() => cut.max(0.0),
+                _ => 0.0,
+            };
         }
-        filtering
+        self.layers
+            .retain(|_, settings| *settings != LayerFilter::default());
+        self
     }
 
     /// Forgets a layer that is deleted.
     pub(in crate::state) fn forget(&mut self, layer: LayerId) {
-        self.set_by_weight(layer, ByWeight::Unset);
+        self.layers.remove(&layer);
     }
 
-    /// The settings of each layer that has some.
+    /// The settings in the rules of each layer that has some.
     pub fn each_by_weight(&self) -> impl Iterator<Item = (LayerId, &ByWeight)> {
-        let all = std::iter::once(&self.by_weight).chain(&self.by_weight_of_others);
-        all.filter_map(|one| Some((one.layer()?, one)))
+        let all = self
+            .layers
+            .iter()
+            .map(|(layer, one)| (*layer, &one.by_weight));
+        all.filter(|(_, by_weight)| **by_weight != ByWeight::Unset)
     }
 
     pub fn by_weight_of(&self, layer: LayerId) -> Option<&ByWeight> {
-        let mut all = self.each_by_weight();
-        all.find(|(of, _)| *of == layer).map(|(_, one)| one)
+        let settings = self.layers.get(&layer)?;
+        (settings.by_weight != ByWeight::Unset).then_some(&settings.by_weight)
     }
 
     pub(in crate::state) fn set_by_weight(&mut self, layer: LayerId, to: ByWeight) {
-        let others = self.each_by_weight().filter(|(of, _)| *of != layer);
-        let mut all: Vec<ByWeight> = others.map(|(_, one)| one.clone()).collect();
-        all.extend(to.layer().is_some().then_some(to));
-        all.sort_by_key(ByWeight::layer);
-        let mut all = all.into_iter();
-        self.by_weight = all.next().unwrap_or_default();
-        self.by_weight_of_others = all.collect();
+        self.change(layer, |settings| settings.by_weight = to);
+    }
+
+    /// The cut of each layer that has one.
+    pub(in crate::state) fn cuts(&self) -> BTreeMap<LayerId, f32> {
+        let all = self.layers.iter().map(|(layer, one)| (*layer, one.cut));
+        all.filter(|(_, cut)| *cut > 0.0).collect()
     }
 
     /// The smallest weight of a layer's streamlines that is kept, as set: the cut of one fit does not apply to the
     /// weights of another.
     pub fn cut_of(&self, layer: LayerId) -> f32 {
-        match self.cut_of {
-            Some(of) if of != layer => self.other_cuts.get(&layer).copied().unwrap_or(0.0),
-            _ => self.cut,
-        }
+        self.layers.get(&layer).map_or(0.0, |settings| settings.cut)
     }
 
     /// The limit applied to a layer's weights: a streamline without weight is removed.
@@ -212,12 +189,16 @@ impl Filtering {
         self.cut_of(layer).max(f32::MIN_POSITIVE)
     }
 
-    pub(in crate::state) fn set_cut(&mut self, layer: LayerId, least: f32) {
-        self.other_cuts.remove(&layer);
-        if let Some(of) = self.cut_of.filter(|of| *of != layer) {
-            self.other_cuts.insert(of, self.cut);
+    pub fn set_cut(&mut self, layer: LayerId, least: f32) {
+        self.change(layer, |settings| settings.cut = least.max(0.0));
+    }
+
+    fn change(&mut self, layer: LayerId, change: impl FnOnce(&mut LayerFilter)) {
+        let mut settings = self.layers.remove(&layer).unwrap_or_default();
+        change(&mut settings);
+        if settings != LayerFilter::default() {
+            self.layers.insert(layer, settings);
         }
-        (self.cut, self.cut_of) = (least.max(0.0), Some(layer));
     }
 }
 

@@ -313,8 +313,11 @@ impl State {
             parts.push(UnsavedPart::Surface(spheres));
         }
         let now = Parameters::from_document(document);
-        let parameters = base.parameters.as_ref();
-        if parameters.is_some_and(|before| !before.has_mask_of(&now)) {
+        let parameters = base.parameters_for(document);
+        if parameters
+            .as_ref()
+            .is_some_and(|before| !before.has_mask_of(&now))
+        {
             let chosen = document.chosen_mask().map(|(layer, _)| layer.name.clone());
             parts.push(UnsavedPart::FitMask(chosen));
         }

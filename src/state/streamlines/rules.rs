@@ -7,7 +7,7 @@ use crate::state::streamlines::{Bundle, StreamlineRules};
 impl Bundle {
     /// The rules of all layers that have some.
     pub fn rules(&self) -> impl Iterator<Item = &StreamlineRules> {
-        self.first_rules.iter().chain(&self.other_rules)
+        self.rules.iter()
     }
 
     pub fn rules_of(&self, layer: LayerId) -> Option<&StreamlineRules> {
@@ -15,20 +15,19 @@ impl Bundle {
     }
 
     pub fn has_rules(&self) -> bool {
-        self.rules().next().is_some()
+        !self.rules.is_empty()
     }
 
     /// Sets the rules of the layer that they name.
     pub fn set_rules(&mut self, rules: StreamlineRules) {
-        let mut all = self.without(rules.layer);
-        all.push(rules);
-        self.replace(all);
+        self.remove_rules(rules.layer);
+        self.rules.push(rules);
+        self.rules.sort_by_key(|rules| rules.layer);
     }
 
     /// Removes a layer's rules: all its streamlines are shown.
     pub fn remove_rules(&mut self, layer: LayerId) {
-        let others = self.without(layer);
-        self.replace(others);
+        self.rules.retain(|rules| rules.layer != layer);
     }
 
     /// Switches a layer's filter on, with the rules that it had before, or off.
@@ -54,23 +53,10 @@ impl Bundle {
         self.rules_off.retain(|rules| rules.layer != layer);
     }
 
-    fn without(&self, layer: LayerId) -> Vec<StreamlineRules> {
-        let others = self.rules().filter(|rules| rules.layer != layer);
-        others.cloned().collect()
-    }
-
-    fn replace(&mut self, mut all: Vec<StreamlineRules>) {
-        all.sort_by_key(|rules| rules.layer);
-        let mut all = all.into_iter();
-        self.first_rules = all.next();
-        self.other_rules = all.collect();
-    }
-
     /// The settings with other ids for regions; settings of a region without a new id are dropped.
     pub fn renamed(&self, name: impl Fn(RegionId) -> Option<RegionId>) -> Self {
         let mut bundle = self.clone();
-        let shown = bundle.first_rules.iter_mut().chain(&mut bundle.other_rules);
-        for rules in shown.chain(&mut bundle.rules_off) {
+        for rules in bundle.rules.iter_mut().chain(&mut bundle.rules_off) {
             let uses = rules.uses.iter();
             rules.uses = uses
                 .filter_map(|(id, how)| Some((name(*id)?, *how)))

@@ -222,14 +222,10 @@ impl Measurement {
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Bundle {
-    /// The rules of the first layer that has some: sessions of earlier versions hold these only.
-    #[serde(rename = "sieve")]
-    pub(super) first_rules: Option<StreamlineRules>,
-    /// The rules of further layers, ordered by layer.
-    #[serde(rename = "other_sieves", skip_serializing_if = "Vec::is_empty")]
-    pub(super) other_rules: Vec<StreamlineRules>,
+    /// The rules of each layer that has some, ordered by layer.
+    pub(super) rules: Vec<StreamlineRules>,
     /// The rules of layers whose filter is switched off, for the next time that it is switched on.
-    #[serde(rename = "sieves_off", skip_serializing_if = "Vec::is_empty")]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) rules_off: Vec<StreamlineRules>,
     /// Images whose means are columns of the table.
     pub images: Vec<LayerId>,
@@ -241,8 +237,7 @@ pub struct Bundle {
 impl Default for Bundle {
     fn default() -> Self {
         Self {
-            first_rules: None,
-            other_rules: Vec::new(),
+            rules: Vec::new(),
             rules_off: Vec::new(),
             images: Vec::new(),
             profile: ProfileSettings {

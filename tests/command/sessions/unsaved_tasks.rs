@@ -26,6 +26,10 @@ pub fn tests() -> Vec<Trial> {
             "sessions::changed parameters of every task count",
             parameters,
         ),
+        test(
+            "sessions::the cut of a deleted layer is no changed parameter",
+            deleted_cut,
+        ),
     ]
 }
 
@@ -145,7 +149,7 @@ fn parameters() {
     }
     // If there are weights.
     window.state = start.clone();
-    window.state.document.filter.cut = 0.1;
+    window.state.document.filter.set_cut(mask, 0.1);
     assert_eq!(window.state.unsaved(), [UnsavedPart::Parameters]);
     // A surface can begin without a sphere.
     window.state = start.clone();
@@ -155,6 +159,22 @@ fn parameters() {
     };
     window.act(Action::Segment(SegmentAction::Start(start)));
     assert_eq!(window.state.unsaved(), [UnsavedPart::Surface(0)]);
+}
+
+/// The cut of a layer is deleted with it, which loses no work.
+fn deleted_cut() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut window = everything(folder.path());
+    let tracks = layer(&window, "Tracks");
+    window.act(Action::View(ViewAction::SelectTask(Task::Filter)));
+    let (min_weight, phase) = (1e-4, Phase::Done);
+    window.act(Action::Filter(FilterAction::Cut { min_weight, phase }));
+    assert_eq!(window.state.document.filter.cut_of(tracks), min_weight);
+    window.save(&folder.path().join("s.arcuate"));
+    window.act(Action::Layer(LayerAction::Delete(tracks)));
+    assert_eq!(window.state.document.filter.cut_of(tracks), 0.0);
+    let unsaved = window.state.unsaved();
+    assert!(!unsaved.contains(&UnsavedPart::Parameters), "{unsaved:?}");
 }
 
 /// A layer that the session does not list yet can be opened by itself if a file holds it: its points are not lost.

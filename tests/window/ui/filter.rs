@@ -472,11 +472,11 @@ fn results() {
     window.run();
     window.drop_at(at(0.5));
     window.run();
-    let cut = window.state().state.document.filter.cut;
+    let cut = window.state().state.document.filter.cut_of(id);
     let sorted = &window.state().state.document.weights[&id].sorted;
     assert!(cut > 0.0 && cut < sorted[sorted.len() - 1], "{cut}");
     click(&mut window, "Undo");
-    assert_eq!(window.state().state.document.filter.cut, 0.0);
+    assert_eq!(window.state().state.document.filter.cut_of(id), 0.0);
     let shown = |window: &Window| window.state().state.document.shown_by_weight(id);
     assert_eq!(shown(&window), ShownStreamlines::After);
     click(&mut window, "Streamlines shown: Difference");

@@ -199,7 +199,8 @@ fn guide() {
     history.close();
     click(&mut window, "Cut the lower half");
     let state = &window.state().state;
-    assert!(state.document.filter.cut > 0.0);
+    let (layer, _) = state.document.filtered().expect("streamlines");
+    assert!(state.document.filter.cut_of(layer.id) > 0.0);
     assert_eq!(state.session.tour, Some(TourStep::Save));
     // The streamlines that stay are saved.
     window.get_by_label_contains("Save the kept streamlines");

@@ -154,10 +154,6 @@ pub(in crate::state) fn add_weights(
         // Its error is reported together with everything left out.
         let _ = attach(document, read, layer);
     }
-    // Sessions written before each layer had a cut of its own.
-    if document.filter.cut > 0.0 && document.filter.cut_of.is_none() {
-        document.filter.cut_of = document.filtered().map(|(layer, _)| layer.id);
-    }
 }
 
 /// Creates maps of streamlines with weights.

@@ -35,8 +35,8 @@ struct FilterParameters {
     mask: Option<LayerId>,
     peaks: Option<LayerId>,
     times: ScanTimings,
-    /// The cut of the shown weights, its layer, and the cuts of other layers.
-    cuts: (f32, Option<LayerId>, BTreeMap<LayerId, f32>),
+    /// The smallest weight that is kept of each layer.
+    cuts: BTreeMap<LayerId, f32>,
 }
 
 impl FilterParameters {
@@ -49,7 +49,7 @@ impl FilterParameters {
             mask: filter.mask,
             peaks: filter.peaks,
             times: filter.times.clone(),
-            cuts: (filter.cut, filter.cut_of, filter.other_cuts.clone()),
+            cuts: filter.cuts(),
         }
     }
 }
@@ -142,6 +142,15 @@ impl Base {
             parameters: Some(Parameters::from_document(&state.document)),
             ..Self::default()
         }
+    }
+
+    /// The parameters to compare a document's with: the cut of a layer that was deleted since is gone with the layer.
+    pub(in crate::state) fn parameters_for(&self, document: &Document) -> Option<Parameters> {
+        let mut parameters = self.parameters.clone()?;
+        let known = document.filter.cuts();
+        let stays = |layer: &LayerId| known.contains_key(layer) || document.layer(*layer).is_some();
+        parameters.filter.cuts.retain(|layer, _| stays(layer));
+        Some(parameters)
     }
 
     /// The content of a session file of the state.
@@ -310,8 +319,8 @@ impl PartsInSession {
         let layers = document.layers.iter().filter(same);
         let weights = document.weights.iter();
         let weights = weights.filter(|(id, weights)| base.has_weights(**id, weights));
-        let parameters = base.parameters.as_ref();
-        let parameters = parameters.map(|p| *p == Parameters::from_document(document));
+        let parameters = base.parameters_for(document);
+        let parameters = parameters.map(|p| p == Parameters::from_document(document));
         let same_start = base.has_start(document);
         Self {
             regions: places.map(|(at, _)| at).collect(),

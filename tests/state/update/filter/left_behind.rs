@@ -22,10 +22,10 @@ pub fn tests() -> Vec<Trial> {
         test("update::filter::each_layer_keeps_what_is_shown", two_layers),
         test("update::filter::filters_of_layers_are_apart", apart),
         test("update::filter::an_ignored_region_stays_ignored", ignored),
-        test("update::filter::displaced_choices_are_read", displaced),
         test("update::filter::a_failure_is_of_its_layer", failed_apart),
         test("update::filter::a_deleted_layer_leaves_no_filter", deleted),
         test("update::filter::each_colouring_has_its_window", colourings),
+        test("update::filter::settings_of_layers_are_read", settings_read),
     ]
 }
 
@@ -104,7 +104,7 @@ fn of_the_user() {
     let mut window = fitted();
     let id = layer(&window).id;
     act(&mut window, FilterAction::Show(ShownStreamlines::Before));
-    assert_eq!(window.state.document.filter.by_weight, ByWeight::Unset);
+    assert_eq!(window.state.document.filter.by_weight_of(id), None);
     show_task(&mut window, Task::View);
     let own = StreamlineRules::new(id).limited(ValueLimits {
         column: weight(),
@@ -395,13 +395,20 @@ fn deleted() {
     let id = layer(&window).id;
     let rules = window.state.document.bundle.rules_of(id).cloned();
     assert!(rules.is_some());
+    let (min_weight, phase) = (1e-4, Phase::Done);
+    act(&mut window, FilterAction::Cut { min_weight, phase });
+    let cut = |window: &Window| window.state.document.filter.cut_of(id);
+    assert_eq!(cut(&window), min_weight);
+    let rules = window.state.document.bundle.rules_of(id).cloned();
     window.act(Action::Layer(LayerAction::Delete(id)));
+    assert_eq!(cut(&window), 0.0);
     assert!(!window.state.document.bundle.has_rules());
     let mut settings = window.state.document.filter.each_by_weight();
     assert!(settings.next().is_none());
     drop(settings);
     window.act(Action::Undo);
     assert_eq!(window.state.document.bundle.rules_of(id).cloned(), rules);
+    assert_eq!(cut(&window), min_weight);
 }
 
 /// Colours of another value leave those of the weights as they were, and the reverse.
@@ -439,23 +446,33 @@ fn layer_window(window: &Window) -> (f32, f32) {
     layer(window).display.window
 }
 
-/// Sessions of versions that had one filter for all layers keep the choices for the others.
-fn displaced() {
-    let text = r#"{
-        "by_weight": {"On": {"layer": 3, "group": false}},
-        "displaced": {"2": {"shown": "Difference", "group": "left"}, "3": {"shown": "After", "group": null}}
-    }"#;
+/// A session holds the settings of each layer; invalid cuts become none.
+fn settings_read() {
+    let text = r#"{"layers": [
+        [2, {"cut": 0.5, "by_weight": {"Off": {"shown": "Difference", "group": "left"}}}],
+        [3, {"cut": -1.0, "by_weight": {"On": {"group": false}}}],
+        [4, {"cut": -1.0}]
+    ]}"#;
     let read: Filtering = serde_json::from_str(text).expect("settings");
     let read = read.sanitized();
+    let cuts = [2, 3, 4].map(|layer| read.cut_of(LayerId(layer)));
+    assert_eq!(cuts, [0.5, 0.0, 0.0]);
     let off = ByWeight::Off {
-        layer: LayerId(2),
         shown: ShownStreamlines::Difference,
         group: Some("left".to_owned()),
     };
-    assert_eq!(read.by_weight_of(LayerId(2)), Some(&off));
-    let on = read.by_weight_of(LayerId(3));
-    assert!(matches!(on, Some(ByWeight::On { .. })), "{on:?}");
+    let on = ByWeight::On {
+        group: false,
+        has_own_rules: false,
+    };
+    let by_weight = [2, 3, 4].map(|layer| read.by_weight_of(LayerId(layer)).cloned());
+    assert_eq!(by_weight, [Some(off), Some(on), None]);
     let text = serde_json::to_string(&read).expect("JSON");
     let again: Filtering = serde_json::from_str(&text).expect("settings");
     assert_eq!(again, read);
+    let mut without = again.clone();
+    without.set_cut(LayerId(4), 0.25);
+    assert_ne!(without, read);
+    without.set_cut(LayerId(4), 0.0);
+    assert_eq!(without, read, "a layer without settings leaves nothing");
 }
