@@ -7,6 +7,7 @@ mod invariants;
 mod keep_out;
 mod leak;
 mod leak_allowance;
+mod leak_small;
 mod leak_starts;
 mod parity;
 mod probe;

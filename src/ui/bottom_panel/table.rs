@@ -356,10 +356,25 @@ fn rows(
         return;
     };
     let row = row_at(at.y, body, memory.caches.bottom_panel.table.top);
-    let Some(line) = order.get(row).copied() else {
+    if row >= order.len() {
         return;
-    };
+    }
     response.request_focus();
+    let lines = (streamlines, &order[..]);
+    select_row(ui, state, &response, lines, row, memory, actions);
+}
+
+/// A click selects the streamline of a row, with Ctrl or Shift several; a double click moves the crosshair to it.
+fn select_row(
+    ui: &Ui,
+    state: &State,
+    response: &egui::Response,
+    (streamlines, order): (&Tractogram, &[u32]),
+    row: usize,
+    memory: &mut Memory,
+    actions: &mut Vec<Action>,
+) {
+    let line = order[row];
     let modifiers = ui.input(|i| i.modifiers);
     if response.double_clicked() {
         let points = streamlines.streamline(line as usize);
@@ -369,7 +384,7 @@ fn rows(
         }
         return;
     }
-    let anchor = chosen.and_then(|c| c.anchor);
+    let anchor = state.manual_selection().and_then(|c| c.anchor);
     let anchor_row = anchor.and_then(|a| order.iter().position(|l| *l == a));
     let (streamlines, mode, anchor) = match (modifiers.shift, anchor_row) {
         (true, Some(from)) => {

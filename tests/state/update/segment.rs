@@ -8,7 +8,6 @@ use arcuate::solvers::level_set::{Cause, Ended, ScriptEvent, Sphere};
 use arcuate::state::core::layer::Content;
 use arcuate::state::files::jobs::open::Loaded;
 use arcuate::state::sampling::SampleAction;
-use arcuate::state::segment::jobs::RunRequest;
 use arcuate::state::segment::{
     SegmentAction, SegmentFile, SegmentSettings, Start, SurfaceStanding,
 };
@@ -28,7 +27,6 @@ pub fn tests() -> Vec<Trial> {
         test("update::segment::what_cannot_be_is_said", said),
         test("update::segment::kept_and_begun_anew", kept),
         test("update::segment::starts", starts),
-        test("update::segment::where_it_is_looked_at", looked_at),
         test("update::segment::told_at_the_crosshair", told),
     ]
 }
@@ -557,49 +555,4 @@ fn starts() {
     assert!(matches!(&window.state.document.segment.start, Start::Mask(name, _) if name == "Seed"));
     act(&mut window, SegmentAction::Start(Start::Spheres));
     assert!(window.state.session.segment.live.is_none());
-}
-
-fn looked_at() {
-    let steers = |window: &Window| {
-        let jobs = window.submitted.iter();
-        jobs.filter(|job| job.job::<RunRequest>().is_some()).count()
-    };
-    let mut window = ready();
-    let count = steers(&window);
-    window.act(Action::View(ViewAction::MoveCrosshair(DVec3::ONE)));
-    assert_eq!(steers(&window), count, "a look asks for nothing");
-    window.act(Action::View(ViewAction::SelectTask(Task::View)));
-    set(&mut window, Phase::Done, |s| s.params.smoothness = 0.7);
-    assert_eq!(steers(&window), count, "nobody looks");
-    window.act(Action::View(ViewAction::SelectTask(Task::Segment)));
-    assert_eq!(steers(&window), count + 1);
-    assert!(window.state.session.segment.speed.is_none());
-    set(&mut window, Phase::Done, |s| s.speed_opacity = 0.4);
-    let speed = window.state.session.segment.speed.clone().expect("speeds");
-    let params = &window.state.document.segment.settings.params;
-    let at = speed.nearest(0, DVec3::ZERO).expect("inside");
-    assert!(at.abs() <= params.advection() + 1e-6);
-    let outside = speed
-        .nearest(0, DVec3::splat(18.0))
-        .expect("inside the image");
-    assert_eq!(
-        outside,
-        -params.advection(),
-        "far from the target it shrinks"
-    );
-    // A surface at rest continues for new speeds and on request, not for another display setting.
-    set(&mut window, Phase::Done, |s| {
-        (s.params.tolerance, s.params.smoothness) = (20.0, 0.15)
-    });
-    act(&mut window, SegmentAction::Play);
-    let (rested, ended) = (live(&window).step, live(&window).ended);
-    assert_eq!(ended, Ended::Converged);
-    set(&mut window, Phase::Done, |s| s.speed_opacity = 0.0);
-    set(&mut window, Phase::Done, |s| s.watched = false);
-    assert_eq!((live(&window).step, live(&window).ended), (rested, ended));
-    act(&mut window, SegmentAction::Play);
-    let looked_again = live(&window).step;
-    assert!(looked_again > rested, "{looked_again} after {rested}");
-    set(&mut window, Phase::Done, |s| s.params.smoothness = 0.5);
-    assert!(live(&window).step > looked_again);
 }

@@ -5,10 +5,11 @@ use super::segment::{act, advance, image, live, opened, ready, sample, set, sphe
 use crate::support::test;
 use arcuate::data::Shape;
 use arcuate::jobs::Outcome;
+use arcuate::solvers::level_set::Ended;
 use arcuate::state::segment::jobs::RunRequest;
 use arcuate::state::segment::{RangeDoubt, SegmentAction};
 use arcuate::state::{Action, Phase, Task, ViewAction};
-use glam::dvec3;
+use glam::{DVec3, dvec3};
 use libtest_mimic::Trial;
 
 pub fn tests() -> Vec<Trial> {
@@ -24,6 +25,11 @@ pub fn tests() -> Vec<Trial> {
         ),
         test("update::segment::the_speed_of_a_branch_goes_with_it", speed),
         test("update::segment::what_is_cut_away_stays_away", cut_away),
+        test(
+            "update::segment::undoing_a_leak_keeps_a_cut",
+            cut_before_leak,
+        ),
+        test("update::segment::where_it_is_looked_at", looked_at),
         test("update::segment::undo_stays_to_be_read_at_rest", undone),
         test(
             "update::segment::a_sample_is_undone_with_its_values",
@@ -332,4 +338,73 @@ fn cancelled() {
     window.holding = false;
     window.act(Action::View(ViewAction::SelectTask(Task::Segment)));
     assert_eq!((live(&window).step, live(&window).spheres.len()), (10, 1));
+}
+
+/// A cut at the step from which a wide range then lets the surface leak.
+fn cut_before_leak() {
+    let mut window = ready();
+    act(&mut window, SegmentAction::Play);
+    let rests = live(&window).step;
+    let range = window.state.document.segment.settings.params.tolerance;
+    act(&mut window, SegmentAction::Pause);
+    sphere(&mut window, false, dvec3(6.0, 0.0, 0.0), 2.0);
+    set(&mut window, Phase::Done, |s| s.params.tolerance = 95.0);
+    act(&mut window, SegmentAction::Play);
+    let leaked = live(&window).leak.expect("a leak");
+    assert_eq!(leaked.leak.rewind_step, rests, "{leaked:?}");
+    act(&mut window, SegmentAction::Rewind(rests));
+    let segmentation = &window.state.document.segment;
+    assert_eq!(segmentation.settings.params.tolerance, range);
+    assert!(segmentation.spheres.iter().any(|(_, sphere)| !sphere.add));
+    assert_eq!(live(&window).step, rests);
+    let field = live(&window).spheres.iter();
+    assert!(
+        field.clone().any(|(_, sphere)| !sphere.add),
+        "and in the run"
+    );
+}
+
+fn looked_at() {
+    let steers = |window: &Window| {
+        let jobs = window.submitted.iter();
+        jobs.filter(|job| job.job::<RunRequest>().is_some()).count()
+    };
+    let mut window = ready();
+    let count = steers(&window);
+    window.act(Action::View(ViewAction::MoveCrosshair(DVec3::ONE)));
+    assert_eq!(steers(&window), count, "a look asks for nothing");
+    window.act(Action::View(ViewAction::SelectTask(Task::View)));
+    set(&mut window, Phase::Done, |s| s.params.smoothness = 0.7);
+    assert_eq!(steers(&window), count, "nobody looks");
+    window.act(Action::View(ViewAction::SelectTask(Task::Segment)));
+    assert_eq!(steers(&window), count + 1);
+    assert!(window.state.session.segment.speed.is_none());
+    set(&mut window, Phase::Done, |s| s.speed_opacity = 0.4);
+    let speed = window.state.session.segment.speed.clone().expect("speeds");
+    let params = &window.state.document.segment.settings.params;
+    let at = speed.nearest(0, DVec3::ZERO).expect("inside");
+    assert!(at.abs() <= params.advection() + 1e-6);
+    let outside = speed
+        .nearest(0, DVec3::splat(18.0))
+        .expect("inside the image");
+    assert_eq!(
+        outside,
+        -params.advection(),
+        "far from the target it shrinks"
+    );
+    // A surface at rest continues for new speeds and on request, not for another display setting.
+    set(&mut window, Phase::Done, |s| {
+        (s.params.tolerance, s.params.smoothness) = (20.0, 0.15)
+    });
+    act(&mut window, SegmentAction::Play);
+    let (rested, ended) = (live(&window).step, live(&window).ended);
+    assert_eq!(ended, Ended::Converged);
+    set(&mut window, Phase::Done, |s| s.speed_opacity = 0.0);
+    set(&mut window, Phase::Done, |s| s.watched = false);
+    assert_eq!((live(&window).step, live(&window).ended), (rested, ended));
+    act(&mut window, SegmentAction::Play);
+    let looked_again = live(&window).step;
+    assert!(looked_again > rested, "{looked_again} after {rested}");
+    set(&mut window, Phase::Done, |s| s.params.smoothness = 0.5);
+    assert!(live(&window).step > looked_again);
 }
